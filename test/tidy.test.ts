@@ -67,6 +67,28 @@ test("there are sources to look at", () => {
   assert.ok(sources.length > 50);
 });
 
+test("the documentation of an option states the default that it has", () => {
+  let count = 0;
+  for (const path of sources) {
+    const text = readFileSync(path, "utf8");
+    const stated = new Map(
+      Array.from(
+        text.matchAll(/@default (.+?)\s*\*\/\s*readonly (\w+)\?/g),
+        ([, value, name]) => [name, value] as const,
+      ),
+    );
+    for (const [, list = ""] of text.matchAll(
+      /efaults = \{([\s\S]*?)\n\} as const satisfies Defaults</g,
+    )) {
+      for (const [, name, value] of list.matchAll(/^ {2}(\w+): ([\d"].*|true|false|null),$/gm)) {
+        assert.equal(stated.get(name), value, `${path}: ${name}`);
+        count += 1;
+      }
+    }
+  }
+  assert.ok(count > 10, `${count} defaults`);
+});
+
 test("every module imports only what its folder may import", () => {
   const wrong: string[] = [];
   for (const path of sources) {

@@ -7,7 +7,7 @@ import type { Logger } from "../core/logger.ts";
 import type { FoundOllama } from "../core/models/models.ts";
 import { ResponderRegistry } from "../core/models/registry.ts";
 import type { Storage } from "../core/storage/storage.ts";
-import { defaults, openThroughline, type Throughline } from "../core/throughline.ts";
+import { openThroughline, type Throughline } from "../core/throughline.ts";
 import { systemTimers } from "../core/timers.ts";
 import type { Responders, TurnPorts, Turns } from "../core/turns/turns.ts";
 import type { Moments } from "../moments/moments.ts";
@@ -104,7 +104,7 @@ export async function openMemories(
   { logger, standard, makesHome = false, whenTaken }: OpenMemoriesOptions,
 ): Promise<Throughline> {
   const { isEphemeral, freshness, config } = settings;
-  const { workingMemoryCapacity = defaults.workingMemoryCapacity } = config;
+  const { workingMemoryCapacity } = config;
   const storage = isEphemeral ? "memory" : await openKept(settings, logger, makesHome);
   try {
     await whenTaken?.();

@@ -1,71 +1,93 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { checkAmount, checkNames, withDefaults } from "./options.ts";
+import {
+  aFunction,
+  amount,
+  aName,
+  type Check,
+  type Checks,
+  type Defaults,
+  oneOf,
+  resolveOptions,
+  whole,
+} from "./options.ts";
 
-interface Options {
+interface Lamp {
   readonly name: string;
-  readonly size?: number | null;
-  readonly color?: string;
+  readonly size?: number | null | undefined;
+  readonly color?: string | undefined;
+  readonly isOn?: boolean | undefined;
+  readonly note?: string | undefined;
+  readonly ports?: object | undefined;
+  readonly tell?: (() => void) | undefined;
 }
-const defaults = { size: 3, color: "red" } as const;
+const tell = () => undefined;
+const ports = {};
+const defaults = {
+  size: null,
+  color: "red",
+  isOn: false,
+  note: undefined,
+  ports,
+  tell,
+} as const satisfies Defaults<Lamp>;
+const size: Check = ["null or a number", (value) => value === null || Number.isFinite(value)];
+const checks: Checks<Lamp> = { name: aName, size };
+const resolve = (given: unknown) => resolveOptions("the lamp", given as Lamp, defaults, checks);
 
 for (const [given, filled] of [
-  [{ name: "a" }, { size: 3, color: "red", name: "a" }],
+  [{ name: "a" }, { name: "a" }],
+  [{ name: "a", size: undefined, color: undefined, shade: undefined }, { name: "a" }],
   [
-    { name: "a", size: undefined, color: undefined },
-    { size: 3, color: "red", name: "a" },
+    { name: "a", size: 0, color: "" },
+    { name: "a", size: 0, color: "" },
   ],
   [
-    { name: "a", size: null, color: "" },
-    { size: null, color: "", name: "a" },
+    { name: "a", isOn: true, note: "by the door" },
+    { name: "a", isOn: true, note: "by the door" },
   ],
-  [
-    { name: "a", size: 0 },
-    { size: 0, color: "red", name: "a" },
-  ],
-] as unknown as readonly (readonly [Options, Required<Options>])[]) {
+  [Object.assign(Object.create({ color: "blue" }), { name: "a" }), { name: "a" }],
+] as const) {
   test(`${JSON.stringify(given)} with ${Object.keys(given)} named takes the other defaults`, () => {
-    assert.deepEqual(withDefaults(given, defaults), filled);
+    assert.deepEqual(resolve(given), { ...defaults, ...filled });
   });
 }
 
-for (const [options, message] of [
+const names = "size, color, isOn, note, ports, tell, name";
+for (const [given, message] of [
   [undefined, "the lamp must be an object"],
   [null, "the lamp must be an object"],
   ["red", "the lamp must be an object"],
   [[], "the lamp must be an object"],
-  [{ colour: "red" }, "there is no colour in the lamp: there are size, color"],
-  [{ toString: 1 }, "there is no toString in the lamp: there are size, color"],
+  [{ name: "a", colour: "red" }, `there is no colour in the lamp: there are ${names}`],
+  [{ name: "a", toString: 1 }, `there is no toString in the lamp: there are ${names}`],
+  [{}, "name must be a name"],
+  [{ name: "" }, "name must be a name"],
+  [{ name: "a", size: "3" }, "size must be null or a number"],
+  [{ name: "a", color: null }, "color must be text"],
+  [{ name: "a", isOn: "yes" }, "isOn must be true or false"],
+  [{ name: "a", ports: null }, "ports must be an object"],
+  [{ name: "a", tell: {} }, "tell must be a function"],
 ] as const) {
-  test(`options that are ${JSON.stringify(options)} are a configuration error`, () => {
-    assert.throws(() => checkNames(options, "the lamp", defaults), {
-      code: "THROUGHLINE_CONFIGURATION",
-      message,
-    });
+  test(`options that are ${JSON.stringify(given)} are a configuration error`, () => {
+    assert.throws(() => resolve(given), { code: "THROUGHLINE_CONFIGURATION", message });
   });
 }
 
-test("a name that is known, and one whose value is undefined, are accepted", () => {
-  assert.doesNotThrow(() => checkNames({ size: null, other: undefined }, "the lamp", defaults));
-});
-
-for (const [value, bound, isRefused] of [
-  [0, "from 0", false],
-  [0, "above 0", true],
-  [0.5, "above 0", false],
-  [-1, "from 0", true],
-  ["30000", "from 0", true],
-  [Number.NaN, "from 0", true],
-  [Number.POSITIVE_INFINITY, "from 0", true],
-  [null, "from 0", true],
-  [true, "above 0", true],
-  [10n, "above 0", true],
-  [[5], "from 0", true],
+const odd = [Number.NaN, Number.POSITIVE_INFINITY, "3", null, true, 10n, [5], undefined];
+for (const [check, wanted, fitting, others] of [
+  [amount("from 0"), "a number from 0", [0, 0.5, 30], [-1, ...odd]],
+  [amount("above 0"), "a number above 0", [0.5, 30], [0, -1, ...odd]],
+  [whole(1), "a whole number from 1", [1, 30], [0, 1.5, 2 ** 53, ...odd]],
+  [whole(0, 4), "a whole number from 0 to 4", [0, 4], [-1, 5, 0.5, ...odd]],
+  [oneOf("a", "b"), '"a" or "b"', ["a", "b"], ["c", "", ...odd]],
+  [oneOf(true, false), "true or false", [true, false], ["true", 0]],
+  [aFunction, "a function", [tell], [{}, ...odd]],
 ] as const) {
-  test(`${typeof value} ${value} as a number ${bound} is ${isRefused ? "refused" : "taken"}`, () => {
-    const check = () => checkAmount(value, "size", bound);
-    const error = { code: "THROUGHLINE_CONFIGURATION", message: `size must be a number ${bound}` };
-    if (isRefused) assert.throws(check, error);
-    else assert.doesNotThrow(check);
+  test(`${wanted} is what it says`, () => {
+    const [says, fits] = check;
+    assert.equal(says, wanted);
+    for (const value of fitting) assert.ok(fits(value), String(value));
+    for (const value of others) assert.ok(!fits(value), String(value));
   });
 }

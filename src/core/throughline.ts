@@ -16,64 +16,62 @@ import type { Extension } from "./extension.ts";
 import { Extensions } from "./extensions.ts";
 import { type NewId, randomId } from "./ids.ts";
 import { type Logger, silentLogger } from "./logger.ts";
-import { checkNames, misconfigured, withDefaults } from "./options.ts";
-import { checkDurability } from "./storage/durability.ts";
-import type { Durability, Storage } from "./storage/storage.ts";
+import { aName, type Checks, type Defaults, type Resolved, resolveOptions } from "./options.ts";
+import { type Durability, durabilityCheck, type Storage } from "./storage/storage.ts";
 import { systemTimers, type Timers } from "./timers.ts";
 import type { TurnsOptions } from "./turns/new-turns.ts";
 import type { Turns } from "./turns/turns.ts";
 
 export interface ThroughlineOptions {
   /** The companion's directory. Either this or `storage`. */
-  readonly home?: string;
+  readonly home?: string | undefined;
   /** `"memory"` keeps nothing beyond this process; or a storage of your own, closed with the rest. */
-  readonly storage?: "memory" | Storage;
+  readonly storage?: "memory" | Storage | undefined;
   /**
    * What a resolved write has survived, in a home.
    * @default "power-cut"
    */
-  readonly durability?: Durability;
+  readonly durability?: Durability | undefined;
   /** When sessions end by themselves. By default they never do. */
-  readonly freshness?: FreshnessOptions;
+  readonly freshness?: FreshnessOptions | undefined;
   /**
    * What a new session runs on when a call names nothing.
    * @default "offline"
    */
-  readonly provider?: string;
+  readonly provider?: string | undefined;
   /** @default "offline" */
-  readonly model?: string;
+  readonly model?: string | undefined;
   /**
    * Interactions that the working memory of each chat holds, 1 to 1,000.
    * @default 3
    */
-  readonly workingMemoryCapacity?: number;
-  readonly clock?: Clock;
+  readonly workingMemoryCapacity?: number | undefined;
+  readonly clock?: Clock | undefined;
   /** Where several processes have the companion: by what one waits for the others. */
-  readonly timers?: Timers;
-  readonly newId?: NewId;
-  readonly logger?: Logger;
+  readonly timers?: Timers | undefined;
+  readonly newId?: NewId | undefined;
+  readonly logger?: Logger | undefined;
 }
 
-export const defaults = {
+const defaults = {
+  home: undefined,
+  storage: undefined,
   durability: "power-cut",
+  freshness: {},
   provider: "offline",
   model: "offline",
   workingMemoryCapacity: 3,
-} as const satisfies Partial<ThroughlineOptions>;
+  clock: systemClock,
+  timers: systemTimers,
+  newId: randomId,
+  logger: silentLogger,
+} as const satisfies Defaults<ThroughlineOptions>;
 
-/** Every option there is. */
-const names: Readonly<Record<keyof ThroughlineOptions, true>> = {
-  home: true,
-  storage: true,
-  durability: true,
-  freshness: true,
-  provider: true,
-  model: true,
-  workingMemoryCapacity: true,
-  clock: true,
-  timers: true,
-  newId: true,
-  logger: true,
+const checks: Checks<ThroughlineOptions> = {
+  storage: ['"memory" or a storage', (value) => value === "memory" || isStorage(value)],
+  durability: durabilityCheck,
+  provider: aName,
+  model: aName,
 };
 
 export interface ThroughlinePorts {
@@ -123,13 +121,11 @@ export interface Throughline extends AsyncDisposable {
  *   part of a companion, and what was added to that could not be copied over any more. Move again.
  */
 export async function openThroughline(given: ThroughlineOptions): Promise<Throughline> {
-  const options = resolveOptions(given);
-  const { clock = systemClock, timers = systemTimers } = options;
-  const { newId = randomId, logger = silentLogger } = options;
-  const { provider, model, workingMemoryCapacity } = options;
+  const options = resolveOptions("the options of openThroughline", given, defaults, checks);
+  const { provider, model, workingMemoryCapacity, clock, timers, newId, logger } = options;
   const rules = rulesOf(options.freshness);
   const workingMemory = new WorkingMemories({ capacity: workingMemoryCapacity, clock });
-  const storage = await openStorage(options, { clock, newId, logger });
+  const storage = await openStorage(options);
   try {
     await assertMoveEnded(storage);
     const { leases, cluster } = storage;
@@ -198,7 +194,7 @@ async function within(ms: number, work: Promise<void>): Promise<void> {
  * The rules, with the host's zone where none is configured. It is looked up when it is first asked for:
  * that takes 16 ms, and without a daily reset nothing here needs it.
  */
-function rulesOf(freshness: FreshnessOptions = {}): FreshnessRules {
+function rulesOf(freshness: FreshnessOptions): FreshnessRules {
   const rules = resolveFreshness(freshness);
   if (freshness.timeZone) return rules;
   let zone: string | undefined;
@@ -212,38 +208,21 @@ function rulesOf(freshness: FreshnessOptions = {}): FreshnessRules {
 }
 
 async function openStorage(
-  { home, storage, durability }: ResolvedOptions,
-  ports: { readonly clock: Clock; readonly newId: NewId; readonly logger: Logger },
+  options: Resolved<ThroughlineOptions, typeof defaults>,
 ): Promise<Storage> {
+  const { home, storage, durability, clock, newId, logger } = options;
   if ((home === undefined) === (storage === undefined)) {
     throw new TypeError("openThroughline takes either a home or a storage");
   }
   if (home !== undefined) {
     const { openFileStorage } = await import("./storage/files/open-file-storage.ts");
-    return openFileStorage({ home, durability, ...ports });
+    return openFileStorage({ home, durability, clock, newId, logger });
   }
   if (storage === "memory") {
     const { openMemoryStorage } = await import("./storage/memory/memory-storage.ts");
     return openMemoryStorage();
   }
   return storage as Storage;
-}
-
-type ResolvedOptions = ThroughlineOptions &
-  Required<Pick<ThroughlineOptions, keyof typeof defaults>>;
-
-function resolveOptions(given: ThroughlineOptions): ResolvedOptions {
-  checkNames(given, "the options of openThroughline", names);
-  const options = withDefaults(given, defaults);
-  const { storage, durability, provider, model } = options;
-  checkDurability(durability);
-  if (storage !== undefined && storage !== "memory" && !isStorage(storage)) {
-    throw misconfigured('storage must be "memory" or a storage');
-  }
-  for (const [name, value] of Object.entries({ provider, model })) {
-    if (typeof value !== "string" || value === "") throw misconfigured(`${name} must be a name`);
-  }
-  return options;
 }
 
 function isStorage(value: unknown): value is Storage {

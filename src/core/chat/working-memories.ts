@@ -1,12 +1,13 @@
 import { Lru } from "../lru.ts";
+import { type Checks, type Defaults, resolveOptions, whole } from "../options.ts";
 import { checkKey } from "../storage/key.ts";
 import { logLimits } from "../storage/log-store.ts";
 import type { NewInteraction } from "./interaction.ts";
 import {
-  checkWhole,
-  resolveOptions,
   WorkingMemory,
   type WorkingMemoryOptions,
+  workingMemoryChecks,
+  workingMemoryDefaults,
 } from "./working-memory.ts";
 import type { WorkingMemoryStats, WorkingMemoryView } from "./working-memory-view.ts";
 
@@ -15,24 +16,32 @@ export interface WorkingMemoriesOptions extends WorkingMemoryOptions {
    * How many chats are remembered at once, 1 to 100,000. One more drops the least recently used.
    * @default 1_000
    */
-  readonly maxChats?: number;
+  readonly maxChats?: number | undefined;
 }
 
-const defaults = { maxChats: 1_000 } as const satisfies WorkingMemoriesOptions;
+const defaults = {
+  ...workingMemoryDefaults,
+  maxChats: 1_000,
+} as const satisfies Defaults<WorkingMemoriesOptions>;
+
+const checks: Checks<WorkingMemoriesOptions> = {
+  ...workingMemoryChecks,
+  maxChats: whole(1, 100_000),
+};
 
 /**
  * One working memory a chat, in RAM only. Drop a chat's when its session rolls over or is reset, and
  * when the chat is forgotten; `clear` at exit.
  */
 export class WorkingMemories {
-  readonly #options: Required<WorkingMemoryOptions>;
+  readonly #options: WorkingMemoryOptions;
   readonly #chats: Lru<string, WorkingMemory>;
 
-  /** @throws TypeError: an option is out of its bounds. */
-  constructor(options: WorkingMemoriesOptions = {}) {
-    const { maxChats = defaults.maxChats } = options;
-    checkWhole("maxChats", maxChats, 1, 100_000);
-    this.#options = resolveOptions(options);
+  /** @throws ThroughlineError `THROUGHLINE_CONFIGURATION`: an option cannot be used. */
+  constructor(given: WorkingMemoriesOptions = {}) {
+    const what = "the options of working memories";
+    const { maxChats, ...options } = resolveOptions(what, given, defaults, checks);
+    this.#options = options;
     this.#chats = new Lru(maxChats, { onEvict: (_, memory) => memory.clear() });
   }
 

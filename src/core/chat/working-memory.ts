@@ -1,5 +1,6 @@
 import { type Clock, isoTime, systemClock } from "../clock.ts";
 import { invalid } from "../errors.ts";
+import { type Checks, type Defaults, resolveOptions, whole } from "../options.ts";
 import {
   bytesOf,
   checkInteraction,
@@ -21,41 +22,27 @@ export interface WorkingMemoryOptions {
    * Source: the seed keeps three.
    * @default 3
    */
-  readonly capacity?: number;
+  readonly capacity?: number | undefined;
   /**
    * How many bytes of UTF-8 the texts may take together, 1,024 to 1,048,576. Past it the oldest
    * interactions are dropped; one that is too large alone is cut, its response first.
    * @default 32_768
    */
-  readonly maxBytes?: number;
+  readonly maxBytes?: number | undefined;
   /** Tells the time of an interaction and the age of the session. */
-  readonly clock?: Clock;
+  readonly clock?: Clock | undefined;
 }
 
-const defaults = {
+export const workingMemoryDefaults = {
   capacity: 3,
   maxBytes: 32_768,
   clock: systemClock,
-} as const satisfies Required<WorkingMemoryOptions>;
+} as const satisfies Defaults<WorkingMemoryOptions>;
 
-/** @throws TypeError: an option is out of its bounds. */
-export function resolveOptions(options: WorkingMemoryOptions = {}): Required<WorkingMemoryOptions> {
-  const {
-    capacity = defaults.capacity,
-    maxBytes = defaults.maxBytes,
-    clock = defaults.clock,
-  } = options;
-  checkWhole("capacity", capacity, 1, 1_000);
-  checkWhole("maxBytes", maxBytes, 1_024, 1_048_576);
-  return { capacity, maxBytes, clock };
-}
-
-/** For options of a constructor. @throws TypeError */
-export function checkWhole(name: string, value: unknown, min: number, max: number): void {
-  if (typeof value !== "number" || !Number.isInteger(value) || value < min || value > max) {
-    throw new TypeError(`${name} must be a whole number from ${min} to ${max}`);
-  }
-}
+export const workingMemoryChecks: Checks<WorkingMemoryOptions> = {
+  capacity: whole(1, 1_000),
+  maxBytes: whole(1_024, 1_048_576),
+};
 
 /**
  * What was just said: the last interactions of one session, in RAM only. Not a transcript, not
@@ -74,9 +61,14 @@ export class WorkingMemory implements WorkingMemoryView {
   #bytes = 0;
   #lastTurn = 0;
 
-  /** @throws TypeError: an option is out of its bounds. */
-  constructor(options?: WorkingMemoryOptions) {
-    const { capacity, maxBytes, clock } = resolveOptions(options);
+  /** @throws ThroughlineError `THROUGHLINE_CONFIGURATION`: an option cannot be used. */
+  constructor(options: WorkingMemoryOptions = {}) {
+    const { capacity, maxBytes, clock } = resolveOptions(
+      "the options of a working memory",
+      options,
+      workingMemoryDefaults,
+      workingMemoryChecks,
+    );
     this.#capacity = capacity;
     this.#maxBytes = maxBytes;
     this.#clock = clock;

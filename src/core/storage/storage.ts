@@ -1,4 +1,5 @@
 /// <reference lib="esnext.disposable" preserve="true" />
+import { oneOf } from "../options.ts";
 import type { Cluster } from "./cluster.ts";
 import type { DocumentStore } from "./document-store.ts";
 import type { Leases } from "./leases.ts";
@@ -9,6 +10,8 @@ import type { LogProjection, LogStore } from "./log-store.ts";
  * in the kernel, so that it outlives this process but perhaps not the power.
  */
 export type Durability = "power-cut" | "process";
+
+export const durabilityCheck = oneOf("power-cut", "process");
 
 /** Something that was not as it was left, and what was done. Never silent, never the content. */
 export interface RepairReport {

@@ -1,6 +1,6 @@
 import type { Extensions } from "../extensions.ts";
 import type { Responder } from "../models/responder.ts";
-import { checkNames, misconfigured } from "../options.ts";
+import { type Checks, type Defaults, misconfigured, resolveOptions, whole } from "../options.ts";
 import type { Throughline } from "../throughline.ts";
 import { type Responders, type TurnPorts, Turns } from "./turns.ts";
 
@@ -23,15 +23,19 @@ export interface TurnsOptions {
   readonly tools?: TurnPorts["tools"];
 }
 
-const defaults = { persona: "", maxQueued: 32 } as const satisfies Partial<TurnsOptions>;
+const defaults = {
+  persona: "",
+  maxQueued: 32,
+  companionName: undefined,
+  tools: undefined,
+} as const satisfies Defaults<TurnsOptions>;
 
-/** Every option there is. */
-const names: Readonly<Record<keyof TurnsOptions, true>> = {
-  model: true,
-  persona: true,
-  maxQueued: true,
-  companionName: true,
-  tools: true,
+const checks: Checks<TurnsOptions> = {
+  maxQueued: whole(0),
+  model: [
+    "a responder, or responders to choose from",
+    (value) => typeof value === "object" && value !== null,
+  ],
 };
 
 type Memories = Pick<Throughline, "chats" | "sessions" | "workingMemory" | "rules" | "ports">;
@@ -41,9 +45,8 @@ export function newTurns(
   memories: Memories & { readonly extensions: Extensions },
   given: TurnsOptions,
 ): Turns {
-  checkNames(given, "the options of turns", names);
-  const { model, persona = defaults.persona, maxQueued = defaults.maxQueued } = given;
-  const { companionName, tools } = given;
+  const options = resolveOptions("the options of turns", given, defaults, checks);
+  const { model, persona, maxQueued, companionName, tools } = options;
   const { chats, sessions, workingMemory, rules, ports, extensions } = memories;
   return new Turns({
     ...ports,
@@ -61,9 +64,6 @@ export function newTurns(
 }
 
 function respondersOf(model: TurnsOptions["model"]): Responders {
-  if (typeof model !== "object" || model === null) {
-    throw misconfigured("model must be a responder, or responders to choose from");
-  }
   if ("get" in model) return model;
   const { provider, model: name } = model;
   const get = async (asked: string, called: string) => {

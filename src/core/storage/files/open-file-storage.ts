@@ -3,11 +3,10 @@ import { type Clock, systemClock } from "../../clock.ts";
 import { ThroughlineError } from "../../errors.ts";
 import { type NewId, randomId } from "../../ids.ts";
 import { type Logger, silentLogger } from "../../logger.ts";
-import { misconfigured, withDefaults } from "../../options.ts";
+import { type Checks, type Defaults, resolveOptions, whole } from "../../options.ts";
 import { systemTimers } from "../../timers.ts";
 import { realDisk } from "../disk/disk.ts";
-import { checkDurability } from "../durability.ts";
-import type { Durability } from "../storage.ts";
+import { type Durability, durabilityCheck } from "../storage.ts";
 import { makeDirectory } from "./file-ports.ts";
 import { FileStorage } from "./file-storage.ts";
 import { takeLease } from "./lease.ts";
@@ -21,27 +20,37 @@ export interface FileStorageOptions {
    * What a resolved write has survived.
    * @default "power-cut"
    */
-  readonly durability?: Durability;
+  readonly durability?: Durability | undefined;
   /**
    * Files kept open at most per collection, at least 1. The least used is closed first.
    * @default 256
    */
-  readonly maxOpenFiles?: number;
+  readonly maxOpenFiles?: number | undefined;
   /**
    * Use a home on a network file system, although no other machine is kept out there.
    * @default false
    */
-  readonly force?: boolean;
-  readonly clock?: Clock;
-  readonly newId?: NewId;
-  readonly logger?: Logger;
+  readonly force?: boolean | undefined;
+  readonly clock?: Clock | undefined;
+  readonly newId?: NewId | undefined;
+  readonly logger?: Logger | undefined;
 }
 
-export const defaults = {
+const defaults = {
   durability: "power-cut",
   maxOpenFiles: 256,
   force: false,
-} as const satisfies Partial<FileStorageOptions>;
+  clock: systemClock,
+  newId: randomId,
+  logger: silentLogger,
+} as const satisfies Defaults<FileStorageOptions>;
+
+const checks: Checks<FileStorageOptions> = {
+  // An empty path would be the folder that the process happens to be in.
+  home: ["the path of a directory", (value) => typeof value === "string" && value !== ""],
+  durability: durabilityCheck,
+  maxOpenFiles: whole(1),
+};
 
 /**
  * Opens a home and becomes its one writer.
@@ -52,14 +61,9 @@ export const defaults = {
  * @throws ThroughlineError `THROUGHLINE_UNAVAILABLE`: the disk is full or failing.
  */
 export async function openFileStorage(options: FileStorageOptions): Promise<FileStorage> {
-  const { durability, maxOpenFiles, force } = withDefaults(options, defaults);
-  const { clock = systemClock, newId = randomId, logger = silentLogger } = options;
-  if (!Number.isInteger(maxOpenFiles) || maxOpenFiles < 1) {
-    throw new TypeError("maxOpenFiles must be a whole number from 1");
-  }
-  checkDurability(durability);
-  checkHome(options.home);
-  const home = resolve(options.home);
+  const resolved = resolveOptions("the options of a home", options, defaults, checks);
+  const { durability, maxOpenFiles, force, clock, newId, logger } = resolved;
+  const home = resolve(resolved.home);
   await makeHome(home);
   const lease = takeLease(home, { force, clock, logger });
   let index: ReturnType<typeof openSqliteIndex> | undefined;
@@ -94,12 +98,6 @@ export async function openFileStorage(options: FileStorageOptions): Promise<File
     release();
     throw error;
   }
-}
-
-/** An empty path would be the folder that the process happens to be in. */
-function checkHome(home: unknown): void {
-  if (typeof home === "string" && home !== "") return;
-  throw misconfigured("home must be the path of a directory");
 }
 
 async function makeHome(home: string): Promise<void> {
