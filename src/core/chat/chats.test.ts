@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { HeldClock } from "../../../test/support/held-clock.ts";
+import { ThroughlineError } from "../errors.ts";
 import { openThroughline } from "../throughline.ts";
 import type { Chats } from "./chats.ts";
 import type { MessageInput } from "./message-input.ts";
@@ -247,6 +248,34 @@ test("forgetting that was begun and not finished is finished at the next start",
   await marks.append("chats", [{ id: "x", hash, at: "2026-01-01T00:00:00.000Z", state: "begun" }]);
   await chats.recover();
   assert.deepEqual((await chats.list()).chats, []);
+});
+
+test("a chat that is begun again after a crash right before the end of its forgetting stays", async () => {
+  const { chats, said } = await companion();
+  await chats.append(chat, [user("secret")]);
+  const { log, tombstones } = chats;
+  await tombstones.begin(chat, { id: "x", at: "2026-01-01T00:00:00.000Z" }, []);
+  await log.ports.logs.delete(chat);
+  log.forgetState(chat);
+  await chats.recover();
+  await chats.append(chat, [user("new words")]);
+  await chats.recover();
+  assert.deepEqual(await said(), ["new words"]);
+});
+
+test("a chat that is begun again after a call that failed right before the end and was repeated stays", async () => {
+  const { chats, said } = await companion();
+  await chats.append(chat, [user("secret")]);
+  const { tombstones } = chats;
+  const refused = new ThroughlineError("full", { code: "THROUGHLINE_UNAVAILABLE" });
+  Object.assign(tombstones, { finish: () => Promise.reject(refused) });
+  await assert.rejects(chats.forget(chat), refused);
+  await chats.recover(); // a full disk is no reason not to start
+  Reflect.deleteProperty(tombstones, "finish");
+  await chats.forget(chat);
+  await chats.append(chat, [user("new words")]);
+  await chats.recover();
+  assert.deepEqual(await said(), ["new words"]);
 });
 
 test("lists show the chat first in which a person acted last; metadata and clears move nothing", async () => {

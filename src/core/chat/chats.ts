@@ -432,6 +432,7 @@ export class Chats {
     let mark = await begin();
     const existed = await this.#remove(chatId);
     mark ??= await begin(); // a full disk has room for it now
+    mark ??= (await this.tombstones.begun()).get(hashOf(chatId)); // of a call that failed at its end
     if (mark !== undefined) await this.tombstones.finish(mark);
     for (const listener of this.#onForgotten) listener(chatId, mark);
     const count = existed ? (state.head?.message_count ?? 1) : 0;
@@ -467,12 +468,14 @@ export class Chats {
   async recover(): Promise<void> {
     const { logs } = this.log.ports;
     const begun = await this.tombstones.begun();
+    const gone = new Map(begun);
     let cursor: string | undefined;
     do {
       const label = begun.size > 0 ? undefined : "unfinished";
       const page = await logs.list({ limit: 1_000, label, cursor });
       for (const { key, head } of page.rows) {
         const wasBegun = begun.has(hashOf(key));
+        gone.delete(hashOf(key));
         if (!wasBegun && head["unfinished"] !== true) continue;
         // A chat that another process has is not left over: that process is working on it.
         await this.log.aloneNow(key, async () => {
@@ -484,6 +487,13 @@ export class Chats {
       }
       cursor = page.cursor;
     } while (cursor !== undefined);
+    // Or a new chat with the id of one of them would be taken for it at the next start.
+    for (const mark of gone.values()) {
+      await this.tombstones.finish(mark).catch((error) => {
+        const fields = { error: errorName(error) };
+        this.log.ports.logger.warn(fields, "a mark of forgetting is not ended; again at next start");
+      });
+    }
   }
 
   /** Another process may have finished it since it was listed. */

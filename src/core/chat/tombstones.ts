@@ -91,12 +91,13 @@ export class Tombstones {
     await this.#logs.append(key, [{ ...mark, id: `${mark.id}-done`, state: "done" }]);
   }
 
-  /** The hashes of the chats whose forgetting has begun and not ended. */
-  async begun(): Promise<ReadonlySet<string>> {
-    const begun = new Set<string>();
-    for await (const mark of this.#logs.read(key)) {
-      if (mark["state"] === "begun") begun.add(String(mark["hash"]));
-      else begun.delete(String(mark["hash"]));
+  /** Of the chats whose forgetting has begun and not ended, by hash. */
+  async begun(): Promise<ReadonlyMap<string, Mark>> {
+    const begun = new Map<string, Mark>();
+    for await (const { id, hash, at, state } of this.#logs.read(key)) {
+      const mark = { id, hash: String(hash), at: String(at) };
+      if (state === "begun") begun.set(mark.hash, mark);
+      else begun.delete(mark.hash);
     }
     return begun;
   }
