@@ -3,8 +3,9 @@ import { test } from "node:test";
 import { HeldClock } from "../../../test/support/held-clock.ts";
 import { ThroughlineError } from "../errors.ts";
 import { openThroughline } from "../throughline.ts";
-import type { Chats } from "./chats.ts";
+import { Chats } from "./chats.ts";
 import type { MessageInput } from "./message-input.ts";
+import { unlisted } from "./unlisted.ts";
 
 const chat = "telegram:42";
 const user = (content: string, more = {}): MessageInput => ({ role: "user", content, ...more });
@@ -248,6 +249,16 @@ test("forgetting that was begun and not finished is finished at the next start",
   await marks.append("chats", [{ id: "x", hash, at: "2026-01-01T00:00:00.000Z", state: "begun" }]);
   await chats.recover();
   assert.deepEqual((await chats.list()).chats, []);
+});
+
+test("forgetting that a crash cut short while features removed what they keep is finished at the next start", async () => {
+  const { chats, storage } = await companion();
+  await chats.append(chat, [user("secret")]);
+  chats.onForget(() => Promise.reject(new Error("the process dies here")));
+  await assert.rejects(chats.forget(chat));
+  const next = new Chats(chats.log, storage.logs("forgotten", unlisted));
+  await next.recover();
+  assert.deepEqual((await next.list()).chats, []);
 });
 
 test("a chat that is begun again after a crash right before the end of its forgetting stays", async () => {

@@ -421,16 +421,16 @@ export class Chats {
 
   async #forget(chatId: string): Promise<ForgetReceipt> {
     const state = await this.log.state(chatId);
-    const dropped = await this.#dropElsewhere(chatId, "forget");
     const { clock, newId, logs } = this.log.ports;
     const at = isoTime(clock.now());
-    // What was not reached is removed later, by the mark: also of a chat that has no log.
-    const isLeft = dropped.some((row) => "unreachable" in row);
-    const said = state.head ? await lastSaid(logs, chatId, state) : isLeft ? [] : undefined;
     const given = { at, id: newId() };
+    let said = state.head && (await lastSaid(logs, chatId, state));
     const begin = async () => said && this.tombstones.tryBegin(chatId, given, said);
     let mark = await begin();
+    const dropped = await this.#dropElsewhere(chatId, "forget");
     const existed = await this.#remove(chatId);
+    // What was not reached is removed later, by the mark: also of a chat that has no log.
+    if (dropped.some((row) => "unreachable" in row)) said ??= [];
     mark ??= await begin(); // a full disk has room for it now
     mark ??= (await this.tombstones.begun()).get(hashOf(chatId)); // of a call that failed at its end
     if (mark !== undefined) await this.tombstones.finish(mark);
