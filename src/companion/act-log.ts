@@ -57,28 +57,31 @@ export class ActLog {
   /** What was appended since, in order. `undefined`: it was removed; start over from a snapshot. */
   async readOn(): Promise<readonly ReadAct[] | undefined> {
     const read: ReadAct[] = [];
+    let position = this.#position;
     for (;;) {
-      const { log, seq } = this.#position;
+      const { log, seq } = position;
       const tail = await this.#logs.tail(log, pageRecords);
       if (tail === undefined || tail.seq < seq) return undefined;
       let next: string | undefined;
-      for await (const record of this.#after(seq, tail.seq, tail.records)) {
+      for await (const record of this.#after(position, tail.seq, tail.records)) {
         const act = readAct(record);
-        this.#position = { log, seq: record.seq };
-        read.push({ log, seq: record.seq, act });
+        position = { log, seq: record.seq };
+        read.push({ ...position, act });
         if (act?.kind === "end") next = act.next;
       }
-      if (next === undefined) return read;
-      this.#position = { log: next, seq: 0 };
+      if (next === undefined) break;
+      position = { log: next, seq: 0 };
     }
+    // Not before: what was read until a failure is read again.
+    this.#position = position;
+    return read;
   }
 
   async *#after(
-    seq: number,
+    { log, seq }: Position,
     end: number,
     newest: readonly StoredRecord[],
   ): AsyncGenerator<StoredRecord> {
-    const { log } = this.#position;
     if (end - seq <= newest.length) yield* newest.filter((record) => record.seq > seq);
     else yield* this.#logs.read(log, { after: seq });
   }

@@ -1,0 +1,41 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { ThroughlineError } from "../core/errors.ts";
+import { openMemoryStorage } from "../core/storage/memory/memory-storage.ts";
+import { ActLog } from "./act-log.ts";
+import type { Act } from "./acts.ts";
+import { runsProjection } from "./runs.ts";
+
+const act = (id: string, more: object = { kind: "person" }): Act =>
+  ({ ...more, id, felt: 1, at: 1, reading: { at: 1 } }) as Act;
+const end = (next: string) => act(`end-${next}`, { kind: "end", next });
+
+test("what was read before a read broke off is read again", async () => {
+  const logs = openMemoryStorage().logs("", runsProjection);
+  const writer = await ActLog.begin(logs, [act("a")]);
+  let isAway = true;
+  const reader = await ActLog.open(
+    new Proxy(logs, {
+      get: (target, name) => {
+        if (name !== "tail") return Reflect.get(target, name).bind(target);
+        return async (log: string, limit: number) => {
+          if (isAway && log === "acts-2") {
+            throw new ThroughlineError("away", { code: "THROUGHLINE_UNAVAILABLE" });
+          }
+          return target.tail(log, limit);
+        };
+      },
+    }),
+    undefined,
+  );
+  await writer.append([act("b")]);
+  await writer.continueWith([act("c")], end);
+  await assert.rejects(reader!.readOn(), { code: "THROUGHLINE_UNAVAILABLE" });
+  isAway = false;
+  const read = await reader!.readOn();
+  assert.deepEqual(
+    read?.map(({ act }) => act?.id),
+    ["a", "b", "end-acts-2", "c"],
+  );
+  assert.deepEqual(reader!.position, writer.position);
+});
