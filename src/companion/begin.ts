@@ -42,18 +42,24 @@ export async function comeUp(
   const begun = await boot(ports, options, left);
   const { state, repaired } = emotionsAtBoot(config, begun, clock.now());
   if (repaired.length > 0) logger.warn({ repaired }, "stored emotions were repaired");
-  const life = { ...left.life, config, emotions: state, wokenAt: state.at };
-  const alone = { boot: begun, left, now: state, isJoined: false, leader };
-  if (leader === undefined) return { ...alone, life, log: undefined };
+  let life: Life = { ...left.life, config, emotions: state, wokenAt: state.at };
+  const alone = { boot: begun, left, isJoined: false, leader };
+  if (leader === undefined) return { ...alone, life, now: state, log: undefined };
   const reading = begun.run.startedAt;
-  const acts = runActs(begun, config, state).map((happening): Act => {
-    return { ...happening, id: newId(), felt: state.at, at: clock.now(), reading };
-  });
+  const upActs = () =>
+    runActs(begun, config, life.emotions).map((happening): Act => {
+      return { ...happening, id: newId(), felt: life.emotions.at, at: clock.now(), reading };
+    });
+  let acts = upActs();
   const logs = storage.logs("", runsProjection);
   const log = left.log ?? (await ActLog.begin(logs, acts));
-  while (left.log !== undefined && !(await log.append(acts))) await log.readOn();
-  const folded = acts.reduce((each, act) => foldRead(each, act).life, { ...left.life, config });
-  return { ...alone, life: folded, log };
+  while (left.log !== undefined && !(await log.append(acts))) {
+    // A process that slept while the companion was down did something since.
+    for (const { act } of (await log.readOn()) ?? []) if (act) life = foldRead(life, act).life;
+    acts = upActs();
+  }
+  life = acts.reduce((each, act) => foldRead(each, act).life, life);
+  return { ...alone, life, now: life.emotions, log };
 }
 
 /** Joins a run that is up in another process. */
