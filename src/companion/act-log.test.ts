@@ -39,3 +39,15 @@ test("what was read before a read broke off is read again", async () => {
   );
   assert.deepEqual(reader!.position, writer.position);
 });
+
+test("a leader whose snapshot is from before the log was continued removes nothing of it", async () => {
+  const logs = openMemoryStorage().logs("", runsProjection);
+  const log = await ActLog.begin(logs, [act("a")]);
+  const covered = log.position;
+  await log.append([act("b")]);
+  await log.continueWith([act("c")], end);
+  await log.removeOlder(covered);
+  assert.notEqual(await logs.tail("acts-1", 0), undefined);
+  await log.removeOlder(log.position);
+  assert.equal(await logs.tail("acts-1", 0), undefined);
+});

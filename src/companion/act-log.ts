@@ -112,13 +112,13 @@ export class ActLog {
     return true;
   }
 
-  /** Removes the logs before this one: a snapshot covers them. */
-  async removeOlder(): Promise<void> {
+  /** Removes the logs before the one at which a snapshot was taken: it covers them. */
+  async removeOlder({ log }: Position): Promise<void> {
     if (!this.#hasOlder) return;
     for (const name of await namesIn(this.#logs)) {
-      if (numberOf(name) < numberOf(this.#position.log)) await this.#logs.delete(name);
+      if (numberOf(name) < numberOf(log)) await this.#logs.delete(name);
     }
-    this.#hasOlder = false;
+    this.#hasOlder = log !== this.#position.log;
   }
 
   async #put(log: string, records: readonly LogRecord[], seq: number): Promise<boolean> {

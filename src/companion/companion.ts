@@ -9,7 +9,7 @@ import type { Act, Happening, SleepState } from "./acts.ts";
 import { type Begun, comeUp, join, runActs, sharedRun } from "./begin.ts";
 import { type Boot, missedRestart } from "./boot.ts";
 import type { BootClock } from "./boot-clock.ts";
-import { documentKey, type PersonSeen } from "./companion-document.ts";
+import { documentKey, type PersonSeen, readCompanionDocument } from "./companion-document.ts";
 import { suspend } from "./emotion/acts.ts";
 import { builtInEmotions } from "./emotion/built-in-emotions.ts";
 import { evolve } from "./emotion/evolve.ts";
@@ -18,7 +18,7 @@ import { followedRun, runsToTakeOver, takeOverRun, withoutInterrupted } from "./
 import type { FeltEvent, Life } from "./fold.ts";
 import { forgetLeft, forgetRepaired, forgetStored } from "./forget-chat.ts";
 import { Leadership } from "./leader.ts";
-import { readLeft, savedAt } from "./left.ts";
+import { positionIn, readLeft, savedAt } from "./left.ts";
 import { type CompanionChange, feltBy, LivingCompanion } from "./life.ts";
 import type { Felt, LiveEmotions } from "./live-emotions.ts";
 import { type MoodCourse, moodCourse } from "./mood-course.ts";
@@ -155,7 +155,7 @@ export class Companion implements AsyncDisposable {
         before: async () => this.#shared?.flush(),
         onConflict: leader && (() => this.#revisionOfOurs(leader)),
         document: (isLast, before) => this.#document(isLast, before),
-        afterSave: () => this.#saved(),
+        afterSave: (stored) => this.#saved(stored),
       },
       options,
       this.#boot.revision,
@@ -459,13 +459,14 @@ export class Companion implements AsyncDisposable {
   }
 
   /** After the document the history of moods up to it is stored, and what it covers can go. */
-  async #saved(): Promise<void> {
+  async #saved(stored: JsonObject): Promise<void> {
     await this.#history.flush();
     const shared = this.#shared;
-    if (shared !== undefined) {
+    const covered = positionIn(readCompanionDocument(stored)?.document);
+    if (shared !== undefined && covered !== undefined) {
       const at = (happening: Happening) => this.#living.newAct(happening);
       const first = ({ config, emotions }: Life) => runActs(this.#boot, config, emotions).map(at);
-      await shared.compact(first, (next) => at({ kind: "end", next }));
+      await shared.compact(covered, first, (next) => at({ kind: "end", next }));
     } else if (this.#leftLog !== undefined) {
       await removeActs(this.#logs);
       this.#leftLog = undefined;

@@ -109,11 +109,16 @@ export class SharedActs {
    * For the leader, after a snapshot: removes what it covers, and continues in a new log where this one
    * is long.
    *
+   * @param covered where the snapshot was taken: another leader may have continued the log since.
    * @param first what that begins with.
    */
-  compact(first: (life: Life) => readonly Act[], end: (next: string) => Act): Promise<void> {
+  compact(
+    covered: Position,
+    first: (life: Life) => readonly Act[],
+    end: (next: string) => Act,
+  ): Promise<void> {
     return this.#inTurn(async () => {
-      await this.#log.removeOlder();
+      await this.#log.removeOlder(covered);
       if (this.#log.position.seq < longestLog) return;
       // None of them moves the clock of the emotions.
       const { at: felt } = this.#confirmed.emotions;

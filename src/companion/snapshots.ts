@@ -27,7 +27,7 @@ export interface SnapshotPorts {
   /** The document as it is to be written; given the one before: the same state with a new sign of life. */
   readonly document: (isLast: boolean, before?: JsonObject) => JsonObject;
   /** What belongs to a whole state beside the document; once that is stored. */
-  readonly afterSave: () => Promise<void>;
+  readonly afterSave: (stored: JsonObject) => Promise<void>;
   /**
    * Present where several processes may write it: each write then asks for the revision of the one
    * before. Called when there is another.
@@ -122,8 +122,8 @@ export class SnapshotWriter {
   }
 
   async #store(isLast: boolean): Promise<void> {
-    await this.#put(() => this.#ports.document(isLast));
-    await this.#ports.afterSave();
+    const stored = await this.#put(() => this.#ports.document(isLast));
+    await this.#ports.afterSave(stored);
   }
 
   /**
@@ -136,7 +136,7 @@ export class SnapshotWriter {
     await this.#put(() => this.#ports.document(false, written));
   }
 
-  async #put(document: () => JsonObject): Promise<void> {
+  async #put(document: () => JsonObject): Promise<JsonObject> {
     const { documents, before, onConflict } = this.#ports;
     for (let attempt = 1; ; attempt++) {
       await before();
@@ -145,7 +145,7 @@ export class SnapshotWriter {
         const options = onConflict === undefined ? {} : { expectedRevision: this.#revision };
         this.#revision = await documents.write(documentKey, value, options);
         this.#written = value;
-        return;
+        return value;
       } catch (error) {
         const isConflict = isThroughlineError(error, "THROUGHLINE_CONFLICT");
         const revision = isConflict ? await onConflict?.() : undefined;
