@@ -392,6 +392,7 @@ export class Companion implements AsyncDisposable {
     const { clock, logger, storage } = this.#ports;
     const reload = async () => {
       const left = await readLeft(storage, this.emotions.configuration, clock.now());
+      if (left.shared !== undefined) this.#boot = followedRun(this.#boot, left.shared);
       if (left.log !== undefined) return { life: left.life, log: left.log };
       throw new ThroughlineError("the log of acts is gone", { code: "THROUGHLINE_UNAVAILABLE" });
     };

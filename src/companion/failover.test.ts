@@ -199,27 +199,32 @@ test("the run before a restart is the one that had come up, whichever process le
   assert.notEqual(c.companion.runId, runId);
 });
 
-test("a process that slept while the companion ended and came up again has the new run", async (t) => {
-  const w = world(t);
-  const a = await w.start();
-  const sleeper = await w.start();
-  const { runId } = sleeper.companion;
-  sleeper.storage.deafen(true);
-  await a.companion.save();
-  a.storage.kill();
-  w.clock.pass(20_000);
-  const c = await w.start();
-  assert.notEqual(c.companion.runId, runId);
-  sleeper.storage.deafen(false);
-  w.clock.pass(1_000);
-  sleeper.storage.gap();
-  await until(() => sleeper.companion.runId === c.companion.runId);
-  const { startedAt, uptimeMs, report } = sleeper.companion;
-  assert.deepEqual(
-    [startedAt, uptimeMs, report.kind],
-    [c.companion.startedAt, 1_000, "crash_recovery"],
-  );
-});
+for (const acts of [1, 1_000]) {
+  test(`a process that slept while the companion ended and came up again, and did ${acts} acts, has the new run`, async (t) => {
+    const w = world(t);
+    const a = await w.start();
+    const sleeper = await w.start();
+    const { runId } = sleeper.companion;
+    sleeper.storage.deafen(true);
+    await a.companion.save();
+    a.storage.kill();
+    w.clock.pass(20_000);
+    const c = await w.start();
+    assert.notEqual(c.companion.runId, runId);
+    for (let n = 0; n < acts; n++) c.companion.emotions.personActed();
+    await c.companion.save();
+    await c.companion.save(); // the log that the sleeper read is removed
+    sleeper.storage.deafen(false);
+    w.clock.pass(1_000);
+    sleeper.storage.gap();
+    await until(() => sleeper.companion.runId === c.companion.runId);
+    const { startedAt, uptimeMs, report } = sleeper.companion;
+    assert.deepEqual(
+      [startedAt, uptimeMs, report.kind],
+      [c.companion.startedAt, 1_000, "crash_recovery"],
+    );
+  });
+}
 
 test("a leader that missed notifications keeps the words that it wrote", async (t) => {
   const w = world(t);
