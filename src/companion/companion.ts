@@ -5,7 +5,7 @@ import type { JsonObject } from "../core/json.ts";
 import type { DocumentStore } from "../core/storage/document-store.ts";
 import type { LogStore } from "../core/storage/log-store.ts";
 import { type ActLog, eraseActs, removeActs } from "./act-log.ts";
-import type { Act, Happening, SleepState } from "./acts.ts";
+import type { Act, Happening, SharedRun, SleepState } from "./acts.ts";
 import { type Begun, comeUp, join, runActs, sharedRun } from "./begin.ts";
 import { type Boot, missedRestart } from "./boot.ts";
 import type { BootClock } from "./boot-clock.ts";
@@ -392,7 +392,7 @@ export class Companion implements AsyncDisposable {
     const { clock, logger, storage } = this.#ports;
     const reload = async () => {
       const left = await readLeft(storage, this.emotions.configuration, clock.now());
-      if (left.shared !== undefined) this.#boot = followedRun(this.#boot, left.shared);
+      if (left.shared !== undefined) this.#hasRun(left.shared);
       if (left.log !== undefined) return { life: left.life, log: left.log };
       throw new ThroughlineError("the log of acts is gone", { code: "THROUGHLINE_UNAVAILABLE" });
     };
@@ -405,7 +405,7 @@ export class Companion implements AsyncDisposable {
   #follow(others: readonly FoldedAct[], next: Life): void {
     for (const { act, felt, before, life } of others) {
       for (const each of feltBy(act, felt, before, life)) this.#note(each);
-      if (act.kind === "up") this.#boot = followedRun(this.#boot, act.shared);
+      if (act.kind === "up") this.#hasRun(act.shared);
       else if (act.kind === "forgot") {
         this.notices.forgetHash(act.hash);
         this.#boot = withoutInterrupted(this.#boot, act.hash);
@@ -421,6 +421,12 @@ export class Companion implements AsyncDisposable {
     this.#snapshots.changed();
     this.#living.lookNow();
     this.#setNext();
+  }
+
+  /** The run that the companion has, whichever process began it. */
+  #hasRun(shared: SharedRun): void {
+    this.#boot = followedRun(this.#boot, shared);
+    this.notices.cameUp(this.report);
   }
 
   async #takeOver(): Promise<void> {

@@ -204,7 +204,8 @@ for (const acts of [1, 1_000]) {
     const w = world(t);
     const a = await w.start();
     const sleeper = await w.start();
-    const { runId } = sleeper.companion;
+    const { runId, notices } = sleeper.companion;
+    const early = await notices.begin("chat-2", undefined, 1);
     sleeper.storage.deafen(true);
     await a.companion.save();
     a.storage.kill();
@@ -223,6 +224,11 @@ for (const acts of [1, 1_000]) {
       [startedAt, uptimeMs, report.kind],
       [c.companion.startedAt, 1_000, "crash_recovery"],
     );
+    notices.delivered("chat-2", early!);
+    for (const chatId of ["chat-1", "chat-2"]) {
+      const notice = await notices.begin(chatId, 1, 1);
+      assert.equal(notice?.session, c.companion.report.totalSessions, chatId);
+    }
   });
 }
 

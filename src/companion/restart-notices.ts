@@ -64,8 +64,8 @@ export class RestartNotices {
   readonly #ports: CompanionPorts;
   readonly #host: Host;
   readonly #options: CompanionOptions;
-  readonly #deliveries: Deliveries;
-  readonly #report: JudgedRestart;
+  #deliveries: Deliveries;
+  #report: JudgedRestart;
   /** Attempts under way, except where the chat removed words since: the attempt may quote them. */
   readonly #begun = new Map<string, RestartNotice | undefined>();
   /** Chats that began in this run and were not answered yet: nothing happened to them. */
@@ -160,6 +160,14 @@ export class RestartNotices {
     for (const chatId of new Set([...known, ...this.#born, ...this.#deliveries.chats])) {
       if (hashOf(chatId) === hash) this.forget(chatId);
     }
+  }
+
+  /** The companion came up in another process, while this one slept. */
+  cameUp(report: JudgedRestart): void {
+    if (report.totalSessions <= this.#report.totalSessions) return;
+    this.#report = report;
+    this.#deliveries = Deliveries.begin(this.toJson(), report);
+    this.#begun.clear(); // they do not tell of it
   }
 
   /** The attempt produced no answer: the notice is still pending. */
