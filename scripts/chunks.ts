@@ -31,8 +31,12 @@ const chunks: readonly (readonly [name: string, modules: readonly string[]])[] =
     "serve",
     [
       "app/serve",
-      "app/feed-moments",
+      "companion/commands/home-run",
+      "companion/routes",
       "moments/commands/start-moments",
+      "moments/routes",
+      "moments/turns/recall",
+      "moments/turns/skills",
       "postgres/commands/open-store",
     ],
   ],

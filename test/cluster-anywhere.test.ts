@@ -8,6 +8,7 @@ import { answerId } from "../src/core/chat/turn-ids.ts";
 import { systemTimers, type Timers } from "../src/core/timers.ts";
 import { openPostgresStorage } from "../src/postgres/postgres.ts";
 import { seededRandom } from "../src/testing/random.ts";
+import { awakeProcess } from "./support/awake.ts";
 import {
   type ClusterPlace,
   memoryPlace,
@@ -353,9 +354,9 @@ for (const [name, openPlace] of places) {
 
   together("when the leader ends the other process leads, as one run", 2, async (place) => {
     const watching = await process(await place.open());
-    const a = await process(await place.open(), { awake: {} });
-    const b = await process(await place.open(), { awake: {} });
-    const [first, second] = [a.run!, b.run!];
+    const a = await awakeProcess(await place.open());
+    const b = await awakeProcess(await place.open());
+    const [first, second] = [a.run, b.run];
     assert.equal(second.runId, first.runId);
     second.personSeen("Ada");
     await until(() => first.person?.name === "Ada");
@@ -373,7 +374,7 @@ for (const [name, openPlace] of places) {
     await until(async () => (await stored())["session_id"] !== first.runId);
     const value = await stored();
     assert.equal(value["last_person_seen"], "Ada");
-    const c = await process(await place.open(), { awake: {} });
+    const c = await awakeProcess(await place.open());
     assert.deepEqual([await sessionOf(b), await sessionOf(c)], [session, session]);
     await end(c);
     await b.turns.submit(chat, { content: "a secret" }).done;
@@ -393,22 +394,22 @@ for (const [name, openPlace] of places.slice(1)) {
       const timers = new HeldBackTimers(systemTimers);
       const storage = await place.open(timers);
       const dying = mortal(storage);
-      const a = await process(dying, { awake: {} });
-      const b = await process(await place.open(), { awake: {} });
-      await a.run!.save();
-      a.run!.personSaid(chat, "I hate you, you are stupid");
-      b.run!.emotions.event("abuse");
-      a.run!.personSeen("Ada");
-      a.run!.emotions.override("proud", 600);
-      await a.run!.save();
+      const a = await awakeProcess(dying);
+      const b = await awakeProcess(await place.open());
+      await a.run.save();
+      a.run.personSaid(chat, "I hate you, you are stupid");
+      b.run.emotions.event("abuse");
+      a.run.personSeen("Ada");
+      a.run.emotions.override("proud", 600);
+      await a.run.save();
       dying.kill();
       timers.holdBack(); // it renews no lease
-      const { runId } = a.run!;
+      const { runId } = a.run;
       const stored = async () =>
         (await b.storage.documents("session").read("session"))?.value ?? {};
       await until(async () => (await stored())["session_id"] !== runId);
-      const { mood, wounds } = b.run!.emotions.feeling();
-      assert.deepEqual([mood, wounds.length, b.run!.person?.name], ["proud", 1, "Ada"]);
+      const { mood, wounds } = b.run.emotions.feeling();
+      assert.deepEqual([mood, wounds.length, b.run.person?.name], ["proud", 1, "Ada"]);
       const { conversation, last_person_seen: person } = await stored();
       assert.match(JSON.stringify(conversation), /I hate you/);
       assert.equal(person, "Ada");

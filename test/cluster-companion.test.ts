@@ -6,6 +6,7 @@ import type { Companion } from "../src/companion/companion.ts";
 import { runsProjection } from "../src/companion/runs.ts";
 import { extendWithCompanion } from "../src/companion/start-companion.ts";
 import type { Storage } from "../src/core/storage/storage.ts";
+import { awakeProcess } from "./support/awake.ts";
 import { heldPlace, mortal, pass, process, soon, until } from "./support/cluster-world.ts";
 import type { HeldTimers } from "./support/held-timers.ts";
 import { scriptedResponder } from "./support/scripted-responder.ts";
@@ -26,8 +27,8 @@ function world() {
     const own = mortal(storage);
     const model = scriptedResponder(script);
     const awake = { pid: ++pid };
-    const begun = await process(own, { clock, model, awake, timers: soon });
-    return { ...begun, companion: begun.run!, storage: own, timers, ...awake };
+    const begun = await awakeProcess(own, { clock, model, awake, timers: soon });
+    return { ...begun, companion: begun.run, storage: own, timers, ...awake };
   };
   const store = () => place.open().storage;
   return { ...place, start, store };
@@ -241,7 +242,7 @@ test("a start that finds the lease of a dead process waits until it lapsed, and 
   a.storage.kill();
   const { storage, timers } = w.open();
   let isUp = false;
-  const starting = process(storage, { clock: w.clock, awake: {}, timers: soon });
+  const starting = awakeProcess(storage, { clock: w.clock, timers: soon });
   void starting.then(() => {
     isUp = true;
   });

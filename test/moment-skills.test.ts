@@ -1,6 +1,6 @@
 // The model's own way to remember a reaction: its tool call makes a package, and its answer goes on.
 import assert from "node:assert/strict";
-import { mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, beforeEach, type TestContext, test } from "node:test";
@@ -17,6 +17,8 @@ import type { Turn } from "../src/core/turns/turn.ts";
 import { consentWording } from "../src/moments/record/consent.ts";
 import { reactionsPrompt } from "../src/moments/record/skills.ts";
 import { offerSkills, startMoments } from "../src/moments/start-moments.ts";
+import { createServer } from "../src/server/server.ts";
+import { jsonOf } from "./support/server-fixture.ts";
 
 // It speaks each provider's own protocol on one port of loopback.
 const mock = new LLMock({ port: 0, logLevel: "silent" });
@@ -114,22 +116,33 @@ test("a companion of the command line offers the skills, and its packages say wh
     ...{ OPENAI_BASE_URL: `${mock.url}/v1`, FEEDBACK_STORAGE: "cloud" },
   };
   const settings = resolveSettings({}, readEnvironment(variables, path));
-  const { turns, moments, run, close } = await openCompanion(settings, silentLogger);
+  const { throughline, turns, started, close } = await openCompanion(settings, silentLogger);
+  const features = await started?.routes();
+  const server = createServer({ throughline, turns, version: "0.0.0", features });
+  const headers = { host: "127.0.0.1:7423", "content-type": "application/json" };
+  const ask = async (path: string, body?: object) => {
+    const method = body === undefined ? "GET" : "POST";
+    const init = { method, headers, body: body === undefined ? null : JSON.stringify(body) };
+    return jsonOf(await server.fetch(new Request(`http://127.0.0.1:7423${path}`, init)), 200);
+  };
   try {
-    await moments?.agree({ messages: true, frames: true, wording: consentWording });
-    run?.companion.personSeen("Ann");
+    await ask("/api/feedback/consent", { messages: true, frames: true, wording: consentWording });
+    await ask("/api/person", { name: "Ann" });
     await turns.submit("local:me", { content: "Tell me a joke" }).done;
     await turns.submit("local:me", { content: "haha, good one" }).done;
-    const [entry] = (await moments?.packages.list())?.packages ?? [];
-    const { people, latched, session_id } = entry?.manifest ?? {};
-    assert.deepEqual([people, session_id], [["Ann"], run?.companion.runId]);
+    const [{ name }] = (await ask("/api/feedback")).packages;
+    const manifest = readFileSync(join(path, "feedback", name, "feedback.json"), "utf8");
+    const { people, latched, session_id } = JSON.parse(manifest);
+    const session = await ask("/api/session");
+    assert.deepEqual([people, session_id], [["Ann"], session.session_id]);
     assert.deepEqual(Object.keys(latched ?? {}).sort(), [
       ...["model", "mood", "persona", "provider", "system_prompt", "tools"],
     ]);
     assert.ok(String(latched?.["system_prompt"]).includes(reactionsPrompt));
     assert.match(JSON.stringify(latched?.["tools"]), /remember_positively.*remember_negatively/);
-    assert.equal(moments?.statistics().storage_reason, "unknown_mode");
+    assert.equal((await ask("/api/feedback/stats")).storage_reason, "unknown_mode");
   } finally {
+    await server.close();
     await close(0);
   }
 });

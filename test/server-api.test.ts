@@ -1,73 +1,16 @@
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
 import { test } from "node:test";
-import { Validator } from "@seriousme/openapi-schema-validator";
-import { pageTypes, typesFile } from "../scripts/page-types.ts";
 import * as schemas from "../src/server/answer-schemas.ts";
 import { events as serverEvents, TurnEvents } from "../src/server/event-schemas.ts";
 import {
   assertDescribed,
   companion,
   eventsOf,
-  everything,
   jsonOf,
   me,
   problemOf,
   words,
 } from "./support/server-fixture.ts";
-
-const { version } = JSON.parse(readFileSync("package.json", "utf8")) as { version: string };
-const committed = new URL("../api/openapi.json", import.meta.url);
-
-test("the API's description is valid OpenAPI 3.1 and is the committed one", async () => {
-  await using c = await everything({ version });
-  const document = await c.get("/api/openapi.json");
-  const { valid, errors } = await new Validator().validate(structuredClone(document));
-  assert.ok(valid, JSON.stringify(errors));
-  assert.equal(document.openapi, "3.1.0");
-  const stored = readFileSync(committed, "utf8");
-  const wanted = `${JSON.stringify(document, null, 2)}\n`;
-  assert.ok(stored === wanted, "run: npm run generate");
-});
-
-test("the page's types are those of the committed description", () => {
-  assert.ok(readFileSync(typesFile, "utf8") === pageTypes(), "run: npm run generate");
-});
-
-test("every operation has an id of its own, and is there", async () => {
-  await using c = await everything();
-  const document = await c.get("/api/openapi.json");
-  const ids: string[] = [];
-  for (const [path, item] of Object.entries<Record<string, { operationId: string }>>(
-    document.paths,
-  )) {
-    for (const [method, { operationId }] of Object.entries(item)) {
-      ids.push(operationId);
-      const url = path.replace("{id}", "nobody").replace("{message_id}", "nothing");
-      const response = await c.ask(url, { method: method.toUpperCase() });
-      await response.body?.cancel();
-      assert.notEqual(response.status, 405, `${method} ${path}`);
-    }
-  }
-  assert.equal(new Set(ids).size, ids.length);
-});
-
-test("a server without features has neither their routes nor a description of them", async () => {
-  const served = async (c: { get(path: string): Promise<{ paths: object }> }) =>
-    Object.keys((await c.get("/api/openapi.json")).paths);
-  await using all = await everything();
-  const c = await companion();
-  const own = await served(c);
-  const others = (await served(all)).filter((path) => !own.includes(path));
-  assert.ok(others.length > 0);
-  const groups = new Set(own.map((path) => /^\/(?:api\/)?([\w-]+)/.exec(path)?.[1]));
-  const wanted = ["chats", "events", "healthz", "memory", "metrics", "readyz", "search", "sign-in"];
-  assert.deepEqual([...groups].sort(), wanted);
-  for (const path of others) {
-    await problemOf(await c.ask(path), 404, "THROUGHLINE_NOT_FOUND");
-    await problemOf(await c.post(path), 404, "THROUGHLINE_NOT_FOUND");
-  }
-});
 
 test("every answer is what its description says", async () => {
   const c = await companion([["Hi"], ["Once ", { type: "cut" }], ["Twice"], ["three"]]);

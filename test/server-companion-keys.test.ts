@@ -1,7 +1,8 @@
 // What is done to the companion over HTTP under an Idempotency-Key, by a client that tries again.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { companion, jsonOf, problemOf } from "./support/server-fixture.ts";
+import { awakeCompanion } from "./support/awake.ts";
+import { jsonOf, problemOf } from "./support/server-fixture.ts";
 
 const key = (name: string) => ({ "idempotency-key": name });
 const writes = [
@@ -14,7 +15,7 @@ const writes = [
 
 for (const [path, body, other] of writes) {
   test(`POST ${path} twice with the same key is done once, and answered the same`, async () => {
-    const c = await companion([], { awake: {} });
+    const c = await awakeCompanion();
     const first = await jsonOf(await c.post(path, body, key("k")), 200);
     c.clock.pass(59 * 60_000);
     assert.deepEqual(await jsonOf(await c.post(path, body, key("k")), 200), first);
@@ -28,7 +29,7 @@ for (const [path, body, other] of writes) {
 }
 
 test("an event is felt once under one key, again under another, and again after an hour", async () => {
-  const c = await companion([], { awake: {} });
+  const c = await awakeCompanion();
   const wounds = async (headers: Record<string, string> = {}) => {
     await jsonOf(await c.post("/api/emotions/event", { event: "abuse" }, headers), 200);
     return c.run?.emotions.feeling().wounds.length;
@@ -41,7 +42,7 @@ test("an event is felt once under one key, again under another, and again after 
 });
 
 test("what was refused was not done, and its key stays free", async () => {
-  const c = await companion([], { awake: {} });
+  const c = await awakeCompanion();
   const hug = await c.post("/api/emotions/event", { event: "hug" }, key("k"));
   await problemOf(hug, 400, "THROUGHLINE_INVALID");
   await jsonOf(await c.post("/api/emotions/event", { event: "insult" }, key("k")), 200);
@@ -50,7 +51,7 @@ test("what was refused was not done, and its key stays free", async () => {
 });
 
 test("of more than 1000 keys the oldest are forgotten", async () => {
-  const c = await companion([], { awake: {} });
+  const c = await awakeCompanion();
   const see = async (n: number, name = "Ada") => c.post("/api/person", { name }, key(`k${n}`));
   for (let n = 0; n < 1_000; n++) await see(n);
   for (const n of [0, 0, 1, 999]) {

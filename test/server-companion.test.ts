@@ -2,15 +2,16 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as schemas from "../src/companion/routes/answer-schemas.ts";
+import { companionRoutes } from "../src/companion/routes.ts";
 import { ResponderError } from "../src/core/models/responder.ts";
 import * as answers from "../src/server/answer-schemas.ts";
+import { type AwakeOptions, asRun, awakeCompanion } from "./support/awake.ts";
 import { Machine } from "./support/kept-companion.ts";
 import type { ScriptedStep } from "./support/scripted-responder.ts";
 import {
   assertDescribed,
   companion,
   eventsOf,
-  type FixtureOptions,
   jsonOf,
   me,
   problemOf,
@@ -28,13 +29,11 @@ const moodNames = /happy, excited, curious, thinking, sad, disappointed, surpris
 /** A companion that is up, behind its door. */
 async function awake(
   script: readonly (readonly ScriptedStep[])[] = [],
-  options: FixtureOptions = {},
+  options: AwakeOptions = {},
 ) {
-  const c = await companion(script, { awake: {}, ...options });
-  const { run } = c;
-  assert.ok(run);
+  const c = await awakeCompanion(script, options);
   const sent = async (path: string, body: object = {}) => jsonOf(await c.post(path, body), 200);
-  return { ...c, run, sent };
+  return { ...c, sent };
 }
 
 /** The second run of a machine, 40 s after the first was killed in the middle of a turn. */
@@ -50,11 +49,10 @@ async function afterKill(script: readonly (readonly ScriptedStep[])[] = []) {
   await machine.tick(first.companion);
   machine.clock.pass(40_000);
   const { throughline, companion: run } = await machine.run();
-  const reload = () => [];
   const c = await companion(script, {
     throughline,
     clock: machine.clock,
-    run: { companion: run, emotionWarnings: reload, reloadEmotions: reload },
+    features: [companionRoutes(asRun(run))],
   });
   return { ...c, run, machine };
 }

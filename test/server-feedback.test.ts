@@ -18,6 +18,7 @@ import type { MomentsOptions } from "../src/moments/moments.ts";
 import { readManifest, writeManifest } from "../src/moments/package/package-format.ts";
 import { consentWording } from "../src/moments/record/consent.ts";
 import * as schemas from "../src/moments/routes/answer-schemas.ts";
+import { momentsRoutes } from "../src/moments/routes.ts";
 import { keyPrefix } from "../src/moments/s3/object-key.ts";
 import { startMoments } from "../src/moments/start-moments.ts";
 import * as answers from "../src/server/answer-schemas.ts";
@@ -47,7 +48,7 @@ async function withMoments(
     persona: "You are kind.",
     ...options,
   });
-  const c = await companion(script, { throughline, moments });
+  const c = await companion(script, { throughline, features: [momentsRoutes(moments)] });
   t.after(async () => {
     await c.server.close();
     await throughline.close();

@@ -4,10 +4,13 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
-import { feedCompanion, hurtfulTo } from "../src/app/feed-moments.ts";
+import { factsOf } from "../src/app/companion.ts";
+import { follow, recordPat } from "../src/app/moments.ts";
 import { openThroughline } from "../src/core/throughline.ts";
 import type { MomentsOptions } from "../src/moments/moments.ts";
+import { momentsRoutes } from "../src/moments/routes.ts";
 import { startMoments } from "../src/moments/start-moments.ts";
+import { awakeCompanion } from "./support/awake.ts";
 import { companion, jsonOf, me, problemOf } from "./support/server-fixture.ts";
 
 type Script = Parameters<typeof companion>[0];
@@ -24,17 +27,21 @@ async function awake(t: TestContext, script: Script, options: Partial<MomentsOpt
     hurtful: (text) => hurtful(text),
     ...options,
   });
-  const c = await companion(script, { throughline, moments, awake: {} });
-  const { recorder } = moments;
-  assert.ok(c.run);
-  hurtful = hurtfulTo(c.run);
-  feedCompanion(c.run, recorder);
+  const c = await awakeCompanion(script, {
+    throughline,
+    features: [momentsRoutes(moments)],
+    onPat: (chatId) => recordPat(moments, chatId),
+  });
+  const facts = factsOf(c.run);
+  assert.ok(facts.hurtful);
+  hurtful = facts.hurtful;
+  follow(moments.recorder, facts);
   t.after(async () => {
     await c.server.close();
     await throughline.close();
     rmSync(home, { recursive: true, force: true });
   });
-  return { ...c, run: c.run, moments };
+  return { ...c, moments };
 }
 
 const settled = async (c: Awaited<ReturnType<typeof awake>>) => {

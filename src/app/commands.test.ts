@@ -5,6 +5,7 @@ import type { Context } from "../cli/command.ts";
 import { type Environment, readEnvironment } from "../cli/env.ts";
 import { processIo } from "../cli/io.ts";
 import { commandsFor } from "./commands.ts";
+import { features } from "./features.ts";
 
 const env: Environment = readEnvironment();
 const context: Context = {
@@ -13,7 +14,8 @@ const context: Context = {
   version: "1.2.3",
   openMemories: () => Promise.reject(new Error("help opens nothing")),
 };
-const all = ["serve", "chat", "sessions", "import", "export", "feedback", "doctor"];
+const added = features.flatMap(({ commands = {} }) => Object.keys(commands));
+const all = ["serve", "chat", "sessions", ...added, "doctor"];
 
 function namesFor(args: readonly string[]): readonly string[] {
   const program = new Command();

@@ -1,17 +1,14 @@
 import type { Context, OpenOptions } from "../cli/command.ts";
+import { wrongUsage } from "../cli/failure.ts";
 import { type MemoriesWork, withMemories } from "../cli/memories.ts";
 import type { Flags, Settings } from "../cli/settings.ts";
-import { filesIn } from "../cli/store-location.ts";
-import { beginRun, type Run } from "../companion/commands/home-run.ts";
 import type { Logger } from "../core/logger.ts";
 import type { FoundOllama } from "../core/models/models.ts";
 import { ResponderRegistry } from "../core/models/registry.ts";
 import type { Storage } from "../core/storage/storage.ts";
 import { openThroughline, type Throughline } from "../core/throughline.ts";
-import { systemTimers } from "../core/timers.ts";
-import type { Responders, TurnPorts, Turns } from "../core/turns/turns.ts";
-import type { Moments } from "../moments/moments.ts";
-import { offerSkills } from "../moments/turns/skills.ts";
+import type { Responders, Turns } from "../core/turns/turns.ts";
+import { features, type StartedFeatures, startFeatures } from "./features.ts";
 
 /** The memories of a companion and the models that speak for it. */
 export interface Companion {
@@ -20,10 +17,8 @@ export interface Companion {
   readonly responders: Responders;
   /** A local model server that is not asked, because it is not known to be one's own. */
   readonly passedOver?: FoundOllama | undefined;
-  /** Who it is, over all its runs; absent for commands that only look after the memories. */
-  readonly run?: Run | undefined;
-  /** What people react to; absent where nothing is kept. */
-  readonly moments?: Moments | undefined;
+  /** What it does beside talking. */
+  readonly started?: StartedFeatures | undefined;
   /**
    * Takes no more turns, gives those under way `graceMs` to end, cuts the rest short and keeps what
    * came, then lets go of the home.
@@ -58,33 +53,11 @@ export async function openCompanion(
     whenTaken,
   });
   try {
-    const run = await beginRun(throughline, settings, logger);
-    const { persona, feedback, companionName } = settings;
+    const started = await startFeatures(throughline, { settings, logger });
+    const { persona, companionName } = settings;
     const { passedOver } = responders;
-    const parts = { responders, passedOver, persona, companionName, run };
-    // Beside a database another process may keep the moments of this home.
-    const keepsMoments = throughline.storage.ownHome !== undefined;
-    if (isEphemeral || !keepsMoments) {
-      const { extendWithMoments } = await import("../moments/start-moments.ts");
-      await extendWithMoments(throughline);
-      return await withTurns(throughline, parts);
-    }
-    const { startConfiguredMoments } = await import("../moments/commands/start-moments.ts");
-    const { feedMoments, hurtfulTo } = await import("./feed-moments.ts");
-    const moments = await startConfiguredMoments(throughline, feedback, {
-      sessionId: run.companion.runId,
-      persona,
-      withSkills: true,
-      hurtful: hurtfulTo(run.companion),
-    });
-    await feedMoments(moments.recorder, {
-      chats: throughline.chats,
-      companion: run.companion,
-      logger,
-    });
-    const tools = offerSkills(moments.recorder, systemTimers);
-    const companion = await withTurns(throughline, { ...parts, tools });
-    return { ...companion, moments };
+    const parts = { responders, passedOver, persona, companionName, started };
+    return await withTurns(throughline, parts);
   } catch (error) {
     await throughline.close();
     throw error;
@@ -105,7 +78,7 @@ export async function openMemories(
 ): Promise<Throughline> {
   const { isEphemeral, freshness, config } = settings;
   const { workingMemoryCapacity } = config;
-  const storage = isEphemeral ? "memory" : await openKept(settings, logger, makesHome);
+  const storage = isEphemeral ? "memory" : await openKept(settings, { logger, makesHome });
   try {
     await whenTaken?.();
   } catch (error) {
@@ -115,14 +88,15 @@ export async function openMemories(
   return openThroughline({ storage, ...standard, freshness, workingMemoryCapacity, logger });
 }
 
-async function openKept(
-  { home, store }: Settings,
-  logger: Logger,
-  make: boolean,
-): Promise<Storage> {
-  const { openWholeStore } = await import("../postgres/commands/open-store.ts");
-  const location = store ?? filesIn(home);
-  return openWholeStore(location, { logger, home: { path: home, make } });
+function openKept(settings: Settings, options: OpenOptions): Promise<Storage> {
+  const { openStorage = openFiles } = features.find((each) => each.openStorage) ?? {};
+  return openStorage(settings, options);
+}
+
+async function openFiles({ home, store }: Settings, { logger }: OpenOptions): Promise<Storage> {
+  if (store !== undefined) throw wrongUsage(`this program cannot use ${store.says}`);
+  const { openFileStorage } = await import("../core/storage/files/open-file-storage.ts");
+  return openFileStorage({ home, logger });
 }
 
 /** What turns need beside the memories. */
@@ -133,22 +107,21 @@ export async function withTurns(
     readonly passedOver?: FoundOllama | undefined;
     readonly persona: string;
     readonly companionName?: string | undefined;
-    readonly run?: Run;
-    /** What models may do beside speaking. */
-    readonly tools?: TurnPorts["tools"];
+    readonly started?: StartedFeatures | undefined;
   },
 ): Promise<Companion> {
-  const { responders, passedOver, persona, companionName, run, tools } = parts;
+  const { responders, passedOver, persona, companionName, started } = parts;
+  const { tools } = started ?? {};
   const turns = await throughline.turns({ model: responders, persona, companionName, tools });
   const close = async (graceMs: number) => {
     try {
       await turns.close(graceMs);
     } finally {
-      run?.stop();
+      started?.stop();
       await throughline.close();
     }
   };
-  return { throughline, turns, responders, passedOver, close, run };
+  return { throughline, turns, responders, passedOver, started, close };
 }
 
 /**
@@ -161,10 +134,7 @@ export function withAllFeatures<T>(
   work: MemoriesWork<T>,
 ): Promise<T> {
   return withMemories(flags, context, async (throughline, settings) => {
-    const { extendWithCompanion } = await import("../companion/start-companion.ts");
-    await extendWithCompanion(throughline);
-    const { extendWithMoments } = await import("../moments/start-moments.ts");
-    await extendWithMoments(throughline);
+    for (const { extend } of features) await extend?.(throughline);
     return work(throughline, settings);
   });
 }

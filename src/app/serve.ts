@@ -8,14 +8,12 @@ import { type Io, tell, write } from "../cli/io.ts";
 import { openLog } from "../cli/log.ts";
 import { type Flags, resolveSettings, type Settings } from "../cli/settings.ts";
 import { checkedToken, readTokenFile } from "../cli/token.ts";
-import { companionRoutes } from "../companion/routes.ts";
 import { printableLine } from "../core/chat/printable.ts";
 import { isThroughlineError, ThroughlineError } from "../core/errors.ts";
 import { passedOverNote } from "../core/models/models.ts";
-import { momentsRoutes } from "../moments/routes.ts";
 import { type PortOptions, resolvePort } from "../server/options.ts";
 import { defaultAddress, Port } from "../server/port.ts";
-import { createServer, type ServerFeature, type ThroughlineServer } from "../server/server.ts";
+import { createServer, type ThroughlineServer } from "../server/server.ts";
 import { type Companion, openCompanion } from "./open-companion.ts";
 
 export interface ServeFlags extends Flags {
@@ -50,8 +48,9 @@ export async function serve(flags: ServeFlags, { io, env, version }: Context): P
   let server: ThroughlineServer | undefined;
   let lost: Failed | undefined;
   try {
-    const { throughline, turns } = companion;
-    server = createServer({ ...options, throughline, turns, features: featuresOf(companion) });
+    const { throughline, turns, started } = companion;
+    const features = await started?.routes();
+    server = createServer({ ...options, throughline, turns, features });
     const { url } = await server.listen(port);
     if (companion.passedOver !== undefined) await tell(io, passedOverNote(companion.passedOver));
     await tellState(io, companion);
@@ -70,18 +69,6 @@ export async function serve(flags: ServeFlags, { io, env, version }: Context): P
     await (lost === undefined ? ended : ended.catch(() => undefined));
   }
   if (lost !== undefined) throw new Exit(exitCodes.failed);
-}
-
-/** What is served beside the chats. A long pat is felt by the companion, and may be recorded. */
-function featuresOf({ run, moments }: Companion): readonly ServerFeature[] {
-  const onPat = (chatId: string | undefined) => {
-    const receipt = moments?.happened({ kind: "pat" }, chatId);
-    return receipt?.accepted ? receipt.name : undefined;
-  };
-  const features: ServerFeature[] = [];
-  if (run !== undefined) features.push(companionRoutes(run, onPat));
-  if (moments !== undefined) features.push(momentsRoutes(moments));
-  return features;
 }
 
 /** How often a server checks that the home is still its own, in milliseconds. */
@@ -121,7 +108,7 @@ async function shutDown(companion: Companion, server: ThroughlineServer | undefi
   } finally {
     try {
       // A request with a reaction waits for the save, and the server waits for the request.
-      await Promise.all([companion.moments?.recorder.close(), server?.close()]);
+      await Promise.all([companion.started?.finish(), server?.close()]);
     } finally {
       await companion.close(0);
     }

@@ -1,7 +1,8 @@
 // A process that takes the lead: by a clock that the test holds.
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
-import { heldPlace, mortal, pass, process, soon, until } from "../../test/support/cluster-world.ts";
+import { awakeProcess } from "../../test/support/awake.ts";
+import { heldPlace, mortal, pass, soon, until } from "../../test/support/cluster-world.ts";
 import { ThroughlineError } from "../core/errors.ts";
 import type { JsonObject } from "../core/json.ts";
 import type { Storage } from "../core/storage/storage.ts";
@@ -41,9 +42,9 @@ function world(t: TestContext) {
     const { storage, timers } = place.open();
     const own = hindered(mortal(storage));
     const awake = { pid: ++pid };
-    const begun = await process(own, { clock, awake, timers: soon });
+    const begun = await awakeProcess(own, { clock, awake, timers: soon });
     t.after(() => own.kill());
-    return { ...begun, companion: begun.run!, storage: own, timers, ...awake };
+    return { ...begun, companion: begun.run, storage: own, timers, ...awake };
   };
   const store = place.open().storage;
   const runs = async () => {
@@ -312,9 +313,9 @@ test("what another process felt while the companion came up is felt", async (t) 
       get: (target, name) => (name === "append" ? append : Reflect.get(target, name).bind(target)),
     });
   };
-  const c = await process({ ...own, logs }, { clock: w.clock, awake: {}, timers: soon });
-  await c.run!.save();
+  const c = await awakeProcess({ ...own, logs }, { clock: w.clock, timers: soon });
+  await c.run.save();
   assert.match(JSON.stringify(await w.document()), /The door is blue/);
-  assert.equal(wound({ companion: c.run! }), 1);
+  assert.equal(wound({ companion: c.run }), 1);
   await c.throughline.close();
 });

@@ -6,7 +6,7 @@ import type { EmotionConfiguration } from "./emotion/configuration.ts";
 import type { EmotionState, Mood, VoiceState } from "./emotion/emotion.ts";
 import { evolve } from "./emotion/evolve.ts";
 import { type Feeling, feel } from "./emotion/feel.ts";
-import { causesOf } from "./emotion/triggers.ts";
+import { causesOf, hear } from "./emotion/triggers.ts";
 import type { FeltEvent } from "./fold.ts";
 import { SleepWatch } from "./sleep-watch.ts";
 
@@ -115,6 +115,17 @@ export class LiveEmotions {
   personSaid(text: string): void {
     const events = [...causesOf(this.#config, this.#now(), text).keys()];
     this.#act({ kind: "heard", events });
+  }
+
+  /**
+   * Which words of a text hurt, each at most 500 characters. Changes nothing. What was felt of them does not
+   * count: of the same words in a row only the first are felt.
+   */
+  hurtful(text: string): readonly string[] {
+    const state = this.#now();
+    const fresh = { ...state, anchor: { ...state.anchor, heardAt: {} } };
+    const { heard } = hear(this.#config, fresh, text, () => "unused");
+    return heard.map(({ words }) => words.slice(0, 500)).filter((words) => words !== "");
   }
 
   /** A person was there without a word, as with a touch. */

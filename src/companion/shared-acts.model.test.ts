@@ -3,7 +3,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setImmediate } from "node:timers/promises";
 import fc from "fast-check";
-import { heldPlace, mortal, pass, process, soon, until } from "../../test/support/cluster-world.ts";
+import { awakeProcess } from "../../test/support/awake.ts";
+import { heldPlace, mortal, pass, soon, until } from "../../test/support/cluster-world.ts";
 import type { Storage } from "../core/storage/storage.ts";
 import { ActLog } from "./act-log.ts";
 import type { Companion } from "./companion.ts";
@@ -88,8 +89,8 @@ async function run(steps: readonly Step[]): Promise<void> {
   const start = async () => {
     const { storage, timers } = place.open();
     const own = mortal(storage);
-    const begun = await process(own, { clock, awake: {}, timers: soon });
-    return { companion: begun.run as Companion, storage: own, timers };
+    const begun = await awakeProcess(own, { clock, timers: soon });
+    return { companion: begun.run, storage: own, timers };
   };
   const store = place.open().storage;
   const up = [await start(), await start(), await start()];

@@ -22,7 +22,7 @@ async function companion() {
         zone: "UTC",
         chatId: "local:me",
         documents: storage.documents("session"),
-        companion: { key: documentKey, read: readCompanionDocument },
+        companion: { documentKey, readCompanionDocument },
         ...extra,
       },
     );

@@ -10,12 +10,12 @@ import { readJsonSource } from "./read-source.ts";
 /** What a companion's code knows of the document in which it keeps itself. */
 export interface CompanionReader {
   /** The document's key in the collection `session`. */
-  readonly key: string;
+  readonly documentKey: string;
   /**
    * @returns `undefined` for what is no such document.
    * @throws ThroughlineError `THROUGHLINE_NEWER_FORMAT`.
    */
-  readonly read: (value: unknown) => ReadCompanion | undefined;
+  readonly readCompanionDocument: (value: unknown) => ReadCompanion | undefined;
 }
 
 export interface ReadCompanion {
@@ -84,7 +84,7 @@ async function readSource(source: Source, companion: CompanionReader) {
   if ("reason" in read) return read;
   const bytes = JSON.stringify(read.value).length;
   try {
-    const found = companion.read(read.value);
+    const found = companion.readCompanionDocument(read.value);
     if (found !== undefined) return { ...found, value: read.value };
     const reason = "it is no session of a companion, version 1";
     return { code: "THROUGHLINE_INVALID", reason, bytes } as const;
@@ -97,12 +97,12 @@ async function readSource(source: Source, companion: CompanionReader) {
 /** @returns what became of the document, for the report. */
 async function takeOver(
   value: object,
-  { documents, companion: { key }, dryRun }: ReachyImportOptions,
+  { documents, companion: { documentKey }, dryRun }: ReachyImportOptions,
 ): Promise<string> {
-  if ((await documents.read(key)) !== undefined) {
+  if ((await documents.read(documentKey)) !== undefined) {
     return "this companion has a life of its own: what it feels and whom it saw stay";
   }
-  if (!dryRun) await documents.write(key, storable(value), { expectedRevision: 0 });
+  if (!dryRun) await documents.write(documentKey, storable(value), { expectedRevision: 0 });
   return "what it felt and whom it saw is this companion's now";
 }
 

@@ -9,8 +9,9 @@ import AxeBuilder from "@axe-core/playwright";
 import type { Page } from "playwright-core";
 import sharp from "sharp";
 import { systemClock } from "../../src/core/clock.ts";
-import { openThroughline } from "../../src/core/throughline.ts";
-import { startMoments } from "../../src/moments/start-moments.ts";
+import { openThroughline, type Throughline } from "../../src/core/throughline.ts";
+import { momentsRoutes } from "../../src/moments/routes.ts";
+import { type Moments, startMoments } from "../../src/moments/start-moments.ts";
 import type { Companion } from "../support/server-fixture.ts";
 import { message, say, type Visit } from "./page-fixture.ts";
 
@@ -22,6 +23,8 @@ export const fakeDevices = [
 ] as const;
 
 export interface CaptureVisit extends Visit {
+  readonly throughline: Throughline;
+  readonly moments: Moments;
   /** Where the packages lie. */
   readonly feedback: string;
 }
@@ -40,8 +43,10 @@ export async function withMoments(t: TestContext): Promise<CaptureVisit> {
   return {
     script: [["Knock, knock"], ["Who is there?"]],
     prepare: async () => undefined,
-    options: { throughline, moments, clock: systemClock },
+    options: { throughline, features: [momentsRoutes(moments)], clock: systemClock },
     path: "/moments",
+    throughline,
+    moments,
     feedback: join(home, "feedback"),
   };
 }

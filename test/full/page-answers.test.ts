@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import AxeBuilder from "@axe-core/playwright";
 import type { Page } from "playwright-core";
+import { awake } from "../support/awake.ts";
 import { gate, message, onPage, say, skip, useBrowser } from "./page-fixture.ts";
 
 useBrowser();
@@ -22,7 +23,7 @@ async function violations(page: Page): Promise<string[]> {
 test("an answer says what it took, and that no price is set, and so does its session", {
   skip,
 }, async () => {
-  const options = { awake: {} };
+  const options = { addFeatures: awake() };
   await onPage({ script: [["Hi there", end(undefined)]], options }, async ({ page }) => {
     await say(page, "Hello");
     const stats = message(page, "Hi there").locator(".stats");

@@ -45,8 +45,7 @@ const joke = "Why did the cat sit on the computer? To watch the mouse.";
 /** The visit of a companion whose model can call tools. */
 async function withModel(t: TestContext): Promise<CaptureVisit> {
   const visit = await withMoments(t);
-  const { throughline, moments } = visit.options ?? {};
-  assert.ok(throughline && moments);
+  const { throughline, moments } = visit;
   const settings = {
     ...{ openaiApiKey: "canary-key", openaiBaseUrl: `${mock.url}/v1` },
     ...{ anthropicApiKey: undefined, anthropicBaseUrl: undefined, ollamaHost: mock.url },

@@ -8,7 +8,9 @@ import type { Page } from "playwright-core";
 import { ResponderError } from "../../src/core/models/responder.ts";
 import { openThroughline } from "../../src/core/throughline.ts";
 import { consentWording } from "../../src/moments/record/consent.ts";
+import { momentsRoutes } from "../../src/moments/routes.ts";
 import { startMoments } from "../../src/moments/start-moments.ts";
+import { awake, runOf } from "../support/awake.ts";
 import { type Companion, companion, jsonOf } from "../support/server-fixture.ts";
 import {
   field,
@@ -23,7 +25,7 @@ import {
 
 useBrowser();
 
-const awake = { memory: async () => "Ori likes green tea" };
+const addFeatures = awake({ memory: async () => "Ori likes green tea" });
 const items = (page: Page) => page.locator(".chat-item");
 const content = `document.getElementById("content")`;
 const hasFocus = (around: string, words: string) =>
@@ -60,15 +62,20 @@ async function twoMoments(t: TestContext): Promise<Visit> {
     }
   };
   const script = [["Knock, **knock**"], ["Who is *there*?"]];
-  return { path: "/moments", script, prepare, options: { throughline, moments } };
+  return {
+    path: "/moments",
+    script,
+    prepare,
+    options: { throughline, features: [momentsRoutes(moments)] },
+  };
 }
 
 test("the mood shrinks with its window", { skip }, async () => {
   const prepare = async ({ clock }: Companion) => clock.set(new Date().toISOString());
-  const visit = { path: "/mood", options: { awake }, prepare };
+  const visit = { path: "/mood", options: { addFeatures }, prepare };
   const browser = { viewport: { width: 1280, height: 800 } };
   await onPage({ ...visit, browser }, async ({ page }, c) => {
-    c.run?.emotions.event("abuse");
+    runOf(c).emotions.event("abuse");
     await page.locator(".history-chart canvas").first().waitFor();
     for (const width of [1000, 844, 390]) {
       await page.setViewportSize({ width, height: 800 });
@@ -160,7 +167,7 @@ test("the menu of a talk in a low window opens in sight, and scrolls", { skip },
 test("nothing moves for who asked for less motion", { skip }, async () => {
   const prepare = async ({ clock }: Companion) => clock.set(new Date().toISOString());
   const browser = { reducedMotion: "reduce" as const };
-  await onPage({ path: "/mood", options: { awake }, prepare, browser }, async ({ page }) => {
+  await onPage({ path: "/mood", options: { addFeatures }, prepare, browser }, async ({ page }) => {
     await page.locator(".level-fill").first().waitFor();
     const longest = `Math.max(...[...document.querySelectorAll("*")].flatMap((each) => {
       const style = getComputedStyle(each);
@@ -266,7 +273,7 @@ test("what has the focus keeps it, or leaves it to what is around it", { skip },
     c.clock.set(new Date().toISOString());
     await chats(1)(c);
   };
-  await onPage({ path: "/waking", options: { awake }, prepare }, async ({ page }) => {
+  await onPage({ path: "/waking", options: { addFeatures }, prepare }, async ({ page }) => {
     const { until, open } = gate();
     await page.route("**/api/sleep", async (route) => {
       await until;
@@ -297,7 +304,7 @@ for (const what of ["Answer", "Dismiss"]) {
     const error = new ResponderError("the model is away", { kind: "refused" });
     const { throughline, say } = await companion([[{ type: "fail", error }]]);
     await say("Hello?");
-    const visit = { path: "/waking", script: [["Yes"]], options: { throughline, awake } };
+    const visit = { path: "/waking", script: [["Yes"]], options: { throughline, addFeatures } };
     await onPage(visit, async ({ page }) => {
       await page.getByRole("button", { name: what, exact: true }).press("Enter");
       await page.getByText("Answered or dismissed since.").waitFor();

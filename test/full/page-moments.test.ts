@@ -9,6 +9,7 @@ import type { Page } from "playwright-core";
 import sharp from "sharp";
 import { openThroughline } from "../../src/core/throughline.ts";
 import { consentWording } from "../../src/moments/record/consent.ts";
+import { momentsRoutes } from "../../src/moments/routes.ts";
 import { startMoments } from "../../src/moments/start-moments.ts";
 import type { Companion } from "../support/server-fixture.ts";
 import { hasCount, message, onPage, say, skip, useBrowser, type Visit } from "./page-fixture.ts";
@@ -39,7 +40,7 @@ async function withMoments(t: TestContext): Promise<Visit & { readonly home: str
     home,
     script: [["Knock, knock"], ["Who is there?"]],
     prepare,
-    options: { throughline, moments },
+    options: { throughline, features: [momentsRoutes(moments)] },
   };
 }
 

@@ -5,6 +5,7 @@ import { type TestContext, test } from "node:test";
 import AxeBuilder from "@axe-core/playwright";
 import { startCompanion } from "../../src/companion/start-companion.ts";
 import { openThroughline } from "../../src/core/throughline.ts";
+import { awake, runOf } from "../support/awake.ts";
 import { temporaryDirectory } from "../support/command-line.ts";
 import type { Companion } from "../support/server-fixture.ts";
 import { onPage, skip, useBrowser } from "./page-fixture.ts";
@@ -16,17 +17,12 @@ async function today({ clock }: Companion): Promise<void> {
   clock.set(new Date().toISOString());
 }
 
-function runOf(c: Companion) {
-  assert.ok(c.run);
-  return c.run;
-}
-
-const awake = { memory: async () => "Ori likes green tea" };
+const addFeatures = awake({ memory: async () => "Ori likes green tea" });
 
 test("the mood is shown as it is, and follows what happens without a reload", {
   skip,
 }, async () => {
-  const visit = { path: "/mood", options: { awake }, prepare: today };
+  const visit = { path: "/mood", options: { addFeatures }, prepare: today };
   await onPage(visit, async ({ page }, c) => {
     const content = page.locator("#content");
     await content.getByText("Happy", { exact: true }).waitFor();
@@ -48,7 +44,7 @@ test("the mood is shown as it is, and follows what happens without a reload", {
 test("events on the page move the feelings, and the chart and its table tell of them", {
   skip,
 }, async () => {
-  const visit = { path: "/mood", options: { awake }, prepare: today };
+  const visit = { path: "/mood", options: { addFeatures }, prepare: today };
   await onPage(visit, async ({ page }, c) => {
     await page.locator(".history-chart canvas").first().waitFor();
     c.clock.pass(1_000);
@@ -82,7 +78,7 @@ for (const [says, inject] of [
   ["two hours behind", behind],
 ] as const) {
   test(`a browser whose clock is ${says} shows the same last hour`, { skip }, async () => {
-    const visit = { path: "/mood", options: { awake }, prepare: today, inject };
+    const visit = { path: "/mood", options: { addFeatures }, prepare: today, inject };
     await onPage(visit, async ({ page }) => {
       await page.getByText(/Mood in the last hour: (mostly )?happy/).waitFor();
     });
@@ -102,7 +98,7 @@ async function restarted(t: TestContext) {
 test("what the companion was told when it woke is there word for word, and who is here can be said", {
   skip,
 }, async (t) => {
-  const options = { awake, throughline: await restarted(t) };
+  const options = { addFeatures, throughline: await restarted(t) };
   await onPage({ path: "/waking", options }, async ({ page }, c) => {
     const { deliveries } = await c.get("/api/restart");
     const told = page.getByRole("region", { name: "Notice for local:me" });
@@ -129,7 +125,7 @@ for (const colorScheme of ["light", "dark"] as const) {
       runOf(c).emotions.override("excited", 3_600);
       runOf(c).personSeen("Ori");
     };
-    const options = { awake, throughline: await restarted(t) };
+    const options = { addFeatures, throughline: await restarted(t) };
     const visit = { path: "/mood", options, prepare, browser: { colorScheme } };
     await onPage(visit, async ({ page, url }) => {
       for (const [path, words] of [

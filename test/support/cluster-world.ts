@@ -1,17 +1,15 @@
-// Several processes that serve one companion, within this one: each has its own storage of one place,
-// its own memories, turns and, if asked for, its own run of the companion and its own HTTP door.
+// Several processes that serve one place, within this one: each has its own storage of the place, its own
+// memories, turns and server.
 import { setImmediate } from "node:timers/promises";
-import type { CompanionOptions } from "../../src/companion/options.ts";
-import { startCompanion } from "../../src/companion/start-companion.ts";
 import { ThroughlineError } from "../../src/core/errors.ts";
 import type { Responder } from "../../src/core/models/responder.ts";
 import type { Cluster } from "../../src/core/storage/cluster.ts";
 import { MemoryPlace } from "../../src/core/storage/memory/memory-place.ts";
 import { openMemoryStorage } from "../../src/core/storage/memory/memory-storage.ts";
 import type { Storage } from "../../src/core/storage/storage.ts";
-import { openThroughline } from "../../src/core/throughline.ts";
+import { openThroughline, type Throughline } from "../../src/core/throughline.ts";
 import { systemTimers, type Timers } from "../../src/core/timers.ts";
-import { createServer } from "../../src/server/server.ts";
+import { createServer, type ServerFeature } from "../../src/server/server.ts";
 import type { Random } from "../../src/testing/random.ts";
 import { HeldClock } from "./held-clock.ts";
 import { HeldTimers } from "./held-timers.ts";
@@ -145,37 +143,34 @@ const unavailable = () => new ThroughlineError("away", { code: "THROUGHLINE_UNAV
 
 let processes = 0;
 
+export interface ProcessOptions {
+  readonly model?: Responder;
+  readonly clock?: HeldClock;
+  readonly timers?: Timers;
+  readonly maxQueued?: number;
+  /** Starts features once the memories are open. */
+  readonly addFeatures?: (throughline: Throughline) => Promise<readonly ServerFeature[]>;
+}
+
 /** One process on a storage. */
-export async function process(
-  storage: Storage,
-  options: {
-    readonly model?: Responder;
-    readonly clock?: HeldClock;
-    readonly awake?: CompanionOptions;
-    readonly timers?: Timers;
-    readonly maxQueued?: number;
-  } = {},
-) {
+export async function process(storage: Storage, options: ProcessOptions = {}) {
   const name = `p${++processes}`;
   let ids = 0;
   const newId = () => `${name}-${++ids}`;
-  const { clock = new HeldClock(), awake, maxQueued = 32, timers = systemTimers } = options;
+  const { clock = new HeldClock(), addFeatures, maxQueued = 32, timers = systemTimers } = options;
   const model = options.model ?? scriptedResponder([]);
   const target = { provider: model.provider, model: model.model };
   const throughline = await openThroughline({ storage, clock, timers, newId, ...target });
-  const run = awake && (await startCompanion(throughline, awake));
+  const features = await addFeatures?.(throughline);
   const turns = await throughline.turns({ model, persona: "You are kind.", maxQueued });
-  const served = run && {
-    run: { companion: run, emotionWarnings: () => [], reloadEmotions: () => [] },
-  };
-  const server = createServer({ throughline, turns, clock, newId, version: "0.0.0", ...served });
+  const server = createServer({ throughline, turns, clock, newId, version: "0.0.0", features });
   const ask = (path: string, init: RequestInit = {}) => {
     const headers = { host: "127.0.0.1:7423", "content-type": "application/json", ...init.headers };
     return server.fetch(new Request(`http://127.0.0.1:7423${path}`, { ...init, headers }));
   };
   const post = (path: string, body: object = {}, headers: Record<string, string> = {}) =>
     ask(path, { method: "POST", body: JSON.stringify(body), headers });
-  return { ...throughline, throughline, turns, run, server, clock, model, ask, post };
+  return { ...throughline, throughline, turns, server, clock, model, ask, post };
 }
 
 export type Process = Awaited<ReturnType<typeof process>>;

@@ -2,7 +2,6 @@
 // them would take the tests 10 s each time. Ends at SIGTERM.
 import { flushCompileCache } from "node:module";
 import { parseArgs } from "node:util";
-import { withTurns } from "../../src/app/open-companion.ts";
 import { readEnvironment } from "../../src/cli/env.ts";
 import { openLog } from "../../src/cli/log.ts";
 import { resolveSettings } from "../../src/cli/settings.ts";
@@ -33,10 +32,10 @@ const responders = await ResponderRegistry.open({
 const throughline = await openThroughline({ storage, logger, ...responders.standard });
 const run = await beginRun(throughline, settings, logger);
 const { persona } = settings;
-const served = await withTurns(throughline, { responders, persona, run });
+const turns = await throughline.turns({ model: responders, persona });
 const server = createServer({
   throughline,
-  turns: served.turns,
+  turns,
   features: [companionRoutes(run)],
   logger,
   version: "0.0.0",
@@ -46,7 +45,9 @@ process.stdout.write(`A server is listening on ${url}\n`);
 flushCompileCache(); // it may be killed
 const end = async () => {
   await server.close();
-  await served.close(0);
+  await turns.close(0);
+  run.stop();
+  await throughline.close();
   await endPool();
 };
 process.once("SIGTERM", () => void end());

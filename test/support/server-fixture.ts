@@ -1,16 +1,7 @@
 // A companion in memory whose model plays a script, over HTTP.
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import type { CompanionOptions } from "../../src/companion/options.ts";
-import { type CompanionRun, companionRoutes } from "../../src/companion/routes.ts";
-import { startCompanion } from "../../src/companion/start-companion.ts";
 import type { StoredMessage } from "../../src/core/chat/message.ts";
 import { openThroughline, type Throughline } from "../../src/core/throughline.ts";
-import type { Moments } from "../../src/moments/moments.ts";
-import { momentsRoutes } from "../../src/moments/routes.ts";
-import { startMoments } from "../../src/moments/start-moments.ts";
 import { createServer, type ServerFeature, type ServerOptions } from "../../src/server/server.ts";
 import { HeldClock } from "./held-clock.ts";
 import { type ScriptedStep, scriptedResponder } from "./scripted-responder.ts";
@@ -21,21 +12,15 @@ export interface FixtureOptions extends Partial<ServerOptions> {
   readonly maxQueued?: number;
   /** What another run left behind. */
   readonly throughline?: Throughline;
-  /** Begins a run of the companion with these, and serves it. */
-  readonly awake?: CompanionOptions;
-  /** Serves this run. */
-  readonly run?: CompanionRun;
-  /** Serves these moments. */
-  readonly moments?: Moments;
-  /** What is wrong with the emotions that somebody wrote, when they are read again. */
-  readonly emotionProblems?: () => readonly string[];
+  /** Starts features once the memories are open. They are served before `features`. */
+  readonly addFeatures?: (throughline: Throughline) => Promise<readonly ServerFeature[]>;
 }
 
 export async function companion(
   script: readonly (readonly ScriptedStep[])[] = [],
   options: FixtureOptions = {},
 ) {
-  const { maxQueued = 32, awake, emotionProblems = () => [], moments, ...rest } = options;
+  const { maxQueued = 32, addFeatures, features = [], ...rest } = options;
   const clock = new HeldClock();
   let ids = 0;
   const newId = () => `id-${++ids}`;
@@ -43,19 +28,7 @@ export async function companion(
   const target = { provider: model.provider, model: model.model };
   const throughline =
     options.throughline ?? (await openThroughline({ storage: "memory", clock, newId, ...target }));
-  const run = awake === undefined ? undefined : await startCompanion(throughline, awake);
-  const served = run
-    ? { companion: run, emotionWarnings: emotionProblems, reloadEmotions: emotionProblems }
-    : rest.run;
-  const features: ServerFeature[] = [];
-  if (served) {
-    const onPat = (chatId: string | undefined) => {
-      const receipt = moments?.happened({ kind: "pat" }, chatId);
-      return receipt?.accepted ? receipt.name : undefined;
-    };
-    features.push(companionRoutes(served, onPat));
-  }
-  if (moments) features.push(momentsRoutes(moments));
+  const added = (await addFeatures?.(throughline)) ?? [];
   const turns = await throughline.turns({ model, persona: "You are kind.", maxQueued });
   const server = createServer({
     throughline,
@@ -63,8 +36,8 @@ export async function companion(
     clock,
     newId,
     version: "0.0.0",
-    features,
     ...rest,
+    features: [...added, ...features],
   });
   /** Where it listens, or would. */
   let host = "127.0.0.1:7423";
@@ -89,7 +62,7 @@ export async function companion(
     post(`${me}/messages`, { content }, headers);
   const stream = (path: string, body: object = {}, headers: Record<string, string> = {}) =>
     post(path, body, { accept: "text/event-stream", ...headers });
-  return { server, listen, turns, throughline, clock, model, run, ask, get, post, say, stream };
+  return { server, listen, turns, throughline, clock, model, ask, get, post, say, stream };
 }
 
 export type Companion = Awaited<ReturnType<typeof companion>>;
@@ -158,19 +131,4 @@ export function assertDescribed(
 
 export function words(messages: readonly StoredMessage[]): string[] {
   return messages.map(({ role, content }) => `${role}: ${content}`);
-}
-
-/** A server with every feature, for what the API's description says of them. */
-export async function everything(options: FixtureOptions = {}) {
-  const home = mkdtempSync(join(tmpdir(), "throughline-everything-"));
-  const throughline = await openThroughline({ home, provider: "scripted", model: "script-1" });
-  const software = { name: "throughline", version: "0.0.0" };
-  const moments = await startMoments(throughline, { sessionId: "a1b2c3d4", software });
-  const c = await companion([], { throughline, moments, awake: {}, ...options });
-  const close = async () => {
-    await c.server.close();
-    await throughline.close();
-    rmSync(home, { recursive: true, force: true });
-  };
-  return { ...c, [Symbol.asyncDispose]: close };
 }

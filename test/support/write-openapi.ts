@@ -1,7 +1,7 @@
 // Writes api/openapi.json from the routes of every feature, and the page's types from that.
 import { readFileSync, writeFileSync } from "node:fs";
 import { pageTypes, typesFile } from "../../scripts/page-types.ts";
-import { everything } from "./server-fixture.ts";
+import { everything } from "./everything.ts";
 
 const { version } = JSON.parse(readFileSync("package.json", "utf8")) as { version: string };
 await using server = await everything({ version });

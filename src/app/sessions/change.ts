@@ -9,7 +9,7 @@ import type { Chats } from "../../core/chat/chats.ts";
 import type { RemovalReceipt } from "../../core/chat/forget-receipt.ts";
 import { printableLine } from "../../core/chat/printable.ts";
 import { isThroughlineError } from "../../core/errors.ts";
-import { packagesElsewhere } from "../../moments/start-moments.ts";
+import { features } from "../features.ts";
 import { withAllFeatures } from "../open-companion.ts";
 import { pagesOf } from "./pages.ts";
 
@@ -114,7 +114,8 @@ async function sayReach(io: Io, { copies, removed, unreachable }: RemovalReceipt
   }
   if (packages > 0) await say(io, `Also deleted: ${counted(packages, "feedback package")}`);
   for (const place of unreachable) await say(io, `NOT REACHED: ${place}`);
-  const failed = unreachable.filter((place) => place !== packagesElsewhere);
+  const notified = await Promise.all(features.map(async (each) => each.notified?.()));
+  const failed = unreachable.filter((place) => !notified.includes(place));
   if (failed.length > 0) throw new Exit(exitCodes.failed);
 }
 

@@ -5,6 +5,7 @@ import { type TestContext, test } from "node:test";
 import { temporaryDirectory } from "../../../test/support/command-line.ts";
 import { companion, jsonOf, problemOf } from "../../../test/support/server-fixture.ts";
 import { openThroughline } from "../../core/throughline.ts";
+import { companionRoutes } from "../routes.ts";
 import { beginRun } from "./home-run.ts";
 
 /** A run in a home with this `emotions.yaml`, behind its HTTP door. */
@@ -22,7 +23,7 @@ async function runWith(t: TestContext, text: string) {
     run.stop();
     await throughline.close();
   });
-  const door = await companion([], { throughline, run });
+  const door = await companion([], { throughline, features: [companionRoutes(run)] });
   return { ...door, home, path, logged, run };
 }
 

@@ -491,7 +491,10 @@ export class Chats {
     for (const mark of gone.values()) {
       await this.tombstones.finish(mark).catch((error) => {
         const fields = { error: errorName(error) };
-        this.log.ports.logger.warn(fields, "a mark of forgetting is not ended; again at next start");
+        this.log.ports.logger.warn(
+          fields,
+          "a mark of forgetting is not ended; again at next start",
+        );
       });
     }
   }

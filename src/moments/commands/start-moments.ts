@@ -4,18 +4,22 @@ import type { Throughline } from "../../core/throughline.ts";
 import type { Moments } from "../moments.ts";
 import { type StartMomentsOptions, startMoments } from "../start-moments.ts";
 
-/** A run's id where there is no run: for commands that record nothing. */
 const noRun = "00000000";
+
+export interface ConfiguredMomentsOptions extends Partial<Omit<StartMomentsOptions, "sessionId">> {
+  /** The run of the companion that they belong to. @default zeros: no run, as in a command */
+  readonly sessionId?: string | undefined;
+}
 
 /** Begins to keep moments, as the environment has it: without a bucket nothing leaves the machine. */
 export function startConfiguredMoments(
   throughline: Throughline,
   { bucket, storage, region, endpoint, createBucket, autoRecord }: FeedbackSettings,
-  options: Partial<StartMomentsOptions> = {},
+  { sessionId = noRun, ...options }: ConfiguredMomentsOptions = {},
 ): Promise<Moments> {
   const { version } = ownPackage();
   return startMoments(throughline, {
-    sessionId: noRun,
+    sessionId,
     software: { name: "throughline", version },
     modeText: storage,
     autoRecord,

@@ -23,6 +23,7 @@ import { openThroughline } from "../../core/throughline.ts";
 import { resolvePort } from "../../server/options.ts";
 import { type Address, Port } from "../../server/port.ts";
 import { consentWording } from "../record/consent.ts";
+import { momentsRoutes } from "../routes.ts";
 import { startMoments } from "../start-moments.ts";
 import { mediaCloses, mediaHeaderBytes, mediaLimits } from "./media-socket.ts";
 import { type BufferState, MediaSockets } from "./media-sockets.ts";
@@ -40,7 +41,12 @@ async function listening(
   const throughline = await openThroughline({ home, ...target });
   const software = { name: "throughline", version: "0.0.0" };
   const moments = await startMoments(throughline, { sessionId: "a1b2c3d4", software });
-  const c = await companion([], { throughline, moments, clock: systemClock, ...options });
+  const c = await companion([], {
+    throughline,
+    features: [momentsRoutes(moments)],
+    clock: systemClock,
+    ...options,
+  });
   const { port } = await c.listen(at);
   t.after(async () => {
     await c.server.close();

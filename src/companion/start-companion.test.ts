@@ -1,0 +1,64 @@
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { join } from "node:path";
+import { test } from "node:test";
+import { pathToFileURL } from "node:url";
+import { HeldClock } from "../../test/support/held-clock.ts";
+import { openThroughline } from "../core/throughline.ts";
+import { startCompanion } from "./start-companion.ts";
+
+test("a companion is refused once its memories are closed", async () => {
+  const throughline = await openThroughline({ storage: "memory" });
+  await throughline.close();
+  await assert.rejects(startCompanion(throughline), { code: "THROUGHLINE_CLOSED" });
+});
+
+test("a process that has nothing else to do waits until its companion has begun", () => {
+  const url = (path: string) => JSON.stringify(pathToFileURL(join(import.meta.dirname, path)));
+  const script = `
+    const { openThroughline } = await import(${url("../core/throughline.ts")});
+    const { startCompanion } = await import(${url("start-companion.ts")});
+    const { openMemoryStorage } = await import(${url("../core/storage/memory/memory-storage.ts")});
+    const { MemoryPlace } = await import(${url("../core/storage/memory/memory-place.ts")});
+    const storage = openMemoryStorage({ place: new MemoryPlace() });
+    const throughline = await openThroughline({ storage });
+    await startCompanion(throughline);
+    await throughline.close();
+    process.stdout.write("closed");`;
+  const args = ["--input-type=module", "--eval", script];
+  const { status, stdout } = spawnSync(process.execPath, args, { timeout: 20_000 });
+  assert.deepEqual([status, String(stdout)], [0, "closed"]);
+});
+
+test("every option of a companion that is undefined is as if absent", async () => {
+  await using throughline = await openThroughline({ storage: "memory" });
+  const names = ["saveEveryMs", "heartbeatEveryMs", "sleepAfterBoredMs", "emotions", "memory"];
+  const absent = Object.fromEntries([...names, "timeZone", "pid"].map((name) => [name, undefined]));
+  const companion = await startCompanion(throughline, absent);
+  assert.equal(companion.report.kind, "fresh_start");
+});
+
+for (const options of [null, "30000", []]) {
+  test(`startCompanion(${JSON.stringify(options)}) is a configuration error`, async () => {
+    await using throughline = await openThroughline({ storage: "memory" });
+    await assert.rejects(startCompanion(throughline, options as object), {
+      code: "THROUGHLINE_CONFIGURATION",
+      message: /^the options of a companion must be /,
+    });
+  });
+}
+
+test("words that hurt are named, also right after they were felt; naming them changes nothing", async () => {
+  const clock = new HeldClock();
+  await using throughline = await openThroughline({ storage: "memory", clock });
+  const { emotions } = await startCompanion(throughline);
+  const before = emotions.state;
+  assert.deepEqual(emotions.hurtful("I hate you"), ["hate you"]);
+  assert.deepEqual(emotions.state, before);
+  emotions.personSaid("I hate you");
+  const felt = emotions.state;
+  assert.notDeepEqual(felt, before);
+  assert.deepEqual(emotions.hurtful("I hate you"), ["hate you"]);
+  assert.deepEqual(emotions.hurtful("I like you"), []);
+  assert.deepEqual(emotions.state, felt);
+});
