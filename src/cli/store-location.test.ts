@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { inspect } from "node:util";
-import { loadPg, openPool } from "../postgres/commands/open-pool.ts";
-import { type PostgresLocation, parseLocation, parsePostgresUrl } from "./store-location.ts";
+import { parseLocation, parsePostgresUrl } from "./store-location.ts";
 
 const secret = "s3cr3t";
 const rows: readonly [url: string, says: string, given: string][] = [
@@ -102,29 +101,4 @@ test("a move takes a URL or a directory, and no other URL", () => {
       return "code" in error && error.code === code;
     },
   );
-});
-
-test("without the package pg a store says which one to install", async () => {
-  const load = () => Promise.reject(new Error("Cannot find package 'pg'"));
-  await assert.rejects(loadPg(load), {
-    code: "THROUGHLINE_CONFIGURATION",
-    message: /needs the package pg/,
-    wayOut: /npm install pg/,
-  });
-});
-
-test("a client that refuses the URL, and repeats it, is not repeated", async () => {
-  const location: PostgresLocation = parsePostgresUrl(`postgres://me:${secret}@db/x`, "--store");
-  const load = async () => ({
-    Pool: assert.fail as never,
-    Client: class {
-      constructor() {
-        throw new TypeError(`cannot use postgres://me:${secret}@db/x`);
-      }
-    } as never,
-  });
-  await assert.rejects(openPool(location, load), (error: Error) => {
-    assert.doesNotMatch(inspect(error, { depth: 9 }), new RegExp(secret));
-    return /rejected postgres:\/\/me@db\/x/.test(error.message);
-  });
 });

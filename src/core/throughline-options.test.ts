@@ -4,7 +4,6 @@ import fs from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
-import { startCompanion } from "../companion/start-companion.ts";
 import { openThroughline } from "../index.ts";
 import { openFileStorage } from "./storage/files/open-file-storage.ts";
 import { openMemoryStorage } from "./storage/memory/memory-storage.ts";
@@ -77,14 +76,6 @@ test("every option of openThroughline that is undefined is as if absent", async 
   assert.deepEqual([session.provider, session.model], ["offline", "offline"]);
 });
 
-test("every option of a companion that is undefined is as if absent", async () => {
-  await using throughline = await openThroughline({ storage: "memory" });
-  const names = ["saveEveryMs", "heartbeatEveryMs", "sleepAfterBoredMs", "emotions", "memory"];
-  const absent = Object.fromEntries([...names, "timeZone", "pid"].map((name) => [name, undefined]));
-  const companion = await startCompanion(throughline, absent);
-  assert.equal(companion.report.kind, "fresh_start");
-});
-
 for (const [options, message] of [
   [undefined, "the options of openThroughline must be an object"],
   [null, "the options of openThroughline must be an object"],
@@ -111,15 +102,5 @@ for (const [options, message] of [
   test(`openThroughline(${JSON.stringify(options)}) is a configuration error that says why`, async () => {
     const code = "THROUGHLINE_CONFIGURATION";
     await assert.rejects(openThroughline(anyOptions(options)), { code, message });
-  });
-}
-
-for (const options of [null, "30000", []]) {
-  test(`startCompanion(${JSON.stringify(options)}) is a configuration error`, async () => {
-    await using throughline = await openThroughline({ storage: "memory" });
-    await assert.rejects(startCompanion(throughline, options as object), {
-      code: "THROUGHLINE_CONFIGURATION",
-      message: /^the options of a companion must be /,
-    });
   });
 }

@@ -1,12 +1,8 @@
 import assert from "node:assert/strict";
-import { spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
-import { pathToFileURL } from "node:url";
-import { startCompanion } from "../companion/start-companion.ts";
-import { startMoments } from "../moments/start-moments.ts";
 import { openThroughline } from "./throughline.ts";
 
 test("what was asked for before a close is finished; what comes after is refused", async (t) => {
@@ -36,29 +32,10 @@ test("what was asked for before a close is finished; what comes after is refused
   assert.equal((await next.sessions.active("c"))?.generation, 1);
 });
 
-test("a companion and moments are refused once it is closed", async (t) => {
-  const home = mkdtempSync(join(tmpdir(), "throughline-close-"));
-  t.after(() => rmSync(home, { recursive: true }));
-  const throughline = await openThroughline({ home });
+test("an extension is refused once it is closed, and not opened", async (t) => {
+  const throughline = await openThroughline({ storage: "memory" });
   await throughline.close();
-  const options = { sessionId: "0a63cda9", software: { name: "test", version: "1" } };
-  await assert.rejects(startCompanion(throughline), { code: "THROUGHLINE_CLOSED" });
-  await assert.rejects(startMoments(throughline, options), { code: "THROUGHLINE_CLOSED" });
-});
-
-test("a process that has nothing else to do waits until its companion has begun", () => {
-  const url = (path: string) => JSON.stringify(pathToFileURL(join(import.meta.dirname, path)));
-  const script = `
-    const { openThroughline } = await import(${url("throughline.ts")});
-    const { startCompanion } = await import(${url("../companion/start-companion.ts")});
-    const { openMemoryStorage } = await import(${url("storage/memory/memory-storage.ts")});
-    const { MemoryPlace } = await import(${url("storage/memory/memory-place.ts")});
-    const storage = openMemoryStorage({ place: new MemoryPlace() });
-    const throughline = await openThroughline({ storage });
-    await startCompanion(throughline);
-    await throughline.close();
-    process.stdout.write("closed");`;
-  const args = ["--input-type=module", "--eval", script];
-  const { status, stdout } = spawnSync(process.execPath, args, { timeout: 20_000 });
-  assert.deepEqual([status, String(stdout)], [0, "closed"]);
+  const open = t.mock.fn(() => Promise.reject(new Error("opened")));
+  await assert.rejects(throughline.extend("any", open), { code: "THROUGHLINE_CLOSED" });
+  assert.equal(open.mock.callCount(), 0);
 });

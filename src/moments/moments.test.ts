@@ -185,6 +185,12 @@ test("with a bucket each package is owed, goes up, manifest last, and its receip
   assert.equal(moments.statistics().outbox?.pending, 0);
 });
 
+test("moments are refused once the memories are closed", async (t) => {
+  const throughline = await openThroughline({ home: newHome(t) });
+  await throughline.close();
+  await assert.rejects(started(throughline), { code: "THROUGHLINE_CLOSED" });
+});
+
 test("without a home nobody keeps moments, and one home keeps them once", async (t) => {
   await using ephemeral = await openThroughline({ storage: "memory" });
   await assert.rejects(started(ephemeral), { code: "THROUGHLINE_CONFIGURATION" });

@@ -656,7 +656,7 @@ const cluster: readonly SeededBug[] = [
     file: "src/moments/record/forget-forgotten.ts",
     find: "gone.add(chatId);\n      await kept.forget({ chatId });",
     replace: "",
-    ...{ test: "src/core/chat/cluster-memories.test.ts", named: "a package alone" },
+    ...{ test: "src/moments/moments-cluster.test.ts", named: "a package alone" },
   },
 ];
 

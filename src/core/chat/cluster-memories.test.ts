@@ -1,305 +1,90 @@
-// What several processes remember of chats that one of them forgets: by a message, or by asking.
+// What several processes remember of chats that one of them removes: by a message, or by asking.
 import assert from "node:assert/strict";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { type TestContext, test } from "node:test";
-import { setImmediate } from "node:timers/promises";
+import { test } from "node:test";
 import { mortal, until } from "../../../test/support/cluster-world.ts";
-import { startMoments } from "../../moments/start-moments.ts";
-import { ThroughlineError } from "../errors.ts";
-import type { LogProjection, LogStore } from "../storage/log-store.ts";
+import { type Extension, noHooks, type Removal } from "../extension.ts";
 import { MemoryPlace } from "../storage/memory/memory-place.ts";
 import { openMemoryStorage } from "../storage/memory/memory-storage.ts";
 import { openThroughline } from "../throughline.ts";
 
-const software = { name: "throughline", version: "0.0.0" };
-const liked = { sentiment: "positive", what: "the joke", source: "http" } as const;
+const said = [{ id: "m1", role: "user", content: "Hello" }] as const;
+const chats = ["gone", "kept"];
 
-/** One server: a storage of the place, a home beside it, and moments in that. */
-async function server(t: TestContext, place: MemoryPlace) {
-  const own = mortal(openMemoryStorage({ place }));
-  let isAway = false;
-  const logs = (collection: string, projection: LogProjection): LogStore => {
-    const store = own.logs(collection, projection);
-    const read: LogStore["read"] = (...args) => {
-      if (isAway) throw new ThroughlineError("away", { code: "THROUGHLINE_UNAVAILABLE" });
-      return store.read(...args);
-    };
-    return new Proxy(store, {
-      get: (target, name) => (name === "read" ? read : Reflect.get(target, name)),
-    });
+/** One server, with an extension that notes what it is asked to remove. */
+async function server(place: MemoryPlace) {
+  const storage = mortal(openMemoryStorage({ place }));
+  const throughline = await openThroughline({ storage });
+  const removals: Removal[] = [];
+  /** For each time it caught up, which of the chats had been forgotten. */
+  const caughtUp: (readonly string[])[] = [];
+  const extension: Extension = {
+    remove: async (removal) => {
+      removals.push(removal);
+      return [];
+    },
+    catchUp: async (read) => {
+      const forgotten = await read();
+      caughtUp.push(chats.filter((chatId) => forgotten.at(chatId) !== undefined));
+    },
+    turn: () => noHooks,
+    [Symbol.asyncDispose]: async () => undefined,
   };
-  const path = mkdtempSync(join(tmpdir(), "throughline-cluster-"));
-  const ownHome = { path, assertWriter: () => undefined };
-  const throughline = await openThroughline({ storage: { ...own, ownHome, logs } });
-  const moments = await startMoments(throughline, { sessionId: "a1b2c3d4", software });
-  t.after(async () => {
-    await throughline.close(); // which may write
-    rmSync(path, { recursive: true, force: true });
-  });
-  const { recorder, packages } = moments;
-  const { chats, workingMemory } = throughline;
-  /** Said in a chat that is stored, heard by the buffers, and remembered. */
-  const say = async (chatId: string, content: string) => {
-    const [stored] = await chats.append(chatId, [{ role: "user", content }]);
-    recorder.message({ role: "user", text: content, id: stored!.id, chatId });
-    recorder.message({ role: "assistant", text: "Ha", id: `${stored!.id}:answer`, chatId });
-  };
-  const saved = async (chatId: string) => {
-    const receipt = recorder.record({ ...liked, chatId });
-    await receipt.whenDurable();
-  };
-  const waiting = (chatId: string) => recorder.record({ ...liked, chatId, postRollMs: 30_000 });
-  const packaged = async () =>
-    (await packages.list()).packages.map(({ manifest }) => manifest?.chat_id).sort();
-  const away = (is: boolean) => {
-    isAway = is;
-  };
-  const { deafen, gap } = own;
-  const controls = { deafen, gap, away, moments };
-  return { ...controls, home: path, chats, workingMemory, recorder, say, saved, waiting, packaged };
+  await throughline.extend("noting", async () => extension);
+  caughtUp.length = 0;
+  return { ...throughline, storage, removals, caughtUp };
 }
 
-async function two(t: TestContext) {
+/** Two servers, the second of which remembers words of both chats. */
+async function two() {
   const place = new MemoryPlace();
-  const [a, b] = [await server(t, place), await server(t, place)];
-  for (const chatId of ["gone", "kept"]) {
-    await b.say(chatId, `words of ${chatId}`);
-    await b.saved(chatId);
-    b.waiting(chatId);
+  const [a, b] = [await server(place), await server(place)];
+  for (const chatId of chats) {
+    await a.chats.append(chatId, said);
+    b.workingMemory.of(chatId);
   }
-  assert.deepEqual([...b.recorder.chatIds].sort(), ["gone", "kept"]);
-  return { a, b };
-}
-
-/** Nothing of the one chat is left, and everything of the other: its two moments, of which one goes on, and its words. */
-async function settled(b: Awaited<ReturnType<typeof server>>): Promise<void> {
-  const isForgotten = async () => {
-    const left = [...b.recorder.chatIds, ...(await b.packaged())];
-    return !left.includes("gone");
+  const isKnown = (chatId: string) => b.workingMemory.peek(chatId) !== undefined;
+  const close = async () => {
+    await a.close();
+    await b.close();
   };
-  await until(isForgotten);
-  assert.deepEqual([...b.recorder.chatIds], ["kept"]);
-  assert.deepEqual([await b.packaged(), b.recorder.stats.waiting], [["kept"], 1]);
-  assert.equal(b.recorder.stats.messages, 2);
+  return { a, b, isKnown, [Symbol.asyncDispose]: close };
 }
 
-test("a chat that one process forgets is in no buffer, no waiting moment and no package of another", async (t) => {
-  const { a, b } = await two(t);
-  await a.chats.forget("gone");
-  await settled(b);
-});
-
-test("what one process redacts or clears is in no buffer of another, and the rest of its chat is", async (t) => {
-  const { a, b } = await two(t);
-  const [said] = (await a.chats.messages("gone")).messages;
-  const buffered = () => b.recorder.stats.messages;
-  assert.equal(buffered(), 4);
-  await a.chats.redact("gone", said!.id);
-  await until(() => buffered() === 3);
-  await a.chats.clear("kept");
-  await until(() => buffered() === 1);
-  assert.equal(b.recorder.lastAnswer("gone")?.text, "Ha");
-});
-
-test("what one process redacts is in no package of another, and the receipt says what it cannot know", async (t) => {
-  const { a, b } = await two(t);
-  const [said] = (await a.chats.messages("gone")).messages;
-  const { unreachable } = await a.chats.redact("gone", said!.id);
-  assert.match(unreachable.join(), /^packages at other servers/);
-  await until(async () => (await b.packaged()).join() === "kept");
-});
-
-const wording = "I keep what you show me.";
-
-test("what is agreed to at one process holds at another, and what is withdrawn leaves its buffers", async (t) => {
-  const { a, b } = await two(t);
-  await a.moments.agree({ messages: true, frames: true, wording, by: "Ann" });
-  await until(() => b.recorder.consent.frames);
-  assert.deepEqual(b.recorder.consent, a.recorder.consent);
-  await a.moments.agree({ messages: false });
-  await until(() => !b.recorder.consent.messages);
-  assert.equal(b.recorder.stats.messages, 0);
-  const kept = () => JSON.parse(readFileSync(join(b.home, "consent.json"), "utf8"));
-  await until(() => kept().messages === false && kept().frames === false);
-});
-
-test("what is withdrawn at a process holds at another whose clock is an hour ahead", async (t) => {
-  const { a, b } = await two(t);
-  const ahead = Date.now() / 1_000 + 3_600;
-  const agreed = { messages: true, frames: true, audio: false, upload: false, export: false };
-  const published = { ...agreed, wording, by: null, timestamp: ahead };
-  await Promise.all([a.moments.agreedElsewhere(published), b.moments.agreedElsewhere(published)]);
-  assert.equal(b.recorder.consent.frames, true);
-  await a.moments.agree({ messages: true });
-  await until(() => !b.recorder.consent.frames);
-});
-
-test("of what was agreed to at two processes the later one holds at both, and no consent is none", async (t) => {
-  const { a, b } = await two(t);
-  a.deafen(true);
-  await a.moments.agree({ messages: true, audio: true, wording });
-  b.deafen(true);
-  await b.moments.agree({ messages: false });
-  const earlier = { ...a.recorder.consent, timestamp: (b.recorder.consent.timestamp ?? 0) - 1 };
-  await b.moments.agreedElsewhere(earlier);
-  assert.equal(b.recorder.consent.audio, false);
-  const at = b.recorder.consent.timestamp;
-  const [one, other] = [
-    { ...a.recorder.consent, timestamp: at },
-    { ...b.recorder.consent, timestamp: at },
-  ];
-  await a.moments.agreedElsewhere({ ...one, timestamp: (at ?? 0) + 1 });
-  await b.moments.agreedElsewhere({ ...other, timestamp: (at ?? 0) + 1 });
-  await Promise.all([
-    a.moments.agreedElsewhere(b.recorder.consent),
-    b.moments.agreedElsewhere(a.recorder.consent),
-  ]);
-  assert.deepEqual(a.recorder.consent, b.recorder.consent);
-  await assert.rejects(a.moments.agreedElsewhere({ audio: true }), { code: "THROUGHLINE_INVALID" });
-});
-
-test("a chat that is cleared elsewhere leaves the working memory, and its moments stay", async (t) => {
-  const { a, b } = await two(t);
-  b.workingMemory.of("gone");
-  await a.chats.clear("gone");
-  await until(() => b.workingMemory.peek("gone") === undefined);
-  await setImmediate();
-  assert.equal(b.recorder.stats.waiting, 2);
-  assert.deepEqual(await b.packaged(), ["gone", "kept"]);
-});
-
-test("who missed that a chat was forgotten forgets its moments once it knows of the gap, and no others", async (t) => {
-  const { a, b } = await two(t);
-  b.deafen(true);
-  await a.chats.forget("gone");
-  await setImmediate();
-  assert.equal(b.recorder.chatIds.has("gone"), true);
-  b.deafen(false);
-  b.gap();
-  await settled(b);
-});
-
-test("who missed that a chat was forgotten and begun again forgets what is from before", async (t) => {
-  const { a, b } = await two(t);
-  b.deafen(true);
-  await a.chats.forget("gone");
-  await a.chats.append("gone", [{ role: "user", content: "Hello again" }]);
-  b.deafen(false);
-  b.gap();
-  await settled(b);
-  // It is known by then: what is said since stays.
-  await b.say("gone", "new words");
-  await b.say("nowhere", "words");
-  await b.chats.log.ports.logs.delete("nowhere");
-  b.gap();
-  await until(() => !b.recorder.chatIds.has("nowhere"));
-  assert.deepEqual([...b.recorder.chatIds], ["kept", "gone"]);
-});
-
-for (const [what, forget] of [
-  ["this process forgot", (_a, b) => b.chats.forget("gone")],
-  ["it was notified of", (a) => a.chats.forget("gone")],
-] satisfies [string, (...of: Awaited<ReturnType<typeof server>>[]) => Promise<unknown>][]) {
-  test(`a chat that ${what} and that was begun again keeps its new moments when there is a gap later`, async (t) => {
-    const { a, b } = await two(t);
-    await forget(a, b);
-    await settled(b);
-    for (const chatId of ["gone", "other"]) {
-      await b.say(chatId, "new words");
-      await b.saved(chatId);
-    }
-    b.deafen(true);
-    await a.chats.forget("other");
-    b.deafen(false);
-    b.gap();
-    await until(async () => !(await b.packaged()).includes("other"));
-    assert.deepEqual([...b.recorder.chatIds], ["kept", "gone"]);
-    assert.deepEqual(await b.packaged(), ["gone", "kept"]);
+for (const [loss, remove, messageId] of [
+  ["clear", ({ chats }) => chats.clear("gone"), undefined],
+  ["redact", ({ chats }) => chats.redact("gone", "m1"), "m1"],
+  ["erase", ({ chats }) => chats.erase("gone", "m1"), "m1"],
+  ["forget", ({ chats }) => chats.forget("gone"), undefined],
+] satisfies [string, (a: Awaited<ReturnType<typeof server>>) => Promise<unknown>, unknown][]) {
+  test(`a ${loss} elsewhere reaches the working memory and the extensions, and no other chat`, async () => {
+    await using world = await two();
+    const { a, b, isKnown } = world;
+    await remove(a);
+    await until(() => b.removals.length > 0);
+    assert.deepEqual(chats.map(isKnown), [false, true]);
+    assert.deepEqual(b.removals, [{ loss, chatId: "gone", messageId, isElsewhere: true }]);
   });
 }
 
-test("a forgetting that was published before a gap and recorded after it reaches a process that missed the message", async (t) => {
-  const { a, b } = await two(t);
-  b.deafen(true);
-  a.chats.onForget(async () => {
-    await setImmediate();
-    b.deafen(false);
-    b.gap();
-    await setImmediate();
-    return [];
-  });
+test("a process that missed something remembers nothing of any chat, and its extensions learn what was forgotten", async () => {
+  await using world = await two();
+  const { a, b, isKnown } = world;
+  b.storage.deafen(true);
   await a.chats.forget("gone");
-  await settled(b);
+  b.storage.deafen(false);
+  assert.deepEqual(chats.map(isKnown), [true, true]);
+  b.storage.gap();
+  await until(() => b.caughtUp.length > 0);
+  assert.deepEqual(chats.map(isKnown), [false, false]);
+  assert.deepEqual([b.caughtUp, b.removals], [[["gone"]], []]);
 });
 
-for (const [what, left] of [
-  ["a package alone", (b) => b.saved("gone")],
-  ["a moment alone that is still recorded", (b) => b.waiting("gone")],
-] satisfies [string, (b: Awaited<ReturnType<typeof server>>) => unknown][]) {
-  test(`who missed that a chat was forgotten of which ${what} is left forgets that too`, async (t) => {
-    const place = new MemoryPlace();
-    const [a, b] = [await server(t, place), await server(t, place)];
-    await b.say("gone", "words");
-    await left(b);
-    b.recorder.forgetWords();
-    assert.equal(b.recorder.stats.messages, 0);
-    b.deafen(true);
-    await a.chats.forget("gone");
-    b.deafen(false);
-    b.gap();
-    const { recorder } = b;
-    await until(async () => recorder.stats.waiting === 0 && (await b.packaged()).length === 0);
-    await setImmediate();
-    assert.deepEqual(await b.packaged(), []);
-  });
-}
-
-test("a gap takes nothing of a chat that was forgotten before this process began, and begun again", async (t) => {
-  const place = new MemoryPlace();
-  const a = await server(t, place);
-  await a.say("kept", "old words");
-  await a.chats.forget("kept");
-  const b = await server(t, place);
-  await b.say("kept", "new words");
-  await b.say("gone", "words");
-  await b.saved("kept");
-  await b.saved("gone");
-  b.deafen(true);
+test("a chat that it heard of being forgotten is not forgotten once more after a gap", async () => {
+  await using world = await two();
+  const { a, b } = world;
   await a.chats.forget("gone");
-  b.deafen(false);
-  b.gap();
-  await until(async () => (await b.packaged()).length === 1);
-  await b.recorder.forget(() => false); // after what was under way
-  assert.deepEqual([...b.recorder.chatIds], ["kept"]);
-  assert.deepEqual(await b.packaged(), ["kept"]);
-});
-
-test("after a gap words of a chat that is nowhere leave the buffers, and its packages stay", async (t) => {
-  const { b } = await two(t);
-  b.recorder.message({ role: "user", text: "words", id: "x1", chatId: "voice" });
-  b.recorder.message({ role: "assistant", text: "Ha", id: "x2", chatId: "voice" });
-  await b.saved("voice");
-  b.gap();
-  await until(() => !b.recorder.chatIds.has("voice"));
-  assert.deepEqual([...b.recorder.chatIds].sort(), ["gone", "kept"]);
-  assert.deepEqual(await b.packaged(), ["gone", "kept", "voice"]);
-});
-
-test("while nobody can tell what was forgotten, words of chats leave the buffers, and the next gap asks again", async (t) => {
-  const { a, b } = await two(t);
-  b.recorder.message({ role: "system", text: "of no chat", id: "s1" });
-  b.deafen(true);
-  await a.chats.forget("gone");
-  b.away(true);
-  b.deafen(false);
-  b.gap();
-  await until(() => b.recorder.stats.messages === 1);
-  assert.equal(b.recorder.stats.waiting, 2);
-  b.away(false);
-  b.gap();
-  await until(async () => b.recorder.stats.waiting === 1 && !(await b.packaged()).includes("gone"));
-  assert.deepEqual(await b.packaged(), ["kept"]);
-  assert.deepEqual([...b.recorder.chatIds], ["kept"]);
+  await until(() => b.removals.length > 0);
+  b.storage.gap();
+  await until(() => b.caughtUp.length > 0);
+  assert.deepEqual(b.caughtUp, [[]]);
 });

@@ -2,10 +2,11 @@ import assert from "node:assert/strict";
 import fs from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
+import { inspect } from "node:util";
 import { temporaryDirectory } from "../../../test/support/command-line.ts";
 import { noPostgres, withPostgres } from "../../../test/support/test-postgres.ts";
 import { parsePostgresUrl } from "../../cli/store-location.ts";
-import { openPool } from "./open-pool.ts";
+import { loadPg, openPool } from "./open-pool.ts";
 
 const skip = noPostgres();
 const server = skip === undefined ? await withPostgres() : undefined;
@@ -39,4 +40,30 @@ test("a certificate that is away for a moment fails the connections of that mome
   await assert.rejects(pool.connect(), { code: "ENOENT" });
   fs.renameSync(`${path}.old`, path);
   (await pool.connect()).release();
+});
+
+test("without the package pg a store says which one to install", async () => {
+  const load = () => Promise.reject(new Error("Cannot find package 'pg'"));
+  await assert.rejects(loadPg(load), {
+    code: "THROUGHLINE_CONFIGURATION",
+    message: /needs the package pg/,
+    wayOut: /npm install pg/,
+  });
+});
+
+test("a client that refuses the URL, and repeats it, is not repeated", async () => {
+  const secret = "s3cr3t";
+  const location = parsePostgresUrl(`postgres://me:${secret}@db/x`, "--store");
+  const load = async () => ({
+    Pool: assert.fail as never,
+    Client: class {
+      constructor() {
+        throw new TypeError(`cannot use postgres://me:${secret}@db/x`);
+      }
+    } as never,
+  });
+  await assert.rejects(openPool(location, load), (error: Error) => {
+    assert.doesNotMatch(inspect(error, { depth: 9 }), new RegExp(secret));
+    return /rejected postgres:\/\/me@db\/x/.test(error.message);
+  });
 });

@@ -3,11 +3,11 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
-import { HeldClock } from "../../../test/support/held-clock.ts";
-import { noPostgres, withPostgres } from "../../../test/support/test-postgres.ts";
-import { openPostgresStorage } from "../../postgres/postgres.ts";
-import { openThroughline } from "../throughline.ts";
-import { searchedChats } from "./search-chats.ts";
+import { searchedChats } from "../src/core/chat/search-chats.ts";
+import { openThroughline } from "../src/core/throughline.ts";
+import { openPostgresStorage } from "../src/postgres/postgres.ts";
+import { HeldClock } from "./support/held-clock.ts";
+import { noPostgres, withPostgres } from "./support/test-postgres.ts";
 
 type Kept = "in memory" | "in files" | "on PostgreSQL";
 const skip = noPostgres() ?? false;
