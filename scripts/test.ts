@@ -42,21 +42,26 @@ const processes = 4;
 /** Likewise for those that want a database. */
 const withDatabase = "src/postgres/{database,lease-rows,lost-replies,migrate}.test.ts";
 
-/** The files to run: the light ones by way of a few, in this folder, that import them. */
-function grouped(folder: string): readonly string[] {
-  const together = globSync(light).sort();
-  const database = globSync(withDatabase).sort();
-  const alone = globSync(everything).filter(
-    (path) => !together.includes(path) && !database.includes(path),
-  );
+/** How many files are run as they are, each in a process of its own. */
+const few = 20;
+
+/** Of many files the light ones are run by a few, in this folder, that import them. */
+function grouped(files: readonly string[], folder: string): readonly string[] {
+  if (files.length <= few) return files;
+  const isLight = new Set(globSync(light));
+  const wantsDatabase = new Set(globSync(withDatabase));
+  const together = files.filter((path) => isLight.has(path)).sort();
+  const database = files.filter((path) => wantsDatabase.has(path)).sort();
+  const alone = files.filter((path) => !isLight.has(path) && !wantsDatabase.has(path));
   const parts = Array.from({ length: processes }, (_, part) =>
     together.filter((_file, index) => index % processes === part),
   );
-  const groups = [database, ...parts].map((own, group) => {
+  const groups = [database, ...parts].flatMap((own, group) => {
+    if (own.length === 0) return [];
     const imports = own.map((file) => `import ${JSON.stringify(pathToFileURL(file).href)};\n`);
     const path = join(folder, `group-${group + 1}.test.mjs`);
     writeFileSync(path, imports.join(""));
-    return path;
+    return [path];
   });
   return [...groups, ...alone.sort()];
 }
@@ -67,7 +72,7 @@ await buildCode();
 const named = process.argv.slice(2);
 const groups = mkdtempSync(join(tmpdir(), "throughline-groups-"));
 try {
-  const files = named.length > 0 ? globSync(named) : grouped(groups);
+  const files = grouped(globSync(named.length > 0 ? named : everything), groups);
   if (files.length === 0) throw new Error(`no test file has such a name: ${named.join(" ")}`);
   process.exitCode = inScratch((variables) => {
     const env = {

@@ -9,9 +9,12 @@ const withFullSize = globSync(["src/**/*.test.ts", "test/{,support/,support/s3/}
   (path) => readFileSync(path, "utf8").includes("THROUGHLINE_FULL"),
 );
 
-/** Pages in a browser, which tell the time that a machine takes: one after the other, and nothing beside. */
-const pages = globSync("test/full/{browser,page-*}.test.ts");
-const others = globSync("test/full/*.test.ts").filter((path) => !pages.includes(path));
+/**
+ * One after the other, and nothing beside: pages in a browser tell the time that a machine takes, and the
+ * product without a feature runs many tests at once.
+ */
+const alone = globSync("test/full/{browser,page-*,without-*}.test.ts");
+const others = globSync("test/full/*.test.ts").filter((path) => !alone.includes(path));
 
 /** Begun first, so that none of them runs alone at the end. */
 const longest = [
@@ -29,7 +32,7 @@ const test = (files: readonly string[]) => [
 const steps = [
   { name: "check", command: ["npm", "run", "--silent", "check"] },
   { name: "build", command: [process.execPath, "scripts/build.ts"] },
-  ...pages.toSorted().map((page) => ({ name: page, command: test([page]) })),
+  ...alone.toSorted().map((path) => ({ name: path, command: test([path]) })),
   { name: "tests at full size", command: test([...withFullSize, ...others]) },
 ];
 

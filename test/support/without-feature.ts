@@ -1,0 +1,204 @@
+// The product without one of its features, in a copy of this repository: the folder of the feature is
+// deleted, its file and its lines in src/app, and every test that imports it.
+import assert from "node:assert/strict";
+import { execFile, spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
+import fs from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { type TestContext, test } from "node:test";
+import { Collected } from "./command-line.ts";
+
+const root = join(import.meta.dirname, "../..");
+const imported = /^(?:import|export|\}).* from "(\.[^"]+)"|\bimport\("(\.[^"]+)"\)/gm;
+
+/** What is run of what is left. PostgreSQL's own tests take longer than all of these. */
+const tests = ["src/{app,cli,companion,core,interchange,moments,server,testing}/**/*.test.ts"];
+const serverTests = "test/server-*.test.ts";
+/** Tests here import no feature. */
+const core = /^src\/(core|server|cli)\//;
+
+/** What a feature adds, by which it is known to be gone. */
+export interface Additions {
+  readonly commands?: readonly string[];
+  readonly routes?: RegExp;
+  /** Of `GET /api/events`. */
+  readonly events?: readonly string[];
+}
+
+/** Tests that what is left builds, passes its tests, and serves all that is not the feature's. */
+export function testWithout(feature: string, added: Additions): void {
+  test(`without ${feature} the rest builds, passes its tests and serves`, async (t) => {
+    const copy = copyOfRepository(t);
+    const before = testsOf(copy, feature);
+    const lines = removeFeature(copy, feature);
+    t.diagnostic(`deleted in src/app beside ${feature}.ts: ${lines.join("; ")}`);
+    const left = testsOf(copy, feature);
+    t.diagnostic(`${left.length} of ${before.length} test files beside its own are left`);
+    const gone = before.filter((path) => core.test(path) && !left.includes(path));
+    assert.deepEqual(gone, [], "tests of the core that import the feature");
+    await run(copy, "node_modules/.bin/tsc", ["--noEmit"]);
+    // Builds the program first.
+    await run(copy, process.execPath, ["scripts/test.ts", ...tests, serverTests]);
+    await assertServes(copy, added);
+    const help = await run(copy, process.execPath, ["dist/app/main.js", "--help"]);
+    assert.match(help, /^ {2}serve /m);
+    for (const name of added.commands ?? [])
+      assert.doesNotMatch(help, new RegExp(`^ {2}${name} `, "m"));
+  });
+}
+
+function copyOfRepository(t: TestContext): string {
+  const copy = fs.mkdtempSync(join(tmpdir(), "throughline-without-"));
+  fs.chmodSync(copy, 0o755); // some tests start a process of another user
+  t.after(() => fs.rmSync(copy, { recursive: true, force: true, maxRetries: 5 }));
+  const args = ["ls-files", "-z", "--cached", "--others", "--exclude-standard"];
+  const { stdout } = spawnSync("git", args, { cwd: root, encoding: "utf8", maxBuffer: 1e8 });
+  for (const name of stdout.split("\0")) {
+    if (name === "" || !fs.existsSync(join(root, name))) continue;
+    fs.mkdirSync(dirname(join(copy, name)), { recursive: true });
+    fs.copyFileSync(join(root, name), join(copy, name));
+  }
+  fs.symlinkSync(join(root, "node_modules"), join(copy, "node_modules"));
+  return copy;
+}
+
+/** The test files that are run, without those of the feature. */
+function testsOf(copy: string, feature: string): readonly string[] {
+  const files = fs.globSync(tests, { cwd: copy });
+  return files.filter((path) => !path.startsWith(`src/${feature}/`)).sort();
+}
+
+/** @returns the lines that were deleted in src/app. */
+function removeFeature(copy: string, feature: string): readonly string[] {
+  fs.rmSync(join(copy, "src", feature), { recursive: true });
+  fs.rmSync(join(copy, `src/app/${feature}.ts`));
+  const names = [`"../${feature}/`, `"../../${feature}/`, `"./${feature}.ts"`];
+  const deleted: string[] = [];
+  for (const path of fs.globSync("src/app/**/*.ts", { cwd: copy })) {
+    if (path.endsWith(".test.ts")) continue;
+    const lines = fs.readFileSync(join(copy, path), "utf8").split("\n");
+    const isOfFeature = (line: string) =>
+      names.some((name) => line.includes(name)) ||
+      (path === "src/app/features.ts" && line.trim() === `${feature},`);
+    const own = lines.filter(isOfFeature);
+    if (own.length === 0) continue;
+    deleted.push(...own.map((line) => line.trim()));
+    fs.writeFileSync(join(copy, path), lines.filter((line) => !isOfFeature(line)).join("\n"));
+  }
+  removeExports(copy, feature);
+  removeTests(copy);
+  return deleted;
+}
+
+/** The entry points of the package that lie in the folder. */
+function removeExports(copy: string, feature: string): void {
+  const path = join(copy, "package.json");
+  const manifest = JSON.parse(fs.readFileSync(path, "utf8")) as {
+    exports: Record<string, { readonly default?: string }>;
+  };
+  const isLeft = ([, { default: file }]: [string, { readonly default?: string }]) =>
+    !file?.startsWith(`./dist/${feature}/`);
+  manifest.exports = Object.fromEntries(Object.entries(manifest.exports).filter(isLeft));
+  fs.writeFileSync(path, JSON.stringify(manifest, null, 2));
+}
+
+/** Tests, benchmarks and scripts that import something that is not there any more. */
+function removeTests(copy: string): void {
+  const paths = fs.globSync("{src,test,bench,scripts}/**/*.ts", { cwd: copy });
+  const isBroken = (path: string) => {
+    const text = fs.readFileSync(join(copy, path), "utf8");
+    return [...text.matchAll(imported)].some(
+      ([, from, loaded = from]) => !fs.existsSync(join(copy, dirname(path), loaded ?? "")),
+    );
+  };
+  for (let broken = paths.filter(isBroken); broken.length > 0; ) {
+    const sources = broken.filter((path) => path.startsWith("src/") && !path.endsWith(".test.ts"));
+    assert.deepEqual(sources, [], "sources that import the feature");
+    for (const path of broken) fs.rmSync(join(copy, path));
+    broken = paths.filter((path) => fs.existsSync(join(copy, path)) && isBroken(path));
+  }
+}
+
+/** Runs it in the copy. @returns what it printed. @throws with that, when it fails. */
+function run(copy: string, program: string, args: readonly string[]): Promise<string> {
+  const { NODE_TEST_CONTEXT, THROUGHLINE_FULL, THROUGHLINE_BUILT, ...env } = process.env;
+  const options = { cwd: copy, env, encoding: "utf8", maxBuffer: 1e8 } as const;
+  return new Promise((resolve, reject) => {
+    execFile(program, args, options, (error, out, errors) => {
+      if (error === null) resolve(out);
+      else reject(new Error(`${program} ${args[0]} failed\n${failures(out)}\n${errors}`));
+    });
+  });
+}
+
+/** Without the tests that passed. */
+const failures = (out: string) => out.replaceAll(/^\s*(✔|ℹ|▶).*\n/gm, "");
+
+interface Description {
+  readonly paths: Readonly<Record<string, object>>;
+  readonly components: {
+    readonly schemas: {
+      readonly ServerEvents: { readonly properties: Readonly<Record<string, object>> };
+    };
+  };
+}
+
+/** Starts the program, says something to it, and compares its routes and events with those of the whole. */
+async function assertServes(copy: string, added: Additions): Promise<void> {
+  const args = ["dist/app/main.js", "serve", "--home", "home", "--port", "0", "--model", "offline"];
+  const env = { PATH: "", HOME: copy, LOG_LEVEL: "warn" };
+  const child = spawn(process.execPath, args, { cwd: copy, env });
+  const [out, errors] = [new Collected(), new Collected()];
+  child.stdout.pipe(out);
+  child.stderr.pipe(errors);
+  const ended = once(child, "close");
+  try {
+    await Promise.race([out.has("\n"), ended.then(() => assert.fail(errors.text))]);
+    const url = /http:\/\/[^\s/]+/.exec(out.text)?.[0] ?? assert.fail(out.text);
+    await assertAnswers(url);
+    await assertDescribes(url, added);
+  } finally {
+    child.kill("SIGTERM");
+  }
+  assert.deepEqual([await ended, errors.text], [[0, null], ""]);
+}
+
+const headers = { "content-type": "application/json" };
+
+async function assertAnswers(url: string): Promise<void> {
+  const health = (await (await fetch(`${url}/healthz`)).json()) as { readonly status: string };
+  assert.equal(health.status, "ok");
+  const body = JSON.stringify({ content: "Hello" });
+  const said = await fetch(`${url}/api/chats/a/messages`, { method: "POST", headers, body });
+  const { outcome, assistant } = (await said.json()) as {
+    readonly outcome: string;
+    readonly assistant?: { readonly content: string };
+  };
+  assert.deepEqual([said.status, outcome], [200, "answered"]);
+  assert.ok(assistant?.content);
+}
+
+/** What is served is all of the committed description that is not the feature's. */
+async function assertDescribes(url: string, { routes, events = [] }: Additions): Promise<void> {
+  const whole = JSON.parse(fs.readFileSync(join(root, "api/openapi.json"), "utf8")) as Description;
+  const served = (await (await fetch(`${url}/api/openapi.json`)).json()) as Description;
+  const paths = Object.keys(whole.paths);
+  const own = paths.filter((path) => routes?.test(path));
+  assert.deepEqual(
+    Object.keys(served.paths),
+    paths.filter((path) => !own.includes(path)),
+  );
+  for (const path of own) {
+    assert.equal((await fetch(url + path)).status, 404, path);
+    const init = { method: "POST", headers, body: "{}" };
+    assert.equal((await fetch(url + path, init)).status, 404, path);
+  }
+  assert.deepEqual(
+    eventsOf(served),
+    eventsOf(whole).filter((name) => !events.includes(name)),
+  );
+}
+
+const eventsOf = ({ components }: Description) =>
+  Object.keys(components.schemas.ServerEvents.properties);
