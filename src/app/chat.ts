@@ -8,7 +8,7 @@ import { passedOverNote } from "../core/models/models.ts";
 import { openCompanion } from "./open-companion.ts";
 import { Talk } from "./talk.ts";
 
-export interface ChatFlags extends Flags {
+interface ChatFlags extends Flags {
   readonly chat: string;
 }
 

@@ -64,7 +64,7 @@ export async function openCompanion(
   }
 }
 
-export interface OpenMemoriesOptions extends OpenOptions {
+interface OpenMemoriesOptions extends OpenOptions {
   /** What new sessions run on; absent where no model is asked. */
   readonly standard?: Responders["standard"] | undefined;
   /** Runs once no other process can take the home, before this one looks through it. */

@@ -16,7 +16,7 @@ import { defaultAddress, Port } from "../server/port.ts";
 import { createServer, type ThroughlineServer } from "../server/server.ts";
 import { type Companion, openCompanion } from "./open-companion.ts";
 
-export interface ServeFlags extends Flags {
+interface ServeFlags extends Flags {
   readonly host?: string;
   readonly port?: number;
   readonly tokenFile?: string;

@@ -3,7 +3,7 @@ import { isThroughlineError } from "../core/errors.ts";
 import type { Turn } from "../core/turns/turn.ts";
 import type { Companion } from "./open-companion.ts";
 
-export const slashHelp = `/answer   answer the unanswered message, before you say something else
+const slashHelp = `/answer   answer the unanswered message, before you say something else
 /dismiss  leave the unanswered message without an answer
 /new      start over with the active provider; the transcript stays
 /newall   start over with every provider; the transcript stays
@@ -17,7 +17,7 @@ const othersStay =
   "Other providers keep their sessions, and the transcript stays. /newall starts over with every provider.";
 
 /** What a command did: a line to show, a turn to follow, or the end of the chat. */
-export type SlashResult =
+type SlashResult =
   | { readonly type: "say"; readonly text: string }
   | { readonly type: "turn"; readonly turn: Turn }
   | { readonly type: "quit" };

@@ -13,7 +13,7 @@ import type { Companion } from "./open-companion.ts";
 import { runSlashCommand, slashCommand } from "./slash-commands.ts";
 import { deliver, type Notices, turnEvents } from "./turn-events.ts";
 
-export interface TalkOptions {
+interface TalkOptions {
   readonly chatId: string;
   /** What every turn is to run on; empty: what its session ran on. */
   readonly target: Target;

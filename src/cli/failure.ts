@@ -69,7 +69,7 @@ const waysOutOfDatabases: Partial<Record<ErrorCode, string>> = {
     "Check that the database is running and reachable, with `throughline doctor`. Then try again.",
 };
 
-export interface Failure {
+interface Failure {
   readonly exitCode: number;
   /** What to print, ending with a line break; "" for nothing. */
   readonly text: string;

@@ -31,7 +31,7 @@ export function assertHomeExists(home: string): void {
   });
 }
 
-export const personaName = "persona.md";
+const personaName = "persona.md";
 
 /** Its bound in bytes: every request carries it. */
 const maxBytes = 64 * 1024;

@@ -2,7 +2,7 @@ import type { Readable, Writable } from "node:stream";
 import { isatty } from "node:tty";
 import { Exit, exitCodes } from "./failure.ts";
 
-export const endSignals = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
+const endSignals = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 export type EndSignal = (typeof endSignals)[number];
 
 /** What a command has of the world around its process. Passed in, so that tests need no process. */

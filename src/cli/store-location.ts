@@ -6,7 +6,7 @@ import { Failed } from "./failure.ts";
 export type StoreLocation = FilesLocation | PostgresLocation;
 
 /** In a home. */
-export interface FilesLocation {
+interface FilesLocation {
   readonly kind: "files";
   readonly home: string;
   /** For people. */
@@ -78,7 +78,7 @@ export function filesIn(home: string): FilesLocation {
   return { kind: "files", home: path, says: path };
 }
 
-export function isPostgresUrl(text: string): boolean {
+function isPostgresUrl(text: string): boolean {
   return /^postgres(ql)?:/i.test(text.trim());
 }
 

@@ -9,14 +9,14 @@ let loaded: typeof import("yaml") | undefined;
 export type KeyPath = readonly (string | number)[];
 
 /** What is wrong with a YAML text, and where. */
-export interface YamlProblem {
+interface YamlProblem {
   /** From 1. */
   readonly line: number;
   readonly path: KeyPath;
   readonly says: string;
 }
 
-export type YamlText =
+type YamlText =
   | {
       /** Plain data: mappings are objects whose keys are their own, `__proto__` among them. */
       readonly value: unknown;

@@ -10,7 +10,7 @@ export interface Position {
 }
 
 /** Where an act was read. `undefined`: a record that is erased, or not known here. */
-export interface ReadAct extends Position {
+interface ReadAct extends Position {
   readonly act: Act | undefined;
 }
 

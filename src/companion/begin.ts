@@ -8,7 +8,7 @@ import { type Boot, boot, emotionsAtBoot } from "./boot.ts";
 import { builtInEmotions } from "./emotion/built-in-emotions.ts";
 import type { EmotionConfiguration } from "./emotion/configuration.ts";
 import type { EmotionState } from "./emotion/emotion.ts";
-import { evolve } from "./emotion/evolve.ts";
+import { evolve } from "./emotion/emotion.ts";
 import { newRuns } from "./failover.ts";
 import { foldRead, type Life } from "./fold.ts";
 import { gapBetween } from "./gap.ts";

@@ -2,21 +2,21 @@
 
 import { readHead } from "../core/chat/chat-head.ts";
 import type { Chats } from "../core/chat/chats.ts";
-import { isJsonObject } from "../core/json.ts";
+import { isThroughlineError } from "../core/errors.ts";
+import { isJsonObject, type JsonObject } from "../core/json.ts";
 import type { Logger } from "../core/logger.ts";
+import type { DocumentStore } from "../core/storage/document-store.ts";
 import type { LogHead } from "../core/storage/log-store.ts";
 import { type ClockReading, readReading } from "./boot-clock.ts";
 import type { CompanionDocument } from "./companion-document.ts";
 import { resume, startState, suspend } from "./emotion/acts.ts";
 import { builtInEmotions } from "./emotion/built-in-emotions.ts";
 import type { EmotionConfiguration } from "./emotion/configuration.ts";
-import type { EmotionState } from "./emotion/emotion.ts";
-import { evolve } from "./emotion/evolve.ts";
+import { type EmotionState, evolve } from "./emotion/emotion.ts";
 import { restoreEmotions, withRoomForWounds } from "./emotion/restore-emotions.ts";
 import { commitsOfRun, gapBetween, judgeGap } from "./gap.ts";
 import type { Left } from "./left.ts";
 import type { CompanionPorts, ResolvedOptions } from "./options.ts";
-import { keepRepaired } from "./repaired-copy.ts";
 import {
   type InterruptedTurn,
   type JudgedRestart,
@@ -181,4 +181,43 @@ export function emotionsAtBoot(
   const lived = evolve(restored.state, (last && gapBetween(saved, last).gapMs) ?? 0);
   const down = evolve(suspend(config, lived), gapBetween(last, run.startedAt).gapMs ?? 0);
   return { state: resume(config, down), repaired: restored.repaired };
+}
+
+/** UTF-16 units, of which each takes at most 6 bytes in JSON text: within what a document may hold. */
+const longestText = 1024 * 1024;
+/** Deeper than anything of ours; `JSON.stringify` itself gives up at some thousands. */
+const deepest = 100;
+
+/**
+ * Keeps a document as it was found, before another takes its place. What JSON text cannot keep, such
+ * as the number 1e999, or what is larger than a document may be, is kept as `{ "text": … }`: its
+ * JSON text up to 1 Mi characters, with such numbers as words.
+ *
+ * @throws ThroughlineError the codes of `DocumentStore.write`, but for `THROUGHLINE_INVALID` and
+ *   `THROUGHLINE_TOO_LARGE`: what somebody wrote into a file is not to keep a companion from waking.
+ */
+async function keepRepaired(
+  documents: DocumentStore,
+  key: string,
+  value: JsonObject,
+): Promise<void> {
+  try {
+    await documents.write(key, value);
+  } catch (error) {
+    const isRefused =
+      isThroughlineError(error, "THROUGHLINE_INVALID") ||
+      isThroughlineError(error, "THROUGHLINE_TOO_LARGE");
+    if (!isRefused) throw error;
+    const text = JSON.stringify(writable(value, 0)).slice(0, longestText).toWellFormed();
+    await documents.write(key, { text });
+  }
+}
+
+function writable(value: unknown, depth: number): unknown {
+  if (typeof value === "number" && !Number.isFinite(value)) return String(value);
+  if (typeof value !== "object" || value === null) return value;
+  if (depth >= deepest) return "…";
+  if (Array.isArray(value)) return value.map((item) => writable(item, depth + 1));
+  const entries = isJsonObject(value) ? Object.entries(value) : [];
+  return Object.fromEntries(entries.map(([name, item]) => [name, writable(item, depth + 1)]));
 }

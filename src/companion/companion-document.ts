@@ -12,7 +12,7 @@ import { readOwnObject } from "./own-fields.ts";
 /** The key of the document in its collection: `session/session.json`. */
 export const documentKey = "session";
 
-export const documentVersion = 1;
+const documentVersion = 1;
 
 export const companionLimits = { conversation: 50, text: 10_000, word: 64, name: 256 } as const;
 

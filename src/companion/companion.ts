@@ -12,7 +12,7 @@ import type { BootClock } from "./boot-clock.ts";
 import { documentKey, type PersonSeen, readCompanionDocument } from "./companion-document.ts";
 import { suspend } from "./emotion/acts.ts";
 import { builtInEmotions } from "./emotion/built-in-emotions.ts";
-import { evolve } from "./emotion/evolve.ts";
+import { evolve } from "./emotion/emotion.ts";
 import { factsText, readFacts } from "./facts.ts";
 import { followedRun, runsToTakeOver, takeOverRun, withoutInterrupted } from "./failover.ts";
 import type { FeltEvent, Life } from "./fold.ts";
@@ -34,8 +34,7 @@ import type { RestartReport } from "./restart.ts";
 import { RestartNotices, type ShownNotice } from "./restart-notices.ts";
 import { type RunsLog, runsProjection } from "./runs.ts";
 import { type FoldedAct, SharedActs } from "./shared-acts.ts";
-import { snapshot } from "./snapshot.ts";
-import { SnapshotWriter } from "./snapshots.ts";
+import { SnapshotWriter, snapshot } from "./snapshots.ts";
 
 export type { SleepState } from "./acts.ts";
 export type { CompanionChange } from "./life.ts";

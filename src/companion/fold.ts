@@ -12,8 +12,7 @@ import {
 } from "./companion-document.ts";
 import { applyEvent, overrideMood, personActs, reconfigure, resetLevels } from "./emotion/acts.ts";
 import type { EmotionConfiguration } from "./emotion/configuration.ts";
-import { type EmotionState, moods } from "./emotion/emotion.ts";
-import { evolve } from "./emotion/evolve.ts";
+import { type EmotionState, evolve, moods } from "./emotion/emotion.ts";
 import { restoreEmotions, withRoomForWounds } from "./emotion/restore-emotions.ts";
 import { feelHeard } from "./emotion/triggers.ts";
 import { ownField } from "./own-fields.ts";

@@ -18,7 +18,7 @@ const answerMs = 250;
 const pauseMs = 1_000;
 
 /** The companion in this process. */
-export interface Led {
+interface Led {
   /** Leads from now on. */
   takeOver(): Promise<void>;
   /** There are acts to read, or there may be. */

@@ -92,7 +92,7 @@ export async function readLeft(
 }
 
 /** What acts tell of the run that is up. */
-export class RunOfActs {
+class RunOfActs {
   #shared: SharedRun | undefined;
   #interrupted: readonly InterruptedTurn[] = [];
 

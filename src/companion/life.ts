@@ -22,7 +22,7 @@ export type CompanionChange =
 const lookEveryMs = 1_000;
 const boredEnoughToSleep = 0.8;
 
-export interface LifePorts {
+interface LifePorts {
   readonly clock: BootClock;
   readonly newId: NewId;
   readonly logger: Logger;

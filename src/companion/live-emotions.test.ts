@@ -4,7 +4,7 @@ import fc from "fast-check";
 import { HeldClock } from "../../test/support/held-clock.ts";
 import { applyEvent, startState } from "./emotion/acts.ts";
 import { builtInEmotions as config } from "./emotion/built-in-emotions.ts";
-import { evolve } from "./emotion/evolve.ts";
+import { evolve } from "./emotion/emotion.ts";
 import { type Felt, LiveEmotions } from "./live-emotions.ts";
 
 const hourMs = 3_600_000;

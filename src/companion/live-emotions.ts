@@ -4,7 +4,7 @@ import type { Happening } from "./acts.ts";
 import { setVoice } from "./emotion/acts.ts";
 import type { EmotionConfiguration } from "./emotion/configuration.ts";
 import type { EmotionState, Mood, VoiceState } from "./emotion/emotion.ts";
-import { evolve } from "./emotion/evolve.ts";
+import { evolve } from "./emotion/emotion.ts";
 import { type Feeling, feel } from "./emotion/feel.ts";
 import { causesOf, hear } from "./emotion/triggers.ts";
 import type { FeltEvent } from "./fold.ts";

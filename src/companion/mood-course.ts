@@ -1,5 +1,4 @@
-import { emotions, type Levels, type Mood } from "./emotion/emotion.ts";
-import { evolve } from "./emotion/evolve.ts";
+import { emotions, evolve, type Levels, type Mood } from "./emotion/emotion.ts";
 import { feel } from "./emotion/feel.ts";
 import type { MoodEvent, MoodRecord } from "./mood-history.ts";
 

@@ -8,7 +8,7 @@ import type { LogRecord, LogStore } from "../core/storage/log-store.ts";
 import { openMemoryStorage } from "../core/storage/memory/memory-storage.ts";
 import { applyEvent, setVoice, startState } from "./emotion/acts.ts";
 import { builtInEmotions as config } from "./emotion/built-in-emotions.ts";
-import { evolve } from "./emotion/evolve.ts";
+import { evolve } from "./emotion/emotion.ts";
 import type { Felt } from "./live-emotions.ts";
 import { MoodHistory } from "./mood-history.ts";
 import { runsProjection } from "./runs.ts";

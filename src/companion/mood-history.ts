@@ -5,7 +5,7 @@ import type { LogRecord, LogStore, StoredRecord } from "../core/storage/log-stor
 import { setVoice } from "./emotion/acts.ts";
 import { type EmotionConfiguration, emotionLimits } from "./emotion/configuration.ts";
 import type { EmotionState } from "./emotion/emotion.ts";
-import { evolve } from "./emotion/evolve.ts";
+import { evolve } from "./emotion/emotion.ts";
 import { feel } from "./emotion/feel.ts";
 import { restoreEmotions, withRoomForWounds } from "./emotion/restore-emotions.ts";
 import { type Felt, hasMoved } from "./live-emotions.ts";

@@ -13,7 +13,7 @@ import {
 import { type RestartKind, restartLimits } from "./restart.ts";
 import { topicsText } from "./topics.ts";
 
-export const noticeLimits = {
+const noticeLimits = {
   crashMessages: 10,
   breakMessages: 15,
   messageChars: quoteLimits.messages,

@@ -41,7 +41,7 @@ export interface ShownNotice {
 }
 
 /** What the notices need to know of the companion. */
-export interface Host {
+interface Host {
   readonly emotions: LiveEmotions;
   readonly person: PersonSeen | undefined;
   /** Of this run. */

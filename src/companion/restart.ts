@@ -7,7 +7,7 @@ export type RestartKind = "fresh_start" | "crash_recovery" | "short_break" | "lo
 export const restartLimits = { crashWindowMs: 30_000, longAbsenceMs: 3_600_000 } as const;
 
 /** How the last run ended, and the time since then. */
-export interface LastRun extends Gap {
+interface LastRun extends Gap {
   readonly clean: boolean;
 }
 

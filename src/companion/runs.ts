@@ -1,5 +1,4 @@
 import { crc32 } from "node:zlib";
-import { unlisted } from "../core/chat/unlisted.ts";
 import { invalid, isThroughlineError } from "../core/errors.ts";
 import type {
   AppendOptions,
@@ -8,6 +7,7 @@ import type {
   LogTail,
   StoredRecord,
 } from "../core/storage/log-store.ts";
+import { unlisted } from "../core/storage/log-store.ts";
 import { type BootClock, type ClockReading, readClock, storedReading } from "./boot-clock.ts";
 import type { CompanionPorts } from "./options.ts";
 import { countOr, isRunId, lastRunOf, type PreviousRun, totalOf } from "./run-records.ts";

@@ -10,7 +10,7 @@ import { ActLog } from "./act-log.ts";
 import type { Companion } from "./companion.ts";
 import { startState } from "./emotion/acts.ts";
 import { builtInEmotions } from "./emotion/built-in-emotions.ts";
-import { evolve } from "./emotion/evolve.ts";
+import { evolve } from "./emotion/emotion.ts";
 import { feel } from "./emotion/feel.ts";
 import { foldRead, type Life, lifeOf } from "./fold.ts";
 import { readLeft } from "./left.ts";

@@ -14,7 +14,7 @@ export interface FoldedAct {
   readonly life: Life;
 }
 
-export interface SharedActsPorts {
+interface SharedActsPorts {
   readonly clock: BootClock;
   readonly logger: Logger;
   /** Others did this, and `life` is what all acts make, those of this process that wait among them. */

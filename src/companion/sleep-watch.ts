@@ -4,7 +4,7 @@ import type { Clock } from "../core/clock.ts";
 const partedMs = 2_000;
 
 /** What became of time since the last look. */
-export interface Look {
+interface Look {
   /** The time asleep that was not returned yet, in whole milliseconds. */
   readonly sleptMs: number;
   /** The wall clock was set: what is felt went on by another time than it tells. */

@@ -1,9 +1,19 @@
 import { errorName, isThroughlineError } from "../core/errors.ts";
-import type { JsonObject } from "../core/json.ts";
+import { isJsonObject, type JsonObject } from "../core/json.ts";
 import type { Logger } from "../core/logger.ts";
 import type { DocumentStore } from "../core/storage/document-store.ts";
-import type { BootClock } from "./boot-clock.ts";
-import { documentKey } from "./companion-document.ts";
+import type { Position } from "./act-log.ts";
+import { type BootClock, readClock, storedReading } from "./boot-clock.ts";
+import {
+  type CompanionDocument,
+  companionDocument,
+  type DocumentParts,
+  documentKey,
+} from "./companion-document.ts";
+import type { EmotionState } from "./emotion/emotion.ts";
+import { storeEmotions } from "./emotion/stored-emotions.ts";
+import type { Life } from "./fold.ts";
+import { foreignFields } from "./own-fields.ts";
 import {
   closeSchedule,
   type DocumentWrite,
@@ -18,7 +28,7 @@ import {
   writeSucceeded,
 } from "./save-schedule.ts";
 
-export interface SnapshotPorts {
+interface SnapshotPorts {
   readonly clock: BootClock;
   readonly logger: Logger;
   readonly documents: DocumentStore;
@@ -154,4 +164,50 @@ export class SnapshotWriter {
       }
     }
   }
+}
+
+/** What a document is made of. */
+interface SnapshotParts extends Pick<DocumentParts, "run" | "uptimeMs" | "shutdownClean"> {
+  readonly clock: BootClock;
+  /** The document that this run found. Its unknown fields are written back. */
+  readonly left: CompanionDocument | undefined;
+  readonly life: Life;
+  /** Its emotions now. */
+  readonly emotions: EmotionState;
+  readonly deliveries: JsonObject;
+  /** Where `life` stands in the log of acts, if there is one. */
+  readonly position: Position | undefined;
+}
+
+/**
+ * The document as it is to be written now.
+ *
+ * @param last the document that was written last, whose feelings are written again.
+ */
+export function snapshot(parts: SnapshotParts, last?: JsonObject): JsonObject {
+  const { clock, left, life, deliveries, position, run, uptimeMs, shutdownClean } = parts;
+  const { conversation, person, injections, config } = life;
+  const heartbeat = readClock(clock);
+  const felt = last === undefined ? storeEmotions(config, parts.emotions) : undefined;
+  const before = isJsonObject(last?.["throughline"]) ? last["throughline"] : {};
+  return companionDocument({
+    run,
+    uptimeMs,
+    shutdownClean,
+    heartbeat,
+    person,
+    conversation,
+    sleepState: life.sleep,
+    emotions: (felt?.emotions ?? last?.["emotions"]) as unknown as JsonObject,
+    unknown: left?.unknown ?? {},
+    throughline: {
+      ...foreignFields(left),
+      deliveries,
+      injections,
+      conversation_chats: conversation.map(({ chatId }) => chatId ?? null),
+      emotions: (felt?.own as unknown as JsonObject | undefined) ?? before["emotions"] ?? null,
+      saved: felt === undefined ? (before["saved"] ?? null) : storedReading(heartbeat),
+      acts: position && { ...position, felt: life.emotions.at },
+    },
+  });
 }

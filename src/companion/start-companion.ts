@@ -26,17 +26,20 @@ export { isStopRequest } from "../core/turns/stop-words.ts";
 export { textInput, textOnly, textOutput } from "../core/turns/text-ports.ts";
 export type { Companion, CompanionChange, SleepState } from "./companion.ts";
 export type { PersonSeen } from "./companion-document.ts";
-export { companionInjections } from "./conversation/companion-injections.ts";
 export type { Injection, InjectionResult, InjectOptions } from "./conversation/injection.ts";
 export type { InjectionStream } from "./conversation/injection-stream.ts";
 export { Injector, type InjectorPorts } from "./conversation/injector.ts";
-export type { MemoryProvider } from "./conversation/memory-provider.ts";
-export { type PendingInjections, readPendingItems } from "./conversation/pending-injections.ts";
+export {
+  companionInjections,
+  type PendingInjections,
+  readPendingItems,
+} from "./conversation/pending-injections.ts";
 export { ReplayBreaker, voiceReplay } from "./conversation/voice-replay.ts";
 export { builtInEmotions } from "./emotion/built-in-emotions.ts";
 export type { EmotionConfiguration } from "./emotion/configuration.ts";
 export type { Feeling } from "./emotion/feel.ts";
 export { readEmotionConfiguration } from "./emotion/read-configuration.ts";
+export type { MemoryProvider } from "./facts.ts";
 export type { CompanionOptions } from "./options.ts";
 export type { RestartKind, RestartReport } from "./restart.ts";
 

@@ -1,6 +1,6 @@
 import { conversationOf, quoted, type SaidMessage } from "./quoted-lines.ts";
 
-export const topicLimits = { topics: 5, snippet: 60 } as const;
+const topicLimits = { topics: 5, snippet: 60 } as const;
 
 /**
  * What a person talked about: up to 5 of their messages, oldest first, evenly spread, the first and

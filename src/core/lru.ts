@@ -1,4 +1,4 @@
-export interface LruOptions<K, V> {
+interface LruOptions<K, V> {
   /** What an entry counts for against the bound. @default 1 for each */
   readonly weigh?: ((value: V, key: K) => number) | undefined;
   /** Called with each entry that had to make place: not with one that is deleted or replaced. */

@@ -9,7 +9,6 @@ import {
 } from "./chat/freshness-options.ts";
 import { assertMoveEnded } from "./chat/move-under-way.ts";
 import { ProviderSessions } from "./chat/provider-sessions.ts";
-import { unlisted } from "./chat/unlisted.ts";
 import { WorkingMemories } from "./chat/working-memories.ts";
 import { type Clock, systemClock } from "./clock.ts";
 import type { Extension } from "./extension.ts";
@@ -17,6 +16,7 @@ import { Extensions } from "./extensions.ts";
 import { type NewId, randomId } from "./ids.ts";
 import { type Logger, silentLogger } from "./logger.ts";
 import { aName, type Checks, type Defaults, type Resolved, resolveOptions } from "./options.ts";
+import { unlisted } from "./storage/log-store.ts";
 import { type Durability, durabilityCheck, type Storage } from "./storage/storage.ts";
 import { systemTimers, type Timers } from "./timers.ts";
 import type { TurnsOptions } from "./turns/new-turns.ts";

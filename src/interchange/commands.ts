@@ -21,7 +21,7 @@ interface InterchangeParts {
   readonly companion?: (() => Promise<CompanionReader>) | undefined;
 }
 
-export interface StoreMoves {
+interface StoreMoves {
   exportToStore(to: string, flags: MoveFlags, context: Context): Promise<void>;
   importFromStore(from: string, flags: MoveFlags, context: Context): Promise<void>;
 }

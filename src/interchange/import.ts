@@ -49,7 +49,7 @@ export interface SetAside {
 }
 
 /** What became of one source, or of one entry of it. */
-export interface ChatReport {
+interface ChatReport {
   readonly chat_id: string;
   readonly source: string;
   /** Messages that were added. */
@@ -62,7 +62,7 @@ export interface ChatReport {
   readonly notes: readonly string[];
 }
 
-export interface SessionReport {
+interface SessionReport {
   readonly chat_id: string;
   readonly source: string;
   /** `"kept"`: the chat has a session of its own, which stays. `"known"`: imported earlier. */
@@ -71,7 +71,7 @@ export interface SessionReport {
 }
 
 /** Left out, because a person had it forgotten or hidden here; it comes back only by force. */
-export interface Refusal {
+interface Refusal {
   readonly chat_id: string;
   readonly source: string;
   /** Absent where the chat was not forgotten: it was redacted, erased or cleared. */
@@ -79,7 +79,7 @@ export interface Refusal {
   readonly messages: number;
 }
 
-export interface Failure {
+interface Failure {
   readonly source: string;
   readonly code: ErrorCode;
   readonly reason: string;

@@ -61,13 +61,13 @@ export async function* splitLines(
 }
 
 /** Bytes that nothing could be made of: where in the line they begin, and why. */
-export interface Unreadable {
+interface Unreadable {
   readonly start: number;
   readonly end: number;
   readonly reason: string;
 }
 
-export interface ReadLine {
+interface ReadLine {
   /** Usually one. */
   readonly objects: readonly JsonObject[];
   readonly unreadable: readonly Unreadable[];

@@ -9,7 +9,7 @@ import { seedRecord } from "./nanobot-message.ts";
 import { isHeadLine, type OwnRecord, ownId, ownRecord } from "./own-record.ts";
 
 /** One thing that stands in a file, in its order. */
-export type Entry =
+type Entry =
   | { readonly kind: "head"; readonly fields: JsonObject }
   | RecordEntry
   | {
@@ -32,7 +32,7 @@ export interface RecordEntry {
   readonly notes: readonly string[];
 }
 
-export interface ReadOptions {
+interface ReadOptions {
   /** `"own"`: ids and control records are taken as they stand. */
   readonly form: Form;
   /** The chat that the ids are made for. */

@@ -5,7 +5,7 @@ import { isoTime } from "../core/clock.ts";
 import { isThroughlineError } from "../core/errors.ts";
 import { isJsonObject, type Json, type JsonObject } from "../core/json.ts";
 
-export interface SeedRecord {
+interface SeedRecord {
   readonly kind: "message" | "foreign";
   readonly record: JsonObject & { readonly id: string };
   readonly notes: readonly string[];
@@ -151,7 +151,7 @@ class Extra {
   }
 }
 
-export interface ContentText {
+interface ContentText {
   readonly text: string;
   /** The text is not all that was there: the original is worth keeping beside it. */
   readonly isChanged: boolean;
@@ -161,7 +161,7 @@ export interface ContentText {
  * The text of a message's content: as it is, of its parts, or as JSON. No content at all is no text:
  * an assistant message that only calls tools has none.
  */
-export function contentText(content: Json | undefined): ContentText {
+function contentText(content: Json | undefined): ContentText {
   if (typeof content === "string") return { text: content, isChanged: false };
   if (content === undefined || content === null) return { text: "", isChanged: false };
   if (!Array.isArray(content)) return { text: JSON.stringify(content), isChanged: true };
@@ -193,7 +193,7 @@ const endings: Readonly<Record<string, readonly string[]>> = {
  *
  * @returns `undefined` when there are none.
  */
-export function mediaAttachments(media: Json | undefined): JsonObject[] | undefined {
+function mediaAttachments(media: Json | undefined): JsonObject[] | undefined {
   if (!Array.isArray(media)) return undefined;
   const files = media.filter((file) => typeof file === "string" && file !== "") as string[];
   return files.length === 0 ? undefined : files.map(attachment);

@@ -18,20 +18,20 @@ export interface CompanionReader {
   readonly readCompanionDocument: (value: unknown) => ReadCompanion | undefined;
 }
 
-export interface ReadCompanion {
+interface ReadCompanion {
   readonly document: { readonly conversation: readonly ConversationMessage[] };
   /** What was missing or of a wrong type. */
   readonly repaired: readonly string[];
 }
 
-export interface ConversationMessage {
+interface ConversationMessage {
   readonly role: "USER" | "ASSISTANT";
   readonly text: string;
   /** Milliseconds since 1970; `undefined` when it is not known. */
   readonly at: number | undefined;
 }
 
-export interface ReachyImportOptions extends ImportOptions {
+interface ReachyImportOptions extends ImportOptions {
   /** Where the companion document lies. */
   readonly documents: DocumentStore;
   readonly companion: CompanionReader;

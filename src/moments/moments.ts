@@ -74,7 +74,7 @@ export interface MomentsOptions
 }
 
 /** What lies below: a home of which this process is the one writer. */
-export interface MomentsPorts {
+interface MomentsPorts {
   readonly home: string;
   /** Throws when this process is no longer the writer. */
   readonly guard: () => void;

@@ -17,7 +17,7 @@ import {
 import { type ErrorClass, errorClass, errorCode } from "./error-class.ts";
 import type { PostgresClient, PostgresPool, PostgresStatement, Row } from "./pool.ts";
 
-export interface DatabasePorts {
+interface DatabasePorts {
   readonly pool: PostgresPool;
   readonly clock: Clock;
   readonly timers: Timers;
@@ -81,7 +81,7 @@ interface Call extends Begun {
 }
 
 /** What came of one attempt. */
-export type Outcome<T> = { readonly value: T } | { readonly error: unknown; readonly begun: Begun };
+type Outcome<T> = { readonly value: T } | { readonly error: unknown; readonly begun: Begun };
 
 const firstPauseMs = 10;
 const longestPauseMs = 500;

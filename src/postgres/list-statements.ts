@@ -29,7 +29,7 @@ export function listStatement(given: {
 }
 
 /** So many of the newest logs are looked through first: a common word is in nearly every log. */
-export const newestLogs = 16;
+const newestLogs = 16;
 
 /**
  * Records of the row `log` that have no words yet and that no later one hides: the text tells whether

@@ -3,7 +3,7 @@ import type { Connection } from "./connection.ts";
 import type { ClusterProcess } from "./postgres-cluster.ts";
 
 /** What it tells. */
-export interface ListeningEvents {
+interface ListeningEvents {
   received(payload: string): void;
   /** It listens again after it did not: what was sent in between is missed. */
   missed(): void;

@@ -3,7 +3,7 @@ import type { Connection } from "./connection.ts";
 import { logStatements as statements } from "./log-statements.ts";
 
 /** Where a log is: its companion, its collection and its key. */
-export type LogPlace = readonly [companion: string, collection: string, key: string];
+type LogPlace = readonly [companion: string, collection: string, key: string];
 
 /** What a call writes: which log, and the lease that it is written under, if there is one. */
 export interface LogTarget {

@@ -3,7 +3,7 @@ import { DatabaseFailure } from "../core/storage/database-failure.ts";
 import type { Connection } from "./connection.ts";
 import type { Database } from "./database.ts";
 import { sqlState } from "./error-class.ts";
-import type { Migration } from "./migrations/migration.ts";
+import type { Migration } from "./migrations/migrations.ts";
 import { migrations as ourMigrations } from "./migrations/migrations.ts";
 
 /** The key of the lock that lets one process migrate at a time: `thruline` in ASCII. */

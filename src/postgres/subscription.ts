@@ -3,7 +3,7 @@ import type { LeaseName } from "../core/storage/leases.ts";
 import { type MessagePart, type Notification, parsePayload } from "./notification.ts";
 
 /** What it tells. */
-export interface SubscriptionEvents {
+interface SubscriptionEvents {
   message(text: string, processId: string): void;
   freed(name: LeaseName): void;
   /** Messages were missed. */

@@ -3,7 +3,7 @@ import type { Clock } from "../core/clock.ts";
 import { ThroughlineError } from "../core/errors.ts";
 import { sameSecret } from "../core/token.ts";
 
-export const accessLimits = {
+const accessLimits = {
   /** How long a sign-in code can be used. */
   codeMs: 60_000,
   /** A code that was guessed at so often is void. */

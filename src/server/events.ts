@@ -8,7 +8,7 @@ import { EventStream, type EventStreamOptions, eventBytes } from "./sse.ts";
 import { messageJson, retryJson } from "./wire.ts";
 
 /** What the server itself publishes; a feature adds its own. A repeated request publishes a message again. */
-export interface Events {
+interface Events {
   readonly message:
     | { readonly change: "stored"; readonly chat_id: string; readonly message: StoredMessage }
     | {

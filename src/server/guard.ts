@@ -5,7 +5,7 @@ import { ThroughlineError } from "../core/errors.ts";
 export type AllowedHosts = ReadonlyMap<string, readonly string[]>;
 
 /** What the guard looks at. A header that came twice is joined by ", " and so equals nothing. */
-export interface GuardedRequest {
+interface GuardedRequest {
   readonly host: string | undefined;
   readonly origin: string | undefined;
   /** `Sec-Fetch-Site`. Browsers leave it out for plain-http names: depth, not the wall. */

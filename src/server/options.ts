@@ -36,7 +36,7 @@ export interface ServerLimits {
   readonly flushMs?: number;
 }
 
-export const defaults = {
+const defaults = {
   bodyBytes: 1_048_576,
   connections: 512,
   connectionsPerClient: 256,

@@ -12,7 +12,7 @@ export const serverCodes = {
   THROUGHLINE_TIMED_OUT: { status: 408, says: "The request took too long to arrive." },
 } as const satisfies Record<`THROUGHLINE_${string}`, { status: number; says: string }>;
 
-export type ProblemCode = ErrorCode | keyof typeof serverCodes;
+type ProblemCode = ErrorCode | keyof typeof serverCodes;
 
 /** RFC 9457, with our code: what every error over HTTP looks like. */
 export interface Problem {

@@ -1,15 +1,14 @@
 import type { Context } from "hono";
 import { z } from "zod";
 import { checkChatId } from "../core/chat/chat-log.ts";
-import type { Turn } from "../core/turns/turn.ts";
+import type { Turn, TurnProgress } from "../core/turns/turn.ts";
 import { messageIdFor, retryIdFor } from "./idempotency.ts";
 import type { Answer } from "./operation.ts";
 import { reportError } from "./problem.ts";
 import { disconnect, type Env, isHead, json, type Ports, type Router } from "./router.ts";
 import { answerBody, chatParams, newMessage, retryBody, schemaOf } from "./schemas.ts";
 import { EventStream, eventHeaders, eventResponse } from "./sse.ts";
-import { resumed, sendTurn } from "./turn-stream.ts";
-import { answerJson, spoken } from "./wire.ts";
+import { answerJson, messageJson, retryJson, spoken } from "./wire.ts";
 
 const answers: Record<number, Answer> = {
   200: {
@@ -213,4 +212,48 @@ function problemMaker(ports: Ports, turn: Turn, context: Context<Env>): (error: 
 function wantsEvents(context: Context<Env>): boolean {
   const types = (context.req.header("accept") ?? "").split(",");
   return types.some((type) => type.split(";", 1)[0]?.trim() === "text/event-stream");
+}
+
+/**
+ * Sends a turn's progress as events: `accepted`, `notice`, `retrying`, `reasoning`, `text`, `message`,
+ * then `result` or `error`. Waits
+ * for the reader before each, so that nothing piles up. Disconnecting does not stop the turn.
+ */
+async function sendTurn(
+  turn: Turn,
+  progress: AsyncIterable<TurnProgress>,
+  stream: EventStream,
+  failed: (error: unknown) => object,
+): Promise<void> {
+  try {
+    for await (const item of progress) {
+      if (!(await stream.flushed())) return;
+      sendItem(turn, item, stream);
+    }
+  } catch (error) {
+    stream.send("error", failed(error));
+  } finally {
+    stream.end();
+  }
+}
+
+function sendItem(turn: Turn, item: TurnProgress, stream: EventStream): void {
+  if (item.type === "queued") return; // the open stream says that already
+  if (item.type === "accepted") {
+    stream.send("accepted", { turn_id: turn.id, user: messageJson(item.user) });
+  } else if (item.type === "message") {
+    stream.send("message", { message: messageJson(item.message) });
+  } else if (item.type === "result") stream.send("result", answerJson(spoken(item.answer)));
+  else if (item.type === "retrying") stream.send("retrying", retryJson(item));
+  else stream.send(item.type, { text: item.text });
+}
+
+/** What was taken from a progress already, and then the rest. */
+async function* resumed(
+  first: IteratorResult<TurnProgress, void>,
+  rest: AsyncGenerator<TurnProgress, void, undefined>,
+): AsyncGenerator<TurnProgress, void, undefined> {
+  if (first.done === true) return;
+  yield first.value;
+  yield* rest;
 }

@@ -728,14 +728,14 @@ const groups = { test: "src/postgres/append-groups.test.ts" };
 const database: readonly SeededBug[] = [
   {
     id: "database: a group waits for a log that somebody is writing",
-    file: "src/postgres/append-group-statement.ts",
+    file: "src/postgres/append-groups.ts",
     find: "for update skip locked",
     replace: "for update",
     ...{ ...groups, named: "keeps no other append waiting" },
   },
   {
     id: "database: a group is stored under an epoch that is over",
-    file: "src/postgres/append-group-statement.ts",
+    file: "src/postgres/append-groups.ts",
     find: "and (wanted.epoch is null or old.epoch = wanted.epoch)",
     replace: "",
     ...{ ...groups, named: "is fenced in a group" },

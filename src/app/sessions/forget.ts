@@ -10,7 +10,7 @@ import { printableLine } from "../../core/chat/printable.ts";
 import { withAllFeatures } from "../open-companion.ts";
 import { pagesOf } from "./pages.ts";
 
-export interface ForgetFlags extends Flags {
+interface ForgetFlags extends Flags {
   readonly yes?: boolean;
   readonly json?: boolean;
 }

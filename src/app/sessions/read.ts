@@ -13,7 +13,7 @@ import type { SessionView } from "../../core/chat/provider-sessions.ts";
 import { type ChatFormat, renderChat } from "../../core/chat/render-chat.ts";
 import { type RenderRow, renderRows } from "../../core/chat/render-rows.ts";
 
-export interface ListFlags extends Flags {
+interface ListFlags extends Flags {
   readonly limit: number;
   readonly cursor?: string;
   readonly unanswered?: boolean;
@@ -39,7 +39,7 @@ export function list(flags: ListFlags, context: Context): Promise<void> {
   });
 }
 
-export interface ShowFlags extends Flags {
+interface ShowFlags extends Flags {
   readonly messages: number;
   readonly json?: boolean;
 }
@@ -63,7 +63,7 @@ export function show(chatId: string, flags: ShowFlags, context: Context): Promis
   });
 }
 
-export interface SearchFlags extends Flags {
+interface SearchFlags extends Flags {
   readonly chat?: string;
   readonly limit: number;
   readonly json?: boolean;
@@ -186,7 +186,7 @@ function rowText(row: RenderRow, id: string): string {
 
 const indented = (text: string) => text.replace(/^/gm, "  ");
 
-export interface ExportFlags extends Flags {
+interface ExportFlags extends Flags {
   readonly format: ChatFormat;
   readonly out?: string;
 }

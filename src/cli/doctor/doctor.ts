@@ -5,7 +5,7 @@ import { write } from "../io.ts";
 import { type Flags, resolveSettings } from "../settings.ts";
 import type { Check, Checked, Checker } from "./check.ts";
 
-export interface DoctorFlags extends Flags {
+interface DoctorFlags extends Flags {
   readonly json?: boolean;
 }
 

@@ -18,7 +18,7 @@ const lookEveryMs = 2_000;
 /** When another version was seen it is looked at again, so that a half-written file is not read. */
 const settleMs = 250;
 
-export type EmotionsFile =
+type EmotionsFile =
   | { readonly kind: "absent" }
   | { readonly kind: "read"; readonly configuration: EmotionConfiguration }
   /**
@@ -56,7 +56,7 @@ function readEmotions(text: string, name: string): EmotionsFile {
   return { kind: "refused", problems };
 }
 
-export interface EmotionsFileOptions {
+interface EmotionsFileOptions {
   readonly path: string;
   /** Another configuration is in force; `undefined`: the built-in one. */
   readonly onChange: (configuration: EmotionConfiguration | undefined) => void;
@@ -68,7 +68,7 @@ export interface EmotionsFileOptions {
   readonly timers: Timers;
 }
 
-export interface EmotionsFileWatch {
+interface EmotionsFileWatch {
   /** What is in force; `undefined`: the built-in one. */
   readonly configuration: EmotionConfiguration | undefined;
   /** Reads the file now, as if it had changed. @returns what is in force then, or the problems. */

@@ -2,9 +2,9 @@ import { join } from "node:path";
 import { readStartOfOwnFile } from "../../cli/own-file.ts";
 import { isThroughlineError } from "../../core/errors.ts";
 import type { Logger } from "../../core/logger.ts";
-import type { MemoryProvider } from "../conversation/memory-provider.ts";
+import type { MemoryProvider } from "../facts.ts";
 
-export const factsName = "facts.md";
+const factsName = "facts.md";
 
 /** Bounds of what is read, in bytes, and of what is used, in UTF-16 code units. */
 const maxBytes = 64 * 1024;

@@ -9,8 +9,8 @@ import { SimulatedVoice } from "../../../test/support/simulated-voice.ts";
 import { silentLogger } from "../../core/logger.ts";
 import { openThroughline } from "../../core/throughline.ts";
 import { startCompanion } from "../start-companion.ts";
-import { companionInjections } from "./companion-injections.ts";
 import { Injector } from "./injector.ts";
+import { companionInjections } from "./pending-injections.ts";
 
 // R4, C12: decided in one run, delivered in the next, once.
 test("a text that must be delivered outlives a run that could not deliver it, and comes once", async (t) => {

@@ -4,6 +4,7 @@ import type { NewId } from "../../core/ids.ts";
 import { type Logger, silentLogger } from "../../core/logger.ts";
 import { Lru } from "../../core/lru.ts";
 import type { Timers } from "../../core/timers.ts";
+import { awayText } from "../../core/turns/turn-context.ts";
 import type { Injection, InjectionResult, InjectOptions } from "./injection.ts";
 import {
   charactersOf,
@@ -12,7 +13,6 @@ import {
   type QueuedText,
 } from "./injection-queue.ts";
 import type { InjectionStream } from "./injection-stream.ts";
-import { injectionText } from "./injection-text.ts";
 import { type PendingInjections, type PendingItem, PendingKeeper } from "./pending-injections.ts";
 
 export interface InjectorPorts {
@@ -302,4 +302,19 @@ function asRepeat(item: QueuedText, known: QueuedText | undefined): QueuedText {
 /** An injection that is over before it began. */
 function over(id: string, result: InjectionResult): Injection {
   return { id, result: Promise.resolve(result), outcome: Promise.resolve(result) };
+}
+
+/** A text that waited longer than this, in milliseconds, says its age to the model. */
+const sayAgeAfterMs = 5_000;
+
+/** One text of several, in their order, a blank line between; what waited says for how long. */
+function injectionText(items: readonly QueuedText[], nowMs: number): string {
+  return items.map(({ text, sinceMs }) => agePrefix(nowMs - sinceMs) + text).join("\n\n");
+}
+
+/** "" up to 5 s; past them the whole seconds, minutes, hours or days, rounded down. */
+function agePrefix(waitedMs: number): string {
+  if (!(waitedMs > sayAgeAfterMs)) return "";
+  const age = waitedMs < 60_000 ? `${Math.floor(waitedMs / 1000)} seconds` : awayText(waitedMs);
+  return `[${age} ago] `;
 }

@@ -2,6 +2,7 @@ import { errorName } from "../../core/errors.ts";
 import { isJsonObject } from "../../core/json.ts";
 import type { Logger } from "../../core/logger.ts";
 import type { Timers } from "../../core/timers.ts";
+import type { Companion } from "../companion.ts";
 
 /** A text that must be delivered and that no model has acknowledged yet. */
 export interface PendingItem {
@@ -109,4 +110,12 @@ function isSame(a: readonly PendingItem[], b: readonly PendingItem[]): boolean {
     a.length === b.length &&
     a.every((item, index) => item.id === b[index]?.id && item.text === b[index]?.text)
   );
+}
+
+/** Keeps what an injector must still deliver in the companion's document: saved at once, each time. */
+export function companionInjections({ injections }: Companion): PendingInjections {
+  return {
+    load: async () => readPendingItems(await injections.load()),
+    save: (items) => injections.save(items.map((item) => ({ ...item }))),
+  };
 }

@@ -1,7 +1,7 @@
 import { type Logger, silentLogger } from "../../core/logger.ts";
 
 /** One message of a replay. */
-export interface ReplayMessage {
+interface ReplayMessage {
   readonly role: "user" | "assistant";
   readonly text: string;
 }

@@ -36,7 +36,7 @@ export function startState(config: EmotionConfiguration, at: number): EmotionSta
   return anchored({ ...restingAnchor(config, Math.max(0, at)), moodSince });
 }
 
-export interface AppliedEvent {
+interface AppliedEvent {
   readonly event: string;
   /**
    * Scales deltas and wound reduction, not the floors of a wound; from 0 to 10.
@@ -47,7 +47,7 @@ export interface AppliedEvent {
   readonly id: string;
 }
 
-export interface EventOutcome {
+interface EventOutcome {
   readonly state: EmotionState;
   /** The event wounds: it did, or there are `max_wounds` already and only its deltas applied. */
   readonly wound?: "added" | "limit";

@@ -1,7 +1,6 @@
 import type { EmotionConfiguration } from "./configuration.ts";
-import { type Anchor, type EmotionState, eachLevel, type Wound } from "./emotion.ts";
+import { type Anchor, type EmotionState, eachLevel, freezeDeep, type Wound } from "./emotion.ts";
 import { boredomAt, derivedMood, overrideAt } from "./feel.ts";
-import { freezeDeep } from "./freeze.ts";
 import { levelsAt, woundAt, woundGoneAt } from "./levels.ts";
 
 /** The state anchored where it is, with what just happened changed in it. */

@@ -2,11 +2,11 @@ import type { EmotionConfiguration, EmotionEvent } from "./configuration.ts";
 import { type Anchor, eachLevel, type Wound } from "./emotion.ts";
 
 /** What an event makes of what is felt at an anchor. */
-export type Effect = Pick<Anchor, "levels" | "wounds" | "stimulusAt"> & {
+type Effect = Pick<Anchor, "levels" | "wounds" | "stimulusAt"> & {
   readonly wound?: "added" | "limit";
 };
 
-export interface Happening {
+interface Happening {
   readonly event: EmotionEvent;
   /** Its name. */
   readonly name: string;

@@ -14,8 +14,14 @@ import {
 import { anchored } from "./anchor.ts";
 import { builtInEmotions, builtInEmotionsFile } from "./built-in-emotions.ts";
 import type { EmotionConfiguration } from "./configuration.ts";
-import { type Anchor, type EmotionState, emotions, lastInstant, type Mood } from "./emotion.ts";
-import { evolve } from "./evolve.ts";
+import {
+  type Anchor,
+  type EmotionState,
+  emotions,
+  evolve,
+  lastInstant,
+  type Mood,
+} from "./emotion.ts";
 import { feel, nextMoodChange } from "./feel.ts";
 import { readEmotionConfiguration } from "./read-configuration.ts";
 import { restoreEmotions } from "./restore-emotions.ts";

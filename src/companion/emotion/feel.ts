@@ -22,7 +22,7 @@ export interface Feeling {
   readonly voiceState: VoiceState;
 }
 
-export interface FeltWound {
+interface FeltWound {
   readonly id: string;
   readonly event: string;
   /** As they are now. */

@@ -10,7 +10,7 @@ import {
 import { type Line, upper } from "./lines.ts";
 
 /** The floor that a wound puts under a level, at an instant not before the anchor. */
-export function floorAt(wound: Wound, emotion: Emotion, anchorAt: number, at: number): number {
+function floorAt(wound: Wound, emotion: Emotion, anchorAt: number, at: number): number {
   return sinking(wound, emotion, anchorAt, at, wound.healPerSecond);
 }
 

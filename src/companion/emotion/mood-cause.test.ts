@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { applyEvent, overrideMood, setVoice, startState } from "./acts.ts";
 import { builtInEmotions as config } from "./built-in-emotions.ts";
 import type { EmotionState } from "./emotion.ts";
-import { evolve } from "./evolve.ts";
+import { evolve } from "./emotion.ts";
 import { feel } from "./feel.ts";
 import { restoreEmotions } from "./restore-emotions.ts";
 import { storeEmotions } from "./stored-emotions.ts";

@@ -10,7 +10,7 @@ export interface MoodChange {
 }
 
 /** The mood that the rules say at an instant, without regard to how long the last one lasted. */
-export function ruledMoodAt(
+function ruledMoodAt(
   config: EmotionConfiguration,
   anchor: Anchor,
   boredom: Line,

@@ -8,7 +8,7 @@ import {
 import { type Emotion, emotions, type Levels, type Mood, type VoiceState } from "./emotion.ts";
 
 /** What the rules look at. */
-export interface Senses {
+interface Senses {
   readonly levels: Levels;
   readonly boredom: number;
   readonly hasWounds: boolean;
@@ -52,7 +52,7 @@ function holds(condition: Condition, senses: Senses, highest: Emotion): boolean 
 }
 
 /** The emotion with the highest level; of equal ones the first in the order of `emotions`. */
-export function dominant(levels: Levels): Emotion {
+function dominant(levels: Levels): Emotion {
   let found: Emotion = "joy";
   for (const emotion of emotions) if (levels[emotion] > levels[found]) found = emotion;
   return found;

@@ -23,7 +23,7 @@ import {
 import { builtInEmotionsFile } from "./built-in-emotions.ts";
 import type { EmotionConfiguration } from "./configuration.ts";
 import type { EmotionState, VoiceState } from "./emotion.ts";
-import { evolve } from "./evolve.ts";
+import { evolve } from "./emotion.ts";
 import { feel } from "./feel.ts";
 import { readEmotionConfiguration } from "./read-configuration.ts";
 import { restoreEmotions, withRoomForWounds } from "./restore-emotions.ts";

@@ -1,9 +1,8 @@
 import { startState } from "./acts.ts";
 import { anchored } from "./anchor.ts";
 import type { EmotionConfiguration, MoodRule } from "./configuration.ts";
-import { type EmotionState, voiceStates } from "./emotion.ts";
+import { type EmotionState, evolve, voiceStates } from "./emotion.ts";
 import { effectOf } from "./event-effect.ts";
-import { evolve } from "./evolve.ts";
 import { boredomAt } from "./feel.ts";
 import { levelsAt, woundAt } from "./levels.ts";
 import { matchingRule } from "./mood-rules.ts";

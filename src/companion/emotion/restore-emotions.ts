@@ -19,7 +19,7 @@ import { own } from "./problems.ts";
 import { isInstant, Repairs } from "./repairs.ts";
 import { readOwnWounds, readSeedWounds } from "./stored-wounds.ts";
 
-export interface RestoredEmotions {
+interface RestoredEmotions {
   /** As it was at the save: `evolve` it over the gap, suspended if no run was up. */
   readonly state: EmotionState;
   /** What was put right, in sentences that quote no value; empty when all came back as it was. */

@@ -3,7 +3,7 @@ import type { Emotion, EmotionState, Levels, Mood } from "./emotion.ts";
 import { feel } from "./feel.ts";
 
 /** What `session/session.json` holds under `emotions`, in the seed's names; nothing is rounded. */
-export interface SeedEmotions {
+interface SeedEmotions {
   readonly levels: Levels;
   readonly boredom: number;
   /** The mood without an override, as the seed has it. */
@@ -11,7 +11,7 @@ export interface SeedEmotions {
   readonly wounds: readonly SeedWound[];
 }
 
-export interface SeedWound {
+interface SeedWound {
   readonly id: string;
   readonly event: string;
   /** As they are at the save. */
@@ -25,7 +25,7 @@ export interface SeedWound {
   readonly remaining_fixed_seconds: number;
 }
 
-export interface StoredEmotions {
+interface StoredEmotions {
   /** For readers of the seed's format, and to rebuild from should `own` be damaged. */
   readonly emotions: SeedEmotions;
   /** The state itself: what comes back is the same to the bit. */

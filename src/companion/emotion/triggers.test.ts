@@ -3,7 +3,7 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { startState } from "./acts.ts";
 import { builtInEmotions, builtInEmotionsFile } from "./built-in-emotions.ts";
-import { evolve } from "./evolve.ts";
+import { evolve } from "./emotion.ts";
 import { feel } from "./feel.ts";
 import { readEmotionConfiguration } from "./read-configuration.ts";
 import { hear } from "./triggers.ts";

@@ -8,7 +8,7 @@ import { findPatterns, type Match } from "./patterns.ts";
 import { own } from "./problems.ts";
 import { type Word, wordsOf } from "./words.ts";
 
-export interface Heard {
+interface Heard {
   readonly event: string;
   /** What the person wrote that caused it, word for word. */
   readonly words: string;
@@ -16,7 +16,7 @@ export interface Heard {
   readonly wound?: "added" | "limit";
 }
 
-export interface Hearing {
+interface Hearing {
   readonly state: EmotionState;
   /** One for each event, in the order of the text. */
   readonly heard: readonly Heard[];

@@ -4,7 +4,7 @@ import { isControl, isMessage } from "./message.ts";
 import type { SessionState } from "./session-state.ts";
 
 /** A turn whose answer is not stored yet: under way, or cut off by a crash or a failing model. */
-export interface OpenTurn extends JsonObject {
+interface OpenTurn extends JsonObject {
   /** The id of the user message that opened it. */
   readonly id: string;
   readonly seq: number;
@@ -13,7 +13,7 @@ export interface OpenTurn extends JsonObject {
 }
 
 /** Tokens that a provider counted for everything up to one record, the view's start included. */
-export interface ReportedUse extends JsonObject {
+interface ReportedUse extends JsonObject {
   readonly model: string;
   readonly up_to_seq: number;
   readonly tokens: number;

@@ -2,10 +2,10 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { HeldClock } from "../../../test/support/held-clock.ts";
 import { ThroughlineError } from "../errors.ts";
+import { unlisted } from "../storage/log-store.ts";
 import { openThroughline } from "../throughline.ts";
 import { Chats } from "./chats.ts";
 import type { MessageInput } from "./message-input.ts";
-import { unlisted } from "./unlisted.ts";
 
 const chat = "telegram:42";
 const user = (content: string, more = {}): MessageInput => ({ role: "user", content, ...more });

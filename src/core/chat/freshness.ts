@@ -31,7 +31,7 @@ export interface Verdict {
   readonly humanAtAssumed?: true;
 }
 
-export interface Judged {
+interface Judged {
   readonly state: SessionState | undefined;
   /** The provider that the next turn would run on. */
   readonly provider: string;

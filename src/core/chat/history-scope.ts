@@ -7,7 +7,7 @@ import { historyBudget, type ReportedTokens } from "./token-budget.ts";
 import { retryAnswerId } from "./turn-ids.ts";
 
 /** Where a history may begin at the earliest: after all of these. */
-export interface HistoryBounds {
+interface HistoryBounds {
   /** Where the session began. */
   readonly startSeq?: number | undefined;
   /** A user message whose answer is left out of the view, because it is being regenerated. */

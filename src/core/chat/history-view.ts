@@ -93,7 +93,7 @@ function repairs(
 }
 
 /** Joins what follows each other from one side, where nothing but text would be joined. */
-export function merged(messages: readonly ModelInput[]): readonly ModelInput[] {
+function merged(messages: readonly ModelInput[]): readonly ModelInput[] {
   const out: ModelInput[] = [];
   for (const message of messages) {
     const before = out.at(-1);

@@ -1,6 +1,6 @@
 import { invalid } from "../errors.ts";
 
-export const outcomes = ["answered", "interrupted", "failed"] as const;
+const outcomes = ["answered", "interrupted", "failed"] as const;
 /** How a turn ended. `interrupted`: stopped or talked over, the response is what came before. */
 export type Outcome = (typeof outcomes)[number];
 

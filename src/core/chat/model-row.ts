@@ -20,7 +20,7 @@ export interface ModelRow {
   readonly providerData?: JsonObject;
 }
 
-export interface ModelPair {
+interface ModelPair {
   readonly call: ToolCall;
   readonly result: Extract<ModelInput, { role: "tool" }>;
   /** Where the result is stored; `undefined`: there is none, the one here was put in its place. */
@@ -182,7 +182,7 @@ export function modelFamily(model: string): string {
 }
 
 /** Whether two models may exchange reasoning items, signatures and call ids. */
-export function sameMaker(
+function sameMaker(
   a: { readonly provider?: unknown; readonly model?: unknown },
   b: { readonly provider: string; readonly model: string },
 ): boolean {

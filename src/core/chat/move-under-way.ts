@@ -1,7 +1,7 @@
 import { ThroughlineError } from "../errors.ts";
 import type { LogStore } from "../storage/log-store.ts";
+import { unlisted } from "../storage/log-store.ts";
 import type { Storage } from "../storage/storage.ts";
-import { unlisted } from "./unlisted.ts";
 
 /** The key of the log of moves: what was copied into a storage from another one. */
 export const movesKey = "moves";

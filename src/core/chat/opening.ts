@@ -2,7 +2,7 @@ import { markedText } from "./compaction.ts";
 import type { ModelRow } from "./model-row.ts";
 
 /** In UTF-16 code units. Like a person's own message, an opening is never dropped to save tokens. */
-export const openingChars = 4_000;
+const openingChars = 4_000;
 
 /**
  * The first message of a person, with what the companion said before it. Many providers refuse a

@@ -65,7 +65,7 @@ export interface TurnTarget extends ProviderModel {
   readonly insteadOf?: ProviderModel | undefined;
 }
 
-export interface ProviderSessionOptions {
+interface ProviderSessionOptions {
   readonly rules: FreshnessRules;
   /** What a new session runs on when the call names nothing. */
   readonly provider: string;
@@ -73,7 +73,7 @@ export interface ProviderSessionOptions {
 }
 
 /** The whole session, or the part of the provider that the chat runs on. */
-export type EndedPart = "session" | "provider";
+type EndedPart = "session" | "provider";
 
 /**
  * Where each provider left off, per chat. Every call is durable before it returns, judged in one

@@ -59,7 +59,7 @@ function readText(value: unknown, name: string, notes: string[]): string {
   return "";
 }
 
-export function readCount(value: unknown, name: string, notes: string[]): number {
+function readCount(value: unknown, name: string, notes: string[]): number {
   const count = readAmount(value, name, notes, usageLimits.count);
   if (!Number.isInteger(count)) notes.push(`${name} is not whole: rounded down`);
   return Math.floor(count);

@@ -53,7 +53,7 @@ export function assumptions(isHumanAtAssumed: boolean, isZoneAssumed: boolean): 
 
 type Assumptions = Pick<SessionState, "human_at_assumed" | "tz_assumed">;
 
-export interface Preferred extends JsonObject {
+interface Preferred extends JsonObject {
   readonly provider: string;
   readonly model: string;
 }
@@ -61,7 +61,7 @@ export interface Preferred extends JsonObject {
 /** Bounds of names and ids in bytes, as UTF-8. */
 export const sessionLimits = { nameBytes: 256, sessionIdBytes: 1024 } as const;
 
-export interface NewSession {
+interface NewSession {
   readonly generation: number;
   /** Milliseconds since 1970. The session's start counts as its first human act. */
   readonly at: number;

@@ -14,7 +14,7 @@ const keys = [
   "provider_sessions",
 ];
 
-export interface StoredState {
+interface StoredState {
   readonly state: SessionState;
   /** What was put right, for the report; empty for a state as we write it. */
   readonly notes: readonly string[];

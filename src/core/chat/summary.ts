@@ -1,7 +1,7 @@
 import type { Interaction } from "./interaction.ts";
 
 /** In code points, the `…` of a cut included. */
-export const summaryLimits = { text: 280, whole: 2_000 } as const;
+const summaryLimits = { text: 280, whole: 2_000 } as const;
 
 /**
  * What was just said, as sentences for a prompt, oldest turn first:

@@ -1,7 +1,7 @@
 import { invalid } from "../errors.ts";
 
 /** What of a model's window the history may fill, in tokens. */
-export const historyBudgets = {
+const historyBudgets = {
   /** Kept free of the window for the answer. */
   answerTokens: 4_096,
   /** Of what is left then. The rest is for persona, tools and what changes from turn to turn. */

@@ -3,7 +3,7 @@ import type { StoredMessage } from "./message.ts";
 import { callOfResult } from "./turn-ids.ts";
 
 /** A call as it was read: whatever a log holds under `tool_calls` becomes this or is left out. */
-export interface ReadCall {
+interface ReadCall {
   readonly id?: string;
   readonly name: string;
   /** JSON text of an object, always. */

@@ -29,7 +29,7 @@ export interface UsageDelta {
   readonly bucket_generation: number;
 }
 
-export type UsageOutcome =
+type UsageOutcome =
   | { readonly state: SessionState }
   | { readonly rejected: "ended_generation" | "ended_bucket" };
 

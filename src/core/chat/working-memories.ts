@@ -11,7 +11,7 @@ import {
 } from "./working-memory.ts";
 import type { WorkingMemoryStats, WorkingMemoryView } from "./working-memory-view.ts";
 
-export interface WorkingMemoriesOptions extends WorkingMemoryOptions {
+interface WorkingMemoriesOptions extends WorkingMemoryOptions {
   /**
    * How many chats are remembered at once, 1 to 100,000. One more drops the least recently used.
    * @default 1_000

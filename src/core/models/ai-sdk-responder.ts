@@ -59,7 +59,7 @@ export interface AiSdkResponderOptions extends DeadlineOptions {
   readonly maxRetries?: number;
 }
 
-export const responderDefaults = { maxRetries: 2 } as const;
+const responderDefaults = { maxRetries: 2 } as const;
 
 /**
  * A responder over any model of the AI SDK 7, which drains the stream itself.

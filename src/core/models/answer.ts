@@ -2,7 +2,7 @@ import type { ProviderMetadata, TextStreamPart, ToolSet } from "ai";
 import { type ReportedUsage, togetherUsed } from "./prices.ts";
 import type { FinishReason, ResponderEvent } from "./responder.ts";
 
-export type AnswerPart = TextStreamPart<ToolSet>;
+type AnswerPart = TextStreamPart<ToolSet>;
 
 /** How the stream of one answer ended, as far as it said. */
 export interface AnswerEnd {

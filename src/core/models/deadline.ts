@@ -21,7 +21,7 @@ export interface DeadlineOptions {
   readonly totalTimeoutMs?: number;
 }
 
-export const deadlineDefaults = {
+const deadlineDefaults = {
   firstTokenTimeoutMs: 120_000,
   idleTimeoutMs: 60_000,
   totalTimeoutMs: 1_800_000,

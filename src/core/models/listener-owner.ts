@@ -7,7 +7,7 @@ import { readFile } from "node:fs/promises";
 export type ListenerOwner = "own" | "other" | "none" | "unknown" | "elsewhere";
 
 /** What the system knows of open sockets. A test brings its own. */
-export interface SocketTables {
+interface SocketTables {
   /** The text of `/proc/net/tcp` and of `/proc/net/tcp6`. Rejects where there is none. */
   read(name: "tcp" | "tcp6"): Promise<string>;
   /** The user that this process runs as. */

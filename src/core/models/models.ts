@@ -7,7 +7,7 @@ import { type Prices, priceOf } from "./prices.ts";
 import type { ModelSettings } from "./providers.ts";
 import { type Responder, ResponderError } from "./responder.ts";
 
-export interface CreateResponderOptions
+interface CreateResponderOptions
   extends Omit<AiSdkResponderOptions, "provider" | "model" | "modelId" | "price"> {
   /** By `provider/model`; `openai-compatible/<model>` for a model named by URL. @default none */
   readonly prices?: Prices | undefined;
@@ -56,7 +56,7 @@ export interface DetectOptions extends CreateResponderOptions {
   readonly ownerOf?: (url: string) => Promise<ListenerOwner>;
 }
 
-export const detectDefaults = { timeoutMs: 300 } as const;
+const detectDefaults = { timeoutMs: 300 } as const;
 
 /** An Ollama that answers. */
 export interface FoundOllama {
@@ -94,7 +94,7 @@ export function passedOverNote({ url, model, owner }: FoundOllama): string {
 }
 
 /** What answers when no model is named. */
-export interface Detected {
+interface Detected {
   readonly spec: ModelSpec;
   /** How it is asked. */
   readonly fetch: typeof globalThis.fetch;

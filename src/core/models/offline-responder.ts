@@ -3,7 +3,7 @@ import type { ModelInput } from "../chat/message.ts";
 import { type HeardMessage, offlineAnswer } from "./offline-answer.ts";
 import type { Responder, ResponderEvent, ResponderRequest, Usage } from "./responder.ts";
 
-export interface OfflineResponderOptions {
+interface OfflineResponderOptions {
   /** Whether what is said is still there when this program has ended. It says so. @default true */
   readonly isKept?: boolean;
 }

@@ -2,7 +2,7 @@ import type { ProviderMetadata } from "ai";
 import { checkJson, isJsonObject, type JsonObject } from "../json.ts";
 
 /** One piece of thinking, with the signature that its provider wants to see again. */
-export interface ReplayableReasoning {
+interface ReplayableReasoning {
   readonly text: string;
   /** By provider, as the AI SDK names them: `{ anthropic: { signature } }`. */
   readonly metadata: ProviderMetadata;
@@ -12,7 +12,7 @@ export interface ReplayableReasoning {
  * What is stored beside an answer for the model that made it, and for no other:
  * `{ response_id?, reasoning?: [{ text, metadata }] }`.
  */
-export interface ProviderData {
+interface ProviderData {
   /** The provider's id of this answer: where a session can be resumed. */
   readonly responseId?: string | undefined;
   readonly reasoning?: readonly ReplayableReasoning[] | undefined;

@@ -28,7 +28,7 @@ export interface ModelSettings {
   readonly bedrockBaseUrl?: string | undefined;
 }
 
-export interface AwsCredentials {
+interface AwsCredentials {
   readonly accessKeyId: string;
   readonly secretAccessKey: string;
   readonly sessionToken?: string;

@@ -11,7 +11,7 @@ import { createResponder, type DetectOptions, detectModel, type FoundOllama } fr
 import type { ModelSettings } from "./providers.ts";
 import type { Responder } from "./responder.ts";
 
-export interface RegistryOptions extends DetectOptions {
+interface RegistryOptions extends DetectOptions {
   /**
    * What a new session runs on. Absent: the first model of an Ollama of one's own, else the offline
    * responder.

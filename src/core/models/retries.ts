@@ -1,6 +1,6 @@
 import { APICallError } from "ai";
 
-export interface RetryOptions {
+interface RetryOptions {
   readonly maxRetries: number;
   readonly signal: AbortSignal | undefined;
   /** Called before each wait. */

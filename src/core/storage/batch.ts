@@ -36,7 +36,7 @@ export interface PreparedBatch {
 }
 
 /** An erasure that may be done as it is. */
-export interface PreparedErasure {
+interface PreparedErasure {
   /** Each once. */
   readonly ids: readonly string[];
   readonly headJson: string | undefined;

@@ -35,7 +35,7 @@ export interface Cluster {
 }
 
 /** The most bytes of UTF-8 JSON that one message has. */
-export const messageBytes = 1024 * 1024;
+const messageBytes = 1024 * 1024;
 
 /**
  * The text of a message that may be published.

@@ -211,3 +211,11 @@ export interface LogStore {
 
 /** The kind that an erased record reads back as. */
 export const erasedKind = "erased";
+
+/** Of logs that are read by their keys alone: neither listed nor searched. */
+export const unlisted: LogProjection = {
+  sortedAt: () => "",
+  labels: () => [],
+  text: () => undefined,
+  hides: () => undefined,
+};

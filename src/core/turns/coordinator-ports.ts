@@ -20,7 +20,7 @@ export interface SpeechToText {
 }
 
 /** Classifies what was said; `parseIntent` fits. */
-export type IntentParser = (text: string, companionName?: string) => Intent;
+type IntentParser = (text: string, companionName?: string) => Intent;
 
 /** How a turn ended, and the whole response as far as it came. */
 export interface TurnResult {

@@ -16,7 +16,7 @@ export interface CoordinatorOptions {
   readonly logger?: Logger;
 }
 
-export interface CoordinatorReport {
+interface CoordinatorReport {
   /** How many turns were given to `converse`, however they ended. */
   readonly turns: number;
   readonly ended: "stop_word" | "input_ended" | "aborted";

@@ -33,7 +33,7 @@ interface RecordedCall {
 }
 
 /** What a model said and thought before it called a tool. */
-export interface SaidBefore {
+interface SaidBefore {
   readonly text: string;
   readonly reasoning: string;
 }

@@ -5,7 +5,7 @@ import { invalid, isThroughlineError } from "../errors.ts";
 import type { Responder } from "../models/responder.ts";
 import type { Responders } from "./turns.ts";
 
-export interface Speaker {
+interface Speaker {
   readonly target: TurnTarget;
   readonly responder: Responder;
   /** For the person: another model than before answers, because of what is configured. */

@@ -39,7 +39,7 @@ export type TurnProgress =
   | { readonly type: "message"; readonly message: StoredMessage }
   | { readonly type: "result"; readonly answer: TurnAnswer };
 
-export interface TurnOptions {
+interface TurnOptions {
   readonly chatId: string;
   readonly id: string;
   readonly content: string;

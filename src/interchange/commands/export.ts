@@ -14,7 +14,7 @@ import type { Throughline } from "../../core/throughline.ts";
 import { type ExportFormat, exportChats } from "../export.ts";
 import { removeLeftovers, temporaryNames, writeWhole } from "./whole-file.ts";
 
-export interface ExportToFlags extends Flags {
+interface ExportToFlags extends Flags {
   readonly format: ExportFormat;
   readonly out: string;
   readonly chat?: string;

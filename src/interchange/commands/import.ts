@@ -15,7 +15,7 @@ import { type CompanionReader, importCompanion } from "../reachy-import.ts";
 import { KeptBytes } from "./kept-bytes.ts";
 import { type FoundSources, findSources } from "./read-sources.ts";
 
-export interface ImportFlags extends Flags {
+interface ImportFlags extends Flags {
   readonly from: "nanobot" | "ductor" | "throughline" | "reachy";
   /** Where the conversation of a companion goes. */
   readonly chat: string;

@@ -7,7 +7,7 @@ import type { Storage } from "../../core/storage/storage.ts";
 import type { ExportFile } from "../export.ts";
 
 /** How a file is named until it is whole. */
-export interface TemporaryNames {
+interface TemporaryNames {
   /** Begins the name. */
   readonly prefix: string;
   /** No living process but this one names its own so. */
@@ -42,7 +42,7 @@ export async function removeLeftovers(
   }
 }
 
-export interface WholeFileOptions {
+interface WholeFileOptions {
   readonly names: TemporaryNames;
   /** Overwrite an existing file. */
   readonly force: boolean;

@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import type { Check, Checker } from "../../cli/doctor/check.ts";
@@ -5,11 +6,12 @@ import type { FeedbackSettings } from "../../cli/env.ts";
 import { isErrno } from "../../cli/failure.ts";
 import { counted } from "../../cli/format.ts";
 import { realDisk } from "../../core/storage/disk/disk.ts";
+import { codeOf } from "../directory/disk-errors.ts";
 import { type Place, placeOf } from "../directory/names.ts";
 import { readStatus } from "../directory/status.ts";
 import { readTombstone } from "../directory/tombstones.ts";
+import { verifyFolder } from "../directory/verify.ts";
 import { effectiveMode, storageModes } from "../upload/mode.ts";
-import { checkPackages } from "./packages.ts";
 
 export const momentChecks: Checker = async ({ home, feedback }) => ({
   checks: [
@@ -39,7 +41,7 @@ export function checkMoments({ storage, bucket }: FeedbackSettings): Check {
 }
 
 /** Uploads that failed and are not retried by themselves. */
-export async function checkUploads(home: string): Promise<Check> {
+async function checkUploads(home: string): Promise<Check> {
   const id = "uploads";
   const path = join(home, "feedback");
   const reasons: string[] = [];
@@ -56,11 +58,11 @@ export async function checkUploads(home: string): Promise<Check> {
   return { id, status: "note", says };
 }
 
-/** How many of them are named. */
+/** How many files or packages are named. */
 const namedAtMost = 5;
 
 /** Whether the status of every package can be read. */
-export async function checkStatuses(home: string): Promise<Check> {
+async function checkStatuses(home: string): Promise<Check> {
   const id = "feedback_status";
   const path = join(home, "feedback");
   const torn: string[] = [];
@@ -71,8 +73,7 @@ export async function checkStatuses(home: string): Promise<Check> {
   if (torn.length === 0) {
     return { id, status: "ok", says: "the status of every feedback package can be read" };
   }
-  const more = torn.length - namedAtMost;
-  const names = [...torn.slice(0, namedAtMost), ...(more > 0 ? [`${more} more`] : [])].join(", ");
+  const names = named(torn);
   const says =
     `the status of ${counted(torn.length, "feedback package")} cannot be read, so they are neither ` +
     `exported nor purged: ${names}. Move <package>.status.json out of ${path}. Then retract or ` +
@@ -87,4 +88,52 @@ async function placesIn(path: string): Promise<readonly Place[]> {
     if (isErrno(error, "ENOENT", "ENOTDIR")) return [];
     throw error;
   }
+}
+
+/** Checks every byte of every package. Changes nothing, so it can run beside a server. */
+async function checkPackages(home: string): Promise<Check> {
+  const id = "packages";
+  const path = join(home, "feedback");
+  const damaged: string[] = [];
+  const unread: string[] = [];
+  let whole = 0;
+  try {
+    for (const name of await packagesIn(path)) {
+      try {
+        const { state, differences } = await verifyFolder(realDisk, join(path, name), name);
+        if (state !== "damaged") whole++;
+        // A server may have deleted it since it was listed.
+        else if (existsSync(join(path, name))) {
+          damaged.push(...differences.map((each) => `${name}/${each.path} (${each.detail})`));
+        }
+      } catch (error) {
+        if (existsSync(join(path, name))) unread.push(`${name} (${codeOf(error)})`);
+      }
+    }
+  } catch (error) {
+    return { id, status: "failed", says: `${path} cannot be read: ${codeOf(error)}` };
+  }
+  const unreadSays = `not read: ${named(unread)}`;
+  if (damaged.length > 0) {
+    const rest = unread.length === 0 ? "" : `; ${unreadSays}`;
+    const wayOut =
+      "take such a package from a backup or from the bucket, or delete it with " +
+      "`throughline feedback delete PACKAGE`";
+    const says = `damaged feedback packages: ${named(damaged)}; ${wayOut}${rest}`;
+    return { id, status: "damaged", says };
+  }
+  if (unread.length > 0) return { id, status: "failed", says: `packages ${unreadSays}` };
+  const found = counted(whole, "feedback package");
+  return { id, status: "ok", says: `${found}, every byte matches its checksum` };
+}
+
+async function packagesIn(path: string): Promise<readonly string[]> {
+  if (!existsSync(path)) return [];
+  const places = (await readdir(path)).sort().map(placeOf);
+  return places.flatMap((place) => (place?.as === "package" ? [place.name] : []));
+}
+
+function named(all: readonly string[]): string {
+  const more = all.length - namedAtMost;
+  return [...all.slice(0, namedAtMost), ...(more > 0 ? [`${more} more`] : [])].join(", ");
 }

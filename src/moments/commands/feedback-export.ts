@@ -16,7 +16,7 @@ import { type JsonFlag, withMoments } from "./feedback.ts";
 
 type Filters = NonNullable<FeedbackExportOptions["filters"]>;
 
-export interface ExportFlags extends JsonFlag, Omit<FeedbackExportOptions, "filters"> {
+interface ExportFlags extends JsonFlag, Omit<FeedbackExportOptions, "filters"> {
   readonly out: string;
   readonly sentiment?: Filters["sentiment"];
   /** Milliseconds since 1970. */

@@ -12,7 +12,7 @@ import type { Moments } from "../moments.ts";
 import { entriesOf, type JsonFlag, nothingYet, withMoments } from "./feedback.ts";
 import { startConfiguredMoments } from "./start-moments.ts";
 
-export interface MarkFlags extends JsonFlag {
+interface MarkFlags extends JsonFlag {
   readonly reason?: string;
   readonly release?: boolean;
 }
@@ -60,7 +60,7 @@ export function verify(names: readonly string[], flags: JsonFlag, context: Conte
   });
 }
 
-export interface PurgeFlags extends JsonFlag {
+interface PurgeFlags extends JsonFlag {
   readonly maxAgeDays?: number;
   readonly maxMegabytes?: number;
   readonly cutOff?: boolean;
@@ -124,7 +124,7 @@ const farAhead =
   "its age. If the clock is right, record another package and purge again, or use " +
   "`throughline feedback delete PACKAGE`.";
 
-export interface DeleteFlags extends JsonFlag {
+interface DeleteFlags extends JsonFlag {
   readonly chat?: string;
   readonly person?: string;
   readonly all?: boolean;
@@ -198,7 +198,7 @@ function selectionOf(name: string | undefined, { chat, person, all }: DeleteFlag
   return selection;
 }
 
-export interface ImportFlags extends JsonFlag {
+interface ImportFlags extends JsonFlag {
   readonly allowExport?: boolean;
   readonly allowUpload?: boolean;
   readonly by?: string;

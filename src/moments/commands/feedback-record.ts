@@ -7,7 +7,7 @@ import type { MomentInput } from "../record/label.ts";
 import { lastAnswer, transcriptUpTo } from "../turns/transcript.ts";
 import { type JsonFlag, withMoments } from "./feedback.ts";
 
-export interface RecordFlags extends JsonFlag {
+interface RecordFlags extends JsonFlag {
   readonly sentiment: MomentInput["sentiment"];
   readonly what: string;
   readonly trigger?: string;

@@ -62,7 +62,7 @@ function words(...each: readonly (string | boolean | null | undefined)[]): strin
   return each.filter((word) => typeof word === "string").join(", ");
 }
 
-export interface UploadFlags extends JsonFlag {
+interface UploadFlags extends JsonFlag {
   readonly createBucket?: boolean;
 }
 

@@ -10,15 +10,12 @@ import type { PackagePorts } from "./ports.ts";
 import { readWhole } from "./read-package.ts";
 import { isThere } from "./remove-tree.ts";
 
-export const consentPath = (home: string): string => join(home, "consent.json");
+const consentPath = (home: string): string => join(home, "consent.json");
 /** Of the words that were shown, and of who agreed. */
 const maxTextLength = 2_000;
 
 /** `undefined`: nothing was said yet. `"unreadable"`: it is not known what; then nothing is. */
-export async function readConsent(
-  disk: Disk,
-  home: string,
-): Promise<Consent | "unreadable" | undefined> {
+async function readConsent(disk: Disk, home: string): Promise<Consent | "unreadable" | undefined> {
   const path = consentPath(home);
   try {
     const bytes = await readWhole(disk, path);
@@ -34,7 +31,7 @@ export async function readConsent(
 }
 
 /** Survives a power cut when it resolves. */
-export async function writeConsent(
+async function writeConsent(
   ports: Parameters<typeof replaceFile>[0],
   home: string,
   consent: Consent,

@@ -36,7 +36,7 @@ export interface PackagePart extends PartNote {
 }
 
 /** A part that lies in memory. */
-export interface MemoryPart extends PackagePart {
+interface MemoryPart extends PackagePart {
   pieces(): readonly Uint8Array[];
 }
 

@@ -4,7 +4,7 @@ import { constants } from "node:os";
 import { isThroughlineError, ThroughlineError } from "../../core/errors.ts";
 
 /** Why no package came of a moment; the words of a receipt. */
-export type SaveFailure = "disk_full" | "read_only" | "io" | "redaction_failed";
+type SaveFailure = "disk_full" | "read_only" | "io" | "redaction_failed";
 
 const { ENOSPC, EDQUOT, EFBIG, EROFS, EACCES, EPERM, ENOENT } = constants.errno;
 const { EISDIR, ELOOP, ENOTDIR, ENXIO } = constants.errno;

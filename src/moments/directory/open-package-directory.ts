@@ -12,12 +12,12 @@ import { PackageDirectory } from "./package-directory.ts";
 
 type Machine = "disk" | "freeSpace" | "guard" | "clock" | "newId";
 
-export interface OpenPackageDirectoryOptions
+interface OpenPackageDirectoryOptions
   extends Omit<PackageDirectoryOptions, Machine>,
     Partial<Pick<PackageDirectoryOptions, Machine>> {}
 
 /** An open directory, and what lets the next process in. */
-export interface OpenedPackageDirectory {
+interface OpenedPackageDirectory {
   readonly packages: PackageDirectory;
   /** Closes it, and then gives up its lease, if it has one of its own. */
   close(): Promise<void>;

@@ -73,7 +73,7 @@ export async function hashFile(disk: Disk, path: string, bytes: number) {
   return { bytes: found, sha256: hash.digest("hex") };
 }
 
-export type FolderReading =
+type FolderReading =
   | ManifestReading
   | { readonly problem: ManifestProblem | { readonly kind: "missing"; readonly detail: string } };
 

@@ -10,7 +10,7 @@ import { isThere, removeTree, sizeOf } from "./remove-tree.ts";
 import { readStatus, writeStatus } from "./status.ts";
 
 /** What there was of one package, by place. */
-export interface RemovedHere {
+interface RemovedHere {
   readonly isPackage: boolean;
   readonly isUnfinished: boolean;
   readonly isStatus: boolean;

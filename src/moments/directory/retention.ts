@@ -20,7 +20,7 @@ export interface RetentionLimits {
   readonly maxBytes?: number | undefined;
 }
 
-export interface Purged {
+interface Purged {
   readonly name: string;
   readonly bytes: number;
   readonly because: "max_age" | "max_bytes" | "disk_full";

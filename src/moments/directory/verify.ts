@@ -102,7 +102,7 @@ function wrongSize(path: string, found: number, listed: number): Difference {
 }
 
 /** What is in the folder and not in the manifest. */
-export async function unlisted(
+async function unlisted(
   disk: Disk,
   folder: string,
   manifest: Manifest,

@@ -23,7 +23,7 @@ export type Selection =
   | { readonly all: true };
 
 /** What a record says about whose it is, as far as it can be read at all. */
-export type Whose = Pick<PackageOwners, "chat_id" | "people">;
+type Whose = Pick<PackageOwners, "chat_id" | "people">;
 
 /**
  * Whether a selection takes in a package whose records say this. Records do not list every message: of a

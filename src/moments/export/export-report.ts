@@ -6,7 +6,7 @@ import { createdAt } from "./rows.ts";
 import { type ExportFilters, type SkipReason, skipReasons } from "./selection.ts";
 
 /** A package that gave no row, or with `file` a picture that was left out of one. */
-export interface Skipped {
+interface Skipped {
   readonly name: string;
   readonly reason: SkipReason;
   readonly file?: string;

@@ -33,7 +33,7 @@ export async function openManifest(source: ExportSource, name: string): Promise<
   return manifest;
 }
 
-export interface Picture {
+interface Picture {
   /** In the package: `frames/000000.jpg`. */
   readonly file: string;
   readonly bytes: Buffer;

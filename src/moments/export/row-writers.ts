@@ -1,6 +1,6 @@
-import type { PackageMessage } from "../package/package-format.ts";
+import { type PackageMessage, wavHeader } from "../package/package-format.ts";
 import { chooseFrames } from "./frame-choice.ts";
-import { JsonLines } from "./json-lines.ts";
+import { JsonLines, rowText } from "./json-lines.ts";
 import { type JudgedTurn, judgedTurn } from "./judged-turn.ts";
 import { type OpenPackage, SkippedPackage } from "./open-package.ts";
 import { exportLimits, type ResolvedExportOptions } from "./options.ts";
@@ -13,9 +13,9 @@ import {
   openaiDpoRow,
   packageRow,
   visionRow,
+  webDatasetRow,
 } from "./rows.ts";
-import { TarShards } from "./tar-shards.ts";
-import { webDatasetMembers } from "./webdataset.ts";
+import { type TarMember, TarShards, tarOf } from "./tar-shards.ts";
 
 /** What a row is made of and with, for the card. */
 export interface RowFacts {
@@ -24,7 +24,7 @@ export interface RowFacts {
 }
 
 /** A row that was read and is not yet written. */
-export interface ReadRow {
+interface ReadRow {
   readonly facts: RowFacts;
   /**
    * Wait for one row before the next. Once it resolves, nothing refers to the memory of the package.
@@ -33,7 +33,7 @@ export interface ReadRow {
 }
 
 /** Reads and writes the rows of one format. */
-export interface RowWriter {
+interface RowWriter {
   /** @throws SkippedPackage the package gives no row. */
   read(from: OpenPackage): Promise<ReadRow>;
   finish(): Promise<void>;
@@ -164,4 +164,40 @@ function packageRows(folder: OutFolder): RowWriter {
     },
     finish: () => lines.finish(),
   };
+}
+
+/**
+ * A package as members of a shard that lie side by side and share a key. Which members there are
+ * never depends on the package, because readers refuse a shard whose groups differ: where there is
+ * no picture the inner tar is empty, where there is no sound the WAV has 0 samples. A member for each
+ * picture, as `per-frame` has it, is for the webdataset library alone.
+ */
+async function webDatasetMembers(
+  from: OpenPackage,
+  { turn, messages }: { readonly turn: JudgedTurn; readonly messages: readonly PackageMessage[] },
+  options: ResolvedExportOptions,
+): Promise<{ readonly members: readonly TarMember[]; readonly frames: number }> {
+  const { manifest } = from;
+  const key = manifest.name; // a date, a word and hex digits: no dot, which would end the key
+  const pictures = manifest.consent.frames ? await allPictures(from) : [];
+  const hasSound = manifest.audio !== null && manifest.consent.audio && options.audio;
+  const sound = hasSound ? await from.part("audio.wav") : wavHeader(0);
+  const row = webDatasetRow(manifest, turn, {
+    messages,
+    frames: pictures.length,
+    samples: hasSound ? manifest.audio.samples : 0,
+  });
+  const members: TarMember[] = [{ name: `${key}.json`, bytes: Buffer.from(rowText(row)) }];
+  if (options.audio) members.push({ name: `${key}.wav`, bytes: sound });
+  if (options.layout === "per-frame") {
+    for (const { name, bytes } of pictures) members.push({ name: `${key}.${name}`, bytes });
+  } else {
+    members.push({ name: `${key}.frames.tar`, bytes: await tarOf(pictures) });
+  }
+  return { members, frames: pictures.length };
+}
+
+async function allPictures(from: OpenPackage): Promise<readonly TarMember[]> {
+  const whole = await from.pictures(from.manifest.frames.map(({ file }) => file));
+  return whole.map(({ file, bytes }) => ({ name: file.slice("frames/".length), bytes }));
 }

@@ -5,11 +5,40 @@ import type { JudgedTurn } from "./judged-turn.ts";
 import { openaiMessages, openaiTools } from "./openai-messages.ts";
 import { assistantSays, type PlainMessage, plainPrompt } from "./plain-messages.ts";
 import type { SkipReason } from "./selection.ts";
-import { type VisionRow, withImages } from "./vision-row.ts";
-import { wellFormed } from "./well-formed.ts";
+
+/** A piece of a message; an image's place, which the row's pictures fill in order. */
+type ContentPart =
+  | { readonly type: "text"; readonly text: string }
+  | { readonly type: "image"; readonly text: null };
+
+interface StructuredMessage {
+  readonly role: PlainMessage["role"];
+  readonly content: readonly ContentPart[];
+}
+
+/** What the rows with pictures have in common. */
+export interface VisionRow {
+  readonly id: string;
+  readonly prompt: readonly StructuredMessage[];
+  readonly completion: readonly StructuredMessage[];
+  readonly label: boolean;
+}
+
+/** Messages with structured content, and the places of the pictures in the last user's. */
+function withImages(
+  messages: readonly PlainMessage[],
+  images: number,
+): readonly StructuredMessage[] {
+  const at = messages.findLastIndex(({ role }) => role === "user");
+  const places = Array.from({ length: images }, () => ({ type: "image", text: null }) as const);
+  return messages.map(({ role, content }, index) => ({
+    role,
+    content: [...(index === at ? places : []), { type: "text", text: content } as const],
+  }));
+}
 
 /** The members of each row are in the order that the documents name; each has one type in all rows. */
-export interface KtoRow {
+interface KtoRow {
   readonly id: string;
   readonly prompt: readonly PlainMessage[];
   readonly completion: readonly PlainMessage[];
@@ -57,7 +86,7 @@ export interface ImageFolderRow extends VisionRow {
   readonly images_file_names: readonly string[];
 }
 
-export interface DpoRow {
+interface DpoRow {
   readonly id: string;
   readonly prompt: readonly PlainMessage[];
   readonly chosen: readonly PlainMessage[];
@@ -83,7 +112,7 @@ export function dpoRow(manifest: Manifest, turn: JudgedTurn): DpoRow | SkipReaso
 }
 
 /** A pair in the form of OpenAI's preference tuning. Source: its guide to direct preference. */
-export interface OpenaiDpoRow {
+interface OpenaiDpoRow {
   readonly input: {
     readonly messages: readonly Json[];
     readonly tools?: readonly Json[];
@@ -109,7 +138,7 @@ export function openaiDpoRow(manifest: Manifest, turn: JudgedTurn): OpenaiDpoRow
  * A member of a WebDataset. Readers take the types of its members from the first few packages, so
  * that what may be empty or `null` in those is in here as JSON text: `record` and `messages`.
  */
-export interface WebDatasetRow extends KtoRow {
+interface WebDatasetRow extends KtoRow {
   readonly num_frames: number;
   readonly audio_samples: number;
   /** JSON of the manifest, with the times of frames and sound. */
@@ -137,7 +166,7 @@ export function webDatasetRow(
 }
 
 /** A package whole, for tools of one's own. */
-export interface PackageRow {
+interface PackageRow {
   readonly name: string;
   readonly record: Manifest;
   readonly messages: readonly PackageMessage[];
@@ -153,4 +182,21 @@ export function packageRow(manifest: Manifest, messages: readonly PackageMessage
 
 function isMedia({ path }: FileEntry): boolean {
   return path !== "messages.json";
+}
+
+/**
+ * The value with every lone surrogate replaced by U+FFFD, in keys too. One of them makes a whole
+ * JSONL file unreadable for Python's readers, or changes its column types without a word.
+ */
+function wellFormed<T>(value: T): T {
+  return copy(value) as T;
+}
+
+function copy(value: unknown): unknown {
+  if (typeof value === "string") return value.toWellFormed();
+  if (Array.isArray(value)) return value.map(copy);
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([key, item]) => [key.toWellFormed(), copy(item)]),
+  );
 }

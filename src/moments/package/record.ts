@@ -46,7 +46,7 @@ export interface Target {
 export type TargetReason = "no_assistant_turn" | "too_old";
 
 /** The turn whose message is the praise, or in which the model called a `remember_` skill. */
-export interface TriggerTurn {
+interface TriggerTurn {
   readonly turn_id: string | null;
   /** Its user message, and where that is in messages.json; null when it is not there. */
   readonly message_id: string | null;
@@ -71,7 +71,7 @@ export interface Redaction {
   readonly rule: string;
 }
 
-export interface ClockNotes {
+interface ClockNotes {
   /** Of the trigger, since the run began. */
   readonly mono_ms: number;
   readonly boot_id: string | null;
@@ -83,7 +83,7 @@ export interface ClockNotes {
   readonly suspends: readonly { readonly t_ms: number; readonly ms: number }[];
 }
 
-export interface Window {
+interface Window {
   /** From the oldest picture or sound to the trigger. */
   readonly pre_ms: number;
   /** What the post-roll became. */

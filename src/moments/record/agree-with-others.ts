@@ -5,7 +5,7 @@ import type { Cluster } from "../../core/storage/cluster.ts";
 import type { Consent } from "../package/record.ts";
 
 /** Moments, as far as what somebody agreed to goes. */
-export interface Agreeing {
+interface Agreeing {
   onAgreed(listener: (consent: Consent, by: "here" | "elsewhere") => void): () => void;
   agreedElsewhere(consent: unknown): Promise<void>;
 }

@@ -5,7 +5,7 @@ import { writePcm } from "./pcm.ts";
 import type { Evicted } from "./ring.ts";
 import type { SourcedTime } from "./source-clock.ts";
 
-export interface AudioLimits {
+interface AudioLimits {
   readonly samples: number;
   /** Of the blocks, which are held whole. */
   readonly bytes: number;

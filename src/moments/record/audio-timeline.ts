@@ -73,7 +73,7 @@ export function timeOfSample(segments: readonly Segment[], sample: number): numb
   return beginOf(segments, index) + (sample - begin) / samplesPerMs;
 }
 
-export interface Timeline {
+interface Timeline {
   readonly start_t_ms: number;
   readonly anchors: readonly AudioAnchor[];
   readonly gaps: readonly { readonly sample: number; readonly missing_ms: number }[];

@@ -46,7 +46,7 @@ export type Resample = (
   format: { readonly rateHz: number; readonly channels: number },
 ) => Float32Array | Int16Array;
 
-export interface BufferPorts {
+interface BufferPorts {
   readonly clock: Clock;
   readonly timers: Timers;
   readonly encoder?: FrameEncoder | undefined;

@@ -3,7 +3,7 @@ import type { ForgottenChats } from "../../core/chat/tombstones.ts";
 import type { MomentRecorder } from "./moment-recorder.ts";
 
 /** Moments that are kept, as far as forgetting a chat goes. */
-export interface KeptMoments {
+interface KeptMoments {
   readonly recorder: MomentRecorder;
   readonly packages: {
     /** One page; `next` is the next one's `before`. */

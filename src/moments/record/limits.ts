@@ -1,5 +1,4 @@
 import { withDefaults } from "../../core/options.ts";
-import { checkWhole } from "./options-check.ts";
 
 /** What the rolling buffers hold. Source of the counts: the seed; of the bytes: 20 MB in all. */
 export interface BufferLimits {
@@ -72,4 +71,11 @@ export function boundsOf(limits: BufferLimits): BufferBounds {
     audio_seconds: Math.min(audioSamples / 16_000, mediaAgeMs / 1_000),
     bytes: messageBytes + frameBytes + audioBytes + latchedBytes,
   };
+}
+
+/** For options of a constructor. @throws TypeError */
+export function checkWhole(name: string, value: unknown, min: number, max: number): void {
+  if (typeof value !== "number" || !Number.isInteger(value) || value < min || value > max) {
+    throw new TypeError(`${name} must be a whole number from ${min} to ${max}`);
+  }
 }

@@ -16,7 +16,7 @@ const names = [
 ] as const;
 
 /** What is counted: the members of `StreamLoss`, whose names are all different. */
-export type Counted = (typeof names)[number];
+type Counted = (typeof names)[number];
 
 /** How far back a window may begin: the longest age and the longest post-roll, and a little. */
 const keptMs = 160_000;

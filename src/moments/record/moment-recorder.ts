@@ -16,12 +16,11 @@ import { judgedMessages, withoutWords } from "./judged-messages.ts";
 import { checkLabel, type MomentInput } from "./label.ts";
 import { type BufferBounds, boundsOf } from "./limits.ts";
 import type { BufferedMessage, NewMessage } from "./message-buffer.ts";
-import { bytesOfKey, keysOf, targetKey } from "./moment-keys.ts";
 import { type MomentRecorderOptions, type Resolved, resolveOptions } from "./options.ts";
 import type { AudioChunk } from "./pcm.ts";
 import type { RawFrame } from "./raw-frames.ts";
 import { accepted, Receipt, refused } from "./receipt.ts";
-import { RecentMoments } from "./recent-moments.ts";
+import { bytesOfKey, keysOf, RecentMoments, targetKey } from "./recent-moments.ts";
 import { SaveQueue } from "./save-queue.ts";
 import { pinnedBytes, WaitingMoment } from "./waiting.ts";
 

@@ -8,8 +8,7 @@ import type { Consent } from "../package/record.ts";
 import type { Resample } from "./buffers.ts";
 import { type ConsentInput, checkConsent, initialConsent } from "./consent.ts";
 import type { Redact } from "./draft.ts";
-import { type BufferLimits, resolveLimits } from "./limits.ts";
-import { checkWhole } from "./options-check.ts";
+import { type BufferLimits, checkWhole, resolveLimits } from "./limits.ts";
 import type { FrameEncoder } from "./raw-frames.ts";
 import type { ReceiptState } from "./receipt.ts";
 

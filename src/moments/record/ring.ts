@@ -1,4 +1,4 @@
-export interface RingLimits {
+interface RingLimits {
   readonly count: number;
   readonly bytes: number;
   /** Absent: age drops nothing. */

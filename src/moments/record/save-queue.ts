@@ -4,7 +4,7 @@ import type { PackageSink, SaveFailure } from "../package/package-sink.ts";
 import type { Receipt } from "./receipt.ts";
 import type { WaitingMoment } from "./waiting.ts";
 
-export interface SaveQueuePorts {
+interface SaveQueuePorts {
   readonly sink: PackageSink;
   readonly timers: Timers;
   readonly logger: Logger;

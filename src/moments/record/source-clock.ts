@@ -6,7 +6,7 @@ const setAnewMs = 5_000;
 const maxSources = 16;
 
 /** What makes a time of a source one of our monotonic clock, as well as that is known by now. */
-export interface Offset {
+interface Offset {
   readonly ms: number;
 }
 

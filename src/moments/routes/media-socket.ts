@@ -140,8 +140,8 @@ export class MediaSocket {
 }
 
 /** 1: samples, 16 bits little endian, 16 kHz mono. 2: a JPEG. */
-export const mediaKinds = { 1: "audio", 2: "frame" } as const;
-export type MediaKind = (typeof mediaKinds)[keyof typeof mediaKinds];
+const mediaKinds = { 1: "audio", 2: "frame" } as const;
+type MediaKind = (typeof mediaKinds)[keyof typeof mediaKinds];
 
 /** The kind, and the time as a float64, little endian. */
 export const mediaHeaderBytes = 9;
@@ -150,7 +150,7 @@ export const mediaHeaderBytes = 9;
  * One message of the WebSocket `/api/media`: a byte that says what it is, eight that say when it was
  * taken, and the bytes of a picture or of sound.
  */
-export interface MediaMessage {
+interface MediaMessage {
   readonly kind: MediaKind;
   /**
    * When the picture, or the first sample, was taken: milliseconds of the sender's monotonic clock,
@@ -176,7 +176,7 @@ function kindOf(byte: number): MediaKind | undefined {
   return byte === 1 || byte === 2 ? mediaKinds[byte] : undefined;
 }
 
-export interface RateLimits {
+interface RateLimits {
   readonly messagesPerSecond: number;
   readonly bytesPerSecond: number;
   /** How much may come at once, in seconds of the rate. */

@@ -2,7 +2,7 @@
 // package makes the same bytes.
 const blockBytes = 512;
 
-export interface TarPart {
+interface TarPart {
   readonly path: string;
   readonly bytes: number;
   readonly pieces: AsyncIterable<Uint8Array>;

@@ -20,10 +20,10 @@ export async function assertShown(
   throw new ThroughlineError(withheld, { code: "THROUGHLINE_NOT_FOUND" });
 }
 
-export const withheld =
+const withheld =
   "a message in this package was hidden or erased: delete the package, or hide the message again";
 
-export const notKnown =
+const notKnown =
   "the chat of this package cannot be read: whether a message in it was hidden or erased is not known";
 
 /** What a list shows of a package; a string: why it shows nothing of what was judged. */

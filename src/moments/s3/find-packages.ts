@@ -10,7 +10,7 @@ import { type ListedObject, S3Error } from "./s3-port.ts";
 import { UploadStop } from "./upload-stop.ts";
 
 /** What lies in a bucket under the prefix of one package. */
-export interface RemoteFolder {
+interface RemoteFolder {
   readonly name: string;
   /** Of each of its keys, with the last slash. */
   readonly prefix: string;

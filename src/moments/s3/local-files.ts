@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { type Manifest, readManifest } from "../package/package-format.ts";
-import type { PackageSource } from "./package-source.ts";
+import type { PackageSource } from "./upload-package.ts";
 import { UploadStop } from "./upload-stop.ts";
 
 /** A file whose bytes were read and are those that the manifest tells of. */

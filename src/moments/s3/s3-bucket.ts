@@ -23,7 +23,7 @@ interface Features {
 
 type NewObject = Omit<ObjectToPut, "checksum" | "onlyIfAbsent">;
 
-export interface S3BucketRules {
+interface S3BucketRules {
   /** Whether a missing bucket is made. */
   readonly createBucket: boolean;
   /** Whether objects are sent with a demand for encryption at rest. */

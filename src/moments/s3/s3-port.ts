@@ -85,7 +85,7 @@ export type S3ErrorKind =
   /** The client library is not installed. */
   | "no_client";
 
-export interface S3ErrorDetails {
+interface S3ErrorDetails {
   readonly kind: S3ErrorKind;
   /** The service's code, such as `NoSuchBucket`, or the system's, such as `ECONNREFUSED`. */
   readonly code: string;
@@ -114,4 +114,13 @@ export class S3Error extends Error {
     this.retryAfterMs = details.retryAfterMs;
     this.region = details.region;
   }
+}
+
+/**
+ * The MD5 of what was stored, where an ETag tells it: 32 hex digits, and not encrypted with a key of
+ * a key service, whose ETags look the same and are not.
+ */
+export function md5OfEtag(etag: string, encryption?: string): string | undefined {
+  if (encryption?.startsWith("aws:kms") === true) return undefined;
+  return /^"?([0-9a-f]{32})"?$/i.exec(etag)?.[1]?.toLowerCase();
 }

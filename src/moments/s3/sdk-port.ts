@@ -3,10 +3,9 @@ import type { Readable } from "node:stream";
 import type { S3Client, S3ClientConfig } from "@aws-sdk/client-s3";
 import type { Timers } from "../../core/timers.ts";
 import { withDeadline } from "./deadline.ts";
-import { md5OfEtag } from "./etag.ts";
-import { type LoadS3Sdk, loadS3Sdk, type S3Sdk } from "./load-client.ts";
 import type { ResolvedS3Options } from "./options.ts";
 import {
+  md5OfEtag,
   type ObjectHead,
   type ObjectPage,
   type ObjectToPut,
@@ -15,6 +14,13 @@ import {
   type StoredAnswer,
 } from "./s3-port.ts";
 import { toS3Error } from "./sdk-error.ts";
+
+/** The client library of AWS: an optional peer, 33 MB in memory, so loaded at the first upload. */
+type S3Sdk = typeof import("@aws-sdk/client-s3");
+export type LoadS3Sdk = () => Promise<S3Sdk>;
+
+/** The one place that imports it. */
+const loadS3Sdk: LoadS3Sdk = () => import("@aws-sdk/client-s3");
 
 /** Deadlines in milliseconds. The client has none of its own: a silent server hangs for ever. */
 export const requestDeadlines = {

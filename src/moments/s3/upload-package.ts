@@ -2,19 +2,26 @@
 // "uploaded" is what was read back.
 import type { Clock } from "../../core/clock.ts";
 import { untilDigestHolds } from "./digest-attempts.ts";
-import { md5OfEtag } from "./etag.ts";
 import { type LocalFile, type LocalPackage, readLocalPackage, readPart } from "./local-files.ts";
 import { manifestFile } from "./object-key.ts";
-import type { PackageSource } from "./package-source.ts";
 import type { S3Bucket } from "./s3-bucket.ts";
 import type { ListedObject } from "./s3-port.ts";
+import { md5OfEtag } from "./s3-port.ts";
 import { compareManifest, sealPackage } from "./seal-package.ts";
 import { UploadStop } from "./upload-stop.ts";
+
+/** Where the bytes of one package come from: its folder, or a moment in memory. */
+export interface PackageSource {
+  /** The bytes of feedback.json. Rejects when there is no such package. */
+  manifest(name: string): Promise<Buffer>;
+  /** The bytes of one of its files, by the path that the manifest has. */
+  part(name: string, path: string): Promise<Buffer>;
+}
 
 /** After so long a package lets others go first. */
 const packageMs = 10 * 60 * 1_000;
 
-export interface UploadJob {
+interface UploadJob {
   readonly name: string;
   /** Of every key, with its last slash. */
   readonly prefix: string;

@@ -15,11 +15,11 @@ import {
 } from "../package/package-format.ts";
 import { DeadlinePassed, withDeadline } from "../s3/deadline.ts";
 import { keyPrefix } from "../s3/object-key.ts";
-import type { PackageSource } from "../s3/package-source.ts";
+import type { PackageSource } from "../s3/upload-package.ts";
 import { uploadPackage } from "../s3/upload-package.ts";
 import type { UploadLoop } from "./upload-loop.ts";
 
-export interface BucketSinkPorts {
+interface BucketSinkPorts {
   readonly loop: UploadLoop;
   /** What it saves goes up by itself. */
   readonly packages: PackageDirectory;

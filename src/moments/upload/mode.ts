@@ -3,9 +3,9 @@ export const storageModes = ["local", "local+s3", "s3"] as const;
 export type StorageMode = (typeof storageModes)[number];
 
 /** Why the mode that holds is `local` although another was asked for. */
-export type StorageReason = "no_bucket" | "no_credentials" | "no_client" | "unknown_mode";
+type StorageReason = "no_bucket" | "no_credentials" | "no_client" | "unknown_mode";
 
-export const defaultStorageMode: StorageMode = "local+s3";
+const defaultStorageMode: StorageMode = "local+s3";
 
 export interface StorageSettings {
   /** As it was asked for; absent or empty: the default. */

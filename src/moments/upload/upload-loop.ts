@@ -11,13 +11,13 @@ import { type PendingItem, PendingList } from "./pending-list.ts";
 import { backoff, backoffMs, type Jitter, TargetState, type TargetView } from "./target-state.ts";
 import { finishTombstone, sendPackage, type UploadEvent, type WorkPorts } from "./upload-work.ts";
 
-export interface UploadLoopOptions {
+interface UploadLoopOptions {
   readonly target: UploadTarget;
   readonly createBucket: boolean;
   readonly encryption: "AES256" | "none";
 }
 
-export interface UploadLoopPorts {
+interface UploadLoopPorts {
   readonly packages: PackageDirectory;
   /** Makes the port to a bucket of the configured service. Called at the first upload, not before. */
   connect(bucket: string): S3Port;

@@ -40,7 +40,7 @@ export interface WorkPorts {
 }
 
 /** How many files of a package are in the bucket for sure: for one that cannot be listed. */
-export interface Progress {
+interface Progress {
   sentThrough: number;
 }
 

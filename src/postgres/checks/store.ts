@@ -112,7 +112,7 @@ const timeoutMs = 10_000;
  * other processes are not notified of this one. Lists and reads need no more than the first migration
  * made; the first one after which they need more makes them fail with `THROUGHLINE_CONFIGURATION`.
  */
-export async function openOlderStore(location: PostgresLocation): Promise<Storage> {
+async function openOlderStore(location: PostgresLocation): Promise<Storage> {
   const { pool, end } = await openPool(location);
   const ports = { clock: systemClock, timers: systemTimers, logger: silentLogger };
   const database = new Database({ ...ports, pool, random: () => 0.5, timeoutMs });

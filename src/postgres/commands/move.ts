@@ -22,7 +22,7 @@ import {
 import { staysInHome } from "../move/places.ts";
 import { openStore, openWholeStore } from "./open-store.ts";
 
-export interface MoveFlags extends Flags {
+interface MoveFlags extends Flags {
   /** Copy damaged logs too, with a mark for each record that cannot be read. */
   readonly withDamage?: boolean;
   readonly json?: boolean;

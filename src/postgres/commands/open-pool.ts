@@ -10,7 +10,7 @@ const connectMs = 5_000;
 /** What the other end did not close so long after it was asked to is closed here. */
 const goodbyeMs = 500;
 
-export interface OpenPool {
+interface OpenPool {
   readonly pool: Pool;
   /**
    * Ends the connections. One whose other end hangs, or lost its power, closes by itself never: those
@@ -92,7 +92,7 @@ function failingToConnect(Made: Pg["Client"]): Pg["Client"] {
 }
 
 /** What is used of the client library of PostgreSQL: an optional peer. */
-export interface Pg {
+interface Pg {
   readonly Client: new (config?: ClientConfig) => Client;
   readonly Pool: new (config: PoolConfig) => Pool;
 }

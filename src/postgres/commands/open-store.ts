@@ -10,7 +10,7 @@ import type { Storage } from "../../core/storage/storage.ts";
 import { moveUnderWay } from "../move/move-notes.ts";
 import { openPool } from "./open-pool.ts";
 
-export interface OpenStoreOptions {
+interface OpenStoreOptions {
   readonly logger: Logger;
   /**
    * The companion's directory, for what is kept in files beside a database: packages of moments.

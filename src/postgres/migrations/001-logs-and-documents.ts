@@ -1,4 +1,4 @@
-import type { Migration } from "./migration.ts";
+import type { Migration } from "./migrations.ts";
 
 /**
  * Logs and documents. Every primary key begins with the companion, the collection and the key, and

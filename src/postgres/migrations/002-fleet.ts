@@ -1,4 +1,4 @@
-import type { Migration } from "./migration.ts";
+import type { Migration } from "./migrations.ts";
 
 /**
  * What several processes tell each other. `wanted` says that somebody waits for the lease of this row,

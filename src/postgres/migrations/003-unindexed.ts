@@ -1,4 +1,4 @@
-import type { Migration } from "./migration.ts";
+import type { Migration } from "./migrations.ts";
 
 /**
  * Words are stored after the append. Records of a log after `unindexed_after` may have none yet, and

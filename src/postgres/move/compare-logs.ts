@@ -2,7 +2,7 @@ import { isErased } from "../../core/storage/batch.ts";
 import type { LogStore, StoredRecord } from "../../core/storage/log-store.ts";
 import { type LogName, type OnDamage, records } from "./records.ts";
 
-export interface Comparison {
+interface Comparison {
   /** The target's log holds the same, an earlier part of it, more than it, or something else. */
   readonly relation: "same" | "behind" | "ahead" | "other";
   /** Ids of records that were erased at the source after they had been copied. */

@@ -26,7 +26,7 @@ export interface CopyProgress {
   readonly records: number;
 }
 
-export interface CopyOptions {
+interface CopyOptions {
   /**
    * What to do about records of the source that damage took: refuse, or put a mark in the place of
    * each, so that all other numbers stay.

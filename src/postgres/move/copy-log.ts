@@ -10,7 +10,7 @@ const batchBytes = 2 * 1024 * 1024;
 const eraseIds = 1_000;
 const attempts = 3;
 
-export interface CopyLogOptions {
+interface CopyLogOptions {
   readonly damaged: OnDamage;
   /** The head of a log that is new there, until its last record is stored. */
   readonly draft?: LogHead | undefined;

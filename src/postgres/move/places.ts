@@ -1,8 +1,8 @@
 // Where a companion's memories lie in a storage: a new collection needs a line here.
 
 import { chatProjection } from "../../core/chat/chat-head.ts";
-import { unlisted } from "../../core/chat/unlisted.ts";
 import type { LogHead, LogProjection } from "../../core/storage/log-store.ts";
+import { unlisted } from "../../core/storage/log-store.ts";
 
 export interface LogPlace {
   readonly collection: string;

@@ -59,7 +59,7 @@ export function unnumbered({ seq: _, ...record }: StoredRecord): LogRecord {
 }
 
 /** What two logs must have in common to be the same. */
-export interface LogDigest {
+interface LogDigest {
   readonly records: number;
   /** Of the exact text of all records and of the head. */
   readonly sha256: string;

@@ -10,7 +10,7 @@ import type { MoveNotes } from "./move-notes.ts";
 import { chatsPlace, documentPlaces, logPlaces } from "./places.ts";
 import { type LogName, type OnDamage, placeName } from "./records.ts";
 
-export interface Survey {
+interface Survey {
   /** The target held nothing at all. */
   readonly isEmpty: boolean;
   /** Names of logs of which the source erased records after they had been copied. */

@@ -45,7 +45,7 @@ export interface MemoryLog {
 }
 
 /** What the storages of one place have in common. */
-export interface SharedLogs {
+interface SharedLogs {
   readonly logs: Map<string, MemoryLog>;
   /** Throws when another storage took this log over. */
   checkFence(key: string): void;

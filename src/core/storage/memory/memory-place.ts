@@ -4,7 +4,7 @@ import { type LeaseName, nameText } from "../leases.ts";
 import type { MemoryDocument } from "./memory-document-store.ts";
 import type { MemoryLog } from "./memory-log-store.ts";
 
-export interface MemoryPlaceOptions {
+interface MemoryPlaceOptions {
   /** What leases lapse by. @default systemClock */
   readonly clock?: Clock;
   /** How long a lease lasts without being renewed, in milliseconds. @default 10_000 */
@@ -12,7 +12,7 @@ export interface MemoryPlaceOptions {
 }
 
 /** One storage that writes a place, as the others know it. */
-export interface MemoryMember {
+interface MemoryMember {
   /** This name was released. */
   freed(name: LeaseName): void;
   receive(text: string, processId: string): void;
