@@ -83,6 +83,7 @@ test("the report of a fresh start has a certain gap of 0 and session 1", () => {
     judgedAt: boot,
     interrupted: [],
     quarantined: 0,
+    previousRunId: undefined,
   });
 });
 
