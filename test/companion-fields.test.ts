@@ -237,7 +237,7 @@ function assertElseKept(saved: JsonObject, lost: readonly string[], what: string
 test("what two runs left is read by the third without a repair", () => {
   const { report, warnings, hasCopy } = undamaged;
   assert.deepEqual([report.kind, report.clean, report.certainty], ["short_break", true, "certain"]);
-  assert.deepEqual([report.totalSessions, report.gapMs], [3, awayMs]);
+  assert.deepEqual([report.totalRuns, report.gapMs], [3, awayMs]);
   assert.deepEqual([warnings, hasCopy], ["", false]);
 });
 
@@ -260,7 +260,7 @@ for (const [index, path] of placesIn(whole).entries()) {
       const what = `${name} ${value.slice(0, 30)}`;
       const text = textWith(whole, path, value);
       const { report, ...next } = await nextRun({ storage: await left(JSON.parse(text)) });
-      assert.deepEqual([report.kind, report.totalSessions], ["short_break", 3], what);
+      assert.deepEqual([report.kind, report.totalRuns], ["short_break", 3], what);
       assertElseKept(next.saved, lostWith(path), what);
       // The part of the emotions that other readers know is not looked at while ours is whole.
       if (path[0] !== "emotions" || path.length === 1)
@@ -278,12 +278,12 @@ async function fromFile(t: TestContext, text: string, path: Path, what: string):
   const home = homeWith(t, text);
   const chats = chatsOf(home);
   const next = await nextRun({ home });
-  assert.deepEqual([next.report.kind, next.report.totalSessions], ["short_break", 3], what);
+  assert.deepEqual([next.report.kind, next.report.totalRuns], ["short_break", 3], what);
   assertElseKept(next.saved, lostWith(path), what);
   assert.equal(next.hasCopy, next.warnings.includes("a copy of it was kept"), what);
   assert.deepEqual(chatsOf(home), chats, what);
   const after = await nextRun({ home });
-  assert.deepEqual([after.report.totalSessions, after.warnings], [4, ""], what);
+  assert.deepEqual([after.report.totalRuns, after.warnings], [4, ""], what);
 }
 
 /** A change to the newest record of a kind in one of the logs. */
@@ -319,7 +319,7 @@ for (const [key, kind] of [
         const what = `${path.join(".")} ${value.slice(0, 30)}`;
         const change = inRecord(key, kind, path, value);
         const { report, saved } = await nextRun({ storage: await left(whole, change) });
-        assert.equal(report.totalSessions, 3, what);
+        assert.equal(report.totalRuns, 3, what);
         assert.ok(report.gapMs === undefined || report.gapMs >= 0, what);
         assert.notEqual(report.kind, "fresh_start", what);
         if (key === "moods") assert.deepEqual(report.before, undamaged.report.before, what);
@@ -336,7 +336,7 @@ test(`any of ${storable.length} values in the head of runs.jsonl counts the thir
       const change: Change = (log) =>
         log.key === "runs" ? { ...log, head: JSON.parse(textWith(log.head, [name], value)) } : log;
       const { report, saved } = await nextRun({ storage: await left(whole, change) });
-      assert.equal(report.totalSessions, 3, `${name} ${value}`);
+      assert.equal(report.totalRuns, 3, `${name} ${value}`);
       assertElseKept(saved, [], `${name} ${value}`);
     }
   }
@@ -350,7 +350,7 @@ for (const name of ["runs.jsonl", "moods.jsonl"] as const) {
     const at = bytes.lastIndexOf('"kind":"', bytes.lastIndexOf('{"id"') + 60);
     fs.writeFileSync(path, `${bytes.slice(0, at)}"kind":5,"x":"${bytes.slice(at + 14)}`);
     const { report, saved, warnings } = await nextRun({ home });
-    assert.deepEqual([report.kind, report.totalSessions], ["short_break", 3]);
+    assert.deepEqual([report.kind, report.totalRuns], ["short_break", 3]);
     // Nobody looks into the moods at the boot.
     assert.equal(report.quarantined, name === "runs.jsonl" ? 1 : 0);
     // Without its end the run before is known to have begun, and not to have ended.
@@ -393,7 +393,7 @@ test("a corrupt session.json with a good .bak: two boots and more later all is t
   for (const total of [3, 4]) {
     // Killed before it saved.
     const { throughline, companion } = await up({ home, clock: clockThen() });
-    assert.deepEqual([companion.report.totalSessions, companion.person?.name], [total, "Ori"]);
+    assert.deepEqual([companion.report.totalRuns, companion.person?.name], [total, "Ori"]);
     assert.deepEqual(
       companion.emotions.feeling().wounds.map(({ event }) => event),
       ["abuse"],
@@ -413,7 +413,7 @@ test("a corrupt session.json with a good .bak: two boots and more later all is t
 test("a session.json whose only copy is corrupt is no fresh start: chats and sessions count on", async (t) => {
   const home = homeWith(t, '{"version": 1, "total_sess');
   const { report, saved } = await nextRun({ home });
-  assert.deepEqual([report.kind, report.clean, report.totalSessions], ["short_break", true, 3]);
+  assert.deepEqual([report.kind, report.clean, report.totalRuns], ["short_break", true, 3]);
   assert.equal(saved["total_sessions"], 3);
 });
 
@@ -426,7 +426,7 @@ test("numbers of a session.json that Python wrote and JSON does not know cost th
   const home = homeWith(t, text);
   fs.rmSync(join(home, "runs.jsonl"));
   const { throughline, companion, warnings } = await up({ home, clock: clockThen() });
-  assert.deepEqual([companion.report.totalSessions, companion.person?.name], [3, "Ori"]);
+  assert.deepEqual([companion.report.totalRuns, companion.person?.name], [3, "Ori"]);
   const { wounds, boredom } = companion.emotions.feeling();
   assert.deepEqual(
     wounds.map(({ event }) => event),

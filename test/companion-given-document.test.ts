@@ -34,7 +34,7 @@ test("a session.json that was edited by hand is in force at the next start, and 
   fs.writeFileSync(path, withoutSeal(home, { last_person_seen: "Eve" }));
   for (const total of [2, 3]) {
     const { throughline, companion, warnings } = await up({ home, clock });
-    assert.deepEqual([companion.person?.name, companion.report.totalSessions], ["Eve", total]);
+    assert.deepEqual([companion.person?.name, companion.report.totalRuns], ["Eve", total]);
     assert.equal(warnings(), "");
     await throughline.close();
     assert.equal(documentIn(home)["last_person_seen"], "Eve");
@@ -45,7 +45,7 @@ test("an original's session.json put over one of ours is taken over", async (t) 
   const { home, clock, path } = await lived(t);
   fs.copyFileSync(golden, path);
   const { throughline, companion } = await up({ home, clock });
-  assert.equal(companion.report.totalSessions, 43);
+  assert.equal(companion.report.totalRuns, 43);
   await throughline.close();
   const { total_sessions, conversation } = documentIn(home);
   assert.equal(total_sessions, 43);
@@ -78,7 +78,7 @@ test("an original's session.json in an empty home is taken over, and the log say
     const clock = new HeldBootClock();
     await using throughline = await openThroughline({ home, clock, logger, durability: "process" });
     const companion = await startCompanion(throughline);
-    assert.equal(companion.report.totalSessions, total);
+    assert.equal(companion.report.totalRuns, total);
     const told = said.filter((line) => line.includes("original's"));
     assert.equal(told.length, 1);
     assert.match(told[0] ?? "", /"messages":2.*throughline import <session\.json> --from reachy/);

@@ -245,7 +245,7 @@ test(`in ${restarts} restarts no record of a chat changes, what it would be told
   const lengths: number[] = [];
   for (let cycle = 1; cycle <= restarts - 3; cycle++) {
     const { throughline, companion } = await up({ home, clock: systemClock });
-    assert.equal(companion.report.totalSessions, cycle + 1);
+    assert.equal(companion.report.totalRuns, cycle + 1);
     const { messages } = await throughline.chats.messages(chat, { limit: 1_000 });
     hash ||= hashOf(messages);
     assert.equal(hashOf(messages), hash, `cycle ${cycle}`);
@@ -263,7 +263,7 @@ test(`in ${restarts} restarts no record of a chat changes, what it would be told
     await server.end(cycle === restarts - 1 ? "SIGTERM" : "SIGKILL");
   }
   const last = await up({ home, clock: systemClock });
-  assert.equal(last.companion.report.totalSessions, restarts + 2);
+  assert.equal(last.companion.report.totalRuns, restarts + 2);
   assert.equal(
     hashOf((await last.throughline.chats.messages(chat, { limit: 1_000 })).messages),
     hash,

@@ -57,11 +57,11 @@ async function afterKill(script: readonly (readonly ScriptedStep[])[] = []) {
   return { ...c, run, machine };
 }
 
-test("the session says how the run came about, in the seed's names and seconds", async () => {
+test("GET /api/session says how the run came about, in the seed's names and seconds", async () => {
   const c = await awake();
   c.clock.pass(12_345);
-  const session = schemas.companionSession.strict().parse(await c.get("/api/session"));
-  assert.deepEqual(session, {
+  const run = schemas.companionRun.strict().parse(await c.get("/api/session"));
+  assert.deepEqual(run, {
     ...{ session_id: c.run.runId, restart_type: "fresh_start", elapsed: 0, uptime: 12.3 },
     ...{ total_sessions: 1, session_start: c.run.startedAt / 1_000, clean: true },
     ...{ interrupted_turns: [], certainty: "certain", previous_session_id: null, quarantined: 0 },
@@ -70,15 +70,15 @@ test("the session says how the run came about, in the seed's names and seconds",
   });
 });
 
-test("after a kill session and restart tell the gap, the run before and what chats will be told", async () => {
+test("after a kill, session and restart show the gap, the run before and the pending notices", async () => {
   const c = await afterKill();
-  const session = schemas.companionSession.strict().parse(await c.get("/api/session"));
+  const run = schemas.companionRun.strict().parse(await c.get("/api/session"));
   assert.deepEqual(
-    [session.restart_type, session.elapsed, session.clean, session.total_sessions],
+    [run.restart_type, run.elapsed, run.clean, run.total_sessions],
     ["short_break", 40, false, 2],
   );
-  assert.equal(session.last_person_seen, "Ada");
-  assert.equal(session.last_person_seen_time, c.run.startedAt / 1_000 - 40);
+  assert.equal(run.last_person_seen, "Ada");
+  assert.equal(run.last_person_seen_time, c.run.startedAt / 1_000 - 40);
   const { report, deliveries } = schemas.restart.strict().parse(await c.get("/api/restart"));
   assert.deepEqual([report.kind, report.certainty], ["short_break", "certain"]);
   assert.match(String(report.previous_session_id), /^[0-9a-f]{8}$/);

@@ -7,11 +7,11 @@ import type { RestartReport } from "./restart.ts";
 
 const reading = { at: 1_772_616_912_000, bootId: "boot-a", uptimeMs: 5_000 };
 const when = { id: "a1", felt: 1_772_616_912_345, at: reading.at, reading };
-const run = { runId: "0a63cda8", startedAt: { at: 1 }, totalSessions: 2 };
+const run = { runId: "0a63cda8", startedAt: { at: 1 }, totalRuns: 2 };
 const report: RestartReport = {
   kind: "short_break",
   clean: true,
-  totalSessions: 2,
+  totalRuns: 2,
   gapMs: 1,
   certainty: "clock",
   before: { at: 1 },

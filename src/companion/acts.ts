@@ -151,7 +151,7 @@ function isShared(value: unknown): boolean {
   const { run, began, report } = value;
   if (!isStart(run) || !isStart(began) || !isJsonObject(report)) return false;
   const isReport = isText(report["kind"]) && Array.isArray(report["interrupted"]);
-  return isReport && [run, report].every((each) => Number.isInteger(each["totalSessions"]));
+  return isReport && [run, report].every((each) => Number.isInteger(each["totalRuns"]));
 }
 
 function isStart(value: unknown): value is JsonObject {

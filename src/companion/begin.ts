@@ -99,9 +99,9 @@ const maxToldInterrupted = 100;
 
 /** The run as other processes know it; its interrupted turns are acts of their own. */
 export function sharedRun({ run, began, report }: Boot): SharedRun {
-  const { runId, startedAt, totalSessions } = run;
+  const { runId, startedAt, totalRuns } = run;
   return {
-    run: { runId, startedAt, totalSessions },
+    run: { runId, startedAt, totalRuns },
     began: { runId: began.runId, startedAt: began.startedAt },
     report: { ...report, interrupted: [] },
   };

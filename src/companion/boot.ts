@@ -61,7 +61,7 @@ export async function boot(
   const repaired = stored !== undefined && (read === undefined || read.repaired.length > 0);
   const found = await leftInChats(chats);
   const runs = new RunsLog(storage.logs("", runsProjection), ports);
-  const atLeast = read?.document.totalSessions;
+  const atLeast = read?.document.totalRuns;
   const run = await runs.begin({
     atLeast,
     pid,
@@ -82,7 +82,7 @@ export async function boot(
     document: documentFacts(document, stored !== undefined),
     hasChats: found.hasChats,
     gap: judgeGap([heartbeat, lastAct, record, ...commits], run.startedAt),
-    totalSessions: run.totalSessions,
+    totalRuns: run.totalRuns,
     interrupted: found.interrupted,
     quarantined: storage.repairs().filter(({ quarantined }) => quarantined !== undefined).length,
   });
@@ -106,18 +106,18 @@ function tellOriginal(document: CompanionDocument | undefined, logger: Logger): 
  * get its notice must read of the whole time away, not only of the time since the last kill.
  */
 export function missedRestart({ document, report }: Boot): JudgedRestart | undefined {
-  if (document?.totalSessions === undefined || document.heartbeat === undefined) return undefined;
-  const totalSessions = report.totalSessions - 1;
-  if (document.totalSessions >= totalSessions) return undefined;
+  if (document?.totalRuns === undefined || document.heartbeat === undefined) return undefined;
+  const totalRuns = report.totalRuns - 1;
+  if (document.totalRuns >= totalRuns) return undefined;
   const { shutdownClean: clean } = document;
   const gap = judgeGap([document.heartbeat], report.judgedAt);
-  return { ...gap, clean, totalSessions, kind: restartKind({ ...gap, clean }) };
+  return { ...gap, clean, totalRuns, kind: restartKind({ ...gap, clean }) };
 }
 
 function documentFacts(document: CompanionDocument | undefined, isThere: boolean) {
   if (document === undefined) return isThere ? ("unreadable" as const) : undefined;
-  const { shutdownClean, sessionId } = document;
-  return { shutdownClean, sessionId };
+  const { shutdownClean, runId } = document;
+  return { shutdownClean, runId };
 }
 
 /** Of so many chats, those in which a person acted last, the newest commits are looked at. */

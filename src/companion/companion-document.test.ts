@@ -57,10 +57,10 @@ test("the original's file is read whole, and nothing of it has to be repaired", 
   assert.deepEqual(document, {
     heartbeat: { at: 1708300000000 },
     shutdownClean: true,
-    sessionStartAt: 1708290000000,
-    sessionId: "a1b2c3d4",
+    runStartedAt: 1708290000000,
+    runId: "a1b2c3d4",
     uptimeMs: 10_000_000,
-    totalSessions: 42,
+    totalRuns: 42,
     emotions: original.emotions,
     sleepState: "awake",
     conversation: [
@@ -75,7 +75,7 @@ test("the original's file is read whole, and nothing of it has to be repaired", 
 });
 
 const parts: DocumentParts = {
-  run: { runId: "0a1b2c3d", startedAt: { at: 1708290000001 }, totalSessions: 43 },
+  run: { runId: "0a1b2c3d", startedAt: { at: 1708290000001 }, totalRuns: 43 },
   heartbeat: { at: 1708300000123, bootId: "boot-a", uptimeMs: 5_000.5 },
   uptimeMs: 10_000_122,
   shutdownClean: false,
@@ -117,8 +117,8 @@ test("what was written reads back equal, with the boot and the uptime of its hea
   assert.deepEqual(repaired, []);
   assert.equal(document.isOriginal, false);
   assert.deepEqual(document.heartbeat, parts.heartbeat);
-  assert.deepEqual([document.sessionId, document.totalSessions], ["0a1b2c3d", 43]);
-  assert.deepEqual([document.sessionStartAt, document.uptimeMs], [1708290000001, 10_000_122]);
+  assert.deepEqual([document.runId, document.totalRuns], ["0a1b2c3d", 43]);
+  assert.deepEqual([document.runStartedAt, document.uptimeMs], [1708290000001, 10_000_122]);
   assert.deepEqual([document.sleepState, document.shutdownClean], ["asleep", false]);
   assert.deepEqual(document.conversation, parts.conversation);
   assert.deepEqual(document.person, parts.person);
@@ -198,10 +198,10 @@ const fields = Object.keys(original).filter((name) => name !== "version");
 const valueNames: Readonly<Record<string, string>> = {
   heartbeat: "heartbeat",
   shutdown_clean: "shutdownClean",
-  session_start: "sessionStartAt",
-  session_id: "sessionId",
+  session_start: "runStartedAt",
+  session_id: "runId",
   uptime_seconds: "uptimeMs",
-  total_sessions: "totalSessions",
+  total_sessions: "totalRuns",
   emotions: "emotions",
   conversation: "conversation",
   sleep_state: "sleepState",
@@ -246,10 +246,10 @@ function writable(document: ReturnType<typeof read>["document"]): void {
 const defaults: readonly (readonly [field: string, name: string, otherwise: unknown])[] = [
   ["heartbeat", "heartbeat", undefined],
   ["shutdown_clean", "shutdownClean", true],
-  ["session_start", "sessionStartAt", undefined],
-  ["session_id", "sessionId", undefined],
+  ["session_start", "runStartedAt", undefined],
+  ["session_id", "runId", undefined],
   ["uptime_seconds", "uptimeMs", 0],
-  ["total_sessions", "totalSessions", undefined],
+  ["total_sessions", "totalRuns", undefined],
   ["emotions", "emotions", {}],
   ["conversation", "conversation", []],
   ["sleep_state", "sleepState", "awake"],

@@ -35,12 +35,12 @@ export interface CompanionDocument {
   readonly heartbeat: ClockReading | undefined;
   /** For a file that no log of runs stands beside. */
   readonly shutdownClean: boolean;
-  readonly sessionStartAt: number | undefined;
+  readonly runStartedAt: number | undefined;
   /** The id of the run that wrote it: 8 lower-case hexadecimal digits. */
-  readonly sessionId: string | undefined;
+  readonly runId: string | undefined;
   readonly uptimeMs: number;
   /** `undefined`: to be counted from the log of runs. */
-  readonly totalSessions: number | undefined;
+  readonly totalRuns: number | undefined;
   /** As it was stored. Its owner checks it. */
   readonly emotions: Readonly<Record<string, unknown>>;
   /** A copy for readers of the original's schema; ours read it when a file of theirs is taken over. */
@@ -105,10 +105,10 @@ export function readCompanionDocument(value: unknown): ReadDocument | undefined 
   const document: CompanionDocument = {
     heartbeat: readHeartbeat(reader, throughline),
     shutdownClean: reader.flag("shutdown_clean", true),
-    sessionStartAt: reader.seconds("session_start"),
-    sessionId: reader.runId("session_id"),
+    runStartedAt: reader.seconds("session_start"),
+    runId: reader.runId("session_id"),
     uptimeMs: (reader.amount("uptime_seconds") ?? 0) * 1_000,
-    totalSessions: reader.count("total_sessions"),
+    totalRuns: reader.count("total_sessions"),
     emotions: reader.object("emotions"),
     conversation: readConversation(reader),
     sleepState: reader.text("sleep_state", companionLimits.word) ?? "awake",
@@ -158,7 +158,7 @@ export interface DocumentParts {
   readonly run: {
     readonly runId: string;
     readonly startedAt: ClockReading;
-    readonly totalSessions: number;
+    readonly totalRuns: number;
   };
   /** Now. */
   readonly heartbeat: ClockReading;
@@ -190,7 +190,7 @@ export function companionDocument(parts: DocumentParts): JsonObject {
     session_start: secondsOf(run.startedAt.at),
     session_id: run.runId,
     uptime_seconds: parts.uptimeMs > 0 && parts.uptimeMs < 1e15 ? parts.uptimeMs / 1_000 : 0,
-    total_sessions: run.totalSessions,
+    total_sessions: run.totalRuns,
     emotions: parts.emotions,
     conversation: parts.conversation.slice(-companionLimits.conversation).map(storedMessage),
     sleep_state: parts.sleepState,

@@ -212,8 +212,8 @@ test("a close stores how it felt, who was seen, that it slept, and that the run 
   const before = first.companion.emotions.feeling();
   machine.clock.pass(10_000);
   const { companion } = await machine.run();
-  const { kind, clean, gapMs, totalSessions, previousRunId } = companion.report;
-  assert.deepEqual([kind, clean, gapMs, totalSessions], ["short_break", true, 10_000, 2]);
+  const { kind, clean, gapMs, totalRuns, previousRunId } = companion.report;
+  assert.deepEqual([kind, clean, gapMs, totalRuns], ["short_break", true, 10_000, 2]);
   assert.equal(previousRunId, first.companion.runId);
   const { wounds, levels } = companion.emotions.feeling();
   assert.deepEqual(
@@ -460,7 +460,7 @@ for (const timeZone of ["X/Y", "nowhere", 7]) {
         isThroughlineError(error, "THROUGHLINE_CONFIGURATION") &&
         error.message === "timeZone must be a known IANA time zone",
     );
-    assert.equal((await machine.run({ timeZone: "" })).companion.report.totalSessions, 1);
+    assert.equal((await machine.run({ timeZone: "" })).companion.report.totalRuns, 1);
   });
 }
 
@@ -473,7 +473,7 @@ test("one Throughline has one run; one that could not begin can be begun again",
   const other = await openThroughline({ clock, storage });
   const configuration = { code: "THROUGHLINE_CONFIGURATION" };
   await assert.rejects(startCompanion(other, { saveEveryMs: -1 }), configuration);
-  assert.equal((await startCompanion(other)).report.totalSessions, 2);
+  assert.equal((await startCompanion(other)).report.totalRuns, 2);
 });
 
 test("texts that must be delivered survive a kill once their save resolved", async () => {

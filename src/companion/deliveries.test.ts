@@ -8,8 +8,8 @@ const noon = Date.UTC(2026, 2, 1, 12);
 const reading = (ms: number) => ({ at: noon + ms, bootId: "a", uptimeMs: 1_000_000 + ms });
 
 /** A restart at `ms`, after a gap of 5 s, unclean by default. */
-function restart(totalSessions: number, ms: number, more: Partial<JudgedRestart> = {}) {
-  const facts = { kind: "crash_recovery" as RestartKind, clean: false, totalSessions };
+function restart(totalRuns: number, ms: number, more: Partial<JudgedRestart> = {}) {
+  const facts = { kind: "crash_recovery" as RestartKind, clean: false, totalRuns };
   const gap = { gapMs: 5_000, certainty: "certain" as const };
   return { ...facts, ...gap, before: reading(ms - 5_000), judgedAt: reading(ms), ...more };
 }
@@ -21,11 +21,11 @@ function rebooted(deliveries: Deliveries, next: JudgedRestart): Deliveries {
 
 test("a restart is pending in every chat until that chat acknowledges it, and then no more", () => {
   const deliveries = Deliveries.begin(undefined, restart(2, 0));
-  assert.equal(deliveries.pending("a")?.totalSessions, 2);
+  assert.equal(deliveries.pending("a")?.totalRuns, 2);
   assert.equal(deliveries.acknowledge("a"), true);
   assert.equal(deliveries.pending("a"), undefined);
   assert.equal(deliveries.acknowledge("a"), false);
-  assert.equal(deliveries.pending("b")?.totalSessions, 2);
+  assert.equal(deliveries.pending("b")?.totalRuns, 2);
 });
 
 // C12: once, also when two who deliver ask at the same time.
@@ -49,10 +49,10 @@ test("an attempt that the process did not survive was none: the next run tells o
   deliveries = rebooted(deliveries, restart(4, 50_000));
   const pending = deliveries.pending("a");
   assert.ok(pending);
-  assert.deepEqual([pending.totalSessions, pending.before], [4, reading(5_000)]);
+  assert.deepEqual([pending.totalRuns, pending.before], [4, reading(5_000)]);
   assert.equal(judgedAgain(pending, reading(50_000)).kind, "short_break");
   deliveries.acknowledge("a");
-  assert.equal(rebooted(deliveries, restart(5, 60_000)).pending("a")?.totalSessions, 5);
+  assert.equal(rebooted(deliveries, restart(5, 60_000)).pending("a")?.totalRuns, 5);
 });
 
 // C11, R6: an absence without a notice is not hidden by a crash right after it.
@@ -64,12 +64,12 @@ test("a long absence that a chat has not acknowledged stays one, over 40 crashes
     deliveries,
     restart(2, 0, { kind: "long_absence", clean: true, ...absence }),
   );
-  for (let session = 3; session < 43; session++) {
-    deliveries = rebooted(deliveries, restart(session, session * 1_000));
+  for (let run = 3; run < 43; run++) {
+    deliveries = rebooted(deliveries, restart(run, run * 1_000));
     const pending = deliveries.pending("a");
     assert.ok(pending);
-    assert.deepEqual([pending.totalSessions, pending.clean], [session, false]);
-    assert.equal(judgedAgain(pending, reading(session * 1_000)).kind, "long_absence");
+    assert.deepEqual([pending.totalRuns, pending.clean], [run, false]);
+    assert.equal(judgedAgain(pending, reading(run * 1_000)).kind, "long_absence");
   }
   assert.equal((deliveries.toJson()["restarts"] as unknown[]).length, deliveryLimits.restarts);
 });
@@ -192,34 +192,34 @@ test("any history of boots and deliveries tells each chat of each restart once",
   );
   fc.assert(
     fc.property(fc.array(step, { maxLength: 30 }), (steps) => {
-      let session = 1;
+      let run = 1;
       let deliveries = Deliveries.begin(undefined, restart(1, 0));
       const told = new Map<string, number>();
       for (const { do: action, chat } of steps) {
         if (action === "boot") {
-          session++;
-          deliveries = rebooted(deliveries, restart(session, session * 1_000));
+          run++;
+          deliveries = rebooted(deliveries, restart(run, run * 1_000));
           continue;
         }
         const pending = deliveries.take(chat);
         const last = told.get(chat);
-        if (last === session) {
+        if (last === run) {
           assert.equal(pending, undefined);
           continue;
         }
-        const first = (last ?? session - 1) + 1;
+        const first = (last ?? run - 1) + 1;
         const expected = {
           ...restart(first, first === 1 ? 0 : first * 1_000),
-          totalSessions: session,
+          totalRuns: run,
         };
         assert.deepEqual(pending, expected);
         if (action === "deliver") {
           deliveries.acknowledge(chat);
-          told.set(chat, session);
+          told.set(chat, run);
         } else if (action === "fail") deliveries.fail(chat);
         else {
-          session++;
-          deliveries = rebooted(deliveries, restart(session, session * 1_000));
+          run++;
+          deliveries = rebooted(deliveries, restart(run, run * 1_000));
         }
       }
     }),

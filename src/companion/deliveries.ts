@@ -27,7 +27,7 @@ export class Deliveries {
     acknowledged: readonly (readonly [string, number])[],
   ) {
     this.#restarts = restarts;
-    for (const [chatId, session] of acknowledged) this.#acknowledged.set(chatId, session);
+    for (const [chatId, run] of acknowledged) this.#acknowledged.set(chatId, run);
   }
 
   /**
@@ -40,16 +40,16 @@ export class Deliveries {
     const { restarts, told } = isJsonObject(stored) ? stored : {};
     const known = [...(Array.isArray(restarts) ? restarts : []).flatMap(readRestart), missed ?? []]
       .flat()
-      .filter(({ totalSessions }) => totalSessions < restart.totalSessions)
-      .sort((a, b) => a.totalSessions - b.totalSessions);
+      .filter(({ totalRuns }) => totalRuns < restart.totalRuns)
+      .sort((a, b) => a.totalRuns - b.totalRuns);
     const chats = Object.entries(isJsonObject(told) ? told : {}).flatMap(([chat, value]) => {
-      const session = countOr(value, restart.totalSessions);
-      return session < restart.totalSessions ? [[chat, session] as const] : [];
+      const run = countOr(value, restart.totalRuns);
+      return run < restart.totalRuns ? [[chat, run] as const] : [];
     });
     const oldestFirst = chats.sort(([, a], [, b]) => a - b).slice(-deliveryLimits.chats);
     // Where no chat is known here, their own logs may say what they acknowledged.
     const [, least = 0] = oldestFirst[0] ?? [];
-    const pending = known.filter(({ totalSessions }) => totalSessions > least);
+    const pending = known.filter(({ totalRuns }) => totalRuns > least);
     return new Deliveries(bounded([...pending, restart]), oldestFirst);
   }
 
@@ -66,16 +66,16 @@ export class Deliveries {
   /** The chat got the notice. @returns whether this changed what is to be stored. */
   acknowledge(chatId: string): boolean {
     this.#attempts.delete(chatId);
-    const newest = this.#restarts.at(-1)?.totalSessions;
+    const newest = this.#restarts.at(-1)?.totalRuns;
     if (newest === undefined || this.#acknowledged.peek(chatId) === newest) return false;
     this.#acknowledged.set(chatId, newest);
     return true;
   }
 
   /** A chat's own log says that it acknowledged this run, and with it those before. */
-  noteAcknowledged(chatId: string, session: number): void {
-    if (session <= (this.#acknowledged.peek(chatId) ?? 0)) return;
-    this.#acknowledged.set(chatId, session);
+  noteAcknowledged(chatId: string, run: number): void {
+    if (run <= (this.#acknowledged.peek(chatId) ?? 0)) return;
+    this.#acknowledged.set(chatId, run);
   }
 
   /** The attempt failed: the notice is still pending. */
@@ -87,7 +87,7 @@ export class Deliveries {
   pending(chatId: string): JudgedRestart | undefined {
     const acknowledged = this.#acknowledged.peek(chatId);
     const newest = this.#restarts.slice(-1);
-    const later = this.#restarts.filter(({ totalSessions }) => totalSessions > (acknowledged ?? 0));
+    const later = this.#restarts.filter(({ totalRuns }) => totalRuns > (acknowledged ?? 0));
     const [first, ...others] = acknowledged === undefined ? newest : later;
     return first && others.reduce(joined, first);
   }
@@ -107,12 +107,10 @@ export class Deliveries {
   toJson(): JsonObject {
     const told: [string, number][] = [];
     let bytes = 0;
-    for (const [chatId, session] of [...this.#acknowledged]
-      .slice(-deliveryLimits.chats)
-      .toReversed()) {
+    for (const [chatId, run] of [...this.#acknowledged].slice(-deliveryLimits.chats).toReversed()) {
       bytes += Buffer.byteLength(chatId);
       if (bytes > deliveryLimits.keyBytes) break;
-      told.unshift([chatId, session]);
+      told.unshift([chatId, run]);
     }
     return { restarts: this.#restarts.map(storedRestart), told: Object.fromEntries(told) };
   }
@@ -128,16 +126,16 @@ function bounded(restarts: readonly JudgedRestart[]): readonly JudgedRestart[] {
 
 /** Two restarts as one. The gap is that of the first: the chat does not know that it ended. */
 function joined(first: JudgedRestart, second: JudgedRestart): JudgedRestart {
-  const { kind, totalSessions } = second;
-  return { ...first, kind, totalSessions, clean: first.clean && second.clean };
+  const { kind, totalRuns } = second;
+  return { ...first, kind, totalRuns, clean: first.clean && second.clean };
 }
 
 function storedRestart(restart: JudgedRestart): JsonObject {
-  const { kind, clean, totalSessions, gapMs, certainty, before, judgedAt } = restart;
+  const { kind, clean, totalRuns, gapMs, certainty, before, judgedAt } = restart;
   return {
     kind,
     clean,
-    total_sessions: totalSessions,
+    total_sessions: totalRuns,
     certainty,
     gap_ms: gapMs,
     before: before && storedReading(before),
@@ -164,11 +162,11 @@ function readRestart(stored: unknown): readonly JudgedRestart[] {
   const { gap_ms: gap } = stored;
   const kind = kinds.find((each) => each === stored["kind"]);
   const certainty = certainties.find((each) => each === stored["certainty"]) ?? "uncertain";
-  const totalSessions = countOr(stored["total_sessions"], 0);
+  const totalRuns = countOr(stored["total_sessions"], 0);
   const judgedAt = readReading(stored["judged"]);
-  if (kind === undefined || totalSessions === 0 || judgedAt === undefined) return [];
+  if (kind === undefined || totalRuns === 0 || judgedAt === undefined) return [];
   const { gapMs } = validGap({ gapMs: typeof gap === "number" ? gap : undefined, certainty });
   const before = readReading(stored["before"]);
   const clean = stored["clean"] === true;
-  return [{ kind, clean, totalSessions, gapMs, certainty, before, judgedAt }];
+  return [{ kind, clean, totalRuns, gapMs, certainty, before, judgedAt }];
 }

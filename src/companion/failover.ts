@@ -44,7 +44,7 @@ export async function takeOverRun(
 ): Promise<Boot> {
   const run = await runs.begin({
     began: joined.began.runId,
-    atLeast: Math.max(joined.run.totalSessions, document?.totalSessions ?? 0),
+    atLeast: Math.max(joined.run.totalRuns, document?.totalRuns ?? 0),
     pid,
   });
   return { ...joined, runs, run, document, revision: stored?.revision ?? 0 };

@@ -158,10 +158,10 @@ function folded(
   const isLater = (reading.at ?? 0) >= (document?.heartbeat?.at ?? 0);
   return {
     shutdownClean: false,
-    sessionStartAt: undefined,
-    sessionId: undefined,
+    runStartedAt: undefined,
+    runId: undefined,
     uptimeMs: 0,
-    totalSessions: undefined,
+    totalRuns: undefined,
     isOriginal: false,
     unknown: {},
     ...document,

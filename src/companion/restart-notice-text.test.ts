@@ -21,7 +21,7 @@ const all: NoticeFacts = {
   kind: "short_break",
   gap: gap(30 * minuteMs),
   clean: true,
-  totalSessions: 42,
+  totalRuns: 42,
   messages: talk(20),
   silence: gap(31 * minuteMs),
   mood: "happy",
@@ -103,7 +103,7 @@ const ends: readonly (readonly [RestartKind, string])[] = [
 // R5: each part is independent of the others.
 for (const [kind, last] of ends) {
   test(`a ${kind} of which nothing else is known has header and instruction, "${last}"`, () => {
-    const bare = { kind, gap: gap(5_000), clean: false, totalSessions: 1 };
+    const bare = { kind, gap: gap(5_000), clean: false, totalRuns: 1 };
     const text = noticeText(bare, newId).split("\n");
     assert.equal(text.at(-1), last);
     const time = kind === "long_absence" ? "about 5 seconds" : "5 seconds";
@@ -158,7 +158,7 @@ for (const [total, isNamed] of [
   [3, true],
 ] as const) {
   test(`in session ${total} the number is ${isNamed ? "named" : "left out"} after a long absence`, () => {
-    const text = of("long_absence", { totalSessions: total });
+    const text = of("long_absence", { totalRuns: total });
     assert.equal(text.includes(`This is session #${total}.`), isNamed);
   });
 }
@@ -280,14 +280,14 @@ test("any facts make a text within bounds, whose words stay inside of their quot
       kind: fc.constantFrom(...kinds),
       gap: anyGap,
       clean: fc.boolean(),
-      totalSessions: fc.nat(),
+      totalRuns: fc.nat(),
       messages: fc.array(fc.record({ role, text }), { maxLength: 30 }),
       silence: anyGap,
       mood: text,
       wounds: fc.array(fc.record({ event: text, healing: fc.boolean() }), { maxLength: 9 }),
       person: fc.record({ name: text, seenAgo: anyGap }),
     },
-    { requiredKeys: ["kind", "gap", "clean", "totalSessions"] },
+    { requiredKeys: ["kind", "gap", "clean", "totalRuns"] },
   );
   fc.assert(
     fc.property(facts, (given) => {
@@ -301,7 +301,7 @@ test("any facts make a text within bounds, whose words stay inside of their quot
 
 test("the kind of a notice follows the chat's own silence, as its text does", () => {
   const gap = { gapMs: 5_000, certainty: "certain" } as const;
-  const facts = { kind: "short_break", gap, clean: true, totalSessions: 2 } as const;
+  const facts = { kind: "short_break", gap, clean: true, totalRuns: 2 } as const;
   const silence = { gapMs: 3_600_000, certainty: "clock" } as const;
   assert.equal(noticeKind(facts), "short_break");
   assert.equal(noticeKind({ ...facts, silence }), "long_absence");

@@ -26,7 +26,7 @@ export interface NoticeFacts {
   readonly kind: RestartKind;
   readonly gap: Gap;
   readonly clean: boolean;
-  readonly totalSessions: number;
+  readonly totalRuns: number;
   /** What was said in the chat that the text goes to, and in no other: oldest first. */
   readonly messages?: readonly SaidMessage[] | undefined;
   /** How long ago the last of it was said, before the message that is being answered. */
@@ -50,7 +50,7 @@ export interface NoticeFacts {
  */
 export function noticeText(given: NoticeFacts, newId: NewId): string {
   const facts = ownSilence(given);
-  const record = sessionLines(facts).join("\n");
+  const record = noticeLines(facts).join("\n");
   if (record === "") return "";
   let mark = newId();
   while (record.includes(mark)) mark += newId();
@@ -94,7 +94,7 @@ function ownSilence(given: NoticeFacts): NoticeFacts {
   };
 }
 
-function sessionLines(facts: NoticeFacts): readonly string[] {
+function noticeLines(facts: NoticeFacts): readonly string[] {
   switch (facts.kind) {
     case "fresh_start":
       return [];
@@ -119,7 +119,7 @@ function sessionLines(facts: NoticeFacts): readonly string[] {
         header(facts),
         ...dayLines(facts),
         ...topicLines(facts),
-        ...(facts.totalSessions >= 2 ? [`This is session #${facts.totalSessions}.`] : []),
+        ...(facts.totalRuns >= 2 ? [`This is session #${facts.totalRuns}.`] : []),
         ...personLines(facts),
       ];
   }

@@ -40,7 +40,7 @@ test("each chat gets one notice a restart: what was said there, and how it feels
   const run = await machine.run();
   await say(run, "b", ["Good day", "Good day to you"]);
   const notice = await deliver(run, "a");
-  assert.deepEqual([notice?.kind, notice?.session], ["crash_recovery", 2]);
+  assert.deepEqual([notice?.kind, notice?.run], ["crash_recovery", 2]);
   assert.match(notice?.text ?? "", /USER: "Hello"\n {2}ASSISTANT: "Hi"\nYour mood: happy\n/);
   assert.doesNotMatch(notice?.text ?? "", /Good day/, "what is said elsewhere stays there");
   assert.equal(await deliver(run, "a"), undefined);
@@ -86,11 +86,11 @@ test("when the chat cannot be read there is no notice, and it stays pending", as
   const run = await machine.run();
   machine.storage.fails = { chats: true };
   const nothing = await deliver(run, "a");
-  assert.deepEqual([nothing?.text, nothing?.session], ["", undefined]);
+  assert.deepEqual([nothing?.text, nothing?.run], ["", undefined]);
   assert.equal(machine.logged.length, 1);
   machine.storage.fails = {};
   const whole = await deliver(run, "a");
-  assert.equal(whole?.session, 2);
+  assert.equal(whole?.run, 2);
   assert.match(whole?.text ?? "", /Hello/);
   assert.equal(await deliver(run, "a"), undefined);
 });
@@ -166,7 +166,7 @@ test("at the very first start there is nothing to say", async () => {
   const machine = new Machine();
   const run = await machine.run();
   const silent = await deliver(run, "a");
-  assert.deepEqual([silent?.text, silent?.session], ["", 1]);
+  assert.deepEqual([silent?.text, silent?.run], ["", 1]);
   assert.equal(await deliver(run, "a"), undefined);
   assert.deepEqual(await run.companion.notices.look([]), []);
 });

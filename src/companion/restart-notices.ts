@@ -27,7 +27,7 @@ export interface RestartNotice {
    * The run that the chat acknowledges with it, in the head of its log. `undefined`: the chat could not
    * be read, and is still to acknowledge.
    */
-  readonly session: number | undefined;
+  readonly run: number | undefined;
 }
 
 /** A notice as people may look at it. */
@@ -46,7 +46,7 @@ interface Host {
   readonly person: PersonSeen | undefined;
   /** Of this run. */
   readonly uptimeMs: number;
-  acknowledged(chatId: string, session: number | undefined, notice: ShownNotice): void;
+  acknowledged(chatId: string, run: number | undefined, notice: ShownNotice): void;
 }
 
 /** Delivered texts that are kept to be looked at, in this process only. */
@@ -124,19 +124,19 @@ export class RestartNotices {
 
   /** The answer is stored: the chat acknowledged the notice. */
   delivered(chatId: string, notice: RestartNotice): void {
-    const { kind, text, session } = notice;
+    const { kind, text, run } = notice;
     const isKnown = this.#begun.get(chatId) === notice;
     this.#begun.delete(chatId);
     this.#born.delete(chatId);
     // If words were removed since it began, the chat's own log knows whether it was acknowledged.
     if (!isKnown) return;
-    if (session === undefined) this.#deliveries.fail(chatId);
+    if (run === undefined) this.#deliveries.fail(chatId);
     else this.#deliveries.acknowledge(chatId);
     if (text === "") return;
     const at = isoTime(this.#ports.clock.now());
     const shown: ShownNotice = { chatId, kind, status: "delivered", text, at };
     this.show(shown);
-    this.#host.acknowledged(chatId, session, shown);
+    this.#host.acknowledged(chatId, run, shown);
   }
 
   /** Keeps a delivered text to be looked at; another process may have delivered it. */
@@ -147,10 +147,10 @@ export class RestartNotices {
   /** Another process delivered a notice. */
   acknowledgedElsewhere(
     chatId: string,
-    session: number | undefined,
+    run: number | undefined,
     notice: ShownNotice | undefined,
   ): void {
-    if (session !== undefined) this.#deliveries.noteAcknowledged(chatId, session);
+    if (run !== undefined) this.#deliveries.noteAcknowledged(chatId, run);
     if (notice !== undefined) this.show(notice);
   }
 
@@ -211,8 +211,8 @@ export class RestartNotices {
   async #notice(chatId: string, restart: JudgedRestart, before: number): Promise<RestartNotice> {
     const { isAcknowledged, ...facts } = await this.#facts(chatId, restart, before);
     const text = noticeText(facts, this.#ports.newId);
-    const { totalSessions } = this.#report;
-    return { kind: noticeKind(facts), text, session: isAcknowledged ? totalSessions : undefined };
+    const { totalRuns } = this.#report;
+    return { kind: noticeKind(facts), text, run: isAcknowledged ? totalRuns : undefined };
   }
 
   /** What the notice says. A chat that cannot be read gets no notice yet. */
@@ -224,8 +224,8 @@ export class RestartNotices {
     const { clock, logger } = this.#ports;
     const now = readClock(clock);
     const { kind, gap } = judgedAgain(restart, now, this.#host.uptimeMs);
-    const { clean, totalSessions } = restart;
-    const facts = { kind, gap, clean, totalSessions, isAcknowledged: true };
+    const { clean, totalRuns } = restart;
+    const facts = { kind, gap, clean, totalRuns, isAcknowledged: true };
     try {
       const { head } = await this.#ports.chats.log.state(chatId);
       const said = head === undefined ? [] : await this.#said(chatId, before);

@@ -67,7 +67,7 @@ const nothing: RestartFacts = {
   document: undefined,
   hasChats: false,
   gap: judgeGap([], boot),
-  totalSessions: 1,
+  totalRuns: 1,
   interrupted: [],
   quarantined: 0,
 };
@@ -78,7 +78,7 @@ test("the report of a fresh start has a certain gap of 0 and session 1", () => {
     clean: true,
     gapMs: 0,
     certainty: "certain",
-    totalSessions: 1,
+    totalRuns: 1,
     before: undefined,
     judgedAt: boot,
     interrupted: [],
@@ -87,7 +87,7 @@ test("the report of a fresh start has a certain gap of 0 and session 1", () => {
   });
 });
 
-const document = { shutdownClean: true, sessionId: "0a1b2c3d" };
+const document = { shutdownClean: true, runId: "0a1b2c3d" };
 const open = [{ chatId: "c", messageId: "m" }];
 type Found = readonly [
   what: string,
@@ -158,13 +158,13 @@ const found: readonly Found[] = [
 ];
 for (const [what, facts, kind, clean, previousRunId] of found) {
   test(`${what}, 10 s ago: ${kind}, clean ${clean}, previous run ${previousRunId}`, () => {
-    const report = restartReport({ ...nothing, gap, totalSessions: 7, quarantined: 2, ...facts });
-    const { gapMs, certainty, totalSessions, quarantined, interrupted } = report;
+    const report = restartReport({ ...nothing, gap, totalRuns: 7, quarantined: 2, ...facts });
+    const { gapMs, certainty, totalRuns, quarantined, interrupted } = report;
     assert.deepEqual(
       [report.kind, report.clean, report.previousRunId],
       [kind, clean, previousRunId],
     );
-    assert.deepEqual([gapMs, certainty, totalSessions, quarantined], [10_000, "certain", 7, 2]);
+    assert.deepEqual([gapMs, certainty, totalRuns, quarantined], [10_000, "certain", 7, 2]);
     assert.deepEqual(interrupted, facts.interrupted ?? []);
   });
 }

@@ -38,7 +38,7 @@ export interface JudgedRestart extends JudgedGap {
   /** Whether the last run ended in order; true at a fresh start. */
   readonly clean: boolean;
   /** Runs of this companion, the one that began with this restart included. */
-  readonly totalSessions: number;
+  readonly totalRuns: number;
 }
 
 /** What a start knows about the run before. */
@@ -72,31 +72,31 @@ export interface RestartFacts {
   readonly previous: { readonly runId?: string; readonly clean: boolean | undefined } | undefined;
   /** The companion document as it was found; `undefined` when there was none. */
   readonly document:
-    | { readonly shutdownClean: boolean; readonly sessionId: string | undefined }
+    | { readonly shutdownClean: boolean; readonly runId: string | undefined }
     | "unreadable"
     | undefined;
   readonly hasChats: boolean;
   /** From `judgeGap`. */
   readonly gap: JudgedGap;
-  readonly totalSessions: number;
+  readonly totalRuns: number;
   readonly interrupted: readonly InterruptedTurn[];
   readonly quarantined: number;
 }
 
 /** The report of a boot. What the log of runs cannot tell is asked of the document. */
 export function restartReport(facts: RestartFacts): RestartReport {
-  const { previous, document, hasChats, totalSessions, interrupted, quarantined } = facts;
+  const { previous, document, hasChats, totalRuns, interrupted, quarantined } = facts;
   const isFresh = previous === undefined && document === undefined && !hasChats;
   const gap: JudgedGap = isFresh ? { ...facts.gap, ...noGap } : facts.gap;
   const clean = isFresh || (previous?.clean ?? cleanWithoutRuns(facts));
   const kind = restartKind(isFresh ? undefined : { ...gap, clean });
   const read = document === "unreadable" ? undefined : document;
-  const previousRunId = previous === undefined ? read?.sessionId : previous.runId;
+  const previousRunId = previous === undefined ? read?.runId : previous.runId;
   return {
     ...gap,
     kind,
     clean,
-    totalSessions,
+    totalRuns,
     interrupted,
     quarantined,
     previousRunId,

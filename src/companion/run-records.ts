@@ -21,12 +21,12 @@ interface RunRecord {
   readonly record: StoredRecord;
 }
 
-const mostSessions = 1_000_000_000;
+const mostRuns = 1_000_000_000;
 
 /** A whole number from 0 to 10^9; anything else is `otherwise`. */
 export function countOr<T>(value: unknown, otherwise: T): number | T {
   const isCount = Number.isInteger(value) && (value as number) >= 0;
-  return isCount && (value as number) <= mostSessions ? (value as number) + 0 : otherwise;
+  return isCount && (value as number) <= mostRuns ? (value as number) + 0 : otherwise;
 }
 
 export function isRunId(value: unknown): value is string {

@@ -41,7 +41,7 @@ test("a boot is one record with run, boot of the machine, uptime, number and pid
   const logs = memoryLogs();
   const begun = await runsOn(logs).begin({ pid: 7 });
   assert.match(begun.runId, /^[0-9a-f]{8}$/);
-  assert.deepEqual([begun.totalSessions, begun.previous], [1, undefined]);
+  assert.deepEqual([begun.totalRuns, begun.previous], [1, undefined]);
   const [record, ...others] = await recordsOf(logs);
   assert.deepEqual(others, []);
   assert.deepEqual(record, {
@@ -68,7 +68,7 @@ test("a run that ended in order is clean, with the moment and the reason of its 
   const previous = { runId, clean: true, lastSign, reason: "signal" };
   assert.deepEqual(await runs.last(), previous);
   const next = await runsOn(logs, clock).begin();
-  assert.deepEqual([next.previous, next.totalSessions], [previous, 2]);
+  assert.deepEqual([next.previous, next.totalRuns], [previous, 2]);
 });
 
 // R1: three kills in a row, before anything else was written.
@@ -78,7 +78,7 @@ test("each of 3 runs that were killed is unclean, and counted", async () => {
   let before: string | undefined;
   for (const total of [1, 2, 3]) {
     const begun = await runsOn(logs, clock).begin();
-    assert.equal(begun.totalSessions, total);
+    assert.equal(begun.totalRuns, total);
     assert.equal(begun.previous?.runId, before);
     if (total > 1) assert.equal(begun.previous?.clean, false);
     before = begun.runId;
@@ -112,11 +112,11 @@ test("an end before the beginning, and a reason that is no word, are THROUGHLINE
 
 test("runs that another place knows of count, unless what it says is no number", async () => {
   const logs = memoryLogs();
-  assert.equal((await runsOn(logs).begin({ atLeast: 42 })).totalSessions, 43);
-  assert.equal((await runsOn(logs).begin({ atLeast: 42 })).totalSessions, 44);
+  assert.equal((await runsOn(logs).begin({ atLeast: 42 })).totalRuns, 43);
+  assert.equal((await runsOn(logs).begin({ atLeast: 42 })).totalRuns, 44);
   for (const atLeast of [-1, 1.5, Number.NaN, 1e300, "99" as unknown as number]) {
-    const { totalSessions } = await runsOn(logs).begin({ atLeast });
-    assert.equal(totalSessions, await runsOn(logs).count());
+    const { totalRuns } = await runsOn(logs).begin({ atLeast });
+    assert.equal(totalRuns, await runsOn(logs).count());
   }
   assert.equal(await runsOn(logs).count(), 49);
 });
@@ -130,7 +130,7 @@ for (const head of [{}, { total_sessions: "7" }, { total_sessions: -1 }, { total
     await second.end();
     await logs.append("runs", [{ id: "x", note: "by hand" }], { head });
     assert.equal(await runsOn(logs).count(), 6);
-    assert.equal((await runsOn(logs).begin()).totalSessions, 7);
+    assert.equal((await runsOn(logs).begin()).totalRuns, 7);
   });
 }
 
@@ -216,8 +216,8 @@ test("a log without runs, and no log, tell of different things", async () => {
 test("of two runs that begin at once, one is the run before the other", async () => {
   const logs = memoryLogs();
   const [first, second] = await Promise.all([runsOn(logs).begin(), runsOn(logs).begin()]);
-  assert.deepEqual([first.totalSessions, second.totalSessions].sort(), [1, 2]);
-  const [earlier, later] = first.totalSessions === 1 ? [first, second] : [second, first];
+  assert.deepEqual([first.totalRuns, second.totalRuns].sort(), [1, 2]);
+  const [earlier, later] = first.totalRuns === 1 ? [first, second] : [second, first];
   assert.deepEqual([earlier.previous, later.previous?.runId], [undefined, earlier.runId]);
 });
 
@@ -235,7 +235,7 @@ test("an append whose outcome is unknown is given again, and the run is stored o
     },
   };
   const begun = await runsOn(doubtful).begin();
-  assert.deepEqual([begun.totalSessions, begun.previous], [1, undefined]);
+  assert.deepEqual([begun.totalRuns, begun.previous], [1, undefined]);
   assert.equal((await recordsOf(logs)).length, 1);
 });
 
@@ -257,7 +257,7 @@ test("a boot whose outcome stays unknown rejects, and tried again it is there on
   isDoubtful = false;
   clock.pass(1_000);
   const begun = await runs.begin();
-  assert.deepEqual([begun.totalSessions, begun.previous?.runId], [2, before.runId]);
+  assert.deepEqual([begun.totalRuns, begun.previous?.runId], [2, before.runId]);
   assert.equal((await recordsOf(logs)).length, 2);
 });
 
@@ -302,7 +302,7 @@ test("in a home the runs lie in runs.jsonl, and survive torn, foreign and damage
   appendFileSync(file, '{"kind":"run_start","run_id":"dead');
   const second = await boot();
   assert.deepEqual(
-    [second.begun.previous?.runId, second.begun.previous?.clean, second.begun.totalSessions],
+    [second.begun.previous?.runId, second.begun.previous?.clean, second.begun.totalRuns],
     [first.begun.runId, true, 2],
   );
   await second.storage.close();
@@ -310,7 +310,7 @@ test("in a home the runs lie in runs.jsonl, and survive torn, foreign and damage
   writeFileSync(file, bytes.replace('"reason":"closed"', '"reason":"c1osed"'));
   const third = await boot();
   assert.deepEqual(
-    [third.begun.previous?.runId, third.begun.previous?.clean, third.begun.totalSessions],
+    [third.begun.previous?.runId, third.begun.previous?.clean, third.begun.totalRuns],
     [second.begun.runId, false, 3],
   );
   await third.storage.close();

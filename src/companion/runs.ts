@@ -30,7 +30,7 @@ export interface RunStart {
 /** A run that has begun: its record is stored. */
 export interface BegunRun extends RunStart {
   /** Runs of this companion, this one included. */
-  readonly totalSessions: number;
+  readonly totalRuns: number;
   /** How the run before it ended; `undefined`: there was none. */
   readonly previous: PreviousRun | undefined;
 }
@@ -126,8 +126,8 @@ export class RunsLog {
       // An attempt whose outcome was unknown is there after all.
       if (this.#tried && tail?.records.some(({ id }) => id === this.#id)) return this.#tried;
       const previous = await this.#lastIn(tail);
-      const totalSessions = Math.max(await this.#countIn(tail), countOr(options.atLeast, 0)) + 1;
-      const count = { run_id: runId, total_sessions: totalSessions };
+      const totalRuns = Math.max(await this.#countIn(tail), countOr(options.atLeast, 0)) + 1;
+      const count = { run_id: runId, total_sessions: totalRuns };
       const record: LogRecord = {
         id: this.#id,
         kind: "run_start",
@@ -137,7 +137,7 @@ export class RunsLog {
         began: options.began,
         pid: options.pid,
       };
-      this.#tried = { runId, startedAt, totalSessions, previous };
+      this.#tried = { runId, startedAt, totalRuns, previous };
       try {
         await this.#append(record, { head: count, expectedSeq: tail?.seq ?? 0 });
         return this.#tried;

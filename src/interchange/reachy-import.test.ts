@@ -54,7 +54,7 @@ test("a companion of the original comes in: what it said, felt, whom it saw, how
     ],
   );
   const self = await startCompanion(c);
-  assert.equal(self.report.totalSessions, 43);
+  assert.equal(self.report.totalRuns, 43);
   assert.equal(self.report.kind, "short_break");
   assert.equal(self.report.previousRunId, "a1b2c3d4");
   assert.equal(self.person?.name, "Ori");

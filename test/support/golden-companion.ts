@@ -22,11 +22,12 @@ export async function wakes(throughline: Throughline, options: CompanionOptions 
   const companion = await startCompanion(throughline, options);
   const { chats: rows } = await throughline.chats.list({ limit: 1_000 });
   const notices = await companion.notices.look(rows.map(({ chat_id }) => chat_id));
-  const { report, person, sleepState, emotions, injections } = companion;
+  const { person, sleepState, emotions, injections } = companion;
+  const { totalRuns, ...report } = companion.report;
   return {
     companion,
     listing: {
-      report,
+      report: { ...report, totalSessions: totalRuns },
       person: person ?? null,
       sleep: sleepState,
       feeling: emotions.feeling(),

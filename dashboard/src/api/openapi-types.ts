@@ -155,7 +155,7 @@ export type ChatRow = {
   readonly damaged: boolean;
 };
 
-export type CompanionSession = {
+export type CompanionRun = {
   /** Of the run: 8 hexadecimal digits. */
   readonly session_id: string;
   readonly restart_type: "fresh_start" | "crash_recovery" | "short_break" | "long_absence";

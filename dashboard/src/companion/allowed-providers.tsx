@@ -1,8 +1,8 @@
-import { useCompanionSession } from "./use-companion.ts";
+import { useCompanionRun } from "./use-companion.ts";
 
 /** What new chats run on, and the only providers that are ever sent a message. */
 export function AllowedProviders() {
-  const { data } = useCompanionSession();
+  const { data } = useCompanionRun();
   if (data === undefined) return null;
   const { standard, providers } = data.models;
   const outside = providers.filter((provider) => provider !== "offline");

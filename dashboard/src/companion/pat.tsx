@@ -4,7 +4,7 @@ import { detailOf, request } from "../api/client.ts";
 import type { Touch, Touched } from "../api/openapi-types.ts";
 import { Button } from "../ui/button.tsx";
 import { Icon, type IconName } from "../ui/icon.tsx";
-import { useCompanionSession } from "./use-companion.ts";
+import { useCompanionRun } from "./use-companion.ts";
 
 const noticeMs = 4_000;
 
@@ -26,7 +26,7 @@ interface PatButtonsProps {
 
 /** Touching the companion: a pat, and a scratch of the head, from which it learns. */
 export function PatButtons({ chatId }: PatButtonsProps) {
-  const isAwake = useCompanionSession().data !== undefined;
+  const isAwake = useCompanionRun().data !== undefined;
   const [notice, setNotice] = useState("");
   const touching = useMutation({
     mutationFn: (level: Touch["level"]) => {

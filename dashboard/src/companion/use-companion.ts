@@ -1,23 +1,20 @@
 import { type UseQueryResult, useQuery } from "@tanstack/react-query";
 import { queryClient, request } from "../api/client.ts";
 import { useServerEvent } from "../api/events.ts";
-import type { CompanionSession, Restart, ServerEvents } from "../api/openapi-types.ts";
+import type { CompanionRun, Restart, ServerEvents } from "../api/openapi-types.ts";
 
-export const sessionKey = ["companion", "session"] as const;
+export const runKey = ["companion", "session"] as const;
 export const restartKey = ["companion", "restart"] as const;
 
 /** The current run: how it started, and which person was seen last. */
-export function useCompanionSession(): UseQueryResult<CompanionSession> {
+export function useCompanionRun(): UseQueryResult<CompanionRun> {
   const take = (changed: ServerEvents["person"] | ServerEvents["sleep"]) =>
-    queryClient.setQueryData<CompanionSession>(
-      sessionKey,
-      (known) => known && { ...known, ...changed },
-    );
+    queryClient.setQueryData<CompanionRun>(runKey, (known) => known && { ...known, ...changed });
   useServerEvent("person", take);
   useServerEvent("sleep", take);
   return useQuery({
-    queryKey: sessionKey,
-    queryFn: ({ signal }) => request<CompanionSession>("/api/session", { signal }),
+    queryKey: runKey,
+    queryFn: ({ signal }) => request<CompanionRun>("/api/session", { signal }),
   });
 }
 

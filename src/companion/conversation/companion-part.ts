@@ -33,7 +33,7 @@ export class CompanionPart implements TurnHooks {
       instructions,
       notes: [`Your mood: ${mood}.`],
       context: this.#notice?.text ?? "",
-      acknowledged: this.#notice?.session,
+      acknowledged: this.#notice?.run,
     };
   }
 

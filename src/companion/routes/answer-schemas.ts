@@ -29,7 +29,7 @@ const elapsed = seconds.nullable().openapi({
   description: "Seconds since the last sign of life of the run before; `null`: not known.",
 });
 
-export const companionSession = z
+export const companionRun = z
   .object({
     session_id: z.string().openapi({ description: "Of the run: 8 hexadecimal digits." }),
     restart_type: kind,
@@ -57,7 +57,7 @@ export const companionSession = z
     }),
     ...person,
   })
-  .openapi("CompanionSession");
+  .openapi("CompanionRun");
 
 export const restart = z
   .object({

@@ -6,7 +6,7 @@ import {
   emotionsView,
   personView,
   reportView,
-  sessionView,
+  runView,
 } from "./companion-view.ts";
 import type { CompanionWrites } from "./companion-writes.ts";
 import { emotionEvent, moodBody, moodSpan, personBody, schemaOf, sleepBody } from "./schemas.ts";
@@ -35,11 +35,11 @@ function addRestart(router: Router, run: CompanionRun): void {
       path: "/api/session",
       id: "getSession",
       summary: "Get the current run, and how it began",
-      answers: { 200: { says: "The run.", schema: schemaOf("companionSession") } },
+      answers: { 200: { says: "The run.", schema: schemaOf("companionRun") } },
     },
     () => {
       const { standard, providers } = turns;
-      return json({ ...sessionView(companion), models: { standard, providers } });
+      return json({ ...runView(companion), models: { standard, providers } });
     },
   );
   router.add(

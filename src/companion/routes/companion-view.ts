@@ -16,10 +16,10 @@ export interface CompanionRun {
   readonly reloadEmotions: () => readonly string[];
 }
 
-/** Hears of a long pat in a chat. @returns the name of what was recorded of it. */
+/** Called for a long pat in a chat. @returns the name of what was recorded of it. */
 export type OnPat = (chatId: string | undefined) => string | undefined;
 
-export function sessionView(companion: Companion) {
+export function runView(companion: Companion) {
   const { report, runId, startedAt, uptimeMs, person, sleepState } = companion;
   const { kind, ...restart } = reportView(report);
   return {
@@ -34,13 +34,13 @@ export function sessionView(companion: Companion) {
 }
 
 export function reportView(report: RestartReport) {
-  const { kind, clean, certainty, gapMs, totalSessions, previousRunId, quarantined } = report;
+  const { kind, clean, certainty, gapMs, totalRuns, previousRunId, quarantined } = report;
   return {
     kind,
     clean,
     certainty,
     quarantined,
-    total_sessions: totalSessions,
+    total_sessions: totalRuns,
     elapsed: gapMs === undefined ? null : tenths(gapMs),
     previous_session_id: previousRunId ?? null,
     interrupted_turns: report.interrupted.map(({ chatId, messageId }) => {

@@ -1,12 +1,12 @@
 import { useMutation } from "@tanstack/react-query";
 import { chatPath, queryClient, request } from "../../api/client.ts";
-import type { CompanionSession } from "../../api/openapi-types.ts";
+import type { CompanionRun } from "../../api/openapi-types.ts";
 import { ChatLink } from "../../chats/chat-link.tsx";
 import { chatQuery, useChat } from "../../chats/use-chat.ts";
 import { Button } from "../../ui/button.tsx";
 import { ErrorNote } from "../../ui/error-note.tsx";
 
-type Turns = CompanionSession["interrupted_turns"];
+type Turns = CompanionRun["interrupted_turns"];
 
 /** Messages that had no answer when the last run ended, by chat. */
 export function Interrupted({ turns }: { readonly turns: Turns }) {

@@ -1,33 +1,30 @@
 import { useMutation } from "@tanstack/react-query";
 import { type FormEvent, useState } from "react";
 import { queryClient, request } from "../../api/client.ts";
-import type { CompanionSession, PersonSeen, Sleeping } from "../../api/openapi-types.ts";
+import type { CompanionRun, PersonSeen, Sleeping } from "../../api/openapi-types.ts";
 import { Button } from "../../ui/button.tsx";
 import { ErrorNote } from "../../ui/error-note.tsx";
 import { When } from "../../ui/time.tsx";
-import { sessionKey } from "../use-companion.ts";
+import { runKey } from "../use-companion.ts";
 
 /** Who was seen last, who is here now, and whether the companion sleeps. */
-export function People({ session }: { readonly session: CompanionSession }) {
+export function People({ run }: { readonly run: CompanionRun }) {
   const take = (changed: PersonSeen | Sleeping) =>
-    queryClient.setQueryData<CompanionSession>(
-      sessionKey,
-      (known) => known && { ...known, ...changed },
-    );
+    queryClient.setQueryData<CompanionRun>(runKey, (known) => known && { ...known, ...changed });
   return (
     <section className="card restart-people" aria-label="Who is here">
-      <Person session={session} take={take} />
-      <Sleep session={session} take={take} />
+      <Person run={run} take={take} />
+      <Sleep run={run} take={take} />
     </section>
   );
 }
 
 interface Props {
-  readonly session: CompanionSession;
+  readonly run: CompanionRun;
   readonly take: (changed: PersonSeen | Sleeping) => void;
 }
 
-function Person({ session, take }: Props) {
+function Person({ run, take }: Props) {
   const [name, setName] = useState("");
   const saving = useMutation({
     mutationFn: (person: string) =>
@@ -44,7 +41,7 @@ function Person({ session, take }: Props) {
   return (
     <div>
       <h2>Last seen</h2>
-      <LastSeen session={session} />
+      <LastSeen run={run} />
       <form className="restart-form" onSubmit={submit}>
         <label className="label" htmlFor="person-name">
           Who is here?
@@ -67,8 +64,8 @@ function Person({ session, take }: Props) {
   );
 }
 
-function LastSeen({ session }: { readonly session: CompanionSession }) {
-  const { last_person_seen: person, last_person_seen_time: time } = session;
+function LastSeen({ run }: { readonly run: CompanionRun }) {
+  const { last_person_seen: person, last_person_seen_time: time } = run;
   return (
     <p className="restart-big">
       <span role="status">{person ?? "No one yet"}</span>
@@ -77,8 +74,8 @@ function LastSeen({ session }: { readonly session: CompanionSession }) {
   );
 }
 
-function Sleep({ session, take }: Props) {
-  const isAsleep = session.sleep_state === "asleep";
+function Sleep({ run, take }: Props) {
+  const isAsleep = run.sleep_state === "asleep";
   const turn = useMutation({
     mutationFn: () =>
       request<Sleeping>("/api/sleep", {

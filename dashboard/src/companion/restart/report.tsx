@@ -1,12 +1,12 @@
 import type { ReactNode } from "react";
-import type { CompanionSession } from "../../api/openapi-types.ts";
+import type { CompanionRun } from "../../api/openapi-types.ts";
 import { counted, fullTime } from "../../ui/in-words.ts";
 import { certaintyWords, gapInWords, kindWords } from "./restart-words.ts";
 
 /** The kind of the last restart in a few words, and the facts that it follows from. */
-export function Report({ session }: { readonly session: CompanionSession }) {
-  const { title, says } = kindWords[session.restart_type];
-  const isFirst = session.restart_type === "fresh_start";
+export function Report({ run }: { readonly run: CompanionRun }) {
+  const { title, says } = kindWords[run.restart_type];
+  const isFirst = run.restart_type === "fresh_start";
   return (
     <section aria-labelledby="report-title">
       <h2 id="report-title" className="restart-kind">
@@ -14,17 +14,17 @@ export function Report({ session }: { readonly session: CompanionSession }) {
       </h2>
       <p className="restart-says">{says}</p>
       <dl className="facts">
-        {isFirst ? null : <BeforeFacts session={session} />}
+        {isFirst ? null : <BeforeFacts run={run} />}
         <Fact name="This run">
-          Run {session.total_sessions.toLocaleString()}
+          Run {run.total_sessions.toLocaleString()}
           <span className="fact-note">
-            <code>{session.session_id}</code> since {fullTime(session.session_start * 1000)}
+            <code>{run.session_id}</code> since {fullTime(run.session_start * 1000)}
           </span>
         </Fact>
         <Fact name="Quarantined">
-          {session.quarantined === 0 ? "Nothing" : counted(session.quarantined, "item")}
+          {run.quarantined === 0 ? "Nothing" : counted(run.quarantined, "item")}
           <span className="fact-note">
-            {session.quarantined === 0 ? (
+            {run.quarantined === 0 ? (
               "All stored data could be read."
             ) : (
               <>
@@ -39,20 +39,20 @@ export function Report({ session }: { readonly session: CompanionSession }) {
   );
 }
 
-function BeforeFacts({ session }: { readonly session: CompanionSession }) {
+function BeforeFacts({ run }: { readonly run: CompanionRun }) {
   return (
     <>
       <Fact name="Down for">
-        {gapInWords(session.elapsed)}
-        <span className="fact-note">{certaintyWords[session.certainty]}</span>
+        {gapInWords(run.elapsed)}
+        <span className="fact-note">{certaintyWords[run.certainty]}</span>
       </Fact>
       <Fact name="Previous run">
-        {session.clean ? "Shut down cleanly" : "Crashed or was killed"}
+        {run.clean ? "Shut down cleanly" : "Crashed or was killed"}
         <span className="fact-note">
-          {session.previous_session_id === null ? (
+          {run.previous_session_id === null ? (
             "Its id is not known."
           ) : (
-            <code>{session.previous_session_id}</code>
+            <code>{run.previous_session_id}</code>
           )}
         </span>
       </Fact>

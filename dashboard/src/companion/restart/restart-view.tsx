@@ -1,7 +1,7 @@
 import { useFreshChats } from "../../chats/use-chat.ts";
 import { QueryError } from "../../ui/error-note.tsx";
 import { Loading, Page } from "../../ui/page.tsx";
-import { useCompanionSession } from "../use-companion.ts";
+import { useCompanionRun } from "../use-companion.ts";
 import { Interrupted } from "./interrupted.tsx";
 import { Notices } from "./notices.tsx";
 import { People } from "./people.tsx";
@@ -10,7 +10,7 @@ import "./restart.css";
 
 /** The last restart, what the models were told about it, and who was seen since. */
 export function RestartView() {
-  const query = useCompanionSession();
+  const query = useCompanionRun();
   const { data, isPending } = query;
   useFreshChats();
   return (
@@ -20,9 +20,9 @@ export function RestartView() {
         {isPending ? <Loading label="Loading the report" /> : null}
         {data === undefined ? null : (
           <>
-            <Report session={data} />
+            <Report run={data} />
             <Interrupted turns={data.interrupted_turns} />
-            <People session={data} />
+            <People run={data} />
           </>
         )}
         {/* Asked for at once, and shown when what stands above it is there. */}

@@ -1,9 +1,9 @@
-import type { CompanionSession } from "../../api/openapi-types.ts";
+import type { CompanionRun } from "../../api/openapi-types.ts";
 import { spanInWords } from "../../ui/in-words.ts";
 
 /** Each kind of restart in plain words, and how the companion takes it. */
 export const kindWords: Readonly<
-  Record<CompanionSession["restart_type"], { readonly title: string; readonly says: string }>
+  Record<CompanionRun["restart_type"], { readonly title: string; readonly says: string }>
 > = {
   fresh_start: {
     title: "First start",
@@ -23,7 +23,7 @@ export const kindWords: Readonly<
   },
 };
 
-export const certaintyWords: Readonly<Record<CompanionSession["certainty"], string>> = {
+export const certaintyWords: Readonly<Record<CompanionRun["certainty"], string>> = {
   certain: "Exact: measured by the uptime of the machine.",
   clock: "Measured by the system clock.",
   uncertain: "Uncertain: the clock went backwards, or the end of the last run is unknown.",
