@@ -7,7 +7,7 @@ import type {
 export interface VoiceCall {
   readonly text: string;
   readonly ids: readonly string[];
-  readonly providerSession: string;
+  readonly voiceStream: string;
   /** What the stream was doing when it was called; anything but `idle` breaks its contract. */
   readonly state: StreamState;
 }
@@ -29,7 +29,7 @@ export class SimulatedVoice implements InjectionStream {
   readonly #listeners = new Set<() => void>();
   #open: OpenCall[] = [];
   #state: StreamState;
-  #sessions = 1;
+  #voiceStreams = 1;
 
   constructor(options: { readonly state?: StreamState; readonly remembersIds?: boolean } = {}) {
     this.#state = options.state ?? "idle";
@@ -40,8 +40,8 @@ export class SimulatedVoice implements InjectionStream {
     return this.#state;
   }
 
-  get providerSession(): string {
-    return `session ${this.#sessions}`;
+  get voiceStream(): string {
+    return `voice stream ${this.#voiceStreams}`;
   }
 
   /** How many calls wait for an answer. */
@@ -54,8 +54,8 @@ export class SimulatedVoice implements InjectionStream {
   }
 
   async inject(text: string, ids: readonly string[]): Promise<void> {
-    const { providerSession, state } = this;
-    const call = { text, ids, providerSession, state };
+    const { voiceStream, state } = this;
+    const call = { text, ids, voiceStream, state };
     this.calls.push(call);
     const settle = Promise.withResolvers<void>();
     this.#open.push({ ...call, settle });
@@ -74,8 +74,8 @@ export class SimulatedVoice implements InjectionStream {
   }
 
   /** The provider ends its session and begins another. Open calls stay open: late answers exist. */
-  beginSession(): void {
-    this.#sessions++;
+  beginVoiceStream(): void {
+    this.#voiceStreams++;
     this.#tell();
   }
 

@@ -6,7 +6,7 @@ export interface QueuedText {
   /** When it was decided on: on the monotonic clock of this run, and as it is stored. */
   readonly sinceMs: number;
   readonly queuedAt: string;
-  /** How often the model refused it, in this provider session. */
+  /** How often the model refused it, in this voice stream. */
   readonly rejections: number;
 }
 
@@ -21,11 +21,11 @@ export const queueLimits = {
   items: 16,
   characters: 8_000,
   loneCharacters: 16_000,
-  /** Refused this often, an ordinary text is dropped; another waits for the next session. */
+  /** Refused this often, an ordinary text is dropped; another waits for the next voice stream. */
   rejections: 3,
 } as const;
 
-export type DropReason = "empty" | "too_large" | "queue_full" | "rejected" | "closed";
+export type DropReason = "empty" | "too_large" | "queue_full" | "x" | "closed";
 
 export interface DroppedText {
   readonly item: QueuedText;
@@ -52,7 +52,7 @@ export class InjectionQueue {
     return this.#items.filter((item) => item.mustDeliver);
   }
 
-  /** Whether anything that waits may be sent in this provider session. */
+  /** Whether anything that waits may be sent in this voice stream. */
   get isReady(): boolean {
     return this.waiting.some(isReady);
   }
@@ -111,11 +111,11 @@ export class InjectionQueue {
     }
     const hopeless = this.#items.filter((item) => !item.mustDeliver && !isReady(item));
     this.#items = this.#items.filter((item) => !hopeless.includes(item));
-    const dropped = hopeless.map((item) => ({ item, reason: "rejected" }) as const);
+    const dropped = hopeless.map((item) => ({ item, reason: "x" }) as const);
     return [...dropped, ...this.#makeRoom()];
   }
 
-  /** Another provider session: what the last one refused may be sent. */
+  /** Another voice stream: what the last one refused may be sent. */
   forgiveRejections(): void {
     this.#items = this.#items.map((item) => ({ ...item, rejections: 0 }));
   }

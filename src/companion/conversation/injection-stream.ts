@@ -4,14 +4,14 @@ export type StreamState = "inactive" | "idle" | "speaking";
 /** A voice model's stream as the injector sees it: what text can be put into while it runs. */
 export interface InjectionStream {
   readonly state: StreamState;
-  /** The id of the provider's session; another one from when the provider began a new session. */
-  readonly providerSession: string;
+  /** The id of the voice provider's stream: another one once the provider began a new stream. */
+  readonly voiceStream: string;
   /**
-   * Puts one text into the provider's session. Called only while `state` is `"idle"`, one call at a
+   * Puts one text into the voice stream. Called only while `state` is `"idle"`, one call at a
    * time, at most one in 3.0 s.
    *
    * Resolves when the model acknowledged it. Rejects when the model did not take it and will not. It
-   * settles at the latest when the provider session ends; a call that does not is given up by the
+   * settles at the latest when the voice stream ends; a call that does not is given up by the
    * injector after 30 s.
    *
    * A call that was given up, and one that was acknowledged just before the process was killed, is
@@ -23,7 +23,7 @@ export interface InjectionStream {
    */
   inject(text: string, ids: readonly string[]): Promise<void>;
   /**
-   * Calls back after each change of `state` or `providerSession`.
+   * Calls back after each change of `state` or `voiceStream`.
    *
    * @returns what ends it.
    */

@@ -10,7 +10,7 @@ import type { InjectionStream, StreamState } from "./injection-stream.ts";
 import { Injector, throttleMs } from "./injector.ts";
 import type { PendingInjections, PendingItem } from "./pending-injections.ts";
 
-// Method: any order of texts, states of the stream, provider sessions, answers of the model (prompt,
+// Method: any order of texts, states of the stream, voice streams, answers of the model (prompt,
 // late, refused, never), saves that fail or hang, time and kills. After every step the bounds are
 // looked at. At the end the stream is well and time passes; then the whole is compared with what a
 // list of promises says. R4, U27, C12.
@@ -19,7 +19,7 @@ type Step =
   | { readonly do: "inject"; readonly must: boolean; readonly length: number }
   | { readonly do: "repeat"; readonly back: number }
   | { readonly do: "state"; readonly state: StreamState }
-  | { readonly do: "session" }
+  | { readonly do: "voice-stream" }
   | { readonly do: "acknowledge" | "refuse" }
   | { readonly do: "prompt"; readonly isPrompt: boolean }
   | { readonly do: "saves"; readonly mode: SaveMode }
@@ -41,7 +41,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
       state: fc.constantFrom<StreamState>("inactive", "idle", "idle", "speaking"),
     }),
   },
-  { weight: 1, arbitrary: fc.constant({ do: "session" } as const) },
+  { weight: 1, arbitrary: fc.constant({ do: "voice-stream" } as const) },
   { weight: 2, arbitrary: fc.constantFrom({ do: "acknowledge" }, { do: "refuse" } as const) },
   {
     weight: 1,
@@ -109,8 +109,8 @@ class Process {
       get state() {
         return voice.state;
       },
-      get providerSession() {
-        return voice.providerSession;
+      get voiceStream() {
+        return voice.voiceStream;
       },
       inject: (text, ids) => {
         if (!this.isAlive) return new Promise(() => {});
@@ -165,8 +165,8 @@ class World {
       case "state":
         voice.become(step.state);
         break;
-      case "session":
-        voice.beginSession();
+      case "voice-stream":
+        voice.beginVoiceStream();
         break;
       case "acknowledge":
         voice.acknowledge();
@@ -200,7 +200,7 @@ class World {
     this.disk.finish();
     this.voice.acknowledge();
     this.voice.isPrompt = true;
-    this.voice.beginSession();
+    this.voice.beginVoiceStream();
     this.voice.become("idle");
     for (let i = 0; i < 20; i++) await this.#process.timers.pass(31_000);
     this.#checkThrottle();

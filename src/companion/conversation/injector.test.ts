@@ -71,7 +71,7 @@ test("a text goes to a silent stream at once, and its answer is delivered", asyn
   assert.deepEqual(kept.ids, []);
 });
 
-// R4: inactive, speaking, within 3 s, session changed: the caller is told, and it comes later, once.
+// R4: inactive, speaking, within 3 s, voice stream changed: the caller is told, and it comes later, once.
 const holdups: readonly [
   says: string,
   hold: (world: Awaited<ReturnType<typeof start>>) => void,
@@ -129,12 +129,12 @@ for (const mustDeliver of [false, true]) {
 }
 
 for (const late of ["acknowledges it late", "says nothing more", "refuses it late"]) {
-  test(`a text whose provider session changes, and whose old session ${late}, is delivered once`, async () => {
+  test(`a text whose voice stream changes, and whose old one ${late}, is delivered once`, async () => {
     const { injector, stream, timers } = await start();
     stream.isPrompt = false;
     const injection = injector.inject("text", { mustDeliver: true, id: "x" });
     await setImmediate();
-    stream.beginSession();
+    stream.beginVoiceStream();
     assert.deepEqual(await now(injection.result), queued);
     if (late === "acknowledges it late") stream.acknowledge();
     if (late === "refuses it late") stream.refuse();
@@ -262,7 +262,7 @@ test("an ordinary text that the model refuses three times is dropped, at 3 and 6
   }
   stream.refuse();
   assert.deepEqual(await now(injection.result), queued);
-  assert.deepEqual(await now(injection.outcome), dropped("rejected"));
+  assert.deepEqual(await now(injection.outcome), dropped("x"));
 });
 
 test("texts that were refused together are sent one by one, so that one bad text stops no other", async () => {
@@ -279,7 +279,7 @@ test("texts that were refused together are sent one by one, so that one bad text
   );
 });
 
-test("a text that must be delivered and is refused three times lets others by until the next session", async () => {
+test("a text that must be delivered and is refused three times lets others by until the next voice stream", async () => {
   const { injector, stream, timers, kept } = await start();
   stream.isPrompt = false;
   const bad = injector.inject("bad", { mustDeliver: true, id: "bad" });
@@ -293,7 +293,7 @@ test("a text that must be delivered and is refused three times lets others by un
   await timers.pass(60_000);
   assert.deepEqual(stream.takenIds, ["good"]);
   assert.deepEqual(kept.ids, ["bad"]);
-  stream.beginSession();
+  stream.beginVoiceStream();
   assert.deepEqual(await now(bad.outcome), delivered);
 });
 
@@ -328,7 +328,7 @@ test("a stream that throws has refused", async () => {
   const { ports } = await start();
   const stream: InjectionStream = {
     state: "idle",
-    providerSession: "session",
+    voiceStream: "voice-stream",
     inject: () => {
       throw new Error("no");
     },
@@ -408,7 +408,7 @@ test("a text that was set aside keeps its place before younger ones", async () =
   }
   injector.inject("young", { mustDeliver: true, id: "young" });
   await timers.pass(3_000);
-  stream.beginSession();
+  stream.beginVoiceStream();
   await setImmediate();
   assert.deepEqual(stream.calls.at(-1)?.ids, ["old", "young"]);
 });

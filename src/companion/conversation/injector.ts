@@ -36,7 +36,7 @@ const maxDeliveredIds = 1_000;
 
 /** One call of `stream.inject`. */
 interface Attempt {
-  readonly providerSession: string;
+  readonly voiceStream: string;
   readonly items: readonly QueuedText[];
   readonly ended: PromiseWithResolvers<void>;
   readonly stopTimeout: () => void;
@@ -56,7 +56,7 @@ export class Injector {
   readonly #delivered = new Lru<string, true>(maxDeliveredIds);
   readonly #stopListening: () => void;
   #attempt: Attempt | undefined;
-  #providerSession: string;
+  #voiceStream: string;
   #throttledUntilMs = Number.NEGATIVE_INFINITY;
   /** Later than the throttle's end after refusals, of which there were so many in a row. */
   #retryAtMs = Number.NEGATIVE_INFINITY;
@@ -68,7 +68,7 @@ export class Injector {
     this.#ports = ports;
     this.#logger = ports.logger ?? silentLogger;
     this.#keeper = new PendingKeeper({ ...ports, logger: this.#logger }, pending);
-    this.#providerSession = ports.stream.providerSession;
+    this.#voiceStream = ports.stream.voiceStream;
     for (const item of pending) this.#takeUp(item);
     this.#stopListening = ports.stream.onChange(() => this.#onChange());
     this.#pump();
@@ -175,12 +175,12 @@ export class Injector {
   }
 
   #onChange(): void {
-    const { providerSession } = this.#ports.stream;
-    if (providerSession !== this.#providerSession) {
-      this.#providerSession = providerSession;
+    const { voiceStream } = this.#ports.stream;
+    if (voiceStream !== this.#voiceStream) {
+      this.#voiceStream = voiceStream;
       this.#queue.forgiveRejections();
       this.#forgetRefusals();
-      if (this.#attempt !== undefined) this.#failed(this.#attempt, "the provider session changed");
+      if (this.#attempt !== undefined) this.#failed(this.#attempt, "the voice stream changed");
     }
     this.#pump();
   }
@@ -201,7 +201,7 @@ export class Injector {
     const items = this.#queue.take();
     const attempt: Attempt = {
       items,
-      providerSession: stream.providerSession,
+      voiceStream: stream.voiceStream,
       ended: Promise.withResolvers(),
       stopTimeout: timers.after(acknowledgeTimeoutMs, () => this.#failed(attempt, "no answer")),
     };
@@ -209,7 +209,7 @@ export class Injector {
     this.#throttledUntilMs = clock.monotonic() + throttleMs;
     const text = injectionText(items, clock.monotonic());
     const ids = items.map(({ id }) => id);
-    // In an async function, so that a stream that throws has rejected.
+    // In an async function, so that a stream that throws has x.
     const sent = (async () => stream.inject(text, ids))();
     void sent.then(
       () => this.#acknowledged(attempt),
@@ -238,8 +238,7 @@ export class Injector {
     if (attempt !== this.#attempt) return;
     const { stream, clock } = this.#ports;
     // A stream that went down, or is another by now, says nothing of the texts.
-    const isRejected =
-      stream.state !== "inactive" && stream.providerSession === attempt.providerSession;
+    const isRejected = stream.state !== "inactive" && stream.voiceStream === attempt.voiceStream;
     const fields = { error, items: attempt.items.length, isRejected };
     this.#logger.warn(fields, "an injection was not acknowledged");
     this.#drop(this.#queue.putBack({ isRejected }));

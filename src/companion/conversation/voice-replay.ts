@@ -7,7 +7,7 @@ interface ReplayMessage {
 }
 
 /**
- * The conversation as a voice provider takes it again, after it ended its session by itself (every
+ * The conversation as a voice provider takes it again, after it ended its stream by itself (every
  * 5 to 8 minutes): that is no restart, so there is no greeting. The person comes first, roles
  * alternate (messages of one role in a row are one, a line each), and the person is not last unless
  * alone.
@@ -37,39 +37,39 @@ const roles = ["user", "assistant"] as const;
 /** A replay that was refused this often is not sent again. */
 const maxRejections = 2;
 
-/** Keeps a replay that the provider refused twice from being sent again in the same session. */
+/** Keeps a replay that the provider refused twice from being sent again in the same chat. */
 export class ReplayBreaker {
   readonly #logger: Logger;
-  #session: string | undefined;
+  #chatId: string | undefined;
   #rejections = 0;
 
-  /** @param logger told once for each session that is replayed no more. */
+  /** @param logger gets one warning for each chat that is replayed no more. */
   constructor(logger: Logger = silentLogger) {
     this.#logger = logger;
   }
 
   /**
-   * Whether the session may be replayed. Another session than before starts afresh.
+   * Whether the chat may be replayed. Another chat than before starts afresh.
    *
-   * @param session ours, not the provider's: it has a new one after each end. One of them at a time.
+   * @param chatId one at a time. The provider has a new voice stream after each end, and this stays.
    */
-  mayReplay(session: string): boolean {
-    return session !== this.#session || this.#rejections < maxRejections;
+  mayReplay(chatId: string): boolean {
+    return chatId !== this.#chatId || this.#rejections < maxRejections;
   }
 
-  /** The provider refused a replay of this session. @returns whether that was the last one. */
-  rejected(session: string): boolean {
-    if (session !== this.#session) this.#rejections = 0;
-    this.#session = session;
+  /** The provider refused a replay of this chat. @returns whether that was the last one. */
+  x(chatId: string): boolean {
+    if (chatId !== this.#chatId) this.#rejections = 0;
+    this.#chatId = chatId;
     this.#rejections++;
     if (this.#rejections !== maxRejections) return this.#rejections > maxRejections;
-    const fields = { session, rejections: this.#rejections };
-    this.#logger.warn(fields, "the conversation is not replayed again in this session");
+    const fields = { chat: chatId, rejections: this.#rejections };
+    this.#logger.warn(fields, "the conversation is not replayed again in this chat");
     return true;
   }
 
   /** The provider took a replay: only refusals in a row count. */
-  accepted(session: string): void {
-    if (session === this.#session) this.#rejections = 0;
+  accepted(chatId: string): void {
+    if (chatId === this.#chatId) this.#rejections = 0;
   }
 }
