@@ -228,7 +228,7 @@ for (const acts of [1, 1_000]) {
     notices.delivered("chat-2", early!);
     for (const chatId of ["chat-1", "chat-2"]) {
       const notice = await notices.begin(chatId, 1, 1);
-      assert.equal(notice?.session, c.companion.report.totalSessions, chatId);
+      assert.equal(notice?.run, c.companion.report.totalRuns, chatId);
     }
   });
 }

@@ -164,7 +164,7 @@ export class RestartNotices {
 
   /** The companion came up in another process, while this one slept. */
   cameUp(report: JudgedRestart): void {
-    if (report.totalSessions <= this.#report.totalSessions) return;
+    if (report.totalRuns <= this.#report.totalRuns) return;
     this.#report = report;
     this.#deliveries = Deliveries.begin(this.toJson(), report);
     this.#begun.clear(); // they do not tell of it
