@@ -15,9 +15,9 @@ export type { Attachment, ModelInput, Role, StoredMessage, ToolCall } from "./co
 export type { MessageInput } from "./core/chat/message-input.ts";
 export type { MessagePage } from "./core/chat/message-page.ts";
 export type {
+  PeriodView,
   ProviderSessions,
   Resolution,
-  SessionView,
   Target,
 } from "./core/chat/provider-sessions.ts";
 export type { MessageHit } from "./core/chat/search-chats.ts";

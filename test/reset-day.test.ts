@@ -148,7 +148,7 @@ test("the newest boundary before any instant of 1990 to 2040 is the oracle's, an
   );
 });
 
-/** The first instant whose session is still fresh at `now`, found from the reset days alone. */
+/** The first instant whose period is still fresh at `now`, found from the reset days alone. */
 function boundaryBefore(now: number, zone: string, hour: number): number {
   let stale = now - 28 * hourMs;
   let fresh = now;

@@ -65,7 +65,7 @@ export async function openCompanion(
 }
 
 interface OpenMemoriesOptions extends OpenOptions {
-  /** What new sessions run on; absent where no model is asked. */
+  /** What new periods run on; absent where no model is asked. */
   readonly standard?: Responders["standard"] | undefined;
   /** Runs once no other process can take the home, before this one looks through it. */
   readonly whenTaken?: (() => Promise<void>) | undefined;

@@ -123,9 +123,9 @@ test("/new begins again with the active provider: others keep their part, the tr
       "and the transcript stays. /newall starts over with every provider.\n",
   );
   assert.equal((await said(companion)).length, 4);
-  const session = await sessions.active(chatId);
-  assert.deepEqual([session?.generation, session?.message_count], [1, 1]);
-  assert.equal(session?.provider_sessions["claude"]?.session_id, "s1");
+  const period = await sessions.active(chatId);
+  assert.deepEqual([period?.generation, period?.message_count], [1, 1]);
+  assert.equal(period?.provider_sessions["claude"]?.session_id, "s1");
 });
 
 test("/newall begins a new session with every provider, and the transcript stays", async (t) => {
@@ -140,9 +140,9 @@ test("/newall begins a new session with every provider, and the transcript stays
     "A new session has started with every provider. The session before is kept and can still be read.\n",
   );
   assert.equal((await said(companion)).length, 4);
-  const session = await sessions.active(chatId);
-  assert.deepEqual([session?.generation, session?.message_count], [2, 1]);
-  assert.deepEqual(Object.keys(session?.provider_sessions ?? {}), ["scripted"]);
+  const period = await sessions.active(chatId);
+  assert.deepEqual([period?.generation, period?.message_count], [2, 1]);
+  assert.deepEqual(Object.keys(period?.provider_sessions ?? {}), ["scripted"]);
 });
 
 test("/clear leaves an empty page", async (t) => {

@@ -15,7 +15,7 @@ import { deliver, type Notices, turnEvents } from "./turn-events.ts";
 
 interface TalkOptions {
   readonly chatId: string;
-  /** What every turn is to run on; empty: what its session ran on. */
+  /** What every turn is to run on; empty: what its period ran on. */
   readonly target: Target;
   readonly companionName: string | undefined;
   readonly isEphemeral: boolean;

@@ -70,7 +70,7 @@ const lateHeartbeats = 3;
 /**
  * The commits in chats that are signs of life of a run. One that lives leaves a heartbeat every few
  * seconds, so that a commit long after its last sign was made while no run was up: by an import, by
- * somebody who reset a session or cleared a chat. All of them count where nothing tells how long the
+ * somebody who reset a period or cleared a chat. All of them count where nothing tells how long the
  * run lived: no heartbeat, and no end.
  */
 export function commitsOfRun(

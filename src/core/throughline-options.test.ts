@@ -72,8 +72,8 @@ test("every option of openThroughline that is undefined is as if absent", async 
   const absent = Object.fromEntries([...names, ...others].map((name) => [name, undefined]));
   const options = anyOptions({ storage: "memory", ...absent });
   await using throughline = await openThroughline(options);
-  const { session } = await throughline.sessions.resolve("a");
-  assert.deepEqual([session.provider, session.model], ["offline", "offline"]);
+  const { period } = await throughline.sessions.resolve("a");
+  assert.deepEqual([period.provider, period.model], ["offline", "offline"]);
 });
 
 for (const [options, message] of [

@@ -35,7 +35,7 @@ export interface ThroughlineOptions {
   /** When sessions end by themselves. By default they never do. */
   readonly freshness?: FreshnessOptions | undefined;
   /**
-   * What a new session runs on when a call names nothing.
+   * What a new period runs on when a call names nothing.
    * @default "offline"
    */
   readonly provider?: string | undefined;

@@ -3,7 +3,7 @@ import type { ChatHead } from "../core/chat/chat-head.ts";
 import { checkChatId } from "../core/chat/chat-log.ts";
 import { isExtraSize } from "../core/chat/chat-metadata.ts";
 import { fromDuctor, type Imported } from "../core/chat/legacy.ts";
-import type { SessionState } from "../core/chat/session-state.ts";
+import type { Period } from "../core/chat/period.ts";
 import { instantOf } from "../core/chat/stamp.ts";
 import type { Transaction } from "../core/chat/transaction.ts";
 import { isThroughlineError } from "../core/errors.ts";
@@ -70,7 +70,7 @@ function wrongId({ chatId }: Imported): string | undefined {
 async function importSession(
   source: Source,
   { chatId, unknown, notes }: Imported,
-  read: SessionState,
+  read: Period,
   options: ImportOptions,
   report: ReportDraft,
 ): Promise<void> {
@@ -102,7 +102,7 @@ async function importSession(
 function begin(
   transaction: Transaction,
   id: string,
-  state: SessionState,
+  state: Period,
   unknown: JsonObject,
   notes: string[],
 ): void {
@@ -129,16 +129,16 @@ function begin(
 }
 
 /** A last act that is no date is unknown: no list shows it, and it sorts last. */
-function withoutNoDate(state: SessionState): SessionState {
+function withoutNoDate(state: Period): Period {
   return instantOf(state.human_at) === undefined ? { ...state, human_at: "" } : state;
 }
 
-function createdAt({ started_at }: SessionState): string {
+function createdAt({ started_at }: Period): string {
   return Number.isNaN(Date.parse(started_at)) ? "" : started_at;
 }
 
 /** The same for the same entry: an assumed stamp is the time of the import, and no part of it. */
-function importId(chatId: string, state: SessionState, unknown: JsonObject): string {
+function importId(chatId: string, state: Period, unknown: JsonObject): string {
   const { human_at, started_at, human_at_assumed, ...rest } = state;
   const stamps: Json = human_at_assumed === true ? [] : [human_at, started_at];
   const text = JSON.stringify([chatId, stamps, rest, unknown]);

@@ -2,8 +2,8 @@ import { type ChatHead, titleFrom } from "../core/chat/chat-head.ts";
 import { checkChatId } from "../core/chat/chat-log.ts";
 import { isExtraSize, isMetadataSize } from "../core/chat/chat-metadata.ts";
 import { isControlId } from "../core/chat/control-ids.ts";
+import type { Period } from "../core/chat/period.ts";
 import { readStamp } from "../core/chat/read-values.ts";
-import type { SessionState } from "../core/chat/session-state.ts";
 import { readState } from "../core/chat/stored-state.ts";
 import { isoTime } from "../core/clock.ts";
 import { isThroughlineError } from "../core/errors.ts";
@@ -190,7 +190,7 @@ export class HeadLines {
     const read = readState(moved, lastSeq, target);
     if (read === undefined) return null;
     notes.add(...read.notes);
-    return read.notes.length === 0 ? (moved as SessionState) : read.state;
+    return read.notes.length === 0 ? (moved as Period) : read.state;
   }
 }
 

@@ -19,7 +19,7 @@ import {
 } from "./schemas.ts";
 import { messageJson } from "./wire.ts";
 
-/** Chats and their sessions: list, read, start afresh, copy, forget. */
+/** Chats and their periods: list, read, start afresh, copy, forget. */
 export function addChatRoutes(router: Router): void {
   addReading(router);
   addChanges(router);

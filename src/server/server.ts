@@ -151,7 +151,7 @@ function subscribe(
     metrics.repair(report);
   });
   throughline.sessions.onEnd((chatId, ended) => {
-    if (!isOver && ended === "session")
+    if (!isOver && ended === "period")
       watchers.publish("session", { chat_id: chatId, change: "ended" });
   });
   return () => {

@@ -15,12 +15,12 @@ export function messageJson(message: StoredMessage): StoredMessage {
 
 /** A turn's result as it goes over the wire. */
 export function answerJson(answer: TurnAnswer) {
-  const { turnId, user, assistant, session, usage, outcome, reason, detail, notices } = answer;
+  const { turnId, user, assistant, period, usage, outcome, reason, detail, notices } = answer;
   return {
     turn_id: turnId,
     user: messageJson(user),
     assistant: assistant === undefined ? null : messageJson(assistant),
-    session,
+    session: period,
     usage: {
       input_tokens: usage.inputTokens ?? null,
       output_tokens: usage.outputTokens ?? null,

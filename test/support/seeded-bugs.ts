@@ -343,7 +343,7 @@ const sessions: readonly SeededBug[] = [
     file: "src/core/turns/turn-records.ts",
     find: "sessions.resolveIn(transaction, target, { isQueued })",
     replace: "sessions.resolveIn(transaction, target, { isQueued: false })",
-    ...{ test: duringTurns, named: "does not end a session between" },
+    ...{ test: duringTurns, named: "does not end a period between" },
   },
   {
     id: "sessions: a counter is set, not added to",
@@ -371,10 +371,10 @@ const sessions: readonly SeededBug[] = [
   },
   {
     id: "sessions: a person's clock goes back",
-    file: "src/core/chat/session-state.ts",
+    file: "src/core/chat/period.ts",
     find: "if (at <= (instantOf(state.human_at) ?? Number.NEGATIVE_INFINITY)) return state;",
     replace: "",
-    ...{ test: "src/core/chat/session-state.test.ts" },
+    ...{ test: "src/core/chat/period.test.ts" },
   },
   {
     id: "time: an act in the future is believed",

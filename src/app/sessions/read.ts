@@ -9,7 +9,7 @@ import type { ChatRow } from "../../core/chat/chat-head.ts";
 import { chatZone } from "../../core/chat/chat-metadata.ts";
 import type { StoredMessage } from "../../core/chat/message.ts";
 import { printableLine } from "../../core/chat/printable.ts";
-import type { SessionView } from "../../core/chat/provider-sessions.ts";
+import type { PeriodView } from "../../core/chat/provider-sessions.ts";
 import { type ChatFormat, renderChat } from "../../core/chat/render-chat.ts";
 import { type RenderRow, renderRows } from "../../core/chat/render-rows.ts";
 
@@ -48,14 +48,14 @@ export function show(chatId: string, flags: ShowFlags, context: Context): Promis
   const { io } = context;
   return withMemories(flags, context, async ({ chats, sessions, rules }) => {
     const chat = await chats.row(chatId);
-    const session = (await sessions.active(chatId)) ?? null;
+    const period = (await sessions.active(chatId)) ?? null;
     const page =
       flags.messages === 0
         ? { messages: [] }
         : await chats.messages(chatId, { limit: flags.messages });
-    if (flags.json) return write(io.output, json({ chat, session, ...page }));
+    if (flags.json) return write(io.output, json({ chat, session: period, ...page }));
     const zone = chatZone((await chats.log.existing(chatId)).head) ?? rules.timeZone;
-    await write(io.output, describe(chat, session, zone));
+    await write(io.output, describe(chat, period, zone));
     await writeMessages(io, page.messages, zone);
     if (chat.unanswered) {
       await tell(io, "\nA message is unanswered. Use `sessions answer` or `sessions dismiss`.");
@@ -122,7 +122,7 @@ function marksOf(row: ChatRow): string {
   return marks.filter((mark) => mark !== "").join(" ");
 }
 
-function describe(chat: ChatRow, session: SessionView | null, zone: string): string {
+function describe(chat: ChatRow, period: PeriodView | null, zone: string): string {
   const lines: (readonly [string, string])[] = [
     ["Chat", chat.chat_id],
     ["Title", chat.title],
@@ -131,9 +131,9 @@ function describe(chat: ChatRow, session: SessionView | null, zone: string): str
     ["Last active", localTime(chat.last_active, zone)],
     ["State", marksOf(chat)],
   ];
-  if (session !== null) {
-    lines.push(["Session", `number ${session.generation}, on ${modelOf(session)}`]);
-    for (const [provider, bucket] of Object.entries(session.provider_sessions)) {
+  if (period !== null) {
+    lines.push(["Session", `number ${period.generation}, on ${modelOf(period)}`]);
+    for (const [provider, bucket] of Object.entries(period.provider_sessions)) {
       const { message_count, total_tokens, total_cost_usd } = bucket;
       const cost = total_cost_usd > 0 ? `, ${total_cost_usd.toFixed(4)} USD` : "";
       const unpriced = bucket.unpriced_tokens

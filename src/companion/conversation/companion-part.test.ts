@@ -128,7 +128,7 @@ test("an answer that broke off after a word acknowledges the notice", async () =
   assert.doesNotMatch(c.context(1), /crash_recovery/);
 });
 
-test("the late answer of a session that was reset leaves the notice pending in the new one", async () => {
+test("the late answer of a period that was reset leaves the notice pending in the new one", async () => {
   const gate = Promise.withResolvers<void>();
   const c = await again([["1", { type: "wait", until: gate.promise }], ["2"]]);
   const turn = c.turns.submit(chat, { content: "One" });
@@ -151,7 +151,7 @@ test("two chats that are answered at once each get what was said there", async (
   assert.deepEqual([await c.acknowledged(), await c.acknowledged("other")], [2, 2]);
 });
 
-test("a memory callback that throws fails neither the turn nor the session part", async () => {
+test("a memory callback that throws fails neither the turn nor the notice", async () => {
   // R5
   const c = await again([["1"]], { memory: () => Promise.reject(new Error("no")) });
   assert.equal((await c.say("One")).outcome, "answered");

@@ -57,7 +57,7 @@ export class CompanionPart implements TurnHooks {
     this.#thoughtEnds();
     const { chatId } = this.#turn;
     const { notices } = this.#companion;
-    // The late answer of a session that has ended changes nothing in the one that continues; nor does
+    // The late answer of a period that has ended changes nothing in the one that continues; nor does
     // one without a word.
     if (answer === undefined || answer.hidden || answer.content === "") {
       notices.failed(chatId);

@@ -1,7 +1,7 @@
 import { isJsonObject, type JsonObject } from "../json.ts";
 import type { LogHead, LogProjection, StoredRecord } from "../storage/log-store.ts";
 import { isControl, isMessage } from "./message.ts";
-import type { SessionState } from "./session-state.ts";
+import type { Period } from "./period.ts";
 
 /** A turn whose answer is not stored yet: under way, or cut off by a crash or a failing model. */
 interface OpenTurn extends JsonObject {
@@ -48,7 +48,7 @@ export interface ChatHead extends JsonObject {
   /** The number of the newest clear record, and how many messages it hid. */
   readonly clear_seq?: number;
   readonly cleared_count?: number;
-  readonly session: SessionState | null;
+  readonly session: Period | null;
   readonly open_turn?: OpenTurn;
   /** Ids of messages that were accepted and wait for their turn, oldest first. */
   readonly pending?: readonly string[];
@@ -92,7 +92,7 @@ export function readHead(stored: LogHead): ChatHead {
     // A cursor beyond the messages would hide a whole history.
     last_consolidated: consolidated <= count ? consolidated : 0,
     title: textOr(stored["title"], ""),
-    session: isJsonObject(stored["session"]) ? (stored["session"] as SessionState) : null,
+    session: isJsonObject(stored["session"]) ? (stored["session"] as Period) : null,
   };
 }
 
@@ -156,15 +156,15 @@ export interface ChatRow {
 }
 
 export function chatRow(chatId: string, head: ChatHead, damaged: boolean): ChatRow {
-  const { session } = head;
+  const { session: period } = head;
   return {
     chat_id: chatId,
-    provider: session?.provider ?? "",
-    model: session?.model ?? "",
+    provider: period?.provider ?? "",
+    model: period?.model ?? "",
     created_at: head.created_at,
-    last_active: session?.human_at ?? head.updated_at,
+    last_active: period?.human_at ?? head.updated_at,
     message_count: head.message_count - (head.cleared_count ?? 0),
-    generation: session?.generation ?? 0,
+    generation: period?.generation ?? 0,
     title: head.title,
     unanswered: head.open_turn !== undefined || head.pending !== undefined,
     damaged,

@@ -21,8 +21,8 @@ import {
 import { isMessage, type StoredMessage } from "./message.ts";
 import type { MessageInput } from "./message-input.ts";
 import { type MessagePage, messagePage } from "./message-page.ts";
+import { rollOver } from "./period.ts";
 import { type MessageHit, searchChat, searchChats } from "./search-chats.ts";
-import { rollOver } from "./session-state.ts";
 import { firstWords, lastSaid, shownMessages } from "./shown-messages.ts";
 import { hashOf, type Mark, noMark, Tombstones } from "./tombstones.ts";
 import type { Transaction } from "./transaction.ts";
@@ -131,7 +131,7 @@ export class Chats {
     await this.log.changeExisting(chatId, (transaction) => {
       const { head } = transaction;
       const clearSeq = transaction.control("clear", {});
-      const { session } = head;
+      const { session: period } = head;
       transaction.set({
         clear_seq: clearSeq,
         cleared_count: head.message_count,
@@ -143,7 +143,7 @@ export class Chats {
         view_from: undefined,
         provider_start: undefined,
         reported: undefined,
-        session: session && rollOver(session, { at: transaction.now, startSeq: clearSeq }),
+        session: period && rollOver(period, { at: transaction.now, startSeq: clearSeq }),
       });
     });
     await this.#dropElsewhere(chatId, "clear");
@@ -287,7 +287,7 @@ export class Chats {
 
   /**
    * Records a summary that stands for everything up to `upToSeq`, for models only: the transcript stays
-   * whole, and the newest summary counts. Renews no session.
+   * whole, and the newest summary counts. Renews no period.
    *
    * @throws ThroughlineError `THROUGHLINE_INVALID`: an empty summary, or a place that is not in the chat.
    */

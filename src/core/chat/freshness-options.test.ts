@@ -20,7 +20,7 @@ const byDefault = {
   timeAwayMs: 1_800_000,
 };
 
-test("without options no rule ends a session", () => {
+test("without options no rule ends a period", () => {
   assert.deepEqual(resolveFreshness(), byDefault);
   assert.deepEqual(resolveFreshness({}), byDefault);
   assert.deepEqual(rulesFromConfig({}), byDefault);

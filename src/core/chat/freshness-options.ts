@@ -3,15 +3,15 @@ import { isJsonObject } from "../json.ts";
 import { checkNames } from "../options.ts";
 import { isKnownZone } from "./reset-day.ts";
 
-/** When a session ends by itself. By default it never does. */
+/** When a period ends by itself. By default it never does. */
 export interface FreshnessOptions {
   /**
-   * The session ends once no person acted for so many minutes. 0 is off.
+   * The period ends once no person acted for so many minutes. 0 is off.
    * @default 0
    */
   readonly idleTimeoutMinutes?: number | undefined;
   /**
-   * The session ends at `dailyResetHour` of every local day.
+   * The period ends at `dailyResetHour` of every local day.
    * @default false
    */
   readonly dailyReset?: boolean | undefined;
@@ -26,7 +26,7 @@ export interface FreshnessOptions {
    */
   readonly dailyResetQuietMinutes?: number | undefined;
   /**
-   * One provider's part of the session ends after so many messages, a whole number from 1; the
+   * One provider's part of the period ends after so many messages, a whole number from 1; the
    * other providers' parts go on. `null` is no limit.
    * @default null
    */
@@ -37,7 +37,7 @@ export interface FreshnessOptions {
    */
   readonly timeZone?: string | undefined;
   /**
-   * From this age in hours on, the person is told how old the session is, every ten messages. 0 is
+   * From this age in hours on, the person is told how old the period is, every ten messages. 0 is
    * off.
    * @default 12
    */

@@ -6,32 +6,32 @@ import { type FreshnessOptions, resolveFreshness } from "./freshness-options.ts"
 import {
   bucketOf,
   humanActed,
-  newSession,
+  newPeriod,
+  type Period,
   resetProvider,
-  type SessionState,
   withBucket,
-} from "./session-state.ts";
+} from "./period.ts";
 import { stampOf } from "./stamp.ts";
 import { applyUsage } from "./usage.ts";
 
 const at = (stamp: string) => Date.parse(stamp);
-const begun = newSession({
+const begun = newPeriod({
   generation: 1,
   at: at("2026-01-02T12:00Z"),
   startSeq: 0,
   provider: "claude",
   model: "opus",
 });
-/** A session that claude can resume, with so many messages. */
+/** A period that claude can resume, with so many messages. */
 const resumable = withMessages(begun, "claude", 1);
 
-function withMessages(state: SessionState, provider: string, count: number): SessionState {
+function withMessages(state: Period, provider: string, count: number): Period {
   const bucket = bucketOf(state, provider);
   return withBucket(state, provider, { ...bucket, session_id: "s", message_count: count });
 }
 
 function verdictOf(
-  state: SessionState | undefined,
+  state: Period | undefined,
   now: number | string,
   options: FreshnessOptions = {},
   more: { readonly provider?: string; readonly imported?: boolean } = {},
@@ -41,7 +41,7 @@ function verdictOf(
   return judge({ state, provider: "claude", now: ms, rules, ...more });
 }
 
-const noLimits: readonly [name: string, state: SessionState | undefined, Partial<Verdict>][] = [
+const noLimits: readonly [name: string, state: Period | undefined, Partial<Verdict>][] = [
   ["no session", undefined, { fresh: false, reason: "no_session", ends: "nothing" }],
   ["no id", begun, { fresh: false, reason: "no_provider_session", ends: "nothing" }],
   ["an id", resumable, { fresh: true, reason: "still_valid", ends: "nothing" }],
@@ -66,7 +66,7 @@ for (const [minutes, now, reason] of idle) {
   test(`${minutes} minutes idle from 12:00: at ${now} it is ${reason}`, () => {
     const verdict = verdictOf(resumable, now, { idleTimeoutMinutes: minutes });
     assert.equal(verdict.reason, reason);
-    assert.equal(verdict.ends, reason === "idle_timeout" ? "session" : "nothing");
+    assert.equal(verdict.ends, reason === "idle_timeout" ? "period" : "nothing");
   });
 }
 
@@ -130,13 +130,13 @@ for (const [started, now, zone, hour, reason] of daily) {
     const options = { dailyReset: true, dailyResetHour: hour, timeZone: zone };
     const verdict = verdictOf(state, now, options);
     assert.equal(verdict.reason, reason);
-    assert.equal(verdict.ends, reason === "daily_reset" ? "session" : "nothing");
+    assert.equal(verdict.ends, reason === "daily_reset" ? "period" : "nothing");
     const off = { ...options, dailyReset: false };
     assert.equal(verdictOf(state, now, off).reason, "still_valid", "and with it off it is valid");
   });
 }
 
-test("the daily reset asks when the session started, not when somebody last acted", () => {
+test("the daily reset asks when the period started, not when somebody last acted", () => {
   const acted = humanActed(
     { ...resumable, started_at: "2026-01-01T12:00:00.000Z" },
     at("2026-01-02T12:00Z"),
@@ -161,7 +161,7 @@ test("the first rule that fails names the reason: stamp, limit, idleness, day, m
   const options = { maxSessionMessages: 3, idleTimeoutMinutes: 1, dailyReset: true };
   const now = "2026-02-02T12:00Z";
   const full = withMessages(begun, "claude", 3);
-  const reason = (state: SessionState, options: FreshnessOptions) =>
+  const reason = (state: Period, options: FreshnessOptions) =>
     verdictOf(state, now, options).reason;
   assert.equal(reason({ ...full, human_at: "?" }, options), "invalid_timestamp");
   assert.equal(reason(full, options), "max_messages");
@@ -171,17 +171,17 @@ test("the first rule that fails names the reason: stamp, limit, idleness, day, m
 });
 
 for (const stamp of ["yesterday", "5", "2026-02-30T00:00:00Z", "unreadable", ""]) {
-  test(`a last act stamped "${stamp}" ends the session (D6)`, () => {
+  test(`a last act stamped "${stamp}" ends the period (D6)`, () => {
     assert.deepEqual(verdictOf({ ...resumable, human_at: stamp }, "2026-01-02T12:00Z"), {
       fresh: false,
       reason: "invalid_timestamp",
-      ends: "session",
+      ends: "period",
       clock: "certain",
     });
   });
 }
 
-test("a text that is no date ends an imported session too, only an absent stamp is assumed (D6)", () => {
+test("a text that is no date ends an imported period too, only an absent stamp is assumed (D6)", () => {
   const text = { ...resumable, human_at: "yesterday" };
   const verdict = verdictOf(text, "2026-01-02T12:00Z", {}, { imported: true });
   assert.equal(verdict.reason, "invalid_timestamp");
@@ -190,7 +190,7 @@ test("a text that is no date ends an imported session too, only an absent stamp 
 for (const absent of ["", null, undefined]) {
   test(`an imported last act that is ${JSON.stringify(absent)} is assumed once and goes stale in its time (D6)`, () => {
     const options = { idleTimeoutMinutes: 30 };
-    const imported = { ...resumable, human_at: absent } as unknown as SessionState;
+    const imported = { ...resumable, human_at: absent } as unknown as Period;
     const verdict = verdictOf(imported, "2026-03-01T08:00Z", options, { imported: true });
     assert.equal(verdict.reason, "still_valid");
     const state = correctClocks(imported, verdict);
@@ -288,7 +288,7 @@ test("a state whose stamps are right is not corrected", () => {
   assert.equal(correctClocks(resumable, verdictOf(resumable, "2026-01-02T12:00Z")), resumable);
 });
 
-test("a message at +25 that starts a turn of 20 minutes: the next one at +35 is in the same session (D7)", () => {
+test("a message at +25 that starts a turn of 20 minutes: the next one at +35 is in the same period (D7)", () => {
   const acted = humanActed(resumable, at("2026-01-02T12:25Z"));
   const options = { idleTimeoutMinutes: 30 };
   assert.equal(verdictOf(acted, "2026-01-02T12:35Z", options).reason, "still_valid");
@@ -339,7 +339,7 @@ test("whatever the clock and the stamps, judging and correcting ends in a state 
 
 const start = Date.UTC(2026, 0, 2);
 const hourMs = 3_600_000;
-const opened = newSession({ generation: 1, at: start, startSeq: 0, provider: "p", model: "m" });
+const opened = newPeriod({ generation: 1, at: start, startSeq: 0, provider: "p", model: "m" });
 const afterMessages = (message_count: number) =>
   withBucket(opened, "p", { ...bucketOf(opened, "p"), message_count });
 
@@ -361,7 +361,7 @@ const rows: readonly [warning: number, age: number, count: number, said: string 
   [12, Number.NaN, 10, undefined],
 ];
 for (const [warning, age, count, said] of rows) {
-  test(`a session of ${age} h with ${count} messages, warning from ${warning} h: ${said ?? "nothing"} is said`, () => {
+  test(`a period of ${age} h with ${count} messages, warning from ${warning} h: ${said ?? "nothing"} is said`, () => {
     const rules = resolveFreshness({ sessionAgeWarningHours: warning });
     const note = ageNote(afterMessages(count), "p", start + age * hourMs, rules);
     const wanted =
@@ -376,7 +376,7 @@ test("only the provider that answered is counted", () => {
   assert.ok(ageNote(afterMessages(10), "p", now, resolveFreshness()));
 });
 
-test("a session whose start cannot be read has no age", () => {
+test("a period whose start cannot be read has no age", () => {
   const state = { ...afterMessages(10), started_at: "?" };
   assert.equal(ageNote(state, "p", start + 20 * hourMs, resolveFreshness()), undefined);
 });

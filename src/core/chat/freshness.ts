@@ -1,6 +1,6 @@
 import type { FreshnessRules } from "./freshness-options.ts";
+import { bucketOf, isNew, type Period } from "./period.ts";
 import { resetDay } from "./reset-day.ts";
-import { bucketOf, isNew, type SessionState } from "./session-state.ts";
 import { instantOf, isInstant, stampOf } from "./stamp.ts";
 
 /** A stamp may be this far ahead of the clock and still count as now. */
@@ -20,8 +20,8 @@ export interface Verdict {
   /** The provider can resume where it left off. Also false when nothing ended but there is no id to resume with. */
   readonly fresh: boolean;
   readonly reason: Reason;
-  /** What is over: nothing, the session, or the provider's bucket alone. */
-  readonly ends: "nothing" | "session" | "provider";
+  /** What is over: nothing, the period, or the provider's bucket alone. */
+  readonly ends: "nothing" | "period" | "provider";
   /** `"uncertain"`: clock and stamps do not fit together, so what follows from time may be wrong. */
   readonly clock: "certain" | "uncertain";
   /** Stamps to write in place of those in the state, ISO 8601: they could not be used. */
@@ -32,7 +32,7 @@ export interface Verdict {
 }
 
 interface Judged {
-  readonly state: SessionState | undefined;
+  readonly state: Period | undefined;
   /** The provider that the next turn would run on. */
   readonly provider: string;
   /** Milliseconds since 1970. */
@@ -42,14 +42,14 @@ interface Judged {
   readonly timeZone?: string | undefined;
   /** The state comes from elsewhere, so that an empty `human_at` means unknown, not damaged. */
   readonly imported?: boolean;
-  /** What is to go on was said while a turn of the session ran: no rule about time applies. */
+  /** What is to go on was said while a turn of the period ran: no rule about time applies. */
   readonly isQueued?: boolean;
 }
 
 /**
- * Judges whether a provider can go on in a session. The first rule that fails decides: an
+ * Judges whether a provider can go on in a period. The first rule that fails decides: an
  * unreadable stamp, the message limit, idleness, the daily reset. Nothing is changed. While one of its
- * turns runs, no time rule ends the session: what is said during the turn belongs to it.
+ * turns runs, no time rule ends the period: what is said during the turn belongs to it.
  *
  * A person's last act may lie in the future: up to 300 s it counts as now, past that it is clamped
  * to now. When `now` itself is no instant of the years 0000 to 9999, no rule about time applies.
@@ -61,7 +61,7 @@ export function judge(judged: Judged): Verdict {
   }
   const clocks = readClocks(state, now, imported);
   if (clocks === undefined) {
-    return { fresh: false, reason: "invalid_timestamp", ends: "session", clock: "certain" };
+    return { fresh: false, reason: "invalid_timestamp", ends: "period", clock: "certain" };
   }
   const { humanMs, startedMs, ...found } = clocks;
   const limit = rules.maxSessionMessages;
@@ -71,10 +71,10 @@ export function judge(judged: Judged): Verdict {
   if (isInstant(now) && !isQueued) {
     const quietMs = Math.max(0, now - humanMs);
     if (rules.idleTimeoutMs > 0 && quietMs >= rules.idleTimeoutMs) {
-      return { fresh: false, reason: "idle_timeout", ends: "session", ...found };
+      return { fresh: false, reason: "idle_timeout", ends: "period", ...found };
     }
     if (quietMs >= rules.dailyResetQuietMs && isPastReset(startedMs, now, rules, timeZone)) {
-      return { fresh: false, reason: "daily_reset", ends: "session", ...found };
+      return { fresh: false, reason: "daily_reset", ends: "period", ...found };
     }
   }
   if (isNew(state, provider)) {
@@ -84,7 +84,7 @@ export function judge(judged: Judged): Verdict {
 }
 
 /** The state with the stamps that the verdict corrects; the same object when it corrects none. */
-export function correctClocks(state: SessionState, verdict: Verdict): SessionState {
+export function correctClocks(state: Period, verdict: Verdict): Period {
   const { humanAt, startedAt, humanAtAssumed } = verdict;
   if (humanAt === undefined && startedAt === undefined) return state;
   const corrected = {
@@ -113,7 +113,7 @@ type Clocks = Pick<Verdict, "clock" | "humanAt" | "startedAt" | "humanAtAssumed"
 };
 
 /** The stamps as they count at `now`, and what must be written; `undefined`: no last act to read. */
-function readClocks(state: SessionState, now: number, imported: boolean): Clocks | undefined {
+function readClocks(state: Period, now: number, imported: boolean): Clocks | undefined {
   const isLate = (at: number) => at > now + futureToleranceMs;
   const storedHuman = instantOf(state.human_at);
   const assumed = storedHuman === undefined && imported && !state.human_at;
@@ -125,7 +125,7 @@ function readClocks(state: SessionState, now: number, imported: boolean): Clocks
   const humanMs = storedHuman === undefined || isHumanLate ? now : storedHuman;
   const storedStart = instantOf(state.started_at);
   const isStartWrong = storedStart === undefined || isLate(storedStart);
-  // A session began no later than a person last acted in it.
+  // A period began no later than a person last acted in it.
   const startedMs = isStartWrong ? humanMs : storedStart;
   const corrections: { humanAt?: string; startedAt?: string; humanAtAssumed?: true } = {};
   if (humanMs !== storedHuman) corrections.humanAt = stampOf(humanMs);
@@ -142,13 +142,13 @@ function readClocks(state: SessionState, now: number, imported: boolean): Clocks
 const hourMs = 3_600_000;
 
 /**
- * One sentence for the person about an old session, at every tenth message of the provider. It is
+ * One sentence for the person about an old period, at every tenth message of the provider. It is
  * shown beside the reply and never goes into what a model is sent. `undefined`: nothing to say.
  *
  * @param now milliseconds since 1970.
  */
 export function ageNote(
-  state: SessionState,
+  state: Period,
   provider: string,
   now: number,
   rules: FreshnessRules,

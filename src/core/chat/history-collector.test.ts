@@ -39,7 +39,7 @@ test("a chat that does not exist has an empty history", async () => {
   assert.deepEqual([messages, fromSeq], [[], 1]);
 });
 
-test("of a session of 10 records, 10 records and the one before them are enough", () => {
+test("of a period of 10 records, 10 records and the one before them are enough", () => {
   const collector = new HistoryCollector({ ...target, startSeq: 90 });
   const record = (seq: number) => ({ id: `m${seq}`, seq, role: "user", content: "x" });
   const page = (from: number, to: number) =>

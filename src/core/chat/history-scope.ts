@@ -8,7 +8,7 @@ import { retryAnswerId } from "./turn-ids.ts";
 
 /** Where a history may begin at the earliest: after all of these. */
 interface HistoryBounds {
-  /** Where the session began. */
+  /** Where the period began. */
   readonly startSeq?: number | undefined;
   /** A user message whose answer is left out of the view, because it is being regenerated. */
   readonly unansweredId?: string | undefined;

@@ -9,11 +9,11 @@ import {
   bucketOf,
   humanActed,
   isNew,
+  type Period,
   resetProvider,
   rollOver,
-  type SessionState,
   syncTarget,
-} from "./session-state.ts";
+} from "./period.ts";
 
 const now = Date.UTC(2026, 2, 1, 12);
 const whole = {
@@ -35,7 +35,7 @@ function read(entry: unknown, key = "42", zone?: string) {
 }
 
 /** The bucket that a turn would run on: id, messages, dollars, tokens. */
-function current(state: SessionState) {
+function current(state: Period) {
   const bucket = bucketOf(state, state.provider);
   return [bucket.session_id, bucket.message_count, bucket.total_cost_usd, bucket.total_tokens];
 }
@@ -149,7 +149,7 @@ for (const [created_at, last_active, startedAt, humanAt] of stamps) {
   });
 }
 
-test("an imported text that is no date ends the session at the first look (D6)", () => {
+test("an imported text that is no date ends the period at the first look (D6)", () => {
   const { state } = read({ ...whole, last_active: "yesterday" });
   const verdict = judge({ state, provider: "codex", now, rules: resolveFreshness() });
   assert.equal(verdict.reason, "invalid_timestamp");
@@ -198,7 +198,7 @@ for (const [given, count, cost] of numbers) {
 }
 
 for (const entry of [null, undefined, [], 5, "text", true]) {
-  test(`an entry that is ${JSON.stringify(entry)} is no session, and says so`, () => {
+  test(`an entry that is ${JSON.stringify(entry)} is no period, and says so`, () => {
     const { state, notes } = fromDuctor(entry, "42", now);
     assert.equal(state, undefined);
     assert.equal(notes.length, 1);

@@ -1,4 +1,5 @@
 import { isJsonObject, type Json, type JsonObject } from "../json.ts";
+import { assumptions, openBuckets, type Period, type ProviderSession } from "./period.ts";
 import {
   bucketKeys,
   onlyJson,
@@ -8,19 +9,13 @@ import {
   readStamp,
   type Unread,
 } from "./read-values.ts";
-import {
-  assumptions,
-  openBuckets,
-  type ProviderSession,
-  type SessionState,
-} from "./session-state.ts";
 import { instantOf, stampOf } from "./stamp.ts";
 
 /** One chat out of the original's `sessions.json`, which holds an entry a chat, by chat id. */
 export interface Imported {
   readonly chatId: string;
   /** Absent when the entry is no object: there is nothing to begin from. */
-  readonly state?: SessionState;
+  readonly state?: Period;
   /**
    * What ours has no place for: unknown keys, and under its own key each value of a known key that
    * could not be read. Give it back to `toDuctor`.
@@ -32,7 +27,7 @@ export interface Imported {
 
 const original = { provider: "claude", model: "opus" } as const;
 const entryKeys = ["provider", "model", "created_at", "last_active", "provider_sessions"] as const;
-/** No date, so that the first freshness rule ends the session. */
+/** No date, so that the first freshness rule ends the period. */
 const unreadable = "unreadable";
 
 /**
@@ -58,7 +53,7 @@ export function fromDuctor(entry: unknown, key: string, now: number, zone = "UTC
     const isOwnId = name === "chat_id" && value === ductorId(chatId);
     if (!isKnown && !isOwnId) kept.set(name, value);
   }
-  const state: SessionState = {
+  const state: Period = {
     generation: 1,
     start_seq: 0,
     ...readStamps(source, now, zone, kept, notes),
@@ -72,7 +67,7 @@ export function fromDuctor(entry: unknown, key: string, now: number, zone = "UTC
 /** The entry and its key in the original's form. Stamps are in UTC, as the original writes them. */
 export function toDuctor(
   chatId: string,
-  state: SessionState,
+  state: Period,
   unknown: JsonObject = {},
 ): { readonly key: string; readonly entry: JsonObject } {
   const id = ductorId(chatId);
@@ -162,7 +157,7 @@ function readStamps(
     else if (stamp.isZoneAssumed) notes.push(`${name} has no zone: read in ${zone}`);
   }
   const humanAt = typeof human === "object" ? human.at : now;
-  // Without a start of its own a session began, at the latest, when a person last acted.
+  // Without a start of its own a period began, at the latest, when a person last acted.
   const startedAt = typeof start === "object" ? start.at : humanAt;
   const isZoneAssumed = read.some(([, stamp]) => typeof stamp === "object" && stamp.isZoneAssumed);
   return {

@@ -9,39 +9,39 @@ import { fromDuctor } from "./legacy.ts";
 import {
   bucketOf,
   isNew,
-  newSession,
+  newPeriod,
+  type Period,
   resetProvider,
   rollOver,
-  type SessionState,
   syncTarget,
-} from "./session-state.ts";
+} from "./period.ts";
 import { applyUsage, type UsageDelta } from "./usage.ts";
 
 const at = (stamp: string) => Date.parse(stamp);
 
 /** What a resolve does with a verdict: nothing, a rollover, or the reset of one bucket. */
 function resolve(
-  before: SessionState | undefined,
+  before: Period | undefined,
   now: string,
   options: FreshnessOptions = {},
   target: { readonly provider?: string; readonly model?: string } = {},
-): { readonly state: SessionState; readonly isNew: boolean } {
+): { readonly state: Period; readonly isNew: boolean } {
   const provider = target.provider ?? before?.provider ?? "claude";
   const model = target.model ?? before?.model ?? "opus";
   const next = { at: at(now), startSeq: 0 };
   const rules = resolveFreshness({ timeZone: "UTC", ...options });
   const verdict = judge({ state: before, provider, now: at(now), rules });
   if (before === undefined) {
-    return { state: newSession({ ...next, generation: 1, provider, model }), isNew: true };
+    return { state: newPeriod({ ...next, generation: 1, provider, model }), isNew: true };
   }
   let state = syncTarget(correctClocks(before, verdict), provider, model);
-  if (verdict.ends === "session") state = rollOver(state, next);
+  if (verdict.ends === "period") state = rollOver(state, next);
   if (verdict.ends === "provider") state = resetProvider(state, provider);
   assert.equal(verdict.fresh, !isNew(state, provider));
   return { state, isNew: isNew(state, provider) };
 }
 
-function update(state: SessionState, usage: Partial<UsageDelta> = {}, snapshot = state) {
+function update(state: Period, usage: Partial<UsageDelta> = {}, snapshot = state) {
   const provider = usage.provider ?? snapshot.provider;
   const outcome = applyUsage(state, {
     turn: "t",
@@ -59,12 +59,12 @@ function update(state: SessionState, usage: Partial<UsageDelta> = {}, snapshot =
   return outcome.state;
 }
 
-/** A session begun and updated at an instant, with the id "first". */
-function begunAt(stamp: string): SessionState {
+/** A period begun and updated at an instant, with the id "first". */
+function begunAt(stamp: string): Period {
   return update(resolve(undefined, stamp).state, { session_id: "first" });
 }
 
-function metrics(state: SessionState, provider: string) {
+function metrics(state: Period, provider: string) {
   const bucket = bucketOf(state, provider);
   return [bucket.message_count, bucket.total_cost_usd, bucket.total_tokens];
 }
@@ -80,7 +80,7 @@ const times: readonly [begun: string, now: string, options: FreshnessOptions, is
   ["2026-01-01T02:00Z", "2026-01-02T01:00Z", { ...daily, dailyReset: false }, false],
 ];
 for (const [begun, now, options, fresh] of times) {
-  test(`with ${JSON.stringify(options)}, from ${begun} to ${now}: ${fresh ? "a new session" : "the same id"}`, () => {
+  test(`with ${JSON.stringify(options)}, from ${begun} to ${now}: ${fresh ? "a new period" : "the same id"}`, () => {
     const { state, isNew } = resolve(begunAt(begun), now, options);
     assert.equal(isNew, fresh);
     assert.equal(bucketOf(state, "claude").session_id, fresh ? "" : "first");
@@ -88,7 +88,7 @@ for (const [begun, now, options, fresh] of times) {
   });
 }
 
-test("resolved twice without an id, it is new both times and the same session", () => {
+test("resolved twice without an id, it is new both times and the same period", () => {
   const once = resolve(undefined, "2026-01-02T12:00Z");
   const twice = resolve(once.state, "2026-01-02T12:00Z");
   assert.deepEqual([once.isNew, twice.isNew], [true, true]);
@@ -159,7 +159,7 @@ test("a legacy flat entry without model and stamps is not new, keeps its id, and
   assert.equal(stale.isNew, true, "its assumed last act ages from the import");
 });
 
-test("a rolled session keeps the chosen model, and is not rolled again at the next turn (U4)", () => {
+test("a rolled period keeps the chosen model, and is not rolled again at the next turn (U4)", () => {
   const chosen = syncTarget(begunAt("2026-01-02T03:30Z"), "codex", "o9");
   const rolled = resolve(chosen, "2026-01-02T04:01Z", daily);
   assert.deepEqual([rolled.state.provider, rolled.state.model], ["codex", "o9"]);

@@ -36,11 +36,11 @@ const delta = (more: Partial<UsageDelta> = {}): UsageDelta => ({
   ...more,
 });
 
-test("resolve opens a session on the configured provider, and is new until the provider has an id", async () => {
+test("resolve opens a period on the configured provider, and is new until the provider has an id", async () => {
   const { sessions, lines } = await companion();
   const first = await sessions.resolve(chat);
   assert.deepEqual(
-    [first.isNew, first.reason, first.session.provider, first.session.model],
+    [first.isNew, first.reason, first.period.provider, first.period.model],
     [true, "no_session", "claude", "opus"],
   );
   const second = await sessions.resolve(chat);
@@ -52,13 +52,13 @@ test("resolve opens a session on the configured provider, and is new until the p
   assert.deepEqual(reasons, ["no_session", "no_provider_session", "still_valid"]);
 });
 
-test("a fresh resolve without arguments keeps the session's provider and moves no clock", async () => {
+test("a fresh resolve without arguments keeps the period's provider and moves no clock", async () => {
   const { sessions, clock } = await companion();
-  const { session } = await sessions.resolve(chat, { provider: "codex", model: "gpt" });
+  const { period } = await sessions.resolve(chat, { provider: "codex", model: "gpt" });
   clock.pass(minute);
   const again = await sessions.resolve(chat);
-  assert.equal(again.session.provider, "codex");
-  assert.equal(again.session.last_active, session.last_active);
+  assert.equal(again.period.provider, "codex");
+  assert.equal(again.period.last_active, period.last_active);
 });
 
 test("the day of a chat begins in its own zone, before the configured one", async () => {
@@ -72,7 +72,7 @@ test("the day of a chat begins in its own zone, before the configured one", asyn
   }
   clock.set("2026-01-02T04:01Z"); // 05:01 in Berlin, 17:01 in Auckland
   const ended = zones.map(async (zone) => (await sessions.resolve(`a:${zone}`)).ended);
-  assert.deepEqual(await Promise.all(ended), ["session", "nothing", "nothing"]);
+  assert.deepEqual(await Promise.all(ended), ["period", "nothing", "nothing"]);
   clock.set("2026-01-02T15:01Z"); // 04:01 of the next day in Auckland
   const later = zones.map(async (zone) => (await sessions.resolve(`a:${zone}`)).reason);
   const still = "no_provider_session";
@@ -104,12 +104,12 @@ test("buckets survive switching away and back: the old id and counters resume", 
   );
   const back = await sessions.resolve(chat, { provider: "claude" });
   assert.equal(back.isNew, false);
-  const { session_id, message_count, total_cost_usd, total_tokens } = back.session;
+  const { session_id, message_count, total_cost_usd, total_tokens } = back.period;
   assert.deepEqual([session_id, message_count, total_cost_usd, total_tokens], ["c1", 1, 0.2, 400]);
-  assert.equal(back.session.provider_sessions["codex"]?.total_tokens, 50);
+  assert.equal(back.period.provider_sessions["codex"]?.total_tokens, 50);
 });
 
-test("a reset begins a new generation with empty buckets, and the old session stays readable", async () => {
+test("a reset begins a new generation with empty buckets, and the old period stays readable", async () => {
   const { sessions, chats } = await companion();
   await sessions.resolve(chat);
   await sessions.update(chat, delta({ session_id: "s1" }));
@@ -163,7 +163,7 @@ test("an update under one id counts once, however often it is repeated", async (
   assert.equal((await sessions.active(chat))?.message_count, 1);
 });
 
-test("what is no delta is refused, also where no session is left, and stored nowhere", async () => {
+test("what is no delta is refused, also where no period is left, and stored nowhere", async () => {
   const { chats, sessions } = await companion();
   await chats.append(chat, [{ role: "user", content: "Hello" }]);
   const { seq } = await chats.log.existing(chat);
@@ -176,7 +176,7 @@ test("what is no delta is refused, also where no session is left, and stored now
   await assert.rejects(sessions.update("nobody", delta()), { code: "THROUGHLINE_NOT_FOUND" });
 });
 
-test("an update of an ended session answers the same however often it is repeated: not counted", async () => {
+test("an update of an ended period answers the same however often it is repeated: not counted", async () => {
   const { sessions } = await companion();
   await sessions.resolve(chat);
   await sessions.reset(chat);
@@ -211,7 +211,7 @@ test("one update and ten at once are eleven messages, 0.11 dollars and 110 token
   );
 });
 
-test("ten chats resolved at once, thirty rounds: every one has its session", async () => {
+test("ten chats resolved at once, thirty rounds: every one has its period", async () => {
   const { sessions, chats } = await companion();
   for (let round = 0; round < 30; round++) {
     const ids = Array.from({ length: 10 }, (_, i) => `c:${round * 10 + i}`);
@@ -226,9 +226,9 @@ test("a limit reached on one provider ends that provider's part only", async () 
   await sessions.update(chat, delta({ session_id: "c1" }));
   await sessions.resolve(chat, { provider: "codex", model: "gpt" });
   await sessions.resolve(chat, { provider: "claude", model: "opus" });
-  const { session } = await sessions.resolve(chat, { provider: "codex", model: "gpt" });
-  assert.equal(session.generation, 1);
-  assert.equal((await sessions.resolve(chat, { provider: "claude" })).session.session_id, "");
+  const { period } = await sessions.resolve(chat, { provider: "codex", model: "gpt" });
+  assert.equal(period.generation, 1);
+  assert.equal((await sessions.resolve(chat, { provider: "claude" })).period.session_id, "");
 });
 
 const idle: readonly (readonly [quietMs: number, generation: number, reason: string])[] = [
@@ -241,7 +241,7 @@ for (const [quietMs, generation, reason] of idle) {
     await sessions.resolve(chat);
     clock.pass(quietMs);
     const resolution = await sessions.resolve(chat);
-    assert.equal(resolution.session.generation, generation);
+    assert.equal(resolution.period.generation, generation);
     assert.equal(resolution.reason, reason);
     assert.equal(resolution.previous?.generation, generation === 2 ? 1 : undefined);
   });
@@ -251,10 +251,10 @@ test("by default nothing resets by itself, not after a year", async () => {
   const { sessions, clock } = await companion();
   await sessions.resolve(chat);
   clock.pass(365 * 24 * 60 * minute);
-  assert.equal((await sessions.resolve(chat)).session.generation, 1);
+  assert.equal((await sessions.resolve(chat)).period.generation, 1);
 });
 
-test("usage in the background keeps no session alive", async () => {
+test("usage in the background keeps no period alive", async () => {
   const { sessions, clock } = await companion({ freshness: { idleTimeoutMinutes: 60 } });
   await sessions.resolve(chat);
   for (let i = 0; i < 24; i++) {
@@ -277,14 +277,14 @@ test("a stamp far in the future is clamped once, and the answer says that the cl
 
 test("syncing the target changes provider and model and nothing else", async () => {
   const { sessions, clock } = await companion();
-  const { session } = await sessions.resolve(chat);
+  const { period } = await sessions.resolve(chat);
   clock.pass(minute);
   const synced = await sessions.syncTarget(chat, { model: "sonnet" });
-  assert.deepEqual({ ...synced, model: "opus" }, session);
+  assert.deepEqual({ ...synced, model: "opus" }, period);
   assert.equal(synced.model, "sonnet");
 });
 
-test("the active session is read without being judged or made", async () => {
+test("the active period is read without being judged or made", async () => {
   const { sessions, clock } = await companion({ freshness: { idleTimeoutMinutes: 1 } });
   assert.equal(await sessions.active(chat), undefined);
   await sessions.resolve(chat);

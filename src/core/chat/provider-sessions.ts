@@ -12,27 +12,27 @@ import {
   bucketOf,
   humanActed,
   isNew,
-  newSession,
+  newPeriod,
   openBuckets,
+  type Period,
   preferredOf,
   resetProvider,
   rollOver,
-  type SessionState,
   syncTarget,
-} from "./session-state.ts";
+} from "./period.ts";
 import type { Transaction } from "./transaction.ts";
 import { seqBeforeUnanswered } from "./unanswered-words.ts";
 import { applyUsage, type UsageDelta } from "./usage.ts";
 
-/** The session of a chat, in the seed's schema. The flat fields are the active provider's. */
-export interface SessionView {
+/** The period of a chat, in the seed's schema. The flat fields are the active provider's. */
+export interface PeriodView {
   readonly chat_id: string;
   readonly provider: string;
   readonly model: string;
   readonly created_at: string;
   readonly last_active: string;
   readonly generation: number;
-  readonly provider_sessions: SessionState["provider_sessions"];
+  readonly provider_sessions: Period["provider_sessions"];
   readonly session_id: string;
   readonly message_count: number;
   readonly total_cost_usd: number;
@@ -40,16 +40,16 @@ export interface SessionView {
 }
 
 export interface Resolution {
-  readonly session: SessionView;
+  readonly period: PeriodView;
   /** The provider has nothing to resume. */
   readonly isNew: boolean;
   readonly reason: Reason;
   /** `"uncertain"`: the clock contradicts the stamps. */
   readonly clock: "certain" | "uncertain";
-  /** The session that this call ended, as it last was. */
-  readonly previous?: SessionView;
-  /** What ended: the whole session, one provider's part, or nothing. */
-  readonly ended: "session" | "provider" | "nothing";
+  /** The period that this call ended, as it last was. */
+  readonly previous?: PeriodView;
+  /** What ended: the whole period, one provider's part, or nothing. */
+  readonly ended: "period" | "provider" | "nothing";
 }
 
 export interface Target {
@@ -61,19 +61,19 @@ export type ProviderModel = { readonly [name in keyof Target]-?: string };
 
 /** What one turn runs on. */
 export interface TurnTarget extends ProviderModel {
-  /** What cannot be asked now: the session goes back to it once it can. */
+  /** What cannot be asked now: the period goes back to it once it can. */
   readonly insteadOf?: ProviderModel | undefined;
 }
 
 interface ProviderSessionOptions {
   readonly rules: FreshnessRules;
-  /** What a new session runs on when the call names nothing. */
+  /** What a new period runs on when the call names nothing. */
   readonly provider: string;
   readonly model: string;
 }
 
-/** The whole session, or the part of the provider that the chat runs on. */
-type EndedPart = "session" | "provider";
+/** The whole period, or the part of the provider that the chat runs on. */
+type EndedPart = "period" | "provider";
 
 /**
  * Where each provider left off, per chat. Every call is durable before it returns, judged in one
@@ -92,9 +92,9 @@ export class ProviderSessions {
   }
 
   /**
-   * The session to go on in, opened or rolled over if need be. Without arguments it runs on what the
-   * session ran on; configuration counts only for a new session. No clock moves. While a turn of this
-   * process runs in the chat, the session ends for no reason of time.
+   * The period to go on in, opened or rolled over if need be. Without arguments it runs on what the
+   * period ran on; configuration counts only for a new period. No clock moves. While a turn of this
+   * process runs in the chat, the period ends for no reason of time.
    *
    * @throws ThroughlineError `THROUGHLINE_INVALID`: a bad chat id or name.
    */
@@ -109,7 +109,7 @@ export class ProviderSessions {
   /**
    * `resolve` as part of a larger change. The caller passes the result to `announceEnd` once stored.
    *
-   * @param options.isQueued what is to go on was said while a turn of the session ran.
+   * @param options.isQueued what is to go on was said while a turn of the period ran.
    */
   async resolveIn(
     transaction: Transaction,
@@ -128,7 +128,7 @@ export class ProviderSessions {
     const verdict = judge({ state, provider, now: transaction.now, rules, timeZone, ...options });
     const { reason, ends, clock } = verdict;
     const logger = this.#log.ports.logger;
-    logger.debug({ chat: transaction.chatId, provider, reason, ends }, "session resolved");
+    logger.debug({ chat: transaction.chatId, provider, reason, ends }, "period resolved");
     if (before === null) this.#open(transaction, provider, model);
     else {
       const records = transaction.records.length;
@@ -137,7 +137,7 @@ export class ProviderSessions {
         ends === "nothing"
           ? undefined
           : await seqBeforeUnanswered(this.#log.ports.logs, transaction);
-      if (ends === "session") {
+      if (ends === "period") {
         this.#rollOver(transaction, corrected, before, { event: "rolled_over", reason }, startSeq);
       } else if (ends === "provider") {
         const dropped = resetProvider(corrected, provider);
@@ -153,90 +153,90 @@ export class ProviderSessions {
         transaction.control("session", { event: "target", provider, model });
       }
     }
-    const session = transaction.head.session as SessionState;
+    const period = transaction.head.session as Period;
     const resolution = {
-      session: sessionView(transaction.chatId, session),
-      isNew: isNew(session, provider),
+      period: periodView(transaction.chatId, period),
+      isNew: isNew(period, provider),
       reason,
       clock,
       ended: ends,
     };
     if (before === null || ends === "nothing") return resolution;
-    return { ...resolution, previous: sessionView(transaction.chatId, before) };
+    return { ...resolution, previous: periodView(transaction.chatId, before) };
   }
 
-  /** The session as it is, without judging it; `undefined` when the chat has none. */
-  async active(chatId: string): Promise<SessionView | undefined> {
+  /** The period as it is, without judging it; `undefined` when the chat has none. */
+  async active(chatId: string): Promise<PeriodView | undefined> {
     const { head } = await this.#log.state(chatId);
-    return head?.session ? sessionView(chatId, head.session) : undefined;
+    return head?.session ? periodView(chatId, head.session) : undefined;
   }
 
   /**
-   * A person asks for a new session with every provider: a new generation, all buckets empty. The old
+   * A person asks for a new period with every provider: a new generation, all buckets empty. The old
    * one stays readable. See `beginAgain` for one provider.
    */
-  async reset(chatId: string, target: Target = {}): Promise<SessionView> {
-    const session = await this.#log.change(chatId, (transaction) => {
+  async reset(chatId: string, target: Target = {}): Promise<PeriodView> {
+    const period = await this.#log.change(chatId, (transaction) => {
       const before = transaction.head.session;
       if (before === null) this.#openDefault(transaction, target);
       else {
         const next = syncTarget(before, target.provider, target.model);
         this.#rollOver(transaction, next, before, { event: "reset", reason: "reset" });
       }
-      return transaction.head.session as SessionState;
+      return transaction.head.session as Period;
     });
-    this.#publishEnd(chatId, "session");
-    return sessionView(chatId, session);
+    this.#publishEnd(chatId, "period");
+    return periodView(chatId, period);
   }
 
   /**
    * A person begins again with one provider, the one that the chat runs on: it no longer gets what was
-   * said before. The others keep their part, and the target stays. Opens a session where there is none.
+   * said before. The others keep their part, and the target stays. Opens a period where there is none.
    */
-  async beginAgain(chatId: string, provider: string): Promise<SessionView> {
-    const session = await this.#log.change(chatId, (transaction) => {
+  async beginAgain(chatId: string, provider: string): Promise<PeriodView> {
+    const period = await this.#log.change(chatId, (transaction) => {
       const before = transaction.head.session;
       if (before === null) this.#openDefault(transaction, {});
       else this.#dropByPerson(transaction, before, provider);
-      return transaction.head.session as SessionState;
+      return transaction.head.session as Period;
     });
     this.#publishEnd(chatId, "provider");
-    return sessionView(chatId, session);
+    return periodView(chatId, period);
   }
 
   /** Drops one provider's bucket; the others stay. That provider becomes the target. */
-  async resetProvider(chatId: string, provider: string, model?: string): Promise<SessionView> {
-    const session = await this.#log.change(chatId, (transaction) => {
+  async resetProvider(chatId: string, provider: string, model?: string): Promise<PeriodView> {
+    const period = await this.#log.change(chatId, (transaction) => {
       const before = transaction.head.session;
       if (before === null) this.#open(transaction, provider, model ?? this.#options.model);
       else {
         const next = resetProvider(before, provider, model);
         this.#endProvider(transaction, next, before, { provider, reason: "reset" });
       }
-      return transaction.head.session as SessionState;
+      return transaction.head.session as Period;
     });
-    return sessionView(chatId, session);
+    return periodView(chatId, period);
   }
 
   /**
    * Drops one provider's bucket because a person asks for it; the others stay, and so does the target.
    *
-   * @throws ThroughlineError `THROUGHLINE_NOT_FOUND`: no such chat or session, or the provider is not
+   * @throws ThroughlineError `THROUGHLINE_NOT_FOUND`: no such chat or period, or the provider is not
    * its target and has nothing in it.
    */
-  async dropProvider(chatId: string, provider: string): Promise<SessionView> {
-    const session = await this.#log.changeExisting(chatId, (transaction) => {
+  async dropProvider(chatId: string, provider: string): Promise<PeriodView> {
+    const period = await this.#log.changeExisting(chatId, (transaction) => {
       const before = transaction.head.session;
       const isHere = before?.provider === provider || hasBucket(before, provider);
       if (before === null || !isHere) throw notFound(chatId, "provider session");
       this.#dropByPerson(transaction, before, provider);
-      return transaction.head.session as SessionState;
+      return transaction.head.session as Period;
     });
-    if (session.provider === provider) this.#publishEnd(chatId, "provider");
-    return sessionView(chatId, session);
+    if (period.provider === provider) this.#publishEnd(chatId, "provider");
+    return periodView(chatId, period);
   }
 
-  #dropByPerson(transaction: Transaction, before: SessionState, provider: string): void {
+  #dropByPerson(transaction: Transaction, before: Period, provider: string): void {
     const dropped = resetProvider(before, provider, undefined, { humanAt: transaction.now });
     const next = syncTarget(dropped, before.provider, before.model, preferredOf(before));
     this.#endProvider(transaction, next, before, { provider, reason: "reset" });
@@ -244,7 +244,7 @@ export class ProviderSessions {
 
   /**
    * Adds what one attempt used. A delta is counted once, whatever happens to the call: `id` makes a
-   * repeat a no-op, which answers as the first call did. A delta of a session or bucket that has ended
+   * repeat a no-op, which answers as the first call did. A delta of a period or bucket that has ended
    * changes no total.
    *
    * @returns whether it was counted.
@@ -265,7 +265,7 @@ export class ProviderSessions {
   updateIn(transaction: Transaction, delta: UsageDelta, id = transaction.newId()): boolean {
     const outcome = applyUsage(transaction.head.session, delta);
     const rejected = "rejected" in outcome ? outcome.rejected : undefined;
-    // A late attempt cost what it cost: it is on record, and in no total of the new session.
+    // A late attempt cost what it cost: it is on record, and in no total of the new period.
     transaction.control("usage", { ...delta, rejected }, id);
     if ("state" in outcome) transaction.set({ session: outcome.state });
     else {
@@ -280,8 +280,8 @@ export class ProviderSessions {
   }
 
   /** Sets what the next turn runs on. No clock moves, no bucket changes. */
-  async syncTarget(chatId: string, target: Target): Promise<SessionView> {
-    const session = await this.#log.change(chatId, (transaction) => {
+  async syncTarget(chatId: string, target: Target): Promise<PeriodView> {
+    const period = await this.#log.change(chatId, (transaction) => {
       const before = transaction.head.session;
       if (before === null) this.#openDefault(transaction, target);
       else {
@@ -291,15 +291,15 @@ export class ProviderSessions {
         transaction.control("session", { event: "target", provider, model });
         transaction.set({ session: next });
       }
-      return transaction.head.session as SessionState;
+      return transaction.head.session as Period;
     });
-    return sessionView(chatId, session);
+    return periodView(chatId, period);
   }
 
   /** Moves the person's clock, as part of a larger change. */
   humanActedIn(transaction: Transaction): void {
-    const { session } = transaction.head;
-    if (session !== null) transaction.set({ session: humanActed(session, transaction.now) });
+    const { session: period } = transaction.head;
+    if (period !== null) transaction.set({ session: humanActed(period, transaction.now) });
   }
 
   /** A turn begins to run in the chat. @returns what says that it has ended. */
@@ -313,7 +313,7 @@ export class ProviderSessions {
   }
 
   /**
-   * Calls back when a session ends, or a person begins again with what the chat runs on, so that what
+   * Calls back when a period ends, or a person begins again with what the chat runs on, so that what
    * lives no longer can go.
    */
   onEnd(listener: (chatId: string, ended: EndedPart) => void): void {
@@ -322,7 +322,7 @@ export class ProviderSessions {
 
   /** Tells who asked (`onEnd`), once the change that `resolveIn` was part of is stored. */
   announceEnd(chatId: string, resolution: Resolution): void {
-    if (resolution.ended === "session") this.#publishEnd(chatId, "session");
+    if (resolution.ended === "period") this.#publishEnd(chatId, "period");
   }
 
   #publishEnd(chatId: string, ended: EndedPart): void {
@@ -336,21 +336,21 @@ export class ProviderSessions {
 
   #open(transaction: Transaction, provider: string, model: string): void {
     transaction.control("session", { event: "opened", generation: 1, provider, model });
-    // What was imported or copied into a chat before its first session is the start of it.
-    const session = newSession({
+    // What was imported or copied into a chat before its first period is the start of it.
+    const period = newPeriod({
       generation: 1,
       at: transaction.now,
       startSeq: 0,
       provider,
       model,
     });
-    transaction.set({ session });
+    transaction.set({ session: period });
   }
 
   #rollOver(
     transaction: Transaction,
-    state: SessionState,
-    before: SessionState,
+    state: Period,
+    before: Period,
     event: { readonly event: string; readonly reason: string },
     startSeq?: number,
   ): void {
@@ -370,8 +370,8 @@ export class ProviderSessions {
 
   #endProvider(
     transaction: Transaction,
-    next: SessionState,
-    before: SessionState,
+    next: Period,
+    before: Period,
     why: { readonly provider: string; readonly reason: string },
     startSeq?: number,
   ): void {
@@ -388,7 +388,7 @@ export class ProviderSessions {
   }
 }
 
-export function sessionView(chatId: string, state: SessionState): SessionView {
+export function periodView(chatId: string, state: Period): PeriodView {
   const { session_id, message_count, total_cost_usd, total_tokens } = bucketOf(
     state,
     state.provider,
@@ -418,6 +418,6 @@ function wasCounted(record: StoredRecord, delta: UsageDelta): boolean {
   });
 }
 
-function hasBucket(state: SessionState | null, provider: string): boolean {
+function hasBucket(state: Period | null, provider: string): boolean {
   return state !== null && Object.hasOwn(openBuckets(state), provider);
 }

@@ -4,8 +4,8 @@
 import { isThroughlineError } from "../errors.ts";
 import { checkJson, type Json, type JsonObject } from "../json.ts";
 import { checkKey } from "../storage/key.ts";
+import { type ProviderSession, periodLimits } from "./period.ts";
 import { offsetMinutes } from "./reset-day.ts";
-import { type ProviderSession, sessionLimits } from "./session-state.ts";
 import { instantOf, isInstant } from "./stamp.ts";
 import { usageLimits } from "./usage.ts";
 
@@ -46,9 +46,9 @@ export function readStamp(value: unknown, zone: string) {
   return isInstant(instant) ? { at: instant, isZoneAssumed: true } : "unreadable";
 }
 
-/** A name that the functions of `session-state.ts` accept. */
+/** A name that the functions of `period.ts` accept. */
 export function readName(value: unknown, fallback: string, name: string, notes: string[]): string {
-  if (isUsable(() => checkKey(value, name, sessionLimits.nameBytes))) return value as string;
+  if (isUsable(() => checkKey(value, name, periodLimits.nameBytes))) return value as string;
   notes.push(`${name} is missing or cannot be used: "${fallback}" assumed`);
   return fallback;
 }

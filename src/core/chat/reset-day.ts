@@ -8,7 +8,7 @@ const dayMinutes = 24 * 60;
  */
 const lookBackMinutes = dayMinutes;
 
-/** Before the year 1000 every instant counts as the first one of it: no session is that old. */
+/** Before the year 1000 every instant counts as the first one of it: no period is that old. */
 const earliest = Date.UTC(1000, 0, 1);
 
 /** A formatter costs 100 µs to make and 5 µs to use, and each keeps some kilobytes. */

@@ -111,7 +111,7 @@ async function isReplaced(
   return (await markOf(logs, chatId, { kind: "replacement", target: id })).isThere;
 }
 
-/** Whether a retry has this answer: one that came after its session had ended replaced nothing. */
+/** Whether a retry has this answer: one that came after its period had ended replaced nothing. */
 function isStanding(answer: StoredRecord | undefined): boolean {
   return answer !== undefined && answer["hidden"] !== true;
 }

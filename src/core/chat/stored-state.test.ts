@@ -4,12 +4,12 @@ import fc from "fast-check";
 import { checkJson } from "../json.ts";
 import { judge } from "./freshness.ts";
 import { resolveFreshness } from "./freshness-options.ts";
-import { bucketOf, newSession, resetProvider, rollOver, withBucket } from "./session-state.ts";
+import { bucketOf, newPeriod, resetProvider, rollOver, withBucket } from "./period.ts";
 import { readState } from "./stored-state.ts";
 
 const noon = Date.UTC(2026, 0, 2, 12);
 const target = { provider: "claude", model: "opus" };
-const begun = newSession({ generation: 3, at: noon, startSeq: 7, provider: "codex", model: "" });
+const begun = newPeriod({ generation: 3, at: noon, startSeq: 7, provider: "codex", model: "" });
 const full = {
   ...withBucket(resetProvider(begun, "codex"), "__proto__", {
     ...bucketOf(begun, "p"),

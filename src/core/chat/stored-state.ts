@@ -1,6 +1,6 @@
 import { isJsonObject } from "../json.ts";
+import { assumptions, type Period, type ProviderSession } from "./period.ts";
 import { onlyJson, own, readBucket, readName, type Unread } from "./read-values.ts";
-import { assumptions, type ProviderSession, type SessionState } from "./session-state.ts";
 
 const keys = [
   "generation",
@@ -15,7 +15,7 @@ const keys = [
 ];
 
 interface StoredState {
-  readonly state: SessionState;
+  readonly state: Period;
   /** What was put right, for the report; empty for a state as we write it. */
   readonly notes: readonly string[];
 }
@@ -24,7 +24,7 @@ interface StoredState {
  * A state as it was read back: every field checked and put right, unknown keys kept. Stamps are
  * left to the freshness rules.
  *
- * @param lastSeq the end of the chat's log: a session that begins after it would hide all history.
+ * @param lastSeq the end of the chat's log: a period that begins after it would hide all history.
  * @param target what a missing provider or model becomes.
  * @returns `undefined` for what is no object.
  */
@@ -38,7 +38,7 @@ export function readState(
   const notes: string[] = [];
   const extra = Object.entries(stored).filter(([name]) => !keys.includes(name));
   const model = own(stored, "model");
-  const state: SessionState = {
+  const state: Period = {
     ...onlyJson(new Map(extra), "the session", notes),
     generation: readWhole(stored, "generation", 1, Number.MAX_SAFE_INTEGER, notes),
     started_at: readStampText(stored, "started_at", notes),

@@ -33,7 +33,7 @@ interface OpenTurn {
  * The turns of a scope, oldest first, each as legal for the model as one message list can be.
  *
  * A row belongs to the turn that it names, else to the one that it follows. A row that names a turn
- * out of scope is the late answer to an ended session and in no turn. What was said before the first
+ * out of scope is the late answer to an ended period and in no turn. What was said before the first
  * user message goes with that message, but for what a summary tells.
  *
  * @param summarySeq a summary stands for everything up to here.

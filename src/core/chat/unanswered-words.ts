@@ -7,7 +7,7 @@ import type { Transaction } from "./transaction.ts";
 export const unansweredRecords = 50;
 
 /**
- * Where a session that begins by itself starts: before what the companion said on its own after the
+ * Where a period that begins by itself starts: before what the companion said on its own after the
  * last turn. The person's next message answers that, so the model must see it.
  *
  * @returns the number of the record before; `undefined`: the companion said nothing on its own.
@@ -16,8 +16,8 @@ export async function seqBeforeUnanswered(
   logs: Pick<LogStore, "page">,
   { chatId, head }: Transaction,
 ): Promise<number | undefined> {
-  const { session, clear_seq: clearSeq = 0, provider_start: starts = {} } = head;
-  const from = Math.max(session?.start_seq ?? 0, clearSeq, ...Object.values(starts));
+  const { session: period, clear_seq: clearSeq = 0, provider_start: starts = {} } = head;
+  const from = Math.max(period?.start_seq ?? 0, clearSeq, ...Object.values(starts));
   const page = await logs.page(chatId, { limit: unansweredRecords });
   const unanswered: number[] = [];
   for (const record of page.toReversed()) {

@@ -5,17 +5,17 @@ import { isThroughlineError } from "../errors.ts";
 import {
   bucketOf,
   humanActed,
-  newSession,
+  newPeriod,
+  type Period,
   resetProvider,
   rollOver,
-  type SessionState,
   syncTarget,
   withBucket,
-} from "./session-state.ts";
+} from "./period.ts";
 import { applyUsage, type UsageDelta, usageLimits } from "./usage.ts";
 
 const noon = Date.UTC(2026, 0, 2, 12);
-const first = newSession({
+const first = newPeriod({
   generation: 1,
   at: noon,
   startSeq: 0,
@@ -34,7 +34,7 @@ const answer: UsageDelta = {
   bucket_generation: 1,
 };
 
-function apply(state: SessionState, ...deltas: readonly Partial<UsageDelta>[]): SessionState {
+function apply(state: Period, ...deltas: readonly Partial<UsageDelta>[]): Period {
   return deltas.reduce((state, delta) => {
     const outcome = applyUsage(state, { ...answer, ...delta });
     assert.ok("state" in outcome);
@@ -43,7 +43,7 @@ function apply(state: SessionState, ...deltas: readonly Partial<UsageDelta>[]): 
 }
 
 /** A bucket as messages, dollars, tokens. */
-function totals(state: SessionState, provider = "claude") {
+function totals(state: Period, provider = "claude") {
   const bucket = bucketOf(state, provider);
   return [bucket.message_count, bucket.total_cost_usd, bucket.total_tokens];
 }
@@ -105,7 +105,7 @@ test("an id that arrives although the turn failed is stored without counting", (
   assert.deepEqual(totals(state), [0, 0, 0]);
 });
 
-test("a failed attempt that used nothing and brought no id leaves the session untouched", () => {
+test("a failed attempt that used nothing and brought no id leaves the period untouched", () => {
   assert.equal(apply(first, { ...nothing, messages: 1, outcome: "failed" }), first);
   const state = apply(first, { session_id: "s1" });
   assert.equal(apply(state, { ...nothing, outcome: "failed", session_id: "s1" }), state);
@@ -139,7 +139,7 @@ test("a reset while a turn runs stays reset: the turn's id and count are rejecte
   assert.deepEqual(totals(apply(reset, { bucket_generation: 2 })), [1, 0.01, 10]);
 });
 
-test("a late result of an ended session never reaches the newer one (D7, D8)", () => {
+test("a late result of an ended period never reaches the newer one (D7, D8)", () => {
   const next = rollOver(first, { at: noon + 1, startSeq: 5 });
   assert.deepEqual(applyUsage(next, answer), { rejected: "ended_generation" });
   assert.deepEqual(totals(apply(next, { generation: 2 })), [1, 0.01, 10]);

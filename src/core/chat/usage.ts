@@ -1,12 +1,6 @@
 import { invalid } from "../errors.ts";
 import { checkKey } from "../storage/key.ts";
-import {
-  bucketOf,
-  type ProviderSession,
-  type SessionState,
-  sessionLimits,
-  withBucket,
-} from "./session-state.ts";
+import { bucketOf, type Period, type ProviderSession, periodLimits, withBucket } from "./period.ts";
 
 const outcomes = ["answered", "interrupted", "failed"] as const;
 
@@ -24,13 +18,13 @@ export interface UsageDelta {
   readonly outcome: (typeof outcomes)[number];
   /** The provider's id as the attempt left it. Absent or empty: the old one holds. */
   readonly session_id?: string | undefined;
-  /** The session and the bucket that the attempt began in. */
+  /** The period and the bucket that the attempt began in. */
   readonly generation: number;
   readonly bucket_generation: number;
 }
 
 type UsageOutcome =
-  | { readonly state: SessionState }
+  | { readonly state: Period }
   | { readonly rejected: "ended_generation" | "ended_bucket" };
 
 /**
@@ -45,12 +39,12 @@ const nanosPerDollar = 1_000_000_000;
  * Adds what an attempt used to the bucket that it began in; the target and the clocks stay. Totals
  * stop at 0 and at `usageLimits`. The caller sees to it that one delta is applied once.
  *
- * @param state `null`: the session has ended, and no other began.
+ * @param state `null`: the period has ended, and no other began.
  * @returns the new state, the same object if nothing changed; or why the delta came too late.
  * @throws ThroughlineError `THROUGHLINE_INVALID`, `THROUGHLINE_TOO_LARGE`: a number that is not
  *   finite, whole or within bounds, or a bad name or id.
  */
-export function applyUsage(state: SessionState | null, delta: UsageDelta): UsageOutcome {
+export function applyUsage(state: Period | null, delta: UsageDelta): UsageOutcome {
   checkDelta(delta);
   if (delta.generation !== state?.generation) return { rejected: "ended_generation" };
   const bucket = bucketOf(state, delta.provider);
@@ -95,9 +89,9 @@ function isSame(a: ProviderSession, b: ProviderSession): boolean {
 }
 
 function checkDelta(delta: UsageDelta): void {
-  checkKey(delta.provider, "provider", sessionLimits.nameBytes);
+  checkKey(delta.provider, "provider", periodLimits.nameBytes);
   if (delta.session_id !== undefined && delta.session_id !== "") {
-    checkKey(delta.session_id, "session_id", sessionLimits.sessionIdBytes);
+    checkKey(delta.session_id, "session_id", periodLimits.sessionIdBytes);
   }
   if (!outcomes.includes(delta.outcome)) throw invalid("outcome is none of the known ones");
   checkWhole(delta.messages, "messages");

@@ -30,7 +30,7 @@ const checks: Checks<WorkingMemoriesOptions> = {
 };
 
 /**
- * One working memory a chat, in RAM only. Drop a chat's when its session rolls over or is reset, and
+ * One working memory a chat, in RAM only. Drop a chat's when its period rolls over or is reset, and
  * when the chat is forgotten; `clear` at exit.
  */
 export class WorkingMemories {

@@ -29,7 +29,7 @@ export interface WorkingMemoryOptions {
    * @default 32_768
    */
   readonly maxBytes?: number | undefined;
-  /** Tells the time of an interaction and the age of the session. */
+  /** Tells the time of an interaction and the age of the period. */
   readonly clock?: Clock | undefined;
 }
 
@@ -45,7 +45,7 @@ export const workingMemoryChecks: Checks<WorkingMemoryOptions> = {
 };
 
 /**
- * What was just said: the last interactions of one session, in RAM only. Not a transcript, not
+ * What was just said: the last interactions of one period, in RAM only. Not a transcript, not
  * searched, never learned from, never written anywhere; gone with the process.
  */
 export class WorkingMemory implements WorkingMemoryView {

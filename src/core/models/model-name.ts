@@ -1,6 +1,6 @@
 import { invalid } from "../errors.ts";
 
-/** Which model, before anything is known about keys: what `--model` and a chat's session name. */
+/** Which model, before anything is known about keys: what `--model` and a chat's period name. */
 export type ModelSpec =
   | { readonly provider: "offline"; readonly model: "offline" }
   | { readonly provider: NamedProvider; readonly model: string }

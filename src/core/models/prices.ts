@@ -14,7 +14,7 @@ export interface Price {
 }
 
 /**
- * Prices by `provider/model`, the names that a chat's session carries. There is no built-in table:
+ * Prices by `provider/model`, the names that a chat's period carries. There is no built-in table:
  * prices change and a stale one is worse than none. What a model without an entry costs is unknown.
  */
 export type Prices = Readonly<Record<string, Price>>;

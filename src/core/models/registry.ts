@@ -13,7 +13,7 @@ import type { Responder } from "./responder.ts";
 
 interface RegistryOptions extends DetectOptions {
   /**
-   * What a new session runs on. Absent: the first model of an Ollama of one's own, else the offline
+   * What a new period runs on. Absent: the first model of an Ollama of one's own, else the offline
    * responder.
    */
   readonly standard?: ModelSpec | undefined;
@@ -44,7 +44,7 @@ export class ResponderRegistry implements Responders {
   }
 
   /**
-   * Settles what new sessions run on. With `standard` nothing is asked of the network; without it,
+   * Settles what new periods run on. With `standard` nothing is asked of the network; without it,
    * only the local Ollama is asked what it offers.
    *
    * @throws ThroughlineError `THROUGHLINE_CONFIGURATION`: a key, package or price is missing or wrong.
@@ -95,10 +95,10 @@ export class ResponderRegistry implements Responders {
   }
 
   #spec(provider: string, model: string): ModelSpec {
-    // It has one model, and a session that comes from another provider brings another name.
+    // It has one model, and a period that comes from another provider brings another name.
     if (provider === "offline") return { provider, model: "offline" };
     if (provider === "openai-compatible") {
-      // The address is the operator's alone: it decides where a conversation goes. A session that names
+      // The address is the operator's alone: it decides where a conversation goes. A period that names
       // another model ran at another address.
       const { standard } = this.#options;
       if (standard?.provider !== provider || standard.model !== model) throw withoutUrl(model);

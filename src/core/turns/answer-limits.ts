@@ -1,7 +1,7 @@
 // What of an answer can be stored: a model's words must not be lost to what it sends beside them.
 
 import type { ToolCall } from "../chat/message.ts";
-import { sessionLimits } from "../chat/session-state.ts";
+import { periodLimits } from "../chat/period.ts";
 import { usageLimits } from "../chat/usage.ts";
 import { checkJson } from "../json.ts";
 import type { Usage } from "../models/responder.ts";
@@ -80,9 +80,9 @@ export function storableExtras(
   const { providerSessionId: id, providerData: data, model } = given;
   const kept: Extras = {
     usage: storableUsage(given.usage),
-    providerSessionId: isKey(id, sessionLimits.sessionIdBytes) ? id : undefined,
+    providerSessionId: isKey(id, periodLimits.sessionIdBytes) ? id : undefined,
     providerData: isStorable(data, maxBytes) ? data : undefined,
-    model: isKey(model, sessionLimits.nameBytes) ? model : undefined,
+    model: isKey(model, periodLimits.nameBytes) ? model : undefined,
   };
   const names = Object.keys(kept) as (keyof Extras)[];
   return { kept, lost: names.filter((name) => kept[name] !== given[name]) };

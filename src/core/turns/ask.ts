@@ -1,6 +1,6 @@
 import { readHistory } from "../chat/history-collector.ts";
 import type { HistoryView } from "../chat/history-view.ts";
-import { bucketOf } from "../chat/session-state.ts";
+import { bucketOf } from "../chat/period.ts";
 import type { TurnPart } from "../extension.ts";
 import { joined } from "../extensions.ts";
 import { type Responder, ResponderError, type ResponderRequest } from "../models/responder.ts";
@@ -42,7 +42,7 @@ export async function ask(running: RunningTurn): Promise<Asked> {
   await steps.repeat(tools);
   const { view, isSmall } = await historyFor(running, steps);
   const attempt = new Attempt(running, steps, isSmall ? undefined : view.fromSeq);
-  const id = bucketOf(begun.session, responder.provider).session_id;
+  const id = bucketOf(begun.period, responder.provider).session_id;
   const context = turnContext({
     newId: running.newId,
     notices,
@@ -86,7 +86,7 @@ async function historyFor(
     provider,
     model,
     window,
-    startSeq: begun.session.start_seq,
+    startSeq: begun.period.start_seq,
     unansweredId: isInPlace ? undefined : turn.id,
     clearSeq: head.clear_seq,
     providerResetSeq: head.provider_start?.[provider],
@@ -97,7 +97,7 @@ async function historyFor(
         : undefined,
     lastMessages: isSmall ? 1 : undefined,
   });
-  // Once its session, or the provider's part of it, has ended, the view is empty.
+  // Once its period, or the provider's part of it, has ended, the view is empty.
   const isWhole = newest === undefined || (isInPlace && view.messages.length > 0);
   if (isWhole) return { view, isSmall };
   const isAsked = isNewest && view.messages.at(-1)?.role === "user";

@@ -167,7 +167,7 @@ test("a cost past all bounds is counted as far as it can be", async () => {
   const c = await companion(
     scriptedResponder([["Hi", { type: "end", finish: "stop", usage: over }]]),
   );
-  assert.equal((await c.ask()).session.total_cost_usd, 1_000_000);
+  assert.equal((await c.ask()).period.total_cost_usd, 1_000_000);
 });
 
 test("the largest answer that is kept fits into the store, and so does what it replaces", async () => {

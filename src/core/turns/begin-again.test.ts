@@ -45,16 +45,16 @@ test("who begins again does so with the provider that the chat runs on; the othe
   const w = await world();
   await w.say("One", other);
   await w.say("Two", words);
-  const session = await w.beginAgain();
-  assert.deepEqual([session.generation, session.provider, session.message_count], [1, "words", 0]);
-  assert.deepEqual(Object.keys(session.provider_sessions), ["other"]);
+  const period = await w.beginAgain();
+  assert.deepEqual([period.generation, period.provider, period.message_count], [1, "words", 0]);
+  assert.deepEqual(Object.keys(period.provider_sessions), ["other"]);
   await w.say("Three");
   assert.deepEqual(w.asked("words").messages, ["Three"]);
   await w.say("Four", other);
   assert.deepEqual(w.asked("other").messages, ["One", "1", "Two", "1", "Three", "2", "Four"]);
 });
 
-test("it is the provider that the next turn runs on, also where the session names another", async () => {
+test("it is the provider that the next turn runs on, also where the period names another", async () => {
   const w = await world();
   await w.say("One", other);
   await w.beginAgain(words);

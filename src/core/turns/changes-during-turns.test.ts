@@ -115,7 +115,7 @@ for (const [says, freshness, at, saidAfter, runsFor] of [
     20,
   ],
 ] as const) {
-  test(`${says} does not end a session between a message and its turn, nor while a turn runs`, async () => {
+  test(`${says} does not end a period between a message and its turn, nor while a turn runs`, async () => {
     const w = await companion([["One"], ["Two"]], { freshness, at });
     const first = await w.begin("1");
     w.clock.pass(saidAfter * minute);
@@ -124,12 +124,12 @@ for (const [says, freshness, at, saidAfter, runsFor] of [
     assert.equal((await w.sessions.resolve(chat)).ended, "nothing");
     w.gate.resolve();
     assert.equal((await first.done).assistant?.hidden, undefined);
-    const { session, notices } = await second.done;
-    assert.deepEqual([session.generation, notices], [1, []]);
+    const { period, notices } = await second.done;
+    assert.deepEqual([period.generation, notices], [1, []]);
     const asked = w.model.requests.at(-1)?.messages.map(({ content }) => content);
     assert.deepEqual(asked, ["1", "One", "2"]);
     w.clock.pass(24 * 60 * minute);
-    assert.equal((await w.sessions.resolve(chat)).ended, "session", "no turn runs any more");
+    assert.equal((await w.sessions.resolve(chat)).ended, "period", "no turn runs any more");
   });
 }
 
@@ -151,7 +151,7 @@ for (const [after, away] of [
   });
 }
 
-test("an answer that is made anew hides nothing when its session ended meanwhile", async () => {
+test("an answer that is made anew hides nothing when its period ended meanwhile", async () => {
   const w = await companion([["That one"]]);
   await w.chats.append(chat, [
     { id: "q", role: "user", content: "Which?" },
@@ -219,7 +219,7 @@ test("what was erased while it waited, and is listed all the same, can be dismis
   assert.equal((await w.chats.row(chat)).unanswered, false);
 });
 
-test("only what a person says renews a session: not what the application tells the model", async () => {
+test("only what a person says renews a period: not what the application tells the model", async () => {
   const w = await companion([["One"], ...Array.from({ length: 48 }, () => ["Fine"])], {
     freshness: { idleTimeoutMinutes: 60 },
   });
@@ -229,7 +229,7 @@ test("only what a person says renews a session: not what the application tells t
   for (let i = 0; i < 3; i++) {
     w.clock.pass(30 * minute);
     const told = w.turns.submit(chat, { content: "All is well", synthetic: "heartbeat" });
-    generations.push((await told.done).session.generation);
+    generations.push((await told.done).period.generation);
   }
   assert.deepEqual(generations, [1, 2, 2]);
 });

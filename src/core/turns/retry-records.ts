@@ -3,8 +3,8 @@
 import type { Chats } from "../chat/chats.ts";
 import { controlId } from "../chat/control-ids.ts";
 import { isControl, isMessage, type StoredMessage } from "../chat/message.ts";
+import type { Period } from "../chat/period.ts";
 import type { ProviderSessions, Target } from "../chat/provider-sessions.ts";
-import type { SessionState } from "../chat/session-state.ts";
 import { markOf, shownMessages } from "../chat/shown-messages.ts";
 import type { Transaction } from "../chat/transaction.ts";
 import { retryAnswerId } from "../chat/turn-ids.ts";
@@ -38,13 +38,13 @@ export function beginRetry(
     const mark = await retryMark(logs, transaction.chatId, turn.retryId);
     const fields = { event: "retry", turn: turn.id, retry: turn.retryId };
     if (mark.of === undefined) transaction.control("turn", fields, mark.id);
-    const session = transaction.head.session as SessionState;
+    const period = transaction.head.session as Period;
     const ended = endedBy(resolution);
     const acknowledged = transaction.head.told_session;
     return {
       user,
       resolution,
-      session,
+      period,
       attempt: 1,
       isNew: false,
       awayMs: undefined,

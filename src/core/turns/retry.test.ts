@@ -54,9 +54,9 @@ test("an answer made anew takes the place of the one before, which is kept and h
     ["goodbye", end],
   ]);
   await c.turns.submit(chat, { content: "Hello", id: "t1" }).done;
-  const { assistant, session } = await (await c.turns.retry(chat)).done;
+  const { assistant, period } = await (await c.turns.retry(chat)).done;
   assert.equal(assistant?.content, "second words");
-  assert.equal(session.total_cost_usd, 0.02, "what was asked twice cost twice");
+  assert.equal(period.total_cost_usd, 0.02, "what was asked twice cost twice");
   assert.deepEqual(await shown(c), [
     "user: Hello",
     "assistant: first words (replaced)",

@@ -5,28 +5,28 @@ import type { Resolution } from "../chat/provider-sessions.ts";
 import type { Transaction } from "../chat/transaction.ts";
 import { unansweredRecords } from "../chat/unanswered-words.ts";
 
-/** A session that ended, or a provider's part of it. */
+/** A period that ended, or a provider's part of it. */
 export interface EndedPart {
   readonly provider?: string;
   readonly reason: string;
 }
 
-export function endedBy({ ended, reason, session }: Resolution): EndedPart | undefined {
+export function endedBy({ ended, reason, period }: Resolution): EndedPart | undefined {
   if (ended === "nothing") return undefined;
-  return ended === "session" ? { reason } : { provider: session.provider, reason };
+  return ended === "period" ? { reason } : { provider: period.provider, reason };
 }
 
 /**
- * What an attempt before at this message ended, if that began what lasts still: the session, or the
+ * What an attempt before at this message ended, if that began what lasts still: the period, or the
  * provider's part of it.
  */
 export async function endedAt(
   chats: Chats,
-  { chatId, head: { session, provider_start: starts } }: Transaction,
+  { chatId, head: { session: period, provider_start: starts } }: Transaction,
   user: StoredMessage,
 ): Promise<EndedPart | undefined> {
-  if (session === null) return undefined;
-  const { generation, provider } = session;
+  if (period === null) return undefined;
+  const { generation, provider } = period;
   const reasonOf = async (start: number | undefined, isIt: (ending: ControlRecord) => boolean) => {
     if (start === undefined) return undefined;
     // Before the record of its beginning lies at most what no person had answered.
@@ -37,17 +37,17 @@ export async function endedAt(
     const isSince = ending !== undefined && ending.seq >= user.seq - 1;
     return isSince && typeof ending["reason"] === "string" ? ending["reason"] : undefined;
   };
-  const ofSession = await reasonOf(session.start_seq, (ending) => {
+  const ofPeriod = await reasonOf(period.start_seq, (ending) => {
     return ending["event"] === "rolled_over" && ending["generation"] === generation;
   });
-  if (ofSession !== undefined) return { reason: ofSession };
+  if (ofPeriod !== undefined) return { reason: ofPeriod };
   const reason = await reasonOf(starts?.[provider], (ending) => {
     return ending["event"] === "provider_reset" && ending["provider"] === provider;
   });
   return reason === undefined ? undefined : { provider, reason };
 }
 
-/** What a person should know of the session that a turn began in. */
+/** What a person should know of the period that a turn began in. */
 export function noticesOf({ ended }: { readonly ended: EndedPart | undefined }): string[] {
   if (ended === undefined) return [];
   const { provider, reason } = ended;

@@ -1,6 +1,6 @@
 import type { Chats } from "../chat/chats.ts";
 import { isMessage, type StoredMessage } from "../chat/message.ts";
-import { sessionView } from "../chat/provider-sessions.ts";
+import { periodView } from "../chat/provider-sessions.ts";
 import { markOf, pendingId, shownMessages } from "../chat/shown-messages.ts";
 import { answerId, stepNumber } from "../chat/turn-ids.ts";
 import { ThroughlineError } from "../errors.ts";
@@ -41,7 +41,7 @@ export async function storedAnswer(chats: Chats, turn: Turn): Promise<TurnAnswer
     user,
     assistant,
     notices: [],
-    session: sessionView(chatId, head.session),
+    period: periodView(chatId, head.session),
     // What it cost was counted then.
     usage: { inputTokens: undefined, outputTokens: undefined, costUsd: 0 },
     outcome: assistant.partial === true ? "interrupted" : "answered",

@@ -7,7 +7,7 @@ import type { FreshnessRules } from "../chat/freshness-options.ts";
 import type { Outcome } from "../chat/interaction.ts";
 import { type AnswerStats, isControl, type StoredMessage } from "../chat/message.ts";
 import type { Resolution, Target } from "../chat/provider-sessions.ts";
-import { bucketOf, type SessionState } from "../chat/session-state.ts";
+import { bucketOf, type Period } from "../chat/period.ts";
 import { pendingId, waitingInput } from "../chat/shown-messages.ts";
 import type { Transaction } from "../chat/transaction.ts";
 import { answerId } from "../chat/turn-ids.ts";
@@ -22,8 +22,8 @@ import type { TurnPorts } from "./turns.ts";
 export interface Begun {
   readonly user: StoredMessage;
   readonly resolution: Resolution;
-  /** As the turn found it: what it writes later counts only while this session lasts. */
-  readonly session: SessionState;
+  /** As the turn found it: what it writes later counts only while this period lasts. */
+  readonly period: Period;
   readonly attempt: number;
   /** The person says this now: it is no second attempt, and no other answer to what was said. */
   readonly isNew: boolean;
@@ -43,7 +43,7 @@ export interface NewTurn {
   readonly synthetic?: string | undefined;
 }
 
-/** Commits the user's message, with the session that it opens or goes on in. */
+/** Commits the user's message, with the period that it opens or goes on in. */
 export function beginTurn(
   ports: Pick<TurnPorts, "chats" | "sessions" | "rules">,
   turn: NewTurn,
@@ -85,12 +85,12 @@ export function beginTurn(
       open_turn: { id: turn.id, seq: user.seq, attempts: attempt },
       pending: without(transaction.head.pending, turn.id),
     });
-    const session = transaction.head.session as SessionState;
+    const period = transaction.head.session as Period;
     const awayMs = typeof away === "number" ? away : undefined;
     const ended =
       endedBy(resolution) ?? (isNew ? undefined : await endedAt(chats, transaction, user));
     const acknowledged = transaction.head.told_session;
-    return { user, resolution, session, attempt, isNew, awayMs, ended, acknowledged };
+    return { user, resolution, period, attempt, isNew, awayMs, ended, acknowledged };
   });
 }
 
@@ -120,7 +120,7 @@ function awayBefore(
   return rules.timeAwayMs > 0 && away >= rules.timeAwayMs ? away : undefined;
 }
 
-/** Keeps a message that waits for its turn. The person acted now: the session is not judged. */
+/** Keeps a message that waits for its turn. The person acted now: the period is not judged. */
 export async function keepPending(
   ports: Pick<TurnPorts, "chats" | "sessions" | "rules">,
   turn: NewTurn,
@@ -195,7 +195,7 @@ export interface Ended {
 }
 
 /**
- * Commits the end of a turn: the answer, the usage, the session. One append: after a crash all of it
+ * Commits the end of a turn: the answer, the usage, the period. One append: after a crash all of it
  * is there, or the turn is still open.
  */
 export function endTurn(
@@ -203,11 +203,11 @@ export function endTurn(
   turn: { readonly chatId: string; readonly id: string; readonly retryId?: string | undefined },
   begun: Begun,
   ended: Ended,
-): Promise<{ assistant: StoredMessage | undefined; session: SessionState }> {
+): Promise<{ assistant: StoredMessage | undefined; period: Period }> {
   const { chats, sessions } = memories;
-  const { generation } = begun.session;
+  const { generation } = begun.period;
   return chats.log.changeExisting(turn.chatId, async (transaction) => {
-    const isLate = isAfterItsSession(transaction, begun);
+    const isLate = isAfterItsPeriod(transaction, begun);
     const isPartial = ended.partialReason !== undefined;
     const hasAnswer = ended.text !== "" || (ended.outcome === "answered" && !isPartial);
     // One that is late hides nothing: the message would be left without any answer.
@@ -235,7 +235,7 @@ export function endTurn(
       cost_usd: ended.usage.costUsd ?? null,
       tokens: (ended.usage.inputTokens ?? 0) + (ended.usage.outputTokens ?? 0),
       outcome: ended.outcome,
-      bucket_generation: bucketOf(begun.session, ended.provider).generation,
+      bucket_generation: bucketOf(begun.period, ended.provider).generation,
       session_id: ended.providerSessionId,
     });
     // Only a model that failed without a word leaves the turn open: it can be asked again.
@@ -251,7 +251,7 @@ export function endTurn(
     }
     return {
       assistant: assistant as unknown as StoredMessage | undefined,
-      session: transaction.head.session ?? begun.session,
+      period: transaction.head.session ?? begun.period,
     };
   });
 }
@@ -291,16 +291,16 @@ export function answeredBy(
   { provider, model }: { readonly provider: string; readonly model: string },
 ): JsonObject {
   const by = { turn: turn.id, provider, model };
-  // Out of every view of the session that began since.
-  if (isAfterItsSession(transaction, begun)) {
-    return { ...by, hidden: true, generation: begun.session.generation };
+  // Out of every view of the period that began since.
+  if (isAfterItsPeriod(transaction, begun)) {
+    return { ...by, hidden: true, generation: begun.period.generation };
   }
   return by;
 }
 
-/** Whether the session in which the turn began has ended: what it stores belongs to the old one. */
-function isAfterItsSession(transaction: Transaction, begun: Begun): boolean {
-  return transaction.head.session?.generation !== begun.session.generation;
+/** Whether the period in which the turn began has ended: what it stores belongs to the old one. */
+function isAfterItsPeriod(transaction: Transaction, begun: Begun): boolean {
+  return transaction.head.session?.generation !== begun.period.generation;
 }
 
 function without(pending: readonly string[] | undefined, id: string) {

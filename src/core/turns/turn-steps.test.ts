@@ -307,7 +307,7 @@ for (const how of ["returns", "throws"] as const) {
   });
 }
 
-test("a turn that is taken up in a new session still knows what its tools did", async () => {
+test("a turn that is taken up in a new period still knows what its tools did", async () => {
   const c = await companion([["Hi"], [{ runs: "Ada" }, "FAILS"], ["Paid."]], { idleMinutes: 30 });
   await c.turns.submit(chat, { content: "Hello" }).done;
   await c.turns.submit(chat, { content: "Pay Ada" }).done;
@@ -440,7 +440,7 @@ test("the question that is redacted or erased while its tool runs ends the turn,
   }
 });
 
-test("a session that ends while a tool runs keeps what came before, and hides what comes later", async () => {
+test("a period that ends while a tool runs keeps what came before, and hides what comes later", async () => {
   const c: Awaited<ReturnType<typeof companion>> = await companion(
     [[{ runs: "Ada" }, "Paid."], ["Bye"]],
     {

@@ -102,7 +102,7 @@ export class TurnSteps {
   /** What is stored so far, for the model that continues this turn. */
   messagesFor(target: Pick<Responder, "provider" | "model" | "window">): readonly ModelInput[] {
     if (this.#stored.length === 0) return [];
-    // A retry that is not finished and a session that ended hide them from other turns alone.
+    // A retry that is not finished and a period that ended hide them from other turns alone.
     const steps = this.#stored.map(({ hidden: _, ...step }) => ({ ...step, id: `${step.seq}` }));
     const { provider, model, window } = target;
     const records = [this.#running.begun.user, ...steps] as StoredMessage[];

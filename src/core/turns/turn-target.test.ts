@@ -52,13 +52,13 @@ for (const own of [claude, gpt]) {
     const notice = `${name} is not configured here: ollama/qwen3 answers until it is.`;
     assert.deepEqual(answerOf(await c.say("Hello")), ["I am ollama/qwen3.", notice]);
     assert.deepEqual(answerOf(await c.say("And now?")), ["I am ollama/qwen3."]);
-    const session = await c.sessions.active(chat);
+    const period = await c.sessions.active(chat);
     assert.equal(
-      session?.provider_sessions[own.provider]?.session_id,
+      period?.provider_sessions[own.provider]?.session_id,
       "thread-1",
       "its part is kept",
     );
-    assert.equal(session?.generation, 1);
+    assert.equal(period?.generation, 1);
   });
 
   test(`a chat of ${name} goes back to it when it is configured again, and says so once`, async () => {

@@ -1,6 +1,6 @@
 import type { Chats } from "../chat/chats.ts";
+import { preferredOf } from "../chat/period.ts";
 import type { ProviderModel, Target, TurnTarget } from "../chat/provider-sessions.ts";
-import { preferredOf } from "../chat/session-state.ts";
 import { invalid, isThroughlineError } from "../errors.ts";
 import type { Responder } from "../models/responder.ts";
 import type { Responders } from "./turns.ts";
@@ -13,8 +13,8 @@ interface Speaker {
 }
 
 /**
- * What answers in a chat: what was asked for, else what its session is to run on. Where that cannot be
- * asked here, what new sessions run on answers in its place, until it can.
+ * What answers in a chat: what was asked for, else what its period is to run on. Where that cannot be
+ * asked here, what new periods run on answers in its place, until it can.
  *
  * @throws ThroughlineError `THROUGHLINE_INVALID`, `THROUGHLINE_CONFIGURATION`: what was asked for cannot
  *   be asked here.
@@ -26,10 +26,10 @@ export async function speakerOf(
 ): Promise<Speaker> {
   const { standard } = responders;
   const { head } = await chats.log.state(chatId);
-  const session = head?.session ?? undefined;
-  const preferred = session && preferredOf(session);
-  // A session that began without a model continues with one as soon as one is configured.
-  const current = session === undefined || session.provider === "offline" ? standard : session;
+  const period = head?.session ?? undefined;
+  const preferred = period && preferredOf(period);
+  // A period that began without a model continues with one as soon as one is configured.
+  const current = period === undefined || period.provider === "offline" ? standard : period;
   if (asked.provider !== undefined || asked.model !== undefined) {
     const target = namedTarget(asked, current, standard);
     return { target, responder: await responders.get(target.provider, target.model) };

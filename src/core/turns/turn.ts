@@ -1,6 +1,6 @@
 import type { Outcome } from "../chat/interaction.ts";
 import type { StoredMessage } from "../chat/message.ts";
-import type { SessionView } from "../chat/provider-sessions.ts";
+import type { PeriodView } from "../chat/provider-sessions.ts";
 import type { Retry, Usage } from "../models/responder.ts";
 
 /** What came of a turn, once it is stored. */
@@ -10,14 +10,14 @@ export interface TurnAnswer {
   readonly user: StoredMessage;
   /** Absent when not a word came. */
   readonly assistant?: StoredMessage | undefined;
-  readonly session: SessionView;
+  readonly period: PeriodView;
   readonly usage: Usage;
   readonly outcome: Outcome;
   /** Why it is not whole: one sentence that is safe to show. */
   readonly reason?: string | undefined;
   /** What the provider said about it, as in `ResponderError`. */
   readonly detail?: string | undefined;
-  /** For the person, beside the reply: a rollover, an old session. Never sent to a model. */
+  /** For the person, beside the reply: a rollover, an old period. Never sent to a model. */
   readonly notices: readonly string[];
 }
 

@@ -47,17 +47,17 @@ async function transcript(c: Awaited<ReturnType<typeof companion>>): Promise<str
   );
 }
 
-test("a turn commits both messages, the usage and the session, and streams the answer", async () => {
+test("a turn commits both messages, the usage and the period, and streams the answer", async () => {
   const c = await companion([["Hi ", "there", end()]]);
   const turn = c.turns.submit(chat, { content: "Hello" });
   const types = (await all(turn.progress())).map(({ type }) => type);
   assert.deepEqual(types, ["accepted", "text", "text", "result"]);
-  const { assistant, session, outcome } = await turn.done;
+  const { assistant, period, outcome } = await turn.done;
   assert.equal(assistant?.content, "Hi there");
   assert.equal(outcome, "answered");
-  assert.equal(session.message_count, 1);
-  assert.equal(session.total_cost_usd, 0.01);
-  assert.equal(session.total_tokens, 120);
+  assert.equal(period.message_count, 1);
+  assert.equal(period.total_cost_usd, 0.01);
+  assert.equal(period.total_tokens, 120);
   assert.deepEqual(await transcript(c), ["user: Hello", "assistant: Hi there"]);
   assert.equal((await c.chats.row(chat)).unanswered, false);
 });
@@ -180,8 +180,8 @@ test("a model that fails without a word leaves the message to be answered later"
   assert.equal(answered.assistant?.content, "Here I am");
   assert.deepEqual(await transcript(c), ["user: Hello", "assistant: Here I am"]);
   // What the failed attempt cost is counted; as a message it is not.
-  assert.equal(answered.session.total_cost_usd, 0.51);
-  assert.equal(answered.session.message_count, 1);
+  assert.equal(answered.period.total_cost_usd, 0.51);
+  assert.equal(answered.period.message_count, 1);
 });
 
 test("an unanswered message can be dismissed, and then there is nothing to answer", async () => {
@@ -204,12 +204,12 @@ test("a provider's session id is kept and resumed; one it refuses is asked anew 
     [{ type: "fail", error: refused }],
   ]);
   const first = await c.turns.submit(chat, { content: "1" }).done;
-  assert.equal(first.session.session_id, "s1");
+  assert.equal(first.period.session_id, "s1");
   const second = await c.turns.submit(chat, { content: "2" }).done;
   assert.equal(c.model.requests[1]?.providerSessionId, "s1");
   assert.equal(c.model.requests[2]?.providerSessionId, undefined);
   assert.equal(second.notices.length, 1);
-  assert.equal(second.session.session_id, "s2");
+  assert.equal(second.period.session_id, "s2");
   assert.deepEqual(
     second.usage,
     { ...usage, cachedInputTokens: undefined },
@@ -220,7 +220,7 @@ test("a provider's session id is kept and resumed; one it refuses is asked anew 
   assert.equal(c.model.requests.length, 5);
 });
 
-test("a reset while a turn runs stays reset: the late answer changes nothing in the new session", async () => {
+test("a reset while a turn runs stays reset: the late answer changes nothing in the new period", async () => {
   const gate = Promise.withResolvers<void>();
   const c = await companion([
     [{ type: "wait", until: gate.promise }, "late", { type: "provider-session", id: "s1" }, end()],
@@ -314,12 +314,12 @@ test("a provider without a model is refused when nothing says which", async () =
   await assert.rejects(turn.done, { code: "THROUGHLINE_INVALID" });
 });
 
-test("an idle session rolls over at the next message, announced once to person and model", async () => {
+test("an idle period rolls over at the next message, announced once to person and model", async () => {
   const c = await companion([["a"], ["b"], ["c"]], { freshness: { idleTimeoutMinutes: 30 } });
   await c.turns.submit(chat, { content: "1" }).done;
   c.clock.pass(30 * 60 * 1000);
   const second = await c.turns.submit(chat, { content: "2" }).done;
-  assert.equal(second.session.generation, 2);
+  assert.equal(second.period.generation, 2);
   assert.match(second.notices[0] ?? "", /idle_timeout/);
   assert.match(c.model.requests[1]?.context ?? "", /idle_timeout/);
   assert.deepEqual(
@@ -331,7 +331,7 @@ test("an idle session rolls over at the next message, announced once to person a
   assert.equal(c.model.requests[2]?.context, undefined);
 });
 
-test("a message that came while a long turn ran belongs to the session it came in", async () => {
+test("a message that came while a long turn ran belongs to the period it came in", async () => {
   const gate = Promise.withResolvers<void>();
   const c = await companion([[{ type: "wait", until: gate.promise }, "a"], ["b"]], {
     freshness: { idleTimeoutMinutes: 30 },
@@ -342,7 +342,7 @@ test("a message that came while a long turn ran belongs to the session it came i
   const second = c.turns.submit(chat, { content: "+65" });
   while ((await c.chats.log.existing(chat)).head.pending === undefined);
   gate.resolve();
-  assert.equal((await second.done).session.generation, 1);
+  assert.equal((await second.done).period.generation, 1);
 });
 
 test("a model with a small window gets the working memory's summary in place of the history", async () => {

@@ -5,7 +5,7 @@ import type { FreshnessRules } from "../chat/freshness-options.ts";
 import {
   type ProviderModel,
   type ProviderSessions,
-  sessionView,
+  periodView,
   type Target,
 } from "../chat/provider-sessions.ts";
 import type { WorkingMemories } from "../chat/working-memories.ts";
@@ -31,7 +31,7 @@ import { dismissTurns, isDropped, oldestUnanswered } from "./unanswered.ts";
 
 /** The models that can be asked. */
 export interface Responders {
-  /** What a new session runs on. */
+  /** What a new period runs on. */
   readonly standard: { readonly provider: string; readonly model: string };
   /** The providers that may be asked. @default that of `standard` */
   readonly providers?: readonly string[];
@@ -128,7 +128,7 @@ export class Turns {
     return this.#enqueue(new Turn({ chatId, id, content, synthetic, isFresh }), target);
   }
 
-  /** What a new session runs on. */
+  /** What a new period runs on. */
   get standard(): Responders["standard"] {
     return this.#ports.responders.standard;
   }
@@ -391,12 +391,12 @@ export class Turns {
       });
       return { ...stored, ended };
     };
-    const { assistant, session, ended } = await work().catch((error: unknown) => {
+    const { assistant, period, ended } = await work().catch((error: unknown) => {
       parts.end(undefined);
       throw error;
     });
     parts.end(assistant);
-    const note = ageNote(session, ended.provider, clock.now(), rules);
+    const note = ageNote(period, ended.provider, clock.now(), rules);
     if (note !== undefined) notices.push(note);
     const stored = assistant && (await chats.find(turn.chatId, assistant.id));
     const answer: TurnAnswer = {
@@ -405,7 +405,7 @@ export class Turns {
       notices,
       usage: ended.usage,
       assistant: stored,
-      session: sessionView(turn.chatId, session),
+      period: periodView(turn.chatId, period),
       outcome: ended.outcome,
       reason: ended.reason,
       detail: ended.detail,

@@ -3,7 +3,7 @@ import { checkCount, checkKey } from "../storage/key.ts";
 import { instantOf, stampOf } from "./stamp.ts";
 
 /**
- * What one provider needs to go on within a session. Named as it is stored; keys that an import
+ * What one provider needs to go on within a period. Named as it is stored; keys that an import
  * brought are kept beside these.
  */
 export interface ProviderSession extends JsonObject {
@@ -15,18 +15,18 @@ export interface ProviderSession extends JsonObject {
   readonly total_tokens: number;
   /** How many of them have no known cost, as where the model has no price. Absent: none. */
   readonly unpriced_tokens?: number;
-  /** Counts the resets of this provider within the session, from 1. */
+  /** Counts the resets of this provider within the period, from 1. */
   readonly generation: number;
 }
 
-/** The session of one chat, as it is stored. Stamps are ISO 8601 in UTC with milliseconds. */
-export interface SessionState extends JsonObject {
-  /** Counts the sessions of the chat, from 1. */
+/** The period of one chat, as it is stored. Stamps are ISO 8601 in UTC with milliseconds. */
+export interface Period extends JsonObject {
+  /** Counts the periods of the chat, from 1. */
   readonly generation: number;
   readonly started_at: string;
   /**
-   * Records of the chat with a greater `seq` belong to this session. Where a rule began it, what the
-   * companion said on its own since the last turn is among them: it lies before the session's record.
+   * Records of the chat with a greater `seq` belong to this period. Where a rule began it, what the
+   * companion said on its own since the last turn is among them: it lies before the period's record.
    */
   readonly start_seq: number;
   /** When a person last acted. Nothing but a person moves it. */
@@ -43,7 +43,7 @@ export interface SessionState extends JsonObject {
   readonly provider_sessions: Readonly<Record<string, ProviderSession>>;
 }
 
-/** The marks of a session whose stamps an import had to assume. */
+/** The marks of a period whose stamps an import had to assume. */
 export function assumptions(isHumanAtAssumed: boolean, isZoneAssumed: boolean): Assumptions {
   const marks: { -readonly [Mark in keyof Assumptions]: Assumptions[Mark] } = {};
   if (isHumanAtAssumed) marks.human_at_assumed = true;
@@ -51,7 +51,7 @@ export function assumptions(isHumanAtAssumed: boolean, isZoneAssumed: boolean): 
   return marks;
 }
 
-type Assumptions = Pick<SessionState, "human_at_assumed" | "tz_assumed">;
+type Assumptions = Pick<Period, "human_at_assumed" | "tz_assumed">;
 
 interface Preferred extends JsonObject {
   readonly provider: string;
@@ -59,11 +59,11 @@ interface Preferred extends JsonObject {
 }
 
 /** Bounds of names and ids in bytes, as UTF-8. */
-export const sessionLimits = { nameBytes: 256, sessionIdBytes: 1024 } as const;
+export const periodLimits = { nameBytes: 256, sessionIdBytes: 1024 } as const;
 
-interface NewSession {
+interface NewPeriod {
   readonly generation: number;
-  /** Milliseconds since 1970. The session's start counts as its first human act. */
+  /** Milliseconds since 1970. The period's start counts as its first human act. */
   readonly at: number;
   readonly startSeq: number;
   readonly provider: string;
@@ -71,7 +71,7 @@ interface NewSession {
 }
 
 /** @throws ThroughlineError `THROUGHLINE_INVALID`, `THROUGHLINE_TOO_LARGE`. */
-export function newSession(first: NewSession): SessionState {
+export function newPeriod(first: NewPeriod): Period {
   checkCount(first.generation, "generation", 1, Number.MAX_SAFE_INTEGER);
   checkCount(first.startSeq, "startSeq", 0, Number.MAX_SAFE_INTEGER);
   const at = stampOf(first.at);
@@ -86,19 +86,19 @@ export function newSession(first: NewSession): SessionState {
 }
 
 /** The provider's bucket; one that is not there reads as an empty one and is not created. */
-export function bucketOf(state: SessionState, provider: string): ProviderSession {
+export function bucketOf(state: Period, provider: string): ProviderSession {
   const buckets = state.provider_sessions;
   const bucket = Object.hasOwn(buckets, provider) ? buckets[provider] : undefined;
   return bucket ?? emptyBucket(1);
 }
 
 /** Whether the provider starts over: it has no id to resume with. */
-export function isNew(state: SessionState, provider: string): boolean {
+export function isNew(state: Period, provider: string): boolean {
   return bucketOf(state, provider).session_id === "";
 }
 
 /** The buckets without those that a reset left behind empty: what people and exports are shown. */
-export function openBuckets(state: SessionState): Readonly<Record<string, ProviderSession>> {
+export function openBuckets(state: Period): Readonly<Record<string, ProviderSession>> {
   const isOpen = (bucket: ProviderSession) =>
     bucket.generation === 1 ||
     bucket.session_id !== "" ||
@@ -107,15 +107,15 @@ export function openBuckets(state: SessionState): Readonly<Record<string, Provid
   return Object.fromEntries(buckets.filter(([, bucket]) => isOpen(bucket)));
 }
 
-/** The session after this one: its own start, no buckets, the chosen provider and model kept. */
+/** The period after this one: its own start, no buckets, the chosen provider and model kept. */
 export function rollOver(
-  state: SessionState,
+  state: Period,
   next: { readonly at: number; readonly startSeq: number },
-): SessionState {
+): Period {
   const { provider, model } = state;
-  const session = newSession({ ...next, generation: state.generation + 1, provider, model });
+  const period = newPeriod({ ...next, generation: state.generation + 1, provider, model });
   const preferred = preferredOf(state);
-  return preferred === undefined ? session : { ...session, preferred };
+  return preferred === undefined ? period : { ...period, preferred };
 }
 
 /**
@@ -125,11 +125,11 @@ export function rollOver(
  * @param options.humanAt milliseconds since 1970, if a person asked: moves the person's clock.
  */
 export function resetProvider(
-  state: SessionState,
+  state: Period,
   provider: string,
   model?: string,
   options: { readonly humanAt?: number } = {},
-): SessionState {
+): Period {
   const target = syncTarget(state, provider, model);
   const bucket = emptyBucket(bucketOf(state, provider).generation + 1);
   const reset = withBucket(target, provider, bucket);
@@ -142,22 +142,22 @@ export function resetProvider(
  * @param preferred what this stands in for, if anything; kept when nothing is named.
  */
 export function syncTarget(
-  state: SessionState,
+  state: Period,
   provider?: string,
   model?: string,
   preferred = provider === undefined && model === undefined ? preferredOf(state) : undefined,
-): SessionState {
+): Period {
   const target = checkedTarget(provider ?? state.provider, model ?? state.model);
   const before = preferredOf(state);
   const same = isSameTarget(target, state) && isSameTarget(before, preferred);
   if (same) return state;
   const { preferred: _, ...rest } = state;
-  const next = { ...rest, ...target } as SessionState;
+  const next = { ...rest, ...target } as Period;
   return preferred === undefined ? next : { ...next, preferred };
 }
 
-/** What the session is to run on again once it can be asked. An import may have brought a key of this name. */
-export function preferredOf({ preferred }: SessionState): Preferred | undefined {
+/** What the period is to run on again once it can be asked. An import may have brought a key of this name. */
+export function preferredOf({ preferred }: Period): Preferred | undefined {
   const { provider, model } = (preferred ?? {}) as { provider?: unknown; model?: unknown };
   return typeof provider === "string" && typeof model === "string"
     ? { provider, model }
@@ -169,18 +169,14 @@ function isSameTarget(a: Preferred | undefined, b: Preferred | undefined): boole
 }
 
 /** Moves the person's clock to `at`, milliseconds since 1970; never back. */
-export function humanActed(state: SessionState, at: number): SessionState {
+export function humanActed(state: Period, at: number): Period {
   const stamp = stampOf(at);
   if (at <= (instantOf(state.human_at) ?? Number.NEGATIVE_INFINITY)) return state;
   const { human_at_assumed: _, ...known } = state;
-  return { ...known, human_at: stamp } as SessionState;
+  return { ...known, human_at: stamp } as Period;
 }
 
-export function withBucket(
-  state: SessionState,
-  provider: string,
-  bucket: ProviderSession,
-): SessionState {
+export function withBucket(state: Period, provider: string, bucket: ProviderSession): Period {
   return { ...state, provider_sessions: { ...state.provider_sessions, [provider]: bucket } };
 }
 
@@ -189,7 +185,7 @@ function emptyBucket(generation: number): ProviderSession {
 }
 
 function checkedTarget(provider: unknown, model: unknown) {
-  checkKey(provider, "provider", sessionLimits.nameBytes);
-  if (model !== "") checkKey(model, "model", sessionLimits.nameBytes);
+  checkKey(provider, "provider", periodLimits.nameBytes);
+  if (model !== "") checkKey(model, "model", periodLimits.nameBytes);
   return { provider, model };
 }

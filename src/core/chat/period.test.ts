@@ -6,19 +6,19 @@ import {
   bucketOf,
   humanActed,
   isNew,
-  newSession,
+  newPeriod,
   openBuckets,
+  type Period,
   resetProvider,
   rollOver,
-  type SessionState,
   syncTarget,
   withBucket,
-} from "./session-state.ts";
+} from "./period.ts";
 import { applyUsage } from "./usage.ts";
 
 const noon = Date.UTC(2026, 0, 2, 12);
 const minuteMs = 60_000;
-const first = newSession({
+const first = newPeriod({
   generation: 1,
   at: noon,
   startSeq: 7,
@@ -27,7 +27,7 @@ const first = newSession({
 });
 
 /** The state after one answered message on a provider, with an id. */
-function used(state: SessionState, provider: string, id = `${provider}-1`): SessionState {
+function used(state: Period, provider: string, id = `${provider}-1`): Period {
   const outcome = applyUsage(state, {
     turn: "t",
     provider,
@@ -44,7 +44,7 @@ function used(state: SessionState, provider: string, id = `${provider}-1`): Sess
   return outcome.state;
 }
 
-test("a new session has no buckets, and its start is its first human act", () => {
+test("a new period has no buckets, and its start is its first human act", () => {
   assert.deepEqual(first, {
     generation: 1,
     started_at: "2026-01-02T12:00:00.000Z",
@@ -155,7 +155,7 @@ for (const [ms, stamp] of acts) {
 }
 
 test("an act makes a stamp that was assumed or unreadable a known one", () => {
-  const assumed: SessionState = { ...first, human_at_assumed: true };
+  const assumed: Period = { ...first, human_at_assumed: true };
   assert.deepEqual(humanActed(assumed, noon + 1), {
     ...first,
     human_at: "2026-01-02T12:00:00.001Z",
@@ -164,9 +164,9 @@ test("an act makes a stamp that was assumed or unreadable a known one", () => {
 });
 
 const refused: readonly [name: string, call: () => unknown][] = [
-  ["generation 0", () => newSession({ ...wanted, generation: 0 })],
-  ["a start before record 0", () => newSession({ ...wanted, startSeq: -1 })],
-  ["a start that is no instant", () => newSession({ ...wanted, at: Number.NaN })],
+  ["generation 0", () => newPeriod({ ...wanted, generation: 0 })],
+  ["a start before record 0", () => newPeriod({ ...wanted, startSeq: -1 })],
+  ["a start that is no instant", () => newPeriod({ ...wanted, at: Number.NaN })],
   ["an act that is no instant", () => humanActed(first, Number.POSITIVE_INFINITY)],
   ["an empty provider", () => syncTarget(first, "")],
   ["a provider with NUL", () => resetProvider(first, "a\0b")],

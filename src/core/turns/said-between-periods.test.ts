@@ -1,4 +1,4 @@
-// What the companion says on its own after the last turn of a session, when the next turn ends that session.
+// What the companion says on its own after the last turn of a period, when the next turn ends that period.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setImmediate } from "node:timers/promises";
@@ -58,7 +58,7 @@ function short(messages: readonly ModelInput[]): readonly string[] {
 for (const [rule, freshness] of Object.entries({ "daily reset": daily, "idle rule": idle })) {
   for (const window of [undefined, 4_096]) {
     const of = window === undefined ? "" : " of a model with a small window";
-    test(`a reminder before the turn that the ${rule} ends the session at is in the request${of}`, async () => {
+    test(`a reminder before the turn that the ${rule} ends the period at is in the request${of}`, async () => {
       const w = await world({ freshness, ...(window === undefined ? {} : { window }) });
       await w.say("My PIN is 4711");
       w.clock.set("2026-03-02T09:00:00.000Z");
@@ -99,7 +99,7 @@ test("it is sent too where the provider's part ends at its limit of messages", a
   assert.deepEqual(w.sent(1), [opened]);
 });
 
-test("a session that ends twice before the person comes back keeps what was said in between", async () => {
+test("a period that ends twice before the person comes back keeps what was said in between", async () => {
   const w = await world();
   await w.say("Hello");
   await w.chats.append(chat, [said("Good night")]);
@@ -117,7 +117,7 @@ for (const [who, reset] of [
   ["reset its provider", (w: World) => w.sessions.resetProvider(chat, "scripted")],
   ["cleared the chat", (w: World) => w.chats.clear(chat)],
 ] as const) {
-  test(`what was said before a person ${who} stays behind when that session ends`, async () => {
+  test(`what was said before a person ${who} stays behind when that period ends`, async () => {
     const w = await world();
     await w.say("Hello");
     await w.chats.append(chat, [said("Old news")]);
@@ -148,7 +148,7 @@ for (const [what, fields] of [
   });
 }
 
-test("a summary that does not say where it begins tells nothing of the session before", async () => {
+test("a summary that does not say where it begins tells nothing of the period before", async () => {
   const w = await world();
   await w.say("My PIN is 4711");
   await w.chats.append(chat, [said("Good night")]);
@@ -165,7 +165,7 @@ test("a summary that does not say where it begins tells nothing of the session b
 });
 
 for (const count of [1, 60]) {
-  test(`a second attempt is sent ${count} of them too, and its person told of the new session`, async () => {
+  test(`a second attempt is sent ${count} of them too, and its person told of the new period`, async () => {
     const w = await world({ script: [["1"], [down], ["2"]] });
     await w.say("Hello");
     for (let n = 1; n < count; n++) await w.chats.append(chat, [said("Drink some water")]);
@@ -179,7 +179,7 @@ for (const count of [1, 60]) {
   });
 }
 
-test("a message that waited goes on in its session, with what was said since", async () => {
+test("a message that waited goes on in its period, with what was said since", async () => {
   const gate = Promise.withResolvers<void>();
   const w = await world({ script: [[{ type: "wait", until: gate.promise }, "1"], ["2"]] });
   const first = w.turns.submit(chat, { content: "Hello" });

@@ -1,4 +1,4 @@
-// A message whose session, or its provider's part, ended before its answer came is what is asked.
+// A message whose period, or its provider's part, ended before its answer came is what is asked.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { HeldClock } from "../../../test/support/held-clock.ts";
