@@ -33,7 +33,7 @@ export async function chat(flags: ChatFlags, { io, env, version }: Context): Pro
       await tell(io, `Throughline ${version} · ${chatId} · ${name} · /help lists the commands`);
     }
     if (companion.throughline.storage.cluster.isShared) {
-      const { pagesOf } = await import("./sessions/pages.ts");
+      const { pagesOf } = await import("./chats/pages.ts");
       const pages = pagesOf(companion.throughline);
       companion.turns.onTurn((turn) => void pages.publishTurn(turn));
     }

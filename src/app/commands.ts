@@ -1,15 +1,15 @@
 import type { AddCommand } from "../cli/command.ts";
 import { doctorCommand } from "../cli/doctor/command.ts";
 import { addChatCommand } from "./chat-command.ts";
+import { addChatsCommand } from "./chats-command.ts";
 import { features } from "./features.ts";
 import { addServeCommand } from "./serve-command.ts";
-import { addSessionsCommand } from "./sessions-command.ts";
 
 /** Every command, in the order of the help. */
 const commands: ReadonlyMap<string, AddCommand> = new Map([
   ["serve", addServeCommand],
   ["chat", addChatCommand],
-  ["sessions", addSessionsCommand],
+  ["sessions", addChatsCommand],
   ...features.flatMap(({ commands = {} }) => Object.entries(commands)),
   [
     "doctor",

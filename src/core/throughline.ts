@@ -32,7 +32,7 @@ export interface ThroughlineOptions {
    * @default "power-cut"
    */
   readonly durability?: Durability | undefined;
-  /** When sessions end by themselves. By default they never do. */
+  /** When periods end by themselves. By default they never do. */
   readonly freshness?: FreshnessOptions | undefined;
   /**
    * What a new period runs on when a call names nothing.

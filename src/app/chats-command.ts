@@ -12,7 +12,7 @@ import {
 } from "../cli/command.ts";
 
 /** `sessions`, with one command for each thing that can be done with a chat. */
-export const addSessionsCommand: AddCommand = (program, context) => {
+export const addChatsCommand: AddCommand = (program, context) => {
   const sessions = program
     .command("sessions")
     .summary("List, show, search, change or forget chats.")
@@ -48,7 +48,7 @@ function addReading(sessions: Command, context: Context): void {
       "after",
       examples([["sessions list --unanswered", "which messages got no answer?"]]),
     )
-    .action(async (flags) => (await import("./sessions/read.ts")).list(flags, context));
+    .action(async (flags) => (await import("./chats/read.ts")).list(flags, context));
   sessions
     .command("show <chat>")
     .description("Show one chat: its session and its last messages.")
@@ -63,7 +63,7 @@ function addReading(sessions: Command, context: Context): void {
         ["sessions show local:me --messages 1000 --json", "for a script"],
       ]),
     )
-    .action(async (chat, flags) => (await import("./sessions/read.ts")).show(chat, flags, context));
+    .action(async (chat, flags) => (await import("./chats/read.ts")).show(chat, flags, context));
   sessions
     .command("search <words...>")
     .description(
@@ -83,7 +83,7 @@ function addReading(sessions: Command, context: Context): void {
       ]),
     )
     .action(async (words: string[], flags) =>
-      (await import("./sessions/read.ts")).search(words.join(" "), flags, context),
+      (await import("./chats/read.ts")).search(words.join(" "), flags, context),
     );
 }
 
@@ -107,7 +107,7 @@ function addExport(sessions: Command, context: Context): void {
       ]),
     )
     .action(async (chat, flags) =>
-      (await import("./sessions/read.ts")).exportChat(chat, flags, context),
+      (await import("./chats/read.ts")).exportChat(chat, flags, context),
     );
 }
 
@@ -121,9 +121,7 @@ function addChanges(sessions: Command, context: Context): void {
     .addOption(new Option("--all", "start over with every provider").conflicts("provider"))
     .addOption(homeOption())
     .addOption(storeOption())
-    .action(async (chat, flags) =>
-      (await import("./sessions/change.ts")).reset(chat, flags, context),
-    );
+    .action(async (chat, flags) => (await import("./chats/change.ts")).reset(chat, flags, context));
   sessions
     .command("clear <chat>")
     .description(
@@ -131,9 +129,7 @@ function addChanges(sessions: Command, context: Context): void {
     )
     .addOption(homeOption())
     .addOption(storeOption())
-    .action(async (chat, flags) =>
-      (await import("./sessions/change.ts")).clear(chat, flags, context),
-    );
+    .action(async (chat, flags) => (await import("./chats/change.ts")).clear(chat, flags, context));
   sessions
     .command("fork <chat> <message> <newChat>")
     .description("Copy a chat, up to and including one message, to a new chat.")
@@ -146,7 +142,7 @@ function addChanges(sessions: Command, context: Context): void {
       ]),
     )
     .action(async (chat, message, newChat, flags) =>
-      (await import("./sessions/change.ts")).fork(chat, message, newChat, flags, context),
+      (await import("./chats/change.ts")).fork(chat, message, newChat, flags, context),
     );
 }
 
@@ -158,7 +154,7 @@ function addRemoving(sessions: Command, context: Context): void {
     .addOption(homeOption())
     .addOption(storeOption())
     .action(async (chat, message, flags) =>
-      (await import("./sessions/change.ts")).redact(chat, message, flags, context),
+      (await import("./chats/change.ts")).redact(chat, message, flags, context),
     );
   sessions
     .command("forget <chat>")
@@ -169,7 +165,7 @@ function addRemoving(sessions: Command, context: Context): void {
     .addOption(jsonOption())
     .addHelpText("after", examples([["sessions forget local:me --yes", "without asking"]]))
     .action(async (chat, flags) =>
-      (await import("./sessions/forget.ts")).forget(chat, flags, context),
+      (await import("./chats/forget.ts")).forget(chat, flags, context),
     );
 }
 
@@ -185,7 +181,7 @@ function addAnswers(sessions: Command, context: Context): void {
     .addOption(modelOption())
     .addOption(jsonOption())
     .action(async (chat, flags) =>
-      (await import("./sessions/answer.ts")).answer(chat, flags, context),
+      (await import("./chats/answer.ts")).answer(chat, flags, context),
     );
   sessions
     .command("dismiss <chat>")
@@ -193,6 +189,6 @@ function addAnswers(sessions: Command, context: Context): void {
     .addOption(homeOption())
     .addOption(storeOption())
     .action(async (chat, flags) =>
-      (await import("./sessions/answer.ts")).dismiss(chat, flags, context),
+      (await import("./chats/answer.ts")).dismiss(chat, flags, context),
     );
 }
