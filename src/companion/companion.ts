@@ -438,7 +438,7 @@ export class Companion implements AsyncDisposable {
     this.#boot = boot;
     this.#ownRun = boot.run.runId;
     const since = savedAt(left.read?.document)?.at ?? 0;
-    this.#history.drop();
+    this.#history.clear();
     for (const felt of this.#unsaved) {
       if (Date.parse(felt.at) > since) this.#history.note(felt);
     }

@@ -17,7 +17,7 @@ import { runsProjection } from "./runs.ts";
 const attempts = 5;
 
 /**
- * Drops what the companion document holds of a chat while no run of the companion is up, and what
+ * Removes what the companion document holds of a chat while no run of the companion is up, and what
  * copies of it hold.
  *
  * @returns how many messages that were.
@@ -87,7 +87,7 @@ function acknowledgedIn({ document }: ReadDocument): JsonObject {
 
 /**
  * The same, and in the log of acts, also where other processes have the companion: they read there that
- * the chat was forgotten, and drop what they know of it.
+ * the chat was forgotten, and forget what they know of it.
  */
 export async function forgetLeft(
   ports: Pick<CompanionPorts, "storage" | "newId"> & { readonly clock: Clock },

@@ -108,7 +108,7 @@ export class MoodHistory {
   }
 
   /** Resets. Notes that are not stored yet were for another process to write. */
-  drop(): void {
+  clear(): void {
     this.#waiting = [];
     this.#given = [];
     this.#newest = undefined;

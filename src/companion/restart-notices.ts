@@ -167,7 +167,7 @@ export class RestartNotices {
     if (report.totalRuns <= this.#report.totalRuns) return;
     this.#report = report;
     this.#deliveries = Deliveries.begin(this.toJson(), report);
-    this.#begun.clear(); // they do not tell of it
+    this.#begun.clear(); // they do not cover it
   }
 
   /** The attempt produced no answer: the notice is still pending. */

@@ -103,7 +103,7 @@ export class SnapshotWriter {
     return this.#inTurn(() => this.#store(isLast));
   }
 
-  /** The same, and drops every copy of what was before. */
+  /** The same, and removes every copy of what was before. */
   async saveAlone(): Promise<void> {
     await this.#inTurn(async () => {
       await this.#put(() => this.#ports.document(false));

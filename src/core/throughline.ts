@@ -1,7 +1,7 @@
 import { chatProjection } from "./chat/chat-head.ts";
 import { ChatLog, chatsCollection } from "./chat/chat-log.ts";
 import { Chats } from "./chat/chats.ts";
-import { dropWithOthers } from "./chat/cluster-memories.ts";
+import { removeWithOthers } from "./chat/cluster-memories.ts";
 import {
   type FreshnessOptions,
   type FreshnessRules,
@@ -133,10 +133,10 @@ export async function openThroughline(given: ThroughlineOptions): Promise<Throug
     const log = new ChatLog({ logs, leases, cluster, clock, newId, logger });
     const chats = new Chats(log, storage.logs("forgotten", unlisted));
     const sessions = new ProviderSessions(log, { rules, provider, model });
-    sessions.onEnd((chatId) => workingMemory.drop(chatId));
+    sessions.onEnd((chatId) => workingMemory.remove(chatId));
     chats.onForget((chatId) => {
       const count = workingMemory.peek(chatId)?.stats().count ?? 0;
-      workingMemory.drop(chatId);
+      workingMemory.remove(chatId);
       return [{ place: "working memory", count }];
     });
     const extensions = new Extensions(storage, chats.tombstones, logger);
@@ -145,14 +145,14 @@ export async function openThroughline(given: ThroughlineOptions): Promise<Throug
     );
     let closing: Promise<void> | undefined;
     const own = { chats, sessions, workingMemory, extensions, logger };
-    const dropNoMore = dropWithOthers(cluster, own);
+    const endRemoving = removeWithOthers(cluster, own);
     await chats.recover();
     const finish = async () => {
       try {
         await extensions.close();
         await within(settleMs, log.settled());
       } finally {
-        dropNoMore();
+        endRemoving();
         workingMemory.clear();
         await storage.close();
       }

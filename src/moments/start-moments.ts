@@ -109,7 +109,7 @@ class MomentsExtension implements Extension {
   }
 
   async remove({ loss, chatId, messageId, isElsewhere }: Removal): Promise<readonly Removed[]> {
-    if (loss !== "forget") this.kept?.moments.recorder.dropWords(chatId, messageId);
+    if (loss !== "forget") this.kept?.moments.recorder.removeWords(chatId, messageId);
     const selection = lostPackages(chatId, loss, messageId);
     if (selection === undefined) return [];
     const rows = removedOf(await this.#forget(selection));

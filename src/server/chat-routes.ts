@@ -132,7 +132,7 @@ function addChanges(router: Router): void {
         ? await sessions.reset(params.id)
         : provider === undefined
           ? await sessions.beginAgain(params.id, (await turns.target(params.id)).provider)
-          : await sessions.dropProvider(params.id, provider);
+          : await sessions.removeProvider(params.id, provider);
       const change = all ? "reset" : "provider_reset";
       watchers.publish("session", { chat_id: params.id, change });
       return json(view);

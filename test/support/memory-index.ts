@@ -124,11 +124,11 @@ class MemoryLogIndex implements LogIndex {
     return [...this.#logs.keys()];
   }
 
-  drop(key: string): void {
+  remove(key: string): void {
     this.#logs.delete(key);
   }
 
-  wipe(): boolean {
+  erase(): boolean {
     return false; // nothing was written anywhere
   }
 

@@ -134,8 +134,8 @@ const log: readonly SeededBug[] = [
   {
     id: "index: what was noted of the names outlives a kill",
     file: `${files}/sqlite-database.ts`,
-    find: "sql.dropNames.run();",
-    replace: "if (clean) sql.dropNames.run();",
+    find: "sql.removeNames.run();",
+    replace: "if (clean) sql.removeNames.run();",
     test: `${files}/sqlite-index.test.ts`,
     named: "what was noted of the names",
   },
@@ -696,7 +696,7 @@ const privacy: readonly SeededBug[] = [
   {
     id: "privacy: what is erased or cleared stays in the rolling buffers",
     file: "src/moments/start-moments.ts",
-    find: 'if (loss !== "forget") this.kept?.moments.recorder.dropWords(chatId, messageId);',
+    find: 'if (loss !== "forget") this.kept?.moments.recorder.removeWords(chatId, messageId);',
     replace: "",
     ...{ test: "test/server-feedback.test.ts", named: "in no package that is made after" },
   },

@@ -35,7 +35,7 @@ export function reset(
       const begins = `Session ${generation} has started with every provider.`;
       return say(io, `${begins} The session before is kept and can still be read.`);
     }
-    await inChat(chats, chatId, () => sessions.dropProvider(chatId, provider));
+    await inChat(chats, chatId, () => sessions.removeProvider(chatId, provider));
     pages.publish("session", { chat_id: chatId, change: "provider_reset" });
     return say(
       io,

@@ -244,7 +244,7 @@ export class ChatLog {
     return this.#changes.idle();
   }
 
-  /** Drops what is remembered of a chat, after something else changed its log. */
+  /** Forgets what is remembered of a chat, after something else changed its log. */
   forgetState(chatId: string): void {
     this.#remember(chatId, undefined);
   }

@@ -146,7 +146,7 @@ export class Chats {
         session: period && rollOver(period, { at: transaction.now, startSeq: clearSeq }),
       });
     });
-    await this.#dropElsewhere(chatId, "clear");
+    await this.#removeElsewhere(chatId, "clear");
   }
 
   /**
@@ -222,7 +222,7 @@ export class Chats {
     const redactIn = (id: string) =>
       this.log.changeExisting(id, (transaction) => redactFrom(transaction, messageId, logs));
     await redactIn(chatId);
-    return this.#removeCopies({ chatId, messageId, loss: "redact", dropped: [] }, redactIn);
+    return this.#removeCopies({ chatId, messageId, loss: "redact", removed: [] }, redactIn);
   }
 
   /**
@@ -240,8 +240,8 @@ export class Chats {
     messageId: string,
   ): Promise<RemovalReceipt & { readonly erased: boolean }> {
     await this.log.existing(chatId);
-    const dropped: Removed[] = [];
-    const onDamage = (count: number) => void dropped.push({ place: "damaged_bytes", count });
+    const removed: Removed[] = [];
+    const onDamage = (count: number) => void removed.push({ place: "damaged_bytes", count });
     const eraseIn = (id: string) =>
       this.log.erase(
         id,
@@ -249,7 +249,7 @@ export class Chats {
         onDamage,
       );
     const erased = await eraseIn(chatId);
-    const gone = { chatId, messageId, loss: "erase", dropped } as const;
+    const gone = { chatId, messageId, loss: "erase", removed } as const;
     const receipt = await this.#removeCopies(gone, eraseIn);
     return { ...receipt, erased: erased > 0 };
   }
@@ -261,28 +261,28 @@ export class Chats {
       readonly messageId: string;
       readonly loss: Loss;
       /** What is known of it already, and what is found on the way. */
-      readonly dropped: Removed[];
+      readonly removed: Removed[];
     },
     removeIn: (chatId: string) => Promise<unknown>,
   ): Promise<RemovalReceipt> {
-    const { chatId, messageId, loss, dropped } = gone;
+    const { chatId, messageId, loss, removed } = gone;
     const { logs, logger } = this.log.ports;
-    dropped.push(...(await this.#dropElsewhere(chatId, loss, messageId)));
+    removed.push(...(await this.#removeElsewhere(chatId, loss, messageId)));
     await Promise.allSettled(this.#forking);
     const copies: string[] = [];
     for (const { chatId: copy, isThere } of await copiesOf(logs, chatId, messageId)) {
       try {
         if (isThere) await removeIn(copy);
-        dropped.push(...(await this.#dropElsewhere(copy, loss, messageId)));
+        removed.push(...(await this.#removeElsewhere(copy, loss, messageId)));
         if (isThere) copies.push(copy);
       } catch (error) {
         logger.warn({ loss, error: errorName(error) }, "a copy of a message was not removed");
-        dropped.push({
+        removed.push({
           unreachable: `the chat ${JSON.stringify(copy)}, which holds a copy: hide or erase it there`,
         });
       }
     }
-    return { chat_id: chatId, message_id: messageId, copies, ...summed(dropped) };
+    return { chat_id: chatId, message_id: messageId, copies, ...summed(removed) };
   }
 
   /**
@@ -427,17 +427,17 @@ export class Chats {
     let said = state.head && (await lastSaid(logs, chatId, state));
     const begin = async () => said && this.tombstones.tryBegin(chatId, given, said);
     let mark = await begin();
-    const dropped = await this.#dropElsewhere(chatId, "forget");
+    const rows = await this.#removeElsewhere(chatId, "forget");
     const existed = await this.#remove(chatId);
     // What was not reached is removed later, by the mark: also of a chat that has no log.
-    if (dropped.some((row) => "unreachable" in row)) said ??= [];
+    if (rows.some((row) => "unreachable" in row)) said ??= [];
     mark ??= await begin(); // a full disk has room for it now
     mark ??= (await this.tombstones.begun()).get(hashOf(chatId)); // of a call that failed at its end
     if (mark !== undefined) await this.tombstones.finish(mark);
     for (const listener of this.#onForgotten) listener(chatId, mark);
     const count = existed ? (state.head?.message_count ?? 1) : 0;
     const isUnmarked = said !== undefined && mark === undefined;
-    const { removed, unreachable } = summed(isUnmarked ? [...dropped, noMark] : dropped);
+    const { removed, unreachable } = summed(isUnmarked ? [...rows, noMark] : rows);
     return {
       chat_id: chatId,
       at,
@@ -447,11 +447,11 @@ export class Chats {
   }
 
   /**
-   * Lets another memory take part when something of a chat goes: it drops what it holds, and says how
+   * Lets another memory take part when something of a chat goes: it removes what it holds, and says how
    * much that was.
    */
-  onForget(drop: RemoveElsewhere): void {
-    this.#onForget.push(drop);
+  onForget(remove: RemoveElsewhere): void {
+    this.#onForget.push(remove);
   }
 
   /** Calls back once a chat is forgotten: nothing of it is left in its log. No mark: there was none. */
@@ -524,9 +524,11 @@ export class Chats {
     });
   }
 
-  async #dropElsewhere(chatId: string, loss: Loss, id?: string): Promise<readonly Removed[]> {
-    const dropped = await Promise.all(this.#onForget.map(async (drop) => drop(chatId, loss, id)));
-    return dropped.flat();
+  async #removeElsewhere(chatId: string, loss: Loss, id?: string): Promise<readonly Removed[]> {
+    const removed = await Promise.all(
+      this.#onForget.map(async (remove) => remove(chatId, loss, id)),
+    );
+    return removed.flat();
   }
 
   async #known(chatId: string, message: MessageInput): Promise<StoredMessage | undefined> {

@@ -23,7 +23,7 @@ interface ClusterMemories {
  *
  * @returns what ends it.
  */
-export function dropWithOthers(cluster: Cluster, memories: ClusterMemories): () => void {
+export function removeWithOthers(cluster: Cluster, memories: ClusterMemories): () => void {
   const { chats, sessions, workingMemory, extensions, logger } = memories;
   let removing = Promise.resolve();
   /** Marks of chats that were removed from here already. */
@@ -34,21 +34,21 @@ export function dropWithOthers(cluster: Cluster, memories: ClusterMemories): () 
       logger.error(fields, "something of a chat that another process forgot is still here");
     });
   };
-  sessions.onEnd((chatId) => cluster.publish(dropMessage(chatId)));
+  sessions.onEnd((chatId) => cluster.publish(removeMessage(chatId)));
   chats.onForget((chatId, loss, messageId) => {
     // Of a chat that is being forgotten it is published again, once nothing is left.
     const what = loss === "forget" ? {} : { loss, message: messageId };
-    cluster.publish({ ...dropMessage(chatId), ...what });
+    cluster.publish({ ...removeMessage(chatId), ...what });
     return [];
   });
   // Not before it is on record: a process that misses this finds it there.
   chats.onForgotten((chatId, mark) => {
     if (mark !== undefined) known.add(mark.id);
-    cluster.publish({ ...dropMessage(chatId), loss: "forget", mark: mark?.id });
+    cluster.publish({ ...removeMessage(chatId), loss: "forget", mark: mark?.id });
   });
   const endSubscription = cluster.subscribe(({ about, chat: chatId, loss, message, mark }) => {
     if (about !== "drop" || typeof chatId !== "string") return;
-    workingMemory.drop(chatId);
+    workingMemory.remove(chatId);
     chats.log.forgetState(chatId);
     if (!isLoss(loss)) return;
     const messageId = typeof message === "string" ? message : undefined;
@@ -77,4 +77,4 @@ function isLoss(value: unknown): value is Loss {
   return value === "clear" || value === "redact" || value === "erase" || value === "forget";
 }
 
-const dropMessage = (chatId: string): JsonObject => ({ about: "drop", chat: chatId });
+const removeMessage = (chatId: string): JsonObject => ({ about: "drop", chat: chatId });

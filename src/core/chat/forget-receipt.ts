@@ -34,12 +34,10 @@ export interface RemovalReceipt {
 }
 
 /** The same places of several chats together. */
-export function summed(
-  dropped: readonly Removed[],
-): Pick<ForgetReceipt, "removed" | "unreachable"> {
+export function summed(rows: readonly Removed[]): Pick<ForgetReceipt, "removed" | "unreachable"> {
   const counts = new Map<string, number>();
   const unreachable = new Set<string>();
-  for (const each of dropped) {
+  for (const each of rows) {
     if ("place" in each) counts.set(each.place, (counts.get(each.place) ?? 0) + each.count);
     else unreachable.add(each.unreachable);
   }

@@ -120,7 +120,7 @@ export function summaryHead(compaction: Compaction, meter: Meter): Head {
  */
 function collapsePairs(turn: Turn, budget: number, meter: Meter): Turn {
   if (meter.tokens(turnSize(turn, meter)) <= budget) return turn;
-  const count = pairsToDrop(turn, budget, meter);
+  const count = pairsToRemove(turn, budget, meter);
   if (count === 0) return turn;
   let left = count;
   const rows: ModelRow[] = [];
@@ -129,15 +129,15 @@ function collapsePairs(turn: Turn, budget: number, meter: Meter): Turn {
     left -= gone;
     if (gone === 0) rows.push(row);
     else rows.push(...withoutPairs(row, gone));
-    if (row.role === "user") rows.push(droppedLine(row.seq, count));
+    if (row.role === "user") rows.push(removedLine(row.seq, count));
   }
   return { ...turn, rows };
 }
 
-function pairsToDrop(turn: Turn, budget: number, meter: Meter): number {
+function pairsToRemove(turn: Turn, budget: number, meter: Meter): number {
   const freed: Size[] = [];
   let dropped = 0;
-  let size = meter.size(turn.seq, leadEstimate(droppedLine(turn.seq, Number.MAX_SAFE_INTEGER)));
+  let size = meter.size(turn.seq, leadEstimate(removedLine(turn.seq, Number.MAX_SAFE_INTEGER)));
   for (const row of turn.rows) {
     size = plus(size, meter.size(row.seq, textEstimate([row])));
     for (const [index, pair] of row.pairs.entries()) {
@@ -175,7 +175,7 @@ function withoutPairs(row: ModelRow, gone: number): readonly ModelRow[] {
 }
 
 /** On the user's side: a model would learn to write such a line, and some refuse to go on after it. */
-function droppedLine(seq: number, count: number): ModelRow {
+function removedLine(seq: number, count: number): ModelRow {
   const what = count === 1 ? "tool call and its result are" : "tool calls and their results are";
   return { seq, role: "user", content: `[${count} earlier ${what} left out]`, pairs: [] };
 }

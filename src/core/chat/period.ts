@@ -119,8 +119,8 @@ export function rollOver(
 }
 
 /**
- * Drops one provider's bucket and makes that provider the target. What is still on its way to the
- * dropped bucket is rejected from now on, because the bucket's generation has moved.
+ * Removes one provider's bucket and makes that provider the target. What is still on its way to the
+ * removed bucket is rejected from now on, because the bucket's generation has moved.
  *
  * @param options.humanAt milliseconds since 1970, if a person asked: moves the person's clock.
  */

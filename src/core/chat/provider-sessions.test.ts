@@ -138,9 +138,9 @@ test("a person who drops one provider's part leaves the others, and what the nex
   await sessions.update(chat, delta({ provider: "codex", session_id: "x1" }));
   await sessions.resolve(chat, { provider: "claude", model: "opus" });
   await sessions.update(chat, delta({ session_id: "c1" }));
-  const dropped = await sessions.dropProvider(chat, "codex");
-  assert.deepEqual([dropped.provider, dropped.model, dropped.session_id], ["claude", "opus", "c1"]);
-  assert.deepEqual(Object.keys(dropped.provider_sessions), ["claude"]);
+  const removed = await sessions.removeProvider(chat, "codex");
+  assert.deepEqual([removed.provider, removed.model, removed.session_id], ["claude", "opus", "c1"]);
+  assert.deepEqual(Object.keys(removed.provider_sessions), ["claude"]);
   const late = delta({ provider: "codex", session_id: "late" });
   assert.equal(await sessions.update(chat, late), false);
   const before = await Array.fromAsync(chats.records(chat));
@@ -150,7 +150,7 @@ test("a person who drops one provider's part leaves the others, and what the nex
     [chat, "codex"],
     ["no such chat", "codex"],
   ] as const) {
-    await assert.rejects(sessions.dropProvider(id, provider), { code: "THROUGHLINE_NOT_FOUND" });
+    await assert.rejects(sessions.removeProvider(id, provider), { code: "THROUGHLINE_NOT_FOUND" });
   }
   assert.deepEqual(await Array.fromAsync(chats.records(chat)), before);
   assert.equal(await sessions.active("no such chat"), undefined);

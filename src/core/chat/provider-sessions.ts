@@ -140,8 +140,8 @@ export class ProviderSessions {
       if (ends === "period") {
         this.#rollOver(transaction, corrected, before, { event: "rolled_over", reason }, startSeq);
       } else if (ends === "provider") {
-        const dropped = resetProvider(corrected, provider);
-        this.#endProvider(transaction, dropped, before, { provider, reason }, startSeq);
+        const removed = resetProvider(corrected, provider);
+        this.#endProvider(transaction, removed, before, { provider, reason }, startSeq);
       } else transaction.set({ session: corrected });
       const isChosen = target.provider !== undefined || target.model !== undefined;
       const insteadOf = "insteadOf" in target ? target.insteadOf : undefined;
@@ -197,14 +197,14 @@ export class ProviderSessions {
     const period = await this.#log.change(chatId, (transaction) => {
       const before = transaction.head.session;
       if (before === null) this.#openDefault(transaction, {});
-      else this.#dropByPerson(transaction, before, provider);
+      else this.#removeByPerson(transaction, before, provider);
       return transaction.head.session as Period;
     });
     this.#publishEnd(chatId, "provider");
     return periodView(chatId, period);
   }
 
-  /** Drops one provider's bucket; the others stay. That provider becomes the target. */
+  /** Removes one provider's bucket; the others stay. That provider becomes the target. */
   async resetProvider(chatId: string, provider: string, model?: string): Promise<PeriodView> {
     const period = await this.#log.change(chatId, (transaction) => {
       const before = transaction.head.session;
@@ -219,26 +219,26 @@ export class ProviderSessions {
   }
 
   /**
-   * Drops one provider's bucket because a person asks for it; the others stay, and so does the target.
+   * Removes one provider's bucket because a person asks for it; the others stay, and so does the target.
    *
    * @throws ThroughlineError `THROUGHLINE_NOT_FOUND`: no such chat or period, or the provider is not
    * its target and has nothing in it.
    */
-  async dropProvider(chatId: string, provider: string): Promise<PeriodView> {
+  async removeProvider(chatId: string, provider: string): Promise<PeriodView> {
     const period = await this.#log.changeExisting(chatId, (transaction) => {
       const before = transaction.head.session;
       const isHere = before?.provider === provider || hasBucket(before, provider);
       if (before === null || !isHere) throw notFound(chatId, "provider session");
-      this.#dropByPerson(transaction, before, provider);
+      this.#removeByPerson(transaction, before, provider);
       return transaction.head.session as Period;
     });
     if (period.provider === provider) this.#publishEnd(chatId, "provider");
     return periodView(chatId, period);
   }
 
-  #dropByPerson(transaction: Transaction, before: Period, provider: string): void {
-    const dropped = resetProvider(before, provider, undefined, { humanAt: transaction.now });
-    const next = syncTarget(dropped, before.provider, before.model, preferredOf(before));
+  #removeByPerson(transaction: Transaction, before: Period, provider: string): void {
+    const removed = resetProvider(before, provider, undefined, { humanAt: transaction.now });
+    const next = syncTarget(removed, before.provider, before.model, preferredOf(before));
     this.#endProvider(transaction, next, before, { provider, reason: "reset" });
   }
 

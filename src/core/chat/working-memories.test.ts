@@ -75,8 +75,8 @@ test("a dropped chat is forgotten, also by views, and begins again at turn 1", (
   memories.of("a").append(said("Hello"));
   memories.of("b").append(said("Bonjour"));
   const view = memories.peek("a");
-  assert.equal(memories.drop("a"), true);
-  assert.equal(memories.drop("a"), false);
+  assert.equal(memories.remove("a"), true);
+  assert.equal(memories.remove("a"), false);
   assert.equal(view?.summary(), "");
   assert.equal(memories.peek("a"), undefined);
   assert.equal(memories.of("a").append(said("Again")).turn, 1);
@@ -132,7 +132,7 @@ test("1,000 chats are remembered by default, as the option's documentation state
 });
 
 test("for any uses and drops, the chats held are the most recently used ones", () => {
-  const step = fc.tuple(fc.constantFrom("of", "drop", "peek"), fc.constantFrom(..."abcdef"));
+  const step = fc.tuple(fc.constantFrom("of", "remove", "peek"), fc.constantFrom(..."abcdef"));
   fc.assert(
     fc.property(fc.integer({ min: 1, max: 4 }), fc.array(step), (maxChats, steps) => {
       const memories = new WorkingMemories({ maxChats });
@@ -142,7 +142,7 @@ test("for any uses and drops, the chats held are the most recently used ones", (
           assert.equal(memories.peek(chatId) !== undefined, used.includes(chatId));
           continue;
         }
-        memories[call as "of" | "drop"](chatId);
+        memories[call as "of" | "remove"](chatId);
         used = used.filter((id) => id !== chatId);
         if (call === "of") used = [chatId, ...used].slice(0, maxChats);
         assert.deepEqual(ids(memories), used);

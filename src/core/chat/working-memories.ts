@@ -30,7 +30,7 @@ const checks: Checks<WorkingMemoriesOptions> = {
 };
 
 /**
- * One working memory a chat, in RAM only. Drop a chat's when its period rolls over or is reset, and
+ * One working memory a chat, in RAM only. Remove a chat's when its period rolls over or is reset, and
  * when the chat is forgotten; `clear` at exit.
  */
 export class WorkingMemories {
@@ -74,14 +74,14 @@ export class WorkingMemories {
   }
 
   /** Forgets a chat, also in views that were handed out. @returns whether it had a memory. */
-  drop(chatId: string): boolean {
+  remove(chatId: string): boolean {
     this.#chats.peek(chatId)?.clear();
     return this.#chats.delete(chatId);
   }
 
   /** Forgets all chats, also in views that were handed out. */
   clear(): void {
-    for (const chatId of this.#chats.keys()) this.drop(chatId);
+    for (const chatId of this.#chats.keys()) this.remove(chatId);
   }
 
   /** The counts of every chat, most recently used first. */

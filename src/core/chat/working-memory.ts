@@ -25,7 +25,7 @@ export interface WorkingMemoryOptions {
   readonly capacity?: number | undefined;
   /**
    * How many bytes of UTF-8 the texts may take together, 1,024 to 1,048,576. Past it the oldest
-   * interactions are dropped; one that is too large alone is cut, its response first.
+   * interactions are removed; one that is too large alone is cut, its response first.
    * @default 32_768
    */
   readonly maxBytes?: number | undefined;
@@ -102,7 +102,7 @@ export class WorkingMemory implements WorkingMemoryView {
   }
 
   #drop(index: number): void {
-    for (const dropped of this.#interactions.splice(index, 1)) this.#bytes -= bytesOf(dropped);
+    for (const removed of this.#interactions.splice(index, 1)) this.#bytes -= bytesOf(removed);
   }
 
   #isAbout(interaction: Interaction, id: string | undefined): boolean {

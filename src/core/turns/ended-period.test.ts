@@ -66,7 +66,7 @@ const ends: Readonly<Record<string, End>> = {
     come: ({ sessions, standard }) => sessions.resetProvider(chat, standard.provider),
   },
   "a person dropped its provider": {
-    come: ({ sessions, standard }) => sessions.dropProvider(chat, standard.provider),
+    come: ({ sessions, standard }) => sessions.removeProvider(chat, standard.provider),
   },
 };
 

@@ -27,7 +27,7 @@ import { Turn, type TurnAnswer } from "./turn.ts";
 import { type StopAsked, TurnLeases } from "./turn-leases.ts";
 import { beginTurn, type Ended, endTurn, keepPending } from "./turn-records.ts";
 import { speakerOf, stillConfigured } from "./turn-target.ts";
-import { dismissTurns, isDropped, oldestUnanswered } from "./unanswered.ts";
+import { dismissTurns, isDismissed, oldestUnanswered } from "./unanswered.ts";
 
 /** The models that can be asked. */
 export interface Responders {
@@ -421,7 +421,7 @@ export class Turns {
 
   /** A waiting turn may have been erased by now, or another process may have decided about it. */
   async #isUnwanted(turn: Turn): Promise<boolean> {
-    return turn.retryId === undefined && isDropped(this.#ports.chats, turn);
+    return turn.retryId === undefined && isDismissed(this.#ports.chats, turn);
   }
 
   #stopAsked({ chatId, turnId, all }: StopAsked): void {

@@ -40,7 +40,7 @@ export async function oldestUnanswered(
 }
 
 /** Whether a message that waited was dismissed or erased, or its chat forgotten, before its turn came. */
-export async function isDropped(chats: Chats, turn: NewTurn): Promise<boolean> {
+export async function isDismissed(chats: Chats, turn: NewTurn): Promise<boolean> {
   const { head } = await chats.log.state(turn.chatId);
   if (head?.pending?.includes(turn.id)) return false;
   const known = await chats.find(turn.chatId, turn.id);

@@ -236,8 +236,8 @@ export class MomentRecorder {
     await this.forget((facts) => facts.chatId === chatId);
   }
 
-  /** Drops words of a chat, or one message of it, from the buffers: moments that are recorded keep theirs. */
-  dropWords(chatId: string, messageId?: string): void {
+  /** Removes words of a chat, or one message of it, from the buffers: moments that are recorded keep theirs. */
+  removeWords(chatId: string, messageId?: string): void {
     const { messages } = this.#buffers;
     if (messageId === undefined) messages.forgetChat(chatId);
     else messages.forget(chatId, messageId);
@@ -270,7 +270,7 @@ export class MomentRecorder {
     this.#buffers.messages.forgetChats();
   }
 
-  /** Drops moments that are not saved yet; resolves as `forgetChat` does. */
+  /** Removes moments that are not saved yet; resolves as `forgetChat` does. */
   async forget(holds: (facts: MomentFacts) => boolean): Promise<void> {
     for (const capture of [...this.#captures.keys()]) {
       const { receipt, trigger, people } = capture;

@@ -75,7 +75,7 @@ async function feed(turn: Turn, to: Fed, { hurtful }: FeedOptions): Promise<void
       if (role !== "assistant" || content === "") continue;
       begins();
       // It came out under the answer's id. A person who hides it names the message that it is in now.
-      recorder.dropWords(chatId, answer);
+      recorder.removeWords(chatId, answer);
       recorder.message({ role, text: content, id, chatId, turnId });
       text = "";
     } else if (item.type === "result") {

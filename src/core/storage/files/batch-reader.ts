@@ -54,7 +54,7 @@ export async function* batchesBackward(
     next = batch;
     at = batch.start;
     damagedUpTo = at;
-    window.dropAfter(at);
+    window.removeAfter(at);
   }
   const frontless = damagedUpTo === 0 && next !== undefined && next.commit.prev !== "";
   if (damagedUpTo > 0 || frontless)
@@ -104,7 +104,7 @@ class BackwardWindow {
     return { kind: "batch", start, end: lineEnd, commit, body: this.#slice(start, lineStart) };
   }
 
-  dropAfter(end: number): void {
+  removeAfter(end: number): void {
     this.#bytes = this.#bytes.subarray(0, Math.max(0, end - this.#start));
     if (end < this.#start) this.#start = end;
   }

@@ -143,7 +143,7 @@ export class FileLogStore implements LogStore {
       this.#ports.guard();
       // What is derived or set aside goes first: as long as any of it is left, so is the record.
       let damaged = (await this.#ports.forgetQuarantine(log.path)).bytes;
-      await this.#dropFromIndex(key);
+      await this.#removeFromIndex(key);
       try {
         damaged += await rewriteLog(this.#ports, log, wanted, headJson ?? log.headJson);
       } catch (error) {
@@ -178,7 +178,7 @@ export class FileLogStore implements LogStore {
         // An earlier call may have taken the name away, and not for good.
         if (existed || unsyncedNames.has(directory)) await syncNames(this.#ports, directory);
         existed ||= this.#ports.index.entry(key) !== undefined;
-        await this.#dropFromIndex(key);
+        await this.#removeFromIndex(key);
       } catch (cause) {
         throw deletedPerhaps(key, cause);
       }
@@ -348,9 +348,9 @@ export class FileLogStore implements LogStore {
   }
 
   /** Forgets a log in the index down to its bytes, without keeping others waiting. */
-  async #dropFromIndex(key: string): Promise<void> {
-    this.#ports.index.drop(key, "owe");
-    while (this.#ports.index.wipe()) await nextPass();
+  async #removeFromIndex(key: string): Promise<void> {
+    this.#ports.index.remove(key, "later");
+    while (this.#ports.index.erase()) await nextPass();
   }
 
   /** Those of the ids that the log holds and that still have their content. */

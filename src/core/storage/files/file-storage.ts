@@ -235,12 +235,12 @@ export class FileStorage implements Storage {
     const { home, disk } = this.#ports;
     try {
       await makeDirectory(disk, home);
-      const inHome = await this.#sweep(home);
+      const inHome = await this.#removeTemporary(home);
       const folders = inHome.filter(({ kind }) => kind === "directory");
       for (const { name, kind } of inHome) if (kind !== "directory") this.#noFolders.add(name);
       for (const name of [quarantineFolder, "feedback", "outbox"]) this.#assertFolder(name);
       // All of them have ended before one that failed is reported: then the home is let go of.
-      const sweeps = folders.map(({ name }) => this.#sweep(join(home, name)));
+      const sweeps = folders.map(({ name }) => this.#removeTemporary(join(home, name)));
       await Promise.allSettled(sweeps);
       await Promise.all(sweeps);
     } catch (cause) {
@@ -262,7 +262,7 @@ export class FileStorage implements Storage {
    *
    * @returns what it found in the directory.
    */
-  async #sweep(directory: string): Promise<readonly DiskEntry[]> {
+  async #removeTemporary(directory: string): Promise<readonly DiskEntry[]> {
     const { disk } = this.#ports;
     const listing = await disk.list(directory);
     for (const { name, kind } of listing) {

@@ -172,7 +172,7 @@ const cases: Record<string, (index: LogIndex, logs: Logs, open: OpenLogIndex) =>
     assert.deepEqual(keys("blue"), []);
     index.add(logs.batch("b", [{}], { labels: ["red"], at: "2026-04-01" }));
     assert.deepEqual(keys("red"), ["b", "a"]);
-    index.drop("b");
+    index.remove("b");
     assert.deepEqual(keys("red"), ["a"]);
   },
 
@@ -331,12 +331,12 @@ const cases: Record<string, (index: LogIndex, logs: Logs, open: OpenLogIndex) =>
 
   "forgets a log, buffered or not, and no other; it can come back as another one"(index, logs) {
     for (const written of [false, true]) {
-      for (const bytes of ["wipe", "owe"] as const) {
+      for (const bytes of ["now", "later"] as const) {
         const labels = ["red"];
         index.add(logs.batch("a", [{ id: "x", text: "hello" }], { labels }));
         index.add(logs.batch("b", [{ id: "x", text: "hello" }], { labels }));
         if (written) index.flush();
-        index.drop("a", bytes);
+        index.remove("a", bytes);
         assert.equal(index.entry("a"), undefined);
         assert.equal(index.find("a", "x"), undefined);
         assert.equal(index.seek("a", 1), 0);
@@ -351,9 +351,9 @@ const cases: Record<string, (index: LogIndex, logs: Logs, open: OpenLogIndex) =>
         index.add(logs.batch("a", [{ id: "z", text: "hello again" }]));
         assert.deepEqual(hits(index, "hello", "a"), ["a 1"]);
         assert.equal(index.find("a", "x"), undefined);
-        for (const key of ["a", "b", "never there"]) index.drop(key, bytes);
+        for (const key of ["a", "b", "never there"]) index.remove(key, bytes);
         for (const key of ["a", "b"]) logs.forget(key);
-        while (index.wipe());
+        while (index.erase());
       }
     }
   },
@@ -364,7 +364,7 @@ const cases: Record<string, (index: LogIndex, logs: Logs, open: OpenLogIndex) =>
       index.add(logs.batch("a", [{ text: "hello" }], { bytes: 50_000, labels }));
     }
     index.flush();
-    index.drop("a");
+    index.remove("a");
     for (let i = 0; i < 40; i++) index.add(logs.batch("b", [{ id: `b${i}` }], { bytes: 10 }));
     assert.equal(index.find("b", "m7"), undefined);
     index.flush();
@@ -413,7 +413,7 @@ const cases: Record<string, (index: LogIndex, logs: Logs, open: OpenLogIndex) =>
     assert.deepEqual(hits(runs, "hello"), ["a 1"]);
     assert.equal(runs.find("a", "x"), undefined);
     assert.deepEqual(listAll(runs, { limit: 1, label: "red" }), []);
-    index.drop("a");
+    index.remove("a");
     assert.deepEqual(hits(runs, "hello"), ["a 1"]);
     assert.deepEqual([...index.keys()], []);
     assert.equal(runs.list({ limit: 1 }).rows[0]?.seq, 2);
@@ -437,9 +437,9 @@ const words = ["red", "Réd", "fox", "東京", "京", "don't", "a b", "\u{1f642}
 
 type Step =
   | { readonly do: "add"; readonly batch: IndexedBatch }
-  | { readonly do: "drain" | "flush" | "reopen" | "wipe" }
+  | { readonly do: "drain" | "flush" | "reopen" | "erase" }
   | { readonly do: "mark"; readonly key: string; readonly damaged: boolean }
-  | { readonly do: "drop"; readonly key: string; readonly bytes: "wipe" | "owe" };
+  | { readonly do: "remove"; readonly key: string; readonly bytes: "now" | "later" };
 
 const anyKey = fc.constantFrom(...keys);
 const anyRecord = fc.record(
@@ -462,7 +462,7 @@ const anyStep = fc.oneof(
   { weight: 8, arbitrary: anyBatch.map((batch) => ({ do: "add", batch }) as const) },
   {
     weight: 3,
-    arbitrary: fc.constantFrom("drain", "flush", "reopen", "wipe").map((name) => ({ do: name })),
+    arbitrary: fc.constantFrom("drain", "flush", "reopen", "erase").map((name) => ({ do: name })),
   },
   {
     weight: 1,
@@ -471,9 +471,9 @@ const anyStep = fc.oneof(
   {
     weight: 1,
     arbitrary: fc.record({
-      do: fc.constant("drop"),
+      do: fc.constant("remove"),
       key: anyKey,
-      bytes: fc.constantFrom("wipe", "owe"),
+      bytes: fc.constantFrom("now", "later"),
     }),
   },
 );
@@ -536,8 +536,8 @@ test("the index in SQLite answers as the one in memory, after any steps and any 
             memory.add(batch);
           } else if (step.do === "mark") {
             for (const each of [index, memory]) each.markDamaged(step.key, step.damaged);
-          } else if (step.do === "drop") {
-            for (const each of [index, memory]) each.drop(step.key, step.bytes);
+          } else if (step.do === "remove") {
+            for (const each of [index, memory]) each.remove(step.key, step.bytes);
             logs.forget(step.key);
           } else if (step.do === "reopen") {
             file.close();
@@ -546,7 +546,7 @@ test("the index in SQLite answers as the one in memory, after any steps and any 
             index = file.open("chats", projection);
           } else if (step.do === "drain") index.drain(1);
           else if (step.do === "flush") index.flush();
-          else index.wipe();
+          else index.erase();
           assert.deepEqual(quickAnswers(index), quickAnswers(memory));
           checkPlaces(index, memory);
         }

@@ -65,22 +65,22 @@ export interface LogIndex {
   /** Every key that the index knows, in no order. */
   keys(): Iterable<string>;
   /**
-   * Forgets a log. With `"wipe"` none of its words, ids and heads is left in the index file when this
+   * Forgets a log. With `"now"` none of its words, ids and heads is left in the index file when this
    * returns, deleted or not; that takes time in proportion to the index: 0.1 s with 50,000 messages,
-   * 0.5 s with 500,000. With `"owe"` reads no longer see the log, and `wipe` removes its bytes: a
+   * 0.5 s with 500,000. With `"later"` reads no longer see the log, and `erase` removes its bytes: a
    * crash in between is made good when the index is opened.
    *
-   * @default "wipe"
-   * @throws ThroughlineError `THROUGHLINE_UNAVAILABLE`: bytes may be left; drop it again.
+   * @default "now"
+   * @throws ThroughlineError `THROUGHLINE_UNAVAILABLE`: bytes may be left; remove it again.
    */
-  drop(key: string, bytes?: "wipe" | "owe"): void;
+  remove(key: string, bytes?: "now" | "later"): void;
   /**
-   * Does a slice of the wiping that is owed, so that several dropped logs cost it once and others get
+   * Does a slice of the pending removals, so that several removed logs cost it once and others get
    * their turn in between. @returns whether some is left: call again until it answers `false`.
    *
    * @throws ThroughlineError `THROUGHLINE_UNAVAILABLE`: bytes may be left; call it again.
    */
-  wipe(): boolean;
+  erase(): boolean;
   /** How many batches are buffered. */
   waiting(): number;
   /** How many bytes of log they hold. */

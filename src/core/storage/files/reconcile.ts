@@ -33,7 +33,7 @@ export async function followIndex(ports: FileLogStorePorts, log: LogFile): Promi
     if (await log.hasCommit(entry.end, entry.crc)) from = entry.end;
     else {
       if (entry.seq >= log.seq) reportOlderCopy(ports, log, entry.seq);
-      index.drop(log.key, "owe");
+      index.remove(log.key, "later");
     }
   }
   const { key } = log;
@@ -142,9 +142,9 @@ export async function reconcile(
     if (outcome === "unreadable") found = "a log is unreadable";
     if (outcome !== "gone") continue;
     reportGone(ports, key, isKnownWhole);
-    index.drop(key, "owe");
+    index.remove(key, "later");
   }
-  while (index.wipe()) await setImmediate();
+  while (index.erase()) await setImmediate();
   if (ports.verifyAll && found !== "a log is unreadable") index.noteVerified();
   return found;
 }

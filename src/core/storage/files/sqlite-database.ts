@@ -4,12 +4,12 @@ import {
   type OpenDatabase,
   openIndexFile,
   openInMemory,
+  removeCopies,
   removeIndexFile,
   replaceByCopy,
   replaceIndexFile,
-  sweepCopies,
 } from "./sqlite-file.ts";
-import { droppedAtOnce, droppedLogs, IndexDamage, type Statements } from "./sqlite-schema.ts";
+import { IndexDamage, removedAtOnce, removedLogs, type Statements } from "./sqlite-schema.ts";
 
 /** Parses JSON that was written to the index. What is no JSON now is damage, as `run` takes it. */
 export function parseStored<T>(text: string): T {
@@ -69,7 +69,7 @@ export class IndexDatabase {
   #lostInUse = false;
   #onLost: (() => void) | undefined;
   /** Bytes of forgotten logs are in the file. */
-  #owesCopy = false;
+  #needsCopy = false;
   /** And in these parts of the full-text index, a bit for each. */
   #partsToMerge = 0;
   /** The one of them that is being merged. */
@@ -78,14 +78,14 @@ export class IndexDatabase {
 
   /**
    * Opens the index of a home, whatever is there. What is no index of this version, or not ours
-   * alone, is removed. Wiping that a dead process owed is done before this returns.
+   * alone, is removed. What a dead process had yet to remove is removed before this returns.
    *
    * @param onLost called from then on whenever all rows were lost and the index was recreated.
    */
   constructor(path: string, bootId: string | undefined, onLost: () => void) {
     this.#path = path;
     this.#bootId = bootId;
-    sweepCopies(path);
+    removeCopies(path);
     const found = openIndexFile(path);
     this.#open = found ?? this.#replace();
     let clean = false;
@@ -97,10 +97,10 @@ export class IndexDatabase {
       this.#names = new Map([...names].filter(([collection]) => collection !== bootKey));
       this.#markClean(false, this.isVerified ? this.#bootNote() : new Map());
       clean = state.clean;
-      this.#partsToMerge = state.owed;
-      this.#owesCopy = state.owed !== 0;
+      this.#partsToMerge = state.pending;
+      this.#needsCopy = state.pending !== 0;
     });
-    while (this.#wipeStep());
+    while (this.#eraseStep());
     this.clean = clean && this.#losses === 0;
     this.isVerified = this.isVerified && this.#losses === 0;
     this.#onLost = onLost;
@@ -148,7 +148,7 @@ export class IndexDatabase {
 
   /**
    * Removes rows, and words from one part. If they cannot be removed alone, all are. Their bytes are
-   * `wipe`'s.
+   * `erase`'s.
    */
   remove(part: number, work: () => void): void {
     this.#insist(() => {
@@ -156,10 +156,10 @@ export class IndexDatabase {
       this.#merging = undefined; // what is merged so far holds what is removed now
       this.transaction(() => {
         work();
-        this.sql.setOwed.run(parts);
+        this.sql.setPending.run(parts);
       });
       this.#partsToMerge = parts;
-      this.#owesCopy = true;
+      this.#needsCopy = true;
     });
   }
 
@@ -181,7 +181,7 @@ export class IndexDatabase {
   }
 
   /**
-   * A slice of the wiping that is owed. Deleting is not enough: SQLite leaves copies of rows in the
+   * A slice of the pending removals. Deleting is not enough: SQLite leaves copies of rows in the
    * unused space of pages whenever it rebalances them, whether `secure_delete` is on or not, and the
    * full-text index keeps deleted words, with its own `secure-delete` some of them, until segments
    * are merged. So one part after the other is merged, and then a copy of what is alive takes the
@@ -190,8 +190,8 @@ export class IndexDatabase {
    * @returns whether some is left.
    * @throws ThroughlineError `THROUGHLINE_UNAVAILABLE`: a file is left that cannot be removed.
    */
-  wipe(): boolean {
-    const more = this.#wipeStep();
+  erase(): boolean {
+    const more = this.#eraseStep();
     if (this.#leftBehind) this.#removeLeftBehind();
     return more;
   }
@@ -216,7 +216,7 @@ export class IndexDatabase {
   /** Every log of these collections was read to its end: no later start of this boot needs to. */
   noteVerified(collections: ReadonlySet<string>): void {
     this.runQuietly(() => {
-      const known = this.#current.sql.collections.all(droppedLogs);
+      const known = this.#current.sql.collections.all(removedLogs);
       if (!known.every((row) => collections.has(String(row["collection"])))) return;
       this.#markClean(false, this.#bootNote());
     });
@@ -228,13 +228,13 @@ export class IndexDatabase {
 
   /** Of a collection that was not opened, only its state at the last close is known. */
   #wasCompared(used: ReadonlyMap<string, unknown>): boolean {
-    const collections = this.#open.sql.collections.all(droppedLogs);
+    const collections = this.#open.sql.collections.all(removedLogs);
     return this.clean || collections.every((row) => used.has(String(row["collection"])));
   }
 
-  #wipeStep(): boolean {
+  #eraseStep(): boolean {
     this.#assertOpen();
-    if (!this.#owesCopy) return false;
+    if (!this.#needsCopy) return false;
     this.#insist(() => {
       if (this.#removeSome()) return;
       if (this.#partsToMerge !== 0) {
@@ -243,26 +243,26 @@ export class IndexDatabase {
         this.#partsToMerge &= ~(1 << part);
       } else {
         if (!this.#inMemory) this.#replaceByCopy();
-        this.#owesCopy = false;
+        this.#needsCopy = false;
       }
     });
-    return this.#owesCopy;
+    return this.#needsCopy;
   }
 
-  /** Removes some of what is left of a dropped log. @returns whether there was any. */
+  /** Removes some of what is left of a removed log. @returns whether there was any. */
   #removeSome(): boolean {
     const { sql } = this.#current;
-    const row = sql.droppedLog.get(droppedLogs);
+    const row = sql.removedLog.get(removedLogs);
     if (row === undefined) return false;
     const id = Number(row["id"]);
-    const left = Math.max(0, Number(row["seq"]) - droppedAtOnce);
+    const left = Math.max(0, Number(row["seq"]) - removedAtOnce);
     const part = Number(String(row["key"]).split(" ")[1]);
     this.transaction(() => {
       sql.words[part]?.().removeAlone.run();
-      sql.words[part]?.().dropAfter.run(id, left, id);
+      sql.words[part]?.().removeAfter.run(id, left, id);
       sql.shortenLog.run(left, id);
-      if (Number(sql.dropIds.run(id).changes) > 0 || left > 0) return;
-      sql.dropPlaces.run(id);
+      if (Number(sql.removeIds.run(id).changes) > 0 || left > 0) return;
+      sql.removePlaces.run(id);
       sql.removeLog.run(id);
     });
     return true;
@@ -303,7 +303,7 @@ export class IndexDatabase {
     } catch {
       // It may be closed already, and is of no use in any case.
     }
-    this.#owesCopy = false;
+    this.#needsCopy = false;
     this.#partsToMerge = 0;
     this.#merging = undefined;
     this.#losses++;
@@ -345,7 +345,7 @@ export class IndexDatabase {
     database.exec("pragma synchronous = full");
     this.transaction(() => {
       sql.setClean.run(clean ? 1 : 0);
-      sql.dropNames.run();
+      sql.removeNames.run();
       for (const [collection, noted] of names) {
         if (noted !== undefined) sql.addNames.run(collection, noted);
       }
@@ -354,9 +354,9 @@ export class IndexDatabase {
   }
 }
 
-function stateOf(sql: Statements): { readonly clean: boolean; readonly owed: number } {
+function stateOf(sql: Statements): { readonly clean: boolean; readonly pending: number } {
   const row = sql.state.get();
-  return { clean: row?.["clean"] === 1, owed: Number(row?.["owed"]) };
+  return { clean: row?.["clean"] === 1, pending: Number(row?.["owed"]) };
 }
 
 function namesIn(sql: Statements): ReadonlyMap<string, string> {

@@ -101,7 +101,7 @@ export function replaceByCopy(path: string, database: DatabaseSync): void {
 }
 
 /** Removes copies that a dead process did not finish. */
-export function sweepCopies(path: string): void {
+export function removeCopies(path: string): void {
   const prefix = `${basename(path)}.tmp-`;
   for (const name of fs.readdirSync(dirname(path))) {
     if (name.startsWith(prefix)) fs.rmSync(join(dirname(path), name), { force: true });

@@ -109,11 +109,11 @@ test("ids are looked up in the log that has the name now: not in one that was dr
   };
   fill("a", 0);
   fill("b", 100);
-  index.drop("a", "owe");
+  index.remove("a", "later");
   assert.equal(index.find("a", "m1"), undefined);
   fill("a", 200);
   assert.deepEqual(index.find("b", "m1"), { seq: 1, start: 100 });
-  index.drop("b");
+  index.remove("b");
   assert.deepEqual(index.find("a", "m1"), { seq: 1, start: 200 });
   fs.writeFileSync(join(home, "index.db"), Buffer.alloc(100_000, 1));
   assert.throws(() => index.find("a", "m1"), unavailable);
@@ -182,7 +182,7 @@ test("a log of which only the middle is known is not listed while it waits eithe
 test("a dropped log leaves its place in the queue to others", (t) => {
   const { index } = open(t, temporaryHome(t));
   for (let seq = 1; seq <= 7; seq++) index.add(countedBatch("a", seq, 2 * 1024 * 1024));
-  index.drop("a");
+  index.remove("a");
   const others = [1, 2, 3].map((seq) => countedBatch("b", seq, 20 * 1024));
   for (const each of others) index.add(each);
   assert.deepEqual(
@@ -222,7 +222,7 @@ test("the index is clean after a close, not when it is new and not after a kill"
   assert.equal(second.file.clean, true);
   assert.equal(second.index.entry("a")?.seq, 1);
   assert.equal(open(t, killedCopy(t, home)).file.clean, false);
-  second.index.drop("a"); // the file is another one now
+  second.index.remove("a"); // the file is another one now
   assert.equal(open(t, killedCopy(t, home)).file.clean, false);
   second.file.close();
   assert.equal(open(t, home).file.clean, true);
@@ -279,7 +279,7 @@ test("after close every call says that the index is closed", (t) => {
   assert.throws(() => index.entry("a"), closed);
   assert.throws(() => index.find("a", "m1"), closed);
   assert.throws(() => index.list({ limit: 1 }), closed);
-  assert.throws(() => index.wipe(), closed);
+  assert.throws(() => index.erase(), closed);
 });
 
 // Files of no use
@@ -354,13 +354,13 @@ test("where no file can be, the index works in memory and forgets what it has at
     assert.equal(file.clean, false);
     index.add(batch("a", 1));
     assert.equal(index.search("hello", { limit: 10 }).length, 1);
-    index.drop("a");
+    index.remove("a");
     assert.equal(index.search("hello", { limit: 10 }).length, 0);
     file.close();
   }
 });
 
-test("index.db and what is beside it have mode 0600 under any umask, also after a wipe", {
+test("index.db and what is beside it have mode 0600 under any umask, also after a removal", {
   skip: windows,
 }, (t) => {
   for (const umask of [0o000, 0o777]) assertModes(t, umask);
@@ -371,13 +371,13 @@ function assertModes(t: TestContext, umask: number): void {
   const before = process.umask(umask);
   try {
     const { index } = open(t, home);
-    for (const wiped of [false, true]) {
+    for (const isRemoved of [false, true]) {
       index.add(batch("a", 1));
       index.flush();
       for (const name of fs.readdirSync(home)) {
-        assert.equal(fs.statSync(join(home, name)).mode & 0o777, 0o600, `${name} ${wiped}`);
+        assert.equal(fs.statSync(join(home, name)).mode & 0o777, 0o600, `${name} ${isRemoved}`);
       }
-      index.drop("a");
+      index.remove("a");
     }
   } finally {
     process.umask(before);
@@ -405,7 +405,7 @@ function askAll({ index, losses }: Opened, opened: Opened): boolean {
     () => index.search("hello", { limit: 1_000 }),
     () => index.search("word3", { limit: 1_000, key: "k3" }),
     () => index.add(batch("k3", 6)),
-    () => index.drop("k4"),
+    () => index.remove("k4"),
     () => index.flush(),
   ];
   for (const ask of questions) {
@@ -443,10 +443,10 @@ test("whichever second page is garbage: a right answer, or one UNAVAILABLE and a
   assert.ok(lost > pages / 8, `${lost} of ${pages} pages`);
 });
 
-test("whichever third page is garbage while wiping is owed: clean and whole, or begun anew", (t) => {
+test("whichever third page is garbage while a removal is pending: clean and whole, or begun again", (t) => {
   const source = filled(t);
   const { file, index: before } = open(t, source);
-  before.drop("k4", "owe");
+  before.remove("k4", "later");
   before.noteNames("39 chats");
   file.close();
   const pages = fs.statSync(join(source, "index.db")).size / 4096;
@@ -705,12 +705,12 @@ for (let seed = 1; seed <= 2; seed++) {
     const [first = "", second = "", third = "", ...rest] = canaries.keys();
     const found = (key: string) => countCanaries(home, canaries.get(key)!);
     assert.ok([first, second, third].every((key) => found(key) > 20));
-    index.drop(first);
+    index.remove(first);
     assert.equal(found(first), 0);
-    index.drop(second, "owe");
-    index.drop(third, "owe");
+    index.remove(second, "later");
+    index.remove(third, "later");
     assert.ok(found(second) > 0, "or the slices would have nothing to do");
-    for (let slices = 0; index.wipe(); slices++) {
+    for (let slices = 0; index.erase(); slices++) {
       assert.ok(slices < 1_000);
       index.add(batch("busy", slices + 1));
       index.drain(1);
@@ -720,7 +720,7 @@ for (let seed = 1; seed <= 2; seed++) {
       const all = canaries.get(key)!;
       assert.equal(index.search(all.at(-1)!, { limit: 9 })[0]?.key, key);
     }
-    assert.equal(index.wipe(), false);
+    assert.equal(index.erase(), false);
   });
 }
 
@@ -730,7 +730,7 @@ test("a dropped log is removed in slices of 1,000 records, which a kill between 
   for (let seq = 1; seq <= 3_500; seq++) index.add(batch("a", seq));
   index.add(batch("b", 1));
   index.flush();
-  index.drop("a", "owe");
+  index.remove("a", "later");
   assert.deepEqual([...index.keys()], ["b"]);
   assert.equal(index.find("a", "m7"), undefined);
   assert.deepEqual(index.search("hello", { limit: 9 }), [{ key: "b", seq: 1 }]);
@@ -744,25 +744,25 @@ test("a dropped log is removed in slices of 1,000 records, which a kill between 
   };
   const ids: unknown[] = [];
   for (let slice = 1; slice <= 4; slice++) {
-    assert.equal(index.wipe(), true);
+    assert.equal(index.erase(), true);
     ids.push(left(killedCopy(t, home)));
   }
   assert.deepEqual(ids, [2_501, 1_501, 501, 1]);
   const killed = killedCopy(t, home);
   index.add(batch("a", 1));
   index.flush();
-  while (index.wipe());
+  while (index.erase());
   assert.deepEqual(index.find("a", "m1"), { seq: 1, start: 0 }, "the new log of that key stays");
   open(t, killed).file.close();
   assert.equal(left(killed), 1);
 });
 
-test("bytes that a killed process still owed to wipe are gone when the index is opened", (t) => {
+test("bytes that a killed process had yet to remove are gone when the index is opened", (t) => {
   const home = temporaryHome(t);
   const { index } = open(t, home);
   const canaries = writeLogs(index, 1);
   const [key = ""] = canaries.keys();
-  index.drop(key, "owe");
+  index.remove(key, "later");
   let killed: string;
   do {
     killed = killedCopy(t, home);
@@ -770,7 +770,7 @@ test("bytes that a killed process still owed to wipe are gone when the index is 
     assert.equal(countCanaries(killed, canaries.get(key)!), 0);
     assert.equal([...opened.keys()].length, canaries.size - 1);
     file.close();
-  } while (index.wipe());
+  } while (index.erase());
   assert.deepEqual(fs.readdirSync(killed), ["index.db"]);
 });
 
@@ -792,7 +792,7 @@ test("forgetting in an index that is damaged leaves nothing of it either", (t) =
     Buffer.concat([bytes.subarray(0, 4096 * 3), Buffer.alloc(bytes.length, 0xa5)]),
   );
   const { index } = open(t, home);
-  index.drop("k7");
+  index.remove("k7");
   assert.ok(!bytesOf(home).includes("k7"));
 });
 
@@ -802,10 +802,10 @@ test("forgetting is refused as long as an index is left that cannot be removed",
   fs.mkdirSync(obstacle, { recursive: true });
   const { index } = open(t, home);
   index.add(batch("a", 1));
-  assert.throws(() => index.drop("a"), unavailable);
-  assert.throws(() => index.drop("k7"), unavailable);
+  assert.throws(() => index.remove("a"), unavailable);
+  assert.throws(() => index.remove("k7"), unavailable);
   assert.ok(bytesOf(join(home)).includes("k7"));
   fs.rmSync(join(home, "index.db-wal"), { recursive: true });
-  index.drop("k7");
+  index.remove("k7");
   assert.deepEqual(fs.readdirSync(home), []);
 });

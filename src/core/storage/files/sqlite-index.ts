@@ -5,8 +5,8 @@ import { endsOpen, queryPhrases } from "../search-words.ts";
 import { canBegin, comparePlaces, labelsOf } from "./index-rules.ts";
 import type { IndexEntry, IndexedBatch, IndexHit, LogIndex, OpenLogIndex } from "./log-index.ts";
 import { IndexDatabase, parseStored } from "./sqlite-database.ts";
-import { droppedLogs, partOf, wordsOf } from "./sqlite-schema.ts";
-import { dropLabels, IndexWriter } from "./sqlite-writer.ts";
+import { partOf, removedLogs, wordsOf } from "./sqlite-schema.ts";
+import { IndexWriter, removeLabels } from "./sqlite-writer.ts";
 import { WriteQueue } from "./write-queue.ts";
 
 /** The index of a home, in one file for all collections. */
@@ -200,19 +200,19 @@ class SqliteLogIndex implements LogIndex {
     });
   }
 
-  drop(key: string, bytes: "wipe" | "owe" = "wipe"): void {
-    this.#queue.drop(key);
+  remove(key: string, bytes: "now" | "later" = "now"): void {
+    this.#queue.remove(key);
     this.#rowIds.delete(key);
     this.#file.runQuietly(() => {
       const row = this.#file.sql.logOf.get(this.#collection, key);
       if (row === undefined) return;
-      this.#file.remove(partOf(key), () => this.#dropRows(key, row));
+      this.#file.remove(partOf(key), () => this.#removeRows(key, row));
     });
-    if (bytes === "wipe") while (this.wipe());
+    if (bytes === "now") while (this.erase());
   }
 
-  wipe(): boolean {
-    return this.#file.wipe();
+  erase(): boolean {
+    return this.#file.erase();
   }
 
   waiting(): number {
@@ -254,7 +254,7 @@ class SqliteLogIndex implements LogIndex {
     this.isBehind = isBehind;
   }
 
-  /** The row of a log, as long as the log is not dropped and the file not lost. */
+  /** The row of a log, as long as the log is not removed and the file not lost. */
   #rowId(key: string): number | undefined {
     const known = this.#rowIds.get(key);
     if (known !== undefined) return known;
@@ -339,12 +339,12 @@ class SqliteLogIndex implements LogIndex {
     this.#queue.shift(batches);
   }
 
-  #dropRows(key: string, row: Record<string, unknown>): void {
+  #removeRows(key: string, row: Record<string, unknown>): void {
     const { sql } = this.#file;
     const id = Number(row["id"]);
     const labels = { sortedAt: String(row["sorted_at"]), labels: String(row["labels"]) };
-    dropLabels(sql, this.#collection, key, labels);
-    sql.dropLog.run(droppedLogs, `${id} ${partOf(key)}`, id);
+    removeLabels(sql, this.#collection, key, labels);
+    sql.moveToRemoved.run(removedLogs, `${id} ${partOf(key)}`, id);
   }
 }
 

@@ -12,11 +12,11 @@ export const wordParts = 16;
 /** Raise it whenever a table, a projection or the way that words are taken from a text changes. */
 export const schemaVersion = 3;
 
-/** The collection in which rows of dropped logs wait for their end. No folder can have this name. */
-export const droppedLogs = "/dropped";
+/** The collection in which rows of removed logs wait for their end. No folder can have this name. */
+export const removedLogs = "/dropped";
 
-/** Records of a dropped log that are removed at a time: some milliseconds. */
-export const droppedAtOnce = 1_000;
+/** Records of a removed log that are removed at a time: some milliseconds. */
+export const removedAtOnce = 1_000;
 
 // `logs.head` is last and may be long: what lists and searches sort by is read without it. `place`
 // is the newest row of `places`. `state.owed` has a bit for each part that holds forgotten words.
@@ -108,10 +108,10 @@ export function prepareStatements(database: DatabaseSync) {
     state: sql("select clean, owed from state"),
     changes: sql("select total_changes() as changes"),
     setClean: sql("update state set clean = ?"),
-    setOwed: sql("update state set owed = ?"),
+    setPending: sql("update state set owed = ?"),
     names: sql("select collection, names from names"),
     addNames: sql("insert into names values (?, ?)"),
-    dropNames: sql("delete from names"),
+    removeNames: sql("delete from names"),
 
     logOf: sql(`
       select id, seq, end_offset, crc, sorted_at, place, labels, damaged from logs
@@ -127,7 +127,7 @@ export function prepareStatements(database: DatabaseSync) {
     `),
     setDamaged: sql("update logs set damaged = ? where collection = ? and key = ?"),
     addLabel: sql("insert or replace into labels values (?, ?, ?, ?, ?)"),
-    dropLabel: sql(`
+    removeLabel: sql(`
       delete from labels where collection = ? and label = ? and sorted_at = ? and key = ?
     `),
     addId: sql("insert or replace into ids values (?, ?, ?, ?)"),
@@ -149,18 +149,18 @@ export function prepareStatements(database: DatabaseSync) {
       `),
     ),
 
-    /** The row of a dropped log stays until everything that hangs on it is gone: see `droppedLogs`. */
-    dropLog: sql(
+    /** The row of a removed log stays until everything that hangs on it is gone: see `removedLogs`. */
+    moveToRemoved: sql(
       "update logs set collection = ?, key = ?, sorted_at = '', head = '{}' where id = ?",
     ),
-    droppedLog: sql("select id, key, seq from logs where collection = ? limit 1"),
+    removedLog: sql("select id, key, seq from logs where collection = ? limit 1"),
     /** The records after this number are gone. */
     shortenLog: sql("update logs set seq = ? where id = ?"),
-    dropIds: sql(`
+    removeIds: sql(`
       delete from ids where log = ?1
-        and id in (select id from ids where log = ?1 limit ${droppedAtOnce})
+        and id in (select id from ids where log = ?1 limit ${removedAtOnce})
     `),
-    dropPlaces: sql("delete from places where log = ?"),
+    removePlaces: sql("delete from places where log = ?"),
     removeLog: sql("delete from logs where id = ?"),
 
     list: sql(`
@@ -188,9 +188,9 @@ export function prepareStatements(database: DatabaseSync) {
 function wordStatements(sql: (text: string) => StatementSync, part: string) {
   return {
     add: sql(`insert or replace into ${part} (rowid, text) values (${row}, ?)`),
-    drop: sql(`delete from ${part} where rowid = ${row}`),
+    remove: sql(`delete from ${part} where rowid = ${row}`),
     /** Those of the records after one number. */
-    dropAfter: sql(`delete from ${part} where rowid > ${row} and rowid <= ${lastRow}`),
+    removeAfter: sql(`delete from ${part} where rowid > ${row} and rowid <= ${lastRow}`),
     /** Removing does not merge by itself, which would take as long as there are words. */
     removeAlone: sql(`insert into ${part} (${part}, rank) values ('deletemerge', 0)`),
     /** A slice of making one segment of all, without what was deleted; the first one has a negative rank. */

@@ -93,7 +93,7 @@ export class IndexWriter {
     const words = wordsOf(this.#sql, key);
     for (const [seq, tokens] of [...drafts].sort(([a], [b]) => a - b)) {
       if (tokens.length > 0) words.add.run(id, seq, tokens.join(" "));
-      else words.drop.run(id, seq);
+      else words.remove.run(id, seq);
     }
   }
 
@@ -102,7 +102,7 @@ export class IndexWriter {
     const labels = JSON.stringify(labelsOf(this.#projection, batch));
     const { before } = draft;
     if (sortedAt !== before.sortedAt || labels !== before.labels) {
-      dropLabels(this.#sql, this.#collection, batch.key, before);
+      removeLabels(this.#sql, this.#collection, batch.key, before);
       for (const label of labelsOf(this.#projection, batch)) {
         this.#sql.addLabel.run(this.#collection, label, sortedAt, batch.key, draft.id);
       }
@@ -114,13 +114,13 @@ export class IndexWriter {
 }
 
 /** Removes the labels that a log's row says it has. */
-export function dropLabels(
+export function removeLabels(
   sql: Statements,
   collection: string,
   key: string,
   row: { readonly sortedAt: string; readonly labels: string },
 ): void {
   for (const label of parseStored<readonly string[]>(row.labels)) {
-    sql.dropLabel.run(collection, label, row.sortedAt, key);
+    sql.removeLabel.run(collection, label, row.sortedAt, key);
   }
 }

@@ -40,7 +40,7 @@ test("a log that is dropped takes its batches and their bytes along, and no othe
   for (let seq = 1; seq <= 15; seq++) {
     queue.push({ ...batch(seq, "x"), key: seq < 15 ? "a" : "b", start: 0, end: 1024 * 1024 });
   }
-  queue.drop("a");
+  queue.remove("a");
   assert.equal(queue.length, 1);
   assert.deepEqual(
     queue.all().map(({ key }) => key),

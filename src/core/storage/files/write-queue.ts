@@ -132,7 +132,7 @@ export class WriteQueue {
   }
 
   /** Takes away every batch of a log. */
-  drop(key: string): void {
+  remove(key: string): void {
     const log = this.#logs.get(key);
     if (log === undefined) return;
     this.#logs.delete(key);
