@@ -39,7 +39,7 @@ export const generatedFiles = [
 
 const mark = /(<!-- generated: ([\w-]+) -->\n)[\s\S]*?(<!-- end -->)/g;
 
-/** The text of a page with every generated part made anew. */
+/** The text of a page with every generated part made again. */
 export function withGenerated(text: string, parts: ReadonlyMap<string, string>): string {
   return text.replace(mark, (_, start: string, name: string, end: string) => {
     const part = parts.get(name);

@@ -208,7 +208,7 @@ for (const [name, openPlace] of places) {
     },
   );
 
-  together("an answer made anew at both is made once", 2, async (place) => {
+  together("an answer regenerated at both is made once", 2, async (place) => {
     const first = scriptedResponder([
       ["one"],
       [{ type: "wait", until: Promise.resolve() }, "better"],
@@ -243,8 +243,8 @@ for (const [name, openPlace] of places) {
     await assert.rejects(a.chats.row(chat), { code: "THROUGHLINE_NOT_FOUND" });
     await problemOf(await a.ask(path), 404, "THROUGHLINE_NOT_FOUND");
     // Born again under the same id: nothing of the old one is in its head.
-    await b.turns.submit(chat, { content: "Anew" }).done;
-    assert.equal((await a.chats.row(chat)).title, "Anew");
+    await b.turns.submit(chat, { content: "Again" }).done;
+    assert.equal((await a.chats.row(chat)).title, "Again");
     for (const each of [a, b]) await end(each);
   });
 

@@ -373,7 +373,7 @@ test("forgetting a chat says what the companion held of it", async () => {
   assert.deepEqual((await c.get("/api/restart")).deliveries, []);
 });
 
-test("a retry answers the newest message anew, and the answer before is hidden", async () => {
+test("a retry regenerates the newest answer, and hides the one before", async () => {
   const c = await companion([["one"], ["two"]]);
   const first = await jsonOf(await c.say("Hello"), 200);
   const body = { message_id: first.turn_id };

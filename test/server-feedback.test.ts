@@ -239,7 +239,7 @@ test("a package whose record is no file is damaged, and keeps nobody from the ot
   assert.equal(verified.verified, false);
 });
 
-test("an answer that is made anew is judged by itself, and so is the one before it", async (t) => {
+test("a regenerated answer is judged by itself, and so is the one before it", async (t) => {
   const c = await withMoments(t, [["Lyon"], ["Paris"]]);
   const first = await jsonOf(await c.say("The capital?"), 200);
   const judged = async (sentiment: string, target_message_id: string) => {

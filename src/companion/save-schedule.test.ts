@@ -75,7 +75,7 @@ test("a save that failed is tried again after 1, 2, 4, 8, 16, 30, 30 s", () => {
   );
 });
 
-test("after a failure that is over, the periods begin anew", () => {
+test("after a failure that is over, the intervals restart", () => {
   const writes = loop(35_000, { fails: (now) => now < 3_000 });
   const saved = ["0 save", "1 save", "3 save"];
   assert.deepEqual(writes, [...saved, "13 heartbeat", "23 heartbeat", "33 save"]);

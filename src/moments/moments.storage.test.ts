@@ -239,8 +239,8 @@ test("the same key after a restart gets the first receipt, and nothing is record
   assert.equal((await after.packages.list()).packages.length, 2);
   // One that was deleted is not there to be answered with.
   await after.packages.delete({ name: receipt.name });
-  const anew = after.recorder.record({ ...praise, idempotencyKey: "k1", chatId: "b" });
-  await anew.whenDurable();
+  const repeated = after.recorder.record({ ...praise, idempotencyKey: "k1", chatId: "b" });
+  await repeated.whenDurable();
 });
 
 // Forgetting, while no moments are kept.

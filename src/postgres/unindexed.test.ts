@@ -240,7 +240,7 @@ test("beside the version before, which stores words as it appends, each finds wh
   assert.deepEqual(await found(here.log, "tea"), ["o3", "n2", "o1"]);
 });
 
-test("a log that the version before deleted and left to its holder begins anew: all of it is found", {
+test("a log that the version before deleted and left to its holder begins again: all of it is found", {
   skip,
 }, async () => {
   const companion = newCompanion();

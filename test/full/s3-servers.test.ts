@@ -211,7 +211,7 @@ async function withServer(
   { script, ports, credentials }: RealServer,
   use: (endpoint: string, credentials: S3Credentials) => Promise<void>,
 ): Promise<void> {
-  // A cluster that does not come up is begun anew: a fresh Ceph hangs now and then.
+  // A cluster that does not come up is started again: a fresh Ceph hangs now and then.
   for (let attempt = 1; ; attempt++) {
     const directory = await mkdtemp(join(tmpdir(), "throughline-server-"));
     try {

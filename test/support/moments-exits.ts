@@ -56,7 +56,7 @@ export interface Ended {
 
 const child = join(import.meta.dirname, "moments-exit-child.ts");
 
-/** Records and ends in a process of its own, then starts anew and checks every package that is there. */
+/** Records and ends in a process of its own, then starts again and checks every package that is there. */
 export async function recordAndEnd(changes: Partial<ExitPlan> & Pick<ExitPlan, "end">) {
   const path = fs.mkdtempSync(join(tmpdir(), "throughline-exit-"));
   const plan: ExitPlan = { ...usual, ...changes, path };

@@ -65,7 +65,7 @@ test("without a file, and without a home, there is nothing to remember and nothi
   assert.deepEqual(await recall(join(home, "nothing")), { facts: "", lines: [] });
 });
 
-test("the file is read anew each time", async (t) => {
+test("the file is read again each time", async (t) => {
   const home = temporaryDirectory(t);
   const provider = factsFile(home, silentLogger);
   for (const text of ["first", "second"]) {

@@ -294,7 +294,7 @@ test("whatever happens, what was promised is taken exactly once, the bounds and 
   assert.ok(promised > 300, `only ${promised} texts were ever taken`);
 });
 
-// A refused text lets others by, and a repeated id that was dropped comes in anew.
+// A refused text lets others by, and a repeated id that was dropped comes in again.
 test("without refusals and repeats, texts that must be delivered are taken in the order in which they came", async () => {
   const isCalm = (each: Step) => each.do !== "refuse" && each.do !== "repeat";
   const calm = steps.map((all) => all.filter(isCalm));

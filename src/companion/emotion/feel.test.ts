@@ -288,7 +288,7 @@ test("without neglect_after boredom does not grow at rest, as in the original", 
   assert.equal(feel(patient, evolve(startState(patient, 0), 1e9)).boredom, 0);
 });
 
-test("an event, a person and the start of a run each begin the neglect anew", () => {
+test("an event, a person and the start of a run each restart the neglect", () => {
   for (const act of [
     (state: EmotionState) => after(state, "pat_level1"),
     (state: EmotionState) => personActs(config, state),

@@ -159,7 +159,7 @@ test("what is heard is felt: the events are applied, the wound has the id", () =
   assert.equal(felt.levels.anger, 0.5);
 });
 
-test("an event is not caused again for 5.0 s, others are; the time does not begin anew", () => {
+test("an event is not caused again for 5.0 s, others are; the time does not restart", () => {
   const first = hear(config, born, "stupid", newId).state;
   const again = (ms: number, text: string) =>
     hear(config, evolve(first, ms), text, newId).heard.map(({ event }) => event);

@@ -41,7 +41,7 @@ function two() {
   return { a, b, clock, reads: () => reads };
 }
 
-test("without a lease a chat is read anew for each answer and each change", async () => {
+test("without a lease a chat is read again for each answer and each change", async () => {
   const { a, b } = two();
   await a.log.change(chat, title("first"));
   assert.equal((await a.log.existing(chat)).head.title, "first");
@@ -63,7 +63,7 @@ test("within a lease a change that follows another needs no read", async () => {
   assert.equal(reads(), before + 1);
 });
 
-test("within a lease a change that another process came before is decided anew", async () => {
+test("within a lease a change that another process came before is decided again", async () => {
   const { a, b } = two();
   const lease = await a.log.lease(chat);
   await a.log.change(chat, title("first"));

@@ -144,7 +144,7 @@ test("a model is made once, however often and however fast it is asked for", asy
   assert.notEqual(await registry.get("ollama", "b"), first);
 });
 
-test("the 100 models that were used last are kept, and one that is older is made anew", async () => {
+test("the 100 models that were used last are kept, and one that is older is made again", async () => {
   const registry = await openAllowed("ollama");
   const first = await registry.get("ollama", "a");
   for (let n = 0; n < 99; n++) await registry.get("ollama", `other-${n}`);

@@ -151,7 +151,7 @@ for (const [after, away] of [
   });
 }
 
-test("an answer that is made anew hides nothing when its period ended meanwhile", async () => {
+test("a regenerated answer hides nothing when its period ended meanwhile", async () => {
   const w = await companion([["That one"]]);
   await w.chats.append(chat, [
     { id: "q", role: "user", content: "Which?" },

@@ -71,7 +71,7 @@ const ends: Readonly<Record<string, End>> = {
 };
 
 for (const [end, { freshness, come }] of Object.entries(ends)) {
-  test(`a retry after ${end} asks for the message that is answered anew`, async () => {
+  test(`a retry after ${end} asks for the message whose answer is regenerated`, async () => {
     const c = await companion([["one"], ["two"]], freshness);
     await c.turns.submit(chat, hello).done;
     await come(c);
@@ -91,7 +91,7 @@ for (const [end, { freshness, come }] of Object.entries(ends)) {
   });
 }
 
-test("a retry past the limit of messages asks for the message that is answered anew", async () => {
+test("a retry past the limit of messages asks for the message whose answer is regenerated", async () => {
   const c = await companion([["one"], ["two"]], { maxSessionMessages: 1 });
   await c.turns.submit(chat, hello).done;
   const { assistant } = await (await c.turns.retry(chat)).done;

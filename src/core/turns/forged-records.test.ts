@@ -46,7 +46,7 @@ test("a turn whose id only a record of ours may have is refused, at once or wher
   assert.equal((await first.done).assistant?.content, "one");
 });
 
-test("an answer made anew hides the one before, also where a message has the id that says so", async () => {
+test("a regenerated answer hides the one before, also where a message has the id that says so", async () => {
   const { chats, turns, before } = await companion([["first"], ["second"]]);
   await before("replaced:m:answer", "innocent");
   await turns.submit(chat, { content: "Hello", id: "m" }).done;

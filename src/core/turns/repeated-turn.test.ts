@@ -65,14 +65,14 @@ const fails = {
 } as const;
 
 test("a retry that comes late answers as it did, and leaves what was said since alone", async () => {
-  const c = await companion([["one"], ["one anew"], ["two"]]);
+  const c = await companion([["one"], ["one again"], ["two"]]);
   await c.say("first");
   const { turnId } = await c.retry("r1");
   await c.say("second");
   const { turnId: again, assistant } = await c.retry("r1");
-  assert.deepEqual([again, assistant?.content], [turnId, "one anew"]);
+  assert.deepEqual([again, assistant?.content], [turnId, "one again"]);
   assert.deepEqual(await c.shown(), [
-    ...["user: first", "assistant: one anew"],
+    ...["user: first", "assistant: one again"],
     ...["user: second", "assistant: two"],
   ]);
 });
@@ -81,7 +81,7 @@ test("a retry that comes late while another answer is made is answered after it"
   const gate = Promise.withResolvers<void>();
   const c = await companion([
     ["one"],
-    ["one anew"],
+    ["one again"],
     [{ type: "wait", until: gate.promise }, "two"],
   ]);
   await c.say("first");
@@ -90,7 +90,7 @@ test("a retry that comes late while another answer is made is answered after it"
   const late = c.turns.retry(chat, { id: "r1" });
   gate.resolve();
   await second;
-  assert.equal((await (await late).done).assistant?.content, "one anew");
+  assert.equal((await (await late).done).assistant?.content, "one again");
 });
 
 test("a retry without a word that comes again once more was said is refused", async () => {
@@ -106,12 +106,12 @@ test("a retry without a word that comes again once more was said is refused", as
 });
 
 test("the same retry three times at once asks a model once", async () => {
-  const c = await companion([["one"], ["one anew"]]);
+  const c = await companion([["one"], ["one again"]]);
   await c.say("first");
   const retries = await Promise.all([1, 2, 3].map(() => c.retry("r1")));
   assert.deepEqual(
     retries.map(({ assistant }) => assistant?.content),
-    ["one anew", "one anew", "one anew"],
+    ["one again", "one again", "one again"],
   );
   assert.equal(c.model.requests.length, 2);
 });
@@ -124,7 +124,7 @@ const gone = {
 for (const [how, remove] of Object.entries(gone)) {
   for (const whose of ["user", "assistant"] as const) {
     test(`a turn and a retry whose ${whose} message was ${how} tell nothing again`, async () => {
-      const c = await companion([["one"], ["one anew"]]);
+      const c = await companion([["one"], ["one again"]]);
       await c.say("first", "t1");
       const answer = await c.retry("r1");
       await remove(c, whose === "user" ? "t1" : String(answer.assistant?.id));
@@ -153,7 +153,7 @@ test("a message that was erased while it waited is not taken again under its id"
 });
 
 test("who hears of turns hears of what happens, not of what is told again", async () => {
-  const c = await companion([["one"], ["one anew"]]);
+  const c = await companion([["one"], ["one again"]]);
   await c.say("first", "t1");
   await c.say("first", "t1");
   await c.retry("r1");
@@ -181,8 +181,8 @@ test("what a message without an answer ended, and how long its person was away, 
   assert.doesNotMatch(c.model.requests[4]?.context ?? "", /40 minutes|new session/);
 });
 
-test("what is answered anew after a redaction stands last", async () => {
-  const c = await companion([["one"], ["two"], ["one anew"]]);
+test("an answer that is regenerated after a redaction stands last", async () => {
+  const c = await companion([["one"], ["two"], ["one again"]]);
   await c.say("first");
   await c.say("second", "t2");
   await c.chats.redact(chat, "t2");

@@ -47,7 +47,7 @@ async function shown(c: Awaited<ReturnType<typeof companion>>): Promise<string[]
 const code = (wanted: string) => (error: unknown) =>
   isThroughlineError(error, wanted as "THROUGHLINE_CONFLICT");
 
-test("an answer made anew takes the place of the one before, which is kept and hidden", async () => {
+test("a regenerated answer takes the place of the one before, which is kept and hidden", async () => {
   const c = await companion([
     ["first words", end],
     ["second words", end],
@@ -65,7 +65,7 @@ test("an answer made anew takes the place of the one before, which is kept and h
   assert.deepEqual(
     c.model.requests[1]?.messages.map(({ role, content }) => `${role}: ${content}`),
     ["user: Hello"],
-    "the model that answers anew does not see the old answer",
+    "the model that regenerates does not see the old answer",
   );
   await c.turns.submit(chat, { content: "Bye" }).done;
   assert.deepEqual(
@@ -156,7 +156,7 @@ test("a retry that was cut off by a crash leaves the message answered as it was"
   await turn.done;
 });
 
-test("only the newest message can be answered anew, and not while an answer is made", async () => {
+test("only the newest message can be regenerated, and not while an answer is made", async () => {
   const gate = Promise.withResolvers<void>();
   const c = await companion([
     ["1", end],
@@ -176,7 +176,7 @@ test("only the newest message can be answered anew, and not while an answer is m
   await assert.rejects(c.turns.retry(chat), code("THROUGHLINE_NOT_FOUND"));
 });
 
-test("a message without an answer is answered, not answered anew", async () => {
+test("a message without an answer is answered, not regenerated", async () => {
   const failing: ScriptedStep = {
     type: "fail",
     error: new ResponderError("no", { kind: "unavailable" }),
@@ -193,8 +193,8 @@ const away: ScriptedStep = {
   error: new ResponderError("no", { kind: "unavailable" }),
 };
 
-test("a model with a small window that answers anew is not told the answer before, nor is anybody after it", async () => {
-  const c = await companion([["1st"], ["2nd"], ["anew"], ["3rd"]], 4_096);
+test("a model with a small window that regenerates is not given the answer before, nor is anybody after it", async () => {
+  const c = await companion([["1st"], ["2nd"], ["again"], ["3rd"]], 4_096);
   await c.turns.submit(chat, { content: "one" }).done;
   await c.turns.submit(chat, { content: "two" }).done;
   await (await c.turns.retry(chat)).done;
@@ -205,27 +205,27 @@ test("a model with a small window that answers anew is not told the answer befor
   );
   assert.match(asked?.context ?? "", /Turn 1: You said 'one' .* I responded '1st'\./);
   assert.doesNotMatch(asked?.context ?? "", /2nd|two/);
-  assert.deepEqual(c.remembered(), ["1 one: 1st", "3 two: anew"]);
+  assert.deepEqual(c.remembered(), ["1 one: 1st", "3 two: again"]);
   await c.turns.submit(chat, { content: "three" }).done;
   assert.doesNotMatch(c.model.requests[3]?.context ?? "", /2nd/);
 });
 
 test("working memory keeps the answer before when no word comes of a new one", async () => {
-  const c = await companion([["1st"], [away], ["anew"]]);
+  const c = await companion([["1st"], [away], ["again"]]);
   await c.turns.submit(chat, { content: "one" }).done;
   await (await c.turns.retry(chat)).done;
   assert.deepEqual(c.remembered(), ["1 one: 1st"]);
   await (await c.turns.retry(chat)).done;
-  assert.deepEqual(c.remembered(), ["2 one: anew"]);
+  assert.deepEqual(c.remembered(), ["2 one: again"]);
 });
 
-test("working memory replaces the answer to the message that is answered anew, and not the newest", async () => {
-  const c = await companion([[away], ["2nd"], ["1st"], ["anew"]]);
+test("working memory replaces the answer to the message whose answer is regenerated, and not the newest", async () => {
+  const c = await companion([[away], ["2nd"], ["1st"], ["again"]]);
   const first = { id: "t1", content: "the same words" };
   await c.turns.submit(chat, first).done;
   await c.turns.submit(chat, { content: "the same words" }).done;
   await c.turns.submit(chat, first).done;
   assert.deepEqual(c.remembered(), ["2 the same words: 2nd", "3 the same words: 1st"]);
   await (await c.turns.retry(chat)).done;
-  assert.deepEqual(c.remembered(), ["3 the same words: 1st", "4 the same words: anew"]);
+  assert.deepEqual(c.remembered(), ["3 the same words: 1st", "4 the same words: again"]);
 });

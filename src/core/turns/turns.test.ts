@@ -193,7 +193,7 @@ test("an unanswered message can be dismissed, and then there is nothing to answe
   assert.deepEqual(await transcript(c), ["user: Hello"]);
 });
 
-test("a provider's session id is kept and resumed; one it refuses is asked anew once, announced", async () => {
+test("a provider's session id is kept and resumed; one it refuses is asked again once, announced", async () => {
   const unknown = { inputTokens: undefined, outputTokens: undefined, costUsd: undefined };
   const refused = new ResponderError("unknown id", { kind: "session_refused", usage: unknown });
   const c = await companion([

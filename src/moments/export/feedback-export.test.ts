@@ -368,9 +368,9 @@ describe("the report", () => {
       ["ASSISTANT", text, { turn_id: "t1", id }],
     ];
     const first = { lines: answered("Go away", "t1:answer"), target: [1, 1] } as const;
-    const anew = { lines: answered("Hello", "t1:answer:r1"), target: [1, 1] } as const;
+    const again = { lines: answered("Hello", "t1:answer:r1"), target: [1, 1] } as const;
     const two = [samplePackage(0, { ...first, manifest: { sentiment: "negative" } })];
-    two.push(samplePackage(1, anew));
+    two.push(samplePackage(1, again));
     const { report } = await exported(two, { format: "kto" });
     assert.deepEqual([report.rows.total, report.skipped], [2, []]);
   });

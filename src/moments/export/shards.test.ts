@@ -65,7 +65,7 @@ describe("Parquet shards", () => {
     });
   }
 
-  test("begin anew before a group that would not fit, and hold every row once, in order", async () => {
+  test("begin again before a group that would not fit, and hold every row once, in order", async () => {
     const files = await shards(2, 1_000_000, 6_000);
     assert.deepEqual(
       [...files.keys()],
@@ -84,7 +84,7 @@ describe("Parquet shards", () => {
 });
 
 describe("tar shards", () => {
-  test("begin anew before members that would not fit, and never part a group", async () => {
+  test("begin again before members that would not fit, and never part a group", async () => {
     const files = await written(async (folder) => {
       const out = new TarShards(folder, 8_000);
       for (let n = 0; n < 5; n++) {

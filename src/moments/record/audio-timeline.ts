@@ -10,7 +10,7 @@ const segmentSamples = audioRateHz / 10;
 /** So far ahead a chunk is looked for that came sooner. A microphone 0.1 % too fast is 5 ms off by then. */
 const aheadSamples = 5 * audioRateHz;
 /** Two sources of which one was set to another time, or that are not the same: not to be compared. */
-const setAnewMs = 1_000;
+const resetMs = 1_000;
 const anchorEverySamples = 160_000;
 /** An anchor is added where time is further than this off the last one. */
 const driftMs = 10;
@@ -45,7 +45,7 @@ export function enterChunk(segments: Segment[], chunk: Segment): void {
 }
 
 function areOfOne(a: Segment, b: Segment): boolean {
-  return Math.abs(a.offset.ms - b.offset.ms) <= setAnewMs;
+  return Math.abs(a.offset.ms - b.offset.ms) <= resetMs;
 }
 
 /**

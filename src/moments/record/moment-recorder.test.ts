@@ -567,7 +567,7 @@ test("an answer whose question has left the buffers takes its words from the tra
   assert.equal(at.sink.saved[1]?.record.window.from, "ring", "it is all there is");
 });
 
-test("the key of a moment that is lost, or of a package that was deleted, records anew", async () => {
+test("the key of a moment that is lost, or of a package that was deleted, records again", async () => {
   let isBroken = true;
   const redact: MomentRecorderOptions["redact"] = (content) => {
     if (isBroken) throw new Error("no");
@@ -599,12 +599,12 @@ test("a pat repeats none that was deleted, and none of another chat", async () =
   assert.equal(at.recorder.record({ ...pat, chatId: "a" }).accepted, true);
 });
 
-test("an answer that is made anew takes the place of the one before, from its first word on", async () => {
+test("a regenerated answer takes the place of the one before, from its first word on", async () => {
   const at = recorder();
   const turn = { chatId: "c", turnId: "t" };
   at.recorder.message({ role: "user", text: "question", id: "q", ...turn });
   at.recorder.message({ role: "assistant", text: "old", id: "a1", ...turn });
-  at.recorder.answersAnew("c", "t");
+  at.recorder.regenerates("c", "t");
   at.recorder.message({ role: "assistant", text: "new", id: "a2", ...turn });
   await at.recorder.record({ ...liked, chatId: "c" }).whenDurable();
   const { record, messages } = at.sink.saved[0]!;

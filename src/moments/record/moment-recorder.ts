@@ -244,7 +244,7 @@ export class MomentRecorder {
   }
 
   /** The answer of a turn is regenerated: removes the previous answers from the buffers. */
-  answersAnew(chatId: string, turnId: string): void {
+  regenerates(chatId: string, turnId: string): void {
     this.#buffers.messages.forgetAnswers(chatId, turnId);
   }
 

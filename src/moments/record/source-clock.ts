@@ -2,7 +2,7 @@ import { Lru } from "../../core/lru.ts";
 
 const windowMs = 30_000;
 /** A source whose offset changes by more than this was set to another time. */
-const setAnewMs = 5_000;
+const resetMs = 5_000;
 const maxSources = 16;
 
 /** What makes a time of a source one of our monotonic clock, as well as that is known by now. */
@@ -38,7 +38,7 @@ export class SourceClock {
   offset(sourceMs: number, receivedMs: number): Offset {
     const ms = receivedMs - sourceMs;
     const second = Math.floor(receivedMs / 1_000);
-    if (Math.abs(ms - this.#offset.ms) > setAnewMs) {
+    if (Math.abs(ms - this.#offset.ms) > resetMs) {
       this.#seconds = [];
       this.#offset = { ms };
     }

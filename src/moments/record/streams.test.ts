@@ -126,7 +126,7 @@ for (const [how, byMs] of [
   ["back", -3_600_000],
   ["forward", 3_600_000],
 ] as const) {
-  test(`a source that was set ${how} by an hour is mapped anew, and what came before stays`, () => {
+  test(`a source that was set ${how} by an hour is mapped again, and what came before stays`, () => {
     const clock = new SourceClock();
     const before = clock.offset(5_000_000, 1_000);
     assert.equal(clock.offset(5_001_000 + byMs, 2_000).ms, 2_000 - 5_001_000 - byMs);

@@ -46,11 +46,11 @@ async function feed(turn: Turn, to: Fed, { hurtful }: FeedOptions): Promise<void
   const answer = answerId(turn.id, turn.retryId);
   let text = "";
   let turnId = turn.id;
-  let isAnew = turn.retryId !== undefined;
+  let isRegenerated = turn.retryId !== undefined;
   /** From its first word on, a new answer takes the place of the one before. */
   const begins = () => {
-    if (isAnew) recorder.answersAnew(chatId, turnId);
-    isAnew = false;
+    if (isRegenerated) recorder.regenerates(chatId, turnId);
+    isRegenerated = false;
   };
   for await (const item of turn.progress()) {
     if (item.type === "accepted") {

@@ -54,7 +54,7 @@ test("any history copied from memory to files, back, and again later is the same
 });
 
 for (const when of ["before", "after"] as const) {
-  test(`a copy that is killed ${when} each of its writes, and started anew each time, is whole`, async () => {
+  test(`a copy that is killed ${when} each of its writes, and restarted each time, is whole`, async () => {
     const check = async (steps: readonly Step[]) => {
       await using source = openMemoryStorage();
       await live(source, steps, "2026-03-01T12:00:00.000Z");

@@ -1,4 +1,4 @@
-// A log that is written anew without the content of some records.
+// A log that is rewritten without the content of some records.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { SimulatedDisk } from "../../../../test/support/simulated-disk.ts";

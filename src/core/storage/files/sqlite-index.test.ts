@@ -325,7 +325,7 @@ const useless: Record<string, (path: string) => void> = {
   },
 };
 for (const [what, spoil] of Object.entries(useless)) {
-  test(`a file that is ${what} is thrown away without an error, and begun anew`, {
+  test(`a file that is ${what} is thrown away without an error, and begun again`, {
     skip: what.includes("link") && windows,
   }, (t) => {
     const home = filled(t);
@@ -421,7 +421,7 @@ function askAll({ index, losses }: Opened, opened: Opened): boolean {
   return opened.losses > losses;
 }
 
-test("whichever second page is garbage: a right answer, or one UNAVAILABLE and an index begun anew", (t) => {
+test("whichever second page is garbage: a right answer, or one UNAVAILABLE and an index begun again", (t) => {
   const source = filled(t);
   const pages = fs.statSync(join(source, "index.db")).size / 4096;
   let lost = 0;
@@ -480,7 +480,7 @@ for (const [column, text] of [
   });
 }
 
-test("an index without one of its parts of words is begun anew when it is opened", (t) => {
+test("an index without one of its parts of words is begun again when it is opened", (t) => {
   const home = filled(t);
   const database = new DatabaseSync(join(home, "index.db"));
   database.exec("drop table words7");
@@ -501,7 +501,7 @@ test("a part of words that cannot be loaded is damage", (t) => {
   assert.equal(opened.losses, 1);
 });
 
-test("a flipped bit is harmless, or the index is begun anew: never another error", (t) => {
+test("a flipped bit is harmless, or the index is begun again: never another error", (t) => {
   const source = filled(t);
   const bytes = fs.readFileSync(join(source, "index.db"));
   fc.assert(
@@ -519,7 +519,7 @@ test("a flipped bit is harmless, or the index is begun anew: never another error
   );
 });
 
-test("when the index is lost, every collection begins anew, and none in the middle of a log", (t) => {
+test("when the index is lost, every collection begins again, and none in the middle of a log", (t) => {
   const source = filled(t);
   const path = join(source, "index.db");
   const bytes = fs.readFileSync(path);
