@@ -80,12 +80,12 @@ async function writeRaw(parent: string, name: string, raw: RawPackage): Promise<
     ["messages.json", raw.words],
     ...raw.media,
   ];
-  const lane = async () => {
+  const worker = async () => {
     for (let next = left.shift(); next !== undefined; next = left.shift()) {
       await rawFile(join(partial, next[0]), next[1]);
     }
   };
-  await Promise.all([lane(), lane(), lane(), lane()]);
+  await Promise.all([worker(), worker(), worker(), worker()]);
   await rawFile(join(partial, "feedback.json"), raw.manifest);
   await syncNames(join(partial, "frames"));
   await syncNames(partial);

@@ -122,12 +122,12 @@ async function generate(
   return output.filter((file) => file.type === "chunk");
 }
 
-/** The doors and the command, by the path in dist without `.js`: each has its source at the same. */
+/** The entry points and the command, by the path in dist without `.js`: each has its source at the same. */
 function entriesOf({ bin, exports }: Manifest): Record<string, string> {
-  const doors = Object.values(exports).map((door) =>
-    typeof door === "string" ? door : door.default,
+  const entries = Object.values(exports).map((entry) =>
+    typeof entry === "string" ? entry : entry.default,
   );
-  const paths = [...doors, ...Object.values(bin)].flatMap(
+  const paths = [...entries, ...Object.values(bin)].flatMap(
     (path) => /^(?:\.\/)?dist\/(.+)\.js$/.exec(path)?.[1] ?? [],
   );
   return Object.fromEntries(paths.map((path) => [path, join(root, "src", `${path}.ts`)]));

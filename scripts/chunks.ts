@@ -1,6 +1,6 @@
 // Which modules lie in which file of the published JavaScript. Node takes some 0.5 ms for each file
 // that it loads, so that one file for each thing that is loaded as a whole is what starts fastest; and
-// whoever imports one door must not load what is behind another.
+// importing one entry point must not load what another needs.
 import { join } from "node:path";
 import type { Plugin } from "rolldown";
 import { root } from "./stamp.ts";

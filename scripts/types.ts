@@ -1,4 +1,4 @@
-// The types that are published: those that a door's own lead to.
+// The types that are published: those that an entry point's own lead to.
 import { readdirSync, readFileSync, rmSync } from "node:fs";
 import { dirname, join, normalize } from "node:path";
 import { root } from "./stamp.ts";
@@ -10,10 +10,10 @@ interface Manifest {
 /** Of the types in dist, deletes those that nobody can name who imports the package. */
 export function dropUnreachableTypes(): void {
   const { exports } = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as Manifest;
-  const doors = Object.values(exports).flatMap((door) =>
-    typeof door === "string" ? [] : [join(root, door.types)],
+  const entries = Object.values(exports).flatMap((entry) =>
+    typeof entry === "string" ? [] : [join(root, entry.types)],
   );
-  const kept = new Set(doors);
+  const kept = new Set(entries);
   for (const path of kept) {
     const text = readFileSync(path, "utf8");
     for (const [, name = ""] of text.matchAll(/(?:from |import\()"(\.[^"]+)\.(?:js|ts)"/g)) {

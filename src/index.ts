@@ -1,4 +1,4 @@
-// The front door: `import … from "throughline"`. It loads next to nothing, so that importing costs
+// The main entry point: `import … from "throughline"`. It loads next to nothing, so that importing costs
 // nothing: opening loads what the chosen storage and the turns need.
 import type { Throughline, ThroughlineOptions, ThroughlinePorts } from "./core/throughline.ts";
 

@@ -16,7 +16,7 @@ test("what 2 servers of 4 chats acknowledged is there once and in order after 1 
   const { store } = await make();
   await inKeptDirectory("seed 1", async (directory) => {
     const counts = await killClusterUnderLoad({
-      ...{ directory, store, leaseMs, servers: 2, clients: 1, lanes: 3, chats: 4, hotChats: 2 },
+      ...{ directory, store, leaseMs, servers: 2, clients: 1, workers: 3, chats: 4, hotChats: 2 },
       ...{ thinkMs: 40, serverKills: 1, clientKills: 1, answersBetween: 6, cutAtEnd: 2, seed: 1 },
     });
     t.diagnostic(JSON.stringify(counts));

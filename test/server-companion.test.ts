@@ -1,4 +1,4 @@
-// The companion behind its HTTP door, and the routes that came with it: retry, rename, filters.
+// The companion behind its HTTP routes, and the routes that came with it: retry, rename, filters.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as schemas from "../src/companion/routes/answer-schemas.ts";
@@ -26,7 +26,7 @@ const unavailable: ScriptedStep = {
 const eventNames = /pat_level1, .*insult.*, sustained_yelling/;
 const moodNames = /happy, excited, curious, thinking, sad, disappointed, surprised, sleepy/;
 
-/** A companion that is up, behind its door. */
+/** A companion that is up, behind its HTTP routes. */
 async function awake(
   script: readonly (readonly ScriptedStep[])[] = [],
   options: AwakeOptions = {},

@@ -150,14 +150,14 @@ test("no route answers a host that is not its own, however it is written", async
   const variants = hostLines(c.port);
   assert.ok(variants.length >= 30);
   const wrong: string[] = [];
-  const knock = async (method: string, path: string, lines: readonly string[]) => {
+  const request = async (method: string, path: string, lines: readonly string[]) => {
     const body = method === "POST" ? ["Content-Type: application/json", "Content-Length: 0"] : [];
     const answer = await raw(c.port, wire(method, path, ...lines, ...body));
     const isRefused = [400, 403].includes(statusOf(answer)) && secured(answer);
     if (!isRefused) wrong.push(`${method} ${path} with ${lines}: ${answer.slice(0, 80)}`);
   };
   for (const [method, path] of await routesOf(c)) {
-    await Promise.all(variants.map((lines) => knock(method, path, lines)));
+    await Promise.all(variants.map((lines) => request(method, path, lines)));
   }
   assert.deepEqual(wrong, []);
   const records = await Array.fromAsync(c.throughline.chats.records("local:me"));

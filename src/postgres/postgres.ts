@@ -1,4 +1,4 @@
-// PostgreSQL under the contracts of the storage: the door `throughline/postgres`.
+// PostgreSQL under the contracts of the storage: the entry point `throughline/postgres`.
 import { type Clock, systemClock } from "../core/clock.ts";
 import { ThroughlineError } from "../core/errors.ts";
 import { type NewId, randomId } from "../core/ids.ts";

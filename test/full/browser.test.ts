@@ -181,7 +181,7 @@ test("the page outlives a restart of the server: it says so, reconnects, and con
       await page.getByRole("heading", { name: "Mood", level: 1 }).waitFor();
       assert.equal(await page.getByText("Something went wrong").count(), 0);
       await page.goBack();
-      // Said while the page is away, by another door.
+      // Said while the page is away, by another client.
       await first.throughline.chats.append("local:me", [{ role: "user", content: "in between" }]);
       const second = await companion([["Two"]], { throughline: first.throughline });
       await second.listen({ host: "127.0.0.1", port: Number(new URL(url).port) });

@@ -20,9 +20,9 @@ const own = JSON.parse(fs.readFileSync(join(root, "package.json"), "utf8")) as {
   readonly peerDependenciesMeta: Record<string, { readonly optional?: boolean }>;
   readonly exports: Record<string, unknown>;
 };
-const doors = Object.keys(own.exports)
-  .filter((door) => !door.endsWith(".json"))
-  .map((door) => `throughline${door.slice(1)}`);
+const entries = Object.keys(own.exports)
+  .filter((entry) => !entry.endsWith(".json"))
+  .map((entry) => `throughline${entry.slice(1)}`);
 
 /** Runs a program to its end, which must be a good one. @returns what it printed. */
 function run(cwd: string, program: string, ...args: readonly string[]): string {
@@ -106,19 +106,19 @@ describe("the package", () => {
     );
   });
 
-  for (const door of doors) {
-    test(`import "${door}" gives what it names`, () => {
-      const program = `console.log(Object.keys(await import("${door}")).length)`;
+  for (const entry of entries) {
+    test(`import "${entry}" gives what it names`, () => {
+      const program = `console.log(Object.keys(await import("${entry}")).length)`;
       assert.ok(Number(run(installed, process.execPath, "--input-type=module", "-e", program)) > 0);
     });
 
-    test(`the types of "${door}" need no package`, (t) => {
+    test(`the types of "${entry}" need no package`, (t) => {
       const folder = fs.mkdtempSync(join(installed, "types-"));
       t.after(() => fs.rmSync(folder, { recursive: true, force: true }));
-      const program = `import * as door from "${door}";\nexport const names = Object.keys(door);\n`;
+      const program = `import * as entry from "${entry}";\nexport const names = Object.keys(entry);\n`;
       fs.writeFileSync(join(folder, "use.mts"), program);
       // Moments give and take a Buffer, which only Node's own types have.
-      const isOfNode = door.startsWith("throughline/moments");
+      const isOfNode = entry.startsWith("throughline/moments");
       const compilerOptions = {
         strict: true,
         skipLibCheck: false,
@@ -197,9 +197,9 @@ describe("the package", () => {
     );
   });
 
-  for (const door of doors) {
-    test(`import "${door}" loads nothing of the program`, () => {
-      const names = loadedBy(`await import("${door}");`);
+  for (const entry of entries) {
+    test(`import "${entry}" loads nothing of the program`, () => {
+      const names = loadedBy(`await import("${entry}");`);
       assert.deepEqual(
         names.filter((name) => /\/(command|serve)-/.test(name)),
         [],
@@ -233,7 +233,7 @@ describe("the package", () => {
       assert.deepEqual([...new Set(others)].sort(), Object.keys(own.peerDependencies).sort());
     });
 
-    test("is in one file only: two doors share what they share", () => {
+    test("is in one file only: two entry points share what they share", () => {
       const seen = new Map<string, string>();
       const twice = modules().filter(({ path, module }) => {
         const isTwice = seen.has(module) && !module.includes("rolldown/runtime");
@@ -409,7 +409,7 @@ describe("the package", () => {
     run(root, join(tools, "publint"), tarball, "--strict");
   });
 
-  test("attw finds types for every door, as ES modules", () => {
+  test("attw finds types for every entry point, as ES modules", () => {
     run(root, join(tools, "attw"), tarball, "--profile", "esm-only", "--no-emoji");
   });
 });

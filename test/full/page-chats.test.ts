@@ -219,8 +219,8 @@ test("a chat is exported from its menu, under its own name", { skip }, async () 
 test("the list shows what happens elsewhere, without being asked", { skip }, async () => {
   await onPage({ ...visit, script: [["Hello"]] }, async ({ page }, c) => {
     await items(page).nth(2).waitFor();
-    await c.post("/api/chats/local%3Anew/messages", { content: "From another door" });
-    await items(page).filter({ hasText: "From another door" }).waitFor();
+    await c.post("/api/chats/local%3Anew/messages", { content: "From another client" });
+    await items(page).filter({ hasText: "From another client" }).waitFor();
   });
 });
 

@@ -26,7 +26,7 @@ test(`what 4 servers of 200 chats acknowledged is there once and in order after 
   const { store } = await make();
   await inKeptDirectory(`seed ${seed}`, async (directory) => {
     const counts = await killClusterUnderLoad({
-      ...{ directory, store, servers: 4, clients: 4, lanes: 12, chats: 200, hotChats: 12 },
+      ...{ directory, store, servers: 4, clients: 4, workers: 12, chats: 200, hotChats: 12 },
       ...{ thinkMs: 300, serverKills, clientKills, answersBetween: 60, cutAtEnd: 40, seed },
     });
     t.diagnostic(`seed ${seed}: ${JSON.stringify(counts)}`);

@@ -37,11 +37,11 @@ for (const each of open.splice(0, Math.floor(open.length / 3))) {
   note({ event: "leaves", key: each.key });
 }
 
-await Promise.all(Array.from({ length: options.lanes }, lane));
+await Promise.all(Array.from({ length: options.workers }, worker));
 process.stdout.write("every one was answered\n");
 process.exit(0);
 
-async function lane(): Promise<void> {
+async function worker(): Promise<void> {
   for (let next = toSay(); next !== undefined; next = toSay()) {
     busy.add(next.chat);
     await settle(next);

@@ -10,7 +10,7 @@ export interface ClientOptions {
   readonly chats: number;
   readonly hotChats: number;
   /** How many things it says at the same time. */
-  readonly lanes: number;
+  readonly workers: number;
   readonly seed: number;
   readonly journal: string;
 }

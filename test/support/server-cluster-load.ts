@@ -26,7 +26,7 @@ export interface LoadOptions {
   readonly leaseMs?: number;
   readonly servers: number;
   readonly clients: number;
-  readonly lanes: number;
+  readonly workers: number;
   readonly chats: number;
   readonly hotChats: number;
   readonly serverKills: number;
@@ -94,11 +94,19 @@ class LoadRun {
     this.#random = random;
     this.#model = model;
     this.#servers = servers;
-    const { chats, hotChats, lanes, directory } = options;
+    const { chats, hotChats, workers, directory } = options;
     const urls = servers.map(({ url }) => url);
     this.#clients = Array.from({ length: options.clients }, (_, index) => {
       const journal = join(directory, `client-${index}.jsonl`);
-      return new Client({ name: `c${index}`, urls, chats, hotChats, lanes, journal, seed: index });
+      return new Client({
+        name: `c${index}`,
+        urls,
+        chats,
+        hotChats,
+        workers,
+        journal,
+        seed: index,
+      });
     });
   }
 

@@ -31,7 +31,7 @@ export async function checkModel(
     await createResponder(model, models, { prices });
     const address = addressOf(model, models);
     if (address === undefined) return { id, status: "ok", says: `${name} needs no network` };
-    const answers = await knock(address, fetch);
+    const answers = await isReachable(address, fetch);
     const says = answers
       ? `${name} is configured, and ${address} responds`
       : `${name} is configured, but ${address} cannot be reached`;
@@ -100,7 +100,7 @@ function originOf(configured: string | undefined, standard: string): string {
 }
 
 /** Any response will do, even a refusal. */
-async function knock(address: string, fetch: typeof globalThis.fetch): Promise<boolean> {
+async function isReachable(address: string, fetch: typeof globalThis.fetch): Promise<boolean> {
   try {
     const signal = AbortSignal.timeout(timeoutMs);
     const response = await fetch(address, { method: "HEAD", redirect: "manual", signal });

@@ -8,7 +8,7 @@ import { openThroughline } from "../../core/throughline.ts";
 import { companionRoutes } from "../routes.ts";
 import { beginRun } from "./home-run.ts";
 
-/** A run in a home with this `emotions.yaml`, behind its HTTP door. */
+/** A run in a home with this `emotions.yaml`, behind its HTTP routes. */
 async function runWith(t: TestContext, text: string) {
   const home = temporaryDirectory(t);
   const path = join(home, "emotions.yaml");
@@ -23,8 +23,8 @@ async function runWith(t: TestContext, text: string) {
     run.stop();
     await throughline.close();
   });
-  const door = await companion([], { throughline, features: [companionRoutes(run)] });
-  return { ...door, home, path, logged, run };
+  const server = await companion([], { throughline, features: [companionRoutes(run)] });
+  return { ...server, home, path, logged, run };
 }
 
 const joyOf = (baseline: number | string) => `emotions:\n  joy:\n    baseline: ${baseline}\n`;

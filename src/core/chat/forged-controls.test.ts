@@ -18,7 +18,7 @@ async function companion(storage = openMemoryStorage()) {
   return openThroughline({ storage, clock: new HeldClock(), newId: () => `id-${++ids}` });
 }
 
-/** As a log of before says it: no door takes such ids any more. */
+/** As a log of before says it: nothing accepts such ids any more. */
 function before({ log }: Chats, said: Readonly<Record<string, string>>): Promise<void> {
   return log.change(chat, (transaction) => {
     for (const [id, content] of Object.entries(said)) {

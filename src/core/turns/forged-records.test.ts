@@ -22,7 +22,7 @@ async function companion(script: readonly (readonly ScriptedStep[])[]) {
   });
   const { chats } = throughline;
   const turns = await throughline.turns({ model, persona: "You are kind.", maxQueued: 4 });
-  /** As a log of before has it: no door takes such an id any more. */
+  /** As a log of before has it: nothing accepts such an id any more. */
   const before = (id: string, content: string, pending?: readonly string[]) =>
     chats.log.change(chat, (transaction) => {
       transaction.message({ id, role: "user", content });

@@ -9,7 +9,7 @@ import type { Json } from "../../core/json.ts";
 export const feedbackSchema = "throughline.feedback/1";
 
 export type Sentiment = "positive" | "negative";
-/** The door that the judgement came through. */
+/** The channel that the judgement came through. */
 export type Source = "skill" | "http" | "cli" | "auto";
 /** The sense that noticed it. */
 export type Channel = "touch" | "speech" | "text" | "button" | "other";

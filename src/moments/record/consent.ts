@@ -7,7 +7,7 @@ import { seconds } from "./times.ts";
 export const consentWording =
   "When you react to something I did, I keep the last two minutes of picture and sound with it.";
 
-/** What is agreed to, as a door gives it. What is left out is not agreed to. */
+/** What is agreed to, as a request gives it. What is left out is not agreed to. */
 export interface ConsentInput {
   readonly messages?: boolean | undefined;
   readonly frames?: boolean | undefined;

@@ -4,7 +4,7 @@ import { isUuidV7 } from "../package/package-name.ts";
 import type { Annotator, Channel, Correction, Sentiment, Source } from "../package/record.ts";
 import { maxNameLength, type NewMessage } from "./message-buffer.ts";
 
-/** A reaction, as a door gives it. */
+/** A reaction, as a request gives it. */
 export interface MomentInput {
   readonly sentiment: Sentiment;
   /** What was liked or disliked: 1 to 2,000 characters. */
@@ -52,7 +52,7 @@ export interface TranscriptMessage extends NewMessage {
   readonly atMs?: number | undefined;
 }
 
-/** What a door may say, each within its bounds, defaults filled in. */
+/** What a request may say, each within its bounds, defaults filled in. */
 export interface Label {
   readonly sentiment: Sentiment;
   readonly what: string;

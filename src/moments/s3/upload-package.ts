@@ -108,8 +108,8 @@ class PackageUpload {
     const missing = local.files.filter(({ path }) => !this.#there.has(path));
     let next = 0;
     let failure: { readonly error: unknown } | undefined;
-    const lane = async (index: number) => {
-      // A lane ends when fewer are wanted than there were.
+    const worker = async (index: number) => {
+      // A worker ends when fewer are wanted than there were.
       while (failure === undefined && index < this.#bucket.parallel) {
         const file = missing[next++];
         if (file === undefined) return;
@@ -120,7 +120,7 @@ class PackageUpload {
         }
       }
     };
-    await Promise.all(Array.from({ length: this.#bucket.parallel }, (_lane, index) => lane(index)));
+    await Promise.all(Array.from({ length: this.#bucket.parallel }, (_, index) => worker(index)));
     if (failure !== undefined) throw failure.error;
   }
 
