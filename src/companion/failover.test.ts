@@ -63,14 +63,14 @@ function world(t: TestContext) {
   const document = async (): Promise<JsonObject> =>
     (await store.documents("session").read("session"))?.value ?? {};
   /** Waits until the state of this process is stored under a run of its own. */
-  const keeps = (keeper: Awaited<ReturnType<typeof start>>) =>
+  const leads = (leader: Awaited<ReturnType<typeof start>>) =>
     until(async () => {
       const { session_id: id } = await document();
       const { ids, kinds, pid: owner } = await runs();
       const isTaken = kinds?.at(-1) === "run_start handover" && ids?.at(-1) === id;
-      return isTaken && owner === keeper.pid;
+      return isTaken && owner === leader.pid;
     });
-  return { ...place, start, runs, document, keeps };
+  return { ...place, start, runs, document, leads };
 }
 
 const wound = (each: { readonly companion: { readonly emotions: { feeling(): object } } }) =>
@@ -91,7 +91,7 @@ test("a process that missed notifications and takes over has it all: words, feel
   b.storage.deafen(false);
   b.storage.gap();
   await pass(w.clock, 10_500, b.timers);
-  await w.keeps(b);
+  await w.leads(b);
   const {
     conversation,
     last_person_seen: person,
@@ -111,7 +111,7 @@ test("a process that takes over has what it felt itself, also what is in no docu
   b.companion.emotions.event("abuse");
   a.storage.kill();
   await pass(w.clock, 10_500, b.timers);
-  await w.keeps(b);
+  await w.leads(b);
   assert.equal(wound(b), 1);
 });
 
@@ -126,7 +126,7 @@ test("a process that takes over has what it felt while it heard nothing", async 
   b.storage.deafen(false);
   b.companion.emotions.override("proud", 600);
   await pass(w.clock, 10_500, b.timers);
-  await w.keeps(b);
+  await w.leads(b);
   assert.equal(b.companion.emotions.feeling().mood, "proud");
 });
 
@@ -140,7 +140,7 @@ test("after missed notifications in which nothing was saved the one that takes o
   b.companion.emotions.event("abuse");
   b.storage.gap();
   await pass(w.clock, 10_500, b.timers);
-  await w.keeps(b);
+  await w.leads(b);
   assert.ok(first !== undefined);
   assert.equal(wound(b), 1);
 });
@@ -152,7 +152,7 @@ test("a single process that lost its lease for a while and takes it again keeps 
   w.clock.pass(10_500); // its timers sleep
   a.companion.emotions.event("abuse");
   await a.timers.pass(0);
-  await w.keeps(a);
+  await w.leads(a);
   assert.equal(wound(a), 1);
   assert.deepEqual(await w.runs().then(({ kinds, total }) => [kinds, total]), [
     ["run_start", "run_start handover"],
@@ -173,18 +173,18 @@ test("whichever process leads, all have the run of its boot: its id, its start, 
   const b = await w.start();
   assert.deepEqual(runOf(b), { runId, startedAt, uptimeMs: 3_000, report });
   await a.throughline.close();
-  await w.keeps(b);
+  await w.leads(b);
   w.clock.pass(2_000);
   const c = await w.start();
   const up = { runId, startedAt, uptimeMs: 5_000, report };
   assert.deepEqual([runOf(b), runOf(c)], [up, up]);
   await b.throughline.close();
-  await w.keeps(c);
+  await w.leads(c);
   const d = await w.start();
   assert.deepEqual([runOf(c), runOf(d)], [up, up]);
   const { kinds, began } = await w.runs();
-  const handovers = began?.filter((_, index) => kinds?.[index] === "run_start handover");
-  assert.deepEqual(handovers, [runId, runId]);
+  const failovers = began?.filter((_, index) => kinds?.[index] === "run_start handover");
+  assert.deepEqual(failovers, [runId, runId]);
 });
 
 test("the run before a restart is the one that had come up, whichever process led at its end", async (t) => {
@@ -193,7 +193,7 @@ test("the run before a restart is the one that had come up, whichever process le
   const b = await w.start();
   const { runId } = a.companion;
   await a.throughline.close();
-  await w.keeps(b);
+  await w.leads(b);
   await b.throughline.close();
   const c = await w.start();
   assert.equal(c.companion.report.previousRunId, runId);
@@ -250,7 +250,7 @@ for (const times of [1, 3]) {
     for (let n = 0; n < times; n++) b.storage.before.push(fail);
     await a.throughline.close();
     await until(() => b.storage.before.length === 0);
-    await w.keeps(b);
+    await w.leads(b);
     const { kinds, total } = await w.runs();
     assert.deepEqual(kinds, ["run_start", "run_end", "run_start handover"]);
     assert.equal(total, 2);
@@ -265,9 +265,9 @@ test("a takeover that failed is another run once another process led in between"
   b.storage.before.push(fail);
   const c = await w.start();
   await a.throughline.close();
-  await w.keeps(c);
+  await w.leads(c);
   await c.throughline.close();
-  await w.keeps(b);
+  await w.leads(b);
   const { ids = [], kinds, total } = await w.runs();
   const starts = ids.filter((_, index) => String(kinds?.[index]).startsWith("run_start"));
   assert.equal(new Set(starts).size, starts.length);

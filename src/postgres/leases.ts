@@ -1,4 +1,4 @@
-import type { HeldName, LeasePlace, Renewal } from "../core/storage/lease-keeper.ts";
+import type { HeldName, LeasePlace, Renewal } from "../core/storage/lease-renewer.ts";
 import type { LeaseName } from "../core/storage/leases.ts";
 import { freedPayload } from "./notification.ts";
 import type { ClusterProcess } from "./postgres-cluster.ts";

@@ -52,7 +52,7 @@ export interface ClusterCounts {
   readBack: number;
   slowestStartMs: number;
   /** From the death of a turn's process to the next answer that is begun in its chat, by another one. */
-  slowestHandoverMs: number;
+  slowestFailoverMs: number;
   /** The same, after all had died, with the start of a new one. */
   slowestRevivalMs: number;
 }
@@ -81,7 +81,7 @@ class LoadRun {
   readonly #clients: Client[];
   readonly #counts: ClusterCounts = {
     ...{ serverKills: 0, clientKills: 0, turnsKilled: 0, said: 0, answered: 0, accepted: 0 },
-    ...{ broke: {}, readBack: 0, slowestStartMs: 0, slowestHandoverMs: 0, slowestRevivalMs: 0 },
+    ...{ broke: {}, readBack: 0, slowestStartMs: 0, slowestFailoverMs: 0, slowestRevivalMs: 0 },
   };
 
   constructor(
@@ -254,15 +254,15 @@ class LoadRun {
     }
     const { spoken } = this.#model;
     counts.turnsKilled = spoken.filter(({ isCut }) => isCut === true).length;
-    counts.slowestHandoverMs = Math.round(Math.max(0, ...handoversMs(spoken, false)));
-    counts.slowestRevivalMs = Math.round(Math.max(0, ...handoversMs(spoken, true)));
+    counts.slowestFailoverMs = Math.round(Math.max(0, ...failoversMs(spoken, false)));
+    counts.slowestRevivalMs = Math.round(Math.max(0, ...failoversMs(spoken, true)));
   }
 }
 
 const isOfCut = ({ words, endedAt }: Spoken) => words.includes(" cut-") && endedAt === undefined;
 
 /** How long a chat stood still after the process of its turn was gone: at the end, or before. */
-function handoversMs(spoken: readonly Spoken[], atEnd: boolean): readonly number[] {
+function failoversMs(spoken: readonly Spoken[], atEnd: boolean): readonly number[] {
   return spoken.flatMap((note, index) => {
     if (note.isCut !== true || note.endedAt === undefined) return [];
     const { chat, words, endedAt } = note;

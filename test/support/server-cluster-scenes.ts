@@ -219,9 +219,9 @@ const isWelcomed = (model: NotingModel) =>
 /**
  * One of two servers keeps the companion and is killed; then both are.
  *
- * @returns how long the companion had no keeper, in milliseconds.
+ * @returns how long the companion had no leader, in milliseconds.
  */
-export async function loseTheKeeper(options: Options, pool: pg.Pool): Promise<number> {
+export async function loseTheLeader(options: Options, pool: pg.Pool): Promise<number> {
   await using model = await notingModel(() => 1);
   const of = { ...options, model: model.name };
   const [a, b] = [await ClusterServer.at("a", of), await ClusterServer.at("b", of)];
@@ -237,7 +237,7 @@ export async function loseTheKeeper(options: Options, pool: pg.Pool): Promise<nu
     await a.kill();
     const killedAt = performance.now();
     await until(async () => (await runsIn(pool)).length === 2);
-    const handoverMs = performance.now() - killedAt;
+    const failoverMs = performance.now() - killedAt;
     assert.deepEqual(await runsIn(pool), ["run_start", "run_start handover"]);
     assert.equal((await getJson(b.url, "/api/emotions")).mood, "proud");
     assert.equal(before.restart_type, "fresh_start");
@@ -254,7 +254,7 @@ export async function loseTheKeeper(options: Options, pool: pg.Pool): Promise<nu
     assert.equal(isWelcomed(model), false);
     assert.equal((await runsIn(pool)).length, 2);
     await restarts(a, b, model);
-    return handoverMs;
+    return failoverMs;
   } finally {
     await Promise.all([a.kill(), b.kill()]);
   }

@@ -13,7 +13,7 @@ import {
   type QueuedText,
 } from "./injection-queue.ts";
 import type { InjectionStream } from "./injection-stream.ts";
-import { type PendingInjections, type PendingItem, PendingKeeper } from "./pending-injections.ts";
+import { type PendingInjections, type PendingItem, PendingWriter } from "./pending-injections.ts";
 
 export interface InjectorPorts {
   readonly stream: InjectionStream;
@@ -51,7 +51,7 @@ export class Injector {
   readonly #ports: InjectorPorts;
   readonly #logger: Logger;
   readonly #queue = new InjectionQueue();
-  readonly #keeper: PendingKeeper;
+  readonly #writer: PendingWriter;
   readonly #open = new Map<string, PromiseWithResolvers<InjectionResult>>();
   readonly #delivered = new Lru<string, true>(maxDeliveredIds);
   readonly #stopListening: () => void;
@@ -67,7 +67,7 @@ export class Injector {
   private constructor(ports: InjectorPorts, pending: readonly PendingItem[]) {
     this.#ports = ports;
     this.#logger = ports.logger ?? silentLogger;
-    this.#keeper = new PendingKeeper({ ...ports, logger: this.#logger }, pending);
+    this.#writer = new PendingWriter({ ...ports, logger: this.#logger }, pending);
     this.#voiceStream = ports.stream.voiceStream;
     for (const item of pending) this.#takeUp(item);
     this.#stopListening = ports.stream.onChange(() => this.#onChange());
@@ -123,7 +123,7 @@ export class Injector {
     this.#stopTimer();
     if (this.#attempt !== undefined && graceMs > 0) await this.#waitFor(this.#attempt, graceMs);
     this.#attempt?.stopTimeout();
-    await this.#keeper.close();
+    await this.#writer.close();
     const owed = new Set(this.#queue.owed.map(({ id }) => id));
     for (const [id, { resolve }] of this.#open) {
       resolve(owed.has(id) ? { kind: "queued" } : { kind: "dropped", reason: "closed" });
@@ -169,7 +169,7 @@ export class Injector {
   }
 
   #keep(): Promise<void> {
-    return this.#keeper.keep(
+    return this.#writer.keep(
       this.#queue.owed.map(({ id, text, queuedAt }) => ({ id, text, queuedAt })),
     );
   }

@@ -41,7 +41,7 @@ const firstRetryMs = 1_000;
 const longestRetryMs = 30_000;
 
 /** Saves the list whenever it changes, one save at a time, the latest list always. */
-export class PendingKeeper {
+export class PendingWriter {
   readonly #port: PendingInjections;
   readonly #timers: Timers;
   readonly #logger: Logger;

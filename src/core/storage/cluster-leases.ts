@@ -1,6 +1,6 @@
 import { errorName, ThroughlineError } from "../errors.ts";
 import { KeyedMutex } from "../mutex.ts";
-import { type KeptLease, LeaseKeeper, type LeasePlace, type LeaseTimes } from "./lease-keeper.ts";
+import { type KeptLease, type LeasePlace, LeaseRenewer, type LeaseTimes } from "./lease-renewer.ts";
 import {
   checkedName,
   type Lease,
@@ -42,7 +42,7 @@ export class ClusterLeases implements Leases {
   readonly #place: LeasePlace;
   readonly #times: LeaseTimes;
   readonly #registry: LeaseRegistry;
-  readonly #keeper: LeaseKeeper;
+  readonly #renewer: LeaseRenewer;
   readonly #names = new KeyedMutex();
   readonly #wakes = new Map<string, () => void>();
   readonly #leases = new Map<Lease, KeptLease>();
@@ -53,7 +53,7 @@ export class ClusterLeases implements Leases {
     this.#place = place;
     this.#registry = registry;
     this.#times = times;
-    this.#keeper = new LeaseKeeper(place, times);
+    this.#renewer = new LeaseRenewer(place, times);
   }
 
   acquire(name: LeaseName, { signal }: LeaseOptions = {}): Promise<Lease> {
@@ -151,7 +151,7 @@ export class ClusterLeases implements Leases {
   #hold(name: LeaseName, epoch: number, askedAt: number): Lease {
     const kept: KeptLease = { ...name, epoch, lost: new AbortController() };
     this.#registry.hold(name, epoch);
-    this.#keeper.add(kept, askedAt);
+    this.#renewer.add(kept, askedAt);
     let released: Promise<void> | undefined;
     const lease: Lease = {
       epoch,
@@ -168,7 +168,7 @@ export class ClusterLeases implements Leases {
   async #release(kept: KeptLease, lease: Lease): Promise<void> {
     this.#leases.delete(lease);
     this.#registry.drop(kept, kept.epoch);
-    if (this.#keeper.remove(kept)) await this.#free(kept);
+    if (this.#renewer.remove(kept)) await this.#free(kept);
     this.#names.unlock(nameText(kept));
   }
 

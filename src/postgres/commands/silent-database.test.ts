@@ -63,12 +63,12 @@ test("serve ends some seconds after SIGTERM at the latest, though the database f
   skip: process.platform === "win32" ? "it has no signals" : skip,
 }, async (t) => {
   const { store, silence } = await silentWay(t);
-  const [keeper, other] = [url, store].map((each, index) => {
+  const [leader, other] = [url, store].map((each, index) => {
     const home = join(temporaryDirectory(t), `home-${index}`);
     return new Process(t, ["serve", "--port", "0", "--store", each], { home });
   });
-  assert.ok(keeper && other);
-  await keeper.url();
+  assert.ok(leader && other);
+  await leader.url();
   await other.url();
   await pause(1_000); // until it asks nothing any more, as a rule
   silence();

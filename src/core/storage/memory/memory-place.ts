@@ -1,5 +1,5 @@
 import { type Clock, systemClock } from "../../clock.ts";
-import type { HeldName, LeasePlace } from "../lease-keeper.ts";
+import type { HeldName, LeasePlace } from "../lease-renewer.ts";
 import { type LeaseName, nameText } from "../leases.ts";
 import type { MemoryDocument } from "./memory-document-store.ts";
 import type { MemoryLog } from "./memory-log-store.ts";

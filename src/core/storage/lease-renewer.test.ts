@@ -7,10 +7,10 @@ import { silentLogger } from "../logger.ts";
 import {
   type HeldName,
   type KeptLease,
-  LeaseKeeper,
   type LeasePlace,
+  LeaseRenewer,
   type Renewal,
-} from "./lease-keeper.ts";
+} from "./lease-renewer.ts";
 
 const leaseMs = 9_000;
 
@@ -33,17 +33,17 @@ class ScriptedPlace implements LeasePlace {
   async free(): Promise<void> {}
 }
 
-function keeping() {
+function renewing() {
   const clock = new HeldClock();
   const timers = new HeldTimers(clock);
   const place = new ScriptedPlace();
-  const keeper = new LeaseKeeper(place, { clock, timers, leaseMs, logger: silentLogger });
+  const renewer = new LeaseRenewer(place, { clock, timers, leaseMs, logger: silentLogger });
   const add = (key: string): KeptLease => {
     const lease = { collection: "chats", key, epoch: 1, lost: new AbortController() };
-    keeper.add(lease, clock.monotonic());
+    renewer.add(lease, clock.monotonic());
     return lease;
   };
-  return { clock, timers, place, keeper, add };
+  return { clock, timers, place, renewer, add };
 }
 
 function isLost({ lost }: KeptLease): boolean {
@@ -52,7 +52,7 @@ function isLost({ lost }: KeptLease): boolean {
 }
 
 test("three leases are renewed by one call, three times within the time of a lease", async () => {
-  const { timers, place, add } = keeping();
+  const { timers, place, add } = renewing();
   const leases = ["a", "b", "c"].map(add);
   await timers.pass(10 * leaseMs);
   assert.deepEqual(place.renewals, new Array(30).fill(3));
@@ -60,18 +60,18 @@ test("three leases are renewed by one call, three times within the time of a lea
 });
 
 test("a lease that was removed is renewed no more, and without any no timer waits", async () => {
-  const { timers, place, keeper, add } = keeping();
+  const { timers, place, renewer, add } = renewing();
   const [a, b] = [add("a"), add("b")];
-  assert.equal(keeper.remove(a), true);
-  assert.equal(keeper.remove(a), false);
+  assert.equal(renewer.remove(a), true);
+  assert.equal(renewer.remove(a), false);
   await timers.pass(leaseMs / 3);
   assert.deepEqual(place.renewals, [1]);
-  keeper.remove(b);
+  renewer.remove(b);
   assert.equal(timers.count, 0);
 });
 
 test("a lease whose first renewal failed is kept by the second", async () => {
-  const { timers, place, add } = keeping();
+  const { timers, place, add } = renewing();
   const lease = add("a");
   const renewed = place.answer;
   place.answer = () => Promise.reject(new Error("unreachable"));
@@ -82,19 +82,19 @@ test("a lease whose first renewal failed is kept by the second", async () => {
 });
 
 test("a lease that cannot be renewed is lost after nine tenths of its time, not before", async () => {
-  const { timers, place, keeper, add } = keeping();
+  const { timers, place, renewer, add } = renewing();
   const lease = add("a");
   place.answer = () => Promise.reject(new Error("unreachable"));
   await timers.pass(leaseMs * 0.9 - 1);
   assert.equal(lease.lost.signal.aborted, false);
   await timers.pass(1);
   assert.equal(isLost(lease), true);
-  assert.equal(keeper.remove(lease), false);
+  assert.equal(renewer.remove(lease), false);
   assert.equal(timers.count, 0);
 });
 
 test("a lease whose renewal is never answered is lost in the same time", async () => {
-  const { timers, place, add } = keeping();
+  const { timers, place, add } = renewing();
   const lease = add("a");
   place.answer = () => new Promise(() => undefined);
   await timers.pass(leaseMs * 0.9);
@@ -103,7 +103,7 @@ test("a lease whose renewal is never answered is lost in the same time", async (
 });
 
 test("the time of a renewed lease counts from before its renewal was asked for", async () => {
-  const { timers, place, add } = keeping();
+  const { timers, place, add } = renewing();
   const lease = add("a");
   const late = Promise.withResolvers<void>();
   place.answer = async (held) => {
@@ -120,7 +120,7 @@ test("the time of a renewed lease counts from before its renewal was asked for",
 });
 
 test("a lease that the place says is gone is lost at once, the others are kept", async () => {
-  const { timers, place, add } = keeping();
+  const { timers, place, add } = renewing();
   const [a, b] = [add("a"), add("b")];
   place.answer = async (held) => {
     return { renewed: held.filter(({ key }) => key === "b"), gone: [a] };
@@ -130,7 +130,7 @@ test("a lease that the place says is gone is lost at once, the others are kept",
 });
 
 test("a lease that a renewal passed over is lost when its time is over, not at once", async () => {
-  const { timers, place, add } = keeping();
+  const { timers, place, add } = renewing();
   const lease = add("a");
   place.answer = async () => ({ renewed: [], gone: [] });
   await timers.pass(leaseMs * 0.9 - 1);
@@ -140,7 +140,7 @@ test("a lease that a renewal passed over is lost when its time is over, not at o
 });
 
 test("a process that slept past the time of its lease loses it without asking for more", async () => {
-  const { clock, timers, place, add } = keeping();
+  const { clock, timers, place, add } = renewing();
   const lease = add("a");
   clock.pass(leaseMs);
   await timers.pass(0);
@@ -149,12 +149,12 @@ test("a process that slept past the time of its lease loses it without asking fo
 });
 
 test("a lease that is taken while another is renewed has a time of its own", async () => {
-  const { timers, place, keeper, add } = keeping();
+  const { timers, place, renewer, add } = renewing();
   const first = add("a");
   await timers.pass(leaseMs / 2);
   place.answer = () => Promise.reject(new Error("unreachable"));
   const second = add("b");
   await timers.pass(leaseMs * 0.9 - 1);
   assert.deepEqual([isLost(first), isLost(second)], [true, false]);
-  assert.equal(keeper.remove(second), true);
+  assert.equal(renewer.remove(second), true);
 });

@@ -62,7 +62,7 @@ const trustedPart = 0.9;
  * Keeps the leases of this process alive: all of them renewed by one call, three times within their
  * time. One that could not be renewed in time by the monotonic clock is lost before it lapses.
  */
-export class LeaseKeeper {
+export class LeaseRenewer {
   /** Each with the monotonic time until which no other process can hold it. */
   readonly #until = new Map<KeptLease, number>();
   readonly #place: LeasePlace;
