@@ -77,7 +77,7 @@ export function fullRecorder(sink: PackageSink): FullRecorder {
     const frameMs = ++chunks % 25 === 0 ? timed(() => recorder.frame(jpeg)) : undefined;
     return { soundMs, frameMs };
   };
-  recorder.latch("system_prompt", words.repeat(100));
+  recorder.capture("system_prompt", words.repeat(100));
   for (let i = 0; i < 6_000; i++) feed("int16");
   for (let i = 0; i < 50; i++) {
     const [role, turnId] = [i % 2 === 0 ? "user" : "assistant", `t${i >> 1}`] as const;

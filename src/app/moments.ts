@@ -73,7 +73,7 @@ export async function recall(
 
 /** Keeps with each moment how the companion feels, and whom it saw. */
 export function follow(recorder: MomentRecorder, { mood, onPerson }: Facts): void {
-  if (mood !== undefined) recorder.latchLive("mood", mood);
+  if (mood !== undefined) recorder.captureLive("mood", mood);
   onPerson?.((name) => recorder.saw(name));
 }
 

@@ -20,7 +20,7 @@ import {
   type LostPackages,
   lostPackages,
 } from "./record/forget-forgotten.ts";
-import { type FeedOptions, feedTurn, latchPrompt } from "./turns/feed.ts";
+import { capturePrompt, type FeedOptions, feedTurn } from "./turns/feed.ts";
 
 export type { Mark, PackageDirectory } from "./directory/package-directory.ts";
 export type { Selection } from "./directory/whose.ts";
@@ -78,7 +78,7 @@ export async function startMoments(
   const { kept } = await throughline.extend(name, async () => {
     const { persona, withSkills, hurtful, ...own } = options;
     const moments = await openMoments(portsOf(throughline), own);
-    if (persona !== undefined) latchPrompt(moments.recorder, persona, withSkills);
+    if (persona !== undefined) capturePrompt(moments.recorder, persona, withSkills);
     return new MomentsExtension(throughline, { moments, feed: { withSkills, hurtful } });
   });
   return (kept as Kept).moments;

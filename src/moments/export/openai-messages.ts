@@ -63,9 +63,9 @@ function openaiCall(call: Json) {
 }
 
 /** Tools in OpenAI's form, from that form or a flat one; what is neither is left out. */
-export function openaiTools(latched: Json | undefined): readonly JsonObject[] {
-  if (!Array.isArray(latched)) return [];
-  return latched.flatMap((tool: Json) => {
+export function openaiTools(tools: Json | undefined): readonly JsonObject[] {
+  if (!Array.isArray(tools)) return [];
+  return tools.flatMap((tool: Json) => {
     if (!isJsonObject(tool)) return [];
     if (isJsonObject(tool["function"]) && typeof tool["function"]["name"] === "string") {
       return [{ type: "function", function: tool["function"] }];

@@ -4,13 +4,13 @@ import type { Timers } from "../../core/timers.ts";
 import type { Loss, StreamName } from "../package/record.ts";
 import { AudioRing } from "./audio-ring.ts";
 import { CaptureClock } from "./capture-clock.ts";
+import { CapturedValues } from "./captured-values.ts";
 import {
   type BufferedFrame,
   FrameBuffer,
   type FrameFacts,
   type PushResult,
 } from "./frame-buffer.ts";
-import { Latched } from "./latched.ts";
 import type { BufferLimits } from "./limits.ts";
 import { LossCounters } from "./loss.ts";
 import { MessageBuffer } from "./message-buffer.ts";
@@ -62,7 +62,7 @@ export class MomentBuffers {
   readonly frames: FrameBuffer;
   readonly raw: RawFrames;
   readonly audio: AudioRing;
-  readonly latched: Latched;
+  readonly captured: CapturedValues;
   readonly #audioLoss = new LossCounters();
   readonly #limits: BufferLimits;
   readonly #resample: Resample | undefined;
@@ -77,7 +77,7 @@ export class MomentBuffers {
     this.messages = new MessageBuffer(limits, sessionId);
     this.frames = new FrameBuffer(limits);
     this.raw = new RawFrames(ports.encoder, this.frames, ports.timers);
-    this.latched = new Latched(limits.latchedBytes);
+    this.captured = new CapturedValues(limits.capturedBytes);
     const { audioSamples: samples, audioBytes: bytes, mediaAgeMs: ageMs } = limits;
     this.audio = new AudioRing({ samples, bytes, ageMs }, (reason, at, lost) => {
       this.#audioLoss.count(reason, at, lost);
@@ -157,7 +157,7 @@ export class MomentBuffers {
   }
 
   get bytes(): number {
-    return this.messages.bytes + this.frames.bytes + this.audio.bytes + this.latched.bytes;
+    return this.messages.bytes + this.frames.bytes + this.audio.bytes + this.captured.bytes;
   }
 
   #facts({ camera, sourceMs, connection = "" }: FramePush): FrameFacts {

@@ -111,7 +111,7 @@ export class Capture {
     const overlaps = overlapsOf(fromMs, endMs);
     const fixed = this.#fixed();
     const { people } = this;
-    const latched = trigger.consent.messages ? this.#buffers.latched.snapshot() : {};
+    const latched = trigger.consent.messages ? this.#buffers.captured.snapshot() : {};
     const compose = (): MomentDraft => {
       const { label, target } = trigger;
       const messages = [...trigger.messages(), ...later.map((one) => draftMessage(one, trigger))];
@@ -170,7 +170,7 @@ export class Capture {
     const { label, input, uuid, stamp, reduced, wallMs } = this.trigger;
     const { sentiment, source, channel, score, annotator } = label;
     const { id, name } = this.receipt;
-    const { clock, latched, mediaAgeMs } = this.#buffers;
+    const { clock, captured, mediaAgeMs } = this.#buffers;
     const sinceMs = this.trigger.ageMs - mediaAgeMs;
     return {
       id,
@@ -179,8 +179,8 @@ export class Capture {
       sentiment,
       session_id: this.trigger.sessionId,
       chat_id: this.trigger.chatId,
-      provider: input.provider ?? textOf(latched.get("provider")),
-      model: input.model ?? textOf(latched.get("model")),
+      provider: input.provider ?? textOf(captured.get("provider")),
+      model: input.model ?? textOf(captured.get("model")),
       source,
       schema: feedbackSchema,
       uuid,

@@ -22,8 +22,8 @@ export interface BufferLimits {
   readonly audioBytes: number;
   /** Pictures and sound that are older go; words stay. @default 120_000 */
   readonly mediaAgeMs: number;
-  /** Of all latched values together, as JSON. @default 262_144 */
-  readonly latchedBytes: number;
+  /** Of all captured values together, as JSON. @default 262_144 */
+  readonly capturedBytes: number;
 }
 
 const defaults: BufferLimits = {
@@ -37,7 +37,7 @@ const defaults: BufferLimits = {
   audioSamples: 1_920_000,
   audioBytes: 3_904_000,
   mediaAgeMs: 120_000,
-  latchedBytes: 262_144,
+  capturedBytes: 262_144,
 };
 
 /** Ten times the defaults: what a package, a spill and an upload are still made for. */
@@ -64,12 +64,12 @@ export interface BufferBounds {
 
 export function boundsOf(limits: BufferLimits): BufferBounds {
   const { messages, frames, audioSamples, mediaAgeMs } = limits;
-  const { messageBytes, frameBytes, audioBytes, latchedBytes } = limits;
+  const { messageBytes, frameBytes, audioBytes, capturedBytes } = limits;
   return {
     messages,
     frames,
     audio_seconds: Math.min(audioSamples / 16_000, mediaAgeMs / 1_000),
-    bytes: messageBytes + frameBytes + audioBytes + latchedBytes,
+    bytes: messageBytes + frameBytes + audioBytes + capturedBytes,
   };
 }
 

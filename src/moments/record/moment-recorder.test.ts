@@ -87,8 +87,8 @@ function fill({
 }
 test("a moment has the words, pictures and sound that led to it, its target, and its manifest reads back", async () => {
   const at = recorder();
-  at.recorder.latch("system_prompt", "be kind");
-  at.recorder.latch("model", "m-1");
+  at.recorder.capture("system_prompt", "be kind");
+  at.recorder.capture("model", "m-1");
   fill(at);
   const receipt = at.recorder.record({ ...liked, trigger: "head scratch", channel: "touch" });
   assert.equal(receipt.accepted, true);
@@ -384,7 +384,7 @@ test("pictures and sound are off until somebody agrees to them, by words that we
 test("without any consent a moment is its label alone, and stays local", async () => {
   const at = recorder({ consent: { upload: true, export: true } });
   assert.equal(at.recorder.message({ role: "user", text: "secret" }), false);
-  at.recorder.latch("system_prompt", "secret");
+  at.recorder.capture("system_prompt", "secret");
   const receipt = at.recorder.record(liked);
   await receipt.whenDurable();
   const { record, messages } = at.sink.saved[0]!;
@@ -655,7 +655,7 @@ test("a moment of one chat holds no message of another", async () => {
 
 test("a system prompt set before 100 messages is in the package, and evictions are counted right", async () => {
   const at = recorder();
-  at.recorder.latch("system_prompt", "be kind");
+  at.recorder.capture("system_prompt", "be kind");
   for (let i = 0; i < 100; i++) at.recorder.message({ role: "user", text: `${i}` });
   await at.recorder.record(liked).whenDurable();
   const { record, messages } = at.sink.saved[0]!;

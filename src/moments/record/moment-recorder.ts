@@ -112,12 +112,12 @@ export class MomentRecorder {
    *
    * @throws ThroughlineError `THROUGHLINE_INVALID`, `THROUGHLINE_TOO_LARGE`
    */
-  latch(name: string, value: unknown): void {
-    this.#buffers.latched.set(name, value);
+  capture(name: string, value: unknown): void {
+    this.#buffers.captured.set(name, value);
   }
 
   /** The same for what changes all the time: it is read when somebody reacts. Must not throw. */
-  latchLive(name: string, read: () => unknown): void {
+  captureLive(name: string, read: () => unknown): void {
     this.#live.set(name, read);
   }
 
@@ -207,7 +207,7 @@ export class MomentRecorder {
     if (repeated !== undefined) return refused(names, "duplicate", repeated);
     if (this.#isFull) return refused(names, "busy");
     const reduced = words.reduced ?? this.#reduced(received);
-    for (const [name, read] of this.#live) this.#buffers.latched.set(name, read());
+    for (const [name, read] of this.#live) this.#buffers.captured.set(name, read());
     const receipt = new Receipt(accepted(names, reduced));
     const { sessionId, software, zone } = this.#options;
     const run = { sessionId, software, zone, consent: this.#consent };

@@ -1,7 +1,7 @@
-// The small parts of the streams: messages, latched values, counters, source clocks.
+// The small parts of the streams: messages, captured values, counters, source clocks.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Latched } from "./latched.ts";
+import { CapturedValues } from "./captured-values.ts";
 import { resolveLimits } from "./limits.ts";
 import { LossCounters } from "./loss.ts";
 import { cutText, MessageBuffer, type NewMessage } from "./message-buffer.ts";
@@ -75,22 +75,22 @@ test("tool calls of more than 65,536 bytes are left out, and the message says tr
   assert.deepEqual([kept.toolCalls, kept.truncated], [{ omitted: "too_large" }, true]);
 });
 
-test("of a latched name the last value wins; a value that does not fit is its hash", () => {
-  const latched = new Latched(1_000);
-  latched.set("mood", "calm");
-  latched.set("mood", "happy");
-  latched.set("tools", ["x".repeat(2_000)]);
-  latched.set("camera", "front");
-  latched.set("camera", undefined);
-  const { mood, tools } = latched.snapshot() as {
+test("of a captured name the last value wins; a value that does not fit is its hash", () => {
+  const captured = new CapturedValues(1_000);
+  captured.set("mood", "calm");
+  captured.set("mood", "happy");
+  captured.set("tools", ["x".repeat(2_000)]);
+  captured.set("camera", "front");
+  captured.set("camera", undefined);
+  const { mood, tools } = captured.snapshot() as {
     mood: unknown;
     tools: { omitted: string; sha256: string };
   };
   assert.equal(mood, "happy");
   assert.equal(tools.omitted, "too_large");
   assert.match(tools.sha256, /^[0-9a-f]{64}$/);
-  assert.deepEqual(Object.keys(latched.snapshot()), ["mood", "tools"]);
-  assert.throws(() => latched.set("__proto__", 1), { code: "THROUGHLINE_INVALID" });
+  assert.deepEqual(Object.keys(captured.snapshot()), ["mood", "tools"]);
+  assert.throws(() => captured.set("__proto__", 1), { code: "THROUGHLINE_INVALID" });
 });
 
 test("losses are told of the run and of the window, which begins with a full second", () => {

@@ -13,14 +13,14 @@ export interface FeedOptions {
 }
 
 /** The persona, and what models are told beside it, as packages keep them. */
-export function latchPrompt(
+export function capturePrompt(
   recorder: MomentRecorder,
   persona: string,
   withSkills: boolean | undefined,
 ): void {
-  recorder.latch("persona", persona);
+  recorder.capture("persona", persona);
   const prompt = withSkills ? [persona, reactionsPrompt] : [persona];
-  recorder.latch("system_prompt", prompt.filter((part) => part !== "").join("\n\n"));
+  recorder.capture("system_prompt", prompt.filter((part) => part !== "").join("\n\n"));
 }
 
 /**
@@ -82,8 +82,8 @@ async function feed(turn: Turn, to: Fed, { hurtful }: FeedOptions): Promise<void
       const { assistant } = item.answer;
       if (assistant === undefined) continue;
       begins();
-      recorder.latch("provider", assistant.provider ?? null);
-      recorder.latch("model", assistant.model ?? null);
+      recorder.capture("provider", assistant.provider ?? null);
+      recorder.capture("model", assistant.model ?? null);
       const interrupted = assistant.partial === true;
       const { id, content } = assistant;
       recorder.message({ role: "assistant", text: content, id, chatId, turnId, interrupted });

@@ -21,7 +21,7 @@ export function offerSkills(
   const shown = skills.map(({ name, description, parameters }) => {
     return { name, description, parameters };
   });
-  recorder.latch("tools", shown);
+  recorder.capture("tools", shown);
   return (turn, target) => ({
     instructions: reactionsPrompt,
     tools: skills.map((skill) => toolOf(skill, recorder, turn, target)),

@@ -9,7 +9,7 @@ const maxNames = 64;
  * the rings, the last value wins, and every package gets it: after 50 messages the prompt would long
  * have left a ring. A value that does not fit in what all may take together is kept as its hash.
  */
-export class Latched {
+export class CapturedValues {
   readonly #maxBytes: number;
   readonly #values = new Map<string, { readonly value: Json; readonly bytes: number }>();
 
@@ -28,10 +28,11 @@ export class Latched {
       this.#values.delete(name);
       return;
     }
-    checkJson(value, "the latched value");
-    if (!/^[a-z][a-z0-9_]{0,39}$/.test(name)) throw invalid("the name of a latched value is wrong");
+    checkJson(value, "the captured value");
+    if (!/^[a-z][a-z0-9_]{0,39}$/.test(name))
+      throw invalid("the name of a captured value is wrong");
     if (!this.#values.has(name) && this.#values.size >= maxNames) {
-      throw invalid(`there are ${maxNames} latched values already`);
+      throw invalid(`there are ${maxNames} captured values already`);
     }
     this.#values.set(name, this.#fitting(name, value));
   }
