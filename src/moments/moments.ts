@@ -172,11 +172,11 @@ export async function openMoments(ports: MomentsPorts, options: MomentsOptions):
   if (asked !== undefined && !isStorageMode(asked)) throw new TypeError("mode is no storage mode");
   const listeners = new Set<(event: MomentEvent) => void>();
   const settings = { mode: asked ?? modeText, bucket: s3?.bucket };
-  const { mode, reason, owes } = effectiveMode(settings);
+  const { mode, reason, mayUpload } = effectiveMode(settings);
   if (reason === "unknown_mode") logger.warn({ reason }, "packages stay on this machine");
   const { packages, loop, sink, closePackages } = await openPackages(
     ports,
-    owes && s3 ? resolveS3Options(s3) : undefined,
+    mayUpload && s3 ? resolveS3Options(s3) : undefined,
     mode,
   );
   const kept = { ...ports, disk: realDisk, unsyncedNames: new Set<string>() };
@@ -219,7 +219,7 @@ export async function openMoments(ports: MomentsPorts, options: MomentsOptions):
       ...recorder.stats,
       ...storageNow(settings, loop),
       package_bytes: size.bytes,
-      s3_bucket: owes ? (s3?.bucket ?? null) : null,
+      s3_bucket: mayUpload ? (s3?.bucket ?? null) : null,
       outbox: loop?.statistics() ?? null,
     }),
     agree,

@@ -62,8 +62,8 @@ export function uploadInWords(
 ): string {
   const buckets = [...new Set(status?.uploaded.map(({ bucket }) => bucket))];
   if (buckets.length > 0) return `On this machine and in the bucket ${buckets.join(", ")}`;
-  const isOwed = mayUpload && mode !== undefined && mode !== "local";
-  return isOwed ? "On this machine, waiting for upload" : "On this machine only";
+  const isPending = mayUpload && mode !== undefined && mode !== "local";
+  return isPending ? "On this machine, waiting for upload" : "On this machine only";
 }
 
 /** Why a moment that was to be deleted may not be gone; "": it is, or will be. */

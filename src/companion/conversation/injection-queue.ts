@@ -48,7 +48,7 @@ export class InjectionQueue {
   }
 
   /** Those that must be delivered, waiting or on their way. */
-  get owed(): readonly QueuedText[] {
+  get mustDeliver(): readonly QueuedText[] {
     return this.#items.filter((item) => item.mustDeliver);
   }
 
@@ -73,7 +73,7 @@ export class InjectionQueue {
     if (text.length > most) return "too_large";
     if (!mustDeliver) return undefined;
     // Those on their way count: they may have to wait again.
-    const others = this.owed.filter(({ id }) => id !== item.id);
+    const others = this.mustDeliver.filter(({ id }) => id !== item.id);
     return others.length > 0 && isOver([...others, item]) ? "queue_full" : undefined;
   }
 

@@ -124,9 +124,9 @@ export class Injector {
     if (this.#attempt !== undefined && graceMs > 0) await this.#waitFor(this.#attempt, graceMs);
     this.#attempt?.stopTimeout();
     await this.#writer.close();
-    const owed = new Set(this.#queue.owed.map(({ id }) => id));
+    const mustDeliver = new Set(this.#queue.mustDeliver.map(({ id }) => id));
     for (const [id, { resolve }] of this.#open) {
-      resolve(owed.has(id) ? { kind: "queued" } : { kind: "dropped", reason: "closed" });
+      resolve(mustDeliver.has(id) ? { kind: "queued" } : { kind: "dropped", reason: "closed" });
     }
     this.#open.clear();
   }
@@ -158,11 +158,11 @@ export class Injector {
   #resultOf(id: string, outcome: Promise<InjectionResult>): Promise<InjectionResult> {
     const kept = this.#keep();
     const attempt = this.#queue.isSending(id) ? this.#attempt : undefined;
-    const isOwed = this.#queue.owed.some((item) => item.id === id);
+    const isPending = this.#queue.mustDeliver.some((item) => item.id === id);
     const isMerged = attempt === undefined && this.#ports.stream.state === "idle";
     const waiting = async (): Promise<InjectionResult> => {
       await attempt?.ended.promise;
-      if (isOwed) await kept;
+      if (isPending) await kept;
       return { kind: isMerged ? "merged" : "queued" };
     };
     return Promise.race([outcome, waiting()]);
@@ -170,7 +170,7 @@ export class Injector {
 
   #keep(): Promise<void> {
     return this.#writer.keep(
-      this.#queue.owed.map(({ id, text, queuedAt }) => ({ id, text, queuedAt })),
+      this.#queue.mustDeliver.map(({ id, text, queuedAt }) => ({ id, text, queuedAt })),
     );
   }
 

@@ -52,7 +52,7 @@ interface Known {
 }
 
 /**
- * Removes packages past the limits, oldest first, one by one. Never one that is preserved or owed,
+ * Removes packages past the limits, oldest first, one by one. Never one that is preserved or whose upload is pending,
  * nor one that cannot be read: then it is not known. Nothing at all while the clock is behind the newest
  * package, and nothing for its age while it is far ahead: it cannot tell what is old.
  */
@@ -114,8 +114,8 @@ async function holdOn(
   const status = await readStatus(ports, name);
   if (status === undefined) return "unknown";
   if (status.preserved !== null) return "preserved";
-  const isOwed = status.upload !== undefined && status.upload.state !== "done";
-  return isOwed ? "owed" : undefined;
+  const isPending = status.upload !== undefined && status.upload.state !== "done";
+  return isPending ? "owed" : undefined;
 }
 
 /** The local copy. Its status stays as long as a bucket has the package. @returns how many bytes. */

@@ -54,7 +54,7 @@ export class SaveError extends Error {
 export interface Saved {
   /** Of the package: another than the moment's when that was taken (`renameMoment`). */
   readonly name: string;
-  /** It is in the bucket already, read back, and nothing more is owed. @default false */
+  /** It is in the bucket already, read back, and nothing more is pending. @default false */
   readonly uploaded?: boolean;
 }
 

@@ -1,5 +1,5 @@
 // What a package holds, member by member: feedback.json (the record and the manifest in one),
-// messages.json, the status beside the folder, and what is owed to a target. Names are those on disk.
+// messages.json, the status beside the folder, and what is pending for a target. Names are those on disk.
 // Times on the wall are seconds since 1970 with 3 decimals; `t_ms` is milliseconds of the monotonic
 // clock relative to the trigger, negative before it. `null` is "not known"; no member is left out.
 

@@ -207,7 +207,7 @@ export class MediaRate {
       Math.min(left + rate * seconds, rate * burstSeconds);
     this.#messages = filled(this.#messages, messagesPerSecond) - 1;
     this.#bytes = filled(this.#bytes, bytesPerSecond) - bytes;
-    const owed = Math.max(-this.#messages / messagesPerSecond, -this.#bytes / bytesPerSecond, 0);
-    return Math.ceil(owed * 1_000);
+    const waitS = Math.max(-this.#messages / messagesPerSecond, -this.#bytes / bytesPerSecond, 0);
+    return Math.ceil(waitS * 1_000);
   }
 }

@@ -8,9 +8,9 @@ export type ErrorClass =
   | "clock"
   /** Look the credentials up again, and try once more. */
   | "expired"
-  /** The service knows us and says no, or is not who it should be: the target is parked, loudly. */
+  /** The service knows us and says no, or is not who it should be: uploads to the target have failed, loudly. */
   | "refused"
-  /** No such bucket, or another region: the target is parked. */
+  /** No such bucket, or another region: uploads to the target have failed. */
   | "bucket"
   /** What arrived is not what was sent: read the file again and compare. */
   | "digest"
@@ -18,7 +18,7 @@ export type ErrorClass =
   | "conflict"
   /** Perhaps an optional header is not understood: find out by leaving it away. */
   | "optional_header"
-  /** Retrying will never succeed: the package is parked. */
+  /** Retrying will never succeed: the upload has failed. */
   | "rejected"
   | "no_credentials"
   | "no_client";

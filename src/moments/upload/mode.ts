@@ -25,21 +25,22 @@ export interface EffectiveMode {
    * Whether each package is to go to the bucket. Also while credentials or client are missing: what
    * was recorded then goes up once they are there.
    */
-  readonly owes: boolean;
+  readonly mayUpload: boolean;
 }
 
 /** The mode that holds. Without a named bucket nothing ever leaves the machine. */
 export function effectiveMode(settings: StorageSettings): EffectiveMode {
   const { mode, bucket, credentials, client } = settings;
   const asked = mode === undefined || mode === "" ? defaultStorageMode : mode;
-  if (!isStorageMode(asked)) return { mode: "local", reason: "unknown_mode", owes: false };
-  if (asked === "local") return { mode: "local", reason: null, owes: false };
+  if (!isStorageMode(asked)) return { mode: "local", reason: "unknown_mode", mayUpload: false };
+  if (asked === "local") return { mode: "local", reason: null, mayUpload: false };
   if (bucket === undefined || bucket === "") {
-    return { mode: "local", reason: "no_bucket", owes: false };
+    return { mode: "local", reason: "no_bucket", mayUpload: false };
   }
-  if (client === "missing") return { mode: "local", reason: "no_client", owes: true };
-  if (credentials === "missing") return { mode: "local", reason: "no_credentials", owes: true };
-  return { mode: asked, reason: null, owes: true };
+  if (client === "missing") return { mode: "local", reason: "no_client", mayUpload: true };
+  if (credentials === "missing")
+    return { mode: "local", reason: "no_credentials", mayUpload: true };
+  return { mode: asked, reason: null, mayUpload: true };
 }
 
 export function isStorageMode(text: unknown): text is StorageMode {

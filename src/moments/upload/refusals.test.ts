@@ -32,7 +32,7 @@ const putsOf = (world: UploadWorld) =>
     .filter(({ operation, status }) => operation === "PutObject" && status === 200)
     .map(({ key }) => key.split("/").slice(3).join("/"));
 
-// E3: parked and visible, not hammered.
+// E3: failed and visible, not hammered.
 const refusals: readonly (readonly [status: number, code: string, kind: string])[] = [
   [403, "AccessDenied", "refused"],
   [403, "InvalidAccessKeyId", "refused"],

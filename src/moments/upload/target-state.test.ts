@@ -61,8 +61,8 @@ const modes: readonly (readonly [StorageSettings, string, string | null, boolean
   [{ bucket, client: "missing", credentials: "missing" }, "local", "no_client", true],
   [{ mode: "local", bucket, client: "missing" }, "local", null, false],
 ];
-for (const [settings, mode, reason, owes] of modes) {
-  test(`${JSON.stringify(settings)} is mode ${mode} for ${reason ?? "no other reason"}, ${owes ? "" : "nothing "}owed`, () => {
-    assert.deepEqual(effectiveMode(settings), { mode, reason, owes });
+for (const [settings, mode, reason, mayUpload] of modes) {
+  test(`${JSON.stringify(settings)} is mode ${mode} for ${reason ?? "no other reason"}, ${mayUpload ? "" : "nothing "}owed`, () => {
+    assert.deepEqual(effectiveMode(settings), { mode, reason, mayUpload });
   });
 }
