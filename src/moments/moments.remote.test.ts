@@ -202,6 +202,25 @@ test("a copy that was sent is deleted, once the bucket is named again, also when
   assert.deepEqual([at.keys(), files(join(at.home, "feedback"))], [[], []]);
 });
 
+for (const how of ["kept again", "removed from only"]) {
+  test(`what the bucket alone has of a chat that was forgotten while moments were not loaded goes once they are ${how}`, async (t) => {
+    const at = await world(t);
+    const other = await at.run(async (moments) => {
+      await recorded(moments, { idempotencyKey: "k1" });
+      return recorded(moments, { chatId: "b" });
+    });
+    const bare = await openThroughline({ home: at.home });
+    await bare.chats.forget("a");
+    await bare.close();
+    if (how === "removed from only") {
+      await using throughline = await openThroughline({ home: at.home });
+      await extendWithMoments(throughline);
+    }
+    await at.run((moments) => moments.upload());
+    assert.deepEqual(at.names(), [other]);
+  });
+}
+
 test("where no bucket was ever named no tombstone stays, and nothing is said to be left", async (t) => {
   const at = await world(t);
   await at.run(

@@ -141,6 +141,25 @@ for (const how of ["kept again", "removed from only"]) {
   });
 }
 
+test("a damaged package of a chat that was forgotten while moments were not loaded goes", async (t) => {
+  const home = newHome(t);
+  const first = await openThroughline({ home });
+  const moments = await started(first);
+  await feed(moments);
+  const receipt = moments.recorder.record(praise);
+  await receipt.whenDurable();
+  await first.close();
+  const manifest = join(home, "feedback", receipt.name, "feedback.json");
+  const { files: _, ...rest } = JSON.parse(readFileSync(manifest, "utf8"));
+  writeFileSync(manifest, JSON.stringify(rest));
+  const bare = await openThroughline({ home });
+  await bare.chats.forget("a");
+  await bare.close();
+  await using second = await openThroughline({ home });
+  await started(second);
+  assert.deepEqual(readdirSync(join(home, "feedback")), []);
+});
+
 test("packages that a chat made after it was forgotten and begun again stay at the next start", async (t) => {
   const home = newHome(t);
   const first = await openThroughline({ home });

@@ -2,7 +2,7 @@ import { join } from "node:path";
 import type { KeyedMutex } from "../../core/mutex.ts";
 import { isPackageName } from "../package/package-format.ts";
 import { codeOf } from "./disk-errors.ts";
-import { endings, placeOf } from "./names.ts";
+import { endings, placeOf, timeOf } from "./names.ts";
 import { type PackagePorts, secondsNow } from "./ports.ts";
 import { quarantined } from "./quarantine.ts";
 import { readFolder } from "./read-package.ts";
@@ -10,7 +10,14 @@ import { removeHere } from "./remove-here.ts";
 import { entriesOf, isThere } from "./remove-tree.ts";
 import { noStatus, placesOf, readStatus } from "./status.ts";
 import { readTombstone, writeTombstone } from "./tombstones.ts";
-import { holdsMessage, isMeant, type Places, type Selection, whoseIs } from "./whose.ts";
+import {
+  holdsMessage,
+  isMeant,
+  type OwnedPackage,
+  type Places,
+  type Selection,
+  whoseIs,
+} from "./whose.ts";
 
 /** What a deletion found, in each place, and what it could not reach. */
 export interface DeleteReceipt {
@@ -95,6 +102,17 @@ export async function deletePackages(
     }
   }
   return counts;
+}
+
+/** All that is here, also what is damaged, set aside, or has its files in a bucket alone. */
+export async function* ownedPackages(ports: PackagePorts): AsyncGenerator<OwnedPackage> {
+  const aside = await quarantined(ports);
+  for (const name of await candidates(ports, { all: true }, aside)) {
+    const whose = await whoseIs(ports, name, placesHere(ports, name, aside));
+    const chatIds = whose.flatMap(({ chat_id }) => chat_id ?? []);
+    const { timestamp = timeOf(name) / 1_000 } = whose[0] ?? {};
+    yield { name, chatIds, at: timestamp * 1_000 };
+  }
 }
 
 type Aside = Awaited<ReturnType<typeof quarantined>>;

@@ -19,7 +19,7 @@ import {
 } from "../package/package-format.ts";
 import { manifestFile } from "./content.ts";
 import { convertOutbox } from "./convert-outbox.ts";
-import { type DeleteReceipt, deletePackages } from "./delete-packages.ts";
+import { type DeleteReceipt, deletePackages, ownedPackages } from "./delete-packages.ts";
 import { codeOf, diskCause, errnoOf, unreachable } from "./disk-errors.ts";
 import { type ImportedSeed, readSeed, type SeedImportOptions } from "./import-seed.ts";
 import { KnownNames } from "./known-names.ts";
@@ -46,7 +46,7 @@ import {
 } from "./status.ts";
 import { readTombstone, removeTombstone, type Tombstone, writeTombstone } from "./tombstones.ts";
 import { type Verification, verifyFolder } from "./verify.ts";
-import { isMeant, type Selection } from "./whose.ts";
+import { isMeant, type OwnedPackage, type Selection } from "./whose.ts";
 
 /** Who marks a package, and why. */
 export interface Mark {
@@ -347,6 +347,11 @@ export class PackageDirectory implements PackageSink {
   /** The bucket agrees: nothing of it is left anywhere. */
   async removeTombstone(name: string): Promise<void> {
     await this.#reaching(name, () => removeTombstone(this.#ports, name));
+  }
+
+  /** Whose everything is that is here. */
+  owned(): AsyncIterable<OwnedPackage> {
+    return ownedPackages(this.#ports);
   }
 
   /** Deletes for good what the selection meets, in every place of this directory. */

@@ -23,7 +23,18 @@ export type Selection =
   | { readonly all: true };
 
 /** What a record says about whose it is, as far as it can be read at all. */
-type Whose = Pick<PackageOwners, "chat_id" | "people">;
+interface Whose extends Pick<PackageOwners, "chat_id" | "people"> {
+  /** Of the reaction, in seconds since 1970. */
+  readonly timestamp?: number | undefined;
+}
+
+/** Something of a package, the chats that its records name, and when somebody reacted. */
+export interface OwnedPackage {
+  readonly name: string;
+  readonly chatIds: readonly string[];
+  /** In milliseconds since 1970. */
+  readonly at: number;
+}
 
 /**
  * Whether a selection takes in a package whose records say this. Records do not list every message: of a
@@ -122,10 +133,11 @@ function jsonOf(bytes: Buffer | undefined): unknown {
 function whoseOf(value: unknown): Whose | undefined {
   if (!isJsonObject(value)) return undefined;
   const record = isJsonObject(value["record"]) ? value["record"] : value;
-  const { chat_id = null, people, session_id } = record;
+  const { chat_id = null, people, session_id, timestamp } = record;
   if (people === undefined && chat_id === null && session_id === undefined) return undefined;
   return {
     chat_id: typeof chat_id === "string" ? chat_id : null,
     people: Array.isArray(people) ? people.filter((one) => typeof one === "string") : [],
+    timestamp: typeof timestamp === "number" ? timestamp : undefined,
   };
 }

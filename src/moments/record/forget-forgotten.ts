@@ -1,24 +1,17 @@
 import type { Chats } from "../../core/chat/chats.ts";
 import type { ForgottenChats } from "../../core/chat/tombstones.ts";
+import { ThroughlineError } from "../../core/errors.ts";
+import type { OwnedPackage } from "../directory/whose.ts";
 import type { MomentRecorder } from "./moment-recorder.ts";
 
 /** Moments that are kept, as far as forgetting a chat goes. */
 interface KeptMoments {
   readonly recorder: MomentRecorder;
-  readonly packages: {
-    /** One page; `next` is the next one's `before`. */
-    list(options: { readonly before?: string; readonly limit?: number }): Promise<{
-      readonly packages: readonly {
-        readonly name: string;
-        readonly manifest:
-          | { readonly chat_id: string | null; readonly timestamp: number }
-          | undefined;
-      }[];
-      readonly next: string | null;
-    }>;
-  };
+  readonly packages: { owned(): AsyncIterable<OwnedPackage> };
   /** Forgets those of a chat, those that hold one message of it, or one, wherever they are. */
-  forget(selection: LostPackages | { readonly name: string }): Promise<unknown>;
+  forget(
+    selection: LostPackages | { readonly name: string },
+  ): Promise<{ readonly failed: readonly { readonly name: string }[] }>;
 }
 
 /** What a loss in a chat takes along: the packages of the chat, or those that hold one message. */
@@ -36,9 +29,6 @@ export function lostPackages(
   if (loss === "clear" || messageId === undefined) return undefined;
   return { message: { chatId, id: messageId } };
 }
-
-/** Packages that are looked at together. */
-const pageSize = 100;
 
 /**
  * Forgets the moments of chats that were forgotten without this process hearing it. What is in the
@@ -68,35 +58,29 @@ export async function forgetForgotten(
   }
 }
 
-/** The same for packages: of a chat that was begun again, those from before it was forgotten. */
+/**
+ * The same for packages: of a chat that was begun again, those from before it was forgotten.
+ *
+ * @throws ThroughlineError `THROUGHLINE_UNAVAILABLE`: one of them could not be deleted.
+ */
 export async function forgetPackagesOf(
   kept: Pick<KeptMoments, "packages" | "forget">,
   chats: Chats,
   forgotten: ForgottenChats,
 ): Promise<void> {
   if (forgotten.isEmpty) return;
-  const gone = new Set<string>();
-  for await (const { name, chatId, at } of packagesOf(kept)) {
-    const forgottenAt = forgotten.at(chatId);
-    if (forgottenAt === undefined || gone.has(chatId)) continue;
-    if ((await chats.log.state(chatId)).head === undefined) {
-      gone.add(chatId);
-      await kept.forget({ chatId });
-    } else if (at <= forgottenAt) await kept.forget({ name });
-  }
-}
-
-/** The packages that are of a chat, and when somebody reacted. */
-async function* packagesOf({ packages }: Pick<KeptMoments, "packages">) {
-  let before: string | undefined;
-  do {
-    const page = await packages.list(
-      before === undefined ? { limit: pageSize } : { limit: pageSize, before },
-    );
-    for (const { name, manifest } of page.packages) {
-      if (typeof manifest?.chat_id !== "string") continue;
-      yield { name, chatId: manifest.chat_id, at: manifest.timestamp * 1_000 };
+  let failed = 0;
+  for await (const { name, chatIds, at } of kept.packages.owned()) {
+    for (const chatId of chatIds) {
+      const forgottenAt = forgotten.at(chatId);
+      if (forgottenAt === undefined) continue;
+      const isThere = (await chats.log.state(chatId)).head !== undefined;
+      if (isThere && at > forgottenAt) continue;
+      failed += (await kept.forget({ name })).failed.length;
+      break;
     }
-    before = page.next ?? undefined;
-  } while (before !== undefined);
+  }
+  if (failed === 0) return;
+  const says = `${failed} packages of forgotten chats could not be deleted`;
+  throw new ThroughlineError(says, { code: "THROUGHLINE_UNAVAILABLE" });
 }
