@@ -411,8 +411,8 @@ export class Chats {
   }
 
   /**
-   * Forgets a chat wherever it is: see `ForgetReceipt`. A crash midway is finished at next start. While
-   * another process runs a turn in it, this waits.
+   * Forgets a chat wherever it is: see `ForgetReceipt`. What a crash or a failure cuts short is finished at
+   * the next start. While another process runs a turn in it, this waits.
    */
   async forget(chatId: string): Promise<ForgetReceipt> {
     checkChatId(chatId);
