@@ -5,7 +5,6 @@ import type { JsonObject } from "../core/json.ts";
 import { ActLog } from "./act-log.ts";
 import type { Act, Happening, SharedRun } from "./acts.ts";
 import { type Boot, boot, emotionsAtBoot } from "./boot.ts";
-import { builtInEmotions } from "./emotion/built-in-emotions.ts";
 import type { EmotionConfiguration } from "./emotion/configuration.ts";
 import type { EmotionState } from "./emotion/emotion.ts";
 import { evolve } from "./emotion/emotion.ts";
@@ -14,7 +13,7 @@ import { foldRead, type Life } from "./fold.ts";
 import { gapBetween } from "./gap.ts";
 import type { Leadership } from "./leader.ts";
 import type { Left } from "./left.ts";
-import type { CompanionPorts, ResolvedOptions } from "./options.ts";
+import type { CompanionPorts, CompanionSettings } from "./options.ts";
 import { runsProjection } from "./runs.ts";
 import { Uptime } from "./uptime.ts";
 
@@ -33,12 +32,12 @@ export interface Begun {
 /** Begins a run: a restart. */
 export async function comeUp(
   ports: CompanionPorts,
-  options: ResolvedOptions,
+  options: CompanionSettings,
   left: Left,
   leader: Leadership | undefined,
 ): Promise<Begun> {
   const { clock, logger, newId, storage } = ports;
-  const config = options.emotions ?? builtInEmotions;
+  const config = options.emotions;
   const begun = await boot(ports, options, left);
   const { state, repaired } = emotionsAtBoot(config, begun, clock.now());
   if (repaired.length > 0) logger.warn({ repaired }, "stored emotions were repaired");
@@ -65,7 +64,7 @@ export async function comeUp(
 /** Joins a run that is up in another process. */
 export async function join(
   ports: CompanionPorts,
-  _options: ResolvedOptions,
+  _options: CompanionSettings,
   left: Left,
   leader: Leadership | undefined,
 ): Promise<Begun> {

@@ -16,7 +16,7 @@ import { type EmotionState, evolve } from "./emotion/emotion.ts";
 import { restoreEmotions, withRoomForWounds } from "./emotion/restore-emotions.ts";
 import { commitsOfRun, gapBetween, judgeGap } from "./gap.ts";
 import type { Left } from "./left.ts";
-import type { CompanionPorts, ResolvedOptions } from "./options.ts";
+import type { CompanionPorts, CompanionSettings } from "./options.ts";
 import {
   type InterruptedTurn,
   type JudgedRestart,
@@ -53,7 +53,7 @@ export interface Boot {
  */
 export async function boot(
   ports: CompanionPorts,
-  { pid, heartbeatEveryMs }: Pick<ResolvedOptions, "pid" | "heartbeatEveryMs">,
+  { pid, heartbeatEveryMs }: Pick<CompanionSettings, "pid" | "heartbeatEveryMs">,
   { stored, read, document, lastAct }: Left,
 ): Promise<Boot> {
   const { storage, chats, clock, logger } = ports;

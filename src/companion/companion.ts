@@ -11,7 +11,6 @@ import { type Boot, missedRestart } from "./boot.ts";
 import type { BootClock } from "./boot-clock.ts";
 import { documentKey, type PersonSeen, readCompanionDocument } from "./companion-document.ts";
 import { suspend } from "./emotion/acts.ts";
-import { builtInEmotions } from "./emotion/built-in-emotions.ts";
 import { evolve } from "./emotion/emotion.ts";
 import { factsText, readFacts } from "./facts.ts";
 import { followedRun, runsToTakeOver, takeOverRun, withoutInterrupted } from "./failover.ts";
@@ -26,8 +25,8 @@ import { MoodHistory } from "./mood-history.ts";
 import {
   type CompanionOptions,
   type CompanionPorts,
-  type ResolvedOptions,
-  resolveOptions,
+  type CompanionSettings,
+  companionSettings,
 } from "./options.ts";
 import { ownField } from "./own-fields.ts";
 import type { RestartReport } from "./restart.ts";
@@ -63,7 +62,7 @@ export class Companion implements AsyncDisposable {
   readonly #clock: BootClock;
   readonly #documents: DocumentStore;
   readonly #logs: LogStore;
-  readonly #options: ResolvedOptions;
+  readonly #options: CompanionSettings;
   readonly #leader: Leadership | undefined;
   readonly #shared: SharedActs | undefined;
   /** Acts that several processes left to this one, which is alone: the first document covers them. */
@@ -85,20 +84,15 @@ export class Companion implements AsyncDisposable {
    * nothing of it is lost by beginning.
    *
    * @throws ThroughlineError `THROUGHLINE_NEWER_FORMAT`: a later version wrote the document; it was
-   *   left as it is. `THROUGHLINE_CONFIGURATION`: no such time zone. Otherwise the codes of the
-   *   storage: then no run has begun.
-   * @throws TypeError an option is out of its bounds: the same.
+   *   left as it is. `THROUGHLINE_CONFIGURATION`: an option cannot be used. Otherwise the codes of
+   *   the storage: then no run has begun.
    */
   static async start(ports: CompanionPorts, options: CompanionOptions = {}): Promise<Companion> {
-    const resolved = resolveOptions(options);
+    const resolved = companionSettings(options);
     const leader = ports.storage.cluster.isShared ? new Leadership(ports) : undefined;
     try {
       const isUp = (await leader?.isUp()) ?? false;
-      const left = await readLeft(
-        ports.storage,
-        resolved.emotions ?? builtInEmotions,
-        ports.clock.now(),
-      );
+      const left = await readLeft(ports.storage, resolved.emotions, ports.clock.now());
       const begin = isUp ? join : comeUp;
       const companion = new Companion(ports, resolved, await begin(ports, resolved, left, leader));
       const readOn = () => companion.#shared?.wake();
@@ -110,7 +104,7 @@ export class Companion implements AsyncDisposable {
     }
   }
 
-  private constructor(ports: CompanionPorts, options: ResolvedOptions, begun: Begun) {
+  private constructor(ports: CompanionPorts, options: CompanionSettings, begun: Begun) {
     const { clock, logger, newId, storage } = ports;
     const { life, now, left, leader, log, isJoined } = begun;
     this.#ports = ports;

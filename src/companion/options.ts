@@ -2,14 +2,36 @@ import type { Chats } from "../core/chat/chats.ts";
 import { isKnownZone } from "../core/chat/reset-day.ts";
 import type { NewId } from "../core/ids.ts";
 import type { Logger } from "../core/logger.ts";
-import { checkAmount, checkIsObject, misconfigured, withDefaults } from "../core/options.ts";
+import {
+  aFunction,
+  amount,
+  type Checks,
+  type Defaults,
+  type Resolved,
+  resolveOptions,
+} from "../core/options.ts";
 import type { Storage } from "../core/storage/storage.ts";
 import type { Timers } from "../core/timers.ts";
 import type { BootClock } from "./boot-clock.ts";
+import { builtInEmotions } from "./emotion/built-in-emotions.ts";
 import type { EmotionConfiguration } from "./emotion/configuration.ts";
-import { newSaveSchedule, type SaveOptions, saveDefaults } from "./save-schedule.ts";
 
-export interface CompanionOptions extends SaveOptions {
+export interface CompanionOptions {
+  /**
+   * How often the whole state is written while the companion runs, in milliseconds. A crash loses at
+   * most this much of it. 0 writes at every change.
+   *
+   * Source: the original saved every 30 s.
+   * @default 30_000
+   */
+  readonly saveEveryMs?: number | undefined;
+  /**
+   * How often a sign of life is written, in milliseconds, when nothing else was: above 0.
+   *
+   * Source: the original wrote one every 10 s.
+   * @default 10_000
+   */
+  readonly heartbeatEveryMs?: number | undefined;
   /**
    * What moves the emotions, and how.
    * @default builtInEmotions
@@ -20,7 +42,7 @@ export interface CompanionOptions extends SaveOptions {
    * model, so it should answer at once; when it fails, the model is asked without facts.
    * @default nothing
    */
-  readonly memory?: () => Promise<string>;
+  readonly memory?: (() => Promise<string>) | undefined;
   /**
    * The person's IANA zone. With it the restart notice may name the day and its part. Empty: as if absent.
    * @default neither is named
@@ -33,9 +55,9 @@ export interface CompanionOptions extends SaveOptions {
    * Source: the original slept after 60 s.
    * @default 60_000
    */
-  readonly sleepAfterBoredMs?: number;
+  readonly sleepAfterBoredMs?: number | undefined;
   /** For people who look into the log of runs. */
-  readonly pid?: number;
+  readonly pid?: number | undefined;
 }
 
 export interface CompanionPorts {
@@ -48,27 +70,28 @@ export interface CompanionPorts {
   readonly timers?: Timers;
 }
 
-const companionDefaults = {
-  ...saveDefaults,
+const defaults = {
+  saveEveryMs: 30_000,
+  heartbeatEveryMs: 10_000,
+  emotions: builtInEmotions,
+  memory: undefined,
+  timeZone: undefined,
   sleepAfterBoredMs: 60_000,
-} satisfies Partial<CompanionOptions>;
+  pid: undefined,
+} as const satisfies Defaults<CompanionOptions>;
 
-export type ResolvedOptions = CompanionOptions & {
-  readonly [Name in keyof typeof companionDefaults]: number;
+const checks: Checks<CompanionOptions> = {
+  saveEveryMs: amount("from 0"),
+  heartbeatEveryMs: amount("above 0"),
+  memory: aFunction,
+  timeZone: ["a known IANA time zone", (value) => value === "" || isKnownZone(value)],
+  sleepAfterBoredMs: amount("from 0"),
+  pid: amount("from 0"),
 };
 
-/**
- * @throws ThroughlineError `THROUGHLINE_CONFIGURATION`: an option is not a number in its bounds, or no
- *   such time zone.
- */
-export function resolveOptions(given: CompanionOptions): ResolvedOptions {
-  checkIsObject(given, "the options of a companion");
-  const options = withDefaults(given, companionDefaults);
-  newSaveSchedule(0, options); // checks what it takes
-  checkAmount(options.sleepAfterBoredMs, "sleepAfterBoredMs", "from 0");
-  if (options.pid !== undefined) checkAmount(options.pid, "pid", "from 0");
-  if (options.timeZone && !isKnownZone(options.timeZone)) {
-    throw misconfigured("timeZone must be a known IANA time zone");
-  }
-  return options;
+export type CompanionSettings = Resolved<CompanionOptions, typeof defaults>;
+
+/** @throws ThroughlineError `THROUGHLINE_CONFIGURATION`: an option cannot be used. */
+export function companionSettings(given: CompanionOptions): CompanionSettings {
+  return resolveOptions("the options of a companion", given, defaults, checks);
 }

@@ -10,7 +10,7 @@ import type { PersonSeen } from "./companion-document.ts";
 import { Deliveries } from "./deliveries.ts";
 import { type Gap, gapBetween } from "./gap.ts";
 import type { LiveEmotions } from "./live-emotions.ts";
-import type { CompanionOptions, CompanionPorts } from "./options.ts";
+import type { CompanionPorts, CompanionSettings } from "./options.ts";
 import type { SaidMessage } from "./quoted-lines.ts";
 import { type JudgedRestart, judgedAgain, type RestartKind } from "./restart.ts";
 import { type NoticeFacts, noticeKind, noticeText } from "./restart-notice-text.ts";
@@ -63,7 +63,7 @@ const recordsRead = 200;
 export class RestartNotices {
   readonly #ports: CompanionPorts;
   readonly #host: Host;
-  readonly #options: CompanionOptions;
+  readonly #options: CompanionSettings;
   #deliveries: Deliveries;
   #report: JudgedRestart;
   /** Attempts under way, except where the chat removed words since: the attempt may quote them. */
@@ -76,7 +76,7 @@ export class RestartNotices {
   constructor(
     ports: CompanionPorts,
     host: Host,
-    options: CompanionOptions,
+    options: CompanionSettings,
     left: {
       readonly stored: unknown;
       readonly report: JudgedRestart;

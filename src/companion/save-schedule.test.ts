@@ -5,27 +5,29 @@ import {
   closeSchedule,
   dueWrite,
   newSaveSchedule,
-  type SaveOptions,
+  type SavePeriods,
   type SaveSchedule,
-  saveDefaults,
   stateChanged,
   writeFailed,
   writeStarted,
   writeSucceeded,
 } from "./save-schedule.ts";
 
+const periods: SavePeriods = { saveEveryMs: 30_000, heartbeatEveryMs: 10_000 };
+const everyChange: SavePeriods = { saveEveryMs: 0, heartbeatEveryMs: 10_000 };
+
 /** Asks 50 times a second; a write takes `writeMs`, and fails while `fails` says so. */
 function loop(
   forMs: number,
   given: {
-    readonly options?: SaveOptions;
+    readonly options?: Partial<SavePeriods>;
     readonly writeMs?: number;
     readonly fails?: (now: number) => boolean;
     readonly changesEveryMs?: number;
   } = {},
 ): readonly string[] {
   const { options = {}, writeMs = 0, fails = () => false, changesEveryMs = 0 } = given;
-  let schedule = newSaveSchedule(0, options);
+  let schedule = newSaveSchedule(0, { ...periods, ...options });
   let writing: { readonly write: "save" | "heartbeat"; readonly doneAt: number } | undefined;
   const writes: string[] = [];
   for (let now = 0; now <= forMs; now += 20) {
@@ -97,14 +99,14 @@ test("with saveEveryMs 0 every change is written, and only heartbeats without a 
 });
 
 test("with saveEveryMs 0 a change during a write is written after it", () => {
-  let schedule = newSaveSchedule(0, { saveEveryMs: 0 });
+  let schedule = newSaveSchedule(0, everyChange);
   schedule = stateChanged(writeStarted(schedule, "save", 0), 5);
   assert.equal(dueWrite(schedule, 6), undefined);
   assert.equal(dueWrite(writeSucceeded(schedule, 7), 7), "save");
 });
 
 test("with saveEveryMs 0 a change does not hurry a save that failed", () => {
-  let schedule = newSaveSchedule(0, { saveEveryMs: 0 });
+  let schedule = newSaveSchedule(0, everyChange);
   schedule = writeFailed(writeStarted(schedule, "save", 0), "save", 0);
   schedule = stateChanged(schedule, 500);
   assert.equal(dueWrite(schedule, 999), undefined);
@@ -117,20 +119,20 @@ test("with saveEveryMs 0 and no heartbeat for days a change is written", () => {
 });
 
 test("nothing is due after the end, whatever is reported of a write that was under way", () => {
-  const closed = closeSchedule(writeStarted(newSaveSchedule(0), "save", 0));
+  const closed = closeSchedule(writeStarted(newSaveSchedule(0, periods), "save", 0));
   const after: readonly SaveSchedule[] = [
     closed,
     writeSucceeded(closed, 1),
     writeFailed(closed, "save", 1),
     writeStarted(closed, "save", 1),
     stateChanged(closed, 1),
-    stateChanged(closeSchedule(newSaveSchedule(0, { saveEveryMs: 0 })), 1),
+    stateChanged(closeSchedule(newSaveSchedule(0, everyChange)), 1),
   ];
   for (const schedule of after) assert.equal(dueWrite(schedule, 1e12), undefined);
 });
 
 test("hours without being asked lead to one write, not to one for each period", () => {
-  const slept = writeSucceeded(writeStarted(newSaveSchedule(0), "save", 0), 0);
+  const slept = writeSucceeded(writeStarted(newSaveSchedule(0, periods), "save", 0), 0);
   const hours = 36_000_000;
   assert.equal(dueWrite(slept, hours), "save");
   const saved = writeSucceeded(writeStarted(slept, "save", hours), hours);
@@ -138,24 +140,13 @@ test("hours without being asked lead to one write, not to one for each period", 
 });
 
 test("a clock that is not a number makes nothing due", () => {
-  assert.equal(dueWrite(newSaveSchedule(0), Number.NaN), undefined);
-});
-
-test("periods are 30 s and 10 s by default, and one that is out of its bounds is refused", () => {
-  assert.deepEqual(saveDefaults, { saveEveryMs: 30_000, heartbeatEveryMs: 10_000 });
-  const code = "THROUGHLINE_CONFIGURATION";
-  for (const value of [-1, Number.NaN, 1 / 0, "30000", null] as number[]) {
-    assert.throws(() => newSaveSchedule(0, { saveEveryMs: value }), { code });
-    assert.throws(() => newSaveSchedule(0, { heartbeatEveryMs: value }), { code });
-  }
-  assert.throws(() => newSaveSchedule(0, { heartbeatEveryMs: 0 }), { code });
-  assert.deepEqual(newSaveSchedule(0, { saveEveryMs: undefined } as object), newSaveSchedule(0));
+  assert.equal(dueWrite(newSaveSchedule(0, periods), Number.NaN), undefined);
 });
 
 test("with writes that fail at random, none is late by more than the last retry", () => {
   fc.assert(
     fc.property(fc.array(fc.boolean(), { minLength: 200, maxLength: 200 }), (outcomes) => {
-      let schedule = newSaveSchedule(0);
+      let schedule = newSaveSchedule(0, periods);
       let now = 0;
       for (const isStored of outcomes) {
         const wait = schedule.nextAt - now;

@@ -1,44 +1,23 @@
 // When the companion document is to be written. A value and functions of it: the loop that uses it
 // asks `dueWrite` as often as it likes, and reports the result of each write.
 
-import { checkAmount, withDefaults } from "../core/options.ts";
-
-export interface SaveOptions {
-  /**
-   * How often the whole state is written while the companion runs, in milliseconds. A crash loses at
-   * most this much of it. 0 writes at every change.
-   *
-   * Source: the original saved every 30 s.
-   * @default 30_000
-   */
-  readonly saveEveryMs?: number;
-  /**
-   * How often a sign of life is written, in milliseconds, when nothing else was: above 0.
-   *
-   * Source: the original wrote one every 10 s.
-   * @default 10_000
-   */
-  readonly heartbeatEveryMs?: number;
+/** As the options of the companion have them, checked. */
+export interface SavePeriods {
+  readonly saveEveryMs: number;
+  readonly heartbeatEveryMs: number;
 }
-
-export const saveDefaults = {
-  saveEveryMs: 30_000,
-  heartbeatEveryMs: 10_000,
-} as const satisfies Required<SaveOptions>;
 
 /** `save`: the state as it is now. `heartbeat`: what was written last, with a new sign of life. */
 export type DocumentWrite = "save" | "heartbeat";
 
 /** All instants are milliseconds of a monotonic clock. */
-export interface SaveSchedule {
+export interface SaveSchedule extends SavePeriods {
   /** Before this nothing is due: infinite while a write is under way, and for good after the end. */
   readonly nextAt: number;
   readonly saveAt: number;
   readonly heartbeatAt: number;
   /** Writes that failed in a row. */
   readonly failures: number;
-  readonly saveEveryMs: number;
-  readonly heartbeatEveryMs: number;
   readonly isWriting: boolean;
   readonly isClosed: boolean;
 }
@@ -47,15 +26,11 @@ const never = Number.POSITIVE_INFINITY;
 const firstRetryMs = 1_000;
 const lastRetryMs = 30_000;
 
-/**
- * A schedule whose first save is due at once.
- *
- * @throws ThroughlineError `THROUGHLINE_CONFIGURATION`: an option is not a number in its bounds.
- */
-export function newSaveSchedule(now: number, options: SaveOptions = {}): SaveSchedule {
-  const { saveEveryMs, heartbeatEveryMs } = withDefaults(options, saveDefaults);
-  checkAmount(saveEveryMs, "saveEveryMs", "from 0");
-  checkAmount(heartbeatEveryMs, "heartbeatEveryMs", "above 0");
+/** A schedule whose first save is due at once. */
+export function newSaveSchedule(
+  now: number,
+  { saveEveryMs, heartbeatEveryMs }: SavePeriods,
+): SaveSchedule {
   const heartbeatAt = now + heartbeatEveryMs;
   return {
     nextAt: now,

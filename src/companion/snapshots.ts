@@ -19,7 +19,7 @@ import {
   type DocumentWrite,
   dueWrite,
   newSaveSchedule,
-  type SaveOptions,
+  type SavePeriods,
   type SaveSchedule,
   saveSoon,
   stateChanged,
@@ -52,7 +52,7 @@ const attempts = 5;
 /** Writes the companion's document: when it is due, one write after the other, each the newest state. */
 export class SnapshotWriter {
   readonly #ports: SnapshotPorts;
-  readonly #options: SaveOptions;
+  readonly #options: SavePeriods;
   #schedule: SaveSchedule;
   /** What was written last: a heartbeat writes it again. */
   #written: JsonObject | undefined;
@@ -60,7 +60,7 @@ export class SnapshotWriter {
   /** Settles with the last write that was asked for. */
   #writing: Promise<unknown> = Promise.resolve();
 
-  constructor(ports: SnapshotPorts, options: SaveOptions, revision: number) {
+  constructor(ports: SnapshotPorts, options: SavePeriods, revision: number) {
     this.#ports = ports;
     this.#options = options;
     this.#revision = revision;

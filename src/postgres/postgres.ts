@@ -3,11 +3,17 @@ import { type Clock, systemClock } from "../core/clock.ts";
 import { ThroughlineError } from "../core/errors.ts";
 import { type NewId, randomId } from "../core/ids.ts";
 import { type Logger, silentLogger } from "../core/logger.ts";
-import { misconfigured, withDefaults } from "../core/options.ts";
+import {
+  amount,
+  anObject,
+  type Checks,
+  type Defaults,
+  misconfigured,
+  resolveOptions,
+} from "../core/options.ts";
 import { LeaseRegistry } from "../core/storage/cluster-leases.ts";
-import { checkDurability } from "../core/storage/durability.ts";
 import { checkKey } from "../core/storage/key.ts";
-import type { Durability } from "../core/storage/storage.ts";
+import { type Durability, durabilityCheck } from "../core/storage/storage.ts";
 import { systemTimers, type Timers } from "../core/timers.ts";
 import { Calls } from "./calls.ts";
 import { Database } from "./database.ts";
@@ -37,35 +43,35 @@ export interface PostgresStorageOptions {
    * other.
    * @default "default"
    */
-  readonly companion?: string;
+  readonly companion?: string | undefined;
   /**
    * How long a call may take, in milliseconds: the wait for a connection, its statements, and every
    * time that it is tried again. If it is then unknown whether a write was stored, it has as long
    * again to settle that. A single statement may take half of it.
    * @default 10_000
    */
-  readonly timeoutMs?: number;
+  readonly timeoutMs?: number | undefined;
   /**
    * How long a lease outlives a process that was killed, in milliseconds. A process that cannot reach
    * the database for nine tenths of it loses its leases.
    * @default 10_000
    */
-  readonly leaseMs?: number;
+  readonly leaseMs?: number | undefined;
   /**
    * With `"power-cut"`, a database that acknowledges what is not on its disk is refused: one with
    * `fsync` or `synchronous_commit` off.
    * @default "power-cut"
    */
-  readonly durability?: Durability;
+  readonly durability?: Durability | undefined;
   /**
    * Whether the schema is made and brought up to date. Without it, it must be there.
    * @default true
    */
-  readonly migrate?: boolean;
-  readonly clock?: Clock;
-  readonly timers?: Timers;
-  readonly newId?: NewId;
-  readonly logger?: Logger;
+  readonly migrate?: boolean | undefined;
+  readonly clock?: Clock | undefined;
+  readonly timers?: Timers | undefined;
+  readonly newId?: NewId | undefined;
+  readonly logger?: Logger | undefined;
 }
 
 const defaults = {
@@ -78,7 +84,14 @@ const defaults = {
   timers: systemTimers,
   newId: randomId,
   logger: silentLogger,
-} as const satisfies Required<Omit<PostgresStorageOptions, "pool">>;
+} as const satisfies Defaults<PostgresStorageOptions>;
+
+const checks: Checks<PostgresStorageOptions> = {
+  pool: anObject,
+  timeoutMs: amount("above 0"),
+  leaseMs: amount("above 0"),
+  durability: durabilityCheck,
+};
 
 /**
  * Opens a companion's logs and documents in PostgreSQL. Any number of processes may have them open.
@@ -91,16 +104,12 @@ const defaults = {
 export async function openPostgresStorage(
   options: PostgresStorageOptions,
 ): Promise<PostgresStorage> {
-  const { pool, companion, timeoutMs, leaseMs, durability, newId, ...resolved } = withDefaults(
-    options,
-    defaults,
-  );
-  checkDurability(durability);
+  const what = "the options of openPostgresStorage";
+  const resolved = resolveOptions(what, options, defaults, checks);
+  const { pool, companion, timeoutMs, leaseMs, durability, newId, clock, timers, logger } =
+    resolved;
   checkKey(companion, "companion", longestName);
-  if (!(timeoutMs > 0)) throw new TypeError("timeoutMs must be more than 0");
-  if (!(leaseMs > 0)) throw new TypeError("leaseMs must be more than 0");
   checkPool(pool);
-  const { clock, timers, logger } = resolved;
   const random = () => randomOf(newId());
   const database = new Database({ pool, clock, timers, logger, random, timeoutMs });
   try {

@@ -46,5 +46,5 @@ export function isExtraSize(extra: JsonObject): boolean {
  */
 export function chatZone({ metadata }: Pick<ChatHead, "metadata">): string | undefined {
   const zone = metadata[zoneKey];
-  return typeof zone === "string" && isKnownZone(zone) ? zone : undefined;
+  return isKnownZone(zone) ? zone : undefined;
 }

@@ -45,8 +45,8 @@ export function resetDay(at: number, zone: string, hour: number): number {
 }
 
 /** Whether a name is in the host's IANA time zone database: no path, no offset, not empty. */
-export function isKnownZone(zone: string): boolean {
-  if (!/^[A-Za-z]/.test(zone)) return false;
+export function isKnownZone(zone: unknown): zone is string {
+  if (typeof zone !== "string" || !/^[A-Za-z]/.test(zone)) return false;
   try {
     formatOf(zone);
     return true;
