@@ -28,7 +28,7 @@ const shareOfHeap = 16;
  * alone lets it grow to 128 MB, whatever the limit is: with `--max-old-space-size=128` a busy server then
  * collects garbage without end. Does nothing where the person who started the process has sized it.
  */
-function boundYoungHeap(isSized: boolean): void {
+export function boundYoungHeap(isSized: boolean): void {
   if (isSized) return;
   const enough = Math.min(enoughBytes, getHeapStatistics().heap_size_limit / shareOfHeap);
   const observer = new PerformanceObserver(() => {
