@@ -136,10 +136,12 @@ test("in mode s3 a chat that is forgotten while its moment goes up leaves nothin
 });
 
 // Storage reasons.
-test("a mode that somebody wrote wrong is local and said; as an option it is a TypeError", async (t) => {
+test("a mode that somebody wrote wrong is local and said; as an option it is refused", async (t) => {
   const { s3 } = await bucket(t);
   await using throughline = await openThroughline({ home: newHome(t) });
-  await assert.rejects(started(throughline, { mode: "cloud" as "s3", s3 }), TypeError);
+  await assert.rejects(started(throughline, { mode: "cloud" as "s3", s3 }), {
+    code: "THROUGHLINE_CONFIGURATION",
+  });
   const moments = await started(throughline, { modeText: "cloud", s3 });
   const { storage_mode, storage_reason, outbox } = moments.statistics();
   assert.deepEqual([storage_mode, storage_reason, outbox], ["local", "unknown_mode", null]);

@@ -4,6 +4,13 @@ import { join } from "node:path";
 import type { Clock } from "../core/clock.ts";
 import type { NewId } from "../core/ids.ts";
 import type { Logger } from "../core/logger.ts";
+import {
+  type Checks,
+  type Defaults,
+  oneOf,
+  type Resolved,
+  resolveOptions,
+} from "../core/options.ts";
 import { realDisk } from "../core/storage/disk/disk.ts";
 import type { Timers } from "../core/timers.ts";
 import { KeptConsent } from "./directory/consent-file.ts";
@@ -18,9 +25,14 @@ import { Agreements } from "./record/agreements.ts";
 import { type AutoEvent, AutoRecord } from "./record/auto-record.ts";
 import { type ConsentInput, initialConsent } from "./record/consent.ts";
 import { type MomentFacts, MomentRecorder, type MomentStats } from "./record/moment-recorder.ts";
-import type { MomentEvent, MomentRecorderOptions } from "./record/options.ts";
+import {
+  type MomentEvent,
+  type RecordingOptions,
+  recordingChecks,
+  recordingDefaults,
+} from "./record/options.ts";
 import type { Receipt, ReceiptState } from "./record/receipt.ts";
-import { resolveS3Options, type S3TargetOptions } from "./s3/options.ts";
+import { resolveTarget, type S3Target, type S3TargetOptions } from "./s3/options.ts";
 import { SdkS3Port } from "./s3/sdk-port.ts";
 import { BucketSink } from "./upload/bucket-sink.ts";
 import {
@@ -32,45 +44,62 @@ import {
 import {
   type EffectiveMode,
   effectiveMode,
-  isStorageMode,
   type StorageMode,
   type StorageSettings,
+  storageModes,
 } from "./upload/mode.ts";
 import { systemJitter } from "./upload/target-state.ts";
 import { type OutboxStatistics, UploadLoop } from "./upload/upload-loop.ts";
 
-export interface MomentsOptions
-  extends Omit<
-    MomentRecorderOptions,
-    | "sink"
-    | "sessionId"
-    | "software"
-    | "clock"
-    | "timers"
-    | "logger"
-    | "known"
-    | "random"
-    | "agreed"
-  > {
-  /** The run's id: 8 hexadecimal digits. */
-  readonly sessionId: string;
-  /** What writes the packages: stored in each. */
-  readonly software: { readonly name: string; readonly version: string };
+export interface MomentsOptions extends RecordingOptions {
   /**
    * Where packages go: `local`; `local+s3`, to the disk and then to the bucket; `s3`, to the bucket,
    * and to the disk while the bucket is not available.
    * @default "local+s3", which is `local` as long as no bucket is named
    */
-  readonly mode?: StorageMode;
+  readonly mode?: StorageMode | undefined;
   /** The same as somebody wrote it: an unknown one is `local`, and said. `mode` goes before it. */
   readonly modeText?: string | undefined;
   /**
    * Records by rule too: a long pat, and words that hurt, one of either in 30 s.
    * @default false
    */
-  readonly autoRecord?: boolean;
+  readonly autoRecord?: boolean | undefined;
   /** The bucket. Without one, nothing ever leaves the machine. */
   readonly s3?: S3TargetOptions | undefined;
+  /** What stands before every conversation, as the turns have it: kept with each package. */
+  readonly persona?: string | undefined;
+  /**
+   * Whether models are offered the skills: then the prompt that they get says so.
+   * @default false
+   */
+  readonly withSkills?: boolean | undefined;
+  /** Which of a person's words hurt, such as those of `companion.emotions`. @default none */
+  readonly hurtful?: ((text: string) => readonly string[]) | undefined;
+}
+
+const defaults = {
+  ...recordingDefaults,
+  mode: undefined,
+  modeText: undefined,
+  autoRecord: false,
+  s3: undefined,
+  persona: undefined,
+  withSkills: false,
+  hurtful: () => [],
+} as const satisfies Defaults<MomentsOptions>;
+
+const checks: Checks<MomentsOptions> = {
+  ...recordingChecks,
+  mode: oneOf(...storageModes),
+  persona: ["text", (value) => typeof value === "string"],
+};
+
+export type MomentsSettings = Resolved<MomentsOptions, typeof defaults>;
+
+/** @throws ThroughlineError `THROUGHLINE_CONFIGURATION`: an option cannot be used. */
+export function momentsSettings(given: MomentsOptions): MomentsSettings {
+  return resolveOptions("the options of startMoments", given, defaults, checks);
 }
 
 /** What lies below: a home of which this process is the one writer. */
@@ -164,19 +193,28 @@ export interface Moments extends AsyncDisposable {
 /**
  * Opens the moments of a home. What a dead process left is finished or set aside first.
  *
- * @throws ThroughlineError `THROUGHLINE_UNAVAILABLE`: the disk refused. TypeError: an option is wrong.
+ * @throws ThroughlineError `THROUGHLINE_UNAVAILABLE`: the disk refused. `THROUGHLINE_CONFIGURATION`: the
+ *   bucket cannot be used.
  */
-export async function openMoments(ports: MomentsPorts, options: MomentsOptions): Promise<Moments> {
+export async function openMoments(ports: MomentsPorts, options: MomentsSettings): Promise<Moments> {
   const { home, clock, logger, timers } = ports;
-  const { s3, mode: asked, modeText, autoRecord = false, onEvent, ...recording } = options;
-  if (asked !== undefined && !isStorageMode(asked)) throw new TypeError("mode is no storage mode");
+  const {
+    s3,
+    mode: asked,
+    modeText,
+    autoRecord,
+    persona,
+    withSkills,
+    hurtful,
+    ...recording
+  } = options;
   const listeners = new Set<(event: MomentEvent) => void>();
   const settings = { mode: asked ?? modeText, bucket: s3?.bucket };
   const { mode, reason, mayUpload } = effectiveMode(settings);
   if (reason === "unknown_mode") logger.warn({ reason }, "packages stay on this machine");
   const { packages, loop, sink, closePackages } = await openPackages(
     ports,
-    mayUpload && s3 ? resolveS3Options(s3) : undefined,
+    mayUpload && s3 ? resolveTarget(s3) : undefined,
     mode,
   );
   const kept = { ...ports, disk: realDisk, unsyncedNames: new Set<string>() };
@@ -192,7 +230,7 @@ export async function openMoments(ports: MomentsPorts, options: MomentsOptions):
     known: (id) => receiptOf(id, packages),
     onEvent: (event) => {
       for (const listener of listeners) listener(event);
-      onEvent?.(event);
+      recording.onEvent(event);
     },
   });
   const stopUploads = loop?.onEvent((event) => {
@@ -253,11 +291,7 @@ export async function openMoments(ports: MomentsPorts, options: MomentsOptions):
 }
 
 /** The packages of a home, and what sends them. */
-async function openPackages(
-  ports: MomentsPorts,
-  s3: ReturnType<typeof resolveS3Options> | undefined,
-  mode: StorageMode,
-) {
+async function openPackages(ports: MomentsPorts, s3: S3Target | undefined, mode: StorageMode) {
   const { home, guard, clock, newId, logger, timers } = ports;
   const { bucket = "", region = "", endpoint = null } = s3 ?? {};
   const target = { bucket, region, endpoint };

@@ -10,6 +10,8 @@ import {
   type ForgetReceipt,
   type Moments,
   type MomentsOptions,
+  type MomentsSettings,
+  momentsSettings,
   openMoments,
   withPackagesOf,
 } from "./moments.ts";
@@ -20,7 +22,7 @@ import {
   type LostPackages,
   lostPackages,
 } from "./record/forget-forgotten.ts";
-import { capturePrompt, type FeedOptions, feedTurn } from "./turns/feed.ts";
+import { feedTurn, capturePrompt } from "./turns/feed.ts";
 
 export type { Mark, PackageDirectory } from "./directory/package-directory.ts";
 export type { Selection } from "./directory/whose.ts";
@@ -51,7 +53,6 @@ export {
   type SkillCall,
 } from "./record/skills.ts";
 export type { S3TargetOptions } from "./s3/options.ts";
-export type { FeedOptions } from "./turns/feed.ts";
 export { recallWords } from "./turns/recall.ts";
 export { offerSkills } from "./turns/skills.ts";
 export { transcriptUpTo } from "./turns/transcript.ts";
@@ -59,27 +60,23 @@ export { transcriptUpTo } from "./turns/transcript.ts";
 /** What receipts call it. */
 const name = "moments";
 
-export interface StartMomentsOptions extends MomentsOptions, FeedOptions {
-  /** What stands before every conversation, as the turns have it: kept with each package. */
-  readonly persona?: string | undefined;
-}
-
 /**
  * Begins to keep what leads to reactions, and makes packages of them in the home. What is said in the
  * turns of this `Throughline` is fed to it, and closing that closes it.
  *
- * @throws ThroughlineError `THROUGHLINE_CONFIGURATION`: there is no home to keep them in.
- *   `THROUGHLINE_CONFLICT`: they were started before on this `Throughline`. `THROUGHLINE_CLOSED`.
+ * @throws ThroughlineError `THROUGHLINE_CONFIGURATION`: there is no home to keep them in, or an option
+ *   cannot be used.   `THROUGHLINE_CONFLICT`: they were started before on this `Throughline`. `THROUGHLINE_CLOSED`.
  */
 export async function startMoments(
   throughline: Throughline,
-  options: StartMomentsOptions,
+  given: MomentsOptions,
 ): Promise<Moments> {
   const { kept } = await throughline.extend(name, async () => {
-    const { persona, withSkills, hurtful, ...own } = options;
-    const moments = await openMoments(portsOf(throughline), own);
+    const options = momentsSettings(given);
+    const { persona, withSkills, hurtful } = options;
+    const moments = await openMoments(portsOf(throughline), options);
     if (persona !== undefined) capturePrompt(moments.recorder, persona, withSkills);
-    return new MomentsExtension(throughline, { moments, feed: { withSkills, hurtful } });
+    return new MomentsExtension(throughline, { moments, hurtful });
   });
   return (kept as Kept).moments;
 }
@@ -91,7 +88,7 @@ export async function extendWithMoments(throughline: Throughline): Promise<void>
 
 interface Kept {
   readonly moments: Moments;
-  readonly feed: FeedOptions;
+  readonly hurtful: MomentsSettings["hurtful"];
 }
 
 class MomentsExtension implements Extension {
@@ -137,7 +134,7 @@ class MomentsExtension implements Extension {
   }
 
   turn(turn: Turn): TurnHooks {
-    if (this.kept !== undefined) feedTurn(turn, this.kept.moments, this.kept.feed);
+    if (this.kept !== undefined) feedTurn(turn, this.kept.moments, this.kept.hurtful);
     return noHooks;
   }
 

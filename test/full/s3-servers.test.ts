@@ -16,7 +16,7 @@ import { systemTimers } from "../../src/core/timers.ts";
 import { PackageDirectory } from "../../src/moments/directory/package-directory.ts";
 import { searchName } from "../../src/moments/directory/tombstones.ts";
 import { keyPrefix } from "../../src/moments/s3/object-key.ts";
-import { resolveS3Options, type S3Credentials } from "../../src/moments/s3/options.ts";
+import { resolveTarget, type S3Credentials } from "../../src/moments/s3/options.ts";
 import type { S3Port } from "../../src/moments/s3/s3-port.ts";
 import { SdkS3Port } from "../../src/moments/s3/sdk-port.ts";
 import { systemJitter } from "../../src/moments/upload/target-state.ts";
@@ -66,7 +66,7 @@ test("packages go up to the server of these tests, by the same steps", async () 
 async function proveUploads(endpoint: string, credentials: S3Credentials): Promise<void> {
   const home = await mkdtemp(join(tmpdir(), "throughline-s3-"));
   const options = { bucket: "moments", endpoint, credentials, createBucket: true };
-  const port = new SdkS3Port(resolveS3Options(options), systemTimers);
+  const port = new SdkS3Port(resolveTarget(options), systemTimers);
   const machine = await Machine.open(home, options);
   try {
     const missing = await Machine.open(home, {
@@ -153,7 +153,7 @@ class Machine {
 
   private constructor(
     packages: PackageDirectory,
-    target: ReturnType<typeof resolveS3Options>,
+    target: ReturnType<typeof resolveTarget>,
     path: string,
   ) {
     const { bucket, region, endpoint = null, createBucket, encryption } = target;
@@ -170,11 +170,8 @@ class Machine {
     this.uploader.onEvent((event) => this.events.push(event));
   }
 
-  static async open(
-    home: string,
-    options: Parameters<typeof resolveS3Options>[0],
-  ): Promise<Machine> {
-    const target = resolveS3Options(options);
+  static async open(home: string, options: Parameters<typeof resolveTarget>[0]): Promise<Machine> {
+    const target = resolveTarget(options);
     const { bucket, region, endpoint = null } = target;
     const path = join(await mkdtemp(join(home, "machine-")), "feedback");
     const packages = await PackageDirectory.open({

@@ -1,12 +1,12 @@
 import { ownPackage } from "../../cli/command.ts";
 import type { FeedbackSettings } from "../../cli/env.ts";
 import type { Throughline } from "../../core/throughline.ts";
-import type { Moments } from "../moments.ts";
-import { type StartMomentsOptions, startMoments } from "../start-moments.ts";
+import type { Moments, MomentsOptions } from "../moments.ts";
+import { startMoments } from "../start-moments.ts";
 
 const noRun = "00000000";
 
-export interface ConfiguredMomentsOptions extends Partial<Omit<StartMomentsOptions, "sessionId">> {
+export interface ConfiguredMomentsOptions extends Partial<Omit<MomentsOptions, "sessionId">> {
   /** The run of the companion that they belong to. @default zeros: no run, as in a command */
   readonly sessionId?: string | undefined;
 }

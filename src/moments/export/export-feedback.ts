@@ -2,11 +2,7 @@ import { croissant } from "./croissant.ts";
 import { datasetCard } from "./dataset-card.ts";
 import { ExportTally, type FeedbackExportReport } from "./export-report.ts";
 import { OpenPackage, openManifest, SkippedPackage } from "./open-package.ts";
-import {
-  type FeedbackExportOptions,
-  type ResolvedExportOptions,
-  resolveExportOptions,
-} from "./options.ts";
+import { type ExportSettings, exportSettings, type FeedbackExportOptions } from "./options.ts";
 import { OutFolder, reportFile } from "./out-folder.ts";
 import type { ExportDisk, ExportSource } from "./ports.ts";
 import { ReusedMemory } from "./reused-memory.ts";
@@ -31,7 +27,7 @@ export async function exportFeedback(
   out: string,
   options: FeedbackExportOptions,
 ): Promise<FeedbackExportReport> {
-  const resolved = resolveExportOptions(options);
+  const resolved = exportSettings(options);
   const folder = await OutFolder.begin(disk, out, resolved.replace);
   try {
     const tally = new ExportTally();
@@ -52,12 +48,12 @@ export async function exportFeedback(
 }
 
 /** Whether a row says whose turn is judged: a package as a whole is exported without one. */
-const isOfTurns = ({ format }: ResolvedExportOptions) => format !== "jsonl";
+const isOfTurns = ({ format }: ExportSettings) => format !== "jsonl";
 
 /** The names of the packages that were asked for and may be exported, sorted. */
 async function select(
   source: ExportSource,
-  options: ResolvedExportOptions,
+  options: ExportSettings,
   tally: ExportTally,
 ): Promise<readonly string[]> {
   const readable = await listReadable(source, tally, options.signal);
@@ -109,7 +105,7 @@ interface Places {
 async function writeRows(
   { source, folder, tally }: Places,
   names: readonly string[],
-  options: ResolvedExportOptions,
+  options: ExportSettings,
 ): Promise<void> {
   const { signal, decodes } = options;
   const writer = rowWriter(folder, options);
@@ -162,7 +158,7 @@ async function unlessSkipped<T>(
 }
 
 function progress(
-  options: ResolvedExportOptions,
+  options: ExportSettings,
   tally: ExportTally,
   step: { readonly phase: "select" | "write"; readonly done: number; readonly total: number },
 ): void {

@@ -1,5 +1,5 @@
 import type { Manifest } from "../package/package-format.ts";
-import type { FeedbackExportFormat, ResolvedExportOptions } from "./options.ts";
+import type { ExportSettings, FeedbackExportFormat } from "./options.ts";
 import type { WrittenFile } from "./out-file.ts";
 import type { RowFacts } from "./row-writers.ts";
 import { createdAt } from "./rows.ts";
@@ -102,7 +102,7 @@ export class ExportTally {
     if (wording !== null) this.#wordings.add(wording.toWellFormed());
   }
 
-  done(options: ResolvedExportOptions, files: readonly WrittenFile[]): FeedbackExportReport {
+  done(options: ExportSettings, files: readonly WrittenFile[]): FeedbackExportReport {
     const skipped = this.#skipped.toSorted(byName);
     const reasons = Object.fromEntries(skipReasons.map((reason) => [reason, 0])) as Record<
       SkipReason,
@@ -136,7 +136,7 @@ function byName(a: Skipped, b: Skipped): number {
 }
 
 /** Only those that the format looks at. */
-function optionsOf(options: ResolvedExportOptions): FeedbackExportReport["options"] {
+function optionsOf(options: ExportSettings): FeedbackExportReport["options"] {
   const { format, style, layout, audio, maxFrames, maxPromptChars } = options;
   const hasFrames = format === "kto-vision" || format === "imagefolder";
   return {

@@ -511,13 +511,14 @@ for (const [says, options] of [
   ["maxFrames of 241", { format: "kto", maxFrames: 241 }],
   ["maxFrames of 1.5", { format: "kto", maxFrames: 1.5 }],
   ["maxPromptChars of 0", { format: "kto", maxPromptChars: 0 }],
+  ["a filter that there is not", { format: "kto", filters: { min_score: 1 } }],
   ["minScore of 2", { format: "kto", filters: { minScore: 2 } }],
 ] as const) {
-  test(`${says} is a TypeError, before anything is written`, async () => {
+  test(`${says} is a configuration error, before anything is written`, async () => {
     const disk = new SimulatedDisk();
     const source = new SampleSource([]);
     const ended = exportFeedback(source, disk, "/out", options as FeedbackExportOptions);
-    await assert.rejects(ended, TypeError);
+    await assert.rejects(ended, { code: "THROUGHLINE_CONFIGURATION" });
     assert.deepEqual(disk.operations, []);
   });
 }

@@ -1,4 +1,11 @@
-import { withDefaults } from "../../core/options.ts";
+import {
+  type Checks,
+  type Defaults,
+  oneOf,
+  type Resolved,
+  resolveOptions,
+  whole,
+} from "../../core/options.ts";
 import type { ExportFilters } from "./selection.ts";
 
 /** What reads the export: TRL (`kto`, `kto-vision`, `dpo`), `datasets`, WebDataset, one's own tools. */
@@ -23,7 +30,7 @@ export interface ExportProgress {
 
 export interface FeedbackExportOptions {
   readonly format: FeedbackExportFormat;
-  readonly filters?: ExportFilters;
+  readonly filters?: ExportFilters | undefined;
   /** For `dpo`: `"openai"` writes what OpenAI's preference tuning reads. @default "trl" */
   readonly style?: "trl" | "openai" | undefined;
   /**
@@ -45,9 +52,9 @@ export interface FeedbackExportOptions {
   /**
    * Whether a picture can be decoded, asked after its structure was found whole. Default: not asked.
    */
-  readonly decodes?: (jpeg: Uint8Array) => Promise<boolean>;
-  readonly onProgress?: (progress: ExportProgress) => void;
-  readonly signal?: AbortSignal;
+  readonly decodes?: ((jpeg: Uint8Array) => Promise<boolean>) | undefined;
+  readonly onProgress?: ((progress: ExportProgress) => void) | undefined;
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** Sizes of what is written. Viewers run out of memory above these. */
@@ -59,26 +66,45 @@ export const exportLimits = {
 } as const;
 
 const defaults = {
-  filters: {} as ExportFilters,
+  filters: {},
   style: "trl",
   layout: "inner-tar",
   audio: true,
   maxFrames: 8,
   maxPromptChars: 16_000,
   replace: false,
-} as const satisfies Partial<FeedbackExportOptions>;
+  decodes: undefined,
+  onProgress: undefined,
+  signal: undefined,
+} as const satisfies Defaults<FeedbackExportOptions>;
 
-export type ResolvedExportOptions = ReturnType<typeof resolveExportOptions>;
+const checks: Checks<FeedbackExportOptions> = {
+  format: oneOf(...feedbackExportFormats),
+  style: oneOf("trl", "openai"),
+  layout: oneOf("inner-tar", "per-frame"),
+  maxFrames: whole(0, 240),
+  maxPromptChars: whole(1),
+};
 
-export function resolveExportOptions(options: FeedbackExportOptions) {
-  const resolved = withDefaults(options, defaults);
-  const { format, maxFrames, maxPromptChars, filters } = resolved;
-  if (!feedbackExportFormats.includes(format)) throw new TypeError("format is not one of ours");
-  if (!Number.isInteger(maxFrames) || maxFrames < 0 || maxFrames > 240) {
-    throw new TypeError("maxFrames must be a whole number from 0 to 240");
-  }
-  if (!(maxPromptChars >= 1)) throw new TypeError("maxPromptChars must be at least 1");
-  const { minScore = 0 } = filters;
-  if (!(minScore >= 0 && minScore <= 1)) throw new TypeError("minScore must be from 0 to 1");
-  return resolved;
+const noFilters = {
+  sentiment: undefined,
+  sinceMs: undefined,
+  untilMs: undefined,
+  chatId: undefined,
+  person: undefined,
+  source: undefined,
+  minScore: 0,
+} as const satisfies Defaults<ExportFilters>;
+
+const filterChecks: Checks<ExportFilters> = {
+  minScore: ["from 0 to 1", (value) => typeof value === "number" && value >= 0 && value <= 1],
+};
+
+export type ExportSettings = Resolved<FeedbackExportOptions, typeof defaults>;
+
+/** @throws ThroughlineError `THROUGHLINE_CONFIGURATION`: an option cannot be used. */
+export function exportSettings(given: FeedbackExportOptions): ExportSettings {
+  const options = resolveOptions("the options of an export", given, defaults, checks);
+  resolveOptions("filters", options.filters, noFilters, filterChecks);
+  return options;
 }

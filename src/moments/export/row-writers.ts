@@ -3,7 +3,7 @@ import { chooseFrames } from "./frame-choice.ts";
 import { JsonLines, rowText } from "./json-lines.ts";
 import { type JudgedTurn, judgedTurn } from "./judged-turn.ts";
 import { type OpenPackage, SkippedPackage } from "./open-package.ts";
-import { exportLimits, type ResolvedExportOptions } from "./options.ts";
+import { type ExportSettings, exportLimits } from "./options.ts";
 import type { OutFolder } from "./out-folder.ts";
 import { ParquetShards } from "./parquet-shards.ts";
 import {
@@ -41,7 +41,7 @@ interface RowWriter {
   abandon?(): Promise<void>;
 }
 
-export function rowWriter(folder: OutFolder, options: ResolvedExportOptions): RowWriter {
+export function rowWriter(folder: OutFolder, options: ExportSettings): RowWriter {
   switch (options.format) {
     case "kto":
     case "dpo":
@@ -62,7 +62,7 @@ interface Judged {
   readonly messages: readonly PackageMessage[];
 }
 
-async function judged(from: OpenPackage, options: ResolvedExportOptions): Promise<Judged> {
+async function judged(from: OpenPackage, options: ExportSettings): Promise<Judged> {
   if (!from.manifest.consent.messages) throw new SkippedPackage("no_consent");
   if (from.manifest.target === null) throw new SkippedPackage("no_target");
   const messages = await from.messages();
@@ -71,7 +71,7 @@ async function judged(from: OpenPackage, options: ResolvedExportOptions): Promis
   return { turn, messages };
 }
 
-function textRows(folder: OutFolder, options: ResolvedExportOptions): RowWriter {
+function textRows(folder: OutFolder, options: ExportSettings): RowWriter {
   const lines = new JsonLines(folder, "train.jsonl");
   const pairs = options.style === "openai" ? openaiDpoRow : dpoRow;
   const toRow = options.format === "dpo" ? pairs : ktoRow;
@@ -87,14 +87,14 @@ function textRows(folder: OutFolder, options: ResolvedExportOptions): RowWriter 
 }
 
 /** The pictures of the judged turn that are whole. */
-async function pictures(from: OpenPackage, turn: JudgedTurn, options: ResolvedExportOptions) {
+async function pictures(from: OpenPackage, turn: JudgedTurn, options: ExportSettings) {
   const { consent, frames } = from.manifest;
   const chosen = consent.frames ? chooseFrames(frames, turn.startMs, options.maxFrames) : [];
   const whole = await from.pictures(chosen.map(({ file }) => file));
   return whole.map(({ file, bytes }) => ({ path: `${from.manifest.name}/${file}`, bytes }));
 }
 
-function visionRows(folder: OutFolder, options: ResolvedExportOptions): RowWriter {
+function visionRows(folder: OutFolder, options: ExportSettings): RowWriter {
   const shards = new ParquetShards(folder, {
     rowsPerGroup: exportLimits.groupRows,
     bytesPerGroup: exportLimits.groupBytes,
@@ -118,7 +118,7 @@ function visionRows(folder: OutFolder, options: ResolvedExportOptions): RowWrite
   };
 }
 
-function imageFolderRows(folder: OutFolder, options: ResolvedExportOptions): RowWriter {
+function imageFolderRows(folder: OutFolder, options: ExportSettings): RowWriter {
   const lines = new JsonLines(folder, "metadata.jsonl");
   return {
     async read(from) {
@@ -138,7 +138,7 @@ function imageFolderRows(folder: OutFolder, options: ResolvedExportOptions): Row
   };
 }
 
-function webDatasetRows(folder: OutFolder, options: ResolvedExportOptions): RowWriter {
+function webDatasetRows(folder: OutFolder, options: ExportSettings): RowWriter {
   const shards = new TarShards(folder, exportLimits.shardBytes);
   return {
     async read(from) {
@@ -175,7 +175,7 @@ function packageRows(folder: OutFolder): RowWriter {
 async function webDatasetMembers(
   from: OpenPackage,
   { turn, messages }: { readonly turn: JudgedTurn; readonly messages: readonly PackageMessage[] },
-  options: ResolvedExportOptions,
+  options: ExportSettings,
 ): Promise<{ readonly members: readonly TarMember[]; readonly frames: number }> {
   const { manifest } = from;
   const key = manifest.name; // a date, a word and hex digits: no dot, which would end the key

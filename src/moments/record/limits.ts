@@ -1,4 +1,4 @@
-import { withDefaults } from "../../core/options.ts";
+import { resolveOptions, whole } from "../../core/options.ts";
 
 /** What the rolling buffers hold. Source of the counts: the seed; of the bytes: 20 MB in all. */
 export interface BufferLimits {
@@ -43,14 +43,15 @@ const defaults: BufferLimits = {
 /** Ten times the defaults: what a package, a spill and an upload are still made for. */
 const most = 10;
 
-/** @throws TypeError: a limit is not a whole number from 1 to ten times its default. */
+const checks = Object.fromEntries(
+  Object.entries(defaults).map(([name, value]) => {
+    return [name, whole(name === "frameEveryMs" ? 0 : 1, value * most)];
+  }),
+);
+
+/** @throws ThroughlineError `THROUGHLINE_CONFIGURATION`: a limit is not from 1 to ten times its default. */
 export function resolveLimits(limits: Partial<BufferLimits> = {}): BufferLimits {
-  const resolved = withDefaults(limits, defaults);
-  for (const [name, value] of Object.entries(defaults)) {
-    const min = name === "frameEveryMs" ? 0 : 1;
-    checkWhole(name, resolved[name as keyof BufferLimits], min, value * most);
-  }
-  return resolved;
+  return resolveOptions("limits", limits, defaults, checks);
 }
 
 /** What the buffers hold at most, as people are told of it. */
@@ -71,11 +72,4 @@ export function boundsOf(limits: BufferLimits): BufferBounds {
     audio_seconds: Math.min(audioSamples / 16_000, mediaAgeMs / 1_000),
     bytes: messageBytes + frameBytes + audioBytes + capturedBytes,
   };
-}
-
-/** For options of a constructor. @throws TypeError */
-export function checkWhole(name: string, value: unknown, min: number, max: number): void {
-  if (typeof value !== "number" || !Number.isInteger(value) || value < min || value > max) {
-    throw new TypeError(`${name} must be a whole number from ${min} to ${max}`);
-  }
 }

@@ -16,7 +16,7 @@ import { judgedMessages, withoutWords } from "./judged-messages.ts";
 import { checkLabel, type MomentInput } from "./label.ts";
 import { type BufferBounds, boundsOf } from "./limits.ts";
 import type { BufferedMessage, NewMessage } from "./message-buffer.ts";
-import { type MomentRecorderOptions, type Resolved, resolveOptions } from "./options.ts";
+import { type MomentRecorderOptions, type RecorderSettings, recorderSettings } from "./options.ts";
 import type { AudioChunk } from "./pcm.ts";
 import type { RawFrame } from "./raw-frames.ts";
 import { accepted, Receipt, refused } from "./receipt.ts";
@@ -50,7 +50,7 @@ export interface MomentStats {
  * never wait; `record()` takes references, copies nothing, and goes on.
  */
 export class MomentRecorder {
-  readonly #options: Resolved;
+  readonly #options: RecorderSettings;
   readonly #buffers: MomentBuffers;
   readonly #queue: SaveQueue;
   readonly #recent = new RecentMoments();
@@ -59,9 +59,9 @@ export class MomentRecorder {
   #consent: Consent;
   #isClosed = false;
 
-  /** @throws TypeError: an option is out of its bounds. */
+  /** @throws ThroughlineError `THROUGHLINE_CONFIGURATION`: an option cannot be used. */
   constructor(options: MomentRecorderOptions) {
-    this.#options = resolveOptions(options);
+    this.#options = recorderSettings(options);
     const { limits, sessionId, consent, sink, timers, logger } = this.#options;
     this.#buffers = new MomentBuffers(limits, sessionId, this.#options);
     this.#consent = consent;

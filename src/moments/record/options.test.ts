@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { resolveLimits } from "./limits.ts";
-import { type MomentRecorderOptions, resolveOptions } from "./options.ts";
+import { type MomentRecorderOptions, recorderSettings } from "./options.ts";
 
 const given = {
   sink: {},
@@ -12,7 +12,7 @@ const given = {
 test("an option of moments, or a limit, that is undefined is as if absent", () => {
   const names = ["maxMediaPerHour", "maxWaiting", "maxPinnedBytes", "limits"];
   const absent = Object.fromEntries(names.map((name) => [name, undefined]));
-  const { maxMediaPerHour, maxWaiting, maxPinnedBytes } = resolveOptions({ ...given, ...absent });
+  const { maxMediaPerHour, maxWaiting, maxPinnedBytes } = recorderSettings({ ...given, ...absent });
   assert.deepEqual([maxMediaPerHour, maxWaiting, maxPinnedBytes], [60, 4, 80_000_000]);
   const none: object = { frames: undefined };
   assert.deepEqual(resolveLimits(none), resolveLimits());
@@ -21,8 +21,8 @@ test("an option of moments, or a limit, that is undefined is as if absent", () =
 for (const name of ["maxMediaPerHour", "maxWaiting", "maxPinnedBytes"]) {
   for (const value of ["3", null, Number.NaN, Number.POSITIVE_INFINITY]) {
     test(`${name} ${typeof value} ${value} is refused with its name`, () => {
-      assert.throws(() => resolveOptions({ ...given, [name]: value }), {
-        name: "TypeError",
+      assert.throws(() => recorderSettings({ ...given, [name]: value }), {
+        code: "THROUGHLINE_CONFIGURATION",
         message: new RegExp(`^${name} must be `),
       });
     });

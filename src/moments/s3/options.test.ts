@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { keyPrefix } from "./object-key.ts";
-import { resolveS3Options } from "./options.ts";
+import { resolveTarget } from "./options.ts";
 
 const bucket = "moments";
 
 test("without more than a bucket: us-east-1, no endpoint, AES256, and nothing is created", () => {
-  assert.deepEqual(resolveS3Options({ bucket }), {
+  assert.deepEqual(resolveTarget({ bucket }), {
     bucket,
     region: "us-east-1",
     endpoint: undefined,
@@ -19,8 +19,8 @@ test("without more than a bucket: us-east-1, no endpoint, AES256, and nothing is
 
 test("on an endpoint of one's own encryption is asked for only when that was said", () => {
   const endpoint = "https://objects.example.org";
-  assert.equal(resolveS3Options({ bucket, endpoint }).encryption, "none");
-  assert.equal(resolveS3Options({ bucket, endpoint, encryption: "AES256" }).encryption, "AES256");
+  assert.equal(resolveTarget({ bucket, endpoint }).encryption, "none");
+  assert.equal(resolveTarget({ bucket, endpoint, encryption: "AES256" }).encryption, "AES256");
 });
 
 // S-29: TLS unless loopback, and the endpoint holds no secret.
@@ -40,10 +40,10 @@ const endpoints: readonly (readonly [endpoint: string, isFine: boolean])[] = [
   ["", false],
 ];
 for (const [endpoint, isFine] of endpoints) {
-  test(`the endpoint "${endpoint}" is ${isFine ? "taken" : "refused with a TypeError"}`, () => {
-    const resolve = () => resolveS3Options({ bucket, endpoint });
+  test(`the endpoint "${endpoint}" is ${isFine ? "taken" : "refused"}`, () => {
+    const resolve = () => resolveTarget({ bucket, endpoint });
     if (isFine) assert.equal(resolve().endpoint, endpoint);
-    else assert.throws(resolve, TypeError);
+    else assert.throws(resolve, { code: "THROUGHLINE_CONFIGURATION" });
   });
 }
 
@@ -56,10 +56,13 @@ const wrong: readonly (readonly [says: string, options: object])[] = [
   ["a region with a line break", { bucket, region: "eu\nwest" }],
   ["an owner of 11 digits", { bucket, bucketOwner: "12345678901" }],
   ["an unknown encryption", { bucket, encryption: "rot13" }],
+  ["a name that there is not", { bucket, owner: "123456789012" }],
 ];
 for (const [says, options] of wrong) {
-  test(`${says} is a TypeError`, () => {
-    assert.throws(() => resolveS3Options(options as { bucket: string }), TypeError);
+  test(`${says} is a configuration error`, () => {
+    assert.throws(() => resolveTarget(options as { bucket: string }), {
+      code: "THROUGHLINE_CONFIGURATION",
+    });
   });
 }
 

@@ -1,3 +1,5 @@
+import { type Checks, type Defaults, oneOf, resolveOptions } from "../../core/options.ts";
+
 /** How a bucket is reached. Nothing here is looked up in the environment. */
 export interface S3TargetOptions {
   /** The bucket. Without one, nothing ever leaves the machine. */
@@ -13,22 +15,22 @@ export interface S3TargetOptions {
    * Fixed keys, or what returns them. Default: where the AWS tools look (environment, files, the
    * machine's role).
    */
-  readonly credentials?: S3Credentials | (() => Promise<S3Credentials>);
+  readonly credentials?: S3Credentials | (() => Promise<S3Credentials>) | undefined;
   /**
    * Whether a bucket that is missing is created.
    *
    * @default false
    */
-  readonly createBucket?: boolean;
+  readonly createBucket?: boolean | undefined;
   /** The 12 digits of the account that must own the bucket. Some services do not look at it. */
-  readonly bucketOwner?: string;
+  readonly bucketOwner?: string | undefined;
   /**
    * Which encryption at rest is asked for. `"none"`: the service's own default. Some services refuse
    * the header: then nothing is sent, rather than sent without.
    *
    * @default "AES256" on AWS, "none" on an endpoint of one's own
    */
-  readonly encryption?: "AES256" | "none";
+  readonly encryption?: "AES256" | "none" | undefined;
 }
 
 export interface S3Credentials {
@@ -37,48 +39,44 @@ export interface S3Credentials {
   readonly sessionToken?: string;
 }
 
-export interface ResolvedS3Options {
-  readonly bucket: string;
-  readonly region: string;
-  readonly endpoint: string | undefined;
-  readonly credentials: S3TargetOptions["credentials"];
-  readonly createBucket: boolean;
-  readonly bucketOwner: string | undefined;
-  readonly encryption: "AES256" | "none";
+const defaults = {
+  region: "us-east-1",
+  endpoint: undefined,
+  credentials: undefined,
+  createBucket: false,
+  bucketOwner: undefined,
+  encryption: undefined,
+} as const satisfies Defaults<S3TargetOptions>;
+
+const like = (pattern: RegExp) => (value: unknown) =>
+  typeof value === "string" && pattern.test(value);
+
+const checks: Checks<S3TargetOptions> = {
+  bucket: ["the name of a bucket", like(/^[A-Za-z0-9][A-Za-z0-9._-]{1,62}$/)],
+  region: ["the name of a region", like(/^[A-Za-z0-9-]{1,64}$/)],
+  endpoint: [
+    "an https address without a name or a password. http is allowed for this machine only",
+    isEndpoint,
+  ],
+  bucketOwner: ["the 12 digits of an account", like(/^\d{12}$/)],
+  encryption: oneOf("AES256", "none"),
+};
+
+/** The options, checked and filled in. */
+export type S3Target = ReturnType<typeof resolveTarget>;
+
+/** @throws ThroughlineError `THROUGHLINE_CONFIGURATION`: an option cannot be used. */
+export function resolveTarget(given: S3TargetOptions) {
+  const options = resolveOptions("the options of a bucket", given, defaults, checks);
+  const standard = options.endpoint === undefined ? "AES256" : "none";
+  return { ...options, encryption: options.encryption ?? standard };
 }
 
-/** @throws TypeError when an option cannot be used. */
-export function resolveS3Options(options: S3TargetOptions): ResolvedS3Options {
-  const { bucket, endpoint, bucketOwner, region = "us-east-1" } = options;
-  if (typeof bucket !== "string" || !/^[A-Za-z0-9][A-Za-z0-9._-]{1,62}$/.test(bucket)) {
-    throw new TypeError("bucket must be the name of a bucket");
-  }
-  if (typeof region !== "string" || !/^[A-Za-z0-9-]{1,64}$/.test(region)) {
-    throw new TypeError("region must be the name of a region");
-  }
-  if (bucketOwner !== undefined && !/^\d{12}$/.test(bucketOwner)) {
-    throw new TypeError("bucketOwner must be the 12 digits of an account");
-  }
-  if (endpoint !== undefined) checkEndpoint(endpoint);
-  const encryption = options.encryption ?? (endpoint === undefined ? "AES256" : "none");
-  if (encryption !== "AES256" && encryption !== "none") {
-    throw new TypeError('encryption must be "AES256" or "none"');
-  }
-  const { credentials, createBucket = false } = options;
-  return { bucket, region, endpoint, credentials, createBucket, bucketOwner, encryption };
-}
-
-function checkEndpoint(endpoint: string): void {
-  const url = URL.canParse(endpoint) ? new URL(endpoint) : undefined;
-  if (url === undefined || (url.protocol !== "https:" && url.protocol !== "http:")) {
-    throw new TypeError("endpoint must be an http or https address");
-  }
-  if (url.username !== "" || url.password !== "") {
-    throw new TypeError("endpoint must not hold a name or password: use credentials");
-  }
-  if (url.protocol === "http:" && !isLoopback(url.hostname)) {
-    throw new TypeError("endpoint must be https: faces and voices never travel in the open");
-  }
+/** Faces and voices never travel in the open. */
+function isEndpoint(value: unknown): boolean {
+  const url = typeof value === "string" && URL.canParse(value) ? new URL(value) : undefined;
+  if (url === undefined || url.username !== "" || url.password !== "") return false;
+  return url.protocol === "https:" || (url.protocol === "http:" && isLoopback(url.hostname));
 }
 
 /** Whether a host is this machine, by its form alone: no name is looked up. */

@@ -6,7 +6,7 @@ import { test } from "node:test";
 import { HeldClock } from "../../../test/support/held-clock.ts";
 import { S3Server, type S3ServerOptions } from "../../../test/support/s3/s3-server.ts";
 import { VirtualTime } from "../../../test/support/s3/virtual-time.ts";
-import { resolveS3Options, type S3TargetOptions } from "./options.ts";
+import { resolveTarget, type S3TargetOptions } from "./options.ts";
 import type { ObjectToPut, S3Error } from "./s3-port.ts";
 import { requestDeadlines, SdkS3Port } from "./sdk-port.ts";
 
@@ -29,7 +29,7 @@ async function open(options: S3ServerOptions = {}, target: Partial<S3TargetOptio
   const server = await S3Server.start({ timers: time, ...options });
   held = () => server.held;
   const { endpoint, credentials } = server;
-  const resolved = resolveS3Options({ bucket: "moments", endpoint, credentials, ...target });
+  const resolved = resolveTarget({ bucket: "moments", endpoint, credentials, ...target });
   const port = new SdkS3Port(resolved, time);
   return {
     server,
@@ -194,7 +194,7 @@ test("a look-up of credentials that fails or hangs is no_credentials, and is mad
 });
 
 test("without the client library a call says no_client, and looks again the next time", async () => {
-  const options = resolveS3Options({ bucket: "moments" });
+  const options = resolveTarget({ bucket: "moments" });
   let loads = 0;
   const load = () => {
     loads++;
@@ -210,7 +210,7 @@ test("without the client library a call says no_client, and looks again the next
 test("a port that is never called loads no library", () => {
   const load = () => assert.fail("it was loaded");
   const timers = new VirtualTime(new HeldClock(), () => false);
-  new SdkS3Port(resolveS3Options({ bucket: "moments" }), timers, load).close();
+  new SdkS3Port(resolveTarget({ bucket: "moments" }), timers, load).close();
 });
 
 for (const region of ["us-east-1", "eu-west-1"]) {

@@ -3,7 +3,7 @@ import type { Readable } from "node:stream";
 import type { S3Client, S3ClientConfig } from "@aws-sdk/client-s3";
 import type { Timers } from "../../core/timers.ts";
 import { withDeadline } from "./deadline.ts";
-import type { ResolvedS3Options } from "./options.ts";
+import type { S3Target } from "./options.ts";
 import {
   md5OfEtag,
   type ObjectHead,
@@ -51,12 +51,12 @@ interface Loaded {
 
 /** A bucket through the client of AWS, which is imported by the first call. */
 export class SdkS3Port implements S3Port {
-  readonly #options: ResolvedS3Options;
+  readonly #options: S3Target;
   readonly #timers: Timers;
   readonly #loadSdk: LoadS3Sdk;
   #loaded: Promise<Loaded> | undefined;
 
-  constructor(options: ResolvedS3Options, timers: Timers, load = loadS3Sdk) {
+  constructor(options: S3Target, timers: Timers, load = loadS3Sdk) {
     this.#options = options;
     this.#timers = timers;
     this.#loadSdk = load;

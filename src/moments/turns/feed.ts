@@ -1,23 +1,12 @@
 import { answerId } from "../../core/chat/turn-ids.ts";
 import { isThroughlineError } from "../../core/errors.ts";
 import type { Turn } from "../../core/turns/turn.ts";
-import type { Moments } from "../moments.ts";
+import type { Moments, MomentsSettings } from "../moments.ts";
 import type { MomentRecorder } from "../record/moment-recorder.ts";
 import { reactionsPrompt } from "../record/skills.ts";
 
-export interface FeedOptions {
-  /** Whether models are offered the skills: then the prompt that they get says so. @default false */
-  readonly withSkills?: boolean | undefined;
-  /** Which of a person's words hurt, such as those of `companion.emotions`. @default none */
-  readonly hurtful?: ((text: string) => readonly string[]) | undefined;
-}
-
 /** The persona, and what models are told beside it, as packages keep them. */
-export function capturePrompt(
-  recorder: MomentRecorder,
-  persona: string,
-  withSkills: boolean | undefined,
-): void {
+export function capturePrompt(recorder: MomentRecorder, persona: string, withSkills: boolean): void {
   recorder.capture("persona", persona);
   const prompt = withSkills ? [persona, reactionsPrompt] : [persona];
   recorder.capture("system_prompt", prompt.filter((part) => part !== "").join("\n\n"));
@@ -26,9 +15,11 @@ export function capturePrompt(
 /**
  * Feeds the rolling buffers with one turn: the person's words once they are stored, the answer as it
  * comes out, and who made it.
+ *
+ * @param hurtful which of the person's words hurt.
  */
-export function feedTurn(turn: Turn, to: Fed, options: FeedOptions = {}): void {
-  feed(turn, to, options).catch((error) => {
+export function feedTurn(turn: Turn, to: Fed, hurtful: MomentsSettings["hurtful"]): void {
+  feed(turn, to, hurtful).catch((error) => {
     // Its owner hears. A chat that was forgotten since leaves no words that came after that.
     if (isThroughlineError(error, "THROUGHLINE_NOT_FOUND")) {
       void to.recorder.forgetChat(turn.chatId);
@@ -39,7 +30,7 @@ export function feedTurn(turn: Turn, to: Fed, options: FeedOptions = {}): void {
 /** What a turn is fed to. */
 type Fed = Pick<Moments, "recorder" | "happened">;
 
-async function feed(turn: Turn, to: Fed, { hurtful }: FeedOptions): Promise<void> {
+async function feed(turn: Turn, to: Fed, hurtful: MomentsSettings["hurtful"]): Promise<void> {
   const { recorder } = to;
   const { chatId } = turn;
   // Known before the answer is stored: who reacts while it comes out means this one.
@@ -61,7 +52,7 @@ async function feed(turn: Turn, to: Fed, { hurtful }: FeedOptions): Promise<void
       const synthetic = mark === undefined ? {} : { synthetic: mark };
       recorder.message({ role: "user", text: content, id, chatId, turnId, ...synthetic });
       if (mark === undefined && turn.retryId === undefined) {
-        const matched = hurtful?.(content) ?? [];
+        const matched = hurtful(content);
         if (matched.length > 0) {
           to.happened({ kind: "words", matched, messageId: id, channel: "text" }, chatId);
         }

@@ -43,6 +43,6 @@ export function effectiveMode(settings: StorageSettings): EffectiveMode {
   return { mode: asked, reason: null, mayUpload: true };
 }
 
-export function isStorageMode(text: unknown): text is StorageMode {
+function isStorageMode(text: unknown): text is StorageMode {
   return storageModes.some((mode) => mode === text);
 }

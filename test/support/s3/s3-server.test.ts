@@ -6,7 +6,7 @@ import { Readable } from "node:stream";
 import { after, before, test } from "node:test";
 import { PutObjectCommand, S3Client } from "@aws-sdk/client-s3";
 import { systemTimers } from "../../../src/core/timers.ts";
-import { resolveS3Options, type S3TargetOptions } from "../../../src/moments/s3/options.ts";
+import { resolveTarget, type S3TargetOptions } from "../../../src/moments/s3/options.ts";
 import type { ObjectToPut } from "../../../src/moments/s3/s3-port.ts";
 import { SdkS3Port } from "../../../src/moments/s3/sdk-port.ts";
 import { S3Journal, type StoredObject } from "./s3-journal.ts";
@@ -25,7 +25,7 @@ after(() => server.close());
 
 function portTo(options: Partial<S3TargetOptions> = {}): SdkS3Port {
   const { endpoint, credentials } = server;
-  const target = resolveS3Options({ bucket: "moments", endpoint, credentials, ...options });
+  const target = resolveTarget({ bucket: "moments", endpoint, credentials, ...options });
   return new SdkS3Port(target, systemTimers);
 }
 

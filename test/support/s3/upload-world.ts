@@ -3,7 +3,7 @@ import type { Disk } from "../../../src/core/storage/disk/disk.ts";
 import type { RepairReport } from "../../../src/core/storage/storage.ts";
 import { PackageDirectory } from "../../../src/moments/directory/package-directory.ts";
 import type { UploadTarget } from "../../../src/moments/package/package-format.ts";
-import { resolveS3Options, type S3TargetOptions } from "../../../src/moments/s3/options.ts";
+import { resolveTarget, type S3TargetOptions } from "../../../src/moments/s3/options.ts";
 import type { S3Port } from "../../../src/moments/s3/s3-port.ts";
 import type { LoadS3Sdk } from "../../../src/moments/s3/sdk-port.ts";
 import { SdkS3Port } from "../../../src/moments/s3/sdk-port.ts";
@@ -142,7 +142,7 @@ export class UploadWorld {
   async #begin(): Promise<void> {
     const { server, clock, time, disk } = this;
     const { keepLocal = true, load, freeSpace } = this.#options;
-    const options = resolveS3Options({
+    const options = resolveTarget({
       ...{ bucket: "moments", endpoint: server.endpoint, credentials: server.credentials },
       ...this.#options.target,
     });
