@@ -73,6 +73,8 @@ export const anObject: Check = [
   (value) => typeof value === "object" && value !== null && !Array.isArray(value),
 ];
 
+export const aList: Check = ["a list", (value) => Array.isArray(value)];
+
 export const aFunction: Check = ["a function", (value) => typeof value === "function"];
 
 export const aName: Check = ["a name", (value) => typeof value === "string" && value !== ""];

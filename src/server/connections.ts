@@ -1,7 +1,7 @@
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
-import type { ServerLimits } from "./options.ts";
+import type { PortSettings } from "./options.ts";
 
 /** Requests that may wait for the answer before theirs. One more closes the connection. */
 const maxWaiting = 16;
@@ -21,7 +21,7 @@ export class Connections {
   /** For each connection with a request: what is being answered, then what waits. */
   readonly #exchanges = new WeakMap<Duplex, Exchange[]>();
 
-  constructor(server: Server, limits: Required<ServerLimits>) {
+  constructor(server: Server, limits: PortSettings["limits"]) {
     this.#maxPerClient = limits.connectionsPerClient;
     server.maxConnections = limits.connections;
     server.on("connection", (socket) => this.#admit(socket));

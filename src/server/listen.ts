@@ -6,7 +6,7 @@ import { ThroughlineError } from "../core/errors.ts";
 import type { Logger } from "../core/logger.ts";
 import { Connections } from "./connections.ts";
 import { securityHeaders } from "./guard.ts";
-import type { ServerLimits } from "./options.ts";
+import type { PortSettings } from "./options.ts";
 import { type Problem, problem, problemResponse, rawProblem, writeProblem } from "./problem.ts";
 import { acceptUpgrades, isHandshake } from "./upgrade.ts";
 
@@ -16,7 +16,7 @@ interface ListenPorts {
   readonly fetch: Fetch;
   /** Whether a request to this path may become a WebSocket. */
   readonly takesSocket: (path: string) => boolean;
-  readonly limits: Required<ServerLimits>;
+  readonly limits: PortSettings["limits"];
   readonly logger: Logger;
 }
 

@@ -1,7 +1,16 @@
 import { type Clock, systemClock } from "../core/clock.ts";
 import { type NewId, randomId } from "../core/ids.ts";
 import { type Logger, silentLogger, unfailing } from "../core/logger.ts";
-import { misconfigured, withDefaults } from "../core/options.ts";
+import {
+  aList,
+  aName,
+  anObject,
+  type Checks,
+  type Defaults,
+  type Resolved,
+  resolveOptions,
+  whole,
+} from "../core/options.ts";
 import type { Throughline } from "../core/throughline.ts";
 import { checkToken } from "../core/token.ts";
 import type { Turns } from "../core/turns/turns.ts";
@@ -12,31 +21,31 @@ export interface ServerLimits {
    * Bytes of one request's body. A message is somewhat shorter: it is stored with its stamps.
    * @default 1_048_576
    */
-  readonly bodyBytes?: number;
+  readonly bodyBytes?: number | undefined;
   /** Connections at once, on each address that is listened at. @default 512 */
-  readonly connections?: number;
+  readonly connections?: number | undefined;
   /** Connections at once from one address, on each that is listened at. @default 256 */
-  readonly connectionsPerClient?: number;
+  readonly connectionsPerClient?: number | undefined;
   /** How long a request's headers may take to arrive, in milliseconds. @default 10_000 */
-  readonly headersTimeoutMs?: number;
+  readonly headersTimeoutMs?: number | undefined;
   /** How long a whole request may take to arrive, in milliseconds. @default 30_000 */
-  readonly requestTimeoutMs?: number;
+  readonly requestTimeoutMs?: number | undefined;
   /**
    * How long a client may take nothing of what is written to it, in milliseconds. Then its connection
    * is closed. @default 30_000
    */
-  readonly writeTimeoutMs?: number;
+  readonly writeTimeoutMs?: number | undefined;
   /** Who may watch at once: streams of events, and of turns taken up again. @default 64 */
-  readonly watchers?: number;
+  readonly watchers?: number | undefined;
   /** What may wait for one slow reader, in bytes. One more event drops the reader. @default 1_048_576 */
-  readonly watcherBytes?: number;
+  readonly watcherBytes?: number | undefined;
   /** How often a quiet stream says that it is there, in milliseconds. @default 15_000 */
-  readonly keepAliveMs?: number;
+  readonly keepAliveMs?: number | undefined;
   /** At the close: how long answers that are done may take to leave, in milliseconds. @default 500 */
-  readonly flushMs?: number;
+  readonly flushMs?: number | undefined;
 }
 
-const defaults = {
+const limitDefaults = {
   bodyBytes: 1_048_576,
   connections: 512,
   connectionsPerClient: 256,
@@ -47,7 +56,7 @@ const defaults = {
   watcherBytes: 1_048_576,
   keepAliveMs: 15_000,
   flushMs: 500,
-} as const satisfies Required<ServerLimits>;
+} as const satisfies Defaults<ServerLimits>;
 
 /** What a port needs before there is anything to serve. */
 export interface PortOptions {
@@ -86,40 +95,53 @@ export interface ServerOptions extends PortOptions {
   readonly newId?: NewId | undefined;
 }
 
+const limitChecks = Object.fromEntries(
+  Object.keys(limitDefaults).map((name) => [name, whole(1)] as const),
+);
+
+const portDefaults = {
+  token: undefined,
+  hosts: [],
+  limits: {},
+  clock: systemClock,
+  logger: silentLogger,
+} as const satisfies Defaults<PortOptions>;
+
+const portChecks: Checks<PortOptions> = { version: aName, hosts: aList };
+
 /** The options of a port, checked and filled in. */
-export interface PortSettings {
-  readonly version: string;
-  readonly token: string | undefined;
-  readonly hosts: readonly string[];
-  readonly limits: Required<ServerLimits>;
-  readonly clock: Clock;
-  readonly logger: Logger;
+export type PortSettings = ReturnType<typeof resolvePort>;
+
+/** @throws ThroughlineError `THROUGHLINE_CONFIGURATION`: a weak token, a bad host name or limit. */
+export function resolvePort(given: PortOptions) {
+  return checkedPort(resolveOptions("the options of a port", given, portDefaults, portChecks));
 }
+
+const defaults = {
+  ...portDefaults,
+  features: [],
+  newId: randomId,
+} as const satisfies Defaults<ServerOptions>;
+
+const checks: Checks<ServerOptions> = {
+  ...portChecks,
+  throughline: anObject,
+  turns: anObject,
+  features: aList,
+};
 
 /** The options, checked and filled in. */
-export interface Settings extends PortSettings {
-  readonly throughline: Throughline;
-  readonly turns: Turns;
-  readonly features: readonly ServerFeature[];
-  readonly newId: NewId;
-}
+export type Settings = ReturnType<typeof resolveServer>;
 
 /** @throws ThroughlineError `THROUGHLINE_CONFIGURATION`: a weak token, a bad host name or limit. */
-export function resolveOptions(options: ServerOptions): Settings {
-  const { throughline, turns, features = [], newId = randomId } = options;
-  return { ...resolvePort(options), throughline, turns, features, newId };
+export function resolveServer(given: ServerOptions) {
+  return checkedPort(resolveOptions("the options of a server", given, defaults, checks));
 }
 
-/** @throws ThroughlineError `THROUGHLINE_CONFIGURATION`: a weak token, a bad host name or limit. */
-export function resolvePort(options: PortOptions): PortSettings {
-  const { version, token, hosts = [], clock = systemClock, logger = silentLogger } = options;
+function checkedPort<O extends Resolved<PortOptions, typeof portDefaults>>(options: O) {
+  const { token, hosts, logger } = options;
   if (token !== undefined) checkToken(token);
   for (const name of hosts) checkHostName(name);
-  const limits = withDefaults(options.limits ?? {}, defaults);
-  for (const [name, value] of Object.entries(limits)) {
-    if (!Number.isSafeInteger(value) || value < 1) {
-      throw misconfigured(`${name} must be a whole number from 1`);
-    }
-  }
-  return { version, token, hosts, limits, clock, logger: unfailing(logger) };
+  const limits = resolveOptions("limits", options.limits, limitDefaults, limitChecks);
+  return { ...options, limits, logger: unfailing(logger) };
 }

@@ -1,6 +1,6 @@
 import type { Server } from "node:http";
 import type { HttpBindings } from "@hono/node-server";
-import { misconfigured, withDefaults } from "../core/options.ts";
+import { type Checks, misconfigured, resolveOptions, whole } from "../core/options.ts";
 import {
   type AllowedHosts,
   allowedHosts,
@@ -15,6 +15,11 @@ import { problem, problemResponse } from "./problem.ts";
 
 /** Where a server listens by default. */
 export const defaultAddress = { host: "127.0.0.1", port: 7423 } as const;
+
+const checks: Checks<Partial<Address>> = {
+  host: ["a name or an address", (value) => typeof value === "string"],
+  port: whole(0, 65_535),
+};
 
 const ownHeaders = { ...securityHeaders, "cache-control": "no-store" };
 
@@ -66,7 +71,8 @@ export class Port {
    *   no token. `THROUGHLINE_UNAVAILABLE`: the address is not available.
    */
   static async open(wanted: Partial<Address>, settings: PortSettings): Promise<Port> {
-    const { host, port: wantedPort } = withDefaults(wanted, defaultAddress);
+    const address = resolveOptions("an address", wanted, defaultAddress, checks);
+    const { host, port: wantedPort } = address;
     checkReach(host, settings.token);
     const given = Promise.withResolvers<Fetch>();
     let opened: Port | undefined;
@@ -148,7 +154,6 @@ function isEverywhere(host: string): boolean {
 
 function checkReach(host: string, token: string | undefined): void {
   // Without a name Node listens at every address there is.
-  if (typeof host !== "string") throw misconfigured("host must be a name or an address");
   if (host === "" || (token === undefined && !isLoopback(host))) {
     throw misconfigured("an address that other machines reach needs a token");
   }

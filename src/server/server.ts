@@ -5,7 +5,7 @@ import { relayEvents } from "./cluster-events.ts";
 import { Watchers } from "./events.ts";
 import { allowedHosts } from "./guard.ts";
 import { Metrics } from "./metrics.ts";
-import { resolveOptions, type ServerOptions, type Settings } from "./options.ts";
+import { resolveServer, type ServerOptions, type Settings } from "./options.ts";
 import { type Address, defaultAddress, Port } from "./port.ts";
 import { Readiness } from "./service-routes.ts";
 
@@ -48,7 +48,7 @@ export interface ThroughlineServer {
  * @throws ThroughlineError `THROUGHLINE_CONFIGURATION`: a weak token, a bad host name or limit.
  */
 export function createServer(options: ServerOptions): ThroughlineServer {
-  const settings = resolveOptions(options);
+  const settings = resolveServer(options);
   const { throughline, turns, clock, limits, token } = settings;
   const watchers = new Watchers(limits.watchers, {
     maxBytes: limits.watcherBytes,
