@@ -6,6 +6,7 @@ import { Writable } from "node:stream";
 import { run } from "../src/app/program.ts";
 import { readEnvironment, variableHelp } from "../src/cli/env.ts";
 import type { Io } from "../src/cli/io.ts";
+import { settings, settingsIn } from "../src/cli/settings-table.ts";
 import { fenced, table } from "./docs-text.ts";
 
 /** Every generated page of docs/reference, by the name of its part. */
@@ -14,8 +15,19 @@ export async function referenceParts(): Promise<Readonly<Record<string, string>>
     http: httpReference(),
     cli: await cliReference(),
     exports: exportsReference(),
+    "configuration-keys": configurationKeys(),
     environment: fenced(`${variableHelp}\n`, "text"),
   };
+}
+
+/** The keys of the configuration file, from the table of all settings. */
+function configurationKeys(): string {
+  const code = (text: string) => text.replace(/[^\s,]*[<_/][^\s,]*/g, "`$&`");
+  const rows = settingsIn("key").map(([name, key]) => {
+    const { form, check, standard = "none", help } = settings[name];
+    return [`\`${key}\``, code(form ?? check[0]), standard, help];
+  });
+  return table(["key", "value", "default", "meaning"], rows);
 }
 
 interface Schema {

@@ -31,7 +31,7 @@ async function start(
   throughline: Throughline,
   { settings, logger, facts }: StartGiven,
 ): Promise<Started> {
-  const { isEphemeral, feedback, persona } = settings;
+  const { isEphemeral, persona } = settings;
   // Beside a database another process may keep the moments of this home.
   if (isEphemeral || throughline.storage.ownHome === undefined) {
     await extend(throughline);
@@ -39,7 +39,7 @@ async function start(
   }
   const { startConfiguredMoments } = await import("../moments/commands/start-moments.ts");
   const { offerSkills } = await import("../moments/turns/skills.ts");
-  const started = await startConfiguredMoments(throughline, feedback, {
+  const started = await startConfiguredMoments(throughline, settings, {
     sessionId: facts.runId,
     persona,
     withSkills: true,

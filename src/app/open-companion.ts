@@ -76,8 +76,7 @@ export async function openMemories(
   settings: Settings,
   { logger, standard, makesHome = false, whenTaken }: OpenMemoriesOptions,
 ): Promise<Throughline> {
-  const { isEphemeral, freshness, config } = settings;
-  const { workingMemoryCapacity } = config;
+  const { isEphemeral, freshness, workingMemoryCapacity } = settings;
   const storage = isEphemeral ? "memory" : await openKept(settings, { logger, makesHome });
   try {
     await whenTaken?.();

@@ -4,9 +4,8 @@ import {
   examples,
   homeOption,
   modelOption,
-  notEmpty,
+  optionOf,
   storeOption,
-  wholeNumber,
 } from "../cli/command.ts";
 
 export const addServeCommand: AddCommand = (program, context) => {
@@ -15,23 +14,11 @@ export const addServeCommand: AddCommand = (program, context) => {
     .summary("Serve the web page and the HTTP API.")
     .description("Serve the web page and the HTTP API until Ctrl-C. Prints one line when ready.")
     .addOption(homeOption())
-    .option(
-      "--host <address>",
-      "the address to listen on (default: 127.0.0.1). Any other address needs a token",
-      notEmpty,
-    )
-    .option(
-      "--port <port>",
-      "the port to listen on (default: 7423). 0 picks a free port",
-      wholeNumber(0, 65_535),
-    )
+    .addOption(optionOf("host"))
+    .addOption(optionOf("port"))
     .addOption(storeOption())
     .addOption(modelOption())
-    .option(
-      "--token-file <file>",
-      "require the token in this file. A missing file is created",
-      notEmpty,
-    )
+    .addOption(optionOf("tokenFile"))
     .addOption(ephemeralOption())
     .addHelpText(
       "after",

@@ -16,30 +16,23 @@ import { defaultAddress, Port } from "../server/port.ts";
 import { createServer, type ThroughlineServer } from "../server/server.ts";
 import { type Companion, openCompanion } from "./open-companion.ts";
 
-interface ServeFlags extends Flags {
-  readonly host?: string;
-  readonly port?: number;
-  readonly tokenFile?: string;
-}
-
 /** Answers under way get this long to end once the server is told to. */
 const graceMs = 3_000;
 /** Then the process exits in any case: it must be gone within 5 s of a signal. */
 const deadlineMs = 4_500;
 
 /** `throughline serve`: until a signal ends it. */
-export async function serve(flags: ServeFlags, { io, env, version }: Context): Promise<void> {
+export async function serve(flags: Flags, { io, env, version }: Context): Promise<void> {
   const stopped = stopSignal(io);
   const settings = resolveSettings(flags, env);
   const token = await tokenOf(flags, settings, env, io);
   const logger = openLog(settings.logLevel, "info");
-  const hosts = settings.config.hosts ?? [];
-  const options = { version, logger, hosts, token };
+  const options = { version, logger, hosts: settings.hosts, token };
   let port: Port | undefined;
   let companion: Companion;
   try {
     companion = await openCompanion(settings, logger, async () => {
-      port = await openPort(options, flags, settings, env);
+      port = await openPort(options, settings);
     });
   } catch (error) {
     await port?.close(Promise.resolve());
@@ -54,7 +47,7 @@ export async function serve(flags: ServeFlags, { io, env, version }: Context): P
     const { url } = await server.listen(port);
     if (companion.passedOver !== undefined) await tell(io, passedOverNote(companion.passedOver));
     await tellState(io, companion);
-    await tellHosts(io, flags, settings);
+    await tellHosts(io, settings);
     await write(io.output, `Throughline is listening on ${url} (${about(settings, companion)})\n`);
     const stopCodes = await offerCodes(io, server, token, url);
     const home = watchHome(companion);
@@ -128,8 +121,8 @@ function stopSignal(io: Io): Promise<undefined> {
 }
 
 async function tokenOf(
-  flags: ServeFlags,
-  { config }: Settings,
+  flags: Flags,
+  { tokenFile: path }: Settings,
   env: Environment,
   io: Io,
 ): Promise<string | undefined> {
@@ -141,7 +134,6 @@ async function tokenOf(
     }
     return checkedToken(env.token, "THROUGHLINE_TOKEN");
   }
-  const path = flags.tokenFile ?? env.tokenFile ?? config.tokenFile;
   if (path === undefined) return undefined;
   const { token, isNew } = readTokenFile(path);
   if (isNew) await tell(io, `Created a new token: ${path}`);
@@ -151,12 +143,8 @@ async function tokenOf(
 /** From then on probes get an answer, and a page waits instead of being refused. */
 async function openPort(
   options: PortOptions,
-  flags: ServeFlags,
-  { config }: Settings,
-  env: Environment,
+  { host = defaultAddress.host, port = defaultAddress.port }: Settings,
 ): Promise<Port> {
-  const host = hostOf(flags, config);
-  const port = flags.port ?? env.port ?? config.port ?? defaultAddress.port;
   try {
     return await Port.open({ host, port }, resolvePort(options));
   } catch (cause) {
@@ -169,13 +157,10 @@ async function openPort(
   }
 }
 
-const hostOf = (flags: ServeFlags, config: Settings["config"]) =>
-  flags.host ?? config.host ?? defaultAddress.host;
-
 /** A server on every address is meant for other machines, and so far none is let in. */
-async function tellHosts(io: Io, flags: ServeFlags, { config, home }: Settings): Promise<void> {
-  const isEverywhere = ["0.0.0.0", "::"].includes(hostOf(flags, config));
-  if (!isEverywhere || (config.hosts ?? []).length > 0) return;
+async function tellHosts(io: Io, { host = "", hosts = [], home }: Settings): Promise<void> {
+  const isEverywhere = ["0.0.0.0", "::"].includes(host);
+  if (!isEverywhere || hosts.length > 0) return;
   await tell(
     io,
     "Requests from other machines are refused until you list the names they use for this one in " +

@@ -7,6 +7,7 @@ import type { Throughline } from "../core/throughline.ts";
 import type { Environment } from "./env.ts";
 import type { Io } from "./io.ts";
 import type { Settings } from "./settings.ts";
+import { type SettingName, settings, textValue } from "./settings-table.ts";
 
 /** What every command is given. */
 export interface Context {
@@ -32,24 +33,24 @@ export type AddCommand = (program: Command, context: Context) => void;
 /** The commands of a feature, by the word that a command line begins with. */
 export type Commands = Readonly<Record<string, AddCommand>>;
 
-export const homeOption = () =>
-  new Option("--home <dir>", "the companion's directory (default: ~/.throughline)").argParser(
-    notEmpty,
-  );
+/** A setting as an option of a command. */
+export function optionOf(name: SettingName): Option {
+  const { flag = "", help, form, standard, check } = settings[name];
+  const says = form === undefined ? help : `${help}: ${form}`;
+  const option = new Option(flag, standard === undefined ? says : `${says} (default: ${standard})`);
+  if (!flag.includes(" ")) return option;
+  return option.argParser((text) => {
+    const value = textValue(name, text);
+    if (check[1](value)) return value;
+    throw new InvalidArgumentError(`It must be ${check[0]}.`);
+  });
+}
 
-export const storeOption = () =>
-  new Option(
-    "--store <url>",
-    "where messages are stored: postgres://user@host/database?companion=name, " +
-      "or files for the home directory",
-  ).argParser(notEmpty);
+export const homeOption = () => optionOf("home");
 
-export const modelOption = () =>
-  new Option(
-    "--model <name>",
-    "ollama/<model>, openai/<model>, anthropic/<model>, bedrock/<model>, " +
-      "http://<host>/v1#<model> or offline",
-  ).argParser(model);
+export const storeOption = () => optionOf("store");
+
+export const modelOption = () => optionOf("model").argParser(model);
 
 export const ephemeralOption = () =>
   new Option("--ephemeral", "store nothing: everything is lost when the program ends");

@@ -3,7 +3,6 @@ import fs from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { temporaryDirectory } from "../../test/support/command-line.ts";
-import { resolveFreshness } from "../core/chat/freshness-options.ts";
 import { configName, readConfig } from "./config-file.ts";
 
 function homeWith(t: TestContext, text: string | Uint8Array): string {
@@ -14,8 +13,8 @@ function homeWith(t: TestContext, text: string | Uint8Array): string {
 
 test("a home without a configuration, and no home at all, have an empty one", (t) => {
   const home = temporaryDirectory(t);
-  assert.deepEqual(resolveFreshness(readConfig(home).freshness), resolveFreshness({}));
-  assert.equal(readConfig(join(home, "nothing")).model, undefined);
+  assert.deepEqual(readConfig(home), {});
+  assert.deepEqual(readConfig(join(home, "nothing")), {});
 });
 
 test("every key of a configuration is read, the original's by their names", (t) => {
@@ -77,24 +76,31 @@ test("every key of a configuration is read, the original's by their names", (t) 
         cachedInputPerMillionUsd: undefined,
       },
     },
-    freshness: {
-      idleTimeoutMinutes: 1440,
-      dailyReset: true,
-      dailyResetHour: 4,
-      dailyResetQuietMinutes: 30,
-      maxSessionMessages: null,
-      timeZone: "Europe/Berlin",
-      sessionAgeWarningHours: 0,
-      timeAwayMinutes: 10,
-    },
+    idleTimeoutMinutes: 1440,
+    dailyReset: true,
+    dailyResetHour: 4,
+    dailyResetQuietMinutes: 30,
+    maxSessionMessages: null,
+    timeZone: "Europe/Berlin",
+    sessionAgeWarningHours: 0,
+    timeAwayMinutes: 10,
   });
-  assert.equal(resolveFreshness(config.freshness).idleTimeoutMs, 86_400_000);
 });
 
 const refused: readonly [json: string, names: RegExp][] = [
-  ['{"idle_timout_minutes": 5}', /the file has no "idle_timout_minutes"$/],
-  ['{"prices": {"a/b": {"input": 1}}}', /prices\.a\/b/],
-  ['{"idle_timeout_minutes": "5"}', /idle_timeout_minutes: must be a number$/],
+  [
+    '{"idle_timout_minutes": 5}',
+    /there is no idle_timout_minutes in the file: there are store, model, /,
+  ],
+  ['{"prices": {"a/b": {"input": 1}}}', /there is no input in prices\.a\/b: there are /],
+  ['{"prices": {"a/b": 1}}', /prices\.a\/b must be an object$/],
+  [
+    '{"prices": {"a/b": {"input_per_million_usd": 1, "output_per_million_usd": -1}}}',
+    /prices\.a\/b: output_per_million_usd must be a number from 0 to 1000000$/,
+  ],
+  ['{"providers": ["openai", "else"]}', /providers must be a list of ollama, openai, /],
+  ['{"hosts": "nova.example"}', /hosts must be a list of names$/],
+  ['{"idle_timeout_minutes": "5"}', /idle_timeout_minutes must be a number from 0$/],
   ['{"idle_timeout_minutes": -1}', /idle_timeout_minutes/],
   ['{"daily_reset_hour": 24}', /daily_reset_hour/],
   ['{"working_memory_capacity": 0}', /working_memory_capacity/],
@@ -104,7 +110,7 @@ const refused: readonly [json: string, names: RegExp][] = [
   ['{"user_timezone": "Mars/Olympus"}', /user_timezone/],
   ['{"port": 70000}', /port/],
   ['{"model": ""}', /model/],
-  ["[]", /the file: must be an object$/],
+  ["[]", /the file must be an object$/],
   ["{", /not JSON/],
 ];
 for (const [json, names] of refused) {

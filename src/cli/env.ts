@@ -1,40 +1,24 @@
 // The one place that reads the environment. Everything else is passed on from here.
 import { homedir } from "node:os";
-import { ThroughlineError } from "../core/errors.ts";
 import type { ModelSettings } from "../core/models/providers.ts";
-
-export const logLevels = ["trace", "debug", "info", "warn", "error", "fatal", "silent"] as const;
-export type LogLevel = (typeof logLevels)[number];
+import { misconfigured } from "../core/options.ts";
+import { configName } from "./config-file.ts";
+import {
+  modelVariables,
+  onOrOff,
+  type Said,
+  settings,
+  settingsIn,
+  textValue,
+} from "./settings-table.ts";
 
 /** What the environment says. A variable that is empty says nothing. */
-export interface Environment {
+export interface Environment extends Said {
   /** The user's own directory. */
   readonly userHome: string;
   readonly xdgDataHome: string | undefined;
-  readonly home: string | undefined;
-  readonly store: string | undefined;
-  readonly model: string | undefined;
-  readonly token: string | undefined;
-  readonly tokenFile: string | undefined;
-  readonly port: number | undefined;
-  readonly logLevel: LogLevel | undefined;
   /** Keys and addresses of models. */
   readonly models: ModelSettings;
-  readonly feedback: Omit<FeedbackSettings, "autoRecord"> & {
-    readonly autoRecord: boolean | undefined;
-  };
-}
-
-/** Where packages of feedback go beside the home. */
-export interface FeedbackSettings {
-  /** Without one, nothing leaves the machine. */
-  readonly bucket: string | undefined;
-  readonly storage: string | undefined;
-  readonly region: string | undefined;
-  readonly endpoint: string | undefined;
-  readonly createBucket: boolean;
-  /** Also by rule: a long pat, and words that hurt. */
-  readonly autoRecord: boolean;
 }
 
 type Variables = Readonly<Record<string, string | undefined>>;
@@ -48,43 +32,24 @@ export function readEnvironment(
   variables: Variables = process.env,
   userHome = homedir(),
 ): Environment {
-  const read = (name: string) => {
+  const read = (name: string): string | undefined => {
     const value = variables[name]?.trim();
-    return value === "" ? undefined : value;
+    if (value) return value;
+    return name === "AWS_REGION" ? read("AWS_DEFAULT_REGION") : undefined;
   };
-  const isOn = (name: string) => booleanOf(name, read(name));
+  const said = settingsIn("env").map(([name, variable]) => {
+    const text = read(variable);
+    const value = text === undefined ? undefined : textValue(name, text);
+    const [wanted, fits] = settings[name].check;
+    if (value !== undefined && !fits(value)) throw misconfigured(`${variable} must be ${wanted}`);
+    return [name, value] as const;
+  });
+  const models = Object.entries(modelVariables).map(([name, variable]) => [name, read(variable)]);
   return {
+    ...(Object.fromEntries(said) as Said),
     userHome,
     xdgDataHome: read("XDG_DATA_HOME"),
-    home: read("THROUGHLINE_HOME"),
-    store: read("THROUGHLINE_STORE"),
-    model: read("THROUGHLINE_MODEL"),
-    token: read("THROUGHLINE_TOKEN"),
-    tokenFile: read("THROUGHLINE_TOKEN_FILE"),
-    port: portOf(read("PORT")),
-    logLevel: logLevelOf(read("LOG_LEVEL")),
-    feedback: {
-      bucket: read("FEEDBACK_S3_BUCKET"),
-      storage: read("FEEDBACK_STORAGE"),
-      region: read("AWS_REGION") ?? read("AWS_DEFAULT_REGION"),
-      endpoint: read("AWS_ENDPOINT_URL_S3"),
-      createBucket: isOn("THROUGHLINE_S3_CREATE_BUCKET") ?? false,
-      autoRecord: isOn("FEEDBACK_AUTO_RECORD"),
-    },
-    models: {
-      openaiApiKey: read("OPENAI_API_KEY"),
-      openaiBaseUrl: read("OPENAI_BASE_URL"),
-      anthropicApiKey: read("ANTHROPIC_API_KEY"),
-      anthropicBaseUrl: read("ANTHROPIC_BASE_URL"),
-      ollamaHost: read("OLLAMA_HOST"),
-      compatibleApiKey: read("THROUGHLINE_MODEL_KEY"),
-      awsRegion: read("AWS_REGION") ?? read("AWS_DEFAULT_REGION"),
-      awsAccessKeyId: read("AWS_ACCESS_KEY_ID"),
-      awsSecretAccessKey: read("AWS_SECRET_ACCESS_KEY"),
-      awsSessionToken: read("AWS_SESSION_TOKEN"),
-      awsBearerToken: read("AWS_BEARER_TOKEN_BEDROCK"),
-      bedrockBaseUrl: read("AWS_ENDPOINT_URL_BEDROCK_RUNTIME"),
-    },
+    models: Object.fromEntries(models) as ModelSettings,
   };
 }
 
@@ -109,50 +74,25 @@ export function isYoungHeapSized(variables: NodeJS.Dict<string> = process.env): 
 }
 
 /** For the help: what may be set, and what it means. */
-export const variableHelp = `Environment:
-  THROUGHLINE_HOME        the companion's directory, same as --home
-  THROUGHLINE_STORE       where messages are stored, same as --store
-  PGPASSWORD, PGPASSFILE  the password for a postgres:// store, as for psql
-  THROUGHLINE_MODEL       the model for new sessions, same as --model
-  THROUGHLINE_TOKEN       the server's token; THROUGHLINE_TOKEN_FILE names a file that holds it
-  PORT                    the server's port, same as --port
-  OPENAI_API_KEY, OPENAI_BASE_URL, ANTHROPIC_API_KEY, ANTHROPIC_BASE_URL, OLLAMA_HOST,
-  AWS_REGION, AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN,
-  AWS_BEARER_TOKEN_BEDROCK, AWS_ENDPOINT_URL_BEDROCK_RUNTIME
-                          keys and addresses of models. A key alone does not allow its provider:
-                          name a model, or list the provider in the configuration file
-  THROUGHLINE_MODEL_KEY   the key for a model that is named by its URL
-  FEEDBACK_S3_BUCKET      the bucket for feedback packages; without it they stay on this machine
-  FEEDBACK_STORAGE        local, local+s3, or s3, which uses the disk only if the bucket is unavailable
-  FEEDBACK_AUTO_RECORD=1  also record reactions by rule: a long pat, and words that hurt
-  AWS_ENDPOINT_URL_S3     a service other than AWS for feedback packages
-  THROUGHLINE_S3_CREATE_BUCKET=1
-                          create the bucket if it does not exist
-  LOG_LEVEL               ${logLevels.join(", ")}
-  TZ, NO_COLOR            as in other programs
-Options override the environment, which overrides <home>/throughline.config.json.`;
+export const variableHelp = [
+  "Environment:",
+  ...settingsIn("env").map(([name, variable]) => {
+    const { help, flag, check } = settings[name];
+    const shown = check === onOrOff ? `${variable}=1` : variable;
+    return line(shown, flag === undefined ? help : `${help} (same as ${flag.split(" ")[0]})`);
+  }),
+  line("PGPASSWORD, PGPASSFILE", "the password for a postgres:// store, as for psql"),
+  line("TZ, NO_COLOR", "as in other programs"),
+  "  Keys and addresses of models; THROUGHLINE_MODEL_KEY is for one that is named by its URL. A key alone",
+  "  does not allow its provider: name a model, or list the provider in the configuration file:",
+  Object.values(modelVariables)
+    .join(", ")
+    .replace(/(.{1,90})(?: |$)/g, "\n    $1")
+    .slice(1),
+  `Options override the environment, which overrides <home>/${configName}.`,
+].join("\n");
 
-function portOf(text: string | undefined): number | undefined {
-  if (text === undefined) return undefined;
-  const port = /^\d{1,5}$/.test(text) ? Number(text) : Number.NaN;
-  if (!(port <= 65_535)) throw wrong("PORT must be a whole number from 0 to 65535");
-  return port;
-}
-
-function booleanOf(name: string, text: string | undefined): boolean | undefined {
-  if (text === undefined) return undefined;
-  if (/^(?:1|true|yes|on)$/i.test(text)) return true;
-  if (/^(?:0|false|no|off)$/i.test(text)) return false;
-  throw wrong(`${name} must be 1 or 0, or one of true, false, yes, no, on, off`);
-}
-
-function logLevelOf(text: string | undefined): LogLevel | undefined {
-  if (text === undefined) return undefined;
-  const level = logLevels.find((known) => known === text.toLowerCase());
-  if (level === undefined) throw wrong(`LOG_LEVEL must be one of ${logLevels.join(", ")}`);
-  return level;
-}
-
-function wrong(message: string): ThroughlineError {
-  return new ThroughlineError(message, { code: "THROUGHLINE_CONFIGURATION" });
+function line(name: string, help: string): string {
+  const start = name.length > 22 ? `${name}\n${" ".repeat(26)}` : name.padEnd(24);
+  return `  ${start}${help}`;
 }

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { LogLevel } from "./env.ts";
 import { openLog } from "./log.ts";
+import type { LogLevel } from "./settings-table.ts";
 
 function logged(level: LogLevel | undefined, standard: LogLevel, fields: object) {
   const lines: string[] = [];

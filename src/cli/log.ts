@@ -1,7 +1,7 @@
 import { createRequire } from "node:module";
 import type { DestinationStream, Logger as Pino } from "pino";
 import { type Logger, unfailing } from "../core/logger.ts";
-import { type LogLevel, logLevels } from "./env.ts";
+import { type LogLevel, logLevels } from "./settings-table.ts";
 
 /** Fields that could hold a secret, should one ever be logged. */
 const secrets = ["token", "apiKey", "authorization", "cookie", "password"];

@@ -191,6 +191,6 @@ for (const [from, given, isOn] of [
   ],
 ] as const) {
   test(`reactions are ${isOn ? "" : "not "}recorded by rule when ${from} says so`, (t) => {
-    assert.equal(settingsOf(t, given).feedback.autoRecord, isOn);
+    assert.equal(settingsOf(t, given).autoRecord ?? false, isOn);
   });
 }

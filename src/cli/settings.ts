@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import type { FreshnessOptions } from "../core/chat/freshness-options.ts";
+import { type FreshnessOptions, freshnessDefaults } from "../core/chat/freshness-options.ts";
 import { isThroughlineError, ThroughlineError } from "../core/errors.ts";
 import {
   type ModelSpec,
@@ -7,24 +7,21 @@ import {
   namedProviders,
   parseModelName,
 } from "../core/models/model-name.ts";
-import type { Prices } from "../core/models/prices.ts";
 import type { ModelSettings } from "../core/models/providers.ts";
-import { type Config, configName, readConfig } from "./config-file.ts";
-import type { Environment, FeedbackSettings, LogLevel } from "./env.ts";
+import { configName, readConfig } from "./config-file.ts";
+import type { Environment } from "./env.ts";
 import { findHome, findPersona } from "./home.ts";
+import { type Said, type SettingName, settings } from "./settings-table.ts";
 import { type PostgresLocation, parsePostgresUrl } from "./store-location.ts";
 
 /** What any command can be told about the companion; what is absent was not said. */
-export interface Flags {
-  readonly home?: string;
-  readonly model?: ModelSpec;
-  readonly ephemeral?: boolean;
-  /** A `postgres://` URL, or `files` for the home. */
-  readonly store?: string;
+export interface Flags extends Pick<Said, "home" | "store" | "host" | "port" | "tokenFile"> {
+  readonly model?: ModelSpec | undefined;
+  readonly ephemeral?: boolean | undefined;
 }
 
 /** What a command runs on: flags before the environment, before the home's file, before defaults. */
-export interface Settings {
+export interface Settings extends Omit<Said, "home" | "store" | "model" | "persona"> {
   readonly home: string;
   /** Nothing is kept: the home is neither made nor written. */
   readonly isEphemeral: boolean;
@@ -35,13 +32,8 @@ export interface Settings {
   /** What else may be asked: the providers that the configuration names. A key alone allows none. */
   readonly allowed: readonly NamedProvider[];
   readonly models: ModelSettings;
-  readonly prices: Prices | undefined;
   readonly freshness: FreshnessOptions;
   readonly persona: string;
-  readonly companionName: string | undefined;
-  readonly logLevel: LogLevel | undefined;
-  readonly feedback: FeedbackSettings;
-  readonly config: Config;
 }
 
 /**
@@ -51,24 +43,29 @@ export interface Settings {
 export function resolveSettings(flags: Flags, env: Environment): Settings {
   const home = findHome(flags.home, env);
   const config = readConfig(home);
+  const configPath = join(home, configName);
+  const said = firstSaid(flags as Said, env, config);
+  const freshness = Object.keys(freshnessDefaults).map((name) => [name, said[name as SettingName]]);
   return {
+    ...said,
     home,
     isEphemeral: flags.ephemeral ?? false,
-    store: storeFrom(flags, env.store, config.store, join(home, configName)),
-    model: flags.model ?? modelFrom(env.model, config.model, join(home, configName)),
+    store: storeFrom(flags, env.store, config.store, configPath),
+    model: flags.model ?? modelFrom(env.model, config.model, configPath),
     allowed: allowedBy(config, env.model),
     models: env.models,
-    prices: config.prices,
-    freshness: config.freshness,
+    freshness: Object.fromEntries(freshness) as FreshnessOptions,
     persona: findPersona(home, config.persona),
-    companionName: config.companionName,
-    logLevel: env.logLevel,
-    feedback: {
-      ...env.feedback,
-      autoRecord: env.feedback.autoRecord ?? config.autoRecord ?? false,
-    },
-    config,
   };
+}
+
+/** Of each setting what the first place says that says something. */
+function firstSaid(...places: readonly Said[]): Said {
+  const said = Object.keys(settings).map((name) => {
+    const values = places.map((place) => place[name as SettingName]);
+    return [name, values.find((value) => value !== undefined)] as const;
+  });
+  return Object.fromEntries(said);
 }
 
 /** Where the memories are; the word `files` undoes what a place further down says. */
@@ -99,7 +96,7 @@ function modelFrom(
 }
 
 /** Those that the file lists, and those of the models that are named, also where another goes before. */
-function allowedBy(config: Config, variable: string | undefined): readonly NamedProvider[] {
+function allowedBy(config: Said, variable: string | undefined): readonly NamedProvider[] {
   const isNamed = (provider: NamedProvider) =>
     [variable, config.model].some((model) => model?.startsWith(`${provider}/`));
   const isListed = (provider: NamedProvider) => config.providers?.includes(provider) ?? false;

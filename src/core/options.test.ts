@@ -60,8 +60,12 @@ for (const [given, message] of [
   ["red", "the lamp must be an object"],
   [[], "the lamp must be an object"],
   [{ name: "a", colour: "red" }, `there is no colour in the lamp: there are ${names}`],
+  [
+    { name: "a", colour: "red", shade: 1, size: "3" },
+    `there is no colour, shade in the lamp: there are ${names}; size must be null or a number`,
+  ],
   [{ name: "a", toString: 1 }, `there is no toString in the lamp: there are ${names}`],
-  [{}, "name must be a name"],
+  [{ note: "x" }, "name must be a name"],
   [{ name: "" }, "name must be a name"],
   [{ name: "a", size: "3" }, "size must be null or a number"],
   [{ name: "a", color: null }, "color must be text"],

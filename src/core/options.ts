@@ -41,21 +41,22 @@ export function resolveOptions<O extends object, D extends Defaults<O>>(
   if (typeof given !== "object" || given === null || Array.isArray(given)) {
     throw misconfigured(`${what} must be an object`);
   }
-  const resolved: Record<string, unknown> = { ...defaults };
-  for (const [name, value] of Object.entries(given)) {
-    if (value === undefined) continue;
-    if (!Object.hasOwn(defaults, name) && !Object.hasOwn(checks, name)) {
-      const names = Object.keys({ ...defaults, ...checks }).join(", ");
-      throw misconfigured(`there is no ${name} in ${what}: there are ${names}`);
-    }
-    resolved[name] = value;
+  const names = Object.keys({ ...defaults, ...checks });
+  const said = Object.entries(given).filter(([, value]) => value !== undefined);
+  const problems: string[] = [];
+  const unknown = said.map(([name]) => name).filter((name) => !names.includes(name));
+  if (unknown.length > 0) {
+    const some = unknown.slice(0, 5).map((name) => name.slice(0, 40));
+    problems.push(`there is no ${some.join(", ")} in ${what}: there are ${names.join(", ")}`);
   }
-  for (const name of Object.keys({ ...defaults, ...checks })) {
+  const resolved: Record<string, unknown> = { ...defaults, ...Object.fromEntries(said) };
+  for (const name of names) {
     const value = resolved[name];
     if (value === undefined && Object.hasOwn(defaults, name)) continue;
     const [wanted, fits] = checks[name as keyof O] ?? like(defaults[name as keyof D]);
-    if (!fits(value)) throw misconfigured(`${name} must be ${wanted}`);
+    if (!fits(value)) problems.push(`${name} must be ${wanted}`);
   }
+  if (problems.length > 0) throw misconfigured(problems.join("; "));
   return resolved as Resolved<O, D>;
 }
 

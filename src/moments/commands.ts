@@ -7,6 +7,7 @@ import {
   homeOption,
   jsonOption,
   notEmpty,
+  optionOf,
   wholeNumber,
 } from "../cli/command.ts";
 import { isoTime } from "../core/clock.ts";
@@ -138,7 +139,7 @@ function addUpload(feedback: Command, context: Context): void {
       "Upload pending packages now, and retry failed uploads. The exit code is 1 if any upload is still " +
         "pending or failed.",
     )
-    .option("--create-bucket", "create the bucket if it does not exist")
+    .addOption(optionOf("createBucket"))
     .addOption(homeOption())
     .addOption(jsonOption())
     .action(async (flags) => (await import("./commands/feedback.ts")).upload(flags, context));

@@ -39,10 +39,10 @@ export const workingMemoryDefaults = {
   clock: systemClock,
 } as const satisfies Defaults<WorkingMemoryOptions>;
 
-export const workingMemoryChecks: Checks<WorkingMemoryOptions> = {
+export const workingMemoryChecks = {
   capacity: whole(1, 1_000),
   maxBytes: whole(1_024, 1_048_576),
-};
+} as const satisfies Checks<WorkingMemoryOptions>;
 
 /**
  * What was just said: the last interactions of one period, in RAM only. Not a transcript, not

@@ -2,9 +2,9 @@ import { existsSync } from "node:fs";
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import type { Check, Checker } from "../../cli/doctor/check.ts";
-import type { FeedbackSettings } from "../../cli/env.ts";
 import { isErrno } from "../../cli/failure.ts";
 import { counted } from "../../cli/format.ts";
+import type { Settings } from "../../cli/settings.ts";
 import { realDisk } from "../../core/storage/disk/disk.ts";
 import { codeOf } from "../directory/disk-errors.ts";
 import { type Place, placeOf } from "../directory/names.ts";
@@ -13,17 +13,17 @@ import { readTombstone } from "../directory/tombstones.ts";
 import { verifyFolder } from "../directory/verify.ts";
 import { effectiveMode, storageModes } from "../upload/mode.ts";
 
-export const momentChecks: Checker = async ({ home, feedback }) => ({
+export const momentChecks: Checker = async (settings) => ({
   checks: [
-    checkMoments(feedback),
-    await checkUploads(home),
-    await checkPackages(home),
-    await checkStatuses(home),
+    checkMoments(settings),
+    await checkUploads(settings.home),
+    await checkPackages(settings.home),
+    await checkStatuses(settings.home),
   ],
 });
 
 /** Where feedback packages go, by the environment. Uses no network. */
-export function checkMoments({ storage, bucket }: FeedbackSettings): Check {
+export function checkMoments({ storage, bucket }: Pick<Settings, "storage" | "bucket">): Check {
   const id = "moments";
   const { mode, reason } = effectiveMode({ mode: storage, bucket });
   if (reason === "unknown_mode") {

@@ -223,8 +223,8 @@ export async function importSeeds(
     throw wrongUsage(`${path} is not a package of a reachy companion, and contains none`);
   }
   // As `throughline import` does, it makes the home.
-  return withMadeHome(flags, context, async (throughline, { feedback }) => {
-    const { packages } = await startConfiguredMoments(throughline, feedback);
+  return withMadeHome(flags, context, async (throughline, settings) => {
+    const { packages } = await startConfiguredMoments(throughline, settings);
     const done: ImportedSeed[] = [];
     for (const folder of folders) {
       try {

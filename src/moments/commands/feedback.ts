@@ -72,10 +72,8 @@ interface UploadFlags extends JsonFlag {
  * @throws Exit with 1: an upload is still pending, or failed.
  */
 export function upload(flags: UploadFlags, context: Context): Promise<void> {
-  const { io, env } = context;
-  const createBucket = env.feedback.createBucket || flags.createBucket === true;
-  const asked = { ...context, env: { ...env, feedback: { ...env.feedback, createBucket } } };
-  return withMoments(flags, asked, async (moments) => {
+  const { io } = context;
+  return withMoments(flags, context, async (moments) => {
     const tellLeft = () => {
       const { pending = 0 } = moments.statistics().outbox ?? {};
       showProgress(io, `${counted(pending, "upload")} pending`);
@@ -104,8 +102,8 @@ export function withMoments(
   context: Context,
   work: (moments: Moments, throughline: Throughline) => Promise<void>,
 ): Promise<void> {
-  return withMemories(flags, context, async (throughline, { feedback }) =>
-    work(await startConfiguredMoments(throughline, feedback), throughline),
+  return withMemories(flags, context, async (throughline, settings) =>
+    work(await startConfiguredMoments(throughline, settings), throughline),
   );
 }
 

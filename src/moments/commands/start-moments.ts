@@ -1,5 +1,5 @@
 import { ownPackage } from "../../cli/command.ts";
-import type { FeedbackSettings } from "../../cli/env.ts";
+import type { Settings } from "../../cli/settings.ts";
 import type { Throughline } from "../../core/throughline.ts";
 import type { Moments, MomentsOptions } from "../moments.ts";
 import { startMoments } from "../start-moments.ts";
@@ -14,7 +14,7 @@ export interface ConfiguredMomentsOptions extends Partial<Omit<MomentsOptions, "
 /** Begins to keep moments, as the environment has it: without a bucket nothing leaves the machine. */
 export function startConfiguredMoments(
   throughline: Throughline,
-  { bucket, storage, region, endpoint, createBucket, autoRecord }: FeedbackSettings,
+  { bucket, storage, region, endpoint, createBucket, autoRecord }: Settings,
   { sessionId = noRun, ...options }: ConfiguredMomentsOptions = {},
 ): Promise<Moments> {
   const { version } = ownPackage();
