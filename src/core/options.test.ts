@@ -19,6 +19,7 @@ interface Lamp {
   readonly isOn?: boolean | undefined;
   readonly note?: string | undefined;
   readonly ports?: object | undefined;
+  readonly rooms?: readonly string[] | undefined;
   readonly tell?: (() => void) | undefined;
 }
 const tell = () => undefined;
@@ -29,6 +30,7 @@ const defaults = {
   isOn: false,
   note: undefined,
   ports,
+  rooms: [],
   tell,
 } as const satisfies Defaults<Lamp>;
 const size: Check = ["null or a number", (value) => value === null || Number.isFinite(value)];
@@ -53,7 +55,7 @@ for (const [given, filled] of [
   });
 }
 
-const names = "size, color, isOn, note, ports, tell, name";
+const names = "size, color, isOn, note, ports, rooms, tell, name";
 for (const [given, message] of [
   [undefined, "the lamp must be an object"],
   [null, "the lamp must be an object"],
@@ -70,6 +72,8 @@ for (const [given, message] of [
   [{ name: "a", size: "3" }, "size must be null or a number"],
   [{ name: "a", color: null }, "color must be text"],
   [{ name: "a", isOn: "yes" }, "isOn must be true or false"],
+  [{ name: "a", ports: [] }, "ports must be an object"],
+  [{ name: "a", rooms: {} }, "rooms must be a list"],
   [{ name: "a", ports: null }, "ports must be an object"],
   [{ name: "a", tell: {} }, "tell must be a function"],
 ] as const) {

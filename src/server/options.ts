@@ -2,7 +2,6 @@ import { type Clock, systemClock } from "../core/clock.ts";
 import { type NewId, randomId } from "../core/ids.ts";
 import { type Logger, silentLogger, unfailing } from "../core/logger.ts";
 import {
-  aList,
   aName,
   anObject,
   type Checks,
@@ -107,7 +106,7 @@ const portDefaults = {
   logger: silentLogger,
 } as const satisfies Defaults<PortOptions>;
 
-const portChecks: Checks<PortOptions> = { version: aName, hosts: aList };
+const portChecks: Checks<PortOptions> = { version: aName };
 
 /** The options of a port, checked and filled in. */
 export type PortSettings = ReturnType<typeof resolvePort>;
@@ -127,7 +126,6 @@ const checks: Checks<ServerOptions> = {
   ...portChecks,
   throughline: anObject,
   turns: anObject,
-  features: aList,
 };
 
 /** The options, checked and filled in. */

@@ -2,8 +2,8 @@ import { isThroughlineError } from "../../core/errors.ts";
 import { type ModelSpec, modelName } from "../../core/models/model-name.ts";
 import {
   createResponder,
-  type DetectOptions,
   findOllama,
+  type ModelOptions,
   passedOverNote,
 } from "../../core/models/models.ts";
 import { ollamaUrl } from "../../core/models/ollama.ts";
@@ -22,7 +22,7 @@ export const modelChecks: Checker = async (settings) => ({
  */
 export async function checkModel(
   { model, models, prices }: Pick<Settings, "model" | "models" | "prices">,
-  { fetch = globalThis.fetch, ...rest }: DetectOptions = {},
+  { fetch = globalThis.fetch, ...rest }: ModelOptions = {},
 ): Promise<Check> {
   const id = "model";
   try {
@@ -55,7 +55,7 @@ export function checkProviders({ model, allowed }: Pick<Settings, "model" | "all
   return { id: "providers", status: "ok", says };
 }
 
-async function found(settings: ModelSettings, options: DetectOptions): Promise<Check> {
+async function found(settings: ModelSettings, options: ModelOptions): Promise<Check> {
   const id = "model";
   const ollama = await findOllama(settings, { timeoutMs, ...options });
   if (ollama === undefined) {

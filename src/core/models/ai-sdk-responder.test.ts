@@ -574,14 +574,20 @@ test("history that the SDK refuses is refused, not a crash", async () => {
   failed(error, "refused", /AI_InvalidPromptError/);
 });
 
-for (const option of [
-  { maxRetries: -1 },
-  { maxRetries: 11 },
-  { maxRetries: 0.5 },
-  { idleTimeoutMs: 0 },
-]) {
-  test(`${JSON.stringify(option)} is a TypeError when the responder is made`, () => {
-    const model = new MockLanguageModelV4({});
-    assert.throws(() => aiSdkResponder({ provider: "p", model, ...option }), TypeError);
-  });
+const waits = [0, -1, 1.5, Number.NaN, Number.POSITIVE_INFINITY, 2 ** 31];
+for (const [name, values] of [
+  ["maxRetries", [-1, 11, 0.5]],
+  ["firstTokenTimeoutMs", waits],
+  ["idleTimeoutMs", waits],
+  ["totalTimeoutMs", waits],
+] as const) {
+  for (const value of values) {
+    test(`${name} ${value} is refused when the responder is made`, () => {
+      const model = new MockLanguageModelV4({});
+      assert.throws(() => aiSdkResponder({ provider: "p", model, [name]: value }), {
+        code: "THROUGHLINE_CONFIGURATION",
+        message: new RegExp(`^${name} must be a whole number from `),
+      });
+    });
+  }
 }

@@ -6,8 +6,17 @@ import {
   streamText,
   wrapLanguageModel,
 } from "ai";
+import {
+  aName,
+  anObject,
+  type Checks,
+  type Defaults,
+  type Resolved,
+  resolveOptions,
+} from "../options.ts";
 import { Answer, type AnswerEnd } from "./answer.ts";
-import { Deadline, type DeadlineOptions, resolveDeadlines } from "./deadline.ts";
+import { type AskOptions, askChecks, askDefaults } from "./ask-options.ts";
+import { Deadline } from "./deadline.ts";
 import { type Attempt, toResponderError, unavailable } from "./errors.ts";
 import { type Price, toUsage, unknownUsage } from "./prices.ts";
 import { writeProviderData } from "./provider-data.ts";
@@ -32,7 +41,7 @@ export interface AiModel {
 /** The same, in the SDK's own types: those of `AiModel` need no package. */
 type SdkModel = Exclude<LanguageModel, string>;
 
-export interface AiSdkResponderOptions extends DeadlineOptions {
+export interface AiSdkResponderOptions extends AskOptions {
   /** Name of the provider's bucket: `ollama`, `openai`, ... */
   readonly provider: string;
   readonly model: AiModel;
@@ -41,25 +50,18 @@ export interface AiSdkResponderOptions extends DeadlineOptions {
    *
    * @default model.modelId
    */
-  readonly modelId?: string;
-  /** Context window in tokens. Unknown when absent: there is no built-in table. */
-  readonly window?: number;
+  readonly modelId?: string | undefined;
   /** Without one, what answers cost is unknown. */
   readonly price?: Price | undefined;
-  /** The longest answer in tokens. The provider decides when absent. */
-  readonly maxOutputTokens?: number;
-  /**
-   * How often a call that failed before its first byte is made again: on 408, 409, 429, 5xx and
-   * connections that fail. Waits as long as `retry-after` says, else 2 s and then twice as long each
-   * time. A provider that asks for more than a minute is not called again. Each wait is announced
-   * through `ResponderRequest.onRetry`; `firstTokenTimeoutMs` bounds it all. 0 (never) to 10.
-   *
-   * @default 2
-   */
-  readonly maxRetries?: number;
 }
 
-const responderDefaults = { maxRetries: 2 } as const;
+const defaults = {
+  ...askDefaults,
+  modelId: undefined,
+  price: undefined,
+} as const satisfies Defaults<AiSdkResponderOptions>;
+
+const checks: Checks<AiSdkResponderOptions> = { ...askChecks, provider: aName, model: anObject };
 
 /**
  * A responder over any model of the AI SDK 7, which drains the stream itself.
@@ -76,31 +78,23 @@ const responderDefaults = { maxRetries: 2 } as const;
  * again, up to 4 times in all. A call of any other tool is reported and gets an error as its result.
  * A model that refuses a request because of its tools is asked without them, then and from then on.
  *
- * @throws TypeError at once when an option is of a wrong kind.
+ * @throws ThroughlineError `THROUGHLINE_CONFIGURATION` at once: an option cannot be used.
  */
-export function aiSdkResponder(options: AiSdkResponderOptions): Responder {
-  const { provider, window, maxRetries = responderDefaults.maxRetries } = options;
-  if (!(Number.isInteger(maxRetries) && maxRetries >= 0 && maxRetries <= 10)) {
-    throw new TypeError("maxRetries must be a whole number from 0 to 10");
-  }
-  const setup: Setup = {
-    options,
-    name: `${provider}/${options.modelId ?? options.model.modelId}`,
-    limits: resolveDeadlines(options),
-    takesTools: true,
-  };
+export function aiSdkResponder(given: AiSdkResponderOptions): Responder {
+  const options = resolveOptions("the options of aiSdkResponder", given, defaults, checks);
+  const { provider, window, modelId = options.model.modelId } = options;
+  const setup: Setup = { options, name: `${provider}/${modelId}`, takesTools: true };
   return {
     provider,
-    model: options.modelId ?? options.model.modelId,
+    model: modelId,
     window,
     respond: (request, signal) => respond(setup, request, signal),
   };
 }
 
 interface Setup {
-  readonly options: AiSdkResponderOptions;
+  readonly options: Resolved<AiSdkResponderOptions, typeof defaults>;
   readonly name: string;
-  readonly limits: Required<DeadlineOptions>;
   /** Until it turns out that it does not. */
   takesTools: boolean;
 }
@@ -139,7 +133,7 @@ async function* respondOnce(
   const plan = planSession(setup.options.model.provider, request);
   const attempt = { name: setup.name, resumed: plan.resumed, usage: unknownUsage };
   const answer = new Answer();
-  const deadline = new Deadline(setup.limits);
+  const deadline = new Deadline(setup.options);
   const reader = new AbortController();
   try {
     const abortSignal = AbortSignal.any([signal, deadline.signal, reader.signal]);
@@ -232,7 +226,7 @@ function closedEarly(end: AnswerEnd): boolean {
  * them quote whole messages.
  */
 function guarded(setup: Setup, { onRetry }: ResponderRequest, attempt: Attempt): SdkModel {
-  const { model, maxRetries = responderDefaults.maxRetries } = setup.options;
+  const { model, maxRetries } = setup.options;
   return wrapLanguageModel({
     model: model as SdkModel,
     middleware: {

@@ -6,7 +6,7 @@ import { openAiServer } from "../../../test/support/openai-server.ts";
 import { isThroughlineError } from "../errors.ts";
 import type { JsonObject } from "../json.ts";
 import { type ModelSpec, parseModelName } from "./model-name.ts";
-import { createResponder, type DetectOptions, detectResponder } from "./models.ts";
+import { createResponder, detectResponder, type ModelOptions } from "./models.ts";
 import { installed, type ModelSettings } from "./providers.ts";
 import { ResponderError, type ResponderRequest } from "./responder.ts";
 
@@ -172,7 +172,9 @@ test("OpenAI names its response, and the next turn resumes it with only what is 
   mock.onMessage(/hello/, { content: "Hi.", id: "resp_first" });
   mock.onMessage(/more/, { content: "More.", id: "resp_second" });
   const wire = recording();
-  const responder = await createResponder(parseModelName("openai/gpt-5"), settings(), wire);
+  const responder = await createResponder(parseModelName("openai/gpt-5"), settings(), {
+    fetch: wire.fetch,
+  });
   const persona = { instructions: "Be kind." };
   const hello = { role: "user" as const, content: "hello" };
   const first = await collectAnswer(responder, { ...persona, messages: [hello] });
@@ -239,7 +241,7 @@ test("a signed thought of Anthropic goes back to it in front of its text", async
   const responder = await createResponder(
     parseModelName("anthropic/claude-sonnet-4-5"),
     settings(),
-    wire,
+    { fetch: wire.fetch },
   );
   const { events, text } = await collectAnswer(responder, "hello");
   assert.equal(text, "Hi.");
@@ -332,7 +334,7 @@ for (const [what, access, header] of bedrockAccess) {
     const responder = await createResponder(
       parseModelName("bedrock/m"),
       { ...settings(), ...access },
-      wire,
+      { fetch: wire.fetch },
     );
     assert.equal((await collectAnswer(responder, "hello")).text, "Hi.");
     assert.match(wire.sent[0]?.headers.get("authorization") ?? "", header);
@@ -356,7 +358,7 @@ test("with nothing named, the first model of an Ollama that answers is used", as
 
 test("with nothing named and no Ollama, only the default address is asked and the offline responder answers", async () => {
   const asked: string[] = [];
-  const options: DetectOptions = {
+  const options: ModelOptions = {
     fetch: async (input) => {
       asked.push(String(input));
       throw new TypeError("fetch failed");

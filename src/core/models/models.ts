@@ -1,4 +1,5 @@
-import type { AiSdkResponderOptions } from "./ai-sdk-responder.ts";
+import { amount, type Checks, type Defaults, resolveOptions } from "../options.ts";
+import { type AskOptions, askChecks, askDefaults } from "./ask-options.ts";
 import { type ListenerOwner, listenerOwner } from "./listener-owner.ts";
 import type { ModelSpec } from "./model-name.ts";
 import { offlineResponder } from "./offline-responder.ts";
@@ -7,14 +8,32 @@ import { type Prices, priceOf } from "./prices.ts";
 import type { ModelSettings } from "./providers.ts";
 import { type Responder, ResponderError } from "./responder.ts";
 
-interface CreateResponderOptions
-  extends Omit<AiSdkResponderOptions, "provider" | "model" | "modelId" | "price"> {
+export interface ModelOptions extends AskOptions {
   /** By `provider/model`; `openai-compatible/<model>` for a model named by URL. @default none */
   readonly prices?: Prices | undefined;
   /** How every request is sent. @default globalThis.fetch */
-  readonly fetch?: typeof globalThis.fetch;
+  readonly fetch?: typeof globalThis.fetch | undefined;
   /** Whether what is said outlives this program, which the offline responder tells. @default true */
-  readonly isKept?: boolean;
+  readonly isKept?: boolean | undefined;
+  /** How long an Ollama server may take to say what it offers, in milliseconds. @default 300 */
+  readonly timeoutMs?: number | undefined;
+  /** Whose program listens at an address. @default what Linux says */
+  readonly ownerOf?: ((url: string) => Promise<ListenerOwner>) | undefined;
+}
+
+export const modelDefaults = {
+  ...askDefaults,
+  prices: undefined,
+  fetch: undefined,
+  isKept: true,
+  timeoutMs: 300,
+  ownerOf: listenerOwner,
+} as const satisfies Defaults<ModelOptions>;
+
+export const modelChecks: Checks<ModelOptions> = { ...askChecks, timeoutMs: amount("from 0") };
+
+function resolve(given: ModelOptions) {
+  return resolveOptions("the options of models", given, modelDefaults, modelChecks);
 }
 
 /**
@@ -25,9 +44,9 @@ interface CreateResponderOptions
 export async function createResponder(
   spec: ModelSpec,
   settings: ModelSettings,
-  options: CreateResponderOptions = {},
+  given: ModelOptions = {},
 ): Promise<Responder> {
-  const { prices, fetch, isKept = true, ...rest } = options;
+  const { prices, fetch, isKept, timeoutMs, ownerOf, ...ask } = resolve(given);
   if (spec.provider === "offline") return offlineResponder({ isKept });
   const { provider, model: modelId } = spec;
   const price = priceOf(prices, provider, modelId);
@@ -37,26 +56,13 @@ export async function createResponder(
     import("./providers.ts"),
   ]);
   return aiSdkResponder({
-    ...rest,
+    ...ask,
     provider,
     modelId,
     model: await loadModel(spec, settings, fetch),
     price,
   });
 }
-
-export interface DetectOptions extends CreateResponderOptions {
-  /**
-   * How long an Ollama server may take to say what it offers, in milliseconds.
-   *
-   * @default 300
-   */
-  readonly timeoutMs?: number;
-  /** Whose program listens at an address. @default what Linux says */
-  readonly ownerOf?: (url: string) => Promise<ListenerOwner>;
-}
-
-const detectDefaults = { timeoutMs: 300 } as const;
 
 /** An Ollama that answers. */
 export interface FoundOllama {
@@ -73,13 +79,13 @@ export interface FoundOllama {
  */
 export async function findOllama(
   settings: ModelSettings,
-  options: DetectOptions = {},
+  given: ModelOptions = {},
 ): Promise<FoundOllama | undefined> {
-  const { fetch = globalThis.fetch, timeoutMs = detectDefaults.timeoutMs } = options;
+  const { fetch = globalThis.fetch, timeoutMs, ownerOf } = resolve(given);
   const url = ollamaUrl(settings.ollamaHost);
   const model = await firstOllamaModel(url, fetch, timeoutMs);
   if (model === undefined) return undefined;
-  return { url, model, owner: await (options.ownerOf ?? listenerOwner)(url) };
+  return { url, model, owner: await ownerOf(url) };
 }
 
 /** Why an Ollama that answers is not asked, and how it would be. */
@@ -110,9 +116,9 @@ interface Detected {
  */
 export async function detectModel(
   settings: ModelSettings,
-  options: DetectOptions = {},
+  options: ModelOptions = {},
 ): Promise<Detected> {
-  const { fetch = globalThis.fetch, ownerOf = listenerOwner } = options;
+  const { fetch = globalThis.fetch, ownerOf } = resolve(options);
   const found = await findOllama(settings, options);
   if (found?.owner !== "own") {
     return { spec: { provider: "offline", model: "offline" }, fetch, passedOver: found };
@@ -124,7 +130,7 @@ export async function detectModel(
 /** The responder for when no model is named: see `detectModel`. */
 export async function detectResponder(
   settings: ModelSettings,
-  options: DetectOptions = {},
+  options: ModelOptions = {},
 ): Promise<Responder> {
   const { spec, fetch } = await detectModel(settings, options);
   return createResponder(spec, settings, { ...options, fetch });

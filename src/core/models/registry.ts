@@ -1,5 +1,6 @@
 import { invalid, ThroughlineError } from "../errors.ts";
 import { Lru } from "../lru.ts";
+import { anObject, type Checks, type Defaults, resolveOptions } from "../options.ts";
 import type { Responders } from "../turns/turns.ts";
 import {
   type ModelSpec,
@@ -7,20 +8,35 @@ import {
   namedProviders,
   parseModelName,
 } from "./model-name.ts";
-import { createResponder, type DetectOptions, detectModel, type FoundOllama } from "./models.ts";
+import {
+  createResponder,
+  detectModel,
+  type FoundOllama,
+  type ModelOptions,
+  modelChecks,
+  modelDefaults,
+} from "./models.ts";
 import type { ModelSettings } from "./providers.ts";
 import type { Responder } from "./responder.ts";
 
-interface RegistryOptions extends DetectOptions {
+export interface RegistryOptions extends ModelOptions {
   /**
    * What a new period runs on. Absent: the first model of an Ollama of one's own, else the offline
    * responder.
    */
   readonly standard?: ModelSpec | undefined;
   /** Providers that may be asked beside that of `standard`. A key alone allows none. @default none */
-  readonly allowed?: readonly NamedProvider[];
+  readonly allowed?: readonly NamedProvider[] | undefined;
   readonly settings: ModelSettings;
 }
+
+const defaults = {
+  ...modelDefaults,
+  standard: undefined,
+  allowed: [],
+} as const satisfies Defaults<RegistryOptions>;
+
+const checks: Checks<RegistryOptions> = { ...modelChecks, settings: anObject };
 
 /** Responders that are kept: names come from requests, so their number is not ours. */
 const maxKept = 100;
@@ -30,15 +46,23 @@ export class ResponderRegistry implements Responders {
   readonly standard: { readonly provider: string; readonly model: string };
   /** An Ollama that answers and was not taken without being named: it is not one's own. */
   readonly passedOver: FoundOllama | undefined;
-  #options: RegistryOptions;
+  readonly #settings: ModelSettings;
+  readonly #named: ModelSpec | undefined;
+  #options: ModelOptions;
   #providers: readonly string[];
   readonly #kept = new Lru<string, Promise<Responder>>(maxKept);
 
-  private constructor(options: RegistryOptions, standard: Responder, passedOver?: FoundOllama) {
+  private constructor(
+    { standard: named, allowed = [], settings, ...options }: RegistryOptions,
+    standard: Responder,
+    passedOver?: FoundOllama,
+  ) {
     const { provider, model } = standard;
-    this.#providers = [...new Set([provider, ...(options.allowed ?? []), "offline"])];
+    this.#providers = [...new Set([provider, ...allowed, "offline"])];
     this.passedOver = passedOver;
     this.standard = { provider, model };
+    this.#settings = settings;
+    this.#named = named;
     this.#options = options;
     this.#kept.set(keyOf(provider, model), Promise.resolve(standard));
   }
@@ -49,16 +73,16 @@ export class ResponderRegistry implements Responders {
    *
    * @throws ThroughlineError `THROUGHLINE_CONFIGURATION`: a key, package or price is missing or wrong.
    */
-  static async open(options: RegistryOptions): Promise<ResponderRegistry> {
-    const { standard, settings } = options;
+  static async open(given: RegistryOptions): Promise<ResponderRegistry> {
+    const all = resolveOptions("the options of ResponderRegistry", given, defaults, checks);
+    const { standard, allowed, settings, ...options } = all;
     if (standard !== undefined) {
       const responder = await createResponder(standard, settings, options);
-      return new ResponderRegistry(options, responder);
+      return new ResponderRegistry(all, responder);
     }
     const { spec, fetch, passedOver } = await detectModel(settings, options);
-    const own = { ...options, fetch };
-    const responder = await createResponder(spec, settings, own);
-    return new ResponderRegistry(own, responder, passedOver);
+    const responder = await createResponder(spec, settings, { ...options, fetch });
+    return new ResponderRegistry({ ...all, fetch }, responder, passedOver);
   }
 
   /** The providers that may be asked; what they are sent leaves this program, but for `offline`. */
@@ -77,7 +101,7 @@ export class ResponderRegistry implements Responders {
     const key = keyOf(spec.provider, spec.model);
     const kept = this.#kept.get(key);
     if (kept !== undefined) return kept;
-    const made = createResponder(spec, this.#options.settings, this.#options);
+    const made = createResponder(spec, this.#settings, this.#options);
     this.#kept.set(key, made);
     made.catch(() => this.#kept.delete(key)); // the caller gets the error
     return made;
@@ -85,10 +109,9 @@ export class ResponderRegistry implements Responders {
 
   /** With no model named, an Ollama of one's own may have started since. */
   async #lookForOllama(): Promise<void> {
-    const { standard, settings } = this.#options;
     const isKnown = this.providers.includes("ollama") || this.passedOver !== undefined;
-    if (standard !== undefined || isKnown) return;
-    const { spec, fetch } = await detectModel(settings, this.#options);
+    if (this.#named !== undefined || isKnown) return;
+    const { spec, fetch } = await detectModel(this.#settings, this.#options);
     if (spec.provider !== "ollama" || this.providers.includes("ollama")) return;
     this.#options = { ...this.#options, fetch };
     this.#providers = [...this.providers, "ollama"];
@@ -100,9 +123,9 @@ export class ResponderRegistry implements Responders {
     if (provider === "openai-compatible") {
       // The address is the operator's alone: it decides where a conversation goes. A period that names
       // another model ran at another address.
-      const { standard } = this.#options;
-      if (standard?.provider !== provider || standard.model !== model) throw withoutUrl(model);
-      return standard;
+      const named = this.#named;
+      if (named?.provider !== provider || named.model !== model) throw withoutUrl(model);
+      return named;
     }
     const named = namedProviders.find((known) => known === provider);
     if (named === undefined) {
