@@ -9,8 +9,9 @@ import { openLog } from "../cli/log.ts";
 import { type Flags, resolveSettings, type Settings } from "../cli/settings.ts";
 import { checkedToken, readTokenFile } from "../cli/token.ts";
 import { printableLine } from "../core/chat/printable.ts";
-import { isThroughlineError, ThroughlineError } from "../core/errors.ts";
+import { isThroughlineError, type ThroughlineError } from "../core/errors.ts";
 import { passedOverNote } from "../core/models/models.ts";
+import { misconfigured } from "../core/options.ts";
 import { type PortOptions, resolvePort } from "../server/options.ts";
 import { defaultAddress, Port } from "../server/port.ts";
 import { createServer, type ThroughlineServer } from "../server/server.ts";
@@ -128,9 +129,7 @@ async function tokenOf(
 ): Promise<string | undefined> {
   if (flags.tokenFile === undefined && env.token !== undefined) {
     if (env.tokenFile !== undefined) {
-      throw new ThroughlineError("THROUGHLINE_TOKEN and THROUGHLINE_TOKEN_FILE are both set", {
-        code: "THROUGHLINE_CONFIGURATION",
-      });
+      throw misconfigured("THROUGHLINE_TOKEN and THROUGHLINE_TOKEN_FILE are both set");
     }
     return checkedToken(env.token, "THROUGHLINE_TOKEN");
   }

@@ -1,5 +1,5 @@
 import fs from "node:fs";
-import { ThroughlineError } from "../core/errors.ts";
+import { misconfigured } from "../core/options.ts";
 
 const mebibyte = 1024 * 1024;
 
@@ -17,7 +17,7 @@ export function readOwnFile(path: string, maxBytes = mebibyte): string | undefin
   if (bytes === undefined) return undefined;
   if (bytes.length > maxBytes) {
     const limit = maxBytes < mebibyte ? `${maxBytes / 1024} KiB` : `${maxBytes / mebibyte} MiB`;
-    throw wrong(`${path} is larger than ${limit}`);
+    throw misconfigured(`${path} is larger than ${limit}`);
   }
   return decode(path, bytes, { isWhole: true });
 }
@@ -41,12 +41,12 @@ function readStart(path: string, length: number): Uint8Array | undefined {
   } catch (cause) {
     const { code } = cause as NodeJS.ErrnoException;
     if (code === "ENOENT" || code === "ENOTDIR") return undefined; // a home that is not a directory is reported elsewhere
-    throw wrong(`${path} cannot be read (${code})`, cause);
+    throw misconfigured(`${path} cannot be read (${code})`, cause);
   }
   try {
     const stats = fs.fstatSync(descriptor);
-    if (stats.isDirectory()) throw wrong(`${path} cannot be read (EISDIR)`);
-    if (!stats.isFile()) throw wrong(`${path} is not a regular file`);
+    if (stats.isDirectory()) throw misconfigured(`${path} cannot be read (EISDIR)`);
+    if (!stats.isFile()) throw misconfigured(`${path} is not a regular file`);
     return fill(path, descriptor, Buffer.alloc(Math.min(length, stats.size + 1)));
   } finally {
     fs.closeSync(descriptor);
@@ -63,7 +63,7 @@ function fill(path: string, descriptor: number, buffer: Uint8Array): Uint8Array 
     }
   } catch (cause) {
     const { code } = cause as NodeJS.ErrnoException;
-    throw wrong(`${path} cannot be read (${code})`, cause);
+    throw misconfigured(`${path} cannot be read (${code})`, cause);
   }
   return buffer.subarray(0, count);
 }
@@ -73,10 +73,6 @@ function decode(path: string, bytes: Uint8Array, { isWhole }: { readonly isWhole
     // With `stream`, a character that the bound cuts in two is left out.
     return new TextDecoder("utf-8", { fatal: true }).decode(bytes, { stream: !isWhole });
   } catch (cause) {
-    throw wrong(`${path} is not UTF-8`, cause);
+    throw misconfigured(`${path} is not UTF-8`, cause);
   }
-}
-
-function wrong(message: string, cause?: unknown): ThroughlineError {
-  return new ThroughlineError(message, { code: "THROUGHLINE_CONFIGURATION", cause });
 }

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { type FreshnessOptions, freshnessDefaults } from "../core/chat/freshness-options.ts";
-import { isThroughlineError, ThroughlineError } from "../core/errors.ts";
+import { isThroughlineError } from "../core/errors.ts";
 import {
   type ModelSpec,
   type NamedProvider,
@@ -8,6 +8,7 @@ import {
   parseModelName,
 } from "../core/models/model-name.ts";
 import type { ModelSettings } from "../core/models/providers.ts";
+import { misconfigured } from "../core/options.ts";
 import { configName, readConfig } from "./config-file.ts";
 import type { Environment } from "./env.ts";
 import { findHome, findPersona } from "./home.ts";
@@ -108,9 +109,6 @@ function parseNamed(name: string, place: string): ModelSpec {
     return parseModelName(name);
   } catch (cause) {
     if (!isThroughlineError(cause)) throw cause;
-    throw new ThroughlineError(`${place}: ${cause.message}`, {
-      code: "THROUGHLINE_CONFIGURATION",
-      cause,
-    });
+    throw misconfigured(`${place}: ${cause.message}`, cause);
   }
 }

@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import fs from "node:fs";
-import { isThroughlineError, ThroughlineError } from "../core/errors.ts";
+import { isThroughlineError, type ThroughlineError } from "../core/errors.ts";
+import { misconfigured } from "../core/options.ts";
 import { checkToken } from "../core/token.ts";
 
 /**
@@ -36,7 +37,7 @@ export function checkedToken(token: string, place: string): string {
     return token;
   } catch (cause) {
     if (!isThroughlineError(cause)) throw cause;
-    throw wrong(
+    throw misconfigured(
       `${place}: ${cause.message}. To create a token, pass --token-file with a file that does not exist`,
       cause,
     );
@@ -55,10 +56,10 @@ function makeTokenFile(path: string): string | undefined {
 }
 
 function checkTokenFile(path: string, stats: fs.Stats): void {
-  if (!stats.isFile()) throw wrong(`${path} is not a regular file`);
-  if (stats.size > 4096) throw wrong(`${path} contains more than a token`);
+  if (!stats.isFile()) throw misconfigured(`${path} is not a regular file`);
+  if (stats.size > 4096) throw misconfigured(`${path} contains more than a token`);
   if (process.getuid !== undefined && (stats.mode & 0o077) !== 0) {
-    throw wrong(
+    throw misconfigured(
       `other users can read ${path}. Run chmod 600 ${path}, and use a new token if they have read it`,
     );
   }
@@ -66,9 +67,5 @@ function checkTokenFile(path: string, stats: fs.Stats): void {
 
 function unusable(path: string, cause: unknown): ThroughlineError {
   const { code } = cause as NodeJS.ErrnoException;
-  return wrong(`the token file ${path} cannot be used (${code})`, cause);
-}
-
-function wrong(message: string, cause?: unknown): ThroughlineError {
-  return new ThroughlineError(message, { code: "THROUGHLINE_CONFIGURATION", cause });
+  return misconfigured(`the token file ${path} cannot be used (${code})`, cause);
 }

@@ -1,5 +1,5 @@
 import { createHash, timingSafeEqual } from "node:crypto";
-import { ThroughlineError } from "./errors.ts";
+import { misconfigured } from "./options.ts";
 
 const minBits = 256;
 const minDistinct = 12;
@@ -13,12 +13,13 @@ const placeholders = /undefined|changeme|replace|placeholder|example|password|se
  */
 export function checkToken(token: unknown): asserts token is string {
   if (typeof token !== "string" || !/^[\w.~+/=-]*$/.test(token)) {
-    throw refusal("a token is letters, digits and -._~+/= only");
+    throw misconfigured("a token is letters, digits and -._~+/= only");
   }
   const bits = token.replace(/=+$/, "").length * Math.log2(alphabetOf(token));
-  if (bits < minBits) throw refusal("a token has at least 256 random bits: 43 letters and digits");
-  if (new Set(token).size < minDistinct) throw refusal("this token is not random");
-  if (placeholders.test(token)) throw refusal("this token is a placeholder");
+  if (bits < minBits)
+    throw misconfigured("a token has at least 256 random bits: 43 letters and digits");
+  if (new Set(token).size < minDistinct) throw misconfigured("this token is not random");
+  if (placeholders.test(token)) throw misconfigured("this token is a placeholder");
 }
 
 /** Tells whether two texts are equal in a time that depends on neither. */
@@ -34,8 +35,4 @@ function alphabetOf(token: string): number {
 
 function hashOf(text: string): Buffer {
   return createHash("sha256").update(text).digest();
-}
-
-function refusal(message: string): ThroughlineError {
-  return new ThroughlineError(message, { code: "THROUGHLINE_CONFIGURATION" });
 }

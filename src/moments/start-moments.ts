@@ -1,8 +1,9 @@
 // `import … from "throughline/moments"`: what people react to, kept as packages.
+
 import type { Removed } from "../core/chat/forget-receipt.ts";
 import type { ForgottenChats } from "../core/chat/tombstones.ts";
-import { ThroughlineError } from "../core/errors.ts";
 import { type Extension, noHooks, type Removal, type TurnHooks } from "../core/extension.ts";
+import { misconfigured } from "../core/options.ts";
 import type { Throughline } from "../core/throughline.ts";
 import type { Turn } from "../core/turns/turn.ts";
 import {
@@ -147,9 +148,8 @@ class MomentsExtension implements Extension {
 function portsOf({ storage, ports }: Throughline): Parameters<typeof openMoments>[0] {
   const home = storage.ownHome;
   if (home === undefined) {
-    throw new ThroughlineError(
+    throw misconfigured(
       "moments are kept in a home, and this process has none: open one, and only in this process",
-      { code: "THROUGHLINE_CONFIGURATION" },
     );
   }
   return { ...ports, home: home.path, guard: home.assertWriter };

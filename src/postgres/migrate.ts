@@ -1,4 +1,5 @@
 import { ThroughlineError } from "../core/errors.ts";
+import { misconfigured } from "../core/options.ts";
 import { DatabaseFailure } from "../core/storage/database-failure.ts";
 import type { Connection } from "./connection.ts";
 import type { Database } from "./database.ts";
@@ -39,9 +40,7 @@ export async function migrate(
   const known = migrations.length;
   if ((await database.attempt((connection) => applied(connection, known))) >= known) return;
   if (!mayMigrate) {
-    throw new ThroughlineError("the database's schema is older than this program", {
-      code: "THROUGHLINE_CONFIGURATION",
-    });
+    throw misconfigured("the database's schema is older than this program");
   }
   try {
     await database.transaction((connection) => bringUpToDate(connection, migrations), {

@@ -1,6 +1,6 @@
 import { createHash, createHmac, randomBytes } from "node:crypto";
 import type { Clock } from "../core/clock.ts";
-import { ThroughlineError } from "../core/errors.ts";
+import { misconfigured } from "../core/options.ts";
 import { sameSecret } from "../core/token.ts";
 
 const accessLimits = {
@@ -46,9 +46,7 @@ export class Access {
    */
   signInCode(): string {
     if (this.#token === undefined) {
-      throw new ThroughlineError("this server has no token, so there is no sign-in", {
-        code: "THROUGHLINE_CONFIGURATION",
-      });
+      throw misconfigured("this server has no token, so there is no sign-in");
     }
     const text = randomCode();
     this.#code = { text, until: this.#clock.monotonic() + accessLimits.codeMs, guesses: 0 };

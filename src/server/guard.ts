@@ -1,5 +1,5 @@
 import { isIPv6 } from "node:net";
-import { ThroughlineError } from "../core/errors.ts";
+import { misconfigured } from "../core/options.ts";
 
 /** The hosts that requests may name, each with the origins that a page of it has. */
 export type AllowedHosts = ReadonlyMap<string, readonly string[]>;
@@ -74,9 +74,7 @@ export function allowedHosts(
 export function checkHostName(name: string): void {
   const isName = /^([a-z0-9]([a-z0-9.-]*[a-z0-9])?|\[[0-9a-f:.]+\])(:[1-9]\d{0,4})?$/.test(name);
   if (isName && URL.canParse(`http://${name}/`)) return;
-  throw new ThroughlineError("a host is a name in lower case, with or without a port", {
-    code: "THROUGHLINE_CONFIGURATION",
-  });
+  throw misconfigured("a host is a name in lower case, with or without a port");
 }
 
 /** Whether only this machine reaches an address. */

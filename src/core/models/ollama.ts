@@ -1,5 +1,5 @@
-import { ThroughlineError } from "../errors.ts";
 import { isJsonObject } from "../json.ts";
+import { misconfigured } from "../options.ts";
 
 /**
  * The address of an Ollama server, from what people put into OLLAMA_HOST: `host`, `host:port`,
@@ -14,9 +14,7 @@ export function ollamaUrl(host = ""): string {
   const text = /^https?:\/\//i.test(given) ? given : `http://${withPort(given)}`;
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url === undefined || url.username !== "" || url.password !== "" || url.search !== "") {
-    throw new ThroughlineError("OLLAMA_HOST must be a host, host:port or http(s) URL", {
-      code: "THROUGHLINE_CONFIGURATION",
-    });
+    throw misconfigured("OLLAMA_HOST must be a host, host:port or http(s) URL");
   }
   if (url.hostname === "0.0.0.0") url.hostname = "127.0.0.1";
   if (url.hostname === "[::]") url.hostname = "[::1]";

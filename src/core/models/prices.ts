@@ -1,4 +1,4 @@
-import { ThroughlineError } from "../errors.ts";
+import { misconfigured } from "../options.ts";
 import type { Usage } from "./responder.ts";
 
 /** What a model costs, in US dollars per million tokens. */
@@ -49,12 +49,7 @@ function checkPrice(price: Price, name: string): void {
   const { inputPerMillionUsd, outputPerMillionUsd, cachedInputPerMillionUsd = 0 } = price;
   for (const usd of [inputPerMillionUsd, outputPerMillionUsd, cachedInputPerMillionUsd]) {
     if (typeof usd === "number" && usd >= 0 && usd <= 1e6) continue;
-    throw new ThroughlineError(
-      `the price of ${name} must be dollars per million tokens, 0 to 10^6`,
-      {
-        code: "THROUGHLINE_CONFIGURATION",
-      },
-    );
+    throw misconfigured(`the price of ${name} must be dollars per million tokens, 0 to 10^6`);
   }
 }
 

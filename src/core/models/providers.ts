@@ -1,5 +1,5 @@
 import { createOpenAICompatible } from "@ai-sdk/openai-compatible";
-import { ThroughlineError } from "../errors.ts";
+import { misconfigured } from "../options.ts";
 import type { AiModel } from "./ai-sdk-responder.ts";
 import type { ModelSpec } from "./model-name.ts";
 import { ollamaUrl } from "./ollama.ts";
@@ -135,9 +135,7 @@ function optional(setting: string | undefined): string | undefined {
 function required(setting: string | undefined, variable: string): string {
   const value = optional(setting);
   if (value !== undefined) return value;
-  throw new ThroughlineError(`this model needs ${variable}, which is not set`, {
-    code: "THROUGHLINE_CONFIGURATION",
-  });
+  throw misconfigured(`this model needs ${variable}, which is not set`);
 }
 
 /** Loads an optional peer, or says what to install. */
@@ -151,9 +149,6 @@ export async function installed<Module>(
     const missing =
       cause instanceof Error && "code" in cause && cause.code === "ERR_MODULE_NOT_FOUND";
     if (!missing) throw cause;
-    throw new ThroughlineError(`this model needs a package: npm install ${name}`, {
-      code: "THROUGHLINE_CONFIGURATION",
-      cause,
-    });
+    throw misconfigured(`this model needs a package: npm install ${name}`, cause);
   }
 }

@@ -1,6 +1,6 @@
-import { invalid, ThroughlineError } from "../errors.ts";
+import { invalid, type ThroughlineError } from "../errors.ts";
 import { Lru } from "../lru.ts";
-import { anObject, type Checks, type Defaults, resolveOptions } from "../options.ts";
+import { anObject, type Checks, type Defaults, misconfigured, resolveOptions } from "../options.ts";
 import type { Responders } from "../turns/turns.ts";
 import {
   type ModelSpec,
@@ -148,9 +148,8 @@ function notAllowed(provider: string): ThroughlineError {
 }
 
 function withoutUrl(model: string): ThroughlineError {
-  return new ThroughlineError(
+  return misconfigured(
     `no address of the openai-compatible model ${model} is configured: name it at the start, as ` +
       "--model http://127.0.0.1:8080/v1#qwen3",
-    { code: "THROUGHLINE_CONFIGURATION" },
   );
 }

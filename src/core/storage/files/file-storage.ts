@@ -3,6 +3,7 @@ import { type Clock, isoTime } from "../../clock.ts";
 import { isThroughlineError, ThroughlineError } from "../../errors.ts";
 import type { NewId } from "../../ids.ts";
 import type { Logger } from "../../logger.ts";
+import { misconfigured } from "../../options.ts";
 import type { Timers } from "../../timers.ts";
 import type { Disk, DiskEntry } from "../disk/disk.ts";
 import { patientDisk } from "../disk/patient-disk.ts";
@@ -292,9 +293,8 @@ export class FileStorage implements Storage {
   #assertFolder(collection: string): void {
     if (!this.#noFolders.has(collection)) return;
     const path = join(this.#ports.home, collection);
-    throw new ThroughlineError(
+    throw misconfigured(
       `${path} is not a folder but a link, a file, a pipe or the like: put the folder itself there`,
-      { code: "THROUGHLINE_CONFIGURATION" },
     );
   }
 

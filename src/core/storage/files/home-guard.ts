@@ -2,9 +2,10 @@
 // path (kind, owner, mode, inode, kind of file system), so it asks node:fs and not the Disk port: a
 // simulated disk has no owner. Guards are depth, not walls: they hold where the parent directory is
 // not open to others.
+
 import fs from "node:fs";
-import { ThroughlineError } from "../../errors.ts";
 import type { Logger } from "../../logger.ts";
+import { misconfigured } from "../../options.ts";
 import { isNotAllowed } from "./file-ports.ts";
 
 /** Which file or directory a path led to. */
@@ -58,10 +59,10 @@ export function fileSystemKind(type: number): FileSystemKind {
  */
 export function checkHome(home: string, logger: Logger): Identity {
   const stats = statOf(home);
-  if (stats === undefined) throw refused(`the home ${home} does not exist: create it`);
+  if (stats === undefined) throw misconfigured(`the home ${home} does not exist: create it`);
   if (!stats.isDirectory()) {
     const kind = stats.isSymbolicLink() ? "a link: name the directory itself" : "not a directory";
-    throw refused(`the home ${home} is ${kind}`);
+    throw misconfigured(`the home ${home} is ${kind}`);
   }
   checkOwner(stats, `the home ${home}`, `chmod 700 ${home}`);
   checkAccess(home);
@@ -88,7 +89,7 @@ export function checkFileSystem(home: string, type: number, force: boolean, logg
       "a second machine is not kept out, and a power cut may undo what was stored",
     );
   } else {
-    throw refused(
+    throw misconfigured(
       `the home ${home} is on ${found.name}, a network file system, where the lock does not keep ` +
         "other machines out: put it on a local disk, or force it and use it from one machine only",
     );
@@ -104,15 +105,16 @@ export function checkFileSystem(home: string, type: number, force: boolean, logg
  */
 export function checkLockFile(path: string): Identity {
   const stats = statOf(path);
-  if (stats === undefined) throw refused(`${path} is gone again: somebody else changes this home`);
+  if (stats === undefined)
+    throw misconfigured(`${path} is gone again: somebody else changes this home`);
   if (!stats.isFile()) {
-    throw refused(
+    throw misconfigured(
       `${path} is not a file but a link, a folder, a pipe or the like: stop every process that uses ` +
         "this home, then move it away",
     );
   }
   if (stats.nlink !== 1n) {
-    throw refused(
+    throw misconfigured(
       `${path} has a second name, as after a copy of the home that was made with links (cp -al). It ` +
         "holds no data: stop every process that uses this home or the copy, then remove it here. " +
         "Copy a home with cp -a instead",
@@ -136,9 +138,9 @@ export function isSame(a: Identity, b: Identity | undefined): boolean {
 function checkOwner(stats: fs.BigIntStats, name: string, fix: string): void {
   if (process.getuid === undefined) return; // Windows has neither owner nor mode in this form
   if (stats.uid !== BigInt(process.getuid())) {
-    throw refused(`${name} belongs to another user: use a directory that you made yourself`);
+    throw misconfigured(`${name} belongs to another user: use a directory that you made yourself`);
   }
-  if ((stats.mode & 0o022n) !== 0n) throw refused(`others can write ${name}: ${fix}`);
+  if ((stats.mode & 0o022n) !== 0n) throw misconfigured(`others can write ${name}: ${fix}`);
 }
 
 /** Nothing can be repaired or stored in a home that is read-only. */
@@ -153,7 +155,10 @@ function checkAccess(home: string): void {
       code === "EROFS"
         ? "its file system is read-only: mount it for writing, or use another home"
         : `see to its permissions (chmod 700 ${home}), or use another home`;
-    throw refused(`the home ${home} cannot be written by this user (${code}): ${remedy}`, cause);
+    throw misconfigured(
+      `the home ${home} cannot be written by this user (${code}): ${remedy}`,
+      cause,
+    );
   }
 }
 
@@ -163,8 +168,4 @@ function statOf(path: string): fs.BigIntStats | undefined {
 
 function identityOf(stats: fs.BigIntStats): Identity {
   return { device: stats.dev, inode: stats.ino };
-}
-
-function refused(message: string, cause?: unknown): ThroughlineError {
-  return new ThroughlineError(message, { code: "THROUGHLINE_CONFIGURATION", cause });
 }

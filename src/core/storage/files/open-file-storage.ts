@@ -1,9 +1,8 @@
 import { resolve } from "node:path";
 import { type Clock, systemClock } from "../../clock.ts";
-import { ThroughlineError } from "../../errors.ts";
 import { type NewId, randomId } from "../../ids.ts";
 import { type Logger, silentLogger } from "../../logger.ts";
-import { type Checks, type Defaults, resolveOptions, whole } from "../../options.ts";
+import { type Checks, type Defaults, misconfigured, resolveOptions, whole } from "../../options.ts";
 import { systemTimers } from "../../timers.ts";
 import { realDisk } from "../disk/disk.ts";
 import { type Durability, durabilityCheck } from "../storage.ts";
@@ -105,10 +104,10 @@ async function makeHome(home: string): Promise<void> {
     await makeDirectory(realDisk, home);
   } catch (cause) {
     const code = String((cause as { readonly code?: unknown }).code);
-    throw new ThroughlineError(
+    throw misconfigured(
       `the home ${home} cannot be made (${code}): it must be a directory that this user can write; ` +
         "name another one with --home",
-      { code: "THROUGHLINE_CONFIGURATION", cause },
+      cause,
     );
   }
 }
