@@ -5,7 +5,6 @@ import {
   closeSchedule,
   dueWrite,
   newSaveSchedule,
-  type SavePeriods,
   type SaveSchedule,
   stateChanged,
   writeFailed,
@@ -13,14 +12,14 @@ import {
   writeSucceeded,
 } from "./save-schedule.ts";
 
-const periods: SavePeriods = { saveEveryMs: 30_000, heartbeatEveryMs: 10_000 };
-const everyChange: SavePeriods = { saveEveryMs: 0, heartbeatEveryMs: 10_000 };
+const periods = { saveEveryMs: 30_000, heartbeatEveryMs: 10_000 };
+const everyChange = { saveEveryMs: 0, heartbeatEveryMs: 10_000 };
 
 /** Asks 50 times a second; a write takes `writeMs`, and fails while `fails` says so. */
 function loop(
   forMs: number,
   given: {
-    readonly options?: Partial<SavePeriods>;
+    readonly options?: Partial<typeof periods>;
     readonly writeMs?: number;
     readonly fails?: (now: number) => boolean;
     readonly changesEveryMs?: number;

@@ -1,23 +1,19 @@
 // When the companion document is to be written. A value and functions of it: the loop that uses it
 // asks `dueWrite` as often as it likes, and reports the result of each write.
 
-/** As the options of the companion have them, checked. */
-export interface SavePeriods {
-  readonly saveEveryMs: number;
-  readonly heartbeatEveryMs: number;
-}
-
 /** `save`: the state as it is now. `heartbeat`: what was written last, with a new sign of life. */
 export type DocumentWrite = "save" | "heartbeat";
 
 /** All instants are milliseconds of a monotonic clock. */
-export interface SaveSchedule extends SavePeriods {
+export interface SaveSchedule {
   /** Before this nothing is due: infinite while a write is under way, and for good after the end. */
   readonly nextAt: number;
   readonly saveAt: number;
   readonly heartbeatAt: number;
   /** Writes that failed in a row. */
   readonly failures: number;
+  readonly saveEveryMs: number;
+  readonly heartbeatEveryMs: number;
   readonly isWriting: boolean;
   readonly isClosed: boolean;
 }
@@ -26,10 +22,12 @@ const never = Number.POSITIVE_INFINITY;
 const firstRetryMs = 1_000;
 const lastRetryMs = 30_000;
 
+type Periods = Pick<SaveSchedule, "saveEveryMs" | "heartbeatEveryMs">;
+
 /** A schedule whose first save is due at once. */
 export function newSaveSchedule(
   now: number,
-  { saveEveryMs, heartbeatEveryMs }: SavePeriods,
+  { saveEveryMs, heartbeatEveryMs }: Periods,
 ): SaveSchedule {
   const heartbeatAt = now + heartbeatEveryMs;
   return {

@@ -14,12 +14,12 @@ import type { EmotionState } from "./emotion/emotion.ts";
 import { storeEmotions } from "./emotion/stored-emotions.ts";
 import type { Life } from "./fold.ts";
 import { foreignFields } from "./own-fields.ts";
+import type { CompanionSettings } from "./options.ts";
 import {
   closeSchedule,
   type DocumentWrite,
   dueWrite,
   newSaveSchedule,
-  type SavePeriods,
   type SaveSchedule,
   saveSoon,
   stateChanged,
@@ -52,7 +52,7 @@ const attempts = 5;
 /** Writes the companion's document: when it is due, one write after the other, each the newest state. */
 export class SnapshotWriter {
   readonly #ports: SnapshotPorts;
-  readonly #options: SavePeriods;
+  readonly #options: CompanionSettings;
   #schedule: SaveSchedule;
   /** What was written last: a heartbeat writes it again. */
   #written: JsonObject | undefined;
@@ -60,7 +60,7 @@ export class SnapshotWriter {
   /** Settles with the last write that was asked for. */
   #writing: Promise<unknown> = Promise.resolve();
 
-  constructor(ports: SnapshotPorts, options: SavePeriods, revision: number) {
+  constructor(ports: SnapshotPorts, options: CompanionSettings, revision: number) {
     this.#ports = ports;
     this.#options = options;
     this.#revision = revision;

@@ -1,19 +1,15 @@
-/** The limits of one answer, in milliseconds: see `AskOptions`. */
-export interface DeadlineLimits {
-  readonly firstTokenTimeoutMs: number;
-  readonly idleTimeoutMs: number;
-  readonly totalTimeoutMs: number;
-}
+/** In milliseconds: see `AskOptions`. */
+type Limits = Readonly<Record<"firstTokenTimeoutMs" | "idleTimeoutMs" | "totalTimeoutMs", number>>;
 
 /** Watches one answer. Starts when it is made; `stop()` must be called, however the answer ends. */
 export class Deadline {
-  readonly #limits: DeadlineLimits;
+  readonly #limits: Limits;
   readonly #controller = new AbortController();
   readonly #total: NodeJS.Timeout;
   #wait: NodeJS.Timeout | undefined;
   #missed: string | undefined;
 
-  constructor(limits: DeadlineLimits) {
+  constructor(limits: Limits) {
     this.#limits = limits;
     this.#total = this.#abortAfter(limits.totalTimeoutMs, "did not end its answer within");
     this.expectFirst();

@@ -1,4 +1,4 @@
-import { amount, type Checks, type Defaults, resolveOptions } from "../options.ts";
+import { amount, type Defaults, resolveOptions } from "../options.ts";
 import { type AskOptions, askChecks, askDefaults } from "./ask-options.ts";
 import { type ListenerOwner, listenerOwner } from "./listener-owner.ts";
 import type { ModelSpec } from "./model-name.ts";
@@ -21,7 +21,7 @@ export interface ModelOptions extends AskOptions {
   readonly ownerOf?: ((url: string) => Promise<ListenerOwner>) | undefined;
 }
 
-export const modelDefaults = {
+const defaults = {
   ...askDefaults,
   prices: undefined,
   fetch: undefined,
@@ -30,10 +30,9 @@ export const modelDefaults = {
   ownerOf: listenerOwner,
 } as const satisfies Defaults<ModelOptions>;
 
-export const modelChecks: Checks<ModelOptions> = { ...askChecks, timeoutMs: amount("from 0") };
-
 function resolve(given: ModelOptions) {
-  return resolveOptions("the options of models", given, modelDefaults, modelChecks);
+  const checks = { ...askChecks, timeoutMs: amount("from 0") };
+  return resolveOptions("the options of models", given, defaults, checks);
 }
 
 /**

@@ -1,6 +1,6 @@
 import { invalid, type ThroughlineError } from "../errors.ts";
 import { Lru } from "../lru.ts";
-import { anObject, type Checks, type Defaults, misconfigured, resolveOptions } from "../options.ts";
+import { misconfigured } from "../options.ts";
 import type { Responders } from "../turns/turns.ts";
 import {
   type ModelSpec,
@@ -8,14 +8,7 @@ import {
   namedProviders,
   parseModelName,
 } from "./model-name.ts";
-import {
-  createResponder,
-  detectModel,
-  type FoundOllama,
-  type ModelOptions,
-  modelChecks,
-  modelDefaults,
-} from "./models.ts";
+import { createResponder, detectModel, type FoundOllama, type ModelOptions } from "./models.ts";
 import type { ModelSettings } from "./providers.ts";
 import type { Responder } from "./responder.ts";
 
@@ -29,14 +22,6 @@ export interface RegistryOptions extends ModelOptions {
   readonly allowed?: readonly NamedProvider[] | undefined;
   readonly settings: ModelSettings;
 }
-
-const defaults = {
-  ...modelDefaults,
-  standard: undefined,
-  allowed: [],
-} as const satisfies Defaults<RegistryOptions>;
-
-const checks: Checks<RegistryOptions> = { ...modelChecks, settings: anObject };
 
 /** Responders that are kept: names come from requests, so their number is not ours. */
 const maxKept = 100;
@@ -52,11 +37,8 @@ export class ResponderRegistry implements Responders {
   #providers: readonly string[];
   readonly #kept = new Lru<string, Promise<Responder>>(maxKept);
 
-  private constructor(
-    { standard: named, allowed = [], settings, ...options }: RegistryOptions,
-    standard: Responder,
-    passedOver?: FoundOllama,
-  ) {
+  private constructor(given: RegistryOptions, standard: Responder, passedOver?: FoundOllama) {
+    const { standard: named, allowed = [], settings, ...options } = given;
     const { provider, model } = standard;
     this.#providers = [...new Set([provider, ...allowed, "offline"])];
     this.passedOver = passedOver;
@@ -74,15 +56,14 @@ export class ResponderRegistry implements Responders {
    * @throws ThroughlineError `THROUGHLINE_CONFIGURATION`: a key, package or price is missing or wrong.
    */
   static async open(given: RegistryOptions): Promise<ResponderRegistry> {
-    const all = resolveOptions("the options of ResponderRegistry", given, defaults, checks);
-    const { standard, allowed, settings, ...options } = all;
+    const { standard, allowed, settings, ...options } = given;
     if (standard !== undefined) {
       const responder = await createResponder(standard, settings, options);
-      return new ResponderRegistry(all, responder);
+      return new ResponderRegistry(given, responder);
     }
     const { spec, fetch, passedOver } = await detectModel(settings, options);
     const responder = await createResponder(spec, settings, { ...options, fetch });
-    return new ResponderRegistry({ ...all, fetch }, responder, passedOver);
+    return new ResponderRegistry({ ...given, fetch }, responder, passedOver);
   }
 
   /** The providers that may be asked; what they are sent leaves this program, but for `offline`. */
