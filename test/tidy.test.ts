@@ -86,7 +86,7 @@ test("the documentation of an option states the default that it has", () => {
       }
     }
   }
-  assert.ok(count > 10, `${count} defaults`);
+  assert.ok(count > 40, `${count} defaults`);
 });
 
 test("every module imports only what its folder may import", () => {

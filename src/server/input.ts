@@ -1,8 +1,8 @@
 import type { z } from "zod";
 import { invalid, isThroughlineError, ThroughlineError } from "../core/errors.ts";
-import { issueLine } from "../core/issue-line.ts";
 import { type Json, parseJson, tooLarge } from "../core/json.ts";
 import { isDecodable } from "./guard.ts";
+import { issueLine } from "./issue-line.ts";
 
 /** Reads what a client sent as what the route takes. @throws ThroughlineError `THROUGHLINE_INVALID`. */
 export function parseInput<Schema extends z.ZodType>(
