@@ -13,8 +13,8 @@ import {
 import type { EmotionState } from "./emotion/emotion.ts";
 import { storeEmotions } from "./emotion/stored-emotions.ts";
 import type { Life } from "./fold.ts";
-import { foreignFields } from "./own-fields.ts";
 import type { CompanionSettings } from "./options.ts";
+import { foreignFields } from "./own-fields.ts";
 import {
   closeSchedule,
   type DocumentWrite,
