@@ -9,7 +9,7 @@ import { checkMetadata } from "./chat-metadata.ts";
 import { checkMessageId } from "./control-ids.ts";
 import { copiesOf, copyable, forkedFrom } from "./copies.ts";
 import { eraseFrom, redactFrom } from "./erasure.ts";
-import { type FindChatsOptions, type FoundChat, findChats } from "./find-chats.ts";
+import { damagedChats, type FindChatsOptions, type FoundChat, findChats } from "./find-chats.ts";
 import {
   type ForgetReceipt,
   type Loss,
@@ -369,7 +369,10 @@ export class Chats {
   ): Promise<{ readonly chats: readonly ChatRow[]; readonly cursor?: string }> {
     const { limit = 50, cursor, unanswered = false, damaged = false } = options;
     if (damaged && cursor !== undefined) throw invalid("a list with damaged chats has no cursor");
-    if (damaged) return { chats: await this.#damaged(limit, unanswered) };
+    if (damaged) {
+      const list = (from?: string) => this.list({ limit: 1_000, unanswered, cursor: from });
+      return { chats: await damagedChats(list, limit) };
+    }
     const page = await this.log.ports.logs.list({
       limit,
       cursor,
@@ -490,11 +493,8 @@ export class Chats {
     // Or a new chat with the id of one of them would be taken for it at the next start.
     for (const mark of gone.values()) {
       await this.tombstones.finish(mark).catch((error) => {
-        const fields = { error: errorName(error) };
-        this.log.ports.logger.warn(
-          fields,
-          "a mark of forgetting is not ended; again at next start",
-        );
+        const says = "a mark of forgetting is not ended; again at next start";
+        this.log.ports.logger.warn({ error: errorName(error) }, says);
       });
     }
   }
@@ -503,18 +503,6 @@ export class Chats {
   async #isLeftOver(chatId: string, wasBegun: boolean): Promise<boolean> {
     if (wasBegun) return (await this.tombstones.begun()).has(hashOf(chatId));
     return (await this.log.state(chatId)).head?.unfinished === true;
-  }
-
-  async #damaged(limit: number, unanswered: boolean): Promise<ChatRow[]> {
-    checkCount(limit, "limit", 1, 1_000);
-    const found: ChatRow[] = [];
-    let cursor: string | undefined;
-    do {
-      const page = await this.list({ limit: 1_000, unanswered, cursor });
-      found.push(...page.chats.filter(({ damaged }) => damaged));
-      cursor = page.cursor;
-    } while (cursor !== undefined && found.length < limit);
-    return found.slice(0, limit);
   }
 
   #remove(chatId: string): Promise<boolean> {

@@ -1,4 +1,5 @@
 import { setImmediate as nextPass } from "node:timers/promises";
+import { checkCount } from "../storage/key.ts";
 import type { LogHead, LogRow, SearchHit } from "../storage/log-store.ts";
 import { endsOpen, holdsEvery, queryPhrases, searchTokens } from "../storage/search-words.ts";
 import { type ChatHead, type ChatRow, chatProjection, chatRow, readHead } from "./chat-head.ts";
@@ -165,4 +166,20 @@ class ChatHits {
   #search(options: { readonly limit: number; readonly key?: string }) {
     return this.#log.ports.logs.search(this.#query, { ...options, prefix: this.#prefix });
   }
+}
+
+/** Those chats of a list of which stored bytes were found damaged: looks through the rows of all. */
+export async function damagedChats(
+  list: (cursor?: string) => Promise<{ chats: readonly ChatRow[]; cursor?: string }>,
+  limit: number,
+): Promise<readonly ChatRow[]> {
+  checkCount(limit, "limit", 1, 1_000);
+  const found: ChatRow[] = [];
+  let cursor: string | undefined;
+  do {
+    const page = await list(cursor);
+    found.push(...page.chats.filter(({ damaged }) => damaged));
+    cursor = page.cursor;
+  } while (cursor !== undefined && found.length < limit);
+  return found.slice(0, limit);
 }
