@@ -19,19 +19,26 @@ export interface Clause {
 }
 
 /** One promise with a table: the proof runs for each row, and a failure names its row. */
-export function clauseWithTable<Row>(
+export function clauseWithTable<
+  Row,
+  Given extends readonly unknown[] = Parameters<Clause["proof"]>,
+>(
   id: string,
   says: string,
   rows: readonly Row[],
-  proof: (row: Row) => Clause["proof"],
-): Clause {
+  proof: (row: Row) => (...given: Given) => Promise<void>,
+): {
+  readonly id: string;
+  readonly says: string;
+  readonly proof: (...given: Given) => Promise<void>;
+} {
   return {
     id,
     says,
-    proof: async (open, reopen) => {
+    proof: async (...given) => {
       for (const row of rows) {
         try {
-          await proof(row)(open, reopen);
+          await proof(row)(...given);
         } catch (cause) {
           throw new Error(`${id}, with ${nameOf(row)}: ${String(cause)}`, { cause });
         }

@@ -33,6 +33,8 @@ export const textCorpus: readonly CorpusText[] = [
   { name: "json-text", text: '{"_type":"metadata","id":"x","seq":7}\n{"kind":"erased"}' },
   { name: "sql-text", text: "'); DROP TABLE records; -- $1 ? % _ \\' \"" },
   { name: "path-text", text: "../../etc/passwd\\..\\C:\\con" },
+  { name: "every-code-unit", text: codeUnits(0, 0x10000) },
+  { name: "every-code-unit-backwards", text: [...codeUnits(0, 0x10000)].reverse().join("") },
   { name: "long-word", text: "a".repeat(100_000) },
   { name: "long-wide", text: "日本語😀".repeat(20_000) },
 ];
@@ -188,7 +190,7 @@ export function nested(levels: number): Json {
 }
 
 /** Every UTF-16 unit from `first` to the one before `end`, in order. */
-export function codeUnits(first: number, end: number): string {
+function codeUnits(first: number, end: number): string {
   return Array.from({ length: end - first }, (_, index) => String.fromCharCode(first + index)).join(
     "",
   );

@@ -16,7 +16,7 @@ const bugs: readonly (readonly [
 ])[] = [
   [
     "gives a name to everyone",
-    ["lease.exclusive", "lease.order", "lease.release-twice"],
+    ["lease.exclusive", "lease.order"],
     (leases) => {
       let n = 0;
       const own = (key: string) => ({ collection: String(++n), key });
@@ -38,7 +38,7 @@ const bugs: readonly (readonly [
   ],
   [
     "pays no regard to the signal of a call",
-    ["lease.abort", "lease.aborted-before"],
+    ["lease.abort"],
     (leases) => ({ acquire: (name) => leases.acquire(name) }),
   ],
   [

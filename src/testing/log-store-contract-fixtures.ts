@@ -143,3 +143,34 @@ export function scribbleOn(value: unknown): void {
 export function untyped<T>(value: unknown): T {
   return value as T;
 }
+
+/** 1 to `count`. */
+export function upTo(count: number): number[] {
+  return Array.from({ length: count }, (_, index) => index + 1);
+}
+
+/** What the calls that were not refused answered; the codes of those that were. */
+export async function outcomesOf<T>(
+  calls: readonly Promise<T>[],
+): Promise<{ readonly answers: T[]; readonly codes: unknown[] }> {
+  const answers: T[] = [];
+  const codes: unknown[] = [];
+  for (const outcome of await Promise.allSettled(calls)) {
+    if (outcome.status === "fulfilled") answers.push(outcome.value);
+    else codes.push((outcome.reason as { readonly code?: unknown }).code);
+  }
+  return { answers, codes };
+}
+
+/** Tries again for as long as other writers are faster. */
+export async function untilNoConflict(attempt: () => Promise<void>): Promise<void> {
+  for (let times = 0; times < 200; times++) {
+    try {
+      await attempt();
+      return;
+    } catch (error) {
+      if (!isThroughlineError(error, "THROUGHLINE_CONFLICT")) throw error;
+    }
+  }
+  assert.fail("one call was a conflict 200 times");
+}

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import type { LogStore } from "../core/storage/log-store.ts";
+import { type LogStore, logLimits, type PageOptions } from "../core/storage/log-store.ts";
 import { type Clause, clauseWithTable } from "./contract.ts";
 import { refusedLimits, refusedPositions, zeroLimit } from "./corpus.ts";
 import {
@@ -10,11 +10,13 @@ import {
   idsIn,
   isAbsent,
   message,
+  messageOfBytes,
   messages,
   numbered,
   refuses,
   scribbleOn,
   untyped,
+  upTo,
   withLogs,
 } from "./log-store-contract-fixtures.ts";
 
@@ -103,10 +105,7 @@ const reads: readonly Clause[] = [
           seen.push(record.seq);
           if (record.seq < 4) await log.append(chat, [message(`later than ${record.id}`)]);
         }
-        assert.deepEqual(
-          seen,
-          Array.from({ length: count }, (_, index) => index + 1),
-        );
+        assert.deepEqual(seen, upTo(count));
         assert.equal((await log.tail(chat, 0))?.seq, count + 3);
       }),
   ),
@@ -122,17 +121,6 @@ const reads: readonly Clause[] = [
       const [all, rest] = await Promise.all([collect(one), collect(two)]);
       assert.deepEqual([all.length, rest.length], [100, 90]);
       assert.equal(await log.append(chat, messages(101, 101)), 101);
-    }),
-  },
-  {
-    id: "log.read.find-unknown",
-    says: "an id that the log does not hold is not found, nor is one of another log",
-    proof: withLogs(async (log) => {
-      await log.append(chat, messages(1, 1));
-      await log.append("telegram:4", messages(2, 2));
-      for (const id of ["m2", "M1", "m", "__proto__"]) {
-        assert.equal(await log.find(chat, id), undefined);
-      }
     }),
   },
 ];
@@ -207,5 +195,100 @@ const copies: readonly Clause[] = [
   },
 ];
 
-/** The end of a log, the whole of it, and one record of it. */
-export const readingClauses: readonly Clause[] = [...reads, ...refused, ...copies];
+type Page = readonly [name: string, options: PageOptions, seqs: readonly number[]];
+
+const far = Number.MAX_SAFE_INTEGER;
+
+/** Of a log that holds 1 to 9. */
+const pages: readonly Page[] = [
+  ["the newest", { limit: 3 }, [7, 8, 9]],
+  ["the whole log", { limit: 1_000 }, [1, 2, 3, 4, 5, 6, 7, 8, 9]],
+  ["before a seq", { before: 7, limit: 4 }, [3, 4, 5, 6]],
+  ["before a seq near the beginning", { before: 3, limit: 4 }, [1, 2]],
+  ["before the first", { before: 1, limit: 4 }, []],
+  ["before 0", { before: 0, limit: 4 }, []],
+  ["before the seq that comes next", { before: 10, limit: 2 }, [8, 9]],
+  ["before a seq far past the end", { before: far, limit: 2 }, [8, 9]],
+  ["after a seq", { after: 3, limit: 4 }, [4, 5, 6, 7]],
+  ["after 0", { after: 0, limit: 4 }, [1, 2, 3, 4]],
+  ["after a seq near the end", { after: 8, limit: 4 }, [9]],
+  ["after the last", { after: 9, limit: 4 }, []],
+  ["after a seq far past the end", { after: far, limit: 4 }, []],
+];
+
+/** Pages from the newest back to the first. */
+async function seqsBackwards(
+  log: LogStore,
+  limit: number,
+  look: (count: number) => void = () => undefined,
+): Promise<number[]> {
+  const seqs: number[] = [];
+  for (let before = far; before > 1; before = seqs[0] ?? 0) {
+    const records = await log.page(chat, { before, limit });
+    look(records.length);
+    seqs.unshift(...records.map((record) => record.seq));
+  }
+  return seqs;
+}
+
+/** Pages from the first to the newest, which has the seq `last`. */
+async function seqsForwards(
+  log: LogStore,
+  limit: number,
+  last: number,
+  look: (count: number) => void = () => undefined,
+): Promise<number[]> {
+  const seqs: number[] = [];
+  for (let after = 0; after < last; after = seqs.at(-1) ?? last) {
+    const records = await log.page(chat, { after, limit });
+    look(records.length);
+    seqs.push(...records.map((record) => record.seq));
+  }
+  return seqs;
+}
+
+const paging: readonly Clause[] = [
+  clauseWithTable(
+    "log.page.bounds",
+    "a page ends just before a seq, begins just after one, or is the newest; it holds what is there, oldest first",
+    pages,
+    ([, options, seqs]) =>
+      withLogs(async (log) => {
+        await fill(log, 9, 4);
+        const records = seqs.map((seq) => ({ ...message(`m${seq}`), seq }));
+        assert.deepEqual(await log.page(chat, options), records);
+      }),
+  ),
+  clauseWithTable(
+    "log.page.walk",
+    "pages going back from the newest, or on from the oldest, hold every record once, whatever the limit",
+    [1, 2, 3, 4, 8, 9, 10],
+    (limit) =>
+      withLogs(async (log) => {
+        await fill(log, 9, 4);
+        assert.deepEqual(await seqsBackwards(log, limit), upTo(9));
+        assert.deepEqual(await seqsForwards(log, limit, 9), upTo(9));
+      }),
+  ),
+  {
+    id: "log.page.bytes",
+    says: `a page ends early where it holds ${logLimits.pageBytes} bytes; the next one continues there`,
+    proof: withLogs(async (log) => {
+      const all = upTo(10);
+      for (const n of all) {
+        await log.append(chat, [messageOfBytes(`m${n}`, logLimits.recordBytes)]);
+      }
+      const most = Math.ceil(logLimits.pageBytes / logLimits.recordBytes) + 1;
+      const look = (count: number) => {
+        assert.ok(count >= 1 && count <= most, `${count} records`);
+      };
+      assert.deepEqual(await seqsBackwards(log, 1_000, look), all);
+      assert.deepEqual(await seqsForwards(log, 1_000, 10, look), all);
+      const newest = await log.page(chat, { limit: 1_000 });
+      assert.ok(newest.length <= most && newest.at(-1)?.seq === 10);
+    }),
+  },
+];
+
+/** The end of a log, the whole of it, one record of it, and its pages in both directions. */
+export const readingClauses: readonly Clause[] = [...reads, ...paging, ...refused, ...copies];

@@ -56,12 +56,16 @@ const ids: readonly Clause[] = [
   ),
   {
     id: "log.id.any-text",
-    says: `ids of up to ${logLimits.idBytes} bytes that differ at all are different ids`,
+    says: `ids of up to ${logLimits.idBytes} bytes that differ at all are different ids, each of its log only`,
     proof: withLogs(async (log) => {
       for (const id of oddIds) await log.append(chat, [message(id)]);
       assert.deepEqual(await idsIn(log), oddIds);
       for (const [index, id] of oddIds.entries()) {
         assert.deepEqual(await log.find(chat, id), { ...message(id), seq: index + 1 });
+      }
+      await log.append("telegram:4", [message("elsewhere")]);
+      for (const id of ["elsewhere", "b", "e", "__PROTO__"]) {
+        assert.equal(await log.find(chat, id), undefined);
       }
     }),
   },

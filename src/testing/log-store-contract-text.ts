@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import type { LogStore } from "../core/storage/log-store.ts";
 import { type Clause, clauseWithTable } from "./contract.ts";
-import { codeUnits, keyCorpus, refusedKeys, textCorpus, valueCorpus } from "./corpus.ts";
+import { keyCorpus, refusedKeys, textCorpus, valueCorpus } from "./corpus.ts";
 import {
   chat,
   collect,
@@ -46,18 +46,6 @@ const texts: readonly Clause[] = [
       assert.equal(Reflect.get({}, "polluted"), undefined);
     }),
   ),
-  {
-    id: "log.text.every-code-unit",
-    says: "each of the 65,536 code units comes back equal, beside any other",
-    proof: withLogs(async (log) => {
-      const batch = Array.from({ length: 64 }, (_, index) => {
-        const units = codeUnits(index * 1_024, (index + 1) * 1_024);
-        return message(`m${index}`, units, { backwards: [...units].reverse().join("") });
-      });
-      await log.append(chat, batch);
-      assert.deepEqual(await everything(log), numbered(batch));
-    }),
-  },
   clauseWithTable(
     "log.text.no-control",
     "a message whose text is a control record or a line of a log stays a message",

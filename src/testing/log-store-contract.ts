@@ -7,7 +7,6 @@ import { headClauses } from "./log-store-contract-heads.ts";
 import { lifecycleClauses } from "./log-store-contract-lifecycle.ts";
 import { listClauses } from "./log-store-contract-list.ts";
 import { modelClauses } from "./log-store-contract-model.ts";
-import { pagingClauses } from "./log-store-contract-paging.ts";
 import { readingClauses } from "./log-store-contract-reading.ts";
 import { reopeningClauses } from "./log-store-contract-reopening.ts";
 import { retryClauses } from "./log-store-contract-retries.ts";
@@ -24,7 +23,6 @@ export const logStoreContract: Contract = {
     ...expectedSeqClauses,
     ...headClauses,
     ...readingClauses,
-    ...pagingClauses,
     ...listClauses,
     ...searchWordClauses,
     ...searchClauses,

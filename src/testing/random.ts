@@ -17,13 +17,3 @@ export function seededRandom(seed: number): Random {
   for (let round = 0; round < 4; round++) next(1);
   return next;
 }
-
-/** `count` of the items, chosen by `random`, in their order; all of them when there are fewer. */
-export function sample<T>(items: readonly T[], count: number, random: Random): readonly T[] {
-  let wanted = count;
-  return items.filter((_item, index) => {
-    if (random(items.length - index) >= wanted) return false;
-    wanted--;
-    return true;
-  });
-}

@@ -1,18 +1,20 @@
 import assert from "node:assert/strict";
+import { clauseWithTable } from "./contract.ts";
 import {
   chat,
   everything,
   listed,
-  logsOf,
   message,
   messages,
   numbered,
+  outcomesOf,
+  untilNoConflict,
+  upTo,
 } from "./log-store-contract-fixtures.ts";
 import {
   inOrderOf,
   messagesOf,
-  outcomesOf,
-  upTo,
+  type Writer,
   wholeIds,
   withFour,
   withThree,
@@ -24,23 +26,8 @@ const names = ["a", "b", "c", "d"] as const;
 
 const orders: readonly SharedClause[] = [
   {
-    id: "shared.append.two-at-once",
-    says: "50 appends of two processes at once are one order without gaps, each process's in its own",
-    proof: withTwo(async (a, b) => {
-      const calls = upTo(25).flatMap((n) => [
-        a.log.append(chat, [message(`a${n}`)]),
-        b.log.append(chat, [message(`b${n}`)]),
-      ]);
-      const answers = await Promise.all(calls);
-      assert.deepEqual([...answers].sort(byNumber), upTo(50));
-      const ids = await wholeIds(a.log);
-      assert.deepEqual(inOrderOf("a", ids), upTo(25));
-      assert.deepEqual(inOrderOf("b", ids), upTo(25));
-    }),
-  },
-  {
-    id: "shared.append.four-at-once",
-    says: "60 appends of four processes at once each answer the seq that their record has for all",
+    id: "shared.append.at-once",
+    says: "60 appends of four processes at once are one order without gaps, each process's in its own, and each answers the seq that its record has for all",
     proof: withFour(async (writers) => {
       const calls = upTo(15).flatMap((n) =>
         writers.map(async ({ log }, index) => {
@@ -48,107 +35,39 @@ const orders: readonly SharedClause[] = [
           return { id, seq: await log.append(chat, [message(id)]) };
         }),
       );
-      const answers = await Promise.all(calls);
+      const answers = (await Promise.all(calls)).sort((one, other) => one.seq - other.seq);
       for (const { log } of writers) {
         const stored = (await everything(log)).map(({ id, seq }) => ({ id, seq }));
-        assert.deepEqual(
-          stored,
-          [...answers].sort((one, other) => one.seq - other.seq),
+        assert.deepEqual(stored, answers);
+        assert.deepEqual(await listed(log), [chat]);
+        const ids = await wholeIds(log);
+        for (const name of names) assert.deepEqual(inOrderOf(name, ids), upTo(15));
+      }
+    }),
+  },
+  clauseWithTable(
+    "shared.append.batches",
+    "batches that three processes append at once are each stored whole, none inside another",
+    [
+      { name: "10 batches of 5 records each", batches: 10, size: 5 },
+      { name: "one batch of 500 records each", batches: 1, size: 500 },
+    ],
+    ({ batches, size }) =>
+      withThree(async (...[a, b, c]) => {
+        const calls = upTo(batches).flatMap((n) =>
+          [a, b, c].map(({ log }, index) =>
+            log.append(chat, messagesOf(`${names[index]}${n}.`, size)),
+          ),
         );
-      }
-    }),
-  },
-  {
-    id: "shared.append.batches",
-    says: "batches that three processes append at once are each stored whole, none inside another",
-    proof: withThree(async (...[a, b, c]) => {
-      const calls = upTo(10).flatMap((n) =>
-        [a, b, c].map(({ log }, index) => log.append(chat, messagesOf(`${names[index]}${n}.`, 5))),
-      );
-      await Promise.all(calls);
-      const ids = await wholeIds(b.log);
-      assert.equal(ids.length, 150);
-      for (let at = 0; at < ids.length; at += 5) {
-        const name = ids[at]?.slice(0, -1) ?? "";
-        assert.deepEqual(inOrderOf(name, ids.slice(at, at + 5)), upTo(5));
-      }
-    }),
-  },
-  {
-    id: "shared.append.large-batches",
-    says: "two batches of 500 records that are appended at once are stored one after the other",
-    proof: withTwo(async (a, b) => {
-      const calls = [
-        a.log.append(chat, messagesOf("a", 500)),
-        b.log.append(chat, messagesOf("b", 500)),
-      ];
-      assert.deepEqual((await Promise.all(calls)).sort(byNumber), [500, 1_000]);
-      const ids = await wholeIds(a.log);
-      assert.equal(new Set(ids.slice(0, 500).map((id) => id[0])).size, 1);
-    }),
-  },
-  {
-    id: "shared.append.begun-at-once",
-    says: "four processes that begin one log at once make one log",
-    proof: withFour(async (writers) => {
-      const calls = writers.map(({ log }, index) => log.append(chat, [message(`m${index}`)]));
-      assert.deepEqual((await Promise.all(calls)).sort(byNumber), upTo(4));
-      for (const { log } of writers) assert.deepEqual(await listed(log), [chat]);
-      await wholeIds(writers[0]?.log ?? assert.fail());
-    }),
-  },
-  {
-    id: "shared.append.many-logs",
-    says: "40 logs that four processes append to at once are all whole for all of them",
-    proof: withFour(async (writers) => {
-      const keys = upTo(40).map((n) => `chat:${100 + n}`);
-      const calls = keys.flatMap((key) =>
-        writers.map(({ log }, index) => log.append(key, messagesOf(names[index] ?? "", 2))),
-      );
-      await Promise.all(calls);
-      for (const { log } of writers) assert.deepEqual(await listed(log), keys);
-      for (const key of keys)
-        assert.equal((await wholeIds(writers[1]?.log ?? assert.fail(), key)).length, 8);
-    }),
-  },
-  {
-    id: "shared.append.alternating",
-    says: "two processes that append in turn each go on where the other ended",
-    proof: withTwo(async (a, b) => {
-      for (const n of upTo(20)) {
-        const { log } = n % 2 === 0 ? a : b;
-        const seq = await log.append(chat, messages(n, n), { expectedSeq: n - 1 });
-        assert.equal(seq, n);
-      }
-      assert.deepEqual(await everything(a.log), numbered(messages(1, 20)));
-    }),
-  },
-  {
-    id: "shared.append.refused",
-    says: "a call that one process is refused does not harm those of another",
-    proof: withTwo(async (a, b) => {
-      const bad = message("bad", "hi", { at: Number.NaN });
-      const calls = upTo(10).flatMap((n) => [
-        a.log.append(chat, [message(`a${n}`)]),
-        b.log.append(chat, [message(`b${n}`), bad]),
-      ]);
-      const { answers, codes } = await outcomesOf(calls);
-      assert.deepEqual(answers, upTo(10));
-      assert.deepEqual(codes, new Array(10).fill("THROUGHLINE_INVALID"));
-      assert.deepEqual(inOrderOf("a", await wholeIds(b.log)), upTo(10));
-    }),
-  },
-  {
-    id: "shared.append.collections",
-    says: "two processes that append to the same key in two collections make two logs",
-    proof: withTwo(async (a, b) => {
-      const runs = logsOf(b.storage, "runs");
-      await Promise.all(upTo(10).map((n) => a.log.append(chat, messages(n, n))));
-      await Promise.all(upTo(5).map((n) => runs.append(chat, [message(`m${n}`, "a run")])));
-      assert.deepEqual(await everything(b.log), numbered(messages(1, 10)));
-      assert.equal((await everything(logsOf(a.storage, "runs"))).length, 5);
-    }),
-  },
+        await Promise.all(calls);
+        const ids = await wholeIds(b.log);
+        assert.equal(ids.length, 3 * batches * size);
+        for (let at = 0; at < ids.length; at += size) {
+          const name = ids[at]?.slice(0, -1) ?? "";
+          assert.deepEqual(inOrderOf(name, ids.slice(at, at + size)), upTo(size));
+        }
+      }),
+  ),
   {
     id: "shared.append.heads",
     says: "the head of a log is that of the append that stored its last record, from any process",
@@ -168,25 +87,16 @@ const orders: readonly SharedClause[] = [
 const repeats: readonly SharedClause[] = [
   {
     id: "shared.repeat.at-once",
-    says: "a batch that two processes append at once under the same ids is stored once",
-    proof: withTwo(async (a, b) => {
-      const calls = [a, b, a, b].map(({ log }) => log.append(chat, messages(1, 3)));
-      assert.deepEqual(await Promise.all(calls), [3, 3, 3, 3]);
-      assert.deepEqual(await everything(a.log), numbered(messages(1, 3)));
-    }),
-  },
-  {
-    id: "shared.repeat.four",
-    says: "four processes that each append the same 10 records at once store each record once",
+    says: "four processes that each append the same records at once, in batches that overlap, store each record once",
     proof: withFour(async (writers) => {
-      const calls = writers.flatMap(({ log }) =>
-        upTo(10).map((n) => log.append(chat, messages(n, n))),
+      const calls = writers.flatMap(({ log }, index) =>
+        upTo(10).map((n) => log.append(chat, messages(n, n + index))),
       );
       await Promise.all(calls);
       const { log } = writers[3] ?? assert.fail();
       assert.deepEqual(
         (await wholeIds(log)).sort(),
-        messages(1, 10)
+        messages(1, 13)
           .map(({ id }) => id)
           .sort(),
       );
@@ -194,13 +104,15 @@ const repeats: readonly SharedClause[] = [
   },
   {
     id: "shared.repeat.late",
-    says: "an append that another process repeats later answers what the first one did",
+    says: "an append that another process repeats later answers what the first one did, and leaves the head",
     proof: withTwo(async (a, b) => {
       await a.log.append(chat, messages(1, 2));
-      await a.log.append(chat, messages(3, 9));
-      assert.equal(await b.log.append(chat, messages(1, 2)), 2);
-      assert.equal(await b.log.append(chat, messages(1, 2), { expectedSeq: 0 }), 2);
+      await a.log.append(chat, messages(3, 9), { head: { title: "kept" } });
+      for (const options of [{}, { expectedSeq: 0 }, { head: { title: "lost" } }]) {
+        assert.equal(await b.log.append(chat, messages(1, 2), options), 2);
+      }
       assert.deepEqual(await everything(b.log), numbered(messages(1, 9)));
+      assert.deepEqual((await a.log.tail(chat, 0))?.head, { title: "kept" });
     }),
   },
   {
@@ -217,31 +129,69 @@ const repeats: readonly SharedClause[] = [
       assert.deepEqual(await wholeIds(a.log), ["m1"]);
     }),
   },
+];
+
+/** Reads where the log ends and appends there, again when another process was first. */
+function appendAtEnd({ log }: Writer, id: string): Promise<void> {
+  return untilNoConflict(async () => {
+    const seq = (await log.tail(chat, 0))?.seq ?? 0;
+    const head = { last: id };
+    assert.equal(await log.append(chat, [message(id)], { expectedSeq: seq, head }), seq + 1);
+  });
+}
+
+const expectations: readonly SharedClause[] = [
   {
-    id: "shared.repeat.overlap",
-    says: "two batches that share a record, appended at once, store it once and the others too",
-    proof: withTwo(async (a, b) => {
-      await Promise.all([
-        a.log.append(chat, [message("m1"), message("m2")]),
-        b.log.append(chat, [message("m2"), message("m3")]),
-      ]);
-      assert.deepEqual((await wholeIds(b.log)).sort(), ["m1", "m2", "m3"]);
+    id: "shared.expected-seq.rounds",
+    says: "in each of 20 rounds of four processes that expect one seq exactly one append is stored",
+    proof: withFour(async (writers) => {
+      for (const n of upTo(20)) {
+        const calls = writers.map(({ log }, index) =>
+          log.append(chat, [message(`m${n}.${index}`)], { expectedSeq: n - 1 }),
+        );
+        const { answers, codes } = await outcomesOf(calls);
+        assert.deepEqual(answers, [n]);
+        assert.deepEqual(codes, new Array(3).fill("THROUGHLINE_CONFLICT"));
+      }
+      for (const { log } of writers) assert.equal((await wholeIds(log)).length, 20);
     }),
   },
   {
-    id: "shared.repeat.head",
-    says: "an append that another process repeats leaves the head as it is",
+    id: "shared.expected-seq.optimistic",
+    says: "four processes that read the end and append there again after a conflict lose nothing",
+    proof: withFour(async (writers) => {
+      const all = writers.map(async (writer, index) => {
+        for (const n of upTo(5)) await appendAtEnd(writer, `m${index}.${n}`);
+      });
+      await Promise.all(all);
+      const { log } = writers[0] ?? assert.fail();
+      const ids = await wholeIds(log);
+      assert.equal(ids.length, 20);
+      assert.deepEqual((await log.tail(chat, 0))?.head, { last: ids.at(-1) });
+    }),
+  },
+  {
+    id: "shared.expected-seq.mixed",
+    says: "an append that expects a seq is stored there or not at all while another process appends",
     proof: withTwo(async (a, b) => {
-      await a.log.append(chat, messages(1, 1), { head: { title: "kept" } });
-      await b.log.append(chat, messages(1, 1), { head: { title: "lost" } });
-      assert.deepEqual((await a.log.tail(chat, 0))?.head, { title: "kept" });
+      for (const n of upTo(10)) {
+        const key = `chat:${n}`;
+        await a.log.append(key, messages(1, 1));
+        const free = b.log.append(key, [message("free")]);
+        const { answers } = await outcomesOf([
+          a.log.append(key, [message("bound")], { expectedSeq: 1 }),
+        ]);
+        await free;
+        const ids = await wholeIds(b.log, key);
+        assert.deepEqual(ids, answers.length > 0 ? ["m1", "bound", "free"] : ["m1", "free"]);
+      }
     }),
   },
 ];
 
-/** Appends of several processes that expect nothing. */
-export const sharedAppendClauses: readonly SharedClause[] = [...orders, ...repeats];
-
-function byNumber(one: number, other: number): number {
-  return one - other;
-}
+/** Appends of several processes, whether they expect where the log ends or not. */
+export const sharedAppendClauses: readonly SharedClause[] = [
+  ...orders,
+  ...repeats,
+  ...expectations,
+];

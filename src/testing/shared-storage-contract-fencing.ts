@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
-import { holds, state } from "./document-store-contract-fixtures.ts";
+import { clauseWithTable } from "./contract.ts";
+import { holds } from "./document-store-contract-fixtures.ts";
 import {
   chat,
+  erased,
   everything,
   isAbsent,
   logsOf,
@@ -18,63 +20,57 @@ import {
 } from "./shared-storage-contract-fixtures.ts";
 import type { SharedClause } from "./shared-storage-contract-place.ts";
 
-/** What a holder that lost its lease may no longer do to its log of three messages. */
+/** What a holder that lost its lease may no longer do to its log of so many messages. */
 const writes: readonly (readonly [
   name: string,
-  phrase: string,
+  stored: number,
   write: (holder: Writer) => Promise<unknown>,
 ])[] = [
-  ["append", "append", ({ log }) => log.append(chat, messages(4, 4))],
+  ["append", 3, ({ log }) => log.append(chat, messages(4, 4))],
   [
-    "append-head",
     "append with a head and the right expected seq",
+    3,
     ({ log }) =>
       log.append(chat, messages(4, 5), { expectedSeq: 3, head: { title: "overwritten" } }),
   ],
-  ["append-repeat", "repeated append", ({ log }) => log.append(chat, messages(3, 3))],
-  ["erase", "erasure", ({ log }) => log.erase(chat, ["m1"], { head: { title: "overwritten" } })],
-  ["delete", "deletion", ({ log }) => log.delete(chat)],
+  ["repeated append", 3, ({ log }) => log.append(chat, messages(3, 3))],
+  ["erasure", 3, ({ log }) => log.erase(chat, ["m1"], { head: { title: "overwritten" } })],
+  ["deletion", 3, ({ log }) => log.delete(chat)],
+  ["first append", 0, ({ log }) => log.append(chat, messages(1, 1))],
+  [
+    "first append that expects no log",
+    0,
+    ({ log }) => log.append(chat, messages(1, 1), { expectedSeq: 0 }),
+  ],
 ];
 
 const refusals: readonly SharedClause[] = [
-  ...writes.map(
-    ([name, phrase, write]): SharedClause => ({
-      id: `shared.fence.${name}`,
-      says: `the ${phrase} of a holder that slept while another took over is refused and changes nothing`,
-      proof: withTwo(async (a, b, place) => {
-        await a.log.append(chat, messages(1, 3), { head: { title: "kept" } });
+  clauseWithTable(
+    "shared.fence.writes",
+    "every write of a holder that slept while another took over is refused, changes nothing and begins no log",
+    writes,
+    ([, stored, write]) =>
+      withTwo(async (a, b, place) => {
+        if (stored > 0) await a.log.append(chat, messages(1, stored), { head: { title: "kept" } });
+        const was = await b.log.tail(chat, 9);
         await takeOver(a, b, place);
         await refuses("THROUGHLINE_FENCED", write(a));
-        assert.deepEqual(await b.log.tail(chat, 9), {
-          seq: 3,
-          head: { title: "kept" },
-          records: numbered(messages(1, 3)),
-          damaged: false,
-        });
+        assert.deepEqual(await b.log.tail(chat, 9), was);
       }),
-    }),
   ),
   {
-    id: "shared.fence.begins-no-log",
-    says: "a holder that slept while another took over begins no log",
-    proof: withTwo(async (a, b, place) => {
-      await takeOver(a, b, place);
-      await refuses("THROUGHLINE_FENCED", a.log.append(chat, messages(1, 1)));
-      const first = a.log.append(chat, messages(1, 1), { expectedSeq: 0 });
-      await refuses("THROUGHLINE_FENCED", first);
-      await isAbsent(b.log);
-    }),
-  },
-  {
     id: "shared.fence.after-release",
-    says: "a holder that slept is refused also when the one that took over has released",
-    proof: withTwo(async (a, b, place) => {
+    says: "a holder that slept is refused also when the one that took over has released, and when a third holds the name",
+    proof: withThree(async (a, b, c, place) => {
       await b.log.append(chat, messages(1, 1));
       const { taken } = await takeOver(a, b, place);
       await b.log.append(chat, messages(2, 2));
       await taken.release();
       await refuses("THROUGHLINE_FENCED", a.log.append(chat, messages(3, 3)));
+      await c.leases.acquire(chatLease);
+      await refuses("THROUGHLINE_FENCED", a.log.append(chat, messages(3, 3)));
       assert.deepEqual(await everything(a.log), numbered(messages(1, 2)));
+      assert.equal(await c.log.append(chat, messages(3, 3), { expectedSeq: 2 }), 3);
     }),
   },
   {
@@ -91,36 +87,16 @@ const refusals: readonly SharedClause[] = [
       await isAbsent(b.log);
     }),
   },
-  {
-    id: "shared.fence.third",
-    says: "a holder that slept through two others is refused, the newest of them is not",
-    proof: withThree(async (a, b, c, place) => {
-      const { taken } = await takeOver(a, b, place);
-      await taken.release();
-      const third = await c.leases.acquire(chatLease);
-      await refuses("THROUGHLINE_FENCED", a.log.append(chat, messages(1, 1)));
-      assert.equal(await c.log.append(chat, messages(1, 1), { expectedSeq: 0 }), 1);
-      await third.release();
-    }),
-  },
 ];
 
 const losses: readonly SharedClause[] = [
   {
     id: "shared.lost.notified",
-    says: "a holder that slept too long is notified that its lease is lost, the one that took over is not",
-    proof: withTwo(async (a, b, place) => {
-      const { lost, taken } = await takeOver(a, b, place);
-      assert.equal(lost.lost.aborted, true);
-      assert.equal(taken.lost.aborted, false);
-      assert.ok(taken.epoch > lost.epoch);
-    }),
-  },
-  {
-    id: "shared.lost.release",
-    says: "releasing a lost lease frees nothing: the new holder still holds it and still writes",
+    says: "a holder that slept too long is notified that its lease is lost, and releasing it frees nothing: the one that took over holds it and writes",
     proof: withThree(async (a, b, c, place) => {
       const { lost, taken } = await takeOver(a, b, place);
+      assert.equal(lost.lost.aborted, true);
+      assert.ok(taken.epoch > lost.epoch);
       await lost.release();
       assert.equal(await c.leases.tryAcquire(chatLease), undefined);
       assert.equal(await a.leases.tryAcquire(chatLease), undefined);
@@ -142,20 +118,6 @@ const losses: readonly SharedClause[] = [
     }),
   },
   {
-    id: "shared.lost.again",
-    says: "a process that lost a lease acquires the name again, after the other, and writes again",
-    proof: withTwo(async (a, b, place) => {
-      const { lost, taken } = await takeOver(a, b, place);
-      await b.log.append(chat, messages(1, 2));
-      await lost.release();
-      await taken.release();
-      const again = await a.leases.acquire(chatLease);
-      assert.ok(again.epoch > taken.epoch);
-      assert.equal(await a.log.append(chat, messages(3, 3), { expectedSeq: 2 }), 3);
-      assert.equal(again.lost.aborted, false);
-    }),
-  },
-  {
     id: "shared.lost.not-taken-over",
     says: "a holder that slept is notified that its lease is lost, and may write until it is taken",
     proof: withTwo(async (a, b, place) => {
@@ -172,83 +134,39 @@ const losses: readonly SharedClause[] = [
     }),
   },
   {
-    id: "shared.lost.other-logs",
-    says: "a holder that lost one log writes its others, leased or not, and the same key elsewhere",
+    id: "shared.lost.others",
+    says: "a holder that lost a log still reads it, and writes its other logs, leased or not, and its documents",
     proof: withTwo(async (a, b, place) => {
       await takeOver(a, b, place);
+      await b.log.append(chat, messages(1, 2));
+      assert.deepEqual(await everything(a.log), numbered(messages(1, 2)));
       const other = { ...chatLease, key: "telegram:4" };
       const lease = await a.leases.acquire(other);
       assert.equal(await a.log.append(other.key, messages(1, 1)), 1);
       assert.equal(await a.log.append("telegram:421", messages(1, 1)), 1);
       assert.equal(await logsOf(a.storage, "runs").append(chat, messages(1, 1)), 1);
-      await lease.release();
-    }),
-  },
-  {
-    id: "shared.lost.documents",
-    says: "a holder that lost a log still writes documents, also one of the same name",
-    proof: withTwo(async (a, b, place) => {
-      await takeOver(a, b, place);
-      await a.documents.write(state, { n: 1 });
       await a.storage.documents("chats").write(chat, { n: 2 });
-      await holds(b.documents, { n: 1 }, 1);
       await holds(b.storage.documents("chats"), { n: 2 }, 1, chat);
-    }),
-  },
-  {
-    id: "shared.lost.reads",
-    says: "a holder that lost a log still reads it, with what the one that took over appended",
-    proof: withTwo(async (a, b, place) => {
-      await a.log.append(chat, messages(1, 1));
-      await takeOver(a, b, place);
-      await b.log.append(chat, messages(2, 2));
-      assert.deepEqual(await everything(a.log), numbered(messages(1, 2)));
-    }),
-  },
-  {
-    id: "shared.lost.released-before",
-    says: "a process that released its lease in time appends without one while another holds the log",
-    proof: withTwo(async (a, b) => {
-      await (await a.leases.acquire(chatLease)).release();
-      await b.leases.acquire(chatLease);
-      assert.equal(await a.log.append(chat, messages(1, 1)), 1);
-      assert.deepEqual(await everything(b.log), numbered(messages(1, 1)));
+      await lease.release();
     }),
   },
 ];
 
 const bystanders: readonly SharedClause[] = [
   {
-    id: "shared.bystander.append",
-    says: "a process without the lease may append to a leased log: the holder's next append conflicts",
+    id: "shared.bystander.writes",
+    says: "a process that has no lease, or has released it, may begin a leased log, append to it and erase in it; the holder's next append that does not expect it conflicts",
     proof: withTwo(async (a, b) => {
-      await a.leases.acquire(chatLease);
-      const seq = await a.log.append(chat, messages(1, 1));
-      assert.equal(await b.log.append(chat, messages(2, 2)), 2);
-      const late = a.log.append(chat, messages(3, 3), { expectedSeq: seq });
-      await refuses("THROUGHLINE_CONFLICT", late);
-      assert.equal(await a.log.append(chat, messages(3, 3), { expectedSeq: 2 }), 3);
-      assert.deepEqual(await everything(b.log), numbered(messages(1, 3)));
-    }),
-  },
-  {
-    id: "shared.bystander.begins",
-    says: "a process without the lease may begin a leased log, and the holder goes on in it",
-    proof: withTwo(async (a, b) => {
+      await (await b.leases.acquire(chatLease)).release();
       await a.leases.acquire(chatLease);
       assert.equal(await b.log.append(chat, messages(1, 1), { expectedSeq: 0 }), 1);
-      assert.equal(await a.log.append(chat, messages(2, 2), { expectedSeq: 1 }), 2);
-    }),
-  },
-  {
-    id: "shared.bystander.erase",
-    says: "a process without the lease may erase records of a leased log",
-    proof: withTwo(async (a, b) => {
-      const lease = await a.leases.acquire(chatLease);
-      await a.log.append(chat, messages(1, 2));
+      const seq = await a.log.append(chat, messages(2, 2), { expectedSeq: 1 });
+      assert.equal(await b.log.append(chat, messages(3, 3)), 3);
+      const late = a.log.append(chat, messages(4, 4), { expectedSeq: seq });
+      await refuses("THROUGHLINE_CONFLICT", late);
       assert.equal(await b.log.erase(chat, ["m1"]), 1);
-      assert.equal(await a.log.append(chat, messages(3, 3), { expectedSeq: 2 }), 3);
-      await lease.release();
+      assert.equal(await a.log.append(chat, messages(4, 4), { expectedSeq: 3 }), 4);
+      assert.deepEqual(await everything(b.log), [erased("m1", 1), ...numbered(messages(2, 4), 2)]);
     }),
   },
   {

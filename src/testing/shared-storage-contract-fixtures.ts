@@ -5,6 +5,7 @@ import type { DocumentStore } from "../core/storage/document-store.ts";
 import type { LeaseName, Leases } from "../core/storage/leases.ts";
 import type { LogRecord, LogStore } from "../core/storage/log-store.ts";
 import type { Storage } from "../core/storage/storage.ts";
+import { systemTimers } from "../core/timers.ts";
 import { documentsOf } from "./document-store-contract-fixtures.ts";
 import { chat, everything, logsOf, message } from "./log-store-contract-fixtures.ts";
 import type { SharedClause, SharedPlace } from "./shared-storage-contract-place.ts";
@@ -32,31 +33,54 @@ export async function join(place: SharedPlace): Promise<Writer> {
   };
 }
 
+/** Longer than any proof takes: one that waits for what never comes fails. */
+const proofMs = 60_000;
+
+/** A proof about a place that nothing else uses. */
+export function withPlace(proof: (place: SharedPlace) => Promise<void>): SharedClause["proof"] {
+  return async (openPlace) => {
+    await using place = await openPlace();
+    await inTime(proof(place));
+  };
+}
+
+async function inTime(proof: Promise<void>): Promise<void> {
+  const late = Promise.withResolvers<never>();
+  const cancel = systemTimers.after(proofMs, () => {
+    late.reject(new Error(`the proof did not end within ${proofMs / 1_000} s`));
+  });
+  try {
+    await Promise.race([proof, late.promise]);
+  } finally {
+    cancel();
+  }
+}
+
 /** A proof about two processes of one place. */
 export function withTwo(
   proof: (a: Writer, b: Writer, place: SharedPlace) => Promise<void>,
 ): SharedClause["proof"] {
-  return async (place) => proof(await join(place), await join(place), place);
+  return withPlace(async (place) => proof(await join(place), await join(place), place));
 }
 
 /** A proof about three processes of one place. */
 export function withThree(
   proof: (a: Writer, b: Writer, c: Writer, place: SharedPlace) => Promise<void>,
 ): SharedClause["proof"] {
-  return async (place) => {
-    await proof(await join(place), await join(place), await join(place), place);
-  };
+  return withPlace(async (place) =>
+    proof(await join(place), await join(place), await join(place), place),
+  );
 }
 
 /** A proof about four processes of one place. */
 export function withFour(
   proof: (writers: readonly Writer[], place: SharedPlace) => Promise<void>,
 ): SharedClause["proof"] {
-  return async (place) => {
+  return withPlace(async (place) => {
     const writers: Writer[] = [];
     while (writers.length < 4) writers.push(await join(place));
     await proof(writers, place);
-  };
+  });
 }
 
 /** So many messages whose ids begin with this name: `a1`, `a2` and so on. */
@@ -79,24 +103,6 @@ export async function wholeIds(log: LogStore, key = chat): Promise<string[]> {
 /** Of what began with one name: the numbers after it, in the order of the log. */
 export function inOrderOf(name: string, ids: readonly string[]): number[] {
   return ids.filter((id) => id.startsWith(name)).map((id) => Number(id.slice(name.length)));
-}
-
-/** 1 to `count`. */
-export function upTo(count: number): number[] {
-  return Array.from({ length: count }, (_, index) => index + 1);
-}
-
-/** What the calls that were not refused answered; the codes of those that were. */
-export async function outcomesOf<T>(
-  calls: readonly Promise<T>[],
-): Promise<{ readonly answers: T[]; readonly codes: unknown[] }> {
-  const answers: T[] = [];
-  const codes: unknown[] = [];
-  for (const outcome of await Promise.allSettled(calls)) {
-    if (outcome.status === "fulfilled") answers.push(outcome.value);
-    else codes.push((outcome.reason as { readonly code?: unknown }).code);
-  }
-  return { answers, codes };
 }
 
 /** Looks again and again while calls are under way, and once when all of them have answered. */
@@ -147,3 +153,15 @@ export function receivedUntilEnd({ cluster }: Writer, ends = 1): Promise<Receive
 }
 
 export const end: JsonObject = { end: true };
+
+/** What a subscriber receives while another process publishes these messages. */
+export async function receivedFrom(
+  publisher: Writer,
+  subscriber: Writer,
+  messages: readonly JsonObject[],
+): Promise<JsonObject[]> {
+  const received = receivedUntilEnd(subscriber);
+  for (const message of messages) publisher.cluster.publish(message);
+  publisher.cluster.publish(end);
+  return (await received).map(({ message }) => message);
+}

@@ -1,29 +1,33 @@
 import assert from "node:assert/strict";
 import type { Lease, LeaseName } from "../core/storage/leases.ts";
 import { keyCorpus } from "./corpus.ts";
-import { chat, isAbsent, messages, refuses } from "./log-store-contract-fixtures.ts";
 import {
-  chatLease,
+  chat,
+  everything,
+  isAbsent,
+  messages,
+  numbered,
+  refuses,
   upTo,
-  withFour,
-  withThree,
-  withTwo,
-} from "./shared-storage-contract-fixtures.ts";
+} from "./log-store-contract-fixtures.ts";
+import { chatLease, withFour, withThree, withTwo } from "./shared-storage-contract-fixtures.ts";
 import type { SharedClause } from "./shared-storage-contract-place.ts";
 
 const holding: readonly SharedClause[] = [
   {
     id: "shared.lease.exclusive",
-    says: "a name that one process holds is held by no other until it is released",
+    says: "a name that one process holds is held by no other until it is released; releasing twice is releasing once",
     proof: withThree(async (a, b, c) => {
       const lease = await a.leases.acquire(chatLease);
       assert.equal(await b.leases.tryAcquire(chatLease), undefined);
       assert.equal(await c.leases.tryAcquire(chatLease), undefined);
-      await lease.release();
+      await Promise.all([lease.release(), lease.release()]);
       const next = await b.leases.tryAcquire(chatLease);
       assert.ok(next);
+      await lease.release();
       assert.equal(await a.leases.tryAcquire(chatLease), undefined);
-      await next.release();
+      assert.equal(await c.leases.tryAcquire(chatLease), undefined);
+      assert.equal(next.lost.aborted, false);
     }),
   },
   {
@@ -59,29 +63,17 @@ const holding: readonly SharedClause[] = [
   },
   {
     id: "shared.lease.names",
-    says: "the name of every key is a lease of its own, and so is the same key in another collection",
+    says: "the name of every key is a lease of its own in every collection, also in the one without a name",
     proof: withTwo(async (a, b) => {
       const names = keyCorpus.flatMap(({ text }): LeaseName[] => [
         { collection: "chats", key: text },
         { collection: "runs", key: text },
+        { collection: "", key: text },
       ]);
       const leases = await Promise.all(names.map((name) => a.leases.tryAcquire(name)));
       assert.ok(leases.every((lease) => lease !== undefined));
       const others = await Promise.all(names.map((name) => b.leases.tryAcquire(name)));
       assert.ok(others.every((lease) => lease === undefined));
-    }),
-  },
-  {
-    id: "shared.lease.no-log",
-    says: "a name that is no log, in the collection without a name, is leased like any other",
-    proof: withTwo(async (a, b) => {
-      const companion = { collection: "", key: "companion" };
-      const lease = await a.leases.acquire(companion);
-      assert.equal(await b.leases.tryAcquire(companion), undefined);
-      await lease.release();
-      const next = await b.leases.acquire(companion);
-      assert.ok(next.epoch > lease.epoch);
-      await next.release();
     }),
   },
   {
@@ -131,18 +123,6 @@ const holding: readonly SharedClause[] = [
       assert.equal(await b.leases.tryAcquire(chatLease), undefined);
     }),
   },
-  {
-    id: "shared.lease.release-twice",
-    says: "releasing twice is releasing once: the next holder keeps the name",
-    proof: withThree(async (a, b, c) => {
-      const lease = await a.leases.acquire(chatLease);
-      await Promise.all([lease.release(), lease.release()]);
-      const next = await b.leases.acquire(chatLease);
-      await lease.release();
-      assert.equal(await c.leases.tryAcquire(chatLease), undefined);
-      assert.equal(next.lost.aborted, false);
-    }),
-  },
 ];
 
 const epochs: readonly SharedClause[] = [
@@ -160,35 +140,150 @@ const epochs: readonly SharedClause[] = [
     }),
   },
   {
-    id: "shared.epoch.log",
-    says: "the epoch grows over a log that exists too, and after another process deleted it",
-    proof: withTwo(async (a, b) => {
-      await a.log.append(chat, messages(1, 1));
-      const first = await a.leases.acquire(chatLease);
-      await first.release();
-      await b.log.delete(chat);
-      const second = await b.leases.acquire(chatLease);
-      assert.ok(second.epoch > first.epoch);
-    }),
-  },
-  {
-    id: "shared.epoch.deleted-by-holder",
-    says: "a holder that deletes its log holds the name on, and the next one has a greater epoch",
+    id: "shared.epoch.deleted",
+    says: "a holder whose log is deleted, by itself or another, holds the name on, and the next one has a greater epoch",
     proof: withTwo(async (a, b) => {
       const lease = await a.leases.acquire(chatLease);
-      await a.log.append(chat, messages(1, 2));
-      await a.log.delete(chat);
-      assert.equal(await b.leases.tryAcquire(chatLease), undefined);
+      for (const { log } of [a, b]) {
+        await a.log.append(chat, messages(1, 2));
+        await log.delete(chat);
+        assert.equal(await b.leases.tryAcquire(chatLease), undefined);
+      }
       await lease.release();
+      await b.log.append(chat, messages(1, 2));
+      await b.log.delete(chat);
       const next = await b.leases.acquire(chatLease);
       assert.ok(next.epoch > lease.epoch);
     }),
   },
 ];
 
-/** Holding a name. */
-export const leaseClauses: readonly SharedClause[] = [...holding, ...epochs];
-
 function released(lease: Lease): AsyncDisposable {
   return { [Symbol.asyncDispose]: () => lease.release() };
 }
+
+const turns: readonly SharedClause[] = [
+  {
+    id: "shared.wait.release",
+    says: "a waiter for a name that another process holds gets it once it is released",
+    proof: withTwo(async (a, b) => {
+      const lease = await a.leases.acquire(chatLease);
+      let isHeld = false;
+      const waiting = b.leases.acquire(chatLease).then((next) => {
+        isHeld = true;
+        return next;
+      });
+      await b.log.append(chat, messages(1, 1));
+      assert.equal(isHeld, false);
+      await lease.release();
+      assert.ok((await waiting).epoch > lease.epoch);
+    }),
+  },
+  {
+    id: "shared.wait.names-apart",
+    says: "a waiter for one name does not wait for another, nor keeps others from it",
+    proof: withTwo(async (a, b) => {
+      const lease = await a.leases.acquire(chatLease);
+      const waiting = b.leases.acquire(chatLease);
+      const other = await b.leases.acquire({ ...chatLease, key: "telegram:4" });
+      await other.release();
+      await (await a.leases.acquire({ ...chatLease, key: "telegram:4" })).release();
+      await lease.release();
+      await (await waiting).release();
+    }),
+  },
+];
+
+const abort = new Error("the caller stopped waiting");
+
+const aborts: readonly SharedClause[] = [
+  {
+    id: "shared.wait.abort",
+    says: "a call whose signal is aborted, before it or while it waits for another process, ends with the signal's reason and takes nothing; once it holds the name, the signal changes nothing",
+    proof: withThree(async (a, b, c) => {
+      const aborted = { signal: AbortSignal.abort(abort) };
+      await assert.rejects(b.leases.acquire(chatLease, aborted), abort);
+      const lease = await a.leases.tryAcquire(chatLease);
+      assert.ok(lease);
+      const ends = new AbortController();
+      const waiting = b.leases.acquire(chatLease, { signal: ends.signal });
+      await b.log.tail(chat, 0);
+      ends.abort(abort);
+      await assert.rejects(waiting, abort);
+      await lease.release();
+      const later = new AbortController();
+      const next = await c.leases.acquire(chatLease, { signal: later.signal });
+      later.abort(abort);
+      assert.equal(await b.leases.tryAcquire(chatLease), undefined);
+      assert.equal(next.lost.aborted, false);
+    }),
+  },
+];
+
+const endings: readonly SharedClause[] = [
+  {
+    id: "shared.wait.close-frees",
+    says: "closing a storage frees its leases for waiters, and tells their holders",
+    proof: withTwo(async (a, b) => {
+      const lease = await a.leases.acquire(chatLease);
+      const waiting = b.leases.acquire(chatLease);
+      await a.storage.close();
+      assert.ok((await waiting).epoch > lease.epoch);
+      assert.equal(lease.lost.aborted, true);
+      await lease.release();
+    }),
+  },
+  {
+    id: "shared.wait.close-ends",
+    says: "closing a storage ends its waiting, and every later call for a name, with THROUGHLINE_CLOSED",
+    proof: withTwo(async (a, b) => {
+      const lease = await a.leases.acquire(chatLease);
+      const waiting = [b, b, b].map(({ leases }) =>
+        refuses("THROUGHLINE_CLOSED", leases.acquire(chatLease)),
+      );
+      await b.log.tail(chat, 0);
+      await b.storage.close();
+      await Promise.all(waiting);
+      await lease.release();
+      await refuses("THROUGHLINE_CLOSED", b.leases.acquire(chatLease));
+      await refuses("THROUGHLINE_CLOSED", b.leases.tryAcquire(chatLease));
+      assert.ok(await a.leases.tryAcquire(chatLease));
+    }),
+  },
+  {
+    id: "shared.wait.killed",
+    says: "a waiter for the names of a killed holder gets them all, with greater epochs",
+    proof: withTwo(async (a, b, place) => {
+      const names = upTo(10).map((n) => ({ collection: "chats", key: `chat:${n}` }));
+      const held = await Promise.all(names.map((name) => a.leases.acquire(name)));
+      const waiting = names.map((name) => b.leases.acquire(name));
+      await b.log.tail(chat, 0);
+      await place.kill(a.storage);
+      for (const [index, next] of (await Promise.all(waiting)).entries()) {
+        assert.ok(next.epoch > (held[index]?.epoch ?? 0));
+      }
+    }),
+  },
+  {
+    id: "shared.wait.killed-before",
+    says: "asking for a name after its holder was killed gets it, and finds what was stored",
+    proof: withTwo(async (a, b, place) => {
+      await a.leases.acquire(chatLease);
+      await a.log.append(chat, messages(1, 3), { expectedSeq: 0 });
+      await place.kill(a.storage);
+      const next = await b.leases.acquire(chatLease);
+      assert.deepEqual(await everything(b.log), numbered(messages(1, 3)));
+      assert.equal(await b.log.append(chat, messages(4, 4), { expectedSeq: 3 }), 4);
+      await next.release();
+    }),
+  },
+];
+
+/** Holding a name, waiting for one, and what ends both. */
+export const leaseClauses: readonly SharedClause[] = [
+  ...holding,
+  ...epochs,
+  ...turns,
+  ...aborts,
+  ...endings,
+];

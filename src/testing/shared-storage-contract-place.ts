@@ -45,6 +45,6 @@ export interface SharedClause {
   readonly says: string;
   /** Present where the proof needs `interrupt`. */
   readonly interrupts?: true;
-  /** Resolves if the promise is kept, rejects if it is not. The place closes what joined. */
-  readonly proof: (place: SharedPlace) => Promise<void>;
+  /** Resolves if the promise is kept, rejects if it is not. Closes the places that it opened. */
+  readonly proof: (openPlace: OpenPlace) => Promise<void>;
 }

@@ -1,14 +1,18 @@
 import assert from "node:assert/strict";
 import type { LogStore } from "../core/storage/log-store.ts";
+import { clauseWithTable } from "./contract.ts";
 import {
   chat,
-  everything,
+  found,
   idsIn,
+  listed,
   message,
   messages,
   numbered,
+  redaction,
+  upTo,
 } from "./log-store-contract-fixtures.ts";
-import { during, join, upTo, withTwo } from "./shared-storage-contract-fixtures.ts";
+import { during, withFour, withTwo } from "./shared-storage-contract-fixtures.ts";
 import type { SharedClause } from "./shared-storage-contract-place.ts";
 
 /** Each answers the ids that it sees. */
@@ -40,33 +44,23 @@ const reads: readonly (readonly [name: string, ids: (log: LogStore) => Promise<s
   ],
 ];
 
-/** What one process sees of what another stored. */
-export const sharedReadingClauses: readonly SharedClause[] = [
-  ...reads.map(
-    ([name, idsOf]): SharedClause => ({
-      id: `shared.read.${name}`,
-      says: `${name} sees what another process has stored, as soon as its append has answered`,
-      proof: withTwo(async (a, b) => {
+const readings: readonly SharedClause[] = [
+  clauseWithTable(
+    "shared.read.at-once",
+    "every way of reading sees what another process has stored, with its head, as soon as its append has answered",
+    reads,
+    ([, idsOf]) =>
+      withTwo(async (a, b) => {
         assert.deepEqual(await idsOf(b.log), []);
         const ids: string[] = [];
         for (const { id, content } of messages(1, 4)) {
-          await a.log.append(chat, [message(id, String(content))]);
+          await a.log.append(chat, [message(id, String(content))], { head: { newest: id } });
           ids.push(id);
           assert.deepEqual(await idsOf(b.log), ids);
+          assert.deepEqual((await b.log.tail(chat, 0))?.head, { newest: id });
         }
       }),
-    }),
   ),
-  {
-    id: "shared.read.head",
-    says: "a head that one process replaced is the head for the others at once",
-    proof: withTwo(async (a, b) => {
-      for (const n of upTo(10)) {
-        await a.log.append(chat, messages(n, n), { head: { n } });
-        assert.deepEqual((await b.log.tail(chat, 0))?.head, { n });
-      }
-    }),
-  },
   {
     id: "shared.read.whole",
     says: "a process that reads while another appends sees whole batches, with the head of the last",
@@ -102,15 +96,78 @@ export const sharedReadingClauses: readonly SharedClause[] = [
       );
     }),
   },
+];
+
+function at(second: number): string {
+  return `2026-03-01T12:00:${String(second).padStart(2, "0")}.000Z`;
+}
+
+const lists: readonly SharedClause[] = [
   {
-    id: "shared.read.late-joiner",
-    says: "a process that joins later sees everything that was stored before",
-    async proof(place) {
-      const first = await join(place);
-      await first.log.append(chat, messages(1, 30));
-      await first.storage.close();
-      const second = await join(place);
-      assert.deepEqual(await everything(second.log), numbered(messages(1, 30)));
-    },
+    id: "shared.list.all",
+    says: "a list holds the logs of all processes, newest first, and is the same for all",
+    proof: withFour(async (writers) => {
+      const keys = upTo(20).map((n) => `chat:${n}`);
+      for (const [index, key] of keys.entries()) {
+        const { log } = writers[index % 4] ?? assert.fail();
+        await log.append(key, [message("m1")], { head: { updated_at: at(index) } });
+      }
+      for (const { log } of writers) assert.deepEqual(await listed(log), [...keys].reverse());
+    }),
+  },
+  {
+    id: "shared.list.moves",
+    says: "a log that one process appended to is at its new place, under its new labels, in the list of another at once",
+    proof: withTwo(async (a, b) => {
+      await a.log.append("one", [message("m1")], { head: { updated_at: at(1), labels: ["x"] } });
+      await b.log.append("two", [message("m1")], { head: { updated_at: at(2), labels: ["y"] } });
+      assert.deepEqual(await listed(b.log), ["two", "one"]);
+      assert.deepEqual([await listed(b.log, "x"), await listed(a.log, "y")], [["one"], ["two"]]);
+      await b.log.append("one", [message("m2")], { head: { updated_at: at(3), labels: ["y"] } });
+      assert.deepEqual(await listed(a.log), ["one", "two"]);
+      assert.deepEqual([await listed(a.log, "x"), await listed(a.log, "y")], [[], ["one", "two"]]);
+    }),
+  },
+  {
+    id: "shared.list.cursor",
+    says: "a cursor that one process answered goes on in another",
+    proof: withTwo(async (a, b) => {
+      for (const n of upTo(9)) {
+        await a.log.append(`chat:${n}`, [message("m1")], { head: { updated_at: at(n) } });
+      }
+      const keys: string[] = [];
+      let cursor: string | undefined;
+      for (const { log } of [a, b, a, b, a]) {
+        const page = await log.list({ limit: 2, cursor });
+        keys.push(...page.rows.map(({ key }) => key));
+        cursor = page.cursor;
+      }
+      assert.equal(cursor, undefined);
+      assert.deepEqual(
+        keys,
+        upTo(9)
+          .reverse()
+          .map((n) => `chat:${n}`),
+      );
+    }),
+  },
+  {
+    id: "shared.list.search",
+    says: "a search finds the records of all processes, newest log and newest record first, until one of them hides a record",
+    proof: withTwo(async (a, b) => {
+      await a.log.append("one", [message("m1", "green tea")], { head: { updated_at: at(1) } });
+      await b.log.append("two", [message("m2", "green apples")], { head: { updated_at: at(2) } });
+      await b.log.append("one", [message("m3", "tea, green")], { head: { updated_at: at(3) } });
+      for (const { log } of [a, b]) {
+        assert.deepEqual(await found(log, "green"), ["m3", "m1", "m2"]);
+        assert.deepEqual(await found(log, "GREEN tea"), ["m3", "m1"]);
+        assert.deepEqual(await found(log, "green", "two"), ["m2"]);
+      }
+      await b.log.append("one", [redaction("r1", "m1")]);
+      for (const { log } of [a, b]) assert.deepEqual(await found(log, "tea"), ["m3"]);
+    }),
   },
 ];
+
+/** What one process sees of what another stored. */
+export const sharedReadingClauses: readonly SharedClause[] = [...readings, ...lists];

@@ -1,4 +1,3 @@
-import { systemTimers } from "../core/timers.ts";
 import {
   type ClauseResult,
   type Contract,
@@ -8,15 +7,12 @@ import {
 } from "./contract.ts";
 import { sharedAppendClauses } from "./shared-storage-contract-appends.ts";
 import { sharedDocumentClauses } from "./shared-storage-contract-documents.ts";
-import { sharedExpectationClauses } from "./shared-storage-contract-expectations.ts";
 import { fencingClauses } from "./shared-storage-contract-fencing.ts";
 import { sharedForgettingClauses } from "./shared-storage-contract-forgetting.ts";
 import { leaseClauses } from "./shared-storage-contract-leases.ts";
-import { sharedListClauses } from "./shared-storage-contract-lists.ts";
 import type { OpenPlace, SharedClause } from "./shared-storage-contract-place.ts";
 import { publishingClauses } from "./shared-storage-contract-publishing.ts";
 import { sharedReadingClauses } from "./shared-storage-contract-reading.ts";
-import { leaseWaitClauses } from "./shared-storage-contract-waiting.ts";
 
 export interface SharedContract {
   readonly name: string;
@@ -34,20 +30,14 @@ export const sharedStorageContract: SharedContract = {
   name: "shared storage",
   clauses: [
     ...sharedAppendClauses,
-    ...sharedExpectationClauses,
     ...sharedReadingClauses,
-    ...sharedListClauses,
     ...sharedForgettingClauses,
     ...sharedDocumentClauses,
     ...leaseClauses,
-    ...leaseWaitClauses,
     ...fencingClauses,
     ...publishingClauses,
   ],
 };
-
-/** Longer than any proof takes: one that waits for what never comes fails. */
-const proofMs = 60_000;
 
 /**
  * Registers one test per clause with a runner; a clause in `except` as a skipped one, reason in its
@@ -78,24 +68,9 @@ function onPlaces({ name, clauses }: SharedContract, openPlace: OpenPlace): Cont
     clauses: clauses.map(({ id, says, proof }) => ({
       id,
       says,
-      async proof() {
-        await using place = await openPlace();
-        await inTime(proof(place));
-      },
+      proof: () => proof(openPlace),
     })),
   };
-}
-
-async function inTime(proof: Promise<void>): Promise<void> {
-  const late = Promise.withResolvers<never>();
-  const cancel = systemTimers.after(proofMs, () => {
-    late.reject(new Error(`the proof did not end within ${proofMs / 1_000} s`));
-  });
-  try {
-    await Promise.race([proof, late.promise]);
-  } finally {
-    cancel();
-  }
 }
 
 function opensNothing(): Promise<never> {

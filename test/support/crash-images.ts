@@ -1,8 +1,8 @@
-import { type Random, sample, seededRandom } from "../../src/testing/random.ts";
+import { type Random, seededRandom } from "../../src/testing/random.ts";
 import { FileNode } from "./file-node.ts";
 import { DirectoryNode, type Names, NameTree, type TreeNode } from "./name-tree.ts";
 import { SimulatedDisk, type SimulatedDiskOptions } from "./simulated-disk.ts";
-import { type DataVariant, type Fate, UnsyncedData } from "./unsynced-data.ts";
+import { type DataVariant, type Fate, sample, UnsyncedData } from "./unsynced-data.ts";
 import { type NameState, UnsyncedNames } from "./unsynced-names.ts";
 
 // Method, after SQLite's crash tests: whatever was not synced may be there or not, in any

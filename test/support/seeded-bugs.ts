@@ -301,7 +301,7 @@ const contracts: readonly SeededBug[] = [
     file: `${files}/file-log-store.ts`,
     find: "if (expectedSeq === undefined || expectedSeq === seq) return;",
     replace: "if (expectedSeq === undefined || expectedSeq >= 0) return;",
-    ...{ ...contract, named: "expects a (smaller|greater) seq than the last" },
+    ...{ ...contract, named: "an append that expects the seq at which the log ends" },
   },
   {
     id: "contract: other content under a known id is taken for the same",

@@ -1,5 +1,5 @@
 import { crc32 } from "node:zlib";
-import { type Random, sample, seededRandom } from "../../src/testing/random.ts";
+import { type Random, seededRandom } from "../../src/testing/random.ts";
 import { changed, type FileNode } from "./file-node.ts";
 
 /** One content that a file can have after a power cut. */
@@ -215,4 +215,14 @@ function merged(ranges: readonly Range[]): readonly Range[] {
 function garbageOf(seed: number): Uint8Array {
   const random = seededRandom(seed);
   return Uint8Array.from({ length: garbageBytes }, () => (random(16) === 0 ? 10 : random(256)));
+}
+
+/** `count` of the items, chosen by `random`, in their order; all of them when there are fewer. */
+export function sample<T>(items: readonly T[], count: number, random: Random): readonly T[] {
+  let wanted = count;
+  return items.filter((_item, index) => {
+    if (random(items.length - index) >= wanted) return false;
+    wanted--;
+    return true;
+  });
 }
