@@ -386,12 +386,11 @@ export class Companion implements AsyncDisposable {
     const reload = async () => {
       const left = await readLeft(storage, this.emotions.configuration, clock.now());
       if (left.shared !== undefined) this.#hasRun(left.shared);
-      if (left.log !== undefined) return { life: left.life, log: left.log };
-      throw new ThroughlineError("the log of acts is gone", { code: "THROUGHLINE_UNAVAILABLE" });
+      return left;
     };
     const publish = () => this.#leader?.publish("acts");
-    const onOthers = (others: readonly FoldedAct[], next: Life) => this.#follow(others, next);
-    return new SharedActs({ clock, logger, publish, reload, onOthers }, log, life);
+    const ports = { clock, logger, publish, reload, onOthers: this.#follow.bind(this) };
+    return new SharedActs(ports, log, life);
   }
 
   /** Other processes did something: `next` is what all acts make. */
@@ -404,13 +403,11 @@ export class Companion implements AsyncDisposable {
         this.#boot = withoutInterrupted(this.#boot, act.hash);
       } else if (act.kind === "acknowledged") {
         this.notices.acknowledgedElsewhere(act.chat, act.session, act.notice);
+        this.#living.publish({ type: act.kind, chatId: act.chat });
       }
     }
     if (this.#closing !== undefined) return;
     this.#living.become(next);
-    for (const { act } of others) {
-      if (act.kind === "acknowledged") this.#living.publish({ type: act.kind, chatId: act.chat });
-    }
     this.#snapshots.changed();
     this.#living.lookNow();
     this.#setNext();
@@ -423,19 +420,15 @@ export class Companion implements AsyncDisposable {
   }
 
   async #takeOver(): Promise<void> {
-    const { pid } = this.#options;
     this.#tried = await runsToTakeOver(this.#ports, this.#tried);
     const { clock, storage } = this.#ports;
     const left = await readLeft(storage, this.emotions.configuration, clock.now());
-    const boot = await takeOverRun(this.#boot, left, { runs: this.#tried, pid });
+    const boot = await takeOverRun(this.#boot, left, { runs: this.#tried, pid: this.#options.pid });
     if (this.#closing !== undefined) return boot.runs.end();
     this.#boot = boot;
     this.#ownRun = boot.run.runId;
     const since = savedAt(left.read?.document)?.at ?? 0;
-    this.#history.clear();
-    for (const felt of this.#unsaved) {
-      if (Date.parse(felt.at) > since) this.#history.note(felt);
-    }
+    this.#history.startOver(this.#unsaved.filter(({ at }) => Date.parse(at) > since));
     this.#history.note(this.emotions.felt, "up");
     const shared = sharedRun(boot);
     const { configuration } = this.emotions;

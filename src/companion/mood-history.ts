@@ -107,11 +107,12 @@ export class MoodHistory {
     this.#waiting = all.length > maxWaiting ? withoutOldest(all) : all;
   }
 
-  /** Resets. Notes that are not stored yet were for another process to write. */
-  clear(): void {
+  /** With these alone: what was noted before was for another process to write. */
+  startOver(felt: readonly Felt[]): void {
     this.#waiting = [];
     this.#given = [];
     this.#newest = undefined;
+    for (const each of felt) this.note(each);
   }
 
   /**

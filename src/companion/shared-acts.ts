@@ -1,5 +1,5 @@
 import { hashOf } from "../core/chat/tombstones.ts";
-import { errorName } from "../core/errors.ts";
+import { errorName, ThroughlineError } from "../core/errors.ts";
 import type { Logger } from "../core/logger.ts";
 import type { ActLog, Position } from "./act-log.ts";
 import type { Act } from "./acts.ts";
@@ -22,7 +22,7 @@ interface SharedActsPorts {
   /** Wakes the other processes: there are acts to read. */
   readonly publish: () => void;
   /** The newest snapshot, and the log from there on: what was read last is not there any more. */
-  readonly reload: () => Promise<{ readonly life: Life; readonly log: ActLog }>;
+  readonly reload: () => Promise<{ readonly life: Life; readonly log: ActLog | undefined }>;
 }
 
 /** Records of one append: with the longest texts they stay below what an append may hold. */
@@ -136,6 +136,9 @@ export class SharedActs {
     const read = await this.#log.readOn();
     if (read === undefined) {
       const { life, log } = await this.#ports.reload();
+      if (log === undefined) {
+        throw new ThroughlineError("the log of acts is gone", { code: "THROUGHLINE_UNAVAILABLE" });
+      }
       this.#log = log;
       this.#confirmed = life;
       this.#ports.onOthers([], this.#withPending());

@@ -647,8 +647,8 @@ const cluster: readonly SeededBug[] = [
   {
     id: "cluster: moods that a killed leader did not store are lost",
     file: "src/companion/companion.ts",
-    find: "if (Date.parse(felt.at) > since) this.#history.note(felt);",
-    replace: "",
+    find: "this.#history.startOver(this.#unsaved.filter(({ at }) => Date.parse(at) > since));",
+    replace: "this.#history.startOver([]);",
     ...{ test: "test/cluster-companion.test.ts", named: "nothing that was felt is lost" },
   },
   {
