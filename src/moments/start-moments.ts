@@ -23,7 +23,7 @@ import {
   type LostPackages,
   lostPackages,
 } from "./record/forget-forgotten.ts";
-import { feedTurn, capturePrompt } from "./turns/feed.ts";
+import { capturePrompt, feedTurn } from "./turns/feed.ts";
 
 export type { Mark, PackageDirectory } from "./directory/package-directory.ts";
 export type { Selection } from "./directory/whose.ts";

@@ -6,7 +6,11 @@ import type { MomentRecorder } from "../record/moment-recorder.ts";
 import { reactionsPrompt } from "../record/skills.ts";
 
 /** The persona, and what models are told beside it, as packages keep them. */
-export function capturePrompt(recorder: MomentRecorder, persona: string, withSkills: boolean): void {
+export function capturePrompt(
+  recorder: MomentRecorder,
+  persona: string,
+  withSkills: boolean,
+): void {
   recorder.capture("persona", persona);
   const prompt = withSkills ? [persona, reactionsPrompt] : [persona];
   recorder.capture("system_prompt", prompt.filter((part) => part !== "").join("\n\n"));
