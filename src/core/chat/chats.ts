@@ -472,6 +472,10 @@ export class Chats {
     const { logs } = this.log.ports;
     const begun = await this.tombstones.begun();
     const gone = new Map(begun);
+    const failed = (error: unknown) => {
+      const says = "a forgetting is not finished; tried again at the next start";
+      this.log.ports.logger.warn({ error: errorName(error) }, says);
+    };
     let cursor: string | undefined;
     do {
       const label = begun.size > 0 ? undefined : "unfinished";
@@ -480,23 +484,19 @@ export class Chats {
         const wasBegun = begun.has(hashOf(key));
         gone.delete(hashOf(key));
         if (!wasBegun && head["unfinished"] !== true) continue;
-        // A chat that another process has is not left over: that process is working on it.
-        await this.log.aloneNow(key, async () => {
-          if (!(await this.#isLeftOver(key, wasBegun))) return;
-          if (wasBegun) await this.#forget(key);
-          // There was no request to forget this chat: it may be created again.
-          else await this.#remove(key);
-        });
+        const finish = async () => {
+          if (!(await this.#isLeftOver(key, wasBegun))) return true;
+          // There was no request to forget one that is only unfinished: it may be created again.
+          await (wasBegun ? this.#forget(key) : this.#remove(key));
+          return true;
+        };
+        // Another process is working on it, or died and has its lease for a while: this does not wait.
+        if (!(await this.log.aloneNow(key, finish))) void this.log.alone(key, finish).catch(failed);
       }
       cursor = page.cursor;
     } while (cursor !== undefined);
     // Or a new chat with the id of one of them would be taken for it at the next start.
-    for (const mark of gone.values()) {
-      await this.tombstones.finish(mark).catch((error) => {
-        const says = "a mark of forgetting is not ended; again at next start";
-        this.log.ports.logger.warn({ error: errorName(error) }, says);
-      });
-    }
+    for (const mark of gone.values()) await this.tombstones.finish(mark).catch(failed);
   }
 
   /** Another process may have finished it since it was listed. */

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { heldPlace, pass, process } from "../../../test/support/cluster-world.ts";
+import { heldPlace, mortal, pass, process, until } from "../../../test/support/cluster-world.ts";
 
 const chat = "chat-1";
 
@@ -27,4 +27,24 @@ test("a chat is forgotten, and nothing waits for ever, when its lease is lost mi
   const lease = await chats.log.tryLease(chat);
   assert.notEqual(lease, undefined);
   await lease?.release();
+});
+
+test("what a process that died began to forget is forgotten by one that starts before the lease lapses", async () => {
+  const { clock, open } = heldPlace();
+  const dying = open();
+  const own = mortal(dying.storage);
+  const a = await process(own, { clock });
+  await a.chats.append(chat, [{ role: "user", content: "Hello" }]);
+  const dies = Promise.withResolvers<void>();
+  a.chats.onForget(async () => {
+    own.kill();
+    dies.resolve();
+    return [];
+  });
+  void a.chats.forget(chat);
+  await dies.promise;
+  const { storage, timers } = open();
+  const b = await process(storage, { clock });
+  await pass(clock, 20_000, timers);
+  await until(async () => (await b.chats.log.ports.logs.tail(chat, 1)) === undefined);
 });
