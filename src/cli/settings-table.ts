@@ -4,7 +4,7 @@ import {
   type FreshnessOptions,
   freshnessChecks,
   freshnessDefaults,
-} from "../core/chat/freshness-options.ts";
+} from "../core/chat/freshness.ts";
 import { workingMemoryChecks, workingMemoryDefaults } from "../core/chat/working-memory.ts";
 import { type NamedProvider, namedProviders } from "../core/models/model-name.ts";
 import type { Prices } from "../core/models/prices.ts";

@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { type FreshnessOptions, freshnessDefaults } from "../core/chat/freshness-options.ts";
+import { type FreshnessOptions, freshnessDefaults } from "../core/chat/freshness.ts";
 import { isThroughlineError } from "../core/errors.ts";
 import {
   type ModelSpec,

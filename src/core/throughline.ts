@@ -2,11 +2,7 @@ import { chatProjection } from "./chat/chat-head.ts";
 import { ChatLog, chatsCollection } from "./chat/chat-log.ts";
 import { Chats } from "./chat/chats.ts";
 import { removeWithOthers } from "./chat/cluster-memories.ts";
-import {
-  type FreshnessOptions,
-  type FreshnessRules,
-  resolveFreshness,
-} from "./chat/freshness-options.ts";
+import { type FreshnessOptions, type FreshnessRules, resolveFreshness } from "./chat/freshness.ts";
 import { assertMoveEnded } from "./chat/move-under-way.ts";
 import { ProviderSessions } from "./chat/provider-sessions.ts";
 import { WorkingMemories } from "./chat/working-memories.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { isThroughlineError } from "../errors.ts";
-import { type FreshnessOptions, resolveFreshness } from "./freshness-options.ts";
+import { type FreshnessOptions, resolveFreshness } from "./freshness.ts";
 
 const byDefault = {
   idleTimeoutMs: 0,

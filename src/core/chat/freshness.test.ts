@@ -1,8 +1,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { ageNote, correctClocks, judge, type Verdict } from "./freshness.ts";
-import { type FreshnessOptions, resolveFreshness } from "./freshness-options.ts";
+import {
+  ageNote,
+  correctClocks,
+  type FreshnessOptions,
+  judge,
+  resolveFreshness,
+  type Verdict,
+} from "./freshness.ts";
 import {
   bucketOf,
   humanActed,

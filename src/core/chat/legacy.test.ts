@@ -2,8 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { checkJson, type JsonObject } from "../json.ts";
-import { judge } from "./freshness.ts";
-import { resolveFreshness } from "./freshness-options.ts";
+import { judge, resolveFreshness } from "./freshness.ts";
 import { fromDuctor, type Imported, toDuctor } from "./legacy.ts";
 import {
   bucketOf,

@@ -3,8 +3,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { correctClocks, judge } from "./freshness.ts";
-import { type FreshnessOptions, resolveFreshness } from "./freshness-options.ts";
+import { correctClocks, type FreshnessOptions, judge, resolveFreshness } from "./freshness.ts";
 import { fromDuctor } from "./legacy.ts";
 import {
   bucketOf,

@@ -5,8 +5,8 @@ import type { StoredRecord } from "../storage/log-store.ts";
 import { type ChatLog, notFound } from "./chat-log.ts";
 import { chatZone } from "./chat-metadata.ts";
 import { controlId } from "./control-ids.ts";
+import type { FreshnessRules } from "./freshness.ts";
 import { correctClocks, judge, type Reason } from "./freshness.ts";
-import type { FreshnessRules } from "./freshness-options.ts";
 import { isControl } from "./message.ts";
 import {
   bucketOf,

@@ -2,8 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { checkJson } from "../json.ts";
-import { judge } from "./freshness.ts";
-import { resolveFreshness } from "./freshness-options.ts";
+import { judge, resolveFreshness } from "./freshness.ts";
 import { bucketOf, newPeriod, resetProvider, rollOver, withBucket } from "./period.ts";
 import { readState } from "./stored-state.ts";
 

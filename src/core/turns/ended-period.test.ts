@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { HeldClock } from "../../../test/support/held-clock.ts";
 import { type ScriptedStep, scriptedResponder } from "../../../test/support/scripted-responder.ts";
-import type { FreshnessOptions } from "../chat/freshness-options.ts";
+import type { FreshnessOptions } from "../chat/freshness.ts";
 import { ResponderError } from "../models/responder.ts";
 import { openThroughline } from "../throughline.ts";
 import type { Turn } from "./turn.ts";

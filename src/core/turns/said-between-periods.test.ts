@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { setImmediate } from "node:timers/promises";
 import { HeldClock } from "../../../test/support/held-clock.ts";
 import { type ScriptedStep, scriptedResponder } from "../../../test/support/scripted-responder.ts";
-import type { FreshnessOptions } from "../chat/freshness-options.ts";
+import type { FreshnessOptions } from "../chat/freshness.ts";
 import type { ModelInput } from "../chat/message.ts";
 import { ResponderError } from "../models/responder.ts";
 import { openThroughline } from "../throughline.ts";

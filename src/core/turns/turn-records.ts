@@ -3,7 +3,7 @@
 
 import type { Chats } from "../chat/chats.ts";
 import { checkMessageId } from "../chat/control-ids.ts";
-import type { FreshnessRules } from "../chat/freshness-options.ts";
+import type { FreshnessRules } from "../chat/freshness.ts";
 import type { Outcome } from "../chat/interaction.ts";
 import { type AnswerStats, isControl, type StoredMessage } from "../chat/message.ts";
 import { bucketOf, type Period } from "../chat/period.ts";

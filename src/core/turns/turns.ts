@@ -1,7 +1,7 @@
 import { checkChatId, notFound } from "../chat/chat-log.ts";
 import type { Chats } from "../chat/chats.ts";
+import type { FreshnessRules } from "../chat/freshness.ts";
 import { ageNote } from "../chat/freshness.ts";
-import type { FreshnessRules } from "../chat/freshness-options.ts";
 import {
   type ProviderModel,
   type ProviderSessions,
