@@ -99,7 +99,7 @@ export class PostgresLogStore implements LogStore {
     key: string,
     options: { readonly after?: number } = {},
   ): AsyncGenerator<StoredRecord, void, undefined> {
-    let after = options.after ?? 0;
+    let after = options.after === undefined ? 0 : options.after;
     checkRead(key, after);
     const place = this.#place(key);
     const [log] = await this.#query(statements.extent, place);

@@ -149,9 +149,7 @@ const refused: readonly Clause[] = [
     ({ value: seq }) =>
       withLogs(async (log) => {
         await log.append(chat, messages(1, 1));
-        if (seq !== null) {
-          await refuses("THROUGHLINE_INVALID", collect(log.read(chat, untyped({ after: seq }))));
-        }
+        await refuses("THROUGHLINE_INVALID", collect(log.read(chat, untyped({ after: seq }))));
         for (const options of [{ before: seq }, { after: seq }, { before: 5, after: 1 }]) {
           await refuses("THROUGHLINE_INVALID", log.page(chat, untyped({ ...options, limit: 2 })));
         }

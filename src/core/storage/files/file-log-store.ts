@@ -101,7 +101,7 @@ export class FileLogStore implements LogStore {
   }
 
   async *read(key: string, options: { readonly after?: number } = {}): AsyncIterable<StoredRecord> {
-    const after = options.after ?? 0;
+    const after = options.after === undefined ? 0 : options.after;
     checkRead(key, after);
     // Held from the moment that the place in it is looked up: erasing makes a new file.
     const held = await this.#logs.read(key, async (log) => {

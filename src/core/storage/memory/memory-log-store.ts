@@ -125,7 +125,7 @@ export class MemoryLogStore implements LogStore {
     options: { readonly after?: number } = {},
   ): AsyncGenerator<StoredRecord, void, undefined> {
     this.#checkOpen();
-    const after = options.after ?? 0;
+    const after = options.after === undefined ? 0 : options.after;
     checkRead(key, after);
     const log = this.#logs.get(key);
     const end = log?.records.length ?? 0;
