@@ -32,7 +32,7 @@ const allowedSkips: readonly AllowedSkip[] = [
   },
   {
     reason:
-      /\([\w.-]+\): nothing (in memory survives a close, by design|that is told in memory can be missed)$/,
+      /\([\w.-]+\): nothing (in memory survives a close, by design|that is published in memory can be missed)$/,
     because: "A clause of a contract from which a driver is excused, with its reason in the name.",
   },
 ];
