@@ -16,6 +16,8 @@ export interface PendingItem {
   /** Later ones go after earlier ones: those that yielded or failed, in that order. */
   behind: number;
   error: UploadError | null;
+  /** How often something asked for it: what was read before the last time does not count. */
+  asked: number;
   /** It is about to be deleted: it is not begun any more. */
   isHeld: boolean;
 }
@@ -40,6 +42,7 @@ export class PendingList {
       sentThrough: 0,
       behind: 0,
       error: null,
+      asked: 0,
       isHeld: false,
     };
     this.#items.set(`${name}.${as}`, item);

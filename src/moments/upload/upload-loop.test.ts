@@ -112,6 +112,31 @@ test("a server that is away for 3 hours is asked fewer than 60 times, then 5 pac
   assert.deepEqual(uploaded, samples.map(({ name }) => name).toSorted());
 });
 
+test("what is asked for while an older status is being read is sent all the same", async () => {
+  await using world = await started();
+  const sample = samplePackage();
+  const { packages } = world;
+  const read = packages.status.bind(packages);
+  const slow = Promise.withResolvers<void>();
+  const isRead = Promise.withResolvers<void>();
+  let reads = 0;
+  packages.status = async (name) => {
+    reads++;
+    const status = await read(name);
+    if (status?.upload?.state !== "done") return status;
+    isRead.resolve();
+    await slow.promise;
+    return status;
+  };
+  await world.save(sample);
+  await isRead.promise;
+  world.uploader.pending(sample.name, "status", { since: world.clock.now() / 1_000 });
+  const before = reads;
+  slow.resolve();
+  assert.ok(await world.untilNothingPends());
+  assert.ok(reads > before, "it was looked at again");
+});
+
 test("an outage that outlasts the process is gone on with by the next one", async () => {
   await using world = await started();
   world.server.fail({ times: Number.POSITIVE_INFINITY, does: { kind: "reset" } });

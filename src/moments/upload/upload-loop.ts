@@ -125,6 +125,7 @@ export class UploadLoop implements Sender {
     { since, bytes = 0 }: { readonly since: number; readonly bytes?: number },
   ): void {
     const item = this.#list.add(name, as);
+    item.asked++;
     item.state = "pending";
     item.since = since;
     item.bytes = bytes;
@@ -231,10 +232,11 @@ export class UploadLoop implements Sender {
   /** What is to be done about it, if anything. */
   async #read(item: PendingItem): Promise<void> {
     const { packages, logger } = this.#ports;
-    const { name, as } = item;
+    const { name, as, asked: before } = item;
     try {
       const status = as === "status" ? (await packages.status(name))?.upload : undefined;
       const asked = as === "status" ? status : await packages.tombstone(name);
+      if (item.asked !== before) return; // the status that was read is an older one
       if (asked === undefined || asked.state === "done") {
         this.#list.delete(item);
         return;
