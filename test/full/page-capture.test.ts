@@ -5,6 +5,7 @@ import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { unpackTar } from "modern-tar";
+import { awake } from "../support/awake.ts";
 import {
   clicksOf,
   clockDevices,
@@ -293,7 +294,7 @@ test("a pat is felt, and a scratch of the head is a turn of its own without a me
   skip,
 }, async (t) => {
   const visit = await withMoments(t);
-  const options = { ...visit.options, awake: {} };
+  const options = { ...visit.options, addFeatures: awake() };
   await onPage({ ...visit, options, path: "/" }, async ({ page }, c) => {
     await say(page, "Tell me a joke");
     await message(page, "Knock, knock").waitFor();

@@ -1,3 +1,6 @@
 import { testWithout } from "../support/without-feature.ts";
 
-testWithout("interchange", { commands: ["import", "export"] });
+testWithout("interchange", {
+  commands: ["import", "export"],
+  tests: ["src/{app,cli,server}/**/*.test.ts"],
+});

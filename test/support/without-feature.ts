@@ -24,6 +24,8 @@ export interface Additions {
   readonly routes?: RegExp;
   /** Of `GET /api/events`. */
   readonly events?: readonly string[];
+  /** Which of the tests that are left are run. @default all */
+  readonly tests?: readonly string[];
 }
 
 /** Tests that what is left builds, passes its tests, and serves all that is not the feature's. */
@@ -39,7 +41,8 @@ export function testWithout(feature: string, added: Additions): void {
     assert.deepEqual(gone, [], "tests of the core that import the feature");
     await run(copy, "node_modules/.bin/tsc", ["--noEmit"]);
     // Builds the program first.
-    await run(copy, process.execPath, ["scripts/test.ts", ...tests, serverTests]);
+    const { tests: chosen = tests } = added;
+    await run(copy, process.execPath, ["scripts/test.ts", ...chosen, serverTests]);
     await assertServes(copy, added);
     const help = await run(copy, process.execPath, ["dist/app/main.js", "--help"]);
     assert.match(help, /^ {2}serve /m);
