@@ -11,7 +11,11 @@ import sharp from "sharp";
 import { systemClock } from "../../src/core/clock.ts";
 import { openThroughline, type Throughline } from "../../src/core/throughline.ts";
 import { momentsRoutes } from "../../src/moments/routes.ts";
-import { type Moments, startMoments } from "../../src/moments/start-moments.ts";
+import {
+  type Moments,
+  type MomentsOptions,
+  startMoments,
+} from "../../src/moments/start-moments.ts";
 import type { Companion } from "../support/server-fixture.ts";
 import { message, say, type Visit } from "./page-fixture.ts";
 
@@ -29,7 +33,11 @@ export interface CaptureVisit extends Visit {
   readonly feedback: string;
 }
 
-export async function withMoments(t: TestContext): Promise<CaptureVisit> {
+/** @param limits of the buffers; those that are left out are as people have them. */
+export async function withMoments(
+  t: TestContext,
+  limits: MomentsOptions["limits"] = {},
+): Promise<CaptureVisit> {
   const home = mkdtempSync(join(tmpdir(), "throughline-capture-"));
   t.after(() => rmSync(home, { recursive: true, force: true }));
   const target = { provider: "scripted", model: "scripted" };
@@ -39,6 +47,7 @@ export async function withMoments(t: TestContext): Promise<CaptureVisit> {
     sessionId: "a1b2c3d4",
     software,
     persona: "You are kind.",
+    limits,
   });
   return {
     script: [["Knock, knock"], ["Who is there?"]],

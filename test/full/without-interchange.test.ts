@@ -1,6 +1,3 @@
 import { testWithout } from "../support/without-feature.ts";
 
-testWithout("interchange", {
-  commands: ["import", "export"],
-  tests: ["src/{app,cli,server}/**/*.test.ts"],
-});
+testWithout("interchange", { commands: ["import", "export"], isApart: true });

@@ -1,3 +1,3 @@
 import { testWithout } from "../support/without-feature.ts";
 
-testWithout("postgres", { tests: ["src/{app,cli,server}/**/*.test.ts"] });
+testWithout("postgres", { isApart: true });

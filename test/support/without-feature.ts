@@ -12,8 +12,11 @@ import { Collected } from "./command-line.ts";
 const root = join(import.meta.dirname, "../..");
 const imported = /^(?:import|export|\}).* from "(\.[^"]+)"|\bimport\("(\.[^"]+)"\)/gm;
 
-/** What is run of what is left. PostgreSQL's own tests take longer than all of these. */
-const tests = ["src/{app,cli,companion,core,interchange,moments,server,testing}/**/*.test.ts"];
+/** What is run of what is left: all but the storages' own tests, which take longer than all of these. */
+const tests = [
+  "src/{app,cli,companion,interchange,moments,server,testing}/**/*.test.ts",
+  "src/core/{*,{chat,models,turns}/**/*}.test.ts",
+];
 const serverTests = "test/server-*.test.ts";
 /** Tests here import no feature. */
 const core = /^src\/(core|server|cli)\//;
@@ -24,8 +27,8 @@ export interface Additions {
   readonly routes?: RegExp;
   /** Of `GET /api/events`. */
   readonly events?: readonly string[];
-  /** Which of the tests that are left are run. @default all */
-  readonly tests?: readonly string[];
+  /** Only that the rest builds and serves: no other feature has to do with this one. */
+  readonly isApart?: boolean;
 }
 
 /** Tests that what is left builds, passes its tests, and serves all that is not the feature's. */
@@ -41,8 +44,8 @@ export function testWithout(feature: string, added: Additions): void {
     assert.deepEqual(gone, [], "tests of the core that import the feature");
     await run(copy, "node_modules/.bin/tsc", ["--noEmit"]);
     // Builds the program first.
-    const { tests: chosen = tests } = added;
-    await run(copy, process.execPath, ["scripts/test.ts", ...chosen, serverTests]);
+    const tested = added.isApart ? [serverTests] : [...tests, serverTests];
+    await run(copy, process.execPath, ["scripts/test.ts", ...tested]);
     await assertServes(copy, added);
     const help = await run(copy, process.execPath, ["dist/app/main.js", "--help"]);
     assert.match(help, /^ {2}serve /m);
