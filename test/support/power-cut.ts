@@ -8,7 +8,7 @@ import {
   checkState,
   emptyModel,
   type Model,
-  openOn,
+  openOn as openHome,
   perform,
   type Step,
   stateOf,
@@ -23,7 +23,9 @@ interface Told {
 
 let checked = 0;
 
-function crashRun(steps: readonly Step[]) {
+function crashRun(steps: readonly Step[], boot?: string) {
+  const openOn = (disk: SimulatedDisk) =>
+    openHome(disk, "power-cut", undefined, undefined, undefined, boot);
   return {
     async scenario(disk: SimulatedDisk, promise: (told: Told) => void) {
       let stored = emptyModel;
@@ -99,7 +101,7 @@ export async function cutTwice({ from, count }: Workloads): Promise<{ readonly i
         // The recovery promises what held before it: a second cut may not take more.
         const told = promised.at(-1) ?? { stored: emptyModel, underWay: undefined };
         promise(told);
-        const opened = await openOn(image);
+        const opened = await openHome(image);
         const found = await stateOf(opened);
         const allowed = [
           told.stored,
@@ -128,7 +130,7 @@ export async function killEverywhere({
   let points = 0;
   for (let seed = from; seed < from + count; seed++) {
     const counts = await forEveryCrashPoint({
-      ...crashRun(stepsOf(seed + 500, 8)),
+      ...crashRun(stepsOf(seed + 500, 8), "the same"),
       cut: "process",
     });
     points += counts.points;

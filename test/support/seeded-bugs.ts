@@ -25,7 +25,6 @@ const flippedLog = {
   test: "test/bit-rot.test.ts",
   named: "a log with one bit flipped.*index lost",
 };
-const preallocated = { test: `${files}/preallocated-space.test.ts` } as const;
 const document = { test: "test/bit-rot.test.ts", named: "a document cut at any length" };
 const turnKill = { test: "test/turn-kill.test.ts" };
 const steps = { test: "src/core/turns/turn-steps.test.ts" };
@@ -33,41 +32,6 @@ const turns = { test: "src/core/turns/turns.test.ts" };
 const guard = { test: "src/server/guard.test.ts" };
 
 const log: readonly SeededBug[] = [
-  {
-    id: "log: no fdatasync",
-    file: `${files}/log-file.ts`,
-    find: `? this.#sync() : undefined`,
-    replace: "? undefined : undefined",
-    ...powerCut,
-  },
-  {
-    id: "log: resolves before the sync",
-    file: `${files}/log-file.ts`,
-    find: "await syncing;",
-    replace: "void syncing;",
-    ...{ ...faults, named: "fails with ENOSPC, once" },
-  },
-  {
-    id: "log: the name of a new log is not synced",
-    file: `${files}/log-file.ts`,
-    find: `if (ports.durability === "power-cut") await syncNames(ports, dirname(path));`,
-    replace: "",
-    ...powerCut,
-  },
-  {
-    id: "log: a new log has its name before its first batch is synced",
-    file: `${files}/log-file.ts`,
-    find: "path}.tmp-new`",
-    replace: "path}`",
-    ...{ test: `${files}/log-file.test.ts`, named: "a log has its name only when" },
-  },
-  {
-    id: "log: a file that came meanwhile is replaced",
-    file: `${files}/log-file.ts`,
-    find: "if (await isThere(ports.disk, path)) throw",
-    replace: "if (false) throw",
-    ...{ test: `${files}/log-file.test.ts`, named: "comes to lie in the place" },
-  },
   {
     id: "log: a file whose first line is not JSON is taken for torn",
     file: `${files}/own-log.ts`,
@@ -167,54 +131,71 @@ const log: readonly SeededBug[] = [
     replace: "const broken = false;",
     ...{ test: "test/bit-rot.test.ts", named: "whoever reads the log from its start" },
   },
+];
+
+const journal: readonly SeededBug[] = [
   {
-    id: "log: a failed sync is tried again on the same file",
-    file: `${files}/log-file.ts`,
-    find: "this.#ports.doubtful.set(this.path, this.end);",
+    id: "journal: no fdatasync",
+    file: `${files}/journal.ts`,
+    find: "      await segment.file.sync();\n    } catch (cause) {",
+    replace: "    } catch (cause) {",
+    ...powerCut,
+  },
+  {
+    id: "journal: the name of a new segment is not synced",
+    file: `${files}/journal.ts`,
+    find: "      await syncNames(this.#ports, this.#folder);\n    } catch (error) {",
+    replace: "    } catch (error) {",
+    ...powerCut,
+  },
+  {
+    id: "journal: a segment is used again before its logs are synced",
+    file: `${files}/journal.ts`,
+    find: "      await this.#syncLogs(segment);\n",
     replace: "",
-    ...{ test: "src/core/storage/files/log-file.test.ts", named: "after a failed sync" },
+    ...powerCut,
+  },
+  {
+    id: "journal: the names of new logs are not synced",
+    file: `${files}/journal.ts`,
+    find: "await this.#ports.disk.syncDirectory(join(this.#ports.home, folder));",
+    replace: "void folder;",
+    ...powerCut,
+  },
+  {
+    id: "journal: what was recovered is not synced",
+    file: `${files}/journal-recovery.ts`,
+    find: "    await file.sync(); // what is believed now must still be there after the next power cut\n",
+    replace: "",
+    ...{ ...powerCut, named: "two cuts in a row" },
   },
   {
     id: "log: not cut back after a failed write",
     file: `${files}/log-file.ts`,
-    find: "      await this.#file.truncate(this.end);\n      await this.#sync();\n      this.failed = false;",
-    replace: "      this.failed = false;",
+    find: "    await this.#file.truncate(end);\n    const path",
+    replace: "    const path",
     ...faultsAfterAll,
   },
   {
-    id: "preallocated space: cut off beside what is done to its log",
-    file: `${files}/open-logs.ts`,
-    find: "closing.push(this.#after(slot, () => this.#letGo(log)));",
-    replace: "this.#slots.delete(slot.key);\n      closing.push(this.#letGo(log));",
-    ...{ ...preallocated, named: "is not cut under an append that opens it again" },
-  },
-  {
-    id: "preallocated space: cut off by a process that may no longer write",
-    file: `${files}/open-logs.ts`,
-    find: "      this.#ports.guard();\n      await log.trim();",
-    replace: "      await log.trim();",
-    ...{ ...preallocated, named: "may no longer write" },
-  },
-  {
-    id: "preallocated space: taken for a torn append",
-    file: `${files}/log-file.ts`,
-    find: "if (bytes === 0) return this.#preallocated.take(size);",
+    id: "journal: nothing is recovered",
+    file: `${files}/journal-recovery.ts`,
+    find: "    await applyAll(ports, read);\n",
     replace: "",
-    ...{ ...preallocated, named: "is cut off without a report" },
+    ...powerCut,
   },
   {
-    id: "preallocated space: any NUL bytes at the end are taken for it",
-    file: `${files}/preallocated-space.ts`,
-    find: "if (size % blockBytes !== 0) return size;",
-    replace: "",
-    ...{ ...preallocated, named: "are not preallocated space" },
+    id: "journal: a log is erased while the journal has its words",
+    file: `${files}/file-log-store.ts`,
+    find: "      await this.#ports.journal?.empty();\n      let damaged",
+    replace: "      let damaged",
+    ...powerCut,
   },
   {
-    id: "preallocated space: kept on a disk that is full",
-    file: `${files}/preallocated-space.ts`,
-    find: "await this.#file.truncate(end).catch(() => undefined);",
-    replace: "",
-    ...{ ...preallocated, named: "is too full to preallocate" },
+    id: "journal: a log is deleted while the journal has its words",
+    file: `${files}/file-log-store.ts`,
+    find: "      await this.#ports.journal?.empty();\n      // The log's file",
+    replace: "      // The log's file",
+    ...powerCut,
   },
 ];
 
@@ -757,7 +738,7 @@ const database: readonly SeededBug[] = [
 ];
 
 export const seededBugs: readonly SeededBug[] = [
-  ...[...log, ...documents, ...lock, ...contracts],
+  ...[...log, ...journal, ...documents, ...lock, ...contracts],
   ...[...sessions, ...turn, ...security, ...companion, ...cluster, ...exports, ...privacy],
   ...database,
 ];

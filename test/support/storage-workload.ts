@@ -25,24 +25,25 @@ Error.stackTraceLimit = 2;
 
 let opened = 0;
 
-/** A home on any disk, with an index that a death takes with it. */
+/** A home on any disk, with an index that a death takes with it. Without a boot it is another one each time. */
 export async function openOn(
   disk: Disk,
   durability: Durability = "power-cut",
   index: OpenLogIndex = openMemoryIndex(),
   maxOpen = 256,
   guard: () => void = () => undefined,
+  boot?: string,
 ) {
   // Names of temporary files differ from process to process, and repeat from run to run.
   const process = ++opened;
   let ids = 0;
-  const clock = new HeldClock();
+  const clock = Object.assign(new HeldClock(), { bootId: () => boot });
   const timers = new HeldTimers(clock);
   const storage = await FileStorage.open({
     ...{ home: "/home", disk, durability, logger: silentLogger, clock, timers },
     newId: () => `${process}x${++ids}`,
     openIndex: index,
-    ...{ indexIsClean: false, verifyAll: false, maxOpen },
+    ...{ indexIsClean: false, verifyAll: false, maxOpen, segmentBytes: 2_048 },
     guard,
     release: () => undefined,
   });

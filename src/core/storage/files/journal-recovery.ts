@@ -1,0 +1,255 @@
+// What a process left of the journal: every log is made to end as the journal says.
+import { dirname, join } from "node:path";
+import type { DiskFile } from "../disk/disk.ts";
+import { batchesBackward, batchesForward, readExactly } from "./batch-reader.ts";
+import { prevOf } from "./commit.ts";
+import { isCode, makeDirectory, rethrow, unlinkIfThere, writeAll } from "./file-ports.ts";
+import type { JournalPorts } from "./journal.ts";
+import { type Change, type Frame, readSegment, type SegmentHeader } from "./journal-frame.ts";
+
+/** One file of the journal. */
+export interface Segment {
+  readonly path: string;
+  readonly file: DiskFile;
+  /** Made by this process: only such a file is written again. A copy of the home may share the others. */
+  readonly isOwn: boolean;
+  /** Of its first byte in the journal. */
+  position: number;
+  /** How many bytes of it are used. */
+  end: number;
+  /** Space is preallocated up to here. */
+  reserved: number;
+  /** The logs that it changes, by their paths in the home. */
+  readonly logs: Set<string>;
+  /** The folders in which it makes new logs. */
+  readonly newNamesIn: Set<string>;
+  /** Settles when each of its changes was applied. */
+  settled: Promise<void>;
+}
+
+export function newSegment(path: string, file: DiskFile, isOwn = true): Segment {
+  const sets = { logs: new Set<string>(), newNamesIn: new Set<string>() };
+  const settled = Promise.resolve();
+  return { path, file, isOwn, position: 0, end: 0, reserved: 0, ...sets, settled };
+}
+
+export interface RecoveredJournal {
+  readonly segments: readonly Segment[];
+  readonly end: number;
+  readonly lastNumber: number;
+  readonly isUnsynced: boolean;
+}
+
+interface ReadSegment {
+  readonly segment: Segment;
+  readonly header: SegmentHeader;
+  readonly frames: readonly Frame[];
+}
+
+/** So many logs are looked at together. */
+const atOnce = 16;
+
+/**
+ * Reads the journal and writes to each log what it lacks. Nothing is synced but the journal: the segments
+ * are kept until their logs are.
+ *
+ * @throws ThroughlineError `THROUGHLINE_NEWER_FORMAT`, `THROUGHLINE_UNAVAILABLE` (the disk refuses).
+ */
+export async function recoverJournal(
+  ports: JournalPorts,
+  folder: string,
+): Promise<RecoveredJournal> {
+  const read: ReadSegment[] = [];
+  let lastNumber = 0;
+  try {
+    for (const name of await segmentNames(ports, folder)) {
+      lastNumber = Math.max(lastNumber, Number.parseInt(name, 10));
+      const found = await openSegment(ports, join(folder, name));
+      if (found !== undefined) read.push(found);
+    }
+    await applyAll(ports, read);
+  } catch (error) {
+    for (const { segment } of read) await segment.file.close().catch(() => undefined);
+    return rethrow("the journal", error);
+  }
+  const isUnsynced = read.some(({ header }) => header.unsynced);
+  const segments = read.map(({ segment }) => segment);
+  const end = Math.max(0, ...segments.map((segment) => segment.position + segment.end));
+  return { segments, end, lastNumber, isUnsynced };
+}
+
+async function segmentNames({ disk }: JournalPorts, folder: string): Promise<readonly string[]> {
+  try {
+    const names = (await disk.list(folder)).map(({ name }) => name);
+    return names.filter((name) => /^\d{8,}\.journal$/.test(name)).sort();
+  } catch (error) {
+    if (isCode(error, "ENOENT")) return [];
+    throw error;
+  }
+}
+
+/** @returns `undefined`, and the file is gone, when nothing in it was ever acknowledged. */
+async function openSegment(ports: JournalPorts, path: string): Promise<ReadSegment | undefined> {
+  const file = await ports.disk.open(path, "read");
+  try {
+    const bytes = await readExactly(file, 0, await file.size());
+    const read = readSegment(bytes);
+    if (read === undefined) {
+      ports.guard();
+      await unlinkIfThere(ports.disk, path);
+      await file.close();
+      return undefined;
+    }
+    await file.sync(); // what is believed now must still be there after the next power cut
+    const segment = newSegment(path, file, false);
+    segment.position = read.header.position;
+    segment.end = read.end - segment.position;
+    return { segment, header: read.header, frames: read.frames };
+  } catch (error) {
+    await file.close().catch(() => undefined); // what failed before is the news
+    throw error;
+  }
+}
+
+/** Leaves in each segment the frames that count, notes their logs, and applies what is not applied. */
+async function applyAll(ports: JournalPorts, read: ReadSegment[]): Promise<void> {
+  // One without frames was given up before another began at the same place.
+  read.sort((a, b) => a.header.position - b.header.position || a.frames.length - b.frames.length);
+  const checkpoint = Math.max(0, ...read.map(({ header }) => header.checkpoint));
+  const logs = new Map<string, Frame[]>();
+  let applied = 0;
+  for (const [i, { segment, frames: all }] of read.entries()) {
+    // What lies at or after the beginning of the next segment was given up when that one was begun.
+    const end = read[i + 1]?.header.position ?? Number.POSITIVE_INFINITY;
+    segment.end = Math.min(segment.end, end - segment.position);
+    for (const frame of all) {
+      if (frame.position >= end || frame.position < checkpoint) continue;
+      applied = Math.max(applied, frame.applied);
+      const { path, offset } = frame;
+      segment.logs.add(path);
+      if (offset === 0) segment.newNamesIn.add(dirname(path));
+      const frames = logs.get(path);
+      if (frames === undefined) logs.set(path, [frame]);
+      else frames.push(frame);
+    }
+  }
+  // In the same run of the machine the kernel still has all that was written to the logs.
+  const isSameBoot = read.every(
+    ({ header: { bootId } }) => bootId !== undefined && bootId === ports.bootId,
+  );
+  const from = isSameBoot ? applied : 0;
+  const left = [...logs].filter(([, frames]) => frames.some(({ position }) => position >= from));
+  for (let i = 0; i < left.length; i += atOnce) {
+    const some = left.slice(i, i + atOnce);
+    await Promise.all(some.map(([path, frames]) => applyTo(ports, path, frames)));
+  }
+}
+
+/** What of these changes of one log, in order, its file must hold; and what gave way to a later one. */
+function settle(changes: readonly Change[]): {
+  readonly kept: Change[];
+  readonly replaced: Change[];
+} {
+  let kept: Change[] = [];
+  const replaced: Change[] = [];
+  for (const change of changes) {
+    for (let last = kept.at(-1); last && last.offset >= change.offset; last = kept.at(-1)) {
+      replaced.push(last);
+      kept.pop();
+    }
+    const last = kept.at(-1);
+    // Another program put a longer file there: what came before is of no use for it.
+    if (last !== undefined && last.offset + last.bytes.length < change.offset) kept = [];
+    kept.push(change);
+  }
+  return { kept, replaced };
+}
+
+/** All that these segments hold of one log, as it must lie in its file. */
+export async function changesOf(
+  path: string,
+  segments: readonly Segment[],
+): Promise<readonly Change[]> {
+  const changes: Change[] = [];
+  for (const { file, end } of segments) {
+    const read = readSegment(await readExactly(file, 0, end));
+    changes.push(...(read?.frames ?? []).filter((frame) => frame.path === path));
+  }
+  return settle(changes).kept;
+}
+
+/** Makes one log end as the journal says. A file that somebody put in its place is left alone. */
+async function applyTo(
+  ports: JournalPorts,
+  name: string,
+  changes: readonly Change[],
+): Promise<void> {
+  const { kept, replaced } = settle(changes);
+  const [first] = kept;
+  if (first === undefined) return;
+  const path = join(ports.home, name);
+  const file = await openLog(ports, path, first.offset === 0);
+  if (file === undefined) return; // somebody removed it
+  try {
+    const size = await file.size();
+    if (size < first.offset) return; // an older copy, which is reported when it is opened
+    let at = 0;
+    for (const change of kept) {
+      if (!(await holds(file, change))) break;
+      at++;
+    }
+    const next = kept[at];
+    if (next !== undefined) {
+      if (at === 0 && !(await follows(file, first))) return;
+      ports.guard();
+      for await (const item of batchesForward(file, next.offset, size)) {
+        if (item.kind === "damage") continue;
+        await ports.quarantine(path, file, next.offset, size);
+        break;
+      }
+      await file.truncate(next.offset);
+      for (const { bytes, offset } of kept.slice(at)) await writeAll(file, bytes, offset);
+      return;
+    }
+    const last = kept.at(-1);
+    if (last === undefined || last.bytes.length > 0 || size === last.offset) return;
+    // It was to be cut back there, which perhaps did not happen.
+    for (const change of replaced) {
+      if (change.offset !== last.offset || !(await holds(file, change))) continue;
+      ports.guard();
+      await file.truncate(last.offset);
+      return;
+    }
+  } finally {
+    await file.close();
+  }
+}
+
+async function openLog(
+  { disk, guard }: JournalPorts,
+  path: string,
+  isNew: boolean,
+): Promise<DiskFile | undefined> {
+  try {
+    return await disk.open(path, "write");
+  } catch (error) {
+    if (!isCode(error, "ENOENT")) throw error;
+    if (!isNew) return undefined;
+    guard();
+    await makeDirectory(disk, dirname(path));
+    return disk.open(path, "create");
+  }
+}
+
+async function holds(file: DiskFile, { offset, bytes }: Change): Promise<boolean> {
+  return (await readExactly(file, offset, bytes.length)).equals(bytes);
+}
+
+/** Whether this change continues what the file holds before it. */
+async function follows(file: DiskFile, { offset, bytes }: Change): Promise<boolean> {
+  if (offset === 0) return true;
+  for await (const item of batchesBackward(file, offset)) {
+    return item.kind === "batch" && item.end === offset && item.commit.crc === prevOf(bytes);
+  }
+  return false;
+}

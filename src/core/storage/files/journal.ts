@@ -1,0 +1,374 @@
+import { dirname, join, sep } from "node:path";
+import { ThroughlineError } from "../../errors.ts";
+import { blockBytes } from "../disk/disk.ts";
+import {
+  type FilePorts,
+  isCode,
+  makeDirectory,
+  syncNames,
+  unavailable,
+  unlinkIfThere,
+  writeAll,
+} from "./file-ports.ts";
+import { type Change, frameLength, headerChange, putFrame } from "./journal-frame.ts";
+import { changesOf, newSegment, recoverJournal, type Segment } from "./journal-recovery.ts";
+
+/** Its name in the home. */
+export const journalFolder = "journal";
+
+export interface JournalPorts
+  extends Pick<FilePorts, "disk" | "newId" | "unsyncedNames" | "guard" | "quarantine"> {
+  readonly home: string;
+  /** Which run of the machine this is, if it says. */
+  readonly bootId: string | undefined;
+  /** The home was not closed by its last process: logs may hold bytes that were never synced. */
+  readonly isUnclean: boolean;
+  /** How long a segment gets. */
+  readonly segmentBytes: number;
+}
+
+interface Waiting {
+  readonly change: Change;
+  readonly apply: () => Promise<void>;
+  readonly resolve: () => void;
+  readonly reject: (error: unknown) => void;
+}
+
+interface StoredGroup {
+  readonly group: readonly Waiting[];
+  readonly position: number;
+  /** To be called when each of it was applied, or could not be. */
+  readonly settle: () => void;
+}
+
+/** Space is preallocated in so many steps, so that a sync seldom has to note how long the file is. */
+const steps = 64;
+
+/** A group takes no more than this, unless one change is longer. */
+const groupBytes = 4 * 1024 * 1024;
+
+/** So many full segments are freed together, and with so many, changes wait until one is free. */
+const sealed = { freed: 2, most: 4 } as const;
+
+/** So many logs are synced at once. The journal's own syncs need a thread too. */
+const syncedAtOnce = 2;
+
+/**
+ * The write-ahead log of a home: one sync here makes changes of any number of logs durable. Then the same
+ * bytes are written to the logs themselves, which are synced later, before the segment is used again.
+ */
+export class Journal {
+  readonly #ports: JournalPorts;
+  readonly #folder: string;
+  readonly #waiting: Waiting[] = [];
+  #isWriting = false;
+  /** Where the groups begin that are stored and not yet in their logs, in order. */
+  readonly #unapplied = new Set<number>();
+  #active: Segment | undefined;
+  /** They take no more, oldest first, and are free once their logs are synced. */
+  readonly #sealed: Segment[] = [];
+  #spare: Segment | undefined;
+  #position = 0;
+  #checkpoint = 0;
+  #lastNumber = 0;
+  #isUnsynced = false;
+  /** How many calls empty the journal. */
+  #emptying = 0;
+  #freeing: Promise<void> = Promise.resolve();
+
+  constructor(ports: JournalPorts) {
+    this.#ports = ports;
+    this.#folder = join(ports.home, journalFolder);
+  }
+
+  /** Makes every log end as the journal says. Called once, before anything else reads or writes a log. */
+  async recover(): Promise<void> {
+    const found = await recoverJournal(this.#ports, this.#folder);
+    this.#sealed.push(...found.segments);
+    this.#position = found.end;
+    this.#lastNumber = found.lastNumber;
+    this.#isUnsynced = found.segments.length > 0 ? found.isUnsynced : this.#ports.isUnclean;
+  }
+
+  /** Logs may hold bytes that were never synced: each must be before anything is added to it. */
+  get isUnsynced(): boolean {
+    return this.#isUnsynced;
+  }
+
+  /** How a change calls the log at this path. */
+  nameOf(path: string): string {
+    return path.slice(this.#ports.home.length + 1).replaceAll(sep, "/");
+  }
+
+  /**
+   * Stores a change and then applies it: `apply` writes its bytes to the log's own file. Changes of one log
+   * must not overlap. Resolves when both are done.
+   *
+   * @throws ThroughlineError `THROUGHLINE_UNAVAILABLE`: nothing was stored, or
+   * `THROUGHLINE_OUTCOME_UNKNOWN`. Other errors are those of `apply`; then the change is stored.
+   */
+  write(change: Change, apply: () => Promise<void>): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ change, apply, resolve, reject });
+      if (this.#isWriting) return;
+      this.#isWriting = true;
+      void this.#writeAll();
+    });
+  }
+
+  /**
+   * Syncs the logs and removes what the journal holds: nothing that was written to it before this call is
+   * in it when this resolves.
+   *
+   * @throws ThroughlineError `THROUGHLINE_UNAVAILABLE`: some of it is left.
+   */
+  async empty(): Promise<void> {
+    this.#emptying++;
+    try {
+      this.#seal();
+      await this.#inTurn(async () => {
+        await this.#freeSealed();
+        if (this.#spare !== undefined) await this.#remove(this.#spare);
+        this.#spare = undefined;
+        const { unsyncedNames } = this.#ports;
+        if (unsyncedNames.has(this.#folder)) await syncNames(this.#ports, this.#folder);
+      });
+    } catch (cause) {
+      throw unavailable("the journal still holds what was written: it could not be emptied", cause);
+    } finally {
+      this.#emptying--;
+    }
+  }
+
+  /** Empties it. What cannot be done now is done when the home is opened again. */
+  async close(): Promise<void> {
+    await this.empty().catch(() => undefined);
+    for (const segment of this.#sealed) await segment.file.close().catch(() => undefined);
+  }
+
+  /** Group after group. While the disk syncs one, the one before is applied and the next one gathers. */
+  async #writeAll(): Promise<void> {
+    let stored: StoredGroup | undefined;
+    while (stored !== undefined || this.#waiting.length > 0) {
+      const storing = this.#waiting.length > 0 ? this.#store(this.#takeGroup()) : undefined;
+      if (stored !== undefined) this.#apply(stored);
+      stored = await storing;
+    }
+    this.#isWriting = false;
+  }
+
+  #takeGroup(): readonly Waiting[] {
+    let bytes = 0;
+    const end = this.#waiting.findIndex(({ change }, i) => {
+      bytes += change.bytes.length;
+      return bytes > groupBytes && i > 0;
+    });
+    return this.#waiting.splice(0, end < 0 ? this.#waiting.length : end);
+  }
+
+  /** Stores a group with one sync. @returns `undefined` when it could not, and each of it was rejected. */
+  async #store(group: readonly Waiting[]): Promise<StoredGroup | undefined> {
+    let length = 0;
+    for (const { change } of group) length += frameLength(change);
+    let segment = this.#active;
+    try {
+      // A call that empties the journal may seal a segment before anything was written to it.
+      while (segment === undefined || this.#isFull(segment, length)) {
+        await this.#nextSegment();
+        segment = this.#active;
+      }
+    } catch (cause) {
+      rejectAll(group, unavailable("the journal cannot be written. Nothing was stored", cause));
+      return undefined;
+    }
+    const { end } = segment;
+    const position = segment.position + end;
+    const [applied = position] = this.#unapplied;
+    const bytes = Buffer.allocUnsafe(length);
+    let at = 0;
+    for (const { change } of group) {
+      at = putFrame(bytes, at, change, { position: position + at, applied });
+      noteChange(segment, change);
+    }
+    const { promise, resolve } = Promise.withResolvers<void>();
+    segment.settled = segment.settled.then(() => promise);
+    try {
+      await writeAll(segment.file, bytes, end);
+      if (end + length > segment.reserved) await this.#preallocate(segment, end + length);
+      await segment.file.sync();
+    } catch (cause) {
+      rejectAll(group, await this.#undo(segment, cause));
+      resolve();
+      return undefined;
+    }
+    segment.end = end + length;
+    this.#position = position + length;
+    this.#unapplied.add(position);
+    return { group, position, settle: resolve };
+  }
+
+  /** Without the space it takes longer, and that is all. */
+  async #preallocate(segment: Segment, end: number): Promise<void> {
+    const step = Math.max(blockBytes, this.#ports.segmentBytes / steps);
+    segment.reserved = Math.ceil(end / step) * step;
+    await segment.file.extend(end, segment.reserved).catch(() => undefined);
+  }
+
+  #isFull(segment: Segment, more: number): boolean {
+    return segment.logs.size > 0 && segment.end + more > this.#ports.segmentBytes;
+  }
+
+  /** Writes the changes to their logs; small ones before this returns. */
+  #apply({ group, position, settle }: StoredGroup): void {
+    let left = group.length;
+    const done = () => {
+      if (--left > 0) return;
+      this.#unapplied.delete(position);
+      settle();
+    };
+    for (const { apply, resolve, reject } of group) void apply().then(resolve, reject).then(done);
+  }
+
+  /** A group was perhaps written. The header of a segment that begins at its position makes it void. */
+  async #undo(segment: Segment, cause: unknown): Promise<ThroughlineError> {
+    if (this.#active === segment) this.#seal();
+    const position = this.#position;
+    try {
+      const next = await this.#nextSegment();
+      await next.file.sync();
+      return unavailable("the journal could not be written. Nothing was stored", cause);
+    } catch {
+      this.#seal();
+      this.#position = position;
+      const message = "the journal could not be written, nor a new one begun";
+      return new ThroughlineError(message, { code: "THROUGHLINE_OUTCOME_UNKNOWN", cause });
+    }
+  }
+
+  #seal(): void {
+    if (this.#active !== undefined) this.#sealed.push(this.#active);
+    this.#active = undefined;
+  }
+
+  /** Begins the next segment. Its header is as durable as what is synced after it. */
+  async #nextSegment(): Promise<Segment> {
+    this.#seal();
+    if (this.#sealed.length >= sealed.freed) {
+      const freeing = this.#inTurn(() => this.#freeSealed()).catch(() => undefined); // tried again
+      if (this.#sealed.length >= sealed.most) await freeing;
+    }
+    const segment = this.#takeSpare() ?? (await this.#create());
+    const { bootId } = this.#ports;
+    const header = headerChange(bootId, this.#checkpoint, this.#isUnsynced);
+    const bytes = Buffer.allocUnsafe(frameLength(header));
+    const position = this.#position;
+    segment.position = position;
+    segment.end = putFrame(bytes, 0, header, { position, applied: position });
+    try {
+      await writeAll(segment.file, bytes, 0);
+    } catch (error) {
+      this.#sealed.push(segment); // nothing is in it: it goes with the others
+      throw error;
+    }
+    this.#position += segment.end;
+    this.#active = segment;
+    return segment;
+  }
+
+  #takeSpare(): Segment | undefined {
+    if (this.#emptying > 0) return undefined; // it holds what is to be forgotten
+    const spare = this.#spare;
+    this.#spare = undefined;
+    return spare;
+  }
+
+  async #create(): Promise<Segment> {
+    const { disk } = this.#ports;
+    await makeDirectory(disk, this.#folder);
+    const path = join(this.#folder, `${String(++this.#lastNumber).padStart(8, "0")}.journal`);
+    const file = await disk.open(path, "create");
+    try {
+      await syncNames(this.#ports, this.#folder);
+    } catch (error) {
+      await file.close().catch(() => undefined);
+      await disk.unlink(path).catch(() => undefined); // it is empty: the next start removes it
+      throw error;
+    }
+    return newSegment(path, file);
+  }
+
+  /** One call at a time. */
+  #inTurn(work: () => Promise<void>): Promise<void> {
+    const done = this.#freeing.then(work);
+    this.#freeing = done.catch(() => undefined);
+    return done;
+  }
+
+  /** Makes the logs durable that the sealed segments name, after which these are of no use. */
+  async #freeSealed(): Promise<void> {
+    for (let segment = this.#sealed[0]; segment !== undefined; segment = this.#sealed[0]) {
+      await segment.settled;
+      await this.#syncLogs(segment);
+      this.#checkpoint = segment.position + segment.end;
+      if (segment.isOwn && this.#spare === undefined) this.#spare = segment;
+      else await this.#remove(segment);
+      this.#sealed.shift();
+      segment.logs.clear();
+      segment.newNamesIn.clear();
+    }
+  }
+
+  async #syncLogs(segment: Segment): Promise<void> {
+    const names = segment.logs.values();
+    const syncSome = async () => {
+      for (const name of names) await this.#syncLog(name);
+    };
+    const syncing = Array.from({ length: syncedAtOnce }, syncSome);
+    await Promise.allSettled(syncing);
+    await Promise.all(syncing);
+    for (const folder of segment.newNamesIn) {
+      await this.#ports.disk.syncDirectory(join(this.#ports.home, folder));
+    }
+  }
+
+  async #syncLog(name: string): Promise<void> {
+    const { disk, home } = this.#ports;
+    try {
+      const file = await disk.open(join(home, name), "write");
+      try {
+        // A failed sync may have thrown away what was written, and the next one would say that all is well.
+        await file.sync().catch(() => this.#writeAgain(name, file));
+      } finally {
+        await file.close();
+      }
+    } catch (error) {
+      if (!isCode(error, "ENOENT")) throw error; // somebody removed it: there is nothing to sync
+    }
+  }
+
+  /** Writes to a log all that the journal holds of it, and syncs it. */
+  async #writeAgain(name: string, file: Segment["file"]): Promise<void> {
+    const segments = this.#active === undefined ? this.#sealed : [...this.#sealed, this.#active];
+    for (const { offset, bytes } of await changesOf(name, segments)) {
+      await writeAll(file, bytes, offset);
+    }
+    await file.sync();
+  }
+
+  async #remove({ path, file }: Segment): Promise<void> {
+    const { disk, unsyncedNames } = this.#ports;
+    this.#ports.guard();
+    unsyncedNames.add(this.#folder);
+    await unlinkIfThere(disk, path);
+    await file.close().catch(() => undefined); // it has no name any more
+  }
+}
+
+function noteChange({ logs, newNamesIn }: Segment, { path, offset }: Change): void {
+  logs.add(path);
+  if (offset === 0) newNamesIn.add(dirname(path));
+}
+
+function rejectAll(group: readonly Waiting[], error: ThroughlineError): void {
+  for (const { reject } of group) reject(error);
+}
