@@ -4,6 +4,7 @@ import { forEveryCrashPoint } from "./crash-points.ts";
 import type { SimulatedDisk } from "./simulated-disk.ts";
 import {
   after,
+  afterDeathIn,
   checkLeft,
   checkState,
   emptyModel,
@@ -103,10 +104,7 @@ export async function cutTwice({ from, count }: Workloads): Promise<{ readonly i
         promise(told);
         const opened = await openHome(image);
         const found = await stateOf(opened);
-        const allowed = [
-          told.stored,
-          ...(told.underWay ? [after(told.stored, told.underWay)] : []),
-        ];
+        const allowed = afterDeathIn(told.stored, told.underWay);
         assert.ok(
           allowed.some((model) => JSON.stringify(model) === JSON.stringify(found)),
           JSON.stringify([found, told]),

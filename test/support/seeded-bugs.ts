@@ -1,5 +1,6 @@
 // Safeguards, each with the edit that takes it away and the test that must turn red then. A new
 // safeguard adds its line. Kept by hand: mutation testing does not know which calls are safeguards.
+import { journalBugs } from "./seeded-bugs-journal.ts";
 
 export interface SeededBug {
   readonly id: string;
@@ -17,8 +18,6 @@ export interface SeededBug {
 const files = "src/core/storage/files";
 const powerCut = { test: "test/power-cut.test.ts", named: "power cut at every disk operation" };
 const faults = { test: "test/disk-faults.test.ts", isFull: true } as const;
-/** What was said to have failed is done all the same. */
-const faultsAfterAll = { ...faults, named: "fails with EIO, once, all" } as const;
 const contract = { test: `${files}/file-storage.test.ts`, isFull: true } as const;
 const cutLog = { test: "test/bit-rot.test.ts", named: "a log cut at any length.*index kept" };
 const flippedLog = {
@@ -130,72 +129,6 @@ const log: readonly SeededBug[] = [
     find: "const broken = batch.start === expected && prev !== undefined && batch.commit.prev !== prev;",
     replace: "const broken = false;",
     ...{ test: "test/bit-rot.test.ts", named: "whoever reads the log from its start" },
-  },
-];
-
-const journal: readonly SeededBug[] = [
-  {
-    id: "journal: no fdatasync",
-    file: `${files}/journal.ts`,
-    find: "      await segment.file.sync();\n    } catch (cause) {",
-    replace: "    } catch (cause) {",
-    ...powerCut,
-  },
-  {
-    id: "journal: the name of a new segment is not synced",
-    file: `${files}/journal.ts`,
-    find: "      await syncNames(this.#ports, this.#folder);\n    } catch (error) {",
-    replace: "    } catch (error) {",
-    ...powerCut,
-  },
-  {
-    id: "journal: a segment is used again before its logs are synced",
-    file: `${files}/journal.ts`,
-    find: "      await this.#syncLogs(segment);\n",
-    replace: "",
-    ...powerCut,
-  },
-  {
-    id: "journal: the names of new logs are not synced",
-    file: `${files}/journal.ts`,
-    find: "await this.#ports.disk.syncDirectory(join(this.#ports.home, folder));",
-    replace: "void folder;",
-    ...powerCut,
-  },
-  {
-    id: "journal: what was recovered is not synced",
-    file: `${files}/journal-recovery.ts`,
-    find: "    await file.sync(); // what is believed now must still be there after the next power cut\n",
-    replace: "",
-    ...{ ...powerCut, named: "two cuts in a row" },
-  },
-  {
-    id: "log: not cut back after a failed write",
-    file: `${files}/log-file.ts`,
-    find: "    await this.#file.truncate(end);\n    const path",
-    replace: "    const path",
-    ...faultsAfterAll,
-  },
-  {
-    id: "journal: nothing is recovered",
-    file: `${files}/journal-recovery.ts`,
-    find: "    await applyAll(ports, read);\n",
-    replace: "",
-    ...powerCut,
-  },
-  {
-    id: "journal: a log is erased while the journal has its words",
-    file: `${files}/file-log-store.ts`,
-    find: "      await this.#ports.journal?.empty();\n      let damaged",
-    replace: "      let damaged",
-    ...powerCut,
-  },
-  {
-    id: "journal: a log is deleted while the journal has its words",
-    file: `${files}/file-log-store.ts`,
-    find: "      await this.#ports.journal?.empty();\n      // The log's file",
-    replace: "      // The log's file",
-    ...powerCut,
   },
 ];
 
@@ -738,7 +671,7 @@ const database: readonly SeededBug[] = [
 ];
 
 export const seededBugs: readonly SeededBug[] = [
-  ...[...log, ...journal, ...documents, ...lock, ...contracts],
+  ...[...log, ...journalBugs, ...documents, ...lock, ...contracts],
   ...[...sessions, ...turn, ...security, ...companion, ...cluster, ...exports, ...privacy],
   ...database,
 ];

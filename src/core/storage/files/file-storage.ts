@@ -97,7 +97,6 @@ export class FileStorage implements Storage {
       ...shared,
       home: ports.home,
       bootId: ports.clock.bootId?.(),
-      isUnclean: !ports.indexIsClean,
       segmentBytes: ports.segmentBytes,
     });
     this.#shared = {
@@ -112,8 +111,8 @@ export class FileStorage implements Storage {
    */
   static async open(ports: FileStoragePorts): Promise<FileStorage> {
     const storage = new FileStorage({ ...ports, home: resolve(ports.home) });
-    await storage.#prepare();
-    await storage.#journal.recover();
+    const isUsed = await storage.#prepare();
+    await storage.#journal.recover(isUsed && !ports.indexIsClean);
     // At level "process" nothing is written to it, so nothing may be left of it.
     if (ports.durability === "process") await storage.#journal.empty();
     return storage;
@@ -251,7 +250,8 @@ export class FileStorage implements Storage {
     }
   }
 
-  async #prepare(): Promise<void> {
+  /** @returns whether the home was used before. */
+  async #prepare(): Promise<boolean> {
     const { home, disk } = this.#ports;
     try {
       await makeDirectory(disk, home);
@@ -265,6 +265,7 @@ export class FileStorage implements Storage {
       const sweeps = folders.map(({ name }) => this.#removeTemporary(join(home, name)));
       await Promise.allSettled(sweeps);
       await Promise.all(sweeps);
+      return folders.length > 0;
     } catch (cause) {
       if (isThroughlineError(cause)) throw cause;
       const code = isCode(cause, "ENOTDIR", "EACCES", "EPERM", "EROFS", "ELOOP", "ENAMETOOLONG")

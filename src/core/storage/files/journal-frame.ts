@@ -24,8 +24,6 @@ export interface Frame extends Change {
 export interface SegmentHeader {
   readonly position: number;
   readonly bootId: string | undefined;
-  /** Every frame before this position is durable in its log. */
-  readonly checkpoint: number;
   /** Logs may hold bytes that were never synced, from a process that wrote without a journal. */
   readonly unsynced: boolean;
 }
@@ -61,12 +59,8 @@ export function putFrame(
 }
 
 /** The header of a segment: a frame without a path. */
-export function headerChange(
-  bootId: string | undefined,
-  checkpoint: number,
-  unsynced: boolean,
-): Change {
-  const header = { format: formatVersion, boot_id: bootId, checkpoint, unsynced };
+export function headerChange(bootId: string | undefined, unsynced: boolean): Change {
+  const header = { format: formatVersion, boot_id: bootId, unsynced };
   return { path: "", offset: 0, bytes: Buffer.from(JSON.stringify(header)) };
 }
 
@@ -83,10 +77,9 @@ export function readSegment(
   | undefined {
   const first = frameAt(bytes, 0);
   if (first === undefined || first.path !== "") return undefined;
-  const { format, boot_id, checkpoint, unsynced } = JSON.parse(first.bytes.toString()) as {
+  const { format, boot_id, unsynced } = JSON.parse(first.bytes.toString()) as {
     format: number;
     boot_id?: string;
-    checkpoint: number;
     unsynced: boolean;
   };
   refuseNewer(format);
@@ -99,7 +92,7 @@ export function readSegment(
     frames.push(frame);
     end = frame.end;
   }
-  return { header: { position, bootId: boot_id, checkpoint, unsynced }, frames, end };
+  return { header: { position, bootId: boot_id, unsynced }, frames, end };
 }
 
 function frameAt(bytes: Buffer, at: number): Frame | undefined {

@@ -90,7 +90,7 @@ async function segmentNames({ disk }: JournalPorts, folder: string): Promise<rea
 
 /** @returns `undefined`, and the file is gone, when nothing in it was ever acknowledged. */
 async function openSegment(ports: JournalPorts, path: string): Promise<ReadSegment | undefined> {
-  const file = await ports.disk.open(path, "read");
+  const file = await ports.disk.open(path, "write"); // some systems sync only what is open for it
   try {
     const bytes = await readExactly(file, 0, await file.size());
     const read = readSegment(bytes);
@@ -115,7 +115,6 @@ async function openSegment(ports: JournalPorts, path: string): Promise<ReadSegme
 async function applyAll(ports: JournalPorts, read: ReadSegment[]): Promise<void> {
   // One without frames was given up before another began at the same place.
   read.sort((a, b) => a.header.position - b.header.position || a.frames.length - b.frames.length);
-  const checkpoint = Math.max(0, ...read.map(({ header }) => header.checkpoint));
   const logs = new Map<string, Frame[]>();
   let applied = 0;
   for (const [i, { segment, frames: all }] of read.entries()) {
@@ -123,7 +122,7 @@ async function applyAll(ports: JournalPorts, read: ReadSegment[]): Promise<void>
     const end = read[i + 1]?.header.position ?? Number.POSITIVE_INFINITY;
     segment.end = Math.min(segment.end, end - segment.position);
     for (const frame of all) {
-      if (frame.position >= end || frame.position < checkpoint) continue;
+      if (frame.position >= end) continue;
       applied = Math.max(applied, frame.applied);
       const { path, offset } = frame;
       segment.logs.add(path);
@@ -188,11 +187,10 @@ async function applyTo(
   const [first] = kept;
   if (first === undefined) return;
   const path = join(ports.home, name);
-  const file = await openLog(ports, path, first.offset === 0);
+  const file = await openLog(ports, path, first.offset === 0 && first.bytes.length > 0);
   if (file === undefined) return; // somebody removed it
   try {
     const size = await file.size();
-    if (size < first.offset) return; // an older copy, which is reported when it is opened
     let at = 0;
     for (const change of kept) {
       if (!(await holds(file, change))) break;
@@ -201,12 +199,8 @@ async function applyTo(
     const next = kept[at];
     if (next !== undefined) {
       if (at === 0 && !(await follows(file, first))) return;
+      if (await goesOnOtherwise(file, next.offset, replaced)) return;
       ports.guard();
-      for await (const item of batchesForward(file, next.offset, size)) {
-        if (item.kind === "damage") continue;
-        await ports.quarantine(path, file, next.offset, size);
-        break;
-      }
       await file.truncate(next.offset);
       for (const { bytes, offset } of kept.slice(at)) await writeAll(file, bytes, offset);
       return;
@@ -243,6 +237,22 @@ async function openLog(
 
 async function holds(file: DiskFile, { offset, bytes }: Change): Promise<boolean> {
   return (await readExactly(file, offset, bytes.length)).equals(bytes);
+}
+
+/** Whether a whole batch begins there of which the journal does not know: the file is the newer one. */
+async function goesOnOtherwise(
+  file: DiskFile,
+  offset: number,
+  replaced: readonly Change[],
+): Promise<boolean> {
+  for await (const item of batchesForward(file, offset, await file.size())) {
+    if (item.kind === "damage" || item.start !== offset) return false;
+    for (const change of replaced) {
+      if (change.offset === offset && (await holds(file, change))) return false;
+    }
+    return true;
+  }
+  return false;
 }
 
 /** Whether this change continues what the file holds before it. */

@@ -12,17 +12,16 @@ import {
 } from "./file-ports.ts";
 import { type Change, frameLength, headerChange, putFrame } from "./journal-frame.ts";
 import { changesOf, newSegment, recoverJournal, type Segment } from "./journal-recovery.ts";
+import { SyncPlace } from "./sync-place.ts";
 
 /** Its name in the home. */
 export const journalFolder = "journal";
 
 export interface JournalPorts
-  extends Pick<FilePorts, "disk" | "newId" | "unsyncedNames" | "guard" | "quarantine"> {
+  extends Pick<FilePorts, "disk" | "newId" | "unsyncedNames" | "guard"> {
   readonly home: string;
   /** Which run of the machine this is, if it says. */
   readonly bootId: string | undefined;
-  /** The home was not closed by its last process: logs may hold bytes that were never synced. */
-  readonly isUnclean: boolean;
   /** How long a segment gets. */
   readonly segmentBytes: number;
 }
@@ -67,27 +66,32 @@ export class Journal {
   #active: Segment | undefined;
   /** They take no more, oldest first, and are free once their logs are synced. */
   readonly #sealed: Segment[] = [];
-  #spare: Segment | undefined;
+  /** Free, to be used again. */
+  readonly #spare: Segment[] = [];
   #position = 0;
-  #checkpoint = 0;
   #lastNumber = 0;
   #isUnsynced = false;
   /** How many calls empty the journal. */
   #emptying = 0;
   #freeing: Promise<void> = Promise.resolve();
+  readonly #syncPlace = new SyncPlace();
 
   constructor(ports: JournalPorts) {
     this.#ports = ports;
     this.#folder = join(ports.home, journalFolder);
   }
 
-  /** Makes every log end as the journal says. Called once, before anything else reads or writes a log. */
-  async recover(): Promise<void> {
+  /**
+   * Makes every log end as the journal says. Called once, before anything else reads or writes a log.
+   *
+   * @param isUnclean the home was used before, and not closed by its last process.
+   */
+  async recover(isUnclean: boolean): Promise<void> {
     const found = await recoverJournal(this.#ports, this.#folder);
     this.#sealed.push(...found.segments);
     this.#position = found.end;
     this.#lastNumber = found.lastNumber;
-    this.#isUnsynced = found.segments.length > 0 ? found.isUnsynced : this.#ports.isUnclean;
+    this.#isUnsynced = found.segments.length > 0 ? found.isUnsynced : isUnclean;
   }
 
   /** Logs may hold bytes that were never synced: each must be before anything is added to it. */
@@ -128,8 +132,7 @@ export class Journal {
       this.#seal();
       await this.#inTurn(async () => {
         await this.#freeSealed();
-        if (this.#spare !== undefined) await this.#remove(this.#spare);
-        this.#spare = undefined;
+        while (this.#spare.length > 0) await this.#removeSpare();
         const { unsyncedNames } = this.#ports;
         if (unsyncedNames.has(this.#folder)) await syncNames(this.#ports, this.#folder);
       });
@@ -143,7 +146,9 @@ export class Journal {
   /** Empties it. What cannot be done now is done when the home is opened again. */
   async close(): Promise<void> {
     await this.empty().catch(() => undefined);
-    for (const segment of this.#sealed) await segment.file.close().catch(() => undefined);
+    for (const { file } of [...this.#sealed, ...this.#spare]) {
+      await file.close().catch(() => undefined);
+    }
   }
 
   /** Group after group. While the disk syncs one, the one before is applied and the next one gathers. */
@@ -195,10 +200,10 @@ export class Journal {
     try {
       await writeAll(segment.file, bytes, end);
       if (end + length > segment.reserved) await this.#preallocate(segment, end + length);
-      await segment.file.sync();
+      await this.#sync(segment, group.length);
     } catch (cause) {
+      resolve(); // it will not be applied: nothing needs to wait for that
       rejectAll(group, await this.#undo(segment, cause));
-      resolve();
       return undefined;
     }
     segment.end = end + length;
@@ -212,6 +217,13 @@ export class Journal {
     const step = Math.max(blockBytes, this.#ports.segmentBytes / steps);
     segment.reserved = Math.ceil(end / step) * step;
     await segment.file.extend(end, segment.reserved).catch(() => undefined);
+  }
+
+  async #sync({ file }: Segment, waiting: number): Promise<void> {
+    const isHere = this.#syncPlace.isHere(waiting);
+    const began = performance.now();
+    await file.sync(isHere);
+    this.#syncPlace.took(performance.now() - began, isHere);
   }
 
   #isFull(segment: Segment, more: number): boolean {
@@ -257,9 +269,11 @@ export class Journal {
       const freeing = this.#inTurn(() => this.#freeSealed()).catch(() => undefined); // tried again
       if (this.#sealed.length >= sealed.most) await freeing;
     }
-    const segment = this.#takeSpare() ?? (await this.#create());
+    // While the journal is emptied, a spare one holds what is to be forgotten.
+    const spare = this.#emptying === 0 ? this.#spare.shift() : undefined;
+    const segment = spare ?? (await this.#create());
     const { bootId } = this.#ports;
-    const header = headerChange(bootId, this.#checkpoint, this.#isUnsynced);
+    const header = headerChange(bootId, this.#isUnsynced);
     const bytes = Buffer.allocUnsafe(frameLength(header));
     const position = this.#position;
     segment.position = position;
@@ -273,13 +287,6 @@ export class Journal {
     this.#position += segment.end;
     this.#active = segment;
     return segment;
-  }
-
-  #takeSpare(): Segment | undefined {
-    if (this.#emptying > 0) return undefined; // it holds what is to be forgotten
-    const spare = this.#spare;
-    this.#spare = undefined;
-    return spare;
   }
 
   async #create(): Promise<Segment> {
@@ -309,9 +316,9 @@ export class Journal {
     for (let segment = this.#sealed[0]; segment !== undefined; segment = this.#sealed[0]) {
       await segment.settled;
       await this.#syncLogs(segment);
-      this.#checkpoint = segment.position + segment.end;
-      if (segment.isOwn && this.#spare === undefined) this.#spare = segment;
-      else await this.#remove(segment);
+      if (!segment.isOwn) await this.#remove(segment);
+      else if (this.#spare.length >= sealed.freed) await this.#removeSpare();
+      if (segment.isOwn) this.#spare.push(segment);
       this.#sealed.shift();
       segment.logs.clear();
       segment.newNamesIn.clear();
@@ -355,11 +362,25 @@ export class Journal {
     await file.sync();
   }
 
+  async #removeSpare(): Promise<void> {
+    const oldest = this.#spare.shift();
+    if (oldest === undefined) return;
+    try {
+      await this.#remove(oldest);
+    } catch (error) {
+      this.#spare.unshift(oldest);
+      throw error;
+    }
+  }
+
+  /**
+   * The oldest goes first, and for good, before the next one: a change must not be found again without the
+   * one that took it back.
+   */
   async #remove({ path, file }: Segment): Promise<void> {
-    const { disk, unsyncedNames } = this.#ports;
     this.#ports.guard();
-    unsyncedNames.add(this.#folder);
-    await unlinkIfThere(disk, path);
+    await unlinkIfThere(this.#ports.disk, path);
+    await syncNames(this.#ports, this.#folder);
     await file.close().catch(() => undefined); // it has no name any more
   }
 }

@@ -50,6 +50,8 @@ export class LogFile {
 
   readonly #ports: FilePorts;
   #file: DiskFile;
+  /** What was in it when it was opened may never have been synced. */
+  #isUnsynced = false;
   #users = 0;
   #closing = false;
   #closed: Promise<void> | undefined;
@@ -81,7 +83,7 @@ export class LogFile {
       const cut = ports.cuts.get(path);
       if (cut !== undefined) await log.#cut(cut);
       await log.#recover(await file.size());
-      if (ports.journal?.isUnsynced === true) await file.sync();
+      log.#isUnsynced = ports.journal?.isUnsynced === true;
       return log;
     } catch (error) {
       await file.close();
@@ -268,6 +270,8 @@ export class LogFile {
       opens: this.end === 0,
     });
     const { journal, unsyncedNames } = this.#ports;
+    if (this.#isUnsynced) await this.#file.sync();
+    this.#isUnsynced = false;
     if (unsyncedNames.has(dirname(this.path))) await syncNames(this.#ports, dirname(this.path));
     const apply = () => writeAll(this.#file, bytes, this.end);
     const written =
