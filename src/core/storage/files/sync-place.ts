@@ -1,5 +1,5 @@
-/** A sync that takes no longer than this may hold up the event loop: waking another thread takes a third of it. */
-const fastMs = 0.3;
+/** A sync that takes no longer than this may hold up the event loop: waking another thread takes a fifth of it. */
+const fastMs = 0.5;
 /** So many syncs in a row were fast. */
 const trusted = 16;
 /** So long the event loop may be held up before others have their turn. */
