@@ -12,7 +12,9 @@ const faultsAfterAll = {
 /** The tests of a start, and of the bytes, have files of their own. */
 function testOf(named: string): string {
   if (/^(damaged frame|an earlier use)$/.test(named)) return "journal-frame";
-  return /^(in (the same|another) run|file of another|goes on|that was rem|without a j)/.test(named)
+  return /^(in (the same|another) run|file of another|goes on|that was rem|without a j|takes up)/.test(
+    named,
+  )
     ? "journal-recovery"
     : "journal";
 }
@@ -56,8 +58,8 @@ export const journalBugs: readonly SeededBug[] = [
   {
     id: "journal: nothing is recovered",
     file: `${files}/journal-recovery.ts`,
-    find: "    await applyAll(ports, read);\n",
-    replace: "",
+    find: "logs = await applyAll(ports, read);",
+    replace: "logs = new Map();",
     ...powerCut,
   },
   {
@@ -68,6 +70,13 @@ export const journalBugs: readonly SeededBug[] = [
     ...powerCut,
   },
   ...[
+    [
+      "the index opens each log after a kill",
+      "reconcile.ts",
+      "  followJournal(ports);\n",
+      "  void followJournal;\n",
+      "takes up what the journal",
+    ],
     [
       "what was recovered is not synced",
       "journal-recovery.ts",

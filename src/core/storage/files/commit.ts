@@ -91,12 +91,6 @@ export function decodeCommit(line: Buffer): (Commit & { readonly head: LogHead }
 }
 const commitStartBytes = Buffer.from(commitStart);
 
-/** The CRC of the batch before this one, as its commit line says it. */
-export function prevOf(batch: Buffer): string | undefined {
-  const lastLine = batch.subarray(batch.lastIndexOf(lineBreak, batch.length - 2) + 1, -1);
-  return decodeCommit(lastLine)?.prev;
-}
-
 /** Whether the CRC that the commit line ends with is that of the batch; `batch` holds both. */
 export function isSealed(batch: Buffer, crc: string): boolean {
   const end = batch.length - sealBytes;

@@ -153,6 +153,7 @@ export class FileStorage implements Storage {
         this.#listings.delete(directory);
         return listing;
       },
+      takeRecovered: () => this.#journal.takeRecovered(directory),
       report: (report) => this.#report(collection, report),
       damage: (key, damage) => {
         index.markDamaged(key, true);

@@ -1,8 +1,7 @@
 // What a process left of the journal: every log is made to end as the journal says.
 import { dirname, join } from "node:path";
 import type { DiskFile } from "../disk/disk.ts";
-import { batchesBackward, batchesForward, readExactly } from "./batch-reader.ts";
-import { prevOf } from "./commit.ts";
+import { batchAt, batchesBackward, batchesForward, readExactly } from "./batch-reader.ts";
 import { isCode, makeDirectory, rethrow, unlinkIfThere, writeAll } from "./file-ports.ts";
 import type { JournalPorts } from "./journal.ts";
 import { type Change, type Frame, readSegment, type SegmentHeader } from "./journal-frame.ts";
@@ -38,6 +37,8 @@ export interface RecoveredJournal {
   readonly end: number;
   readonly lastNumber: number;
   readonly isUnsynced: boolean;
+  /** What it holds of each log, by the path of its file. */
+  readonly logs: Map<string, readonly Change[]>;
 }
 
 interface ReadSegment {
@@ -61,13 +62,14 @@ export async function recoverJournal(
 ): Promise<RecoveredJournal> {
   const read: ReadSegment[] = [];
   let lastNumber = 0;
+  let logs: Map<string, readonly Change[]>;
   try {
     for (const name of await segmentNames(ports, folder)) {
       lastNumber = Math.max(lastNumber, Number.parseInt(name, 10));
       const found = await openSegment(ports, join(folder, name));
       if (found !== undefined) read.push(found);
     }
-    await applyAll(ports, read);
+    logs = await applyAll(ports, read);
   } catch (error) {
     for (const { segment } of read) await segment.file.close().catch(() => undefined);
     return rethrow("the journal", error);
@@ -75,7 +77,7 @@ export async function recoverJournal(
   const isUnsynced = read.some(({ header }) => header.unsynced);
   const segments = read.map(({ segment }) => segment);
   const end = Math.max(0, ...segments.map((segment) => segment.position + segment.end));
-  return { segments, end, lastNumber, isUnsynced };
+  return { segments, end, lastNumber, isUnsynced, logs };
 }
 
 async function segmentNames({ disk }: JournalPorts, folder: string): Promise<readonly string[]> {
@@ -112,7 +114,10 @@ async function openSegment(ports: JournalPorts, path: string): Promise<ReadSegme
 }
 
 /** Leaves in each segment the frames that count, notes their logs, and applies what is not applied. */
-async function applyAll(ports: JournalPorts, read: ReadSegment[]): Promise<void> {
+async function applyAll(
+  ports: JournalPorts,
+  read: ReadSegment[],
+): Promise<Map<string, readonly Change[]>> {
   // One without frames was given up before another began at the same place.
   read.sort((a, b) => a.header.position - b.header.position || a.frames.length - b.frames.length);
   const logs = new Map<string, Frame[]>();
@@ -142,6 +147,7 @@ async function applyAll(ports: JournalPorts, read: ReadSegment[]): Promise<void>
     const some = left.slice(i, i + atOnce);
     await Promise.all(some.map(([path, frames]) => applyTo(ports, path, frames)));
   }
+  return new Map([...logs].map(([path, frames]) => [path, settle(frames).kept]));
 }
 
 /** What of these changes of one log, in order, its file must hold; and what gave way to a later one. */
@@ -259,7 +265,11 @@ async function goesOnOtherwise(
 async function follows(file: DiskFile, { offset, bytes }: Change): Promise<boolean> {
   if (offset === 0) return true;
   for await (const item of batchesBackward(file, offset)) {
-    return item.kind === "batch" && item.end === offset && item.commit.crc === prevOf(bytes);
+    return (
+      item.kind === "batch" &&
+      item.end === offset &&
+      item.commit.crc === batchAt(bytes, offset)?.commit.prev
+    );
   }
   return false;
 }

@@ -71,6 +71,7 @@ export class Journal {
   #position = 0;
   #lastNumber = 0;
   #isUnsynced = false;
+  #recovered = new Map<string, readonly Change[]>();
   /** How many calls empty the journal. */
   #emptying = 0;
   #freeing: Promise<void> = Promise.resolve();
@@ -91,12 +92,25 @@ export class Journal {
     this.#sealed.push(...found.segments);
     this.#position = found.end;
     this.#lastNumber = found.lastNumber;
+    this.#recovered = found.logs;
     this.#isUnsynced = found.segments.length > 0 ? found.isUnsynced : isUnclean;
   }
 
   /** Logs may hold bytes that were never synced: each must be before anything is added to it. */
   get isUnsynced(): boolean {
     return this.#isUnsynced;
+  }
+
+  /** What was found in it of the logs of a folder, in order, for their index. Once: it takes memory. */
+  takeRecovered(folder: string): (readonly Change[])[] {
+    const wanted = this.nameOf(folder) || ".";
+    const taken: (readonly Change[])[] = [];
+    for (const [name, changes] of this.#recovered) {
+      if (dirname(name) !== wanted) continue;
+      taken.push(changes);
+      this.#recovered.delete(name);
+    }
+    return taken;
   }
 
   /** How a change calls the log at this path. */

@@ -5,6 +5,7 @@ import type { Timers } from "../../timers.ts";
 import type { DiskEntry } from "../disk/disk.ts";
 import { fileNameOf } from "./file-name.ts";
 import { type FilePorts, isCode, isDiskError, rethrow, unavailable } from "./file-ports.ts";
+import type { Change } from "./journal-frame.ts";
 import { LogFile } from "./log-file.ts";
 import type { LogIndex } from "./log-index.ts";
 import type { Forgotten } from "./quarantine.ts";
@@ -37,6 +38,8 @@ export interface FileLogStorePorts extends FilePorts {
    * listing was taken already.
    */
   takeListing(): readonly DiskEntry[] | undefined;
+  /** What the journal of a dead process held of each log, once. */
+  takeRecovered(): (readonly Change[])[];
 }
 
 /** One log in use. */
