@@ -80,7 +80,7 @@ export const journalBugs: readonly SeededBug[] = [
     [
       "what was recovered is not synced",
       "journal-recovery.ts",
-      "    await file.sync(); // what is believed now must still be there after the next power cut\n",
+      "    await writeAll(file, last, applied - position);\n    await file.sync();\n",
       "",
       "what a start believed",
     ],

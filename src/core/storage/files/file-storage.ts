@@ -1,4 +1,4 @@
-import { join, resolve } from "node:path";
+import { basename, dirname, join, resolve } from "node:path";
 import { type Clock, isoTime } from "../../clock.ts";
 import { isThroughlineError, ThroughlineError } from "../../errors.ts";
 import type { NewId } from "../../ids.ts";
@@ -97,6 +97,7 @@ export class FileStorage implements Storage {
       ...shared,
       home: ports.home,
       bootId: ports.clock.bootId?.(),
+      setAside: (path, file, from) => this.#setAside(path, file, from),
       segmentBytes: ports.segmentBytes,
     });
     this.#shared = {
@@ -295,6 +296,21 @@ export class FileStorage implements Storage {
     await syncNames(this.#shared, directory);
     if (this.#ports.indexIsClean) this.#listings.set(directory, listing);
     return listing;
+  }
+
+  /** What a start found where a log must go on otherwise. */
+  async #setAside(path: string, file: DiskFile, from: number): Promise<void> {
+    const end = await file.size();
+    const quarantined = await this.#quarantine.keep(path, file, from, end);
+    const collection = basename(dirname(path));
+    this.#report(collection, {
+      key: basename(path, ".jsonl"),
+      kind: "torn_tail",
+      bytes: end - from,
+      after_seq: 0,
+      quarantined,
+      reason: `${end - from} bytes lay where the journal has others, and were set aside`,
+    });
   }
 
   #report(collection: string, report: NewReport): void {

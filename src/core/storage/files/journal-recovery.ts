@@ -102,9 +102,16 @@ async function openSegment(ports: JournalPorts, path: string): Promise<ReadSegme
       await file.close();
       return undefined;
     }
-    await file.sync(); // what is believed now must still be there after the next power cut
+    // What is believed now must still be there after the next power cut. A sync of the last group may have
+    // failed, and thrown it away: so it is written once more.
+    const { position } = read.header;
+    const applied = Math.max(position, ...read.frames.slice(-1).map((frame) => frame.applied));
+    const last = bytes.subarray(applied - position, read.end - position);
+    ports.guard();
+    await writeAll(file, last, applied - position);
+    await file.sync();
     const segment = newSegment(path, file, false);
-    segment.position = read.header.position;
+    segment.position = position;
     segment.end = read.end - segment.position;
     return { segment, header: read.header, frames: read.frames };
   } catch (error) {
@@ -206,23 +213,36 @@ async function applyTo(
     if (next !== undefined) {
       if (at === 0 && !(await follows(file, first))) return;
       if (await goesOnOtherwise(file, next.offset, replaced)) return;
-      ports.guard();
-      await file.truncate(next.offset);
-      for (const { bytes, offset } of kept.slice(at)) await writeAll(file, bytes, offset);
+      const missing = kept.slice(at);
+      await cutBack(ports, path, file, next.offset, missing);
+      for (const { bytes, offset } of missing) await writeAll(file, bytes, offset);
       return;
     }
     const last = kept.at(-1);
     if (last === undefined || last.bytes.length > 0 || size === last.offset) return;
     // It was to be cut back there, which perhaps did not happen.
-    for (const change of replaced) {
-      if (change.offset !== last.offset || !(await holds(file, change))) continue;
-      ports.guard();
-      await file.truncate(last.offset);
-      return;
-    }
+    const undone = replaced.filter(({ offset }) => offset === last.offset);
+    if (undone.length === 0 || (await goesOnOtherwise(file, last.offset, replaced))) return;
+    await cutBack(ports, path, file, last.offset, undone);
   } finally {
     await file.close();
   }
+}
+
+/** Cuts a file back. What is not a part of these changes, with gaps of NUL bytes, is set aside first. */
+async function cutBack(
+  ports: JournalPorts,
+  path: string,
+  file: DiskFile,
+  from: number,
+  changes: readonly Change[],
+): Promise<void> {
+  const found = await readExactly(file, from, (await file.size()) - from);
+  const expected = Buffer.concat(changes.map(({ bytes }) => bytes));
+  const isOurs = found.every((byte, i) => byte === 0 || byte === expected[i]);
+  ports.guard();
+  if (!isOurs) await ports.setAside(path, file, from);
+  await file.truncate(from);
 }
 
 async function openLog(

@@ -74,7 +74,7 @@ test("a segment that is full is freed and used again, and a clean close leaves n
   assert.deepEqual(await segmentsOn(disk), []);
 });
 
-test("a segment that another process wrote is never written again, because a copy of the home may share it", async () => {
+test("a segment that another process wrote is not used again, because a copy of the home may share it", async () => {
   const disk = new SimulatedDisk();
   await (await openOn(disk)).logs.append("a", [record("m1")]);
   const image = processDeathImage(disk);
@@ -82,7 +82,9 @@ test("a segment that another process wrote is never written again, because a cop
   for (let i = 0; i < 50; i++) await logs.append("a", [record(`n${i}`)]);
   await storage.close();
   const onOld = image.operations.filter(({ path, changes }) => path === first && changes);
-  assert.deepEqual([...new Set(onOld.map(({ call }) => call))].sort(), ["sync", "unlink"]);
+  // But for the bytes of its last group, as they are.
+  assert.deepEqual([...new Set(onOld.map(({ call }) => call))].sort(), ["sync", "unlink", "write"]);
+  assert.ok(onOld.every(({ call, position }) => call !== "write" || position !== 0));
 });
 
 for (const call of ["write", "sync"] as const) {

@@ -1,6 +1,6 @@
 import { dirname, join, sep } from "node:path";
 import { ThroughlineError } from "../../errors.ts";
-import { blockBytes } from "../disk/disk.ts";
+import { blockBytes, type DiskFile } from "../disk/disk.ts";
 import {
   type FilePorts,
   isCode,
@@ -19,6 +19,8 @@ export const journalFolder = "journal";
 
 export interface JournalPorts
   extends Pick<FilePorts, "disk" | "newId" | "unsyncedNames" | "guard"> {
+  /** Keeps the end of a log's file, from here on, and reports that it is cut off. */
+  setAside(path: string, file: DiskFile, from: number): Promise<void>;
   readonly home: string;
   /** Which run of the machine this is, if it says. */
   readonly bootId: string | undefined;
@@ -230,7 +232,10 @@ export class Journal {
   async #preallocate(segment: Segment, end: number): Promise<void> {
     const step = Math.max(blockBytes, this.#ports.segmentBytes / steps);
     segment.reserved = Math.ceil(end / step) * step;
-    await segment.file.extend(end, segment.reserved).catch(() => undefined);
+    const { file } = segment;
+    await file.extend(end, segment.reserved).catch(async () => {
+      await file.truncate(end).catch(() => undefined); // a part of it may be there, and others need it
+    });
   }
 
   async #sync({ file }: Segment, waiting: number): Promise<void> {
