@@ -21,7 +21,7 @@ import {
 
 /** Bytes that one turn adds to a log, in a chat of its own. */
 async function turnBytes(logs: Parameters<typeof appendTurn>[0], home: string): Promise<number> {
-  const length = () => readFileSync(`${home}/chats/probe.jsonl`).lastIndexOf("\n") + 1; // preallocated space may follow
+  const length = () => readFileSync(`${home}/chats/probe.jsonl`).lastIndexOf("\n") + 1;
   await appendTurn(logs, "probe");
   const before = length();
   await appendTurn(logs, "probe");
@@ -182,7 +182,7 @@ async function manyChats(): Promise<Figure[]> {
   for (const key of keys) await appendTurn(logs, key);
   const raw = keys.map((key) => new RawFile(`${dir.path}/raw-${key}`));
   const turns = async () => void (await Promise.all(keys.map((key) => appendTurn(logs, key))));
-  for (let round = 0; round < 20; round++) await turns(); // compiled code, and preallocated space in every log
+  for (let round = 0; round < 20; round++) await turns(); // compiled code
   const { ours, floor, bare } = await interleaved(60, {
     ours: turns,
     floor: () => {
@@ -244,7 +244,7 @@ async function bytesPerTurn(): Promise<Figure[]> {
   dir.remove();
   return [
     {
-      says: `bytes written for a turn (${written}) against the JSON of its records, the session's included (${own})`,
+      says: `bytes in the log for a turn (${written}) against the JSON of its records, the session's included (${own})`,
       ratio: written / own,
       target: 1.25,
     },

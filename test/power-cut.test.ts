@@ -2,8 +2,8 @@
 import { testPowerCuts } from "./support/power-cut-tests.ts";
 
 testPowerCuts({
-  once: { from: 1, count: 7, maxImages: 60 },
-  twice: { from: 1, count: 2 },
-  kills: { from: 1, count: 8 },
-  least: { points: 150, images: 1_000 },
+  once: { from: 1, count: 4, maxImages: 60 },
+  twice: { from: 1, count: 1 },
+  kills: { from: 1, count: 4 },
+  least: { points: 150, images: 3_000 },
 });

@@ -2,8 +2,8 @@
 import { testPowerCuts } from "../support/power-cut-tests.ts";
 
 testPowerCuts({
-  once: { from: 1, count: 132, maxImages: 120 },
-  twice: { from: 1, count: 12 },
-  kills: { from: 1, count: 40 },
-  least: { points: 4_000, images: 50_000 },
+  once: { from: 1, count: 45, maxImages: 120 },
+  twice: { from: 1, count: 5 },
+  kills: { from: 1, count: 25 },
+  least: { points: 2_500, images: 60_000 },
 });

@@ -46,7 +46,7 @@ export async function openHome(disk: Disk, openIndex: OpenLogIndex) {
   const storage = await FileStorage.open({
     ...{ home: "/home", disk, durability: "power-cut", logger: silentLogger },
     ...{ clock, timers, newId: () => `${home}x${++ids}`, openIndex },
-    ...{ indexIsClean: false, verifyAll: false, maxOpen: 256 },
+    ...{ indexIsClean: false, verifyAll: false, maxOpen: 256, segmentBytes: 2_048 },
     guard: () => undefined,
     release: () => undefined,
   });

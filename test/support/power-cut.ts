@@ -4,11 +4,12 @@ import { forEveryCrashPoint } from "./crash-points.ts";
 import type { SimulatedDisk } from "./simulated-disk.ts";
 import {
   after,
+  afterDeathIn,
   checkLeft,
   checkState,
   emptyModel,
   type Model,
-  openOn,
+  openOn as openHome,
   perform,
   type Step,
   stateOf,
@@ -23,7 +24,9 @@ interface Told {
 
 let checked = 0;
 
-function crashRun(steps: readonly Step[]) {
+function crashRun(steps: readonly Step[], boot?: string) {
+  const openOn = (disk: SimulatedDisk) =>
+    openHome(disk, "power-cut", undefined, undefined, undefined, boot);
   return {
     async scenario(disk: SimulatedDisk, promise: (told: Told) => void) {
       let stored = emptyModel;
@@ -99,12 +102,9 @@ export async function cutTwice({ from, count }: Workloads): Promise<{ readonly i
         // The recovery promises what held before it: a second cut may not take more.
         const told = promised.at(-1) ?? { stored: emptyModel, underWay: undefined };
         promise(told);
-        const opened = await openOn(image);
+        const opened = await openHome(image);
         const found = await stateOf(opened);
-        const allowed = [
-          told.stored,
-          ...(told.underWay ? [after(told.stored, told.underWay)] : []),
-        ];
+        const allowed = afterDeathIn(told.stored, told.underWay);
         assert.ok(
           allowed.some((model) => JSON.stringify(model) === JSON.stringify(found)),
           JSON.stringify([found, told]),
@@ -128,7 +128,7 @@ export async function killEverywhere({
   let points = 0;
   for (let seed = from; seed < from + count; seed++) {
     const counts = await forEveryCrashPoint({
-      ...crashRun(stepsOf(seed + 500, 8)),
+      ...crashRun(stepsOf(seed + 500, 8), "the same"),
       cut: "process",
     });
     points += counts.points;

@@ -1,5 +1,6 @@
 // Safeguards, each with the edit that takes it away and the test that must turn red then. A new
 // safeguard adds its line. Kept by hand: mutation testing does not know which calls are safeguards.
+import { journalBugs } from "./seeded-bugs-journal.ts";
 
 export interface SeededBug {
   readonly id: string;
@@ -17,15 +18,12 @@ export interface SeededBug {
 const files = "src/core/storage/files";
 const powerCut = { test: "test/power-cut.test.ts", named: "power cut at every disk operation" };
 const faults = { test: "test/disk-faults.test.ts", isFull: true } as const;
-/** What was said to have failed is done all the same. */
-const faultsAfterAll = { ...faults, named: "fails with EIO, once, all" } as const;
 const contract = { test: `${files}/file-storage.test.ts`, isFull: true } as const;
 const cutLog = { test: "test/bit-rot.test.ts", named: "a log cut at any length.*index kept" };
 const flippedLog = {
   test: "test/bit-rot.test.ts",
   named: "a log with one bit flipped.*index lost",
 };
-const preallocated = { test: `${files}/preallocated-space.test.ts` } as const;
 const document = { test: "test/bit-rot.test.ts", named: "a document cut at any length" };
 const turnKill = { test: "test/turn-kill.test.ts" };
 const steps = { test: "src/core/turns/turn-steps.test.ts" };
@@ -33,41 +31,6 @@ const turns = { test: "src/core/turns/turns.test.ts" };
 const guard = { test: "src/server/guard.test.ts" };
 
 const log: readonly SeededBug[] = [
-  {
-    id: "log: no fdatasync",
-    file: `${files}/log-file.ts`,
-    find: `? this.#sync() : undefined`,
-    replace: "? undefined : undefined",
-    ...powerCut,
-  },
-  {
-    id: "log: resolves before the sync",
-    file: `${files}/log-file.ts`,
-    find: "await syncing;",
-    replace: "void syncing;",
-    ...{ ...faults, named: "fails with ENOSPC, once" },
-  },
-  {
-    id: "log: the name of a new log is not synced",
-    file: `${files}/log-file.ts`,
-    find: `if (ports.durability === "power-cut") await syncNames(ports, dirname(path));`,
-    replace: "",
-    ...powerCut,
-  },
-  {
-    id: "log: a new log has its name before its first batch is synced",
-    file: `${files}/log-file.ts`,
-    find: "path}.tmp-new`",
-    replace: "path}`",
-    ...{ test: `${files}/log-file.test.ts`, named: "a log has its name only when" },
-  },
-  {
-    id: "log: a file that came meanwhile is replaced",
-    file: `${files}/log-file.ts`,
-    find: "if (await isThere(ports.disk, path)) throw",
-    replace: "if (false) throw",
-    ...{ test: `${files}/log-file.test.ts`, named: "comes to lie in the place" },
-  },
   {
     id: "log: a file whose first line is not JSON is taken for torn",
     file: `${files}/own-log.ts`,
@@ -166,55 +129,6 @@ const log: readonly SeededBug[] = [
     find: "const broken = batch.start === expected && prev !== undefined && batch.commit.prev !== prev;",
     replace: "const broken = false;",
     ...{ test: "test/bit-rot.test.ts", named: "whoever reads the log from its start" },
-  },
-  {
-    id: "log: a failed sync is tried again on the same file",
-    file: `${files}/log-file.ts`,
-    find: "this.#ports.doubtful.set(this.path, this.end);",
-    replace: "",
-    ...{ test: "src/core/storage/files/log-file.test.ts", named: "after a failed sync" },
-  },
-  {
-    id: "log: not cut back after a failed write",
-    file: `${files}/log-file.ts`,
-    find: "      await this.#file.truncate(this.end);\n      await this.#sync();\n      this.failed = false;",
-    replace: "      this.failed = false;",
-    ...faultsAfterAll,
-  },
-  {
-    id: "preallocated space: cut off beside what is done to its log",
-    file: `${files}/open-logs.ts`,
-    find: "closing.push(this.#after(slot, () => this.#letGo(log)));",
-    replace: "this.#slots.delete(slot.key);\n      closing.push(this.#letGo(log));",
-    ...{ ...preallocated, named: "is not cut under an append that opens it again" },
-  },
-  {
-    id: "preallocated space: cut off by a process that may no longer write",
-    file: `${files}/open-logs.ts`,
-    find: "      this.#ports.guard();\n      await log.trim();",
-    replace: "      await log.trim();",
-    ...{ ...preallocated, named: "may no longer write" },
-  },
-  {
-    id: "preallocated space: taken for a torn append",
-    file: `${files}/log-file.ts`,
-    find: "if (bytes === 0) return this.#preallocated.take(size);",
-    replace: "",
-    ...{ ...preallocated, named: "is cut off without a report" },
-  },
-  {
-    id: "preallocated space: any NUL bytes at the end are taken for it",
-    file: `${files}/preallocated-space.ts`,
-    find: "if (size % blockBytes !== 0) return size;",
-    replace: "",
-    ...{ ...preallocated, named: "are not preallocated space" },
-  },
-  {
-    id: "preallocated space: kept on a disk that is full",
-    file: `${files}/preallocated-space.ts`,
-    find: "await this.#file.truncate(end).catch(() => undefined);",
-    replace: "",
-    ...{ ...preallocated, named: "is too full to preallocate" },
   },
 ];
 
@@ -757,7 +671,7 @@ const database: readonly SeededBug[] = [
 ];
 
 export const seededBugs: readonly SeededBug[] = [
-  ...[...log, ...documents, ...lock, ...contracts],
+  ...[...log, ...journalBugs, ...documents, ...lock, ...contracts],
   ...[...sessions, ...turn, ...security, ...companion, ...cluster, ...exports, ...privacy],
   ...database,
 ];

@@ -25,24 +25,26 @@ Error.stackTraceLimit = 2;
 
 let opened = 0;
 
-/** A home on any disk, with an index that a death takes with it. */
+/** A home on any disk, with an index that a death takes with it. Without a boot it is another one each time. */
 export async function openOn(
   disk: Disk,
   durability: Durability = "power-cut",
   index: OpenLogIndex = openMemoryIndex(),
   maxOpen = 256,
   guard: () => void = () => undefined,
+  boot?: string,
+  segmentBytes = 2_048,
 ) {
   // Names of temporary files differ from process to process, and repeat from run to run.
   const process = ++opened;
   let ids = 0;
-  const clock = new HeldClock();
+  const clock = Object.assign(new HeldClock(), { bootId: () => boot });
   const timers = new HeldTimers(clock);
   const storage = await FileStorage.open({
     ...{ home: "/home", disk, durability, logger: silentLogger, clock, timers },
     newId: () => `${process}x${++ids}`,
     openIndex: index,
-    ...{ indexIsClean: false, verifyAll: false, maxOpen },
+    ...{ indexIsClean: false, verifyAll: false, maxOpen, segmentBytes },
     guard,
     release: () => undefined,
   });
@@ -58,6 +60,7 @@ export type Opened = Awaited<ReturnType<typeof openOn>>;
 
 export type Step =
   | { readonly do: "append"; readonly key: string; readonly batch: readonly string[] }
+  | { readonly do: "append to both"; readonly a: string; readonly b: string }
   | { readonly do: "erase"; readonly key: string; readonly id: string }
   | { readonly do: "delete"; readonly key: string }
   | { readonly do: "write"; readonly key: string; readonly value: number }
@@ -71,8 +74,12 @@ export function stepsOf(seed: number, count = 5): readonly Step[] {
   const ids: string[] = [];
   const key = () => (random(3) === 0 ? "b" : "a");
   for (let i = 0; i < count; i++) {
-    const choice = random(12);
-    if (choice < 6 || ids.length === 0) {
+    const choice = random(13);
+    if (choice === 12) {
+      const [a, b] = [`m${seed}-${i}-a`, `m${seed}-${i}-b`];
+      ids.push(a, b);
+      steps.push({ do: "append to both", a, b });
+    } else if (choice < 6 || ids.length === 0) {
       const batch = Array.from({ length: 1 + random(3) }, (_, n) => `m${seed}-${i}-${n}`);
       ids.push(...batch);
       steps.push({ do: "append", key: key(), batch });
@@ -101,6 +108,10 @@ export async function perform(opened: Opened, step: Step): Promise<void> {
     await logs.append(step.key, step.batch.map(recordOf), {
       head: { last: step.batch.at(-1) ?? "" },
     });
+  } else if (step.do === "append to both") {
+    // All three come in one pass of the event loop: the second and the third share a sync.
+    const early = logs.append("a", [recordOf(`${step.a}-1`)]);
+    await Promise.all([early, ...splitStep(step).map((each) => perform(opened, each))]);
   } else if (step.do === "erase") await logs.erase(step.key, [step.id]);
   else if (step.do === "delete") await logs.delete(step.key);
   else if (step.do === "write") await documents.write(step.key, { value: step.value });
@@ -115,8 +126,28 @@ export interface Model {
 }
 export const emptyModel: Model = { logs: { a: [], b: [] }, document: undefined };
 
+/** The appends of a step that are made together, each to its own log. */
+function splitStep({ a, b }: Step & { readonly do: "append to both" }): readonly Step[] {
+  return [
+    { do: "append", key: "a", batch: [a] },
+    { do: "append", key: "b", batch: [b] },
+  ];
+}
+
+/** What may be there when a process died in a step, of which nothing or all counts, log by log. */
+export function afterDeathIn(model: Model, step: Step | undefined): readonly Model[] {
+  if (step === undefined) return [model];
+  if (step.do !== "append to both") return [model, after(model, step)];
+  const early = after(model, { do: "append", key: "a", batch: [`${step.a}-1`] });
+  const [first, second] = splitStep(step);
+  if (first === undefined || second === undefined) throw new Error("a step has two appends");
+  const states = [model, early, after(early, first)];
+  return [...states, ...states.map((state) => after(state, second))];
+}
+
 /** What must be there after a step. */
 export function after(model: Model, step: Step): Model {
+  if (step.do === "append to both") return afterDeathIn(model, step).at(-1) ?? model;
   const put = (key: string, log: LogModel): Model => ({
     ...model,
     logs: { ...model.logs, [key]: log },
@@ -172,7 +203,7 @@ export async function checkState(
   underWay: Step | undefined,
 ): Promise<Model> {
   const found = await stateOf(opened);
-  const allowed = underWay === undefined ? [before] : [before, after(before, underWay)];
+  const allowed = afterDeathIn(before, underWay);
   const matches = allowed.some((model) => JSON.stringify(model) === JSON.stringify(found));
   if (!matches) assert.deepEqual(found, before, `left by ${JSON.stringify(underWay)}`);
   return found;

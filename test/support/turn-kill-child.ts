@@ -43,7 +43,7 @@ const disk: Disk = {
   syncDirectory: realDisk.syncDirectory,
   async open(path, how) {
     const file = await realDisk.open(path, how);
-    return path.includes("/chats/") ? watched(file) : file;
+    return path.includes("/journal/") ? watched(file) : file;
   },
 };
 
@@ -104,7 +104,8 @@ const index = openSqliteIndex(`${home}/index.db`);
 const ports = { clock: systemClock, newId: randomId, logger: silentLogger };
 const storage = await FileStorage.open({
   ...{ ...ports, timers: systemTimers, home, disk, durability: "power-cut" },
-  ...{ openIndex: index.open, indexIsClean: index.clean, verifyAll: false, maxOpen: 256 },
+  ...{ openIndex: index.open, indexIsClean: index.clean, verifyAll: false },
+  ...{ maxOpen: 256, segmentBytes: 65_536 },
   guard: () => lease.check(),
   release: () => undefined,
 });

@@ -51,8 +51,8 @@ export interface DiskFile {
    * there is a place on the disk. It may fail with a part of it done.
    */
   extend(from: number, size: number): Promise<void>;
-  /** Makes the data and the size durable: `fdatasync`. */
-  sync(): Promise<void>;
+  /** Makes the data and the size durable: `fdatasync`. With `here` it holds up the event loop. */
+  sync(here?: boolean): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -135,8 +135,9 @@ class RealFile implements DiskFile {
       fs.writeSync(this.#descriptor, nul, 0, 1, end - 1);
     }
   }
-  sync(): Promise<void> {
-    return settle((done) => fs.fdatasync(this.#descriptor, done));
+  async sync(here = false): Promise<void> {
+    if (here) fs.fdatasyncSync(this.#descriptor);
+    else await settle((done) => fs.fdatasync(this.#descriptor, done));
   }
   close(): Promise<void> {
     return settle((done) => fs.close(this.#descriptor, done));

@@ -31,7 +31,7 @@ function patientFile(file: DiskFile): DiskFile {
     placeAt: (path) => file.placeAt(path),
     truncate: (size) => patiently(() => file.truncate(size)),
     extend: (from, size) => patiently(() => file.extend(from, size)),
-    sync: () => file.sync(),
+    sync: (here) => file.sync(here),
     close: () => file.close(),
   };
 }

@@ -182,6 +182,15 @@ function batchIn(
   return { kind: "batch", start, end: lineEnd, commit, body: whole.subarray(0, commit.bytes) };
 }
 
+/** The batch that these bytes are, at this offset of a log. Their seal was checked. */
+export function batchAt(bytes: Buffer, start: number): Batch | undefined {
+  const lineStart = bytes.lastIndexOf(lineBreak, bytes.length - 2) + 1;
+  const commit = decodeCommit(bytes.subarray(lineStart, -1));
+  if (commit === undefined) return undefined;
+  const body = bytes.subarray(0, lineStart);
+  return { kind: "batch", start, end: start + bytes.length, commit, body };
+}
+
 /** The records of a batch, first one first. The seal holds, so every line is what we wrote. */
 export function recordsOf(batch: Batch): StoredRecord[] {
   const records: StoredRecord[] = [];

@@ -141,7 +141,8 @@ export class FileLogStore implements LogStore {
       const isHeadKept = headJson === undefined || headJson === log.headJson;
       if (wanted.size === 0 && isHeadKept) return 0;
       this.#ports.guard();
-      // What is derived or set aside goes first: as long as any of it is left, so is the record.
+      // A copy, what is derived or set aside goes first: as long as any of it is left, so is the record.
+      await this.#ports.journal?.empty();
       let damaged = (await this.#ports.forgetQuarantine(log.path)).bytes;
       await this.#removeFromIndex(key);
       try {
@@ -168,12 +169,13 @@ export class FileLogStore implements LogStore {
       slot.log = undefined;
       await log?.close();
       const path = this.#logs.path(key);
+      await this.#ports.journal?.empty();
       // The log's file goes after what was set aside of it, so that as long as anything is left, the
       // log is there to be deleted again.
       let existed = (await this.#ports.forgetQuarantine(path)).files > 0;
       try {
         if (await unlinkIfThere(this.#ports.disk, path)) existed = true;
-        this.#ports.doubtful.delete(path);
+        this.#ports.cuts.delete(path);
         const { directory, unsyncedNames } = this.#ports;
         // An earlier call may have taken the name away, and not for good.
         if (existed || unsyncedNames.has(directory)) await syncNames(this.#ports, directory);
@@ -327,17 +329,16 @@ export class FileLogStore implements LogStore {
 
   /** @returns the log that was written to. */
   async #write(slot: Slot, log: LogFile | undefined, batch: Appended): Promise<LogFile> {
-    const isBurst = this.#logs.noteAppend(slot);
+    const written = { ...batch, whileSyncing: this.#whileSyncing };
     try {
       if (log !== undefined) {
-        await log.append({ ...batch, isBurst, whileSyncing: this.#whileSyncing });
+        await log.append(written);
         return log;
       }
       await this.#ports.makeDirectory();
       const path = this.#logs.path(slot.key);
-      slot.log = await LogFile.create(this.#ports, path, slot.key, batch);
+      slot.log = await LogFile.create(this.#ports, path, slot.key, written);
       void this.#logs.closeLeastUsed();
-      this.#whileSyncing();
       return slot.log;
     } catch (error) {
       // The only repair path is to reopen: that also finds out whether the batch is there.

@@ -3,20 +3,19 @@ import { basename, dirname } from "node:path";
 import { isThroughlineError, ThroughlineError } from "../../errors.ts";
 import type { NewId } from "../../ids.ts";
 import type { Disk, DiskFile } from "../disk/disk.ts";
-import type { Durability, RepairReport } from "../storage.ts";
+import type { RepairReport } from "../storage.ts";
 import { type Damage, readExactly } from "./batch-reader.ts";
+import type { Journal } from "./journal.ts";
 
 export type NewReport = Omit<RepairReport, "at">;
 
 export interface FilePorts {
   readonly disk: Disk;
-  readonly durability: Durability;
   readonly newId: NewId;
-  /**
-   * Files whose sync failed, with the offset up to which they had been synced before. They are never
-   * written again: what they held goes on in a new file.
-   */
-  readonly doubtful: Map<string, number>;
+  /** Takes the changes of logs before their files do. Without it (level `"process"`) nothing is synced. */
+  readonly journal: Journal | undefined;
+  /** Logs with a failed write that could not be cut off: where they end, by the path of their file. */
+  readonly cuts: Map<string, number>;
   /** Directories in which a name was changed and whose sync failed: synced before anything counts. */
   readonly unsyncedNames: Set<string>;
   /** Throws when this process is no longer the writer of the home: called before a file is changed. */
@@ -50,17 +49,6 @@ export function temporaryName(path: string, newId: NewId): string {
 export const isTemporaryName = (name: string): boolean =>
   name.includes(".tmp-") && /\.jsonl?(?:\.bak)?\.tmp-[0-9a-z]+$/.test(name);
 
-/** Creates a file under a name that nothing else uses: an existing one was left by a failure. */
-export async function openNew(disk: Disk, path: string): Promise<DiskFile> {
-  try {
-    return await disk.open(path, "create");
-  } catch (error) {
-    if (!isCode(error, "EEXIST")) throw error;
-    await disk.unlink(path);
-    return disk.open(path, "create");
-  }
-}
-
 /** Copies bytes of one open file to the start of another, in bounded memory. */
 export async function copyBytes(
   from: DiskFile,
@@ -76,41 +64,16 @@ export async function copyBytes(
 }
 
 /**
- * Puts a new file in the place of one whose sync failed, holding its first `length` bytes, all of
- * which had been synced before. The new file is synced before it takes the name.
- */
-export async function copyOfStart(ports: FilePorts, path: string, length: number): Promise<void> {
-  let old: DiskFile;
-  try {
-    old = await ports.disk.open(path, "read");
-  } catch (error) {
-    // The file was removed in between, so nothing about it is in doubt.
-    if (isCode(error, "ENOENT")) ports.doubtful.delete(path);
-    throw error;
-  }
-  try {
-    await replaceFile(ports, path, (file) => copyBytes(old, 0, length, file));
-  } finally {
-    await old.close();
-  }
-  ports.doubtful.delete(path);
-}
-
-/**
  * Opens a file for writing that has no other name. One that has is replaced by a copy first: another home
  * may have it too, when one was made of the other with links, and what one writes would be in both.
  */
 export async function openOwn(ports: FilePorts, path: string): Promise<DiskFile> {
-  const synced = ports.doubtful.get(path);
-  if (synced !== undefined) {
-    ports.guard();
-    await copyOfStart(ports, path, synced);
-  }
   const file = await ports.disk.open(path, "write");
   try {
     if (file.placeAt(path) !== "linked") return file;
     ports.guard();
-    await copyOfStart(ports, path, await file.size());
+    const size = await file.size();
+    await replaceFile(ports, path, (copy) => copyBytes(file, 0, size, copy));
   } catch (error) {
     await file.close().catch(() => undefined); // what failed before is the news
     throw error;

@@ -1,11 +1,11 @@
-import { join, resolve } from "node:path";
+import { basename, dirname, join, resolve } from "node:path";
 import { type Clock, isoTime } from "../../clock.ts";
 import { isThroughlineError, ThroughlineError } from "../../errors.ts";
 import type { NewId } from "../../ids.ts";
 import type { Logger } from "../../logger.ts";
 import { misconfigured } from "../../options.ts";
 import type { Timers } from "../../timers.ts";
-import type { Disk, DiskEntry } from "../disk/disk.ts";
+import type { Disk, DiskEntry, DiskFile } from "../disk/disk.ts";
 import { patientDisk } from "../disk/patient-disk.ts";
 import type { DocumentStore } from "../document-store.ts";
 import type { LogProjection, LogStore } from "../log-store.ts";
@@ -25,6 +25,7 @@ import {
   unavailable,
   writeAll,
 } from "./file-ports.ts";
+import { Journal, journalFolder } from "./journal.ts";
 import type { OpenLogIndex } from "./log-index.ts";
 import { Quarantine, quarantineFolder } from "./quarantine.ts";
 
@@ -43,6 +44,8 @@ export interface FileStoragePorts {
   readonly verifyAll: boolean;
   /** Files kept open at most, in each collection. */
   readonly maxOpen: number;
+  /** How long a segment of the journal gets. */
+  readonly segmentBytes: number;
   /** Throws when this process is no longer the writer of the home. */
   guard(): void;
   /** Called once, when everything else is closed. */
@@ -56,6 +59,7 @@ export class FileStorage implements Storage {
   readonly #ports: FileStoragePorts;
   readonly #shared: Omit<FilePorts, "report" | "damage">;
   readonly #quarantine: Quarantine;
+  readonly #journal: Journal;
   readonly #logs = new Map<string, FileLogStore>();
   readonly #documents = new Map<string, FileDocumentStore>();
   /** The logs that each directory held when the home was opened: they need not be listed again. */
@@ -82,12 +86,23 @@ export class FileStorage implements Storage {
       unsyncedNames: new Set<string>(),
     };
     this.#quarantine = new Quarantine(own, ports.home);
-    this.#shared = {
+    const shared = {
       ...own,
-      durability: ports.durability,
-      doubtful: new Map(),
+      cuts: new Map(),
       guard: () => ports.guard(),
-      quarantine: (path, file, start, end) => this.#quarantine.keep(path, file, start, end),
+      quarantine: (path: string, file: DiskFile, start: number, end: number) =>
+        this.#quarantine.keep(path, file, start, end),
+    };
+    this.#journal = new Journal({
+      ...shared,
+      home: ports.home,
+      bootId: ports.clock.bootId?.(),
+      setAside: (path, file, from) => this.#setAside(path, file, from),
+      segmentBytes: ports.segmentBytes,
+    });
+    this.#shared = {
+      ...shared,
+      journal: ports.durability === "power-cut" ? this.#journal : undefined,
     };
   }
 
@@ -97,7 +112,10 @@ export class FileStorage implements Storage {
    */
   static async open(ports: FileStoragePorts): Promise<FileStorage> {
     const storage = new FileStorage({ ...ports, home: resolve(ports.home) });
-    await storage.#prepare();
+    const isUsed = await storage.#prepare();
+    await storage.#journal.recover(isUsed && !ports.indexIsClean);
+    // At level "process" nothing is written to it, so nothing may be left of it.
+    if (ports.durability === "process") await storage.#journal.empty();
     return storage;
   }
 
@@ -136,6 +154,7 @@ export class FileStorage implements Storage {
         this.#listings.delete(directory);
         return listing;
       },
+      takeRecovered: () => this.#journal.takeRecovered(directory),
       report: (report) => this.#report(collection, report),
       damage: (key, damage) => {
         index.markDamaged(key, true);
@@ -227,23 +246,28 @@ export class FileStorage implements Storage {
       const stores = [...this.#logs.values(), ...this.#documents.values()];
       await Promise.all(stores.map((store) => store.close()));
       await Promise.all(this.#writing);
+      await this.#journal.close();
     } finally {
       this.#ports.release();
     }
   }
 
-  async #prepare(): Promise<void> {
+  /** @returns whether the home was used before. */
+  async #prepare(): Promise<boolean> {
     const { home, disk } = this.#ports;
     try {
       await makeDirectory(disk, home);
       const inHome = await this.#removeTemporary(home);
       const folders = inHome.filter(({ kind }) => kind === "directory");
       for (const { name, kind } of inHome) if (kind !== "directory") this.#noFolders.add(name);
-      for (const name of [quarantineFolder, "feedback", "outbox"]) this.#assertFolder(name);
+      for (const name of [quarantineFolder, journalFolder, "feedback", "outbox"]) {
+        this.#assertFolder(name);
+      }
       // All of them have ended before one that failed is reported: then the home is let go of.
       const sweeps = folders.map(({ name }) => this.#removeTemporary(join(home, name)));
       await Promise.allSettled(sweeps);
       await Promise.all(sweeps);
+      return folders.length > 0;
     } catch (cause) {
       if (isThroughlineError(cause)) throw cause;
       const code = isCode(cause, "ENOTDIR", "EACCES", "EPERM", "EROFS", "ELOOP", "ENAMETOOLONG")
@@ -272,6 +296,21 @@ export class FileStorage implements Storage {
     await syncNames(this.#shared, directory);
     if (this.#ports.indexIsClean) this.#listings.set(directory, listing);
     return listing;
+  }
+
+  /** What a start found where a log must go on otherwise. */
+  async #setAside(path: string, file: DiskFile, from: number): Promise<void> {
+    const end = await file.size();
+    const quarantined = await this.#quarantine.keep(path, file, from, end);
+    const collection = basename(dirname(path));
+    this.#report(collection, {
+      key: basename(path, ".jsonl"),
+      kind: "torn_tail",
+      bytes: end - from,
+      after_seq: 0,
+      quarantined,
+      reason: `${end - from} bytes lay where the journal has others, and were set aside`,
+    });
   }
 
   #report(collection: string, report: NewReport): void {

@@ -9,9 +9,6 @@ import { fileNameOf } from "./file-name.ts";
 import type { LogIndex } from "./log-index.ts";
 
 const path = `/home/chats/${fileNameOf("a")}.jsonl`;
-/** What the file of a log is called while it is open: the name that it was opened by counts. */
-const firstNames = [path, `${path}.tmp-new`];
-
 async function bytesOf(disk: SimulatedDisk, at = path): Promise<Buffer> {
   const file = await disk.open(at, "read");
   const bytes = Buffer.alloc(await file.size());
@@ -156,23 +153,11 @@ for (const [name, bytes] of tornStarts) {
   });
 }
 
-test("a log has its name only when its first batch is synced", async () => {
-  const disk = new SimulatedDisk();
-  const { storage, logs } = await openOn(disk);
-  await logs.append("a", [{ id: "m1" }]);
-  const of = disk.operations.filter((each) => each.path.startsWith(path) && each.changes);
-  assert.deepEqual(
-    of.map(({ call, path: at, to }) => (to === path ? `${call} into place` : `${call} ${at}`)),
-    [...["open", "write", "sync"].map((call) => `${call} ${path}.tmp-new`), "rename into place"],
-  );
-  await storage.close();
-});
-
 test("what a creation that failed left behind is in the way of no later one", async () => {
   const inner = new SimulatedDisk();
   const disk = faultyDisk(inner, [
-    { fault: "ENOSPC", at: 1, call: "write", path: /tmp-new$/ },
-    { fault: "EIO", at: 1, call: "unlink", path: /tmp-new$/ },
+    { fault: "ENOSPC", at: 1, call: "write", path: /a\.jsonl$/ },
+    { fault: "EIO", at: 1, call: "unlink", path: /a\.jsonl$/ },
   ]);
   const { storage, logs } = await openOn(disk);
   await assert.rejects(logs.append("a", [{ id: "m1" }]), { code: "THROUGHLINE_UNAVAILABLE" });
@@ -185,9 +170,9 @@ test("what a creation that failed left behind is in the way of no later one", as
   );
 });
 
-test("a file that comes to lie where a creation failed in its sync is not emptied", async () => {
+test("a file that comes to lie where a creation failed is not emptied", async () => {
   const inner = new SimulatedDisk();
-  const disk = faultyDisk(inner, { fault: "EIO", at: 1, call: "sync", path: /a\.jsonl/ });
+  const disk = faultyDisk(inner, { fault: "EIO", at: 1, call: "sync", path: /journal$/ });
   const { storage, logs } = await openOn(disk);
   await assert.rejects(logs.append("a", [{ id: "m1" }]), { code: "THROUGHLINE_UNAVAILABLE" });
   await (await inner.open(path, "create")).write(Buffer.from(nanobot), 0);
@@ -201,10 +186,12 @@ test("a file that comes to lie in the place of a new log is not replaced by it",
   const late = new Proxy(inner, {
     get(target, name) {
       const value = Reflect.get(target, name);
-      if (name !== "size") return typeof value === "function" ? value.bind(target) : value;
-      return async (at: string) => {
-        if (at === path) await (await target.open(path, "create")).write(Buffer.from(nanobot), 0);
-        return target.size(at);
+      if (name !== "open") return typeof value === "function" ? value.bind(target) : value;
+      return async (at: string, how: "read" | "write" | "create") => {
+        if (at === path && how === "create") {
+          await (await target.open(path, "create")).write(Buffer.from(nanobot), 0);
+        }
+        return target.open(at, how);
       };
     },
   });
@@ -355,30 +342,12 @@ test("when the index is lost in use, a repeated append is still stored once, and
   await storage.close();
 });
 
-test("after a failed sync the log goes on in a new file, and the old one is never synced again", async () => {
-  const disk = new SimulatedDisk();
-  const faulty = faultyDisk(disk, { fault: "EIO", at: 2, call: "sync", path: /a\.jsonl/ });
-  const { storage, logs } = await openOn(faulty);
-  await logs.append("a", [{ id: "m1" }]);
-  const before = disk.operations.length;
-  await assert.rejects(logs.append("a", [{ id: "m2" }]), { code: "THROUGHLINE_UNAVAILABLE" });
-  const onOld = disk.operations.slice(before).filter((each) => firstNames.includes(each.path));
-  assert.deepEqual(
-    onOld.filter(({ call }) => call === "sync" || call === "truncate"),
-    [],
-  );
-  assert.ok(disk.operations.slice(before).some(({ call, to }) => call === "rename" && to === path));
-  assert.equal(await logs.append("a", [{ id: "m2" }]), 2);
-  await storage.close();
-});
-
 test("at level process nothing is synced by an append, and everything by closing", async () => {
   const disk = new SimulatedDisk();
   const { storage, logs } = await openOn(disk, "process");
   await logs.append("a", [{ id: "m1" }]);
   const syncs = () =>
-    disk.operations.filter(({ call, path: at }) => call === "sync" && firstNames.includes(at))
-      .length;
+    disk.operations.filter(({ call, path: at }) => call === "sync" && at === path).length;
   await logs.append("a", [{ id: "m2" }]);
   assert.equal(syncs(), 0);
   await storage.close();
@@ -411,7 +380,8 @@ test("no more files are open than allowed, whatever the number of chats", async 
   const { storage, logs } = await openOn(counting, "power-cut", undefined, 8);
   for (let i = 0; i < 100; i++) await logs.append(`c${i}`, [{ id: "m" }]);
   for (let i = 0; i < 100; i++) assert.equal((await logs.tail(`c${i}`, 1))?.seq, 1);
-  assert.ok(most <= 8 + 2, `${most} files were open at once`);
+  // One is opened before another is closed; the journal has two files, and syncs two logs at once.
+  assert.ok(most <= 8 + 2 + 2 + 2, `${most} files were open at once`);
   await storage.close();
   assert.equal(open, 0);
 });

@@ -1,5 +1,5 @@
 import { dirname } from "node:path";
-import { ThroughlineError } from "../../errors.ts";
+import { isThroughlineError, ThroughlineError } from "../../errors.ts";
 import type { DiskFile, FilePlace } from "../disk/disk.ts";
 import { type LogHead, logLimits, type StoredRecord } from "../log-store.ts";
 import {
@@ -10,20 +10,9 @@ import {
   recordsOf,
 } from "./batch-reader.ts";
 import { encodeBatch } from "./commit.ts";
-import {
-  copyOfStart,
-  type FilePorts,
-  isCode,
-  isThere,
-  openNew,
-  openOwn,
-  syncNames,
-  unavailable,
-  unlinkIfThere,
-  writeAll,
-} from "./file-ports.ts";
+import { type FilePorts, isCode, openOwn, syncNames, unavailable, writeAll } from "./file-ports.ts";
+import { endBeforeNuls } from "./nul-bytes.ts";
 import { mayBeOurs } from "./own-log.ts";
-import { endBeforePreallocated, PreallocatedSpace } from "./preallocated-space.ts";
 
 /** What an append stores. */
 export interface Appended {
@@ -34,8 +23,6 @@ export interface Appended {
 }
 
 interface WrittenAppend extends Appended {
-  /** Others will follow: space is preallocated for them. */
-  readonly isBurst: boolean;
   /** Called while the disk is busy, to use the time. */
   readonly whileSyncing: () => void;
 }
@@ -63,7 +50,8 @@ export class LogFile {
 
   readonly #ports: FilePorts;
   #file: DiskFile;
-  readonly #preallocated: PreallocatedSpace;
+  /** What was in it when it was opened may never have been synced. */
+  #isUnsynced = false;
   #users = 0;
   #closing = false;
   #closed: Promise<void> | undefined;
@@ -73,34 +61,29 @@ export class LogFile {
     this.path = path;
     this.key = key;
     this.#file = file;
-    this.#preallocated = new PreallocatedSpace(file);
   }
 
   /**
    * Opens a log by its tail, whatever its length. Bytes after the last valid commit are a write that
    * was never acknowledged: they are copied to quarantine, cut off and reported before this resolves.
-   * After a failed sync, while the disk takes no copy either, what had been synced can be read, and the
-   * log refuses appends (`failed`).
    *
    * @returns `undefined` when there is no such file.
    * @throws ThroughlineError `THROUGHLINE_NEWER_FORMAT`, `THROUGHLINE_CORRUPT` (another log's file).
    */
   static async open(ports: FilePorts, path: string, key: string): Promise<LogFile | undefined> {
     let file: DiskFile;
-    let synced: number | undefined;
     try {
       file = await openOwn(ports, path);
     } catch (error) {
       if (isCode(error, "ENOENT")) return undefined;
-      synced = ports.doubtful.get(path);
-      if (synced === undefined) throw error;
-      ports.guard();
-      file = await ports.disk.open(path, "read");
+      throw error;
     }
     const log = new LogFile(ports, path, key, file);
-    log.failed = synced !== undefined;
     try {
-      await log.#recover(synced ?? (await file.size()));
+      const cut = ports.cuts.get(path);
+      if (cut !== undefined) await log.#cut(cut);
+      await log.#recover(await file.size());
+      log.#isUnsynced = ports.journal?.isUnsynced === true;
       return log;
     } catch (error) {
       await file.close();
@@ -108,33 +91,22 @@ export class LogFile {
     }
   }
 
-  /**
-   * Creates a log with its first batch. It exists when this resolves, also after a power cut. It takes
-   * its name only when the batch is as durable as the ports say, so that what a crash leaves under the
-   * name of a log need not be told from a file of somebody else.
-   */
+  /** Creates a log with its first batch. It exists when this resolves, also after a power cut. */
   static async create(
     ports: FilePorts,
     path: string,
     key: string,
-    batch: Appended,
+    batch: WrittenAppend,
   ): Promise<LogFile> {
-    const temporary = `${path}.tmp-new`;
-    const file = await openNew(ports.disk, temporary);
-    const log = new LogFile(ports, path, key, file);
-    let isNamed = false;
+    const log = new LogFile(ports, path, key, await ports.disk.open(path, "create"));
     try {
-      const rest = { isBurst: false, whileSyncing: () => undefined };
-      await log.#write({ ...batch, ...rest });
-      // "Not there" is asked twice, because the rename would replace it.
-      if (await isThere(ports.disk, path)) throw unavailable(`${key} has a file all of a sudden`);
-      isNamed = true;
-      await ports.disk.rename(temporary, path);
-      if (ports.durability === "power-cut") await syncNames(ports, dirname(path));
+      await log.append(batch);
       return log;
     } catch (error) {
-      await file.close().catch(() => undefined); // the write that failed is the news
-      throw await log.#uncreate(error, temporary, isNamed);
+      // Left behind it is an empty file, which counts as no log.
+      if (!ports.cuts.has(path)) await ports.disk.unlink(path).catch(() => undefined);
+      await log.close().catch(() => undefined); // the write that failed is the news
+      throw error;
     }
   }
 
@@ -144,18 +116,14 @@ export class LogFile {
     try {
       await this.#write(batch);
     } catch (error) {
-      throw await this.#undo(error);
+      // The journal says itself what became of it.
+      throw isThroughlineError(error) ? error : await this.#undo(error);
     }
   }
 
   /** What its path leads to now: only its own file may be written. */
   place(): FilePlace {
     return this.#file.placeAt(this.path);
-  }
-
-  /** Cuts off the preallocated space. Must not overlap with `append`. */
-  async trim(): Promise<void> {
-    if (this.place() === "own") await this.#preallocated.trim(this.end);
   }
 
   /** The newest `limit` records, oldest first. Damage on the way is reported. */
@@ -301,17 +269,18 @@ export class LogFile {
       damaged: this.damaged,
       opens: this.end === 0,
     });
-    await writeAll(this.#file, bytes, this.end);
-    const end = this.end + bytes.length;
-    const isSynced = this.#ports.durability === "power-cut";
-    if (batch.isBurst && isSynced && !this.#preallocated.reaches(end))
-      await this.#preallocated.make(end);
-    if (this.#ports.unsyncedNames.has(dirname(this.path))) {
-      await syncNames(this.#ports, dirname(this.path));
-    }
-    const syncing = isSynced ? this.#sync() : undefined;
+    const { journal, unsyncedNames } = this.#ports;
+    if (this.#isUnsynced) await this.#file.sync();
+    this.#isUnsynced = false;
+    if (unsyncedNames.has(dirname(this.path))) await syncNames(this.#ports, dirname(this.path));
+    const apply = () => writeAll(this.#file, bytes, this.end);
+    const written =
+      journal === undefined
+        ? apply()
+        : journal.write({ path: journal.nameOf(this.path), offset: this.end, bytes }, apply);
     batch.whileSyncing();
-    await syncing;
+    await written;
+    const end = this.end + bytes.length;
     this.end = end;
     this.seq = seq;
     this.crc = crc;
@@ -321,66 +290,31 @@ export class LogFile {
     }
   }
 
-  async #sync(): Promise<void> {
-    try {
-      await this.#file.sync();
-    } catch (error) {
-      // A failed sync may have thrown the pages away, and the next one would say that all is well.
-      this.#ports.doubtful.set(this.path, this.end);
-      throw error;
-    }
-  }
-
-  /** After a failed append: the file ends where it did, or refuses appends. @returns what to throw. */
+  /** After a failed write the file ends where it did, or refuses appends. @returns what to throw. */
   async #undo(cause: unknown): Promise<ThroughlineError> {
-    const code = { cause };
-    this.failed = true;
-    if (this.#ports.doubtful.has(this.path)) {
-      // Reopening continues in a new file; until then it is unknown if the batch will be there.
-      try {
-        await copyOfStart(this.#ports, this.path, this.end);
-      } catch {
-        return new ThroughlineError(`a sync of ${this.key} failed`, {
-          code: "THROUGHLINE_OUTCOME_UNKNOWN",
-          ...code,
-        });
-      }
-      return unavailable(`a sync of ${this.key} failed; the log goes on in a new file`, cause);
-    }
     try {
-      await this.#file.truncate(this.end);
-      await this.#sync();
-      this.failed = false;
+      await this.#cut(this.end);
     } catch {
-      // If it was written in part, reopening cuts it off; if written whole, it will be there.
+      // Until it can be cut back, it is unknown if the batch will be there.
+      this.failed = true;
+      this.#ports.cuts.set(this.path, this.end);
       return new ThroughlineError(`${this.key} could not be written, nor cut back`, {
         code: "THROUGHLINE_OUTCOME_UNKNOWN",
-        ...code,
+        cause,
       });
     }
     return unavailable(`${this.key} could not be written`, cause);
   }
 
-  /** After a failed creation: no file is left, or that is unknown. @returns what to throw. */
-  async #uncreate(cause: unknown, temporary: string, isNamed: boolean): Promise<ThroughlineError> {
-    const { disk, doubtful } = this.#ports;
-    const refused = unavailable(`${this.key} could not be created`, cause);
-    doubtful.delete(this.path);
-    try {
-      // Where it still has its first name, the rename did not happen, whatever else is wrong.
-      if (await unlinkIfThere(disk, temporary)) return refused;
-      if (isNamed) {
-        await disk.unlink(this.path);
-        await syncNames(this.#ports, dirname(this.path));
-      }
-      return refused;
-    } catch {
-      if (!isNamed) return refused; // what is left is swept at the next start
-      return new ThroughlineError(`${this.key} may have been created`, {
-        code: "THROUGHLINE_OUTCOME_UNKNOWN",
-        cause,
-      });
-    }
+  /** Cuts the file back to a commit, and has the journal do the same. */
+  async #cut(end: number): Promise<void> {
+    const { cuts, guard, journal } = this.#ports;
+    guard();
+    await this.#file.truncate(end);
+    const path = journal?.nameOf(this.path);
+    const nothing = Buffer.alloc(0);
+    if (path !== undefined) await journal?.write({ path, offset: end, bytes: nothing }, done);
+    cuts.delete(this.path);
   }
 
   async #recover(size: number): Promise<void> {
@@ -418,14 +352,13 @@ export class LogFile {
   }
 
   async #settleTail(size: number): Promise<void> {
-    // Space is never preallocated for a log without a commit.
-    const written = this.end === 0 ? size : await endBeforePreallocated(this.#file, this.end, size);
+    // Version 0.1 preallocated space, though never for a log without a commit.
+    const written = this.end === 0 ? size : await endBeforeNuls(this.#file, this.end, size);
     const bytes = written - this.end;
-    if (bytes === 0) return this.#preallocated.take(size);
     this.#ports.guard();
+    if (bytes === 0) return this.#file.truncate(this.end);
     const where = await this.#ports.quarantine(this.path, this.#file, this.end, written);
     await this.#file.truncate(this.end);
-    await this.#sync();
     this.#ports.report({
       key: this.key,
       kind: "torn_tail",
@@ -441,3 +374,5 @@ export class LogFile {
     this.#ports.damage(this.key, damage);
   }
 }
+
+const done = () => Promise.resolve();

@@ -90,6 +90,7 @@ export async function openFileStorage(options: FileStorageOptions): Promise<File
       // Written but not synced, batches may be missing anywhere after a power cut: once in each boot.
       verifyAll: durability === "process" && !index.isVerified,
       maxOpen: maxOpenFiles,
+      segmentBytes: 16 * 1024 * 1024,
       guard: oncePerPass(() => lease.check()),
     });
     return storage;

@@ -3,9 +3,9 @@ import { ThroughlineError } from "../../errors.ts";
 import { KeyedMutex } from "../../mutex.ts";
 import type { Timers } from "../../timers.ts";
 import type { DiskEntry } from "../disk/disk.ts";
-import { Bursts } from "./bursts.ts";
 import { fileNameOf } from "./file-name.ts";
 import { type FilePorts, isCode, isDiskError, rethrow, unavailable } from "./file-ports.ts";
+import type { Change } from "./journal-frame.ts";
 import { LogFile } from "./log-file.ts";
 import type { LogIndex } from "./log-index.ts";
 import type { Forgotten } from "./quarantine.ts";
@@ -38,6 +38,8 @@ export interface FileLogStorePorts extends FilePorts {
    * listing was taken already.
    */
   takeListing(): readonly DiskEntry[] | undefined;
+  /** What the journal of a dead process held of each log, once. */
+  takeRecovered(): (readonly Change[])[];
 }
 
 /** One log in use. */
@@ -54,7 +56,6 @@ export class OpenLogs {
   /** In order of use, the least used first. */
   readonly #slots = new Map<string, Slot>();
   readonly #changes = new KeyedMutex();
-  readonly #bursts: Bursts;
   /** Logs whose file could not be opened, or not read, the last time. */
   readonly #unreadable = new Set<string>();
   #closed = false;
@@ -62,7 +63,6 @@ export class OpenLogs {
 
   constructor(ports: FileLogStorePorts) {
     this.#ports = ports;
-    this.#bursts = new Bursts(ports.timers, (key) => this.#trim(key));
   }
 
   /** Does something to a log, after everything that was asked of it before. The key was checked. */
@@ -144,7 +144,6 @@ export class OpenLogs {
       throw error;
     }
     slot.log = log;
-    await this.#trimLog(log); // that of a process that died
     void this.closeLeastUsed();
     return log;
   }
@@ -207,10 +206,8 @@ export class OpenLogs {
       const { log } = slot;
       if (log === undefined || this.#changes.isLocked(slot.key)) continue;
       slot.log = undefined;
-      this.#bursts.forget(slot.key);
       open--;
-      // In order: a call that opens the log again would write where this one still cuts off its preallocated space.
-      closing.push(this.#after(slot, () => this.#letGo(log)));
+      closing.push(this.#letGo(log));
     }
     await Promise.all(closing);
   }
@@ -226,7 +223,6 @@ export class OpenLogs {
   /** Finishes what was asked for and closes every file. `ready` is waited for first. */
   async close(ready: Promise<unknown> | undefined): Promise<void> {
     this.#closed = true;
-    this.#bursts.close();
     await ready?.catch(() => undefined); // the caller that listed got the error
     // After what was asked of each log: that may open it, and close another one.
     for (const slot of [...this.#slots.values()]) await this.#after(slot, () => this.#empty(slot));
@@ -238,37 +234,14 @@ export class OpenLogs {
     if (log !== undefined) await this.#letGo(log);
   }
 
-  /** An append comes. Within `alone` only. @returns whether others came right before. */
-  noteAppend(slot: Slot): boolean {
-    return this.#bursts.append(slot.key);
-  }
-
-  /** Cuts off the preallocated space of a log that is not appended to any more, if it is still open. */
-  #trim(key: string): void {
-    const slot = this.#slots.get(key);
-    if (slot?.log === undefined) return;
-    void this.#after(slot, async () => slot.log && this.#trimLog(slot.log));
-  }
-
-  /** Never rejects: leftover preallocated space is harmless. Leaves a home of others alone. */
-  async #trimLog(log: LogFile): Promise<void> {
-    try {
-      this.#ports.guard();
-      await log.trim();
-    } catch {
-      // It is tried again when the log is opened.
-    }
-  }
-
-  /** Within `#after` only. At level "process" a file is synced then; a failure puts it in doubt. */
+  /** At level `"process"` the file is synced first. */
   async #letGo(log: LogFile): Promise<void> {
-    await this.#trimLog(log);
     try {
-      if (this.#ports.durability === "process" && !log.failed) await log.sync();
-      await log.close();
+      if (this.#ports.journal === undefined && !log.failed) await log.sync();
     } catch {
-      this.#ports.doubtful.set(log.path, log.end);
+      // That level promises nothing about a power cut.
     }
+    await log.close().catch(() => undefined); // nothing is lost by it
   }
 
   #newSlot(key: string): Slot {

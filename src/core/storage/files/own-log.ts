@@ -9,13 +9,12 @@ import {
   isHalfHeader,
   refuseNewerHeader,
 } from "./commit.ts";
-import { withoutNuls } from "./preallocated-space.ts";
+import { withoutNuls } from "./nul-bytes.ts";
 
 /**
  * Whether a file in which no commit holds may be ours, so that its bytes may be set aside.
  *
- * A log takes its name when its first batch is synced, so that a crash leaves none that is torn. What
- * there is without a commit is then:
+ * The journal completes what a crash left of a first batch. What there is without a commit is then:
  * - a log that was damaged later: its header is there or half of it, or a commit line that does not
  *   hold;
  * - a first batch that was not synced (durability `"process"`). A power cut keeps any of its

@@ -64,6 +64,7 @@ function openedOver(
     home,
     disk,
     durability: "power-cut",
+    segmentBytes: 65_536,
     verifyAll: false,
     maxOpen: 256,
     clock: systemClock,

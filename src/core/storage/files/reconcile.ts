@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { setImmediate } from "node:timers/promises";
 import { isThroughlineError } from "../../errors.ts";
 import type { DiskEntry, DiskFile } from "../disk/disk.ts";
-import { recordsOf } from "./batch-reader.ts";
+import { batchAt, recordsOf } from "./batch-reader.ts";
 import { fileNameOf, keyOfFileName } from "./file-name.ts";
 import { isCode, isDiskError } from "./file-ports.ts";
 import type { LogFile } from "./log-file.ts";
@@ -53,6 +53,36 @@ export async function followIndex(ports: FileLogStorePorts, log: LogFile): Promi
   // A log without anything readable has a row too: it is listed as damaged, not hidden.
   if (end === 0) index.add({ key, seq, end, crc, head, damaged, start: 0, ids: [], records: [] });
   index.markDamaged(key, true);
+}
+
+/** Takes up what the journal has of the logs, which need not be opened for it then. */
+function followJournal({ index, takeRecovered }: FileLogStorePorts): void {
+  for (const changes of takeRecovered()) {
+    for (const { offset, bytes } of changes) {
+      const batch = batchAt(bytes, offset);
+      if (batch === undefined) break;
+      const { key, seq, crc, prev, head } = batch.commit;
+      const entry = index.entry(key);
+      const { end } = batch;
+      if (entry !== undefined && end <= entry.end) continue;
+      if (offset !== (entry?.end ?? 0) || prev !== (entry?.crc ?? "")) break;
+      const damaged = batch.commit.damaged || index.isDamaged(key);
+      const ids = recordsOf(batch).map(({ id }) => id);
+      index.add({
+        key,
+        seq,
+        end,
+        crc,
+        head,
+        damaged,
+        start: offset,
+        ids,
+        get records() {
+          return recordsOf(batch);
+        },
+      });
+    }
+  }
 }
 
 function reportOlderCopy(ports: FileLogStorePorts, log: LogFile, known: number): void {
@@ -112,6 +142,7 @@ export async function reconcile(
   const early = ports.indexIsClean && !ports.verifyAll ? ports.takeListing() : undefined;
   if (early === undefined) await ports.makeDirectory();
   else if (index.notedNames === namesOf(early)) return "every log is known";
+  followJournal(ports);
   const keys = [...index.keys()];
   const listing = early ?? (await disk.list(directory));
   const files = new Set(logsIn(listing));

@@ -1,0 +1,115 @@
+// The bytes of the journal: frames, one after the other. docs/formats/journal.md is the description for
+// people; this file is the only code that knows it.
+import { crc32 } from "node:zlib";
+import { refuseNewer } from "./commit.ts";
+
+/** One batch of one log: what was written to it at an offset. No bytes: the log was cut back to there. */
+export interface Change {
+  /** Of the log's file, relative to the home, with `/` between the names. */
+  readonly path: string;
+  readonly offset: number;
+  readonly bytes: Buffer;
+}
+
+/** A change in its place. The journal is one long file; a position is an offset in it. */
+export interface Frame extends Change {
+  readonly position: number;
+  /** Position of the first frame that was not in its log's own file when this one was written. */
+  readonly applied: number;
+  /** Position after it. */
+  readonly end: number;
+}
+
+/** What a segment begins with. */
+export interface SegmentHeader {
+  readonly position: number;
+  readonly bootId: string | undefined;
+  /** Logs may hold bytes that were never synced, from a process that wrote without a journal. */
+  readonly unsynced: boolean;
+}
+
+const formatVersion = 1;
+
+// length u32, CRC-32 of all that follows u32, position f64, applied f64, offset f64, bytes of the path u16
+const fixedBytes = 34;
+
+/** How long a frame will be. */
+export function frameLength({ path, bytes }: Change): number {
+  return fixedBytes + Buffer.byteLength(path) + bytes.length;
+}
+
+/** Writes a frame into a buffer that has room for it. @returns where it ends there. */
+export function putFrame(
+  into: Buffer,
+  at: number,
+  change: Change,
+  place: { readonly position: number; readonly applied: number },
+): number {
+  const { path, offset, bytes } = change;
+  const pathBytes = into.write(path, at + fixedBytes);
+  const length = fixedBytes + pathBytes + bytes.length;
+  into.writeUInt32LE(length, at);
+  into.writeDoubleLE(place.position, at + 8);
+  into.writeDoubleLE(place.applied, at + 16);
+  into.writeDoubleLE(offset, at + 24);
+  into.writeUInt16LE(pathBytes, at + 32);
+  into.set(bytes, at + fixedBytes + pathBytes);
+  into.writeUInt32LE(crc32(into.subarray(at + 8, at + length)), at + 4);
+  return at + length;
+}
+
+/** The header of a segment: a frame without a path. */
+export function headerChange(bootId: string | undefined, unsynced: boolean): Change {
+  const header = { format: formatVersion, boot_id: bootId, unsynced };
+  return { path: "", offset: 0, bytes: Buffer.from(JSON.stringify(header)) };
+}
+
+/**
+ * The frames of a segment up to the first that is not whole, or that an earlier use of the file left.
+ *
+ * @returns `undefined` when it has no header: nothing in it was ever acknowledged.
+ * @throws ThroughlineError `THROUGHLINE_NEWER_FORMAT`.
+ */
+export function readSegment(
+  bytes: Buffer,
+):
+  | { readonly header: SegmentHeader; readonly frames: readonly Frame[]; readonly end: number }
+  | undefined {
+  const first = frameAt(bytes, 0);
+  if (first === undefined || first.path !== "") return undefined;
+  const { format, boot_id, unsynced } = JSON.parse(first.bytes.toString()) as {
+    format: number;
+    boot_id?: string;
+    unsynced: boolean;
+  };
+  refuseNewer(format);
+  const { position } = first;
+  const frames: Frame[] = [];
+  let end = first.end;
+  for (;;) {
+    const frame = frameAt(bytes, end - position);
+    if (frame === undefined || frame.position !== end || frame.path === "") break;
+    frames.push(frame);
+    end = frame.end;
+  }
+  return { header: { position, bootId: boot_id, unsynced }, frames, end };
+}
+
+function frameAt(bytes: Buffer, at: number): Frame | undefined {
+  if (at + fixedBytes > bytes.length) return undefined;
+  const length = bytes.readUInt32LE(at);
+  if (length < fixedBytes || at + length > bytes.length) return undefined;
+  if (crc32(bytes.subarray(at + 8, at + length)) !== bytes.readUInt32LE(at + 4)) return undefined;
+  const position = bytes.readDoubleLE(at + 8);
+  const from = at + fixedBytes;
+  const to = from + bytes.readUInt16LE(at + 32);
+  if (to > at + length) return undefined;
+  return {
+    position,
+    applied: bytes.readDoubleLE(at + 16),
+    offset: bytes.readDoubleLE(at + 24),
+    path: bytes.toString("utf8", from, to),
+    bytes: bytes.subarray(to, at + length),
+    end: position + length,
+  };
+}

@@ -1,0 +1,328 @@
+// The journal through the storage that writes it, on a disk in memory. Power cuts and kills at every disk
+// operation are in test/power-cut.test.ts, every error of every call in test/disk-faults.test.ts.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { setImmediate as nextPass } from "node:timers/promises";
+import { crc32 } from "node:zlib";
+import { crashImages, processDeathImage } from "../../../../test/support/crash-images.ts";
+import { forEveryCrashPoint } from "../../../../test/support/crash-points.ts";
+import { faultyDisk } from "../../../../test/support/faulty-disk.ts";
+import {
+  bytesOf,
+  callsOn,
+  first,
+  folder,
+  idsOn,
+  logOf,
+  openLarge,
+  record,
+  refused,
+  segmentsOn,
+  unknown,
+  write,
+} from "../../../../test/support/journal-world.ts";
+import { SimulatedDisk } from "../../../../test/support/simulated-disk.ts";
+import { openOn } from "../../../../test/support/storage-workload.ts";
+import { systemError } from "../../../../test/support/system-error.ts";
+import type { Disk } from "../disk/disk.ts";
+import { readSegment } from "./journal-frame.ts";
+
+test("one sync makes the appends of fifty logs durable that wait for it", async () => {
+  const disk = new SimulatedDisk();
+  const { storage, logs } = await openLarge(disk);
+  await logs.append("k0", [record("m")]);
+  const before = disk.operations.length;
+  await Promise.all(Array.from({ length: 50 }, (_, i) => logs.append(`k${i}`, [record("n")])));
+  const syncs = callsOn(disk, before).filter((call) => call.startsWith("sync "));
+  assert.ok(syncs.length <= 3, syncs.join());
+  assert.ok(syncs.every((call) => call.includes(folder)));
+  for (const image of crashImages(disk, { maxImages: 16 })) {
+    const [k49] = await idsOn(image, ["k49"]);
+    assert.deepEqual(k49, ["n"]);
+  }
+  await storage.close();
+});
+
+test("a log holds whole lines of JSON after each append, which only adds to it, and after a kill", async () => {
+  const disk = new SimulatedDisk();
+  const { logs } = await openOn(disk);
+  let before: Buffer = Buffer.alloc(0);
+  for (let i = 0; i < 20; i++) {
+    await logs.append("a", [record(`m${i}`)]);
+    const now = await bytesOf(disk, logOf("a"));
+    assert.ok(now.subarray(0, before.length).equals(before) && now.length > before.length);
+    const lines = now.toString().trimEnd().split("\n");
+    for (const line of lines) JSON.parse(line);
+    before = now;
+  }
+  assert.ok((await bytesOf(processDeathImage(disk), logOf("a"))).equals(before));
+});
+
+test("a segment that is full is freed and used again, and a clean close leaves none", async () => {
+  const disk = new SimulatedDisk();
+  const { storage, logs } = await openOn(disk);
+  for (let i = 0; i < 100; i++) {
+    await logs.append(`k${i % 7}`, [record(`m${i}`)]);
+    assert.ok((await segmentsOn(disk)).length <= 5);
+    for (const name of await segmentsOn(disk)) {
+      assert.ok((await disk.size(`${folder}/${name}`)) <= 8_192);
+    }
+  }
+  const made = callsOn(disk).filter((call) => call.startsWith(`open ${folder}`));
+  assert.ok(made.length <= 5, `${made.length} segments were made`);
+  await storage.close();
+  assert.deepEqual(await segmentsOn(disk), []);
+});
+
+test("a segment that another process wrote is not used again, because a copy of the home may share it", async () => {
+  const disk = new SimulatedDisk();
+  await (await openOn(disk)).logs.append("a", [record("m1")]);
+  const image = processDeathImage(disk);
+  const { storage, logs } = await openOn(image);
+  for (let i = 0; i < 50; i++) await logs.append("a", [record(`n${i}`)]);
+  await storage.close();
+  const onOld = image.operations.filter(({ path, changes }) => path === first && changes);
+  // But for the bytes of its last group, as they are.
+  assert.deepEqual([...new Set(onOld.map(({ call }) => call))].sort(), ["sync", "unlink", "write"]);
+  assert.ok(onOld.every(({ call, position }) => call !== "write" || position !== 0));
+});
+
+for (const call of ["write", "sync"] as const) {
+  test(`after a failed ${call} of the journal nothing was stored, also not after a restart`, async () => {
+    const inner = new SimulatedDisk();
+    const at = call === "write" ? 3 : 2;
+    const disk = faultyDisk(inner, { fault: "EIO", at, call, path: /journal$/ });
+    const { storage, logs } = await openOn(disk);
+    await logs.append("a", [record("m1")]);
+    await assert.rejects(logs.append("a", [record("m2")]), refused);
+    assert.equal(disk.failures, 1);
+    for (const image of [processDeathImage(inner), ...crashImages(inner)]) {
+      assert.deepEqual(await idsOn(image), [["m1"]], image.label);
+    }
+    assert.equal(await logs.append("a", [record("m3")]), 2);
+    for (const image of crashImages(inner)) assert.deepEqual(await idsOn(image), [["m1", "m3"]]);
+    await storage.close();
+  });
+}
+
+for (const [says, second] of [
+  ["made", { fault: "ENOSPC", at: 2, call: "open", path: /journal$/ }],
+  ["synced", { fault: "EIO", at: 3, call: "sync", path: /journal$/ }],
+] as const) {
+  test(`where no new segment can be ${says} the outcome is unknown, and the next append settles it`, async () => {
+    const inner = new SimulatedDisk();
+    const first = { fault: "EIO", at: 2, call: "sync", path: /journal$/, does: "all" } as const;
+    const disk = faultyDisk(inner, [first, second]);
+    const { storage, logs } = await openOn(disk);
+    await logs.append("a", [record("m1")]);
+    await assert.rejects(logs.append("a", [record("m2")]), unknown);
+    assert.equal(disk.failures, 2);
+    await logs.append("b", [record("n1")]);
+    for (const image of [processDeathImage(inner), ...crashImages(inner)]) {
+      assert.deepEqual(await idsOn(image, ["a", "b"]), [["m1"], ["n1"]], image.label);
+    }
+    assert.equal(await logs.append("a", [record("m2")]), 2);
+    for (const image of crashImages(inner)) assert.deepEqual(await idsOn(image), [["m1", "m2"]]);
+    await storage.close();
+  });
+}
+
+test("a journal that does not fit on the disk refuses appends, and what was said can be read", async () => {
+  const inner = new SimulatedDisk();
+  const full = { fault: "ENOSPC", call: ["write", "extend"], path: /journal$/ } as const;
+  const faults = [1, 2, 3, 4, 5].map((at) => ({ ...full, at }));
+  const disk = faultyDisk(inner, faults);
+  const { storage, logs } = await openOn(disk);
+  await assert.rejects(logs.append("a", [record("m1")]), refused);
+  assert.equal(await logs.tail("a", 1), undefined);
+  let tries = 1;
+  while (
+    await logs.append("a", [record("m1")]).then(
+      () => false,
+      () => true,
+    )
+  )
+    tries++;
+  assert.ok(tries < 6);
+  for (const image of crashImages(inner)) assert.deepEqual(await idsOn(image), [["m1"]]);
+  await storage.close();
+});
+
+test("a change that cannot be written to its log is taken back, in the journal too", async () => {
+  const inner = new SimulatedDisk();
+  const disk = faultyDisk(inner, { fault: "ENOSPC", at: 2, call: "write", path: /a\.jsonl$/ });
+  const { storage, logs } = await openOn(disk);
+  await logs.append("a", [record("m1")]);
+  await assert.rejects(logs.append("a", [record("m2")]), refused);
+  for (const image of [processDeathImage(inner), ...crashImages(inner)]) {
+    assert.deepEqual(await idsOn(image), [["m1"]], image.label);
+  }
+  assert.equal(await logs.append("a", [record("m3")]), 2);
+  for (const image of crashImages(inner)) assert.deepEqual(await idsOn(image), [["m1", "m3"]]);
+  await storage.close();
+});
+
+test("where it cannot be taken back the outcome is unknown until the log is opened again", async () => {
+  const inner = new SimulatedDisk();
+  const disk = faultyDisk(inner, [
+    { fault: "short", at: 2, call: "write", path: /a\.jsonl$/ },
+    { fault: "ENOSPC", at: 3, call: "write", path: /a\.jsonl$/ },
+    { fault: "EIO", at: 1, call: "truncate", path: /a\.jsonl$/ },
+  ]);
+  const { storage, logs } = await openOn(disk);
+  await logs.append("a", [record("m1")]);
+  await assert.rejects(logs.append("a", [record("m2")]), unknown);
+  assert.deepEqual(
+    (await Array.fromAsync(logs.read("a"))).map(({ id }) => id),
+    ["m1"],
+  );
+  for (const image of crashImages(inner)) assert.deepEqual(await idsOn(image), [["m1"]]);
+  assert.equal(await logs.append("a", [record("m2")]), 2);
+  assert.deepEqual(storage.repairs(), []);
+  await storage.close();
+});
+
+test("a log whose sync fails is written again from the journal", async () => {
+  const inner = new SimulatedDisk();
+  const disk = faultyDisk(inner, { fault: "EIO", at: 1, call: "sync", path: /a\.jsonl$/ });
+  const { storage, logs } = await openOn(disk);
+  for (const id of ["m1", "m2", "m3"]) await logs.append("a", [record(id)]);
+  await storage.close();
+  assert.equal(disk.failures, 1);
+  assert.deepEqual(await segmentsOn(inner), []);
+  for (const image of crashImages(inner)) {
+    assert.deepEqual(await idsOn(image), [["m1", "m2", "m3"]], image.label);
+  }
+});
+
+/** A disk that does what `before` does before each sync. */
+function withSync(disk: SimulatedDisk, before: (path: string) => Promise<void>): Disk {
+  const bound = <T extends object>(target: T, name: string | symbol) => {
+    const value: unknown = Reflect.get(target, name);
+    return typeof value === "function" ? value.bind(target) : value;
+  };
+  return new Proxy(disk, {
+    get(target, name) {
+      if (name !== "open") return bound(target, name);
+      return async (path: string, how: "read" | "write" | "create") => {
+        const file = await target.open(path, how);
+        const sync = async () => {
+          await before(path);
+          await file.sync();
+        };
+        return new Proxy(file, { get: (of, each) => (each === "sync" ? sync : bound(of, each)) });
+      };
+    },
+  });
+}
+
+test("an append that the journal refuses while it frees segments does not wait for itself", async () => {
+  const inner = new SimulatedDisk();
+  const gate = Promise.withResolvers<void>();
+  let isBroken = false;
+  const disk = withSync(inner, async (path) => {
+    if (path === logOf("a")) await gate.promise;
+    if (!isBroken || !path.endsWith("journal")) return;
+    isBroken = false;
+    throw systemError("EIO", { name: "fdatasync", path });
+  });
+  const { storage, logs } = await openOn(disk);
+  await logs.append("a", [record("m")]);
+  for (let i = 0; (await segmentsOn(inner)).length < 4; i++)
+    await logs.append("b", [record(`n${i}`)]);
+  isBroken = true;
+  const refusal = assert.rejects(logs.append("b", [record("refused")]), refused);
+  gate.resolve();
+  let isOver = false;
+  void refusal.then(() => {
+    isOver = true;
+  });
+  for (let i = 0; i < 200 && !isOver; i++) await nextPass();
+  assert.ok(isOver, "it waits for itself");
+  await storage.close();
+});
+
+test("what a start believed of a killed process is there after a power cut", async () => {
+  const inner = new SimulatedDisk();
+  let isDead = false;
+  const dying = withSync(inner, () => (isDead ? new Promise<void>(() => {}) : Promise.resolve()));
+  const dead = await openOn(dying);
+  await dead.logs.append("a", [record("m1")]);
+  isDead = true;
+  void dead.logs.append("a", [record("m2")]);
+  for (let i = 0; i < 20; i++) await nextPass();
+  const { logs } = await openOn(inner);
+  assert.equal(await logs.append("a", [record("m3")]), 3);
+  for (const image of crashImages(inner)) {
+    assert.deepEqual(await idsOn(image), [["m1", "m2", "m3"]], image.label);
+  }
+});
+
+test("as long as a log cannot be synced its segment stays, and nothing is forgotten by half", async () => {
+  const inner = new SimulatedDisk();
+  const disk = faultyDisk(inner, {
+    ...{ fault: "EIO", at: 1, call: "sync", path: /a\.jsonl$/, repeat: "forever" },
+  });
+  const { storage, logs } = await openOn(disk);
+  await logs.append("a", [record("m1")]);
+  for (let i = 0; i < 40; i++) await logs.append("b", [record(`n${i}`)]);
+  await assert.rejects(logs.delete("b"), refused);
+  await storage.close();
+  for (const image of crashImages(inner)) {
+    const [a, b] = await idsOn(image, ["a", "b"]);
+    assert.deepEqual([a, b?.length], [["m1"], 40], image.label);
+  }
+});
+
+test("a journal of a later version is refused and left as it is", async () => {
+  const disk = new SimulatedDisk();
+  await (await openOn(disk)).logs.append("a", [record("m1")]);
+  const image = processDeathImage(disk);
+  const bytes = await bytesOf(image, first);
+  const { header } = readSegment(bytes) ?? assert.fail();
+  assert.equal(header.position, 0);
+  // The CRC counts too, so that no flipped bit makes a later version.
+  const later = Buffer.from(bytes.toString("latin1").replace('"format":1', '"format":2'), "latin1");
+  later.writeUInt32LE(crc32(later.subarray(8, later.readUInt32LE(0))), 4);
+  await write(image, first, later);
+  await assert.rejects(openOn(image), { code: "THROUGHLINE_NEWER_FORMAT" });
+  assert.ok((await bytesOf(image, first)).equals(later));
+});
+
+/** The files of a disk that hold this text. */
+async function filesWith(disk: SimulatedDisk, text: string, at = "/home"): Promise<string[]> {
+  const found: string[] = [];
+  for (const { name, kind } of await disk.list(at)) {
+    const path = `${at}/${name}`;
+    if (kind === "directory") found.push(...(await filesWith(disk, text, path)));
+    else if ((await bytesOf(disk, path)).includes(text)) found.push(path);
+  }
+  return found;
+}
+
+for (const act of ["erase", "delete"] as const) {
+  test(`no word is left anywhere once ${act} resolved, whenever the power is cut`, async () => {
+    await forEveryCrashPoint<string>({
+      async scenario(disk, promise) {
+        const { storage, logs } = await openOn(disk);
+        for (let i = 0; i < 8; i++) await logs.append("b", [record(`n${i}`)]);
+        await logs.append("a", [record("m1"), { id: "m2", content: "a secret" }]);
+        await logs.append("b", [record("n9")]);
+        if (act === "erase") await logs.erase("a", ["m2"]);
+        else await logs.delete("a");
+        promise("forgotten");
+        await logs.append("b", [record("n10")]);
+        await storage.close();
+      },
+      async check(image, promised) {
+        if (!promised.includes("forgotten")) return;
+        assert.deepEqual(await filesWith(image, "a secret"), []);
+        const [a, b] = await idsOn(image, ["a", "b"]);
+        assert.deepEqual(a, act === "erase" ? ["m1", "m2"] : []);
+        assert.ok(b !== undefined && b.length >= 9);
+        assert.deepEqual(await filesWith(image, "a secret"), []);
+      },
+      images: { maxImages: 12 },
+    });
+  });
+}

@@ -1,0 +1,414 @@
+import { dirname, join, sep } from "node:path";
+import { ThroughlineError } from "../../errors.ts";
+import { blockBytes, type DiskFile } from "../disk/disk.ts";
+import {
+  type FilePorts,
+  isCode,
+  makeDirectory,
+  syncNames,
+  unavailable,
+  unlinkIfThere,
+  writeAll,
+} from "./file-ports.ts";
+import { type Change, frameLength, headerChange, putFrame } from "./journal-frame.ts";
+import { changesOf, newSegment, recoverJournal, type Segment } from "./journal-recovery.ts";
+import { SyncPlace } from "./sync-place.ts";
+
+/** Its name in the home. */
+export const journalFolder = "journal";
+
+export interface JournalPorts
+  extends Pick<FilePorts, "disk" | "newId" | "unsyncedNames" | "guard"> {
+  /** Keeps the end of a log's file, from here on, and reports that it is cut off. */
+  setAside(path: string, file: DiskFile, from: number): Promise<void>;
+  readonly home: string;
+  /** Which run of the machine this is, if it says. */
+  readonly bootId: string | undefined;
+  /** How long a segment gets. */
+  readonly segmentBytes: number;
+}
+
+interface Waiting {
+  readonly change: Change;
+  readonly apply: () => Promise<void>;
+  readonly resolve: () => void;
+  readonly reject: (error: unknown) => void;
+}
+
+interface StoredGroup {
+  readonly group: readonly Waiting[];
+  readonly position: number;
+  /** To be called when each of it was applied, or could not be. */
+  readonly settle: () => void;
+}
+
+/** Space is preallocated in so many steps, so that a sync seldom has to note how long the file is. */
+const steps = 64;
+
+/** A group takes no more than this, unless one change is longer. */
+const groupBytes = 4 * 1024 * 1024;
+
+/** So many full segments are freed together, and with so many, changes wait until one is free. */
+const sealed = { freed: 2, most: 4 } as const;
+
+/** So many logs are synced at once. The journal's own syncs need a thread too. */
+const syncedAtOnce = 2;
+
+/**
+ * The write-ahead log of a home: one sync here makes changes of any number of logs durable. Then the same
+ * bytes are written to the logs themselves, which are synced later, before the segment is used again.
+ */
+export class Journal {
+  readonly #ports: JournalPorts;
+  readonly #folder: string;
+  readonly #waiting: Waiting[] = [];
+  #isWriting = false;
+  /** Where the groups begin that are stored and not yet in their logs, in order. */
+  readonly #unapplied = new Set<number>();
+  #active: Segment | undefined;
+  /** They take no more, oldest first, and are free once their logs are synced. */
+  readonly #sealed: Segment[] = [];
+  /** Free, to be used again. */
+  readonly #spare: Segment[] = [];
+  #position = 0;
+  #lastNumber = 0;
+  #isUnsynced = false;
+  #recovered = new Map<string, readonly Change[]>();
+  /** How many calls empty the journal. */
+  #emptying = 0;
+  #freeing: Promise<void> = Promise.resolve();
+  readonly #syncPlace = new SyncPlace();
+
+  constructor(ports: JournalPorts) {
+    this.#ports = ports;
+    this.#folder = join(ports.home, journalFolder);
+  }
+
+  /**
+   * Makes every log end as the journal says. Called once, before anything else reads or writes a log.
+   *
+   * @param isUnclean the home was used before, and not closed by its last process.
+   */
+  async recover(isUnclean: boolean): Promise<void> {
+    const found = await recoverJournal(this.#ports, this.#folder);
+    this.#sealed.push(...found.segments);
+    this.#position = found.end;
+    this.#lastNumber = found.lastNumber;
+    this.#recovered = found.logs;
+    this.#isUnsynced = found.segments.length > 0 ? found.isUnsynced : isUnclean;
+  }
+
+  /** Logs may hold bytes that were never synced: each must be before anything is added to it. */
+  get isUnsynced(): boolean {
+    return this.#isUnsynced;
+  }
+
+  /** What was found in it of the logs of a folder, in order, for their index. Once: it takes memory. */
+  takeRecovered(folder: string): (readonly Change[])[] {
+    const wanted = this.nameOf(folder) || ".";
+    const taken: (readonly Change[])[] = [];
+    for (const [name, changes] of this.#recovered) {
+      if (dirname(name) !== wanted) continue;
+      taken.push(changes);
+      this.#recovered.delete(name);
+    }
+    return taken;
+  }
+
+  /** How a change calls the log at this path. */
+  nameOf(path: string): string {
+    return path.slice(this.#ports.home.length + 1).replaceAll(sep, "/");
+  }
+
+  /**
+   * Stores a change and then applies it: `apply` writes its bytes to the log's own file. Changes of one log
+   * must not overlap. Resolves when both are done.
+   *
+   * @throws ThroughlineError `THROUGHLINE_UNAVAILABLE`: nothing was stored, or
+   * `THROUGHLINE_OUTCOME_UNKNOWN`. Other errors are those of `apply`; then the change is stored.
+   */
+  write(change: Change, apply: () => Promise<void>): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ change, apply, resolve, reject });
+      if (this.#isWriting) return;
+      this.#isWriting = true;
+      void this.#writeAll();
+    });
+  }
+
+  /**
+   * Syncs the logs and removes what the journal holds: nothing that was written to it before this call is
+   * in it when this resolves.
+   *
+   * @throws ThroughlineError `THROUGHLINE_UNAVAILABLE`: some of it is left.
+   */
+  async empty(): Promise<void> {
+    this.#emptying++;
+    try {
+      this.#seal();
+      await this.#inTurn(async () => {
+        await this.#freeSealed();
+        while (this.#spare.length > 0) await this.#removeSpare();
+        const { unsyncedNames } = this.#ports;
+        if (unsyncedNames.has(this.#folder)) await syncNames(this.#ports, this.#folder);
+      });
+    } catch (cause) {
+      throw unavailable("the journal still holds what was written: it could not be emptied", cause);
+    } finally {
+      this.#emptying--;
+    }
+  }
+
+  /** Empties it. What cannot be done now is done when the home is opened again. */
+  async close(): Promise<void> {
+    await this.empty().catch(() => undefined);
+    for (const { file } of [...this.#sealed, ...this.#spare]) {
+      await file.close().catch(() => undefined);
+    }
+  }
+
+  /** Group after group. While the disk syncs one, the one before is applied and the next one gathers. */
+  async #writeAll(): Promise<void> {
+    let stored: StoredGroup | undefined;
+    while (stored !== undefined || this.#waiting.length > 0) {
+      const storing = this.#waiting.length > 0 ? this.#store(this.#takeGroup()) : undefined;
+      if (stored !== undefined) this.#apply(stored);
+      stored = await storing;
+    }
+    this.#isWriting = false;
+  }
+
+  #takeGroup(): readonly Waiting[] {
+    let bytes = 0;
+    const end = this.#waiting.findIndex(({ change }, i) => {
+      bytes += change.bytes.length;
+      return bytes > groupBytes && i > 0;
+    });
+    return this.#waiting.splice(0, end < 0 ? this.#waiting.length : end);
+  }
+
+  /** Stores a group with one sync. @returns `undefined` when it could not, and each of it was rejected. */
+  async #store(group: readonly Waiting[]): Promise<StoredGroup | undefined> {
+    let length = 0;
+    for (const { change } of group) length += frameLength(change);
+    let segment = this.#active;
+    try {
+      // A call that empties the journal may seal a segment before anything was written to it.
+      while (segment === undefined || this.#isFull(segment, length)) {
+        await this.#nextSegment();
+        segment = this.#active;
+      }
+    } catch (cause) {
+      rejectAll(group, unavailable("the journal cannot be written. Nothing was stored", cause));
+      return undefined;
+    }
+    const { end } = segment;
+    const position = segment.position + end;
+    const [applied = position] = this.#unapplied;
+    const bytes = Buffer.allocUnsafe(length);
+    let at = 0;
+    for (const { change } of group) {
+      at = putFrame(bytes, at, change, { position: position + at, applied });
+      noteChange(segment, change);
+    }
+    const { promise, resolve } = Promise.withResolvers<void>();
+    segment.settled = segment.settled.then(() => promise);
+    try {
+      await writeAll(segment.file, bytes, end);
+      if (end + length > segment.reserved) await this.#preallocate(segment, end + length);
+      await this.#sync(segment, group.length);
+    } catch (cause) {
+      resolve(); // it will not be applied: nothing needs to wait for that
+      rejectAll(group, await this.#undo(segment, cause));
+      return undefined;
+    }
+    segment.end = end + length;
+    this.#position = position + length;
+    this.#unapplied.add(position);
+    return { group, position, settle: resolve };
+  }
+
+  /** Without the space it takes longer, and that is all. */
+  async #preallocate(segment: Segment, end: number): Promise<void> {
+    const step = Math.max(blockBytes, this.#ports.segmentBytes / steps);
+    segment.reserved = Math.ceil(end / step) * step;
+    const { file } = segment;
+    await file.extend(end, segment.reserved).catch(async () => {
+      await file.truncate(end).catch(() => undefined); // a part of it may be there, and others need it
+    });
+  }
+
+  async #sync({ file }: Segment, waiting: number): Promise<void> {
+    const isHere = this.#syncPlace.isHere(waiting);
+    const began = performance.now();
+    await file.sync(isHere);
+    this.#syncPlace.took(performance.now() - began, isHere);
+  }
+
+  #isFull(segment: Segment, more: number): boolean {
+    return segment.logs.size > 0 && segment.end + more > this.#ports.segmentBytes;
+  }
+
+  /** Writes the changes to their logs; small ones before this returns. */
+  #apply({ group, position, settle }: StoredGroup): void {
+    let left = group.length;
+    const done = () => {
+      if (--left > 0) return;
+      this.#unapplied.delete(position);
+      settle();
+    };
+    for (const { apply, resolve, reject } of group) void apply().then(resolve, reject).then(done);
+  }
+
+  /** A group was perhaps written. The header of a segment that begins at its position makes it void. */
+  async #undo(segment: Segment, cause: unknown): Promise<ThroughlineError> {
+    if (this.#active === segment) this.#seal();
+    const position = this.#position;
+    try {
+      const next = await this.#nextSegment();
+      await next.file.sync();
+      return unavailable("the journal could not be written. Nothing was stored", cause);
+    } catch {
+      this.#seal();
+      this.#position = position;
+      const message = "the journal could not be written, nor a new one begun";
+      return new ThroughlineError(message, { code: "THROUGHLINE_OUTCOME_UNKNOWN", cause });
+    }
+  }
+
+  #seal(): void {
+    if (this.#active !== undefined) this.#sealed.push(this.#active);
+    this.#active = undefined;
+  }
+
+  /** Begins the next segment. Its header is as durable as what is synced after it. */
+  async #nextSegment(): Promise<Segment> {
+    this.#seal();
+    if (this.#sealed.length >= sealed.freed) {
+      const freeing = this.#inTurn(() => this.#freeSealed()).catch(() => undefined); // tried again
+      if (this.#sealed.length >= sealed.most) await freeing;
+    }
+    // While the journal is emptied, a spare one holds what is to be forgotten.
+    const spare = this.#emptying === 0 ? this.#spare.shift() : undefined;
+    const segment = spare ?? (await this.#create());
+    const { bootId } = this.#ports;
+    const header = headerChange(bootId, this.#isUnsynced);
+    const bytes = Buffer.allocUnsafe(frameLength(header));
+    const position = this.#position;
+    segment.position = position;
+    segment.end = putFrame(bytes, 0, header, { position, applied: position });
+    try {
+      await writeAll(segment.file, bytes, 0);
+    } catch (error) {
+      this.#sealed.push(segment); // nothing is in it: it goes with the others
+      throw error;
+    }
+    this.#position += segment.end;
+    this.#active = segment;
+    return segment;
+  }
+
+  async #create(): Promise<Segment> {
+    const { disk } = this.#ports;
+    await makeDirectory(disk, this.#folder);
+    const path = join(this.#folder, `${String(++this.#lastNumber).padStart(8, "0")}.journal`);
+    const file = await disk.open(path, "create");
+    try {
+      await syncNames(this.#ports, this.#folder);
+    } catch (error) {
+      await file.close().catch(() => undefined);
+      await disk.unlink(path).catch(() => undefined); // it is empty: the next start removes it
+      throw error;
+    }
+    return newSegment(path, file);
+  }
+
+  /** One call at a time. */
+  #inTurn(work: () => Promise<void>): Promise<void> {
+    const done = this.#freeing.then(work);
+    this.#freeing = done.catch(() => undefined);
+    return done;
+  }
+
+  /** Makes the logs durable that the sealed segments name, after which these are of no use. */
+  async #freeSealed(): Promise<void> {
+    for (let segment = this.#sealed[0]; segment !== undefined; segment = this.#sealed[0]) {
+      await segment.settled;
+      await this.#syncLogs(segment);
+      if (!segment.isOwn) await this.#remove(segment);
+      else if (this.#spare.length >= sealed.freed) await this.#removeSpare();
+      if (segment.isOwn) this.#spare.push(segment);
+      this.#sealed.shift();
+      segment.logs.clear();
+      segment.newNamesIn.clear();
+    }
+  }
+
+  async #syncLogs(segment: Segment): Promise<void> {
+    const names = segment.logs.values();
+    const syncSome = async () => {
+      for (const name of names) await this.#syncLog(name);
+    };
+    const syncing = Array.from({ length: syncedAtOnce }, syncSome);
+    await Promise.allSettled(syncing);
+    await Promise.all(syncing);
+    for (const folder of segment.newNamesIn) {
+      await this.#ports.disk.syncDirectory(join(this.#ports.home, folder));
+    }
+  }
+
+  async #syncLog(name: string): Promise<void> {
+    const { disk, home } = this.#ports;
+    try {
+      const file = await disk.open(join(home, name), "write");
+      try {
+        // A failed sync may have thrown away what was written, and the next one would say that all is well.
+        await file.sync().catch(() => this.#writeAgain(name, file));
+      } finally {
+        await file.close();
+      }
+    } catch (error) {
+      if (!isCode(error, "ENOENT")) throw error; // somebody removed it: there is nothing to sync
+    }
+  }
+
+  /** Writes to a log all that the journal holds of it, and syncs it. */
+  async #writeAgain(name: string, file: Segment["file"]): Promise<void> {
+    const segments = this.#active === undefined ? this.#sealed : [...this.#sealed, this.#active];
+    for (const { offset, bytes } of await changesOf(name, segments)) {
+      await writeAll(file, bytes, offset);
+    }
+    await file.sync();
+  }
+
+  async #removeSpare(): Promise<void> {
+    const oldest = this.#spare.shift();
+    if (oldest === undefined) return;
+    try {
+      await this.#remove(oldest);
+    } catch (error) {
+      this.#spare.unshift(oldest);
+      throw error;
+    }
+  }
+
+  /**
+   * The oldest goes first, and for good, before the next one: a change must not be found again without the
+   * one that took it back.
+   */
+  async #remove({ path, file }: Segment): Promise<void> {
+    this.#ports.guard();
+    await unlinkIfThere(this.#ports.disk, path);
+    await syncNames(this.#ports, this.#folder);
+    await file.close().catch(() => undefined); // it has no name any more
+  }
+}
+
+function noteChange({ logs, newNamesIn }: Segment, { path, offset }: Change): void {
+  logs.add(path);
+  if (offset === 0) newNamesIn.add(dirname(path));
+}
+
+function rejectAll(group: readonly Waiting[], error: ThroughlineError): void {
+  for (const { reject } of group) reject(error);
+}

@@ -1,0 +1,41 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { setImmediate as nextPass } from "node:timers/promises";
+import { SyncPlace } from "./sync-place.ts";
+
+/** After 16 fast syncs on another thread. */
+function onFastDisk(): SyncPlace {
+  const place = new SyncPlace();
+  for (let i = 0; i < 16; i++) {
+    assert.equal(place.isHere(1), false, "not trusted yet");
+    place.took(0.1, false);
+  }
+  return place;
+}
+
+test("a sync of one append runs here on a fast disk, at most for a millisecond a pass", async () => {
+  const place = onFastDisk();
+  for (let pass = 0; pass < 3; pass++) {
+    let here = 0;
+    for (; here < 100 && place.isHere(1); here++) place.took(0.2, true);
+    assert.equal(here, 5);
+    await nextPass();
+  }
+});
+
+test("after one slow sync none runs here until many were fast again", () => {
+  const place = onFastDisk();
+  assert.equal(place.isHere(1), true);
+  place.took(30, true);
+  for (let i = 0; i < 15; i++) {
+    assert.equal(place.isHere(1), false);
+    place.took(0.1, false);
+  }
+});
+
+test("while appends come together their syncs leave the event loop free to gather them", () => {
+  const place = onFastDisk();
+  assert.equal(place.isHere(2), false);
+  for (let i = 0; i < 63; i++) assert.equal(place.isHere(1), false);
+  assert.equal(place.isHere(1), true);
+});

@@ -1,0 +1,261 @@
+// Safeguards of the journal, each with the test that turns red without it.
+import type { SeededBug } from "./seeded-bugs.ts";
+
+const files = "src/core/storage/files";
+const powerCut = { test: "test/power-cut.test.ts", named: "power cut at every disk operation" };
+const faultsAfterAll = {
+  test: "test/disk-faults.test.ts",
+  isFull: true,
+  named: "fails with EIO, once, all",
+} as const;
+
+/** The tests of a start, and of the bytes, have files of their own. */
+function testOf(named: string): string {
+  if (/^(damaged frame|an earlier use)$/.test(named)) return "journal-frame";
+  return /^(in (the same|another) run|file of another|goes on|that was rem|without a j|takes up)/.test(
+    named,
+  )
+    ? "journal-recovery"
+    : "journal";
+}
+
+export const journalBugs: readonly SeededBug[] = [
+  {
+    id: "journal: no fdatasync",
+    file: `${files}/journal.ts`,
+    find: "      await this.#sync(segment, group.length);\n    } catch (cause) {",
+    replace: "    } catch (cause) {",
+    ...powerCut,
+  },
+  {
+    id: "journal: the name of a new segment is not synced",
+    file: `${files}/journal.ts`,
+    find: "      await syncNames(this.#ports, this.#folder);\n    } catch (error) {",
+    replace: "    } catch (error) {",
+    ...powerCut,
+  },
+  {
+    id: "journal: a segment is used again before its logs are synced",
+    file: `${files}/journal.ts`,
+    find: "      await this.#syncLogs(segment);\n",
+    replace: "",
+    ...powerCut,
+  },
+  {
+    id: "journal: the names of new logs are not synced",
+    file: `${files}/journal.ts`,
+    find: "await this.#ports.disk.syncDirectory(join(this.#ports.home, folder));",
+    replace: "void folder;",
+    ...powerCut,
+  },
+  {
+    id: "log: not cut back after a failed write",
+    file: `${files}/log-file.ts`,
+    find: "    await this.#file.truncate(end);\n    const path",
+    replace: "    const path",
+    ...faultsAfterAll,
+  },
+  {
+    id: "journal: nothing is recovered",
+    file: `${files}/journal-recovery.ts`,
+    find: "logs = await applyAll(ports, read);",
+    replace: "logs = new Map();",
+    ...powerCut,
+  },
+  {
+    id: "journal: a log is deleted while the journal has its words",
+    file: `${files}/file-log-store.ts`,
+    find: "      await this.#ports.journal?.empty();\n      // The log's file",
+    replace: "      // The log's file",
+    ...powerCut,
+  },
+  ...[
+    [
+      "the index opens each log after a kill",
+      "reconcile.ts",
+      "  followJournal(ports);\n",
+      "  void followJournal;\n",
+      "takes up what the journal",
+    ],
+    [
+      "what was recovered is not synced",
+      "journal-recovery.ts",
+      "    await writeAll(file, last, applied - position);\n    await file.sync();\n",
+      "",
+      "what a start believed",
+    ],
+    [
+      "a log is erased while the journal has its words",
+      "file-log-store.ts",
+      "      await this.#ports.journal?.empty();\n      let damaged",
+      "      let damaged",
+      "no word is left anywhere once erase",
+    ],
+    [
+      "a failed group is not made void",
+      "journal.ts",
+      "const next = await this.#nextSegment();",
+      "const next = segment;",
+      "after a failed",
+    ],
+    [
+      "what a later segment gave up is applied",
+      "journal-recovery.ts",
+      "      if (frame.position >= end) continue;\n",
+      "",
+      "after a failed sync",
+    ],
+    [
+      "an unknown outcome moves the journal on",
+      "journal.ts",
+      "      this.#position = position;\n      const message",
+      "      const message",
+      "can be synced the outcome",
+    ],
+    [
+      "a refused change stays in the journal",
+      "log-file.ts",
+      "if (path !== undefined) await journal?.write({ path, offset: end, bytes: nothing }, done);",
+      "void nothing;",
+      "taken back, in the journal too",
+    ],
+    [
+      "a log is written to that could not be cut back",
+      "log-file.ts",
+      "this.#ports.cuts.set(this.path, this.end);",
+      "",
+      "until the log is opened again",
+    ],
+    [
+      "a log whose sync failed is not written again",
+      "journal.ts",
+      ".catch(() => this.#writeAgain(name, file))",
+      ".catch(() => file.sync())",
+      "written again from the journal",
+    ],
+    [
+      "a segment is freed whose log could not be synced",
+      "journal.ts",
+      "    await Promise.all(syncing);\n",
+      "",
+      "as long as a log",
+    ],
+    [
+      "a full segment is not left",
+      "journal.ts",
+      "segment.logs.size > 0 && segment.end + more > this.#ports.segmentBytes",
+      "segment === undefined && more < 0",
+      "is full is freed",
+    ],
+    [
+      "a free segment is not used again",
+      "journal.ts",
+      "this.#emptying === 0 ? this.#spare.shift() : undefined",
+      "undefined",
+      "is full is freed",
+    ],
+    [
+      "a clean close leaves the journal",
+      "journal.ts",
+      "    await this.empty().catch(() => undefined);\n",
+      "",
+      "a clean close leaves none",
+    ],
+    [
+      "the segment of another process is used again",
+      "journal-recovery.ts",
+      "newSegment(path, file, false)",
+      "newSegment(path, file, true)",
+      "another process wrote",
+    ],
+    [
+      "a later format is read",
+      "journal-frame.ts",
+      "  refuseNewer(format);\n",
+      "  void format, refuseNewer;\n",
+      "of a later version",
+    ],
+    [
+      "the CRC of a frame is not checked",
+      "journal-frame.ts",
+      "if (crc32(bytes.subarray(at + 8, at + length)) !== bytes.readUInt32LE(at + 4)) return undefined;",
+      "",
+      "damaged frame",
+    ],
+    [
+      "what an earlier use left is read",
+      "journal-frame.ts",
+      "frame.position !== end || ",
+      "",
+      "an earlier use",
+    ],
+    [
+      "a start after a kill looks at every log",
+      "journal-recovery.ts",
+      "const from = isSameBoot ? applied : 0;",
+      "const from = isSameBoot ? 0 : 0;",
+      "in the same run",
+    ],
+    [
+      "another run of the machine is taken for the same",
+      "journal-recovery.ts",
+      "bootId !== undefined && bootId === ports.bootId",
+      "true",
+      "in another run",
+    ],
+    [
+      "the file of another program is overwritten",
+      "journal-recovery.ts",
+      "if (at === 0 && !(await follows(file, first))) return;",
+      "",
+      "file of another program",
+    ],
+    [
+      "a log that goes on otherwise is overwritten",
+      "journal-recovery.ts",
+      "if (await goesOnOtherwise(file, next.offset, replaced)) return;",
+      "",
+      "goes on otherwise",
+    ],
+    [
+      "a log that was removed is made again",
+      "journal-recovery.ts",
+      "if (!isNew) return undefined;",
+      "",
+      "that was removed",
+    ],
+    [
+      "what was never synced is added to",
+      "log-file.ts",
+      "if (this.#isUnsynced) await this.#file.sync();",
+      "",
+      "without a journal left",
+    ],
+    [
+      "the next process does not know what was never synced",
+      "journal.ts",
+      "found.segments.length > 0 ? found.isUnsynced : isUnclean",
+      "isUnclean && found.segments.length === 0",
+      "without a journal left",
+    ],
+    [
+      "each append has a sync of its own",
+      "journal.ts",
+      "end < 0 ? this.#waiting.length : end",
+      "1",
+      "one sync makes",
+    ],
+    [
+      "a group that failed is waited for",
+      "journal.ts",
+      "      resolve(); // it will not be applied: nothing needs to wait for that\n",
+      "",
+      "does not wait for itself",
+    ],
+  ].map(([id = "", file = "", find = "", replace = "", named = ""]) => ({
+    id: `journal: ${id}`,
+    file: `${files}/${file}`,
+    ...{ find, replace, named },
+    test: `${files}/${testOf(named)}.test.ts`,
+  })),
+];
