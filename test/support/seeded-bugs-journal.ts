@@ -11,7 +11,7 @@ const faultsAfterAll = {
 
 /** The tests of a start, and of the bytes, have files of their own. */
 function testOf(named: string): string {
-  if (/^(damaged frame|an earlier use)$/.test(named)) return "journal-frame";
+  if (/^(damaged frame|an earlier use|without all)$/.test(named)) return "journal-frame";
   return /^(in (the same|another) run|file of another|goes on|that was rem|without a j|takes up)/.test(
     named,
   )
@@ -37,14 +37,14 @@ export const journalBugs: readonly SeededBug[] = [
   {
     id: "journal: a segment is used again before its logs are synced",
     file: `${files}/journal.ts`,
-    find: "      await this.#syncLogs(segment);\n",
+    find: "      await syncLogs(this.#ports, segment, this.#segments());\n",
     replace: "",
     ...powerCut,
   },
   {
     id: "journal: the names of new logs are not synced",
-    file: `${files}/journal.ts`,
-    find: "await this.#ports.disk.syncDirectory(join(this.#ports.home, folder));",
+    file: `${files}/journal-segment.ts`,
+    find: "await ports.disk.syncDirectory(join(ports.home, folder));",
     replace: "void folder;",
     ...powerCut,
   },
@@ -57,9 +57,9 @@ export const journalBugs: readonly SeededBug[] = [
   },
   {
     id: "journal: nothing is recovered",
-    file: `${files}/journal-recovery.ts`,
-    find: "logs = await applyAll(ports, read);",
-    replace: "logs = new Map();",
+    file: `${files}/journal.ts`,
+    find: "this.#recovered = await applyAll(this.#ports, found);",
+    replace: "void applyAll;",
     ...powerCut,
   },
   {
@@ -79,8 +79,8 @@ export const journalBugs: readonly SeededBug[] = [
     ],
     [
       "what was recovered is not synced",
-      "journal-recovery.ts",
-      "    await writeAll(file, last, applied - position);\n    await file.sync();\n",
+      "journal.ts",
+      "    await segment.file.sync();\n",
       "",
       "what a start believed",
     ],
@@ -101,8 +101,8 @@ export const journalBugs: readonly SeededBug[] = [
     [
       "what a later segment gave up is applied",
       "journal-recovery.ts",
-      "      if (frame.position >= end) continue;\n",
-      "",
+      "all.filter(({ position }) => position < end)",
+      "all",
       "after a failed sync",
     ],
     [
@@ -128,15 +128,15 @@ export const journalBugs: readonly SeededBug[] = [
     ],
     [
       "a log whose sync failed is not written again",
-      "journal.ts",
-      ".catch(() => this.#writeAgain(name, file))",
+      "journal-segment.ts",
+      ".catch(() => writeAgain(name, file, segments))",
       ".catch(() => file.sync())",
       "written again from the journal",
     ],
     [
       "a segment is freed whose log could not be synced",
-      "journal.ts",
-      "    await Promise.all(syncing);\n",
+      "journal-segment.ts",
+      "  await Promise.all(syncing);\n",
       "",
       "as long as a log",
     ],
@@ -190,10 +190,17 @@ export const journalBugs: readonly SeededBug[] = [
       "an earlier use",
     ],
     [
+      "a segment counts that lacks what it repeats",
+      "journal-frame.ts",
+      "  if (frames.length < repeated) return undefined;\n",
+      "",
+      "without all",
+    ],
+    [
       "a start after a kill looks at every log",
       "journal-recovery.ts",
-      "const from = isSameBoot ? applied : 0;",
-      "const from = isSameBoot ? 0 : 0;",
+      "const first = isSameBoot ? from : 0;",
+      "const first = isSameBoot ? 0 : 0;",
       "in the same run",
     ],
     [
@@ -234,8 +241,8 @@ export const journalBugs: readonly SeededBug[] = [
     [
       "the next process does not know what was never synced",
       "journal.ts",
-      "found.segments.length > 0 ? found.isUnsynced : isUnclean",
-      "isUnclean && found.segments.length === 0",
+      "segments.length > 0 ? found.isUnsynced : isUnclean",
+      "isUnclean && segments.length === 0",
       "without a journal left",
     ],
     [

@@ -4,9 +4,12 @@ import { test } from "node:test";
 import { headerChange, putFrame, readSegment } from "./journal-frame.ts";
 
 /** A segment with three changes, from this position on. */
-function segmentAt(position: number) {
+function segmentAt(position: number, repeated = 0) {
   const into = Buffer.alloc(4_096);
-  let end = putFrame(into, 0, headerChange("boot", false), { position, applied: position });
+  let end = putFrame(into, 0, headerChange({ nth: 1, repeated, bootId: "boot", unsynced: false }), {
+    position,
+    applied: position,
+  });
   const frames: number[] = [];
   for (const id of ["m1", "m2", "m3"]) {
     frames.push(end);
@@ -36,4 +39,9 @@ test("what an earlier use of the file left is not read", () => {
   const { into, frames } = segmentAt(90_000);
   into.copy(before.into, 0, 0, frames[1]);
   assert.deepEqual(framesIn(before.into), ["m1"]);
+});
+
+test("a segment without all that it repeats was never in use", () => {
+  assert.deepEqual(framesIn(segmentAt(7_000, 3).into), ["m1", "m2", "m3"]);
+  assert.equal(framesIn(segmentAt(7_000, 4).into), undefined);
 });

@@ -23,6 +23,10 @@ export interface Frame extends Change {
 /** What a segment begins with. */
 export interface SegmentHeader {
   readonly position: number;
+  /** Segments were begun in this order. */
+  readonly nth: number;
+  /** So many frames of older segments are repeated in it. Without all of them it was never in use. */
+  readonly repeated: number;
   readonly bootId: string | undefined;
   /** Logs may hold bytes that were never synced, from a process that wrote without a journal. */
   readonly unsynced: boolean;
@@ -59,15 +63,16 @@ export function putFrame(
 }
 
 /** The header of a segment: a frame without a path. */
-export function headerChange(bootId: string | undefined, unsynced: boolean): Change {
-  const header = { format: formatVersion, boot_id: bootId, unsynced };
-  return { path: "", offset: 0, bytes: Buffer.from(JSON.stringify(header)) };
+export function headerChange(header: Omit<SegmentHeader, "position">): Change {
+  const { nth, repeated, bootId, unsynced } = header;
+  const json = JSON.stringify({ format: formatVersion, nth, repeated, boot_id: bootId, unsynced });
+  return { path: "", offset: 0, bytes: Buffer.from(json) };
 }
 
 /**
  * The frames of a segment up to the first that is not whole, or that an earlier use of the file left.
  *
- * @returns `undefined` when it has no header: nothing in it was ever acknowledged.
+ * @returns `undefined` when its header or a repeated frame is missing: nothing in it was ever acknowledged.
  * @throws ThroughlineError `THROUGHLINE_NEWER_FORMAT`.
  */
 export function readSegment(
@@ -77,8 +82,10 @@ export function readSegment(
   | undefined {
   const first = frameAt(bytes, 0);
   if (first === undefined || first.path !== "") return undefined;
-  const { format, boot_id, unsynced } = JSON.parse(first.bytes.toString()) as {
+  const { format, nth, repeated, boot_id, unsynced } = JSON.parse(first.bytes.toString()) as {
     format: number;
+    nth: number;
+    repeated: number;
     boot_id?: string;
     unsynced: boolean;
   };
@@ -92,7 +99,8 @@ export function readSegment(
     frames.push(frame);
     end = frame.end;
   }
-  return { header: { position, bootId: boot_id, unsynced }, frames, end };
+  if (frames.length < repeated) return undefined;
+  return { header: { position, nth, repeated, bootId: boot_id, unsynced }, frames, end };
 }
 
 function frameAt(bytes: Buffer, at: number): Frame | undefined {

@@ -2,43 +2,20 @@
 import { dirname, join } from "node:path";
 import type { DiskFile } from "../disk/disk.ts";
 import { batchAt, batchesBackward, batchesForward, readExactly } from "./batch-reader.ts";
-import { isCode, makeDirectory, rethrow, unlinkIfThere, writeAll } from "./file-ports.ts";
+import { isCode, makeDirectory, unlinkIfThere, writeAll } from "./file-ports.ts";
 import type { JournalPorts } from "./journal.ts";
 import { type Change, type Frame, readSegment, type SegmentHeader } from "./journal-frame.ts";
+import { newSegment, noteChange, type Segment, settle } from "./journal-segment.ts";
 
-/** One file of the journal. */
-export interface Segment {
-  readonly path: string;
-  readonly file: DiskFile;
-  /** Made by this process: only such a file is written again. A copy of the home may share the others. */
-  readonly isOwn: boolean;
-  /** Of its first byte in the journal. */
-  position: number;
-  /** How many bytes of it are used. */
-  end: number;
-  /** Space is preallocated up to here. */
-  reserved: number;
-  /** The logs that it changes, by their paths in the home. */
-  readonly logs: Set<string>;
-  /** The folders in which it makes new logs. */
-  readonly newNamesIn: Set<string>;
-  /** Settles when each of its changes was applied. */
-  settled: Promise<void>;
-}
-
-export function newSegment(path: string, file: DiskFile, isOwn = true): Segment {
-  const sets = { logs: new Set<string>(), newNamesIn: new Set<string>() };
-  const settled = Promise.resolve();
-  return { path, file, isOwn, position: 0, end: 0, reserved: 0, ...sets, settled };
-}
-
-export interface RecoveredJournal {
+export interface FoundJournal {
+  /** In the order in which they were begun. */
   readonly segments: readonly Segment[];
-  readonly end: number;
-  readonly lastNumber: number;
+  readonly nth: number;
   readonly isUnsynced: boolean;
-  /** What it holds of each log, by the path of its file. */
-  readonly logs: Map<string, readonly Change[]>;
+  /** Before this position every frame is durable. What comes after may be lost with a power cut. */
+  readonly from: number;
+  readonly frames: readonly Frame[];
+  readonly isSameBoot: boolean;
 }
 
 interface ReadSegment {
@@ -51,39 +28,56 @@ interface ReadSegment {
 const atOnce = 16;
 
 /**
- * Reads the journal and writes to each log what it lacks. Nothing is synced but the journal: the segments
- * are kept until their logs are.
+ * Reads the journal of a process that is gone.
  *
- * @throws ThroughlineError `THROUGHLINE_NEWER_FORMAT`, `THROUGHLINE_UNAVAILABLE` (the disk refuses).
+ * @throws ThroughlineError `THROUGHLINE_NEWER_FORMAT`.
  */
-export async function recoverJournal(
-  ports: JournalPorts,
-  folder: string,
-): Promise<RecoveredJournal> {
+export async function readJournal(ports: JournalPorts, folder: string): Promise<FoundJournal> {
   const read: ReadSegment[] = [];
-  let lastNumber = 0;
-  let logs: Map<string, readonly Change[]>;
+  let nth = 0;
   try {
     for (const name of await segmentNames(ports, folder)) {
-      lastNumber = Math.max(lastNumber, Number.parseInt(name, 10));
+      nth = Math.max(nth, Number.parseInt(name, 10));
       const found = await openSegment(ports, join(folder, name));
       if (found !== undefined) read.push(found);
     }
-    logs = await applyAll(ports, read);
   } catch (error) {
     for (const { segment } of read) await segment.file.close().catch(() => undefined);
-    return rethrow("the journal", error);
+    throw error;
   }
-  const isUnsynced = read.some(({ header }) => header.unsynced);
-  const segments = read.map(({ segment }) => segment);
-  const end = Math.max(0, ...segments.map((segment) => segment.position + segment.end));
-  return { segments, end, lastNumber, isUnsynced, logs };
+  read.sort((a, b) => a.header.nth - b.header.nth);
+  return {
+    nth: Math.max(nth, ...read.map(({ header }) => header.nth)),
+    isUnsynced: read.some(({ header }) => header.unsynced),
+    isSameBoot: read.every(
+      ({ header: { bootId } }) => bootId !== undefined && bootId === ports.bootId,
+    ),
+    segments: read.map(({ segment }) => segment),
+    ...valid(read),
+  };
+}
+
+/** The frames that count, in order. Notes their logs in their segments. */
+function valid(read: readonly ReadSegment[]): Pick<FoundJournal, "from" | "frames"> {
+  const kept: (readonly Frame[])[] = [];
+  // What lies at or after the beginning of a later segment was given up, or repeated, when that one was begun.
+  let end = Number.POSITIVE_INFINITY;
+  for (const { segment, frames: all } of read.toReversed()) {
+    segment.end = Math.max(0, Math.min(segment.end, end - segment.position));
+    const some = all.filter(({ position }) => position < end);
+    for (const frame of some) noteChange(segment, frame);
+    kept.unshift(some);
+    end = Math.min(end, segment.position);
+  }
+  const frames = kept.flat();
+  const from = frames.reduce((most, { applied }) => Math.max(most, applied), end);
+  return { from, frames };
 }
 
 async function segmentNames({ disk }: JournalPorts, folder: string): Promise<readonly string[]> {
   try {
     const names = (await disk.list(folder)).map(({ name }) => name);
-    return names.filter((name) => /^\d{8,}\.journal$/.test(name)).sort();
+    return names.filter((name) => /^\d{8,}\.journal$/.test(name));
   } catch (error) {
     if (isCode(error, "ENOENT")) return [];
     throw error;
@@ -92,26 +86,17 @@ async function segmentNames({ disk }: JournalPorts, folder: string): Promise<rea
 
 /** @returns `undefined`, and the file is gone, when nothing in it was ever acknowledged. */
 async function openSegment(ports: JournalPorts, path: string): Promise<ReadSegment | undefined> {
-  const file = await ports.disk.open(path, "write"); // some systems sync only what is open for it
+  const file = await ports.disk.open(path, "read");
   try {
-    const bytes = await readExactly(file, 0, await file.size());
-    const read = readSegment(bytes);
+    const read = readSegment(await readExactly(file, 0, await file.size()));
     if (read === undefined) {
       ports.guard();
       await unlinkIfThere(ports.disk, path);
       await file.close();
       return undefined;
     }
-    // What is believed now must still be there after the next power cut. A sync of the last group may have
-    // failed, and thrown it away: so it is written once more.
-    const { position } = read.header;
-    const applied = Math.max(position, ...read.frames.slice(-1).map((frame) => frame.applied));
-    const last = bytes.subarray(applied - position, read.end - position);
-    ports.guard();
-    await writeAll(file, last, applied - position);
-    await file.sync();
     const segment = newSegment(path, file, false);
-    segment.position = position;
+    segment.position = read.header.position;
     segment.end = read.end - segment.position;
     return { segment, header: read.header, frames: read.frames };
   } catch (error) {
@@ -120,74 +105,24 @@ async function openSegment(ports: JournalPorts, path: string): Promise<ReadSegme
   }
 }
 
-/** Leaves in each segment the frames that count, notes their logs, and applies what is not applied. */
-async function applyAll(
+/**
+ * Writes to each log what it lacks. Nothing is synced: the segments are kept until their logs are.
+ *
+ * @returns what the file of each log must hold, by its path.
+ */
+export async function applyAll(
   ports: JournalPorts,
-  read: ReadSegment[],
+  { frames, from, isSameBoot }: FoundJournal,
 ): Promise<Map<string, readonly Change[]>> {
-  // One without frames was given up before another began at the same place.
-  read.sort((a, b) => a.header.position - b.header.position || a.frames.length - b.frames.length);
-  const logs = new Map<string, Frame[]>();
-  let applied = 0;
-  for (const [i, { segment, frames: all }] of read.entries()) {
-    // What lies at or after the beginning of the next segment was given up when that one was begun.
-    const end = read[i + 1]?.header.position ?? Number.POSITIVE_INFINITY;
-    segment.end = Math.min(segment.end, end - segment.position);
-    for (const frame of all) {
-      if (frame.position >= end) continue;
-      applied = Math.max(applied, frame.applied);
-      const { path, offset } = frame;
-      segment.logs.add(path);
-      if (offset === 0) segment.newNamesIn.add(dirname(path));
-      const frames = logs.get(path);
-      if (frames === undefined) logs.set(path, [frame]);
-      else frames.push(frame);
-    }
-  }
+  const logs = Map.groupBy(frames, ({ path }) => path);
   // In the same run of the machine the kernel still has all that was written to the logs.
-  const isSameBoot = read.every(
-    ({ header: { bootId } }) => bootId !== undefined && bootId === ports.bootId,
-  );
-  const from = isSameBoot ? applied : 0;
-  const left = [...logs].filter(([, frames]) => frames.some(({ position }) => position >= from));
+  const first = isSameBoot ? from : 0;
+  const left = [...logs].filter(([, changes]) => changes.some(({ position }) => position >= first));
   for (let i = 0; i < left.length; i += atOnce) {
     const some = left.slice(i, i + atOnce);
-    await Promise.all(some.map(([path, frames]) => applyTo(ports, path, frames)));
+    await Promise.all(some.map(([path, changes]) => applyTo(ports, path, changes)));
   }
-  return new Map([...logs].map(([path, frames]) => [path, settle(frames).kept]));
-}
-
-/** What of these changes of one log, in order, its file must hold; and what gave way to a later one. */
-function settle(changes: readonly Change[]): {
-  readonly kept: Change[];
-  readonly replaced: Change[];
-} {
-  let kept: Change[] = [];
-  const replaced: Change[] = [];
-  for (const change of changes) {
-    for (let last = kept.at(-1); last && last.offset >= change.offset; last = kept.at(-1)) {
-      replaced.push(last);
-      kept.pop();
-    }
-    const last = kept.at(-1);
-    // Another program put a longer file there: what came before is of no use for it.
-    if (last !== undefined && last.offset + last.bytes.length < change.offset) kept = [];
-    kept.push(change);
-  }
-  return { kept, replaced };
-}
-
-/** All that these segments hold of one log, as it must lie in its file. */
-export async function changesOf(
-  path: string,
-  segments: readonly Segment[],
-): Promise<readonly Change[]> {
-  const changes: Change[] = [];
-  for (const { file, end } of segments) {
-    const read = readSegment(await readExactly(file, 0, end));
-    changes.push(...(read?.frames ?? []).filter((frame) => frame.path === path));
-  }
-  return settle(changes).kept;
+  return new Map([...logs].map(([path, changes]) => [path, settle(changes).kept]));
 }
 
 /** Makes one log end as the journal says. A file that somebody put in its place is left alone. */

@@ -3,15 +3,16 @@ import { ThroughlineError } from "../../errors.ts";
 import { blockBytes, type DiskFile } from "../disk/disk.ts";
 import {
   type FilePorts,
-  isCode,
   makeDirectory,
+  rethrow,
   syncNames,
   unavailable,
   unlinkIfThere,
   writeAll,
 } from "./file-ports.ts";
-import { type Change, frameLength, headerChange, putFrame } from "./journal-frame.ts";
-import { changesOf, newSegment, recoverJournal, type Segment } from "./journal-recovery.ts";
+import { type Change, type Frame, frameLength, headerChange, putFrame } from "./journal-frame.ts";
+import { applyAll, readJournal } from "./journal-recovery.ts";
+import { newSegment, noteChange, type Segment, syncLogs } from "./journal-segment.ts";
 import { SyncPlace } from "./sync-place.ts";
 
 /** Its name in the home. */
@@ -51,9 +52,6 @@ const groupBytes = 4 * 1024 * 1024;
 /** So many full segments are freed together, and with so many, changes wait until one is free. */
 const sealed = { freed: 2, most: 4 } as const;
 
-/** So many logs are synced at once. The journal's own syncs need a thread too. */
-const syncedAtOnce = 2;
-
 /**
  * The write-ahead log of a home: one sync here makes changes of any number of logs durable. Then the same
  * bytes are written to the logs themselves, which are synced later, before the segment is used again.
@@ -71,7 +69,8 @@ export class Journal {
   /** Free, to be used again. */
   readonly #spare: Segment[] = [];
   #position = 0;
-  #lastNumber = 0;
+  /** Of the newest segment. */
+  #nth = 0;
   #isUnsynced = false;
   #recovered = new Map<string, readonly Change[]>();
   /** How many calls empty the journal. */
@@ -90,12 +89,20 @@ export class Journal {
    * @param isUnclean the home was used before, and not closed by its last process.
    */
   async recover(isUnclean: boolean): Promise<void> {
-    const found = await recoverJournal(this.#ports, this.#folder);
-    this.#sealed.push(...found.segments);
-    this.#position = found.end;
-    this.#lastNumber = found.lastNumber;
-    this.#recovered = found.logs;
-    this.#isUnsynced = found.segments.length > 0 ? found.isUnsynced : isUnclean;
+    try {
+      const found = await readJournal(this.#ports, this.#folder);
+      const { segments, from, frames } = found;
+      this.#sealed.push(...segments);
+      this.#nth = found.nth;
+      this.#isUnsynced = segments.length > 0 ? found.isUnsynced : isUnclean;
+      if (segments.length === 0) return;
+      this.#position = from;
+      await this.#repeat(frames.filter(({ position }) => position >= from));
+      this.#recovered = await applyAll(this.#ports, found);
+    } catch (error) {
+      await this.#closeFiles();
+      rethrow("the journal", error);
+    }
   }
 
   /** Logs may hold bytes that were never synced: each must be before anything is added to it. */
@@ -162,9 +169,34 @@ export class Journal {
   /** Empties it. What cannot be done now is done when the home is opened again. */
   async close(): Promise<void> {
     await this.empty().catch(() => undefined);
+    await this.#closeFiles();
+  }
+
+  async #closeFiles(): Promise<void> {
+    this.#seal();
     for (const { file } of [...this.#sealed, ...this.#spare]) {
       await file.close().catch(() => undefined);
     }
+  }
+
+  /**
+   * Begins a segment with what the last process wrote last, and syncs it. A sync of that process may have
+   * failed and thrown it away: what is believed now must still be there after the next power cut.
+   */
+  async #repeat(frames: readonly Frame[]): Promise<void> {
+    const segment = await this.#begin(frames.length);
+    const { position } = segment;
+    const bytes = Buffer.allocUnsafe(frames.reduce((sum, frame) => sum + frameLength(frame), 0));
+    let at = 0;
+    for (const frame of frames) {
+      const place = { position: position + segment.end + at, applied: position };
+      at = putFrame(bytes, at, frame, place);
+      noteChange(segment, frame);
+    }
+    await writeAll(segment.file, bytes, segment.end);
+    await segment.file.sync();
+    segment.end += at;
+    this.#position += at;
   }
 
   /** Group after group. While the disk syncs one, the one before is applied and the next one gathers. */
@@ -262,6 +294,7 @@ export class Journal {
 
   /** A group was perhaps written. The header of a segment that begins at its position makes it void. */
   async #undo(segment: Segment, cause: unknown): Promise<ThroughlineError> {
+    segment.isReusable = false; // it must go for good before the one that makes this group void
     if (this.#active === segment) this.#seal();
     const position = this.#position;
     try {
@@ -281,18 +314,23 @@ export class Journal {
     this.#active = undefined;
   }
 
-  /** Begins the next segment. Its header is as durable as what is synced after it. */
   async #nextSegment(): Promise<Segment> {
     this.#seal();
     if (this.#sealed.length >= sealed.freed) {
       const freeing = this.#inTurn(() => this.#freeSealed()).catch(() => undefined); // tried again
       if (this.#sealed.length >= sealed.most) await freeing;
     }
+    return this.#begin(0);
+  }
+
+  /** Begins a segment. Its header is as durable as what is synced after it. */
+  async #begin(repeated: number): Promise<Segment> {
+    const nth = ++this.#nth;
     // While the journal is emptied, a spare one holds what is to be forgotten.
     const spare = this.#emptying === 0 ? this.#spare.shift() : undefined;
-    const segment = spare ?? (await this.#create());
+    const segment = spare ?? (await this.#create(nth));
     const { bootId } = this.#ports;
-    const header = headerChange(bootId, this.#isUnsynced);
+    const header = headerChange({ nth, repeated, bootId, unsynced: this.#isUnsynced });
     const bytes = Buffer.allocUnsafe(frameLength(header));
     const position = this.#position;
     segment.position = position;
@@ -308,10 +346,10 @@ export class Journal {
     return segment;
   }
 
-  async #create(): Promise<Segment> {
+  async #create(nth: number): Promise<Segment> {
     const { disk } = this.#ports;
     await makeDirectory(disk, this.#folder);
-    const path = join(this.#folder, `${String(++this.#lastNumber).padStart(8, "0")}.journal`);
+    const path = join(this.#folder, `${String(nth).padStart(8, "0")}.journal`);
     const file = await disk.open(path, "create");
     try {
       await syncNames(this.#ports, this.#folder);
@@ -334,51 +372,18 @@ export class Journal {
   async #freeSealed(): Promise<void> {
     for (let segment = this.#sealed[0]; segment !== undefined; segment = this.#sealed[0]) {
       await segment.settled;
-      await this.#syncLogs(segment);
-      if (!segment.isOwn) await this.#remove(segment);
+      await syncLogs(this.#ports, segment, this.#segments());
+      if (!segment.isReusable) await this.#remove(segment);
       else if (this.#spare.length >= sealed.freed) await this.#removeSpare();
-      if (segment.isOwn) this.#spare.push(segment);
+      if (segment.isReusable) this.#spare.push(segment);
       this.#sealed.shift();
       segment.logs.clear();
       segment.newNamesIn.clear();
     }
   }
 
-  async #syncLogs(segment: Segment): Promise<void> {
-    const names = segment.logs.values();
-    const syncSome = async () => {
-      for (const name of names) await this.#syncLog(name);
-    };
-    const syncing = Array.from({ length: syncedAtOnce }, syncSome);
-    await Promise.allSettled(syncing);
-    await Promise.all(syncing);
-    for (const folder of segment.newNamesIn) {
-      await this.#ports.disk.syncDirectory(join(this.#ports.home, folder));
-    }
-  }
-
-  async #syncLog(name: string): Promise<void> {
-    const { disk, home } = this.#ports;
-    try {
-      const file = await disk.open(join(home, name), "write");
-      try {
-        // A failed sync may have thrown away what was written, and the next one would say that all is well.
-        await file.sync().catch(() => this.#writeAgain(name, file));
-      } finally {
-        await file.close();
-      }
-    } catch (error) {
-      if (!isCode(error, "ENOENT")) throw error; // somebody removed it: there is nothing to sync
-    }
-  }
-
-  /** Writes to a log all that the journal holds of it, and syncs it. */
-  async #writeAgain(name: string, file: Segment["file"]): Promise<void> {
-    const segments = this.#active === undefined ? this.#sealed : [...this.#sealed, this.#active];
-    for (const { offset, bytes } of await changesOf(name, segments)) {
-      await writeAll(file, bytes, offset);
-    }
-    await file.sync();
+  #segments(): readonly Segment[] {
+    return this.#active === undefined ? this.#sealed : [...this.#sealed, this.#active];
   }
 
   async #removeSpare(): Promise<void> {
@@ -402,11 +407,6 @@ export class Journal {
     await syncNames(this.#ports, this.#folder);
     await file.close().catch(() => undefined); // it has no name any more
   }
-}
-
-function noteChange({ logs, newNamesIn }: Segment, { path, offset }: Change): void {
-  logs.add(path);
-  if (offset === 0) newNamesIn.add(dirname(path));
 }
 
 function rejectAll(group: readonly Waiting[], error: ThroughlineError): void {

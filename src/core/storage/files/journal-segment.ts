@@ -1,0 +1,132 @@
+// The files of the journal, and the logs that depend on them.
+import { dirname, join } from "node:path";
+import type { DiskFile } from "../disk/disk.ts";
+import { readExactly } from "./batch-reader.ts";
+import { isCode, writeAll } from "./file-ports.ts";
+import type { JournalPorts } from "./journal.ts";
+import { type Change, readSegment } from "./journal-frame.ts";
+
+/** One file of the journal. */
+export interface Segment {
+  readonly path: string;
+  readonly file: DiskFile;
+  /** False for those of another process: a copy of the home may share them. */
+  isReusable: boolean;
+  /** Of its first byte in the journal. */
+  position: number;
+  /** How many bytes of it are used. */
+  end: number;
+  /** Space is preallocated up to here. */
+  reserved: number;
+  /** The logs that it changes, by their paths in the home. */
+  readonly logs: Set<string>;
+  /** The folders in which it makes new logs. */
+  readonly newNamesIn: Set<string>;
+  /** Settles when each of its changes was applied. */
+  settled: Promise<void>;
+}
+
+export function newSegment(path: string, file: DiskFile, isReusable = true): Segment {
+  const sets = { logs: new Set<string>(), newNamesIn: new Set<string>() };
+  const settled = Promise.resolve();
+  return { path, file, isReusable, position: 0, end: 0, reserved: 0, ...sets, settled };
+}
+
+/** Notes in a segment what is to be synced before it is freed. */
+export function noteChange({ logs, newNamesIn }: Segment, { path, offset }: Change): void {
+  logs.add(path);
+  if (offset === 0) newNamesIn.add(dirname(path));
+}
+
+/** So many logs are synced at once. The journal's own syncs need a thread too. */
+const syncedAtOnce = 2;
+
+type SyncPorts = Pick<JournalPorts, "disk" | "home">;
+
+/** Makes the logs durable that a segment names. @param segments all that there are, in order. */
+export async function syncLogs(
+  ports: SyncPorts,
+  segment: Segment,
+  segments: readonly Segment[],
+): Promise<void> {
+  const names = segment.logs.values();
+  const syncSome = async () => {
+    for (const name of names) await syncLog(ports, name, segments);
+  };
+  const syncing = Array.from({ length: syncedAtOnce }, syncSome);
+  await Promise.allSettled(syncing);
+  await Promise.all(syncing);
+  for (const folder of segment.newNamesIn) {
+    await ports.disk.syncDirectory(join(ports.home, folder));
+  }
+}
+
+async function syncLog(
+  { disk, home }: SyncPorts,
+  name: string,
+  segments: readonly Segment[],
+): Promise<void> {
+  try {
+    const file = await disk.open(join(home, name), "write");
+    try {
+      // A failed sync may have thrown away what was written, and the next one would say that all is well.
+      await file.sync().catch(() => writeAgain(name, file, segments));
+    } finally {
+      await file.close();
+    }
+  } catch (error) {
+    if (!isCode(error, "ENOENT")) throw error; // somebody removed it: there is nothing to sync
+  }
+}
+
+/**
+ * Writes to a log all that the journal holds of it, and syncs it. Where that fails it is written once more,
+ * so that another process that syncs it is not told that there is nothing to sync.
+ */
+async function writeAgain(
+  name: string,
+  file: DiskFile,
+  segments: readonly Segment[],
+): Promise<void> {
+  const changes = await changesOf(name, segments);
+  const write = async () => {
+    for (const { offset, bytes } of changes) await writeAll(file, bytes, offset);
+  };
+  await write();
+  try {
+    await file.sync();
+  } catch (error) {
+    await write();
+    throw error;
+  }
+}
+
+/** What of these changes of one log, in order, its file must hold; and what gave way to a later one. */
+export function settle(changes: readonly Change[]): {
+  readonly kept: Change[];
+  readonly replaced: Change[];
+} {
+  let kept: Change[] = [];
+  const replaced: Change[] = [];
+  for (const change of changes) {
+    for (let last = kept.at(-1); last && last.offset >= change.offset; last = kept.at(-1)) {
+      replaced.push(last);
+      kept.pop();
+    }
+    const last = kept.at(-1);
+    // Another program put a longer file there: what came before is of no use for it.
+    if (last !== undefined && last.offset + last.bytes.length < change.offset) kept = [];
+    kept.push(change);
+  }
+  return { kept, replaced };
+}
+
+/** All that these segments hold of one log, as it must lie in its file. */
+async function changesOf(path: string, segments: readonly Segment[]): Promise<readonly Change[]> {
+  const changes: Change[] = [];
+  for (const { file, end } of segments) {
+    const read = readSegment(await readExactly(file, 0, end));
+    changes.push(...(read?.frames ?? []).filter((frame) => frame.path === path));
+  }
+  return settle(changes).kept;
+}
