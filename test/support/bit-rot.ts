@@ -14,7 +14,7 @@ import type { RepairReport } from "../../src/core/storage/storage.ts";
 import { processDeathImage } from "./crash-images.ts";
 import { HeldClock } from "./held-clock.ts";
 import { HeldTimers } from "./held-timers.ts";
-import { openMemoryIndex } from "./memory-index.ts";
+import { homeIndex, openMemoryIndex } from "./memory-index.ts";
 import { SimulatedDisk } from "./simulated-disk.ts";
 import { recordOf } from "./storage-workload.ts";
 
@@ -45,8 +45,8 @@ export async function openHome(disk: Disk, openIndex: OpenLogIndex) {
   let ids = 0;
   const storage = await FileStorage.open({
     ...{ home: "/home", disk, durability: "power-cut", logger: silentLogger },
-    ...{ clock, timers, newId: () => `${home}x${++ids}`, openIndex },
-    ...{ indexIsClean: false, verifyAll: false, maxOpen: 256, segmentBytes: 2_048 },
+    ...{ clock, timers, newId: () => `${home}x${++ids}`, index: homeIndex(openIndex) },
+    ...{ verifyAll: false, maxOpen: 256, segmentBytes: 2_048, directoryChanged: () => undefined },
     guard: () => undefined,
     release: () => undefined,
   });

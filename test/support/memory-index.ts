@@ -5,12 +5,15 @@ import {
   labelsOf,
   needsPlace,
 } from "../../src/core/storage/files/index-rules.ts";
-import type {
-  IndexEntry,
-  IndexedBatch,
-  IndexHit,
-  LogIndex,
-  OpenLogIndex,
+import type { HomeIndex } from "../../src/core/storage/files/file-storage.ts";
+import {
+  firstSeqOf,
+  type IndexEntry,
+  type IndexedBatch,
+  type IndexedRecord,
+  type IndexHit,
+  type LogIndex,
+  type OpenLogIndex,
 } from "../../src/core/storage/files/log-index.ts";
 import type {
   ListOptions,
@@ -47,6 +50,18 @@ export function openMemoryIndex(): OpenLogIndex {
   return (_, projection) => new MemoryLogIndex(projection);
 }
 
+/** The index of a home that opens its parts so, and knows nothing at the start. */
+export function homeIndex(open: OpenLogIndex = openMemoryIndex()): HomeIndex {
+  return {
+    open,
+    clean: false,
+    mark: 0,
+    coverageOf: () => "unknown",
+    sync: () => Promise.resolve(),
+    uncover: () => undefined,
+  };
+}
+
 class MemoryLogIndex implements LogIndex {
   readonly #projection: LogProjection;
   readonly #logs = new Map<string, IndexedLog>();
@@ -61,20 +76,19 @@ class MemoryLogIndex implements LogIndex {
   }
 
   add(batch: IndexedBatch): void {
-    const { records } = batch;
-    const [first] = records;
     const known = this.#logs.get(batch.key);
     if (known === undefined && !canBegin(batch)) return;
     const log = known ?? newLog(batch);
     this.#logs.set(batch.key, log);
-    for (const record of records) this.#addRecord(log, batch, record);
-    if (first !== undefined && needsPlace(log.places.at(-1)?.start, batch)) {
-      log.places.push({ seq: first.seq, start: batch.start });
+    const first = firstSeqOf(batch);
+    for (const [i, record] of batch.records.entries()) addRecord(log, batch, record, first + i);
+    if (batch.records.length > 0 && needsPlace(log.places.at(-1)?.start, batch)) {
+      log.places.push({ seq: first, start: batch.start });
     }
     log.last = batch;
     log.damaged = batch.damaged;
     log.sortedAt = this.#projection.sortedAt(batch.head).toWellFormed();
-    log.labels = labelsOf(this.#projection, batch);
+    log.labels = labelsOf(this.#projection, batch.head);
   }
 
   isDamaged(key: string): boolean {
@@ -128,48 +142,31 @@ class MemoryLogIndex implements LogIndex {
     this.#logs.delete(key);
   }
 
-  erase(): boolean {
-    return false; // nothing was written anywhere
+  async erase(): Promise<void> {
+    // Nothing was written anywhere.
   }
 
-  waiting(): number {
-    return 0;
-  }
-
-  waitingBytes(): number {
-    return 0;
-  }
-
-  waitingLogs(): number {
-    return 0;
-  }
-
-  drain(): boolean {
-    return false; // nothing is buffered
-  }
-
-  flush(): void {
-    // Nothing is buffered.
+  room(): undefined {
+    // Nothing waits.
   }
 
   noteVerified(): void {
     // Nobody finds it.
   }
 
-  readonly notedNames = undefined;
-
-  noteNames(): void {
+  noteCovered(): void {
     // Nobody finds it.
   }
 
-  #addRecord(log: IndexedLog, { start }: IndexedBatch, record: StoredRecord): void {
-    log.ids.set(record.id, { seq: record.seq, start });
+  noteCompared(): void {
+    // Nobody finds it.
+  }
+
+  readonly coverage = "unknown";
+
+  indexed(record: StoredRecord): IndexedRecord {
     const text = this.#projection.text(record);
-    const words = text === undefined ? [] : searchTokens(text);
-    if (words.length > 0) log.words.set(record.seq, words);
-    const hidden = this.#projection.hides(record);
-    const seq = hidden === undefined ? undefined : log.ids.get(hidden)?.seq;
-    if (seq !== undefined && seq < record.seq) log.words.delete(seq);
+    return { id: record.id, text, hides: this.#projection.hides(record) };
   }
 
   /** Every log, in the order of lists. */
@@ -178,6 +175,19 @@ class MemoryLogIndex implements LogIndex {
       .map(([key, log]) => ({ key, log, sortedAt: log.sortedAt }))
       .sort(comparePlaces);
   }
+}
+
+function addRecord(
+  log: IndexedLog,
+  { start }: IndexedBatch,
+  { id, text, hides }: IndexedRecord,
+  seq: number,
+): void {
+  log.ids.set(id, { seq, start });
+  const words = text === undefined ? [] : searchTokens(text);
+  if (words.length > 0) log.words.set(seq, words);
+  const hidden = hides === undefined ? undefined : log.ids.get(hides)?.seq;
+  if (hidden !== undefined && hidden < seq) log.words.delete(hidden);
 }
 
 function newLog(last: IndexedBatch): IndexedLog {

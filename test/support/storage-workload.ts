@@ -11,7 +11,7 @@ import type { Durability } from "../../src/core/storage/storage.ts";
 import { seededRandom } from "../../src/testing/random.ts";
 import { HeldClock } from "./held-clock.ts";
 import { HeldTimers } from "./held-timers.ts";
-import { openMemoryIndex } from "./memory-index.ts";
+import { homeIndex, openMemoryIndex } from "./memory-index.ts";
 
 export const projection: LogProjection = {
   sortedAt: (head) => String(head["updated_at"] ?? ""),
@@ -43,8 +43,9 @@ export async function openOn(
   const storage = await FileStorage.open({
     ...{ home: "/home", disk, durability, logger: silentLogger, clock, timers },
     newId: () => `${process}x${++ids}`,
-    openIndex: index,
-    ...{ indexIsClean: false, verifyAll: false, maxOpen, segmentBytes },
+    index: homeIndex(index),
+    ...{ verifyAll: false, maxOpen, segmentBytes },
+    directoryChanged: () => undefined,
     guard,
     release: () => undefined,
   });

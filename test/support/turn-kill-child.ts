@@ -104,7 +104,7 @@ const index = openSqliteIndex(`${home}/index.db`);
 const ports = { clock: systemClock, newId: randomId, logger: silentLogger };
 const storage = await FileStorage.open({
   ...{ ...ports, timers: systemTimers, home, disk, durability: "power-cut" },
-  ...{ openIndex: index.open, indexIsClean: index.clean, verifyAll: false },
+  ...{ index, directoryChanged: () => undefined, verifyAll: false },
   ...{ maxOpen: 256, segmentBytes: 65_536 },
   guard: () => lease.check(),
   release: () => undefined,

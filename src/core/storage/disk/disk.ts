@@ -87,6 +87,12 @@ function settle(call: (done: Done) => void): Promise<void> {
   });
 }
 
+/** When a name in a directory last changed; two moments differ whenever their texts do. */
+export function directoryChanged(path: string): string | undefined {
+  const stats = fs.statSync(path, { bigint: true, throwIfNoEntry: false });
+  return stats === undefined ? undefined : `${stats.dev} ${stats.ino} ${stats.mtimeNs}`;
+}
+
 class RealFile implements DiskFile {
   readonly #descriptor: number;
   readonly #device: number;

@@ -1,4 +1,3 @@
-import { setImmediate as nextPass } from "node:timers/promises";
 import { ThroughlineError } from "../../errors.ts";
 import {
   checkIds,
@@ -9,7 +8,6 @@ import {
   checkTail,
   isErased,
   type PreparedBatch,
-  type PreparedRecord,
   prepareBatch,
   prepareErasure,
   sameRecord,
@@ -41,37 +39,39 @@ import {
   unavailable,
   unlinkIfThere,
 } from "./file-ports.ts";
-import { IndexPace } from "./index-pace.ts";
 import { type Appended, LogFile } from "./log-file.ts";
-import type { IndexHit } from "./log-index.ts";
+import type { IndexedRecord, IndexHit } from "./log-index.ts";
 import { type FileLogStorePorts, OpenLogs, type Slot } from "./open-logs.ts";
-import { areLogsOf, namesOf, type Reconciled, reconcile, reportUnreadable } from "./reconcile.ts";
+import { compare, type Reconciled, reconcile, reportUnreadable } from "./reconcile.ts";
 import { rewriteLog } from "./rewrite.ts";
-import { WrittenBatch } from "./written-batch.ts";
 
 /** The file driver's logs: one file per log in one directory, and an index beside them. */
 export class FileLogStore implements LogStore {
   readonly #ports: FileLogStorePorts;
   readonly #logs: OpenLogs;
   #reconciled: Promise<Reconciled> | undefined;
-  readonly #pace: IndexPace;
-  readonly #whileSyncing = () => this.#pace.whileSyncing();
+  /** Compares the logs with the index while nobody waits for it. */
+  #comparing: Promise<Reconciled | undefined> = Promise.resolve(undefined);
+  /** So many logs are out of the index for a moment, because their words are removed. */
+  #removing = 0;
+  #closing = false;
 
   constructor(ports: FileLogStorePorts) {
     this.#ports = ports;
     this.#logs = new OpenLogs(ports);
-    this.#pace = new IndexPace(ports.index, ports.timers);
     this.#ready().catch(() => undefined); // the next listing tries again and gets the error
   }
 
   append(key: string, records: readonly LogRecord[], options: AppendOptions = {}): Promise<number> {
     let batch: PreparedBatch;
+    let indexed: readonly IndexedRecord[];
     try {
       batch = prepareBatch(key, records, options);
+      indexed = records.map((record) => this.#ports.index.indexed(record));
     } catch (error) {
       return Promise.reject(error);
     }
-    return this.#pace.during(this.#logs.alone(key, (slot) => this.#append(slot, batch)));
+    return this.#logs.alone(key, (slot) => this.#append(slot, batch, indexed));
   }
 
   async tail(key: string, limit: number): Promise<LogTail | undefined> {
@@ -144,18 +144,19 @@ export class FileLogStore implements LogStore {
       // A copy, what is derived or set aside goes first: as long as any of it is left, so is the record.
       await this.#ports.journal?.empty();
       let damaged = (await this.#ports.forgetQuarantine(log.path)).bytes;
-      await this.#removeFromIndex(key);
-      try {
-        damaged += await rewriteLog(this.#ports, log, wanted, headJson ?? log.headJson);
-      } catch (error) {
-        throw diskFull(log, error);
-      } finally {
-        slot.log = undefined;
-        await log.close().catch(() => undefined); // nothing was written through it
-      }
-      // The one way in: the index follows the file that is there now. What is erased is erased, should
-      // this fail; then the next call opens it.
-      await this.#logs.opened(slot).catch(() => undefined);
+      await this.#removeFromIndex(key, async () => {
+        try {
+          damaged += await rewriteLog(this.#ports, log, wanted, headJson ?? log.headJson);
+        } catch (error) {
+          throw diskFull(log, error);
+        } finally {
+          slot.log = undefined;
+          await log.close().catch(() => undefined); // nothing was written through it
+        }
+        // The one way in: the index follows the file that is there now. What is erased is erased, should
+        // this fail; then the next call opens it.
+        await this.#logs.opened(slot).catch(() => undefined);
+      });
       if (damaged > 0) options?.onDamageRemoved?.(damaged);
       return wanted.size;
     });
@@ -199,7 +200,6 @@ export class FileLogStore implements LogStore {
     checkSearch(query, options);
     this.#logs.assertOpen();
     await this.#ready();
-    await this.#pace.beforeSearch();
     const { limit } = options;
     // Of what it found some may be unreadable or damaged: then more is looked for.
     for (let most = limit; ; most *= 2) {
@@ -270,76 +270,95 @@ export class FileLogStore implements LogStore {
 
   /** Finishes what was accepted, syncs it, and lets go of every file. */
   async close(): Promise<void> {
+    this.#closing = true;
     await this.#logs.close(this.#reconciled);
-    this.#pace.close();
-    this.#ports.index.flush();
     const reconciled = await this.#reconciled?.catch(() => undefined);
-    const isBehind = reconciled === undefined || reconciled === "a log is unreadable";
-    // Names of which one is no log of ours are not noted, so that it is reported at the next start too.
-    const names = reconciled === "every log is known" ? await this.#names() : undefined;
-    this.#ports.index.noteNames(names, isBehind);
+    const found = reconciled === "covered" ? await this.#comparing : reconciled;
+    // Where a file is no log of ours that is not noted, so that it is reported at the next start too.
+    if (found !== "every log is known") return;
+    const changed = this.#ports.directoryChanged();
+    if (changed !== undefined) this.#ports.index.noteCompared(changed);
   }
 
-  /** What stands for the names of the logs, if the index knows each of them. */
-  async #names(): Promise<string | undefined> {
-    try {
-      const listing = await this.#ports.disk.list(this.#ports.directory);
-      return areLogsOf(this.#ports.index.keys(), listing) ? namesOf(listing) : undefined;
-    } catch {
-      return undefined; // the next start will compare them
-    }
-  }
-
-  /** Settles when lists and search know every log: soon after a clean exit. Tried again if it fails. */
+  /** Settles when lists and search know every log: at once after most starts. Tried again if it fails. */
   #ready(): Promise<Reconciled> {
-    this.#reconciled ??= reconcile(this.#ports, (key) => this.#logs.open(key)).catch((error) => {
+    this.#reconciled ??= this.#reconcile().catch((error) => {
       this.#reconciled = undefined;
       return rethrow("the logs", error);
     });
     return this.#reconciled;
   }
 
-  async #append(slot: Slot, batch: PreparedBatch): Promise<number> {
+  async #reconcile(): Promise<Reconciled> {
+    const open = (key: string) => this.#logs.open(key);
+    const found = await reconcile(this.#ports, open);
+    if (found === "covered") {
+      // What other programs did meanwhile is found later: nobody waits for that.
+      this.#comparing = compare(this.#ports, open, () => this.#closing).catch(() => undefined);
+    } else this.#cover();
+    return found;
+  }
+
+  /** Notes that the index has every log, unless one was unreadable or is out of it for a moment. */
+  #cover(): void {
+    if (this.#removing > 0) return;
+    void this.#reconciled?.then(
+      (found) => {
+        if (found !== "a log is unreadable") this.#ports.index.noteCovered(this.#removing === 0);
+      },
+      () => undefined, // whoever lists gets the error
+    );
+  }
+
+  async #append(
+    slot: Slot,
+    batch: PreparedBatch,
+    indexed: readonly IndexedRecord[],
+  ): Promise<number> {
     const { index } = this.#ports;
+    await index.room();
     const log = await this.#logs.writable(slot);
-    const fresh: PreparedRecord[] = [];
+    const seq = log?.seq ?? 0;
+    const fresh: IndexedRecord[] = [];
     const batches = new ReadBatches();
+    let lines = "";
     let last = 0;
-    for (const record of batch.records) {
+    for (const [i, record] of batch.records.entries()) {
       const known = log && index.find(batch.key, record.id);
       const isStored = log && known && (await this.#isStored(log, record, known, batches));
-      if (!isStored) fresh.push(record);
       last = isStored ? known.seq : 0;
+      const kept = indexed[i];
+      if (isStored || kept === undefined) continue;
+      fresh.push(kept);
+      lines += `${storedLine(record.json, seq + fresh.length)}\n`;
     }
     if (fresh.length === 0) return last;
     checkEnd(batch.key, log, batch.expectedSeq);
-    const seq = log?.seq ?? 0;
-    const lines = fresh.reduce(
-      (all, { json }, i) => `${all}${storedLine(json, seq + 1 + i)}\n`,
-      "",
-    );
     const headJson = batch.headJson ?? log?.headJson ?? "{}";
-    const start = log?.end ?? 0;
     this.#ports.guard();
-    const written = await this.#write(slot, log, { lines, count: fresh.length, headJson });
-    const ids = fresh.map(({ id }) => id);
-    index.add(new WrittenBatch(written, start, ids, lines));
+    await this.#write(slot, log, { lines, count: fresh.length, headJson }, fresh);
     return last === 0 ? seq + fresh.length : last;
   }
 
-  /** @returns the log that was written to. */
-  async #write(slot: Slot, log: LogFile | undefined, batch: Appended): Promise<LogFile> {
-    const written = { ...batch, whileSyncing: this.#whileSyncing };
+  async #write(
+    slot: Slot,
+    log: LogFile | undefined,
+    batch: Appended,
+    records: readonly IndexedRecord[],
+  ): Promise<void> {
+    const applied = ({ key, seq, end, crc, head, damaged }: LogFile, start: number) =>
+      this.#ports.index.add({ key, seq, end, crc, head, damaged, start, records });
+    const { lines, count, headJson } = batch;
+    const written = { lines, count, headJson, applied };
     try {
       if (log !== undefined) {
         await log.append(written);
-        return log;
+        return;
       }
       await this.#ports.makeDirectory();
       const path = this.#logs.path(slot.key);
       slot.log = await LogFile.create(this.#ports, path, slot.key, written);
       void this.#logs.closeLeastUsed();
-      return slot.log;
     } catch (error) {
       // The only repair path is to reopen: that also finds out whether the batch is there.
       slot.log = undefined;
@@ -348,10 +367,19 @@ export class FileLogStore implements LogStore {
     }
   }
 
-  /** Forgets a log in the index down to its bytes, without keeping others waiting. */
-  async #removeFromIndex(key: string): Promise<void> {
-    this.#ports.index.remove(key, "later");
-    while (this.#ports.index.erase()) await nextPass();
+  /**
+   * Forgets a log in the index down to its bytes, and then does what brings it back or makes it go for
+   * good. Should the process die in between, the next start compares all logs with the index.
+   */
+  async #removeFromIndex(key: string, then: () => Promise<void> = async () => undefined) {
+    const { index } = this.#ports;
+    this.#removing++;
+    index.noteCovered(false);
+    index.remove(key);
+    await index.erase();
+    await then();
+    this.#removing--;
+    this.#cover();
   }
 
   /** Those of the ids that the log holds and that still have their content. */
@@ -374,7 +402,7 @@ export class FileLogStore implements LogStore {
    */
   async #isStored(
     log: LogFile,
-    record: PreparedRecord,
+    record: PreparedBatch["records"][number],
     known: { readonly seq: number; readonly start: number },
     batches: ReadBatches,
   ): Promise<boolean> {

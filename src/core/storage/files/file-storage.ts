@@ -26,7 +26,7 @@ import {
   writeAll,
 } from "./file-ports.ts";
 import { Journal, journalFolder } from "./journal.ts";
-import type { OpenLogIndex } from "./log-index.ts";
+import type { IndexCoverage, OpenLogIndex } from "./log-index.ts";
 import { Quarantine, quarantineFolder } from "./quarantine.ts";
 
 /** The ports of one home; `openFileStorage` fills them with those of this machine. */
@@ -38,8 +38,7 @@ export interface FileStoragePorts {
   readonly logger: Logger;
   readonly newId: NewId;
   readonly durability: Durability;
-  readonly openIndex: OpenLogIndex;
-  readonly indexIsClean: boolean;
+  readonly index: HomeIndex;
   /** Read every log from end to end at start. */
   readonly verifyAll: boolean;
   /** Files kept open at most, in each collection. */
@@ -48,8 +47,24 @@ export interface FileStoragePorts {
   readonly segmentBytes: number;
   /** Throws when this process is no longer the writer of the home. */
   guard(): void;
+  /** When a name in a directory last changed, if the system says. */
+  directoryChanged(path: string): string | undefined;
   /** Called once, when everything else is closed. */
-  release(): void;
+  release(): Promise<void> | void;
+}
+
+/** The index of all collections. */
+export interface HomeIndex {
+  readonly open: OpenLogIndex;
+  coverageOf(collection: string): IndexCoverage;
+  /** The last process closed it itself. */
+  readonly clean: boolean;
+  /** All that the journal of the last process holds before this position is in the index. */
+  readonly mark: number;
+  /** Makes all durable that was added before. @throws ThroughlineError `THROUGHLINE_UNAVAILABLE` */
+  sync(): Promise<void>;
+  /** The index of this collection was not given all of its logs. */
+  uncover(collection: string): void;
 }
 
 /** One home directory: logs and documents as files that a person can read. */
@@ -62,8 +77,6 @@ export class FileStorage implements Storage {
   readonly #journal: Journal;
   readonly #logs = new Map<string, FileLogStore>();
   readonly #documents = new Map<string, FileDocumentStore>();
-  /** The logs that each directory held when the home was opened: they need not be listed again. */
-  readonly #listings = new Map<string, readonly DiskEntry[]>();
   /** What else the home held then, by name. */
   readonly #noFolders = new Set<string>();
   readonly #repairs: RepairReport[] = [];
@@ -99,6 +112,10 @@ export class FileStorage implements Storage {
       bootId: ports.clock.bootId?.(),
       setAside: (path, file, from) => this.#setAside(path, file, from),
       segmentBytes: ports.segmentBytes,
+      timers: ports.timers,
+      indexMark: ports.index.mark,
+      syncIndex: () => ports.index.sync(),
+      notIndexed: (folder) => ports.index.uncover(folder === "." ? "" : folder),
     });
     this.#shared = {
       ...shared,
@@ -113,7 +130,7 @@ export class FileStorage implements Storage {
   static async open(ports: FileStoragePorts): Promise<FileStorage> {
     const storage = new FileStorage({ ...ports, home: resolve(ports.home) });
     const isUsed = await storage.#prepare();
-    await storage.#journal.recover(isUsed && !ports.indexIsClean);
+    await storage.#journal.recover(isUsed && !ports.index.clean);
     // At level "process" nothing is written to it, so nothing may be left of it.
     if (ports.durability === "process") await storage.#journal.empty();
     return storage;
@@ -130,17 +147,15 @@ export class FileStorage implements Storage {
     if (known !== undefined) return known;
     this.#assertFolder(collection);
     const directory = join(this.#ports.home, collection);
-    const index = this.#ports.openIndex(collection, projection);
+    const index = this.#ports.index.open(collection, projection);
     let made: Promise<void> | undefined;
-    const { timers, maxOpen, verifyAll, indexIsClean } = this.#ports;
+    const { maxOpen, verifyAll } = this.#ports;
     const store = new FileLogStore({
       ...this.#shared,
       directory,
       index,
-      timers,
       maxOpen,
       verifyAll,
-      indexIsClean,
       isShared: directory === this.#ports.home,
       makeDirectory: () => {
         made ??= makeDirectory(this.#ports.disk, directory).catch((error) => {
@@ -149,11 +164,7 @@ export class FileStorage implements Storage {
         });
         return made;
       },
-      takeListing: () => {
-        const listing = this.#listings.get(directory);
-        this.#listings.delete(directory);
-        return listing;
-      },
+      directoryChanged: () => this.#ports.directoryChanged(directory),
       takeRecovered: () => this.#journal.takeRecovered(directory),
       report: (report) => this.#report(collection, report),
       damage: (key, damage) => {
@@ -221,6 +232,11 @@ export class FileStorage implements Storage {
     for (const store of this.#logs.values()) store.indexLost();
   }
 
+  /** Before this position in the journal everything was given to the index. */
+  get journalMark(): number | undefined {
+    return this.#shared.journal?.applied;
+  }
+
   repairs(): readonly RepairReport[] {
     return [...this.#repairs];
   }
@@ -248,7 +264,7 @@ export class FileStorage implements Storage {
       await Promise.all(this.#writing);
       await this.#journal.close();
     } finally {
-      this.#ports.release();
+      await this.#ports.release();
     }
   }
 
@@ -264,7 +280,7 @@ export class FileStorage implements Storage {
         this.#assertFolder(name);
       }
       // All of them have ended before one that failed is reported: then the home is let go of.
-      const sweeps = folders.map(({ name }) => this.#removeTemporary(join(home, name)));
+      const sweeps = folders.map(({ name }) => this.#sweep(name));
       await Promise.allSettled(sweeps);
       await Promise.all(sweeps);
       return folders.length > 0;
@@ -282,6 +298,14 @@ export class FileStorage implements Storage {
     }
   }
 
+  /** A folder of logs may be large: it is not read where the index says that nothing was left in it. */
+  async #sweep(folder: string): Promise<void> {
+    const directory = join(this.#ports.home, folder);
+    const coverage = this.#ports.index.coverageOf(folder);
+    if (coverage === "all" || coverage === "covered") await syncNames(this.#shared, directory);
+    else await this.#removeTemporary(directory);
+  }
+
   /**
    * Removes the temporary files of dead processes, and makes the other names durable.
    *
@@ -294,7 +318,6 @@ export class FileStorage implements Storage {
       if (kind === "file" && isTemporaryName(name)) await disk.unlink(join(directory, name));
     }
     await syncNames(this.#shared, directory);
-    if (this.#ports.indexIsClean) this.#listings.set(directory, listing);
     return listing;
   }
 

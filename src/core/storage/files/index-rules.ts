@@ -1,22 +1,22 @@
 // What every index of logs decides alike.
 import type { ListPlace } from "../batch.ts";
-import type { LogProjection } from "../log-store.ts";
-import { firstSeqOf, type IndexedBatch } from "./log-index.ts";
+import type { LogHead, LogProjection } from "../log-store.ts";
+import { firstSeqOf, type IndexRow } from "./log-index.ts";
 
 /** A place is kept at least every so many bytes of a log: what `seek` promises. */
 const placeEveryBytes = 64 * 1024;
 
 /** Whether the newest place is too far from the end of this batch, which then gets its own. */
-export function needsPlace(place: number | undefined, batch: IndexedBatch): boolean {
-  return place === undefined || batch.end - place > placeEveryBytes;
+export function needsPlace(place: number | undefined, { end }: { readonly end: number }): boolean {
+  return place === undefined || end - place > placeEveryBytes;
 }
 
 /**
  * Whether an index that knows nothing of a log may begin with this batch. After a loss the writer of
  * a log can go on without knowing of it: a row that began in the middle would look complete.
  */
-export function canBegin(batch: IndexedBatch): boolean {
-  return batch.damaged || batch.ids.length === 0 || firstSeqOf(batch) === 1;
+export function canBegin(batch: Pick<IndexRow, "damaged" | "records" | "seq">): boolean {
+  return batch.damaged || batch.records.length === 0 || firstSeqOf(batch) === 1;
 }
 
 /** The order of lists: newest first; equal instants by key. By bytes of UTF-8, as SQLite has it. */
@@ -40,7 +40,7 @@ function rank(unit: number): number {
 }
 
 /** The labels of a head, each once, in the form that a database gives back. */
-export function labelsOf(projection: LogProjection, batch: IndexedBatch): readonly string[] {
-  const labels = projection.labels(batch.head).map((label) => label.toWellFormed());
+export function labelsOf(projection: LogProjection, head: LogHead): readonly string[] {
+  const labels = projection.labels(head).map((label) => label.toWellFormed());
   return [...new Set(labels)].sort();
 }

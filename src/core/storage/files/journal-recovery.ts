@@ -113,7 +113,7 @@ async function openSegment(ports: JournalPorts, path: string): Promise<ReadSegme
 export async function applyAll(
   ports: JournalPorts,
   { frames, from, isSameBoot }: FoundJournal,
-): Promise<Map<string, readonly Change[]>> {
+): Promise<Map<string, readonly Frame[]>> {
   const logs = Map.groupBy(frames, ({ path }) => path);
   // In the same run of the machine the kernel still has all that was written to the logs.
   const first = isSameBoot ? from : 0;

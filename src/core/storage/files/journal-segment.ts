@@ -102,12 +102,11 @@ async function writeAgain(
 }
 
 /** What of these changes of one log, in order, its file must hold; and what gave way to a later one. */
-export function settle(changes: readonly Change[]): {
-  readonly kept: Change[];
-  readonly replaced: Change[];
-} {
-  let kept: Change[] = [];
-  const replaced: Change[] = [];
+export function settle<C extends Change>(
+  changes: readonly C[],
+): { readonly kept: C[]; readonly replaced: C[] } {
+  let kept: C[] = [];
+  const replaced: C[] = [];
   for (const change of changes) {
     for (let last = kept.at(-1); last && last.offset >= change.offset; last = kept.at(-1)) {
       replaced.push(last);

@@ -1,5 +1,6 @@
 import { dirname, join, sep } from "node:path";
 import { ThroughlineError } from "../../errors.ts";
+import type { Timers } from "../../timers.ts";
 import { blockBytes, type DiskFile } from "../disk/disk.ts";
 import {
   type FilePorts,
@@ -27,6 +28,17 @@ export interface JournalPorts
   readonly bootId: string | undefined;
   /** How long a segment gets. */
   readonly segmentBytes: number;
+  /** Before this position the index has all that the journal of the last process holds. */
+  readonly indexMark: number;
+  /**
+   * Resolves when the index has for good what it was given: until then the journal holds it.
+   *
+   * @throws ThroughlineError `THROUGHLINE_UNAVAILABLE`
+   */
+  syncIndex(): Promise<void>;
+  /** The index of this folder was not given what the journal of the last process held of its logs. */
+  notIndexed(folder: string): void;
+  readonly timers: Timers;
 }
 
 interface Waiting {
@@ -48,6 +60,9 @@ const steps = 64;
 
 /** A group takes no more than this, unless one change is longer. */
 const groupBytes = 4 * 1024 * 1024;
+
+/** The home is idle when nothing was written for so long. */
+const idleMs = 5_000;
 
 /** So many full segments are freed together, and with so many, changes wait until one is free. */
 const sealed = { freed: 2, most: 4 } as const;
@@ -72,7 +87,10 @@ export class Journal {
   /** Of the newest segment. */
   #nth = 0;
   #isUnsynced = false;
-  #recovered = new Map<string, readonly Change[]>();
+  /** What the index of each log may lack, by the path of its file. */
+  readonly #recovered = new Map<string, readonly Change[]>();
+  #isAwaitingIdle = false;
+  #closed = false;
   /** How many calls empty the journal. */
   #emptying = 0;
   #freeing: Promise<void> = Promise.resolve();
@@ -98,7 +116,11 @@ export class Journal {
       if (segments.length === 0) return;
       this.#position = from;
       await this.#repeat(frames.filter(({ position }) => position >= from));
-      this.#recovered = await applyAll(this.#ports, found);
+      const logs = await applyAll(this.#ports, found);
+      for (const [name, changes] of logs) {
+        const isIndexed = changes.every(({ position }) => position < this.#ports.indexMark);
+        if (!isIndexed) this.#recovered.set(name, changes);
+      }
     } catch (error) {
       await this.#closeFiles();
       rethrow("the journal", error);
@@ -108,6 +130,13 @@ export class Journal {
   /** Logs may hold bytes that were never synced: each must be before anything is added to it. */
   get isUnsynced(): boolean {
     return this.#isUnsynced;
+  }
+
+  /** Everything before this position is in the logs, and was given to the index. `undefined`: not yet. */
+  get applied(): number | undefined {
+    if (this.#recovered.size > 0) return undefined;
+    const [first = this.#position] = this.#unapplied;
+    return first;
   }
 
   /** What was found in it of the logs of a folder, in order, for their index. Once: it takes memory. */
@@ -140,6 +169,23 @@ export class Journal {
       if (this.#isWriting) return;
       this.#isWriting = true;
       void this.#writeAll();
+      this.#awaitIdle();
+    });
+  }
+
+  /** Frees what it holds once nothing was written for a while: the next start has less to do then. */
+  #awaitIdle(): void {
+    if (this.#isAwaitingIdle) return;
+    this.#isAwaitingIdle = true;
+    const seen = this.#position;
+    this.#ports.timers.after(idleMs, () => {
+      this.#isAwaitingIdle = false;
+      if (this.#closed) return;
+      if (this.#position !== seen) this.#awaitIdle();
+      else {
+        this.#seal();
+        void this.#inTurn(() => this.#freeSealed()).catch(() => undefined); // tried again
+      }
     });
   }
 
@@ -168,6 +214,7 @@ export class Journal {
 
   /** Empties it. What cannot be done now is done when the home is opened again. */
   async close(): Promise<void> {
+    this.#closed = true;
     await this.empty().catch(() => undefined);
     await this.#closeFiles();
   }
@@ -372,7 +419,10 @@ export class Journal {
   async #freeSealed(): Promise<void> {
     for (let segment = this.#sealed[0]; segment !== undefined; segment = this.#sealed[0]) {
       await segment.settled;
+      if (segment.logs.size > 0) await this.#ports.syncIndex();
       await syncLogs(this.#ports, segment, this.#segments());
+      // Whoever opens the index of these logs later must compare them.
+      if (!segment.isReusable) this.#forgetRecovered();
       if (!segment.isReusable) await this.#remove(segment);
       else if (this.#spare.length >= sealed.freed) await this.#removeSpare();
       if (segment.isReusable) this.#spare.push(segment);
@@ -380,6 +430,13 @@ export class Journal {
       segment.logs.clear();
       segment.newNamesIn.clear();
     }
+  }
+
+  #forgetRecovered(): void {
+    for (const folder of new Set([...this.#recovered.keys()].map((name) => dirname(name)))) {
+      this.#ports.notIndexed(folder);
+    }
+    this.#recovered.clear();
   }
 
   #segments(): readonly Segment[] {

@@ -23,8 +23,8 @@ export interface Appended {
 }
 
 interface WrittenAppend extends Appended {
-  /** Called while the disk is busy, to use the time. */
-  readonly whileSyncing: () => void;
+  /** Called when the log ends with the batch. @param start where the batch begins. */
+  readonly applied: (log: LogFile, start: number) => void;
 }
 
 /**
@@ -273,21 +273,20 @@ export class LogFile {
     if (this.#isUnsynced) await this.#file.sync();
     this.#isUnsynced = false;
     if (unsyncedNames.has(dirname(this.path))) await syncNames(this.#ports, dirname(this.path));
-    const apply = () => writeAll(this.#file, bytes, this.end);
-    const written =
-      journal === undefined
-        ? apply()
-        : journal.write({ path: journal.nameOf(this.path), offset: this.end, bytes }, apply);
-    batch.whileSyncing();
-    await written;
-    const end = this.end + bytes.length;
-    this.end = end;
-    this.seq = seq;
-    this.crc = crc;
-    if (headJson !== this.headJson) {
-      this.headJson = headJson;
-      this.head = JSON.parse(headJson) as LogHead;
-    }
+    const start = this.end;
+    const apply = async () => {
+      await writeAll(this.#file, bytes, start);
+      this.end = start + bytes.length;
+      this.seq = seq;
+      this.crc = crc;
+      if (headJson !== this.headJson) {
+        this.headJson = headJson;
+        this.head = JSON.parse(headJson) as LogHead;
+      }
+      batch.applied(this, start);
+    };
+    if (journal === undefined) await apply();
+    else await journal.write({ path: journal.nameOf(this.path), offset: start, bytes }, apply);
   }
 
   /** After a failed write the file ends where it did, or refuses appends. @returns what to throw. */

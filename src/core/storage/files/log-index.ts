@@ -16,6 +16,15 @@ export interface IndexEntry {
   readonly crc: string;
 }
 
+/** What the index keeps of one record. */
+export interface IndexedRecord {
+  readonly id: string;
+  /** What search finds it by. */
+  readonly text?: string | undefined;
+  /** The id of an earlier record that search no longer finds. */
+  readonly hides?: string | undefined;
+}
+
 /** One committed batch, as the index gets it. Batches of one log arrive in order. */
 export interface IndexedBatch extends IndexEntry {
   readonly key: string;
@@ -23,15 +32,30 @@ export interface IndexedBatch extends IndexEntry {
   readonly damaged: boolean;
   /** Byte offset of the batch's first record. */
   readonly start: number;
-  /** Of its records, in their order. */
-  readonly ids: readonly string[];
-  /** Read when the index gets to it: may be a getter that parses. */
-  readonly records: readonly StoredRecord[];
+  /** In their order. */
+  readonly records: readonly IndexedRecord[];
 }
 
+/** A batch as it is written to the index, whichever collection it is of. */
+export interface IndexRow extends IndexEntry {
+  readonly collection: string;
+  readonly key: string;
+  readonly start: number;
+  readonly damaged: boolean;
+  readonly sortedAt: string;
+  readonly labels: readonly string[];
+  readonly headJson: string;
+  readonly records: readonly IndexedRecord[];
+}
+
+/** What is written to the index: a batch, or that a log is removed. */
+export type IndexChange =
+  | IndexRow
+  | { readonly collection: string; readonly key: string; readonly removed: true };
+
 /** The number of its first record; of a batch without any, the one that it would have. */
-export function firstSeqOf({ seq, ids }: IndexedBatch): number {
-  return seq - ids.length + 1;
+export function firstSeqOf({ seq, records }: Pick<IndexRow, "seq" | "records">): number {
+  return seq - records.length + 1;
 }
 
 /** A record that search found: which log, and which number. The store reads the record itself. */
@@ -41,14 +65,27 @@ export interface IndexHit {
 }
 
 /**
+ * What the index has of a collection when a home is opened.
+ *
+ * - `"all"`: every log. The last process noted so at its end, and no name in the directory changed since.
+ * - `"names"`: the same, but names changed: it is enough to compare them.
+ * - `"covered"`: every log, but for what the journal holds. What other programs changed is not known.
+ * - `"unknown"`: each log must be compared with it.
+ */
+export type IndexCoverage = "all" | "names" | "covered" | "unknown";
+
+/**
  * What the file driver keeps beside the logs of one collection so that nothing needs a scan: lists,
  * search, ids and places. Derived: losing it loses nothing, and the logs win when the two disagree.
- * Synchronous, because every call is short; writes may be buffered, reads see them all the same.
+ * What was added is written later, in another thread; reads see it at once.
  */
 export interface LogIndex {
+  readonly coverage: IndexCoverage;
   entry(key: string): IndexEntry | undefined;
   /** Adds a batch that is already durable in its log. */
   add(batch: IndexedBatch): void;
+  /** What it keeps of a record. */
+  indexed(record: Omit<StoredRecord, "seq">): IndexedRecord;
   /** Whether damage of this log is known from before. */
   isDamaged(key: string): boolean;
   /** Changes only the row's flag: damage was found, or a damaged log was made whole. */
@@ -64,54 +101,24 @@ export interface LogIndex {
   search(query: string, options: SearchOptions): readonly IndexHit[];
   /** Every key that the index knows, in no order. */
   keys(): Iterable<string>;
+  /** Forgets a log: reads no longer see it. Its bytes are in the file until `erase`. */
+  remove(key: string): void;
   /**
-   * Forgets a log. With `"now"` none of its words, ids and heads is left in the index file when this
-   * returns, deleted or not; that takes time in proportion to the index: 0.1 s with 50,000 messages,
-   * 0.5 s with 500,000. With `"later"` reads no longer see the log, and `erase` removes its bytes: a
-   * crash in between is made good when the index is opened.
-   *
-   * @default "now"
-   * @throws ThroughlineError `THROUGHLINE_UNAVAILABLE`: bytes may be left; remove it again.
-   */
-  remove(key: string, bytes?: "now" | "later"): void;
-  /**
-   * Does a slice of the pending removals, so that several removed logs cost it once and others get
-   * their turn in between. @returns whether some is left: call again until it answers `false`.
+   * Resolves when nothing is left in the index file of the words, ids and heads of logs that were removed, deleted or not.
+   * That takes time in proportion to the index; several calls at once cost it once. A crash in between
+   * is made good when the index is opened.
    *
    * @throws ThroughlineError `THROUGHLINE_UNAVAILABLE`: bytes may be left; call it again.
    */
-  erase(): boolean;
-  /** How many batches are buffered. */
-  waiting(): number;
-  /** How many bytes of log they hold. */
-  waitingBytes(): number;
-  /** Of how many logs: each of them makes a list take longer. */
-  waitingLogs(): number;
-  /**
-   * Writes out so many buffered batches that are cheap to write together, if so many of such wait, or
-   * 128 KiB of them, which is the most that it writes: a slice for when there is time. Of 8 each takes
-   * about 120 µs, of 64 half of that, of 256 a third.
-   *
-   * @returns whether it wrote any.
-   */
-  drain(batches: number): boolean;
-  /** Writes out what is buffered. */
-  flush(): void;
+  erase(): Promise<void>;
+  /** Resolves when less waits to be written: a bound on memory. `undefined`: little waits. */
+  room(): Promise<void> | undefined;
   /** Every log of this collection was read to its end. */
   noteVerified(): void;
-  /**
-   * What the process before this one noted at its end, if it closed the index itself: as long as the
-   * directory has these names, the index has all of its logs.
-   */
-  readonly notedNames: string | undefined;
-  /**
-   * Called last.
-   *
-   * @param names stands for the names of all logs as they are now, every one of them compared with
-   * the index; `undefined`: that is not so, and the next start compares them.
-   * @param isBehind a log could not be compared with the index: the next start compares all of them.
-   */
-  noteNames(names: string | undefined, isBehind?: boolean): void;
+  /** From now on the index has every log of this collection, but for what the journal holds; or that is not so. */
+  noteCovered(isCovered: boolean): void;
+  /** Called last: every log was compared with the index, and its directory has this time of its last change. */
+  noteCompared(changed: string): void;
 }
 
 /** Opens the index of one collection. */

@@ -1,10 +1,10 @@
-import { resolve } from "node:path";
+import { join, resolve } from "node:path";
 import { type Clock, systemClock } from "../../clock.ts";
 import { type NewId, randomId } from "../../ids.ts";
 import { type Logger, silentLogger } from "../../logger.ts";
 import { type Checks, type Defaults, misconfigured, resolveOptions, whole } from "../../options.ts";
 import { systemTimers } from "../../timers.ts";
-import { realDisk } from "../disk/disk.ts";
+import { directoryChanged, realDisk } from "../disk/disk.ts";
 import { type Durability, durabilityCheck } from "../storage.ts";
 import { makeDirectory } from "./file-ports.ts";
 import { FileStorage } from "./file-storage.ts";
@@ -66,8 +66,8 @@ export async function openFileStorage(options: FileStorageOptions): Promise<File
   await makeHome(home);
   const lease = takeLease(home, { force, clock, logger });
   let index: ReturnType<typeof openSqliteIndex> | undefined;
-  const release = () => {
-    index?.close();
+  const release = async () => {
+    await index?.close();
     lease.release();
   };
   try {
@@ -75,6 +75,9 @@ export async function openFileStorage(options: FileStorageOptions): Promise<File
     index = openSqliteIndex(`${home}/index.db`, {
       onLost: () => storage?.indexLost(),
       bootId: clock.bootId?.(),
+      isJournaled: durability === "power-cut",
+      mark: () => storage?.journalMark,
+      changed: (collection) => directoryChanged(join(home, collection)),
     });
     storage = await FileStorage.open({
       home,
@@ -85,8 +88,8 @@ export async function openFileStorage(options: FileStorageOptions): Promise<File
       release,
       timers: systemTimers,
       disk: realDisk,
-      openIndex: index.open,
-      indexIsClean: index.clean,
+      index,
+      directoryChanged,
       // Written but not synced, batches may be missing anywhere after a power cut: once in each boot.
       verifyAll: durability === "process" && !index.isVerified,
       maxOpen: maxOpenFiles,
@@ -95,7 +98,7 @@ export async function openFileStorage(options: FileStorageOptions): Promise<File
     });
     return storage;
   } catch (error) {
-    release();
+    await release();
     throw error;
   }
 }

@@ -1,8 +1,6 @@
 import { basename, join } from "node:path";
 import { ThroughlineError } from "../../errors.ts";
 import { KeyedMutex } from "../../mutex.ts";
-import type { Timers } from "../../timers.ts";
-import type { DiskEntry } from "../disk/disk.ts";
 import { fileNameOf } from "./file-name.ts";
 import { type FilePorts, isCode, isDiskError, rethrow, unavailable } from "./file-ports.ts";
 import type { Change } from "./journal-frame.ts";
@@ -23,22 +21,15 @@ export interface FileLogStorePorts extends FilePorts {
   /** Makes the directory, once. Tried again if it fails. */
   makeDirectory(): Promise<void>;
   readonly index: LogIndex;
-  readonly timers: Timers;
   /** Removes what quarantine keeps of a file. */
   forgetQuarantine(path: string): Promise<Forgotten>;
   /** Opens that many files at most; the least used is closed first. At least 1. */
   readonly maxOpen: number;
   /** Check every log from end to end at start, because pages may be missing after a power cut. */
   readonly verifyAll: boolean;
-  /** The last process closed the index itself, so that it cannot be behind. */
-  readonly indexIsClean: boolean;
-  /**
-   * The logs that were in the directory when the home was opened, once: nothing is written there
-   * before the collection is opened. `undefined`: the directory was not read, or the
-   * listing was taken already.
-   */
-  takeListing(): readonly DiskEntry[] | undefined;
-  /** What the journal of a dead process held of each log, once. */
+  /** When a name in the directory last changed, if the system says. */
+  directoryChanged(): string | undefined;
+  /** What the journal of a dead process held of each log that the index may lack, once. */
   takeRecovered(): (readonly Change[])[];
 }
 

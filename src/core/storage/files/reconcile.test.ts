@@ -17,7 +17,7 @@ import { systemClock } from "../../clock.ts";
 import { randomId } from "../../ids.ts";
 import { silentLogger } from "../../logger.ts";
 import { systemTimers } from "../../timers.ts";
-import { type Disk, realDisk } from "../disk/disk.ts";
+import { type Disk, directoryChanged, realDisk } from "../disk/disk.ts";
 import type { LogProjection, LogStore } from "../log-store.ts";
 import { fileNameOf } from "./file-name.ts";
 import { FileStorage } from "./file-storage.ts";
@@ -59,7 +59,9 @@ function openedOver(
   disk: Disk,
   onOpened: (index: LogIndex) => void = () => undefined,
 ): Promise<FileStorage> {
-  const index = openSqliteIndex(join(home, "index.db"));
+  const index = openSqliteIndex(join(home, "index.db"), {
+    changed: (collection) => directoryChanged(join(home, collection)),
+  });
   return FileStorage.open({
     home,
     disk,
@@ -71,12 +73,15 @@ function openedOver(
     timers: systemTimers,
     newId: randomId,
     logger: silentLogger,
-    indexIsClean: index.clean,
-    openIndex: (...collection) => {
-      const opened = index.open(...collection);
-      onOpened(opened);
-      return opened;
+    index: {
+      ...index,
+      open: (...collection) => {
+        const opened = index.open(...collection);
+        onOpened(opened);
+        return opened;
+      },
     },
+    directoryChanged,
     guard: () => undefined,
     release: () => index.close(),
   });

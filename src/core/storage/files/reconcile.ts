@@ -1,21 +1,14 @@
 // The index is derived: here it is compared with the logs, which win.
-import { createHash } from "node:crypto";
 import { join } from "node:path";
 import { setImmediate } from "node:timers/promises";
 import { isThroughlineError } from "../../errors.ts";
 import type { DiskEntry, DiskFile } from "../disk/disk.ts";
 import { batchAt, recordsOf } from "./batch-reader.ts";
 import { fileNameOf, keyOfFileName } from "./file-name.ts";
-import { isCode, isDiskError } from "./file-ports.ts";
+import { isCode, isDiskError, isTemporaryName } from "./file-ports.ts";
 import type { LogFile } from "./log-file.ts";
 import type { FileLogStorePorts } from "./open-logs.ts";
 import { isSurelyOurs } from "./own-log.ts";
-
-/**
- * So much of a log may wait for the index when the log is taken up, and the rest is written out on the way: of
- * so many batches, each takes the least time.
- */
-const following = { bytes: 1024 * 1024, batches: 256 } as const;
 
 /**
  * Brings the index up to what a log holds. Called whenever a log is opened: one comparison when the
@@ -33,7 +26,7 @@ export async function followIndex(ports: FileLogStorePorts, log: LogFile): Promi
     if (await log.hasCommit(entry.end, entry.crc)) from = entry.end;
     else {
       if (entry.seq >= log.seq) reportOlderCopy(ports, log, entry.seq);
-      index.remove(log.key, "later");
+      index.remove(log.key);
     }
   }
   const { key } = log;
@@ -41,17 +34,14 @@ export async function followIndex(ports: FileLogStorePorts, log: LogFile): Promi
     const { seq, crc, head } = batch.commit;
     const { start, end } = batch;
     const { damaged } = log;
-    const records = recordsOf(batch);
-    const ids = records.map(({ id }) => id);
-    index.add({ key, seq, end, crc, head, damaged, start, ids, records });
-    // Slice by slice: a queue of a long log would take memory, and time from everything else.
-    while (index.waitingBytes() > following.bytes && index.drain(following.batches))
-      await setImmediate();
+    const records = recordsOf(batch).map((record) => index.indexed(record));
+    index.add({ key, seq, end, crc, head, damaged, start, records });
+    await index.room(); // a long log would take memory
   }
   if (!log.damaged) return;
   const { seq, end, crc, head, damaged } = log;
   // A log without anything readable has a row too: it is listed as damaged, not hidden.
-  if (end === 0) index.add({ key, seq, end, crc, head, damaged, start: 0, ids: [], records: [] });
+  if (end === 0) index.add({ key, seq, end, crc, head, damaged, start: 0, records: [] });
   index.markDamaged(key, true);
 }
 
@@ -67,20 +57,8 @@ function followJournal({ index, takeRecovered }: FileLogStorePorts): void {
       if (entry !== undefined && end <= entry.end) continue;
       if (offset !== (entry?.end ?? 0) || prev !== (entry?.crc ?? "")) break;
       const damaged = batch.commit.damaged || index.isDamaged(key);
-      const ids = recordsOf(batch).map(({ id }) => id);
-      index.add({
-        key,
-        seq,
-        end,
-        crc,
-        head,
-        damaged,
-        start: offset,
-        ids,
-        get records() {
-          return recordsOf(batch);
-        },
-      });
+      const records = recordsOf(batch).map((record) => index.indexed(record));
+      index.add({ key, seq, end, crc, head, damaged, start: offset, records });
     }
   }
 }
@@ -96,21 +74,8 @@ function reportOlderCopy(ports: FileLogStorePorts, log: LogFile, known: number):
   });
 }
 
-/**
- * Stands for the names of all logs in a listing, in its order: a directory that nothing was done to is
- * listed as it was.
- */
-export function namesOf(listing: readonly DiskEntry[]): string {
-  const names = logsIn(listing).map((name) => `${name}/`);
-  return createHash("sha256").update(names.join("")).digest("base64");
-}
-
-/** Whether a listing holds the files of these logs and no others: somebody may have changed it under us. */
-export function areLogsOf(keys: Iterable<string>, listing: readonly DiskEntry[]): boolean {
-  const files = new Set(logsIn(listing));
-  for (const key of keys) if (!files.delete(`${fileNameOf(key)}.jsonl`)) return false;
-  return files.size === 0;
-}
+/** So many keys are read before others have their turn. */
+const keysAtOnce = 1_000;
 
 /** What has the name of a log where nothing but logs lies, and is no file. */
 function noFilesIn(ports: FileLogStorePorts, listing: readonly DiskEntry[]): readonly string[] {
@@ -125,31 +90,54 @@ function logsIn(listing: readonly DiskEntry[]): readonly string[] {
   return logs.map(({ name }) => name);
 }
 
-/** What a directory turned out to hold: a file of another program is no log, whatever its name. */
-export type Reconciled = "every log is known" | "a file is no log" | "a log is unreadable";
-
 /**
- * Makes lists and search know every log of the directory. After a clean exit only the names are
- * read; otherwise sizes are compared, and the logs that differ are opened.
+ * What a directory turned out to hold: a file of another program is no log, whatever its name. `"covered"`: it
+ * was not looked at, but what the process before this one wrote is in the index.
  */
+export type Reconciled =
+  | "every log is known"
+  | "covered"
+  | "a file is no log"
+  | "a log is unreadable";
+
+/** Makes lists and search know every log of the directory. Most starts need not look at it. */
 export async function reconcile(
   ports: FileLogStorePorts,
   open: (key: string) => Promise<LogFile | undefined>,
 ): Promise<Reconciled> {
-  const { disk, directory, index } = ports;
-  // Taken together with the keys, before anybody can append: a log that is made from now on is in
-  // neither. A list of now comes after the keys, for the same reason: it has all that they have.
-  const early = ports.indexIsClean && !ports.verifyAll ? ports.takeListing() : undefined;
-  if (early === undefined) await ports.makeDirectory();
-  else if (index.notedNames === namesOf(early)) return "every log is known";
+  const { coverage } = ports.index;
+  if (coverage === "all" && !ports.verifyAll) return "every log is known";
   followJournal(ports);
-  const keys = [...index.keys()];
-  const listing = early ?? (await disk.list(directory));
+  if (coverage === "covered" && !ports.verifyAll) return "covered";
+  await ports.makeDirectory();
+  return compare(ports, open, () => false);
+}
+
+/**
+ * Compares the names and sizes of all logs with the index, and opens those that differ. After a clean end the
+ * names are enough.
+ *
+ * @param isOver asked on the way: then it ends, and what was found does not count.
+ */
+export async function compare(
+  ports: FileLogStorePorts,
+  open: (key: string) => Promise<LogFile | undefined>,
+  isOver: () => boolean,
+): Promise<Reconciled> {
+  const { disk, directory, index } = ports;
+  // The keys come first: a log that is made from now on is not missing in the listing.
+  const keys: string[] = [];
+  for (const key of index.keys()) if (keys.push(key) % keysAtOnce === 0) await setImmediate();
+  const listing = await disk.list(directory);
   const files = new Set(logsIn(listing));
-  const isKnownWhole = ports.indexIsClean && !ports.verifyAll;
+  // The next start removes what a dead process left there, and compares again.
+  const isUnswept = listing.some(({ name }) => isTemporaryName(name));
+  if (isUnswept) index.noteCovered(false);
+  const isKnownWhole = index.coverage === "names" && !ports.verifyAll;
   const gone: string[] = [];
-  let found: Reconciled = "every log is known";
+  let found: Reconciled = isUnswept ? "a log is unreadable" : "every log is known";
   for (const key of keys) {
+    if (isOver()) return "a log is unreadable";
     const file = `${fileNameOf(key)}.jsonl`;
     if (!files.delete(file)) gone.push(key);
     // Not awaited where there is nothing to wait for: there may be ten thousand of them.
@@ -158,6 +146,7 @@ export async function reconcile(
     }
   }
   for (const file of [...files, ...noFilesIn(ports, listing)]) {
+    if (isOver()) return "a log is unreadable";
     const name = file.slice(0, -".jsonl".length);
     try {
       const key = await keyOfLog(ports, name);
@@ -173,9 +162,9 @@ export async function reconcile(
     if (outcome === "unreadable") found = "a log is unreadable";
     if (outcome !== "gone") continue;
     reportGone(ports, key, isKnownWhole);
-    index.remove(key, "later");
+    index.remove(key);
   }
-  while (index.erase()) await setImmediate();
+  if (gone.length > 0) await index.erase();
   if (ports.verifyAll && found !== "a log is unreadable") index.noteVerified();
   return found;
 }

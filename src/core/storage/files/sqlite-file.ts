@@ -1,11 +1,11 @@
 // The files of `index.db`: made, opened, removed. With node:sqlite and node:fs on the real files and
 // not the Disk port, because SQLite does so too: tests without a real disk take the index in memory.
 import fs from "node:fs";
-import { basename, dirname, join } from "node:path";
+import { dirname } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { randomId } from "../../ids.ts";
 import {
   createSchema,
+  IndexDamage,
   prepareStatements,
   type Statements,
   schemaVersion,
@@ -36,12 +36,12 @@ export function openIndexFile(path: string): OpenDatabase | undefined {
   return undefined;
 }
 
-// Exclusive: no `-shm` file, and no other process in between. Normal: the file is synced before
-// pages are moved into it and after, so that a power cut leaves an older state of the whole, and
+// One thread reads while another writes: each waits for the other's short locks. Normal: the file is synced
+// before pages are moved into it and after, so that a power cut leaves an older state of the whole, and
 // forgotten bytes do not come back. It costs two syncs for every 4 MB that the index grows.
 function configure(database: DatabaseSync): void {
-  database.exec("pragma locking_mode = exclusive; pragma journal_mode = wal");
-  database.exec("pragma synchronous = normal; pragma temp_store = memory");
+  database.exec("pragma busy_timeout = 10000; pragma journal_mode = wal");
+  database.exec("pragma synchronous = normal");
 }
 
 /**
@@ -76,36 +76,6 @@ export function removeIndexFile(path: string): void {
   removeSideFiles(path);
   fs.rmSync(path, { force: true });
   syncDirectory(path);
-}
-
-/**
- * Puts a copy in the place of the index that holds its rows and nothing else that is in the file.
- * The given database is closed; the file must be reopened.
- */
-export function replaceByCopy(path: string, database: DatabaseSync): void {
-  const copy = `${path}.tmp-${randomId()}`;
-  createFile(copy);
-  database.exec(`vacuum into '${copy.replaceAll("'", "''")}'`);
-  const copied = new DatabaseSync(copy);
-  try {
-    copied.exec("update state set owed = 0"); // this also syncs the whole of it
-  } finally {
-    copied.close();
-  }
-  database.close();
-  // A journal of the old file must never be taken for one of the new.
-  removeSideFiles(path);
-  syncDirectory(path);
-  fs.renameSync(copy, path);
-  syncDirectory(path);
-}
-
-/** Removes copies that a dead process did not finish. */
-export function removeCopies(path: string): void {
-  const prefix = `${basename(path)}.tmp-`;
-  for (const name of fs.readdirSync(dirname(path))) {
-    if (name.startsWith(prefix)) fs.rmSync(join(dirname(path), name), { force: true });
-  }
 }
 
 /** Whether there is a file of this name, which may hold bytes of ours. */
@@ -152,4 +122,42 @@ function syncDirectory(path: string): void {
   } finally {
     fs.closeSync(descriptor);
   }
+}
+
+/** Parses JSON that was written to the index. What is no JSON now is damage. */
+export function parseStored<T>(text: string): T {
+  try {
+    return JSON.parse(text) as T;
+  } catch (error) {
+    // Not with the error as the cause: its message quotes the text.
+    const name = error instanceof Error ? error.name : "no error";
+    throw new IndexDamage(`a row of the index is not JSON (${name})`);
+  }
+}
+
+/** SQLite's code for a disk without room. It may have some again: nothing is thrown away for it. */
+const sqliteFull = 13;
+/** SQLite's codes for a file that is of no use any more, whatever is asked of it. */
+const useless: ReadonlySet<number> = new Set([
+  8, // SQLITE_READONLY, also when the file was removed
+  10, // SQLITE_IOERR
+  11, // SQLITE_CORRUPT
+  14, // SQLITE_CANTOPEN
+  26, // SQLITE_NOTADB
+]);
+
+/** What an error says of the index: the disk is full, or the file is of no use. `undefined`: it is no fault of the file. */
+export function faultOf(error: unknown): "full" | "useless" | undefined {
+  if (error instanceof IndexDamage) return "useless";
+  const code = sqliteCode(error);
+  if (code === sqliteFull) return "full";
+  if (code !== undefined) return useless.has(code) ? "useless" : undefined;
+  // An error of the file system by itself.
+  return error instanceof Error && "syscall" in error ? "useless" : undefined;
+}
+
+/** The primary code of an error of SQLite. */
+function sqliteCode(error: unknown): number | undefined {
+  if (!(error instanceof Error) || !("errcode" in error)) return undefined;
+  return typeof error.errcode === "number" ? error.errcode & 0xff : undefined;
 }

@@ -1,23 +1,52 @@
 import { Lru } from "../../lru.ts";
+import { systemTimers, type Timers } from "../../timers.ts";
 import { type ListPlace, listCursor, parseCursor } from "../batch.ts";
-import type { ListOptions, ListPage, LogProjection, LogRow, SearchOptions } from "../log-store.ts";
-import { endsOpen, queryPhrases } from "../search-words.ts";
+import type {
+  ListOptions,
+  ListPage,
+  LogHead,
+  LogProjection,
+  LogRow,
+  SearchOptions,
+  StoredRecord,
+} from "../log-store.ts";
+import { endsOpen, holdsEvery, queryPhrases, searchTokens } from "../search-words.ts";
+import { Backlog, type WaitingLog } from "./backlog.ts";
+import { IndexQueue } from "./index-queue.ts";
 import { canBegin, comparePlaces, labelsOf } from "./index-rules.ts";
-import type { IndexEntry, IndexedBatch, IndexHit, LogIndex, OpenLogIndex } from "./log-index.ts";
-import { IndexDatabase, parseStored } from "./sqlite-database.ts";
-import { partOf, removedLogs, wordsOf } from "./sqlite-schema.ts";
-import { IndexWriter, removeLabels } from "./sqlite-writer.ts";
-import { WriteQueue } from "./write-queue.ts";
+import {
+  firstSeqOf,
+  type IndexCoverage,
+  type IndexEntry,
+  type IndexedBatch,
+  type IndexedRecord,
+  type IndexHit,
+  type IndexRow,
+  type LogIndex,
+  type OpenLogIndex,
+} from "./log-index.ts";
+import { IndexDatabase } from "./sqlite-database.ts";
+import { parseStored } from "./sqlite-file.ts";
 
 /** The index of a home, in one file for all collections. */
 export interface SqliteIndex {
   readonly open: OpenLogIndex;
+  /** What it has of a collection, as of the start. */
+  coverageOf(collection: string): IndexCoverage;
   /** The process before this one closed the index itself: no log is ahead of it. */
   readonly clean: boolean;
   /** It did, or every log was read to its end in this boot of the machine. */
   readonly isVerified: boolean;
-  /** Writes out what is buffered, in every collection, and closes the file. */
-  close(): void;
+  /** All that the journal of the process before this one holds before this position is in the index. */
+  readonly mark: number;
+  /** How much waits to be written: `metrics` shows it. */
+  readonly behind: IndexQueue["behind"];
+  /** Some of what was added to a collection was in the journal alone, and is there no longer. */
+  uncover(collection: string): void;
+  /** Makes all durable that was added before. @throws ThroughlineError `THROUGHLINE_UNAVAILABLE` */
+  sync(): Promise<void>;
+  /** Writes out what waits, in every collection, and closes the file. */
+  close(): Promise<void>;
 }
 
 export interface SqliteIndexOptions {
@@ -26,9 +55,16 @@ export interface SqliteIndexOptions {
    * collection. Every log has to be given to it again, those that are open too; what was asked of it
    * at that moment was answered with `THROUGHLINE_UNAVAILABLE`.
    */
-  readonly onLost?: () => void;
+  readonly onLost?: (() => void) | undefined;
   /** Which boot of the machine this is. `undefined`: not known. */
   readonly bootId?: string | undefined;
+  /** What is added is in a journal too, until `sync` was called. @default false */
+  readonly isJournaled?: boolean | undefined;
+  /** The position in the journal before which all was added. @default () => undefined */
+  readonly mark?: (() => number | undefined) | undefined;
+  /** When a collection's directory last changed. @default () => undefined */
+  readonly changed?: ((collection: string) => string | undefined) | undefined;
+  readonly timers?: Timers | undefined;
 }
 
 /**
@@ -37,34 +73,61 @@ export interface SqliteIndexOptions {
  * that takes no file the index is kept in memory.
  *
  * The calls of its parts throw `THROUGHLINE_UNAVAILABLE` when the file was lost under them or the
- * disk is full, `add`, `drain`, `flush` and `markDamaged` do not: they lose nothing.
+ * disk is full, `add` and `markDamaged` do not: they lose nothing.
  */
 export function openSqliteIndex(path: string, options: SqliteIndexOptions = {}): SqliteIndex {
+  const { bootId, isJournaled = false, timers = systemTimers } = options;
   const parts = new Map<string, SqliteLogIndex>();
   const verified = new Set<string>();
-  const database = new IndexDatabase(path, options.bootId, () => {
-    for (const part of parts.values()) part.forgetQueue();
+  const database = new IndexDatabase(path, { bootId, isJournaled }, () => {
+    queue.begunAgain(database.isInMemory);
+    for (const part of parts.values()) part.forgetAll();
     options.onLost?.();
   });
-  let isClosed = false;
+  const queue: IndexQueue = new IndexQueue(database, timers, options.mark ?? (() => undefined));
+  // What a dead process had yet to remove.
+  database.runQuietly(() => {
+    if (database.writer.hasForgotten) void queue.erase().catch(() => undefined);
+  });
+  const coverageOf = (collection: string): IndexCoverage => {
+    const noted = database.coveredSince(collection);
+    if (noted === undefined) return "unknown";
+    if (noted === null) return "covered";
+    return noted === options.changed?.(collection) ? "all" : "names";
+  };
+  let closing: Promise<void> | undefined;
+  const close = async () => {
+    const isComplete = await queue.close();
+    const compared = new Map<string, string>();
+    for (const [collection, part] of parts) {
+      if (part.comparedAt !== undefined) compared.set(collection, part.comparedAt);
+    }
+    database.close(isComplete, compared);
+  };
   return {
     clean: database.clean,
     isVerified: database.isVerified,
+    mark: database.mark,
+    get behind() {
+      return queue.behind;
+    },
+    coverageOf,
     open(collection, projection) {
-      const part = new SqliteLogIndex(database, collection, projection, () => {
-        verified.add(collection);
-        database.noteVerified(verified);
+      const part = new SqliteLogIndex(database, queue, collection, projection, {
+        coverage: coverageOf(collection),
+        noteVerified() {
+          verified.add(collection);
+          database.noteVerified(verified);
+        },
       });
       parts.set(collection, part);
       return part;
     },
+    uncover: (collection) => database.cover(collection, false),
+    sync: () => queue.sync(),
     close() {
-      if (isClosed) return;
-      isClosed = true;
-      let isComplete = true;
-      for (const part of parts.values()) isComplete = part.flush() && !part.isBehind && isComplete;
-      const names = Array.from(parts, ([collection, part]) => [collection, part.names] as const);
-      database.close(isComplete, new Map(names));
+      closing ??= close();
+      return closing;
     },
   };
 }
@@ -74,6 +137,9 @@ const newestLogs = 16;
 
 /** How many logs' rows are remembered. */
 const knownRows = 1_024;
+
+/** How many keys are read at a time. */
+const keysAtOnce = 1_000;
 
 /** A page of a list. */
 interface WantedRows {
@@ -88,65 +154,85 @@ interface PlacedRow {
   readonly row: () => LogRow;
 }
 
+/** What a search asks for. */
+interface Wanted {
+  /** As the full-text index has it. */
+  readonly match: string;
+  readonly phrases: readonly string[][];
+  readonly isOpen: boolean;
+}
+
 /** The part of one collection. */
 class SqliteLogIndex implements LogIndex {
   readonly #file: IndexDatabase;
+  readonly #queue: IndexQueue;
   readonly #collection: string;
   readonly #projection: LogProjection;
-  readonly #queue = new WriteQueue();
+  readonly #backlog = new Backlog();
   /** Rows of logs in which ids were looked up: two look-ups in each append cost what is saved. */
   readonly #rowIds = new Lru<string, number>(knownRows);
-  /** What is noted at the end, see `noteNames`. */
-  names: string | undefined;
-  isBehind = false;
-
-  /** Every log of this collection was read to its end. */
+  /** What is noted at the end, see `noteCompared`. */
+  comparedAt: string | undefined;
+  #isCovered = false;
+  readonly coverage: IndexCoverage;
   readonly noteVerified: () => void;
 
   constructor(
     file: IndexDatabase,
+    queue: IndexQueue,
     collection: string,
     projection: LogProjection,
-    noteVerified: () => void,
+    { coverage, noteVerified }: Pick<LogIndex, "coverage" | "noteVerified">,
   ) {
+    this.coverage = coverage;
     this.noteVerified = noteVerified;
     this.#file = file;
+    this.#queue = queue;
     this.#collection = collection;
     this.#projection = projection;
   }
 
   entry(key: string): IndexEntry | undefined {
-    const queued = this.#queue.last(key);
-    if (queued !== undefined) return { seq: queued.seq, end: queued.end, crc: queued.crc };
+    const last = this.#backlog.last(key);
+    if (last !== undefined) return { seq: last.seq, end: last.end, crc: last.crc };
     return this.#file.run(() => {
-      const row = this.#file.sql.logOf.get(this.#collection, key);
+      const row = this.#rowOf(key);
       if (row === undefined) return undefined;
       const { seq, end_offset: end, crc } = row;
       return { seq: Number(seq), end: Number(end), crc: String(crc) };
     });
   }
 
-  add(batch: IndexedBatch): void {
-    this.#queue.push(batch);
-    while (this.#queue.isFull && this.drain(256));
-  }
-
-  isDamaged(key: string): boolean {
-    const queued = this.#queue.last(key);
-    if (queued !== undefined) return queued.damaged;
-    return this.#file.run(() => this.#file.sql.logOf.get(this.#collection, key)?.["damaged"] === 1);
-  }
-
-  markDamaged(key: string, damaged: boolean): void {
-    if (this.#queue.last(key) !== undefined) this.flush();
-    this.#file.runQuietly(() => {
-      this.#file.sql.setDamaged.run(damaged ? 1 : 0, this.#collection, key);
+  add({ head, ...batch }: IndexedBatch): void {
+    this.#add({
+      ...batch,
+      collection: this.#collection,
+      sortedAt: this.#projection.sortedAt(head).toWellFormed(),
+      labels: labelsOf(this.#projection, head),
+      headJson: JSON.stringify(head),
     });
   }
 
+  indexed(record: Omit<StoredRecord, "seq">): IndexedRecord {
+    const stored = record as StoredRecord;
+    const { id } = stored;
+    return { id, text: this.#projection.text(stored), hides: this.#projection.hides(stored) };
+  }
+
+  isDamaged(key: string): boolean {
+    const last = this.#backlog.last(key);
+    if (last !== undefined) return last.damaged;
+    return this.#file.run(() => this.#rowOf(key)?.["damaged"] === 1);
+  }
+
+  markDamaged(key: string, damaged: boolean): void {
+    const last = this.#backlog.last(key) ?? this.#lastWritten(key);
+    if (last !== undefined) this.#add({ ...last, damaged, start: last.end, records: [] });
+  }
+
   find(key: string, id: string): { readonly seq: number; readonly start: number } | undefined {
-    const queued = this.#queue.find(key, id);
-    if (queued !== undefined) return queued;
+    const waiting = this.#backlog.find(key, id);
+    if (waiting !== undefined) return waiting;
     return this.#file.run(() => {
       const log = this.#rowId(key);
       const row = log === undefined ? undefined : this.#file.sql.find.get(log, id);
@@ -156,8 +242,9 @@ class SqliteLogIndex implements LogIndex {
   }
 
   seek(key: string, seq: number): number {
-    const queued = this.#queue.seek(key, seq);
-    if (queued !== undefined) return queued;
+    const waiting = this.#backlog.seek(key, seq);
+    if (waiting !== undefined) return waiting;
+    if (this.#backlog.isRemoved(key)) return 0;
     return this.#file.run(() => {
       const row = this.#file.sql.seek.get(this.#collection, key, seq);
       return row === undefined ? 0 : Number(row["start"]);
@@ -168,10 +255,7 @@ class SqliteLogIndex implements LogIndex {
     const after = cursor === undefined ? undefined : parseCursor(cursor);
     return this.#file.run(() => {
       // One row more than asked for tells whether there is a next page.
-      const wanted = { after, label, count: limit + 1 };
-      const found = [...this.#writtenRows(wanted), ...this.#queuedRows(wanted)]
-        .sort((a, b) => comparePlaces(a.place, b.place))
-        .slice(0, wanted.count);
+      const found = this.#placedRows({ after, label, count: limit + 1 });
       const shown = found.slice(0, limit);
       const rows = shown.map(({ row }) => row());
       const last = found.length > limit ? shown.at(-1) : undefined;
@@ -182,80 +266,107 @@ class SqliteLogIndex implements LogIndex {
   search(query: string, { limit, key, prefix }: SearchOptions): readonly IndexHit[] {
     const phrases = queryPhrases(query);
     if (phrases.length === 0) return [];
+    const isOpen = endsOpen(query, prefix);
     // Only tokens get in here, which hold no quote: nothing that a person wrote is syntax.
     const words = phrases.map((tokens) => `"${tokens.join(" ")}"`).join(" AND ");
-    const match = endsOpen(query, prefix) ? `${words} *` : words;
+    const wanted = { match: isOpen ? `${words} *` : words, phrases, isOpen };
     return this.#file.run(() => {
-      this.#write(this.#queue.all());
-      if (key !== undefined) return this.#searchLog(match, key, limit);
-      return this.#searchNewest(match, limit) ?? this.#searchAll(match, limit);
+      if (key !== undefined) return this.#searchLog(wanted, key, limit);
+      return this.#searchNewest(wanted, limit) ?? this.#searchAll(wanted, limit);
     });
   }
 
-  keys(): Iterable<string> {
-    return this.#file.run(() => {
-      this.#write(this.#queue.all());
-      const row = this.#file.sql.keys.get(this.#collection);
-      return JSON.parse(String(row?.["keys"])) as string[];
-    });
+  *keys(): Generator<string> {
+    for (let after = ""; ; ) {
+      const from = after;
+      const rows = this.#file.run(() =>
+        this.#file.sql.keys.all(this.#collection, from, keysAtOnce),
+      );
+      for (const row of rows) {
+        after = String(row["key"]);
+        if (this.#backlog.get(after) === undefined) yield after;
+      }
+      if (rows.length < keysAtOnce) break;
+    }
+    for (const [key, { batches }] of [...this.#backlog]) if (batches.length > 0) yield key;
   }
 
-  remove(key: string, bytes: "now" | "later" = "now"): void {
-    this.#queue.remove(key);
+  remove(key: string): void {
     this.#rowIds.delete(key);
-    this.#file.runQuietly(() => {
-      const row = this.#file.sql.logOf.get(this.#collection, key);
-      if (row === undefined) return;
-      this.#file.remove(partOf(key), () => this.#removeRows(key, row));
-    });
-    if (bytes === "now") while (this.erase());
+    this.#backlog.remove(key);
+    this.#queue.add({ collection: this.#collection, key, removed: true }, 0, () =>
+      this.#backlog.wroteRemoval(key),
+    );
   }
 
-  erase(): boolean {
-    return this.#file.erase();
+  erase(): Promise<void> {
+    return this.#queue.erase();
   }
 
-  waiting(): number {
-    return this.#queue.length;
-  }
-
-  waitingBytes(): number {
-    return this.#queue.bytes;
-  }
-
-  waitingLogs(): number {
-    return this.#queue.logs;
-  }
-
-  drain(batches: number): boolean {
-    const before = this.#queue.length;
-    this.#file.runQuietly(() => this.#write(this.#queue.some(batches)));
-    return this.#queue.length < before;
-  }
-
-  /** @returns whether nothing is left in the queue: a full disk takes nothing for now. */
-  flush(): boolean {
-    this.#file.runQuietly(() => this.#write(this.#queue.all()));
-    return this.#queue.length === 0;
+  room(): Promise<void> | undefined {
+    return this.#queue.room();
   }
 
   /** The file was lost: batches in the middle of logs that it no longer knows are of no use. */
-  forgetQueue(): void {
-    this.#queue.clear();
+  forgetAll(): void {
+    this.#backlog.clear();
     this.#rowIds.clear();
   }
 
-  get notedNames(): string | undefined {
-    return this.#file.names.get(this.#collection);
+  noteCovered(isCovered: boolean): void {
+    this.#isCovered = isCovered;
+    if (!isCovered) this.#file.cover(this.#collection, false);
+    else {
+      void this.#queue.flush().then((isWritten) => {
+        const holds = isWritten && this.#isCovered && !this.#queue.isClosed;
+        if (holds) this.#file.cover(this.#collection, true);
+      });
+    }
   }
 
-  noteNames(names: string | undefined, isBehind = false): void {
-    this.names = names;
-    this.isBehind = isBehind;
+  noteCompared(changed: string): void {
+    this.comparedAt = changed;
   }
 
-  /** The row of a log, as long as the log is not removed and the file not lost. */
+  #add(row: IndexRow): void {
+    this.#backlog.add(row);
+    this.#queue.add(row, row.end - row.start, () => this.#backlog.wrote(row));
+  }
+
+  /** The row of a log in the file, if it counts. */
+  #rowOf(key: string): Record<string, unknown> | undefined {
+    if (this.#backlog.isRemoved(key)) return undefined;
+    return this.#file.sql.logOf.get(this.#collection, key);
+  }
+
+  #lastWritten(key: string): IndexRow | undefined {
+    if (this.#backlog.isRemoved(key)) return undefined;
+    let found: IndexRow | undefined;
+    this.#file.runQuietly(() => {
+      const row = this.#file.sql.headOf.get(this.#collection, key);
+      if (row === undefined) return;
+      const { seq, end_offset: end, crc, head: headJson } = row;
+      const head = parseStored<LogHead>(String(headJson));
+      found = {
+        collection: this.#collection,
+        key,
+        seq: Number(seq),
+        end: Number(end),
+        crc: String(crc),
+        start: Number(end),
+        damaged: false,
+        sortedAt: this.#projection.sortedAt(head).toWellFormed(),
+        labels: labelsOf(this.#projection, head),
+        headJson: String(headJson),
+        records: [],
+      };
+    });
+    return found;
+  }
+
+  /** The number of a log's row, as long as the log is not removed and the file not lost. */
   #rowId(key: string): number | undefined {
+    if (this.#backlog.isRemoved(key)) return undefined;
     const known = this.#rowIds.get(key);
     if (known !== undefined) return known;
     const id = this.#file.sql.logOf.get(this.#collection, key)?.["id"];
@@ -264,7 +375,13 @@ class SqliteLogIndex implements LogIndex {
     return id;
   }
 
-  /** Rows in the file. That of a log with queued batches is out of date, and passed over. */
+  #placedRows(wanted: WantedRows): PlacedRow[] {
+    return [...this.#writtenRows(wanted), ...this.#waitingRows(wanted)]
+      .sort((a, b) => comparePlaces(a.place, b.place))
+      .slice(0, wanted.count);
+  }
+
+  /** Rows in the file. That of a log of which something waits is out of date, and passed over. */
   #writtenRows({ after, label, count }: WantedRows): PlacedRow[] {
     const { sql } = this.#file;
     const which = label === undefined ? [] : [label.toWellFormed()];
@@ -273,79 +390,131 @@ class SqliteLogIndex implements LogIndex {
       label === undefined ? [sql.firstRows, sql.list] : [sql.firstRowsOfLabel, sql.listLabel];
     const statement = after === undefined ? first : next;
     const rows: PlacedRow[] = [];
-    const most = count + this.#queue.logs;
+    const most = count + this.#backlog.size;
     for (const row of statement.iterate(this.#collection, ...which, ...place, most)) {
       const key = String(row["key"]);
-      if (this.#queue.last(key) !== undefined) continue;
+      if (this.#backlog.get(key) !== undefined) continue;
       rows.push({ place: { sortedAt: String(row["sorted_at"]), key }, row: () => rowOf(row) });
       if (rows.length === count) break;
     }
     return rows;
   }
 
-  /** Rows of logs with queued batches, in no order. Writing them out first would take too long. */
-  #queuedRows({ after, label }: WantedRows): PlacedRow[] {
+  /** Rows of logs with batches that wait, in no order. */
+  #waitingRows({ after, label }: WantedRows): PlacedRow[] {
     const rows: PlacedRow[] = [];
-    for (const { first, last } of this.#queue.ends()) {
-      const { key, seq, head, damaged } = last;
-      if (label !== undefined && !labelsOf(this.#projection, last).includes(label.toWellFormed())) {
-        continue;
-      }
-      const place = { sortedAt: this.#projection.sortedAt(head).toWellFormed(), key };
+    for (const [key, { batches }] of this.#backlog) {
+      const [first, last] = [batches[0], batches.at(-1)];
+      if (first === undefined || last === undefined) continue;
+      const { seq, headJson, damaged, sortedAt } = last;
+      if (label !== undefined && !last.labels.includes(label.toWellFormed())) continue;
+      const place = { sortedAt, key };
       if (after !== undefined && comparePlaces(place, after) <= 0) continue;
       // As when they are written: an index that knows nothing of a log begins it at its beginning.
       if (!canBegin(first) && !damaged && this.#rowId(key) === undefined) continue;
-      rows.push({ place, row: () => ({ key, seq, head: structuredClone(head), damaged }) });
+      rows.push({ place, row: () => ({ key, seq, head: parseStored(headJson), damaged }) });
     }
     return rows;
   }
 
-  #searchLog(match: string, key: string, limit: number): readonly IndexHit[] {
+  /** Newest first. */
+  #searchLog(wanted: Wanted, key: string, limit: number): readonly IndexHit[] {
+    const waiting = this.#backlog.get(key);
+    const found = waiting === undefined ? [] : foundIn(waiting, wanted);
+    const hidden = waiting === undefined ? new Set<number>() : this.#hiddenBy(key, waiting);
     const log = this.#rowId(key);
-    if (log === undefined) return [];
-    return wordsOf(this.#file.sql, key)
-      .search.all(match, log, log, limit)
-      .map((row) => ({ key, seq: Number(row["seq"]) }));
+    const seqs = new Set(found);
+    if (log !== undefined) {
+      const most = limit + hidden.size;
+      for (const row of this.#file.sql.words().searchLog.all(wanted.match, log, log, most)) {
+        seqs.add(Number(row["seq"]));
+      }
+    }
+    return [...seqs]
+      .filter((seq) => !hidden.has(seq))
+      .sort((a, b) => b - a)
+      .slice(0, limit)
+      .map((seq) => ({ key, seq }));
+  }
+
+  /** The records of a log that are hidden by what waits. */
+  #hiddenBy(key: string, { batches }: WaitingLog): ReadonlySet<number> {
+    const hidden = new Set<number>();
+    for (const batch of batches) {
+      for (const [i, { hides }] of batch.records.entries()) {
+        const seq = hides === undefined ? undefined : this.find(key, hides)?.seq;
+        if (seq !== undefined && seq < firstSeqOf(batch) + i) hidden.add(seq);
+      }
+    }
+    return hidden;
   }
 
   /**
    * The answer if the newest logs have it all. A common word is in nearly every log, and sorting all
    * that hold it would take as long as there are messages.
    */
-  #searchNewest(match: string, limit: number): readonly IndexHit[] | undefined {
+  #searchNewest(wanted: Wanted, limit: number): readonly IndexHit[] | undefined {
     const hits: IndexHit[] = [];
-    for (const { key } of this.#file.sql.firstRows.all(this.#collection, newestLogs)) {
-      hits.push(...this.#searchLog(match, String(key), limit - hits.length));
+    const newest = { after: undefined, label: undefined, count: newestLogs };
+    for (const { place } of this.#placedRows(newest)) {
+      hits.push(...this.#searchLog(wanted, place.key, limit - hits.length));
       if (hits.length === limit) return hits;
     }
     return undefined;
   }
 
-  #searchAll(match: string, limit: number): readonly IndexHit[] {
-    return this.#file.sql
-      .search()
-      .all(match, this.#collection, limit)
-      .map((row) => ({ key: String(row["key"]), seq: Number(row["seq"]) }));
-  }
-
-  /** Writes these queued batches, in one transaction. */
-  #write(batches: readonly IndexedBatch[]): void {
-    if (batches.length === 0) return;
-    this.#file.transaction(() => {
-      const writer = new IndexWriter(this.#file.sql, this.#collection, this.#projection);
-      for (const batch of batches) writer.add(batch, batch.records);
-      writer.finish();
-    });
-    this.#queue.shift(batches);
-  }
-
-  #removeRows(key: string, row: Record<string, unknown>): void {
+  #searchAll(wanted: Wanted, limit: number): readonly IndexHit[] {
     const { sql } = this.#file;
-    const id = Number(row["id"]);
-    const labels = { sortedAt: String(row["sorted_at"]), labels: String(row["labels"]) };
-    removeLabels(sql, this.#collection, key, labels);
-    sql.moveToRemoved.run(removedLogs, `${id} ${partOf(key)}`, id);
+    const inFile: IndexHit[] = [];
+    for (const row of sql.words().searchAll.iterate(wanted.match, this.#collection)) {
+      const key = String(row["key"]);
+      // Where the log stands in the order is out of date.
+      if (this.#backlog.get(key) !== undefined) continue;
+      inFile.push({ key, seq: Number(row["seq"]) });
+      if (inFile.length === limit) break;
+    }
+    if (this.#backlog.size === 0) return inFile;
+    const places = new Map<string, ListPlace>();
+    const waiting: IndexHit[] = [];
+    for (const { place } of this.#waitingRows({ after: undefined, label: undefined, count: 0 })) {
+      const hits = this.#searchLog(wanted, place.key, limit);
+      if (hits.length > 0) places.set(place.key, place);
+      waiting.push(...hits);
+    }
+    if (waiting.length === 0) return inFile;
+    const placeOf = (key: string): ListPlace => {
+      const known = places.get(key);
+      if (known !== undefined) return known;
+      const sortedAt = String(sql.logOf.get(this.#collection, key)?.["sorted_at"]);
+      const place = { sortedAt, key };
+      places.set(key, place);
+      return place;
+    };
+    return [...inFile, ...waiting]
+      .sort((a, b) => comparePlaces(placeOf(a.key), placeOf(b.key)) || b.seq - a.seq)
+      .slice(0, limit);
   }
+}
+
+/** The records that wait and hold what is wanted. */
+function foundIn({ batches }: WaitingLog, { phrases, isOpen }: Wanted): number[] {
+  const found: number[] = [];
+  for (const batch of batches) {
+    for (const [i, { text }] of batch.records.entries()) {
+      if (text === undefined || !mayHold(text, phrases)) continue;
+      if (holdsEvery(searchTokens(text), phrases, isOpen)) found.push(firstSeqOf(batch) + i);
+    }
+  }
+  return found;
+}
+
+const notAscii = /[^\0-\x7f]/;
+
+/** A look that costs little. Tokens of ASCII text stand in it as they are, but for case. */
+function mayHold(text: string, phrases: readonly string[][]): boolean {
+  if (notAscii.test(text)) return true;
+  const lower = text.toLowerCase();
+  return phrases.every(([first = ""]) => lower.includes(first));
 }
 
 function rowOf(row: Record<string, unknown>): LogRow {

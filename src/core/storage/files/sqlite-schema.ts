@@ -1,16 +1,9 @@
 // Tables and statements of `index.db`. The schema may change with every release: a file of another
 // version is thrown away and filled again from the logs.
 import type { DatabaseSync, StatementSync } from "node:sqlite";
-import { crc32 } from "node:zlib";
-
-/**
- * The full-text index has this many parts, split by log: forgetting a log rebuilds its part, and a
- * search over all logs queries every part.
- */
-export const wordParts = 16;
 
 /** Raise it whenever a table, a projection or the way that words are taken from a text changes. */
-export const schemaVersion = 3;
+export const schemaVersion = 4;
 
 /** The collection in which rows of removed logs wait for their end. No folder can have this name. */
 export const removedLogs = "/dropped";
@@ -18,12 +11,18 @@ export const removedLogs = "/dropped";
 /** Records of a removed log that are removed at a time: some milliseconds. */
 export const removedAtOnce = 1_000;
 
+// `state.clean`: the last process closed the index itself. `forgotten`: bytes of removed logs are still in
+// the file. `mark`: a position in the journal, all before it is in the rows. `boot`: the run of the machine
+// in which every log was verified. `covered` names the collections whose logs all have a row, but for what
+// the journal holds; `changed` is when the directory last changed, if that was noted at a clean end.
 // `logs.head` is last and may be long: what lists and searches sort by is read without it. `place`
-// is the newest row of `places`. `state.owed` has a bit for each part that holds forgotten words.
+// is the newest row of `places`.
 const tables = `
-  create table state (clean integer not null, owed integer not null);
-  insert into state values (0, 0);
-  create table names (collection text primary key, names text not null) without rowid;
+  create table state (
+    clean integer not null, forgotten integer not null, mark integer not null, boot text
+  );
+  insert into state values (0, 0, 0, null);
+  create table covered (collection text primary key, changed text) without rowid;
   create table logs (
     id integer primary key,
     collection text not null,
@@ -66,20 +65,17 @@ const tables = `
 // Rows are found by log and record: log * 2^31 + seq. The words are not kept as text, only as what
 // the search needs. Tokens hold no ASCII but letters and digits, so that this tokenizer splits them
 // at the spaces between them and nowhere else.
-const parts = Array.from({ length: wordParts }, (_, part) => `words${part}`);
-const wordTables = parts.map(
-  (part) => `
-    create virtual table ${part} using fts5 (
-      text, content = '', contentless_delete = 1, tokenize = 'ascii'
-    );
-  `,
-);
+const wordTable = `
+  create virtual table words using fts5 (
+    text, content = '', contentless_delete = 1, tokenize = 'ascii'
+  );
+`;
 
 /** The file does not hold what was written to it: it is deleted and recreated. */
 export class IndexDamage extends Error {}
 
 export function createSchema(database: DatabaseSync): void {
-  database.exec(`begin; ${tables} ${wordTables.join("")} commit`);
+  database.exec(`begin; ${tables} ${wordTable} commit`);
 }
 
 export type Statements = ReturnType<typeof prepareStatements>;
@@ -90,48 +86,45 @@ const firstRow = "(? << 31)";
 const row = "((? << 31) | ?)";
 const lastRow = "((? << 31) | 2147483647)";
 const rowColumns = "logs.key, logs.sorted_at, logs.seq, logs.damaged, logs.head";
-const everyHit = parts.map((part) => `select rowid as hit from ${part} where ${part} match ?1`);
 
 /**
- * Statements on the words are prepared when they are first used: the full-text index loads each part
- * that a statement names, which no start should wait for.
+ * Statements on the words are prepared when they are first used: loading the full-text index is nothing
+ * that a start should wait for.
  *
  * @throws an error of SQLite when the tables are not those of `createSchema`.
  */
 export function prepareStatements(database: DatabaseSync) {
   const sql = (text: string) => database.prepare(text);
   const tableNames = sql("select count(*) as count from sqlite_schema where name = ?");
-  for (const part of parts) {
-    if (tableNames.get(part)?.["count"] !== 1) throw new Error(`there is no table ${part}`);
-  }
+  if (tableNames.get("words")?.["count"] !== 1) throw new Error("there is no table of words");
   return {
-    state: sql("select clean, owed from state"),
+    state: sql("select clean, forgotten, mark, boot from state"),
     changes: sql("select total_changes() as changes"),
     setClean: sql("update state set clean = ?"),
-    setPending: sql("update state set owed = ?"),
-    names: sql("select collection, names from names"),
-    addNames: sql("insert into names values (?, ?)"),
-    removeNames: sql("delete from names"),
+    setForgotten: sql("update state set forgotten = ?"),
+    setMark: sql("update state set mark = ?"),
+    setBoot: sql("update state set boot = ?"),
+    covered: sql("select collection, changed from covered"),
+    cover: sql("insert or replace into covered values (?, ?)"),
+    uncover: sql("delete from covered where collection = ?"),
 
     logOf: sql(`
       select id, seq, end_offset, crc, sorted_at, place, labels, damaged from logs
       where collection = ? and key = ?
     `),
+    headOf: sql("select seq, end_offset, crc, head from logs where collection = ? and key = ?"),
     collections: sql("select distinct collection from logs where collection <> ?"),
-    // One text: an object for each row takes eight times as long.
-    keys: sql("select json_group_array(cast(key as text)) as keys from logs where collection = ?"),
+    keys: sql("select key from logs where collection = ? and key > ? order by key limit ?"),
     addLog: sql(`insert into logs values (null, ?, ?, '', 0, 0, '', 0, -1, '[]', '{}')`),
     updateLog: sql(`
       update logs set sorted_at = ?, seq = ?, end_offset = ?, crc = ?, damaged = ?, place = ?,
         labels = ?, head = ? where id = ?
     `),
-    setDamaged: sql("update logs set damaged = ? where collection = ? and key = ?"),
     addLabel: sql("insert or replace into labels values (?, ?, ?, ?, ?)"),
     removeLabel: sql(`
       delete from labels where collection = ? and label = ? and sorted_at = ? and key = ?
     `),
     addId: sql("insert or replace into ids values (?, ?, ?, ?)"),
-    seqOf: sql("select seq from ids where log = ? and id = ?"),
     find: sql("select seq, start from ids where log = ? and id = ?"),
     addPlace: sql("insert or replace into places values (?, ?, ?)"),
     seek: sql(`
@@ -140,14 +133,7 @@ export function prepareStatements(database: DatabaseSync) {
       order by places.seq desc limit 1
     `),
 
-    words: parts.map((part) => whenUsed(() => wordStatements(sql, part))),
-    search: whenUsed(() =>
-      sql(`
-        select logs.key as key, hit & 2147483647 as seq
-        from (${everyHit.join(" union all ")}) cross join logs on logs.id = hit >> 31
-        where logs.collection = ?2 order by logs.sorted_at desc, logs.key, seq desc limit ?3
-      `),
-    ),
+    words: whenUsed(() => wordStatements(sql)),
 
     /** The row of a removed log stays until everything that hangs on it is gone: see `removedLogs`. */
     moveToRemoved: sql(
@@ -185,20 +171,25 @@ export function prepareStatements(database: DatabaseSync) {
   };
 }
 
-function wordStatements(sql: (text: string) => StatementSync, part: string) {
+function wordStatements(sql: (text: string) => StatementSync) {
   return {
-    add: sql(`insert or replace into ${part} (rowid, text) values (${row}, ?)`),
-    remove: sql(`delete from ${part} where rowid = ${row}`),
+    add: sql(`insert or replace into words (rowid, text) values (${row}, ?)`),
+    remove: sql(`delete from words where rowid = ${row}`),
     /** Those of the records after one number. */
-    removeAfter: sql(`delete from ${part} where rowid > ${row} and rowid <= ${lastRow}`),
+    removeAfter: sql(`delete from words where rowid > ${row} and rowid <= ${lastRow}`),
     /** Removing does not merge by itself, which would take as long as there are words. */
-    removeAlone: sql(`insert into ${part} (${part}, rank) values ('deletemerge', 0)`),
+    removeAlone: sql("insert into words (words, rank) values ('deletemerge', 0)"),
     /** A slice of making one segment of all, without what was deleted; the first one has a negative rank. */
-    merge: sql(`insert into ${part} (${part}, rank) values ('merge', ?)`),
-    search: sql(`
-      select rowid & 2147483647 as seq from ${part}
-      where ${part} match ? and rowid between ${firstRow} and ${lastRow}
+    merge: sql("insert into words (words, rank) values ('merge', ?)"),
+    searchLog: sql(`
+      select rowid & 2147483647 as seq from words
+      where words match ? and rowid between ${firstRow} and ${lastRow}
       order by rowid desc limit ?
+    `),
+    searchAll: sql(`
+      select logs.key as key, hit & 2147483647 as seq
+      from (select rowid as hit from words where words match ?1) cross join logs on logs.id = hit >> 31
+      where logs.collection = ?2 order by logs.sorted_at desc, logs.key, seq desc
     `),
   };
 }
@@ -213,15 +204,4 @@ function whenUsed<T>(prepare: () => T): () => T {
     }
     return prepared;
   };
-}
-
-/** The part of the full-text index that has the words of a log. @throws IndexDamage */
-export function wordsOf(sql: Statements, key: string): ReturnType<typeof wordStatements> {
-  const words = sql.words[partOf(key)];
-  if (words === undefined) throw new RangeError("there is no such part");
-  return words();
-}
-
-export function partOf(key: string): number {
-  return crc32(key) % wordParts;
 }

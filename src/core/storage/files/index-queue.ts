@@ -1,0 +1,353 @@
+import { setImmediate as nextPass } from "node:timers/promises";
+import { Worker } from "node:worker_threads";
+import type { Timers } from "../../timers.ts";
+import { unavailable } from "./file-ports.ts";
+import type { IndexAnswer, IndexRequest } from "./index-worker.ts";
+import type { IndexChange } from "./log-index.ts";
+import type { IndexDatabase } from "./sqlite-database.ts";
+import { faultOf } from "./sqlite-file.ts";
+
+/** Changes that wait a moment are written together, which costs less: so long, or until so many wait. */
+const gathered = { ms: 10, changes: 64 } as const;
+
+/** A thread is started when so much waits, or something for so long: a home that is open for a moment needs none. */
+const threadAfter = { ms: 250, changes: 64 } as const;
+
+/** One transaction takes at most so much: some 50 ms. */
+const sliceOf = { changes: 512, bytes: 512 * 1024 } as const;
+
+/** So many transactions are on their way to the thread at once: it need not wait for us. */
+const onTheirWay = 2;
+
+/** Past so much, appends wait for the index. A bound on memory. */
+const limits = { changes: 16_384, bytes: 16 * 1024 * 1024 } as const;
+
+/** So long after a disk was full it is tried again. */
+const retryMs = 1_000;
+
+/** A file that is shorter is erased on this thread if there is no other: in some milliseconds. */
+const smallBytes = 1024 * 1024;
+
+/** A change, and what is called when it is in the file. */
+interface Waiting {
+  readonly change: IndexChange;
+  readonly bytes: number;
+  readonly wrote: () => void;
+}
+
+/** `"ended"`: the thread ended, and it is not known whether it was done. */
+type Answered = (answer: IndexAnswer | "ended") => void;
+
+/**
+ * The changes of the index of a home, in order, until they are in `index.db`. Another thread writes them, so
+ * that appends do not wait for it. Where there is none, this one does, a slice at a time.
+ */
+export class IndexQueue {
+  readonly #database: IndexDatabase;
+  readonly #timers: Timers;
+  /** Up to where in the journal all was added. */
+  readonly #mark: () => number | undefined;
+  #waiting: Waiting[] = [];
+  #bytes = 0;
+  /** So many of them are on their way to the thread. */
+  #sent = 0;
+  #added = 0;
+  #written = 0;
+  /** Who waits until so many are written. */
+  #waiters: { readonly target: number; readonly resolve: () => void }[] = [];
+  #worker: Worker | undefined;
+  readonly #requests: Answered[] = [];
+  /** No thread can be started, or none can read what is only in memory. */
+  #isAlone = false;
+  #isFull = false;
+  #isWriting = false;
+  #cancelTimer: (() => void) | undefined;
+  #erasing: Promise<void> | undefined;
+  #closed = false;
+
+  constructor(database: IndexDatabase, timers: Timers, mark: () => number | undefined) {
+    this.#database = database;
+    this.#timers = timers;
+    this.#mark = mark;
+  }
+
+  get isClosed(): boolean {
+    return this.#closed;
+  }
+
+  /** How many changes wait, and how many bytes of log they hold. */
+  get behind(): { readonly batches: number; readonly bytes: number } {
+    return { batches: this.#waiting.length, bytes: this.#bytes };
+  }
+
+  add(change: IndexChange, bytes: number, wrote: () => void): void {
+    this.#waiting.push({ change, bytes, wrote });
+    this.#bytes += bytes;
+    this.#added++;
+    if (this.#isFull) return;
+    if (this.#worker === undefined && !this.#isAlone) {
+      if (this.#waiting.length >= threadAfter.changes) this.#startThread();
+      else this.#later(threadAfter.ms, () => this.#startThread());
+    } else if (this.#waiting.length - this.#sent === gathered.changes) this.#send();
+    else this.#later(gathered.ms, () => this.#send());
+  }
+
+  /** Resolves when less waits. `undefined`: little waits, or the disk is full and nothing helps. */
+  room(): Promise<void> | undefined {
+    const isMuch = this.#waiting.length >= limits.changes || this.#bytes >= limits.bytes;
+    if (!isMuch || this.#isFull) return undefined;
+    return this.#wrote(this.#added - Math.floor(this.#waiting.length / 2));
+  }
+
+  /** Writes all that was added before. @returns whether it is in the file: a full disk takes nothing. */
+  async flush(): Promise<boolean> {
+    const target = this.#added;
+    this.#isFull = false;
+    if (this.#worker !== undefined) {
+      this.#worker.ref();
+      this.#send();
+      await this.#wrote(target);
+      this.#rest();
+    } else while (this.#written < target && this.#writeHere(sliceOf.changes)) await nextPass();
+    return this.#written >= target;
+  }
+
+  /**
+   * Makes all durable that was added before.
+   *
+   * @throws ThroughlineError `THROUGHLINE_UNAVAILABLE`
+   */
+  async sync(): Promise<void> {
+    if (!(await this.flush())) throw unavailable("the disk is full: the index cannot take more");
+    await this.#do({ do: "sync" });
+  }
+
+  /** Writes what was added before, and makes the bytes of removed logs disappear. */
+  erase(): Promise<void> {
+    // What is removed while one erases is erased by the next one.
+    const before = this.#erasing;
+    const erasing = (async () => {
+      await before?.catch(() => undefined);
+      await this.#erase();
+    })();
+    this.#erasing = erasing;
+    return erasing;
+  }
+
+  /** The file was begun again, and is empty: nothing that waits is of use any more. */
+  begunAgain(isInMemory: boolean): void {
+    this.#took(this.#waiting.length);
+    this.#sent = 0;
+    if (isInMemory) this.#endThread();
+    else this.#post({ do: "open", path: this.#database.path });
+  }
+
+  /** Writes all, and ends the thread. @returns whether all is in the file. */
+  async close(): Promise<boolean> {
+    await this.#erasing?.catch(() => undefined);
+    const isComplete = await this.flush();
+    this.#closed = true;
+    this.#cancelTimer?.();
+    const worker = this.#worker;
+    if (worker !== undefined) {
+      worker.ref();
+      const ended = new Promise((resolve) => worker.once("exit", resolve));
+      this.#post({ do: "close" });
+      await ended;
+    }
+    return isComplete;
+  }
+
+  #later(ms: number, work: () => void): void {
+    if (this.#cancelTimer !== undefined || this.#closed) return;
+    this.#cancelTimer = this.#timers.after(ms, () => {
+      this.#cancelTimer = undefined;
+      if (!this.#closed) work();
+    });
+  }
+
+  /** Resolves when so many are written, or the disk is full. */
+  #wrote(target: number): Promise<void> {
+    if (this.#written >= target || this.#isFull) return Promise.resolve();
+    return new Promise((resolve) => this.#waiters.push({ target, resolve }));
+  }
+
+  #startThread(): void {
+    if (this.#worker !== undefined || this.#closed) return;
+    if (this.#isAlone || this.#database.isInMemory) {
+      this.#isAlone = true;
+      void this.#writeAlone();
+      return;
+    }
+    const worker = new Worker(workerFile(), { name: "throughline-index" });
+    this.#worker = worker;
+    worker.unref();
+    worker.on("message", (answer: IndexAnswer) => this.#answered(answer));
+    worker.on("error", () => this.#endThread());
+    worker.on("exit", () => this.#endThread());
+    this.#post({ do: "open", path: this.#database.path });
+    this.#send();
+  }
+
+  /** There is no thread any more. What it had not answered is written here. */
+  #endThread(): void {
+    if (this.#worker === undefined) return;
+    const worker = this.#worker;
+    this.#worker = undefined;
+    this.#isAlone = true;
+    this.#sent = 0;
+    void worker.terminate();
+    for (const answered of this.#requests.splice(0)) answered("ended");
+    void this.#writeAlone();
+  }
+
+  #post(request: IndexRequest, answered: Answered = () => undefined): void {
+    if (this.#worker === undefined) return;
+    this.#requests.push(answered);
+    this.#worker.postMessage(request);
+  }
+
+  #answered(answer: IndexAnswer): void {
+    this.#requests.shift()?.(answer);
+    this.#rest();
+  }
+
+  /** The thread keeps the process alive only while somebody waits for it. */
+  #rest(): void {
+    const isAwaited = this.#closed || this.#requests.length > 0 || this.#waiters.length > 0;
+    if (!isAwaited) this.#worker?.unref();
+  }
+
+  #send(): void {
+    if (this.#worker === undefined) {
+      void this.#writeAlone();
+      return;
+    }
+    while (this.#requests.length < onTheirWay && this.#sent < this.#waiting.length) {
+      const { changes, isAll } = this.#slice(this.#sent, sliceOf.changes);
+      const count = changes.length;
+      this.#sent += count;
+      const text = JSON.stringify(changes);
+      const mark = isAll ? this.#mark() : undefined;
+      const { losses } = this.#database;
+      this.#post({ do: "write", changes: text, mark }, (answer) => {
+        if (answer === "ended" || losses !== this.#database.losses) return;
+        this.#sent = Math.max(0, this.#sent - count);
+        if (answer === undefined) this.#took(count);
+        else this.#failed(answer, changes);
+        if (!this.#isFull) this.#send();
+      });
+    }
+  }
+
+  #slice(from: number, most: number): { changes: readonly IndexChange[]; isAll: boolean } {
+    const changes: IndexChange[] = [];
+    let bytes = 0;
+    for (let i = from; i < this.#waiting.length && changes.length < most; i++) {
+      const next = this.#waiting[i];
+      bytes += next?.bytes ?? 0;
+      if (next === undefined || (changes.length > 0 && bytes > sliceOf.bytes)) break;
+      changes.push(next.change);
+    }
+    return { changes, isAll: from + changes.length === this.#waiting.length };
+  }
+
+  /** The oldest are in the file, or of no use. */
+  #took(count: number): void {
+    for (const { bytes, wrote } of this.#waiting.splice(0, count)) {
+      this.#bytes -= bytes;
+      wrote();
+    }
+    this.#written += count;
+    this.#settle();
+  }
+
+  #settle(): void {
+    const over = this.#waiters.filter(({ target }) => this.#isFull || this.#written >= target);
+    if (over.length === 0) return;
+    this.#waiters = this.#waiters.filter((waiter) => !over.includes(waiter));
+    for (const { resolve } of over) resolve();
+  }
+
+  /** What is removed must be gone: if it cannot be written that it is, the whole file goes. */
+  #failed(fault: "full" | "useless", changes: readonly IndexChange[]): void {
+    const mustGo = changes.some((change) => "removed" in change);
+    if (fault === "useless" || mustGo) {
+      this.#database.lose();
+      return;
+    }
+    this.#isFull = true;
+    this.#settle();
+    this.#later(retryMs, () => {
+      this.#isFull = false;
+      this.#send();
+    });
+  }
+
+  /** Writes a slice on this thread. @returns whether it did. */
+  #writeHere(most: number): boolean {
+    const { changes, isAll } = this.#slice(0, most);
+    if (changes.length === 0) return false;
+    try {
+      this.#database.writer.write(changes, isAll ? this.#mark() : undefined);
+    } catch (error) {
+      const fault = faultOf(error);
+      if (fault === undefined) throw error;
+      this.#failed(fault, changes);
+      return false;
+    }
+    this.#took(changes.length);
+    return true;
+  }
+
+  async #writeAlone(): Promise<void> {
+    if (this.#isWriting) return;
+    this.#isWriting = true;
+    try {
+      // What an append costs is a few of them: others have their turn in between.
+      while (!this.#closed && !this.#isFull && this.#writeHere(gathered.changes)) await nextPass();
+    } finally {
+      this.#isWriting = false;
+    }
+  }
+
+  async #erase(): Promise<void> {
+    if (this.#worker === undefined && this.#database.isLongerThan(smallBytes)) this.#startThread();
+    await this.flush();
+    await this.#do({ do: "erase" });
+    this.#database.assertNothingLeft();
+  }
+
+  /** @throws ThroughlineError `THROUGHLINE_UNAVAILABLE`: it was not done, and the file was begun again. */
+  async #do(request: { readonly do: "erase" | "sync" }): Promise<void> {
+    if (this.#worker === undefined) {
+      try {
+        if (request.do === "sync") this.#database.writer.sync();
+        else while (this.#database.writer.eraseSome()) await nextPass();
+      } catch (error) {
+        this.#gaveUp(request.do, faultOf(error));
+      }
+      return;
+    }
+    this.#worker.ref();
+    const { losses } = this.#database;
+    const answer = await new Promise<Parameters<Answered>[0]>((resolve) =>
+      this.#post(request, resolve),
+    );
+    if (answer === undefined || losses !== this.#database.losses) return;
+    if (answer === "ended") await this.#do(request);
+    else this.#gaveUp(request.do, answer);
+  }
+
+  /** Erasing must have an end: a file that cannot be erased goes whole. */
+  #gaveUp(what: "erase" | "sync", fault: IndexAnswer): void {
+    if (what === "erase" || fault === "useless") this.#database.lose();
+    else throw unavailable("the disk is full: the index cannot be made durable");
+  }
+}
+
+/** Beside this file in the sources; in a folder of its own in what is published. */
+function workerFile(): URL {
+  const isSource = import.meta.url.endsWith(".ts");
+  return new URL(isSource ? "./index-worker.ts" : "../workers/index-worker.js", import.meta.url);
+}
