@@ -22,6 +22,9 @@ const notice = "THIRD-PARTY-NOTICES.txt";
  */
 const required = { pino: "pino", yaml: "yaml" };
 
+/** What runs in threads of their own, by the path in dist without `.js`. */
+const workers = { "workers/index-worker": join(root, "src/core/storage/files/index-worker.ts") };
+
 interface Manifest {
   readonly peerDependencies: Readonly<Record<string, string>>;
   readonly bin: Readonly<Record<string, string>>;
@@ -58,7 +61,7 @@ async function bundle(
   const peers = Object.keys(manifest.peerDependencies);
   const output = await generate(
     {
-      input: entriesOf(manifest),
+      input: { ...entriesOf(manifest), ...workers },
       plugins: [plugin, requireFrom(needed)],
       external: (id) => peers.some((name) => id === name || id.startsWith(`${name}/`)),
     },

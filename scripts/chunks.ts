@@ -11,6 +11,8 @@ import { root } from "./stamp.ts";
  */
 const chunks: readonly (readonly [name: string, modules: readonly string[]])[] = [
   ["base", ["index"]],
+  // The thread that writes the index needs nothing else.
+  ["index", ["core/storage/files/sqlite-writer"]],
   [
     "core",
     [

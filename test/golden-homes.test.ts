@@ -95,6 +95,8 @@ test("a chat that was forgotten under 0.1 is not imported again", async (t) => {
   assert.deepEqual([refused.chat_id, refused.messages], ["secret:gone", 1]);
 });
 
+const byKey = (a: { readonly key: string }, b: { readonly key: string }) => (a.key < b.key ? -1 : 1);
+
 /** 20 s after the kill. */
 const atOnce = "2026-03-05T12:30:20.000Z";
 
@@ -105,7 +107,8 @@ test("a home of a killed 0.1: whole answers stay, half ones are set aside, quest
   const memories = await openAt(atOnce, { home });
   t.after(() => memories.close());
   assertHolds(await chatsOf(memories), { list, chats, found });
-  assertHolds(memories.storage.repairs(), repairs);
+  // The index of this version is filled again, in whichever order the folder is listed.
+  assertHolds(memories.storage.repairs().toSorted(byKey), repairs.toSorted(byKey));
   await memories.close();
   const now = filesIn(home);
   const logs = assertOnlyAppended(home, before).filter((name) => name.startsWith("chats/"));

@@ -1,5 +1,5 @@
 import type { Clock } from "../core/clock.ts";
-import type { RepairReport } from "../core/storage/storage.ts";
+import type { IndexBehind, RepairReport } from "../core/storage/storage.ts";
 import type { Turn } from "../core/turns/turn.ts";
 
 type Prometheus = typeof import("prom-client");
@@ -9,6 +9,7 @@ interface Gauges {
   readonly turns: () => number;
   readonly chats: () => number;
   readonly watchers: () => number;
+  readonly indexBehind: () => IndexBehind;
   readonly isReady: () => Promise<boolean>;
 }
 
@@ -131,6 +132,16 @@ function openInstruments(prom: Prometheus, version: string, now: Gauges) {
   gauge("throughline_turns", "Turns that run or wait.", now.turns);
   gauge("throughline_open_chats", "Chats that were talked in lately.", now.chats);
   gauge("throughline_watchers", "Open event streams.", now.watchers);
+  gauge(
+    "throughline_index_waiting_batches",
+    "Stored batches that wait to be written to the index.",
+    () => now.indexBehind().batches,
+  );
+  gauge(
+    "throughline_index_waiting_bytes",
+    "Bytes of log in stored batches that wait to be written to the index.",
+    () => now.indexBehind().bytes,
+  );
   new Gauge({
     name: "throughline_ready",
     help: "1 when something could be stored now, else 0.",

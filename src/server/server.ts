@@ -60,6 +60,7 @@ export function createServer(options: ServerOptions): ThroughlineServer {
     turns: () => turns.size,
     chats: () => throughline.workingMemory.stats().length,
     watchers: () => watchers.size,
+    indexBehind: () => throughline.storage.ownHome?.indexBehind?.() ?? { batches: 0, bytes: 0 },
   });
   const work = new Work();
   const unsubscribe = subscribe(settings, watchers, metrics);

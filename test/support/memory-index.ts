@@ -2,26 +2,27 @@ import { type ListPlace, listCursor, parseCursor } from "../../src/core/storage/
 import {
   canBegin,
   comparePlaces,
+  contentOf,
   labelsOf,
   needsPlace,
 } from "../../src/core/storage/files/index-rules.ts";
 import type { HomeIndex } from "../../src/core/storage/files/file-storage.ts";
-import {
-  firstSeqOf,
-  type IndexEntry,
-  type IndexedBatch,
-  type IndexedRecord,
-  type IndexHit,
-  type LogIndex,
-  type OpenLogIndex,
+import type {
+  IndexEntry,
+  IndexedBatch,
+  IndexedContent,
+  IndexedRecord,
+  IndexHit,
+  LogIndex,
+  OpenLogIndex,
 } from "../../src/core/storage/files/log-index.ts";
 import type {
   ListOptions,
   ListPage,
   LogProjection,
+  LogRecord,
   LogRow,
   SearchOptions,
-  StoredRecord,
 } from "../../src/core/storage/log-store.ts";
 import {
   endsOpen,
@@ -56,6 +57,7 @@ export function homeIndex(open: OpenLogIndex = openMemoryIndex()): HomeIndex {
     open,
     clean: false,
     mark: 0,
+    behind: { batches: 0, bytes: 0 },
     coverageOf: () => "unknown",
     sync: () => Promise.resolve(),
     uncover: () => undefined,
@@ -80,10 +82,10 @@ class MemoryLogIndex implements LogIndex {
     if (known === undefined && !canBegin(batch)) return;
     const log = known ?? newLog(batch);
     this.#logs.set(batch.key, log);
-    const first = firstSeqOf(batch);
-    for (const [i, record] of batch.records.entries()) addRecord(log, batch, record, first + i);
-    if (batch.records.length > 0 && needsPlace(log.places.at(-1)?.start, batch)) {
-      log.places.push({ seq: first, start: batch.start });
+    const [first] = batch.records;
+    for (const record of batch.records) addRecord(log, batch, record);
+    if (first !== undefined && needsPlace(log.places.at(-1)?.start, batch)) {
+      log.places.push({ seq: first.seq, start: batch.start });
     }
     log.last = batch;
     log.damaged = batch.damaged;
@@ -164,9 +166,8 @@ class MemoryLogIndex implements LogIndex {
 
   readonly coverage = "unknown";
 
-  indexed(record: StoredRecord): IndexedRecord {
-    const text = this.#projection.text(record);
-    return { id: record.id, text, hides: this.#projection.hides(record) };
+  contentOf(record: LogRecord): IndexedContent {
+    return contentOf(this.#projection, record);
   }
 
   /** Every log, in the order of lists. */
@@ -180,8 +181,7 @@ class MemoryLogIndex implements LogIndex {
 function addRecord(
   log: IndexedLog,
   { start }: IndexedBatch,
-  { id, text, hides }: IndexedRecord,
-  seq: number,
+  { id, seq, text, hides }: IndexedRecord,
 ): void {
   log.ids.set(id, { seq, start });
   const words = text === undefined ? [] : searchTokens(text);

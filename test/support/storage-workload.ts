@@ -4,14 +4,14 @@ import { isThroughlineError } from "../../src/core/errors.ts";
 import type { JsonObject } from "../../src/core/json.ts";
 import { silentLogger } from "../../src/core/logger.ts";
 import type { Disk } from "../../src/core/storage/disk/disk.ts";
-import { FileStorage } from "../../src/core/storage/files/file-storage.ts";
+import { FileStorage, type HomeIndex } from "../../src/core/storage/files/file-storage.ts";
 import type { OpenLogIndex } from "../../src/core/storage/files/log-index.ts";
 import type { LogProjection, StoredRecord } from "../../src/core/storage/log-store.ts";
 import type { Durability } from "../../src/core/storage/storage.ts";
 import { seededRandom } from "../../src/testing/random.ts";
 import { HeldClock } from "./held-clock.ts";
 import { HeldTimers } from "./held-timers.ts";
-import { homeIndex, openMemoryIndex } from "./memory-index.ts";
+import { homeIndex } from "./memory-index.ts";
 
 export const projection: LogProjection = {
   sortedAt: (head) => String(head["updated_at"] ?? ""),
@@ -29,7 +29,7 @@ let opened = 0;
 export async function openOn(
   disk: Disk,
   durability: Durability = "power-cut",
-  index: OpenLogIndex = openMemoryIndex(),
+  index: HomeIndex | OpenLogIndex = homeIndex(),
   maxOpen = 256,
   guard: () => void = () => undefined,
   boot?: string,
@@ -43,7 +43,7 @@ export async function openOn(
   const storage = await FileStorage.open({
     ...{ home: "/home", disk, durability, logger: silentLogger, clock, timers },
     newId: () => `${process}x${++ids}`,
-    index: homeIndex(index),
+    index: typeof index === "function" ? homeIndex(index) : index,
     ...{ verifyAll: false, maxOpen, segmentBytes },
     directoryChanged: () => undefined,
     guard,

@@ -127,9 +127,9 @@ export interface LogProjection {
   /** Labels that a list can filter on. */
   labels(head: LogHead): readonly string[];
   /** The text of this record that search finds; nothing for a record that is not searchable. */
-  text(record: StoredRecord): string | undefined;
+  text(record: LogRecord): string | undefined;
   /** The id of an earlier record whose text must no longer be found, if this record hides one. */
-  hides(record: StoredRecord): string | undefined;
+  hides(record: LogRecord): string | undefined;
 }
 
 /** Append-only lists of JSON records, one list per key: the shape under chats and runs. */

@@ -44,6 +44,15 @@ export interface OwnHome {
   readonly path: string;
   /** @throws ThroughlineError when this process is no longer its writer: `THROUGHLINE_LOCKED`, for one. */
   readonly assertWriter: () => void;
+  /** What waits to be written to the index. Present where the home has one. */
+  readonly indexBehind?: (() => IndexBehind) | undefined;
+}
+
+/** How far an index is behind what is stored. Lists and searches have all of it, from memory. */
+export interface IndexBehind {
+  readonly batches: number;
+  /** Of log. */
+  readonly bytes: number;
 }
 
 /** What a driver implements: two shapes, in named collections, and who may act alone on what. */

@@ -75,8 +75,8 @@ export class Backlog {
   find(key: string, id: string): { readonly seq: number; readonly start: number } | undefined {
     const row = this.#logs.get(key)?.ids.get(id);
     if (row === undefined) return undefined;
-    const index = row.records.findLastIndex((record) => record.id === id);
-    return { seq: firstSeqOf(row) + index, start: row.start };
+    const record = row.records.findLast((each) => each.id === id);
+    return record === undefined ? undefined : { seq: record.seq, start: row.start };
   }
 
   /** The start of the newest batch that waits and begins at this record or before it. */

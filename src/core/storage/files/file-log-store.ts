@@ -40,9 +40,9 @@ import {
   unlinkIfThere,
 } from "./file-ports.ts";
 import { type Appended, LogFile } from "./log-file.ts";
-import type { IndexedRecord, IndexHit } from "./log-index.ts";
+import type { IndexedContent, IndexedRecord, IndexHit } from "./log-index.ts";
 import { type FileLogStorePorts, OpenLogs, type Slot } from "./open-logs.ts";
-import { compare, type Reconciled, reconcile, reportUnreadable } from "./reconcile.ts";
+import { areNamesKnown, compare, type Reconciled, reconcile, reportUnreadable } from "./reconcile.ts";
 import { rewriteLog } from "./rewrite.ts";
 
 /** The file driver's logs: one file per log in one directory, and an index beside them. */
@@ -55,6 +55,8 @@ export class FileLogStore implements LogStore {
   /** So many logs are out of the index for a moment, because their words are removed. */
   #removing = 0;
   #closing = false;
+  /** When a name in the directory had last changed before it was compared. */
+  #comparedAt: string | undefined;
 
   constructor(ports: FileLogStorePorts) {
     this.#ports = ports;
@@ -64,14 +66,14 @@ export class FileLogStore implements LogStore {
 
   append(key: string, records: readonly LogRecord[], options: AppendOptions = {}): Promise<number> {
     let batch: PreparedBatch;
-    let indexed: readonly IndexedRecord[];
+    let contents: readonly IndexedContent[];
     try {
       batch = prepareBatch(key, records, options);
-      indexed = records.map((record) => this.#ports.index.indexed(record));
+      contents = records.map((record) => this.#ports.index.contentOf(record));
     } catch (error) {
       return Promise.reject(error);
     }
-    return this.#logs.alone(key, (slot) => this.#append(slot, batch, indexed));
+    return this.#logs.alone(key, (slot) => this.#append(slot, batch, contents));
   }
 
   async tail(key: string, limit: number): Promise<LogTail | undefined> {
@@ -141,10 +143,12 @@ export class FileLogStore implements LogStore {
       const isHeadKept = headJson === undefined || headJson === log.headJson;
       if (wanted.size === 0 && isHeadKept) return 0;
       this.#ports.guard();
-      // A copy, what is derived or set aside goes first: as long as any of it is left, so is the record.
-      await this.#ports.journal?.empty();
-      let damaged = (await this.#ports.forgetQuarantine(log.path)).bytes;
-      await this.#removeFromIndex(key, async () => {
+      let damaged = 0;
+      await this.#uncovered(async () => {
+        // A copy, what is derived or set aside goes first: as long as any of it is left, so is the record.
+        await this.#ports.journal?.empty();
+        damaged = (await this.#ports.forgetQuarantine(log.path)).bytes;
+        await this.#removeFromIndex(key);
         try {
           damaged += await rewriteLog(this.#ports, log, wanted, headJson ?? log.headJson);
         } catch (error) {
@@ -169,24 +173,28 @@ export class FileLogStore implements LogStore {
       const { log } = slot;
       slot.log = undefined;
       await log?.close();
-      const path = this.#logs.path(key);
-      await this.#ports.journal?.empty();
-      // The log's file goes after what was set aside of it, so that as long as anything is left, the
-      // log is there to be deleted again.
-      let existed = (await this.#ports.forgetQuarantine(path)).files > 0;
-      try {
-        if (await unlinkIfThere(this.#ports.disk, path)) existed = true;
-        this.#ports.cuts.delete(path);
-        const { directory, unsyncedNames } = this.#ports;
-        // An earlier call may have taken the name away, and not for good.
-        if (existed || unsyncedNames.has(directory)) await syncNames(this.#ports, directory);
-        existed ||= this.#ports.index.entry(key) !== undefined;
-        await this.#removeFromIndex(key);
-      } catch (cause) {
-        throw deletedPerhaps(key, cause);
-      }
-      return existed;
+      return this.#uncovered(() => this.#delete(key));
     });
+  }
+
+  async #delete(key: string): Promise<boolean> {
+    const path = this.#logs.path(key);
+    await this.#ports.journal?.empty();
+    // The log's file goes after what was set aside of it, so that as long as anything is left, the
+    // log is there to be deleted again.
+    let existed = (await this.#ports.forgetQuarantine(path)).files > 0;
+    try {
+      if (await unlinkIfThere(this.#ports.disk, path)) existed = true;
+      this.#ports.cuts.delete(path);
+      const { directory, unsyncedNames } = this.#ports;
+      // An earlier call may have taken the name away, and not for good.
+      if (existed || unsyncedNames.has(directory)) await syncNames(this.#ports, directory);
+      existed ||= this.#ports.index.entry(key) !== undefined;
+      await this.#removeFromIndex(key);
+    } catch (cause) {
+      throw deletedPerhaps(key, cause);
+    }
+    return existed;
   }
 
   async list(options: ListOptions): Promise<ListPage> {
@@ -275,9 +283,13 @@ export class FileLogStore implements LogStore {
     const reconciled = await this.#reconciled?.catch(() => undefined);
     const found = reconciled === "covered" ? await this.#comparing : reconciled;
     // Where a file is no log of ours that is not noted, so that it is reported at the next start too.
-    if (found !== "every log is known") return;
+    if (found !== "every log is known" || this.#removing > 0) return;
+    const { index } = this.#ports;
     const changed = this.#ports.directoryChanged();
-    if (changed !== undefined) this.#ports.index.noteCompared(changed);
+    if (changed === undefined) return;
+    // Other programs may have changed names too: then the next start compares them.
+    const isKnown = changed === this.#comparedAt || (await areNamesKnown(this.#ports));
+    if (isKnown !== undefined) index.noteCompared(isKnown ? changed : "by others");
   }
 
   /** Settles when lists and search know every log: at once after most starts. Tried again if it fails. */
@@ -291,6 +303,7 @@ export class FileLogStore implements LogStore {
 
   async #reconcile(): Promise<Reconciled> {
     const open = (key: string) => this.#logs.open(key);
+    this.#comparedAt = this.#ports.directoryChanged();
     const found = await reconcile(this.#ports, open);
     if (found === "covered") {
       // What other programs did meanwhile is found later: nobody waits for that.
@@ -313,7 +326,7 @@ export class FileLogStore implements LogStore {
   async #append(
     slot: Slot,
     batch: PreparedBatch,
-    indexed: readonly IndexedRecord[],
+    contents: readonly IndexedContent[],
   ): Promise<number> {
     const { index } = this.#ports;
     await index.room();
@@ -327,9 +340,9 @@ export class FileLogStore implements LogStore {
       const known = log && index.find(batch.key, record.id);
       const isStored = log && known && (await this.#isStored(log, record, known, batches));
       last = isStored ? known.seq : 0;
-      const kept = indexed[i];
-      if (isStored || kept === undefined) continue;
-      fresh.push(kept);
+      const content = contents[i];
+      if (isStored || content === undefined) continue;
+      fresh.push({ ...content, seq: seq + fresh.length + 1 });
       lines += `${storedLine(record.json, seq + fresh.length)}\n`;
     }
     if (fresh.length === 0) return last;
@@ -368,18 +381,22 @@ export class FileLogStore implements LogStore {
   }
 
   /**
-   * Forgets a log in the index down to its bytes, and then does what brings it back or makes it go for
-   * good. Should the process die in between, the next start compares all logs with the index.
+   * Does what takes a log out of its folder or its index for a moment. Should the process die or this fail,
+   * the next start compares all logs with the index.
    */
-  async #removeFromIndex(key: string, then: () => Promise<void> = async () => undefined) {
-    const { index } = this.#ports;
+  async #uncovered<T>(work: () => Promise<T>): Promise<T> {
     this.#removing++;
-    index.noteCovered(false);
-    index.remove(key);
-    await index.erase();
-    await then();
+    this.#ports.index.noteCovered(false);
+    const result = await work();
     this.#removing--;
     this.#cover();
+    return result;
+  }
+
+  /** Forgets a log in the index down to its bytes. */
+  #removeFromIndex(key: string): Promise<void> {
+    this.#ports.index.remove(key);
+    return this.#ports.index.erase();
   }
 
   /** Those of the ids that the log holds and that still have their content. */

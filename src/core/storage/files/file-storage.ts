@@ -10,7 +10,7 @@ import { patientDisk } from "../disk/patient-disk.ts";
 import type { DocumentStore } from "../document-store.ts";
 import type { LogProjection, LogStore } from "../log-store.ts";
 import { LocalCluster, LocalLeases } from "../one-process.ts";
-import type { Durability, OwnHome, RepairReport, Storage } from "../storage.ts";
+import type { Durability, IndexBehind, OwnHome, RepairReport, Storage } from "../storage.ts";
 import type { Damage } from "./batch-reader.ts";
 import { FileDocumentStore } from "./file-document-store.ts";
 import { FileLogStore } from "./file-log-store.ts";
@@ -61,6 +61,7 @@ export interface HomeIndex {
   readonly clean: boolean;
   /** All that the journal of the last process holds before this position is in the index. */
   readonly mark: number;
+  readonly behind: IndexBehind;
   /** Makes all durable that was added before. @throws ThroughlineError `THROUGHLINE_UNAVAILABLE` */
   sync(): Promise<void>;
   /** The index of this collection was not given all of its logs. */
@@ -91,7 +92,8 @@ export class FileStorage implements Storage {
       this.#assertOpen();
       ports.guard();
     };
-    this.ownHome = { path: ports.home, assertWriter };
+    const indexBehind = () => ports.index.behind;
+    this.ownHome = { path: ports.home, assertWriter, indexBehind };
     this.#ports = { ...ports, disk: patientDisk(ports.disk) };
     const own = {
       disk: this.#ports.disk,

@@ -1,6 +1,8 @@
 import { setImmediate as nextPass } from "node:timers/promises";
 import { Worker } from "node:worker_threads";
+import { isThroughlineError } from "../../errors.ts";
 import type { Timers } from "../../timers.ts";
+import type { IndexBehind } from "../storage.ts";
 import { unavailable } from "./file-ports.ts";
 import type { IndexAnswer, IndexRequest } from "./index-worker.ts";
 import type { IndexChange } from "./log-index.ts";
@@ -51,12 +53,16 @@ export class IndexQueue {
   #bytes = 0;
   /** So many of them are on their way to the thread. */
   #sent = 0;
+  /** Counts failed writes: see `IndexRequest`. */
+  #attempt = 0;
   #added = 0;
   #written = 0;
   /** Who waits until so many are written. */
   #waiters: { readonly target: number; readonly resolve: () => void }[] = [];
   #worker: Worker | undefined;
   readonly #requests: Answered[] = [];
+  /** The thread has opened the file: it must not write to one that was begun again since what it was sent. */
+  #isOpen = false;
   /** No thread can be started, or none can read what is only in memory. */
   #isAlone = false;
   #isFull = false;
@@ -76,7 +82,7 @@ export class IndexQueue {
   }
 
   /** How many changes wait, and how many bytes of log they hold. */
-  get behind(): { readonly batches: number; readonly bytes: number } {
+  get behind(): IndexBehind {
     return { batches: this.#waiting.length, bytes: this.#bytes };
   }
 
@@ -169,6 +175,7 @@ export class IndexQueue {
   /** Resolves when so many are written, or the disk is full. */
   #wrote(target: number): Promise<void> {
     if (this.#written >= target || this.#isFull) return Promise.resolve();
+    this.#worker?.ref();
     return new Promise((resolve) => this.#waiters.push({ target, resolve }));
   }
 
@@ -185,8 +192,9 @@ export class IndexQueue {
     worker.on("message", (answer: IndexAnswer) => this.#answered(answer));
     worker.on("error", () => this.#endThread());
     worker.on("exit", () => this.#endThread());
-    this.#post({ do: "open", path: this.#database.path });
-    this.#send();
+    this.#post({ do: "open", path: this.#database.path }, () => {
+      this.#isOpen = true;
+    });
   }
 
   /** There is no thread any more. What it had not answered is written here. */
@@ -209,6 +217,7 @@ export class IndexQueue {
 
   #answered(answer: IndexAnswer): void {
     this.#requests.shift()?.(answer);
+    if (this.#worker !== undefined && !this.#isFull && !this.#closed) this.#send();
     this.#rest();
   }
 
@@ -223,19 +232,22 @@ export class IndexQueue {
       void this.#writeAlone();
       return;
     }
+    if (!this.#isOpen) return;
     while (this.#requests.length < onTheirWay && this.#sent < this.#waiting.length) {
       const { changes, isAll } = this.#slice(this.#sent, sliceOf.changes);
       const count = changes.length;
       this.#sent += count;
       const text = JSON.stringify(changes);
       const mark = isAll ? this.#mark() : undefined;
+      const attempt = this.#attempt;
       const { losses } = this.#database;
-      this.#post({ do: "write", changes: text, mark }, (answer) => {
+      this.#post({ do: "write", changes: text, mark, attempt }, (answer) => {
         if (answer === "ended" || losses !== this.#database.losses) return;
-        this.#sent = Math.max(0, this.#sent - count);
-        if (answer === undefined) this.#took(count);
-        else this.#failed(answer, changes);
-        if (!this.#isFull) this.#send();
+        if (attempt !== this.#attempt) return; // it was not written, and is sent again
+        if (answer === undefined) {
+          this.#sent -= count;
+          this.#took(count);
+        } else this.#failed(answer, changes);
       });
     }
   }
@@ -276,8 +288,12 @@ export class IndexQueue {
       this.#database.lose();
       return;
     }
+    this.#attempt++;
+    this.#sent = 0;
     this.#isFull = true;
     this.#settle();
+    this.#cancelTimer?.();
+    this.#cancelTimer = undefined;
     this.#later(retryMs, () => {
       this.#isFull = false;
       this.#send();
@@ -313,7 +329,10 @@ export class IndexQueue {
 
   async #erase(): Promise<void> {
     if (this.#worker === undefined && this.#database.isLongerThan(smallBytes)) this.#startThread();
-    await this.flush();
+    const isWritten = await this.flush();
+    // What is removed must be gone, as in `#failed`.
+    if (!isWritten && this.#waiting.some(({ change }) => "removed" in change))
+      this.#database.lose();
     await this.#do({ do: "erase" });
     this.#database.assertNothingLeft();
   }
@@ -325,6 +344,7 @@ export class IndexQueue {
         if (request.do === "sync") this.#database.writer.sync();
         else while (this.#database.writer.eraseSome()) await nextPass();
       } catch (error) {
+        if (isThroughlineError(error)) throw error; // it is closed
         this.#gaveUp(request.do, faultOf(error));
       }
       return;

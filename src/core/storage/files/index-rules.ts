@@ -1,7 +1,7 @@
 // What every index of logs decides alike.
 import type { ListPlace } from "../batch.ts";
-import type { LogHead, LogProjection } from "../log-store.ts";
-import { firstSeqOf, type IndexRow } from "./log-index.ts";
+import type { LogHead, LogProjection, LogRecord } from "../log-store.ts";
+import { firstSeqOf, type IndexedContent, type IndexRow } from "./log-index.ts";
 
 /** A place is kept at least every so many bytes of a log: what `seek` promises. */
 const placeEveryBytes = 64 * 1024;
@@ -37,6 +37,11 @@ function compareBytes(a: string, b: string): number {
 /** Halves of pairs stand for characters past all that are one unit, some of which have greater units. */
 function rank(unit: number): number {
   return unit >= 0xd800 && unit <= 0xdfff ? unit + 0x10000 : unit;
+}
+
+/** What an index keeps of a record, but for its number. */
+export function contentOf(projection: LogProjection, record: LogRecord): IndexedContent {
+  return { id: record.id, text: projection.text(record), hides: projection.hides(record) };
 }
 
 /** The labels of a head, each once, in the form that a database gives back. */

@@ -8,8 +8,14 @@ import { IndexWriter } from "./sqlite-writer.ts";
 /** What the main thread asks for. Everything is done in order. */
 export type IndexRequest =
   | { readonly do: "open"; readonly path: string }
-  /** JSON of `IndexChange[]`: one text is copied to this thread faster than many objects. */
-  | { readonly do: "write"; readonly changes: string; readonly mark: number | undefined }
+  | {
+      readonly do: "write";
+      /** JSON of `IndexChange[]`: one text is copied to this thread faster than many objects. */
+      readonly changes: string;
+      readonly mark: number | undefined;
+      /** When a write fails, all others of its attempt do: nothing overtakes what is written again. */
+      readonly attempt: number;
+    }
   | { readonly do: "erase" }
   | { readonly do: "sync" }
   | { readonly do: "close" };
@@ -19,8 +25,9 @@ export type IndexAnswer = "full" | "useless" | undefined;
 
 let database: ReturnType<typeof openIndexFile>;
 let writer: IndexWriter | undefined;
+let failedAttempt: number | undefined;
 
-function perform(request: IndexRequest): void {
+function perform(request: IndexRequest): IndexAnswer {
   if (request.do === "open" || request.do === "close") {
     writer = undefined;
     database?.database.close();
@@ -32,7 +39,10 @@ function perform(request: IndexRequest): void {
   }
   if (writer === undefined) throw new Error("the index is not open");
   if (request.do === "write") {
+    if (request.attempt === failedAttempt) return "full";
+    failedAttempt = request.attempt;
     writer.write(JSON.parse(request.changes) as IndexChange[], request.mark);
+    failedAttempt = undefined;
   } else if (request.do === "erase") while (writer.eraseSome());
   else writer.sync();
 }
@@ -40,7 +50,7 @@ function perform(request: IndexRequest): void {
 parentPort?.on("message", (request: IndexRequest) => {
   let answer: IndexAnswer;
   try {
-    perform(request);
+    answer = perform(request);
   } catch (error) {
     answer = faultOf(error) ?? "useless";
   }

@@ -327,7 +327,8 @@ test("when the index is lost in use, a repeated append is still stored once, and
   const index = () =>
     new Proxy(current, {
       get(_, name: keyof LogIndex) {
-        return (current[name] as (...args: unknown[]) => unknown).bind(current);
+        const value: unknown = current[name];
+        return typeof value === "function" ? value.bind(current) : value;
       },
     });
   const { storage, logs } = await openOn(new SimulatedDisk(), "power-cut", index);

@@ -3,8 +3,8 @@ import type {
   ListPage,
   LogHead,
   LogProjection,
+  LogRecord,
   SearchOptions,
-  StoredRecord,
 } from "../log-store.ts";
 
 /** Where a log ended when the index last took it up. */
@@ -17,7 +17,11 @@ export interface IndexEntry {
 }
 
 /** What the index keeps of one record. */
-export interface IndexedRecord {
+export interface IndexedRecord extends IndexedContent {
+  readonly seq: number;
+}
+
+export interface IndexedContent {
   readonly id: string;
   /** What search finds it by. */
   readonly text?: string | undefined;
@@ -55,7 +59,7 @@ export type IndexChange =
 
 /** The number of its first record; of a batch without any, the one that it would have. */
 export function firstSeqOf({ seq, records }: Pick<IndexRow, "seq" | "records">): number {
-  return seq - records.length + 1;
+  return records[0]?.seq ?? seq + 1;
 }
 
 /** A record that search found: which log, and which number. The store reads the record itself. */
@@ -84,8 +88,8 @@ export interface LogIndex {
   entry(key: string): IndexEntry | undefined;
   /** Adds a batch that is already durable in its log. */
   add(batch: IndexedBatch): void;
-  /** What it keeps of a record. */
-  indexed(record: Omit<StoredRecord, "seq">): IndexedRecord;
+  /** What it keeps of a record, but for its number. */
+  contentOf(record: LogRecord): IndexedContent;
   /** Whether damage of this log is known from before. */
   isDamaged(key: string): boolean;
   /** Changes only the row's flag: damage was found, or a damaged log was made whole. */
@@ -117,7 +121,11 @@ export interface LogIndex {
   noteVerified(): void;
   /** From now on the index has every log of this collection, but for what the journal holds; or that is not so. */
   noteCovered(isCovered: boolean): void;
-  /** Called last: every log was compared with the index, and its directory has this time of its last change. */
+  /**
+   * Called last: the index has every log that this process knows.
+   *
+   * @param changed when the directory last changed by what this process did.
+   */
   noteCompared(changed: string): void;
 }
 

@@ -3,10 +3,11 @@ import { join } from "node:path";
 import { setImmediate } from "node:timers/promises";
 import { isThroughlineError } from "../../errors.ts";
 import type { DiskEntry, DiskFile } from "../disk/disk.ts";
-import { batchAt, recordsOf } from "./batch-reader.ts";
+import { type Batch, batchAt, recordsOf } from "./batch-reader.ts";
 import { fileNameOf, keyOfFileName } from "./file-name.ts";
 import { isCode, isDiskError, isTemporaryName } from "./file-ports.ts";
 import type { LogFile } from "./log-file.ts";
+import type { IndexedRecord, LogIndex } from "./log-index.ts";
 import type { FileLogStorePorts } from "./open-logs.ts";
 import { isSurelyOurs } from "./own-log.ts";
 
@@ -34,8 +35,7 @@ export async function followIndex(ports: FileLogStorePorts, log: LogFile): Promi
     const { seq, crc, head } = batch.commit;
     const { start, end } = batch;
     const { damaged } = log;
-    const records = recordsOf(batch).map((record) => index.indexed(record));
-    index.add({ key, seq, end, crc, head, damaged, start, records });
+    index.add({ key, seq, end, crc, head, damaged, start, records: indexed(index, batch) });
     await index.room(); // a long log would take memory
   }
   if (!log.damaged) return;
@@ -43,6 +43,10 @@ export async function followIndex(ports: FileLogStorePorts, log: LogFile): Promi
   // A log without anything readable has a row too: it is listed as damaged, not hidden.
   if (end === 0) index.add({ key, seq, end, crc, head, damaged, start: 0, records: [] });
   index.markDamaged(key, true);
+}
+
+function indexed(index: LogIndex, batch: Batch): readonly IndexedRecord[] {
+  return recordsOf(batch).map((record) => ({ ...index.contentOf(record), seq: record.seq }));
 }
 
 /** Takes up what the journal has of the logs, which need not be opened for it then. */
@@ -57,7 +61,7 @@ function followJournal({ index, takeRecovered }: FileLogStorePorts): void {
       if (entry !== undefined && end <= entry.end) continue;
       if (offset !== (entry?.end ?? 0) || prev !== (entry?.crc ?? "")) break;
       const damaged = batch.commit.damaged || index.isDamaged(key);
-      const records = recordsOf(batch).map((record) => index.indexed(record));
+      const records = indexed(index, batch);
       index.add({ key, seq, end, crc, head, damaged, start: offset, records });
     }
   }
@@ -167,6 +171,24 @@ export async function compare(
   if (gone.length > 0) await index.erase();
   if (ports.verifyAll && found !== "a log is unreadable") index.noteVerified();
   return found;
+}
+
+/** Of so many logs the names are compared at a clean end; with more the next start looks at them while nobody waits. */
+const comparedAtEnd = 20_000;
+
+/** Whether the directory holds the files of the logs in the index and no others. `undefined`: they are too many. */
+export async function areNamesKnown({
+  disk,
+  directory,
+  index,
+}: FileLogStorePorts): Promise<boolean | undefined> {
+  const names = new Set<string>();
+  for (const key of index.keys()) {
+    names.add(`${fileNameOf(key)}.jsonl`);
+    if (names.size > comparedAtEnd) return undefined;
+  }
+  const files = logsIn(await disk.list(directory).catch(() => []));
+  return files.length === names.size && files.every((file) => names.has(file));
 }
 
 /**

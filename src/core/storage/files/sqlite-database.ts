@@ -25,7 +25,7 @@ export class IndexDatabase {
   /** Up to this position in the journal of the last process the index has all. */
   readonly mark: number;
   /** The collections whose logs the index has, but for what the journal holds; each with what was noted of its directory. */
-  readonly #covered: Map<string, string | null>;
+  readonly #covered = new Map<string, string | null>();
   readonly #bootId: string | undefined;
   #open: OpenDatabase;
   #writer: IndexWriter | undefined;
@@ -55,22 +55,21 @@ export class IndexDatabase {
     this.#bootId = bootId;
     this.#open = openIndexFile(path) ?? this.#replace();
     let found = { clean: false, isVerified: false, mark: 0 };
-    let covered = new Map<string, string | null>();
     // A flag that cannot be taken back would say of the next start that nothing is behind.
     this.#insist(() => {
       const { sql } = this.#open;
       const { clean, mark, boot } = sql.state.get() ?? {};
       const isVerified = clean === 1 || (bootId !== undefined && boot === bootId);
       const rows = sql.covered.all();
-      covered = new Map(
-        rows.map(({ collection, changed }) => [String(collection), changed as string | null]),
-      );
+      for (const { collection, changed } of rows) {
+        this.#covered.set(String(collection), changed as string | null);
+      }
       found = { clean: clean === 1, isVerified, mark: Number(mark) };
       this.#durably(() => {
         sql.setClean.run(0);
         sql.setMark.run(0);
         sql.setBoot.run(isVerified ? (bootId ?? null) : null);
-        for (const collection of covered.keys()) {
+        for (const collection of this.#covered.keys()) {
           if (isJournaled) sql.cover.run(collection, null);
           else sql.uncover.run(collection);
         }
@@ -80,7 +79,6 @@ export class IndexDatabase {
     this.clean = found.clean && !isLost;
     this.isVerified = found.isVerified && !isLost;
     this.mark = isLost ? 0 : found.mark;
-    this.#covered = isLost ? new Map() : covered;
     this.#onLost = onLost;
   }
 
@@ -149,6 +147,7 @@ export class IndexDatabase {
       // It may be closed already, and is of no use in any case.
     }
     this.#writer = undefined;
+    this.#covered.clear();
     this.#losses++;
     this.#open = this.#replace();
     this.#lostInUse = this.#onLost !== undefined;

@@ -7,19 +7,19 @@ import type {
   LogHead,
   LogProjection,
   LogRow,
+  LogRecord,
   SearchOptions,
-  StoredRecord,
 } from "../log-store.ts";
 import { endsOpen, holdsEvery, queryPhrases, searchTokens } from "../search-words.ts";
+import type { IndexBehind } from "../storage.ts";
 import { Backlog, type WaitingLog } from "./backlog.ts";
 import { IndexQueue } from "./index-queue.ts";
-import { canBegin, comparePlaces, labelsOf } from "./index-rules.ts";
+import { canBegin, comparePlaces, contentOf, labelsOf } from "./index-rules.ts";
 import {
-  firstSeqOf,
   type IndexCoverage,
   type IndexEntry,
   type IndexedBatch,
-  type IndexedRecord,
+  type IndexedContent,
   type IndexHit,
   type IndexRow,
   type LogIndex,
@@ -40,7 +40,7 @@ export interface SqliteIndex {
   /** All that the journal of the process before this one holds before this position is in the index. */
   readonly mark: number;
   /** How much waits to be written: `metrics` shows it. */
-  readonly behind: IndexQueue["behind"];
+  readonly behind: IndexBehind;
   /** Some of what was added to a collection was in the journal alone, and is there no longer. */
   uncover(collection: string): void;
   /** Makes all durable that was added before. @throws ThroughlineError `THROUGHLINE_UNAVAILABLE` */
@@ -174,7 +174,7 @@ class SqliteLogIndex implements LogIndex {
   /** What is noted at the end, see `noteCompared`. */
   comparedAt: string | undefined;
   #isCovered = false;
-  readonly coverage: IndexCoverage;
+  coverage: IndexCoverage;
   readonly noteVerified: () => void;
 
   constructor(
@@ -204,6 +204,8 @@ class SqliteLogIndex implements LogIndex {
   }
 
   add({ head, ...batch }: IndexedBatch): void {
+    // A log that is in the middle of being written when the index is lost is read from its beginning.
+    if (!canBegin(batch) && !this.#isKnown(batch.key)) return;
     this.#add({
       ...batch,
       collection: this.#collection,
@@ -213,10 +215,8 @@ class SqliteLogIndex implements LogIndex {
     });
   }
 
-  indexed(record: Omit<StoredRecord, "seq">): IndexedRecord {
-    const stored = record as StoredRecord;
-    const { id } = stored;
-    return { id, text: this.#projection.text(stored), hides: this.#projection.hides(stored) };
+  contentOf(record: LogRecord): IndexedContent {
+    return contentOf(this.#projection, record);
   }
 
   isDamaged(key: string): boolean {
@@ -232,13 +232,7 @@ class SqliteLogIndex implements LogIndex {
 
   find(key: string, id: string): { readonly seq: number; readonly start: number } | undefined {
     const waiting = this.#backlog.find(key, id);
-    if (waiting !== undefined) return waiting;
-    return this.#file.run(() => {
-      const log = this.#rowId(key);
-      const row = log === undefined ? undefined : this.#file.sql.find.get(log, id);
-      if (row === undefined) return undefined;
-      return { seq: Number(row["seq"]), start: Number(row["start"]) };
-    });
+    return waiting ?? this.#file.run(() => this.#findWritten(key, id));
   }
 
   seek(key: string, seq: number): number {
@@ -309,8 +303,12 @@ class SqliteLogIndex implements LogIndex {
 
   /** The file was lost: batches in the middle of logs that it no longer knows are of no use. */
   forgetAll(): void {
+    this.coverage = "unknown";
     this.#backlog.clear();
     this.#rowIds.clear();
+    this.coverage = "unknown";
+    this.#isCovered = false;
+    this.comparedAt = undefined;
   }
 
   noteCovered(isCovered: boolean): void {
@@ -331,6 +329,22 @@ class SqliteLogIndex implements LogIndex {
   #add(row: IndexRow): void {
     this.#backlog.add(row);
     this.#queue.add(row, row.end - row.start, () => this.#backlog.wrote(row));
+  }
+
+  #isKnown(key: string): boolean {
+    if (this.#backlog.last(key) !== undefined) return true;
+    let isWritten = false;
+    this.#file.runQuietly(() => {
+      isWritten = this.#rowId(key) !== undefined;
+    });
+    return isWritten;
+  }
+
+  #findWritten(key: string, id: string) {
+    const log = this.#rowId(key);
+    const row = log === undefined ? undefined : this.#file.sql.find.get(log, id);
+    if (row === undefined) return undefined;
+    return { seq: Number(row["seq"]), start: Number(row["start"]) };
   }
 
   /** The row of a log in the file, if it counts. */
@@ -404,14 +418,12 @@ class SqliteLogIndex implements LogIndex {
   #waitingRows({ after, label }: WantedRows): PlacedRow[] {
     const rows: PlacedRow[] = [];
     for (const [key, { batches }] of this.#backlog) {
-      const [first, last] = [batches[0], batches.at(-1)];
-      if (first === undefined || last === undefined) continue;
+      const last = batches.at(-1);
+      if (last === undefined) continue;
       const { seq, headJson, damaged, sortedAt } = last;
       if (label !== undefined && !last.labels.includes(label.toWellFormed())) continue;
       const place = { sortedAt, key };
       if (after !== undefined && comparePlaces(place, after) <= 0) continue;
-      // As when they are written: an index that knows nothing of a log begins it at its beginning.
-      if (!canBegin(first) && !damaged && this.#rowId(key) === undefined) continue;
       rows.push({ place, row: () => ({ key, seq, head: parseStored(headJson), damaged }) });
     }
     return rows;
@@ -440,11 +452,13 @@ class SqliteLogIndex implements LogIndex {
   /** The records of a log that are hidden by what waits. */
   #hiddenBy(key: string, { batches }: WaitingLog): ReadonlySet<number> {
     const hidden = new Set<number>();
-    for (const batch of batches) {
-      for (const [i, { hides }] of batch.records.entries()) {
-        const seq = hides === undefined ? undefined : this.find(key, hides)?.seq;
-        if (seq !== undefined && seq < firstSeqOf(batch) + i) hidden.add(seq);
-      }
+    // An id may be stored again: a record hides the newest one before it.
+    const waiting = new Map<string, number>();
+    for (const { id, seq, hides } of batches.flatMap(({ records }) => records)) {
+      waiting.set(id, seq);
+      if (hides === undefined) continue;
+      const found = waiting.get(hides) ?? this.#findWritten(key, hides)?.seq;
+      if (found !== undefined && found < seq) hidden.add(found);
     }
     return hidden;
   }
@@ -499,10 +513,10 @@ class SqliteLogIndex implements LogIndex {
 /** The records that wait and hold what is wanted. */
 function foundIn({ batches }: WaitingLog, { phrases, isOpen }: Wanted): number[] {
   const found: number[] = [];
-  for (const batch of batches) {
-    for (const [i, { text }] of batch.records.entries()) {
+  for (const { records } of batches) {
+    for (const { text, seq } of records) {
       if (text === undefined || !mayHold(text, phrases)) continue;
-      if (holdsEvery(searchTokens(text), phrases, isOpen)) found.push(firstSeqOf(batch) + i);
+      if (holdsEvery(searchTokens(text), phrases, isOpen)) found.push(seq);
     }
   }
   return found;

@@ -182,13 +182,10 @@ class RowWriter {
   add(row: IndexRow): void {
     const draft = this.#draftOf(row);
     if (draft === undefined) return;
-    const first = row.seq - row.records.length + 1;
-    for (const [i, record] of row.records.entries()) {
-      this.#addRecord(draft, row.start, record, first + i);
-    }
-    const isEmpty = row.records.length === 0;
-    if (!isEmpty && needsPlace(draft.place < 0 ? undefined : draft.place, row)) {
-      this.#sql.addPlace.run(draft.id, first, row.start);
+    for (const record of row.records) this.#addRecord(draft, row.start, record);
+    const [first] = row.records;
+    if (first !== undefined && needsPlace(draft.place < 0 ? undefined : draft.place, row)) {
+      this.#sql.addPlace.run(draft.id, first.seq, row.start);
       draft.place = row.start;
     }
     draft.last = row;
@@ -231,12 +228,12 @@ class RowWriter {
     return { collection, key, id, place: -1, before, last: undefined, words: new Map() };
   }
 
-  #addRecord(draft: LogRowDraft, start: number, record: IndexedRecord, seq: number): void {
-    this.#sql.addId.run(draft.id, record.id, seq, start);
-    const tokens = record.text === undefined ? [] : searchTokens(record.text);
+  #addRecord(draft: LogRowDraft, start: number, { id, seq, text, hides }: IndexedRecord): void {
+    this.#sql.addId.run(draft.id, id, seq, start);
+    const tokens = text === undefined ? [] : searchTokens(text);
     if (tokens.length > 0) draft.words.set(seq, tokens);
-    if (record.hides === undefined) return;
-    const hidden = this.#sql.find.get(draft.id, record.hides)?.["seq"];
+    if (hides === undefined) return;
+    const hidden = this.#sql.find.get(draft.id, hides)?.["seq"];
     if (typeof hidden === "number" && hidden < seq) draft.words.set(hidden, []);
   }
 

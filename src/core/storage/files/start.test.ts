@@ -1,0 +1,250 @@
+// What a start trusts the index for, and what it looks at.
+import assert from "node:assert/strict";
+import fs from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type TestContext, test } from "node:test";
+import { setImmediate as nextPass, setTimeout as delay } from "node:timers/promises";
+import { faultyDisk } from "../../../../test/support/faulty-disk.ts";
+import { homeIndex } from "../../../../test/support/memory-index.ts";
+import { SimulatedDisk } from "../../../../test/support/simulated-disk.ts";
+import { openOn, projection } from "../../../../test/support/storage-workload.ts";
+import { systemClock } from "../../clock.ts";
+import { randomId } from "../../ids.ts";
+import { silentLogger } from "../../logger.ts";
+import { systemTimers } from "../../timers.ts";
+import { type Disk, directoryChanged, realDisk } from "../disk/disk.ts";
+import type { LogStore } from "../log-store.ts";
+import { FileStorage } from "./file-storage.ts";
+import { openSqliteIndex } from "./sqlite-index.ts";
+
+function folder(t: TestContext): string {
+  const path = fs.mkdtempSync(join(tmpdir(), "throughline-start-"));
+  t.after(() => fs.rmSync(path, { recursive: true, force: true }));
+  return path;
+}
+
+/** @param onEntry called with the key of each log that is looked up in the index. */
+async function open(
+  t: TestContext,
+  home: string,
+  disk: Disk = realDisk,
+  onEntry: (key: string) => void = () => undefined,
+) {
+  let storage: FileStorage | undefined;
+  const index = openSqliteIndex(join(home, "index.db"), {
+    isJournaled: true,
+    mark: () => storage?.journalMark,
+    changed: (collection) => directoryChanged(join(home, collection)),
+  });
+  const coverage = index.coverageOf("chats");
+  storage = await FileStorage.open({
+    home,
+    disk,
+    index: {
+      ...index,
+      open(...collection) {
+        const opened = index.open(...collection);
+        const entry = opened.entry.bind(opened);
+        opened.entry = (key) => {
+          onEntry(key);
+          return entry(key);
+        };
+        return opened;
+      },
+    },
+    directoryChanged,
+    durability: "power-cut",
+    segmentBytes: 65_536,
+    verifyAll: false,
+    maxOpen: 256,
+    clock: systemClock,
+    timers: systemTimers,
+    newId: randomId,
+    logger: silentLogger,
+    guard: () => undefined,
+    release: () => index.close(),
+  });
+  const { close } = storage;
+  t.after(() => close.call(storage));
+  return { storage, index, coverage };
+}
+
+const say = (logs: LogStore, key: string, id = "m1") =>
+  logs.append(key, [{ id, content: `words of ${id} in ${key}` }]);
+
+async function listed(logs: LogStore): Promise<readonly string[]> {
+  const { rows } = await logs.list({ limit: 100 });
+  return rows.map(({ key, seq }) => `${key}${seq}`).sort();
+}
+
+/** The home as a kill leaves it now. */
+function killed(t: TestContext, home: string): string {
+  const copy = folder(t);
+  fs.cpSync(home, copy, { recursive: true });
+  return copy;
+}
+
+/** A home in which a process said these and was killed, when its index had every log for the first time. */
+async function killedHome(t: TestContext, ...keys: readonly string[]): Promise<string> {
+  const home = folder(t);
+  const { storage, index } = await open(t, home);
+  const logs = storage.logs("chats", projection);
+  await listed(logs);
+  for (const key of keys) await say(logs, key);
+  await index.sync();
+  for (const key of keys) await say(logs, key, "m2");
+  return killed(t, home);
+}
+
+/** A disk whose folder of chats can be read only once `release` was called. */
+function heldBack() {
+  const held = Promise.withResolvers<void>();
+  const read: string[] = [];
+  const disk: Disk = {
+    ...realDisk,
+    async list(path) {
+      read.push(path);
+      if (path.endsWith("chats")) await held.promise;
+      return realDisk.list(path);
+    },
+  };
+  return { disk, read, release: held.resolve };
+}
+
+test("after a kill lists and searches have all that was stored, before the folder of chats is read", async (t) => {
+  const home = await killedHome(t, "a", "b");
+  const { disk, release } = heldBack();
+  const { storage, coverage } = await open(t, home, disk);
+  const logs = storage.logs("chats", projection);
+  assert.equal(coverage, "covered");
+  assert.deepEqual(await listed(logs), ["a2", "b2"]);
+  assert.equal((await logs.search("words", { limit: 9 })).length, 4);
+  release();
+});
+
+test("after a kill, what other programs did to the folder is found while nobody waits for it", async (t) => {
+  const home = await killedHome(t, "a", "b");
+  const other = await killedHome(t, "c");
+  fs.rmSync(join(home, "chats", "a.jsonl"));
+  fs.copyFileSync(join(other, "chats", "c.jsonl"), join(home, "chats", "c.jsonl"));
+  const { storage } = await open(t, home);
+  const logs = storage.logs("chats", projection);
+  for (let i = 0; i < 500 && !(await listed(logs)).includes("c2"); i++) await delay(5);
+  for (let i = 0; i < 500 && (await listed(logs)).length > 2; i++) await delay(5);
+  assert.deepEqual(await listed(logs), ["b2", "c2"]);
+});
+
+test("after a clean end the folder of chats is not read, unless a name in it changed since", async (t) => {
+  const home = folder(t);
+  const first = await open(t, home);
+  const logs = first.storage.logs("chats", projection);
+  await listed(logs);
+  await say(logs, "a");
+  await first.storage.close();
+  for (const changes of [false, true]) {
+    if (changes) fs.writeFileSync(join(home, "chats", "note.txt"), "");
+    const { disk, read, release } = heldBack();
+    release();
+    const { storage, coverage } = await open(t, home, disk);
+    assert.deepEqual(await listed(storage.logs("chats", projection)), ["a1"]);
+    assert.equal(coverage, changes ? "names" : "all");
+    assert.equal(read.includes(join(home, "chats")), changes);
+    await storage.close();
+  }
+});
+
+for (const what of ["a deletion", "an erasure"] as const) {
+  test(`a kill in the middle of ${what} has the next start compare the logs with the index`, async (t) => {
+    const home = folder(t);
+    const disk = faultyDisk(realDisk, {
+      fault: "EIO",
+      at: 1,
+      repeat: "forever",
+      call: what === "a deletion" ? "unlink" : "rename",
+      path: /chats\/a\.jsonl/,
+    });
+    const { storage, index } = await open(t, home, disk);
+    const logs = storage.logs("chats", projection);
+    await listed(logs);
+    await say(logs, "a");
+    await index.sync();
+    assert.equal((await open(t, killed(t, home))).coverage, "covered");
+    await assert.rejects(what === "a deletion" ? logs.delete("a") : logs.erase("a", ["m1"]));
+    const next = await open(t, killed(t, home));
+    assert.equal(next.coverage, "unknown");
+    assert.deepEqual(await listed(next.storage.logs("chats", projection)), ["a1"]);
+    disk.heal();
+  });
+}
+
+test("a log that was deleted leaves its collection covered", async (t) => {
+  const home = folder(t);
+  const { storage, index } = await open(t, home);
+  const logs = storage.logs("chats", projection);
+  for (const key of ["a", "b"]) await say(logs, key);
+  await listed(logs);
+  await logs.delete("a");
+  await index.sync();
+  await nextPass();
+  const next = await open(t, killed(t, home));
+  assert.equal(next.coverage, "covered");
+  assert.deepEqual(await listed(next.storage.logs("chats", projection)), ["b1"]);
+});
+
+test("what only the journal had of a collection that was not opened is found when it is", async (t) => {
+  const home = await killedHome(t, "a");
+  const { storage } = await open(t, home);
+  await storage.close();
+  const next = await open(t, home);
+  assert.equal(next.coverage, "unknown");
+  assert.deepEqual(await listed(next.storage.logs("chats", projection)), ["a2"]);
+});
+
+test("what the index had before a kill is not looked up again for the journal", async (t) => {
+  const home = folder(t);
+  const { storage, index } = await open(t, home);
+  const logs = storage.logs("chats", projection);
+  await listed(logs);
+  for (const key of ["a", "b", "c"]) await say(logs, key);
+  await index.sync();
+  await say(logs, "b", "m2");
+  const lookedUp: string[] = [];
+  const next = await open(t, killed(t, home), realDisk, (key) => lookedUp.push(key));
+  assert.deepEqual(await listed(next.storage.logs("chats", projection)), ["a1", "b2", "c1"]);
+  assert.deepEqual(new Set(lookedUp), new Set(["b"]));
+});
+
+test("the journal keeps what the index could not take for good", async () => {
+  const disk = new SimulatedDisk();
+  let isFull = true;
+  const index = homeIndex();
+  const sync = () => (isFull ? Promise.reject(new Error("full")) : Promise.resolve());
+  const { storage, logs } = await openOn(disk, "power-cut", { ...index, sync });
+  await logs.append("a", [{ id: "m1" }]);
+  await storage.close();
+  assert.equal((await disk.list("/home/journal")).length, 1);
+  isFull = false;
+  const next = await openOn(disk, "power-cut", { ...index, sync });
+  await next.storage.close();
+  assert.deepEqual(await disk.list("/home/journal"), []);
+});
+
+test("a home that is idle frees what its journal holds, and goes on with the same files", async () => {
+  const disk = new SimulatedDisk();
+  const { storage, logs, timers } = await openOn(disk);
+  await logs.append("a", [{ id: "m1" }]);
+  const synced = () =>
+    disk.operations.filter(({ call, path }) => call === "sync" && path.endsWith("a.jsonl")).length;
+  const before = synced();
+  await timers.pass(4_000);
+  await logs.append("a", [{ id: "m2" }]);
+  await timers.pass(4_000);
+  assert.equal(synced(), before);
+  await timers.pass(6_000);
+  for (let i = 0; i < 100 && synced() === before; i++) await nextPass();
+  assert.equal(synced(), before + 1);
+  await logs.append("a", [{ id: "m3" }]);
+  assert.equal((await disk.list("/home/journal")).length, 1);
+  await storage.close();
+});
