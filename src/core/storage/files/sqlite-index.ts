@@ -303,7 +303,6 @@ class SqliteLogIndex implements LogIndex {
 
   /** The file was lost: batches in the middle of logs that it no longer knows are of no use. */
   forgetAll(): void {
-    this.coverage = "unknown";
     this.#backlog.clear();
     this.#rowIds.clear();
     this.coverage = "unknown";
