@@ -58,15 +58,15 @@ export const journalBugs: readonly SeededBug[] = [
   {
     id: "journal: nothing is recovered",
     file: `${files}/journal.ts`,
-    find: "this.#recovered = await applyAll(this.#ports, found);",
-    replace: "void applyAll;",
+    find: "const logs = await applyAll(this.#ports, found);",
+    replace: "const logs = new Map<string, Frame[]>();\n      void applyAll;",
     ...powerCut,
   },
   {
     id: "journal: a log is deleted while the journal has its words",
     file: `${files}/file-log-store.ts`,
-    find: "      await this.#ports.journal?.empty();\n      // The log's file",
-    replace: "      // The log's file",
+    find: "    await this.#ports.journal?.empty();\n    // The log's file",
+    replace: "    // The log's file",
     ...powerCut,
   },
   ...[
@@ -87,8 +87,8 @@ export const journalBugs: readonly SeededBug[] = [
     [
       "a log is erased while the journal has its words",
       "file-log-store.ts",
-      "      await this.#ports.journal?.empty();\n      let damaged",
-      "      let damaged",
+      "        await this.#ports.journal?.empty();\n        damaged =",
+      "        damaged =",
       "no word is left anywhere once erase",
     ],
     [

@@ -1,5 +1,6 @@
 // Safeguards, each with the edit that takes it away and the test that must turn red then. A new
 // safeguard adds its line. Kept by hand: mutation testing does not know which calls are safeguards.
+import { indexBugs } from "./seeded-bugs-index.ts";
 import { journalBugs } from "./seeded-bugs-journal.ts";
 
 export interface SeededBug {
@@ -86,21 +87,6 @@ const log: readonly SeededBug[] = [
     find: "if (entry.seq >= log.seq) reportOlderCopy(ports, log, entry.seq);",
     replace: "",
     ...cutLog,
-  },
-  {
-    id: "index: any note of the names is believed",
-    file: `${files}/reconcile.ts`,
-    find: "index.notedNames === namesOf(early)",
-    replace: "index.notedNames !== undefined",
-    test: `${files}/reconcile.test.ts`,
-  },
-  {
-    id: "index: what was noted of the names outlives a kill",
-    file: `${files}/sqlite-database.ts`,
-    find: "sql.removeNames.run();",
-    replace: "if (clean) sql.removeNames.run();",
-    test: `${files}/sqlite-index.test.ts`,
-    named: "what was noted of the names",
   },
   {
     id: "log: no CRC of the batch",
@@ -196,8 +182,8 @@ const lock: readonly SeededBug[] = [
   {
     id: "lock: not asked before an append",
     file: `${files}/file-log-store.ts`,
-    find: "    this.#ports.guard();\n    const written",
-    replace: "    const written",
+    find: "    this.#ports.guard();\n    await this.#write",
+    replace: "    await this.#write",
     ...{ test: "test/kill.test.ts", named: "lock file was taken away" },
   },
 ];
@@ -206,8 +192,8 @@ const contracts: readonly SeededBug[] = [
   {
     id: "contract: a repeated id is stored again",
     file: `${files}/file-log-store.ts`,
-    find: "if (!isStored) fresh.push(record);",
-    replace: "fresh.push(record);",
+    find: "if (isStored || content === undefined) continue;",
+    replace: "if (content === undefined) continue;",
     ...{ ...contract, named: "one batch appended 20 times at once" },
   },
   {
@@ -671,7 +657,7 @@ const database: readonly SeededBug[] = [
 ];
 
 export const seededBugs: readonly SeededBug[] = [
-  ...[...log, ...journalBugs, ...documents, ...lock, ...contracts],
+  ...[...log, ...journalBugs, ...indexBugs, ...documents, ...lock, ...contracts],
   ...[...sessions, ...turn, ...security, ...companion, ...cluster, ...exports, ...privacy],
   ...database,
 ];

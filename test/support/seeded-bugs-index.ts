@@ -1,0 +1,83 @@
+// What a start trusts the index for, and what is kept until it can.
+import type { SeededBug } from "./seeded-bugs.ts";
+
+const files = "src/core/storage/files";
+
+type Row = readonly [id: string, file: string, find: string, replace: string, named: string];
+
+const ofStart: readonly Row[] = [
+  [
+    "a start after a kill compares all logs first",
+    "reconcile.ts",
+    'if (coverage === "covered" && !ports.verifyAll) return "covered";',
+    "",
+    "before the folder of chats is read",
+  ],
+  [
+    "what others did while nobody ran is never looked for",
+    "file-log-store.ts",
+    "this.#comparing = compare(",
+    "void compare; this.#comparing = Promise.resolve(undefined); void (",
+    "is found while nobody waits",
+  ],
+  [
+    "a name that changed since a clean end is not looked for",
+    "sqlite-index.ts",
+    'noted === options.changed?.(collection) ? "all" : "names"',
+    '"all"',
+    "unless a name in it changed",
+  ],
+  [
+    "a log that is taken out of the index leaves it covered",
+    "file-log-store.ts",
+    "    this.#ports.index.noteCovered(false);\n    const result",
+    "    const result",
+    "a kill in the middle of",
+  ],
+  [
+    "what only the journal had of a collection is forgotten",
+    "journal.ts",
+    "      if (!segment.isReusable) this.#forgetRecovered();\n",
+    "",
+    "what only the journal had",
+  ],
+  [
+    "all of the journal is looked up in the index",
+    "journal.ts",
+    "if (!isIndexed) this.#recovered.set(name, changes);",
+    "void isIndexed;\n        this.#recovered.set(name, changes);",
+    "is not looked up again",
+  ],
+  [
+    "the index is told to have what waits elsewhere",
+    "journal.ts",
+    "    if (this.#recovered.size > 0) return undefined;\n",
+    "",
+    "of two collections",
+  ],
+  [
+    "a segment is freed that the index did not take up",
+    "journal.ts",
+    "      if (segment.logs.size > 0) await this.#ports.syncIndex();\n",
+    "",
+    "could not take for good",
+  ],
+  [
+    "an idle home frees nothing",
+    "journal.ts",
+    "void this.#inTurn(() => this.#freeSealed()).catch(() => undefined); // tried again\n      }",
+    "}",
+    "a home that is idle",
+  ],
+];
+
+export const indexBugs: readonly SeededBug[] = ofStart.map(
+  ([id, file, find, replace, named]): SeededBug => ({
+    id: `index: ${id}`,
+    file: `${files}/${file}`,
+    find,
+    replace,
+    test: `${files}/start.test.ts`,
+    named,
+  }),
+);
