@@ -95,7 +95,8 @@ test("a chat that was forgotten under 0.1 is not imported again", async (t) => {
   assert.deepEqual([refused.chat_id, refused.messages], ["secret:gone", 1]);
 });
 
-const byKey = (a: { readonly key: string }, b: { readonly key: string }) => (a.key < b.key ? -1 : 1);
+const byKey = (a: { readonly key: string }, b: { readonly key: string }) =>
+  a.key < b.key ? -1 : 1;
 
 /** 20 s after the kill. */
 const atOnce = "2026-03-05T12:30:20.000Z";

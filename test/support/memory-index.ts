@@ -1,4 +1,5 @@
 import { type ListPlace, listCursor, parseCursor } from "../../src/core/storage/batch.ts";
+import type { HomeIndex } from "../../src/core/storage/files/file-storage.ts";
 import {
   canBegin,
   comparePlaces,
@@ -6,7 +7,6 @@ import {
   labelsOf,
   needsPlace,
 } from "../../src/core/storage/files/index-rules.ts";
-import type { HomeIndex } from "../../src/core/storage/files/file-storage.ts";
 import type {
   IndexEntry,
   IndexedBatch,

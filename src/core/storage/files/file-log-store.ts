@@ -42,7 +42,13 @@ import {
 import { type Appended, LogFile } from "./log-file.ts";
 import type { IndexedContent, IndexedRecord, IndexHit } from "./log-index.ts";
 import { type FileLogStorePorts, OpenLogs, type Slot } from "./open-logs.ts";
-import { areNamesKnown, compare, type Reconciled, reconcile, reportUnreadable } from "./reconcile.ts";
+import {
+  areNamesKnown,
+  compare,
+  type Reconciled,
+  reconcile,
+  reportUnreadable,
+} from "./reconcile.ts";
 import { rewriteLog } from "./rewrite.ts";
 
 /** The file driver's logs: one file per log in one directory, and an index beside them. */
@@ -50,7 +56,7 @@ export class FileLogStore implements LogStore {
   readonly #ports: FileLogStorePorts;
   readonly #logs: OpenLogs;
   #reconciled: Promise<Reconciled> | undefined;
-  /** Compares the logs with the index while nobody waits for it. */
+  /** Compares the logs with the index in the background. */
   #comparing: Promise<Reconciled | undefined> = Promise.resolve(undefined);
   /** So many logs are out of the index for a moment, because their words are removed. */
   #removing = 0;
@@ -306,7 +312,7 @@ export class FileLogStore implements LogStore {
     this.#comparedAt = this.#ports.directoryChanged();
     const found = await reconcile(this.#ports, open);
     if (found === "covered") {
-      // What other programs did meanwhile is found later: nobody waits for that.
+      // What other programs did in the meantime is found in the background.
       this.#comparing = compare(this.#ports, open, () => this.#closing).catch(() => undefined);
     } else this.#cover();
     return found;
@@ -319,7 +325,7 @@ export class FileLogStore implements LogStore {
       (found) => {
         if (found !== "a log is unreadable") this.#ports.index.noteCovered(this.#removing === 0);
       },
-      () => undefined, // whoever lists gets the error
+      () => undefined, // the caller that lists gets the error
     );
   }
 

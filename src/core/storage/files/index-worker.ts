@@ -1,4 +1,4 @@
-// The thread that writes `index.db`, so that nobody waits for it. The main thread reads the file, decides
+// The thread that writes `index.db`, so that appends do not wait for it. The main thread reads the file, decides
 // what is written and begins the file again when it is of no use.
 import { parentPort } from "node:worker_threads";
 import type { IndexChange } from "./log-index.ts";

@@ -421,7 +421,7 @@ export class Journal {
       await segment.settled;
       if (segment.logs.size > 0) await this.#ports.syncIndex();
       await syncLogs(this.#ports, segment, this.#segments());
-      // Whoever opens the index of these logs later must compare them.
+      // The next index of these logs must be compared with them.
       if (!segment.isReusable) this.#forgetRecovered();
       if (!segment.isReusable) await this.#remove(segment);
       else if (this.#spare.length >= sealed.freed) await this.#removeSpare();

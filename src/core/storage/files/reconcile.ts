@@ -173,7 +173,7 @@ export async function compare(
   return found;
 }
 
-/** Of so many logs the names are compared at a clean end; with more the next start looks at them while nobody waits. */
+/** Of so many logs the names are compared at a clean end; of more, the next start compares them in the background. */
 const comparedAtEnd = 20_000;
 
 /** Whether the directory holds the files of the logs in the index and no others. `undefined`: they are too many. */

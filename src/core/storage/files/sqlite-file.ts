@@ -129,10 +129,14 @@ export function parseStored<T>(text: string): T {
   try {
     return JSON.parse(text) as T;
   } catch (error) {
-    // Not with the error as the cause: its message quotes the text.
-    const name = error instanceof Error ? error.name : "no error";
-    throw new IndexDamage(`a row of the index is not JSON (${name})`);
+    throw notJson(error);
   }
+}
+
+/** Without the error as its cause: the message of that quotes the text. */
+function notJson(error: unknown): IndexDamage {
+  const name = error instanceof Error ? error.name : "no error";
+  return new IndexDamage(`a row of the index is not JSON (${name})`);
 }
 
 /** SQLite's code for a disk without room. It may have some again: nothing is thrown away for it. */

@@ -157,7 +157,8 @@ export class IndexWriter {
     const path = database.location();
     if (path === null) return;
     const row = database.prepare("pragma wal_checkpoint(truncate)").get();
-    if (row?.["busy"] !== 0) throw new Error("the index is read, and its journal cannot be cut off");
+    if (row?.["busy"] !== 0)
+      throw new Error("the index is read, and its journal cannot be cut off");
     const descriptor = fs.openSync(`${path}-wal`, "r+");
     try {
       fs.fsyncSync(descriptor);

@@ -4,7 +4,7 @@ import fs from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
-import { setImmediate as nextPass, setTimeout as delay } from "node:timers/promises";
+import { setTimeout as delay, setImmediate as nextPass } from "node:timers/promises";
 import { faultyDisk } from "../../../../test/support/faulty-disk.ts";
 import { homeIndex } from "../../../../test/support/memory-index.ts";
 import { SimulatedDisk } from "../../../../test/support/simulated-disk.ts";
