@@ -4,13 +4,20 @@ import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 
 /** @returns what the script sends with `process.send`. It must send one value and end. */
-export async function askChild<T>(script: URL, args: readonly string[] = []): Promise<T> {
-  const child = fork(fileURLToPath(script), args, { stdio: "inherit" });
+export async function askChild<T>(
+  script: URL,
+  args: readonly string[] = [],
+  env = process.env,
+): Promise<T> {
+  const child = fork(fileURLToPath(script), args, { stdio: "inherit", env });
+  const kill = () => child.kill("SIGTERM");
+  process.once("exit", kill);
   let answer: { readonly value: T } | undefined;
   child.once("message", (value) => {
     answer = { value: value as T };
   });
   const [code] = await once(child, "close");
+  process.off("exit", kill);
   if (code !== 0 || answer === undefined) throw new Error(`${script.pathname} ended with ${code}`);
   return answer.value;
 }

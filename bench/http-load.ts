@@ -32,8 +32,11 @@ process.on("message", async ({ url, seconds, connections }: Asked) => {
   const until = began + seconds * 1_000;
   await Promise.all(
     Array.from({ length: connections }, async (_, i) => {
+      let sent = 0;
       for (let started = began; started < until; ) {
-        await post(`${url}/api/chats/c${i}/messages`, agent);
+        // Ten turns to a chat: a long one costs the model's prompt more than HTTP and storage together.
+        const chat = `c${i}-${Math.floor(began)}-${Math.floor(sent++ / 10)}`;
+        await post(`${url}/api/chats/${chat}/messages`, agent);
         const ended = performance.now();
         latencies.push(ended - started);
         started = ended;

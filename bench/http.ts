@@ -43,7 +43,7 @@ export async function httpTurns({ dir, isFull }: Run): Promise<Figure[]> {
     spread(loads[name].flatMap((load) => load.latencies));
   return [
     {
-      says: `turns a second over HTTP, 16 connections, offline model (${said("ours")}), against a bare handler that stores nothing (${said("bare")})`,
+      says: `turns a second over HTTP, 16 connections, ten turns to a chat, offline model (${said("ours")}), against a bare handler that stores nothing (${said("bare")})`,
       ratio: ratioOf(rates("ours"), rates("bare")).ratio,
       details: { "ours, ms": latencies("ours"), "bare, ms": latencies("bare") },
     },

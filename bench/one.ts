@@ -2,6 +2,7 @@
 // nothing that was measured before has warmed its code or filled its memory.
 import { catalogue } from "./catalogue.ts";
 
+process.once("SIGTERM", () => process.exit(1)); // and ends its own children on the way
 const [, , name = "", dir = "", size] = process.argv;
 const measure = Object.values(catalogue).find((group) => Object.hasOwn(group, name))?.[name];
 if (measure === undefined) throw new Error(`there is nothing called ${name}`);

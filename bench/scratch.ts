@@ -9,5 +9,7 @@ export interface Scratch {
 /** A directory on the disk that the project lies on: /tmp is often memory. */
 export function scratch(): Scratch {
   const path = mkdtempSync(join(process.cwd(), "bench", ".scratch-"));
-  return { path, remove: () => rmSync(path, { recursive: true, force: true }) };
+  // A process that was just killed may still add a file.
+  const options = { recursive: true, force: true, maxRetries: 5 };
+  return { path, remove: () => rmSync(path, options) };
 }

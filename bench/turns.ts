@@ -174,28 +174,41 @@ export async function newChat({ dir, isFull }: Run): Promise<Figure[]> {
   ];
 }
 
-/** A whole turn with a model that answers at once: the question is durable before the model is asked. */
+/**
+ * A whole turn with a model that answers at once: the question is durable before the model is asked, and the
+ * model gets the history.
+ */
 export async function submittedTurn({ dir, isFull }: Run): Promise<Figure[]> {
   const { bytes } = await turnSize(dir);
-  const throughline = await openThroughline({ home: `${dir}/home` });
+  const home = `${dir}/home`;
+  const sizes = [0, 1_000, 20_000];
+  for (const size of sizes.slice(1)) await fillChat(home, `c${size}`, size);
+  const throughline = await openThroughline({ home });
   const turns = await throughline.turns({ model: offlineResponder(), persona: "You are Nova." });
   const raw = new RawFile(`${dir}/raw`, bytes);
+  const content = "Where do the whales go in winter?";
+  let fresh = 0;
   const contenders = {
-    ours: () => turns.submit("a", { content: "Where do the whales go in winter?" }).done,
     floor: () => {
       raw.writeDurably();
       raw.writeDurably();
     },
+    // Ten turns to a chat: it stays a short one.
+    c0: () => turns.submit(`fresh${Math.floor(fresh++ / 10)}`, { content }).done,
+    ...Object.fromEntries(
+      sizes.slice(1).map((size) => [`c${size}`, () => turns.submit(`c${size}`, { content }).done]),
+    ),
   };
-  await alternate(contenders, { slices: 4, each: 50 });
-  const all = await alternate(contenders, { slices: isFull ? 80 : 30, each: 20 });
+  await alternate(contenders, { slices: 2, each: 20 });
+  const all: Readonly<Record<string, Series>> = await alternate(contenders, {
+    slices: isFull ? 60 : 20,
+    each: 10,
+  });
   await throughline.close();
   raw.close();
-  return [
-    {
-      says: `turns.submit with the offline model (${mid(all.ours)}) against two writes, each with its fdatasync (${mid(all.floor)})`,
-      ratio: ratioOf(all.ours.slices, all.floor.slices).ratio,
-      details: detailsOf(all),
-    },
-  ];
+  return sizes.map((size) => ({
+    says: `turns.submit with the offline model, ${size} messages in the chat (${mid(all[`c${size}`] as Series)}), against two writes, each with its fdatasync (${mid(all["floor"] as Series)})`,
+    ratio: ratioOf(all[`c${size}`]?.slices ?? [], all["floor"]?.slices ?? []).ratio,
+    ...(size === 0 ? { details: detailsOf(all) } : {}),
+  }));
 }
