@@ -1,5 +1,6 @@
 // node bench/start-child.js [HOME kill|end|newest]: what a process does first. JavaScript, so that a start
 // does not include the removal of types.
+import { setTimeout as pause } from "node:timers/promises";
 import { openThroughline } from "../dist/index.js";
 
 const [, , home, how] = process.argv;
@@ -17,6 +18,7 @@ if (home === undefined) {
   // A few chats are written to, so that there is something in the journal; the last one leads the list then.
   let last = "";
   for (let i = 0; i < 100; i++) {
+    if (i === 99) await pause(5); // chats of the same millisecond are listed by their ids
     last = `telegram:${(i * 7_919 + process.pid) % 10_000}`;
     await throughline.chats.append(last, [{ role: "user", content: "Where are the whales now?" }]);
   }

@@ -78,7 +78,10 @@ async function startFigure({ home, bare, chats, how, rounds }: Wanted): Promise<
   for (let round = -1; round < rounds; round++) {
     const { tookMs: own } = await start([bare]);
     const { tookMs, lines } = await start([script, home, how], how);
-    if (newest !== undefined && lines[0] !== newest) isRight = false;
+    if (newest !== undefined && lines[0] !== newest) {
+      isRight = false;
+      console.error(`the list begins with ${lines[0]}, and not with ${newest}`);
+    }
     newest = lines.at(-1);
     if (round === -1) continue;
     node.push(own);
