@@ -4,8 +4,10 @@ import { setImmediate } from "node:timers/promises";
 import { startCompanion } from "../src/companion/start-companion.ts";
 import { openThroughline } from "../src/core/throughline.ts";
 import { HeldClock } from "../test/support/held-clock.ts";
+import { addChats } from "./child.ts";
 import { type Figure, ms } from "./figure.ts";
-import { fill, median, openLogs, scratch } from "./measure.ts";
+import { median } from "./samples.ts";
+import { scratch } from "./scratch.ts";
 
 /** A pass of the loop with nothing due, in microseconds against 2. */
 export async function loopTick(): Promise<Figure[]> {
@@ -68,9 +70,7 @@ export async function boot(): Promise<Figure[]> {
   if (build.status !== 0) throw new Error("the server could not be built");
   const dir = scratch();
   const home = `${dir.path}/home`;
-  const { storage, logs } = await openLogs(home, "process");
-  for (let i = 0; i < 10_000; i++) await fill(logs, `telegram:${i}`, 1);
-  await storage.close();
+  await addChats(home, 0, 10_000);
   const samples: number[] = [];
   const bare: number[] = [];
   for (let round = 0; round < 9; round++) {

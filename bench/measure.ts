@@ -1,30 +1,10 @@
-import {
-  closeSync,
-  fdatasync,
-  fdatasyncSync,
-  mkdtempSync,
-  openSync,
-  rmSync,
-  write,
-  writeSync,
-} from "node:fs";
-import { join } from "node:path";
-import type { DatabaseSync } from "node:sqlite";
-import { chatProjection, newHead } from "../src/core/chat/chat-head.ts";
-import { openFileStorage } from "../src/core/storage/files/open-file-storage.ts";
-import type { Durability } from "../src/core/storage/storage.ts";
-import { type Random, seededRandom } from "../src/testing/random.ts";
-
-/** The middle of the samples: a noisy neighbour moves it least. */
-export function median(samples: readonly number[]): number {
-  const sorted = [...samples].sort((a, b) => a - b);
-  return sorted[sorted.length >> 1] ?? Number.NaN;
-}
-
-export function percentile(samples: readonly number[], share: number): number {
-  const sorted = [...samples].sort((a, b) => a - b);
-  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;
-}
+// The records of a turn as a driver stores them, and contenders one operation at a time: for the figures of
+// PostgreSQL and of moments.
+import { newHead } from "../src/core/chat/chat-head.ts";
+import type { LogStore } from "../src/core/storage/log-store.ts";
+import { seededRandom } from "../src/testing/random.ts";
+import { median } from "./samples.ts";
+import { shuffled } from "./slices.ts";
 
 /** Runs the contenders `rounds` times, and gives each one's median in milliseconds. */
 export async function interleaved<K extends string>(
@@ -49,17 +29,6 @@ export async function interleaved<K extends string>(
     K,
     number
   >;
-}
-
-function shuffled<T>(items: readonly T[], random: Random): readonly T[] {
-  const left = [...items];
-  return items.map(() => left.splice(random(left.length), 1)[0] as T);
-}
-
-/** A directory on the disk that the project lies on: /tmp is often memory. */
-export function scratch(): { readonly path: string; remove(): void } {
-  const path = mkdtempSync(join(process.cwd(), "bench", ".scratch-"));
-  return { path, remove: () => rmSync(path, { recursive: true, force: true }) };
 }
 
 const at = "2026-03-01T12:00:00.000Z";
@@ -124,11 +93,7 @@ export function turnRecords() {
   ];
 }
 
-export async function openLogs(home: string, durability: Durability = "power-cut") {
-  const storage = await openFileStorage({ home, durability });
-  return { storage, logs: storage.logs("chats", chatProjection) };
-}
-export type Logs = Awaited<ReturnType<typeof openLogs>>["logs"];
+export type Logs = Pick<LogStore, "append">;
 
 export const appendTurn = (logs: Logs, key: string) => logs.append(key, turnRecords(), { head });
 
@@ -151,50 +116,4 @@ export async function fill(logs: Logs, key: string, messages: number): Promise<v
     await logs.append(key, batch, { head });
     done += batch.length;
   }
-}
-
-/** One write and one fdatasync, without blocking the loop: what a durable append cannot go below. */
-export class RawFile {
-  readonly #fd: number;
-  #position = 0;
-  constructor(path: string) {
-    this.#fd = openSync(path, "w");
-  }
-  write(bytes: Uint8Array, sync: boolean): Promise<void> {
-    const position = this.#position;
-    this.#position += bytes.length;
-    return new Promise((resolve, reject) => {
-      write(this.#fd, bytes, 0, bytes.length, position, (error) => {
-        if (error) reject(error);
-        else if (sync) fdatasync(this.#fd, (failed) => (failed ? reject(failed) : resolve()));
-        else resolve();
-      });
-    });
-  }
-  writeBlocking(bytes: Uint8Array): void {
-    writeSync(this.#fd, bytes, 0, bytes.length, this.#position);
-    this.#position += bytes.length;
-    fdatasyncSync(this.#fd);
-  }
-  close(): void {
-    closeSync(this.#fd);
-  }
-}
-
-/** A hand-written table with synchronous FULL: what people write who do not want to think about it. */
-export function sqliteTable(database: DatabaseSync): () => void {
-  database.exec("pragma journal_mode = wal; pragma synchronous = full");
-  database.exec(
-    "create table messages (chat text, seq integer, json text, primary key (chat, seq))",
-  );
-  database.exec("create table heads (chat text primary key, json text)");
-  const insert = database.prepare("insert into messages values (?, ?, ?)");
-  const put = database.prepare("insert or replace into heads values (?, ?)");
-  let seq = 0;
-  return () => {
-    database.exec("begin");
-    for (const record of turnRecords()) insert.run("a", ++seq, JSON.stringify(record));
-    put.run("a", JSON.stringify(head));
-    database.exec("commit");
-  };
 }

@@ -15,8 +15,9 @@ import {
 import { makeUuidV7 } from "../src/moments/package/package-name.ts";
 import type { SealedMoment } from "../src/moments/package/package-sink.ts";
 import type { Figure } from "./figure.ts";
-import { median, scratch } from "./measure.ts";
 import { fullRecorder, praise } from "./moments-world.ts";
+import { median } from "./samples.ts";
+import { scratch } from "./scratch.ts";
 
 const packages = 100;
 

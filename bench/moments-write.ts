@@ -7,8 +7,10 @@ import { partsOf } from "../src/moments/directory/content.ts";
 import { openPackageDirectory } from "../src/moments/directory/open-package-directory.ts";
 import type { SealedMoment } from "../src/moments/package/package-sink.ts";
 import { type Figure, ms } from "./figure.ts";
-import { interleaved, median, percentile, scratch } from "./measure.ts";
+import { interleaved } from "./measure.ts";
 import { fullRecorder, praise } from "./moments-world.ts";
+import { median, percentile } from "./samples.ts";
+import { scratch } from "./scratch.ts";
 
 const periodMs = 20;
 

@@ -1,10 +1,10 @@
 // What keeping moments costs whoever feeds them: a chunk of sound, and a reaction at full buffers.
 import type { PackageSink } from "../src/moments/package/package-sink.ts";
 import { type Figure, ms } from "./figure.ts";
-import { median, percentile } from "./measure.ts";
 import { exportPackages } from "./moments-export.ts";
 import { fullRecorder, praise, type Sound } from "./moments-world.ts";
 import { writePackage } from "./moments-write.ts";
+import { median, percentile } from "./samples.ts";
 
 /** Holds nothing: what is measured ends before a save begins. */
 const nowhere: PackageSink = {

@@ -3,8 +3,8 @@ import { spawn } from "node:child_process";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import type { Figure } from "./figure.ts";
-import { median } from "./measure.ts";
 import { openPostgres } from "./postgres-world.ts";
+import { median } from "./samples.ts";
 
 const seconds = 2;
 const connections = 8;

@@ -1,8 +1,9 @@
 // What the same memories cost in PostgreSQL, against statements written by hand over the same connections.
 import { type Figure, ms } from "./figure.ts";
-import { appendTurn, expectedTurns, fill, head, interleaved, median } from "./measure.ts";
+import { appendTurn, expectedTurns, fill, head, interleaved } from "./measure.ts";
 import { postgresServers } from "./postgres-servers.ts";
 import { insertTurn, openPostgres, type PostgresWorld, type Sync } from "./postgres-world.ts";
+import { median } from "./samples.ts";
 
 const bothWays: readonly Sync[] = ["synced", "unsynced"];
 

@@ -1,0 +1,34 @@
+import { boot, loopTick, save } from "./companion.ts";
+import { bursts, paced } from "./crowd.ts";
+import type { Figure } from "./figure.ts";
+import { httpTurns } from "./http.ts";
+import { momentFigures } from "./moments.ts";
+import { postgresFigures } from "./postgres.ts";
+import type { Run } from "./run.ts";
+import { newestMessages, starts } from "./starts.ts";
+import { steady } from "./steady.ts";
+import { durableTurn, firstTurns, newChat, submittedTurn, unsyncedTurn } from "./turns.ts";
+import { writtenBytes } from "./written.ts";
+
+type Measure = (run: Run) => Promise<readonly Figure[]>;
+
+/** What can be measured, by group and by name. Without a name, the command line takes the group `storage`. */
+export const catalogue: Readonly<Record<string, Readonly<Record<string, Measure>>>> = {
+  storage: {
+    turn: durableTurn,
+    first: firstTurns,
+    unsynced: unsyncedTurn,
+    new: newChat,
+    submit: submittedTurn,
+    crowd: bursts,
+    steady,
+    paced,
+    bytes: writtenBytes,
+    open: newestMessages,
+    start: starts,
+    http: httpTurns,
+  },
+  companion: { tick: loopTick, save, boot },
+  moments: momentFigures,
+  postgres: postgresFigures,
+};
