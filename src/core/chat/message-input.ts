@@ -18,27 +18,29 @@ export interface MessageInput extends JsonObject {
 }
 
 /** Fields that mean something to us: what each must be. Everything else is the caller's own. */
-const fieldChecks: Readonly<Record<string, (value: unknown) => boolean>> = {
-  timestamp: isStamp,
-  turn: isText,
-  provider: isText,
-  model: isText,
-  partial: (value) => value === true,
-  partial_reason: (value) => ["stopped", "error", "crash"].includes(String(value)),
-  hidden: (value) => value === true,
-  synthetic: isText,
-  tool_calls: isToolCalls,
-  tool_call_id: isText,
-  name: isText,
-  is_error: (value) => value === true,
-  reasoning_content: (value) => typeof value === "string",
-  provider_data: isJsonObject,
-  attachments: (value) => Array.isArray(value) && value.every(isJsonObject),
-  extra: isJsonObject,
-};
+const fieldChecks: ReadonlyMap<string, (value: unknown) => boolean> = new Map(
+  Object.entries({
+    timestamp: isStamp,
+    turn: isText,
+    provider: isText,
+    model: isText,
+    partial: (value) => value === true,
+    partial_reason: (value) => ["stopped", "error", "crash"].includes(String(value)),
+    hidden: (value) => value === true,
+    synthetic: isText,
+    tool_calls: isToolCalls,
+    tool_call_id: isText,
+    name: isText,
+    is_error: (value) => value === true,
+    reasoning_content: (value) => typeof value === "string",
+    provider_data: isJsonObject,
+    attachments: (value) => Array.isArray(value) && value.every(isJsonObject),
+    extra: isJsonObject,
+  }),
+);
 
 /** The names that only we write at the top level of a record. */
-const reserved = ["_type", "seq", "kind", "redacted", "replaced"] as const;
+const reserved: ReadonlySet<string> = new Set(["_type", "seq", "kind", "redacted", "replaced"]);
 
 export interface MessageRecord extends JsonObject {
   readonly id: string;
@@ -61,28 +63,24 @@ export function messageRecord(input: unknown, newId: () => string, at: string): 
   const known = roles.find((each) => each === role);
   if (known === undefined) throw invalid(`message.role must be one of ${roles.join(", ")}`);
   if (typeof content !== "string") throw invalid("message.content must be a string");
-  for (const [name, isRight] of Object.entries(fieldChecks)) {
-    const value = Object.hasOwn(input, name) ? input[name] : undefined;
-    if (value === undefined || isRight(value)) continue;
+  for (const [name, value] of Object.entries(input)) {
+    if (value === undefined || fieldChecks.get(name)?.(value) !== false) continue;
     const wanted = name === "timestamp" ? "must be ISO 8601 with a zone" : "has a wrong type";
     throw invalid(`message.${name} ${wanted}`);
   }
   checkJson(rest, "message");
-  const own = Object.entries(rest).filter(([name]) => !isReserved(name));
-  const moved = Object.entries(rest).filter(([name]) => isReserved(name));
+  const others = Object.entries(rest);
+  const moved = others.filter(([name]) => reserved.has(name));
+  const own = moved.length === 0 ? others : others.filter(([name]) => !reserved.has(name));
   const kept = moved.length === 0 ? extra : { ...(extra as JsonObject), ...fromEntries(moved) };
   const record = {
     id,
     role: known,
     content,
-    timestamp: new Date(String(timestamp)).toISOString(),
+    timestamp: timestamp === at ? at : new Date(String(timestamp)).toISOString(),
     ...fromEntries(own),
   };
   return kept === undefined ? record : { ...record, extra: kept };
-}
-
-function isReserved(name: string): boolean {
-  return reserved.some((each) => each === name);
 }
 
 /** Like `Object.fromEntries`, which defines properties and so cannot set a prototype. */

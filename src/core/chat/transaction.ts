@@ -52,10 +52,9 @@ export class Transaction {
   }
 
   set(change: HeadChange): void {
-    const entries = Object.entries({ ...this.head, ...change });
-    this.head = Object.fromEntries(
-      entries.filter(([, value]) => value !== undefined),
-    ) as unknown as ChatHead;
+    const head: Record<string, unknown> = { ...this.head, ...change };
+    for (const name in change) if (head[name] === undefined) delete head[name];
+    this.head = head as unknown as ChatHead;
   }
 
   /** Adds a record that is no message. @returns its number. */

@@ -188,10 +188,10 @@ export class IndexQueue {
     }
     const worker = new Worker(workerFile(), { name: "throughline-index" });
     this.#worker = worker;
-    worker.unref();
     worker.on("message", (answer: IndexAnswer) => this.#answered(answer));
     worker.on("error", () => this.#endThread());
     worker.on("exit", () => this.#endThread());
+    worker.unref(); // last: a listener holds the process
     this.#post({ do: "open", path: this.#database.path }, () => {
       this.#isOpen = true;
     });

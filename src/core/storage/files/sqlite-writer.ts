@@ -28,19 +28,16 @@ interface LogRowDraft {
 export class IndexWriter {
   readonly #open: OpenDatabase;
   readonly #sql: Statements;
-  /** Bytes of removed logs are in the file. */
-  #hasForgotten: boolean;
   #isMerging = false;
 
   constructor(open: OpenDatabase) {
     this.#open = open;
     this.#sql = open.sql;
-    this.#hasForgotten = Number(this.#sql.state.get()?.["forgotten"]) === 1;
   }
 
-  /** Whether `eraseSome` has something to do. */
+  /** Whether bytes of removed logs are in the file, whichever thread removed them. */
   get hasForgotten(): boolean {
-    return this.#hasForgotten;
+    return Number(this.#sql.state.get()?.["forgotten"]) === 1;
   }
 
   /**
@@ -65,9 +62,7 @@ export class IndexWriter {
       if (removes) this.#sql.setForgotten.run(1);
       if (mark !== undefined) this.#sql.setMark.run(mark);
     });
-    if (!removes) return;
-    this.#hasForgotten = true;
-    this.#isMerging = false; // what is merged so far holds what is removed now
+    if (removes) this.#isMerging = false; // what is merged so far holds what is removed now
   }
 
   /** Makes everything durable that was written before. */
@@ -87,13 +82,12 @@ export class IndexWriter {
    * @returns whether some is left.
    */
   eraseSome(): boolean {
-    if (!this.#hasForgotten) return false;
+    if (!this.hasForgotten) return false;
     if (this.#removeSome() || this.#mergeSome()) return true;
     const { database } = this.#open;
     database.exec("vacuum");
     this.#truncateWal();
     this.#sql.setForgotten.run(0);
-    this.#hasForgotten = false;
     return false;
   }
 
