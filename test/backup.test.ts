@@ -66,6 +66,8 @@ function allBytes(folder: string): string {
     .join("\n");
 }
 
+const isOfProcess = (name: string) => /journal|lock|index/.test(name);
+
 async function assertHasAll(home: string, said: readonly number[]): Promise<void> {
   for (let chat = 0; chat < 4; chat++) {
     const ids = (await idsIn(home, `chat:${chat}`)).filter((id) => id.startsWith("m"));
@@ -87,6 +89,7 @@ test("backups of a home in use hold all that was said before and nothing forgott
     assert.equal(code, 0, err);
     const result = JSON.parse(out);
     assert.deepEqual([result.in_use, result.damaged, result.left_out], [true, [], []]);
+    assert.deepEqual(fs.readdirSync(directory).filter(isOfProcess), []);
     const text = allBytes(directory);
     const restored = join(folder, `restored-${name}`);
     assert.equal((await runCli(["restore", directory, "--home", restored], { home })).code, 0);
@@ -105,11 +108,7 @@ test("backups of a home in use hold all that was said before and nothing forgott
   const { code, out } = await runCli(["backup", third], { home });
   assert.equal(code, 0);
   assert.doesNotMatch(out, /in use/);
-  const names = fs.readdirSync(third);
-  assert.deepEqual(
-    names.filter((name) => /journal|lock|index/.test(name)),
-    [],
-  );
+  assert.deepEqual(fs.readdirSync(third).filter(isOfProcess), []);
   const restored = join(folder, "restored-third");
   await runCli(["restore", third, "--home", restored], { home });
   await assertHasAll(restored, writer.said);
@@ -131,7 +130,7 @@ async function homeOf(t: TestContext, chats: number) {
 }
 
 test("after a kill of backup or restore there is nothing, and the same command works", async (t) => {
-  const { folder, home } = await homeOf(t, 200);
+  const { folder, home } = await homeOf(t, 100);
   const to = (name: string) => join(folder, "to", name);
   for (const [args, target] of [
     [["backup", to("backup")], to("backup")],
@@ -148,7 +147,7 @@ test("after a kill of backup or restore there is nothing, and the same command w
     assert.ok(fs.existsSync(target));
     assert.equal(isBegun(), false, "what the killed one left is removed");
   }
-  assert.deepEqual(await idsIn(to("home"), "chat:199"), await idsIn(home, "chat:199"));
+  assert.deepEqual(await idsIn(to("home"), "chat:99"), await idsIn(home, "chat:99"));
   assert.equal(fs.statSync(to("home")).mode & 0o777, 0o700);
   assert.equal(fs.statSync(join(to("backup"), "chats/chat%3a7.jsonl")).mode & 0o777, 0o600);
 });
@@ -196,6 +195,8 @@ test("a backup.json of a later version, and one whose paths lead elsewhere, are 
     (await runCli(["restore", backup], { home: restored })).err,
     /has format 2\. .*\[THROUGHLINE_NEWER_FORMAT\]/,
   );
+  fs.writeFileSync(join(backup, "backup.json"), JSON.stringify(value)); // without a seal
+  assert.match((await runCli(["restore", backup], { home: restored })).err, /is damaged/);
   write({ files: [{ ...value.files[0], path: "../home/chats/chat%3a0.jsonl" }] });
   assert.match((await runCli(["restore", backup], { home: restored })).err, /is damaged/);
   assert.equal(fs.existsSync(restored), false);

@@ -7,6 +7,7 @@ import { type TestContext, test } from "node:test";
 import { runCli, temporaryDirectory } from "../../../test/support/command-line.ts";
 import { systemClock } from "../../core/clock.ts";
 import { realDisk } from "../../core/storage/disk/disk.ts";
+import { headerChange, putFrame } from "../../core/storage/files/journal-frame.ts";
 import { takeLease } from "../../core/storage/files/lease.ts";
 import { openThroughline } from "../../core/throughline.ts";
 import { endOfLog } from "./log-end.ts";
@@ -59,10 +60,35 @@ test("also while another process completes the logs; one that never does is an e
   });
   const lease = takeLease(home);
   t.after(() => lease.release());
-  setTimeout(() => fs.writeFileSync(join(home, log), whole), 250);
+  setTimeout(() => fs.writeFileSync(join(home, log), whole), 600);
   const { code, err } = await runCli(["backup", join(folder, "backup")], { home });
   assert.equal(code, 0, err);
   assert.deepEqual(fs.readFileSync(join(folder, "backup", log)), whole);
+});
+
+test("a group of messages that the journal could not store is not waited for", async (t) => {
+  const { home, whole } = await homeAfterPowerCut(t);
+  fs.writeFileSync(join(home, log), whole);
+  fs.rmSync(join(home, "journal"), { recursive: true });
+  fs.mkdirSync(join(home, "journal"));
+  let position = 0;
+  for (const [nth, changes] of [
+    [1, [{ path: log, offset: whole.length, bytes: Buffer.from("refused") }]],
+    [2, []],
+  ] as const) {
+    const header = headerChange({ nth, repeated: 0, bootId: undefined, unsynced: false });
+    const segment = Buffer.alloc(4096);
+    let end = putFrame(segment, 0, header, { position, applied: position });
+    const next = position + end;
+    for (const change of changes)
+      end = putFrame(segment, end, change, { position: next, applied: next });
+    fs.writeFileSync(join(home, `journal/0000000${nth}.journal`), segment);
+    position = next; // of the refused group
+  }
+  await whenRecovered({ disk: realDisk, home, clock: systemClock, waitMs: 0 });
+  fs.rmSync(join(home, "journal/00000002.journal"));
+  const waiting = whenRecovered({ disk: realDisk, home, clock: systemClock, waitMs: 0 });
+  await assert.rejects(waiting, { code: "THROUGHLINE_UNAVAILABLE" });
 });
 
 test("a log is copied up to its last whole batch while one is being written, and whole with a damaged end", async (t) => {

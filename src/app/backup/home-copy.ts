@@ -125,16 +125,15 @@ export class HomeCopy {
   /** Adds to the copy of a log what the log got since. @returns whether it is still the same log. */
   async #continue(name: string, known: CopiedFile, found: FoundFile): Promise<boolean> {
     const { source, isRecent, file, end = 0 } = found;
-    const isSameFile = source.device === known.source.device && source.inode === known.source.inode;
-    if (!isSameFile || end < known.bytes) return false;
     const copy = await this.#ports.folder.open(name);
     try {
       if (!(await beginsWith(file, copy, known.bytes))) return false;
-      await copyRange(file, copy, known.bytes, end);
+      const more = await copyRange(file, copy, known.bytes, end);
+      const bytes = known.bytes + more.bytes;
+      this.files.set(name, { bytes, sha256: undefined, source, isRecent });
     } finally {
       await copy.close();
     }
-    this.files.set(name, { bytes: end, sha256: undefined, source, isRecent });
     return true;
   }
 
@@ -142,9 +141,9 @@ export class HomeCopy {
     const { folder } = this.#ports;
     const copy = await folder.create(name);
     try {
-      const read = await copyRange(file, copy, 0, end ?? (await file.size()));
+      const { bytes, sha256: read } = await copyRange(file, copy, 0, end ?? (await file.size()));
       const sha256 = end === undefined ? read : undefined;
-      this.files.set(name, { bytes: await copy.size(), sha256, source, isRecent });
+      this.files.set(name, { bytes, sha256, source, isRecent });
     } catch (error) {
       await folder.unlink(name);
       throw error;

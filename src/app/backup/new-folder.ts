@@ -121,19 +121,25 @@ function isTaken(path: string, cause?: unknown): Failed {
   });
 }
 
-/** Copies bytes to the same place in another file, in bounded memory. @returns their SHA-256 in hex. */
+/**
+ * Copies bytes to the same place in another file, in bounded memory.
+ *
+ * @returns how many there were, and their SHA-256 in hex.
+ */
 export async function copyRange(
   from: DiskFile,
   to: DiskFile,
   start: number,
   end: number,
-): Promise<string> {
+): Promise<{ readonly bytes: number; readonly sha256: string }> {
   const hash = createHash("sha256");
+  let count = 0;
   for await (const { bytes, at } of chunks(from, start, end)) {
     hash.update(bytes);
     await writeAll(to, bytes, at);
+    count += bytes.length;
   }
-  return hash.digest("hex");
+  return { bytes: count, sha256: hash.digest("hex") };
 }
 
 export async function sha256Of(file: DiskFile, size: number): Promise<string> {

@@ -99,7 +99,7 @@ async function restoreFile(
     const file = await folder.create(path);
     try {
       const read = await copyRange(source, file, 0, bytes);
-      if (read !== sha256) throw isWrong(place, "is not the file that was backed up");
+      if (read.sha256 !== sha256) throw isWrong(place, "is not the file that was backed up");
       await file.sync();
       if ((await sha256Of(file, bytes)) !== sha256) throw isWrittenWrong(path);
     } finally {
