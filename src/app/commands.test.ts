@@ -15,7 +15,7 @@ const context: Context = {
   openMemories: () => Promise.reject(new Error("help opens nothing")),
 };
 const added = features.flatMap(({ commands = {} }) => Object.keys(commands));
-const all = ["serve", "chat", "sessions", ...added, "doctor"];
+const all = ["serve", "chat", "sessions", ...added, "backup", "restore", "doctor"];
 
 function namesFor(args: readonly string[]): readonly string[] {
   const program = new Command();

@@ -1,5 +1,6 @@
 import type { AddCommand } from "../cli/command.ts";
 import { doctorCommand } from "../cli/doctor/command.ts";
+import { addBackupCommand, addRestoreCommand } from "./backup/commands.ts";
 import { addChatCommand } from "./chat-command.ts";
 import { addChatsCommand } from "./chats-command.ts";
 import { features } from "./features.ts";
@@ -11,6 +12,8 @@ const commands: ReadonlyMap<string, AddCommand> = new Map([
   ["chat", addChatCommand],
   ["sessions", addChatsCommand],
   ...features.flatMap(({ commands = {} }) => Object.entries(commands)),
+  ["backup", addBackupCommand],
+  ["restore", addRestoreCommand],
   [
     "doctor",
     doctorCommand({

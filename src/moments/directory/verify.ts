@@ -1,6 +1,6 @@
 import { join } from "node:path";
+import { concurrently } from "../../core/concurrently.ts";
 import type { Disk } from "../../core/storage/disk/disk.ts";
-import { concurrently } from "../concurrently.ts";
 import type { FileEntry, Manifest } from "../package/package-format.ts";
 import { manifestFile } from "./content.ts";
 import { isGone } from "./disk-errors.ts";

@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 import { join } from "node:path";
+import { concurrently } from "../../core/concurrently.ts";
 import type { Disk, DiskFile } from "../../core/storage/disk/disk.ts";
 import { makeDirectory, writeAll } from "../../core/storage/files/file-ports.ts";
-import { concurrently } from "../concurrently.ts";
 import {
   type FileEntry,
   type Manifest,

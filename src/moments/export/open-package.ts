@@ -1,6 +1,6 @@
 import { webcrypto } from "node:crypto";
+import { concurrently } from "../../core/concurrently.ts";
 import { isThroughlineError } from "../../core/errors.ts";
-import { concurrently } from "../concurrently.ts";
 import {
   type Manifest,
   type PackageMessage,

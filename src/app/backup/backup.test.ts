@@ -1,0 +1,390 @@
+// Jobs in this process: what a backup and a restore leave at every point at which they may end, and what
+// a backup holds whatever the program that uses the home does at any point of it.
+import assert from "node:assert/strict";
+import fs from "node:fs";
+import { join } from "node:path";
+import { type TestContext, test } from "node:test";
+import { setTimeout as wait } from "node:timers/promises";
+import { temporaryDirectory } from "../../../test/support/command-line.ts";
+import { faultyDisk } from "../../../test/support/faulty-disk.ts";
+import { frozenDisk, hookedDisk, unsyncedDisk } from "../../../test/support/hooked-disk.ts";
+import { systemClock } from "../../core/clock.ts";
+import { silentLogger } from "../../core/logger.ts";
+import { type Disk, realDisk } from "../../core/storage/disk/disk.ts";
+import { openFileStorage } from "../../core/storage/files/open-file-storage.ts";
+import { openThroughline } from "../../core/throughline.ts";
+import { makeBackup, writeBackup } from "./backup.ts";
+import { restoreBackup } from "./restore.ts";
+
+const isFull = process.env["THROUGHLINE_FULL"] === "1";
+/** More than any job here has. */
+const mostPoints = 500;
+const quickDisk = unsyncedDisk(realDisk);
+
+/** An hour ahead: no file counts as changed just now, so that what is unchanged is not copied again. */
+const aheadClock = { ...systemClock, now: () => systemClock.now() + 3_600_000 };
+
+/** Backs up a home that is in use. */
+function backUp(
+  home: string,
+  directory: string,
+  options: { disk?: Disk; clock?: typeof systemClock; signal?: AbortSignal } = {},
+) {
+  const { disk = quickDisk, clock = systemClock, signal = new AbortController().signal } = options;
+  const ports = {
+    home,
+    directory,
+    version: "0.0.0",
+    disk,
+    clock,
+    logger: silentLogger,
+    signal,
+    hasStore: false,
+    progress: () => undefined,
+  };
+  return writeBackup(ports, true);
+}
+
+function restoreFrom(directory: string, home: string, disk: Disk = quickDisk) {
+  const { signal } = new AbortController();
+  return restoreBackup({ directory, home, disk, signal, progress: () => undefined });
+}
+
+/** A home with a chat, a document and a package. */
+async function smallHome(t: TestContext) {
+  const folder = temporaryDirectory(t);
+  const home = join(folder, "home");
+  await using storage = await openFileStorage({ home, durability: "process" });
+  await using throughline = await openThroughline({ storage });
+  await throughline.chats.append("a", [{ role: "user", content: "hello" }]);
+  await storage.documents("session").write("session", { mood: "calm" });
+  fs.mkdirSync(join(home, "feedback/one"), { recursive: true });
+  fs.writeFileSync(join(home, "feedback/one/feedback.json"), "{}");
+  fs.writeFileSync(join(home, "persona.md"), "You are Nova, and you like short answers.");
+  fs.writeFileSync(join(home, "chats/b.jsonl.tmp-abc"), "half"); // another process may write it now
+  return { folder, home };
+}
+
+/** Every file below a folder, by its path in it. */
+function contents(folder: string): Record<string, string> {
+  const entries = fs.readdirSync(folder, { recursive: true, withFileTypes: true });
+  const files = entries.filter((entry) => entry.isFile());
+  const paths = files.map(({ parentPath, name }) => join(parentPath, name)).sort();
+  return Object.fromEntries(
+    paths.map((path) => [path.slice(folder.length + 1), fs.readFileSync(path, "latin1")]),
+  );
+}
+
+/** Waits until a job has ended, or stands still. */
+async function untilStill(job: Promise<unknown>, hasFrozen: () => boolean): Promise<boolean> {
+  let hasEnded = false;
+  job.then(() => {
+    hasEnded = true;
+  }, assert.fail);
+  while (!hasEnded && !hasFrozen()) await wait(1);
+  await wait(4); // what other calls were under way has ended
+  return hasEnded;
+}
+
+test("a backup that is killed at any call leaves no directory or a complete one, and the next one works", async (t) => {
+  const { folder, home } = await smallHome(t);
+  await backUp(home, join(folder, "expected"));
+  const { "backup.json": _, ...files } = contents(join(folder, "expected"));
+  assert.deepEqual(Object.keys(files), [
+    "chats/a.jsonl",
+    "feedback/one/feedback.json",
+    "persona.md",
+    "session/session.json",
+  ]);
+  let absent = 0;
+  let whole = 0;
+  for (let at = 1; at < mostPoints; at++) {
+    const directory = join(folder, `b${at}`, "backup");
+    const { disk, hasFrozen } = frozenDisk(quickDisk, at);
+    if (await untilStill(backUp(home, directory, { disk }), hasFrozen)) break;
+    if (fs.existsSync(directory)) whole++;
+    else {
+      absent++;
+      await backUp(home, directory);
+    }
+    const { "backup.json": list, ...others } = contents(directory);
+    assert.ok(list);
+    assert.deepEqual(others, files, `call ${at}`);
+    assert.deepEqual(fs.readdirSync(join(folder, `b${at}`)), ["backup"], `call ${at}`);
+  }
+  assert.ok(absent > 20 && whole > 0, `${absent} ${whole}`);
+});
+
+test("a restore that is killed at any call leaves no home or a whole one, and the next one works", async (t) => {
+  const { folder, home } = await smallHome(t);
+  const backup = join(folder, "backup");
+  await backUp(home, backup);
+  const { "backup.json": _, ...files } = contents(backup);
+  let absent = 0;
+  let whole = 0;
+  for (let at = 1; at < mostPoints; at++) {
+    const restored = join(folder, `r${at}`, "home");
+    if (at % 2 === 0) fs.mkdirSync(restored, { recursive: true }); // an empty one may be there
+    const { disk, hasFrozen } = frozenDisk(quickDisk, at);
+    if (await untilStill(restoreFrom(backup, restored, disk), hasFrozen)) break;
+    if (fs.existsSync(join(restored, "chats"))) whole++;
+    else {
+      absent++;
+      await restoreFrom(backup, restored);
+    }
+    assert.deepEqual(contents(restored), files, `call ${at}`);
+    assert.deepEqual(fs.readdirSync(join(folder, `r${at}`)), ["home"], `call ${at}`);
+  }
+  assert.ok(absent > 15 && whole > 0, `${absent} ${whole}`);
+});
+
+test("a backup and a restore on a full disk say so, and leave nothing half done", async (t) => {
+  const { folder, home } = await smallHome(t);
+  const backup = join(folder, "backup");
+  await backUp(home, backup);
+  const call = ["write", "sync", "mkdir", "rename", "syncDirectory"] as const;
+  for (const job of [
+    (target: string, disk: Disk) => backUp(home, target, { disk }),
+    (target: string, disk: Disk) => restoreFrom(backup, target, disk),
+  ]) {
+    let failures = 0;
+    for (let at = 1; at < mostPoints; at++) {
+      const parent = join(folder, `f${at}`);
+      const disk = faultyDisk(quickDisk, { fault: "ENOSPC", call, at });
+      const error = await job(join(parent, "new"), disk).then(
+        () => undefined,
+        (cause) => cause,
+      );
+      const names = fs.existsSync(parent) ? fs.readdirSync(parent) : [];
+      fs.rmSync(parent, { recursive: true, force: true });
+      if (error === undefined) break;
+      failures++;
+      assert.equal(error.code, "ENOSPC");
+      // Only the last sync may fail after it has appeared.
+      assert.ok(names.length === 0 || names[0] === "new", `call ${at}: ${names}`);
+    }
+    assert.ok(failures > 12, String(failures));
+  }
+});
+
+for (const [what, clock] of [
+  ["taken back, where each file is copied in every pass", systemClock],
+  ["taken back, where a file is copied when it was changed", aheadClock],
+  ["removed by a feature alone", systemClock],
+  ["replaced by what speaks of a new message", systemClock],
+] as const) {
+  test(`a backup holds nothing of before its time that is ${what}, at any moment of it, and all that was said`, async (t) => {
+    const folder = temporaryDirectory(t);
+    const home = join(folder, "home");
+    await using storage = await openFileStorage({ home, durability: "process" });
+    await using throughline = await openThroughline({ storage });
+    const { chats } = throughline;
+    const say = (chat: string, id: string, content: string) =>
+      chats.append(chat, [{ id, role: "user", content }]);
+    const documents = storage.documents("notes");
+    await say("other", "o", "other words");
+    const isTakenBack = what.startsWith("taken back");
+    const step = isFull || !isTakenBack ? 1 : 2;
+    let taken = 0;
+    for (let at = 1; at < mostPoints; at += step) {
+      const secret = `secret${at}x`;
+      await say("gone", `g${at}`, secret);
+      await say("kept", `m${at}`, secret);
+      await say("kept", `b${at}`, `said before ${at}.`);
+      await documents.write("note", { secret });
+      await documents.write("note", { secret, again: true }); // the copy before it has the word too
+      fs.mkdirSync(join(home, "feedback", `p${at}`), { recursive: true });
+      fs.writeFileSync(join(home, "feedback", `p${at}`, "feedback.json"), "{}");
+      let moments = 0;
+      let doneAt = Number.POSITIVE_INFINITY;
+      const change = async () => {
+        if (isTakenBack) await takeBack();
+        await say("kept", `n${at}`, `noted ${at}.`);
+        await documents.write("state", { noted: `noted ${at}.` });
+        if (what.startsWith("replaced")) return;
+        // As a feature does it: what it keeps is removed, then it says so.
+        fs.rmSync(join(home, "feedback"), { recursive: true });
+        await storage.documents("forgotten").write("feature", { removed: at });
+      };
+      const takeBack = async () => {
+        await chats.forget("gone");
+        await chats.erase("kept", `m${at}`);
+        await documents.write("note", { secret: null });
+        await documents.write("note", { secret: null, again: true });
+        doneAt = clock.now();
+      };
+      const disk = hookedDisk(quickDisk, (call, path) => {
+        const isMoment = call === "list" || call === "unlink" || call === "open";
+        if (!isMoment || (call !== "unlink" && !path.startsWith(home))) return;
+        if (++moments === at) return change();
+      });
+      const directory = join(folder, `b${at}`);
+      const { list } = await backUp(home, directory, { disk, clock });
+      if (moments < at) break;
+      const files = contents(directory);
+      const kept = files["chats/kept.jsonl"] ?? "";
+      assert.equal(kept.split(`said before ${at}.`).length, 2, `moment ${at}`);
+      assert.ok(files["chats/other.jsonl"]?.includes("other words"));
+      assert.deepEqual(list.damaged, [], `moment ${at}`);
+      if (doneAt < Date.parse(list.made_at)) {
+        taken++;
+        for (const [path, bytes] of Object.entries(files)) {
+          assert.ok(!bytes.includes(secret), `moment ${at}: ${path}`);
+        }
+        assert.equal(files["chats/gone.jsonl"], undefined);
+      }
+      // No document speaks of a message that the backup lacks, no mark of a removal that it undoes.
+      if (files["notes/state.json"]?.includes(`noted ${at}.`)) {
+        assert.ok(kept.includes(`noted ${at}.`), `moment ${at}`);
+      }
+      if (files["forgotten/feature.json"]?.includes(`"removed": ${at},`)) {
+        assert.ok(!Object.keys(files).some((path) => path.startsWith("feedback/")), `moment ${at}`);
+      }
+      for (const path of [directory, join(home, "feedback")]) {
+        fs.rmSync(path, { recursive: true, force: true });
+      }
+    }
+    assert.ok(taken > 6 || !isTakenBack, String(taken));
+  });
+}
+
+test("a file that was changed just now is copied again, as another change may bear the same time", async (t) => {
+  const { folder, home } = await smallHome(t);
+  const changedMs = fs.statSync(join(home, "session/session.json")).ctimeMs;
+  for (const [ageMs, times] of [
+    [10, 2],
+    [1_000, 1],
+  ] as const) {
+    let reads = 0;
+    const disk = hookedDisk(quickDisk, (call, path) => {
+      if (call === "open" && path === join(home, "session/session.json")) reads++;
+    });
+    const clock = { ...systemClock, now: () => changedMs + ageMs };
+    await backUp(home, join(folder, `after-${ageMs}`), { disk, clock });
+    assert.equal(reads, times);
+  }
+});
+
+test("every file is synced after its last write and every folder before the rename, backup.json last", async (t) => {
+  const { folder, home } = await smallHome(t);
+  const backup = join(folder, "backup");
+  const restored = join(folder, "restored");
+  for (const [target, job] of [
+    [backup, (disk: Disk) => backUp(home, backup, { disk })],
+    [restored, (disk: Disk) => restoreFrom(backup, restored, disk)],
+  ] as const) {
+    const unsynced = new Set<string>();
+    let renamedFrom = "";
+    const order: string[] = [];
+    await job(
+      hookedDisk(realDisk, (call, path) => {
+        if (!path.startsWith(target) && (path !== folder || call === "mkdir")) return;
+        if (call === "write") unsynced.add(path);
+        if (call === "write" || call === "mkdir") unsynced.add(join(path, ".."));
+        if (call === "mkdir") unsynced.add(path);
+        if (call === "sync" || call === "syncDirectory") unsynced.delete(path);
+        if (call === "sync") order.push(path);
+        if (call !== "rename") return;
+        renamedFrom = path;
+        assert.deepEqual([...unsynced], [folder]);
+      }),
+    );
+    assert.deepEqual([...unsynced], [], "the folder above, after the rename");
+    if (target === backup) assert.equal(order.at(-1), join(renamedFrom, "backup.json"));
+  }
+});
+
+for (const [what, name] of [
+  ["a log", "a.jsonl"],
+  ["a document", "session.json"],
+  ["another file", "persona.md"],
+] as const) {
+  test(`a disk that changes or loses what is written to ${what} makes backup and restore fail`, async (t) => {
+    const { folder, home } = await smallHome(t);
+    await backUp(home, join(folder, "backup"));
+    const lies: readonly ((bytes: Uint8Array) => Uint8Array)[] = [
+      (bytes) => Buffer.from(bytes).fill("x", 30, 31),
+      () => new Uint8Array(0),
+    ];
+    for (const lie of lies) {
+      const disk = lyingDisk(quickDisk, name, lie);
+      const isRefused = { code: "THROUGHLINE_UNAVAILABLE" };
+      await assert.rejects(backUp(home, join(folder, "new"), { disk }), isRefused);
+      await assert.rejects(
+        restoreFrom(join(folder, "backup"), join(folder, "new"), disk),
+        isRefused,
+      );
+    }
+    assert.deepEqual(fs.readdirSync(folder).sort(), ["backup", "home"]);
+  });
+}
+
+/** Writes other bytes to a file than it was given, and says nothing of it. */
+function lyingDisk(disk: Disk, name: string, lie: (bytes: Uint8Array) => Uint8Array): Disk {
+  return {
+    ...disk,
+    open: async (path, how) => {
+      const file = await disk.open(path, how);
+      if (!path.endsWith(name)) return file;
+      const write = file.write.bind(file);
+      file.write = async (bytes, position) => {
+        await write(lie(bytes), position);
+        return bytes.length;
+      };
+      return file;
+    },
+  };
+}
+
+test("a place that is taken is refused before anything is written", async (t) => {
+  const { folder, home } = await smallHome(t);
+  const calls: string[] = [];
+  const disk = hookedDisk(quickDisk, (call) => void calls.push(call));
+  await backUp(home, join(folder, "backup"));
+  const signal = new AbortController().signal;
+  const directory = join(folder, "backup");
+  const ports = { home, directory, disk, signal, progress: () => undefined };
+  const more = { version: "0", clock: systemClock, logger: silentLogger, hasStore: false };
+  await assert.rejects(makeBackup({ ...ports, ...more }), { code: "THROUGHLINE_CONFLICT" });
+  await assert.rejects(restoreBackup(ports), { code: "THROUGHLINE_CONFLICT" });
+  assert.deepEqual(
+    calls.filter((call) => /write|mkdir|rename/.test(call)),
+    [],
+  );
+  // It may be taken only in the last moment.
+  const target = join(folder, "new");
+  const late = hookedDisk(quickDisk, (call) => {
+    if (call === "rename") fs.mkdirSync(join(target, "taken"), { recursive: true });
+  });
+  const isTaken = { code: "THROUGHLINE_CONFLICT" };
+  await assert.rejects(backUp(home, target, { disk: late }), isTaken);
+  await assert.rejects(restoreFrom(directory, target, late), isTaken);
+  assert.deepEqual(fs.readdirSync(target), ["taken"]);
+});
+
+test("a file that cannot be read is named, and everything else is in the backup", async (t) => {
+  const { folder, home } = await smallHome(t);
+  for (const [call, name] of [
+    ["open", "chats/a.jsonl"],
+    ["read", "persona.md"],
+  ] as const) {
+    const path = new RegExp(`home/${name}$`);
+    const disk = faultyDisk(quickDisk, { fault: "EIO", call, path, at: 1, repeat: "forever" });
+    const directory = join(folder, call);
+    const { list, unread } = await backUp(home, directory, { disk });
+    assert.deepEqual(unread, [{ path: name, reason: "cannot be read (EIO)" }]);
+    assert.deepEqual(list.left_out, unread);
+    assert.equal(list.files.length, 3);
+    assert.ok(!fs.existsSync(join(directory, name)));
+  }
+});
+
+test("a stopped backup leaves nothing", async (t) => {
+  const { folder, home } = await smallHome(t);
+  const stop = new AbortController();
+  const disk = hookedDisk(quickDisk, (call) => {
+    if (call === "mkdir") stop.abort(new Error("stopped"));
+  });
+  await assert.rejects(backUp(home, join(folder, "new"), { disk, signal: stop.signal }), /stopped/);
+  assert.deepEqual(fs.readdirSync(folder), ["home"]);
+});

@@ -1,0 +1,234 @@
+import { resolve } from "node:path";
+import type { Context } from "../../cli/command.ts";
+import { Exit, exitCodes, Failed, wrongUsage } from "../../cli/failure.ts";
+import { bytes, counted, json } from "../../cli/format.ts";
+import { assertHomeExists } from "../../cli/home.ts";
+import { showProgress, tell, untilStopped, write } from "../../cli/io.ts";
+import { openLog } from "../../cli/log.ts";
+import { placeToHome } from "../../cli/outside-home.ts";
+import { type Flags, resolveSettings } from "../../cli/settings.ts";
+import { printableLine } from "../../core/chat/printable.ts";
+import { type Clock, isoTime, systemClock } from "../../core/clock.ts";
+import { isThroughlineError } from "../../core/errors.ts";
+import type { Logger } from "../../core/logger.ts";
+import { type Disk, realDisk } from "../../core/storage/disk/disk.ts";
+import { patientDisk } from "../../core/storage/disk/patient-disk.ts";
+import { writeAll } from "../../core/storage/files/file-ports.ts";
+import { type Lease, takeLease } from "../../core/storage/files/lease.ts";
+import { openFileStorage } from "../../core/storage/files/open-file-storage.ts";
+import {
+  type BackupList,
+  type BackupNote,
+  type BackupTotals,
+  backupName,
+  encodeBackupList,
+} from "./backup-file.ts";
+import { HomeCopy } from "./home-copy.ts";
+import { isHome } from "./home-files.ts";
+import { assertFree, NewFolder } from "./new-folder.ts";
+import { whenRecovered } from "./recovery.ts";
+import { verifyCopy } from "./verify-copy.ts";
+
+interface BackupFlags extends Flags {
+  readonly json?: boolean;
+}
+
+/** What a backup is made of and with. */
+interface BackupPorts {
+  readonly home: string;
+  /** Where it appears. */
+  readonly directory: string;
+  readonly version: string;
+  readonly disk: Disk;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly signal: AbortSignal;
+  /** The home holds no logs of its own: they are in a database. */
+  readonly hasStore: boolean;
+  readonly progress: (says: string) => void;
+}
+
+interface MadeBackup {
+  readonly list: BackupList;
+  /** Another process had the home open. */
+  readonly inUse: boolean;
+  /** Files that could not be read. */
+  readonly unread: readonly BackupNote[];
+}
+
+/** What `backup --json` prints. */
+interface BackupResult extends Omit<BackupList, "files"> {
+  readonly directory: string;
+  readonly home: string;
+  readonly in_use: boolean;
+  /** The database with the messages, which are not in the backup. */
+  readonly not_included: string | undefined;
+}
+
+/**
+ * `throughline backup`.
+ *
+ * @throws Exit with 1: a file of the home could not be read and is not in the backup. With 130: stopped.
+ */
+export async function backup(to: string, flags: BackupFlags, context: Context): Promise<void> {
+  const { io, env, version } = context;
+  const { home, store, logLevel } = resolveSettings(flags, env);
+  const directory = resolve(to);
+  const { list, inUse, unread } = await untilStopped(io, (signal) =>
+    makeBackup({
+      home,
+      directory,
+      version,
+      disk: patientDisk(realDisk),
+      clock: systemClock,
+      logger: openLog(logLevel, "warn"),
+      signal,
+      hasStore: store !== undefined,
+      progress: (says) => showProgress(io, says),
+    }).finally(() => showProgress(io, "")),
+  );
+  const { files: _, ...rest } = list;
+  const result: BackupResult = {
+    directory,
+    home,
+    in_use: inUse,
+    not_included: store?.says,
+    ...rest,
+  };
+  await write(io.output, flags.json ? json(result) : resultText(result));
+  for (const { path, reason } of list.damaged) {
+    await tell(io, `Damaged in the home, copied as it is: ${printableLine(path)}: ${reason}`);
+  }
+  for (const { path, reason } of list.left_out) {
+    await tell(io, `Not in the backup: ${printableLine(path)}, which ${reason}`);
+  }
+  if (unread.length > 0) throw new Exit(exitCodes.failed);
+}
+
+function resultText({ directory, home, in_use, not_included, totals }: BackupResult): string {
+  const lines = [
+    `Backed up ${home}${in_use ? " (in use)" : ""}: ${contentText(totals)}.`,
+    `The backup is in ${directory}. To get it back: throughline restore ${directory} --home NEW`,
+  ];
+  if (not_included !== undefined) {
+    lines.push(
+      `The messages are NOT in it: they are in ${not_included}. Back up that database too.`,
+    );
+  }
+  return `${lines.join("\n")}\n`;
+}
+
+/** `2 logs with 9 records, 1 document, 0 packages; 4 files, 12.3 kB`. */
+export function contentText(totals: BackupTotals): string {
+  const { files, logs, records, documents, packages } = totals;
+  const parts = [
+    `${counted(logs, "log")} with ${counted(records, "record")}`,
+    counted(documents, "document"),
+    counted(packages, "package"),
+  ];
+  return `${parts.join(", ")}; ${counted(files, "file")}, ${bytes(totals.bytes)}`;
+}
+
+/** Erasing and forgetting take a moment each: after so many passes they do not end, and are newer. */
+const mostPasses = 10;
+
+/**
+ * Copies a home into a directory that appears whole, whether or not a process uses the home.
+ *
+ * @throws ThroughlineError `THROUGHLINE_NOT_FOUND`: there is no home. `THROUGHLINE_CONFLICT`: the directory
+ * is there already. `THROUGHLINE_CONFIGURATION`: the home or the directory cannot be used.
+ */
+export async function makeBackup(ports: BackupPorts): Promise<MadeBackup> {
+  const { home, directory, disk, clock } = ports;
+  assertHomeExists(home);
+  if (!(await isHome(disk, home))) {
+    throw new Failed(`${home} is not a home: it holds nothing that Throughline writes`, {
+      code: "THROUGHLINE_NOT_FOUND",
+      wayOut: "Pass the directory of the companion with --home.",
+    });
+  }
+  if ((await placeToHome(directory, home)) !== "outside") {
+    throw wrongUsage(`${directory} is inside the home ${home}. Choose a place outside of it`);
+  }
+  await assertFree(disk, directory);
+  const lease = await holdHome(ports);
+  try {
+    if (lease === undefined) await whenRecovered({ disk, home, clock });
+    return await writeBackup(ports, lease === undefined);
+  } finally {
+    lease?.release();
+  }
+}
+
+/** The same, when it is known whether another process uses the home. */
+export async function writeBackup(ports: BackupPorts, inUse: boolean): Promise<MadeBackup> {
+  const folder = await NewFolder.begin(ports.disk, ports.directory, "partial");
+  try {
+    return await fill(folder, inUse, ports);
+  } catch (error) {
+    await folder.remove().catch(() => undefined); // the next backup to this place removes it
+    throw error;
+  }
+}
+
+/** @returns `undefined`: another process uses the home. */
+async function holdHome({ home, hasStore, logger }: BackupPorts): Promise<Lease | undefined> {
+  try {
+    // Opening completes the logs after a crash, and empties the journal.
+    if (!hasStore) await (await openFileStorage({ home, logger })).close();
+    return takeLease(home, { logger });
+  } catch (error) {
+    if (!isThroughlineError(error, "THROUGHLINE_LOCKED")) throw error;
+    return undefined;
+  }
+}
+
+async function fill(folder: NewFolder, inUse: boolean, ports: BackupPorts): Promise<MadeBackup> {
+  const { home, version, disk, clock, signal, progress } = ports;
+  const copy = new HomeCopy({
+    disk,
+    home,
+    folder,
+    isLive: inUse,
+    clock,
+    signal,
+    progress: (done, all) => progress(`Copying: ${done} of ${counted(all, "file")}`),
+  });
+  await copy.pass();
+  let madeAt = "";
+  let passes = 1;
+  do {
+    madeAt = isoTime(clock.now());
+    passes++;
+  } while ((await copy.pass()) && passes < mostPasses);
+  const verified = await verifyCopy(copy, {
+    disk,
+    home,
+    folder,
+    signal,
+    progress: (done, all) => progress(`Checking: ${done} of ${counted(all, "file")}`),
+  });
+  const unread = notesOf(copy.unread);
+  const { totals, damaged, files } = verified;
+  const list: BackupList = {
+    made_at: madeAt,
+    version,
+    totals,
+    damaged,
+    left_out: [...notesOf(copy.leftOut), ...unread],
+    files,
+  };
+  const file = await folder.create(backupName);
+  try {
+    await writeAll(file, encodeBackupList(list), 0);
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+  await folder.appear();
+  return { list, inUse, unread };
+}
+
+function notesOf(notes: ReadonlyMap<string, string>): readonly BackupNote[] {
+  return [...notes].map(([path, reason]) => ({ path, reason }));
+}

@@ -1,0 +1,95 @@
+import { lstat, realpath, stat } from "node:fs/promises";
+import { join } from "node:path";
+import type { Disk, DiskEntry } from "../../core/storage/disk/disk.ts";
+import { isTemporaryName } from "../../core/storage/files/file-ports.ts";
+import { journalFolder } from "../../core/storage/files/journal.ts";
+import { backupName } from "./backup-file.ts";
+import { unlessAbsent } from "./new-folder.ts";
+
+/** What a home holds that a backup needs. */
+export interface HomeFiles {
+  /** Paths in the home, with `/` between the names. */
+  readonly paths: readonly string[];
+  /** What is no file, by its path, with what it is. */
+  readonly others: ReadonlyMap<string, string>;
+}
+
+/** Files that people keep elsewhere, and put into the home as a link. */
+const ownFiles = ["persona.md", "facts.md", "emotions.yaml", "throughline.config.json"];
+
+/** Of one process, or derived from the logs. A start makes them again. */
+const isOfProcess = (name: string) =>
+  /^(lock\.db|lock\.json|index\.db)(-\w+)?$/.test(name) || name === journalFolder;
+
+/** Where a feature keeps what is no log and no document of ours, also where it is called like one. */
+const otherFolders = /^(quarantine|feedback|outbox)\//;
+
+export const isLog = (path: string) =>
+  /^([^/]+\/)?[^/]+\.jsonl$/.test(path) && !otherFolders.test(path);
+
+export const isDocument = (path: string) =>
+  /^[^/]+\/[^/]+\.json(\.bak)?$/.test(path) && !otherFolders.test(path);
+
+/** The folder of a package that a file belongs to. */
+export const packageOf = (path: string) => /^feedback\/[^/]+(?=\/)/.exec(path)?.[0];
+
+/** Lists the files of a home. Names that go away while it does so are not listed. */
+export async function listHome(disk: Disk, home: string): Promise<HomeFiles> {
+  const paths: string[] = [];
+  const others = new Map<string, string>();
+  const list = async (folder: string, entries: readonly DiskEntry[]): Promise<void> => {
+    for (const { name, kind } of entries) {
+      const path = `${folder}${name}`;
+      if (isTemporaryName(name) || isUnfinished(path) || (folder === "" && isOfProcess(name))) {
+        continue;
+      }
+      if (path === backupName) others.set(path, "has the name of the list of a backup");
+      else if (kind === "file" || (kind === "other" && ownFiles.includes(path))) paths.push(path);
+      else if (kind === "other") others.set(path, "is a link, a pipe or the like");
+      else await list(`${path}/`, (await disk.list(join(home, path)).catch(unlessAbsent)) ?? []);
+    }
+  };
+  await list("", await disk.list(home));
+  return { paths, others };
+}
+
+/** A package that is being written or deleted: it does not count yet, or no more. */
+const isUnfinished = (path: string) => /^feedback\/[^/]+\.(partial|deleting)$/.test(path);
+
+/** A file of the home as it is now. */
+export interface SourceFile {
+  /** Where it really is: own files may be links. */
+  readonly path: string;
+  readonly device: bigint;
+  readonly inode: bigint;
+  readonly size: bigint;
+  /** When it was changed last, in nanoseconds since 1970. */
+  readonly changedNs: bigint;
+}
+
+/** @returns `undefined` if there is no file. */
+export async function sourceFile(home: string, name: string): Promise<SourceFile | undefined> {
+  const path = join(home, name);
+  const isOwn = ownFiles.includes(name);
+  const stats = await (isOwn ? stat : lstat)(path, { bigint: true }).catch(unlessAbsent);
+  if (stats === undefined || !stats.isFile()) return undefined;
+  const { dev: device, ino: inode, size, ctimeNs: changedNs } = stats;
+  return { path: isOwn ? await realpath(path) : path, device, inode, size, changedNs };
+}
+
+/** What a program makes in its home. */
+const marks = [
+  "lock.db",
+  "chats",
+  "session",
+  "forgotten",
+  "feedback",
+  "runs.jsonl",
+  "consent.json",
+];
+
+/** Whether a folder has been used as a home. */
+export async function isHome(disk: Disk, folder: string): Promise<boolean> {
+  const entries = await disk.list(folder);
+  return entries.some(({ name }) => marks.includes(name) || ownFiles.includes(name));
+}

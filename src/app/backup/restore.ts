@@ -1,0 +1,135 @@
+import { join, resolve } from "node:path";
+import type { Context } from "../../cli/command.ts";
+import { Failed, isErrno, wrongUsage } from "../../cli/failure.ts";
+import { counted, json } from "../../cli/format.ts";
+import { findHome } from "../../cli/home.ts";
+import { showProgress, tell, untilStopped, write } from "../../cli/io.ts";
+import { placeToHome } from "../../cli/outside-home.ts";
+import { concurrently } from "../../core/concurrently.ts";
+import { type Disk, type DiskFile, realDisk } from "../../core/storage/disk/disk.ts";
+import { patientDisk } from "../../core/storage/disk/patient-disk.ts";
+import { contentText } from "./backup.ts";
+import { type BackupFile, type BackupList, readBackupList } from "./backup-file.ts";
+import { filesAtOnce } from "./home-copy.ts";
+import { assertFree, copyRange, NewFolder, sha256Of } from "./new-folder.ts";
+
+interface RestoreFlags {
+  readonly home?: string;
+  readonly json?: boolean;
+}
+
+interface RestorePorts {
+  readonly directory: string;
+  readonly home: string;
+  readonly disk: Disk;
+  readonly signal: AbortSignal;
+  readonly progress: (says: string) => void;
+}
+
+/** `throughline restore`. @throws Exit with 130: stopped; there is no home then. */
+export async function restore(from: string, flags: RestoreFlags, context: Context): Promise<void> {
+  const { io, env } = context;
+  const directory = resolve(from);
+  const home = findHome(flags.home, env);
+  const list = await untilStopped(io, (signal) =>
+    restoreBackup({
+      directory,
+      home,
+      disk: patientDisk(realDisk),
+      signal,
+      progress: (says) => showProgress(io, says),
+    }).finally(() => showProgress(io, "")),
+  );
+  const { files: _, ...rest } = list;
+  await write(io.output, flags.json ? json({ directory, home, ...rest }) : resultText(home, list));
+  if (list.damaged.length > 0) {
+    const what = counted(list.damaged.length, "file");
+    await tell(io, `The backup was made of a damaged home. Damaged: ${what}; doctor shows which.`);
+  }
+}
+
+function resultText(home: string, { made_at, totals }: BackupList): string {
+  const lines = [
+    `Restored ${home}: ${contentText(totals)}.`,
+    `It is as it was at ${made_at}. What was forgotten after that is back: forget it again.`,
+    `Check it: throughline doctor --home ${home}`,
+  ];
+  return `${lines.join("\n")}\n`;
+}
+
+/**
+ * Makes a home of a backup. The home appears whole, after every file was compared with its checksum.
+ *
+ * @throws ThroughlineError as `readBackupList` does. `THROUGHLINE_CORRUPT`: a file is missing or is not the
+ * one that was backed up. `THROUGHLINE_CONFLICT`: the home exists.
+ */
+export async function restoreBackup(ports: RestorePorts): Promise<BackupList> {
+  const { directory, home, disk } = ports;
+  const list = await readBackupList(disk, directory);
+  if ((await placeToHome(home, directory)) !== "outside") {
+    throw wrongUsage(`the home ${home} is inside the backup ${directory}. Choose another --home`);
+  }
+  await assertFree(disk, home);
+  const folder = await NewFolder.begin(disk, home, "restoring");
+  try {
+    let done = 0;
+    await concurrently(list.files, filesAtOnce, async (file) => {
+      ports.signal.throwIfAborted();
+      await restoreFile(file, folder, ports);
+      ports.progress(`Restoring: ${++done} of ${counted(list.files.length, "file")}`);
+    });
+    await folder.appear();
+  } catch (error) {
+    await folder.remove().catch(() => undefined); // the next restore to this place removes it
+    throw error;
+  }
+  return list;
+}
+
+async function restoreFile(
+  { path, bytes, sha256 }: BackupFile,
+  folder: NewFolder,
+  { disk, directory }: RestorePorts,
+): Promise<void> {
+  const place = join(directory, path);
+  const source = await openBacked(disk, place);
+  try {
+    const size = await source.size();
+    if (size !== bytes) throw isWrong(place, `has ${size} bytes instead of ${bytes}`);
+    const file = await folder.create(path);
+    try {
+      const read = await copyRange(source, file, 0, bytes);
+      if (read.sha256 !== sha256) throw isWrong(place, "is not the file that was backed up");
+      await file.sync();
+      if ((await sha256Of(file, bytes)) !== sha256) throw isWrittenWrong(path);
+    } finally {
+      await file.close();
+    }
+  } finally {
+    await source.close();
+  }
+}
+
+async function openBacked(disk: Disk, path: string): Promise<DiskFile> {
+  try {
+    return await disk.open(path, "read");
+  } catch (cause) {
+    if (!isErrno(cause, "ENOENT", "ENOTDIR", "EISDIR", "ELOOP", "ENXIO")) throw cause;
+    throw isWrong(path, "is missing", cause);
+  }
+}
+
+function isWrittenWrong(path: string): Failed {
+  return new Failed(`the disk does not hold what was written to ${path}. Nothing was restored`, {
+    code: "THROUGHLINE_UNAVAILABLE",
+    wayOut: "Check the disk of the home, then try again.",
+  });
+}
+
+function isWrong(path: string, says: string, cause?: unknown): Failed {
+  return new Failed(`the backup is damaged: ${path} ${says}. Nothing was restored`, {
+    code: "THROUGHLINE_CORRUPT",
+    wayOut: "Restore another backup.",
+    cause,
+  });
+}
