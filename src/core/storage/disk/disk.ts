@@ -93,6 +93,15 @@ export function directoryChanged(path: string): string | undefined {
   return stats === undefined ? undefined : `${stats.dev} ${stats.ino} ${stats.mtimeNs}`;
 }
 
+/** The same for a call that answers something. `fs.promises` takes some milliseconds to load. */
+function result<T>(
+  call: (done: (error: NodeJS.ErrnoException | null, value: T) => void) => void,
+): Promise<T> {
+  return new Promise((resolve, reject) => {
+    call((error, value) => (error ? reject(error) : resolve(value)));
+  });
+}
+
 class RealFile implements DiskFile {
   readonly #descriptor: number;
   readonly #device: number;
@@ -197,34 +206,38 @@ export const realDisk: Disk = {
     });
   },
   mkdir: (path) => settle((done) => fs.mkdir(path, 0o700, done)),
+  /** A part at a time: a million entries at once would hold up the event loop. */
   async list(path) {
-    const entries = await fs.promises.readdir(path, { withFileTypes: true });
-    return entries.map((entry) => ({
-      name: entry.name,
-      kind: entry.isFile() ? "file" : entry.isDirectory() ? "directory" : "other",
-    }));
+    const directory = await result<fs.Dir>((done) => fs.opendir(path, { bufferSize: 512 }, done));
+    const entries: DiskEntry[] = [];
+    for await (const entry of directory) {
+      const kind = entry.isFile() ? "file" : entry.isDirectory() ? "directory" : "other";
+      entries.push({ name: entry.name, kind });
+    }
+    return entries;
   },
-  size: async (path) => (await fs.promises.lstat(path)).size,
+  size: async (path) => (await result<fs.Stats>((done) => fs.lstat(path, done))).size,
   rename: (from, to) => settle((done) => fs.rename(from, to, done)),
   link: (from, to) => settle((done) => fs.link(from, to, done)),
   unlink: (path) => settle((done) => fs.unlink(path, done)),
   rmdir: (path) => settle((done) => fs.rmdir(path, done)),
   async syncDirectory(path) {
     if (process.platform === "win32") return; // a directory cannot be opened there
-    const handle = await fs.promises.open(path, O_RDONLY | (O_DIRECTORY ?? 0));
+    const how = O_RDONLY | (O_DIRECTORY ?? 0);
+    const descriptor = await result<number>((done) => fs.open(path, how, done));
     try {
-      await handle.sync();
+      await settle((done) => fs.fsync(descriptor, done));
     } catch (error) {
       // Some file systems cannot sync a directory and say EINVAL: nothing more can be done there.
       if ((error as NodeJS.ErrnoException).code !== "EINVAL") throw error;
     } finally {
-      await handle.close();
+      await settle((done) => fs.close(descriptor, done));
     }
   },
 };
 
 /** How many bytes this user may still write at a path. A quota, or the next moment, can make it less. */
 export async function freeSpace(path: string): Promise<number> {
-  const { bavail, bsize } = await fs.promises.statfs(path);
+  const { bavail, bsize } = await result<fs.StatsFs>((done) => fs.statfs(path, done));
   return bavail * bsize;
 }
