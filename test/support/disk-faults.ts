@@ -7,6 +7,7 @@ import { type DiskFault, faultyDisk } from "./faulty-disk.ts";
 import { SimulatedDisk } from "./simulated-disk.ts";
 import {
   after,
+  afterDeathIn,
   checkLeft,
   emptyModel,
   type Model,
@@ -85,7 +86,7 @@ export async function checkFault(faults: readonly DiskFault[], what: string): Pr
   });
   const found = await assertOneOf(opened, possible, what);
   // Works again once the fault is gone, without a restart.
-  await checkLeft(opened, found, undefined);
+  await checkLeft(opened, afterDeathIn(found, undefined));
   await opened.storage.close();
   if (failures === 0) return false;
   // And what was promised meanwhile is on the disk, whatever the cache says.

@@ -35,8 +35,8 @@ interface IndexedLog {
   readonly ids: Map<string, { readonly seq: number; readonly start: number }>;
   /** In the order of the log. */
   readonly places: { readonly seq: number; readonly start: number }[];
-  /** The words of each record that search finds, in the order of the log. */
-  readonly words: Map<number, readonly string[]>;
+  /** The text of each record that search finds, in the order of the log. */
+  readonly texts: Map<number, string>;
 }
 
 /**
@@ -112,9 +112,9 @@ class MemoryLogIndex implements LogIndex {
     const hits: IndexHit[] = [];
     for (const row of this.#newestFirst()) {
       if (key !== undefined && row.key !== key) continue;
-      for (const [seq, words] of [...row.log.words].reverse()) {
-        if (hits.length < limit && holdsEvery(words, phrases, isOpen))
-          hits.push({ key: row.key, seq });
+      for (const [seq, text] of [...row.log.texts].reverse()) {
+        if (hits.length === limit) break;
+        if (holdsEvery(searchTokens(text), phrases, isOpen)) hits.push({ key: row.key, seq });
       }
     }
     return hits;
@@ -165,11 +165,10 @@ class MemoryLogIndex implements LogIndex {
   #addRecord(log: IndexedLog, { start }: IndexedBatch, record: StoredRecord): void {
     log.ids.set(record.id, { seq: record.seq, start });
     const text = this.#projection.text(record);
-    const words = text === undefined ? [] : searchTokens(text);
-    if (words.length > 0) log.words.set(record.seq, words);
+    if (text !== undefined) log.texts.set(record.seq, text);
     const hidden = this.#projection.hides(record);
     const seq = hidden === undefined ? undefined : log.ids.get(hidden)?.seq;
-    if (seq !== undefined && seq < record.seq) log.words.delete(seq);
+    if (seq !== undefined && seq < record.seq) log.texts.delete(seq);
   }
 
   /** Every log, in the order of lists. */
@@ -181,7 +180,7 @@ class MemoryLogIndex implements LogIndex {
 }
 
 function newLog(last: IndexedBatch): IndexedLog {
-  const empty = { ids: new Map(), places: [], words: new Map() };
+  const empty = { ids: new Map(), places: [], texts: new Map() };
   return { last, damaged: false, sortedAt: "", labels: [], ...empty };
 }
 
