@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { inKeptDirectory, killUnderLoad } from "../support/kill-harness.ts";
 
-const kills = Number(process.env["THROUGHLINE_KILLS"] ?? 200);
+const kills = Number(process.env["THROUGHLINE_KILLS"] ?? 100);
 const seed = Number(process.env["THROUGHLINE_SEED"] ?? randomInt(1_000_000));
 
 test(`everything answered over HTTP is there after ${kills} kills under load of 4 clients in 6 chats`, async (t) => {
