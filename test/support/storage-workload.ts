@@ -195,7 +195,7 @@ export function afterDeathIn(
   return { logs, documents: [document] };
 }
 
-function logAfter(log: LogModel, act: Act): LogModel {
+export function logAfter(log: LogModel, act: Act): LogModel {
   if (act.do === "append") return [...log, ...act.batch.map((id) => ({ id, erased: false }))];
   if (act.do === "delete") return [];
   return log.map((record) => (record.id === act.id ? { ...record, erased: true } : record));
