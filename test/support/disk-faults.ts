@@ -20,6 +20,17 @@ import {
 
 const isFull = process.env["THROUGHLINE_FULL"] === "1";
 
+/** What is done, on which disk, with how small a journal. */
+export interface Scene {
+  readonly says: string;
+  readonly steps: readonly Step[];
+  readonly segmentBytes: number;
+  /** What was there before, and what of it is stored. */
+  readonly start: () => Promise<{ readonly disk: SimulatedDisk; readonly stored: Model }>;
+}
+
+const emptyDisk = async () => ({ disk: new SimulatedDisk(), stored: emptyModel });
+
 const steps: readonly Step[] = [
   { do: "append", key: "a", batch: ["m1", "m2"] },
   { do: "append", key: "a", batch: ["m3"] },
@@ -34,10 +45,54 @@ const steps: readonly Step[] = [
   { do: "append", key: "b", batch: ["m9"] },
 ];
 
-/** Runs the steps on a disk that fails. @returns everything that may be there afterwards. */
-async function runFaulty(inner: SimulatedDisk, faults: readonly DiskFault[]) {
+/** Each append fills a segment: they are freed and used again all the time. */
+const appends: readonly Step[] = [
+  ...[1, 2, 3, 4, 5, 6, 7].map((n): Step => ({ do: "append", key: "a", batch: [`f${n}`] })),
+  { do: "append", key: "b", batch: ["g1", "g2", "g3"] },
+  { do: "erase", key: "a", id: "f2" },
+  { do: "append", key: "a", batch: ["f8"] },
+];
+
+/** A disk after a power cut that took all that was not synced: the journal has more than the logs. */
+async function leftByCut() {
+  const disk = new SimulatedDisk();
+  const opened = await openOn(disk, "power-cut", undefined, 256, undefined, undefined, 2_048);
+  const before: readonly Step[] = [
+    { do: "append", key: "a", batch: ["p1", "p2"] },
+    { do: "append", key: "b", batch: ["p3"] },
+    { do: "append", key: "a", batch: ["p4", "p5", "p6"] },
+    { do: "append", key: "c", batch: ["p7"] },
+  ];
+  for (const step of before) await perform(opened, step);
+  const images = [...crashImages(disk, { maxImages: 16 })];
+  const stored = before.reduce(after, emptyModel);
+  const lost = images.find(({ label }) => label.includes("jsonl lost"));
+  return { disk: lost ?? assert.fail(images.map(({ label }) => label).join("\n")), stored };
+}
+
+export const scenes: Readonly<Record<"plain" | "small" | "cut", Scene>> = {
+  plain: { says: "", steps, segmentBytes: 2_048, start: emptyDisk },
+  small: { says: ", as segments are freed", steps: appends, segmentBytes: 600, start: emptyDisk },
+  cut: {
+    says: ", of a start after a power cut",
+    steps: [
+      { do: "append", key: "a", batch: ["q1"] },
+      { do: "append", key: "c", batch: ["q2"] },
+      { do: "reopen" },
+    ],
+    segmentBytes: 600,
+    start: leftByCut,
+  },
+};
+
+/** Runs the steps of a scene on a disk that fails. @returns everything that may be there afterwards. */
+async function runFaulty({ steps, segmentBytes, start }: Scene, faults: readonly DiskFault[]) {
+  const { disk: inner, stored } = await start();
   const disk = faultyDisk(inner, faults);
-  let possible: readonly Model[] = [emptyModel];
+  const open = () =>
+    openOn(disk, "power-cut", undefined, 256, undefined, undefined, segmentBytes);
+  let possible: readonly Model[] = [stored];
+  let refusals = 0;
   let opened: Opened | undefined;
   for (const step of steps) {
     try {
@@ -46,7 +101,7 @@ async function runFaulty(inner: SimulatedDisk, faults: readonly DiskFault[]) {
         opened = undefined;
         await closing?.storage.close();
       }
-      opened ??= await openOn(disk);
+      opened ??= await open();
       await perform(opened, step);
       possible = possible.map((model) => after(model, step));
     } catch (error) {
@@ -57,13 +112,14 @@ async function runFaulty(inner: SimulatedDisk, faults: readonly DiskFault[]) {
         possible = [...possible, ...possible.map((model) => after(model, step))];
       } else {
         assert.match(error.code, /UNAVAILABLE|CONFIGURATION/, String(error));
+        refusals++;
       }
     }
   }
   const { broke, failures } = disk;
   disk.heal();
-  opened ??= await openOn(disk);
-  return { opened, possible, broke, failures };
+  opened ??= await open();
+  return { opened, inner, possible, broke, failures, refusals };
 }
 
 /** Whether one of the models is what is there; erasing and deleting may have been done in part. */
@@ -78,31 +134,34 @@ async function assertOneOf(
   return found;
 }
 
-/** @returns whether a call failed: there may be more of them. */
-export async function checkFault(faults: readonly DiskFault[], what: string): Promise<boolean> {
-  const inner = new SimulatedDisk();
-  const { opened, possible, broke, failures } = await runFaulty(inner, faults).catch((cause) => {
+/** @returns whether a call failed, so that there may be more of them; and how many steps were refused. */
+export async function checkFault(
+  faults: readonly DiskFault[],
+  what: string,
+  scene: Scene = scenes.plain,
+): Promise<{ readonly broke: boolean; readonly refusals: number }> {
+  const run = await runFaulty(scene, faults).catch((cause) => {
     throw new Error(what, { cause });
   });
+  const { opened, possible, broke, failures, refusals } = run;
   const found = await assertOneOf(opened, possible, what);
   // Works again once the fault is gone, without a restart.
   await checkLeft(opened, afterDeathIn(found, undefined));
   await opened.storage.close();
-  if (failures === 0) return false;
-  // And what was promised meanwhile is on the disk, whatever the cache says.
-  const cut = new SimulatedDisk();
-  const again = await runFaulty(cut, faults);
-  for (const image of crashImages(cut, { maxImages: isFull ? 8 : 3 })) {
+  if (failures === 0) return { broke: false, refusals };
+  // And what was promised since then is on the disk, whatever the cache says.
+  const again = await runFaulty(scene, faults);
+  for (const image of crashImages(again.inner, { maxImages: isFull ? 8 : 3 })) {
     const left = await openOn(image);
     await assertOneOf(left, again.possible, `${what}, then a power cut`);
     await left.storage.close();
   }
-  return broke;
+  return { broke, refusals };
 }
 
 /** What is stored is there, whatever failed. @returns how many calls did. */
 export async function countFailures(faults: readonly DiskFault[], what: string): Promise<number> {
-  const { opened, possible, failures } = await runFaulty(new SimulatedDisk(), faults);
+  const { opened, possible, failures } = await runFaulty(scenes.plain, faults);
   await assertOneOf(opened, possible, what);
   return failures;
 }
