@@ -135,6 +135,9 @@ export class ActsTold {
     assertGone(home, forgotten);
     const { storage, logs } = await openRealHome(home, boot);
     try {
+      // A list waits until the index knows of every deletion that was cut short.
+      const { rows } = await logs.list({ limit: 100 });
+      for (const { key } of rows) assert.ok(allowed.has(key), `${key} was never written`);
       for (const [key, states] of allowed) {
         const records = await Array.fromAsync(logs.read(key));
         const found: LogModel = records.map((record) => {
@@ -148,8 +151,6 @@ export class ActsTold {
           `${key} holds ${JSON.stringify(found)}, not ${JSON.stringify(states[0])}`,
         );
       }
-      const { rows } = await logs.list({ limit: 100 });
-      for (const { key } of rows) assert.ok(allowed.has(key), `${key} was never written`);
       for (const key of allowed.keys()) await logs.append(key, [{ id: "later", content: "later" }]);
     } finally {
       await storage.close();

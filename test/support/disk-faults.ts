@@ -89,8 +89,7 @@ export const scenes: Readonly<Record<"plain" | "small" | "cut", Scene>> = {
 async function runFaulty({ steps, segmentBytes, start }: Scene, faults: readonly DiskFault[]) {
   const { disk: inner, stored } = await start();
   const disk = faultyDisk(inner, faults);
-  const open = () =>
-    openOn(disk, "power-cut", undefined, 256, undefined, undefined, segmentBytes);
+  const open = () => openOn(disk, "power-cut", undefined, 256, undefined, undefined, segmentBytes);
   let possible: readonly Model[] = [stored];
   let refusals = 0;
   let opened: Opened | undefined;

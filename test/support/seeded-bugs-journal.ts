@@ -92,6 +92,13 @@ export const journalBugs: readonly SeededBug[] = [
       "no word is left anywhere once erase",
     ],
     [
+      "a segment that is being begun keeps what was forgotten",
+      "journal.ts",
+      "      await this.#beginning; // what is to be forgotten may lie in the file that it uses again\n",
+      "",
+      "about to be used again",
+    ],
+    [
       "a failed group is not made void",
       "journal.ts",
       "const next = await this.#nextSegment();",

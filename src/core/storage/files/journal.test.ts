@@ -24,7 +24,7 @@ import {
 import { SimulatedDisk } from "../../../../test/support/simulated-disk.ts";
 import { openOn } from "../../../../test/support/storage-workload.ts";
 import { systemError } from "../../../../test/support/system-error.ts";
-import type { Disk } from "../disk/disk.ts";
+import type { Disk, DiskFile } from "../disk/disk.ts";
 import { readSegment } from "./journal-frame.ts";
 
 test("one sync makes the appends of fifty logs durable that wait for it", async () => {
@@ -193,8 +193,12 @@ test("a log whose sync fails is written again from the journal", async () => {
   }
 });
 
-/** A disk that does what `before` does before each sync. */
-function withSync(disk: SimulatedDisk, before: (path: string) => Promise<void>): Disk {
+/** A disk that does what `before` does before each sync, or before another call on an open file. */
+function withSync(
+  disk: SimulatedDisk,
+  before: (path: string, position?: number) => Promise<void>,
+  call: "sync" | "write" = "sync",
+): Disk {
   const bound = <T extends object>(target: T, name: string | symbol) => {
     const value: unknown = Reflect.get(target, name);
     return typeof value === "function" ? value.bind(target) : value;
@@ -204,11 +208,19 @@ function withSync(disk: SimulatedDisk, before: (path: string) => Promise<void>):
       if (name !== "open") return bound(target, name);
       return async (path: string, how: "read" | "write" | "create") => {
         const file = await target.open(path, how);
-        const sync = async () => {
-          await before(path);
-          await file.sync();
+        const late: Pick<DiskFile, "sync" | "write"> = {
+          async sync() {
+            await before(path);
+            await file.sync();
+          },
+          async write(bytes, position) {
+            await before(path, position);
+            return file.write(bytes, position);
+          },
         };
-        return new Proxy(file, { get: (of, each) => (each === "sync" ? sync : bound(of, each)) });
+        return new Proxy(file, {
+          get: (of, each) => (each === call ? late[call] : bound(of, each)),
+        });
       };
     },
   });
@@ -299,6 +311,45 @@ async function filesWith(disk: SimulatedDisk, text: string, at = "/home"): Promi
 }
 
 for (const act of ["erase", "delete"] as const) {
+  test(`no word is left in a segment that was about to be used again when ${act} was called`, async () => {
+    const inner = new SimulatedDisk();
+    const gate = Promise.withResolvers<void>();
+    const reached = Promise.withResolvers<void>();
+    const begun = new Set<string>();
+    const disk = withSync(
+      inner,
+      async (path, position) => {
+        if (!path.startsWith(folder) || position !== 0) return;
+        if (begun.has(path)) {
+          reached.resolve();
+          await gate.promise;
+        }
+        begun.add(path);
+      },
+      "write",
+    );
+    const { storage, logs } = await openOn(disk);
+    await logs.append("b", [{ id: "n", content: "y".repeat(1_000) }]);
+    await logs.append("a", [record("m1"), { id: "m2", content: "a secret" }]);
+    let appending = Promise.resolve(0);
+    let isReached = false;
+    void reached.promise.then(() => {
+      isReached = true;
+    });
+    for (let i = 0; i < 100 && !isReached; i++) {
+      appending = logs.append("b", [record(`n${i}`)]);
+      await Promise.race([appending, reached.promise]);
+    }
+    assert.ok(isReached, "no segment is used again");
+    const forgetting: Promise<unknown> =
+      act === "erase" ? logs.erase("a", ["m2"]) : logs.delete("a");
+    for (let i = 0; i < 20; i++) await nextPass();
+    gate.resolve();
+    await Promise.all([appending, forgetting]);
+    assert.deepEqual(await filesWith(inner, "a secret"), []);
+    await storage.close();
+  });
+
   test(`no word is left anywhere once ${act} resolved, whenever the power is cut`, async () => {
     await forEveryCrashPoint<string>({
       async scenario(disk, promise) {

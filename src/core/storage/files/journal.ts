@@ -75,6 +75,8 @@ export class Journal {
   #recovered = new Map<string, readonly Change[]>();
   /** How many calls empty the journal. */
   #emptying = 0;
+  /** Settles when the last segment was begun, or could not be. */
+  #beginning: Promise<unknown> = Promise.resolve();
   #freeing: Promise<void> = Promise.resolve();
   readonly #syncPlace = new SyncPlace();
 
@@ -152,6 +154,7 @@ export class Journal {
   async empty(): Promise<void> {
     this.#emptying++;
     try {
+      await this.#beginning; // what is to be forgotten may lie in the file that it uses again
       this.#seal();
       await this.#inTurn(async () => {
         await this.#freeSealed();
@@ -324,7 +327,13 @@ export class Journal {
   }
 
   /** Begins a segment. Its header is as durable as what is synced after it. */
-  async #begin(repeated: number): Promise<Segment> {
+  #begin(repeated: number): Promise<Segment> {
+    const begun = this.#beginNow(repeated);
+    this.#beginning = begun.catch(() => undefined);
+    return begun;
+  }
+
+  async #beginNow(repeated: number): Promise<Segment> {
     const nth = ++this.#nth;
     // While the journal is emptied, a spare one holds what is to be forgotten.
     const spare = this.#emptying === 0 ? this.#spare.shift() : undefined;
