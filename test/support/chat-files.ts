@@ -7,6 +7,8 @@ import { join } from "node:path";
 interface Known {
   readonly bytes: number;
   readonly digest: string;
+  /** Its size and the time of its last change: with both as they were it is not read again. */
+  readonly stamp: string;
 }
 
 /** The files of a folder, looked at again and again while others write them. */
@@ -31,12 +33,15 @@ export class ChatFiles {
     for (const name of fs.existsSync(this.#folder) ? fs.readdirSync(this.#folder) : []) {
       if (!name.endsWith(".jsonl")) continue;
       files++;
+      const known = this.#known.get(name);
+      const { size, mtimeNs } = fs.statSync(join(this.#folder, name), { bigint: true });
+      const stamp = `${size} ${mtimeNs}`;
+      if (known?.stamp === stamp) continue;
       const bytes = fs.readFileSync(join(this.#folder, name));
       const end = bytes.lastIndexOf("\n") + 1;
       if (end < bytes.length) halves++;
       const whole = bytes.subarray(0, end);
       assert.ok(!bytes.includes(0), `${name} has a NUL byte`);
-      const known = this.#known.get(name);
       const from = known?.bytes ?? 0;
       const before = whole.subarray(0, from);
       assert.ok(before.length === from, `${name} got shorter`);
@@ -44,7 +49,7 @@ export class ChatFiles {
       for (const line of whole.subarray(from).toString().split("\n").slice(0, -1)) {
         assert.equal(typeof JSON.parse(line), "object", `a line of ${name}`);
       }
-      this.#known.set(name, { bytes: end, digest: digestOf(whole) });
+      this.#known.set(name, { bytes: end, digest: digestOf(whole), stamp });
     }
     return { files, halves };
   }
