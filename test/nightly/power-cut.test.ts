@@ -24,7 +24,9 @@ test(`nothing stored is lost, none half, none invented, nothing forgotten comes 
         const question: Asked = { seed: firstSeed + nth, isTwice: nth % 8 === 7 };
         worker.postMessage(question);
         const [answer] = (await once(worker, "message")) as [Answer];
+        const hundreds = Math.floor(digests.size / 100_000);
         for (const digest of answer.digests) digests.add(digest);
+        if (Math.floor(digests.size / 100_000) > hundreds) t.diagnostic(`${digests.size} disks`);
         sums["workloads"] = (sums["workloads"] ?? 0) + 1;
         if (question.isTwice) sums["twice"] = (sums["twice"] ?? 0) + 1;
         for (const [what, count] of Object.entries(answer.counts ?? {})) {

@@ -99,6 +99,13 @@ export const journalBugs: readonly SeededBug[] = [
       "about to be used again",
     ],
     [
+      "a segment without a name is used again",
+      "journal.ts",
+      "      oldest.isReusable = false;\n      oldest.end = 0;\n      this.#sealed.unshift(oldest);\n",
+      "      this.#spare.unshift(oldest);\n",
+      "perhaps removed",
+    ],
+    [
       "a failed group is not made void",
       "journal.ts",
       "const next = await this.#nextSegment();",

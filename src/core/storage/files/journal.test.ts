@@ -268,6 +268,23 @@ test("what a start believed of a killed process is there after a power cut", asy
   }
 });
 
+test("a segment that was perhaps removed is not used again", async () => {
+  const inner = new SimulatedDisk();
+  const call = { call: "syncDirectory", path: /journal$/ } as const;
+  const disk = faultyDisk(inner, { fault: "EIO", at: 2, ...call });
+  const { storage, logs } = await openOn(disk);
+  await logs.append("a", [record("m1")]);
+  await assert.rejects(logs.delete("b"), refused);
+  assert.equal(disk.failures, 1);
+  await logs.append("a", [record("m2")]);
+  for (const image of crashImages(inner)) {
+    assert.deepEqual(await idsOn(image), [["m1", "m2"]], image.label);
+  }
+  await logs.delete("b");
+  await storage.close();
+  assert.deepEqual(await segmentsOn(inner), []);
+});
+
 test("as long as a log cannot be synced its segment stays, and nothing is forgotten by half", async () => {
   const inner = new SimulatedDisk();
   const disk = faultyDisk(inner, {

@@ -401,7 +401,10 @@ export class Journal {
     try {
       await this.#remove(oldest);
     } catch (error) {
-      this.#spare.unshift(oldest);
+      // Perhaps it has no name any more: it must not be used again, and goes before all others.
+      oldest.isReusable = false;
+      oldest.end = 0;
+      this.#sealed.unshift(oldest);
       throw error;
     }
   }
