@@ -234,12 +234,9 @@ export async function checkFault(
   });
   const { opened, inner, outcome, broke, failures } = run;
   const { refusals } = outcome;
-  const check = async (storage: Opened, disk: SimulatedDisk, when: string) => {
-    await outcome.check(storage, disk).catch((cause) => {
-      throw new Error(`${what}${when}`, { cause });
-    });
-  };
-  await check(opened, inner, "");
+  await outcome.check(opened, inner).catch((cause) => {
+    throw new Error(what, { cause });
+  });
   // Works again once the fault is gone, without a restart.
   await checkLeft(opened, outcome.allowed);
   await opened.storage.close();
@@ -248,7 +245,9 @@ export async function checkFault(
   const again = await runFaulty(scene, faults);
   for (const image of crashImages(again.inner, { maxImages: isFull ? 8 : 3 })) {
     const left = await openOn(image);
-    await check(left, image, ", then a power cut");
+    await again.outcome.check(left, image).catch((cause) => {
+      throw new Error(`${what}, then a power cut: ${image.label}`, { cause });
+    });
     await left.storage.close();
   }
   return { broke, refusals };

@@ -282,6 +282,37 @@ test("what a start believed of a killed process is there after a power cut", asy
   }
 });
 
+test("a log that could not be written again after a failed sync is not believed later", async () => {
+  const inner = new SimulatedDisk();
+  const disk = faultyDisk(inner, [
+    { fault: "EIO", at: 1, call: "sync", path: /a\.jsonl$/ },
+    { fault: "EIO", at: 1, call: "read", path: /journal$/ },
+  ]);
+  const { storage, logs } = await openOn(disk);
+  await logs.append("a", [record("m1")]);
+  await assert.rejects(logs.delete("b"), refused);
+  assert.equal(disk.failures, 2);
+  await logs.delete("b"); // which empties the journal
+  for (const image of crashImages(inner)) {
+    assert.deepEqual(await idsOn(image), [["m1"]], image.label);
+  }
+  await storage.close();
+});
+
+test("a log that is appended to after a rename without an answer has its new file", async () => {
+  const inner = new SimulatedDisk();
+  const rename = { call: "rename", path: /a\.jsonl/ } as const;
+  const disk = faultyDisk(inner, { fault: "EIO", at: 1, does: "all", ...rename });
+  const { storage, logs } = await openOn(disk);
+  await logs.append("a", [record("m1"), record("m2")]);
+  await assert.rejects(logs.erase("a", ["m1"]), unknown);
+  await logs.append("a", [record("m3")]);
+  for (const image of crashImages(inner)) {
+    assert.deepEqual(await idsOn(image), [["m1", "m2", "m3"]], image.label);
+  }
+  await storage.close();
+});
+
 test("a segment that was perhaps removed is not used again", async () => {
   const inner = new SimulatedDisk();
   const call = { call: "syncDirectory", path: /journal$/ } as const;

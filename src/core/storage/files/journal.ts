@@ -78,6 +78,7 @@ export class Journal {
   /** Settles when the last segment was begun, or could not be. */
   #beginning: Promise<unknown> = Promise.resolve();
   #freeing: Promise<void> = Promise.resolve();
+  readonly #doubtful = new Set<string>();
   readonly #syncPlace = new SyncPlace();
 
   constructor(ports: JournalPorts) {
@@ -381,7 +382,8 @@ export class Journal {
   async #freeSealed(): Promise<void> {
     for (let segment = this.#sealed[0]; segment !== undefined; segment = this.#sealed[0]) {
       await segment.settled;
-      await syncLogs(this.#ports, segment, this.#segments());
+      const ports = { ...this.#ports, doubtful: this.#doubtful };
+      await syncLogs(ports, segment, this.#segments());
       if (!segment.isReusable) await this.#remove(segment);
       else if (this.#spare.length >= sealed.freed) await this.#removeSpare();
       if (segment.isReusable) this.#spare.push(segment);
