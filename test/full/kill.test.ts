@@ -13,6 +13,7 @@ test(`everything answered over HTTP is there after ${kills} kills under load of 
     const counts = await killUnderLoad(join(directory, "home"), options);
     t.diagnostic(`seed ${seed}: ${JSON.stringify(counts)}`);
     assert.ok(counts.kills >= kills);
+    assert.ok(counts.late <= 1 + counts.terms / 20, `${counts.late} servers ended late`);
     assert.ok(counts.answered >= kills, "the clients were heard");
     assert.ok(counts.readBack >= counts.answered);
   });
