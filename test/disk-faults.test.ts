@@ -2,7 +2,7 @@
 // fail, with every errno, once and for ever, until a run ends with nothing failing.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { checkFault, countFailures } from "./support/disk-faults.ts";
+import { checkFault, countFailures, scenes } from "./support/disk-faults.ts";
 import { type DiskFault, diskErrors } from "./support/faulty-disk.ts";
 
 const isFull = process.env["THROUGHLINE_FULL"] === "1";
@@ -14,8 +14,13 @@ const faults: readonly Omit<DiskFault, "at">[] = [
 ];
 const extents = isFull ? (["nothing", "half", "all"] as const) : (["nothing", "half"] as const);
 const repeats = isFull ? (["once", "forever"] as const) : (["once"] as const);
-/** Without the full size, every call is failed, with the errors taking turns. */
-const stride = isFull ? 1 : 11;
+/** Not every call of every scene is failed with every error: they take turns. */
+const planned = [
+  { scene: scenes.plain, stride: isFull ? 1 : 11 },
+  { scene: scenes.small, stride: isFull ? 5 : 61 },
+  { scene: scenes.races, stride: isFull ? 5 : 61 },
+  { scene: scenes.cut, stride: isFull ? 2 : 17 },
+] as const;
 
 let cases = 0;
 for (const [nth, fault] of faults.entries()) {
@@ -24,15 +29,54 @@ for (const [nth, fault] of faults.entries()) {
     // such a process (lease.test.ts); nothing here could tell it from a home that is empty.
     if (fault.fault === "ENOENT" && repeat === "forever") continue;
     for (const does of extents) {
-      test(`nothing stored is lost when disk call n fails with ${fault.fault}, ${repeat}, ${does} of it done`, async () => {
-        for (let at = 1 + (nth % stride); ; at += stride) {
-          cases++;
-          const plan = [{ ...fault, at, repeat, does }];
-          if (!(await checkFault(plan, `call ${at}: ${JSON.stringify(plan)}`))) break;
-        }
-      });
+      for (const { scene, stride } of planned) {
+        test(`nothing stored is lost when disk call n fails with ${fault.fault}, ${repeat}, ${does} of it done${scene.says}`, async () => {
+          for (let at = 1 + (nth % stride); ; at += stride) {
+            cases++;
+            const plan = [{ ...fault, at, repeat, does }];
+            const what = `call ${at}: ${JSON.stringify(plan)}`;
+            if (!(await checkFault(plan, what, scene)).broke) break;
+          }
+        });
+      }
     }
   }
+}
+
+const journal = /journal\/\d+\.journal$/;
+const log = /chats\/\w\.jsonl$/;
+
+test("an append needs no preallocated space", async () => {
+  for (const fault of ["ENOSPC", "EDQUOT", "EFBIG", "EIO"] as const) {
+    for (const does of ["nothing", "half"] as const) {
+      const plan = [{ fault, at: 1, call: "extend" as const, repeat: "forever" as const, does }];
+      for (const scene of Object.values(scenes)) {
+        const { broke, refusals } = await checkFault(plan, JSON.stringify(plan), scene);
+        assert.deepEqual([broke, refusals], [true, 0], fault);
+      }
+    }
+  }
+});
+
+for (const [where, path] of [
+  ["the journal and not the logs", journal],
+  ["the logs and not the journal", log],
+] as const) {
+  test(`a disk that is full for ${where} refuses appends, and none of them is there later`, async () => {
+    for (const fault of ["ENOSPC", "EDQUOT"] as const) {
+      for (const scene of Object.values(scenes)) {
+        for (let at = 1; ; at += isFull ? 1 : 7) {
+          cases++;
+          const full = { fault, at, call: ["write", "extend"] as const, path };
+          const plan: readonly DiskFault[] = [{ ...full, repeat: "forever", does: "half" }];
+          const what = `${where}, from write ${at} on${scene.says}`;
+          const { broke, refusals } = await checkFault(plan, what, scene);
+          if (!broke) break;
+          if (at === 1) assert.ok(refusals > 0, what);
+        }
+      }
+    }
+  });
 }
 
 test("nothing stored is lost when the disk fills up: a short write, then ENOSPC on the rest and the cut", async () => {
@@ -42,7 +86,7 @@ test("nothing stored is lost when the disk fills up: a short write, then ENOSPC 
       { fault: "short", at, call: "write" },
       { fault: "ENOSPC", at: at + 1, call: "write", repeat: "forever" },
     ];
-    if (!(await checkFault(plan, `write ${at}`))) break;
+    if (!(await checkFault(plan, `write ${at}`)).broke) break;
   }
 });
 
@@ -54,7 +98,7 @@ test("nothing stored is lost when a sync fails and the new file cannot be made e
       { fault: "EIO", at, call: "sync" },
       { fault: "EIO", at: 1, call: ["truncate", "open"], path: /jsonl\.tmp-(?!new)/ },
     ];
-    if ((await countFailures(plan, `sync ${at}`)) === 2) reached++;
+    if ((await countFailures(plan)) === 2) reached++;
   }
   assert.ok(reached >= 5, `${reached}`);
 });

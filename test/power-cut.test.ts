@@ -1,9 +1,9 @@
-// Power cuts and kills of a few workloads; test/full has those of hundreds.
+// Power cuts and kills of a few workloads; test/full has those of dozens, test/nightly a million disks.
 import { testPowerCuts } from "./support/power-cut-tests.ts";
 
 testPowerCuts({
-  once: { from: 1, count: 4, maxImages: 60 },
+  once: { from: 7, count: 4, maxImages: 30 },
   twice: { from: 1, count: 1 },
   kills: { from: 1, count: 4 },
-  least: { points: 150, images: 3_000 },
+  least: { points: 350, images: 4_000 },
 });

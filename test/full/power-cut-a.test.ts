@@ -2,8 +2,8 @@
 import { testPowerCuts } from "../support/power-cut-tests.ts";
 
 testPowerCuts({
-  once: { from: 1, count: 45, maxImages: 120 },
-  twice: { from: 1, count: 5 },
+  once: { from: 1, count: 15, maxImages: 60 },
+  twice: { from: 1, count: 2 },
   kills: { from: 1, count: 25 },
-  least: { points: 2_500, images: 60_000 },
+  least: { points: 1_500, images: 48_000 },
 });

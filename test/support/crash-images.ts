@@ -43,7 +43,7 @@ interface Remains {
  * The disk itself must not change while they are taken, and never does by it.
  */
 export function* crashImages(
-  disk: SimulatedDisk,
+  disk: Pick<SimulatedDisk, "tree">,
   options: CrashImageOptions = {},
 ): Generator<SimulatedDisk, void> {
   const resolved = resolveOptions(options);
@@ -64,7 +64,7 @@ export function* crashImages(
 
 /** The disk that kill -9 leaves: everything that the kernel was told, as if it were durable. */
 export function processDeathImage(
-  disk: SimulatedDisk,
+  disk: Pick<SimulatedDisk, "tree">,
   options: SimulatedDiskOptions = {},
 ): SimulatedDisk {
   return imageOf(

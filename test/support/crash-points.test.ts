@@ -4,6 +4,7 @@ import { crc32 } from "node:zlib";
 import type { Disk } from "../../src/core/storage/disk/disk.ts";
 import { processDeathImage } from "./crash-images.ts";
 import { type CrashRun, forEveryCrashPoint, type PromiseStored } from "./crash-points.ts";
+import { imageDigest } from "./image-digest.ts";
 import { SimulatedDisk } from "./simulated-disk.ts";
 
 // Method: two toy stores, each sound as long as it has all its safeguards. The sound store must
@@ -153,7 +154,9 @@ test("a document that is replaced soundly survives every image, 1 and 2 cuts dee
 });
 
 for (const bug of documentBugs) {
-  test(`a document store in which ${bug} is caught`, async () => {
+  test(`a document store in which ${bug} is caught, also where the scenario runs once`, async () => {
+    const once = { ...documentRun(bug), digests: new Set<string>() };
+    await assert.rejects(forEveryCrashPoint(once));
     await assert.rejects(forEveryCrashPoint(documentRun(bug)), (error: Error) => {
       assert.match(
         error.message,
@@ -164,6 +167,27 @@ for (const bug of documentBugs) {
     });
   });
 }
+
+test("a scenario that runs once leaves the disks that one leaves which runs for every point", async () => {
+  for (const depth of [1, 2]) {
+    const run = { ...documentRun("none"), depth, laterImages: { maxImages: 4 } };
+    const found = { again: new Set<string>(), once: new Set<string>() };
+    const points: number[] = [];
+    for (const way of ["again", "once"] as const) {
+      const counts = await forEveryCrashPoint({
+        ...run,
+        check: async (image, promised, promise) => {
+          found[way].add(imageDigest(image.tree));
+          await run.check(image, promised, promise);
+        },
+        ...(way === "once" && { digests: new Set<string>() }),
+      });
+      points.push(counts.points);
+    }
+    assert.deepEqual([...found.once].sort(), [...found.again].sort());
+    if (depth === 1) assert.equal(points[0], points[1]);
+  }
+});
 
 const logBugs = [
   "an append is not synced",

@@ -39,6 +39,15 @@ export class FileNode {
     return this.#unsynced;
   }
 
+  /** The same file for another disk, with what is durable of it and what is not. */
+  copy(): FileNode {
+    const copy = new FileNode(this.content());
+    copy.#durable = this.#durable;
+    copy.#unsynced = [...this.#unsynced];
+    copy.#lostPages = this.#lostPages;
+    return copy;
+  }
+
   /** What the kernel shows now. Never changes afterwards. */
   content(): Uint8Array {
     this.#shared = Math.max(this.#shared, this.#size);

@@ -9,6 +9,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { type Random, seededRandom } from "../../src/testing/random.ts";
+import { ChatFiles } from "./chat-files.ts";
 import { Collected } from "./command-line.ts";
 import { compileCache, program } from "./program.ts";
 
@@ -160,11 +161,18 @@ export interface KillOptions {
 export interface KillCounts {
   kills: number;
   terms: number;
+  /** How many servers that were told to end had not done everything after 4.5 s. */
+  late: number;
   said: number;
   answered: number;
   /** Without an answer when its server died, and asked again with the same key. */
   repeated: number;
+  /** Asked again with the same key although it was answered. */
+  askedTwice: number;
   readBack: number;
+  /** Chat files that were looked at just after a kill, and those of them that ended with half a batch. */
+  files: number;
+  halves: number;
   slowestStartMs: number;
 }
 
@@ -177,11 +185,21 @@ class KillRun {
   readonly #home: string;
   readonly #options: KillOptions;
   readonly #random: Random;
+  readonly #files: ChatFiles;
   readonly #said: Said[] = [];
   /** No answer came, and the key may be used again. */
   readonly #open: Said[] = [];
   readonly #counts: KillCounts = {
-    ...{ kills: 0, terms: 0, said: 0, answered: 0, repeated: 0, readBack: 0 },
+    kills: 0,
+    terms: 0,
+    late: 0,
+    said: 0,
+    answered: 0,
+    repeated: 0,
+    askedTwice: 0,
+    readBack: 0,
+    files: 0,
+    halves: 0,
     slowestStartMs: 0,
   };
 
@@ -189,6 +207,7 @@ class KillRun {
     this.#home = home;
     this.#options = options;
     this.#random = seededRandom(options.seed);
+    this.#files = new ChatFiles(join(home, "chats"));
   }
 
   async run(): Promise<KillCounts> {
@@ -212,6 +231,7 @@ class KillRun {
     await wait(this.#random(600));
     await server.kill();
     this.#counts.kills++;
+    this.#lookAtFiles();
     this.#note({ event: "killed at start" });
   }
 
@@ -221,19 +241,35 @@ class KillRun {
     const clients = Array.from({ length: this.#options.clients }, () => this.#talk(url, load));
     const talking = Promise.all(clients);
     talking.catch(load.heard.reject); // also awaited below, after the kill
-    await load.heard.promise;
+    try {
+      await load.heard.promise;
+    } catch (error) {
+      load.isOver = true;
+      await server.kill();
+      throw error;
+    }
     await wait(this.#random(40));
     load.isOver = true;
     const told = performance.now();
     const code = await server.kill(signal);
     await talking;
+    this.#lookAtFiles();
     this.#note({ event: signal, code });
     if (signal === "SIGKILL") this.#counts.kills++;
     else {
       this.#counts.terms++;
-      assert.equal(code, 0, server.errors);
-      assert.ok(performance.now() - told < 5_000, "a server that is told to end is gone in 5 s");
+      const ms = performance.now() - told;
+      // It gives up after 4.5 s, as on a machine that others load, and loses nothing by that.
+      if (code === 1 && ms > 4_400) this.#counts.late++;
+      else assert.equal(code, 0, server.errors);
+      assert.ok(ms < 6_000, `a server that is told to end is gone in 5 s, not in ${ms} ms`);
     }
+  }
+
+  #lookAtFiles(): void {
+    const { files, halves } = this.#files.look();
+    this.#counts.files += files;
+    this.#counts.halves += halves;
   }
 
   async #start() {
@@ -248,18 +284,29 @@ class KillRun {
   async #talk(url: string, load: Load): Promise<void> {
     while (!load.isOver) {
       if (load.answers-- <= 0) load.heard.resolve();
-      const again = this.#random(3) === 0 ? this.#open.pop() : undefined;
-      const said = again ?? this.#newMessage();
-      if (again === undefined) this.#said.push(said);
-      else this.#counts.repeated++;
+      const choice = this.#random(6);
+      const open = choice < 2 ? this.#open.pop() : undefined;
+      const earlier = choice === 5 ? this.#said[this.#random(this.#said.length)] : undefined;
+      const answered = earlier?.answered && earlier;
+      const said = open ?? answered ?? this.#newMessage();
+      if (open !== undefined) this.#counts.repeated++;
+      else if (answered !== undefined) this.#counts.askedTwice++;
+      else this.#said.push(said);
       this.#note({ event: "says", key: said.key });
       const answer = await say(url, said.chat, said.key, said.content);
       if (answer === undefined) {
+        if (said.answered !== undefined) return;
         // Half of them are never asked again: those may be there once, or not.
         if (this.#random(2) === 0) this.#open.push(said);
         return;
       }
       assert.equal(answer.user.content, said.content);
+      if (said.answered !== undefined) {
+        const { user, assistant } = said.answered;
+        const { user: userAgain, assistant: assistantAgain } = answer;
+        assert.deepEqual([userAgain, assistantAgain], [user, assistant], `${said.key}, said again`);
+        continue;
+      }
       said.answered = answer;
       this.#counts.answered++;
       this.#note({ event: "answered", key: said.key, user: answer.user, by: answer.assistant });

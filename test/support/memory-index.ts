@@ -39,8 +39,8 @@ interface IndexedLog {
   readonly ids: Map<string, { readonly seq: number; readonly start: number }>;
   /** In the order of the log. */
   readonly places: { readonly seq: number; readonly start: number }[];
-  /** The words of each record that search finds, in the order of the log. */
-  readonly words: Map<number, readonly string[]>;
+  /** The text of each record that search finds, in the order of the log. */
+  readonly texts: Map<number, string>;
 }
 
 /**
@@ -128,9 +128,9 @@ class MemoryLogIndex implements LogIndex {
     const hits: IndexHit[] = [];
     for (const row of this.#newestFirst()) {
       if (key !== undefined && row.key !== key) continue;
-      for (const [seq, words] of [...row.log.words].reverse()) {
-        if (hits.length < limit && holdsEvery(words, phrases, isOpen))
-          hits.push({ key: row.key, seq });
+      for (const [seq, text] of [...row.log.texts].reverse()) {
+        if (hits.length === limit) break;
+        if (holdsEvery(searchTokens(text), phrases, isOpen)) hits.push({ key: row.key, seq });
       }
     }
     return hits;
@@ -184,14 +184,13 @@ function addRecord(
   { id, seq, text, hides }: IndexedRecord,
 ): void {
   log.ids.set(id, { seq, start });
-  const words = text === undefined ? [] : searchTokens(text);
-  if (words.length > 0) log.words.set(seq, words);
+  if (text !== undefined) log.texts.set(seq, text);
   const hidden = hides === undefined ? undefined : log.ids.get(hides)?.seq;
-  if (hidden !== undefined && hidden < seq) log.words.delete(hidden);
+  if (hidden !== undefined && hidden < seq) log.texts.delete(hidden);
 }
 
 function newLog(last: IndexedBatch): IndexedLog {
-  const empty = { ids: new Map(), places: [], words: new Map() };
+  const empty = { ids: new Map(), places: [], texts: new Map() };
   return { last, damaged: false, sortedAt: "", labels: [], ...empty };
 }
 

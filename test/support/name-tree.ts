@@ -37,6 +37,43 @@ interface Place extends Entry {
   readonly way: readonly DirectoryNode[];
 }
 
+/** The files and directories of a tree that was copied, each once: two names of one file stay two names. */
+export class Copies {
+  readonly #files = new Map<FileNode, FileNode>();
+  readonly #directories = new Map<DirectoryNode, DirectoryNode>();
+
+  file(node: FileNode): FileNode {
+    const copy = this.#files.get(node) ?? node.copy();
+    this.#files.set(node, copy);
+    return copy;
+  }
+
+  directory(node: DirectoryNode): DirectoryNode {
+    const known = this.#directories.get(node);
+    if (known !== undefined) return known;
+    const copy = new DirectoryNode();
+    this.#directories.set(node, copy);
+    for (const [name, child] of node.names) copy.names.set(name, this.node(child));
+    for (const [name, child] of node.durable) copy.durable.set(name, this.node(child));
+    return copy;
+  }
+
+  node(node: TreeNode): TreeNode {
+    return node.kind === "file" ? this.file(node) : this.directory(node);
+  }
+
+  change({ sets, clears }: NameChange): NameChange {
+    return {
+      sets: sets && { ...this.entry(sets), node: this.node(sets.node) },
+      clears: clears && this.entry(clears),
+    };
+  }
+
+  entry({ directory, name }: Entry): Entry {
+    return { directory: this.directory(directory), name };
+  }
+}
+
 const separator = sep === "\\" ? /[\\/]/ : "/";
 const maxNameBytes = 255; // NAME_MAX of Linux
 
@@ -47,6 +84,13 @@ export class NameTree {
 
   constructor(root: DirectoryNode = new DirectoryNode()) {
     this.root = root;
+  }
+
+  /** The same names and data, for a disk that goes another way from here. */
+  copy(copies = new Copies()): NameTree {
+    const tree = new NameTree(copies.directory(this.root));
+    tree.#unsynced = this.#unsynced.map((change) => copies.change(change));
+    return tree;
   }
 
   /** Changes that no sync of their directory made durable, oldest first. */
@@ -166,18 +210,30 @@ export class NameTree {
     let node: TreeNode | undefined = this.root;
     let name = "";
     const way: DirectoryNode[] = [];
-    for (const part of path.split(separator)) {
-      if (part === "" || part === ".") continue;
-      if (part === "..") throw new TypeError(`The simulated disk does not go up: ${path}`);
+    for (const part of partsOf(path)) {
       if (node === undefined) throw error("ENOENT");
       if (node.kind === "file") throw error("ENOTDIR");
-      if (Buffer.byteLength(part) > maxNameBytes) throw error("ENAMETOOLONG");
+      if (part.length * 3 > maxNameBytes && Buffer.byteLength(part) > maxNameBytes)
+        throw error("ENAMETOOLONG");
       way.push(node);
       name = part;
       node = node.names.get(part);
     }
     return { directory: way.at(-1) ?? this.root, name, node, way };
   }
+}
+
+const known = new Map<string, readonly string[]>();
+
+/** The names in a path. Thousands of calls have the same path. */
+function partsOf(path: string): readonly string[] {
+  const found = known.get(path);
+  if (found !== undefined) return found;
+  const parts = path.split(separator).filter((part) => part !== "" && part !== ".");
+  if (parts.includes("..")) throw new TypeError(`The simulated disk does not go up: ${path}`);
+  if (known.size > 10_000) known.clear();
+  known.set(path, parts);
+  return parts;
 }
 
 /** Makes a change in the names that `namesOf` gives for a directory. */

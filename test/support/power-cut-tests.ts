@@ -7,6 +7,7 @@ interface PowerCuts {
   readonly once: Workloads & { readonly maxImages: number };
   readonly twice: Workloads;
   readonly kills: Workloads;
+  /** `images`: disks with different bytes. */
   readonly least: { readonly points: number; readonly images: number };
 }
 
@@ -15,19 +16,25 @@ const spanOf = ({ from, count }: Workloads) => `workloads ${from} to ${from + co
 /** The tests of power cuts and kills, each for its workloads. */
 export function testPowerCuts({ once, twice, kills, least }: PowerCuts): void {
   test(`nothing stored is lost, none half, none invented: power cut at every disk operation of ${spanOf(once)}`, async (t) => {
-    const { points, images } = await cutEverywhere(once);
-    t.diagnostic(`${images} crash images from ${points} crash points`);
-    assert.ok(points >= least.points, `${points} points`);
-    assert.ok(images >= least.images, `${images} images`);
+    const digests = new Set<string>();
+    const counts = await cutEverywhere({ ...once, digests });
+    t.diagnostic(`${digests.size} different disks: ${JSON.stringify(counts)}`);
+    assert.ok(counts.points >= least.points, `${counts.points} points`);
+    assert.ok(digests.size >= least.images, `${digests.size} images`);
+    // The workloads do what they are for.
+    assert.ok(counts.reused >= once.count, `${counts.reused} segments were used again`);
+    assert.ok(counts.races > 0 && counts.searched > 100, JSON.stringify(counts));
   });
 
   test(`nothing stored is lost when the recovery is cut too: two cuts in a row, of ${spanOf(twice)}`, async (t) => {
-    const { images } = await cutTwice(twice);
-    t.diagnostic(`${images} crash images`);
+    const digests = new Set<string>();
+    const counts = await cutTwice({ ...twice, digests });
+    t.diagnostic(`${digests.size} different disks: ${JSON.stringify(counts)}`);
   });
 
   test(`kill -9 at every disk operation of ${spanOf(kills)} leaves everything stored`, async (t) => {
-    const { points } = await killEverywhere(kills);
-    t.diagnostic(`${points} kill points`);
+    const digests = new Set<string>();
+    const counts = await killEverywhere({ ...kills, digests });
+    t.diagnostic(`${digests.size} different disks: ${JSON.stringify(counts)}`);
   });
 }

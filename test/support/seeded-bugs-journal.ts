@@ -37,7 +37,7 @@ export const journalBugs: readonly SeededBug[] = [
   {
     id: "journal: a segment is used again before its logs are synced",
     file: `${files}/journal.ts`,
-    find: "      await syncLogs(this.#ports, segment, this.#segments());\n",
+    find: "      await syncLogs(ports, segment, this.#segments());\n",
     replace: "",
     ...powerCut,
   },
@@ -92,6 +92,34 @@ export const journalBugs: readonly SeededBug[] = [
       "no word is left anywhere once erase",
     ],
     [
+      "a segment that is being begun keeps what was forgotten",
+      "journal.ts",
+      "      await this.#beginning; // what is to be forgotten may lie in the file that it uses again\n",
+      "",
+      "about to be used again",
+    ],
+    [
+      "a segment without a name is used again",
+      "journal.ts",
+      "      oldest.isReusable = false;\n      oldest.end = 0;\n      this.#sealed.unshift(oldest);\n",
+      "      this.#spare.unshift(oldest);\n",
+      "perhaps removed",
+    ],
+    [
+      "a log is believed that could not be written again",
+      "journal-segment.ts",
+      "if (!doubtful.has(name)) await file.sync().catch(() => doubtful.add(name));",
+      "doubtful.delete(name); await file.sync().catch(() => doubtful.add(name));",
+      "is not believed later",
+    ],
+    [
+      "the name of a new file without an answer is not synced",
+      "file-ports.ts",
+      "    ports.unsyncedNames.add(dirname(path));\n    throw replacedPerhaps",
+      "    throw replacedPerhaps",
+      "has its new file",
+    ],
+    [
       "a failed group is not made void",
       "journal.ts",
       "const next = await this.#nextSegment();",
@@ -129,8 +157,8 @@ export const journalBugs: readonly SeededBug[] = [
     [
       "a log whose sync failed is not written again",
       "journal-segment.ts",
-      ".catch(() => writeAgain(name, file, segments))",
-      ".catch(() => file.sync())",
+      "if (doubtful.has(name)) await writeAgain(name, file, segments);",
+      "if (doubtful.has(name)) await file.sync();",
       "written again from the journal",
     ],
     [

@@ -1,6 +1,6 @@
 import type { Disk, DiskEntry, DiskFile, FilePlace } from "../../src/core/storage/disk/disk.ts";
 import type { FileNode } from "./file-node.ts";
-import { NameTree, type TreeNode } from "./name-tree.ts";
+import { Copies, NameTree, type TreeNode } from "./name-tree.ts";
 import { type Errno, systemError } from "./system-error.ts";
 
 /** The calls of a disk and of its open files, by the names they have in the port. */
@@ -29,6 +29,17 @@ export interface SimulatedDiskOptions {
   readonly half?: boolean;
   /** Where this disk came from, for messages. */
   readonly label?: string;
+  /**
+   * Called before each operation. `half` gives the names and data as they were with the first half of
+   * it done; only a write has one.
+   */
+  readonly watch?: (operation: DiskOperation, half: (() => NameTree) | undefined) => void;
+}
+
+/** The first half of a write, on this file or on a copy of it. */
+interface HalfDone {
+  readonly node: FileNode;
+  readonly on: (node: FileNode) => void;
 }
 
 /**
@@ -47,6 +58,7 @@ export class SimulatedDisk implements Disk {
   readonly #operations: DiskOperation[] = [];
   readonly #stopAt: number;
   readonly #half: boolean;
+  readonly #watch: SimulatedDiskOptions["watch"];
   #stoppedBefore: DiskOperation | undefined;
   #onStop: () => void = () => {};
 
@@ -55,6 +67,7 @@ export class SimulatedDisk implements Disk {
     this.tree = tree;
     this.#stopAt = options.stopAt ?? Number.POSITIVE_INFINITY;
     this.#half = options.half ?? false;
+    this.#watch = options.watch;
   }
 
   /** Every call that was made and not stopped, failed ones too; operation 1 is at index 0. */
@@ -134,20 +147,28 @@ export class SimulatedDisk implements Disk {
   }
 
   /** Records one operation and does it, unless the process is dead. For this disk and its files. */
-  perform<T>(operation: DiskOperation, act: () => T, actHalf?: () => void): Promise<T> {
+  perform<T>(operation: DiskOperation, act: () => T, half?: HalfDone): Promise<T> {
     if (this.#stoppedBefore !== undefined) return new Promise(() => {});
     if (this.#operations.length + 1 === this.#stopAt) {
-      if (this.#half) actHalf?.();
+      if (this.#half) half?.on(half.node);
       this.#stoppedBefore = operation;
       this.#onStop();
       return new Promise(() => {});
     }
+    this.#watch?.(operation, half && (() => this.#withHalf(half)));
     this.#operations.push(operation);
     try {
       return Promise.resolve(act());
     } catch (error) {
       return Promise.reject(error);
     }
+  }
+
+  #withHalf({ node, on }: HalfDone): NameTree {
+    const copies = new Copies();
+    const tree = this.tree.copy(copies);
+    on(copies.file(node));
+    return tree;
   }
 }
 
@@ -181,9 +202,9 @@ export class SimulatedFile implements DiskFile {
         this.#file("write").write(bytes, position);
         return bytes.length;
       },
-      () => {
+      (node) => {
         if (!this.#writable || this.#closed) return;
-        this.#file("write").write(bytes.subarray(0, bytes.length >> 1), position);
+        node.write(bytes.subarray(0, bytes.length >> 1), position);
       },
     );
   }
@@ -209,18 +230,17 @@ export class SimulatedFile implements DiskFile {
   }
 
   extend(from: number, size: number): Promise<void> {
-    const extendTo = (to: number) => {
-      const file = this.#file("write");
+    const extendTo = (file: FileNode, to: number) => {
       if (to > file.size) file.truncate(to);
     };
     return this.#perform(
       { call: "extend", position: from, bytes: size - from, changes: true },
       () => {
         if (!this.#writable) this.#fail("EBADF", "write");
-        extendTo(size);
+        extendTo(this.#file("write"), size);
       },
-      () => {
-        if (this.#writable && !this.#closed) extendTo(from + ((size - from) >> 1));
+      (node) => {
+        if (this.#writable && !this.#closed) extendTo(node, from + ((size - from) >> 1));
       },
     );
   }
@@ -247,9 +267,10 @@ export class SimulatedFile implements DiskFile {
   #perform<T>(
     operation: Omit<DiskOperation, "path">,
     act: () => T,
-    actHalf?: () => void,
+    actHalf?: (node: FileNode) => void,
   ): Promise<T> {
-    return this.#disk.perform({ ...operation, path: this.#path }, act, actHalf);
+    const half = actHalf && { node: this.#node, on: actHalf };
+    return this.#disk.perform({ ...operation, path: this.#path }, act, half);
   }
 
   #file(call: string): FileNode {

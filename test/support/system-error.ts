@@ -19,7 +19,11 @@ class SystemError extends Error {
   constructor(code: string, errno: number, text: string, call: SystemCall) {
     const to = call.to === undefined ? "" : ` -> '${call.to}'`;
     const where = call.path === undefined ? "" : ` '${call.path}'${to}`;
+    // Thousands of failed calls are what is tested here, and the stack of each is what would cost.
+    const { stackTraceLimit } = Error;
+    Error.stackTraceLimit = 0;
     super(`${code}: ${text}, ${call.name}${where}`);
+    Error.stackTraceLimit = stackTraceLimit;
     this.errno = errno;
     this.code = code;
     this.syscall = call.name;

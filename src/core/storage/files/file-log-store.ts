@@ -194,10 +194,11 @@ export class FileLogStore implements LogStore {
       this.#ports.cuts.delete(path);
       const { directory, unsyncedNames } = this.#ports;
       // An earlier call may have taken the name away, and not for good.
-      if (existed || unsyncedNames.has(directory)) await syncNames(this.#ports, directory);
       existed ||= this.#ports.index.entry(key) !== undefined;
+      if (existed || unsyncedNames.has(directory)) await syncNames(this.#ports, directory);
       await this.#removeFromIndex(key);
     } catch (cause) {
+      this.#ports.unsyncedNames.add(this.#ports.directory); // the name is perhaps gone, not for good
       throw deletedPerhaps(key, cause);
     }
     return existed;

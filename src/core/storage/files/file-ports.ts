@@ -114,7 +114,9 @@ export async function replaceFile(
   } catch (error) {
     // Where the new file still has its own name, the rename did not happen, whatever else is wrong.
     const isUnchanged = await unlinkIfThere(disk, temporary).catch(() => false);
-    throw isUnchanged ? error : replacedPerhaps(error);
+    if (isUnchanged) throw error;
+    ports.unsyncedNames.add(dirname(path));
+    throw replacedPerhaps(error);
   }
   try {
     await syncNames(ports, dirname(path));

@@ -2,7 +2,7 @@
 import { dirname, join } from "node:path";
 import type { DiskFile } from "../disk/disk.ts";
 import { readExactly } from "./batch-reader.ts";
-import { isCode, writeAll } from "./file-ports.ts";
+import { isCode, isThere, writeAll } from "./file-ports.ts";
 import type { JournalPorts } from "./journal.ts";
 import { type Change, readSegment } from "./journal-frame.ts";
 
@@ -41,7 +41,10 @@ export function noteChange({ logs, newNamesIn }: Segment, { path, offset }: Chan
 /** So many logs are synced at once. The journal's own syncs need a thread too. */
 const syncedAtOnce = 2;
 
-type SyncPorts = Pick<JournalPorts, "disk" | "home">;
+interface SyncPorts extends Pick<JournalPorts, "disk" | "home"> {
+  /** Logs of which a sync failed, and which could not be written again since then. */
+  readonly doubtful: Set<string>;
+}
 
 /** Makes the logs durable that a segment names. @param segments all that there are, in order. */
 export async function syncLogs(
@@ -62,20 +65,24 @@ export async function syncLogs(
 }
 
 async function syncLog(
-  { disk, home }: SyncPorts,
+  { disk, home, doubtful }: SyncPorts,
   name: string,
   segments: readonly Segment[],
 ): Promise<void> {
+  const path = join(home, name);
   try {
-    const file = await disk.open(join(home, name), "write");
+    const file = await disk.open(path, "write");
     try {
       // A failed sync may have thrown away what was written, and the next one would say that all is well.
-      await file.sync().catch(() => writeAgain(name, file, segments));
+      if (!doubtful.has(name)) await file.sync().catch(() => doubtful.add(name));
+      if (doubtful.has(name)) await writeAgain(name, file, segments);
+      doubtful.delete(name);
     } finally {
       await file.close();
     }
   } catch (error) {
-    if (!isCode(error, "ENOENT")) throw error; // somebody removed it: there is nothing to sync
+    // Somebody removed it: there is nothing to sync. That is asked twice, because it is believed.
+    if (!isCode(error, "ENOENT") || (await isThere(disk, path))) throw error;
   }
 }
 

@@ -24,7 +24,7 @@ import {
 import { SimulatedDisk } from "../../../../test/support/simulated-disk.ts";
 import { openOn } from "../../../../test/support/storage-workload.ts";
 import { systemError } from "../../../../test/support/system-error.ts";
-import type { Disk } from "../disk/disk.ts";
+import type { Disk, DiskFile } from "../disk/disk.ts";
 import { readSegment } from "./journal-frame.ts";
 
 test("one sync makes the appends of fifty logs durable that wait for it", async () => {
@@ -110,15 +110,24 @@ for (const [says, second] of [
   test(`where no new segment can be ${says} the outcome is unknown, and the next append settles it`, async () => {
     const inner = new SimulatedDisk();
     const first = { fault: "EIO", at: 2, call: "sync", path: /journal$/, does: "all" } as const;
-    const disk = faultyDisk(inner, [first, second]);
+    // The segment of the failed group stays, because its log cannot be synced.
+    const third = {
+      fault: "EIO",
+      at: 1,
+      call: "sync",
+      path: /a\.jsonl$/,
+      repeat: "forever",
+    } as const;
+    const disk = faultyDisk(inner, [first, second, third]);
     const { storage, logs } = await openOn(disk);
     await logs.append("a", [record("m1")]);
     await assert.rejects(logs.append("a", [record("m2")]), unknown);
-    assert.equal(disk.failures, 2);
     await logs.append("b", [record("n1")]);
     for (const image of [processDeathImage(inner), ...crashImages(inner)]) {
       assert.deepEqual(await idsOn(image, ["a", "b"]), [["m1"], ["n1"]], image.label);
     }
+    assert.ok(disk.failures >= 2 && (await segmentsOn(inner)).length >= 2);
+    disk.heal();
     assert.equal(await logs.append("a", [record("m2")]), 2);
     for (const image of crashImages(inner)) assert.deepEqual(await idsOn(image), [["m1", "m2"]]);
     await storage.close();
@@ -193,8 +202,12 @@ test("a log whose sync fails is written again from the journal", async () => {
   }
 });
 
-/** A disk that does what `before` does before each sync. */
-function withSync(disk: SimulatedDisk, before: (path: string) => Promise<void>): Disk {
+/** A disk that does what `before` does before each sync, or before another call on an open file. */
+function withSync(
+  disk: SimulatedDisk,
+  before: (path: string, position?: number) => Promise<void>,
+  call: "sync" | "write" = "sync",
+): Disk {
   const bound = <T extends object>(target: T, name: string | symbol) => {
     const value: unknown = Reflect.get(target, name);
     return typeof value === "function" ? value.bind(target) : value;
@@ -204,11 +217,19 @@ function withSync(disk: SimulatedDisk, before: (path: string) => Promise<void>):
       if (name !== "open") return bound(target, name);
       return async (path: string, how: "read" | "write" | "create") => {
         const file = await target.open(path, how);
-        const sync = async () => {
-          await before(path);
-          await file.sync();
+        const late: Pick<DiskFile, "sync" | "write"> = {
+          async sync() {
+            await before(path);
+            await file.sync();
+          },
+          async write(bytes, position) {
+            await before(path, position);
+            return file.write(bytes, position);
+          },
         };
-        return new Proxy(file, { get: (of, each) => (each === "sync" ? sync : bound(of, each)) });
+        return new Proxy(file, {
+          get: (of, each) => (each === call ? late[call] : bound(of, each)),
+        });
       };
     },
   });
@@ -250,10 +271,63 @@ test("what a start believed of a killed process is there after a power cut", asy
   void dead.logs.append("a", [record("m2")]);
   for (let i = 0; i < 20; i++) await nextPass();
   const { logs } = await openOn(inner);
+  const believed = await logs.tail("a", 9);
+  assert.equal(believed?.seq, 2);
+  for (const image of crashImages(inner)) {
+    assert.deepEqual(await idsOn(image), [["m1", "m2"]], image.label);
+  }
   assert.equal(await logs.append("a", [record("m3")]), 3);
   for (const image of crashImages(inner)) {
     assert.deepEqual(await idsOn(image), [["m1", "m2", "m3"]], image.label);
   }
+});
+
+test("a log that could not be written again after a failed sync is not believed later", async () => {
+  const inner = new SimulatedDisk();
+  const disk = faultyDisk(inner, [
+    { fault: "EIO", at: 1, call: "sync", path: /a\.jsonl$/ },
+    { fault: "EIO", at: 1, call: "read", path: /journal$/ },
+  ]);
+  const { storage, logs } = await openOn(disk);
+  await logs.append("a", [record("m1")]);
+  await assert.rejects(logs.delete("b"), refused);
+  assert.equal(disk.failures, 2);
+  await logs.delete("b"); // which empties the journal
+  for (const image of crashImages(inner)) {
+    assert.deepEqual(await idsOn(image), [["m1"]], image.label);
+  }
+  await storage.close();
+});
+
+test("a log that is appended to after a rename without an answer has its new file", async () => {
+  const inner = new SimulatedDisk();
+  const rename = { call: "rename", path: /a\.jsonl/ } as const;
+  const disk = faultyDisk(inner, { fault: "EIO", at: 1, does: "all", ...rename });
+  const { storage, logs } = await openOn(disk);
+  await logs.append("a", [record("m1"), record("m2")]);
+  await assert.rejects(logs.erase("a", ["m1"]), unknown);
+  await logs.append("a", [record("m3")]);
+  for (const image of crashImages(inner)) {
+    assert.deepEqual(await idsOn(image), [["m1", "m2", "m3"]], image.label);
+  }
+  await storage.close();
+});
+
+test("a segment that was perhaps removed is not used again", async () => {
+  const inner = new SimulatedDisk();
+  const call = { call: "syncDirectory", path: /journal$/ } as const;
+  const disk = faultyDisk(inner, { fault: "EIO", at: 2, ...call });
+  const { storage, logs } = await openOn(disk);
+  await logs.append("a", [record("m1")]);
+  await assert.rejects(logs.delete("b"), refused);
+  assert.equal(disk.failures, 1);
+  await logs.append("a", [record("m2")]);
+  for (const image of crashImages(inner)) {
+    assert.deepEqual(await idsOn(image), [["m1", "m2"]], image.label);
+  }
+  await logs.delete("b");
+  await storage.close();
+  assert.deepEqual(await segmentsOn(inner), []);
 });
 
 test("as long as a log cannot be synced its segment stays, and nothing is forgotten by half", async () => {
@@ -299,6 +373,45 @@ async function filesWith(disk: SimulatedDisk, text: string, at = "/home"): Promi
 }
 
 for (const act of ["erase", "delete"] as const) {
+  test(`no word is left in a segment that was about to be used again when ${act} was called`, async () => {
+    const inner = new SimulatedDisk();
+    const gate = Promise.withResolvers<void>();
+    const reached = Promise.withResolvers<void>();
+    const begun = new Set<string>();
+    const disk = withSync(
+      inner,
+      async (path, position) => {
+        if (!path.startsWith(folder) || position !== 0) return;
+        if (begun.has(path)) {
+          reached.resolve();
+          await gate.promise;
+        }
+        begun.add(path);
+      },
+      "write",
+    );
+    const { storage, logs } = await openOn(disk);
+    await logs.append("b", [{ id: "n", content: "y".repeat(1_000) }]);
+    await logs.append("a", [record("m1"), { id: "m2", content: "a secret" }]);
+    let appending = Promise.resolve(0);
+    let isReached = false;
+    void reached.promise.then(() => {
+      isReached = true;
+    });
+    for (let i = 0; i < 100 && !isReached; i++) {
+      appending = logs.append("b", [record(`n${i}`)]);
+      await Promise.race([appending, reached.promise]);
+    }
+    assert.ok(isReached, "no segment is used again");
+    const forgetting: Promise<unknown> =
+      act === "erase" ? logs.erase("a", ["m2"]) : logs.delete("a");
+    for (let i = 0; i < 20; i++) await nextPass();
+    gate.resolve();
+    await Promise.all([appending, forgetting]);
+    assert.deepEqual(await filesWith(inner, "a secret"), []);
+    await storage.close();
+  });
+
   test(`no word is left anywhere once ${act} resolved, whenever the power is cut`, async () => {
     await forEveryCrashPoint<string>({
       async scenario(disk, promise) {

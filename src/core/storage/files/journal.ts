@@ -93,7 +93,10 @@ export class Journal {
   #closed = false;
   /** How many calls empty the journal. */
   #emptying = 0;
+  /** Settles when the last segment was begun, or could not be. */
+  #beginning: Promise<unknown> = Promise.resolve();
   #freeing: Promise<void> = Promise.resolve();
+  readonly #doubtful = new Set<string>();
   readonly #syncPlace = new SyncPlace();
 
   constructor(ports: JournalPorts) {
@@ -198,6 +201,7 @@ export class Journal {
   async empty(): Promise<void> {
     this.#emptying++;
     try {
+      await this.#beginning; // what is to be forgotten may lie in the file that it uses again
       this.#seal();
       await this.#inTurn(async () => {
         await this.#freeSealed();
@@ -371,7 +375,13 @@ export class Journal {
   }
 
   /** Begins a segment. Its header is as durable as what is synced after it. */
-  async #begin(repeated: number): Promise<Segment> {
+  #begin(repeated: number): Promise<Segment> {
+    const begun = this.#beginNow(repeated);
+    this.#beginning = begun.catch(() => undefined);
+    return begun;
+  }
+
+  async #beginNow(repeated: number): Promise<Segment> {
     const nth = ++this.#nth;
     // While the journal is emptied, a spare one holds what is to be forgotten.
     const spare = this.#emptying === 0 ? this.#spare.shift() : undefined;
@@ -420,7 +430,8 @@ export class Journal {
     for (let segment = this.#sealed[0]; segment !== undefined; segment = this.#sealed[0]) {
       await segment.settled;
       if (segment.logs.size > 0) await this.#ports.syncIndex();
-      await syncLogs(this.#ports, segment, this.#segments());
+      const ports = { ...this.#ports, doubtful: this.#doubtful };
+      await syncLogs(ports, segment, this.#segments());
       // The next index of these logs must be compared with them.
       if (!segment.isReusable) this.#forgetRecovered();
       if (!segment.isReusable) await this.#remove(segment);
@@ -449,7 +460,10 @@ export class Journal {
     try {
       await this.#remove(oldest);
     } catch (error) {
-      this.#spare.unshift(oldest);
+      // Perhaps it has no name any more: it must not be used again, and goes before all others.
+      oldest.isReusable = false;
+      oldest.end = 0;
+      this.#sealed.unshift(oldest);
       throw error;
     }
   }

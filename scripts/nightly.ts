@@ -1,0 +1,47 @@
+// npm run nightly [PART …]: what takes too long for every change. It needs Linux, and for the file systems
+// root with xfsprogs and btrfs-progs. Goes through all parts, and fails if one did.
+import { spawnSync } from "node:child_process";
+import { inScratch } from "./scratch.ts";
+
+/** The size of each part is an environment variable, which a shorter run may set. */
+const parts = [
+  { name: "power-cuts", test: "test/nightly/power-cut.test.ts", size: ["IMAGES", "1000000"] },
+  { name: "kills", test: "test/full/kill.test.ts", size: ["KILLS", "1000"] },
+  { name: "system-calls", test: "test/full/system-call-kill.test.ts", size: ["CUTS", "150"] },
+  { name: "file-systems", test: "test/nightly/file-systems.test.ts", size: ["CLONES", "100"] },
+] as const;
+
+const named = process.argv.slice(2);
+const unknown = named.filter((name) => !parts.some((part) => part.name === name));
+if (unknown.length > 0) {
+  const names = parts.map(({ name }) => name).join(", ");
+  console.error(`there is no part ${unknown.join(", ")}: the parts are ${names}`);
+  process.exit(1);
+}
+
+const built = spawnSync(process.execPath, ["scripts/build.ts"], { stdio: "inherit" });
+if (built.status !== 0) process.exit(1);
+
+for (const { name, test, size } of parts) {
+  if (named.length > 0 && !named.includes(name)) continue;
+  console.log(`nightly: ${name}`);
+  const started = performance.now();
+  const [what, most] = size;
+  const variable = `THROUGHLINE_${what}`;
+  const status = inScratch((variables) => {
+    const env = {
+      [variable]: most,
+      ...process.env,
+      ...variables,
+      NO_COLOR: "1",
+      THROUGHLINE_FULL: "1",
+      THROUGHLINE_BUILT: "1",
+      NODE_COMPILE_CACHE: "node_modules/.cache/throughline",
+    };
+    const args = ["--import", "./scripts/untracked-tests.ts", test];
+    return spawnSync(process.execPath, args, { stdio: "inherit", env }).status;
+  });
+  const seconds = Math.round((performance.now() - started) / 1000);
+  console.log(`nightly: ${name} took ${seconds} s${status === 0 ? "" : ", and failed"}`);
+  if (status !== 0) process.exitCode = 1;
+}

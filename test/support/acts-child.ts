@@ -1,0 +1,51 @@
+// Appends to the logs of a home, erases and deletes, and says on its output what it begins and what was
+// done: `acts-child.ts HOME SEED ACTS QUEUES [stay]`. The parent kills it, or copies the disk
+// under it. With `stay` it does not close the home, and waits to be killed.
+import fs from "node:fs";
+import { seededRandom } from "../../src/testing/random.ts";
+import { openRealHome } from "./real-home.ts";
+import { type Act, recordOf } from "./storage-workload.ts";
+
+const [home = "", seed = "1", acts = "40", queues = "1", stay] = process.argv.slice(2);
+
+const say = (line: object) => fs.writeSync(1, `${JSON.stringify(line)}\n`);
+const { storage, logs } = await openRealHome(home);
+say({ opened: true });
+
+async function perform(act: Act): Promise<void> {
+  say({ begun: act });
+  if (act.do === "append") await logs.append(act.key, act.batch.map(recordOf));
+  else if (act.do === "erase") await logs.erase(act.key, [act.id]);
+  else await logs.delete(act.key);
+  say({ done: act });
+}
+
+/** One act after the other, on logs that no other queue touches. */
+async function actAll(queue: number): Promise<void> {
+  const random = seededRandom(Number(seed) * 16 + queue);
+  const ids: Record<string, string[]> = {};
+  for (let i = 0; i < Number(acts); i++) {
+    const key = `q${queue}-${random(2)}`;
+    const known = ids[key] ?? [];
+    const choice = known.length < 6 ? 0 : random(24);
+    if (choice === 23) {
+      await perform({ do: "delete", key });
+      ids[key] = [];
+    } else if (choice >= 21) {
+      await perform({ do: "erase", key, id: known[random(known.length)] ?? "" });
+    } else {
+      const batch = Array.from({ length: 1 + random(4) }, (_, n) => `m${seed}-${queue}-${i}-${n}`);
+      await perform({ do: "append", key, batch });
+      ids[key] = [...known, ...batch];
+    }
+  }
+}
+
+await Promise.all(Array.from({ length: Number(queues) }, (_, queue) => actAll(queue)));
+if (stay === "stay") {
+  say({ stays: true });
+  setInterval(() => undefined, 1_000);
+} else {
+  await storage.close();
+  say({ closed: true });
+}

@@ -1,0 +1,52 @@
+// A home on the disk of this machine, with segments so small that they are freed and used again all the time.
+import { type Clock, systemClock } from "../../src/core/clock.ts";
+import { randomId } from "../../src/core/ids.ts";
+import { silentLogger } from "../../src/core/logger.ts";
+import { directoryChanged, realDisk } from "../../src/core/storage/disk/disk.ts";
+import { FileStorage } from "../../src/core/storage/files/file-storage.ts";
+import { takeLease } from "../../src/core/storage/files/lease.ts";
+import { oncePerPass } from "../../src/core/storage/files/once-per-pass.ts";
+import { openSqliteIndex } from "../../src/core/storage/files/sqlite-index.ts";
+import { systemTimers } from "../../src/core/timers.ts";
+import { projection } from "./storage-workload.ts";
+
+const segmentBytes = 16 * 1024;
+
+/** @param boot which run of the machine this is. Default: the one that it is. */
+export async function openRealHome(home: string, boot = systemClock.bootId?.()) {
+  const clock: Clock = {
+    now: () => systemClock.now(),
+    monotonic: () => systemClock.monotonic(),
+    bootId: () => boot,
+  };
+  await realDisk.mkdir(home).catch(() => undefined); // it may be there
+  const lease = takeLease(home, { force: false, clock, logger: silentLogger });
+  let storage: FileStorage | undefined;
+  const index = openSqliteIndex(`${home}/index.db`, {
+    onLost: () => storage?.indexLost(),
+    bootId: boot,
+    isJournaled: true,
+    mark: () => storage?.journalMark,
+    changed: (collection) => directoryChanged(`${home}/${collection}`),
+  });
+  storage = await FileStorage.open({
+    home,
+    segmentBytes,
+    clock,
+    newId: randomId,
+    logger: silentLogger,
+    durability: "power-cut",
+    timers: systemTimers,
+    disk: realDisk,
+    index,
+    directoryChanged,
+    verifyAll: false,
+    maxOpen: 256,
+    guard: oncePerPass(() => lease.check()),
+    async release() {
+      await index.close();
+      lease.release();
+    },
+  });
+  return { storage, logs: storage.logs("chats", projection) };
+}
