@@ -186,6 +186,8 @@ export class IndexQueue {
       void this.#writeAlone();
       return;
     }
+    this.#cancelTimer?.();
+    this.#cancelTimer = undefined;
     const worker = new Worker(workerFile(), { name: "throughline-index" });
     this.#worker = worker;
     worker.on("message", (answer: IndexAnswer) => this.#answered(answer));

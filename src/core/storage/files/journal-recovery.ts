@@ -3,9 +3,14 @@ import { dirname, join } from "node:path";
 import type { DiskFile } from "../disk/disk.ts";
 import { batchAt, batchesBackward, batchesForward, readExactly } from "./batch-reader.ts";
 import { isCode, makeDirectory, unlinkIfThere, writeAll } from "./file-ports.ts";
-import type { JournalPorts } from "./journal.ts";
 import { type Change, type Frame, readSegment, type SegmentHeader } from "./journal-frame.ts";
-import { newSegment, noteChange, type Segment, settle } from "./journal-segment.ts";
+import {
+  type JournalPorts,
+  newSegment,
+  noteChange,
+  type Segment,
+  settle,
+} from "./journal-segment.ts";
 
 export interface FoundJournal {
   /** In the order in which they were begun. */

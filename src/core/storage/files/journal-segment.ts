@@ -1,10 +1,33 @@
 // The files of the journal, and the logs that depend on them.
 import { dirname, join } from "node:path";
+import type { Timers } from "../../timers.ts";
 import type { DiskFile } from "../disk/disk.ts";
 import { readExactly } from "./batch-reader.ts";
-import { isCode, isThere, writeAll } from "./file-ports.ts";
-import type { JournalPorts } from "./journal.ts";
+import { type FilePorts, isCode, isThere, writeAll } from "./file-ports.ts";
 import { type Change, readSegment } from "./journal-frame.ts";
+
+/** What the journal needs of the home. */
+export interface JournalPorts
+  extends Pick<FilePorts, "disk" | "newId" | "unsyncedNames" | "guard"> {
+  /** Keeps the end of a log's file, from here on, and reports that it is cut off. */
+  setAside(path: string, file: DiskFile, from: number): Promise<void>;
+  readonly home: string;
+  /** Which run of the machine this is, if it says. */
+  readonly bootId: string | undefined;
+  /** How long a segment gets. */
+  readonly segmentBytes: number;
+  /** Before this position the index has all that the journal of the last process holds. */
+  readonly indexMark: number;
+  /**
+   * Resolves when the index has for good what it was given: until then the journal holds it.
+   *
+   * @throws ThroughlineError `THROUGHLINE_UNAVAILABLE`
+   */
+  syncIndex(): Promise<void>;
+  /** The index of this folder was not given what the journal of the last process held of its logs. */
+  notIndexed(folder: string): void;
+  readonly timers: Timers;
+}
 
 /** One file of the journal. */
 export interface Segment {

@@ -1,9 +1,7 @@
 import { dirname, join, sep } from "node:path";
 import { ThroughlineError } from "../../errors.ts";
-import type { Timers } from "../../timers.ts";
-import { blockBytes, type DiskFile } from "../disk/disk.ts";
+import { blockBytes } from "../disk/disk.ts";
 import {
-  type FilePorts,
   makeDirectory,
   rethrow,
   syncNames,
@@ -13,33 +11,17 @@ import {
 } from "./file-ports.ts";
 import { type Change, type Frame, frameLength, headerChange, putFrame } from "./journal-frame.ts";
 import { applyAll, readJournal } from "./journal-recovery.ts";
-import { newSegment, noteChange, type Segment, syncLogs } from "./journal-segment.ts";
+import {
+  type JournalPorts,
+  newSegment,
+  noteChange,
+  type Segment,
+  syncLogs,
+} from "./journal-segment.ts";
 import { SyncPlace } from "./sync-place.ts";
 
 /** Its name in the home. */
 export const journalFolder = "journal";
-
-export interface JournalPorts
-  extends Pick<FilePorts, "disk" | "newId" | "unsyncedNames" | "guard"> {
-  /** Keeps the end of a log's file, from here on, and reports that it is cut off. */
-  setAside(path: string, file: DiskFile, from: number): Promise<void>;
-  readonly home: string;
-  /** Which run of the machine this is, if it says. */
-  readonly bootId: string | undefined;
-  /** How long a segment gets. */
-  readonly segmentBytes: number;
-  /** Before this position the index has all that the journal of the last process holds. */
-  readonly indexMark: number;
-  /**
-   * Resolves when the index has for good what it was given: until then the journal holds it.
-   *
-   * @throws ThroughlineError `THROUGHLINE_UNAVAILABLE`
-   */
-  syncIndex(): Promise<void>;
-  /** The index of this folder was not given what the journal of the last process held of its logs. */
-  notIndexed(folder: string): void;
-  readonly timers: Timers;
-}
 
 interface Waiting {
   readonly change: Change;

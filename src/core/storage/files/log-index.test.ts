@@ -383,6 +383,15 @@ const cases: Record<string, Proof> = {
     assert.deepEqual(index.find("a", "x"), { seq: 1, start: 0 });
   },
 
+  async "finds as many as are wanted beside those that what waits hides"(index, logs, { flush }) {
+    index.add(logs.batch("a", [{ text: "red" }, { id: "x", text: "red" }, { text: "blue" }]));
+    await flush();
+    index.add(logs.batch("a", [{ hides: "x" }]));
+    for (const key of ["a", undefined]) {
+      assert.deepEqual(index.search("red", { limit: 1, key }), [{ key: "a", seq: 1 }]);
+    }
+  },
+
   async "forgets a log, written or not, and no other; it can come back as another one"(
     index,
     logs,
