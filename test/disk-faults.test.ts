@@ -17,8 +17,8 @@ const repeats = isFull ? (["once", "forever"] as const) : (["once"] as const);
 /** Not every call of every scene is failed with every error: they take turns. */
 const planned = [
   { scene: scenes.plain, stride: isFull ? 1 : 11 },
-  { scene: scenes.small, stride: isFull ? 5 : 61 },
-  { scene: scenes.races, stride: isFull ? 5 : 61 },
+  { scene: scenes.small, stride: isFull ? 7 : 61 },
+  { scene: scenes.races, stride: isFull ? 7 : 61 },
   { scene: scenes.cut, stride: isFull ? 2 : 17 },
 ] as const;
 
