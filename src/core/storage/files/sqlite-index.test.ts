@@ -245,7 +245,8 @@ for (const [what, count, end] of [
     assert.ok(room instanceof Promise);
     assert.equal(file.behind.batches, count);
     await room;
-    assert.equal(file.behind.batches, count / 2);
+    const { batches } = file.behind;
+    assert.ok(batches <= count / 2 && batches > count / 4, `${batches} wait`);
     assert.equal(index.room(), undefined);
   });
 }
