@@ -60,7 +60,7 @@ const appends: readonly Step[] = [
 /** A disk after a power cut that took all that was not synced: the journal has more than the logs. */
 async function leftByCut() {
   const disk = new SimulatedDisk();
-  const opened = await openOn(disk, "power-cut", undefined, 256, undefined, undefined, 2_048);
+  const opened = await openOn(disk, "power-cut", undefined, 256, undefined, 2_048);
   const before: readonly Step[] = [
     { do: "append", key: "a", batch: ["p1", "p2"] },
     { do: "append", key: "b", batch: ["p3"] },
@@ -121,7 +121,7 @@ export const scenes: Readonly<Record<"plain" | "small" | "races" | "cut", Scene>
 async function runFaulty({ steps, segmentBytes, start }: Scene, faults: readonly DiskFault[]) {
   const { disk: inner, stored } = await start();
   const disk = faultyDisk(inner, faults);
-  const open = () => openOn(disk, "power-cut", undefined, 256, undefined, undefined, segmentBytes);
+  const open = () => openOn(disk, "power-cut", undefined, 256, undefined, segmentBytes);
   const outcome = new Outcome(stored);
   let opened: Opened | undefined;
   for (const step of steps) {

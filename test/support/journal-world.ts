@@ -1,4 +1,5 @@
 // What the tests of the journal share.
+import type { HomeIndex } from "../../src/core/storage/files/file-storage.ts";
 import type { SimulatedDisk } from "./simulated-disk.ts";
 import { openOn } from "./storage-workload.ts";
 
@@ -25,8 +26,8 @@ export const segmentsOn = async (disk: SimulatedDisk) =>
   (await disk.list(folder)).map(({ name }) => name);
 
 /** The ids that each log holds when a home is opened on this disk. */
-export async function idsOn(disk: SimulatedDisk, keys = ["a"], boot?: string): Promise<string[][]> {
-  const { storage, logs } = await openOn(disk, "power-cut", undefined, 256, undefined, boot);
+export async function idsOn(disk: SimulatedDisk, keys = ["a"]): Promise<string[][]> {
+  const { storage, logs } = await openOn(disk, "power-cut", undefined, 256, undefined);
   const ids: string[][] = [];
   for (const key of keys) {
     ids.push((await Array.fromAsync(logs.read(key))).map(({ id }) => id));
@@ -36,8 +37,8 @@ export async function idsOn(disk: SimulatedDisk, keys = ["a"], boot?: string): P
 }
 
 /** With a journal in which all that a test does has room. */
-export const openLarge = (disk: SimulatedDisk, boot?: string) =>
-  openOn(disk, "power-cut", undefined, 256, undefined, boot, 65_536);
+export const openLarge = (disk: SimulatedDisk, index?: HomeIndex) =>
+  openOn(disk, "power-cut", index, 256, undefined, 65_536);
 
 export const callsOn = (disk: SimulatedDisk, from = 0) =>
   disk.operations.slice(from).map(({ call, path }) => `${call} ${path}`);

@@ -60,10 +60,10 @@ const segmentBytes = [600, 1_200, 2_048] as const;
 
 let checked = 0;
 
-function crashRun(seed: number, steps: readonly Step[], counts: Counts, boot?: string) {
+function crashRun(seed: number, steps: readonly Step[], counts: Counts) {
   const bytes = segmentBytes[seed % segmentBytes.length];
   const openOn = (disk: SimulatedDisk) =>
-    openHome(disk, "power-cut", undefined, undefined, undefined, boot, bytes);
+    openHome(disk, "power-cut", undefined, undefined, undefined, bytes);
   return {
     openOn,
     async scenario(disk: SimulatedDisk, promise: (told: Told) => void) {
@@ -207,7 +207,7 @@ export async function killEverywhere({ from, count, digests }: Workloads & Diges
   const counts = noCounts();
   for (let seed = from; seed < from + count; seed++) {
     const steps = stepsOf(seed + 500, 8);
-    const run = { ...crashRun(seed, steps, counts, "the same"), cut: "process" as const, digests };
+    const run = { ...crashRun(seed, steps, counts), cut: "process" as const, digests };
     const { points, images } = await inWorkload(seed, steps, forEveryCrashPoint(run));
     counts.points += points;
     counts.images += images;

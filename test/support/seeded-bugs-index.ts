@@ -44,8 +44,8 @@ const ofStart: readonly Row[] = [
   [
     "all of the journal is looked up in the index",
     "journal.ts",
-    "if (!isIndexed) this.#recovered.set(name, changes);",
-    "void isIndexed;\n        this.#recovered.set(name, changes);",
+    "if (!isIndexed) this.#recovered.set",
+    "void isIndexed;\n        this.#recovered.set",
     "is not looked up again",
   ],
   [

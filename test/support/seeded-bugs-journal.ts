@@ -12,7 +12,7 @@ const faultsAfterAll = {
 /** The tests of a start, and of the bytes, have files of their own. */
 function testOf(named: string): string {
   if (/^(damaged frame|an earlier use|without all)$/.test(named)) return "journal-frame";
-  return /^(in (the same|another) run|file of another|goes on|that was rem|without a j|takes up)/.test(
+  return /^(sync failed before|a little later|file of another|goes on|that was rem|without a j|takes up)/.test(
     named,
   )
     ? "journal-recovery"
@@ -57,9 +57,9 @@ export const journalBugs: readonly SeededBug[] = [
   },
   {
     id: "journal: nothing is recovered",
-    file: `${files}/journal.ts`,
-    find: "const logs = await applyAll(this.#ports, found);",
-    replace: "const logs = new Map<string, Frame[]>();\n      void applyAll;",
+    file: `${files}/log-file.ts`,
+    find: "      await ports.journal?.complete(path);\n",
+    replace: "",
     ...powerCut,
   },
   {
@@ -225,18 +225,25 @@ export const journalBugs: readonly SeededBug[] = [
       "without all",
     ],
     [
-      "a start after a kill looks at every log",
-      "journal-recovery.ts",
-      "const first = isSameBoot ? from : 0;",
-      "const first = isSameBoot ? 0 : 0;",
-      "in the same run",
+      "a segment of the last process goes before its logs are complete",
+      "journal-segment.ts",
+      "  await complete(path);\n",
+      "  void complete;\n",
+      "sync failed before a kill",
     ],
     [
-      "another run of the machine is taken for the same",
+      "what a log holds is not written again after a kill",
       "journal-recovery.ts",
-      "bootId !== undefined && bootId === ports.bootId",
-      "true",
-      "in another run",
+      "      await writeAll(file, change.bytes, change.offset);\n",
+      "",
+      "sync failed before a kill",
+    ],
+    [
+      "the logs in the journal are completed only when somebody opens them",
+      "journal.ts",
+      "      this.#ports.timers.after(idleMs, () => this.#checkpoint());\n    } catch",
+      "    } catch",
+      "a little later",
     ],
     [
       "the file of another program is overwritten",

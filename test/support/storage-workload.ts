@@ -25,20 +25,19 @@ Error.stackTraceLimit = 2;
 
 let opened = 0;
 
-/** A home on any disk, with an index that a death takes with it. Without a boot it is another one each time. */
+/** A home on any disk, with an index that a death takes with it. */
 export async function openOn(
   disk: Disk,
   durability: Durability = "power-cut",
   index: HomeIndex | OpenLogIndex = homeIndex(),
   maxOpen = 256,
   guard: () => void = () => undefined,
-  boot?: string,
   segmentBytes = 2_048,
 ) {
   // Names of temporary files differ from process to process, and repeat from run to run.
   const process = ++opened;
   let ids = 0;
-  const clock = Object.assign(new HeldClock(), { bootId: () => boot });
+  const clock = new HeldClock();
   const timers = new HeldTimers(clock);
   const storage = await FileStorage.open({
     ...{ home: "/home", disk, durability, logger: silentLogger, clock, timers },

@@ -76,7 +76,7 @@ test("a group of messages that the journal could not store is not waited for", a
     [1, [{ path: log, offset: whole.length, bytes: Buffer.from("refused") }]],
     [2, []],
   ] as const) {
-    const header = headerChange({ nth, repeated: 0, bootId: undefined, unsynced: false });
+    const header = headerChange({ nth, repeated: 0, unsynced: false });
     const segment = Buffer.alloc(4096);
     let end = putFrame(segment, 0, header, { position, applied: position });
     const next = position + end;

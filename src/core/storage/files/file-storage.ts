@@ -111,7 +111,6 @@ export class FileStorage implements Storage {
     this.#journal = new Journal({
       ...shared,
       home: ports.home,
-      bootId: ports.clock.bootId?.(),
       setAside: (path, file, from) => this.#setAside(path, file, from),
       segmentBytes: ports.segmentBytes,
       timers: ports.timers,

@@ -249,7 +249,7 @@ export class IndexQueue {
         if (answer === undefined) {
           this.#sent -= count;
           this.#took(count);
-        } else this.#failed(answer, changes);
+        } else this.#failed(answer);
       });
     }
   }
@@ -283,10 +283,8 @@ export class IndexQueue {
     for (const { resolve } of over) resolve();
   }
 
-  /** What is removed must be gone: if it cannot be written that it is, the whole file goes. */
-  #failed(fault: "full" | "useless", changes: readonly IndexChange[]): void {
-    const mustGo = changes.some((change) => "removed" in change);
-    if (fault === "useless" || mustGo) {
+  #failed(fault: "full" | "useless"): void {
+    if (fault === "useless") {
       this.#database.lose();
       return;
     }
@@ -311,7 +309,7 @@ export class IndexQueue {
     } catch (error) {
       const fault = faultOf(error);
       if (fault === undefined) throw error;
-      this.#failed(fault, changes);
+      this.#failed(fault);
       return false;
     }
     this.#took(changes.length);
@@ -332,7 +330,7 @@ export class IndexQueue {
   async #erase(): Promise<void> {
     if (this.#worker === undefined && this.#database.isLongerThan(smallBytes)) this.#startThread();
     const isWritten = await this.flush();
-    // What is removed must be gone, as in `#failed`.
+    // What is removed must be gone: if it cannot be written that it is, the whole file goes.
     if (!isWritten && this.#waiting.some(({ change }) => "removed" in change))
       this.#database.lose();
     await this.#do({ do: "erase" });

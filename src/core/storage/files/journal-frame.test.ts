@@ -6,7 +6,7 @@ import { headerChange, putFrame, readSegment } from "./journal-frame.ts";
 /** A segment with three changes, from this position on. */
 function segmentAt(position: number, repeated = 0) {
   const into = Buffer.alloc(4_096);
-  let end = putFrame(into, 0, headerChange({ nth: 1, repeated, bootId: "boot", unsynced: false }), {
+  let end = putFrame(into, 0, headerChange({ nth: 1, repeated, unsynced: false }), {
     position,
     applied: position,
   });

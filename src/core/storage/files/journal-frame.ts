@@ -27,7 +27,6 @@ export interface SegmentHeader {
   readonly nth: number;
   /** So many frames of older segments are repeated in it. Without all of them it was never in use. */
   readonly repeated: number;
-  readonly bootId: string | undefined;
   /** Logs may hold bytes that were never synced, from a process that wrote without a journal. */
   readonly unsynced: boolean;
 }
@@ -64,8 +63,8 @@ export function putFrame(
 
 /** The header of a segment: a frame without a path. */
 export function headerChange(header: Omit<SegmentHeader, "position">): Change {
-  const { nth, repeated, bootId, unsynced } = header;
-  const json = JSON.stringify({ format: formatVersion, nth, repeated, boot_id: bootId, unsynced });
+  const { nth, repeated, unsynced } = header;
+  const json = JSON.stringify({ format: formatVersion, nth, repeated, unsynced });
   return { path: "", offset: 0, bytes: Buffer.from(json) };
 }
 
@@ -82,11 +81,10 @@ export function readSegment(
   | undefined {
   const first = frameAt(bytes, 0);
   if (first === undefined || first.path !== "") return undefined;
-  const { format, nth, repeated, boot_id, unsynced } = JSON.parse(first.bytes.toString()) as {
+  const { format, nth, repeated, unsynced } = JSON.parse(first.bytes.toString()) as {
     format: number;
     nth: number;
     repeated: number;
-    boot_id?: string;
     unsynced: boolean;
   };
   refuseNewer(format);
@@ -100,7 +98,7 @@ export function readSegment(
     end = frame.end;
   }
   if (frames.length < repeated) return undefined;
-  return { header: { position, nth, repeated, bootId: boot_id, unsynced }, frames, end };
+  return { header: { position, nth, repeated, unsynced }, frames, end };
 }
 
 function frameAt(bytes: Buffer, at: number): Frame | undefined {

@@ -20,7 +20,6 @@ export interface FoundJournal {
   /** Before this position every frame is durable. What comes after may be lost with a power cut. */
   readonly from: number;
   readonly frames: readonly Frame[];
-  readonly isSameBoot: boolean;
 }
 
 interface ReadSegment {
@@ -28,9 +27,6 @@ interface ReadSegment {
   readonly header: SegmentHeader;
   readonly frames: readonly Frame[];
 }
-
-/** So many logs are looked at together. */
-const atOnce = 16;
 
 /**
  * Reads the journal of a process that is gone.
@@ -54,9 +50,6 @@ export async function readJournal(ports: JournalPorts, folder: string): Promise<
   return {
     nth: Math.max(nth, ...read.map(({ header }) => header.nth)),
     isUnsynced: read.some(({ header }) => header.unsynced),
-    isSameBoot: read.every(
-      ({ header: { bootId } }) => bootId !== undefined && bootId === ports.bootId,
-    ),
     segments: read.map(({ segment }) => segment),
     ...valid(read),
   };
@@ -111,27 +104,11 @@ async function openSegment(ports: JournalPorts, path: string): Promise<ReadSegme
 }
 
 /**
- * Writes to each log what it lacks. Nothing is synced: the segments are kept until their logs are.
- *
- * @returns what the file of each log must hold, by its path.
+ * Makes a log end as the journal says. A file that somebody put in its place is left alone. Nothing is synced, and
+ * what the log holds already is written again: a sync of it may have failed, and then the next one
+ * would say that all is well.
  */
-export async function applyAll(
-  ports: JournalPorts,
-  { frames, from, isSameBoot }: FoundJournal,
-): Promise<Map<string, readonly Frame[]>> {
-  const logs = Map.groupBy(frames, ({ path }) => path);
-  // In the same run of the machine the kernel still has all that was written to the logs.
-  const first = isSameBoot ? from : 0;
-  const left = [...logs].filter(([, changes]) => changes.some(({ position }) => position >= first));
-  for (let i = 0; i < left.length; i += atOnce) {
-    const some = left.slice(i, i + atOnce);
-    await Promise.all(some.map(([path, changes]) => applyTo(ports, path, changes)));
-  }
-  return new Map([...logs].map(([path, changes]) => [path, settle(changes).kept]));
-}
-
-/** Makes one log end as the journal says. A file that somebody put in its place is left alone. */
-async function applyTo(
+export async function completeLog(
   ports: JournalPorts,
   name: string,
   changes: readonly Change[],
@@ -147,6 +124,8 @@ async function applyTo(
     let at = 0;
     for (const change of kept) {
       if (!(await holds(file, change))) break;
+      ports.guard();
+      await writeAll(file, change.bytes, change.offset);
       at++;
     }
     const next = kept[at];

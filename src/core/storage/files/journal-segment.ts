@@ -12,8 +12,6 @@ export interface JournalPorts
   /** Keeps the end of a log's file, from here on, and reports that it is cut off. */
   setAside(path: string, file: DiskFile, from: number): Promise<void>;
   readonly home: string;
-  /** Which run of the machine this is, if it says. */
-  readonly bootId: string | undefined;
   /** How long a segment gets. */
   readonly segmentBytes: number;
   /** Before this position the index has all that the journal of the last process holds. */
@@ -67,6 +65,8 @@ const syncedAtOnce = 2;
 interface SyncPorts extends Pick<JournalPorts, "disk" | "home"> {
   /** Logs of which a sync failed, and which could not be written again since then. */
   readonly doubtful: Set<string>;
+  /** See `Journal.complete`. */
+  complete(path: string): Promise<void>;
 }
 
 /** Makes the logs durable that a segment names. @param segments all that there are, in order. */
@@ -88,11 +88,12 @@ export async function syncLogs(
 }
 
 async function syncLog(
-  { disk, home, doubtful }: SyncPorts,
+  { disk, home, doubtful, complete }: SyncPorts,
   name: string,
   segments: readonly Segment[],
 ): Promise<void> {
   const path = join(home, name);
+  await complete(path);
   try {
     const file = await disk.open(path, "write");
     try {

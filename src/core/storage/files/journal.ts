@@ -1,5 +1,6 @@
 import { dirname, join, sep } from "node:path";
 import { ThroughlineError } from "../../errors.ts";
+import { KeyedMutex } from "../../mutex.ts";
 import { blockBytes } from "../disk/disk.ts";
 import {
   makeDirectory,
@@ -10,12 +11,13 @@ import {
   writeAll,
 } from "./file-ports.ts";
 import { type Change, type Frame, frameLength, headerChange, putFrame } from "./journal-frame.ts";
-import { applyAll, readJournal } from "./journal-recovery.ts";
+import { completeLog, readJournal } from "./journal-recovery.ts";
 import {
   type JournalPorts,
   newSegment,
   noteChange,
   type Segment,
+  settle,
   syncLogs,
 } from "./journal-segment.ts";
 import { SyncPlace } from "./sync-place.ts";
@@ -71,6 +73,9 @@ export class Journal {
   #isUnsynced = false;
   /** What the index of each log may lack, by the path of its file. */
   readonly #recovered = new Map<string, readonly Change[]>();
+  /** What the last process wrote, and the files of the logs may lack. */
+  readonly #incomplete = new Map<string, readonly Frame[]>();
+  readonly #completing = new KeyedMutex();
   #isAwaitingIdle = false;
   #closed = false;
   /** How many calls empty the journal. */
@@ -87,7 +92,8 @@ export class Journal {
   }
 
   /**
-   * Makes every log end as the journal says. Called once, before anything else reads or writes a log.
+   * Takes up what the last process left in it. Called once, before anything else reads or writes a log. Each log
+   * is made to end as the journal says when it is opened (`complete`), and all others a little later.
    *
    * @param isUnclean the home was used before, and not closed by its last process.
    */
@@ -101,15 +107,28 @@ export class Journal {
       if (segments.length === 0) return;
       this.#position = from;
       await this.#repeat(frames.filter(({ position }) => position >= from));
-      const logs = await applyAll(this.#ports, found);
-      for (const [name, changes] of logs) {
+      for (const [name, changes] of Map.groupBy(frames, ({ path }) => path)) {
+        this.#incomplete.set(name, changes);
         const isIndexed = changes.every(({ position }) => position < this.#ports.indexMark);
-        if (!isIndexed) this.#recovered.set(name, changes);
+        if (!isIndexed) this.#recovered.set(name, settle(changes).kept);
       }
+      this.#ports.timers.after(idleMs, () => this.#checkpoint());
     } catch (error) {
       await this.#closeFiles();
       rethrow("the journal", error);
     }
+  }
+
+  /** Makes the log at this path end as the journal of the last process says. Called before it is opened. */
+  async complete(path: string): Promise<void> {
+    const name = this.nameOf(path);
+    if (!this.#incomplete.has(name)) return;
+    await this.#completing.run(name, async () => {
+      const changes = this.#incomplete.get(name);
+      if (changes === undefined) return;
+      await completeLog(this.#ports, name, changes);
+      this.#incomplete.delete(name);
+    });
   }
 
   /** Logs may hold bytes that were never synced: each must be before anything is added to it. */
@@ -165,13 +184,16 @@ export class Journal {
     const seen = this.#position;
     this.#ports.timers.after(idleMs, () => {
       this.#isAwaitingIdle = false;
-      if (this.#closed) return;
-      if (this.#position !== seen) this.#awaitIdle();
-      else {
-        this.#seal();
-        void this.#inTurn(() => this.#freeSealed()).catch(() => undefined); // tried again
-      }
+      if (this.#position === seen) this.#checkpoint();
+      else if (!this.#closed) this.#awaitIdle();
     });
+  }
+
+  /** Frees what it holds, in the background. */
+  #checkpoint(): void {
+    if (this.#closed) return;
+    this.#seal();
+    void this.#inTurn(() => this.#freeSealed()).catch(() => undefined); // tried again
   }
 
   /**
@@ -368,8 +390,7 @@ export class Journal {
     // While the journal is emptied, a spare one holds what is to be forgotten.
     const spare = this.#emptying === 0 ? this.#spare.shift() : undefined;
     const segment = spare ?? (await this.#create(nth));
-    const { bootId } = this.#ports;
-    const header = headerChange({ nth, repeated, bootId, unsynced: this.#isUnsynced });
+    const header = headerChange({ nth, repeated, unsynced: this.#isUnsynced });
     const bytes = Buffer.allocUnsafe(frameLength(header));
     const position = this.#position;
     segment.position = position;
@@ -412,7 +433,8 @@ export class Journal {
     for (let segment = this.#sealed[0]; segment !== undefined; segment = this.#sealed[0]) {
       await segment.settled;
       if (segment.logs.size > 0) await this.#ports.syncIndex();
-      const ports = { ...this.#ports, doubtful: this.#doubtful };
+      const complete = (path: string) => this.complete(path);
+      const ports = { ...this.#ports, doubtful: this.#doubtful, complete };
       await syncLogs(ports, segment, this.#segments());
       // The next index of these logs must be compared with them.
       if (!segment.isReusable) this.#forgetRecovered();

@@ -73,6 +73,7 @@ export class LogFile {
   static async open(ports: FilePorts, path: string, key: string): Promise<LogFile | undefined> {
     let file: DiskFile;
     try {
+      await ports.journal?.complete(path);
       file = await openOwn(ports, path);
     } catch (error) {
       if (isCode(error, "ENOENT")) return undefined;

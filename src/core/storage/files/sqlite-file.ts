@@ -139,8 +139,12 @@ function notJson(error: unknown): IndexDamage {
   return new IndexDamage(`a row of the index is not JSON (${name})`);
 }
 
-/** SQLite's code for a disk without room. It may have some again: nothing is thrown away for it. */
-const sqliteFull = 13;
+/** SQLite's codes for what may pass: nothing is thrown away for it. */
+const passing: ReadonlySet<number> = new Set([
+  5, // SQLITE_BUSY: another program reads the file
+  6, // SQLITE_LOCKED
+  13, // SQLITE_FULL
+]);
 /** SQLite's codes for a file that is of no use any more, whatever is asked of it. */
 const useless: ReadonlySet<number> = new Set([
   8, // SQLITE_READONLY, also when the file was removed
@@ -150,11 +154,11 @@ const useless: ReadonlySet<number> = new Set([
   26, // SQLITE_NOTADB
 ]);
 
-/** What an error says of the index: the disk is full, or the file is of no use. `undefined`: it is no fault of the file. */
+/** What an error says of the index: it takes nothing for now, or is of no use. `undefined`: it is no fault of the file. */
 export function faultOf(error: unknown): "full" | "useless" | undefined {
   if (error instanceof IndexDamage) return "useless";
   const code = sqliteCode(error);
-  if (code === sqliteFull) return "full";
+  if (code !== undefined && passing.has(code)) return "full";
   if (code !== undefined) return useless.has(code) ? "useless" : undefined;
   // An error of the file system by itself.
   return error instanceof Error && "syscall" in error ? "useless" : undefined;

@@ -85,13 +85,15 @@ function killed(t: TestContext, home: string): string {
   return copy;
 }
 
-/** A home in which a process said these and was killed, when its index had every log for the first time. */
+/** A home in which one process said something in these and ended, and the next one said more and was killed. */
 async function killedHome(t: TestContext, ...keys: readonly string[]): Promise<string> {
   const home = folder(t);
+  const before = await open(t, home);
+  for (const key of keys) await say(before.storage.logs("chats", projection), key);
+  await before.storage.close();
   const { storage, index } = await open(t, home);
   const logs = storage.logs("chats", projection);
   await listed(logs);
-  for (const key of keys) await say(logs, key);
   await index.sync();
   for (const key of keys) await say(logs, key, "m2");
   return killed(t, home);
