@@ -65,8 +65,8 @@ const ofStart: readonly Row[] = [
   [
     "an idle home frees nothing",
     "journal.ts",
-    "void this.#inTurn(() => this.#freeSealed()).catch(() => undefined); // tried again\n      }",
-    "}",
+    "if (this.#position === seen) this.#checkpoint();",
+    "if (this.#position === seen) return;",
     "a home that is idle",
   ],
 ];
