@@ -1,8 +1,6 @@
 /** A sync that takes no longer than this may hold up the event loop: waking another thread takes a fifth of it. */
 const fastMs = 0.5;
-/** So many syncs in a row were fast. */
-const trusted = 16;
-/** So long the event loop may be held up before others have their turn. */
+/** So long the event loop may be held up before others have their turn. A sync that takes longer is slow. */
 const mostMs = 1;
 /** So many groups after one that several waited for, most likely several will wait again. */
 const crowded = 64;
@@ -12,7 +10,8 @@ const crowded = 64;
  * thread. A slow disk never holds up the event loop twice in a row.
  */
 export class SyncPlace {
-  #fast = 0;
+  /** Of the last syncs, the newest ones most. Not known at first: then another thread tries. */
+  #averageMs: number = mostMs;
   #crowd = 0;
   #blockedMs = 0;
   #isReset = true;
@@ -20,12 +19,13 @@ export class SyncPlace {
   /** @param waiting how many wait for this sync. */
   isHere(waiting: number): boolean {
     this.#crowd = waiting > 1 ? crowded : Math.max(0, this.#crowd - 1);
-    return this.#crowd === 0 && this.#fast >= trusted && this.#blockedMs < mostMs;
+    return this.#crowd === 0 && this.#averageMs <= fastMs && this.#blockedMs < mostMs;
   }
 
   took(ms: number, wasHere: boolean): void {
-    this.#fast = ms <= fastMs ? this.#fast + 1 : 0;
+    this.#averageMs += (ms - this.#averageMs) / 8;
     if (!wasHere) return;
+    if (ms > mostMs) this.#averageMs = Math.max(this.#averageMs, mostMs);
     this.#blockedMs += ms;
     if (!this.#isReset) return;
     this.#isReset = false;
