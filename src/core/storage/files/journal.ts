@@ -1,6 +1,5 @@
-import { dirname, join, sep } from "node:path";
+import { join, sep } from "node:path";
 import { ThroughlineError } from "../../errors.ts";
-import { KeyedMutex } from "../../mutex.ts";
 import { blockBytes } from "../disk/disk.ts";
 import {
   makeDirectory,
@@ -11,15 +10,15 @@ import {
   writeAll,
 } from "./file-ports.ts";
 import { type Change, type Frame, frameLength, headerChange, putFrame } from "./journal-frame.ts";
-import { completeLog, readJournal } from "./journal-recovery.ts";
+import { readJournal } from "./journal-recovery.ts";
 import {
   type JournalPorts,
   newSegment,
   noteChange,
   type Segment,
-  settle,
   syncLogs,
 } from "./journal-segment.ts";
+import { RecoveredLogs } from "./recovered-logs.ts";
 import { SyncPlace } from "./sync-place.ts";
 
 /** Its name in the home. */
@@ -71,11 +70,7 @@ export class Journal {
   /** Of the newest segment. */
   #nth = 0;
   #isUnsynced = false;
-  /** What the index of each log may lack, by the path of its file. */
-  readonly #recovered = new Map<string, readonly Change[]>();
-  /** What the last process wrote, and the files of the logs may lack. */
-  readonly #incomplete = new Map<string, readonly Frame[]>();
-  readonly #completing = new KeyedMutex();
+  readonly #recovered: RecoveredLogs;
   #isAwaitingIdle = false;
   #closed = false;
   /** How many calls empty the journal. */
@@ -88,6 +83,7 @@ export class Journal {
 
   constructor(ports: JournalPorts) {
     this.#ports = ports;
+    this.#recovered = new RecoveredLogs(ports);
     this.#folder = join(ports.home, journalFolder);
   }
 
@@ -107,11 +103,7 @@ export class Journal {
       if (segments.length === 0) return;
       this.#position = from;
       await this.#repeat(frames.filter(({ position }) => position >= from));
-      for (const [name, changes] of Map.groupBy(frames, ({ path }) => path)) {
-        this.#incomplete.set(name, changes);
-        const isIndexed = changes.every(({ position }) => position < this.#ports.indexMark);
-        if (!isIndexed) this.#recovered.set(name, settle(changes).kept);
-      }
+      this.#recovered.add(frames);
       this.#ports.timers.after(idleMs, () => this.#checkpoint());
     } catch (error) {
       await this.#closeFiles();
@@ -120,15 +112,8 @@ export class Journal {
   }
 
   /** Makes the log at this path end as the journal of the last process says. Called before it is opened. */
-  async complete(path: string): Promise<void> {
-    const name = this.nameOf(path);
-    if (!this.#incomplete.has(name)) return;
-    await this.#completing.run(name, async () => {
-      const changes = this.#incomplete.get(name);
-      if (changes === undefined) return;
-      await completeLog(this.#ports, name, changes);
-      this.#incomplete.delete(name);
-    });
+  complete(path: string): Promise<void> {
+    return this.#recovered.complete(this.nameOf(path));
   }
 
   /** Logs may hold bytes that were never synced: each must be before anything is added to it. */
@@ -138,21 +123,14 @@ export class Journal {
 
   /** Everything before this position is in the logs, and was given to the index. `undefined`: not yet. */
   get applied(): number | undefined {
-    if (this.#recovered.size > 0) return undefined;
+    if (!this.#recovered.areIndexed) return undefined;
     const [first = this.#position] = this.#unapplied;
     return first;
   }
 
   /** What was found in it of the logs of a folder, in order, for their index. Once: it takes memory. */
   takeRecovered(folder: string): (readonly Change[])[] {
-    const wanted = this.nameOf(folder) || ".";
-    const taken: (readonly Change[])[] = [];
-    for (const [name, changes] of this.#recovered) {
-      if (dirname(name) !== wanted) continue;
-      taken.push(changes);
-      this.#recovered.delete(name);
-    }
-    return taken;
+    return this.#recovered.takeUnindexed(this.nameOf(folder) || ".");
   }
 
   /** How a change calls the log at this path. */
@@ -436,8 +414,7 @@ export class Journal {
       const complete = (path: string) => this.complete(path);
       const ports = { ...this.#ports, doubtful: this.#doubtful, complete };
       await syncLogs(ports, segment, this.#segments());
-      // The next index of these logs must be compared with them.
-      if (!segment.isReusable) this.#forgetRecovered();
+      if (!segment.isReusable) this.#recovered.leaveUnindexed();
       if (!segment.isReusable) await this.#remove(segment);
       else if (this.#spare.length >= sealed.freed) await this.#removeSpare();
       if (segment.isReusable) this.#spare.push(segment);
@@ -445,13 +422,6 @@ export class Journal {
       segment.logs.clear();
       segment.newNamesIn.clear();
     }
-  }
-
-  #forgetRecovered(): void {
-    for (const folder of new Set([...this.#recovered.keys()].map((name) => dirname(name)))) {
-      this.#ports.notIndexed(folder);
-    }
-    this.#recovered.clear();
   }
 
   #segments(): readonly Segment[] {

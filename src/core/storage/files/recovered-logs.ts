@@ -1,0 +1,61 @@
+import { dirname } from "node:path";
+import { KeyedMutex } from "../../mutex.ts";
+import type { Change, Frame } from "./journal-frame.ts";
+import { completeLog } from "./journal-recovery.ts";
+import { type JournalPorts, settle } from "./journal-segment.ts";
+
+/** What the journal of the last process holds, until it is in the logs and in their indexes. */
+export class RecoveredLogs {
+  readonly #ports: JournalPorts;
+  /** What the file of each log may lack, by its path in the home. */
+  readonly #incomplete = new Map<string, readonly Frame[]>();
+  readonly #completing = new KeyedMutex();
+  /** What the index of each log may lack. */
+  readonly #unindexed = new Map<string, readonly Change[]>();
+
+  constructor(ports: JournalPorts) {
+    this.#ports = ports;
+  }
+
+  add(frames: readonly Frame[]): void {
+    for (const [name, changes] of Map.groupBy(frames, ({ path }) => path)) {
+      this.#incomplete.set(name, changes);
+      const isIndexed = changes.every(({ position }) => position < this.#ports.indexMark);
+      if (!isIndexed) this.#unindexed.set(name, settle(changes).kept);
+    }
+  }
+
+  /** Makes a log end as the journal says, once. */
+  async complete(name: string): Promise<void> {
+    if (!this.#incomplete.has(name)) return;
+    await this.#completing.run(name, async () => {
+      const changes = this.#incomplete.get(name);
+      if (changes === undefined) return;
+      await completeLog(this.#ports, name, changes);
+      this.#incomplete.delete(name);
+    });
+  }
+
+  /** Whether the index of each collection was given all of it, or never will be. */
+  get areIndexed(): boolean {
+    return this.#unindexed.size === 0;
+  }
+
+  /** What the index of a folder may lack of its logs, in order. Once: it takes memory. */
+  takeUnindexed(folder: string): (readonly Change[])[] {
+    const taken: (readonly Change[])[] = [];
+    for (const [name, changes] of this.#unindexed) {
+      if (dirname(name) !== folder) continue;
+      taken.push(changes);
+      this.#unindexed.delete(name);
+    }
+    return taken;
+  }
+
+  /** It is in the journal no longer: the next index of these logs must be compared with them. */
+  leaveUnindexed(): void {
+    const folders = new Set([...this.#unindexed.keys()].map((name) => dirname(name)));
+    for (const folder of folders) this.#ports.notIndexed(folder);
+    this.#unindexed.clear();
+  }
+}
