@@ -155,7 +155,7 @@ class Faulty implements FaultyDisk {
     return this.#plan.whole(onPath("mkdir", path), () => this.#inner.mkdir(path));
   }
   list(path: string): Promise<readonly DiskEntry[]> {
-    return this.#plan.whole(onPath("list", path, "scandir"), () => this.#inner.list(path));
+    return this.#plan.whole(onPath("list", path, "opendir"), () => this.#inner.list(path));
   }
   size(path: string): Promise<number> {
     return this.#plan.whole(onPath("size", path, "lstat"), () => this.#inner.size(path));

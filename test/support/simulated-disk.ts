@@ -109,7 +109,7 @@ export class SimulatedDisk implements Disk {
 
   list(path: string): Promise<readonly DiskEntry[]> {
     return this.perform({ call: "list", path, changes: false }, () => {
-      const { names } = this.tree.directory(path, "scandir");
+      const { names } = this.tree.directory(path, "opendir");
       return Array.from(names, ([name, { kind }]) => ({ name, kind }));
     });
   }

@@ -187,13 +187,20 @@ class CannotOpen extends Error {
   }
 }
 
+function isMissing(path: string): boolean {
+  try {
+    return fs.lstatSync(path, { throwIfNoEntry: false }) === undefined;
+  } catch {
+    return false; // opening it says what is wrong
+  }
+}
+
 /** The disk of this machine. */
 export const realDisk: Disk = {
   async open(path, how) {
     // As with small writes, a thread would take longer: a name is made, or is not there, in some 20 µs.
     if (how === "create") return fileOf(fs.openSync(path, flags.create, 0o600), path);
-    const isThere = fs.lstatSync(path, { throwIfNoEntry: false }) !== undefined;
-    if (!isThere) throw new CannotOpen("ENOENT", path);
+    if (isMissing(path)) throw new CannotOpen("ENOENT", path);
     return new Promise((resolve, reject) => {
       fs.open(path, flags[how], 0o600, (error, descriptor) => {
         if (error) return reject(error);

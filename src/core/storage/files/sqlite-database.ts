@@ -27,6 +27,7 @@ export class IndexDatabase {
   /** The collections whose logs the index has, but for what the journal holds; each with what was noted of its directory. */
   readonly #covered = new Map<string, string | null>();
   readonly #bootId: string | undefined;
+  readonly #isJournaled: boolean;
   #open: OpenDatabase;
   #writer: IndexWriter | undefined;
   /** A database in memory stands in for a file that the disk does not take. */
@@ -53,6 +54,7 @@ export class IndexDatabase {
   ) {
     this.path = path;
     this.#bootId = bootId;
+    this.#isJournaled = isJournaled;
     this.#open = openIndexFile(path) ?? this.#replace();
     let found = { clean: false, isVerified: false, mark: 0 };
     // A flag that cannot be taken back would say of the next start that nothing is behind.
@@ -172,22 +174,25 @@ export class IndexDatabase {
    * Closes it. Closing twice is closing once.
    *
    * @param isComplete nothing that was added is missing in the file.
-   * @param compared the collections that were compared with their logs, each with when its directory
-   * last changed.
+   * @param used the collections that were used, each with when its directory last changed, if it was
+   * compared with the index.
    */
-  close(isComplete: boolean, compared: ReadonlyMap<string, string>): void {
+  close(isComplete: boolean, used: ReadonlyMap<string, string | undefined>): void {
     if (this.#closed) return;
     this.runQuietly(() => {
-      if (!isComplete || this.#lostInUse) return;
+      if (!isComplete || this.#lostInUse || !this.#isKnown(used)) return;
       const { sql } = this;
       this.#durably(() => {
         sql.setClean.run(1);
         sql.setMark.run(0);
         for (const [collection, changed] of this.#covered) {
-          // What was noted of one that was not used still holds.
-          if (this.clean && !compared.has(collection)) sql.cover.run(collection, changed);
+          // What was noted of one that was not compared still holds.
+          const isCompared = used.get(collection) !== undefined;
+          if (this.clean && !isCompared) sql.cover.run(collection, changed);
         }
-        for (const [collection, changed] of compared) sql.cover.run(collection, changed);
+        for (const [collection, changed] of used) {
+          if (changed !== undefined) sql.cover.run(collection, changed);
+        }
       });
     });
     this.#closed = true;
@@ -201,6 +206,15 @@ export class IndexDatabase {
       if (!known.every((row) => collections.has(String(row["collection"])))) return;
       this.#durably(() => this.sql.setBoot.run(this.#bootId ?? null));
     });
+  }
+
+  /** After an unclean end, what a process without a journal did to a collection is found when it is used. */
+  #isKnown(used: ReadonlyMap<string, unknown>): boolean {
+    if (this.clean) return true;
+    const names = this.#open.sql.collections
+      .all(removedLogs)
+      .map((row) => String(row["collection"]));
+    return names.every((name) => used.has(name) || (this.#isJournaled && this.#covered.has(name)));
   }
 
   #assertOpen(): void {

@@ -75,11 +75,8 @@ export function openSqliteIndex(path: string, options: SqliteIndexOptions = {}):
   let closing: Promise<void> | undefined;
   const close = async () => {
     const isComplete = await queue.close();
-    const compared = new Map<string, string>();
-    for (const [collection, part] of parts) {
-      if (part.comparedAt !== undefined) compared.set(collection, part.comparedAt);
-    }
-    database.close(isComplete, compared);
+    const used = Array.from(parts, ([name, { comparedAt }]) => [name, comparedAt] as const);
+    database.close(isComplete, new Map(used));
   };
   return {
     clean: database.clean,
