@@ -151,7 +151,7 @@ class HeldLease implements Lease {
 }
 
 /** Node's permission model forbids every call on a descriptor that changes a file or makes it durable. */
-function checkPermissionModel(): void {
+export function checkPermissionModel(): void {
   if ((process.permission as unknown) === undefined) return;
   const message = "a home cannot be used under node --permission: Node refuses fdatasync there";
   throw failure("THROUGHLINE_CONFIGURATION", message);

@@ -8,7 +8,7 @@ import { directoryChanged, realDisk } from "../disk/disk.ts";
 import { type Durability, durabilityCheck } from "../storage.ts";
 import { makeDirectory } from "./file-ports.ts";
 import { FileStorage } from "./file-storage.ts";
-import { takeLease } from "./lease.ts";
+import { checkPermissionModel, takeLease } from "./lease.ts";
 import { oncePerPass } from "./once-per-pass.ts";
 import { openSqliteIndex } from "./sqlite-index.ts";
 
@@ -63,6 +63,7 @@ export async function openFileStorage(options: FileStorageOptions): Promise<File
   const resolved = resolveOptions("the options of a home", options, defaults, checks);
   const { durability, maxOpenFiles, force, clock, newId, logger } = resolved;
   const home = resolve(resolved.home);
+  checkPermissionModel(); // making the home needs a sync
   await makeHome(home);
   const lease = takeLease(home, { force, clock, logger });
   let index: ReturnType<typeof openSqliteIndex> | undefined;
