@@ -2,6 +2,7 @@ import fs from "node:fs";
 import { isThroughlineError, ThroughlineError } from "../../errors.ts";
 import {
   faultOf,
+  inTransaction,
   isFileThere,
   type OpenDatabase,
   openIndexFile,
@@ -261,17 +262,9 @@ export class IndexDatabase {
   /** Durable before everything that follows, and only after everything that went before. */
   #durably(work: () => void): void {
     const { database } = this.#open;
-    database.exec("pragma synchronous = full; begin immediate");
+    database.exec("pragma synchronous = full");
     try {
-      work();
-      database.exec("commit");
-    } catch (error) {
-      try {
-        database.exec("rollback");
-      } catch {
-        // Some failures end the transaction by themselves. The first error is the news.
-      }
-      throw error;
+      inTransaction(database, work);
     } finally {
       database.exec("pragma synchronous = normal");
     }

@@ -124,6 +124,22 @@ function syncDirectory(path: string): void {
   }
 }
 
+/** Everything that `work` writes, or nothing. */
+export function inTransaction(database: DatabaseSync, work: () => void): void {
+  database.exec("begin immediate");
+  try {
+    work();
+    database.exec("commit");
+  } catch (error) {
+    try {
+      database.exec("rollback");
+    } catch {
+      // Some failures end the transaction by themselves. The first error is the news.
+    }
+    throw error;
+  }
+}
+
 /** Parses JSON that was written to the index. What is no JSON now is damage. */
 export function parseStored<T>(text: string): T {
   try {

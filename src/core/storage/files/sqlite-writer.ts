@@ -2,7 +2,7 @@ import fs from "node:fs";
 import { searchTokens } from "../search-words.ts";
 import { canBegin, needsPlace } from "./index-rules.ts";
 import type { IndexChange, IndexedRecord, IndexRow } from "./log-index.ts";
-import { type OpenDatabase, parseStored } from "./sqlite-file.ts";
+import { inTransaction, type OpenDatabase, parseStored } from "./sqlite-file.ts";
 import { removedAtOnce, removedLogs, type Statements } from "./sqlite-schema.ts";
 
 /** Pages of words that are merged at a time: some milliseconds. */
@@ -92,19 +92,7 @@ export class IndexWriter {
   }
 
   #transaction(work: () => void): void {
-    const { database } = this.#open;
-    database.exec("begin immediate");
-    try {
-      work();
-      database.exec("commit");
-    } catch (error) {
-      try {
-        database.exec("rollback");
-      } catch {
-        // Some failures end the transaction by themselves. The first error is the news.
-      }
-      throw error;
-    }
+    inTransaction(this.#open.database, work);
   }
 
   /** Its row goes to the removed ones, where `eraseSome` finds it. */

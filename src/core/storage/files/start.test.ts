@@ -18,15 +18,19 @@ import type { LogStore } from "../log-store.ts";
 import { FileStorage } from "./file-storage.ts";
 import { openSqliteIndex } from "./sqlite-index.ts";
 
+const opened = new Set<FileStorage>();
+
 function folder(t: TestContext): string {
   const path = fs.mkdtempSync(join(tmpdir(), "throughline-start-"));
-  t.after(() => fs.rmSync(path, { recursive: true, force: true }));
+  t.after(async () => {
+    for (const storage of opened) await storage.close();
+    fs.rmSync(path, { recursive: true, force: true });
+  });
   return path;
 }
 
 /** @param onEntry called with the key of each log that is looked up in the index. */
 async function open(
-  t: TestContext,
   home: string,
   disk: Disk = realDisk,
   onEntry: (key: string) => void = () => undefined,
@@ -44,13 +48,13 @@ async function open(
     index: {
       ...index,
       open(...collection) {
-        const opened = index.open(...collection);
-        const entry = opened.entry.bind(opened);
-        opened.entry = (key) => {
+        const part = index.open(...collection);
+        const entry = part.entry.bind(part);
+        part.entry = (key) => {
           onEntry(key);
           return entry(key);
         };
-        return opened;
+        return part;
       },
     },
     directoryChanged,
@@ -65,8 +69,7 @@ async function open(
     guard: () => undefined,
     release: () => index.close(),
   });
-  const { close } = storage;
-  t.after(() => close.call(storage));
+  opened.add(storage);
   return { storage, index, coverage };
 }
 
@@ -88,10 +91,10 @@ function killed(t: TestContext, home: string): string {
 /** A home in which one process said something in these and ended, and the next one said more and was killed. */
 async function killedHome(t: TestContext, ...keys: readonly string[]): Promise<string> {
   const home = folder(t);
-  const before = await open(t, home);
+  const before = await open(home);
   for (const key of keys) await say(before.storage.logs("chats", projection), key);
   await before.storage.close();
-  const { storage, index } = await open(t, home);
+  const { storage, index } = await open(home);
   const logs = storage.logs("chats", projection);
   await listed(logs);
   await index.sync();
@@ -117,7 +120,7 @@ function heldBack() {
 test("after a kill lists and searches have all that was stored, before the folder of chats is read", async (t) => {
   const home = await killedHome(t, "a", "b");
   const { disk, release } = heldBack();
-  const { storage, coverage } = await open(t, home, disk);
+  const { storage, coverage } = await open(home, disk);
   const logs = storage.logs("chats", projection);
   assert.equal(coverage, "covered");
   const first = await Promise.race([listed(logs), delay(2_000).then(release)]);
@@ -131,7 +134,7 @@ test("after a kill, what other programs did to the folder is found while nobody 
   const other = await killedHome(t, "c");
   fs.rmSync(join(home, "chats", "a.jsonl"));
   fs.copyFileSync(join(other, "chats", "c.jsonl"), join(home, "chats", "c.jsonl"));
-  const { storage } = await open(t, home);
+  const { storage } = await open(home);
   const logs = storage.logs("chats", projection);
   for (let i = 0; i < 500 && !(await listed(logs)).includes("c2"); i++) await delay(5);
   for (let i = 0; i < 500 && (await listed(logs)).length > 2; i++) await delay(5);
@@ -140,7 +143,7 @@ test("after a kill, what other programs did to the folder is found while nobody 
 
 test("after a clean end the folder of chats is not read, unless a name in it changed since", async (t) => {
   const home = folder(t);
-  const first = await open(t, home);
+  const first = await open(home);
   const logs = first.storage.logs("chats", projection);
   await listed(logs);
   await say(logs, "a");
@@ -149,7 +152,7 @@ test("after a clean end the folder of chats is not read, unless a name in it cha
     if (changes) fs.writeFileSync(join(home, "chats", "note.txt"), "");
     const { disk, read, release } = heldBack();
     release();
-    const { storage, coverage } = await open(t, home, disk);
+    const { storage, coverage } = await open(home, disk);
     assert.deepEqual(await listed(storage.logs("chats", projection)), ["a1"]);
     assert.equal(coverage, changes ? "names" : "all");
     assert.equal(read.includes(join(home, "chats")), changes);
@@ -167,14 +170,14 @@ for (const what of ["a deletion", "an erasure"] as const) {
       call: what === "a deletion" ? "unlink" : "rename",
       path: /chats\/a\.jsonl/,
     });
-    const { storage, index } = await open(t, home, disk);
+    const { storage, index } = await open(home, disk);
     const logs = storage.logs("chats", projection);
     await listed(logs);
     await say(logs, "a");
     await index.sync();
-    assert.equal((await open(t, killed(t, home))).coverage, "covered");
+    assert.equal((await open(killed(t, home))).coverage, "covered");
     await assert.rejects(what === "a deletion" ? logs.delete("a") : logs.erase("a", ["m1"]));
-    const next = await open(t, killed(t, home));
+    const next = await open(killed(t, home));
     assert.equal(next.coverage, "unknown");
     assert.deepEqual(await listed(next.storage.logs("chats", projection)), ["a1"]);
     disk.heal();
@@ -183,37 +186,37 @@ for (const what of ["a deletion", "an erasure"] as const) {
 
 test("a log that was deleted leaves its collection covered", async (t) => {
   const home = folder(t);
-  const { storage, index } = await open(t, home);
+  const { storage, index } = await open(home);
   const logs = storage.logs("chats", projection);
   for (const key of ["a", "b"]) await say(logs, key);
   await listed(logs);
   await logs.delete("a");
   await index.sync();
   await nextPass();
-  const next = await open(t, killed(t, home));
+  const next = await open(killed(t, home));
   assert.equal(next.coverage, "covered");
   assert.deepEqual(await listed(next.storage.logs("chats", projection)), ["b1"]);
 });
 
 test("what only the journal had of a collection that was not opened is found when it is", async (t) => {
   const home = await killedHome(t, "a");
-  const { storage } = await open(t, home);
+  const { storage } = await open(home);
   await storage.close();
-  const next = await open(t, home);
+  const next = await open(home);
   assert.equal(next.coverage, "unknown");
   assert.deepEqual(await listed(next.storage.logs("chats", projection)), ["a2"]);
 });
 
 test("what the index had before a kill is not looked up again for the journal", async (t) => {
   const home = folder(t);
-  const { storage, index } = await open(t, home);
+  const { storage, index } = await open(home);
   const logs = storage.logs("chats", projection);
   await listed(logs);
   for (const key of ["a", "b", "c"]) await say(logs, key);
   await index.sync();
   await say(logs, "b", "m2");
   const lookedUp: string[] = [];
-  const next = await open(t, killed(t, home), realDisk, (key) => lookedUp.push(key));
+  const next = await open(killed(t, home), realDisk, (key) => lookedUp.push(key));
   assert.deepEqual(await listed(next.storage.logs("chats", projection)), ["a1", "b2", "c1"]);
   assert.deepEqual(new Set(lookedUp), new Set(["b"]));
 });
@@ -254,11 +257,11 @@ test("a home that is idle frees what its journal holds, and goes on with the sam
 
 test("of two collections, what one of them did after a kill does not hide what the journal had of the other", async (t) => {
   const home = await killedHome(t, "a");
-  const first = await open(t, home);
+  const first = await open(home);
   const other = first.storage.logs("other", projection);
   await say(other, "x");
   await first.index.sync();
-  const next = await open(t, killed(t, home));
+  const next = await open(killed(t, home));
   assert.equal(next.coverage, "covered");
   assert.deepEqual(await listed(next.storage.logs("chats", projection)), ["a2"]);
 });
