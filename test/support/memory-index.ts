@@ -60,7 +60,7 @@ export function homeIndex(open: OpenLogIndex = openMemoryIndex()): HomeIndex {
     behind: { batches: 0, bytes: 0 },
     coverageOf: () => "unknown",
     sync: () => Promise.resolve(),
-    uncover: () => undefined,
+    uncover: () => Promise.resolve(),
   };
 }
 
@@ -156,7 +156,7 @@ class MemoryLogIndex implements LogIndex {
     // Nobody finds it.
   }
 
-  noteCovered(): void {
+  async noteCovered(): Promise<void> {
     // Nobody finds it.
   }
 

@@ -30,14 +30,14 @@ const ofStart: readonly Row[] = [
   [
     "a log that is taken out of the index leaves it covered",
     "file-log-store.ts",
-    "    this.#ports.index.noteCovered(false);\n    const result",
+    "    await this.#ports.index.noteCovered(false);\n    const result",
     "    const result",
     "a kill in the middle of",
   ],
   [
     "what only the journal had of a collection is forgotten",
     "journal.ts",
-    "      if (!segment.isReusable) this.#recovered.leaveUnindexed();\n",
+    "      if (!segment.isReusable) await this.#recovered.leaveUnindexed();\n",
     "",
     "what only the journal had",
   ],

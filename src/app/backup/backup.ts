@@ -153,7 +153,8 @@ export async function makeBackup(ports: BackupPorts): Promise<MadeBackup> {
   await assertFree(disk, directory);
   const lease = await holdHome(ports);
   try {
-    if (lease === undefined) await whenRecovered({ disk, home, clock });
+    // A home that is not in use is complete when it was closed, unless a log could not be written.
+    await whenRecovered({ disk, home, clock, waitMs: lease === undefined ? undefined : 0 });
     return await writeBackup(ports, lease === undefined);
   } finally {
     lease?.release();

@@ -203,15 +203,15 @@ export class CollectionIndex implements LogIndex {
     this.comparedAt = undefined;
   }
 
-  noteCovered(isCovered: boolean): void {
+  async noteCovered(isCovered: boolean): Promise<void> {
     this.#isCovered = isCovered;
-    if (!isCovered) this.#file.cover(this.#collection, false);
-    else {
-      void this.#queue.flush().then((isWritten) => {
-        const holds = isWritten && this.#isCovered && !this.#queue.isClosed;
-        if (holds) this.#file.cover(this.#collection, true);
-      });
+    if (!isCovered) {
+      this.#file.uncover(this.#collection);
+      return this.#queue.cover(this.#collection, false);
     }
+    // Without a journal nothing would hold what waits after a kill.
+    if (!this.#file.isJournaled || !(await this.#queue.flush())) return;
+    if (this.#isCovered && !this.#queue.isClosed) await this.#queue.cover(this.#collection, true);
   }
 
   noteCompared(changed: string): void {

@@ -154,22 +154,28 @@ export class FileLogStore implements LogStore {
         // A copy, what is derived or set aside goes first: as long as any of it is left, so is the record.
         await this.#ports.journal?.empty();
         damaged = (await this.#ports.forgetQuarantine(log.path)).bytes;
-        await this.#removeFromIndex(key);
         try {
-          damaged += await rewriteLog(this.#ports, log, wanted, headJson ?? log.headJson);
-        } catch (error) {
-          throw diskFull(log, error);
+          await this.#removeFromIndex(key);
+          damaged += await this.#rewrite(log, wanted, headJson ?? log.headJson);
         } finally {
           slot.log = undefined;
           await log.close().catch(() => undefined); // nothing was written through it
+          // The one way in: the index follows the file that is there now. What is erased is erased, should
+          // this fail; then the next call opens it.
+          await this.#logs.opened(slot).catch(() => undefined);
         }
-        // The one way in: the index follows the file that is there now. What is erased is erased, should
-        // this fail; then the next call opens it.
-        await this.#logs.opened(slot).catch(() => undefined);
       });
       if (damaged > 0) options?.onDamageRemoved?.(damaged);
       return wanted.size;
     });
+  }
+
+  async #rewrite(log: LogFile, wanted: ReadonlySet<string>, headJson: string): Promise<number> {
+    try {
+      return await rewriteLog(this.#ports, log, wanted, headJson);
+    } catch (error) {
+      throw diskFull(log, error);
+    }
   }
 
   async delete(key: string): Promise<boolean> {
@@ -324,7 +330,8 @@ export class FileLogStore implements LogStore {
     if (this.#removing > 0) return;
     void this.#reconciled?.then(
       (found) => {
-        if (found !== "a log is unreadable") this.#ports.index.noteCovered(this.#removing === 0);
+        if (found === "a log is unreadable" || this.#removing > 0) return undefined;
+        return this.#ports.index.noteCovered(true);
       },
       () => undefined, // the caller that lists gets the error
     );
@@ -393,7 +400,7 @@ export class FileLogStore implements LogStore {
    */
   async #uncovered<T>(work: () => Promise<T>): Promise<T> {
     this.#removing++;
-    this.#ports.index.noteCovered(false);
+    await this.#ports.index.noteCovered(false);
     const result = await work();
     this.#removing--;
     this.#cover();

@@ -65,7 +65,7 @@ export interface HomeIndex {
   /** Makes all durable that was added before. @throws ThroughlineError `THROUGHLINE_UNAVAILABLE` */
   sync(): Promise<void>;
   /** The index of this collection was not given all of its logs. */
-  uncover(collection: string): void;
+  uncover(collection: string): Promise<void>;
 }
 
 /** One home directory: logs and documents as files that a person can read. */
@@ -132,9 +132,14 @@ export class FileStorage implements Storage {
     const storage = new FileStorage({ ...ports, home: resolve(ports.home) });
     const isUsed = await storage.#prepare();
     await storage.#journal.recover(isUsed && !ports.index.clean);
-    // At level "process" nothing is written to it, so nothing may be left of it.
-    if (ports.durability === "process") await storage.#journal.empty();
-    return storage;
+    try {
+      // At level "process" nothing is written to it, so nothing may be left of it.
+      if (ports.durability === "process") await storage.#journal.empty();
+      return storage;
+    } catch (error) {
+      await storage.#journal.close();
+      throw error;
+    }
   }
 
   logs(collection: string, projection: LogProjection): LogStore {

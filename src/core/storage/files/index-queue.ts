@@ -109,12 +109,17 @@ export class IndexQueue {
   async flush(): Promise<boolean> {
     const target = this.#added;
     this.#isFull = false;
+    // A thread may be started on the way: from then on it alone writes.
+    while (this.#worker === undefined && this.#written < target) {
+      if (!this.#writeHere(sliceOf.changes)) break;
+      await nextPass();
+    }
     if (this.#worker !== undefined) {
       this.#worker.ref();
       this.#send();
       await this.#wrote(target);
       this.#rest();
-    } else while (this.#written < target && this.#writeHere(sliceOf.changes)) await nextPass();
+    }
     return this.#written >= target;
   }
 
@@ -126,6 +131,14 @@ export class IndexQueue {
   async sync(): Promise<void> {
     if (!(await this.flush())) throw unavailable("the disk is full: the index cannot take more");
     await this.#do({ do: "sync" });
+  }
+
+  /**
+   * Notes that all logs of a collection are in the index, or in the journal; or that this is not so, which
+   * is durable when this resolves. Never rejects: on a full disk nothing is noted.
+   */
+  async cover(collection: string, isCovered: boolean): Promise<void> {
+    await this.#do({ do: "cover", collection, isCovered }).catch(() => undefined);
   }
 
   /** Writes what was added before, and makes the bytes of removed logs disappear. */
@@ -307,9 +320,7 @@ export class IndexQueue {
     try {
       this.#database.writer.write(changes, isAll ? this.#mark() : undefined);
     } catch (error) {
-      const fault = faultOf(error);
-      if (fault === undefined) throw error;
-      this.#failed(fault);
+      this.#failed(faultOf(error) ?? "useless");
       return false;
     }
     this.#took(changes.length);
@@ -321,7 +332,10 @@ export class IndexQueue {
     this.#isWriting = true;
     try {
       // What an append costs is a few of them: others have their turn in between.
-      while (!this.#closed && !this.#isFull && this.#writeHere(gathered.changes)) await nextPass();
+      while (this.#worker === undefined && !this.#closed && !this.#isFull) {
+        if (!this.#writeHere(gathered.changes)) break;
+        await nextPass();
+      }
     } finally {
       this.#isWriting = false;
     }
@@ -338,10 +352,12 @@ export class IndexQueue {
   }
 
   /** @throws ThroughlineError `THROUGHLINE_UNAVAILABLE`: it was not done, and the file was begun again. */
-  async #do(request: { readonly do: "erase" | "sync" }): Promise<void> {
+  async #do(request: IndexRequest & { readonly do: "cover" | "erase" | "sync" }): Promise<void> {
     if (this.#worker === undefined) {
       try {
-        if (request.do === "sync") this.#database.writer.sync();
+        const { writer } = this.#database;
+        if (request.do === "sync") writer.sync();
+        else if (request.do === "cover") writer.cover(request.collection, request.isCovered);
         else while (this.#database.writer.eraseSome()) await nextPass();
       } catch (error) {
         if (isThroughlineError(error)) throw error; // it is closed
@@ -360,7 +376,7 @@ export class IndexQueue {
   }
 
   /** Erasing must have an end: a file that cannot be erased goes whole. */
-  #gaveUp(what: "erase" | "sync", fault: IndexAnswer): void {
+  #gaveUp(what: "cover" | "erase" | "sync", fault: IndexAnswer): void {
     if (what === "erase" || fault === "useless") this.#database.lose();
     else throw unavailable("the disk is full: the index cannot be made durable");
   }

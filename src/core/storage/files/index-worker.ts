@@ -16,6 +16,7 @@ export type IndexRequest =
       /** When a write fails, all others of its attempt do: nothing overtakes what is written again. */
       readonly attempt: number;
     }
+  | { readonly do: "cover"; readonly collection: string; readonly isCovered: boolean }
   | { readonly do: "erase" }
   | { readonly do: "sync" }
   | { readonly do: "close" };
@@ -30,6 +31,7 @@ let failedAttempt: number | undefined;
 function perform(request: IndexRequest): IndexAnswer {
   if (request.do === "open" || request.do === "close") {
     writer = undefined;
+    failedAttempt = undefined;
     database?.database.close();
     database = undefined;
     if (request.do === "close") return;
@@ -44,6 +46,7 @@ function perform(request: IndexRequest): IndexAnswer {
     writer.write(JSON.parse(request.changes) as IndexChange[], request.mark);
     failedAttempt = undefined;
   } else if (request.do === "erase") while (writer.eraseSome());
+  else if (request.do === "cover") writer.cover(request.collection, request.isCovered);
   else writer.sync();
 }
 

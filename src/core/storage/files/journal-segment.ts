@@ -23,7 +23,7 @@ export interface JournalPorts
    */
   syncIndex(): Promise<void>;
   /** The index of this folder was not given what the journal of the last process held of its logs. */
-  notIndexed(folder: string): void;
+  notIndexed(folder: string): Promise<void>;
   readonly timers: Timers;
 }
 

@@ -414,7 +414,7 @@ export class Journal {
       const complete = (path: string) => this.complete(path);
       const ports = { ...this.#ports, doubtful: this.#doubtful, complete };
       await syncLogs(ports, segment, this.#segments());
-      if (!segment.isReusable) this.#recovered.leaveUnindexed();
+      if (!segment.isReusable) await this.#recovered.leaveUnindexed();
       if (!segment.isReusable) await this.#remove(segment);
       else if (this.#spare.length >= sealed.freed) await this.#removeSpare();
       if (segment.isReusable) this.#spare.push(segment);

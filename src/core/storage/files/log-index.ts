@@ -119,8 +119,11 @@ export interface LogIndex {
   room(): Promise<void> | undefined;
   /** Every log of this collection was read to its end. */
   noteVerified(): void;
-  /** From now on the index has every log of this collection, but for what the journal holds; or that is not so. */
-  noteCovered(isCovered: boolean): void;
+  /**
+   * From now on the index has every log of this collection, but for what the journal holds; or that is not so.
+   * Durable when this resolves.
+   */
+  noteCovered(isCovered: boolean): Promise<void>;
   /**
    * Called last: the index has every log that this process knows.
    *

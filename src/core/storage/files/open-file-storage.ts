@@ -68,8 +68,11 @@ export async function openFileStorage(options: FileStorageOptions): Promise<File
   const lease = takeLease(home, { force, clock, logger });
   let index: ReturnType<typeof openSqliteIndex> | undefined;
   const release = async () => {
-    await index?.close();
-    lease.release();
+    try {
+      await index?.close();
+    } finally {
+      lease.release();
+    }
   };
   try {
     let storage: FileStorage | undefined;

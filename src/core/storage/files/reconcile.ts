@@ -136,7 +136,7 @@ export async function compare(
   const files = new Set(logsIn(listing));
   // The next start removes what a dead process left there, and compares again.
   const isUnswept = listing.some(({ name }) => isTemporaryName(name));
-  if (isUnswept) index.noteCovered(false);
+  if (isUnswept) await index.noteCovered(false);
   const isKnownWhole = index.coverage === "names" && !ports.verifyAll;
   const gone: string[] = [];
   let found: Reconciled = isUnswept ? "a log is unreadable" : "every log is known";
@@ -145,7 +145,7 @@ export async function compare(
     const file = `${fileNameOf(key)}.jsonl`;
     if (!files.delete(file)) gone.push(key);
     // Not awaited where there is nothing to wait for: there may be ten thousand of them.
-    else if (!isKnownWhole && (await isBehind(ports, key, file))) {
+    else if (!isKnownWhole && (await isBehind(ports, key, file)) && !isOver()) {
       if (!(await follow(ports, key, open))) found = "a log is unreadable";
     }
   }
@@ -162,6 +162,7 @@ export async function compare(
     }
   }
   for (const key of gone) {
+    if (isOver()) return "a log is unreadable";
     const outcome = await outcomeOf(ports, key, open);
     if (outcome === "unreadable") found = "a log is unreadable";
     if (outcome !== "gone") continue;

@@ -53,9 +53,9 @@ export class RecoveredLogs {
   }
 
   /** It is in the journal no longer: the next index of these logs must be compared with them. */
-  leaveUnindexed(): void {
+  async leaveUnindexed(): Promise<void> {
     const folders = new Set([...this.#unindexed.keys()].map((name) => dirname(name)));
-    for (const folder of folders) this.#ports.notIndexed(folder);
     this.#unindexed.clear();
+    for (const folder of folders) await this.#ports.notIndexed(folder);
   }
 }

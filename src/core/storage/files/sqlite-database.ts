@@ -28,7 +28,8 @@ export class IndexDatabase {
   /** The collections whose logs the index has, but for what the journal holds; each with what was noted of its directory. */
   readonly #covered = new Map<string, string | null>();
   readonly #bootId: string | undefined;
-  readonly #isJournaled: boolean;
+  /** What is added is in a journal too, until the index has it for good. */
+  readonly isJournaled: boolean;
   #open: OpenDatabase;
   #writer: IndexWriter | undefined;
   /** A database in memory stands in for a file that the disk does not take. */
@@ -55,7 +56,7 @@ export class IndexDatabase {
   ) {
     this.path = path;
     this.#bootId = bootId;
-    this.#isJournaled = isJournaled;
+    this.isJournaled = isJournaled;
     this.#open = openIndexFile(path) ?? this.#replace();
     let found = { clean: false, isVerified: false, mark: 0 };
     // A flag that cannot be taken back would say of the next start that nothing is behind.
@@ -162,13 +163,9 @@ export class IndexDatabase {
     if (this.#leftBehind) this.#removeLeftBehind();
   }
 
-  /** The index has every log of this collection, but for what the journal holds; or that is not so. */
-  cover(collection: string, isCovered: boolean): void {
-    if (!isCovered) this.#covered.delete(collection);
-    this.runQuietly(() => {
-      if (isCovered) this.sql.cover.run(collection, null);
-      else this.sql.uncover.run(collection);
-    });
+  /** What was noted of this collection at the start holds no longer. */
+  uncover(collection: string): void {
+    this.#covered.delete(collection);
   }
 
   /**
@@ -215,7 +212,7 @@ export class IndexDatabase {
     const names = this.#open.sql.collections
       .all(removedLogs)
       .map((row) => String(row["collection"]));
-    return names.every((name) => used.has(name) || (this.#isJournaled && this.#covered.has(name)));
+    return names.every((name) => used.has(name) || (this.isJournaled && this.#covered.has(name)));
   }
 
   #assertOpen(): void {

@@ -331,8 +331,7 @@ test("after a kill the index is clean when every collection that no journal cove
     const runs = file.open("runs", projection);
     runs.add(batch("a", 1));
     await file.sync();
-    runs.noteCovered(true);
-    await file.sync();
+    await runs.noteCovered(true);
     const killed = killedCopy(t, home);
     await open(t, killed, { isJournaled }).file.close(); // the chats only
     const next = open(t, killed, { isJournaled });
@@ -383,20 +382,40 @@ test("coverage: nothing is known of a new index, nor after a kill before anythin
 
 test("coverage: a collection that was noted as covered is so after a kill, once all that waited before is written", async (t) => {
   const home = temporaryHome(t);
-  const { file, chats, runs } = openTwo(t, home);
+  const { chats, runs } = openTwo(t, home);
   for (const key of ["a", "b", "c"]) chats.add(batch(key, 1, { end: 400_000 }));
-  chats.noteCovered(true);
+  const noted = chats.noteCovered(true);
   await Promise.resolve();
   assert.deepEqual(openTwo(t, killedCopy(t, home)).coverage, ["unknown", "unknown"]);
-  await file.sync();
-  await nextPass();
+  await noted;
   const killed = killedCopy(t, home);
   assert.deepEqual(openTwo(t, killed).coverage, ["covered", "unknown"]);
   assert.deepEqual(openTwo(t, killedCopy(t, killed)).coverage, ["covered", "unknown"]);
-  runs.noteCovered(true);
-  chats.noteCovered(false);
-  await nextPass();
+  await Promise.all([runs.noteCovered(true), chats.noteCovered(false)]);
   assert.deepEqual(openTwo(t, killedCopy(t, home)).coverage, ["unknown", "covered"]);
+});
+
+test("coverage: without a journal nothing is covered before a clean end", async (t) => {
+  const home = temporaryHome(t);
+  const { index } = open(t, home, { isJournaled: false });
+  index.add(batch("a", 1));
+  await index.noteCovered(true);
+  assert.equal(open(t, killedCopy(t, home)).index.coverage, "unknown");
+});
+
+test("a thread that is started while the main thread writes all that waits does not write it again", async (t) => {
+  const home = temporaryHome(t);
+  const timers = new HeldTimers(new HeldClock());
+  const { file, index } = open(t, home, { timers });
+  // So many words that writing them takes longer than starting a thread.
+  const records = [{ id: "m1", seq: 1, text: "one word and another ".repeat(5_000) }];
+  for (let i = 0; i < 59; i++) index.add(batch(`k${i}`, 1, { end: 100_000, records }));
+  const written = file.sync();
+  await timers.pass(300);
+  await written;
+  for (let i = 59; i < 61; i++) index.add(batch(`k${i}`, 1, { end: 100_000 }));
+  await file.close();
+  assert.equal([...open(t, home).index.keys()].length, 61);
 });
 
 test("coverage: what a full disk did not take is not covered", async (t) => {
@@ -404,7 +423,7 @@ test("coverage: what a full disk did not take is not covered", async (t) => {
   const { file, chats } = openTwo(t, home);
   chats.add(batch("a", 1));
   fillDisk(home);
-  chats.noteCovered(true);
+  await chats.noteCovered(true);
   await assert.rejects(file.sync(), unavailable);
   await nextPass();
   assert.deepEqual(openTwo(t, killedCopy(t, home)).coverage, ["unknown", "unknown"]);
@@ -453,7 +472,7 @@ test("coverage: a collection is uncovered at once, and stays so", async (t) => {
   for (const each of [first.chats, first.runs]) each.noteCompared("now");
   await first.file.close();
   const { file } = open(t, home, { isJournaled: true });
-  file.uncover("runs");
+  await file.uncover("runs");
   assert.equal(file.coverageOf("runs"), "unknown");
   assert.deepEqual(openTwo(t, killedCopy(t, home)).coverage, ["covered", "unknown"]);
   await file.close();
@@ -472,7 +491,7 @@ test("coverage: when the index is lost nothing is known any more, whatever was n
   assert.equal(index.coverage, "all");
   execute(home, "update logs set head = '{'");
   for (const key of ["b", "c", "d"]) index.add(batch(key, 1, { end: 400_000 }));
-  index.noteCovered(true); // and on the way
+  void index.noteCovered(true); // and on the way
   assert.throws(() => index.list({ limit: 9 }), unavailable);
   assert.equal(opened.losses, 1);
   assert.deepEqual([index.coverage, file.coverageOf("runs")], ["unknown", "unknown"]);

@@ -19,7 +19,7 @@ export interface SqliteIndex {
   /** How much waits to be written: `metrics` shows it. */
   readonly behind: IndexBehind;
   /** Some of what was added to a collection was in the journal alone, and is there no longer. */
-  uncover(collection: string): void;
+  uncover(collection: string): Promise<void>;
   /** Makes all durable that was added before. @throws ThroughlineError `THROUGHLINE_UNAVAILABLE` */
   sync(): Promise<void>;
   /** Writes out what waits, in every collection, and closes the file. */
@@ -97,7 +97,10 @@ export function openSqliteIndex(path: string, options: SqliteIndexOptions = {}):
       parts.set(collection, part);
       return part;
     },
-    uncover: (collection) => database.cover(collection, false),
+    uncover(collection) {
+      database.uncover(collection);
+      return queue.cover(collection, false);
+    },
     sync: () => queue.sync(),
     close() {
       closing ??= close();

@@ -67,10 +67,23 @@ export class IndexWriter {
 
   /** Makes everything durable that was written before. */
   sync(): void {
+    this.#durably(() => this.#sql.setMark.run(Number(this.#sql.state.get()?.["mark"])));
+  }
+
+  /** Notes durably whether the index has every log of a collection, but for what the journal holds. */
+  cover(collection: string, isCovered: boolean): void {
+    const { cover, uncover } = this.#sql;
+    this.#durably(() => (isCovered ? cover.run(collection, null) : uncover.run(collection)));
+  }
+
+  #durably(work: () => void): void {
     const { database } = this.#open;
     database.exec("pragma synchronous = full");
-    this.#transaction(() => this.#sql.setMark.run(Number(this.#sql.state.get()?.["mark"])));
-    database.exec("pragma synchronous = normal");
+    try {
+      this.#transaction(work);
+    } finally {
+      database.exec("pragma synchronous = normal");
+    }
   }
 
   /**
