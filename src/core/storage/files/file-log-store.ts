@@ -31,14 +31,7 @@ import {
 } from "../log-store.ts";
 import { recordsOf } from "./batch-reader.ts";
 import { ReadBatches, recordsFrom } from "./batch-records.ts";
-import {
-  deletedPerhaps,
-  isCode,
-  rethrow,
-  syncNames,
-  unavailable,
-  unlinkIfThere,
-} from "./file-ports.ts";
+import { deletedPerhaps, rethrow, syncNames, unlinkIfThere } from "./file-ports.ts";
 import { type Appended, LogFile } from "./log-file.ts";
 import type { IndexedContent, IndexedRecord, IndexHit } from "./log-index.ts";
 import { type FileLogStorePorts, OpenLogs, type Slot } from "./open-logs.ts";
@@ -156,7 +149,7 @@ export class FileLogStore implements LogStore {
         damaged = (await this.#ports.forgetQuarantine(log.path)).bytes;
         try {
           await this.#removeFromIndex(key);
-          damaged += await this.#rewrite(log, wanted, headJson ?? log.headJson);
+          damaged += await rewriteLog(this.#ports, log, wanted, headJson ?? log.headJson);
         } finally {
           slot.log = undefined;
           await log.close().catch(() => undefined); // nothing was written through it
@@ -168,14 +161,6 @@ export class FileLogStore implements LogStore {
       if (damaged > 0) options?.onDamageRemoved?.(damaged);
       return wanted.size;
     });
-  }
-
-  async #rewrite(log: LogFile, wanted: ReadonlySet<string>, headJson: string): Promise<number> {
-    try {
-      return await rewriteLog(this.#ports, log, wanted, headJson);
-    } catch (error) {
-      throw diskFull(log, error);
-    }
   }
 
   async delete(key: string): Promise<boolean> {
@@ -446,15 +431,6 @@ export class FileLogStore implements LogStore {
       code: "THROUGHLINE_ID_CONFLICT",
     });
   }
-}
-
-function diskFull({ key, end }: LogFile, error: unknown): unknown {
-  if (!isCode(error, "ENOSPC", "EDQUOT")) return error;
-  return unavailable(
-    `${key}: the disk is full. Erasing rewrites the log, which needs ${end} bytes of free space. ` +
-      "Deleting the whole log needs none",
-    error,
-  );
 }
 
 /** @throws ThroughlineError `THROUGHLINE_CONFLICT`: the log does not end where it is expected to. */

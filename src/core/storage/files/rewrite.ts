@@ -1,7 +1,8 @@
+import type { DiskFile } from "../disk/disk.ts";
 import { erasedKind } from "../log-store.ts";
 import { recordsOf } from "./batch-reader.ts";
 import { encodeBatch } from "./commit.ts";
-import { type FilePorts, replaceFile, writeAll } from "./file-ports.ts";
+import { type FilePorts, isCode, replaceFile, unavailable, writeAll } from "./file-ports.ts";
 import type { LogFile } from "./log-file.ts";
 
 /**
@@ -16,6 +17,7 @@ const batchLimits = { records: 64, characters: 64 * 1024 } as const;
  * repeat what was said. A power cut leaves the old file or the new one.
  *
  * @returns how many bytes of the old file could not be read, and are not in the new one.
+ * @throws ThroughlineError `THROUGHLINE_UNAVAILABLE`: the disk has no space for it.
  */
 export async function rewriteLog(
   ports: FilePorts,
@@ -24,7 +26,7 @@ export async function rewriteLog(
   headJson: string,
 ): Promise<number> {
   let unread = log.end;
-  await replaceFile(ports, log.path, async (file) => {
+  const fill = async (file: DiskFile) => {
     let end = 0;
     let prev = "";
     let lines = "";
@@ -59,8 +61,22 @@ export async function rewriteLog(
       }
     }
     await flush(last);
-  });
+  };
+  try {
+    await replaceFile(ports, log.path, fill);
+  } catch (error) {
+    throw diskFull(log, error);
+  }
   return unread;
+}
+
+function diskFull({ key, end }: LogFile, error: unknown): unknown {
+  if (!isCode(error, "ENOSPC", "EDQUOT")) return error;
+  return unavailable(
+    `${key}: the disk is full. Erasing rewrites the log, which needs ${end} bytes of free space. ` +
+      "Deleting the whole log needs none",
+    error,
+  );
 }
 
 function erased({ id, seq }: { readonly id: string; readonly seq: number }) {
