@@ -58,7 +58,7 @@ const ofStart: readonly Row[] = [
   [
     "a segment is freed that the index did not take up",
     "journal.ts",
-    "      if (segment.logs.size > 0) await this.#ports.syncIndex();\n",
+    "      if (segment.logs.size > 0) await this.#syncIndex(segment);\n",
     "",
     "could not take for good",
   ],

@@ -185,7 +185,7 @@ export const journalBugs: readonly SeededBug[] = [
     [
       "a clean close leaves the journal",
       "journal.ts",
-      "    await this.empty().catch(() => undefined);\n",
+      "    await this.#empty().catch(() => undefined);\n",
       "",
       "a clean close leaves none",
     ],

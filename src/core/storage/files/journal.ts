@@ -1,4 +1,4 @@
-import { join, sep } from "node:path";
+import { dirname, join, sep } from "node:path";
 import { ThroughlineError } from "../../errors.ts";
 import { blockBytes } from "../disk/disk.ts";
 import {
@@ -73,6 +73,8 @@ export class Journal {
   readonly #recovered: RecoveredLogs;
   #isAwaitingIdle = false;
   #closed = false;
+  /** How many calls empty the journal because something is to be forgotten. */
+  #forgetting = 0;
   /** How many calls empty the journal. */
   #emptying = 0;
   /** Settles when the last segment was begun, or could not be. */
@@ -181,6 +183,11 @@ export class Journal {
    * @throws ThroughlineError `THROUGHLINE_UNAVAILABLE`: some of it is left.
    */
   async empty(): Promise<void> {
+    this.#forgetting++;
+    await this.#empty().finally(() => this.#forgetting--);
+  }
+
+  async #empty(): Promise<void> {
     this.#emptying++;
     try {
       await this.#beginning; // what is to be forgotten may lie in the file that it uses again
@@ -201,7 +208,7 @@ export class Journal {
   /** Empties it. What cannot be done now is done when the home is opened again. */
   async close(): Promise<void> {
     this.#closed = true;
-    await this.empty().catch(() => undefined);
+    await this.#empty().catch(() => undefined);
     await this.#closeFiles();
   }
 
@@ -410,7 +417,7 @@ export class Journal {
   async #freeSealed(): Promise<void> {
     for (let segment = this.#sealed[0]; segment !== undefined; segment = this.#sealed[0]) {
       await segment.settled;
-      if (segment.logs.size > 0) await this.#ports.syncIndex();
+      if (segment.logs.size > 0) await this.#syncIndex(segment);
       const complete = (path: string) => this.complete(path);
       const ports = { ...this.#ports, doubtful: this.#doubtful, complete };
       await syncLogs(ports, segment, this.#segments());
@@ -421,6 +428,18 @@ export class Journal {
       this.#sealed.shift();
       segment.logs.clear();
       segment.newNamesIn.clear();
+    }
+  }
+
+  /** What is to be forgotten goes also where a full disk takes nothing of the index, which is compared then. */
+  async #syncIndex({ logs }: Segment): Promise<void> {
+    try {
+      await this.#ports.syncIndex();
+    } catch (error) {
+      if (this.#forgetting === 0) throw error;
+      for (const folder of new Set([...logs].map((name) => dirname(name)))) {
+        await this.#ports.notIndexed(folder);
+      }
     }
   }
 
