@@ -195,8 +195,8 @@ export class Journal {
       await this.#inTurn(async () => {
         await this.#freeSealed();
         while (this.#spare.length > 0) await this.#removeSpare();
-        const { unsyncedNames } = this.#ports;
-        if (unsyncedNames.has(this.#folder)) await syncNames(this.#ports, this.#folder);
+        const isUnsynced = this.#ports.unsyncedNames.has(this.#folder);
+        if (isUnsynced) await syncNames(this.#ports, this.#folder);
       });
     } catch (cause) {
       throw unavailable("the journal still holds what was written: it could not be emptied", cause);
@@ -271,7 +271,8 @@ export class Journal {
         segment = this.#active;
       }
     } catch (cause) {
-      rejectAll(group, unavailable("the journal cannot be written. Nothing was stored", cause));
+      const error = unavailable("the journal cannot be written. Nothing was stored", cause);
+      for (const { reject } of group) reject(error);
       return undefined;
     }
     const { end } = segment;
@@ -291,7 +292,8 @@ export class Journal {
       await this.#sync(segment, group.length);
     } catch (cause) {
       resolve(); // it will not be applied: nothing needs to wait for that
-      rejectAll(group, await this.#undo(segment, cause));
+      const error = await this.#undo(segment, cause);
+      for (const { reject } of group) reject(error);
       return undefined;
     }
     segment.end = end + length;
@@ -437,9 +439,7 @@ export class Journal {
       await this.#ports.syncIndex();
     } catch (error) {
       if (this.#forgetting === 0) throw error;
-      for (const folder of new Set([...logs].map((name) => dirname(name)))) {
-        await this.#ports.notIndexed(folder);
-      }
+      for (const folder of new Set([...logs].map(dirname))) await this.#ports.notIndexed(folder);
     }
   }
 
@@ -471,8 +471,4 @@ export class Journal {
     await syncNames(this.#ports, this.#folder);
     await file.close().catch(() => undefined); // it has no name any more
   }
-}
-
-function rejectAll(group: readonly Waiting[], error: ThroughlineError): void {
-  for (const { reject } of group) reject(error);
 }
