@@ -1,5 +1,6 @@
 import fs from "node:fs";
 import { isThroughlineError, ThroughlineError } from "../../errors.ts";
+import { unavailable } from "./file-ports.ts";
 import {
   faultOf,
   inTransaction,
@@ -266,8 +267,4 @@ export class IndexDatabase {
       database.exec("pragma synchronous = normal");
     }
   }
-}
-
-function unavailable(message: string, cause: unknown): ThroughlineError {
-  return new ThroughlineError(message, { code: "THROUGHLINE_UNAVAILABLE", cause });
 }
