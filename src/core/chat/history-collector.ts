@@ -4,10 +4,11 @@ import { type HistoryView, viewOfScope } from "./history-view.ts";
 import { historyBudget, plainMeter } from "./token-budget.ts";
 import { turnSize, turnsOf } from "./turns.ts";
 
-const pageRecords = 200;
+/** The first page is often all. */
+const pageRecords = { first: 200, next: 800 } as const;
 
 /** How much more must be read before its size is worth measuring again. */
-const growth = 1.5;
+const growth = 1.25;
 
 /**
  * Takes a log page by page from its end and says when enough was read: the view of it is then the
@@ -33,7 +34,7 @@ export class HistoryCollector {
     this.#scope = new ScopeReader(options);
     const budget = historyBudget(options.window, options.budgetTokens);
     this.#enoughTokens = Math.max(2 * budget, options.window ?? 0);
-    this.#measureAtBytes = this.#enoughTokens;
+    this.#measureAtBytes = this.#enoughTokens * 3;
   }
 
   /** Ask for the page before this `seq` next; `undefined`: for the newest page. */
@@ -52,7 +53,7 @@ export class HistoryCollector {
       if (record === undefined) continue;
       this.#before = record.seq;
       const place = this.#scope.add(record);
-      this.#bytes += JSON.stringify(record).length;
+      this.#bytes += bytesOf(record);
       this.#done =
         place === "outside" || record.seq === 1 || (place === "turn" && this.#isEnough(record.seq));
     }
@@ -76,13 +77,21 @@ export class HistoryCollector {
       if (seq >= viewFromSeq && seq <= reportedTokens.upToSeq) return false;
     }
     if (this.#bytes < this.#measureAtBytes) return false;
-    this.#measureAtBytes = Math.max(this.#bytes * growth, this.#measureAtBytes);
+    this.#measureAtBytes = this.#bytes * growth;
     const turns = turnsOf(this.#scope.messages(), this.#options);
     // The newest turn is in, whatever its size, and so is what the companion said before it, if it is first.
     if (turns.length < 2) return false;
     const tokens = turns.reduce((sum, turn) => sum + turnSize(turn, plainMeter).fresh, 0);
     return tokens > this.#enoughTokens;
   }
+}
+
+/** No less than 3 bytes for each of its estimated tokens: see `estimateTokens`. */
+function bytesOf({ content, tool_calls, provider_data }: StoredRecord): number {
+  const text = typeof content === "string" ? Buffer.byteLength(content) : 0;
+  const more = tool_calls ?? provider_data;
+  const others = more === undefined ? 0 : JSON.stringify([tool_calls, provider_data]).length;
+  return text + others + 15;
 }
 
 /**
@@ -98,8 +107,9 @@ export async function readHistory(
   const collector = new HistoryCollector(options);
   for (let done = false; !done; ) {
     const { before } = collector;
-    const limit = pageRecords;
-    done = collector.add(await log.page(key, before === undefined ? { limit } : { before, limit }));
+    const page =
+      before === undefined ? { limit: pageRecords.first } : { before, limit: pageRecords.next };
+    done = collector.add(await log.page(key, page));
   }
   return collector.view();
 }

@@ -1,7 +1,7 @@
 // Reading a log in whole batches, in both directions, with damage named and never passed over.
 
 import type { DiskFile } from "../disk/disk.ts";
-import type { LogHead, StoredRecord } from "../log-store.ts";
+import type { StoredRecord } from "../log-store.ts";
 import { type Commit, decodeCommit, isSealed, lineBreak, refuseNewer } from "./commit.ts";
 
 /** One batch whose seal was checked. */
@@ -9,7 +9,9 @@ export interface Batch {
   readonly kind: "batch";
   readonly start: number;
   readonly end: number;
-  readonly commit: Commit & { readonly head: LogHead };
+  readonly commit: Commit;
+  /** The commit line, without its line break, for `headOf`. */
+  readonly line: Buffer;
   /** The record lines, the seed's metadata line included in the first batch. */
   readonly body: Buffer;
 }
@@ -24,6 +26,9 @@ export interface Damage {
 }
 
 const chunkBytes = 64 * 1024;
+/** Reading forward often ends with the first batch. */
+const firstChunk = 8 * 1024;
+const largeChunk = 256 * 1024;
 /** A batch is at most 8 MiB of records and 64 KiB of head: no commit reaches further back. */
 export const reachBytes = 10 * 1024 * 1024;
 
@@ -91,17 +96,14 @@ class BackwardWindow {
   /** The batch whose commit line is at `lineStart`..`lineEnd`, if it is one and its seal holds. */
   async batchAt(lineStart: number, lineEnd: number): Promise<Batch | undefined> {
     await this.#extend(lineStart);
-    const line = this.#slice(lineStart, lineEnd);
-    if (line.at(-1) !== lineBreak) return undefined;
-    const commit = decodeCommit(line.subarray(0, -1));
+    if (this.#bytes[lineEnd - 1 - this.#start] !== lineBreak) return undefined;
+    const commit = decodeCommit(this.#slice(lineStart, lineEnd - 1));
     if (commit === undefined || commit.bytes > lineStart || commit.bytes > reachBytes) {
       return undefined;
     }
     const start = lineStart - commit.bytes;
     await this.#extend(start);
-    if (!isSealed(this.#slice(start, lineEnd), commit.crc)) return undefined;
-    refuseNewer(commit.format);
-    return { kind: "batch", start, end: lineEnd, commit, body: this.#slice(start, lineStart) };
+    return sealedBatch(this.#slice(start, lineEnd), start, commit);
   }
 
   removeAfter(end: number): void {
@@ -138,10 +140,12 @@ export async function* batchesForward(
   let lineStart = start;
   let afterSeq = 0;
   let prev: string | undefined = start === 0 ? "" : undefined;
+  let step = firstChunk;
   for (let read = start; read < end; ) {
-    const chunk = await readExactly(file, read, Math.min(256 * 1024, end - read));
+    const chunk = await readExactly(file, read, Math.min(step, end - read));
     if (chunk.length === 0) break;
     read += chunk.length;
+    step = largeChunk;
     bytes = bytes.length === 0 ? chunk : Buffer.concat([bytes, chunk]);
     for (;;) {
       const found = bytes.indexOf(lineBreak, lineStart - bytesStart);
@@ -176,19 +180,26 @@ function batchIn(
   if (commit === undefined) return undefined;
   const start = lineStart - commit.bytes;
   if (start < bytesStart) return undefined;
-  const whole = bytes.subarray(start - bytesStart, lineEnd - bytesStart);
-  if (!isSealed(whole, commit.crc)) return undefined;
+  return sealedBatch(bytes.subarray(start - bytesStart, lineEnd - bytesStart), start, commit);
+}
+
+function sealedBatch(bytes: Buffer, start: number, commit: Commit): Batch | undefined {
+  if (!isSealed(bytes, commit.crc)) return undefined;
   refuseNewer(commit.format);
-  return { kind: "batch", start, end: lineEnd, commit, body: whole.subarray(0, commit.bytes) };
+  return batchOf(bytes, start, commit);
+}
+
+function batchOf(bytes: Buffer, start: number, commit: Commit): Batch {
+  const body = bytes.subarray(0, commit.bytes);
+  const line = bytes.subarray(commit.bytes, -1);
+  return { kind: "batch", start, end: start + bytes.length, commit, body, line };
 }
 
 /** The batch that these bytes are, at this offset of a log. Their seal was checked. */
 export function batchAt(bytes: Buffer, start: number): Batch | undefined {
   const lineStart = bytes.lastIndexOf(lineBreak, bytes.length - 2) + 1;
   const commit = decodeCommit(bytes.subarray(lineStart, -1));
-  if (commit === undefined) return undefined;
-  const body = bytes.subarray(0, lineStart);
-  return { kind: "batch", start, end: start + bytes.length, commit, body };
+  return commit && batchOf(bytes, start, commit);
 }
 
 /** The records of a batch, first one first. The seal holds, so every line is what we wrote. */

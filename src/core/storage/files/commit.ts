@@ -8,7 +8,7 @@ import type { LogHead } from "../log-store.ts";
 /** Version of the log format, in every commit line. A greater one is refused, never touched. */
 const formatVersion = 1;
 
-/** The last line of every batch: it makes the batch count, and says what the log's head is. */
+/** The last line of every batch: it makes the batch count. */
 export interface Commit {
   /** Version of the format. The seal is the same in every version, so that it can be believed. */
   readonly format: number;
@@ -18,13 +18,18 @@ export interface Commit {
   readonly count: number;
   /** Bytes from the start of the batch to the start of the commit line. */
   readonly bytes: number;
-  readonly key: string;
-  /** Records before this batch were lost to damage; set when a damaged log is rewritten. */
-  readonly damaged: boolean;
   /** CRC of the commit before, which chains the batches; empty in the first. */
   readonly prev: string;
   /** CRC-32 of the batch and of this line up to here, as 8 hex digits. */
   readonly crc: string;
+}
+
+/** What a commit line says of the whole log. */
+export interface CommitHead {
+  readonly key: string;
+  readonly head: LogHead;
+  /** Records before this batch were lost to damage; set when a damaged log is rewritten. */
+  readonly damaged: boolean;
 }
 
 export interface NewBatch {
@@ -69,27 +74,46 @@ export function encodeBatch(batch: NewBatch): { readonly bytes: Buffer; readonly
   return { bytes, crc };
 }
 
-/** Reads a commit line, without its line break. `undefined`: it is none, or it is damaged. */
-export function decodeCommit(line: Buffer): (Commit & { readonly head: LogHead }) | undefined {
-  if (line.length < commitStart.length + sealBytes) return undefined;
-  if (line.compare(commitStartBytes, 0, commitStart.length, 0, commitStart.length) !== 0) {
-    return undefined;
-  }
+/**
+ * Reads what a commit line says of its batch. Its seal says whether this is true.
+ *
+ * @param line without its line break.
+ * @returns `undefined`: it is no commit line, or it is damaged.
+ */
+export function decodeCommit(line: Buffer): Commit | undefined {
+  if (!line.subarray(0, commitStart.length).equals(commitStartBytes)) return undefined;
+  const counts = countsPattern.exec(line.toString("latin1", commitStart.length, countsEnd));
+  const chain = chainPattern.exec(line.toString("latin1", Math.max(0, line.length - chainBytes)));
+  if (counts === null || chain === null) return undefined;
+  const [format = 0, seq = 0, count = 0, bytes = 0] = counts.slice(1).map(Number);
+  const [, prev = "", crc = ""] = chain;
+  return { format, seq, count, bytes, prev, crc };
+}
+const commitStartBytes = Buffer.from(commitStart);
+const countsPattern = /^(\d{1,15}),"seq":(\d{1,15}),"count":(\d{1,15}),"bytes":(\d{1,15}),"key":/;
+const countsEnd = commitStart.length + 4 * 15 + `,"seq":,"count":,"bytes":,"key":`.length;
+const chainPattern = /,"prev":"([0-9a-f]{8}|)","crc":"([0-9a-f]{8})"\}$/;
+const chainBytes = `,"prev":"01234567"`.length + sealBytes - 1;
+
+/**
+ * Reads the rest of a commit line whose seal holds.
+ *
+ * @throws ThroughlineError `THROUGHLINE_CORRUPT`: it is sealed, and yet no commit line.
+ */
+export function headOf(line: Buffer): CommitHead {
   let fields: unknown;
   try {
     fields = JSON.parse(line.toString("utf8"));
   } catch {
-    return undefined; // damaged: the caller reports the bytes
+    fields = undefined;
   }
-  if (!isJsonObject(fields)) return undefined;
-  const { _type, kind, format, key, seq, count, bytes, damaged, prev, crc, ...head } = fields;
-  if (!isCount(format) || !isCount(seq) || !isCount(count) || !isCount(bytes)) return undefined;
-  if (typeof key !== "string" || typeof prev !== "string" || typeof crc !== "string") {
-    return undefined;
+  if (!isJsonObject(fields) || typeof fields["key"] !== "string") {
+    const message = "a commit line is no JSON object with a key, though its checksum is right";
+    throw new ThroughlineError(message, { code: "THROUGHLINE_CORRUPT" });
   }
-  return { format, seq, count, bytes, key, damaged: damaged === true, prev, crc, head };
+  const { _type, kind, format, seq, count, bytes, prev, crc, key, damaged, ...head } = fields;
+  return { key: fields["key"], damaged: damaged === true, head };
 }
-const commitStartBytes = Buffer.from(commitStart);
 
 /** Whether the CRC that the commit line ends with is that of the batch; `batch` holds both. */
 export function isSealed(batch: Buffer, crc: string): boolean {
@@ -143,10 +167,6 @@ export function refuseNewer(format: number): void {
       { code: "THROUGHLINE_NEWER_FORMAT" },
     );
   }
-}
-
-function isCount(value: unknown): value is number {
-  return typeof value === "number" && Number.isSafeInteger(value) && value >= 0;
 }
 
 function hex(crc: number): string {

@@ -9,7 +9,7 @@ import {
   type Damage,
   recordsOf,
 } from "./batch-reader.ts";
-import { encodeBatch } from "./commit.ts";
+import { encodeBatch, headOf } from "./commit.ts";
 import { type FilePorts, isCode, openOwn, syncNames, unavailable, writeAll } from "./file-ports.ts";
 import { endBeforeNuls } from "./nul-bytes.ts";
 import { mayBeOurs } from "./own-log.ts";
@@ -329,18 +329,19 @@ export class LogFile {
   }
 
   #take(batch: Batch): void {
-    if (batch.commit.key !== this.key) {
+    const { key, head, damaged } = headOf(batch.line);
+    if (key !== this.key) {
       throw new ThroughlineError(
         `the file of ${this.key} holds another log; it was left as it is`,
         { code: "THROUGHLINE_CORRUPT" },
       );
     }
     this.seq = batch.commit.seq;
-    this.head = batch.commit.head;
-    this.headJson = JSON.stringify(batch.commit.head);
+    this.head = head;
+    this.headJson = JSON.stringify(head);
     this.end = batch.end;
     this.crc = batch.commit.crc;
-    this.damaged = batch.commit.damaged;
+    this.damaged = damaged;
   }
 
   async #refuseForeign(size: number): Promise<void> {

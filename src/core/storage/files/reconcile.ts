@@ -4,6 +4,7 @@ import { setImmediate } from "node:timers/promises";
 import { isThroughlineError } from "../../errors.ts";
 import type { DiskEntry, DiskFile } from "../disk/disk.ts";
 import { type Batch, batchAt, recordsOf } from "./batch-reader.ts";
+import { headOf } from "./commit.ts";
 import { fileNameOf, keyOfFileName } from "./file-name.ts";
 import { isCode, isDiskError, isTemporaryName } from "./file-ports.ts";
 import type { LogFile } from "./log-file.ts";
@@ -32,7 +33,8 @@ export async function followIndex(ports: FileLogStorePorts, log: LogFile): Promi
   }
   const { key } = log;
   for await (const batch of log.batches(from)) {
-    const { seq, crc, head } = batch.commit;
+    const { seq, crc } = batch.commit;
+    const { head } = headOf(batch.line);
     const { start, end } = batch;
     const { damaged } = log;
     index.add({ key, seq, end, crc, head, damaged, start, records: indexed(index, batch) });
@@ -55,12 +57,13 @@ function followJournal({ index, takeRecovered }: FileLogStorePorts): void {
     for (const { offset, bytes } of changes) {
       const batch = batchAt(bytes, offset);
       if (batch === undefined) break;
-      const { key, seq, crc, prev, head } = batch.commit;
+      const { seq, crc, prev } = batch.commit;
+      const { key, head, damaged: isDamaged } = headOf(batch.line);
       const entry = index.entry(key);
       const { end } = batch;
       if (entry !== undefined && end <= entry.end) continue;
       if (offset !== (entry?.end ?? 0) || prev !== (entry?.crc ?? "")) break;
-      const damaged = batch.commit.damaged || index.isDamaged(key);
+      const damaged = isDamaged || index.isDamaged(key);
       const records = indexed(index, batch);
       index.add({ key, seq, end, crc, head, damaged, start: offset, records });
     }
