@@ -274,10 +274,11 @@ export class ChatLog {
       // A title and other settings are no activity.
       const isActivity = !transaction.records.every((record) => record["kind"] === "metadata");
       if (isActivity) transaction.set({ updated_at: transaction.at });
-      const { head, records } = transaction;
+      const { head, records, hasNewIds } = transaction;
       const held = this.#held.get(chatId);
       try {
-        const seq = await logs.append(chatId, records, { expectedSeq: state.seq, head });
+        const expectedSeq = state.seq;
+        const seq = await logs.append(chatId, records, { expectedSeq, head, hasNewIds });
         // Another number means that some of these records had been stored before.
         if (seq === transaction.seq) this.#remember(chatId, { seq, head, damaged: state.damaged });
         else this.forgetState(chatId);

@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { sha256 } from "../sha256.ts";
 import type { StoredRecord } from "../storage/log-store.ts";
 
 /**
@@ -66,5 +66,5 @@ export function markedText(
 }
 
 function markOf(seed: string): string {
-  return `record-${createHash("sha256").update(seed).digest("hex").slice(0, 16)}`;
+  return `record-${sha256(seed).toString("hex").slice(0, 16)}`;
 }

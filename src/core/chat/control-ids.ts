@@ -1,5 +1,5 @@
-import { createHash } from "node:crypto";
 import { invalid } from "../errors.ts";
+import { sha256 } from "../sha256.ts";
 import { isLongerThan } from "../storage/key.ts";
 import { logLimits } from "../storage/log-store.ts";
 
@@ -22,7 +22,7 @@ export function controlId(kind: keyof typeof prefixes, about: string, n = 1): st
   const prefix = prefixes[kind];
   const id = n === 1 ? `${prefix}${about}` : `${prefix}${about}~${n}`;
   if (!isLongerThan(id, logLimits.idBytes)) return id;
-  return `${prefix}${createHash("sha256").update(id).digest("hex")}`;
+  return `${prefix}${sha256(id).toString("hex")}`;
 }
 
 /** Whether an id begins as those of our own records do: no message may have it. */

@@ -1,5 +1,5 @@
-import { createHash } from "node:crypto";
 import { isThroughlineError } from "../errors.ts";
+import { sha256 } from "../sha256.ts";
 import type { LogStore } from "../storage/log-store.ts";
 
 /** The mark of one forgetting that has begun. */
@@ -140,6 +140,6 @@ export class Tombstones {
   }
 }
 
-export const hashOf = (chatId: string): string => createHash("sha256").update(chatId).digest("hex");
+export const hashOf = (chatId: string): string => sha256(chatId).toString("hex");
 
 const shortHashOf = (messageId: string): string => hashOf(messageId).slice(0, 16);

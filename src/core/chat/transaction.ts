@@ -29,6 +29,8 @@ export class Transaction {
   readonly isNewChat: boolean;
   head: ChatHead;
   readonly records: LogRecord[] = [];
+  /** No record was given its id by the caller. */
+  hasNewIds = true;
   readonly #seq: number;
   readonly #newId: NewId;
 
@@ -58,7 +60,9 @@ export class Transaction {
   }
 
   /** Adds a record that is no message. @returns its number. */
-  control(kind: ControlKind, fields: JsonObject, id = this.#newId()): number {
+  control(kind: ControlKind, fields: JsonObject, givenId?: string): number {
+    if (givenId !== undefined) this.hasNewIds = false;
+    const id = givenId ?? this.#newId();
     this.records.push({ id, _type: "metadata", kind, timestamp: this.at, ...fields });
     return this.seq;
   }
@@ -70,6 +74,7 @@ export class Transaction {
    */
   message(input: { readonly [field: string]: Json | undefined }): MessageRecord & { seq: number } {
     const record = messageRecord(input, this.#newId, this.at);
+    if (input["id"] !== undefined) this.hasNewIds = false;
     this.records.push(record);
     const { head } = this;
     const isSaid = record["hidden"] !== true && record["synthetic"] === undefined;

@@ -63,6 +63,7 @@ test("a prepared record is the text that JSON.stringify makes of it, for any rec
         records: [{ id: record.id, json: JSON.stringify(record) }],
         headJson: undefined,
         expectedSeq: undefined,
+        hasNewIds: false,
       });
     }),
   );
@@ -169,6 +170,7 @@ test("a prepared batch carries its head and its expected seq only when they were
     records: [{ id: "m1", json: '{"id":"m1"}' }],
     headJson: '{"b":1,"a":2}',
     expectedSeq: 0,
+    hasNewIds: false,
   });
   const plain = prepareBatch("chat", [record]);
   assert.equal(plain.headJson, undefined);

@@ -33,6 +33,7 @@ export interface PreparedBatch {
   readonly records: readonly PreparedRecord[];
   readonly headJson: string | undefined;
   readonly expectedSeq: number | undefined;
+  readonly hasNewIds: boolean;
 }
 
 /** An erasure that may be done as it is. */
@@ -69,7 +70,7 @@ export function prepareBatch(
   if (records.length > logLimits.batchRecords) {
     throw tooLarge(`a batch has at most ${logLimits.batchRecords} records`);
   }
-  const { expectedSeq, head } = options;
+  const { expectedSeq, head, hasNewIds = false } = options;
   if (expectedSeq !== undefined) checkPosition(expectedSeq, "expectedSeq");
   const prepared = prepareRecords(records);
   return {
@@ -77,6 +78,7 @@ export function prepareBatch(
     records: prepared,
     headJson: head === undefined ? undefined : prepareHead(head),
     expectedSeq,
+    hasNewIds,
   };
 }
 

@@ -46,6 +46,8 @@ export interface AppendOptions {
   readonly expectedSeq?: number;
   /** Replaces the head of the log, atomically with the records. Without it the head stays. */
   readonly head?: LogHead;
+  /** Every id was made up for this append: a driver may store the records without looking for their ids. */
+  readonly hasNewIds?: boolean | undefined;
 }
 
 export interface EraseOptions {

@@ -1,5 +1,5 @@
 // A tool's call is stored before the tool runs, and its result as soon as the tool has returned.
-import { createHash } from "node:crypto";
+
 import { historyView } from "../chat/history-view.ts";
 import { isMessage, type ModelInput, type StoredMessage } from "../chat/message.ts";
 import { shownMessages } from "../chat/shown-messages.ts";
@@ -14,6 +14,7 @@ import {
   type TurnTools,
   toolFailed,
 } from "../models/responder.ts";
+import { sha256 } from "../sha256.ts";
 import { answerLimits, fitText } from "./answer-limits.ts";
 import type { RunningTurn } from "./ask.ts";
 import { answeredBy } from "./turn-records.ts";
@@ -146,7 +147,7 @@ export class TurnSteps {
   #keyOf({ number }: RecordedCall): string {
     const { turn } = this.#running;
     const name = JSON.stringify([turn.chatId, `${stepPrefix("call", turn)}${number}`]);
-    return createHash("sha256").update(name).digest("hex");
+    return sha256(name).toString("hex");
   }
 
   /**

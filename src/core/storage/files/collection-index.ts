@@ -211,6 +211,7 @@ export class CollectionIndex implements LogIndex {
     }
     // Without a journal nothing would hold what waits after a kill.
     if (!this.#file.isJournaled || !(await this.#queue.flush())) return;
+    if (this.#file.coveredSince(this.#collection) !== undefined) return; // as noted when it was opened
     if (this.#isCovered && !this.#queue.isClosed) await this.#queue.cover(this.#collection, true);
   }
 

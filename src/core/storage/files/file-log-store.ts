@@ -336,7 +336,8 @@ export class FileLogStore implements LogStore {
     let lines = "";
     let last = 0;
     for (const [i, record] of batch.records.entries()) {
-      const known = log && index.find(batch.key, record.id);
+      const known =
+        batch.hasNewIds || log === undefined ? undefined : index.find(batch.key, record.id);
       const isStored = log && known && (await this.#isStored(log, record, known, batches));
       last = isStored ? known.seq : 0;
       const content = contents[i];

@@ -1,5 +1,5 @@
 // Keys become file names: a public contract, because people look into their home.
-import { createHash } from "node:crypto";
+import { sha256 } from "../../sha256.ts";
 
 /** Longest name of any file that belongs to a key, its extension and a temporary suffix included. */
 const maxBytes = 100;
@@ -29,7 +29,7 @@ export function fileNameOf(key: string): string {
   let name = key.replace(/[^a-z0-9_-]+/g, spelledOut);
   if (reserved.test(name)) name = hex(name.charCodeAt(0)) + name.slice(1);
   if (name.length <= longestName) return name;
-  const hash = createHash("sha256").update(key).digest("hex").slice(0, hashDigits);
+  const hash = sha256(key).toString("hex").slice(0, hashDigits);
   return `${name.slice(0, longestName - hashDigits - 1)}~${hash}`;
 }
 

@@ -1,5 +1,5 @@
 import { setImmediate as nextPass } from "node:timers/promises";
-import { Worker } from "node:worker_threads";
+import type { Worker } from "node:worker_threads";
 import { isThroughlineError } from "../../errors.ts";
 import type { Timers } from "../../timers.ts";
 import type { IndexBehind } from "../storage.ts";
@@ -201,7 +201,8 @@ export class IndexQueue {
     }
     this.#cancelTimer?.();
     this.#cancelTimer = undefined;
-    const worker = new Worker(workerFile(), { name: "throughline-index" });
+    const { Worker: Thread } = process.getBuiltinModule("node:worker_threads"); // loading it takes 1 ms
+    const worker = new Thread(workerFile(), { name: "throughline-index" });
     this.#worker = worker;
     worker.on("message", (answer: IndexAnswer) => this.#answered(answer));
     worker.on("error", () => this.#endThread());

@@ -1,13 +1,12 @@
 // The single-writer lease of a home. It is the kernel's lock on a file, so it uses node:sqlite and
 // node:fs on the real files and not the Disk port: a lock that a test could fake would prove nothing.
-import { randomInt } from "node:crypto";
 import fs from "node:fs";
 import { hostname } from "node:os";
 import { join, resolve } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { type Clock, isoTime, systemClock } from "../../clock.ts";
 import { type ErrorCode, ThroughlineError } from "../../errors.ts";
-import { randomId } from "../../ids.ts";
+import { fillWithRandom, randomId } from "../../ids.ts";
 import { type Logger, silentLogger } from "../../logger.ts";
 import { isNotAllowed } from "./file-ports.ts";
 import {
@@ -57,6 +56,7 @@ const sqliteBusy = 5;
 /** With the pauses between them, a tenth of a second. */
 const mostTries = 8;
 const longestPauseMs = 25;
+const random = new Uint8Array(1);
 
 /**
  * Makes this process the writer of a home, which must exist. At once or not at all: it does not
@@ -187,7 +187,8 @@ function lock(home: string, path: string): DatabaseSync {
       }
       if (tries === mostTries) throw failure("THROUGHLINE_LOCKED", refusal(home), cause);
     }
-    Atomics.wait(pause, 0, 0, randomInt(1, longestPauseMs));
+    fillWithRandom(random);
+    Atomics.wait(pause, 0, 0, 1 + ((random[0] ?? 0) % longestPauseMs));
   }
 }
 
