@@ -19,6 +19,7 @@ import type {
 import type {
   ListOptions,
   ListPage,
+  LogHead,
   LogProjection,
   LogRecord,
   LogRow,
@@ -89,8 +90,9 @@ class MemoryLogIndex implements LogIndex {
     }
     log.last = batch;
     log.damaged = batch.damaged;
-    log.sortedAt = this.#projection.sortedAt(batch.head).toWellFormed();
-    log.labels = labelsOf(this.#projection, batch.head);
+    const head = JSON.parse(batch.headJson) as LogHead;
+    log.sortedAt = this.#projection.sortedAt(head).toWellFormed();
+    log.labels = labelsOf(this.#projection, head);
   }
 
   isDamaged(key: string): boolean {
@@ -195,5 +197,10 @@ function newLog(last: IndexedBatch): IndexedLog {
 }
 
 function rowOf({ key, log }: { readonly key: string; readonly log: IndexedLog }): LogRow {
-  return { key, seq: log.last.seq, head: log.last.head, damaged: log.damaged };
+  return {
+    key,
+    seq: log.last.seq,
+    head: JSON.parse(log.last.headJson) as LogHead,
+    damaged: log.damaged,
+  };
 }

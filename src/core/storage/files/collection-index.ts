@@ -96,15 +96,15 @@ export class CollectionIndex implements LogIndex {
     });
   }
 
-  add({ head, ...batch }: IndexedBatch): void {
+  add(batch: IndexedBatch): void {
     // A log that is in the middle of being written when the index is lost is read from its beginning.
     if (!canBegin(batch) && !this.#isKnown(batch.key)) return;
+    const head = JSON.parse(batch.headJson) as LogHead;
     this.#add({
       ...batch,
       collection: this.#collection,
       sortedAt: this.#projection.sortedAt(head).toWellFormed(),
       labels: labelsOf(this.#projection, head),
-      headJson: JSON.stringify(head),
     });
   }
 

@@ -3,7 +3,6 @@
 import { crc32 } from "node:zlib";
 import { ThroughlineError } from "../../errors.ts";
 import { isJsonObject } from "../../json.ts";
-import type { LogHead } from "../log-store.ts";
 
 /** Version of the log format, in every commit line. A greater one is refused, never touched. */
 const formatVersion = 1;
@@ -27,7 +26,8 @@ export interface Commit {
 /** What a commit line says of the whole log. */
 export interface CommitHead {
   readonly key: string;
-  readonly head: LogHead;
+  /** JSON of an object. */
+  readonly headJson: string;
   /** Records before this batch were lost to damage; set when a damaged log is rewritten. */
   readonly damaged: boolean;
 }
@@ -112,7 +112,7 @@ export function headOf(line: Buffer): CommitHead {
     throw new ThroughlineError(message, { code: "THROUGHLINE_CORRUPT" });
   }
   const { _type, kind, format, seq, count, bytes, prev, crc, key, damaged, ...head } = fields;
-  return { key: fields["key"], damaged: damaged === true, head };
+  return { key: fields["key"], damaged: damaged === true, headJson: JSON.stringify(head) };
 }
 
 /** Whether the CRC that the commit line ends with is that of the batch; `batch` holds both. */

@@ -359,8 +359,8 @@ export class FileLogStore implements LogStore {
     batch: Appended,
     records: readonly IndexedRecord[],
   ): Promise<void> {
-    const applied = ({ key, seq, end, crc, head, damaged }: LogFile, start: number) =>
-      this.#ports.index.add({ key, seq, end, crc, head, damaged, start, records });
+    const applied = ({ key, seq, end, crc, headJson, damaged }: LogFile, start: number) =>
+      this.#ports.index.add({ key, seq, end, crc, headJson, damaged, start, records });
     const { lines, count, headJson } = batch;
     const written = { lines, count, headJson, applied };
     try {

@@ -1,7 +1,7 @@
 import { dirname } from "node:path";
 import { isThroughlineError, ThroughlineError } from "../../errors.ts";
 import type { DiskFile, FilePlace } from "../disk/disk.ts";
-import { type LogHead, logLimits, type StoredRecord } from "../log-store.ts";
+import { logLimits, type StoredRecord } from "../log-store.ts";
 import {
   type Batch,
   batchesBackward,
@@ -37,7 +37,6 @@ export class LogFile {
   readonly key: string;
   /** Number of the last record, 0 in a file without any. */
   seq = 0;
-  head: LogHead = {};
   headJson = "{}";
   /** End of the last valid batch: everything before it is stored. */
   end = 0;
@@ -280,10 +279,7 @@ export class LogFile {
       this.end = start + bytes.length;
       this.seq = seq;
       this.crc = crc;
-      if (headJson !== this.headJson) {
-        this.headJson = headJson;
-        this.head = JSON.parse(headJson) as LogHead;
-      }
+      this.headJson = headJson;
       batch.applied(this, start);
     };
     if (journal === undefined) await apply();
@@ -329,7 +325,7 @@ export class LogFile {
   }
 
   #take(batch: Batch): void {
-    const { key, head, damaged } = headOf(batch.line);
+    const { key, headJson, damaged } = headOf(batch.line);
     if (key !== this.key) {
       throw new ThroughlineError(
         `the file of ${this.key} holds another log; it was left as it is`,
@@ -337,8 +333,7 @@ export class LogFile {
       );
     }
     this.seq = batch.commit.seq;
-    this.head = head;
-    this.headJson = JSON.stringify(head);
+    this.headJson = headJson;
     this.end = batch.end;
     this.crc = batch.commit.crc;
     this.damaged = damaged;

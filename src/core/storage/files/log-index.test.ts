@@ -112,7 +112,8 @@ class Logs {
     this.#ends.set(key, last);
     const crc = last.end.toString(16).padStart(8, "0");
     const head = { at, labels };
-    return { key, ...last, crc, start: end, head, damaged, records: stored };
+    const headJson = JSON.stringify(head);
+    return { key, ...last, crc, start: end, headJson, damaged, records: stored };
   }
 
   forget(key: string): void {
@@ -471,7 +472,7 @@ const cases: Record<string, Proof> = {
   },
 
   "lists a log of which nothing is readable"(index) {
-    const nothing = { key: "a", seq: 0, end: 0, crc: "", head: {}, start: 0, records: [] };
+    const nothing = { key: "a", seq: 0, end: 0, crc: "", headJson: "{}", start: 0, records: [] };
     index.add({ ...nothing, damaged: true });
     const row = { key: "a", seq: 0, head: {}, damaged: true };
     assert.deepEqual(index.list({ limit: 1 }), { rows: [row] });

@@ -1,7 +1,6 @@
 import type {
   ListOptions,
   ListPage,
-  LogHead,
   LogProjection,
   LogRecord,
   SearchOptions,
@@ -32,7 +31,8 @@ export interface IndexedContent {
 /** One committed batch, as the index gets it. Batches of one log arrive in order. */
 export interface IndexedBatch extends IndexEntry {
   readonly key: string;
-  readonly head: LogHead;
+  /** JSON of the head, an object. */
+  readonly headJson: string;
   readonly damaged: boolean;
   /** Byte offset of the batch's first record. */
   readonly start: number;

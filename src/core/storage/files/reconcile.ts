@@ -34,16 +34,16 @@ export async function followIndex(ports: FileLogStorePorts, log: LogFile): Promi
   const { key } = log;
   for await (const batch of log.batches(from)) {
     const { seq, crc } = batch.commit;
-    const { head } = headOf(batch.line);
+    const { headJson } = headOf(batch.line);
     const { start, end } = batch;
     const { damaged } = log;
-    index.add({ key, seq, end, crc, head, damaged, start, records: indexed(index, batch) });
+    index.add({ key, seq, end, crc, headJson, damaged, start, records: indexed(index, batch) });
     await index.room(); // a long log would take memory
   }
   if (!log.damaged) return;
-  const { seq, end, crc, head, damaged } = log;
+  const { seq, end, crc, headJson, damaged } = log;
   // A log without anything readable has a row too: it is listed as damaged, not hidden.
-  if (end === 0) index.add({ key, seq, end, crc, head, damaged, start: 0, records: [] });
+  if (end === 0) index.add({ key, seq, end, crc, headJson, damaged, start: 0, records: [] });
   index.markDamaged(key, true);
 }
 
@@ -58,14 +58,14 @@ function followJournal({ index, takeRecovered }: FileLogStorePorts): void {
       const batch = batchAt(bytes, offset);
       if (batch === undefined) break;
       const { seq, crc, prev } = batch.commit;
-      const { key, head, damaged: isDamaged } = headOf(batch.line);
+      const { key, headJson, damaged: isDamaged } = headOf(batch.line);
       const entry = index.entry(key);
       const { end } = batch;
       if (entry !== undefined && end <= entry.end) continue;
       if (offset !== (entry?.end ?? 0) || prev !== (entry?.crc ?? "")) break;
       const damaged = isDamaged || index.isDamaged(key);
       const records = indexed(index, batch);
-      index.add({ key, seq, end, crc, head, damaged, start: offset, records });
+      index.add({ key, seq, end, crc, headJson, damaged, start: offset, records });
     }
   }
 }

@@ -14,7 +14,7 @@ import { HeldClock } from "../../../../test/support/held-clock.ts";
 import { HeldTimers } from "../../../../test/support/held-timers.ts";
 import { isThroughlineError } from "../../errors.ts";
 import type { Timers } from "../../timers.ts";
-import type { LogProjection } from "../log-store.ts";
+import type { LogHead, LogProjection } from "../log-store.ts";
 import type { IndexedBatch, LogIndex } from "./log-index.ts";
 import { openSqliteIndex, type SqliteIndex, type SqliteIndexOptions } from "./sqlite-index.ts";
 
@@ -110,10 +110,14 @@ function killedCopy(t: TestContext, home: string): string {
   return copy;
 }
 
-function batch(key: string, seq: number, rest: Partial<IndexedBatch> = {}): IndexedBatch {
+function batch(
+  key: string,
+  seq: number,
+  { head = { at: "2026" }, ...rest }: Partial<IndexedBatch> & { readonly head?: LogHead } = {},
+): IndexedBatch {
   const records = [{ id: `m${seq}`, seq, text: `word${seq} hello` }];
   const place = { start: (seq - 1) * 100, end: seq * 100, crc: `${seq}` };
-  return { key, seq, ...place, head: { at: "2026" }, damaged: false, records, ...rest };
+  return { key, seq, ...place, headJson: JSON.stringify(head), damaged: false, records, ...rest };
 }
 
 const unavailable = (error: unknown) => isThroughlineError(error, "THROUGHLINE_UNAVAILABLE");
@@ -257,7 +261,7 @@ test("a process does not end while it waits for room", async (t) => {
     const file = openSqliteIndex(process.argv[2]);
     const shows = { sortedAt: () => "", labels: () => [], text: () => "", hides: () => undefined };
     const index = file.open("chats", shows);
-    const of = { seq: 1, start: 0, end: 1_000_000, crc: "1", head: {}, damaged: false };
+    const of = { seq: 1, start: 0, end: 1_000_000, crc: "1", headJson: "{}", damaged: false };
     const add = (key) => index.add({ key, ...of, records: [] });
     for (let i = 0; i < 64; i++) add("a" + i);
     await file.sync(); // the thread waits for work
