@@ -37,7 +37,7 @@ const ofStart: readonly Row[] = [
   [
     "what only the journal had of a collection is forgotten",
     "journal.ts",
-    "      if (!segment.isReusable) await this.#recovered.leaveUnindexed();\n",
+    "      if (!segment.isReusable) await this.recovered.leaveUnindexed();\n",
     "",
     "what only the journal had",
   ],
@@ -51,7 +51,7 @@ const ofStart: readonly Row[] = [
   [
     "the index is told to have what waits elsewhere",
     "journal.ts",
-    "    if (!this.#recovered.areIndexed) return undefined;\n",
+    "    if (!this.recovered.areIndexed) return undefined;\n",
     "",
     "of two collections",
   ],
@@ -61,6 +61,13 @@ const ofStart: readonly Row[] = [
     "      if (segment.logs.size > 0) await this.#syncIndex(segment);\n",
     "",
     "could not take for good",
+  ],
+  [
+    "an index that is begun again looks for files that the journal has yet to make",
+    "reconcile.ts",
+    "  await ports.completeRecovered();\n",
+    "",
+    "does not hide a chat that only the journal has",
   ],
   [
     "an idle home frees nothing",

@@ -128,9 +128,9 @@ export const journalBugs: readonly SeededBug[] = [
     ],
     [
       "what a later segment gave up is applied",
-      "journal-recovery.ts",
-      "all.filter(({ position }) => position < end)",
-      "all",
+      "journal-frame.ts",
+      "frames.filter(({ position }) => position < before)",
+      "(void before, frames)",
       "after a failed sync",
     ],
     [

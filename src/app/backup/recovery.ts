@@ -5,7 +5,14 @@ import type { Clock } from "../../core/clock.ts";
 import type { Disk } from "../../core/storage/disk/disk.ts";
 import { readExactly } from "../../core/storage/files/batch-reader.ts";
 import { journalFolder } from "../../core/storage/files/journal.ts";
-import { type Change, type Frame, readSegment } from "../../core/storage/files/journal-frame.ts";
+import {
+  type Change,
+  type Frame,
+  type ReadSegment,
+  readSegment,
+  segmentName,
+  validFrames,
+} from "../../core/storage/files/journal-frame.ts";
 import { settle } from "../../core/storage/files/journal-segment.ts";
 import { unlessAbsent } from "./new-folder.ts";
 
@@ -52,9 +59,9 @@ function notRecovered(log: string): Failed {
 /** The frames that count, in order. */
 async function readFrames({ disk, home }: RecoveryPorts): Promise<readonly Frame[]> {
   const folder = join(home, journalFolder);
-  const segments: NonNullable<ReturnType<typeof readSegment>>[] = [];
+  const segments: ReadSegment[] = [];
   for (const { name } of (await disk.list(folder).catch(unlessAbsent)) ?? []) {
-    if (!/^\d{8,}\.journal$/.test(name)) continue;
+    if (!segmentName.test(name)) continue;
     const file = await disk.open(join(folder, name), "read").catch(unlessAbsent);
     if (file === undefined) continue; // its logs are synced: it is not needed any more
     try {
@@ -64,15 +71,7 @@ async function readFrames({ disk, home }: RecoveryPorts): Promise<readonly Frame
       await file.close();
     }
   }
-  segments.sort((a, b) => b.header.nth - a.header.nth);
-  const kept: (readonly Frame[])[] = [];
-  // What lies at or after the beginning of a later segment was given up, or is repeated there.
-  let end = Number.POSITIVE_INFINITY;
-  for (const { header, frames: all } of segments) {
-    kept.unshift(all.filter(({ position }) => position < end));
-    end = Math.min(end, header.position);
-  }
-  return kept.flat();
+  return validFrames(segments.sort((a, b) => a.header.nth - b.header.nth)).flat();
 }
 
 /** @returns the first log that lacks what these frames hold before `end`. */

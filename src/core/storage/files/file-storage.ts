@@ -116,7 +116,7 @@ export class FileStorage implements Storage {
       timers: ports.timers,
       indexMark: ports.index.mark,
       syncIndex: () => ports.index.sync(),
-      notIndexed: (folder) => ports.index.uncover(folder === "." ? "" : folder),
+      notIndexed: (collection) => ports.index.uncover(collection),
     });
     this.#shared = {
       ...shared,
@@ -171,7 +171,8 @@ export class FileStorage implements Storage {
         return made;
       },
       directoryChanged: () => this.#ports.directoryChanged(directory),
-      takeRecovered: () => this.#journal.takeRecovered(directory),
+      takeRecovered: () => this.#journal.recovered.takeUnindexed(collection),
+      completeRecovered: () => this.#journal.recovered.completeAll(collection),
       report: (report) => this.#report(collection, report),
       damage: (key, damage) => {
         index.markDamaged(key, true);

@@ -68,17 +68,39 @@ export function headerChange(header: Omit<SegmentHeader, "position">): Change {
   return { path: "", offset: 0, bytes: Buffer.from(json) };
 }
 
+/** What a file of the journal holds. */
+export interface ReadSegment {
+  readonly header: SegmentHeader;
+  readonly frames: readonly Frame[];
+  /** Position after the last frame. */
+  readonly end: number;
+}
+
+export const segmentName = /^\d{8,}\.journal$/;
+
+/**
+ * The frames of each segment that count. What lies at or after the beginning of a later segment was given up, or
+ * repeated, when that one was begun.
+ *
+ * @param segments in the order in which they were begun.
+ */
+export function validFrames(segments: readonly ReadSegment[]): (readonly Frame[])[] {
+  let end = Number.POSITIVE_INFINITY;
+  const newestFirst = segments.toReversed().map(({ header, frames }) => {
+    const before = end;
+    end = Math.min(end, header.position);
+    return frames.filter(({ position }) => position < before);
+  });
+  return newestFirst.reverse();
+}
+
 /**
  * The frames of a segment up to the first that is not whole, or that an earlier use of the file left.
  *
  * @returns `undefined` when its header or a repeated frame is missing: nothing in it was ever acknowledged.
  * @throws ThroughlineError `THROUGHLINE_NEWER_FORMAT`.
  */
-export function readSegment(
-  bytes: Buffer,
-):
-  | { readonly header: SegmentHeader; readonly frames: readonly Frame[]; readonly end: number }
-  | undefined {
+export function readSegment(bytes: Buffer): ReadSegment | undefined {
   const first = frameAt(bytes, 0);
   if (first === undefined || first.path !== "") return undefined;
   const { format, nth, repeated, unsynced } = JSON.parse(first.bytes.toString()) as {

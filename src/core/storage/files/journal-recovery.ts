@@ -3,7 +3,14 @@ import { dirname, join } from "node:path";
 import type { DiskFile } from "../disk/disk.ts";
 import { batchAt, batchesBackward, batchesForward, readExactly } from "./batch-reader.ts";
 import { isCode, makeDirectory, unlinkIfThere, writeAll } from "./file-ports.ts";
-import { type Change, type Frame, readSegment, type SegmentHeader } from "./journal-frame.ts";
+import {
+  type Change,
+  type Frame,
+  type ReadSegment,
+  readSegment,
+  segmentName,
+  validFrames,
+} from "./journal-frame.ts";
 import {
   type JournalPorts,
   newSegment,
@@ -22,10 +29,8 @@ export interface FoundJournal {
   readonly frames: readonly Frame[];
 }
 
-interface ReadSegment {
+interface FoundSegment extends ReadSegment {
   readonly segment: Segment;
-  readonly header: SegmentHeader;
-  readonly frames: readonly Frame[];
 }
 
 /**
@@ -34,7 +39,7 @@ interface ReadSegment {
  * @throws ThroughlineError `THROUGHLINE_NEWER_FORMAT`.
  */
 export async function readJournal(ports: JournalPorts, folder: string): Promise<FoundJournal> {
-  const read: ReadSegment[] = [];
+  const read: FoundSegment[] = [];
   let nth = 0;
   try {
     for (const name of await segmentNames(ports, folder)) {
@@ -56,26 +61,24 @@ export async function readJournal(ports: JournalPorts, folder: string): Promise<
 }
 
 /** The frames that count, in order. Notes their logs in their segments. */
-function valid(read: readonly ReadSegment[]): Pick<FoundJournal, "from" | "frames"> {
-  const kept: (readonly Frame[])[] = [];
-  // What lies at or after the beginning of a later segment was given up, or repeated, when that one was begun.
-  let end = Number.POSITIVE_INFINITY;
-  for (const { segment, frames: all } of read.toReversed()) {
-    segment.end = Math.max(0, Math.min(segment.end, end - segment.position));
-    const some = all.filter(({ position }) => position < end);
-    for (const frame of some) noteChange(segment, frame);
-    kept.unshift(some);
-    end = Math.min(end, segment.position);
+function valid(read: readonly FoundSegment[]): Pick<FoundJournal, "from" | "frames"> {
+  const kept = validFrames(read);
+  for (const [i, { segment, frames }] of read.entries()) {
+    const valid = kept[i] ?? [];
+    for (const frame of valid) noteChange(segment, frame);
+    const [given] = frames.slice(valid.length);
+    if (given !== undefined) segment.end = given.position - segment.position;
   }
   const frames = kept.flat();
-  const from = frames.reduce((most, { applied }) => Math.max(most, applied), end);
+  const first = Math.min(...read.map(({ header }) => header.position));
+  const from = frames.reduce((most, { applied }) => Math.max(most, applied), first);
   return { from, frames };
 }
 
 async function segmentNames({ disk }: JournalPorts, folder: string): Promise<readonly string[]> {
   try {
     const names = (await disk.list(folder)).map(({ name }) => name);
-    return names.filter((name) => /^\d{8,}\.journal$/.test(name));
+    return names.filter((name) => segmentName.test(name));
   } catch (error) {
     if (isCode(error, "ENOENT")) return [];
     throw error;
@@ -83,7 +86,7 @@ async function segmentNames({ disk }: JournalPorts, folder: string): Promise<rea
 }
 
 /** @returns `undefined`, and the file is gone, when nothing in it was ever acknowledged. */
-async function openSegment(ports: JournalPorts, path: string): Promise<ReadSegment | undefined> {
+async function openSegment(ports: JournalPorts, path: string): Promise<FoundSegment | undefined> {
   const file = await ports.disk.open(path, "read");
   try {
     const read = readSegment(await readExactly(file, 0, await file.size()));
@@ -96,7 +99,7 @@ async function openSegment(ports: JournalPorts, path: string): Promise<ReadSegme
     const segment = newSegment(path, file, false);
     segment.position = read.header.position;
     segment.end = read.end - segment.position;
-    return { segment, header: read.header, frames: read.frames };
+    return { segment, ...read };
   } catch (error) {
     await file.close().catch(() => undefined); // what failed before is the news
     throw error;

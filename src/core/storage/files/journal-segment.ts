@@ -22,9 +22,14 @@ export interface JournalPorts
    * @throws ThroughlineError `THROUGHLINE_UNAVAILABLE`
    */
   syncIndex(): Promise<void>;
-  /** The index of this folder was not given what the journal of the last process held of its logs. */
-  notIndexed(folder: string): Promise<void>;
+  /** The index of this collection was not given what the journal of the last process held of its logs. */
+  notIndexed(collection: string): Promise<void>;
   readonly timers: Timers;
+}
+
+/** The collection of a log, by its path in the home: the folder that it lies in, `""` for the home itself. */
+export function collectionOf(name: string): string {
+  return dirname(name).replace(/^\.$/, "");
 }
 
 /** One file of the journal. */

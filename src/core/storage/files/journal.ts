@@ -1,4 +1,4 @@
-import { dirname, join, sep } from "node:path";
+import { join, sep } from "node:path";
 import { ThroughlineError } from "../../errors.ts";
 import { blockBytes } from "../disk/disk.ts";
 import {
@@ -12,6 +12,7 @@ import {
 import { type Change, type Frame, frameLength, headerChange, putFrame } from "./journal-frame.ts";
 import { readJournal } from "./journal-recovery.ts";
 import {
+  collectionOf,
   type JournalPorts,
   newSegment,
   noteChange,
@@ -70,7 +71,8 @@ export class Journal {
   /** Of the newest segment. */
   #nth = 0;
   #isUnsynced = false;
-  readonly #recovered: RecoveredLogs;
+  /** What the last process left in it. */
+  readonly recovered: RecoveredLogs;
   #isAwaitingIdle = false;
   #closed = false;
   /** How many calls empty the journal because something is to be forgotten. */
@@ -85,7 +87,7 @@ export class Journal {
 
   constructor(ports: JournalPorts) {
     this.#ports = ports;
-    this.#recovered = new RecoveredLogs(ports);
+    this.recovered = new RecoveredLogs(ports);
     this.#folder = join(ports.home, journalFolder);
   }
 
@@ -105,7 +107,7 @@ export class Journal {
       if (segments.length === 0) return;
       this.#position = from;
       await this.#repeat(frames.filter(({ position }) => position >= from));
-      this.#recovered.add(frames);
+      this.recovered.add(frames);
       this.#ports.timers.after(idleMs, () => this.#checkpoint());
     } catch (error) {
       await this.#closeFiles();
@@ -115,7 +117,7 @@ export class Journal {
 
   /** Makes the log at this path end as the journal of the last process says. Called before it is opened. */
   complete(path: string): Promise<void> {
-    return this.#recovered.complete(this.nameOf(path));
+    return this.recovered.complete(this.nameOf(path));
   }
 
   /** Logs may hold bytes that were never synced: each must be before anything is added to it. */
@@ -125,14 +127,9 @@ export class Journal {
 
   /** Everything before this position is in the logs, and was given to the index. `undefined`: not yet. */
   get applied(): number | undefined {
-    if (!this.#recovered.areIndexed) return undefined;
+    if (!this.recovered.areIndexed) return undefined;
     const [first = this.#position] = this.#unapplied;
     return first;
-  }
-
-  /** What was found in it of the logs of a folder, in order, for their index. Once: it takes memory. */
-  takeRecovered(folder: string): (readonly Change[])[] {
-    return this.#recovered.takeUnindexed(this.nameOf(folder) || ".");
   }
 
   /** How a change calls the log at this path. */
@@ -423,7 +420,7 @@ export class Journal {
       const complete = (path: string) => this.complete(path);
       const ports = { ...this.#ports, doubtful: this.#doubtful, complete };
       await syncLogs(ports, segment, this.#segments());
-      if (!segment.isReusable) await this.#recovered.leaveUnindexed();
+      if (!segment.isReusable) await this.recovered.leaveUnindexed();
       if (!segment.isReusable) await this.#remove(segment);
       else if (this.#spare.length >= sealed.freed) await this.#removeSpare();
       if (segment.isReusable) this.#spare.push(segment);
@@ -439,7 +436,8 @@ export class Journal {
       await this.#ports.syncIndex();
     } catch (error) {
       if (this.#forgetting === 0) throw error;
-      for (const folder of new Set([...logs].map(dirname))) await this.#ports.notIndexed(folder);
+      for (const name of new Set(Array.from(logs, collectionOf)))
+        await this.#ports.notIndexed(name);
     }
   }
 

@@ -31,6 +31,8 @@ export interface FileLogStorePorts extends FilePorts {
   directoryChanged(): string | undefined;
   /** What the journal of a dead process held of each log that the index may lack, once. */
   takeRecovered(): (readonly Change[])[];
+  /** Gives each log that only that journal has its file. Never rejects. */
+  completeRecovered(): Promise<void>;
 }
 
 /** One log in use. */

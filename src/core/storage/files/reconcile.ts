@@ -117,6 +117,7 @@ export async function reconcile(
   followJournal(ports);
   if (coverage === "covered" && !ports.verifyAll) return "covered";
   await ports.makeDirectory();
+  await ports.completeRecovered();
   return compare(ports, open, () => false);
 }
 

@@ -1,8 +1,7 @@
-import { dirname } from "node:path";
 import { KeyedMutex } from "../../mutex.ts";
 import type { Change, Frame } from "./journal-frame.ts";
 import { completeLog } from "./journal-recovery.ts";
-import { type JournalPorts, settle } from "./journal-segment.ts";
+import { collectionOf, type JournalPorts, settle } from "./journal-segment.ts";
 
 /** What the journal of the last process holds, until it is in the logs and in their indexes. */
 export class RecoveredLogs {
@@ -36,16 +35,25 @@ export class RecoveredLogs {
     });
   }
 
+  /**
+   * The same for all logs of a collection, so that each has a file. One that cannot be completed is left for the
+   * call that opens it, which gets the error.
+   */
+  async completeAll(collection: string): Promise<void> {
+    const names = [...this.#incomplete.keys()].filter((name) => collectionOf(name) === collection);
+    for (const name of names) await this.complete(name).catch(() => undefined);
+  }
+
   /** Whether the index of each collection was given all of it, or never will be. */
   get areIndexed(): boolean {
     return this.#unindexed.size === 0;
   }
 
-  /** What the index of a folder may lack of its logs, in order. Once: it takes memory. */
-  takeUnindexed(folder: string): (readonly Change[])[] {
+  /** What the index of a collection may lack of its logs, in order. Once: it takes memory. */
+  takeUnindexed(collection: string): (readonly Change[])[] {
     const taken: (readonly Change[])[] = [];
     for (const [name, changes] of this.#unindexed) {
-      if (dirname(name) !== folder) continue;
+      if (collectionOf(name) !== collection) continue;
       taken.push(changes);
       this.#unindexed.delete(name);
     }
@@ -54,8 +62,8 @@ export class RecoveredLogs {
 
   /** It is in the journal no longer: the next index of these logs must be compared with them. */
   async leaveUnindexed(): Promise<void> {
-    const folders = new Set([...this.#unindexed.keys()].map((name) => dirname(name)));
+    const collections = new Set(Array.from(this.#unindexed.keys(), collectionOf));
     this.#unindexed.clear();
-    for (const folder of folders) await this.#ports.notIndexed(folder);
+    for (const collection of collections) await this.#ports.notIndexed(collection);
   }
 }

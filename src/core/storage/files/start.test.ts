@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import fs from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { type TestContext, test } from "node:test";
 import { setTimeout as delay, setImmediate as nextPass } from "node:timers/promises";
 import { faultyDisk } from "../../../../test/support/faulty-disk.ts";
@@ -37,6 +38,7 @@ async function open(
 ) {
   let storage: FileStorage | undefined;
   const index = openSqliteIndex(join(home, "index.db"), {
+    onLost: () => storage?.indexLost(),
     isJournaled: true,
     mark: () => storage?.journalMark,
     changed: (collection) => directoryChanged(join(home, collection)),
@@ -205,6 +207,23 @@ test("what only the journal had of a collection that was not opened is found whe
   const next = await open(home);
   assert.equal(next.coverage, "unknown");
   assert.deepEqual(await listed(next.storage.logs("chats", projection)), ["a2"]);
+});
+
+test("an index that is lost soon after a power cut does not hide a chat that only the journal has", async (t) => {
+  const home = await killedHome(t, "a");
+  const { storage: before } = await open(home);
+  await say(before.logs("chats", projection), "b");
+  const cut = killed(t, home);
+  fs.rmSync(join(cut, "chats", "b.jsonl"));
+  const { storage, index } = await open(cut);
+  const logs = storage.logs("chats", projection);
+  assert.deepEqual(await listed(logs), ["a2", "b1"]);
+  await index.sync();
+  const database = new DatabaseSync(join(cut, "index.db"));
+  database.exec("update logs set head = '{'");
+  database.close();
+  await assert.rejects(listed(logs));
+  assert.deepEqual(await listed(logs), ["a2", "b1"]);
 });
 
 test("what the index had before a kill is not looked up again for the journal", async (t) => {
