@@ -65,8 +65,8 @@ const ofStart: readonly Row[] = [
   [
     "an index that is begun again looks for files that the journal has yet to make",
     "reconcile.ts",
-    "  await ports.completeRecovered();\n",
-    "",
+    "await ports.makeRecovered(new Set(logsIn(listing)))",
+    "false",
     "does not hide a chat that only the journal has",
   ],
   [

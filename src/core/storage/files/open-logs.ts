@@ -31,8 +31,13 @@ export interface FileLogStorePorts extends FilePorts {
   directoryChanged(): string | undefined;
   /** What the journal of a dead process held of each log that the index may lack, once. */
   takeRecovered(): (readonly Change[])[];
-  /** Gives each log that only that journal has its file. Never rejects. */
-  completeRecovered(): Promise<void>;
+  /**
+   * Makes the files of logs that only that journal has. Never rejects.
+   *
+   * @param files the names of those that are there.
+   * @returns whether any had none.
+   */
+  makeRecovered(files: ReadonlySet<string>): Promise<boolean>;
 }
 
 /** One log in use. */

@@ -117,7 +117,6 @@ export async function reconcile(
   followJournal(ports);
   if (coverage === "covered" && !ports.verifyAll) return "covered";
   await ports.makeDirectory();
-  await ports.completeRecovered();
   return compare(ports, open, () => false);
 }
 
@@ -136,7 +135,8 @@ export async function compare(
   // The keys come first: a log that is made from now on is not missing in the listing.
   const keys: string[] = [];
   for (const key of index.keys()) if (keys.push(key) % keysAtOnce === 0) await setImmediate();
-  const listing = await disk.list(directory);
+  let listing = await disk.list(directory);
+  if (await ports.makeRecovered(new Set(logsIn(listing)))) listing = await disk.list(directory);
   const files = new Set(logsIn(listing));
   // The next start removes what a dead process left there, and compares again.
   const isUnswept = listing.some(({ name }) => isTemporaryName(name));

@@ -1,3 +1,4 @@
+import { basename } from "node:path";
 import { KeyedMutex } from "../../mutex.ts";
 import type { Change, Frame } from "./journal-frame.ts";
 import { completeLog } from "./journal-recovery.ts";
@@ -36,12 +37,19 @@ export class RecoveredLogs {
   }
 
   /**
-   * The same for all logs of a collection, so that each has a file. One that cannot be completed is left for the
-   * call that opens it, which gets the error.
+   * The same for the logs of a collection that have no file yet. One that cannot be completed is left for the call
+   * that opens it, which gets the error.
+   *
+   * @param files the names of those that are there.
+   * @returns whether any had none.
    */
-  async completeAll(collection: string): Promise<void> {
-    const names = [...this.#incomplete.keys()].filter((name) => collectionOf(name) === collection);
-    for (const name of names) await this.complete(name).catch(() => undefined);
+  async completeMissing(collection: string, files: ReadonlySet<string>): Promise<boolean> {
+    const ofCollection = [...this.#incomplete.keys()].filter(
+      (name) => collectionOf(name) === collection,
+    );
+    const missing = ofCollection.filter((name) => !files.has(basename(name)));
+    for (const name of missing) await this.complete(name).catch(() => undefined);
+    return missing.length > 0;
   }
 
   /** Whether the index of each collection was given all of it, or never will be. */
