@@ -45,6 +45,10 @@ export interface ThroughlineOptions {
   readonly clock?: Clock | undefined;
   /** Where several processes have the companion: by what one waits for the others. */
   readonly timers?: Timers | undefined;
+  /**
+   * Makes the ids of messages and records. It must never make one twice, in any process: they are not looked for
+   * before they are stored. By default they have 93 random bits.
+   */
   readonly newId?: NewId | undefined;
   readonly logger?: Logger | undefined;
 }

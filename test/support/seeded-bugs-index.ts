@@ -65,9 +65,9 @@ const ofStart: readonly Row[] = [
   [
     "an index that is begun again looks for files that the journal has yet to make",
     "reconcile.ts",
-    "await ports.makeRecovered(new Set(logsIn(listing)))",
-    "false",
-    "does not hide a chat that only the journal has",
+    "[...others, ...unmade]",
+    "unmade.slice(0, 0).concat(others)",
+    "lists a chat that only the journal has",
   ],
   [
     "an idle home frees nothing",

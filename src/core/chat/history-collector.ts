@@ -5,7 +5,7 @@ import { historyBudget, plainMeter } from "./token-budget.ts";
 import { turnSize, turnsOf } from "./turns.ts";
 
 /** The first page is often all. */
-const pageRecords = { first: 200, next: 800 } as const;
+const pageRecords = { first: 200, next: 400 } as const;
 
 /** How much more must be read before its size is worth measuring again. */
 const growth = 1.25;
@@ -86,13 +86,18 @@ export class HistoryCollector {
   }
 }
 
-/** No less than 3 bytes for each of its estimated tokens: see `estimateTokens`. */
-function bytesOf({ content, tool_calls, provider_data }: StoredRecord): number {
+/** No less than 3 bytes for each token that a record is estimated to have: see `estimateTokens`. */
+function bytesOf(record: StoredRecord): number {
+  const { content, tool_calls, provider_data, attachments } = record;
   const text = typeof content === "string" ? Buffer.byteLength(content) : 0;
-  const more = tool_calls ?? provider_data;
-  const others = more === undefined ? 0 : JSON.stringify([tool_calls, provider_data]).length;
-  return text + others + 15;
+  const more = tool_calls ?? provider_data ?? attachments;
+  if (more === undefined) return text + bytesOfEmpty;
+  const others = JSON.stringify([tool_calls, provider_data, attachments]);
+  return text + bytesOfEmpty + Buffer.byteLength(others);
 }
+
+/** For an empty message, which is sent as some words that say so. */
+const bytesOfEmpty = 30;
 
 /**
  * The view of a chat's log, read from its end as far as needed.

@@ -199,7 +199,7 @@ function batchOf(bytes: Buffer, start: number, commit: Commit): Batch {
 export function batchAt(bytes: Buffer, start: number): Batch | undefined {
   const lineStart = bytes.lastIndexOf(lineBreak, bytes.length - 2) + 1;
   const commit = decodeCommit(bytes.subarray(lineStart, -1));
-  return commit && batchOf(bytes, start, commit);
+  return commit?.bytes === lineStart ? batchOf(bytes, start, commit) : undefined;
 }
 
 /** The records of a batch, first one first. The seal holds, so every line is what we wrote. */

@@ -209,9 +209,9 @@ export class CollectionIndex implements LogIndex {
       this.#file.uncover(this.#collection);
       return this.#queue.cover(this.#collection, false);
     }
+    if (this.#file.coveredSince(this.#collection) !== undefined) return; // as noted when it was opened
     // Without a journal nothing would hold what waits after a kill.
     if (!this.#file.isJournaled || !(await this.#queue.flush())) return;
-    if (this.#file.coveredSince(this.#collection) !== undefined) return; // as noted when it was opened
     if (this.#isCovered && !this.#queue.isClosed) await this.#queue.cover(this.#collection, true);
   }
 

@@ -2,7 +2,7 @@
 // description for people; this file is the only code that knows it.
 import { crc32 } from "node:zlib";
 import { ThroughlineError } from "../../errors.ts";
-import { isJsonObject } from "../../json.ts";
+import { isJsonObject, type JsonObject } from "../../json.ts";
 
 /** Version of the log format, in every commit line. A greater one is refused, never touched. */
 const formatVersion = 1;
@@ -84,7 +84,7 @@ export function decodeCommit(line: Buffer): Commit | undefined {
   if (!line.subarray(0, commitStart.length).equals(commitStartBytes)) return undefined;
   const counts = countsPattern.exec(line.toString("latin1", commitStart.length, countsEnd));
   const chain = chainPattern.exec(line.toString("latin1", Math.max(0, line.length - chainBytes)));
-  if (counts === null || chain === null) return undefined;
+  if (counts === null || chain === null) return decodeOther(line);
   const [format = 0, seq = 0, count = 0, bytes = 0] = counts.slice(1).map(Number);
   const [, prev = "", crc = ""] = chain;
   return { format, seq, count, bytes, prev, crc };
@@ -95,19 +95,33 @@ const countsEnd = commitStart.length + 4 * 15 + `,"seq":,"count":,"bytes":,"key"
 const chainPattern = /,"prev":"([0-9a-f]{8}|)","crc":"([0-9a-f]{8})"\}$/;
 const chainBytes = `,"prev":"01234567"`.length + sealBytes - 1;
 
+/** A line that we did not write: a later version may have other fields among these. */
+function decodeOther(line: Buffer): Commit | undefined {
+  const fields = parseLine(line);
+  if (fields === undefined) return undefined;
+  const { format, seq, count, bytes, prev, crc } = fields;
+  if (!isCount(format) || !isCount(seq) || !isCount(count) || !isCount(bytes)) return undefined;
+  if (typeof prev !== "string" || typeof crc !== "string") return undefined;
+  return { format, seq, count, bytes, prev, crc };
+}
+
+function parseLine(line: Buffer): JsonObject | undefined {
+  try {
+    const fields: unknown = JSON.parse(line.toString("utf8"));
+    return isJsonObject(fields) ? fields : undefined;
+  } catch {
+    return undefined; // damaged: the caller reports the bytes
+  }
+}
+
 /**
  * Reads the rest of a commit line whose seal holds.
  *
  * @throws ThroughlineError `THROUGHLINE_CORRUPT`: it is sealed, and yet no commit line.
  */
 export function headOf(line: Buffer): CommitHead {
-  let fields: unknown;
-  try {
-    fields = JSON.parse(line.toString("utf8"));
-  } catch {
-    fields = undefined;
-  }
-  if (!isJsonObject(fields) || typeof fields["key"] !== "string") {
+  const fields = parseLine(line);
+  if (typeof fields?.["key"] !== "string") {
     const message = "a commit line is no JSON object with a key, though its checksum is right";
     throw new ThroughlineError(message, { code: "THROUGHLINE_CORRUPT" });
   }
@@ -167,6 +181,10 @@ export function refuseNewer(format: number): void {
       { code: "THROUGHLINE_NEWER_FORMAT" },
     );
   }
+}
+
+function isCount(value: unknown): value is number {
+  return typeof value === "number" && Number.isSafeInteger(value) && value >= 0;
 }
 
 function hex(crc: number): string {

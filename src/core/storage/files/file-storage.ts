@@ -172,7 +172,7 @@ export class FileStorage implements Storage {
       },
       directoryChanged: () => this.#ports.directoryChanged(directory),
       takeRecovered: () => this.#journal.recovered.takeUnindexed(collection),
-      makeRecovered: (files) => this.#journal.recovered.completeMissing(collection, files),
+      keysWithoutFile: (files) => this.#journal.recovered.keysWithoutFile(collection, files),
       report: (report) => this.#report(collection, report),
       damage: (key, damage) => {
         index.markDamaged(key, true);

@@ -64,10 +64,10 @@ export async function readJournal(ports: JournalPorts, folder: string): Promise<
 function valid(read: readonly FoundSegment[]): Pick<FoundJournal, "from" | "frames"> {
   const kept = validFrames(read);
   for (const [i, { segment, frames }] of read.entries()) {
-    const valid = kept[i] ?? [];
-    for (const frame of valid) noteChange(segment, frame);
-    const [given] = frames.slice(valid.length);
-    if (given !== undefined) segment.end = given.position - segment.position;
+    const some = kept[i] ?? [];
+    for (const frame of some) noteChange(segment, frame);
+    const givenUp = frames[some.length];
+    if (givenUp !== undefined) segment.end = givenUp.position - segment.position;
   }
   const frames = kept.flat();
   const first = Math.min(...read.map(({ header }) => header.position));

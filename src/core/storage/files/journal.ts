@@ -436,8 +436,9 @@ export class Journal {
       await this.#ports.syncIndex();
     } catch (error) {
       if (this.#forgetting === 0) throw error;
-      for (const name of new Set(Array.from(logs, collectionOf)))
-        await this.#ports.notIndexed(name);
+      for (const collection of new Set(Array.from(logs, collectionOf))) {
+        await this.#ports.notIndexed(collection);
+      }
     }
   }
 

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { crc32 } from "node:zlib";
 import { processDeathImage } from "../../../../test/support/crash-images.ts";
 import { faultyDisk } from "../../../../test/support/faulty-disk.ts";
 import { openMemoryIndex } from "../../../../test/support/memory-index.ts";
@@ -81,6 +82,24 @@ test("a log of a later version is refused by its version and left byte for byte"
     (await logs.list({ limit: 10 })).rows.map(({ key }) => key),
     ["b"],
   );
+  await storage.close();
+  assert.deepEqual(await bytesOf(disk), bytes);
+});
+
+test("a batch of a later version, with fields that this one does not know, is refused and left byte for byte", async () => {
+  const ours = await logOf(["m1"]);
+  const { crc: prev } = JSON.parse(ours.toString().trimEnd().split("\n").at(-1) ?? "");
+  const record = `{"id":"m2","seq":2}\n`;
+  const commit =
+    `{"_type":"metadata","kind":"commit","format":2,"seq":2,"count":1,"packed":true,` +
+    `"bytes":${record.length},"key":"a","prev":"${prev}"`;
+  const crc = crc32(record + commit)
+    .toString(16)
+    .padStart(8, "0");
+  const bytes = Buffer.concat([ours, Buffer.from(`${record}${commit},"crc":"${crc}"}\n`)]);
+  const disk = await diskWith(bytes);
+  const { storage, logs } = await openOn(disk);
+  await assert.rejects(logs.append("a", [{ id: "x" }]), { code: "THROUGHLINE_NEWER_FORMAT" });
   await storage.close();
   assert.deepEqual(await bytesOf(disk), bytes);
 });

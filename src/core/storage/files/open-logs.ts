@@ -32,12 +32,11 @@ export interface FileLogStorePorts extends FilePorts {
   /** What the journal of a dead process held of each log that the index may lack, once. */
   takeRecovered(): (readonly Change[])[];
   /**
-   * Makes the files of logs that only that journal has. Never rejects.
+   * The keys of logs that only that journal has. They get a file when they are opened.
    *
-   * @param files the names of those that are there.
-   * @returns whether any had none.
+   * @param files the names of the logs that have one.
    */
-  makeRecovered(files: ReadonlySet<string>): Promise<boolean>;
+  keysWithoutFile(files: ReadonlySet<string>): readonly string[];
 }
 
 /** One log in use. */

@@ -84,6 +84,12 @@ function reportOlderCopy(ports: FileLogStorePorts, log: LogFile, known: number):
 /** So many keys are read before others have their turn. */
 const keysAtOnce = 1_000;
 
+/** A collection has no folder before its first log. */
+function noneIfAbsent(error: unknown): readonly DiskEntry[] {
+  if (isCode(error, "ENOENT")) return [];
+  throw error;
+}
+
 /** What has the name of a log where nothing but logs lies, and is no file. */
 function noFilesIn(ports: FileLogStorePorts, listing: readonly DiskEntry[]): readonly string[] {
   if (ports.isShared) return [];
@@ -116,7 +122,6 @@ export async function reconcile(
   if (coverage === "all" && !ports.verifyAll) return "every log is known";
   followJournal(ports);
   if (coverage === "covered" && !ports.verifyAll) return "covered";
-  await ports.makeDirectory();
   return compare(ports, open, () => false);
 }
 
@@ -135,9 +140,9 @@ export async function compare(
   // The keys come first: a log that is made from now on is not missing in the listing.
   const keys: string[] = [];
   for (const key of index.keys()) if (keys.push(key) % keysAtOnce === 0) await setImmediate();
-  let listing = await disk.list(directory);
-  if (await ports.makeRecovered(new Set(logsIn(listing)))) listing = await disk.list(directory);
+  const listing = await disk.list(directory).catch(noneIfAbsent);
   const files = new Set(logsIn(listing));
+  const withoutFile = ports.keysWithoutFile(files).filter((key) => index.entry(key) === undefined);
   // The next start removes what a dead process left there, and compares again.
   const isUnswept = listing.some(({ name }) => isTemporaryName(name));
   if (isUnswept) await index.noteCovered(false);
@@ -153,11 +158,15 @@ export async function compare(
       if (!(await follow(ports, key, open))) found = "a log is unreadable";
     }
   }
-  for (const file of [...files, ...noFilesIn(ports, listing)]) {
+  const names = [...files, ...noFilesIn(ports, listing)].map((file) =>
+    file.slice(0, -".jsonl".length),
+  );
+  const others = names.map((name) => ({ name, keyOf: () => keyOfLog(ports, name) }));
+  const unmade = withoutFile.map((key) => ({ name: key, keyOf: async () => key }));
+  for (const { name, keyOf } of [...others, ...unmade]) {
     if (isOver()) return "a log is unreadable";
-    const name = file.slice(0, -".jsonl".length);
     try {
-      const key = await keyOfLog(ports, name);
+      const key = await keyOf();
       if (key !== undefined && !(await follow(ports, key, open))) found = "a file is no log";
     } catch (error) {
       if (!isDiskError(error)) throw error;

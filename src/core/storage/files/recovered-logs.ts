@@ -1,5 +1,7 @@
 import { basename } from "node:path";
 import { KeyedMutex } from "../../mutex.ts";
+import { batchAt } from "./batch-reader.ts";
+import { headOf } from "./commit.ts";
 import type { Change, Frame } from "./journal-frame.ts";
 import { completeLog } from "./journal-recovery.ts";
 import { collectionOf, type JournalPorts, settle } from "./journal-segment.ts";
@@ -37,19 +39,17 @@ export class RecoveredLogs {
   }
 
   /**
-   * The same for the logs of a collection that have no file yet. One that cannot be completed is left for the call
-   * that opens it, which gets the error.
+   * The keys of logs of a collection that have no file yet.
    *
-   * @param files the names of those that are there.
-   * @returns whether any had none.
+   * @param files the names of those that have one.
    */
-  async completeMissing(collection: string, files: ReadonlySet<string>): Promise<boolean> {
-    const ofCollection = [...this.#incomplete.keys()].filter(
-      (name) => collectionOf(name) === collection,
-    );
-    const missing = ofCollection.filter((name) => !files.has(basename(name)));
-    for (const name of missing) await this.complete(name).catch(() => undefined);
-    return missing.length > 0;
+  keysWithoutFile(collection: string, files: ReadonlySet<string>): readonly string[] {
+    return Array.from(this.#incomplete).flatMap(([name, changes]) => {
+      if (collectionOf(name) !== collection || files.has(basename(name))) return [];
+      const [first] = settle(changes).kept;
+      const batch = first?.offset === 0 ? batchAt(first.bytes, 0) : undefined;
+      return batch === undefined ? [] : [headOf(batch.line).key];
+    });
   }
 
   /** Whether the index of each collection was given all of it, or never will be. */

@@ -209,22 +209,38 @@ test("what only the journal had of a collection that was not opened is found whe
   assert.deepEqual(await listed(next.storage.logs("chats", projection)), ["a2"]);
 });
 
-test("an index that is lost soon after a power cut does not hide a chat that only the journal has", async (t) => {
-  const home = await killedHome(t, "a");
-  const { storage: before } = await open(home);
-  await say(before.logs("chats", projection), "b");
-  const cut = killed(t, home);
-  fs.rmSync(join(cut, "chats", "b.jsonl"));
-  const { storage, index } = await open(cut);
-  const logs = storage.logs("chats", projection);
-  assert.deepEqual(await listed(logs), ["a2", "b1"]);
-  await index.sync();
-  const database = new DatabaseSync(join(cut, "index.db"));
-  database.exec("update logs set head = '{'");
-  database.close();
-  await assert.rejects(listed(logs));
-  assert.deepEqual(await listed(logs), ["a2", "b1"]);
-});
+for (const isRefused of [false, true]) {
+  const what = isRefused
+    ? "reports a chat that only the journal has and that"
+    : "lists a chat that only the journal has";
+  test(`an index that is lost soon after a power cut ${what}${isRefused ? " cannot be made" : ""}`, async (t) => {
+    const home = await killedHome(t, "a");
+    const { storage: before } = await open(home);
+    await say(before.logs("chats", projection), "b");
+    const cut = killed(t, home);
+    fs.rmSync(join(cut, "chats", "b.jsonl"));
+    const fault = { fault: "EIO", at: 1, repeat: "forever", call: "open" } as const;
+    const disk = faultyDisk(realDisk, {
+      ...fault,
+      path: isRefused ? /chats\/b\.jsonl/ : /no such/,
+    });
+    const { storage, index } = await open(cut, disk);
+    const logs = storage.logs("chats", projection);
+    assert.deepEqual(await listed(logs), ["a2", "b1"]);
+    await index.sync();
+    const database = new DatabaseSync(join(cut, "index.db"));
+    database.exec("update logs set head = '{'");
+    database.close();
+    await assert.rejects(listed(logs));
+    assert.deepEqual(await listed(logs), isRefused ? ["a2"] : ["a2", "b1"]);
+    await index.sync();
+    const reports = storage.repairs().map(({ key, kind }) => `${key}: ${kind}`);
+    assert.deepEqual(reports, isRefused ? ["chats/b: unreadable_log"] : []);
+    const next = await open(killed(t, cut));
+    assert.deepEqual(await listed(next.storage.logs("chats", projection)), ["a2", "b1"]);
+    disk.heal();
+  });
+}
 
 test("what the index had before a kill is not looked up again for the journal", async (t) => {
   const home = folder(t);
