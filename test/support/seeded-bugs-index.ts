@@ -78,13 +78,25 @@ const ofStart: readonly Row[] = [
   ],
 ];
 
-export const indexBugs: readonly SeededBug[] = ofStart.map(
-  ([id, file, find, replace, named]): SeededBug => ({
-    id: `index: ${id}`,
-    file: `${files}/${file}`,
-    find,
-    replace,
-    test: `${files}/start.test.ts`,
-    named,
-  }),
-);
+const openLogs: SeededBug = {
+  id: "index: a log that was closed keeps its place among the open ones",
+  file: `${files}/open-logs.ts`,
+  find: "      this.#slots.delete(slot.key);\n      closing",
+  replace: "      closing",
+  test: `${files}/open-logs.test.ts`,
+  named: "the least used are closed",
+};
+
+export const indexBugs: readonly SeededBug[] = [
+  openLogs,
+  ...ofStart.map(
+    ([id, file, find, replace, named]): SeededBug => ({
+      id: `index: ${id}`,
+      file: `${files}/${file}`,
+      find,
+      replace,
+      test: `${files}/start.test.ts`,
+      named,
+    }),
+  ),
+];

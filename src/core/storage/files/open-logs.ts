@@ -197,13 +197,12 @@ export class OpenLogs {
   /** Closes the least used logs that nothing is waiting for, down to `keep`. Never rejects. */
   async closeLeastUsed(keep = this.#ports.maxOpen): Promise<void> {
     const closing: Promise<void>[] = [];
-    let open = this.#slots.size;
     for (const slot of this.#slots.values()) {
-      if (open <= keep) break;
+      if (this.#slots.size <= keep) break;
       const { log } = slot;
       if (log === undefined || this.#changes.isLocked(slot.key)) continue;
       slot.log = undefined;
-      open--;
+      this.#slots.delete(slot.key);
       closing.push(this.#letGo(log));
     }
     await Promise.all(closing);
