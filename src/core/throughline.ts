@@ -12,6 +12,7 @@ import { Extensions } from "./extensions.ts";
 import { type NewId, randomId } from "./ids.ts";
 import { type Logger, silentLogger } from "./logger.ts";
 import { aName, type Checks, type Defaults, type Resolved, resolveOptions } from "./options.ts";
+import { removeFrameworkLogs } from "./storage/framework-logs.ts";
 import { unlisted } from "./storage/log-store.ts";
 import { type Durability, durabilityCheck, type Storage } from "./storage/storage.ts";
 import { systemTimers, type Timers } from "./timers.ts";
@@ -139,6 +140,9 @@ export async function openThroughline(given: ThroughlineOptions): Promise<Throug
       workingMemory.remove(chatId);
       return [{ place: "working memory", count }];
     });
+    chats.onForget((chatId, loss) =>
+      loss === "forget" ? removeFrameworkLogs(storage, chatId) : [],
+    );
     const extensions = new Extensions(storage, chats.tombstones, logger);
     chats.onForget((chatId, loss, messageId) =>
       extensions.remove({ loss, chatId, messageId, isElsewhere: false }),

@@ -6,6 +6,8 @@ import { isThroughlineError } from "../../core/errors.ts";
 import type { FileLogStore } from "../../core/storage/files/file-log-store.ts";
 import type { FileStorage } from "../../core/storage/files/file-storage.ts";
 import { openFileStorage } from "../../core/storage/files/open-file-storage.ts";
+import { type FrameworkLogs, frameworkLogs } from "../../core/storage/framework-logs.ts";
+import { unlisted } from "../../core/storage/log-store.ts";
 import type { RepairReport } from "../../core/storage/storage.ts";
 import { openThroughline, type Throughline } from "../../core/throughline.ts";
 import { isErrno } from "../failure.ts";
@@ -20,6 +22,13 @@ const losses: ReadonlySet<RepairReport["kind"]> = new Set([
   "unreadable_document",
   "unreadable_log",
 ]);
+
+/** The collections of logs that a home may hold. */
+const collections: readonly (FrameworkLogs & { readonly isOptional?: boolean })[] = [
+  { collection: "chats", projection: chatProjection },
+  { collection: "forgotten", projection: unlisted },
+  ...frameworkLogs.map((logs) => ({ ...logs, isOptional: true })),
+];
 
 /** The logs of a home, where no database takes their place, and the space for more. */
 export const logChecks: Checker = async ({ home, store }) => {
@@ -64,11 +73,12 @@ async function checkOpen(
   { chats }: Throughline,
 ): Promise<readonly Check[]> {
   const checks: Check[] = [];
-  // Both are open already: the projection given here is not used.
-  for (const collection of ["chats", "forgotten"]) {
-    const store = storage.fileLogs(collection, chatProjection);
+  for (const { collection, projection, isOptional = false } of collections) {
+    const directory = join(home, collection);
+    if (isOptional && (await namesIn(directory)).length === 0) continue;
+    const store = storage.fileLogs(collection, projection);
     checks.push(...(await verifyAll(collection, store)));
-    checks.push(await compareIndex(collection, store, join(home, collection)));
+    checks.push(await compareIndex(collection, store, directory));
   }
   for (const report of storage.repairs()) {
     const isLoss = losses.has(report.kind);

@@ -1,6 +1,7 @@
 // Where a companion's memories lie in a storage: a new collection needs a line here.
 
 import { chatProjection } from "../../core/chat/chat-head.ts";
+import { frameworkLogs } from "../../core/storage/framework-logs.ts";
 import type { LogHead, LogProjection } from "../../core/storage/log-store.ts";
 import { unlisted } from "../../core/storage/log-store.ts";
 
@@ -22,7 +23,7 @@ export const chatsPlace: LogPlace = {
 export const runsPlace: LogPlace = { collection: "", projection: unlisted };
 
 /** Collections of logs that are copied whole, in this order. The marks are joined, not copied. */
-export const logPlaces: readonly LogPlace[] = [chatsPlace, runsPlace];
+export const logPlaces: readonly LogPlace[] = [chatsPlace, runsPlace, ...frameworkLogs];
 
 /** Collections of documents, copied after all logs. */
 export const documentPlaces: readonly string[] = ["session"];
