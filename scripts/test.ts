@@ -29,12 +29,12 @@ const everything = [
 const light = [
   "src/core/{chat,models,turns}/**/*.test.ts",
   "src/core/{,storage/,storage/memory/}*.test.ts",
-  "src/core/storage/files/{document,file-document,file-name,home,log,reconcile,sqlite}*.test.ts",
+  "src/core/storage/files/{document,file,home,journal,log,once,open-logs,reconcile,rewrite,sqlite,start,sync}*.test.ts",
   "src/{app,cli,companion,interchange,moments}/**/*.test.ts",
   "src/{server,testing}/*.test.ts",
   "test/support/*.test.ts",
   "src/postgres/{checks,commands,move}/*.test.ts",
-  "test/server-{api,companion,feedback,input,page,touch,turns}.test.ts",
+  "test/{framework-logs,server-{api,companion,feedback,input,page,touch,turns}}.test.ts",
   "dashboard/src/**/*.test.ts",
 ];
 const processes = 4;

@@ -2,8 +2,8 @@
 import { testPowerCuts } from "./support/power-cut-tests.ts";
 
 testPowerCuts({
-  once: { from: 7, count: 4, maxImages: 30 },
+  once: { from: 7, count: 2, maxImages: 30 },
   twice: { from: 1, count: 1 },
   kills: { from: 1, count: 4 },
-  least: { points: 350, images: 4_000 },
+  least: { points: 150, images: 1_800 },
 });
