@@ -4,7 +4,13 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, type TestContext, test } from "node:test";
 import { openThroughline, type Throughline } from "../src/core/throughline.ts";
-import { fakeIo, keyboard, runCli, temporaryDirectory } from "./support/command-line.ts";
+import {
+  bytesUnder,
+  fakeIo,
+  keyboard,
+  runCli,
+  temporaryDirectory,
+} from "./support/command-line.ts";
 import { openAiServer } from "./support/openai-server.ts";
 
 // In this process: what a process adds is in the other tests of the command line.
@@ -204,10 +210,10 @@ test("sessions redact hides a message, and --erase removes its bytes from the ho
   const { out } = await runCli(["sessions", "show", "local:me"], { home });
   assert.match(out, /You \[redacted\] {2}m1\n/);
   assert.ok(!/lighthouse/.test(out));
-  assert.ok(bytesOf(home).includes("lighthouse"), "the bytes are kept until they are erased");
+  assert.ok(bytesUnder(home).includes("lighthouse"), "the bytes are kept until they are erased");
   const erased = await runCli(["sessions", "redact", "local:me", "m1", "--erase"], { home });
   assert.equal(erased.code, 0, erased.err);
-  assert.ok(!bytesOf(home).includes("lighthouse"));
+  assert.ok(!bytesUnder(home).includes("lighthouse"));
   const unknown = await runCli(["sessions", "redact", "local:me", "m9", "--erase"], { home });
   assert.match(unknown.err, /\[THROUGHLINE_NOT_FOUND\]/);
   assert.match(unknown.err, /^error: there is no such message in chat "local:me" \[/);
@@ -230,7 +236,7 @@ test("sessions forget --yes removes the chat and its bytes, and prints the recei
   const receipt = JSON.parse(out);
   assert.equal(receipt.chat_id, "local:me");
   assert.deepEqual(receipt.removed[0], { place: "transcript", count: 4 });
-  assert.ok(!/lighthouse|local:me/.test(bytesOf(home)));
+  assert.ok(!/lighthouse|local:me/.test(bytesUnder(home)));
   const again = await runCli(["sessions", "forget", "local:me", "--yes"], { home });
   assert.match(again.err, /\[THROUGHLINE_NOT_FOUND\]/);
 });
@@ -498,10 +504,3 @@ test("without a home, sessions commands say so and make none", async (t) => {
 });
 
 /** Every byte of every file of a home. */
-function bytesOf(home: string): string {
-  return fs
-    .readdirSync(home, { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile())
-    .map((entry) => fs.readFileSync(join(entry.parentPath, entry.name), "latin1"))
-    .join("\n");
-}

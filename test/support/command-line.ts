@@ -167,3 +167,12 @@ export class Process {
     return /http:\/\/\S+/.exec(this.out.text)?.[0] ?? "";
   }
 }
+
+/** All that the files of a folder hold, as Latin-1. */
+export function bytesUnder(folder: string): string {
+  return fs
+    .readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => fs.readFileSync(join(entry.parentPath, entry.name), "latin1"))
+    .join("\n");
+}

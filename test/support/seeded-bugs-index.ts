@@ -65,8 +65,8 @@ const ofStart: readonly Row[] = [
   [
     "an index that is begun again looks for files that the journal has yet to make",
     "reconcile.ts",
-    "[...others, ...unmade]",
-    "unmade.slice(0, 0).concat(others)",
+    "of withoutFile) {",
+    "of withoutFile.slice(0, 0)) {",
     "lists a chat that only the journal has",
   ],
   [

@@ -74,11 +74,10 @@ async function checkOpen(
 ): Promise<readonly Check[]> {
   const checks: Check[] = [];
   for (const { collection, projection, isOptional = false } of collections) {
-    const directory = join(home, collection);
-    if (isOptional && (await namesIn(directory)).length === 0) continue;
     const store = storage.fileLogs(collection, projection);
+    if (isOptional && (await store.keys()).length === 0) continue;
     checks.push(...(await verifyAll(collection, store)));
-    checks.push(await compareIndex(collection, store, directory));
+    checks.push(await compareIndex(collection, store, join(home, collection)));
   }
   for (const report of storage.repairs()) {
     const isLoss = losses.has(report.kind);

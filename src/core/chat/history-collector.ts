@@ -4,8 +4,7 @@ import { type HistoryView, viewOfScope } from "./history-view.ts";
 import { historyBudget, plainMeter } from "./token-budget.ts";
 import { turnSize, turnsOf } from "./turns.ts";
 
-/** The first page is often all. */
-const pageRecords = { first: 200, next: 400 } as const;
+const pageRecords = 200;
 
 /** How much more must be read before its size is worth measuring again. */
 const growth = 1.25;
@@ -112,9 +111,8 @@ export async function readHistory(
   const collector = new HistoryCollector(options);
   for (let done = false; !done; ) {
     const { before } = collector;
-    const page =
-      before === undefined ? { limit: pageRecords.first } : { before, limit: pageRecords.next };
-    done = collector.add(await log.page(key, page));
+    const limit = pageRecords;
+    done = collector.add(await log.page(key, before === undefined ? { limit } : { before, limit }));
   }
   return collector.view();
 }

@@ -158,21 +158,21 @@ export async function compare(
       if (!(await follow(ports, key, open))) found = "a log is unreadable";
     }
   }
-  const names = [...files, ...noFilesIn(ports, listing)].map((file) =>
-    file.slice(0, -".jsonl".length),
-  );
-  const others = names.map((name) => ({ name, keyOf: () => keyOfLog(ports, name) }));
-  const unmade = withoutFile.map((key) => ({ name: key, keyOf: async () => key }));
-  for (const { name, keyOf } of [...others, ...unmade]) {
+  for (const file of [...files, ...noFilesIn(ports, listing)]) {
     if (isOver()) return "a log is unreadable";
+    const name = file.slice(0, -".jsonl".length);
     try {
-      const key = await keyOf();
+      const key = await keyOfLog(ports, name);
       if (key !== undefined && !(await follow(ports, key, open))) found = "a file is no log";
     } catch (error) {
       if (!isDiskError(error)) throw error;
       reportUnreadable(ports, name, error);
       found = "a log is unreadable";
     }
+  }
+  for (const key of withoutFile) {
+    if (isOver()) return "a log is unreadable";
+    if (!(await follow(ports, key, open))) found = "a log is unreadable";
   }
   for (const key of gone) {
     if (isOver()) return "a log is unreadable";
