@@ -148,6 +148,7 @@ function bound(logs: LogStore): LogStore {
     page: (...given) => logs.page(...given),
     read: (...given) => logs.read(...given),
     find: (...given) => logs.find(...given),
+    findAll: (...given) => logs.findAll(...given),
     erase: (...given) => logs.erase(...given),
     delete: (...given) => logs.delete(...given),
     list: (...given) => logs.list(...given),

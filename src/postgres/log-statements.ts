@@ -70,10 +70,6 @@ export const logStatements = {
       order by seq desc limit $5) as asked
   ) as measured where nearer < $6 order by seq`,
   },
-  find: {
-    name: "throughline_find",
-    text: `select seq, body from throughline.records ${where} and id = $4`,
-  },
   /** What reading begins with: where the log ends, and which log it is. */
   extent: {
     name: "throughline_extent",

@@ -116,9 +116,13 @@ export class PostgresLogStore implements LogStore {
   }
 
   async find(key: string, id: string): Promise<StoredRecord | undefined> {
-    checkIds(key, [id]);
-    const [row] = await this.#query(statements.find, [...this.#place(key), id]);
-    return row === undefined ? undefined : recordOf(row);
+    return (await this.findAll(key, [id])).get(id);
+  }
+
+  async findAll(key: string, ids: readonly string[]): Promise<ReadonlyMap<string, StoredRecord>> {
+    checkIds(key, ids);
+    const rows = await this.#query(statements.known, [...this.#place(key), ids]);
+    return new Map(rows.map(recordOf).map((record) => [record.id, record]));
   }
 
   async erase(key: string, ids: readonly string[], options?: EraseOptions): Promise<number> {

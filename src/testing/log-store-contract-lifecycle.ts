@@ -30,6 +30,7 @@ const calls: readonly (readonly [name: string, call: Call])[] = [
   ["read", (log) => collect(log.read(chat))],
   ["read of no log", (log) => collect(log.read("missing"))],
   ["find", (log) => log.find(chat, "m1")],
+  ["findAll", (log) => log.findAll(chat, ["m1"])],
   ["erase", (log) => log.erase(chat, ["m1"])],
   ["delete", (log) => log.delete(chat)],
   ["list", (log) => log.list({ limit: 1 })],

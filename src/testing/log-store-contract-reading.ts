@@ -39,6 +39,7 @@ const reads: readonly Clause[] = [
           assert.deepEqual(await log.page(key, options), []);
         }
         assert.equal(await log.find(key, "m1"), undefined);
+        assert.equal((await log.findAll(key, ["m1"])).size, 0);
         assert.deepEqual(await found(log, "says", key), []);
         assert.equal(await log.erase(key, ["m1"], { head: { title: "a" } }), 0);
         assert.equal(await log.delete(key), false);
@@ -88,6 +89,20 @@ const reads: readonly Clause[] = [
       for (const seq of [1, 2, 999, 1_000, 1_001, 4_999, 5_000]) {
         assert.deepEqual(await log.find(chat, `m${seq}`), all[seq - 1]);
       }
+    }),
+  },
+  {
+    id: "log.read.find-all",
+    says: "what is looked up by several ids is what each id finds, in whatever order, doubled or unknown",
+    proof: withLogs(async (log) => {
+      await fill(log, 400, 7);
+      await log.erase(chat, ["m30"]);
+      const ids = ["m400", "m1", "m29", "m30", "none", "m31", "m1", "m200"];
+      const all = await log.findAll(chat, ids);
+      assert.equal(all.size, 6);
+      for (const id of ids) assert.deepEqual(all.get(id), await log.find(chat, id));
+      assert.equal((await log.findAll(chat, [])).size, 0);
+      await refuses("THROUGHLINE_INVALID", log.findAll(chat, ["m1", ""]));
     }),
   },
   clauseWithTable(

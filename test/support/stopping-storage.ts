@@ -36,6 +36,7 @@ export function stoppingStorage(storage: Storage, { write, when }: StopAt): Stor
     page: (...args) => store.page(...args),
     read: (...args) => store.read(...args),
     find: (...args) => store.find(...args),
+    findAll: (...args) => store.findAll(...args),
     list: (options) => store.list(options),
     search: (...args) => store.search(...args),
   });

@@ -179,6 +179,12 @@ export interface LogStore {
   find(key: string, id: string): Promise<StoredRecord | undefined>;
 
   /**
+   * Those of these records that the log holds, by their ids. Records that were appended together are
+   * read together, so that many cost little more than one. All of them are in memory at once.
+   */
+  findAll(key: string, ids: readonly string[]): Promise<ReadonlyMap<string, StoredRecord>>;
+
+  /**
    * Really removes the content of these records: their bytes are gone from the store and from its
    * index when the promise resolves. Each leaves `{ id, seq, _type: "metadata", kind: "erased" }`,
    * so that numbers and ids stay true. Ids that the log does not hold are passed over. Earlier heads

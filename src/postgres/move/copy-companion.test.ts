@@ -374,6 +374,7 @@ function without(storage: Storage, seq: number): Storage {
           for await (const record of store.read(...args)) if (record.seq !== seq) yield record;
         },
         find: (...args) => store.find(...args),
+        findAll: (...args) => store.findAll(...args),
         list: (options) => store.list(options),
         search: (...args) => store.search(...args),
       };

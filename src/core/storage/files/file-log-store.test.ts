@@ -8,6 +8,7 @@ import { setImmediate as nextPass } from "node:timers/promises";
 import { openHome } from "../../../../test/support/bit-rot.ts";
 import { crashImages } from "../../../../test/support/crash-images.ts";
 import { faultyDisk } from "../../../../test/support/faulty-disk.ts";
+import { hookedDisk } from "../../../../test/support/hooked-disk.ts";
 import { openMemoryIndex } from "../../../../test/support/memory-index.ts";
 import { SimulatedDisk } from "../../../../test/support/simulated-disk.ts";
 import {
@@ -96,4 +97,24 @@ test("a deletion that is repeated because it was not made durable is for good", 
     await left.storage.close();
   }
   await storage.close();
+});
+
+test("records of one batch that are looked up together are read once", async () => {
+  let reads = 0;
+  const disk = hookedDisk(new SimulatedDisk(), (call) => {
+    if (call === "read") reads++;
+  });
+  const { logs } = await openHome(disk, () => openMemoryIndex()("chats", contractProjection));
+  const records = Array.from({ length: 500 }, (_, i) => message(`m${i}`, "x".repeat(2_000)));
+  await logs.append("a", records);
+  reads = 0;
+  await logs.find("a", "m0");
+  const forOne = reads;
+  reads = 0;
+  const found = await logs.findAll(
+    "a",
+    records.map(({ id }) => id),
+  );
+  assert.equal(found.size, 500);
+  assert.equal(reads, forOne);
 });

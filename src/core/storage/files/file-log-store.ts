@@ -121,12 +121,24 @@ export class FileLogStore implements LogStore {
   }
 
   async find(key: string, id: string): Promise<StoredRecord | undefined> {
-    checkIds(key, [id]);
+    return (await this.findAll(key, [id])).get(id);
+  }
+
+  async findAll(key: string, ids: readonly string[]): Promise<ReadonlyMap<string, StoredRecord>> {
+    checkIds(key, ids);
     return this.#logs.read(key, async (log) => {
-      const place = log === undefined ? undefined : this.#ports.index.find(key, id);
-      if (log === undefined || place === undefined) return undefined;
-      const [record] = await log.pageAfter(place.seq - 1, 1, place.start);
-      return record?.id === id ? record : undefined;
+      const found = new Map<string, StoredRecord>();
+      if (log === undefined) return found;
+      const places = ids.flatMap((id) => {
+        const place = this.#ports.index.find(key, id);
+        return place === undefined ? [] : [{ id, ...place }];
+      });
+      const batches = new ReadBatches();
+      for (const place of places.sort((a, b) => a.seq - b.seq)) {
+        const record = await batches.record(log, place);
+        if (record?.id === place.id) found.set(place.id, record);
+      }
+      return found;
     });
   }
 

@@ -136,11 +136,20 @@ export class MemoryLogStore implements LogStore {
   }
 
   async find(key: string, id: string): Promise<StoredRecord | undefined> {
+    return (await this.findAll(key, [id])).get(id);
+  }
+
+  async findAll(key: string, ids: readonly string[]): Promise<ReadonlyMap<string, StoredRecord>> {
     this.#checkOpen();
-    checkIds(key, [id]);
+    checkIds(key, ids);
     const log = this.#logs.get(key);
-    const seq = log?.seqById.get(id);
-    return log === undefined || seq === undefined ? undefined : between(log, seq - 1, seq)[0];
+    const found = new Map<string, StoredRecord>();
+    for (const id of ids) {
+      const seq = log?.seqById.get(id);
+      if (log === undefined || seq === undefined) continue;
+      for (const record of between(log, seq - 1, seq)) found.set(id, record);
+    }
+    return found;
   }
 
   async erase(key: string, ids: readonly string[], options?: EraseOptions): Promise<number> {
