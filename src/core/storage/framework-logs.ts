@@ -15,14 +15,14 @@ const projection: LogProjection = {
   hides: () => undefined,
 };
 
+export const langGraphLogs: FrameworkLogs = { collection: "langgraph", projection };
+export const claudeLogs: FrameworkLogs = { collection: "claude", projection };
+
 /**
  * The collections of all adapters. They stand here so that forgetting, `doctor` and moving also reach what an
  * adapter wrote that this process has not loaded.
  */
-export const frameworkLogs: readonly FrameworkLogs[] = [
-  { collection: "langgraph", projection },
-  { collection: "claude", projection },
-];
+export const frameworkLogs: readonly FrameworkLogs[] = [langGraphLogs, claudeLogs];
 
 /**
  * Removes what other frameworks keep under the id of a chat. It is gone when this resolves; repeat it if it

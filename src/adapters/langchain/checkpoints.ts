@@ -1,0 +1,190 @@
+// Where the checkpoints of a thread are in its log, and what waits for each.
+import type { JsonObject } from "../../core/json.ts";
+import type { LogRecord, StoredRecord } from "../../core/storage/log-store.ts";
+import { type BlockValue, hashOf } from "./blocks.ts";
+import { type Write, writesIn, writesRecord } from "./pending-writes.ts";
+import type { NamespaceState, ThreadHead, ThreadLogs } from "./thread-log.ts";
+
+/** A checkpoint as it is stored. */
+interface CheckpointFields extends JsonObject {
+  readonly ns: string;
+  readonly checkpoint_id: string;
+  readonly parent?: string | undefined;
+  /** Without the values of its channels. */
+  readonly checkpoint: BlockValue;
+  readonly metadata: BlockValue;
+  readonly values: Readonly<Record<string, BlockValue>>;
+}
+
+export type CheckpointRecord = CheckpointFields & { readonly id: string };
+
+/** Namespaces of which the head of a log says the newest checkpoint. Subgraphs make new ones for each task. */
+const maxLatest = 8;
+const recordsPerPage = 200;
+/** Writes that are looked for at once. */
+const writesAtOnce = 8;
+/** Many more writes in one record would be more keys than it may have. */
+const writesPerRecord = 500;
+
+export class Checkpoints {
+  readonly #threads: ThreadLogs;
+
+  constructor(threads: ThreadLogs) {
+    this.#threads = threads;
+  }
+
+  /** The newest record of this checkpoint: the engine may store one twice. */
+  async find(threadId: string, ns: string, id: string): Promise<CheckpointRecord | undefined> {
+    for (let n = 1; ; n++) {
+      const [one, next] = [recordId(ns, id, n), recordId(ns, id, n + 1)];
+      const found = await this.#threads.logs.findAll(threadId, [one, next]);
+      if (!found.has(next)) return found.get(one) as CheckpointRecord | undefined;
+    }
+  }
+
+  /** The checkpoint with the greatest id in a namespace. */
+  async latest(
+    threadId: string,
+    head: ThreadHead,
+    ns: string,
+  ): Promise<CheckpointRecord | undefined> {
+    const known = stateOf(head, ns);
+    if (known !== undefined) return this.find(threadId, ns, known[1]);
+    if (!(await this.#isKnown(threadId, ns))) return undefined;
+    for await (const record of this.list(threadId, head, ns)) return record;
+    return undefined;
+  }
+
+  /** The checkpoints of a namespace, or of all, those with the greatest ids first. */
+  async *list(
+    threadId: string,
+    head: ThreadHead,
+    ns: string | undefined,
+  ): AsyncGenerator<CheckpointRecord, void, undefined> {
+    const isOrdered = ns !== undefined && stateOf(head, ns)?.[2] === true;
+    const newest = this.#newestFirst(threadId, ns);
+    if (isOrdered) return yield* newest;
+    const all = await Array.fromAsync(newest);
+    yield* all.sort((a, b) => compare(b.checkpoint_id, a.checkpoint_id));
+  }
+
+  /** As they were stored, the newest first; of one that was stored twice only the newer. */
+  async *#newestFirst(
+    threadId: string,
+    ns: string | undefined,
+  ): AsyncGenerator<CheckpointRecord, void, undefined> {
+    const seen = new Set<string>();
+    for (let before = Number.MAX_SAFE_INTEGER; ; ) {
+      const page = await this.#threads.logs.page(threadId, { before, limit: recordsPerPage });
+      for (const record of page.toReversed()) {
+        const checkpoint = checkpointIn(record);
+        if (checkpoint === undefined || (ns ?? checkpoint.ns) !== checkpoint.ns) continue;
+        const first = recordId(checkpoint.ns, checkpoint.checkpoint_id);
+        if (seen.has(first)) continue;
+        seen.add(first);
+        yield checkpoint;
+      }
+      const [oldest] = page;
+      if (oldest === undefined || oldest.seq === 1) return;
+      before = oldest.seq;
+    }
+  }
+
+  /**
+   * The records that store a checkpoint, and the head with it.
+   *
+   * @returns nothing if it is stored as it is.
+   */
+  async added(
+    threadId: string,
+    head: ThreadHead,
+    given: CheckpointFields,
+  ): Promise<{ readonly records: readonly LogRecord[]; readonly head: ThreadHead } | undefined> {
+    const { ns, checkpoint_id: id } = given;
+    const known = stateOf(head, ns);
+    if (known?.[2] === true && compare(id, known[1]) > 0) {
+      const record = { ...given, id: recordId(ns, id) };
+      return { records: [record], head: withState(head, [hashOf(ns), id, true]) };
+    }
+    const before = await this.find(threadId, ns, id);
+    const record = { ...given, id: before === undefined ? recordId(ns, id) : after(before.id) };
+    if (before !== undefined && isSame(before, record)) return undefined;
+    const isNew = known === undefined && !(await this.#isKnown(threadId, ns));
+    const marker: readonly LogRecord[] = isNew ? [{ id: markerId(ns), ns }] : [];
+    const latest = isNew ? undefined : await this.latest(threadId, head, ns);
+    const greatest = latest === undefined || compare(id, latest.checkpoint_id) > 0;
+    const state: NamespaceState = [
+      hashOf(ns),
+      greatest ? id : latest.checkpoint_id,
+      isNew || (known?.[2] === true && id === known[1]),
+    ];
+    return { records: [...marker, record], head: withState(head, state) };
+  }
+
+  /** The writes that wait for a checkpoint, stored before it or after it, in the order in which they count. */
+  async writes(
+    threadId: string,
+    ns: string,
+    id: string,
+  ): Promise<{ readonly writes: readonly Write[]; readonly count: number }> {
+    const records: StoredRecord[] = [];
+    for (let n = 0; ; n += writesAtOnce) {
+      const ids = Array.from({ length: writesAtOnce }, (_, i) => writesId(ns, id, n + i));
+      const found = await this.#threads.logs.findAll(threadId, ids);
+      records.push(...ids.flatMap((each) => found.get(each) ?? []));
+      if (found.size < writesAtOnce) return { writes: writesIn(records), count: records.length };
+    }
+  }
+
+  /** The records that store these writes behind `count` others. */
+  writesAdded(ns: string, id: string, writes: readonly Write[], count: number): LogRecord[] {
+    const records: LogRecord[] = [];
+    for (let at = 0; at < writes.length; at += writesPerRecord) {
+      const record = writesId(ns, id, count + records.length);
+      records.push(writesRecord(record, writes.slice(at, at + writesPerRecord)));
+    }
+    return records;
+  }
+
+  async #isKnown(threadId: string, ns: string): Promise<boolean> {
+    return (await this.#threads.logs.find(threadId, markerId(ns))) !== undefined;
+  }
+}
+
+const markerId = (ns: string) => `n:${hashOf(ns)}`;
+const writesId = (ns: string, id: string, n: number) => `w:${hashOf(ns, id)}:${n}`;
+
+function recordId(ns: string, id: string, n = 1): string {
+  return n === 1 ? `c:${hashOf(ns, id)}` : `c:${hashOf(ns, id)}~${n}`;
+}
+
+/** The id of the record that takes the place of this one. */
+function after(id: string): string {
+  const [first = "", n = "1"] = id.split("~");
+  return `${first}~${Number(n) + 1}`;
+}
+
+function isSame(a: CheckpointRecord, b: CheckpointRecord): boolean {
+  const textOf = ({ checkpoint, metadata, values, parent }: CheckpointRecord) =>
+    JSON.stringify([checkpoint, metadata, Object.entries(values).sort(), parent]);
+  return textOf(a) === textOf(b);
+}
+
+function checkpointIn(record: StoredRecord): CheckpointRecord | undefined {
+  return record.id.startsWith("c:") ? (record as unknown as CheckpointRecord) : undefined;
+}
+
+function stateOf({ latest }: ThreadHead, ns: string): NamespaceState | undefined {
+  const hash = hashOf(ns);
+  return latest.find(([namespace]) => namespace === hash);
+}
+
+function withState(head: ThreadHead, state: NamespaceState): ThreadHead {
+  const others = head.latest.filter(([namespace]) => namespace !== state[0]);
+  return { ...head, latest: [state, ...others].slice(0, maxLatest) };
+}
+
+/** As texts are sorted by default: checkpoint ids grow with time. */
+function compare(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}

@@ -1,0 +1,433 @@
+// What LangGraph's validation suite misses, through the engine and through the saver itself.
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { type TestContext, test } from "node:test";
+import { AIMessage, type BaseMessage, HumanMessage } from "@langchain/core/messages";
+import { Annotation, END, MessagesAnnotation, Send, START, StateGraph } from "@langchain/langgraph";
+import {
+  type Checkpoint,
+  type CheckpointTuple,
+  emptyCheckpoint,
+  uuid6,
+} from "@langchain/langgraph-checkpoint";
+import { bytesUnder, temporaryDirectory } from "../../../test/support/command-line.ts";
+import { langGraphLogs } from "../../core/storage/framework-logs.ts";
+import { openThroughline, type Throughline } from "../../core/throughline.ts";
+import { ThroughlineSaver } from "./saver.ts";
+
+const metadata = { source: "loop", step: 1, parents: {} } as const;
+const thread = (threadId: string, ns = "") => ({
+  configurable: { thread_id: threadId, checkpoint_ns: ns },
+});
+
+async function open(t: TestContext, home?: string): Promise<Throughline> {
+  const throughline = await openThroughline(
+    home === undefined ? { storage: "memory" } : { home, durability: "process" },
+  );
+  t.after(() => throughline.close());
+  return throughline;
+}
+
+async function saverOf(t: TestContext): Promise<ThroughlineSaver> {
+  return new ThroughlineSaver(await open(t));
+}
+
+function checkpointWith(channels: Record<string, unknown>, version = 1, id = uuid6(0)): Checkpoint {
+  const versions = Object.fromEntries(Object.keys(channels).map((name) => [name, version]));
+  return { ...emptyCheckpoint(), id, channel_values: channels, channel_versions: versions };
+}
+
+/** A graph whose one node answers `answer to <last message>`. */
+function answering(checkpointer: ThroughlineSaver) {
+  return new StateGraph(MessagesAnnotation)
+    .addNode("answer", ({ messages }) => ({
+      messages: [new AIMessage(`answer to ${messages.at(-1)?.text}`)],
+    }))
+    .addEdge(START, "answer")
+    .addEdge("answer", END)
+    .compile({ checkpointer });
+}
+
+const textsOf = (messages: readonly { readonly text: string }[]) =>
+  messages.map(({ text }) => text);
+
+test("two branches from one checkpoint keep their own values", async (t) => {
+  const graph = answering(await saverOf(t));
+  const config = thread("t");
+  const ask = (text: string, from: object) =>
+    graph.invoke({ messages: [new HumanMessage(text)] }, from);
+  await ask("A1", config);
+  const { config: fork } = await graph.getState(config);
+  const a = await ask("A2", fork);
+  const { config: endOfA } = await graph.getState(config);
+  const b = await ask("B2", fork);
+  const { config: endOfB } = await graph.getState(config);
+  assert.equal(textsOf(a.messages).at(-1), "answer to A2");
+  assert.equal(textsOf(b.messages).at(-1), "answer to B2");
+  for (const [end, returned] of [
+    [endOfA, a],
+    [endOfB, b],
+  ] as const) {
+    const { values } = await graph.getState(end);
+    assert.deepEqual(textsOf(values.messages), textsOf(returned.messages));
+  }
+});
+
+test("a copy of a checkpoint has its values, also where they were changed by hand", async (t) => {
+  const graph = answering(await saverOf(t));
+  const config = thread("t");
+  await graph.invoke({ messages: [new HumanMessage("one")] }, config);
+  const history = await Array.fromAsync(graph.getStateHistory(config));
+  for (const { config: old, values } of history) {
+    const copy = await graph.updateState(old, null, "__copy__");
+    const copied = await graph.getState(copy);
+    assert.deepEqual(textsOf(copied.values.messages ?? []), textsOf(values["messages"] ?? []));
+  }
+});
+
+test("pending writes come in the order of their paths, tasks and places", async (t) => {
+  const saver = await saverOf(t);
+  const config = await saver.put(thread("t"), checkpointWith({}), metadata, {});
+  const given = [
+    ["task-b", "~__pregel_pull, \u{1f600}"],
+    ["task-c", "~__pregel_pull, \uffee"],
+    ["task-a", "~__pregel_push, 1"],
+    ["task-d", ""],
+    ["task-b2", "~__pregel_pull, \u{1f600}"],
+  ] as const;
+  for (const [task, path] of given) {
+    await saver.putWrites(
+      config,
+      [
+        ["x", `${task} 0`],
+        ["x", `${task} 1`],
+      ],
+      task,
+      path,
+    );
+  }
+  const tuple = await saver.getTuple(config);
+  const order = ["task-d", "task-c", "task-b", "task-b2", "task-a"];
+  assert.deepEqual(
+    tuple?.pendingWrites?.map(([, , value]) => value),
+    order.flatMap((task) => [`${task} 0`, `${task} 1`]),
+  );
+});
+
+test("of writes of one task the first count, of its errors and interrupts the last", async (t) => {
+  const saver = await saverOf(t);
+  const config = await saver.put(thread("t"), checkpointWith({}), metadata, {});
+  for (const word of ["first", "second"]) {
+    await saver.putWrites(
+      config,
+      [
+        ["x", word],
+        ["y", word],
+      ],
+      "task",
+    );
+    await saver.putWrites(config, [["__interrupt__", word]], "task");
+  }
+  assert.deepEqual((await saver.getTuple(config))?.pendingWrites, [
+    ["task", "__interrupt__", "second"],
+    ["task", "x", "first"],
+    ["task", "y", "first"],
+  ]);
+});
+
+test("writes stored before their checkpoint, and before any of the thread, are there with it", async (t) => {
+  const saver = await saverOf(t);
+  const checkpoint = checkpointWith({ x: 1 });
+  const config = {
+    configurable: { thread_id: "t", checkpoint_ns: "", checkpoint_id: checkpoint.id },
+  };
+  await saver.putWrites(config, [["x", "early"]], "task");
+  assert.equal(await saver.getTuple(thread("t")), undefined);
+  await saver.put(thread("t"), checkpoint, metadata, { x: 1 });
+  const tuple = await saver.getTuple(thread("t"));
+  assert.deepEqual(tuple?.pendingWrites, [["task", "x", "early"]]);
+});
+
+test("a checkpoint stored again with other content is the newer one, and stored again as it is adds nothing", async (t) => {
+  const throughline = await open(t);
+  const saver = new ThroughlineSaver(throughline);
+  const { id } = checkpointWith({});
+  const log = throughline.storage.logs(langGraphLogs.collection, langGraphLogs.projection);
+  const end = async () => (await log.tail("t", 0))?.seq;
+  for (const value of ["first", "second", "third"]) {
+    const checkpoint = checkpointWith({ x: value }, 1, id);
+    await saver.put(thread("t"), checkpoint, metadata, { x: 1 });
+    const stored = await end();
+    await saver.put(thread("t"), checkpoint, metadata, { x: 1 });
+    assert.equal(await end(), stored);
+    for (const config of [thread("t"), { configurable: { thread_id: "t", checkpoint_id: id } }]) {
+      assert.deepEqual((await saver.getTuple(config))?.checkpoint.channel_values, { x: value });
+    }
+  }
+  assert.equal((await Array.fromAsync(saver.list(thread("t")))).length, 1);
+});
+
+test("checkpoints that are stored out of order are listed by their ids, and the greatest is the newest", async (t) => {
+  const saver = await saverOf(t);
+  const ids = Array.from({ length: 9 }, () => uuid6(0));
+  for (const i of [4, 0, 8, 2, 1, 7, 3, 6, 5]) {
+    await saver.put(thread("t"), checkpointWith({ i }, i, ids[i]), metadata, { i });
+  }
+  const listed = async (options: object = {}) =>
+    (await Array.fromAsync(saver.list(thread("t"), options))).map(
+      ({ checkpoint }) => checkpoint.channel_values["i"],
+    );
+  assert.deepEqual(await listed(), [8, 7, 6, 5, 4, 3, 2, 1, 0]);
+  assert.deepEqual(await listed({ limit: 3 }), [8, 7, 6]);
+  const before = { configurable: { checkpoint_id: ids[4] } };
+  assert.deepEqual(await listed({ before, limit: 2 }), [3, 2]);
+  assert.equal((await saver.getTuple(thread("t")))?.checkpoint.id, ids[8]);
+});
+
+test("the newest checkpoint of each of 40 namespaces is found, also after a restart", async (t) => {
+  const home = join(temporaryDirectory(t), "home");
+  const deep = Array.from({ length: 20 }, (_, i) => `graph${i}:${uuid6(0)}`).join("|");
+  const namespaces = ["", deep, ...Array.from({ length: 38 }, (_, i) => `sub:${i}`)];
+  {
+    await using throughline = await openThroughline({ home });
+    const saver = new ThroughlineSaver(throughline);
+    for (const round of [1, 2]) {
+      for (const ns of namespaces) {
+        const checkpoint = checkpointWith({ x: `${ns} ${round}` }, round);
+        await saver.put(thread("t", ns), checkpoint, metadata, { x: round });
+      }
+    }
+  }
+  const saver = new ThroughlineSaver(await open(t, home));
+  for (const ns of namespaces) {
+    const tuple = await saver.getTuple(thread("t", ns));
+    assert.deepEqual(tuple?.checkpoint.channel_values, { x: `${ns} 2` });
+    assert.equal((await Array.fromAsync(saver.list(thread("t", ns)))).length, 2);
+  }
+  const all = await Array.fromAsync(saver.list({ configurable: { thread_id: "t" } }));
+  assert.equal(all.length, 80);
+  assert.equal(await saver.getTuple(thread("t", "sub:38")), undefined);
+});
+
+test("a write of 3 MB and a value of 20 MB come back, after a restart too", async (t) => {
+  const home = join(temporaryDirectory(t), "home");
+  const value = { text: "0123456789".repeat(2_000_000), bytes: new Uint8Array(50_000).fill(9) };
+  const write = "x".repeat(3_000_000);
+  let config: Awaited<ReturnType<ThroughlineSaver["put"]>>;
+  {
+    await using throughline = await openThroughline({ home, durability: "process" });
+    const saver = new ThroughlineSaver(throughline);
+    config = await saver.put(thread("t"), checkpointWith({ value }), metadata, { value: 1 });
+    await saver.putWrites(config, [["value", write]], "task");
+  }
+  const saver = new ThroughlineSaver(await open(t, home));
+  const tuple = await saver.getTuple(config);
+  assert.deepEqual(tuple?.checkpoint.channel_values, { value });
+  assert.deepEqual(tuple?.pendingWrites, [["task", "value", write]]);
+});
+
+test("2,000 tasks sent at once are stored by one call, and come back in their order", async (t) => {
+  const saver = await saverOf(t);
+  const config = await saver.put(thread("t"), checkpointWith({}), metadata, {});
+  const sends = Array.from({ length: 2_000 }, (_, i) => new Send("node", { i }));
+  await saver.putWrites(
+    config,
+    sends.map((send) => ["__pregel_tasks", send]),
+    "task",
+  );
+  const writes = (await saver.getTuple(config))?.pendingWrites ?? [];
+  assert.deepEqual(
+    writes.map(([, , send]) => (send as Send).args.i),
+    sends.map(({ args }) => args.i),
+  );
+});
+
+test("lists of every length come back equal, and a longer one stores only what is new", async (t) => {
+  const home = join(temporaryDirectory(t), "home");
+  const saver = new ThroughlineSaver(await open(t, home));
+  const items = Array.from({ length: 70 }, (_, i) => ({ i, text: `${i}`.padEnd(200, "-") }));
+  let config: object = thread("t");
+  const stored: CheckpointTuple["config"][] = [];
+  for (let length = 0; length <= items.length; length++) {
+    const checkpoint = checkpointWith({ items: items.slice(0, length) }, length);
+    config = await saver.put(config, checkpoint, metadata, { items: length });
+    stored.push(config);
+  }
+  for (const [length, each] of stored.entries()) {
+    const tuple = await saver.getTuple(each);
+    assert.deepEqual(tuple?.checkpoint.channel_values, { items: items.slice(0, length) });
+  }
+  const bytes = bytesUnder(join(home, "langgraph")).length;
+  assert.ok(bytes < 71 * 71 * 200 * 0.25, `${bytes} bytes`);
+});
+
+test("a serialiser of the application's own is used for every value", async (t) => {
+  const turned = (bytes: Uint8Array) => bytes.map((byte) => byte ^ 0xff);
+  const serde = {
+    dumpsTyped: async (value: unknown): Promise<[string, Uint8Array]> => [
+      "turned",
+      turned(Buffer.from(JSON.stringify(value))),
+    ],
+    loadsTyped: async (type: string, data: Uint8Array | string) => {
+      assert.equal(type, "turned");
+      return JSON.parse(Buffer.from(turned(data as Uint8Array)).toString());
+    },
+  };
+  const home = join(temporaryDirectory(t), "home");
+  const saver = new ThroughlineSaver(await open(t, home), { serde });
+  const channels = { list: Array.from({ length: 99 }, () => "lighthouse"), word: "lighthouse" };
+  const config = await saver.put(thread("t"), checkpointWith(channels), metadata, {
+    list: 1,
+    word: 1,
+  });
+  await saver.putWrites(config, [["word", "lighthouse"]], "task");
+  const tuple = await saver.getTuple(config);
+  assert.deepEqual(tuple?.checkpoint.channel_values, channels);
+  assert.deepEqual(tuple?.pendingWrites, [["task", "word", "lighthouse"]]);
+  assert.ok(!bytesUnder(home).includes("lighthouse"));
+});
+
+test("a wrong configuration is a TypeError that names the field", async (t) => {
+  const saver = await saverOf(t);
+  const put = (configurable: object) =>
+    saver.put({ configurable }, checkpointWith({}), metadata, {});
+  const refused: readonly (readonly [call: () => Promise<unknown>, says: RegExp])[] = [
+    [() => put({}), /thread_id must be a string of 1 to 1,?024 bytes/],
+    [() => put({ thread_id: 7 }), /thread_id/],
+    [() => put({ thread_id: "" }), /thread_id/],
+    [() => put({ thread_id: "x".repeat(1_025) }), /thread_id/],
+    [() => put({ thread_id: "t", checkpoint_ns: 1 }), /checkpoint_ns/],
+    [() => put({ thread_id: "t", checkpoint_id: {} }), /checkpoint_id/],
+    [() => saver.putWrites(thread("t"), [["x", 1]], "task"), /checkpoint_id/],
+    [() => saver.getTuple({ configurable: { thread_id: [] } }), /thread_id/],
+    [() => saver.deleteThread(""), /thread_id/],
+  ];
+  for (const [call, message] of refused) {
+    await assert.rejects(call, (error: unknown) => {
+      assert.ok(error instanceof TypeError);
+      assert.match(error.message, message);
+      return true;
+    });
+  }
+  assert.equal(await saver.getTuple({ configurable: {} }), undefined);
+});
+
+test("forgetting the chat of a thread leaves no word of it, and the thread begins again", async (t) => {
+  const home = join(temporaryDirectory(t), "home");
+  const throughline = await open(t, home);
+  const graph = answering(new ThroughlineSaver(throughline));
+  const config = thread("telegram:42");
+  await graph.invoke({ messages: [new HumanMessage("lighthouse ".repeat(300))] }, config);
+  assert.ok(bytesUnder(home).includes("lighthouse"));
+  await throughline.chats.forget("telegram:42");
+  assert.ok(!bytesUnder(home).includes("lighthouse"));
+  const { messages } = await graph.invoke({ messages: [new HumanMessage("hello")] }, config);
+  assert.deepEqual(textsOf(messages), ["hello", "answer to hello"]);
+  const { values } = await graph.getState(config);
+  assert.deepEqual(textsOf(values.messages), ["hello", "answer to hello"]);
+});
+
+test("a thread that is deleted and begun again by another saver is not taken for the old one", async (t) => {
+  const throughline = await open(t);
+  const [one, two] = [new ThroughlineSaver(throughline), new ThroughlineSaver(throughline)];
+  const value = { text: "x".repeat(5_000) };
+  const put = (saver: ThroughlineSaver) =>
+    saver.put(thread("t"), checkpointWith({ value }), metadata, { value: 1 });
+  await put(one);
+  await two.deleteThread("t");
+  await two.put(thread("t"), checkpointWith({ other: 1 }), metadata, { other: 1 });
+  const config = await put(one);
+  assert.deepEqual((await two.getTuple(config))?.checkpoint.channel_values, { value });
+});
+
+test("a run that was interrupted continues with another saver on the same home", async (t) => {
+  const home = join(temporaryDirectory(t), "home");
+  const State = Annotation.Root({
+    done: Annotation<string[]>({ reducer: (a, b) => [...a, ...b], default: () => [] }),
+  });
+  const build = (checkpointer: ThroughlineSaver, fails: boolean) =>
+    new StateGraph(State)
+      .addNode("one", () => ({ done: ["one"] }))
+      .addNode("two", () => {
+        if (fails) throw new Error("the process died here");
+        return { done: ["two"] };
+      })
+      .addEdge(START, "one")
+      .addEdge("one", "two")
+      .addEdge("two", END)
+      .compile({ checkpointer });
+  {
+    await using throughline = await openThroughline({ home });
+    const graph = build(new ThroughlineSaver(throughline), true);
+    await assert.rejects(graph.invoke({ done: ["asked"] }, { ...thread("t"), durability: "sync" }));
+  }
+  const graph = build(new ThroughlineSaver(await open(t, home)), false);
+  const { done } = await graph.invoke(null, thread("t"));
+  assert.deepEqual(done, ["asked", "one", "two"]);
+});
+
+test("what is said in a thread is in the chat of its id, whatever a crash left out", async (t) => {
+  const home = join(temporaryDirectory(t), "home");
+  const throughline = await open(t, home);
+  const config = thread("telegram:42");
+  const ask = (checkpointer: ThroughlineSaver, text: string) =>
+    answering(checkpointer).invoke({ messages: [new HumanMessage(text)] }, config);
+  const copying = new ThroughlineSaver(throughline, { transcript: "messages" });
+  await ask(copying, "one");
+  await ask(new ThroughlineSaver(throughline), "two"); // as if the process had died before each copy
+  await ask(copying, "three");
+  const { messages } = await throughline.chats.messages("telegram:42");
+  assert.deepEqual(
+    messages.map(({ role, content }) => [role, content]),
+    ["one", "two", "three"].flatMap((text) => [
+      ["user", text],
+      ["assistant", `answer to ${text}`],
+    ]),
+  );
+  const [hit] = await throughline.chats.search("three", { limit: 1 });
+  assert.equal(hit?.chat_id, "telegram:42");
+  await ask(copying, "x".repeat(2_000_000));
+  const { messages: after } = await throughline.chats.messages("telegram:42");
+  assert.equal(after.length, 6, "too long for a chat, and kept in the thread alone");
+});
+
+/** Its types, read by the compiler, take the extensions of another package away from zod's. */
+const langchain: string = "langchain";
+
+test("an agent of langchain remembers over a restart, tool results among it", async (t) => {
+  const home = join(temporaryDirectory(t), "home");
+  const { createAgent, fakeModel, tool } = await import(langchain);
+  const look = tool(() => "it is raining", {
+    name: "look",
+    description: "Looks outside.",
+    schema: { type: "object", properties: {} },
+  });
+  const call = new AIMessage({ content: "", tool_calls: [{ id: "c1", name: "look", args: {} }] });
+  const agentOn = (throughline: Throughline, ...answers: AIMessage[]) => {
+    const model = answers.reduce((fake, answer) => fake.respond(answer), fakeModel());
+    return createAgent({ model, tools: [look], checkpointer: new ThroughlineSaver(throughline) });
+  };
+  const config = thread("t");
+  const ask = (text: string) => ({ messages: [new HumanMessage(text)] });
+  {
+    await using throughline = await openThroughline({ home });
+    const agent = agentOn(throughline, call, new AIMessage("Take an umbrella."));
+    await agent.invoke(ask("How is the weather?"), config);
+  }
+  const throughline = await open(t, home);
+  const { messages } = await agentOn(throughline, new AIMessage("Rain.")).invoke(
+    ask("What?"),
+    config,
+  );
+  assert.deepEqual(
+    messages.map((message: BaseMessage) => [message.getType(), message.text]),
+    [
+      ["human", "How is the weather?"],
+      ["ai", ""],
+      ["tool", "it is raining"],
+      ["ai", "Take an umbrella."],
+      ["human", "What?"],
+      ["ai", "Rain."],
+    ],
+  );
+});

@@ -1,0 +1,388 @@
+import { isDeepStrictEqual } from "node:util";
+import { Lru } from "../../core/lru.ts";
+import type { Throughline } from "../../core/throughline.ts";
+import { type BlockValue, dumpBlocks, loadBlocks, type MadeBlocks } from "./blocks.ts";
+import { type CheckpointRecord, Checkpoints } from "./checkpoints.ts";
+import { checkpointOf, checkThread, namespaceOf, threadOf } from "./config.ts";
+import {
+  type ChannelVersions,
+  type Checkpoint,
+  type CheckpointMetadata,
+  type CheckpointTuple,
+  type Config,
+  type DeltaChannelHistory,
+  type ListOptions,
+  type PendingWrite,
+  type Serializer,
+  tasksChannel,
+} from "./langgraph-types.ts";
+import { newWrites, type Write, writeIndex } from "./pending-writes.ts";
+import { langGraphSerializer } from "./serializer.ts";
+import { type ThreadHead, ThreadLogs } from "./thread-log.ts";
+import { Transcript } from "./transcript.ts";
+
+export interface ThroughlineSaverOptions {
+  /** @default LangGraph's own serialiser */
+  readonly serde?: Serializer | undefined;
+  /**
+   * The channel whose messages are also added to the chat of the thread's id, by their ids: then the page, search
+   * and other models see them. The chat is complete when `put` resolves; the next `put` makes up for a crash
+   * between the two.
+   * @default none
+   */
+  readonly transcript?: string | undefined;
+}
+
+/** What a checkpoint needs to know of the one before it. */
+interface Parent {
+  readonly versions: ChannelVersions;
+  readonly values: CheckpointRecord["values"];
+}
+
+/** Checkpoints that are remembered, so that their children need not read them. */
+const maxParents = 1_000;
+
+/**
+ * A checkpointer for LangGraph: threads survive a crash, and several processes may run them. Every thread is a
+ * log of its own, under the thread's id, in the home or the database of a Throughline; forgetting the chat of
+ * that id forgets the thread.
+ *
+ * What was put is stored as the storage's `durability` says when `put` or `putWrites` resolves, whole or not at
+ * all. Putting the same again stores nothing.
+ *
+ * All methods throw a TypeError that names the field where the configuration is wrong, and
+ * `THROUGHLINE_UNAVAILABLE` or `THROUGHLINE_OUTCOME_UNKNOWN` where the storage failed: then repeat the call.
+ */
+export class ThroughlineSaver {
+  readonly serde: Serializer;
+  readonly #threads: ThreadLogs;
+  readonly #checkpoints: Checkpoints;
+  /** By the `born` of their log and the id of their record. */
+  readonly #parents = new Lru<string, Parent>(maxParents);
+  /** Whether the text of an array is that of its items: known of LangGraph's own serialiser alone. */
+  readonly #isDivisible: boolean;
+
+  readonly #transcript: { readonly channel: string; readonly chat: Transcript } | undefined;
+
+  constructor(throughline: Throughline, { serde, transcript }: ThroughlineSaverOptions = {}) {
+    this.serde = serde ?? langGraphSerializer;
+    this.#isDivisible = serde === undefined;
+    this.#threads = new ThreadLogs(throughline);
+    this.#checkpoints = new Checkpoints(this.#threads);
+    this.#transcript =
+      transcript === undefined
+        ? undefined
+        : { channel: transcript, chat: new Transcript(throughline) };
+  }
+
+  /** The checkpoint that is named, or the newest of the namespace; `undefined` without a `thread_id`. */
+  async getTuple(config: Config): Promise<CheckpointTuple | undefined> {
+    if (config.configurable?.["thread_id"] === undefined) return undefined;
+    const [threadId, ns, id] = [threadOf(config), namespaceOf(config), checkpointOf(config)];
+    const state = await this.#threads.state(threadId);
+    if (state === undefined) return undefined;
+    const record =
+      id === undefined
+        ? await this.#checkpoints.latest(threadId, state.head, ns)
+        : await this.#checkpoints.find(threadId, ns, id);
+    return record && this.#tuple(threadId, state.head, record);
+  }
+
+  /** Checkpoints, those with the greatest ids first. Without a `thread_id` those of all threads. */
+  async *list(
+    config: Config,
+    { limit, before, filter }: ListOptions = {},
+  ): AsyncGenerator<CheckpointTuple> {
+    const id = checkpointOf(config);
+    const end = before === undefined ? undefined : checkpointOf(before);
+    const isAny = config.configurable?.["checkpoint_ns"] === undefined;
+    const ns = isAny ? undefined : namespaceOf(config);
+    const wanted = Object.entries(filter ?? {}).filter(([, value]) => value !== undefined);
+    let left = limit ?? Number.POSITIVE_INFINITY;
+    for (const threadId of await this.#threadsOf(config)) {
+      if (left <= 0) return;
+      const state = await this.#threads.state(threadId);
+      if (state === undefined) continue;
+      for await (const record of this.#checkpoints.list(threadId, state.head, ns)) {
+        if (end !== undefined && record.checkpoint_id >= end) continue;
+        if (id !== undefined && record.checkpoint_id !== id) continue;
+        if (wanted.length > 0 && !(await this.#fits(threadId, record, wanted))) continue;
+        yield await this.#tuple(threadId, state.head, record);
+        if (--left <= 0) return;
+      }
+    }
+  }
+
+  /** Stores a checkpoint. Stored twice under one id, the newer counts. */
+  async put(
+    config: Config,
+    checkpoint: Checkpoint,
+    metadata: CheckpointMetadata,
+    newVersions?: ChannelVersions,
+  ): Promise<Config> {
+    const [threadId, ns, parentId] = [threadOf(config), namespaceOf(config), checkpointOf(config)];
+    const { channel_values: channels = {}, ...rest } = checkpoint;
+    const { id, channel_versions: versions = {} } = checkpoint;
+    const isChanged = ([channel]: readonly [string, unknown]) =>
+      newVersions === undefined ||
+      Object.hasOwn(newVersions, channel) ||
+      !Object.hasOwn(versions, channel);
+    const blocks: MadeBlocks = new Map();
+    const entries = Object.entries(channels);
+    // All is read before anything is waited for: the graph continues, and changes what it gave.
+    const [own, about, ...changed] = await Promise.all([
+      this.#dump(rest, blocks),
+      this.#dump(metadata, blocks),
+      ...entries.filter(isChanged).map(([, value]) => this.#dump(value, blocks)),
+    ]);
+    const names = entries.filter(isChanged).map(([channel]) => channel);
+    const unchanged = entries.filter((entry) => !isChanged(entry));
+    let stored: { readonly head: ThreadHead; readonly values: Parent["values"] } | undefined;
+    await this.#threads.add(threadId, blocks, async ({ head }) => {
+      const kept = await this.#unchanged(
+        { threadId, head, ns, parentId },
+        versions,
+        unchanged,
+        blocks,
+      );
+      const values = Object.fromEntries([...names.map((name, i) => [name, changed[i]]), ...kept]);
+      stored = { head, values };
+      return this.#checkpoints.added(threadId, head, {
+        ns,
+        checkpoint_id: id,
+        parent: parentId,
+        checkpoint: own,
+        metadata: about,
+        values,
+      });
+    });
+    if (stored !== undefined) {
+      this.#parents.set(parentKey(stored.head, ns, id), { versions, values: stored.values });
+    }
+    const { channel, chat } = this.#transcript ?? {};
+    if (channel !== undefined && names.includes(channel))
+      await chat?.add(threadId, channels[channel]);
+    return { configurable: { thread_id: threadId, checkpoint_ns: ns, checkpoint_id: id } };
+  }
+
+  /**
+   * Stores what a task wrote for the step after a checkpoint, which may be stored later. Of writes with one task
+   * and place the first counts; of errors, interrupts and the like the last.
+   */
+  async putWrites(
+    config: Config,
+    writes: readonly (readonly [channel: string, value: unknown])[],
+    taskId: string,
+    taskPath = "",
+  ): Promise<void> {
+    const [threadId, ns, id] = [threadOf(config), namespaceOf(config), checkpointOf(config)];
+    if (id === undefined) throw new TypeError("configurable.checkpoint_id is missing");
+    if (typeof taskId !== "string") throw new TypeError("taskId must be a string");
+    const blocks: MadeBlocks = new Map();
+    const given = await Promise.all(
+      writes.map(async ([channel, value], position): Promise<Write> => {
+        const index = writeIndex(channel, position);
+        return { taskId, taskPath, channel, index, value: await this.#dump(value, blocks) };
+      }),
+    );
+    await this.#threads.add(threadId, blocks, async ({ head }) => {
+      const before = await this.#checkpoints.writes(threadId, ns, id);
+      const added = newWrites(given, before.writes);
+      if (added.length === 0) return undefined;
+      return { head, records: this.#checkpoints.writesAdded(ns, id, added, before.count) };
+    });
+  }
+
+  /** The checkpoint of `getTuple`. */
+  async get(config: Config): Promise<Checkpoint | undefined> {
+    return (await this.getTuple(config))?.checkpoint;
+  }
+
+  /**
+   * What was written to channels on the way to a checkpoint, oldest first, from the nearest ancestor that has a
+   * value of the channel.
+   */
+  async getDeltaChannelHistory({
+    config,
+    channels,
+  }: {
+    readonly config: Config;
+    readonly channels: readonly string[];
+  }): Promise<Record<string, DeltaChannelHistory>> {
+    const histories = new Map<string, DeltaChannelHistory>(
+      channels.map((channel) => [channel, { writes: [] }]),
+    );
+    const open = new Set(channels);
+    let at = open.size === 0 ? undefined : (await this.getTuple(config))?.parentConfig;
+    while (at !== undefined && open.size > 0) {
+      const ancestor = await this.getTuple(at);
+      for (const channel of open) {
+        const history = histories.get(channel);
+        if (ancestor === undefined || history === undefined) continue;
+        const { checkpoint, pendingWrites = [] } = ancestor;
+        history.writes.unshift(...pendingWrites.filter(([, name]) => name === channel));
+        if (!Object.hasOwn(checkpoint.channel_values, channel)) continue;
+        history.seed = checkpoint.channel_values[channel];
+        open.delete(channel);
+      }
+      at = ancestor?.parentConfig;
+    }
+    return Object.fromEntries(histories);
+  }
+
+  getNextVersion(current: number | undefined): number {
+    return (current ?? 0) + 1;
+  }
+
+  /** A configuration that holds it can be written as JSON. */
+  toJSON(): string {
+    return "[ThroughlineSaver]";
+  }
+
+  /** Forgets all checkpoints and writes of a thread. Their bytes are gone when this resolves. */
+  async deleteThread(threadId: string): Promise<void> {
+    checkThread(threadId);
+    await this.#threads.remove(threadId);
+  }
+
+  #dump(value: unknown, blocks: MadeBlocks): Promise<BlockValue> {
+    return dumpBlocks(this.serde, value, blocks, this.#isDivisible);
+  }
+
+  /**
+   * The values of channels that the engine calls unchanged. That of a version that the parent has is the parent's.
+   * A copy of another checkpoint has that one's values, which are stored. What was never stored is left out, as
+   * the validation suite has it.
+   */
+  async #unchanged(
+    place: ParentPlace,
+    versions: ChannelVersions,
+    channels: readonly (readonly [channel: string, value: unknown])[],
+    blocks: MadeBlocks,
+  ): Promise<readonly (readonly [channel: string, value: BlockValue])[]> {
+    if (channels.length === 0) return [];
+    const parent = await this.#parentOf(place);
+    const kept: [string, BlockValue][] = [];
+    for (const [channel, value] of channels) {
+      const old = parent !== undefined && Object.hasOwn(parent.values, channel);
+      const before = old ? parent.values[channel] : undefined;
+      if (before !== undefined && parent?.versions[channel] === versions[channel]) {
+        kept.push([channel, before]);
+        continue;
+      }
+      const made: MadeBlocks = new Map();
+      const own = await this.#dump(value, made);
+      if (before === undefined && !(await this.#areStored(place, own))) continue;
+      for (const [id, records] of made) blocks.set(id, records);
+      kept.push([channel, own]);
+    }
+    return kept;
+  }
+
+  async #areStored({ threadId, head }: ParentPlace, { blocks }: BlockValue): Promise<boolean> {
+    const unknown = blocks.filter((id) => !this.#threads.isKnown(head, id));
+    if (unknown.length === 0) return true;
+    return (await this.#threads.logs.findAll(threadId, unknown)).size === new Set(unknown).size;
+  }
+
+  async #parentOf({ threadId, head, ns, parentId }: ParentPlace): Promise<Parent | undefined> {
+    if (parentId === undefined) return undefined;
+    const key = parentKey(head, ns, parentId);
+    const known = this.#parents.get(key);
+    if (known !== undefined) return known;
+    const record = await this.#checkpoints.find(threadId, ns, parentId);
+    if (record === undefined) return undefined;
+    const blocks = await this.#threads.find(threadId, record.checkpoint.blocks);
+    const checkpoint = (await loadBlocks(this.serde, record.checkpoint, blocks)) as Checkpoint;
+    const parent = { versions: checkpoint.channel_versions ?? {}, values: record.values };
+    this.#parents.set(key, parent);
+    return parent;
+  }
+
+  async #fits(
+    threadId: string,
+    { metadata }: CheckpointRecord,
+    wanted: readonly (readonly [name: string, value: unknown])[],
+  ): Promise<boolean> {
+    const blocks = await this.#threads.find(threadId, metadata.blocks);
+    const stored = (await loadBlocks(this.serde, metadata, blocks)) as Record<string, unknown>;
+    return wanted.every(([name, value]) => isDeepStrictEqual(stored[name], value));
+  }
+
+  async #tuple(
+    threadId: string,
+    head: ThreadHead,
+    record: CheckpointRecord,
+  ): Promise<CheckpointTuple> {
+    const { ns, checkpoint_id: id, parent, values } = record;
+    const { writes } = await this.#checkpoints.writes(threadId, ns, id);
+    const all = [record.checkpoint, record.metadata, ...Object.values(values)];
+    const blocks = await this.#blocksOf(threadId, [...all, ...writes.map(({ value }) => value)]);
+    this.#threads.remember(head, blocks.keys());
+    const load = (value: BlockValue) => loadBlocks(this.serde, value, blocks);
+    const checkpoint = (await load(record.checkpoint)) as Checkpoint;
+    const channels = Object.entries(values).map(async ([name, each]) => [name, await load(each)]);
+    checkpoint.channel_values = Object.fromEntries(await Promise.all(channels));
+    if (checkpoint.v < 4 && parent !== undefined) {
+      await this.#addPendingSends(threadId, ns, parent, checkpoint);
+    }
+    const pendingWrites = writes.map(async ({ taskId, channel, value }): Promise<PendingWrite> => {
+      return [taskId, channel, await load(value)];
+    });
+    const configOf = (checkpointId: string) => ({
+      configurable: { thread_id: threadId, checkpoint_ns: ns, checkpoint_id: checkpointId },
+    });
+    const tuple: CheckpointTuple = {
+      config: configOf(id),
+      checkpoint,
+      metadata: (await load(record.metadata)) as CheckpointMetadata,
+      pendingWrites: await Promise.all(pendingWrites),
+    };
+    if (parent !== undefined) tuple.parentConfig = configOf(parent);
+    return tuple;
+  }
+
+  async #blocksOf(threadId: string, values: readonly BlockValue[]) {
+    return this.#threads.find(threadId, [...new Set(values.flatMap(({ blocks }) => blocks))]);
+  }
+
+  /** Before version 4 a checkpoint had what its parent's tasks had sent as a channel. */
+  async #addPendingSends(
+    threadId: string,
+    ns: string,
+    parent: string,
+    checkpoint: Checkpoint,
+  ): Promise<void> {
+    const { writes } = await this.#checkpoints.writes(threadId, ns, parent);
+    const sent = writes.filter(({ channel }) => channel === tasksChannel).map(({ value }) => value);
+    const blocks = await this.#blocksOf(threadId, sent);
+    const sends = await Promise.all(sent.map((value) => loadBlocks(this.serde, value, blocks)));
+    const versions = Object.values(checkpoint.channel_versions ?? {});
+    checkpoint.channel_values[tasksChannel] = sends;
+    checkpoint.channel_versions = {
+      ...checkpoint.channel_versions,
+      [tasksChannel]: versions.reduce(newer, this.getNextVersion(undefined)),
+    };
+  }
+
+  async #threadsOf(config: Config): Promise<readonly string[]> {
+    if (config.configurable?.["thread_id"] !== undefined) return [threadOf(config)];
+    return this.#threads.all();
+  }
+}
+
+/** Where the parent of a checkpoint is. */
+interface ParentPlace {
+  readonly threadId: string;
+  readonly head: ThreadHead;
+  readonly ns: string;
+  readonly parentId: string | undefined;
+}
+
+const parentKey = ({ born }: ThreadHead, ns: string, id: string) => JSON.stringify([born, ns, id]);
+
+/** The greater of two versions of channels. */
+function newer(a: number | string, b: number | string): number | string {
+  if (typeof a === "number" && typeof b === "number") return Math.max(a, b);
+  return String(a).localeCompare(String(b)) >= 0 ? a : b;
+}
