@@ -172,6 +172,7 @@ async function everyRecord(run: Run): Promise<string> {
   await chats.setMetadata(chat, { pinned: true });
   await chats.setConsolidated(chat, 2);
   await chats.redact(chat, "t3");
+  await chats.takeBack(chat, ["t3:answer:again"]);
   await chats.log.change(chat, (transaction) => {
     transaction.control("erasure", { target: "t4" }, "erasure:t4"); // as where several processes write
     transaction.control("compaction", {
@@ -218,7 +219,7 @@ function samples(lines: readonly string[]): string {
 }
 
 const kinds = ["message", "session", "usage", "turn", "pending_input", "metadata"];
-const hiding = ["redaction", "replacement", "erasure"];
+const hiding = ["redaction", "replacement", "removal", "erasure"];
 const order = (name: string) => {
   const at = [...kinds, ...hiding].indexOf(name.split(",", 1)[0] ?? "");
   return at < 0 ? kinds.length + hiding.length : at;

@@ -29,7 +29,10 @@ export interface Extension extends AsyncDisposable {
 
 /** What was removed from the chats. */
 export interface Removal {
-  /** A clear and a redaction leave the bytes in the transcript; an erasure and forgetting do not. */
+  /**
+   * An erasure and forgetting remove the bytes from the transcript, the others do not. No person asks for
+   * a `take_back`: what people made of the message, such as a package, stays.
+   */
   readonly loss: Loss;
   readonly chatId: string;
   /** `undefined`: the whole chat. */

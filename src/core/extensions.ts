@@ -90,7 +90,8 @@ export class Extensions {
       }),
     );
     const { loss, isElsewhere } = removal;
-    const unloaded = loss === "clear" || isElsewhere ? [] : await this.#unloaded();
+    const isKept = loss === "clear" || loss === "take_back" || isElsewhere;
+    const unloaded = isKept ? [] : await this.#unloaded();
     const left = unloaded.map((name) => ({ unreachable: notLoaded(name, removal) }));
     return [...rows.flat(), ...left];
   }

@@ -29,7 +29,7 @@ import { Hidden, type Stored, Withheld } from "./withheld.ts";
  * Otherwise that source is reported as failed. Of two sources that name the same chat the newer one is
  * that chat, the other a second one: `id~2`.
  *
- * What was forgotten, redacted, erased or cleared here comes back only with `force`.
+ * What was forgotten, redacted, taken back, erased or cleared here comes back only with `force`.
  *
  * @throws ThroughlineError what storing rejects with. What is wrong with a source is in the report.
  */
@@ -326,7 +326,7 @@ class ChatImport {
   #count({ entry, record, isNew }: Placed): void {
     if (entry.kind === "foreign") this.#foreign++;
     if (entry.kind === "control" && isErased(record)) this.#erased++;
-    if (entry.kind !== "message") return;
+    if (entry.kind !== "message" || this.#scan.takenBack.has(record.id)) return;
     this.#messages++;
     if ((entry.oldSeq ?? 1) <= this.#scan.head.clearSeq) this.#cleared++;
     const { role, content, timestamp, hidden } = record;

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import type { Chats } from "../core/chat/chats.ts";
 import { toDuctor } from "../core/chat/legacy.ts";
 import { type SeedHead, seedHead, sinceClear, toSeedJsonl } from "../core/chat/render-jsonl.ts";
-import { marksIn, withReplaced } from "../core/chat/shown-messages.ts";
+import { marksIn, withMarks } from "../core/chat/shown-messages.ts";
 import { isJsonObject } from "../core/json.ts";
 import { ductorField } from "./ductor-import.ts";
 import { chatIdOfName } from "./nanobot-file.ts";
@@ -68,9 +68,9 @@ async function* chatIds(chats: Chats, only: string | undefined): AsyncGenerator<
 
 async function* seedFile(chats: Chats, chatId: string): AsyncGenerator<string> {
   const { head } = await chats.log.existing(chatId);
-  const { redacted, replaced } = await marksIn(chats.records(chatId));
-  const records = sinceClear(withReplaced(chats.records(chatId), replaced), head);
-  yield* toSeedJsonl(seedHead(chatId, head), records, { redacted });
+  const marks = await marksIn(chats.records(chatId));
+  const records = sinceClear(withMarks(chats.records(chatId), marks), head);
+  yield* toSeedJsonl(seedHead(chatId, head), records, { redacted: marks.redacted });
 }
 
 async function* fullFile(chats: Chats, chatId: string): AsyncGenerator<string> {

@@ -1,4 +1,4 @@
-import { controlId } from "../core/chat/control-ids.ts";
+import { controlId, markKinds } from "../core/chat/control-ids.ts";
 import { isControl, isMessage } from "../core/chat/message.ts";
 import { messageRecord } from "../core/chat/message-input.ts";
 import { instantOf } from "../core/chat/stamp.ts";
@@ -39,12 +39,10 @@ export function ownId(line: JsonObject): string | undefined {
  */
 export function markId(record: OwnRecord): string | undefined {
   const { _type, kind, target } = record;
-  const known = marks.find((each) => each === kind);
+  const known = markKinds.find((each) => each === kind);
   if (_type !== "metadata" || known === undefined || typeof target !== "string") return undefined;
   return controlId(known, target);
 }
-
-const marks = ["redaction", "replacement", "erasure"] as const;
 
 function isOwnMessage(message: JsonObject): boolean {
   const { timestamp, ...rest } = message;

@@ -16,6 +16,8 @@ export interface Scan {
   readonly digest: string;
   readonly records: number;
   readonly unreadable: number;
+  /** The ids of the messages that it takes back itself: they are not counted. */
+  readonly takenBack: ReadonlySet<string>;
   /** Its last line is a head line behind something, as of every file that we wrote to its end. */
   readonly hasEnd: boolean;
   /** Milliseconds since 1970: the stamp of the file's own, else of its last message, else its age. */
@@ -27,6 +29,7 @@ export async function scan(source: Source, form: Form, zone: string): Promise<Sc
   const hash = createHash("sha256");
   const head = new HeadLines(form, zone);
   const notes = new Notes();
+  const takenBack = new Set<string>();
   const counts = { bytes: 0, records: 0, unreadable: 0 };
   let lastAt: number | undefined;
   let endsWithHead = false;
@@ -39,6 +42,9 @@ export async function scan(source: Source, form: Form, zone: string): Promise<Sc
     else if (entry.kind === "unreadable") counts.unreadable++;
     else {
       counts.records++;
+      const { kind, target } = entry.record;
+      const isRemoval = entry.kind === "control" && kind === "removal";
+      if (isRemoval && typeof target === "string") takenBack.add(target);
       if (entry.kind === "message") lastAt = instantOf(entry.record["timestamp"]) ?? lastAt;
     }
   }
@@ -46,7 +52,7 @@ export async function scan(source: Source, form: Form, zone: string): Promise<Sc
   const chatId = head.key(notes) ?? chatIdOfName(source.name);
   const digest = hash.digest("hex");
   const hasEnd = endsWithHead && (counts.records > 0 || head.count > 1);
-  return { source, chatId, head, ...counts, hasEnd, digest, newestAt, notes };
+  return { source, chatId, head, ...counts, takenBack, hasEnd, digest, newestAt, notes };
 }
 
 /** The bytes that the first reading saw, and no more of a file that is growing. */

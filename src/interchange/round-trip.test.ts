@@ -73,6 +73,8 @@ async function lived(): Promise<Throughline> {
   await say("assistant", '{"_type":"metadata","kind":"commit","seq":1}\n', { id: "m4" });
   await chats.redact("telegram:42", "m3");
   await say("user", "/new", { id: "m5", hidden: true });
+  await say("user", "Take me back", { id: "m8" });
+  await chats.takeBack("telegram:42", ["m8"]);
   await say("user", "Erase me", { id: "m6" });
   await chats.erase("telegram:42", "m6");
   await chats.setMetadata("telegram:42", { lang: "de", nested: { a: [1, null] } });
@@ -143,7 +145,7 @@ test("ours, for nanobot, and back keeps what was said, when, by whom, and nothin
   const files = await exported(before, { format: "nanobot" });
   assert.deepEqual([...files.keys()].sort()[1], "telegram_42.jsonl");
   const text = files.get("telegram_42.jsonl") ?? "";
-  assert.doesNotMatch(text, /Hello|Secret|Erase me|\/new/);
+  assert.doesNotMatch(text, /Hello|Secret|Erase me|Take me back|\/new/);
   const lines = text
     .trimEnd()
     .split("\n")
@@ -156,9 +158,9 @@ test("ours, for nanobot, and back keeps what was said, when, by whom, and nothin
     (await Array.fromAsync(throughline.chats.records("telegram:42")))
       .filter(({ role, hidden }) => role !== undefined && hidden !== true)
       .map(({ role, content, timestamp }) => [role, content, timestamp]);
-  const cleared = ["Hello", "Hi \u2028 there"];
+  const gone = ["Hello", "Hi \u2028 there", "Take me back"];
   const expected = (await said(before))
-    .filter(([, content]) => !cleared.includes(String(content)))
+    .filter(([, content]) => !gone.includes(String(content)))
     .map(([role, content, time]) => [role, content === "Secret" ? "[redacted]" : content, time]);
   assert.deepEqual(await said(after), expected);
   const again = await exported(after, { format: "nanobot" });

@@ -82,10 +82,12 @@ const say = (chats: Chats) => chats.append(chat, [{ role: "user", content: "said
 type Act = (throughline: Throughline) => Promise<unknown>;
 const redact: Act = async ({ chats }) => chats.redact(chat, await first(chats));
 const erase: Act = async ({ chats }) => chats.erase(chat, await first(chats));
+const takeBack: Act = async ({ chats }) => chats.takeBack(chat, [await first(chats)]);
 const clear: Act = ({ chats }) => chats.clear(chat);
 
 const hiding: readonly (readonly [what: string, act: Act])[] = [
   ["redacted", redact],
+  ["taken back", takeBack],
   ["erased", erase],
   ["cleared", clear],
 ];
@@ -201,10 +203,11 @@ async function twoHomes() {
   return { before, after, text, goOn };
 }
 
-test("a file of ours that has grown adds what is new: redactions, clears and sessions too", async () => {
+test("a file of ours that has grown adds what is new: redactions, removals, clears and sessions too", async () => {
   const { before, after, goOn } = await twoHomes();
   await goOn();
   await redact(before);
+  await before.chats.takeBack(chat, ["m2"]);
   await before.chats.clear(chat);
   await before.chats.append(chat, [{ role: "user", content: "after the clear" }]);
   await before.sessions.resolve(chat);

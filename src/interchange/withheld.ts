@@ -15,7 +15,7 @@ export interface Stored {
 }
 
 /**
- * What was redacted, erased or cleared in some chats. It is recognised by its ids and, while its words
+ * What was redacted, taken back, erased or cleared in some chats. It is recognised by its ids and, while its words
  * are still stored, by who said them when: a line that has moved within its file has another id.
  */
 export class Hidden {
@@ -23,11 +23,12 @@ export class Hidden {
   readonly #said = new Set<string>();
 
   async add({ records, clearSeq }: Stored): Promise<void> {
-    const { redacted } = await marksIn(records());
-    for (const id of redacted) this.#addId(id);
+    const { redacted, takenBack } = await marksIn(records());
+    const hidden = new Set([...redacted, ...takenBack]);
+    for (const id of hidden) this.#addId(id);
     for await (const record of records()) {
       if (isErased(record)) this.#addId(record.id);
-      else if (hasWords(record) && (record.seq <= clearSeq || redacted.has(record.id))) {
+      else if (hasWords(record) && (record.seq <= clearSeq || hidden.has(record.id))) {
         this.#addId(record.id);
         if (isMessage(record)) this.#said.add(saying(record));
       }

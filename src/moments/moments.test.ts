@@ -325,6 +325,24 @@ test("clearing a chat leaves its packages", async (t) => {
   assert.equal((await moments.packages.list()).packages.length, 1);
 });
 
+test("a message that is taken back leaves the packages that hold it, and is in none that is made after", async (t) => {
+  const home = newHome(t);
+  await using throughline = await openThroughline({ home });
+  const moments = await started(throughline);
+  await feed(moments);
+  await throughline.chats.append("a", said);
+  const first = moments.recorder.record(praise);
+  await first.whenDurable();
+  await throughline.chats.takeBack("a", ["m2"]);
+  assert.equal((await moments.packages.list()).packages.length, 1);
+  const second = moments.recorder.record(praise);
+  await second.whenDurable();
+  const wordsOf = async (name: string | null) =>
+    (await moments.packages.read(String(name))).messages.map(({ id }) => id);
+  assert.deepEqual(await wordsOf(first.name), ["m1", "m2"]);
+  assert.deepEqual(await wordsOf(second.name), ["m1"]);
+});
+
 const packagesIn = ({ removed }: RemovalReceipt) =>
   removed.find(({ place }) => place === "packages")?.count;
 

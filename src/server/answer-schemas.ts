@@ -65,6 +65,8 @@ export const message = z
   })
   .openapi("Message");
 
+export const messageIds = z.object({ ids: z.array(z.string()) }).openapi("MessageIds");
+
 export const messagePage = z
   .object({ messages: z.array(message), before: z.int().optional() })
   .openapi("MessagePage", { description: "Oldest first. `before` asks for the page before it." });

@@ -208,7 +208,7 @@ function addFork(router: Router): void {
       body: forkBody,
       summary: "Copy a chat, up to and including one message, into a new chat",
       description:
-        "Redacted and cleared messages are not copied, and neither are provider sessions. A repeated " +
+        "Redacted, cleared and taken-back messages are not copied, and neither are provider sessions. A repeated " +
         "request is 409: the new chat exists.",
       answers: { 201: { says: "The new chat.", schema: schemaOf("chatRow") } },
     },

@@ -1,11 +1,13 @@
 import { z } from "zod";
 import { notFound } from "../core/chat/chat-log.ts";
 import type { RemovalReceipt } from "../core/chat/forget-receipt.ts";
-import { pendingId } from "../core/chat/shown-messages.ts";
+import type { MessageInput } from "../core/chat/message-input.ts";
+import { pendingId, shownMessages } from "../core/chat/shown-messages.ts";
 import { isErased } from "../core/storage/batch.ts";
 import { ifThere, noSuchChat } from "./chat-routes.ts";
 import { json, type Router } from "./router.ts";
 import {
+  appendBody,
   before,
   chatParams,
   ifExists,
@@ -14,6 +16,7 @@ import {
   prefix,
   query,
   schemaOf,
+  takeBackBody,
 } from "./schemas.ts";
 import { messageJson } from "./wire.ts";
 
@@ -55,7 +58,7 @@ export function addMessageRoutes(router: Router): void {
         }),
       summary: "Find the messages that contain every word, by chat, newest chat first",
       description:
-        "Cleared and redacted messages are left out. If the first 1,000 hits are not enough, at most " +
+        "Cleared, redacted and taken-back messages are left out. If the first 1,000 hits are not enough, at most " +
         "2,000 more chats are searched.",
       answers: { 200: { says: "The messages, each with its chat.", schema: schemaOf("hits") } },
     },
@@ -74,7 +77,7 @@ export function addMessageRoutes(router: Router): void {
       params: chatParams,
       query: () => z.strictObject({ query: query(), prefix: prefix() }),
       summary: "Find the messages of one chat that contain every word, newest first",
-      description: "At most 1,000. Cleared and redacted messages are left out.",
+      description: "At most 1,000. Cleared, redacted and taken-back messages are left out.",
       answers: {
         200: { says: "The messages, without their text.", schema: schemaOf("matches") },
       },
@@ -86,7 +89,61 @@ export function addMessageRoutes(router: Router): void {
       return json({ matches });
     },
   );
+  addAppend(router);
   addRemoval(router);
+}
+
+function addAppend(router: Router): void {
+  const { throughline, watchers } = router.ports;
+  const { chats } = throughline;
+  router.add(
+    {
+      method: "post",
+      path: "/api/chats/{id}/append",
+      id: "appendMessages",
+      params: chatParams,
+      body: appendBody,
+      summary: "Store messages at the end of a chat, and ask no model",
+      description:
+        "All or none, in their order. Creates the chat on first use. A message that the chat holds under the " +
+        "same id, with the same role and content, is not stored again, also once it was hidden or taken " +
+        "back; with another role or content it is 409. Give each message an id if you repeat requests. " +
+        "A turn that runs continues, and its reply comes after these messages.",
+      answers: { 200: { says: "Their ids, in the same order.", schema: schemaOf("messageIds") } },
+    },
+    async ({ params, body }) => {
+      const stored = await chats.append(params.id, body.messages as readonly MessageInput[]);
+      const { logs } = chats.log.ports;
+      for (const message of await shownMessages(logs, params.id, stored)) {
+        const shown = messageJson(message);
+        watchers.publish("message", { change: "stored", chat_id: params.id, message: shown });
+      }
+      return json({ ids: stored.map(({ id }) => id) });
+    },
+  );
+  router.add(
+    {
+      method: "post",
+      path: "/api/chats/{id}/take-back",
+      id: "takeBackMessages",
+      params: chatParams,
+      body: takeBackBody,
+      summary: "Take messages back: for an edited question, or a reply that is made again",
+      description:
+        "All or none. No model, page, search, export or later fork has them any more, and nothing is shown " +
+        "where they stood. Their bytes stay until they are erased or the chat is forgotten. To hide what " +
+        "a person wants gone, also in forks and packages, use `DELETE` instead. 404: one of these is no " +
+        "message of the chat, or was cleared; nothing is changed then. Can be repeated.",
+      answers: { 200: { says: "The same ids.", schema: schemaOf("messageIds") } },
+    },
+    async ({ params, body }) => {
+      await chats.takeBack(params.id, body.ids);
+      for (const message_id of body.ids) {
+        watchers.publish("message", { change: "taken_back", chat_id: params.id, message_id });
+      }
+      return json({ ids: body.ids });
+    },
+  );
 }
 
 const erase = () => z.enum(["true", "false"], "must be true or false").optional();

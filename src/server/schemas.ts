@@ -1,6 +1,7 @@
 // What comes over the wire, made when a route is first asked: all of it takes a while. The names are the
 // seeds': snake_case.
 import { z } from "zod";
+import { roles } from "../core/chat/message.ts";
 import { answersFrom } from "./operation.ts";
 
 /** The schema of an answer of the server's own. */
@@ -73,6 +74,47 @@ export const newMessage = () =>
       model: name().optional().meta({ description: "The session's when absent." }),
     })
     .meta({ id: "NewMessage" });
+const toolCall = () =>
+  z.strictObject({
+    id: text(1_024),
+    type: z.literal("function"),
+    function: z.strictObject({
+      name: text(1_024),
+      arguments: z.string().meta({ description: "JSON, as the model wrote it." }),
+    }),
+  });
+export const appendBody = () =>
+  z
+    .strictObject({
+      messages: z
+        .array(
+          z.strictObject({
+            id: text(256).optional().meta({
+              description: "A message that is sent again under its id is stored once.",
+            }),
+            role: z.enum(roles),
+            content: z.string(),
+            timestamp: z.string().optional().meta({
+              description: "ISO 8601 with a zone. Now, when absent.",
+            }),
+            tool_calls: z.array(toolCall()).optional(),
+            tool_call_id: text(1_024).optional().meta({
+              description: "On a tool's result: the id of the call.",
+            }),
+            name: text(1_024).optional().meta({
+              description: "On a tool's result: the name of the tool.",
+            }),
+            is_error: z.literal(true).optional().meta({ description: "The tool failed." }),
+          }),
+        )
+        .min(1, "must not be empty")
+        .max(1_000),
+    })
+    .meta({ id: "Append" });
+export const takeBackBody = () =>
+  z
+    .strictObject({ ids: z.array(text(256)).min(1, "must not be empty").max(500) })
+    .meta({ id: "TakeBack" });
 export const renameBody = () =>
   z
     .strictObject({

@@ -52,8 +52,8 @@ function addMessage(router: Router): void {
         "it is 502, and the message is kept: it can be answered until the next message.\n\nThe same " +
         "`Idempotency-Key` (1 to 255 printable ASCII characters) is the same message for good: its " +
         "turn is joined or its answer sent again, and a turn that failed is tried again. With " +
-        "other content it is 409, also once it or its answer was hidden, erased or cleared, or its chat " +
-        "forgotten.",
+        "other content it is 409, also once it or its answer was hidden, taken back, erased or cleared, or " +
+        "its chat forgotten.",
     },
     async ({ params, body }, context) => {
       const key = context.req.header("idempotency-key");

@@ -37,6 +37,32 @@ export type Answering = {
   readonly model?: string | undefined;
 };
 
+export type Append = {
+  readonly messages: readonly {
+    /** A message that is sent again under its id is stored once. */
+    readonly id?: string | undefined;
+    readonly role: "user" | "assistant" | "tool" | "system";
+    readonly content: string;
+    /** ISO 8601 with a zone. Now, when absent. */
+    readonly timestamp?: string | undefined;
+    readonly tool_calls?: readonly {
+      readonly id: string;
+      readonly type: "function";
+      readonly function: {
+        readonly name: string;
+        /** JSON, as the model wrote it. */
+        readonly arguments: string;
+      };
+    }[] | undefined;
+    /** On a tool's result: the id of the call. */
+    readonly tool_call_id?: string | undefined;
+    /** On a tool's result: the name of the tool. */
+    readonly name?: string | undefined;
+    /** The tool failed. */
+    readonly is_error?: true | undefined;
+  }[];
+};
+
 /** `limit`: it left no wound, because there are already enough. */
 export type AppliedEvent = {
   readonly status: "applied";
@@ -504,6 +530,10 @@ export type Message = {
   readonly redacted?: true | undefined;
 };
 
+export type MessageIds = {
+  readonly ids: readonly string[];
+};
+
 /** Oldest first. `before` asks for the page before it. */
 export type MessagePage = {
   readonly messages: readonly Message[];
@@ -785,7 +815,7 @@ export type ServerEvents = {
     readonly chat_id: string;
     readonly message: Message;
   } | {
-    readonly change: "redacted" | "erased";
+    readonly change: "redacted" | "taken_back" | "erased";
     readonly chat_id: string;
     readonly message_id: string;
   };
@@ -884,6 +914,10 @@ export type Sleeping = {
 
 export type Stopped = {
   readonly stopped: boolean;
+};
+
+export type TakeBack = {
+  readonly ids: readonly string[];
 };
 
 export type Touch = {

@@ -1,6 +1,7 @@
 import { isJsonObject, type JsonObject } from "../json.ts";
 import type { LogHead, LogProjection, StoredRecord } from "../storage/log-store.ts";
-import { isControl, isMessage } from "./message.ts";
+import { hiddenBy } from "./control-ids.ts";
+import { isMessage } from "./message.ts";
 import type { Period } from "./period.ts";
 
 /** A turn whose answer is not stored yet: under way, or cut off by a crash or a failing model. */
@@ -39,7 +40,7 @@ export interface ChatHead extends JsonObject {
   readonly metadata: JsonObject;
   /** How many messages of the file, from its start, were summarised elsewhere. */
   readonly last_consolidated: number;
-  /** Message records in the file. */
+  /** Message records in the file, but for those that were taken back. */
   readonly message_count: number;
   /** The first 120 code points of the first thing that a person said. */
   readonly title: string;
@@ -124,10 +125,7 @@ export const chatProjection: LogProjection = {
     if (!isMessage(record) || record.hidden || record.role === "tool") return undefined;
     return record.content;
   },
-  hides(record: StoredRecord) {
-    if (!isControl(record, "redaction") && !isControl(record, "replacement")) return undefined;
-    return typeof record["target"] === "string" ? record["target"] : undefined;
-  },
+  hides: hiddenBy,
 };
 
 function textOr(value: unknown, otherwise: string): string {

@@ -1,5 +1,5 @@
 import { isoTime } from "../clock.ts";
-import { errorName, invalid, ThroughlineError } from "../errors.ts";
+import { errorName, invalid } from "../errors.ts";
 import type { JsonObject } from "../json.ts";
 import { checkCount } from "../storage/key.ts";
 import type { LogStore, StoredRecord } from "../storage/log-store.ts";
@@ -7,8 +7,8 @@ import { type ChatHead, type ChatRow, chatRow, readHead, titleFrom } from "./cha
 import { type ChatLog, checkChatId, notFound } from "./chat-log.ts";
 import { checkMetadata } from "./chat-metadata.ts";
 import { checkMessageId } from "./control-ids.ts";
-import { copiesOf, copyable, forkedFrom } from "./copies.ts";
-import { eraseFrom, redactFrom } from "./erasure.ts";
+import { copiesOf, copyable, forkedFrom, removeEach } from "./copies.ts";
+import { checkedTargets, eraseFrom, hideFrom, takeBackFrom } from "./erasure.ts";
 import { damagedChats, type FindChatsOptions, type FoundChat, findChats } from "./find-chats.ts";
 import {
   type ForgetReceipt,
@@ -23,10 +23,10 @@ import type { MessageInput } from "./message-input.ts";
 import { type MessagePage, messagePage } from "./message-page.ts";
 import { rollOver } from "./period.ts";
 import { type MessageHit, searchChat, searchChats } from "./search-chats.ts";
-import { firstWords, lastSaid, shownMessages } from "./shown-messages.ts";
+import { firstWords, isTakenBack, lastSaid, shownMessages } from "./shown-messages.ts";
 import { hashOf, type Mark, noMark, Tombstones } from "./tombstones.ts";
 import type { Transaction } from "./transaction.ts";
-import { writeMessages } from "./write-messages.ts";
+import { storedBefore, writeMessages } from "./write-messages.ts";
 
 /**
  * The transcripts: what was said, word for word, until a person asks to forget it. Nothing that is
@@ -49,8 +49,8 @@ export class Chats {
 
   /**
    * Adds messages to the end of a chat, all or none, creating the chat on first use. Only what is
-   * new is written. A message whose id the chat holds with the same role and content is passed over;
-   * in one call, every id may be given once.
+   * new is written. A message whose id the chat holds with the same role and content is passed over,
+   * also one that was taken back; in one call, every id may be given once.
    *
    * @returns the messages as they are stored, in the same order.
    * @throws ThroughlineError `THROUGHLINE_INVALID`, `THROUGHLINE_TOO_LARGE`, `THROUGHLINE_ID_CONFLICT`.
@@ -66,7 +66,8 @@ export class Chats {
 
   /** The same for one message of a larger change. */
   async appendTo(transaction: Transaction, message: MessageInput): Promise<StoredMessage> {
-    const known = await this.#known(transaction.chatId, message);
+    const { logs } = this.log.ports;
+    const known = await storedBefore(logs, transaction.chatId, message);
     if (known !== undefined) return known;
     checkMessageId(message?.id);
     return transaction.message(message) as unknown as StoredMessage;
@@ -74,8 +75,9 @@ export class Chats {
 
   /**
    * A page of messages, oldest first within the page; without `before` the newest. What a clear hid
-   * is left out. Redacted messages come without their text, marked `redacted: true`. A page ends before
-   * `limit` where its messages hold 4 MiB; as long as there may be more, it comes with a `before`.
+   * or `takeBack` took is left out. Redacted messages come without their text, marked `redacted: true`. A
+   * page ends before `limit` where its messages hold 4 MiB; as long as there may be more, it comes with a
+   * `before`.
    *
    * @throws ThroughlineError `THROUGHLINE_NOT_FOUND`, `THROUGHLINE_INVALID`.
    */
@@ -102,22 +104,25 @@ export class Chats {
 
   /** The message with this id. @throws ThroughlineError `THROUGHLINE_NOT_FOUND`. */
   async message(chatId: string, messageId: string): Promise<StoredMessage> {
-    const record = await this.#existing(chatId, messageId);
-    const [message] = await shownMessages(this.log.ports.logs, chatId, [record]);
-    return message ?? record;
-  }
-
-  /** The message with this id, if there is one. */
-  async find(chatId: string, messageId: string): Promise<StoredMessage | undefined> {
-    const record = await this.log.ports.logs.find(chatId, messageId);
-    return record !== undefined && isMessage(record) ? record : undefined;
-  }
-
-  async #existing(chatId: string, messageId: string): Promise<StoredMessage> {
-    const message = await this.find(chatId, messageId);
+    const record = await this.#stored(chatId, messageId);
+    const found = record === undefined ? [] : [record];
+    const [message] = await shownMessages(this.log.ports.logs, chatId, found);
     if (message !== undefined) return message;
     await this.log.existing(chatId); // where there is no chat either, that is the news
     throw notFound(chatId, "message");
+  }
+
+  /** The message with this id, if there is one that was not taken back. */
+  async find(chatId: string, messageId: string): Promise<StoredMessage | undefined> {
+    const record = await this.#stored(chatId, messageId);
+    if (record === undefined) return undefined;
+    return (await isTakenBack(this.log.ports.logs, chatId, messageId)) ? undefined : record;
+  }
+
+  /** The same, also if it was taken back. */
+  async #stored(chatId: string, messageId: string): Promise<StoredMessage | undefined> {
+    const record = await this.log.ports.logs.find(chatId, messageId);
+    return record !== undefined && isMessage(record) ? record : undefined;
   }
 
   /**
@@ -218,11 +223,32 @@ export class Chats {
   async redact(chatId: string, messageId: string): Promise<RemovalReceipt> {
     const { logs } = this.log.ports;
     const { head: before } = await this.log.existing(chatId);
-    if (!before.pending?.includes(messageId)) await this.#existing(chatId, messageId);
+    const isThere = before.pending?.includes(messageId) || (await this.#stored(chatId, messageId));
+    if (!isThere) throw notFound(chatId, "message");
+    const mark = { kind: "redaction", target: messageId } as const;
     const redactIn = (id: string) =>
-      this.log.changeExisting(id, (transaction) => redactFrom(transaction, messageId, logs));
+      this.log.changeExisting(id, (transaction) => hideFrom(transaction, mark, logs));
     await redactIn(chatId);
     return this.#removeCopies({ chatId, messageId, loss: "redact", removed: [] }, redactIn);
+  }
+
+  /**
+   * The application takes messages of a chat back, all or none in one append: for an edited question, an
+   * answer that is made again, items that an agent pops. When this resolves, no model gets them, and they are
+   * in no page, search, export, later fork or count. Unlike `redact` it leaves no mark where they stood, and
+   * reaches no other chat and no package. Their bytes stay until `erase` or `forget`, and `append` stores
+   * nothing under their ids. Taking back twice is taking back once. What waits for its answer is not answered
+   * any more.
+   *
+   * @throws ThroughlineError `THROUGHLINE_NOT_FOUND`: one of these is no message of the chat, or was
+   *   cleared. `THROUGHLINE_TOO_LARGE`: more than 1,000 at once. `THROUGHLINE_INVALID`. Nothing is changed.
+   */
+  async takeBack(chatId: string, ids: readonly string[]): Promise<void> {
+    const targets = checkedTargets(ids);
+    const { logs } = this.log.ports;
+    await this.log.existing(chatId);
+    await this.log.changeExisting(chatId, (made) => takeBackFrom(made, targets, logs));
+    for (const id of targets) await this.#removeElsewhere(chatId, "take_back", id);
   }
 
   /**
@@ -269,20 +295,12 @@ export class Chats {
     const { logs, logger } = this.log.ports;
     removed.push(...(await this.#removeElsewhere(chatId, loss, messageId)));
     await Promise.allSettled(this.#forking);
-    const copies: string[] = [];
-    for (const { chatId: copy, isThere } of await copiesOf(logs, chatId, messageId)) {
-      try {
-        if (isThere) await removeIn(copy);
-        removed.push(...(await this.#removeElsewhere(copy, loss, messageId)));
-        if (isThere) copies.push(copy);
-      } catch (error) {
-        logger.warn({ loss, error: errorName(error) }, "a copy of a message was not removed");
-        removed.push({
-          unreachable: `the chat ${JSON.stringify(copy)}, which holds a copy: hide or erase it there`,
-        });
-      }
-    }
-    return { chat_id: chatId, message_id: messageId, copies, ...summed(removed) };
+    const copies = await copiesOf(logs, chatId, messageId);
+    const reached = await removeEach(copies, logger, removed, async ({ chatId: copy, isThere }) => {
+      if (isThere) await removeIn(copy);
+      removed.push(...(await this.#removeElsewhere(copy, loss, messageId)));
+    });
+    return { chat_id: chatId, message_id: messageId, copies: reached, ...summed(removed) };
   }
 
   /**
@@ -309,8 +327,8 @@ export class Chats {
   }
 
   /**
-   * Copies a chat up to and including one message into a new chat. What was redacted or cleared is
-   * not copied, and provider sessions start fresh.
+   * Copies a chat up to and including one message into a new chat. What was redacted, taken back or cleared
+   * is not copied, and provider sessions start fresh.
    *
    * @throws ThroughlineError `THROUGHLINE_CONFLICT`: the new chat exists. `THROUGHLINE_NOT_FOUND`.
    */
@@ -384,7 +402,7 @@ export class Chats {
 
   /**
    * Messages that hold every word of the query: the chats in the order of `list`, and the messages
-   * of each newest first. What was cleared or redacted is left out, and counts for no limit. Where
+   * of each newest first. What was cleared, redacted or taken back is left out, and counts for no limit. Where
    * the first 1,000 hits are not enough, at most 2,000 chats after those are looked into.
    *
    * @param options `prefix`: the last word is the beginning of a word, for a query that is being typed.
@@ -405,8 +423,8 @@ export class Chats {
 
   /**
    * The chats that hold every word of the query in a message, each with the newest and with how many
-   * there are (up to 100), or in their title and id: in the order of `list`. What was cleared or
-   * redacted is left out. Where the first 1,000 hits are not enough, at most 2,000 chats after those are
+   * there are (up to 100), or in their title and id: in the order of `list`. What was cleared,
+   * redacted or taken back is left out. Where the first 1,000 hits are not enough, at most 2,000 chats after those are
    * looked into; titles and ids are those of the first 10,000 chats.
    */
   findChats(query: string, options: FindChatsOptions = {}): Promise<readonly FoundChat[]> {
@@ -517,17 +535,5 @@ export class Chats {
       this.#onForget.map(async (remove) => remove(chatId, loss, id)),
     );
     return removed.flat();
-  }
-
-  async #known(chatId: string, message: MessageInput): Promise<StoredMessage | undefined> {
-    if (message?.id === undefined) return undefined;
-    const known = await this.log.ports.logs.find(chatId, message.id);
-    if (known === undefined) return undefined;
-    if (isMessage(known) && known.role === message.role && known.content === message.content) {
-      return known;
-    }
-    throw new ThroughlineError("a message with this id and other content is stored already", {
-      code: "THROUGHLINE_ID_CONFLICT",
-    });
   }
 }

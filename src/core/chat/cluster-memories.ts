@@ -4,7 +4,7 @@ import type { JsonObject } from "../json.ts";
 import type { Logger } from "../logger.ts";
 import type { Cluster } from "../storage/cluster.ts";
 import type { Chats } from "./chats.ts";
-import type { Loss } from "./forget-receipt.ts";
+import { type Loss, losses } from "./forget-receipt.ts";
 import type { ProviderSessions } from "./provider-sessions.ts";
 import type { WorkingMemories } from "./working-memories.ts";
 
@@ -74,7 +74,7 @@ export function removeWithOthers(cluster: Cluster, memories: ClusterMemories): (
 }
 
 function isLoss(value: unknown): value is Loss {
-  return value === "clear" || value === "redact" || value === "erase" || value === "forget";
+  return losses.some((loss) => loss === value);
 }
 
 const removeMessage = (chatId: string): JsonObject => ({ about: "drop", chat: chatId });

@@ -1,17 +1,32 @@
 import { invalid } from "../errors.ts";
 import { sha256 } from "../sha256.ts";
 import { isLongerThan } from "../storage/key.ts";
-import { logLimits } from "../storage/log-store.ts";
+import { logLimits, type StoredRecord } from "../storage/log-store.ts";
+import { isControl } from "./message.ts";
 
 /** How the ids begin of our records about one message, or of one attempt. */
 const prefixes = {
   pending_input: "pending:",
   redaction: "redaction:",
   replacement: "replaced:",
+  removal: "removal:",
   erasure: "erasure:",
   usage: "usage:",
   retry: "retry:",
 } as const;
+
+/** The records that hide the message which their `target` names. */
+const hidingKinds = ["redaction", "replacement", "removal"] as const;
+/** The records about one message, which is their `target`. */
+export const markKinds = [...hidingKinds, "erasure"] as const;
+export type MarkKind = (typeof markKinds)[number];
+
+/** The id of the message that a record hides from models and search, if it hides one. */
+export function hiddenBy(record: StoredRecord): string | undefined {
+  const { target } = record;
+  const hides = hidingKinds.some((kind) => isControl(record, kind));
+  return hides && typeof target === "string" ? target : undefined;
+}
 
 /**
  * The id of the record of this kind about something: the same every time, so that one is enough.

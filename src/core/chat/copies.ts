@@ -1,8 +1,11 @@
 // A fork copies messages under their ids. What is hidden or erased in one chat has to go from the
 // others that hold it, too.
+import { errorName } from "../errors.ts";
 import { isJsonObject } from "../json.ts";
+import type { Logger } from "../logger.ts";
 import type { LogStore } from "../storage/log-store.ts";
 import type { ChatHead, ForkedFrom } from "./chat-head.ts";
+import type { Removed } from "./forget-receipt.ts";
 import { isMessage } from "./message.ts";
 import type { MessageInput } from "./message-input.ts";
 import { shownMessages } from "./shown-messages.ts";
@@ -23,7 +26,7 @@ export async function copiesOf(
   logs: LogStore,
   chatId: string,
   messageId: string,
-): Promise<readonly { readonly chatId: string; readonly isThere: boolean }[]> {
+): Promise<readonly Copy[]> {
   const forks = await allForks(logs);
   const related = new Set([chatId]);
   // A set is walked to its end, those that are added on the way included.
@@ -35,7 +38,7 @@ export async function copiesOf(
     }
   }
   related.delete(chatId);
-  const copies: { chatId: string; isThere: boolean }[] = [];
+  const copies: Copy[] = [];
   for (const other of [...related].sort()) {
     const record = await logs.find(other, messageId);
     copies.push({ chatId: other, isThere: record !== undefined && isMessage(record) });
@@ -43,7 +46,39 @@ export async function copiesOf(
   return copies;
 }
 
-/** What a fork copies: the messages of a part of a chat, without what is redacted or was replaced. */
+interface Copy {
+  readonly chatId: string;
+  /** Or it was until it was erased there. */
+  readonly isThere: boolean;
+}
+
+/**
+ * Removes a message from each chat that holds a copy of it, and adds those that fail to `removed`.
+ *
+ * @returns the chats in which it was, and from which it is gone.
+ */
+export async function removeEach(
+  copies: readonly Copy[],
+  logger: Logger,
+  removed: Removed[],
+  remove: (copy: Copy) => Promise<void>,
+): Promise<readonly string[]> {
+  const reached: string[] = [];
+  for (const copy of copies) {
+    try {
+      await remove(copy);
+      if (copy.isThere) reached.push(copy.chatId);
+    } catch (error) {
+      logger.warn({ error: errorName(error) }, "a copy of a message was not removed");
+      const chat = JSON.stringify(copy.chatId);
+      const unreachable = `the chat ${chat}, which holds a copy: hide or erase it there`;
+      removed.push({ unreachable });
+    }
+  }
+  return reached;
+}
+
+/** What a fork copies: the messages of a part of a chat, without what is redacted, replaced or taken back. */
 export async function* copyable(
   logs: LogStore,
   chatId: string,
@@ -54,7 +89,7 @@ export async function* copyable(
     if (record.seq > until) return;
     if (!isMessage(record)) continue;
     const [shown] = await shownMessages(logs, chatId, [record]);
-    if (shown?.redacted || shown?.replaced) continue;
+    if (shown === undefined || shown.redacted || shown.replaced) continue;
     const { seq: _, timestamp, ...message } = record;
     // Empty where an import knew none: no earlier than the one before.
     at = timestamp || at;

@@ -1,11 +1,11 @@
+import { invalid } from "../errors.ts";
 import type { ChatHead } from "./chat-head.ts";
 import { type ChatPorts, notFound } from "./chat-log.ts";
+import { markKinds } from "./control-ids.ts";
 import { isControl, isMessage, type StoredMessage } from "./message.ts";
-import { endWaits, markOf, pendingId, waitingInput } from "./shown-messages.ts";
+import { withoutSessionIds } from "./period.ts";
+import { endWaits, markOf, marksIn, pendingId, waitingInput } from "./shown-messages.ts";
 import type { HeadChange, Transaction } from "./transaction.ts";
-
-/** What our records about one message are. */
-const marks = ["redaction", "replacement", "erasure"] as const;
 
 /**
  * Takes what is to be erased out of a chat's head: a message, or one that waits for its turn.
@@ -22,7 +22,7 @@ export async function eraseFrom(
   const { logs } = ports;
   const { chatId } = transaction;
   const record = await logs.find(chatId, messageId);
-  const isMark = record !== undefined && marks.some((kind) => isControl(record, kind));
+  const isMark = record !== undefined && markKinds.some((kind) => isControl(record, kind));
   const known = record ?? (await logs.find(chatId, pendingId(messageId)));
   if (isMark || known === undefined) throw notFound(chatId, "message");
   const isFound = record !== undefined && isMessage(record);
@@ -51,11 +51,12 @@ async function eraseMessage(
 ): Promise<readonly string[]> {
   const { chatId, head } = transaction;
   const { id, isThere } = await markOf(logs, chatId, { kind: "erasure", target: message.id });
-  const isCounted = cluster.isShared && isThere;
+  const { takenBack } = await marksIn(logs.read(chatId));
+  const isCounted = takenBack.has(message.id) || (cluster.isShared && isThere);
   const summaries: string[] = [];
   let before = 0;
   for await (const record of logs.read(chatId)) {
-    if (record.seq < message.seq && isMessage(record)) before++;
+    if (record.seq < message.seq && isMessage(record) && !takenBack.has(record.id)) before++;
     if (isControl(record, "compaction") && Number(record["up_to_seq"]) >= message.seq) {
       summaries.push(record.id);
     }
@@ -69,19 +70,76 @@ async function eraseMessage(
   return summaries;
 }
 
-/** Hides a message. One that waits for its turn is not answered any more. Doing it twice is doing it once. */
-export async function redactFrom(
+/**
+ * Hides a message. One that waits for its turn is not answered any more, and no provider resumes a session
+ * of its own, which may remember the message. Doing it twice is doing it once.
+ *
+ * @returns whether it was not hidden in this way yet.
+ */
+export async function hideFrom(
   transaction: Transaction,
-  messageId: string,
+  mark: { readonly kind: "redaction" | "removal"; readonly target: string },
+  logs: ChatPorts["logs"],
+): Promise<boolean> {
+  const { kind, target } = mark;
+  const { id, isThere } = await markOf(logs, transaction.chatId, mark);
+  if (isThere) return false;
+  await endWaits(logs, transaction, [target]);
+  transaction.control(kind, { target }, id);
+  if (transaction.head.title_of === target) transaction.set({ title: "", title_of: undefined });
+  endOpenTurn(transaction, target);
+  const { session: period } = transaction.head;
+  if (period !== null) transaction.set({ session: withoutSessionIds(period) });
+  return true;
+}
+
+/** @throws ThroughlineError `THROUGHLINE_INVALID`: not a list of message ids. */
+export function checkedTargets(ids: unknown): ReadonlySet<string> {
+  if (Array.isArray(ids) && ids.every((id) => typeof id === "string")) return new Set(ids);
+  throw invalid("ids must be an array of strings");
+}
+
+/**
+ * Hides messages that the application takes back, and no longer counts them.
+ *
+ * @throws ThroughlineError `THROUGHLINE_NOT_FOUND`: one of them is no message of the chat, or was cleared.
+ */
+export async function takeBackFrom(
+  transaction: Transaction,
+  ids: ReadonlySet<string>,
   logs: ChatPorts["logs"],
 ): Promise<void> {
-  const mark = { kind: "redaction", target: messageId } as const;
-  const { id, isThere } = await markOf(logs, transaction.chatId, mark);
-  if (isThere) return;
-  await endWaits(logs, transaction, [messageId]);
-  transaction.control("redaction", { target: messageId }, id);
-  if (transaction.head.title_of === messageId) transaction.set({ title: "", title_of: undefined });
-  endOpenTurn(transaction, messageId);
+  const { chatId } = transaction;
+  const { clear_seq: clearSeq = 0, pending = [] } = transaction.head;
+  const consolidated = await consolidatedUntil(transaction, logs);
+  for (const target of ids) {
+    const record = await logs.find(chatId, target);
+    const isThere = record !== undefined && isMessage(record) && record.seq > clearSeq;
+    if (!isThere && !pending.includes(target)) throw notFound(chatId, "message");
+    const { message_count: count } = transaction.head;
+    if (!(await hideFrom(transaction, { kind: "removal", target }, logs))) continue;
+    // One that waited was not counted before, and is stored as a message now.
+    transaction.set({ message_count: isThere ? count - 1 : count });
+    if (!isThere || record.seq > consolidated) continue;
+    transaction.set({ last_consolidated: transaction.head.last_consolidated - 1 });
+  }
+}
+
+/** The number of the last message that was summarised elsewhere; of those that a clear hid, 0. */
+async function consolidatedUntil(
+  { chatId, head }: Transaction,
+  logs: ChatPorts["logs"],
+): Promise<number> {
+  const { clear_seq: after = 0, cleared_count: cleared = 0 } = head;
+  let left = head.last_consolidated - cleared;
+  if (left <= 0) return 0;
+  const { takenBack } = await marksIn(logs.read(chatId, { after }));
+  for await (const record of logs.read(chatId, { after })) {
+    if (!isMessage(record) || takenBack.has(record.id)) continue;
+    left--;
+    if (left === 0) return record.seq;
+  }
+  return Number.MAX_SAFE_INTEGER;
 }
 
 /** Nothing is left that could be answered; a turn that runs ends without it. */

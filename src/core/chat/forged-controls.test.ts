@@ -41,7 +41,7 @@ async function seen(chats: Chats): Promise<string> {
   return JSON.stringify([await Promise.all(exports), view, hits, page, found]);
 }
 
-for (const id of ["redaction:m", "replaced:m", "pending:m", "erasure:m", "usage:m"]) {
+for (const id of ["redaction:m", "removal:m", "replaced:m", "pending:m", "erasure:m", "usage:m"]) {
   test(`a message with the id ${id} is refused, and the batch with it`, async () => {
     const { chats } = await companion();
     const wrong = { id, role: "user", content: "innocent" } as const;
@@ -75,6 +75,18 @@ test("a redaction of one message is none of another, whose redaction would have 
   assert.match(await seen(chats), /other words/);
   await chats.redact(chat, "m~2");
   assert.doesNotMatch(await seen(chats), /other words|4711/);
+});
+
+test("a message is taken back also where others have the ids that its removal would have", async () => {
+  const { chats } = await companion();
+  await before(chats, { m: secret, "removal:m": "innocent", "removal:m~2": "also" });
+  const shown = async () => (await chats.messages(chat)).messages.map(({ content }) => content);
+  assert.deepEqual(await shown(), [secret, "innocent", "also"], "a message takes nothing back");
+  await chats.takeBack(chat, ["m"]);
+  assert.deepEqual(await shown(), ["innocent", "also"]);
+  await chats.takeBack(chat, ["m", "removal:m"]);
+  assert.deepEqual(await shown(), ["also"]);
+  assert.deepEqual(await chats.search("secret"), []);
 });
 
 test("only what was redacted or regenerated is hidden", async () => {

@@ -7,8 +7,12 @@ export interface ForgetReceipt {
   readonly unreachable: readonly string[];
 }
 
-/** What is done to a chat. A clear and a redaction leave its bytes; forgetting leaves nothing. */
-export type Loss = "clear" | "redact" | "erase" | "forget";
+/**
+ * What is done to a chat. A clear, a redaction and what the application takes back leave its bytes;
+ * forgetting leaves nothing.
+ */
+export const losses = ["clear", "redact", "take_back", "erase", "forget"] as const;
+export type Loss = (typeof losses)[number];
 
 /** A row of a receipt: how much was removed and from where; or a place that still holds something. */
 export type Removed =

@@ -1,6 +1,7 @@
 import { invalid } from "../errors.ts";
 import type { StoredRecord } from "../storage/log-store.ts";
 import { type Compaction, readCompaction } from "./compaction.ts";
+import { hiddenBy } from "./control-ids.ts";
 import { isControl, isMessage, type StoredMessage } from "./message.ts";
 import type { ModelTarget } from "./model-row.ts";
 import { historyBudget, type ReportedTokens } from "./token-budget.ts";
@@ -26,13 +27,13 @@ export interface ScopedMessage {
 
 /**
  * Reads a log backwards and keeps what is in scope (rules 1 and 2). Backwards, because a clear, a
- * redaction, a replacement or a compaction lies after what it hides: what is read first decides on what follows,
- * so the newest part of a log means the same whether or not the older part is read.
+ * redaction, a replacement, a removal or a compaction lies after what it hides: what is read first decides on
+ * what follows, so the newest part of a log means the same whether or not the older part is read.
  */
 export class ScopeReader {
   readonly #newestFirst: ScopedMessage[] = [];
   readonly #compactions: Compaction[] = [];
-  /** By the id of the hidden record: the newest redaction or replacement of it. */
+  /** By the id of the hidden record: the newest record that hides it. */
   readonly #hiddenAt = new Map<string, number>();
   /** Records that may be the answer of a retry, which was not late. */
   readonly #standing = new Set<string>();
@@ -66,9 +67,8 @@ export class ScopeReader {
     if (hidden) this.#foundAt.set(record.id, record.seq);
     if (record.id.includes(":answer:") && record["hidden"] !== true) this.#standing.add(record.id);
     if (isMessage(record)) return this.#keep(record, hidden);
-    if (isControl(record, "redaction") || isControl(record, "replacement")) {
-      this.#hide(record["target"], record.seq);
-    }
+    const target = hiddenBy(record);
+    if (target !== undefined) this.#hide(target, record.seq);
     if (isControl(record, "compaction") && !hidden) this.#compact(record);
     return "inside";
   }
@@ -79,7 +79,7 @@ export class ScopeReader {
   }
 
   /**
-   * The newest compaction that may be used. One that may tell what was redacted since, or what lies
+   * The newest compaction that may be used. One that may tell what was hidden since, or what lies
    * before the scope, is passed over.
    *
    * @returns `"open"` when that cannot be told before older records are read.
@@ -105,8 +105,8 @@ export class ScopeReader {
     return sent && message.role === "user" ? "turn" : "inside";
   }
 
-  #hide(target: unknown, seq: number): void {
-    if (typeof target !== "string" || this.#hiddenAt.has(target)) return;
+  #hide(target: string, seq: number): void {
+    if (this.#hiddenAt.has(target)) return;
     this.#hiddenAt.set(target, seq);
   }
 
@@ -117,7 +117,7 @@ export class ScopeReader {
 
   #judge({ upToSeq, afterSeq, asOfSeq }: Compaction): "usable" | "void" | "open" {
     if (upToSeq <= this.#startSeq || (afterSeq ?? this.#startSeq) < this.#startSeq) return "void";
-    // A clear may lie between, or a redaction, or what a redaction hides.
+    // A clear may lie between, or a record that hides something, or what that hides.
     if (this.#seq > upToSeq) return "open";
     for (const [id, seq] of this.#hiddenAt) {
       const foundAt = this.#foundAt.get(id);

@@ -39,7 +39,7 @@ const shape = fc.oneof(
   { weight: 5, arbitrary: fc.record({ role: fc.constant("tool"), size, result: callId }) },
   { weight: 1, arbitrary: fc.record({ role: fc.constant("system"), size }) },
   { weight: 1, arbitrary: fc.record({ role: fc.constantFrom("user", "assistant"), size, back }) },
-  { weight: 1, arbitrary: fc.record({ kind: fc.constant("redaction"), back }) },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constantFrom("redaction", "removal"), back }) },
   {
     weight: 1,
     arbitrary: fc.record({ kind: fc.constant("compaction"), back, asOf: fc.option(fc.nat(12)) }),
@@ -80,6 +80,7 @@ function recordOf(each: Shape, seq: number): StoredRecord {
       each.asOf === undefined || each.asOf === null ? {} : { as_of_seq: seq - each.asOf };
     const fields: Record<string, JsonObject> = {
       redaction: { target: `m${earlier}` },
+      removal: { target: `m${earlier}` },
       compaction: { up_to_seq: earlier, summary: `sum of ${earlier}`, ...asOf },
     };
     return { id, seq, _type: "metadata", kind: each.kind, ...fields[each.kind] };
@@ -128,7 +129,9 @@ function visible(records: readonly StoredRecord[], limits: Partial<HistoryOption
   const cleared = records.findLast((record) => isControl(record, "clear"))?.seq ?? 0;
   const start = Math.max(cleared, limits.startSeq ?? 0, limits.providerResetSeq ?? 0);
   const hides = (record: StoredRecord, { id, seq }: StoredMessage) =>
-    isControl(record, "redaction") && record["target"] === id && record.seq > seq;
+    (isControl(record, "redaction") || isControl(record, "removal")) &&
+    record["target"] === id &&
+    record.seq > seq;
   return new Set(
     records
       .filter(isMessage)

@@ -31,14 +31,16 @@ export async function messagePage(
     const records = await logs.page(chatId, { before: end, limit });
     for (const record of records.toReversed()) {
       if (record.seq <= from || !isMessage(record)) continue;
+      const [shown] = await shownMessages(logs, chatId, [record]);
+      if (shown === undefined) continue;
       isFull = found.length === limit || bytes >= logLimits.pageBytes;
       if (isFull) break;
-      found.push(record);
+      found.push(shown);
       bytes += Buffer.byteLength(JSON.stringify(record));
     }
     end = records[0]?.seq ?? 0;
   }
-  const messages = await shownMessages(logs, chatId, found.reverse());
+  const messages = found.reverse();
   const first = messages[0];
   return isFull && first !== undefined ? { messages, before: first.seq } : { messages };
 }

@@ -88,6 +88,7 @@ export type ControlKind =
   | "redaction"
   | "erasure"
   | "replacement"
+  | "removal"
   | "compaction"
   | "pending_input"
   | "turn"

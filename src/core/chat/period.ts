@@ -180,6 +180,13 @@ export function withBucket(state: Period, provider: string, bucket: ProviderSess
   return { ...state, provider_sessions: { ...state.provider_sessions, [provider]: bucket } };
 }
 
+/** The same period, in which no provider has a session of its own to resume. What they used stays. */
+export function withoutSessionIds(state: Period): Period {
+  const buckets = Object.entries(state.provider_sessions);
+  const empty = buckets.map(([provider, bucket]) => [provider, { ...bucket, session_id: "" }]);
+  return { ...state, provider_sessions: Object.fromEntries(empty) };
+}
+
 function emptyBucket(generation: number): ProviderSession {
   return { session_id: "", message_count: 0, total_cost_usd: 0, total_tokens: 0, generation };
 }

@@ -3,15 +3,15 @@ import type { Chats } from "./chats.ts";
 import { toHtml } from "./render-html.ts";
 import { seedHead, sinceClear, toSeedJsonl } from "./render-jsonl.ts";
 import { toMarkdown } from "./render-markdown.ts";
-import { marksIn, withReplaced } from "./shown-messages.ts";
+import { marksIn, withMarks } from "./shown-messages.ts";
 
 /** What a chat can be read as outside: the seed's lines, a text, a page. */
 export type ChatFormat = "jsonl" | "markdown" | "html";
 
 /**
  * A whole chat for people or other programs, piece by piece, in bounded memory. What was redacted comes
- * without its text; what was replaced by another answer is left out. For other programs, who know no
- * clear, so is what was cleared.
+ * without its text; what was replaced by another answer or taken back is left out. For other programs, who
+ * know no clear, so is what was cleared.
  *
  * @param zone the IANA zone that a text or page shows times in, where the chat has none of its own.
  * @throws ThroughlineError `THROUGHLINE_NOT_FOUND`.
@@ -23,8 +23,9 @@ export async function renderChat(
   zone: string,
 ): Promise<AsyncGenerator<string>> {
   const { head } = await chats.log.existing(chatId);
-  const { redacted, replaced } = await marksIn(chats.records(chatId));
-  const records = withReplaced(chats.records(chatId), replaced);
+  const marks = await marksIn(chats.records(chatId));
+  const { redacted } = marks;
+  const records = withMarks(chats.records(chatId), marks);
   if (format === "jsonl") {
     return toSeedJsonl(seedHead(chatId, head), sinceClear(records, head), { redacted });
   }

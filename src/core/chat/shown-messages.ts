@@ -1,7 +1,7 @@
 import { isErased } from "../storage/batch.ts";
 import type { LogStore, StoredRecord } from "../storage/log-store.ts";
 import { titleFrom } from "./chat-head.ts";
-import { controlId } from "./control-ids.ts";
+import { controlId, type MarkKind } from "./control-ids.ts";
 import { type ControlRecord, isControl, isMessage, type StoredMessage } from "./message.ts";
 import type { Records } from "./render-rows.ts";
 import type { ChatState, Transaction } from "./transaction.ts";
@@ -31,7 +31,7 @@ export async function waitingInput(
 export async function markOf(
   logs: Pick<LogStore, "find">,
   chatId: string,
-  mark: { readonly kind: "redaction" | "replacement" | "erasure"; readonly target: string },
+  mark: { readonly kind: MarkKind; readonly target: string },
 ): Promise<{ readonly id: string; readonly isThere: boolean }> {
   const { kind, target } = mark;
   for (let n = 1; ; n++) {
@@ -42,9 +42,18 @@ export async function markOf(
   }
 }
 
+/** Whether the application took this message back: then nothing shows it. */
+export async function isTakenBack(
+  logs: Pick<LogStore, "find">,
+  chatId: string,
+  messageId: string,
+): Promise<boolean> {
+  return (await markOf(logs, chatId, { kind: "removal", target: messageId })).isThere;
+}
+
 /**
  * Messages as people see them: what is redacted without its text, what was replaced by another answer
- * hidden.
+ * hidden. What was taken back is left out.
  */
 export async function shownMessages(
   logs: Pick<LogStore, "find">,
@@ -53,6 +62,7 @@ export async function shownMessages(
 ): Promise<StoredMessage[]> {
   const shown: StoredMessage[] = [];
   for (const message of messages) {
+    if (await isTakenBack(logs, chatId, message.id)) continue;
     if ((await markOf(logs, chatId, { kind: "redaction", target: message.id })).isThere) {
       const { id, seq, role, timestamp } = message;
       shown.push({ id, seq, role, timestamp, content: "", redacted: true });
@@ -116,15 +126,20 @@ function isStanding(answer: StoredRecord | undefined): boolean {
   return answer !== undefined && answer["hidden"] !== true;
 }
 
-/**
- * The ids that the redactions and replacements in a log name, and those of what an unfinished retry
- * left. Bounded by their number.
- */
-export async function marksIn(records: Records): Promise<{
+/** The ids of messages that are not shown as they are stored. */
+export interface Marks {
   readonly redacted: ReadonlySet<string>;
   readonly replaced: ReadonlySet<string>;
-}> {
+  readonly takenBack: ReadonlySet<string>;
+}
+
+/**
+ * The ids that the redactions, replacements and removals in a log name; replaced is also what an
+ * unfinished retry left. Bounded by their number.
+ */
+export async function marksIn(records: Records): Promise<Marks> {
   const redacted = new Set<string>();
+  const takenBack = new Set<string>();
   const replaced = new Set<string>();
   const retried = new Map<string, string[]>();
   const standing = new Set<string>();
@@ -139,26 +154,30 @@ export async function marksIn(records: Records): Promise<{
     if (typeof target !== "string") continue;
     if (isControl(record, "redaction")) redacted.add(target);
     else if (isControl(record, "replacement")) replaced.add(target);
+    else if (isControl(record, "removal")) takenBack.add(target);
   }
   for (const [answer, steps] of retried) {
     if (!standing.has(answer)) for (const id of steps) replaced.add(id);
   }
-  return { redacted, replaced };
+  return { redacted, replaced, takenBack };
 }
 
-/** The same records, with what was replaced hidden. */
-export async function* withReplaced(
+/** The same records, with what was replaced hidden, and without the messages that were taken back. */
+export async function* withMarks(
   records: Records,
-  replaced: ReadonlySet<string>,
+  { replaced, takenBack }: Marks,
 ): AsyncGenerator<StoredRecord> {
   for await (const record of records) {
-    yield isMessage(record) && replaced.has(record.id) ? { ...record, hidden: true } : record;
+    if (!isMessage(record)) yield record;
+    else if (!takenBack.has(record.id)) {
+      yield replaced.has(record.id) ? { ...record, hidden: true } : record;
+    }
   }
 }
 
 /**
- * Whether one of these messages was hidden or erased in its chat. What a chat never held, or forgot as a
- * whole, was not.
+ * Whether one of these messages was redacted or erased in its chat. What a chat never held, or forgot as a
+ * whole, was not; and what the application took back no person wanted gone.
  */
 export async function holdsRemoved(
   logs: Pick<LogStore, "find">,

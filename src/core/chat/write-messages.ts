@@ -1,6 +1,30 @@
+import { ThroughlineError } from "../errors.ts";
+import type { LogStore } from "../storage/log-store.ts";
 import type { ChatHead } from "./chat-head.ts";
 import { alreadyThere, type ChatLog } from "./chat-log.ts";
+import { isMessage, type StoredMessage } from "./message.ts";
 import type { MessageInput } from "./message-input.ts";
+
+/**
+ * The message that an earlier call stored under this id.
+ *
+ * @throws ThroughlineError `THROUGHLINE_ID_CONFLICT`: the id is that of something else.
+ */
+export async function storedBefore(
+  logs: Pick<LogStore, "find">,
+  chatId: string,
+  message: MessageInput,
+): Promise<StoredMessage | undefined> {
+  if (message?.id === undefined) return undefined;
+  const known = await logs.find(chatId, message.id);
+  if (known === undefined) return undefined;
+  if (isMessage(known) && known.role === message.role && known.content === message.content) {
+    return known;
+  }
+  throw new ThroughlineError("a message with this id and other content is stored already", {
+    code: "THROUGHLINE_ID_CONFLICT",
+  });
+}
 
 /** Fork, import: at most so many records in one append, so that one append stays small. */
 const copyBatch = 256;

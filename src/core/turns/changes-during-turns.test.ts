@@ -86,6 +86,7 @@ const losses: Readonly<Record<string, (world: World) => Promise<unknown>>> = {
   clear: ({ chats }) => chats.clear(chat),
   redact: ({ chats }) => chats.redact(chat, "a"),
   erase: ({ chats }) => chats.erase(chat, "a"),
+  "take back": ({ chats }) => chats.takeBack(chat, ["a"]),
 };
 
 for (const [name, lose] of Object.entries(losses)) {
@@ -234,14 +235,14 @@ test("only what a person says renews a period: not what the application tells th
   assert.deepEqual(generations, [1, 2, 2]);
 });
 
-for (const how of ["redact", "erase"] as const) {
+for (const how of ["redact", "erase", "take back"] as const) {
   test(`an unanswered message that is gone by ${how} stands in the way of none that waits behind it`, async () => {
     const w = await stranded([["Two"]]);
     await w.chats.log.change(chat, (transaction) => {
       transaction.control("turn", { event: "attempt", turn: "a", attempt: 1 });
       transaction.set({ open_turn: { id: "a", seq: 1, attempts: 1 } });
     });
-    await w.chats[how](chat, "a");
+    await losses[how]?.(w);
     assert.deepEqual((await w.chats.log.existing(chat)).head.open_turn, undefined);
     const turn = await w.turns.answer(chat, { provider: "scripted", model: "script-1" });
     assert.equal((await turn.done).user.id, "b");
@@ -265,6 +266,23 @@ test("a message that is redacted while it waits is hidden and not answered, and 
   assert.doesNotMatch(JSON.stringify(messages), /a secret/);
   assert.equal(messages.find(({ id }) => id === "b")?.redacted, true);
   assert.deepEqual(await w.chats.search("secret", { limit: 5 }), []);
+});
+
+test("a message that is taken back while it waits is not answered, shown or counted, and nothing waits any more", async () => {
+  const w = await companion([["One"]]);
+  const first = await w.begin("1");
+  const second = await queue(w, "a secret");
+  await w.chats.takeBack(chat, ["b"]);
+  await w.chats.takeBack(chat, ["b"]);
+  w.gate.resolve();
+  await first.done;
+  await assert.rejects(second.done, { code: "THROUGHLINE_NOT_FOUND" });
+  const { unanswered, message_count } = await w.chats.row(chat);
+  assert.deepEqual([unanswered, message_count], [false, 2]);
+  assert.equal(w.model.requests.length, 1);
+  assert.deepEqual(await w.transcript(), ["user: 1", "assistant: One"]);
+  const again = w.turns.submit(chat, { id: "b", content: "a secret" });
+  await assert.rejects(again.done, { code: "THROUGHLINE_CONFLICT" });
 });
 
 test("a message that is erased while it waits is not answered, and nothing waits any more", async () => {

@@ -119,6 +119,8 @@ test("the same retry three times at once asks a model once", async () => {
 const gone = {
   redacted: (c: Awaited<ReturnType<typeof companion>>, id: string) => c.chats.redact(chat, id),
   erased: (c: Awaited<ReturnType<typeof companion>>, id: string) => c.chats.erase(chat, id),
+  "taken back": (c: Awaited<ReturnType<typeof companion>>, id: string) =>
+    c.chats.takeBack(chat, [id]),
   cleared: (c: Awaited<ReturnType<typeof companion>>) => c.chats.clear(chat),
 };
 for (const [how, remove] of Object.entries(gone)) {

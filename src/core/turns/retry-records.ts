@@ -57,7 +57,7 @@ export function beginRetry(
 /**
  * The message that a retry with this id was of: also when something was said since.
  *
- * @throws ThroughlineError `THROUGHLINE_CONFLICT`: it was erased.
+ * @throws ThroughlineError `THROUGHLINE_CONFLICT`: it was erased or taken back.
  */
 export async function retriedWith(
   chats: Chats,
@@ -68,7 +68,7 @@ export async function retriedWith(
   if (of === undefined) return undefined;
   const user = await chats.find(chatId, of);
   if (user !== undefined) return user;
-  throw new ThroughlineError("the message that this retry was of was erased", {
+  throw new ThroughlineError("the message that this retry was of was erased or taken back", {
     code: "THROUGHLINE_CONFLICT",
   });
 }

@@ -1,7 +1,7 @@
 import type { Chats } from "../chat/chats.ts";
 import { isMessage, type StoredMessage } from "../chat/message.ts";
 import { periodView } from "../chat/provider-sessions.ts";
-import { markOf, pendingId, shownMessages } from "../chat/shown-messages.ts";
+import { isTakenBack, markOf, pendingId, shownMessages } from "../chat/shown-messages.ts";
 import { answerId, stepNumber } from "../chat/turn-ids.ts";
 import { ThroughlineError } from "../errors.ts";
 import { isErased } from "../storage/batch.ts";
@@ -11,7 +11,8 @@ import type { Turn, TurnAnswer } from "./turn.ts";
  * The stored result of a turn that was answered before, replayed to the turn.
  *
  * @throws ThroughlineError `THROUGHLINE_ID_CONFLICT`: its id is of another message.
- *   `THROUGHLINE_CONFLICT`: the message or its answer was redacted, erased, cleared or forgotten since.
+ *   `THROUGHLINE_CONFLICT`: the message or its answer was redacted, taken back, erased, cleared or
+ *   forgotten since.
  */
 export async function storedAnswer(chats: Chats, turn: Turn): Promise<TurnAnswer | undefined> {
   const { chatId, retryId } = turn;
@@ -77,6 +78,7 @@ async function shownStill(
   if (!isMessage(record)) return undefined;
   const { head } = await chats.log.state(chatId);
   if (record.seq <= (head?.clear_seq ?? 0)) throw hidden("cleared");
+  if (await isTakenBack(logs, chatId, id)) throw hidden("taken back");
   if ((await markOf(logs, chatId, { kind: "redaction", target: id })).isThere) {
     throw hidden("redacted");
   }

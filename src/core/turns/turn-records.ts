@@ -210,6 +210,8 @@ export function endTurn(
     const isLate = isAfterItsPeriod(transaction, begun);
     const isPartial = ended.partialReason !== undefined;
     const hasAnswer = ended.text !== "" || (ended.outcome === "answered" && !isPartial);
+    // Its message was hidden or erased since: the provider's own session must not be resumed, as it remembers.
+    const isGone = turn.retryId === undefined && transaction.head.open_turn?.id !== turn.id;
     // One that is late hides nothing: the message would be left without any answer.
     const replaces = turn.retryId !== undefined && hasAnswer && !isLate;
     if (replaces) await replaceAnswer(chats, transaction, begun.user);
@@ -236,7 +238,7 @@ export function endTurn(
       tokens: (ended.usage.inputTokens ?? 0) + (ended.usage.outputTokens ?? 0),
       outcome: ended.outcome,
       bucket_generation: bucketOf(begun.period, ended.provider).generation,
-      session_id: ended.providerSessionId,
+      session_id: isGone ? undefined : ended.providerSessionId,
     });
     // Only a model that failed without a word leaves the turn open: it can be asked again.
     const isOver = ended.outcome !== "failed" || hasAnswer;

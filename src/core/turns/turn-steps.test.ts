@@ -5,7 +5,7 @@ import { HeldClock } from "../../../test/support/held-clock.ts";
 import type { StoredMessage } from "../chat/message.ts";
 import { notCompleted } from "../chat/model-row.ts";
 import { renderRows } from "../chat/render-rows.ts";
-import { marksIn, withReplaced } from "../chat/shown-messages.ts";
+import { marksIn, withMarks } from "../chat/shown-messages.ts";
 import { ThroughlineError } from "../errors.ts";
 import {
   type Responder,
@@ -130,9 +130,9 @@ function asLine({ role, content, tool_calls: calls = [] }: StoredMessage): strin
 
 /** The chat as it is exported for people. */
 async function rendered(c: Awaited<ReturnType<typeof companion>>): Promise<string[]> {
-  const { redacted, replaced } = await marksIn(c.chats.records(chat));
-  const shown = withReplaced(c.chats.records(chat), replaced);
-  const rows = await Array.fromAsync(renderRows(shown, { redacted }));
+  const marks = await marksIn(c.chats.records(chat));
+  const shown = withMarks(c.chats.records(chat), marks);
+  const rows = await Array.fromAsync(renderRows(shown, { redacted: marks.redacted }));
   return rows.flatMap((row) => (row.kind === "message" ? [row.text] : []));
 }
 

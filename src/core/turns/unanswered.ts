@@ -39,7 +39,7 @@ export async function oldestUnanswered(
   throw notFound(chatId, "unanswered message");
 }
 
-/** Whether a message that waited was dismissed or erased, or its chat forgotten, before its turn came. */
+/** Whether a message that waited was dismissed, taken back or erased, or its chat forgotten, before its turn came. */
 export async function isDismissed(chats: Chats, turn: NewTurn): Promise<boolean> {
   const { head } = await chats.log.state(turn.chatId);
   if (head?.pending?.includes(turn.id)) return false;

@@ -19,14 +19,14 @@ export type LostPackages =
   | { readonly chatId: string }
   | { readonly message: { readonly chatId: string; readonly id: string } };
 
-/** `undefined`: none. A clear leaves packages as they are. */
+/** `undefined`: none. A clear, and what the application takes back, leave packages as they are. */
 export function lostPackages(
   chatId: string,
   loss: unknown,
   messageId: string | undefined,
 ): LostPackages | undefined {
   if (loss === "forget") return { chatId };
-  if (loss === "clear" || messageId === undefined) return undefined;
+  if (loss === "clear" || loss === "take_back" || messageId === undefined) return undefined;
   return { message: { chatId, id: messageId } };
 }
 

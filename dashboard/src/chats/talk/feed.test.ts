@@ -81,6 +81,18 @@ test("what is told while a chat loads is in it when it has loaded", async (t) =>
   assert.equal(feed.state.messages[0]?.redacted, true);
 });
 
+test("a message that was taken back is in the chat no more", async (t) => {
+  connect(t, async (path, init) =>
+    path.includes("/messages?")
+      ? Response.json({ messages: [message(1), message(2)] })
+      : nothingYet(path, init),
+  );
+  const feed = open(t);
+  await isReady(feed);
+  tell({ change: "taken_back", chat_id: "chat", message_id: "m1" });
+  assert.deepEqual(words(feed), ["words 2"]);
+});
+
 test("of two equal messages that wait the one that was stored waits no more, told of twice", async (t) => {
   const keys: string[] = [];
   const streams: ReadableStreamDefaultController<Uint8Array>[] = [];

@@ -65,7 +65,7 @@ function withWords(live: Live, kind: "text" | "reasoning", more: string): Live {
   return { ...live, [kind]: live[kind] + more, retrying: undefined };
 }
 
-/** The change by an event of a message: stored, hidden or erased. */
+/** The change by an event of a message: stored, hidden, taken back or erased. */
 export function afterMessage(
   { messages, waiting, live }: FeedState,
   event: ServerEvents["message"],
@@ -81,6 +81,9 @@ export function afterMessage(
       waiting: message.role === "user" ? withoutWaiting(waiting, message, messages) : waiting,
       live: isOfLive && !isStep ? undefined : live,
     };
+  }
+  if (event.change === "taken_back") {
+    return { messages: messages.filter(({ id }) => id !== event.message_id) };
   }
   const gone = messages.findLast(({ id }) => id === event.message_id);
   if (gone === undefined) return {};

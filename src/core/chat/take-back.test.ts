@@ -1,0 +1,180 @@
+// The application takes messages back: what is hidden with them, what is counted, and what is refused.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { HeldClock } from "../../../test/support/held-clock.ts";
+import { scriptedResponder } from "../../../test/support/scripted-responder.ts";
+import { openThroughline } from "../throughline.ts";
+import type { MessageInput } from "./message-input.ts";
+
+const chat = "telegram:42";
+const user = (id: string, content = id): MessageInput => ({ id, role: "user", content });
+const notFound = { code: "THROUGHLINE_NOT_FOUND" };
+
+async function companion() {
+  const throughline = await openThroughline({ storage: "memory", clock: new HeldClock() });
+  const { chats } = throughline;
+  const said = async (options = {}) =>
+    (await chats.messages(chat, options)).messages.map(({ content }) => content);
+  const head = async () => (await chats.log.existing(chat)).head;
+  return { ...throughline, said, head };
+}
+
+test("all are taken back or none: an unknown id, a cleared one and one of another kind change nothing", async () => {
+  const { chats, said } = await companion();
+  await chats.append(chat, [user("old")]);
+  await chats.clear(chat);
+  await chats.append(chat, [user("a"), user("b")]);
+  await chats.takeBack(chat, ["b"]);
+  const { seq } = await chats.log.existing(chat);
+  for (const wrong of ["none", "old", "removal:b"]) {
+    await assert.rejects(chats.takeBack(chat, ["a", wrong]), notFound, wrong);
+  }
+  await assert.rejects(chats.takeBack("nowhere", ["a"]), notFound);
+  for (const wrong of ["a", [1], undefined]) {
+    await assert.rejects(chats.takeBack(chat, wrong as unknown as string[]), {
+      code: "THROUGHLINE_INVALID",
+    });
+  }
+  assert.equal((await chats.log.existing(chat)).seq, seq);
+  assert.deepEqual(await said(), ["a"]);
+});
+
+test("taking back twice is taking back once, in one append for all", async () => {
+  const { chats } = await companion();
+  await chats.append(chat, [user("a"), user("b")]);
+  await chats.takeBack(chat, ["a", "b", "a"]);
+  await chats.takeBack(chat, ["b", "a"]);
+  await chats.takeBack(chat, []);
+  const records = await Array.fromAsync(chats.records(chat));
+  assert.deepEqual(
+    records.slice(2).map(({ id, kind, target }) => [id, kind, target]),
+    [
+      ["removal:a", "removal", "a"],
+      ["removal:b", "removal", "b"],
+    ],
+  );
+  assert.equal((await chats.row(chat)).message_count, 0);
+});
+
+test("nothing is stored again under the id of a message that was taken back", async () => {
+  const { chats, said } = await companion();
+  await chats.append(chat, [user("a"), user("b")]);
+  await chats.takeBack(chat, ["b"]);
+  await chats.append(chat, [user("b"), user("c")]);
+  await assert.rejects(chats.append(chat, [user("b", "other words")]), {
+    code: "THROUGHLINE_ID_CONFLICT",
+  });
+  assert.deepEqual(await said(), ["a", "c"]);
+});
+
+test("a page is as long as it was asked for, whatever was taken back between", async () => {
+  const { chats } = await companion();
+  await chats.append(
+    chat,
+    ["a", "b", "c", "d", "e", "f"].map((id) => user(id)),
+  );
+  await chats.takeBack(chat, ["b", "d", "e"]);
+  const newest = await chats.messages(chat, { limit: 2 });
+  assert.deepEqual(
+    newest.messages.map(({ id }) => id),
+    ["c", "f"],
+  );
+  const older = await chats.messages(chat, { limit: 2, before: newest.before });
+  assert.deepEqual([older.messages.map(({ id }) => id), older.before], [["a"], undefined]);
+});
+
+test("what was taken back is in no count: of messages, of what was cleared, of what was summarised", async () => {
+  const { chats, head } = await companion();
+  await chats.append(chat, [user("old"), user("older")]);
+  await chats.takeBack(chat, ["older"]);
+  await chats.clear(chat);
+  const counts = async () => {
+    const { message_count, cleared_count, last_consolidated } = await head();
+    return [message_count, cleared_count, last_consolidated];
+  };
+  assert.deepEqual(await counts(), [1, 1, 1]);
+  await chats.append(
+    chat,
+    ["a", "b", "c", "d"].map((id) => user(id)),
+  );
+  await chats.takeBack(chat, ["a"]);
+  await chats.setConsolidated(chat, 2); // b and c
+  assert.deepEqual(await counts(), [4, 1, 3]);
+  await chats.takeBack(chat, ["c", "d"]);
+  assert.deepEqual(await counts(), [2, 1, 2]);
+  await chats.append(chat, [user("e")]);
+  await chats.takeBack(chat, ["e"]);
+  assert.deepEqual(await counts(), [2, 1, 2]);
+  await chats.erase(chat, "d"); // it was not counted any more
+  assert.deepEqual(await counts(), [2, 1, 2]);
+  await chats.erase(chat, "b"); // the only one before it, a, is not counted
+  assert.deepEqual(await counts(), [1, 1, 1]);
+});
+
+test("a title from a message that is taken back is made from the next words", async () => {
+  const { chats } = await companion();
+  await chats.append(chat, [user("a", "About moons")]);
+  await chats.takeBack(chat, ["a"]);
+  assert.equal((await chats.row(chat)).title, "");
+  await chats.append(chat, [user("b", "About stars")]);
+  assert.equal((await chats.row(chat)).title, "About stars");
+  await chats.append(chat, [user("c", "About seas")]);
+  await chats.takeBack(chat, ["b"]);
+  await chats.rename(chat, "");
+  assert.equal((await chats.row(chat)).title, "About seas");
+});
+
+test("a message that was taken back can be redacted and erased: its bytes are still there", async () => {
+  const { chats } = await companion();
+  await chats.append(chat, [user("a", "my secret")]);
+  await chats.fork(chat, "a", "copy");
+  await chats.takeBack(chat, ["a"]);
+  assert.match(JSON.stringify(await Array.fromAsync(chats.records(chat))), /my secret/);
+  assert.deepEqual((await chats.redact(chat, "a")).copies, ["copy"]);
+  assert.deepEqual((await chats.messages(chat)).messages, []);
+  assert.equal((await chats.erase(chat, "a")).erased, true);
+  assert.doesNotMatch(JSON.stringify(await Array.fromAsync(chats.records(chat))), /my secret/);
+  await assert.rejects(chats.takeBack(chat, ["a"]), notFound);
+  await assert.rejects(chats.erase(chat, "removal:a"), notFound, "it hides what it names");
+});
+
+for (const act of ["redact", "takeBack"] as const) {
+  const hide = ({ chats }: Awaited<ReturnType<typeof companion>>, id: string) =>
+    act === "redact" ? chats.redact(chat, id) : chats.takeBack(chat, [id]);
+
+  test(`after ${act} no provider resumes a session that remembers the message; what it cost stays`, async () => {
+    const c = await companion();
+    await c.chats.append(chat, [user("a")]);
+    const { period } = await c.sessions.resolve(chat, { provider: "one", model: "m" });
+    const used = { turn: "a", provider: "one", model: "m", outcome: "answered" as const };
+    const amounts = { messages: 1, cost_usd: 0.5, tokens: 7, session_id: "resp_1" };
+    const { generation } = period;
+    await c.sessions.update(chat, { ...used, ...amounts, generation, bucket_generation: 1 });
+    assert.equal((await c.sessions.active(chat))?.session_id, "resp_1");
+    await hide(c, "a");
+    const { session_id, total_cost_usd } = (await c.sessions.active(chat)) ?? assert.fail();
+    assert.deepEqual([session_id, total_cost_usd], ["", 0.5]);
+  });
+
+  test(`a turn whose message is gone by ${act} before its answer leaves no session to resume`, async () => {
+    const gate = Promise.withResolvers<void>();
+    const session = (id: string) => ({ type: "provider-session", id }) as const;
+    const model = scriptedResponder([
+      [{ type: "wait", until: gate.promise }, session("resp_1"), "one"],
+      [session("resp_2"), "two"],
+    ]);
+    const { provider, model: name } = model;
+    await using throughline = await openThroughline({ storage: "memory", provider, model: name });
+    const turns = await throughline.turns({ model });
+    const turn = turns.submit(chat, { id: "a", content: "a" });
+    for await (const { type } of turn.progress()) if (type === "accepted") break;
+    if (act === "redact") await throughline.chats.redact(chat, "a");
+    else await throughline.chats.takeBack(chat, ["a"]);
+    gate.resolve();
+    await turn.done;
+    assert.equal((await throughline.sessions.active(chat))?.session_id, "");
+    await turns.submit(chat, { content: "b" }).done;
+    assert.equal(model.requests.at(-1)?.providerSessionId, undefined);
+    assert.equal((await throughline.sessions.active(chat))?.session_id, "resp_2");
+  });
+}

@@ -1,0 +1,191 @@
+// Messages that an application stores and takes back over HTTP. No model is asked.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import * as schemas from "../src/server/answer-schemas.ts";
+import { events as serverEvents } from "../src/server/event-schemas.ts";
+import {
+  assertDescribed,
+  type Companion,
+  companion,
+  eventsOf,
+  jsonOf,
+  me,
+  problemOf,
+  until,
+  words,
+} from "./support/server-fixture.ts";
+
+const append = `${me}/append`;
+const takeBack = `${me}/take-back`;
+const call = { id: "c1", type: "function", function: { name: "look", arguments: "{}" } };
+const said = [
+  { id: "q", role: "user", content: "Where is it?", timestamp: "2026-03-01T12:00:00+01:00" },
+  { id: "call", role: "assistant", content: "", tool_calls: [call] },
+  { id: "result", role: "tool", content: "none", tool_call_id: "c1", name: "look", is_error: true },
+  { id: "a", role: "assistant", content: "I do not know." },
+];
+
+async function shown(c: Companion): Promise<string[]> {
+  return words((await c.get(`${me}/messages`)).messages);
+}
+
+test("a conversation with tools is stored as it was sent, once, and no model is asked", async () => {
+  const c = await companion([["Here"]]);
+  for (const _ of [1, 2]) {
+    const answer = await jsonOf(await c.post(append, { messages: said }), 200);
+    assert.deepEqual(schemas.messageIds.strict().parse(answer).ids, ["q", "call", "result", "a"]);
+  }
+  const { messages } = await c.get(`${me}/messages`);
+  assert.deepEqual(
+    messages.map(({ seq: _, timestamp: __, ...message }: Record<string, unknown>) => message),
+    said.map(({ timestamp: _, ...message }) => message),
+  );
+  assert.equal(messages[0].timestamp, "2026-03-01T11:00:00.000Z");
+  assert.equal(c.model.requests.length, 0);
+  assert.equal((await c.get(me)).unanswered_ids.length, 0);
+  await jsonOf(await c.say("And now?"), 200);
+  assert.deepEqual(
+    c.model.requests[0]?.messages.map(({ role }) => role),
+    ["user", "assistant", "tool", "assistant", "user"],
+  );
+});
+
+test("messages without ids get one each, and are stored again when they are sent again", async () => {
+  const c = await companion();
+  const messages = [{ role: "user", content: "Hello" }];
+  const first = await jsonOf(await c.post(append, { messages }), 200);
+  const second = await jsonOf(await c.post(append, { messages }), 200);
+  assert.notDeepEqual(first, second);
+  assert.deepEqual(await shown(c), ["user: Hello", "user: Hello"]);
+});
+
+const message = { role: "user", content: "Hello" };
+for (const [what, body, status, code] of [
+  ["no messages", { messages: [] }, 400, "THROUGHLINE_INVALID"],
+  ["no list", { messages: message }, 400, "THROUGHLINE_INVALID"],
+  ["an unknown field of the body", { messages: [message], model: "x" }, 400, "THROUGHLINE_INVALID"],
+  ["an unknown role", { messages: [{ ...message, role: "boss" }] }, 400, "THROUGHLINE_INVALID"],
+  ["no content", { messages: [{ role: "user" }] }, 400, "THROUGHLINE_INVALID"],
+  ...["hidden", "turn", "provider", "synthetic", "partial", "extra", "mine", "seq", "kind"].map(
+    (name) =>
+      [
+        `the field ${name}`,
+        { messages: [{ ...message, [name]: true }] },
+        400,
+        "THROUGHLINE_INVALID",
+      ] as const,
+  ),
+  [
+    "a time without a zone",
+    { messages: [message, { ...message, timestamp: "2026-03-01T12:00:00" }] },
+    400,
+    "THROUGHLINE_INVALID",
+  ],
+  [
+    "a call without its name",
+    { messages: [{ ...message, tool_calls: [{ ...call, function: { arguments: "{}" } }] }] },
+    400,
+    "THROUGHLINE_INVALID",
+  ],
+  [
+    "the id of a record of ours",
+    { messages: [message, { ...message, id: "removal:q" }] },
+    400,
+    "THROUGHLINE_INVALID",
+  ],
+  [
+    "a known id with other words",
+    { messages: [message, { ...message, id: "known" }] },
+    409,
+    "THROUGHLINE_ID_CONFLICT",
+  ],
+] as const) {
+  test(`an append with ${what} is refused with ${status}, and nothing of it is stored`, async () => {
+    const c = await companion();
+    const known = { id: "known", role: "user", content: "before" };
+    await jsonOf(await c.post(append, { messages: [known] }), 200);
+    await problemOf(await c.post(append, body), status, code);
+    assert.deepEqual(await shown(c), ["user: before"]);
+  });
+}
+
+test("what is appended while a turn runs stands before its reply, and the turn continues", async () => {
+  const gate = Promise.withResolvers<void>();
+  const c = await companion([[{ type: "wait", until: gate.promise }, "Hi"]]);
+  const { body } = await c.stream(`${me}/messages`, { content: "Hello" });
+  const events = eventsOf(body);
+  await until(events, "accepted");
+  await jsonOf(await c.post(append, { messages: [{ role: "assistant", content: "Ping" }] }), 200);
+  gate.resolve();
+  await Array.fromAsync(events);
+  assert.deepEqual(await shown(c), ["user: Hello", "assistant: Ping", "assistant: Hi"]);
+});
+
+test("what is taken back is in no page, search or export, also when the request is repeated", async () => {
+  const c = await companion();
+  await jsonOf(await c.post(append, { messages: said }), 200);
+  const ids = ["call", "result", "a"];
+  for (const _ of [1, 2]) {
+    const answer = await jsonOf(await c.post(takeBack, { ids }), 200);
+    assert.deepEqual(schemas.messageIds.strict().parse(answer).ids, ids);
+  }
+  assert.deepEqual(await shown(c), ["user: Where is it?"]);
+  assert.deepEqual((await c.get("/api/search?query=know")).hits, []);
+  const file = await (await c.ask(`${me}/export?format=markdown`)).text();
+  assert.doesNotMatch(file, /I do not know|none|look/);
+  const { chats } = await c.get("/api/chats");
+  assert.equal(chats[0].message_count, 1);
+  await jsonOf(await c.post(append, { messages: said }), 200);
+  assert.deepEqual(await shown(c), ["user: Where is it?"], "an append brings nothing back");
+  assert.equal(c.model.requests.length, 0);
+});
+
+test("all are taken back or none: an id that is no message of the chat is 404", async () => {
+  const c = await companion();
+  await problemOf(await c.post(takeBack, { ids: ["q"] }), 404, "THROUGHLINE_NOT_FOUND");
+  await jsonOf(await c.post(append, { messages: said }), 200);
+  await problemOf(await c.post(takeBack, { ids: ["q", "x"] }), 404, "THROUGHLINE_NOT_FOUND");
+  for (const body of [{}, { ids: [] }, { ids: "q" }, { ids: [1] }, { ids: ["q"], erase: true }]) {
+    await problemOf(await c.post(takeBack, body), 400, "THROUGHLINE_INVALID");
+  }
+  assert.equal((await shown(c)).length, 4);
+});
+
+test("listeners are told what was stored and what was taken back, and never what is hidden", async () => {
+  const c = await companion();
+  const watched = eventsOf((await c.ask("/api/events")).body);
+  const messages = said.slice(0, 1);
+  await c.post(append, { messages });
+  await c.post(takeBack, { ids: ["q"] });
+  await c.post(append, { messages });
+  await c.server.close();
+  const told = await Array.fromAsync(watched);
+  assertDescribed(told, serverEvents, ["message"]);
+  assert.deepEqual(
+    told.flatMap(({ name, data }) => (name === "message" ? [data.change] : [])),
+    ["stored", "taken_back"],
+  );
+});
+
+for (const [path, body] of [
+  [append, { messages: [{ role: "user", content: "Hello" }] }],
+  [takeBack, { ids: ["known"] }],
+] as const) {
+  test(`POST ${path} has the same guard as every other request`, async () => {
+    const token = "0123456789abcdefABCDEF".repeat(3);
+    const c = await companion([], { token });
+    const known = { id: "known", role: "user", content: "before" } as const;
+    await c.throughline.chats.append("local:me", [known]);
+    const authorization = `Bearer ${token}`;
+    const refused = async (status: number, code: string, headers: Record<string, string>) =>
+      problemOf(await c.post(path, body, headers), status, code);
+    await refused(401, "THROUGHLINE_UNAUTHORIZED", {});
+    await refused(403, "THROUGHLINE_FORBIDDEN", { authorization, origin: "http://evil.example" });
+    await refused(415, "THROUGHLINE_MEDIA_TYPE", { authorization, "content-type": "text/plain" });
+    const large = { ...body, more: "x".repeat(1_048_576) };
+    await problemOf(await c.post(path, large, { authorization }), 413, "THROUGHLINE_TOO_LARGE");
+    const { messages } = await c.throughline.chats.messages("local:me");
+    assert.deepEqual(words(messages), ["user: before"]);
+    assert.equal((await c.post(path, body, { authorization })).status, 200);
+  });
+}
