@@ -69,6 +69,26 @@ test("a real redaction is imported with its id", async () => {
   assert.ok(await chats.log.ports.logs.find(chat, "redaction:m"));
 });
 
+test("what was taken back beside a message with the id of its removal stays so in another home", async () => {
+  await using throughline = await open();
+  const { chats } = throughline;
+  const innocent = { ...forged, id: "removal:m" };
+  const removal = { _type: "metadata", kind: "removal", target: "m", ...stamp };
+  const lines = [
+    { ...secret, ...stamp, seq: 1 },
+    { ...innocent, ...stamp, seq: 2 },
+    { id: "removal:m~2", seq: 3, ...removal },
+  ];
+  for (const _ of [1, 2]) await importInto(throughline, lines);
+  const { messages } = await chats.messages(chat);
+  assert.deepEqual(
+    messages.map(({ content }) => content),
+    ["innocent"],
+  );
+  assert.equal((await chats.row(chat)).message_count, 1);
+  assert.equal((await chats.log.ports.logs.find(chat, "removal:m"))?.["kind"], "removal");
+});
+
 test("what was redacted beside a message with the id of its redaction stays so in another home", async () => {
   await using before = await open();
   await before.chats.log.change(chat, (transaction) => {

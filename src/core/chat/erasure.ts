@@ -72,7 +72,7 @@ async function eraseMessage(
 
 /**
  * Hides a message. One that waits for its turn is not answered any more, and no provider resumes a session
- * of its own, which may remember the message. Doing it twice is doing it once.
+ * of its own, which may remember the message: each is sent the history again. Doing it twice is doing it once.
  *
  * @returns whether it was not hidden in this way yet.
  */
@@ -90,6 +90,7 @@ export async function hideFrom(
   endOpenTurn(transaction, target);
   const { session: period } = transaction.head;
   if (period !== null) transaction.set({ session: withoutSessionIds(period) });
+  transaction.set({ reported: undefined }); // what providers counted had it in it
   return true;
 }
 

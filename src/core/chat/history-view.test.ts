@@ -779,6 +779,17 @@ const summaries: readonly Row[] = [
     view: ["u: 3"],
   },
   {
+    says: "no summary that may tell what was taken back later",
+    records: [
+      user("1"),
+      answer("2"),
+      user("3"),
+      compaction(2),
+      control("removal", { target: "m1" }),
+    ],
+    view: ["u: 3"],
+  },
+  {
     says: "no summary that was made without knowing of a redaction",
     records: [user("1"), answer("2"), user("3"), redaction("m1"), compaction(2)],
     view: ["u: 3"],

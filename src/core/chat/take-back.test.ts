@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { HeldClock } from "../../../test/support/held-clock.ts";
 import { scriptedResponder } from "../../../test/support/scripted-responder.ts";
-import { openThroughline } from "../throughline.ts";
+import { openThroughline, type Throughline } from "../throughline.ts";
 import type { MessageInput } from "./message-input.ts";
 
 const chat = "telegram:42";
@@ -105,7 +105,7 @@ test("what was taken back is in no count: of messages, of what was cleared, of w
   await chats.append(chat, [user("e")]);
   await chats.takeBack(chat, ["e"]);
   assert.deepEqual(await counts(), [2, 1, 2]);
-  await chats.erase(chat, "d"); // it was not counted any more
+  for (const id of ["a", "d"]) await chats.erase(chat, id); // they were not counted any more
   assert.deepEqual(await counts(), [2, 1, 2]);
   await chats.erase(chat, "b"); // the only one before it, a, is not counted
   assert.deepEqual(await counts(), [1, 1, 1]);
@@ -139,7 +139,7 @@ test("a message that was taken back can be redacted and erased: its bytes are st
 });
 
 for (const act of ["redact", "takeBack"] as const) {
-  const hide = ({ chats }: Awaited<ReturnType<typeof companion>>, id: string) =>
+  const hide = ({ chats }: Pick<Throughline, "chats">, id: string) =>
     act === "redact" ? chats.redact(chat, id) : chats.takeBack(chat, [id]);
 
   test(`after ${act} no provider resumes a session that remembers the message; what it cost stays`, async () => {
@@ -168,13 +168,17 @@ for (const act of ["redact", "takeBack"] as const) {
     const turns = await throughline.turns({ model });
     const turn = turns.submit(chat, { id: "a", content: "a" });
     for await (const { type } of turn.progress()) if (type === "accepted") break;
-    if (act === "redact") await throughline.chats.redact(chat, "a");
-    else await throughline.chats.takeBack(chat, ["a"]);
+    await hide(throughline, "a");
     gate.resolve();
     await turn.done;
     assert.equal((await throughline.sessions.active(chat))?.session_id, "");
+    assert.equal((await throughline.chats.log.existing(chat)).head.reported, undefined);
     await turns.submit(chat, { content: "b" }).done;
     assert.equal(model.requests.at(-1)?.providerSessionId, undefined);
     assert.equal((await throughline.sessions.active(chat))?.session_id, "resp_2");
+    const reported = async () => (await throughline.chats.log.existing(chat)).head.reported;
+    assert.notEqual(await reported(), undefined);
+    await hide(throughline, "a:answer");
+    assert.equal(await reported(), undefined, "what the provider counted had it in it");
   });
 }

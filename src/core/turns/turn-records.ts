@@ -210,7 +210,8 @@ export function endTurn(
     const isLate = isAfterItsPeriod(transaction, begun);
     const isPartial = ended.partialReason !== undefined;
     const hasAnswer = ended.text !== "" || (ended.outcome === "answered" && !isPartial);
-    // Its message was hidden or erased since: the provider's own session must not be resumed, as it remembers.
+    // Its message was hidden or erased since: the provider's own session remembers it and must not be resumed,
+    // and what the provider counted had it in it.
     const isGone = turn.retryId === undefined && transaction.head.open_turn?.id !== turn.id;
     // One that is late hides nothing: the message would be left without any answer.
     const replaces = turn.retryId !== undefined && hasAnswer && !isLate;
@@ -247,7 +248,7 @@ export function endTurn(
     // With the answer that was made with it, or not at all: acknowledged exactly once.
     const isAcknowledged = ended.acknowledged !== undefined && ended.text !== "" && !isLate;
     if (isAcknowledged) transaction.set({ told_session: ended.acknowledged });
-    if (!isLate && ended.viewFrom !== undefined) {
+    if (!isLate && !isGone && ended.viewFrom !== undefined) {
       const views = { ...transaction.head.view_from, [ended.provider]: ended.viewFrom };
       transaction.set({ view_from: views, ...reportedBy(transaction, ended) });
     }
