@@ -16,7 +16,7 @@ const prefixes = {
 } as const;
 
 /** The records that hide the message which their `target` names. */
-const hidingKinds = ["redaction", "replacement", "removal"] as const;
+export const hidingKinds = ["redaction", "replacement", "removal"] as const;
 /** The records about one message, which is their `target`. */
 export const markKinds = [...hidingKinds, "erasure"] as const;
 export type MarkKind = (typeof markKinds)[number];

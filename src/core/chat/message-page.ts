@@ -1,6 +1,6 @@
 import { type LogStore, logLimits } from "../storage/log-store.ts";
 import { isMessage, type StoredMessage } from "./message.ts";
-import { shownMessages } from "./shown-messages.ts";
+import { shownMessages, withMarksOf } from "./shown-messages.ts";
 
 export interface MessagePage {
   /** Oldest first. */
@@ -14,7 +14,7 @@ export interface MessagePage {
  * page hold, and one at least.
  */
 export async function messagePage(
-  logs: Pick<LogStore, "page" | "find">,
+  logs: Pick<LogStore, "page" | "find" | "findAll">,
   chatId: string,
   {
     limit,
@@ -29,9 +29,10 @@ export async function messagePage(
   let isFull = false;
   while (!isFull && end > from + 1) {
     const records = await logs.page(chatId, { before: end, limit });
-    for (const record of records.toReversed()) {
-      if (record.seq <= from || !isMessage(record)) continue;
-      const [shown] = await shownMessages(logs, chatId, [record]);
+    const stored = records.filter((record) => isMessage(record)).filter(({ seq }) => seq > from);
+    const marks = await withMarksOf(logs, chatId, stored);
+    for (const record of stored.reverse()) {
+      const [shown] = await shownMessages(marks, chatId, [record]);
       if (shown === undefined) continue;
       isFull = found.length === limit || bytes >= logLimits.pageBytes;
       if (isFull) break;

@@ -1,7 +1,7 @@
 import { isErased } from "../storage/batch.ts";
 import type { LogStore, StoredRecord } from "../storage/log-store.ts";
 import { titleFrom } from "./chat-head.ts";
-import { controlId, type MarkKind } from "./control-ids.ts";
+import { controlId, hidingKinds, type MarkKind } from "./control-ids.ts";
 import { type ControlRecord, isControl, isMessage, type StoredMessage } from "./message.ts";
 import type { Records } from "./render-rows.ts";
 import type { ChatState, Transaction } from "./transaction.ts";
@@ -71,6 +71,19 @@ export async function shownMessages(
     } else shown.push(message);
   }
   return shown;
+}
+
+/** Reads at once what may hide these messages. @returns the logs as `shownMessages` asks them. */
+export async function withMarksOf(
+  logs: Pick<LogStore, "find" | "findAll">,
+  chatId: string,
+  messages: readonly StoredMessage[],
+): Promise<Pick<LogStore, "find">> {
+  const ids = messages.flatMap(({ id }) => hidingKinds.map((kind) => controlId(kind, id)));
+  if (ids.length === 0) return logs;
+  const found = await logs.findAll(chatId, ids);
+  const asked = new Set(ids);
+  return { find: async (key, id) => (asked.has(id) ? found.get(id) : logs.find(key, id)) };
 }
 
 /** The first thing that a person said after this record, that is shown and is more than space. */

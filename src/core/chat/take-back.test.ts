@@ -5,6 +5,7 @@ import { HeldClock } from "../../../test/support/held-clock.ts";
 import { scriptedResponder } from "../../../test/support/scripted-responder.ts";
 import { openThroughline, type Throughline } from "../throughline.ts";
 import type { MessageInput } from "./message-input.ts";
+import { messagePage } from "./message-page.ts";
 
 const chat = "telegram:42";
 const user = (id: string, content = id): MessageInput => ({ id, role: "user", content });
@@ -81,6 +82,28 @@ test("a page is as long as it was asked for, whatever was taken back between", a
   );
   const older = await chats.messages(chat, { limit: 2, before: newest.before });
   assert.deepEqual([older.messages.map(({ id }) => id), older.before], [["a"], undefined]);
+});
+
+test("a page reads what hides its messages at once", async () => {
+  const { chats } = await companion();
+  const ids = Array.from({ length: 50 }, (_, n) => `m${n}`);
+  await chats.append(
+    chat,
+    ids.map((id) => user(id)),
+  );
+  await chats.takeBack(chat, ["m7"]);
+  const { logs } = chats.log.ports;
+  const asked: string[] = [];
+  const counted = {
+    page: logs.page.bind(logs),
+    find: async (key: string, id: string) => {
+      asked.push(id);
+      return logs.find(key, id);
+    },
+    findAll: logs.findAll.bind(logs),
+  };
+  const { messages } = await messagePage(counted, chat, { limit: 50, before: 100, from: 0 });
+  assert.deepEqual([messages.length, asked], [49, []]);
 });
 
 test("what was taken back is in no count: of messages, of what was cleared, of what was summarised", async () => {
