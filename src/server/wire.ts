@@ -6,10 +6,10 @@ import type { TurnAnswer } from "../core/turns/turn.ts";
 
 /**
  * A message as HTTP shows it: without what only the model that made it can use (signatures, encrypted
- * reasoning, ids of items), which may be larger than the message itself.
+ * reasoning, ids of items) and without its exact form, which may be larger than the message itself.
  */
 export function messageJson(message: StoredMessage): StoredMessage {
-  const { provider_data: _, ...shown } = message;
+  const { provider_data: _, exact: __, ...shown } = message;
   return shown as StoredMessage;
 }
 

@@ -26,7 +26,7 @@ import { type MessageHit, searchChat, searchChats } from "./search-chats.ts";
 import { firstWords, isTakenBack, lastSaid, shownMessages } from "./shown-messages.ts";
 import { hashOf, type Mark, noMark, Tombstones } from "./tombstones.ts";
 import type { Transaction } from "./transaction.ts";
-import { storedBefore, writeMessages } from "./write-messages.ts";
+import { type Copied, storedBefore, writeMessages } from "./write-messages.ts";
 
 /**
  * The transcripts: what was said, word for word, until a person asks to forget it. Nothing that is
@@ -362,9 +362,9 @@ export class Chats {
    */
   async write(
     chatId: string,
-    messages: AsyncIterable<MessageInput>,
+    messages: AsyncIterable<Copied>,
     head: Partial<ChatHead>,
-  ): Promise<number> {
+  ): Promise<void> {
     // Alone, so that a process that starts during this does not take the chat for a cut-off one.
     return this.log.alone(chatId, () => writeMessages(this.log, chatId, { messages, head }));
   }

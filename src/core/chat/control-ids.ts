@@ -13,6 +13,7 @@ const prefixes = {
   erasure: "erasure:",
   usage: "usage:",
   retry: "retry:",
+  part: "part:",
 } as const;
 
 /** The records that hide the message which their `target` names. */

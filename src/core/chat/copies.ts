@@ -5,10 +5,11 @@ import { isJsonObject } from "../json.ts";
 import type { Logger } from "../logger.ts";
 import type { LogStore } from "../storage/log-store.ts";
 import type { ChatHead, ForkedFrom } from "./chat-head.ts";
+import { partsOf } from "./exact.ts";
 import type { Removed } from "./forget-receipt.ts";
 import { isMessage } from "./message.ts";
-import type { MessageInput } from "./message-input.ts";
 import { shownMessages } from "./shown-messages.ts";
+import type { Copied } from "./write-messages.ts";
 
 interface Fork {
   readonly chatId: string;
@@ -78,12 +79,15 @@ export async function removeEach(
   return reached;
 }
 
-/** What a fork copies: the messages of a part of a chat, without what is redacted, replaced or taken back. */
+/**
+ * What a fork copies: the messages of a part of a chat, each after the parts of its exact form, without what is
+ * redacted, replaced or taken back.
+ */
 export async function* copyable(
   logs: LogStore,
   chatId: string,
   { after, until }: { readonly after: number; readonly until: number },
-): AsyncIterable<MessageInput> {
+): AsyncIterable<Copied> {
   let at: string | undefined;
   for await (const record of logs.read(chatId, { after })) {
     if (record.seq > until) return;
@@ -93,7 +97,8 @@ export async function* copyable(
     const { seq: _, timestamp, ...message } = record;
     // Empty where an import knew none: no earlier than the one before.
     at = timestamp || at;
-    yield at ? { ...message, timestamp: at } : message;
+    for (const part of await partsOf(logs, chatId, record)) yield { part };
+    yield { message: at ? { ...message, timestamp: at } : message };
   }
 }
 

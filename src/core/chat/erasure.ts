@@ -1,4 +1,5 @@
 import { invalid } from "../errors.ts";
+import { partIds } from "../storage/kept-value.ts";
 import type { ChatHead } from "./chat-head.ts";
 import { type ChatPorts, notFound } from "./chat-log.ts";
 import { markKinds } from "./control-ids.ts";
@@ -31,7 +32,9 @@ export async function eraseFrom(
   if (waits !== undefined) transaction.set({ pending: waits.length > 0 ? waits : undefined });
   endOpenTurn(transaction, messageId);
   const waited = await waitingInput(logs, chatId, messageId);
-  return waited === undefined ? [messageId, ...summaries] : [messageId, waited.id, ...summaries];
+  const parts = isFound ? partIds(record.exact ?? {}) : [];
+  const ids = [messageId, ...parts, ...summaries];
+  return waited === undefined ? ids : [...ids, waited.id];
 }
 
 /**

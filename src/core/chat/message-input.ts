@@ -36,6 +36,7 @@ const fieldChecks: ReadonlyMap<string, (value: unknown) => boolean> = new Map(
     provider_data: isJsonObject,
     attachments: (value) => Array.isArray(value) && value.every(isJsonObject),
     extra: isJsonObject,
+    exact: isJsonObject,
   }),
 );
 

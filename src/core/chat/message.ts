@@ -72,6 +72,8 @@ export interface StoredMessage extends StoredRecord {
   readonly provider_data?: JsonObject & { readonly provider?: string; readonly model?: string };
   /** On the answer of a turn: what it took. */
   readonly stats?: AnswerStats & JsonObject;
+  /** The message as a framework gave it, or its parts: see `exactOf`. Sent to no model. */
+  readonly exact?: JsonObject;
   readonly attachments?: readonly (Attachment & JsonObject)[];
   readonly extra?: JsonObject;
 }
@@ -93,6 +95,7 @@ export type ControlKind =
   | "pending_input"
   | "turn"
   | "foreign"
+  | "part"
   | "erased";
 
 export interface ControlRecord extends StoredRecord {

@@ -122,7 +122,7 @@ function seedMessage(
   // What nanobot marks as a command is hidden here: its file has it as it came.
   const isCommand = Boolean(message["_command"]) && !redacted.has(message.id);
   if (message.hidden === true && !isCommand) return undefined;
-  const { role, content, timestamp, hidden: _, ...rest } = message;
+  const { role, content, timestamp, hidden: _, exact: __, ...rest } = message;
   if (!redacted.has(message.id)) return { role, content, timestamp, ...rest };
   const { id, seq, tool_call_id, name, tool_calls } = message;
   return {

@@ -67,6 +67,12 @@ export class Transaction {
     return this.seq;
   }
 
+  /** Adds a part of what a later message says of itself: the same bytes each time it is stored. */
+  part(record: LogRecord): void {
+    this.hasNewIds = false;
+    this.records.push(record);
+  }
+
   /**
    * Adds a message; the head counts it and takes its title from the first thing a person said.
    *

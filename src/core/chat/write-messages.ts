@@ -1,5 +1,5 @@
 import { ThroughlineError } from "../errors.ts";
-import type { LogStore } from "../storage/log-store.ts";
+import type { LogRecord, LogStore } from "../storage/log-store.ts";
 import type { ChatHead } from "./chat-head.ts";
 import { alreadyThere, type ChatLog } from "./chat-log.ts";
 import { isMessage, type StoredMessage } from "./message.ts";
@@ -31,37 +31,42 @@ const copyBatch = 256;
 /** And at most about so many UTF-16 units of JSON, and the message that passes it: below 8 MiB. */
 const copyBytes = 1024 * 1024;
 
+/** One thing that a new chat is made of: a message, or a part of the exact form of the next one. */
+export type Copied = { readonly message: MessageInput } | { readonly part: LogRecord };
+
 /**
  * Writes a new chat from messages that exist already, in appends of bounded size. Until the last one
- * is stored the chat is marked unfinished. @returns how many messages that were.
+ * is stored the chat is marked unfinished.
  */
 export async function writeMessages(
   log: ChatLog,
   chatId: string,
-  from: { readonly messages: AsyncIterable<MessageInput>; readonly head: Partial<ChatHead> },
-): Promise<number> {
+  from: { readonly messages: AsyncIterable<Copied>; readonly head: Partial<ChatHead> },
+): Promise<void> {
   if ((await log.state(chatId)).head !== undefined) throw alreadyThere(chatId);
-  let count = 0;
-  let batch: MessageInput[] = [];
+  let isBegun = false;
+  let batch: Copied[] = [];
   const store = async (isLast: boolean) => {
     await log.change(chatId, (transaction) => {
-      if (count === 0 && !transaction.isNewChat) throw alreadyThere(chatId);
-      for (const message of batch) transaction.message(message);
+      if (!isBegun && !transaction.isNewChat) throw alreadyThere(chatId);
+      for (const item of batch) {
+        if ("part" in item) transaction.part(item.part);
+        else transaction.message(item.message);
+      }
       if (transaction.records.length === 0) transaction.control("metadata", { metadata: {} });
       transaction.set(isLast ? { ...from.head, unfinished: undefined } : { unfinished: true });
     });
-    count += batch.length;
+    isBegun = true;
     batch = [];
   };
   let bytes = 0;
-  for await (const message of from.messages) {
+  for await (const item of from.messages) {
     if (batch.length === copyBatch || bytes > copyBytes) {
       await store(false);
       bytes = 0;
     }
-    batch.push(message);
-    bytes += JSON.stringify(message).length;
+    batch.push(item);
+    bytes += JSON.stringify(item).length;
   }
   await store(true);
-  return count;
 }

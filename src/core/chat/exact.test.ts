@@ -1,0 +1,75 @@
+// Messages whose exact form is of any size.
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { type TestContext, test } from "node:test";
+import { bytesUnder, temporaryDirectory } from "../../../test/support/command-line.ts";
+import { openThroughline, type Throughline } from "../throughline.ts";
+import { exactOf, keepExact } from "./exact.ts";
+import type { StoredMessage } from "./message.ts";
+
+const chat = "local:me";
+const picture = { type: "file", data: new Uint8Array(2_000_000).fill(5), word: "lighthouse" };
+
+async function open(t: TestContext, home: string): Promise<Throughline> {
+  const throughline = await openThroughline({ home, durability: "process" });
+  t.after(() => throughline.close());
+  return throughline;
+}
+
+async function say(throughline: Throughline, id: string, value: unknown, chatId = chat) {
+  const { chats } = throughline;
+  const exact = await keepExact(chats.log, chatId, id, value);
+  const [stored] = await chats.append(chatId, [{ id, role: "user", content: "a picture", exact }]);
+  return stored as StoredMessage;
+}
+
+test("a message of 2.7 MB comes back equal after a restart, in its chat and in a fork of it", async (t) => {
+  const home = join(temporaryDirectory(t), "home");
+  {
+    await using throughline = await openThroughline({ home, durability: "process" });
+    await say(throughline, "m1", picture);
+    await say(throughline, "m2", { small: [-0, undefined] });
+    await say(throughline, "m3", { plain: true });
+    await throughline.chats.fork(chat, "m2", "local:fork");
+  }
+  const { chats } = await open(t, home);
+  for (const chatId of [chat, "local:fork"]) {
+    const { messages } = await chats.messages(chatId);
+    const [one, two] = messages as readonly [StoredMessage, StoredMessage];
+    assert.deepEqual(await exactOf(chats.log, chatId, one), picture);
+    assert.deepEqual(await exactOf(chats.log, chatId, two), { small: [-0, undefined] });
+  }
+  const m3 = await chats.message(chat, "m3");
+  assert.deepEqual(m3.exact, { value: { plain: true } }, "for people to read");
+  assert.equal((await chats.row(chat)).message_count, 3);
+});
+
+test("a crash after the parts leaves no message, and saying it again stores no part twice", async (t) => {
+  const throughline = await open(t, join(temporaryDirectory(t), "home"));
+  const { chats } = throughline;
+  await keepExact(chats.log, chat, "m1", picture);
+  assert.equal((await chats.messages(chat)).messages.length, 0);
+  const { seq } = await chats.log.state(chat);
+  const stored = await say(throughline, "m1", picture);
+  assert.equal(stored.seq, seq + 1);
+  assert.deepEqual(await exactOf(chats.log, chat, stored), picture);
+});
+
+test("erasing a message removes the bytes of its parts, and no other message's", async (t) => {
+  const home = join(temporaryDirectory(t), "home");
+  const throughline = await open(t, home);
+  const { chats } = throughline;
+  const secret = { text: "lighthouse ".repeat(40_000) };
+  await say(throughline, "m1", secret);
+  await say(throughline, "m2", picture);
+  assert.ok(bytesUnder(home).includes("lighthouse lighthouse"));
+  await chats.erase(chat, "m1");
+  assert.ok(!bytesUnder(home).includes("lighthouse lighthouse"));
+  assert.deepEqual(await exactOf(chats.log, chat, await chats.message(chat, "m2")), picture);
+});
+
+test("no message can have the id of a part", async (t) => {
+  const { chats } = await open(t, join(temporaryDirectory(t), "home"));
+  const forged = { id: "part:1", role: "user", content: "hello" } as const;
+  await assert.rejects(chats.append(chat, [forged]), { code: "THROUGHLINE_INVALID" });
+});

@@ -1,0 +1,60 @@
+// The exact form in which a framework gave a message, where role, content and the other fields do not give it
+// back: it may be of any size. Long ones are stored in parts, before the message.
+import type { JsonObject } from "../json.ts";
+import { keepValue, keptValue, partIds } from "../storage/kept-value.ts";
+import type { LogRecord, LogStore } from "../storage/log-store.ts";
+import type { ChatLog } from "./chat-log.ts";
+import type { StoredMessage } from "./message.ts";
+
+/** How many parts go into one append: so they always fit. */
+const partsAtOnce = 8;
+
+/**
+ * Stores what of the exact form of a message does not fit into the message. Repeated after a crash it stores
+ * nothing twice.
+ *
+ * @param messageId of the message that is appended next, with what this returns as `exact`.
+ * @returns what stands for the value.
+ * @throws ThroughlineError `THROUGHLINE_INVALID`, `THROUGHLINE_TOO_LARGE`: see `exactText`.
+ */
+export async function keepExact(
+  log: ChatLog,
+  chatId: string,
+  messageId: string,
+  value: unknown,
+): Promise<JsonObject> {
+  const { fields, parts } = keepValue(messageId, value, "a message");
+  for (let at = 0; at < parts.length; at += partsAtOnce) {
+    const some = parts.slice(at, at + partsAtOnce);
+    await log.change(chatId, async (transaction) => {
+      const ids = some.map(({ id }) => id);
+      const stored = await log.ports.logs.findAll(chatId, ids);
+      for (const part of some) if (!stored.has(part.id)) transaction.part(part);
+    });
+  }
+  return fields;
+}
+
+/**
+ * The exact form of a message, equal to what was given; `undefined` where none was given.
+ *
+ * @throws ThroughlineError `THROUGHLINE_CORRUPT`: a part of it is missing.
+ */
+export async function exactOf(
+  log: ChatLog,
+  chatId: string,
+  { exact }: StoredMessage,
+): Promise<unknown> {
+  return exact === undefined ? undefined : keptValue(log.ports.logs, chatId, exact);
+}
+
+/** The parts of the exact form of a message, as they were stored: what a copy of it needs before it. */
+export async function partsOf(
+  logs: Pick<LogStore, "findAll">,
+  chatId: string,
+  { exact = {} }: StoredMessage,
+): Promise<readonly LogRecord[]> {
+  const ids = partIds(exact);
+  const parts = ids.length === 0 ? [] : (await logs.findAll(chatId, ids)).values();
+  return Array.from(parts, ({ seq: _, ...part }) => part);
+}
