@@ -26,6 +26,8 @@ export interface LangChainMessage {
     | undefined;
   readonly tool_call_id?: string | undefined;
   readonly status?: string | undefined;
+  /** The form in which LangChain stores it. */
+  toDict(): { readonly type: string; readonly data: unknown };
 }
 
 /** What people, search and other models see of it; `undefined` for a type that has no role in a chat. */

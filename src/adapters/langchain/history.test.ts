@@ -1,0 +1,158 @@
+// LangChain's history of messages, against its own in memory.
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { type TestContext, test } from "node:test";
+import { InMemoryChatMessageHistory } from "@langchain/core/chat_history";
+import {
+  AIMessage,
+  AIMessageChunk,
+  type BaseMessage,
+  ChatMessage,
+  FunctionMessage,
+  HumanMessage,
+  SystemMessage,
+  ToolMessage,
+} from "@langchain/core/messages";
+import { ChatPromptTemplate, MessagesPlaceholder } from "@langchain/core/prompts";
+import { RunnableLambda, RunnableWithMessageHistory } from "@langchain/core/runnables";
+import { temporaryDirectory } from "../../../test/support/command-line.ts";
+import { openThroughline, type Throughline } from "../../core/throughline.ts";
+import { ThroughlineChatMessageHistory } from "./history.ts";
+
+const chat = "telegram:42";
+
+async function open(t: TestContext, home?: string): Promise<Throughline> {
+  const place = home === undefined ? ({ storage: "memory" } as const) : { home };
+  const throughline = await openThroughline({ ...place, durability: "process" });
+  t.after(() => throughline.close());
+  return throughline;
+}
+
+const dicts = (messages: readonly BaseMessage[]) => messages.map((message) => message.toDict());
+
+const picture = { type: "image_url", image_url: { url: `data:image/png;base64,${"A".repeat(9)}` } };
+const call = { id: "c1", name: "look", args: { at: [1, -0], deep: { a: null } } };
+const kinds: readonly BaseMessage[] = [
+  new HumanMessage({ content: [{ type: "text", text: "what is this?" }, picture], name: "ann" }),
+  new AIMessage({
+    content: "",
+    tool_calls: [{ ...call, type: "tool_call" }],
+    id: "run-1",
+    additional_kwargs: { reasoning: "it looks like rain" },
+  }),
+  new ToolMessage({ content: "rain", tool_call_id: "c1", status: "error", artifact: { n: [1] } }),
+  new SystemMessage("be kind"),
+  new FunctionMessage({ content: "rain", name: "look" }),
+  new ChatMessage({ content: "said by a judge", role: "judge" }),
+  new AIMessageChunk({ content: "and a chunk" }),
+  new HumanMessage("x".repeat(3_000_000)),
+];
+
+for (const message of kinds) {
+  test(`a message comes back equal after a restart: ${message.constructor.name} of ${message.text.length} characters`, async (t) => {
+    const home = join(temporaryDirectory(t), "home");
+    if (message.text.length > 1_000_000) {
+      // Longer than a message of a chat may be.
+      const history = new ThroughlineChatMessageHistory(await open(t, home), chat);
+      await assert.rejects(history.addMessage(message), { code: "THROUGHLINE_TOO_LARGE" });
+      return;
+    }
+    {
+      await using throughline = await openThroughline({ home });
+      await new ThroughlineChatMessageHistory(throughline, chat).addMessage(message);
+    }
+    const history = new ThroughlineChatMessageHistory(await open(t, home), chat);
+    const [back, ...rest] = await history.getMessages();
+    assert.deepEqual(rest, []);
+    assert.deepEqual(JSON.stringify(back.toDict()), JSON.stringify(message.toDict()));
+    assert.equal(back.getType(), message.getType());
+  });
+}
+
+test("a runnable with a history says what it says with LangChain's own", async (t) => {
+  const throughline = await open(t);
+  const own = new InMemoryChatMessageHistory();
+  const ours = new ThroughlineChatMessageHistory(throughline, chat);
+  const prompt = ChatPromptTemplate.fromMessages([
+    new MessagesPlaceholder("history"),
+    ["human", "{input}"],
+  ]);
+  const model = RunnableLambda.from((value: { readonly messages: readonly BaseMessage[] }) => {
+    return new AIMessage(value.messages.map(({ text }) => text).join(" | "));
+  });
+  const answers = async (history: InMemoryChatMessageHistory | ThroughlineChatMessageHistory) => {
+    const runnable = new RunnableWithMessageHistory({
+      runnable: prompt.pipe(model as never),
+      getMessageHistory: () => history,
+      inputMessagesKey: "input",
+      historyMessagesKey: "history",
+    });
+    const config = { configurable: { sessionId: chat } };
+    const said: string[] = [];
+    for (const input of ["one", "two", "three"]) {
+      said.push(((await runnable.invoke({ input }, config)) as AIMessage).text);
+    }
+    return said;
+  };
+  assert.deepEqual(await answers(ours), await answers(own));
+  assert.deepEqual(dicts(await ours.getMessages()), dicts(await own.getMessages()));
+  await ours.clear();
+  assert.deepEqual(await ours.getMessages(), []);
+  await new ThroughlineChatMessageHistory(throughline, "never begun").clear();
+});
+
+test("a message that says no more than a chat keeps is stored once, without its form", async (t) => {
+  const throughline = await open(t);
+  const history = new ThroughlineChatMessageHistory(throughline, chat);
+  await history.addMessages([
+    new HumanMessage("hello"),
+    new AIMessage("hi"),
+    kinds[0] as BaseMessage,
+  ]);
+  const { messages } = await throughline.chats.messages(chat);
+  assert.deepEqual(
+    messages.map(({ content, exact }) => [content, exact !== undefined]),
+    [
+      ["hello", false],
+      ["hi", false],
+      ["what is this?", true],
+    ],
+  );
+});
+
+test("what was said in another way is in the history, and what was hidden is not", async (t) => {
+  const throughline = await open(t);
+  const { chats } = throughline;
+  const fn = { name: "look", arguments: '{"at":1}' };
+  await chats.append(chat, [
+    { id: "m1", role: "user", content: "hello" },
+    {
+      id: "m2",
+      role: "assistant",
+      content: "",
+      tool_calls: [{ id: "c1", type: "function", function: fn }],
+    },
+    { id: "m3", role: "tool", content: "rain", tool_call_id: "c1", name: "look" },
+    { id: "m4", role: "user", content: "a secret" },
+    { id: "m5", role: "user", content: "by mistake" },
+  ]);
+  await chats.redact(chat, "m4");
+  await chats.takeBack(chat, ["m5"]);
+  const history = new ThroughlineChatMessageHistory(throughline, chat);
+  await history.addUserMessage("and");
+  await history.addAIMessage("yes");
+  const messages = await history.getMessages();
+  assert.deepEqual(
+    messages.map((message) => [message.getType(), message.text]),
+    [
+      ["human", "hello"],
+      ["ai", ""],
+      ["tool", "rain"],
+      ["human", "and"],
+      ["ai", "yes"],
+    ],
+  );
+  assert.deepEqual(messages[1].tool_calls, [
+    { id: "c1", name: "look", args: { at: 1 }, type: "tool_call" },
+  ]);
+});

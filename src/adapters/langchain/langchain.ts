@@ -1,0 +1,3 @@
+// The entry point `throughline/langchain`.
+export type { LangChainMessage } from "./chat-message.ts";
+export { ThroughlineChatMessageHistory } from "./history.ts";
