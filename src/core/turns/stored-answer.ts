@@ -32,9 +32,7 @@ export async function storedAnswer(chats: Chats, turn: Turn): Promise<TurnAnswer
   const { head } = await chats.log.existing(chatId);
   // Answered again, and not to the end.
   if (retryId === undefined && head.open_turn?.id === turn.id) return undefined;
-  const own = await shownStill(chats, chatId, answerId(turn.id, retryId));
-  const isElsewhere = own === undefined && retryId === undefined;
-  const assistant = isElsewhere ? (await turnOnRecord(chats, chatId, user)).answer : own;
+  const assistant = await answerOf(chats, turn, user);
   if (assistant === undefined || head.session === null) return undefined;
   turn.add({ type: "accepted", user });
   await replaySteps(chats, turn, user, assistant);
@@ -51,6 +49,20 @@ export async function storedAnswer(chats: Chats, turn: Turn): Promise<TurnAnswer
     usage: { inputTokens: undefined, outputTokens: undefined, costUsd: 0 },
     outcome: assistant.partial === true ? "interrupted" : "answered",
   };
+}
+
+async function answerOf(
+  chats: Chats,
+  { chatId, id, retryId }: Turn,
+  user: StoredMessage,
+): Promise<StoredMessage | undefined> {
+  const ownId = answerId(id, retryId);
+  const own = await chats.find(chatId, ownId);
+  const [shown] = await shownMessages(chats.log.ports.logs, chatId, own ? [own] : []);
+  // One whose model was called elsewhere has an answer of any id.
+  const isOther = shown === undefined && retryId === undefined;
+  const other = isOther ? (await turnOnRecord(chats, chatId, user)).answer : undefined;
+  return other ?? shownStill(chats, chatId, ownId);
 }
 
 /** Replays the calls and results that led to an answer. */

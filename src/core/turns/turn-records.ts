@@ -228,12 +228,15 @@ export function endTurn(
     const replaces = turn.retryId !== undefined && hasAnswer && !isLate;
     if (replaces) await replaceAnswer(chats, transaction, begun.user);
     const by = answeredBy(transaction, turn, begun, ended);
-    const answer = hasAnswer
-      ? await ownAnswer(chats, transaction, { turn, begun, ended, by })
-      : undefined;
-    const assistant = ended.messages
-      ? await storeMessages(chats, transaction, { messages: ended.messages, ended, by })
-      : answer && transaction.message(answer);
+    let assistant: { readonly id: string } | undefined;
+    if (ended.messages !== undefined) {
+      const { messages } = ended;
+      assistant = await storeMessages(chats, transaction, { messages, ended, by });
+    } else if (hasAnswer) {
+      assistant = transaction.message(
+        await ownAnswer(chats, transaction, { turn, begun, ended, by }),
+      );
+    }
     sessions.updateIn(transaction, {
       turn: turn.id,
       provider: ended.provider,
@@ -279,7 +282,8 @@ async function ownAnswer(
   const id = answerId(turn.id, turn.retryId);
   // A message that is answered again may have the answer of before.
   const isSecond = !begun.isNew && turn.retryId === undefined;
-  const isTaken = isSecond && (await chats.find(transaction.chatId, id)) !== undefined;
+  const { logs } = chats.log.ports;
+  const isTaken = isSecond && (await logs.find(transaction.chatId, id)) !== undefined;
   return {
     id: isTaken ? transaction.newId() : id,
     role: "assistant",
