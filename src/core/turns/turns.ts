@@ -365,7 +365,7 @@ export class Turns {
       run: (waited) => this.#run(turn, answering, waited),
     });
     this.#own.set(turn, ended);
-    ended.then(() => this.#own.delete(turn));
+    void ended.then(() => this.#own.delete(turn));
     return turn;
   }
 
