@@ -1,6 +1,7 @@
 // Turns whose model is called elsewhere: what is stored when, who waits, and how they end.
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { setImmediate } from "node:timers/promises";
 import { HeldClock } from "../../../test/support/held-clock.ts";
 import { HeldTimers } from "../../../test/support/held-timers.ts";
 import { type ScriptedStep, scriptedResponder } from "../../../test/support/scripted-responder.ts";
@@ -233,6 +234,7 @@ test("without content a stored message is opened again though it has an answer; 
   await again.fail();
   // A second attempt at it is no act of a person, and the old answer is not given for it.
   c.clock.pass(60_000);
+  await opened(await c.turns.open(chat, { id: "m1" }, target)).fail();
   const model = scriptedResponder([["Hello again"]]);
   const own = await c.throughline.turns({ model });
   const { assistant } = await (await own.answer(chat)).done;
@@ -257,6 +259,59 @@ test("without content and id the oldest unanswered message is opened, with its e
   await assert.rejects(c.turns.open(chat, { content: "" }, target), {
     code: "THROUGHLINE_INVALID",
   });
+});
+
+test("a message whose second answer was cut off is opened again, also when others were answered since", async () => {
+  const c = await companion();
+  const input = { id: "m1", content: "Hi" };
+  await opened(await c.turns.open(chat, input, target)).close(answered("Hello"));
+  opened(await c.turns.open(chat, { id: "m1" }, target));
+  c.turns.stop(chat);
+  await c.timers.pass(5_000);
+  const other = opened(await c.turns.open(chat, { id: "m2", content: "Yes?" }, target));
+  await other.close(answered("Yes"));
+  const again = opened(await c.turns.open(chat, input, target));
+  await again.close(answered("Hello again"));
+  assert.equal((await c.turns.open(chat, input, target)).state, "answered");
+});
+
+test("a message that is hidden while it waits to be answered again is not answered", async () => {
+  const c = await companion();
+  await opened(await c.turns.open(chat, { id: "m1", content: "Hi" }, target)).close(
+    answered("Hello"),
+  );
+  const other = opened(await c.turns.open(chat, { id: "m2", content: "Yes?" }, target));
+  const again = c.turns.open(chat, { id: "m1" }, target);
+  again.catch(() => undefined);
+  while (c.turns.size < 2) await setImmediate();
+  await c.chats.redact(chat, "m1");
+  await other.close(answered("Yes"));
+  await assert.rejects(again, { code: "THROUGHLINE_CONFLICT" });
+  assert.equal(await c.unanswered(), 0);
+});
+
+test("what waited when the turns closed has its extra fields when it is opened, or dismissed", async () => {
+  for (const isDismissed of [false, true]) {
+    const c = await companion();
+    const extra = { parts: ["a picture"] };
+    await opened(await c.turns.open(chat, { id: "m1", content: "Hi" }, target)).fail();
+    const first = opened(await c.turns.open(chat, {}, target));
+    const waiting = c.turns.open(chat, { id: "m2", content: "See", extra }, target);
+    waiting.catch(() => undefined);
+    await c.waits("m2");
+    first.signal.addEventListener("abort", () => void first.close(answered("Hello")));
+    await c.turns.close(0);
+    await assert.rejects(waiting, { code: "THROUGHLINE_CLOSED" });
+    const others = await c.throughline.turns();
+    if (isDismissed) {
+      assert.equal(await others.dismiss(chat), 1);
+      assert.deepEqual((await c.chats.find(chat, "m2"))?.extra, extra);
+    } else {
+      const turn = opened(await others.open(chat, {}, target));
+      assert.deepEqual(turn.user.extra, extra);
+      await turn.fail();
+    }
+  }
 });
 
 test("stop aborts the signal, and what came so far is kept as partial", async () => {
@@ -297,6 +352,21 @@ test("a turn that was stopped and is not closed within 5 s has failed, and store
   await assert.rejects(turn.keep([call]), { code: "THROUGHLINE_CONFLICT" });
   await second.close(answered("two"));
   assert.deepEqual(await c.transcript(), ["user: Hi", "user: Next", "assistant: two"]);
+});
+
+test("what was to be kept when its turn ended is not stored any more", async () => {
+  const c = await companion();
+  const turn = opened(await c.turns.open(chat, { id: "m1", content: "Hi" }, target));
+  const gate = Promise.withResolvers<void>();
+  const busy = c.chats.log.between(chat, () => gate.promise);
+  const keeping = turn.keep([call]);
+  keeping.catch(() => undefined);
+  c.turns.stop(chat);
+  await c.timers.pass(5_000);
+  gate.resolve();
+  await busy;
+  await assert.rejects(keeping, { code: "THROUGHLINE_CONFLICT" });
+  assert.deepEqual(await c.transcript(), ["user: Hi"]);
 });
 
 test("closing the turns aborts the signal and does not wait for a caller that never closes", async () => {
@@ -368,6 +438,17 @@ test("a handle that leaves its scope unclosed fails its turn", async () => {
     await turn.close(answered("Hello"));
   }
   assert.deepEqual(await c.transcript(), ["user: Hi", "assistant: Hello"]);
+});
+
+test("a handle that leaves its scope while it is being closed is closed", async () => {
+  const c = await companion();
+  let closing: ReturnType<OpenTurn["close"]>;
+  {
+    await using turn = opened(await c.turns.open(chat, { id: "m1", content: "Hi" }, target));
+    closing = turn.close(answered("Hello"));
+  }
+  assert.equal((await closing).assistant?.content, "Hello");
+  assert.equal(await c.unanswered(), 0);
 });
 
 test("what is closed after its period has ended is stored hidden", async () => {

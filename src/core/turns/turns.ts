@@ -1,18 +1,11 @@
 import { checkChatId, notFound } from "../chat/chat-log.ts";
 import type { Chats } from "../chat/chats.ts";
 import type { FreshnessRules } from "../chat/freshness.ts";
-import { ageNote } from "../chat/freshness.ts";
-import {
-  type ProviderModel,
-  type ProviderSessions,
-  periodView,
-  type Target,
-  type TurnTarget,
-} from "../chat/provider-sessions.ts";
+import type { ProviderModel, ProviderSessions, Target } from "../chat/provider-sessions.ts";
 import type { WorkingMemories } from "../chat/working-memories.ts";
 import type { Clock } from "../clock.ts";
 import { invalid, ThroughlineError } from "../errors.ts";
-import type { Extensions, TurnParts } from "../extensions.ts";
+import type { Extensions } from "../extensions.ts";
 import type { NewId } from "../ids.ts";
 import type { JsonObject } from "../json.ts";
 import type { Logger } from "../logger.ts";
@@ -20,16 +13,15 @@ import type { Responder, TurnTools } from "../models/responder.ts";
 import { checkId } from "../storage/batch.ts";
 import type { Timers } from "../timers.ts";
 import { ask, type RunningTurn } from "./ask.ts";
-import { parseIntent } from "./intent.ts";
-import { type Opened, type OpenInput, OpenTurn, type TurnStored } from "./open-turn.ts";
-import { beginRetry, newestWords, retriedWith } from "./retry-records.ts";
-import { noticesOf } from "./rollover.ts";
-import { storedAnswer, turnOnRecord } from "./stored-answer.ts";
-import { Turn, type TurnAnswer } from "./turn.ts";
+import { type Opened, type OpenInput, OpenTurn } from "./open-turn.ts";
+import { newestWords, retriedWith } from "./retry-records.ts";
+import { type Answering, isBeingAnswered, runTurn } from "./run-turn.ts";
+import { turnOnRecord } from "./stored-answer.ts";
+import { Turn } from "./turn.ts";
 import { closed, type TurnQueue } from "./turn-queue.ts";
-import { beginTurn, type Ended, endTurn, keepPending } from "./turn-records.ts";
+import { endTurn, keepPending } from "./turn-records.ts";
 import { speakerOf, stillConfigured } from "./turn-target.ts";
-import { dismissTurns, isDismissed, oldestUnanswered, storedWords } from "./unanswered.ts";
+import { dismissTurns, oldestUnanswered, storedWords } from "./unanswered.ts";
 
 /** The models that can be asked. */
 export interface Responders {
@@ -77,19 +69,6 @@ export interface TurnInput extends Target {
 /** A message that is to be answered. */
 interface Words extends Omit<TurnInput, keyof Target> {
   readonly isAgain?: boolean | undefined;
-}
-
-/** What makes the answer of a turn. */
-interface Answering {
-  /** What the message asked for: stored with one that waits. */
-  readonly asked: Target;
-  /** Called once before a message waits, and again when its turn has come. @throws it cannot be answered. */
-  prepare(): Promise<{
-    readonly target: TurnTarget;
-    readonly notice?: string | undefined;
-    /** Makes the answer and stores it. */
-    answer(running: Omit<RunningTurn, "responder">): Promise<TurnStored>;
-  }>;
 }
 
 const maxTurnIdBytes = 200;
@@ -362,7 +341,7 @@ export class Turns {
         await answering.prepare();
         await keepPending(this.#ports, turn, answering.asked);
       },
-      run: (waited) => this.#run(turn, answering, waited),
+      run: (waited) => runTurn(this.#ports, turn, answering, waited),
     });
     this.#own.set(turn, ended);
     void ended.then(() => this.#own.delete(turn));
@@ -385,86 +364,10 @@ export class Turns {
     return { asked, prepare };
   }
 
-  async #run(turn: Turn, answering: Answering, waited: boolean): Promise<TurnAnswer> {
-    const isUnwanted = waited && (await this.#isUnwanted(turn));
-    // While it waited, another process may have taken it up, no matter which one made its id.
-    const isRepeat = !isUnwanted && !turn.isAgain && (waited || !turn.isFresh);
-    const again = isRepeat ? await storedAnswer(this.#ports.chats, turn) : undefined;
-    if (again !== undefined) return again;
-    this.#ports.queue.publish(turn);
-    const parts = this.#ports.extensions.turn(turn);
-    if (isUnwanted) throw notFound(turn.chatId, "message that waits");
-    if (waited && turn.retryId !== undefined) throw isBeingAnswered();
-    const { target, notice, answer: make } = await answering.prepare();
-    turn.assertUnfenced();
-    const begun =
-      turn.retryId === undefined
-        ? await beginTurn(this.#ports, turn, target)
-        : await beginRetry(this.#ports, { ...turn, retryId: turn.retryId }, target);
-    this.#ports.sessions.announceEnd(turn.chatId, begun.resolution);
-    const memory = this.#ports.memories.of(turn.chatId);
-    const part = parts.begin(begun);
-    turn.add({ type: "accepted", user: begun.user });
-    const notices = notice === undefined ? noticesOf(begun) : [notice, ...noticesOf(begun)];
-    for (const text of notices) turn.add({ type: "notice", text });
-    const running = { ...this.#ports, turn, begun, notices };
-    const work = async () => make({ ...running, part: await part });
-    const { answer, ended } = await this.#answer(running, parts, work);
-    // A retry without a word leaves what was answered before.
-    if (turn.retryId === undefined || answer.assistant !== undefined) {
-      const { text: response, outcome } = ended;
-      const { companionName } = this.#ports;
-      const utterance = turn.content;
-      const said = {
-        utterance,
-        intent: parseIntent(utterance, companionName).type,
-        response,
-        outcome,
-      };
-      this.#ports.memories.appendTo(turn.chatId, memory, said, turn.id);
-    }
-    return answer;
-  }
-
-  async #answer(
-    running: Pick<RunningTurn, "turn" | "begun" | "notices">,
-    parts: TurnParts,
-    work: () => Promise<TurnStored>,
-  ): Promise<{ readonly answer: TurnAnswer; readonly ended: Ended }> {
-    const { chats, rules, clock } = this.#ports;
-    const { turn, begun, notices } = running;
-    const { assistant, period, ended } = await work().catch((error: unknown) => {
-      parts.end(undefined);
-      throw error;
-    });
-    parts.end(assistant);
-    const note = ageNote(period, ended.provider, clock.now(), rules);
-    if (note !== undefined) notices.push(note);
-    const stored = assistant && (await chats.find(turn.chatId, assistant.id));
-    const answer: TurnAnswer = {
-      turnId: turn.id,
-      user: begun.user,
-      notices,
-      usage: ended.usage,
-      assistant: stored,
-      period: periodView(turn.chatId, period),
-      outcome: ended.outcome,
-      reason: ended.reason,
-      detail: ended.detail,
-    };
-    return { answer, ended };
-  }
-
   /** What the next turn of a chat runs on. @throws ThroughlineError what is asked for cannot be asked. */
   async target(chatId: string, asked: Target = {}): Promise<ProviderModel> {
     const { provider, model } = (await speakerOf(this.#ports, chatId, asked)).target;
     return { provider, model };
-  }
-
-  /** A waiting turn may have been erased by now, or another process may have decided about it. */
-  async #isUnwanted(turn: Turn): Promise<boolean> {
-    const isKept = turn.retryId === undefined && !turn.isAgain;
-    return isKept && isDismissed(this.#ports.chats, turn);
   }
 
   #assertRoom(chatId: string): void {
@@ -478,10 +381,4 @@ export class Turns {
   #assertOpen(): void {
     this.#closing.signal.throwIfAborted();
   }
-}
-
-function isBeingAnswered(): ThroughlineError {
-  return new ThroughlineError("another answer is being made in this chat", {
-    code: "THROUGHLINE_CONFLICT",
-  });
 }
