@@ -261,6 +261,29 @@ test("without content and id the oldest unanswered message is opened, with its e
   });
 });
 
+test("an answer is made again: the old one is taken back within the open turn, and a repeat gets the new one", async () => {
+  const c = await companion();
+  const input = { id: "m1", content: "Hi" };
+  for (const first of ["m1:answer", "a1"]) {
+    const { id } = input;
+    await opened(await c.turns.open(first, input, target)).close(answered("Hello", first));
+    const turn = opened(await c.turns.open(first, { id }, target));
+    await c.chats.takeBack(
+      first,
+      turn.kept.map((message) => message.id),
+    );
+    assert.equal((await c.chats.row(first)).unanswered, true);
+    await turn.close(answered("Hello again", "a2"));
+    const again = await c.turns.open(first, input, target);
+    assert.equal(again.state, "answered");
+    assert.deepEqual(
+      again.messages.map((message) => message.id),
+      ["a2"],
+    );
+    assert.equal((await c.chats.messages(first)).messages.length, 2);
+  }
+});
+
 test("a message whose second answer was cut off is opened again, also when others were answered since", async () => {
   const c = await companion();
   const input = { id: "m1", content: "Hi" };
