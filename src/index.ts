@@ -72,6 +72,7 @@ export { LocalCluster, LocalLeases } from "./core/storage/one-process.ts";
 export type { Durability, OwnHome, RepairReport, Storage } from "./core/storage/storage.ts";
 export { systemTimers, type Timers } from "./core/timers.ts";
 export type { TurnsOptions } from "./core/turns/new-turns.ts";
+export type { Opened, OpenInput, OpenTurn, TurnEnd } from "./core/turns/open-turn.ts";
 export type { Turn, TurnAnswer, TurnProgress } from "./core/turns/turn.ts";
 export type { Responders, TurnInput, Turns } from "./core/turns/turns.ts";
 export type { Throughline, ThroughlineOptions, ThroughlinePorts };

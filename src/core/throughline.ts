@@ -17,6 +17,7 @@ import { unlisted } from "./storage/log-store.ts";
 import { type Durability, durabilityCheck, type Storage } from "./storage/storage.ts";
 import { systemTimers, type Timers } from "./timers.ts";
 import type { TurnsOptions } from "./turns/new-turns.ts";
+import type { TurnQueue } from "./turns/turn-queue.ts";
 import type { Turns } from "./turns/turns.ts";
 
 export interface ThroughlineOptions {
@@ -94,8 +95,11 @@ export interface Throughline extends AsyncDisposable {
   readonly rules: FreshnessRules;
   /** What an extension works with too. */
   readonly ports: ThroughlinePorts;
-  /** Runs conversations: give it a model, and it answers. */
-  turns(options: TurnsOptions): Promise<Turns>;
+  /**
+   * Runs conversations: give it a model, and it answers; or call your own in `open`. However many there
+   * are, they share one queue: no chat has two turns at once.
+   */
+  turns(options?: TurnsOptions): Promise<Turns>;
   /**
    * Opens a feature and adds it: `startCompanion` and `startMoments` do this. Closing disposes what was
    * added, the newest first.
@@ -151,11 +155,13 @@ export async function openThroughline(given: ThroughlineOptions): Promise<Throug
     const own = { chats, sessions, workingMemory, extensions, logger };
     const endRemoving = removeWithOthers(cluster, own);
     await chats.recover();
+    let queue: TurnQueue | undefined;
     const finish = async () => {
       try {
         await extensions.close();
         await within(settleMs, log.settled());
       } finally {
+        queue?.close();
         endRemoving();
         workingMemory.clear();
         await storage.close();
@@ -169,10 +175,12 @@ export async function openThroughline(given: ThroughlineOptions): Promise<Throug
     const memories = { chats, sessions, workingMemory, storage, rules, ports };
     return {
       ...memories,
-      turns: async (own) => {
+      turns: async (own = {}) => {
         // Loaded when it is needed: most processes that open the memories run no turn.
         const { newTurns } = await import("./turns/new-turns.ts");
-        return newTurns({ ...memories, extensions }, own);
+        const { TurnQueue } = await import("./turns/turn-queue.ts");
+        queue ??= new TurnQueue(log, sessions);
+        return newTurns({ ...memories, extensions, queue }, own);
       },
       extend: (name, open) => extensions.add(name, open),
       close,

@@ -29,6 +29,7 @@ const document = { test: "test/bit-rot.test.ts", named: "a document cut at any l
 const turnKill = { test: "test/turn-kill.test.ts" };
 const steps = { test: "src/core/turns/turn-steps.test.ts" };
 const turns = { test: "src/core/turns/turns.test.ts" };
+const openTurns = { test: "src/core/turns/open-turn.test.ts" };
 const guard = { test: "src/server/guard.test.ts" };
 
 const log: readonly SeededBug[] = [
@@ -309,7 +310,7 @@ const turn: readonly SeededBug[] = [
   },
   {
     id: "turn: an answered turn is run again",
-    file: "src/core/turns/turns.ts",
+    file: "src/core/turns/run-turn.ts",
     find: "if (again !== undefined) return again;",
     replace: "",
     ...{ ...turnKill, named: "after the turn leaves" },
@@ -320,6 +321,34 @@ const turn: readonly SeededBug[] = [
     find: "isOver && transaction.head.open_turn?.id === turn.id",
     replace: "false",
     ...{ ...turns, named: "a turn commits both messages" },
+  },
+  {
+    id: "turn: each Turns of a Throughline has a queue of its own",
+    file: "src/core/throughline.ts",
+    find: "queue ??= new TurnQueue(log, sessions);",
+    replace: "queue = new TurnQueue(log, sessions);",
+    ...{ ...openTurns, named: "a second message waits for its turn" },
+  },
+  {
+    id: "turn: an open turn that was stopped waits for its caller without end",
+    file: "src/core/turns/open-turn.ts",
+    find: "if (this.#closing === undefined) this.#abandon(notClosed());",
+    replace: "",
+    ...{ ...openTurns, named: "a turn that was stopped and is not closed" },
+  },
+  {
+    id: "turn: what an open turn keeps is stored after it has ended",
+    file: "src/core/turns/open-turn.ts",
+    find: "this.#assertOpen(); // it may have ended while this waited",
+    replace: "",
+    ...{ ...openTurns, named: "what was to be kept when its turn ended" },
+  },
+  {
+    id: "turn: a message that an open turn answered is answered again",
+    file: "src/core/turns/stored-answer.ts",
+    find: "const isOther = shown === undefined && retryId === undefined;",
+    replace: "const isOther = false;",
+    ...{ ...openTurns, named: "a message that an open turn answered" },
   },
   {
     id: "turn: a tool runs before its call is stored",
@@ -469,14 +498,14 @@ const cluster: readonly SeededBug[] = [
   {
     id: "cluster: a turn that lost its chat is stored all the same",
     file: "src/core/turns/turns.ts",
-    find: "const ended = await ask({ ...running, part });\n      turn.assertUnfenced();",
-    replace: "const ended = await ask({ ...running, part });",
+    find: "const ended = await ask({ ...running, responder });\n        turn.assertUnfenced();",
+    replace: "const ended = await ask({ ...running, responder });",
     ...{ ...clusterLost, named: "a lease that is lost before anybody has it" },
   },
   {
     id: "cluster: what waited is begun though its chat was forgotten",
-    file: "src/core/turns/turns.ts",
-    find: 'if (isUnwanted) throw notFound(turn.chatId, "message that waits");',
+    file: "src/core/turns/run-turn.ts",
+    find: 'if (isGone) throw notFound(turn.chatId, "message that waits");',
     replace: "",
     ...{ ...clusterLost, named: "forgotten meanwhile is not begun" },
   },

@@ -6,9 +6,7 @@ import { tell, write } from "../../cli/io.ts";
 import { openLog } from "../../cli/log.ts";
 import { withMemories } from "../../cli/memories.ts";
 import { type Flags, resolveSettings } from "../../cli/settings.ts";
-import { ThroughlineError } from "../../core/errors.ts";
 import { textOutput } from "../../core/turns/text-ports.ts";
-import type { Responders } from "../../core/turns/turns.ts";
 import { answerJson } from "../../server/wire.ts";
 import { openCompanion } from "../open-companion.ts";
 import { deliver } from "../turn-events.ts";
@@ -67,19 +65,10 @@ export async function answer(
 /** `sessions dismiss`. */
 export function dismiss(chatId: string, flags: Flags, context: Context): Promise<void> {
   const { io } = context;
-  return withMemories(flags, context, async (throughline, { persona }) => {
-    const turns = await throughline.turns({ model: noModel, persona });
+  return withMemories(flags, context, async (throughline) => {
+    const turns = await throughline.turns();
     const count = await turns.dismiss(chatId);
     const what = counted(count, "message stays", "messages stay");
     await write(io.output, count === 0 ? allAnswered : `${what} unanswered.\n`);
   });
 }
-
-/** `dismiss` needs no model. */
-const noModel: Responders = {
-  standard: { provider: "offline", model: "offline" },
-  get: () =>
-    Promise.reject(
-      new ThroughlineError("this command uses no model", { code: "THROUGHLINE_INVALID" }),
-    ),
-};

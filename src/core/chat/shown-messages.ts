@@ -1,3 +1,4 @@
+import { isJsonObject } from "../json.ts";
 import { isErased } from "../storage/batch.ts";
 import type { LogStore, StoredRecord } from "../storage/log-store.ts";
 import { titleFrom } from "./chat-head.ts";
@@ -223,8 +224,9 @@ export async function endWaits(
     const waited = await waitingInput(logs, transaction.chatId, id);
     if (typeof waited?.["content"] !== "string") continue; // erased: nothing is left to be shown
     const { content, timestamp, synthetic } = waited;
+    const extra = isJsonObject(waited["extra"]) ? waited["extra"] : undefined;
     const said = { id, role: "user", content, timestamp, turn: id, dismissed: true };
-    transaction.message(synthetic === undefined ? said : { ...said, synthetic });
+    transaction.message({ ...said, synthetic, extra });
   }
   const rest = pending.filter((id) => !ended.includes(id));
   transaction.set({ pending: rest.length === 0 ? undefined : rest });

@@ -36,25 +36,17 @@ const smallWindow = 8_192;
  * result cannot be stored. A turn that was interrupted continues after the last result on record.
  */
 export async function ask(running: RunningTurn): Promise<Asked> {
-  const { responder, begun, turn, notices, part } = running;
+  const { responder, begun, turn, notices } = running;
   const steps = await TurnSteps.begin(running);
   const tools = running.tools?.(turn, responder);
   await steps.repeat(tools);
   const { view, isSmall } = await historyFor(running, steps);
   const attempt = new Attempt(running, steps, isSmall ? undefined : view.fromSeq);
   const id = bucketOf(begun.period, responder.provider).session_id;
-  const context = turnContext({
-    newId: running.newId,
-    notices,
-    awayMs: begun.awayMs,
-    notes: part.notes,
-    summary: isSmall ? (running.memories.peek(turn.chatId)?.summary(turn.id) ?? "") : "",
-  });
-  const changing = joined([context, part.context]);
+  const summary = isSmall ? (running.memories.peek(turn.chatId)?.summary(turn.id) ?? "") : "";
   const request: ResponderRequest = {
-    instructions: joined([running.persona, part.instructions]),
+    ...promptOf(running, summary),
     messages: isSmall ? newestTurn(view.messages) : view.messages,
-    context: changing || undefined,
     tools: tools && steps.offer(tools),
   };
   let error = await attempt.run({ ...request, providerSessionId: id || undefined });
@@ -66,6 +58,24 @@ export async function ask(running: RunningTurn): Promise<Asked> {
   }
   await steps.end();
   return attempt.result(error);
+}
+
+/**
+ * What a model gets in a turn beside the conversation.
+ *
+ * @param summary of the working memory, for a model that gets no history.
+ */
+export function promptOf(
+  running: Pick<RunningTurn, "newId" | "persona" | "notices" | "begun" | "part">,
+  summary = "",
+): Pick<ResponderRequest, "instructions" | "context"> {
+  const { newId, persona, notices, begun, part } = running;
+  const { awayMs } = begun;
+  const context = turnContext({ newId, notices, awayMs, notes: part.notes, summary });
+  return {
+    instructions: joined([persona, part.instructions]),
+    context: joined([context, part.context]) || undefined,
+  };
 }
 
 async function historyFor(

@@ -2,11 +2,16 @@ import type { Extensions } from "../extensions.ts";
 import type { Responder } from "../models/responder.ts";
 import { type Checks, type Defaults, misconfigured, resolveOptions, whole } from "../options.ts";
 import type { Throughline } from "../throughline.ts";
+import type { TurnQueue } from "./turn-queue.ts";
 import { type Responders, type TurnPorts, Turns } from "./turns.ts";
 
 export interface TurnsOptions {
-  /** What answers: one model, or several to choose from. */
-  readonly model: Responder | Responders;
+  /**
+   * What answers: one model, or several to choose from. Not needed for `open`, whose caller asks a model
+   * of its own.
+   * @default none: `submit`, `answer` and `retry` are refused
+   */
+  readonly model?: Responder | Responders | undefined;
   /**
    * The stable part of every prompt: who answers.
    * @default ""
@@ -24,6 +29,7 @@ export interface TurnsOptions {
 }
 
 const defaults = {
+  model: undefined,
   persona: "",
   maxQueued: 32,
   companionName: undefined,
@@ -42,12 +48,12 @@ type Memories = Pick<Throughline, "chats" | "sessions" | "workingMemory" | "rule
 
 /** @throws ThroughlineError `THROUGHLINE_CONFIGURATION`: an option cannot be used. */
 export function newTurns(
-  memories: Memories & { readonly extensions: Extensions },
+  memories: Memories & { readonly extensions: Extensions; readonly queue: TurnQueue },
   given: TurnsOptions,
 ): Turns {
   const options = resolveOptions("the options of turns", given, defaults, checks);
   const { model, persona, maxQueued, companionName, tools } = options;
-  const { chats, sessions, workingMemory, rules, ports, extensions } = memories;
+  const { chats, sessions, workingMemory, rules, ports, extensions, queue } = memories;
   return new Turns({
     ...ports,
     chats,
@@ -55,7 +61,8 @@ export function newTurns(
     memories: workingMemory,
     rules,
     extensions,
-    responders: respondersOf(model),
+    queue,
+    responders: model === undefined ? noModel : respondersOf(model),
     persona,
     maxQueued,
     companionName,
@@ -63,7 +70,12 @@ export function newTurns(
   });
 }
 
-function respondersOf(model: TurnsOptions["model"]): Responders {
+const noModel: Responders = {
+  standard: { provider: "offline", model: "offline" },
+  get: () => Promise.reject(misconfigured("these turns have no model: pass `model` to turns()")),
+};
+
+function respondersOf(model: Responder | Responders): Responders {
   if ("get" in model) return model;
   const { provider, model: name } = model;
   const get = async (asked: string, called: string) => {

@@ -1,5 +1,5 @@
 import type { Chats } from "../chat/chats.ts";
-import { isMessage, type StoredMessage } from "../chat/message.ts";
+import { isControl, isMessage, type StoredMessage } from "../chat/message.ts";
 import { periodView } from "../chat/provider-sessions.ts";
 import { isTakenBack, markOf, pendingId, shownMessages } from "../chat/shown-messages.ts";
 import { answerId, stepNumber } from "../chat/turn-ids.ts";
@@ -29,8 +29,10 @@ export async function storedAnswer(chats: Chats, turn: Turn): Promise<TurnAnswer
       code: "THROUGHLINE_ID_CONFLICT",
     });
   }
-  const assistant = await shownStill(chats, chatId, answerId(turn.id, retryId));
   const { head } = await chats.log.existing(chatId);
+  // Answered again, and not to the end.
+  if (retryId === undefined && head.open_turn?.id === turn.id) return undefined;
+  const assistant = await answerOf(chats, turn, user);
   if (assistant === undefined || head.session === null) return undefined;
   turn.add({ type: "accepted", user });
   await replaySteps(chats, turn, user, assistant);
@@ -49,6 +51,20 @@ export async function storedAnswer(chats: Chats, turn: Turn): Promise<TurnAnswer
   };
 }
 
+async function answerOf(
+  chats: Chats,
+  { chatId, id, retryId }: Turn,
+  user: StoredMessage,
+): Promise<StoredMessage | undefined> {
+  const ownId = answerId(id, retryId);
+  const own = await chats.find(chatId, ownId);
+  const [shown] = await shownMessages(chats.log.ports.logs, chatId, own ? [own] : []);
+  // One whose model was called elsewhere has an answer of any id.
+  const isOther = shown === undefined && retryId === undefined;
+  const other = isOther ? (await turnOnRecord(chats, chatId, user)).answer : undefined;
+  return other ?? shownStill(chats, chatId, ownId);
+}
+
 /** Replays the calls and results that led to an answer. */
 async function replaySteps(
   chats: Chats,
@@ -65,8 +81,38 @@ async function replaySteps(
   }
 }
 
+/**
+ * The messages that a turn stored after its user message, oldest first, without those that are redacted
+ * or replaced. `answer` is the last of the assistant's once an attempt at it has ended with one.
+ */
+export async function turnOnRecord(
+  chats: Chats,
+  chatId: string,
+  { id, seq }: StoredMessage,
+): Promise<{
+  readonly messages: readonly StoredMessage[];
+  readonly answer: StoredMessage | undefined;
+}> {
+  const { logs } = chats.log.ports;
+  const said: StoredMessage[] = [];
+  let isOver = false;
+  for await (const record of logs.read(chatId, { after: seq })) {
+    if (record["turn"] !== id) continue;
+    if (isMessage(record)) said.push(record);
+    else if (isControl(record, "turn") && record["event"] === "attempt") isOver = false;
+    else if (isControl(record, "usage")) {
+      // A model that failed after its first words is not asked again.
+      isOver = record["outcome"] !== "failed" || said.at(-1)?.partial_reason === "error";
+    }
+  }
+  const shown = await shownMessages(logs, chatId, said);
+  const messages = shown.filter(({ redacted, replaced }) => !redacted && !replaced);
+  const answer = isOver ? messages.findLast(({ role }) => role === "assistant") : undefined;
+  return { messages, answer };
+}
+
 /** A message that may be replayed. */
-async function shownStill(
+export async function shownStill(
   chats: Chats,
   chatId: string,
   id: string,

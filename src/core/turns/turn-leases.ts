@@ -20,7 +20,6 @@ const mostAsked = 3;
  */
 export class TurnLeases {
   readonly #log: ChatLog;
-  readonly #closing = new AbortController();
   /** Chats that are being released: the next turn of this process asks when that is done. */
   readonly #releasing = new Map<string, Promise<void>>();
   /** Chats of which it is found out now whether another process has them. */
@@ -40,18 +39,19 @@ export class TurnLeases {
    * Runs a turn while no other process runs one in its chat. If the lease is lost while it runs,
    * the turn is fenced. The chat is released after this settles, which no caller has to wait for.
    *
-   * @param waits called first when another process has the chat; the turn waits once it resolves.
+   * @param wait.waits called first when another process has the chat; the turn waits once it resolves.
+   * @param wait.closing ends the waiting.
    * @param work gets whether the turn waited.
    */
   async hold<T>(
     turn: Turn,
-    waits: () => Promise<void>,
+    wait: { readonly waits: () => Promise<void>; readonly closing: AbortSignal },
     work: (waited: boolean) => Promise<T>,
   ): Promise<T> {
     await this.#releasing.get(turn.chatId);
     await this.#log.free(turn.chatId); // such as of an erasure
     const known = await this.#log.tryLease(turn.chatId);
-    const lease = known ?? (await this.#wait(turn, waits));
+    const lease = known ?? (await this.#wait(turn, wait));
     const fence = () => turn.fence(fencedBy(lease.lost.reason));
     lease.lost.addEventListener("abort", fence, { once: true });
     try {
@@ -95,28 +95,30 @@ export class TurnLeases {
   }
 
   /** Cuts short what other processes run in a chat, and what waits there. Resolves when none has it. */
-  async endElsewhere(chatId: string): Promise<void> {
+  async endElsewhere(chatId: string, closing: AbortSignal): Promise<void> {
     if (!(await this.isElsewhere(chatId))) return;
     this.#log.ports.cluster.publish({ about: "stop", chat: chatId, all: true });
-    const lease = await this.#log.lease(chatId, this.#closing.signal);
+    const lease = await this.#log.lease(chatId, closing);
     await lease.release();
   }
 
-  /** Turns that wait for another process wait no more. */
-  close(): void {
-    this.#closing.abort(new ThroughlineError("this process ends", { code: "THROUGHLINE_CLOSED" }));
-  }
-
-  /** After the last turn: resolves when every chat is released, and listens no more. */
-  async end(): Promise<void> {
-    this.#unsubscribe();
+  /** Resolves when the chats of turns that have ended are released. */
+  async released(): Promise<void> {
     while (this.#releasing.size > 0) await Promise.all(this.#releasing.values());
   }
 
-  async #wait(turn: Turn, waits: () => Promise<void>): Promise<Lease> {
+  /** Listens no more. */
+  close(): void {
+    this.#unsubscribe();
+  }
+
+  async #wait(
+    turn: Turn,
+    { waits, closing }: { readonly waits: () => Promise<void>; readonly closing: AbortSignal },
+  ): Promise<Lease> {
     turn.add({ type: "queued" });
     await waits();
-    return this.#log.lease(turn.chatId, this.#closing.signal);
+    return this.#log.lease(turn.chatId, closing);
   }
 
   #release(chatId: string, lease: Lease): void {

@@ -6,6 +6,7 @@ import { checkMessageId } from "../chat/control-ids.ts";
 import type { FreshnessRules } from "../chat/freshness.ts";
 import type { Outcome } from "../chat/interaction.ts";
 import { type AnswerStats, isControl, type StoredMessage } from "../chat/message.ts";
+import type { MessageInput } from "../chat/message-input.ts";
 import { bucketOf, type Period } from "../chat/period.ts";
 import type { Resolution, Target } from "../chat/provider-sessions.ts";
 import { pendingId, waitingInput } from "../chat/shown-messages.ts";
@@ -41,6 +42,10 @@ export interface NewTurn {
   readonly content: string;
   /** Set when no person said it: what it is. */
   readonly synthetic?: string | undefined;
+  /** The caller's own fields of the message. */
+  readonly extra?: JsonObject | undefined;
+  /** It was said before, and a person asks for another answer. */
+  readonly isAgain?: boolean | undefined;
 }
 
 /** Commits the user's message, with the period that it opens or goes on in. */
@@ -68,15 +73,17 @@ export function beginTurn(
       content: turn.content,
       turn: turn.id,
       synthetic: turn.synthetic,
+      extra: turn.extra,
       // A message that waited was said when it came.
       timestamp: waiting && String(waiting["timestamp"]),
     });
+    const open = transaction.head.open_turn;
     // Only a person's act moves the clock: not the second attempt, and a queued message did before.
-    if (isNew && !isQueued && isPersons(turn)) sessions.humanActedIn(transaction);
+    const isAct = isNew ? !isQueued : turn.isAgain === true && open?.id !== turn.id;
+    if (isAct && isPersons(turn)) sessions.humanActedIn(transaction);
     if (isNew && typeof away === "number") {
       transaction.control("turn", { event: "time_away", turn: turn.id, away_ms: away });
     }
-    const open = transaction.head.open_turn;
     const attempt = open?.id === turn.id ? open.attempts + 1 : 1;
     if (!isNew) {
       transaction.control("turn", { event: "attempt", turn: turn.id, attempt });
@@ -140,6 +147,7 @@ export async function keepPending(
       {
         content: turn.content,
         synthetic: turn.synthetic,
+        extra: turn.extra,
         provider: target.provider,
         model: target.model,
         away_ms: away,
@@ -159,7 +167,7 @@ export async function keepPending(
 }
 
 /** What is kept must fit into a record in whatever form it ends: with all that a dismissed one says. */
-function checkRoom({ chatId, id, content, synthetic }: NewTurn, { at }: Transaction): void {
+function checkRoom({ chatId, id, content, synthetic, extra }: NewTurn, { at }: Transaction): void {
   const longest = {
     id,
     role: "user",
@@ -168,6 +176,7 @@ function checkRoom({ chatId, id, content, synthetic }: NewTurn, { at }: Transact
     turn: id,
     dismissed: true,
     synthetic,
+    extra,
   };
   prepareBatch(chatId, [longest]);
 }
@@ -192,6 +201,8 @@ export interface Ended {
   readonly firstWordMs: number | undefined;
   /** Stored with the answer: see `TurnPart.acknowledged`. */
   readonly acknowledged?: number | undefined;
+  /** What is stored in place of `text`, where the model was called elsewhere. `text` is of its last one. */
+  readonly messages?: readonly MessageInput[] | undefined;
 }
 
 /**
@@ -216,19 +227,16 @@ export function endTurn(
     // One that is late hides nothing: the message would be left without any answer.
     const replaces = turn.retryId !== undefined && hasAnswer && !isLate;
     if (replaces) await replaceAnswer(chats, transaction, begun.user);
-    const assistant = hasAnswer
-      ? transaction.message({
-          id: answerId(turn.id, turn.retryId),
-          role: "assistant",
-          content: ended.text,
-          reasoning_content: ended.reasoning || undefined,
-          ...answeredBy(transaction, turn, begun, ended),
-          partial: isPartial || undefined,
-          partial_reason: ended.partialReason,
-          stats: statsOf(ended),
-          provider_data: ended.providerData && { ...ended.providerData, ...target(ended) },
-        })
-      : undefined;
+    const by = answeredBy(transaction, turn, begun, ended);
+    let assistant: { readonly id: string } | undefined;
+    if (ended.messages !== undefined) {
+      const { messages } = ended;
+      assistant = await storeMessages(chats, transaction, { messages, ended, by });
+    } else if (hasAnswer) {
+      assistant = transaction.message(
+        await ownAnswer(chats, transaction, { turn, begun, ended, by }),
+      );
+    }
     sessions.updateIn(transaction, {
       turn: turn.id,
       provider: ended.provider,
@@ -257,6 +265,60 @@ export function endTurn(
       period: transaction.head.session ?? begun.period,
     };
   });
+}
+
+/** The message of an answer that we asked for. */
+async function ownAnswer(
+  chats: Chats,
+  transaction: Transaction,
+  of: {
+    readonly turn: { readonly id: string; readonly retryId?: string | undefined };
+    readonly begun: Begun;
+    readonly ended: Ended;
+    readonly by: JsonObject;
+  },
+): Promise<MessageInput> {
+  const { turn, begun, ended, by } = of;
+  const id = answerId(turn.id, turn.retryId);
+  // A message that is answered again may have the answer of before.
+  const isSecond = !begun.isNew && turn.retryId === undefined;
+  const { logs } = chats.log.ports;
+  const isTaken = isSecond && (await logs.find(transaction.chatId, id)) !== undefined;
+  return {
+    id: isTaken ? transaction.newId() : id,
+    role: "assistant",
+    content: ended.text,
+    reasoning_content: ended.reasoning || undefined,
+    ...by,
+    partial: ended.partialReason !== undefined || undefined,
+    partial_reason: ended.partialReason,
+    stats: statsOf(ended),
+    provider_data: ended.providerData && { ...ended.providerData, ...target(ended) },
+  };
+}
+
+/** Stores what a model said that was called elsewhere. @returns the last of it that is an answer. */
+async function storeMessages(
+  chats: Chats,
+  transaction: Transaction,
+  of: {
+    readonly messages: readonly MessageInput[];
+    readonly ended: Ended;
+    readonly by: JsonObject;
+  },
+): Promise<StoredMessage | undefined> {
+  const { messages, ended, by } = of;
+  const last = messages.findLastIndex(({ role }) => role === "assistant");
+  let assistant: StoredMessage | undefined;
+  for (const [index, message] of messages.entries()) {
+    const own = { ...message, ...by };
+    const isCut = ended.partialReason !== undefined && message.content !== "";
+    const cut = isCut ? { partial: true, partial_reason: ended.partialReason } : {};
+    const answer = { ...own, ...cut, stats: statsOf(ended) };
+    const stored = await chats.appendTo(transaction, index === last ? answer : own);
+    if (index === last) assistant = stored;
+  }
+  return assistant;
 }
 
 /** What an answer took, kept with it. `null`: not known. */

@@ -1,6 +1,7 @@
 import type { Outcome } from "../chat/interaction.ts";
 import type { StoredMessage } from "../chat/message.ts";
 import type { PeriodView } from "../chat/provider-sessions.ts";
+import type { JsonObject } from "../json.ts";
 import type { Retry, Usage } from "../models/responder.ts";
 
 /** What came of a turn, once it is stored. */
@@ -45,7 +46,9 @@ interface TurnOptions {
   readonly content: string;
   readonly retryId?: string | undefined;
   readonly synthetic?: string | undefined;
+  readonly extra?: JsonObject | undefined;
   readonly isFresh?: boolean;
+  readonly isAgain?: boolean | undefined;
 }
 
 /**
@@ -60,8 +63,12 @@ export class Turn {
   readonly retryId: string | undefined;
   /** Set when no person said it: what it is. */
   readonly synthetic: string | undefined;
+  /** The caller's own fields of the message. */
+  readonly extra: JsonObject | undefined;
   /** Its id was made up for it: nothing is stored of it yet. */
   readonly isFresh: boolean;
+  /** A stored message is to be answered, also if it has an answer. */
+  readonly isAgain: boolean;
   /** Settles with the stored result. Rejects when nothing, or no answer, could be stored. */
   readonly done: Promise<TurnAnswer>;
 
@@ -79,7 +86,9 @@ export class Turn {
     this.content = options.content;
     this.retryId = options.retryId;
     this.synthetic = options.synthetic;
+    this.extra = options.extra;
     this.isFresh = options.isFresh ?? false;
+    this.isAgain = options.isAgain ?? false;
     const { promise, resolve, reject } = Promise.withResolvers<TurnAnswer>();
     this.done = promise;
     this.done.catch(() => undefined); // those who await it get the error
@@ -100,6 +109,10 @@ export class Turn {
   fence(error: Error): void {
     this.#fenced ??= error;
     this.#controller.abort(error);
+  }
+
+  get isFenced(): boolean {
+    return this.#fenced !== undefined;
   }
 
   /** Call it before anything is stored. @throws what the turn was fenced with. */

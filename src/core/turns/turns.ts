@@ -1,33 +1,27 @@
 import { checkChatId, notFound } from "../chat/chat-log.ts";
 import type { Chats } from "../chat/chats.ts";
 import type { FreshnessRules } from "../chat/freshness.ts";
-import { ageNote } from "../chat/freshness.ts";
-import {
-  type ProviderModel,
-  type ProviderSessions,
-  periodView,
-  type Target,
-} from "../chat/provider-sessions.ts";
+import type { ProviderModel, ProviderSessions, Target } from "../chat/provider-sessions.ts";
 import type { WorkingMemories } from "../chat/working-memories.ts";
 import type { Clock } from "../clock.ts";
 import { invalid, ThroughlineError } from "../errors.ts";
-import type { TurnPart } from "../extension.ts";
-import type { Extensions, TurnParts } from "../extensions.ts";
+import type { Extensions } from "../extensions.ts";
 import type { NewId } from "../ids.ts";
+import type { JsonObject } from "../json.ts";
 import type { Logger } from "../logger.ts";
 import type { Responder, TurnTools } from "../models/responder.ts";
-import { KeyedMutex } from "../mutex.ts";
 import { checkId } from "../storage/batch.ts";
+import type { Timers } from "../timers.ts";
 import { ask, type RunningTurn } from "./ask.ts";
-import { parseIntent } from "./intent.ts";
-import { beginRetry, newestWords, retriedWith } from "./retry-records.ts";
-import { noticesOf } from "./rollover.ts";
-import { storedAnswer } from "./stored-answer.ts";
-import { Turn, type TurnAnswer } from "./turn.ts";
-import { type StopAsked, TurnLeases } from "./turn-leases.ts";
-import { beginTurn, type Ended, endTurn, keepPending } from "./turn-records.ts";
+import { type Opened, type OpenInput, OpenTurn } from "./open-turn.ts";
+import { newestWords, retriedWith } from "./retry-records.ts";
+import { type Answering, isBeingAnswered, runTurn } from "./run-turn.ts";
+import { turnOnRecord } from "./stored-answer.ts";
+import { Turn } from "./turn.ts";
+import { closed, type TurnQueue } from "./turn-queue.ts";
+import { endTurn, keepPending } from "./turn-records.ts";
 import { speakerOf, stillConfigured } from "./turn-target.ts";
-import { dismissTurns, isDismissed, oldestUnanswered } from "./unanswered.ts";
+import { dismissTurns, oldestUnanswered, storedWords } from "./unanswered.ts";
 
 /** The models that can be asked. */
 export interface Responders {
@@ -45,7 +39,10 @@ export interface TurnPorts {
   readonly memories: WorkingMemories;
   readonly responders: Responders;
   readonly rules: FreshnessRules;
+  /** Shared by every `Turns` of one `Throughline`. */
+  readonly queue: TurnQueue;
   readonly clock: Clock;
+  readonly timers: Timers;
   readonly newId: NewId;
   readonly logger: Logger;
   /** The stable part of every prompt. */
@@ -65,6 +62,13 @@ export interface TurnInput extends Target {
   readonly id?: string | undefined;
   /** Set when the application, not a person, tells this to the model: what it is, as `pat_hint`. */
   readonly synthetic?: string | undefined;
+  /** The caller's own fields of the message: stored with it, and sent to no model. */
+  readonly extra?: JsonObject | undefined;
+}
+
+/** A message that is to be answered. */
+interface Words extends Omit<TurnInput, keyof Target> {
+  readonly isAgain?: boolean | undefined;
 }
 
 const maxTurnIdBytes = 200;
@@ -78,20 +82,12 @@ const maxRetryIdBytes = 36;
  */
 export class Turns {
   readonly #ports: TurnPorts;
-  /** One turn at a time for each chat. */
-  readonly #chats = new KeyedMutex();
-  readonly #leases: TurnLeases;
-  /** Running and waiting turns, by chat and id. */
-  readonly #turns = new Map<string, Turn>();
-  readonly #running = new Map<string, Turn>();
-  readonly #listeners = new Set<(turn: Turn) => void>();
-  /** What has to wait is kept in the order in which it came. */
-  readonly #keeping = new KeyedMutex();
-  #closing = false;
+  /** Those that this took, each with what resolves once it has ended. */
+  readonly #own = new Map<Turn, Promise<void>>();
+  readonly #closing = new AbortController();
 
   constructor(ports: TurnPorts) {
     this.#ports = ports;
-    this.#leases = new TurnLeases(ports.chats.log, (asked) => this.#stopAsked(asked));
   }
 
   /**
@@ -106,26 +102,88 @@ export class Turns {
     if (typeof input.content !== "string" || input.content.trim() === "") {
       throw invalid("content must be a string with something in it");
     }
-    const isFresh = input.id === undefined;
-    const id = input.id ?? this.#ports.newId();
+    const { provider, model } = input;
+    return this.#take(chatId, input, this.#byModel(chatId, { provider, model })).turn;
+  }
+
+  /**
+   * Begins a turn whose model the caller calls. Like `submit` it waits for its turn in the chat, stores
+   * the message, and opens or continues the period. Resolves once all of that is stored; nothing is
+   * asked. The same id is the same message: what runs is given as it is, and so is what has an answer;
+   * what was cut off or failed is opened again.
+   *
+   * @param target the labels of what answers. It need not be configured here.
+   * @throws ThroughlineError `THROUGHLINE_INVALID`, `THROUGHLINE_ID_CONFLICT`; `THROUGHLINE_BUSY`, the
+   *   queue of this chat is full, and `THROUGHLINE_CLOSED`: nothing was stored.
+   *   `THROUGHLINE_NOT_FOUND`: without `content`, there is no such message, or none without an answer.
+   *   `THROUGHLINE_CONFLICT`: the message was redacted, erased, cleared or forgotten since.
+   */
+  async open(chatId: string, input: OpenInput, target: ProviderModel): Promise<Opened> {
+    checkChatId(chatId);
+    const { provider, model } = target;
+    for (const name of [provider, model]) {
+      if (typeof name !== "string" || name === "") throw invalid("target names provider and model");
+    }
+    const { chats } = this.#ports;
+    const { id, content } = input;
+    if (content === undefined) {
+      const words = await storedWords(chats, chatId, id);
+      return this.#open(chatId, { ...words, isAgain: id !== undefined }, { provider, model });
+    }
+    const isEmpty = typeof content !== "string" || (content === "" && input.extra === undefined);
+    if (isEmpty) throw invalid("content must be a string with something in it, or come with extra");
+    return this.#open(chatId, { ...input, content }, { provider, model });
+  }
+
+  async #open(chatId: string, words: Words, target: ProviderModel): Promise<Opened> {
+    const { chats } = this.#ports;
+    const handed = Promise.withResolvers<OpenTurn>();
+    const { turn, isTaken } = this.#take(chatId, words, {
+      asked: target,
+      prepare: async () => {
+        // It may be gone since it was read.
+        if (words.isAgain === true) await storedWords(chats, chatId, words.id);
+        const answer = async (running: Omit<RunningTurn, "responder">) => {
+          const open = await OpenTurn.begin(this.#ports, running, target);
+          handed.resolve(open);
+          return open.ended;
+        };
+        return { target, answer };
+      },
+    });
+    if (!isTaken) return { state: "running", turn };
+    const open = await Promise.race([handed.promise, turn.done]);
+    if (open instanceof OpenTurn) return { state: "open", turn: open };
+    const { user } = open;
+    return {
+      state: "answered",
+      user,
+      messages: (await turnOnRecord(chats, chatId, user)).messages,
+    };
+  }
+
+  /** @returns the turn of this message, and whether it was taken now: else it runs or waits already. */
+  #take(
+    chatId: string,
+    words: Words,
+    answering: Answering,
+  ): { readonly turn: Turn; readonly isTaken: boolean } {
+    const { content, synthetic, extra, isAgain } = words;
+    const isFresh = words.id === undefined;
+    const id = words.id ?? this.#ports.newId();
     checkId(id, "id");
     if (Buffer.byteLength(id) > maxTurnIdBytes) throw invalid("id is longer than 200 bytes");
-    const known = this.#turns.get(turnKey(chatId, id));
+    const known = this.#ports.queue.find(chatId, id);
     if (known !== undefined) {
-      if (known.content === input.content) return known;
+      if (known.content === content) return { turn: known, isTaken: false };
       throw new ThroughlineError("this id is in use for another message", {
         code: "THROUGHLINE_ID_CONFLICT",
       });
     }
     this.#assertOpen();
     this.#assertRoom(chatId);
-    const { provider, model } = input;
-    const target = {
-      provider,
-      model,
-    };
-    const { content, synthetic } = input;
-    return this.#enqueue(new Turn({ chatId, id, content, synthetic, isFresh }), target);
+    const turn = new Turn({ chatId, id, content, synthetic, extra, isFresh, isAgain });
+    return { turn: this.#enqueue(turn, answering), isTaken: true };
   }
 
   /** What a new period runs on. */
@@ -139,23 +197,19 @@ export class Turns {
     return providers;
   }
 
-  /** The turn that this process runs in this chat now. */
+  /** The turn that this process runs in this chat now, whichever `Turns` took it. */
   running(chatId: string): Turn | undefined {
-    return this.#running.get(chatId);
+    return this.#ports.queue.running(chatId);
   }
 
   /** Whether any process runs a turn in this chat: what has no answer there will get one. */
-  async isRunning(chatId: string): Promise<boolean> {
-    if (this.#running.has(chatId)) return true;
-    const { head } = await this.#ports.chats.log.state(chatId);
-    // A process that was cut off leaves one of these behind; a live one also has the chat's lease.
-    if (head?.open_turn === undefined && head?.pending === undefined) return false;
-    return this.#leases.isElsewhere(chatId);
+  isRunning(chatId: string): Promise<boolean> {
+    return this.#ports.queue.isRunning(chatId);
   }
 
   /** Running and waiting turns of this process, over all chats. */
   get size(): number {
-    return this.#chats.size;
+    return this.#ports.queue.size;
   }
 
   /**
@@ -164,31 +218,20 @@ export class Turns {
    * @returns whether one was running.
    */
   stop(chatId: string): boolean {
-    const turn = this.#running.get(chatId);
-    turn?.stop();
-    return turn !== undefined;
+    return this.#ports.queue.stop(chatId);
   }
 
   /** The same, whichever process makes it. @returns whether one does. */
-  async stopAnywhere(chatId: string): Promise<boolean> {
-    return this.stop(chatId) || this.#leases.stopElsewhere(chatId);
+  stopAnywhere(chatId: string): Promise<boolean> {
+    return this.#ports.queue.stopAnywhere(chatId);
   }
 
   /**
    * Stops what runs in a chat, turn after turn, in every process. Resolves when nothing runs: an answer
    * must not come back to a chat that is to be forgotten.
    */
-  async end(chatId: string): Promise<void> {
-    // What waits here for another process would come before the chat is forgotten.
-    this.#stopAsked({ chatId, all: true });
-    for (let turn = this.#running.get(chatId); turn !== undefined; ) {
-      turn.stop();
-      await turn.done.catch(() => undefined); // however it ended
-      // The next one of the chat begins before this continues.
-      await new Promise((resolve) => setImmediate(resolve));
-      turn = this.#running.get(chatId);
-    }
-    await this.#leases.endElsewhere(chatId);
+  end(chatId: string): Promise<void> {
+    return this.#ports.queue.end(chatId, this.#closing.signal);
   }
 
   /**
@@ -201,12 +244,12 @@ export class Turns {
    */
   async answer(chatId: string, asked: Target = {}): Promise<Turn> {
     const { provider, model, ...words } = await oldestUnanswered(this.#ports.chats, chatId, asked);
-    const running = this.#turns.get(turnKey(chatId, words.id));
+    const running = this.#ports.queue.find(chatId, words.id);
     if (running !== undefined) return running;
     const isNamed = asked.provider !== undefined || asked.model !== undefined;
     const own = { provider: provider || undefined, model: model || undefined };
     const target = isNamed ? own : await stillConfigured(this.#ports, chatId, own);
-    return this.submit(chatId, { ...words, ...target });
+    return this.#take(chatId, words, this.#byModel(chatId, target)).turn;
   }
 
   /**
@@ -228,20 +271,21 @@ export class Turns {
     const { id = this.#ports.newId(), messageId, ...target } = options;
     checkId(id, "id");
     if (Buffer.byteLength(id) > maxRetryIdBytes) throw invalid("id is longer than 36 bytes");
-    const { chats } = this.#ports;
+    const { chats, queue } = this.#ports;
     const { head } = await chats.log.existing(chatId);
     const before = await retriedWith(chats, chatId, id);
     const user = before ?? (await newestWords(chats, { chatId, head }));
     if (user === undefined || (messageId ?? user.id) !== user.id) {
       throw notFound(chatId, "message to answer again");
     }
-    const known = this.#turns.get(turnKey(chatId, user.id));
+    const known = queue.find(chatId, user.id);
     if (known?.retryId === id) return known;
     this.#assertOpen();
     // The answer that it led to may be stored: then it waits for nothing but its turn.
-    if (before === undefined && this.#chats.isLocked(chatId)) throw isBeingAnswered();
+    if (before === undefined && queue.count(chatId) > 0) throw isBeingAnswered();
     const { content } = user;
-    return this.#enqueue(new Turn({ chatId, id: user.id, content, retryId: id }), target);
+    const turn = new Turn({ chatId, id: user.id, content, retryId: id });
+    return this.#enqueue(turn, this.#byModel(chatId, target));
   }
 
   /**
@@ -257,7 +301,7 @@ export class Turns {
   }
 
   #dismiss(chatId: string): Promise<number> {
-    const isOurs = (id: string) => this.#turns.has(turnKey(chatId, id));
+    const isOurs = (id: string) => this.#ports.queue.find(chatId, id) !== undefined;
     return dismissTurns(this.#ports.chats, chatId, isOurs);
   }
 
@@ -266,151 +310,58 @@ export class Turns {
    * nothing happens again. @returns a function that ends it.
    */
   onTurn(listener: (turn: Turn) => void): () => void {
-    this.#listeners.add(listener);
-    return () => this.#listeners.delete(listener);
+    return this.#ports.queue.onTurn(listener);
   }
 
   /**
-   * Takes nothing more, gives running turns `graceMs` to end, then cuts them short and keeps what
-   * came. Waiting messages stay stored and unanswered. Resolves when nothing runs any more.
+   * Takes nothing more, gives the running turns of this `Turns` `graceMs` to end, then cuts them short and
+   * keeps what came. Waiting messages stay stored and unanswered. Resolves when none of them runs any
+   * more. A turn of `open` has 5 s more to be closed; after that it has failed.
    */
   async close(graceMs: number): Promise<void> {
-    this.#closing = true;
-    this.#leases.close();
+    this.#closing.abort(closed());
+    const { queue } = this.#ports;
     const stop = () => {
-      for (const turn of this.#running.values()) turn.stop();
+      for (const turn of this.#own.keys()) if (queue.running(turn.chatId) === turn) turn.stop();
     };
     const timer = setTimeout(stop, graceMs);
     try {
-      await Promise.allSettled(Array.from(this.#turns.values(), ({ done }) => done));
-      await this.#chats.idle();
-      await this.#leases.end();
+      while (this.#own.size > 0) await Promise.all(this.#own.values());
+      await queue.released();
     } finally {
       clearTimeout(timer);
     }
   }
 
-  #enqueue(turn: Turn, target: Target): Turn {
-    const key = turnKey(turn.chatId, turn.id);
-    // Decided before anything is awaited: what comes later waits behind this.
-    const mustWait = this.#chats.isLocked(turn.chatId);
-    const kept = Promise.withResolvers<void>();
-    kept.promise.catch(() => undefined); // handled when its turn comes, maybe long after
-    const ran = this.#chats.run(turn.chatId, async () => {
-      await kept.promise;
-      this.#assertOpen();
-      const keep = () => this.#keep(turn, target);
-      return this.#leases.hold(turn, keep, (waited) => {
-        this.#running.set(turn.chatId, turn);
-        const ended = this.#ports.sessions.turnRuns(turn.chatId);
-        const ran = this.#run(turn, target, mustWait || waited);
-        return ran.finally(() => {
-          this.#running.delete(turn.chatId);
-          ended();
-        });
-      });
+  #enqueue(turn: Turn, answering: Answering): Turn {
+    const ended = this.#ports.queue.add(turn, {
+      closing: this.#closing.signal,
+      // One that nothing here could answer is refused, and not kept.
+      keep: async () => {
+        await answering.prepare();
+        await keepPending(this.#ports, turn, answering.asked);
+      },
+      run: (waited) => runTurn(this.#ports, turn, answering, waited),
     });
-    this.#turns.set(key, turn);
-    const gone = () => this.#turns.get(key) === turn && this.#turns.delete(key);
-    const refuse = (error: unknown) => {
-      gone();
-      turn.fail(error); // now: the sender does not wait for the turns before it
-      kept.reject(error);
-    };
-    if (mustWait) this.#keep(turn, target).then(kept.resolve, refuse);
-    else kept.resolve();
-    ran.finally(gone).then(
-      (answer) => turn.end(answer),
-      (error) => turn.fail(error),
-    );
+    this.#own.set(turn, ended);
+    void ended.then(() => this.#own.delete(turn));
     return turn;
   }
 
-  /** Keeps a message that has to wait. One that no model here could answer is refused, and not kept. */
-  #keep(turn: Turn, asked: Target): Promise<void> {
-    return this.#keeping.run(turn.chatId, async () => {
-      await speakerOf(this.#ports, turn.chatId, asked);
-      await keepPending(this.#ports, turn, asked);
-    });
-  }
-
-  async #run(turn: Turn, asked: Target, waited: boolean): Promise<TurnAnswer> {
-    const isUnwanted = waited && (await this.#isUnwanted(turn));
-    // While it waited, another process may have taken it up, no matter which one made its id.
-    const isRepeat = !isUnwanted && (waited || !turn.isFresh);
-    const again = isRepeat ? await storedAnswer(this.#ports.chats, turn) : undefined;
-    if (again !== undefined) return again;
-    for (const listener of this.#listeners) listener(turn);
-    const parts = this.#ports.extensions.turn(turn);
-    if (isUnwanted) throw notFound(turn.chatId, "message that waits");
-    if (waited && turn.retryId !== undefined) throw isBeingAnswered();
-    const { target, responder, notice } = await speakerOf(this.#ports, turn.chatId, asked);
-    turn.assertUnfenced();
-    const begun =
-      turn.retryId === undefined
-        ? await beginTurn(this.#ports, turn, target)
-        : await beginRetry(this.#ports, { ...turn, retryId: turn.retryId }, target);
-    this.#ports.sessions.announceEnd(turn.chatId, begun.resolution);
-    const memory = this.#ports.memories.of(turn.chatId);
-    const part = parts.begin(begun);
-    turn.add({ type: "accepted", user: begun.user });
-    const notices = notice === undefined ? noticesOf(begun) : [notice, ...noticesOf(begun)];
-    for (const text of notices) turn.add({ type: "notice", text });
-    const running = { ...this.#ports, responder, turn, begun, notices };
-    const { answer, ended } = await this.#answer(running, parts, part);
-    // A retry without a word leaves what was answered before.
-    if (turn.retryId === undefined || answer.assistant !== undefined) {
-      const { text: response, outcome } = ended;
-      const { companionName } = this.#ports;
-      const utterance = turn.content;
-      const said = {
-        utterance,
-        intent: parseIntent(utterance, companionName).type,
-        response,
-        outcome,
+  /** A model that is configured here makes the answer. */
+  #byModel(chatId: string, asked: Target): Answering {
+    const prepare = async () => {
+      const { target, responder, notice } = await speakerOf(this.#ports, chatId, asked);
+      const answer = async (running: Omit<RunningTurn, "responder">) => {
+        const { turn, begun, part } = running;
+        const ended = await ask({ ...running, responder });
+        turn.assertUnfenced();
+        const { acknowledged } = part;
+        return { ...(await endTurn(this.#ports, turn, begun, { ...ended, acknowledged })), ended };
       };
-      this.#ports.memories.appendTo(turn.chatId, memory, said, turn.id);
-    }
-    return answer;
-  }
-
-  async #answer(
-    running: Omit<RunningTurn, "part">,
-    parts: TurnParts,
-    begins: Promise<TurnPart>,
-  ): Promise<{ readonly answer: TurnAnswer; readonly ended: Ended }> {
-    const { chats, rules, clock } = this.#ports;
-    const { turn, begun, notices } = running;
-    const work = async () => {
-      const part = await begins;
-      const ended = await ask({ ...running, part });
-      turn.assertUnfenced();
-      const stored = await endTurn(this.#ports, turn, begun, {
-        ...ended,
-        acknowledged: part.acknowledged,
-      });
-      return { ...stored, ended };
+      return { target, notice, answer };
     };
-    const { assistant, period, ended } = await work().catch((error: unknown) => {
-      parts.end(undefined);
-      throw error;
-    });
-    parts.end(assistant);
-    const note = ageNote(period, ended.provider, clock.now(), rules);
-    if (note !== undefined) notices.push(note);
-    const stored = assistant && (await chats.find(turn.chatId, assistant.id));
-    const answer: TurnAnswer = {
-      turnId: turn.id,
-      user: begun.user,
-      notices,
-      usage: ended.usage,
-      assistant: stored,
-      period: periodView(turn.chatId, period),
-      outcome: ended.outcome,
-      reason: ended.reason,
-      detail: ended.detail,
-    };
-    return { answer, ended };
+    return { asked, prepare };
   }
 
   /** What the next turn of a chat runs on. @throws ThroughlineError what is asked for cannot be asked. */
@@ -419,42 +370,15 @@ export class Turns {
     return { provider, model };
   }
 
-  /** A waiting turn may have been erased by now, or another process may have decided about it. */
-  async #isUnwanted(turn: Turn): Promise<boolean> {
-    return turn.retryId === undefined && isDismissed(this.#ports.chats, turn);
-  }
-
-  #stopAsked({ chatId, turnId, all }: StopAsked): void {
-    for (const turn of this.#turns.values()) {
-      if (turn.chatId !== chatId) continue;
-      const isMeant = turn === this.#running.get(chatId) && (turnId ?? turn.id) === turn.id;
-      if (all || isMeant) turn.stop();
-    }
-  }
-
   #assertRoom(chatId: string): void {
     const { maxQueued } = this.#ports;
-    if (this.#chats.count(chatId) <= maxQueued) return;
+    if (this.#ports.queue.count(chatId) <= maxQueued) return;
     throw new ThroughlineError(`${maxQueued} messages wait in this chat already`, {
       code: "THROUGHLINE_BUSY",
     });
   }
 
   #assertOpen(): void {
-    if (this.#closing) throw closed();
+    this.#closing.signal.throwIfAborted();
   }
-}
-
-const turnKey = (chatId: string, id: string) => JSON.stringify([chatId, id]);
-
-function isBeingAnswered(): ThroughlineError {
-  return new ThroughlineError("another answer is being made in this chat", {
-    code: "THROUGHLINE_CONFLICT",
-  });
-}
-
-function closed(): ThroughlineError {
-  return new ThroughlineError("this process is ending", {
-    code: "THROUGHLINE_CLOSED",
-  });
 }

@@ -4,6 +4,9 @@ import type { Chats } from "../chat/chats.ts";
 import { isMessage } from "../chat/message.ts";
 import type { Target } from "../chat/provider-sessions.ts";
 import { endWaits, waitingInput } from "../chat/shown-messages.ts";
+import { isJsonObject } from "../json.ts";
+import type { StoredRecord } from "../storage/log-store.ts";
+import { shownStill } from "./stored-answer.ts";
 import type { NewTurn } from "./turn-records.ts";
 import type { TurnInput } from "./turns.ts";
 
@@ -27,16 +30,38 @@ export async function oldestUnanswered(
     // A message that waits still says what it was meant to run on.
     const own = isMessage(record) ? {} : (record as Target);
     const { provider, model } = asked.provider || asked.model ? asked : own;
-    const { content, synthetic } = record;
-    return {
-      id,
-      content,
-      synthetic: typeof synthetic === "string" ? synthetic : undefined,
-      provider,
-      model,
-    };
+    return { ...wordsOf(id, record["content"], record), provider, model };
   }
   throw notFound(chatId, "unanswered message");
+}
+
+/**
+ * A stored message, to be answered again: the one with this id, or without one the oldest that has no
+ * answer.
+ *
+ * @throws ThroughlineError `THROUGHLINE_NOT_FOUND`: there is none.
+ *   `THROUGHLINE_CONFLICT`: it was redacted, taken back, erased or cleared.
+ */
+export async function storedWords(
+  chats: Chats,
+  chatId: string,
+  id: string | undefined,
+): Promise<Pick<TurnInput, "content" | "synthetic" | "extra"> & { readonly id: string }> {
+  if (id === undefined) return oldestUnanswered(chats, chatId, {});
+  const user = await shownStill(chats, chatId, id);
+  const record = user ?? (await waitingInput(chats.log.ports.logs, chatId, id));
+  const isSaid = user === undefined || user.role === "user";
+  if (typeof record?.["content"] !== "string" || !isSaid) throw notFound(chatId, "user message");
+  return wordsOf(id, record["content"], record);
+}
+
+function wordsOf(id: string, content: string, { synthetic, extra }: StoredRecord) {
+  return {
+    id,
+    content,
+    synthetic: typeof synthetic === "string" ? synthetic : undefined,
+    extra: isJsonObject(extra) ? extra : undefined,
+  };
 }
 
 /** Whether a message that waited was dismissed, taken back or erased, or its chat forgotten, before its turn came. */

@@ -1,0 +1,305 @@
+import type { Outcome } from "../chat/interaction.ts";
+import type { StoredMessage } from "../chat/message.ts";
+import type { MessageInput } from "../chat/message-input.ts";
+import type { Period } from "../chat/period.ts";
+import type { ProviderModel, Resolution } from "../chat/provider-sessions.ts";
+import { invalid, isThroughlineError, ThroughlineError } from "../errors.ts";
+import type { JsonObject } from "../json.ts";
+import { unknownUsage } from "../models/prices.ts";
+import type { Usage } from "../models/responder.ts";
+import { promptOf, type RunningTurn } from "./ask.ts";
+import type { Asked } from "./attempt.ts";
+import { turnOnRecord } from "./stored-answer.ts";
+import type { Turn, TurnAnswer } from "./turn.ts";
+import { answeredBy, endTurn } from "./turn-records.ts";
+import type { TurnPorts } from "./turns.ts";
+
+/** What a turn begins with whose model is called elsewhere. */
+export interface OpenInput {
+  /** Makes a repeated call the same turn. At most 200 bytes. Made up when absent. */
+  readonly id?: string | undefined;
+  /**
+   * What was said. Without it a stored message is answered: the one with this `id`, also if it has an
+   * answer; or without an `id` the oldest that has none.
+   */
+  readonly content?: string | undefined;
+  /** Set when the application, not a person, tells this to the model: what it is. */
+  readonly synthetic?: string | undefined;
+  /** The caller's own fields of the message: stored with it, and sent to no model. */
+  readonly extra?: JsonObject | undefined;
+}
+
+/** What became of a message that a turn was to be opened for. */
+export type Opened =
+  | { readonly state: "open"; readonly turn: OpenTurn }
+  /** This process runs a turn for it, or one waits here. */
+  | { readonly state: "running"; readonly turn: Turn }
+  /** It has an answer: the last of `messages` of the assistant. They are all that the turn stored. */
+  | {
+      readonly state: "answered";
+      readonly user: StoredMessage;
+      readonly messages: readonly StoredMessage[];
+    };
+
+/** How a turn ended whose model was called elsewhere. */
+export interface TurnEnd {
+  /**
+   * Calls, results and answers of the model, in order: messages of `assistant` and `tool`. One that was
+   * kept already, with its id, is passed over.
+   */
+  readonly messages: readonly MessageInput[];
+  readonly usage: Usage;
+  /**
+   * `interrupted` and `failed` mark the last message of the assistant as partial. `failed` without words
+   * of it leaves the message unanswered.
+   */
+  readonly outcome: Outcome;
+  /** The model that answered. By default that of the turn. */
+  readonly model?: string | undefined;
+  /** What the provider resumes next time. Absent: what it was. */
+  readonly providerSessionId?: string | undefined;
+  /** The model was given `context`: what it says once is not said again. */
+  readonly usedContext?: boolean | undefined;
+}
+
+/** What is stored at the end of a turn. */
+export interface TurnStored {
+  readonly assistant: StoredMessage | undefined;
+  readonly period: Period;
+  readonly ended: Asked;
+}
+
+/** How long a turn that was stopped waits for its caller. */
+const stoppedMs = 5_000;
+
+/** What `close` cannot be repeated after. */
+const lost = [
+  "THROUGHLINE_OUTCOME_UNKNOWN",
+  "THROUGHLINE_NOT_FOUND",
+  "THROUGHLINE_FENCED",
+  "THROUGHLINE_CLOSED",
+] as const;
+
+/**
+ * A turn whose model its caller calls. It has the chat: no other turn runs there, in any process, until
+ * it is closed or failed. A crash before leaves its message unanswered, with what was kept.
+ */
+export class OpenTurn implements AsyncDisposable {
+  /** The message, as it is stored. */
+  readonly user: StoredMessage;
+  /** From 1. Greater: an attempt before this one was cut off or failed. */
+  readonly attempt: number;
+  /** What the turn stored before, oldest first: by other attempts, or an answer that is still shown. */
+  readonly kept: readonly StoredMessage[];
+  /** The period that the turn runs in, and whether the provider has something to resume. */
+  readonly resolution: Resolution;
+  /** The stable part of the prompt: the persona, and what extensions add. May be "". */
+  readonly instructions: string;
+  /** What changes from turn to turn, for the end of the prompt. Say so to `close` if the model gets it. */
+  readonly context: string | undefined;
+  /** Settles once the turn is closed or failed, and this is stored; rejects when it was cut off. */
+  readonly ended: Promise<TurnStored>;
+
+  readonly #ports: Pick<TurnPorts, "chats" | "sessions" | "clock" | "timers">;
+  readonly #running: Omit<RunningTurn, "responder">;
+  readonly #target: ProviderModel;
+  readonly #beganAt: number;
+  readonly #end = Promise.withResolvers<TurnStored>();
+  /** The newest message of the assistant that is kept and calls nothing. */
+  #answer: StoredMessage | undefined;
+  #closing: Promise<unknown> | undefined;
+  #isOver = false;
+  #isOverdue = false;
+
+  private constructor(
+    ports: Pick<TurnPorts, "chats" | "sessions" | "clock" | "timers">,
+    running: Omit<RunningTurn, "responder">,
+    target: ProviderModel,
+    kept: readonly StoredMessage[],
+  ) {
+    const { begun, turn } = running;
+    this.#ports = ports;
+    this.#running = running;
+    this.#target = target;
+    this.#beganAt = ports.clock.monotonic();
+    this.user = begun.user;
+    this.attempt = begun.attempt;
+    this.kept = kept;
+    this.resolution = begun.resolution;
+    const { instructions, context } = promptOf(running);
+    this.instructions = instructions;
+    this.context = context;
+    this.ended = this.#end.promise;
+    this.ended.catch(() => undefined); // those who await it get the error
+    if (turn.signal.aborted) this.#stopped();
+    else turn.signal.addEventListener("abort", () => this.#stopped(), { once: true });
+  }
+
+  static async begin(
+    ports: Pick<TurnPorts, "chats" | "sessions" | "clock" | "timers">,
+    running: Omit<RunningTurn, "responder">,
+    target: ProviderModel,
+  ): Promise<OpenTurn> {
+    const { begun, turn } = running;
+    const kept = begun.isNew
+      ? []
+      : (await turnOnRecord(ports.chats, turn.chatId, begun.user)).messages;
+    return new OpenTurn(ports, running, target, kept);
+  }
+
+  /**
+   * Fires when the answer is not wanted any more: the turn was stopped, the chat is being forgotten,
+   * this process ends, or another one has the chat. What came so far can be closed as `interrupted`
+   * within 5 s; after that the turn has failed.
+   */
+  get signal(): AbortSignal {
+    return this.#running.turn.signal;
+  }
+
+  /**
+   * Stores what the model said and what tools returned so far, in one append. Once this resolves it
+   * survives a crash, and the next attempt gets it as `kept`. A message whose id the chat holds is
+   * passed over, so a repeated call stores nothing twice.
+   *
+   * @throws ThroughlineError `THROUGHLINE_CONFLICT`: the turn has ended. Otherwise as `Chats.append`.
+   */
+  async keep(messages: readonly MessageInput[]): Promise<readonly StoredMessage[]> {
+    this.#assertOpen();
+    checkRoles(messages);
+    const { turn, begun } = this.#running;
+    const { chats } = this.#ports;
+    const { stored, after } = await chats.log.changeExisting(turn.chatId, async (transaction) => {
+      this.#assertOpen(); // it may have ended while this waited
+      const by = answeredBy(transaction, turn, begun, this.#target);
+      const { seq } = transaction;
+      const all: StoredMessage[] = [];
+      for (const message of messages) {
+        all.push(await chats.appendTo(transaction, { ...message, ...by }));
+      }
+      return { stored: all, after: seq };
+    });
+    for (const message of stored) if (message.seq > after) turn.add({ type: "message", message });
+    this.#answer = stored.findLast(isAnswer) ?? this.#answer;
+    return stored;
+  }
+
+  /**
+   * Ends the turn: the messages, the usage and the period in one append. After a crash all of it is
+   * there, or the turn is still open. What comes after its period has ended is stored hidden.
+   *
+   * @throws ThroughlineError `THROUGHLINE_UNAVAILABLE`, `THROUGHLINE_INVALID`, `THROUGHLINE_TOO_LARGE`,
+   *   `THROUGHLINE_ID_CONFLICT`: nothing was stored, and it may be called again.
+   *   `THROUGHLINE_OUTCOME_UNKNOWN`: the turn has ended; open the message again, which tells whether it
+   *   is answered. The turn has ended without it: `THROUGHLINE_CONFLICT`, or `THROUGHLINE_FENCED`
+   *   (another process may have the chat), `THROUGHLINE_NOT_FOUND` (the chat was forgotten).
+   */
+  async close(end: TurnEnd): Promise<TurnAnswer> {
+    this.#assertOpen();
+    checkRoles(end.messages);
+    const storing = this.#store(end);
+    this.#closing = storing;
+    try {
+      await storing;
+    } catch (error) {
+      this.#closing = undefined;
+      const isOver = lost.some((code) => isThroughlineError(error, code));
+      if (isOver || this.#isOverdue || this.#running.turn.isFenced) this.#abandon(error);
+      throw error;
+    }
+    return this.#running.turn.done;
+  }
+
+  /** Ends the turn, and leaves the message unanswered. Does nothing once the turn has ended. Never rejects. */
+  async fail(): Promise<void> {
+    await this.#closing?.catch(() => undefined); // its caller gets the error
+    if (this.#isOver) return;
+    const end = { messages: [], usage: unknownUsage, outcome: "failed" } as const;
+    await this.close(end).catch((error) => this.#abandon(error));
+  }
+
+  /** `fail`, unless it is closed. */
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.fail();
+  }
+
+  async #store(end: TurnEnd): Promise<void> {
+    const { turn, begun, part } = this.#running;
+    const { usage, outcome, messages, providerSessionId } = end;
+    const text = messages.findLast(({ role }) => role === "assistant")?.content ?? "";
+    const ended: Asked = {
+      text,
+      messages,
+      reasoning: "",
+      usedTools: true,
+      providerData: undefined,
+      providerSessionId,
+      usage,
+      outcome,
+      partialReason: partialReasons[outcome],
+      provider: this.#target.provider,
+      model: end.model ?? this.#target.model,
+      viewFrom: undefined,
+      latencyMs: Math.round(this.#ports.clock.monotonic() - this.#beganAt),
+      firstWordMs: undefined,
+      acknowledged: end.usedContext ? part.acknowledged : undefined,
+      reason: reasons[outcome],
+    };
+    const stored = await endTurn(this.#ports, turn, begun, ended);
+    this.#isOver = true;
+    const assistant = stored.assistant ?? this.#answer;
+    const said = assistant?.content ?? "";
+    const isKept = assistant === undefined || assistant.id === this.#answer?.id;
+    if (!isKept && said !== "") turn.add({ type: "text", text: said });
+    this.#end.resolve({ ...stored, assistant, ended: { ...ended, text: said } });
+  }
+
+  #assertOpen(): void {
+    this.#running.turn.assertUnfenced();
+    if (!this.#isOver && this.#closing === undefined) return;
+    throw new ThroughlineError("this turn has ended", { code: "THROUGHLINE_CONFLICT" });
+  }
+
+  #stopped(): void {
+    const { turn } = this.#running;
+    if (turn.isFenced) {
+      this.#abandon(turn.signal.reason);
+      return;
+    }
+    const overdue = () => {
+      this.#isOverdue = true;
+      if (this.#closing === undefined) this.#abandon(notClosed());
+    };
+    // Somebody waits for it, such as a chat that is being forgotten.
+    const cancel = this.#ports.timers.after(stoppedMs, overdue, { holdsProcess: true });
+    this.ended.then(cancel, cancel);
+  }
+
+  /** Nothing more is stored of it. */
+  #abandon(error: unknown): void {
+    this.#isOver = true;
+    this.#end.reject(error);
+  }
+}
+
+const partialReasons = { answered: undefined, interrupted: "stopped", failed: "error" } as const;
+const reasons = {
+  answered: undefined,
+  interrupted: "The answer was stopped.",
+  failed: "The model's answer broke off.",
+} as const;
+
+const isAnswer = ({ role, tool_calls: calls }: StoredMessage) =>
+  role === "assistant" && calls === undefined;
+
+function checkRoles(messages: readonly MessageInput[]): void {
+  if (!Array.isArray(messages)) throw invalid("messages must be an array");
+  if (messages.every((message) => message?.role === "assistant" || message?.role === "tool"))
+    return;
+  throw invalid("a turn stores messages of the roles assistant and tool");
+}
+
+function notClosed(): ThroughlineError {
+  return new ThroughlineError("the turn was stopped, and was not closed within 5 s", {
+    code: "THROUGHLINE_CONFLICT",
+  });
+}
