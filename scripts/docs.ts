@@ -175,6 +175,9 @@ async function everyRecord(run: Run): Promise<string> {
   await chats.takeBack(chat, ["t3:answer:again"]);
   await chats.log.change(chat, (transaction) => {
     transaction.control("erasure", { target: "t4" }, "erasure:t4"); // as where several processes write
+    const part = '{"type":"input_image"}'; // of a long message
+    const id = "part:8d0a"; // and a hash, of which this is the beginning
+    transaction.part({ id, _type: "metadata", kind: "part", part });
     transaction.control("compaction", {
       up_to_seq: 6,
       summary: "They asked for the time in Lund.",
