@@ -5,7 +5,7 @@ import type { Flags, Settings } from "../cli/settings.ts";
 import type { Logger } from "../core/logger.ts";
 import type { FoundOllama } from "../core/models/models.ts";
 import { ResponderRegistry } from "../core/models/registry.ts";
-import type { Storage } from "../core/storage/storage.ts";
+import type { OwnHome, Storage } from "../core/storage/storage.ts";
 import { openThroughline, type Throughline } from "../core/throughline.ts";
 import type { Responders, Turns } from "../core/turns/turns.ts";
 import { features, type StartedFeatures, startFeatures } from "./features.ts";
@@ -29,13 +29,12 @@ export interface Companion {
 /**
  * Opens a companion as the settings have it.
  *
- * @param whenTaken runs once no other process can take the home, before this one looks through it.
  * @throws ThroughlineError as `openThroughline` and `ResponderRegistry.open` do.
  */
 export async function openCompanion(
   settings: Settings,
   logger: Logger,
-  whenTaken?: () => Promise<void>,
+  whenTaken?: WhenTaken,
 ): Promise<Companion> {
   const { model, models, prices, allowed, isEphemeral } = settings;
   const responders = await ResponderRegistry.open({
@@ -64,11 +63,17 @@ export async function openCompanion(
   }
 }
 
+/**
+ * Runs once no other process can take the home, before this one looks through it.
+ *
+ * @param ownHome the home, if this process has one of its own.
+ */
+type WhenTaken = (ownHome: OwnHome | undefined) => Promise<void>;
+
 interface OpenMemoriesOptions extends OpenOptions {
   /** What new periods run on; absent where no model is asked. */
   readonly standard?: Responders["standard"] | undefined;
-  /** Runs once no other process can take the home, before this one looks through it. */
-  readonly whenTaken?: (() => Promise<void>) | undefined;
+  readonly whenTaken?: WhenTaken | undefined;
 }
 
 /** Opens the memories alone. */
@@ -79,7 +84,7 @@ export async function openMemories(
   const { isEphemeral, freshness, workingMemoryCapacity } = settings;
   const storage = isEphemeral ? "memory" : await openKept(settings, { logger, makesHome });
   try {
-    await whenTaken?.();
+    await whenTaken?.(storage === "memory" ? undefined : storage.ownHome);
   } catch (error) {
     if (storage !== "memory") await storage.close();
     throw error;
