@@ -8,6 +8,7 @@ import { ResponderRegistry } from "../core/models/registry.ts";
 import type { OwnHome, Storage } from "../core/storage/storage.ts";
 import { openThroughline, type Throughline } from "../core/throughline.ts";
 import type { Responders, Turns } from "../core/turns/turns.ts";
+import type { OpenedForTools } from "./feature.ts";
 import { features, type StartedFeatures, startFeatures } from "./features.ts";
 
 /** The memories of a companion and the models that speak for it. */
@@ -52,7 +53,7 @@ export async function openCompanion(
     whenTaken,
   });
   try {
-    const started = await startFeatures(throughline, { settings, logger });
+    const started = await startFeatures(throughline, { settings, logger, beginsRun: true });
     const { persona, companionName } = settings;
     const { passedOver } = responders;
     const parts = { responders, passedOver, persona, companionName, started };
@@ -126,6 +127,30 @@ export async function withTurns(
     }
   };
   return { throughline, turns, responders, passedOver, started, close };
+}
+
+/**
+ * See `ProgramContext`.
+ *
+ * @throws ThroughlineError as `openThroughline` does.
+ */
+export async function openForTools(settings: Settings, logger: Logger): Promise<OpenedForTools> {
+  const throughline = await openMemories(settings, { logger, makesHome: true });
+  try {
+    const started = await startFeatures(throughline, { settings, logger, beginsRun: false });
+    const close = async () => {
+      try {
+        await started.finish();
+      } finally {
+        started.stop();
+        await throughline.close();
+      }
+    };
+    return { throughline, facts: started.facts, close };
+  } catch (error) {
+    await throughline.close();
+    throw error;
+  }
 }
 
 /**
