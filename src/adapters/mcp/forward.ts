@@ -1,5 +1,5 @@
 // An MCP server that has no chats itself: it passes what it is asked to a server that has them.
-import { type CallToolResult, ProtocolError, Server } from "@modelcontextprotocol/server";
+import { ProtocolError, ProtocolErrorCode, Server } from "@modelcontextprotocol/server";
 import {
   type ErrorCode,
   errorCodes,
@@ -25,30 +25,40 @@ export function forwardingServer(target: () => Target | undefined, version: stri
     const capabilities = { tools: {}, resources: {} };
     const server = new Server(info, { ...options, capabilities });
     const forward = (method: string, params: object | undefined, signal: AbortSignal) =>
-      post(target(), { method, params }, signal) as Promise<never>;
-    for (const method of [
-      "tools/list",
-      "resources/list",
-      "resources/templates/list",
-      "resources/read",
-    ] as const) {
-      server.setRequestHandler(method, ({ params }, { mcpReq }) =>
-        forward(method, withoutMeta(params), mcpReq.signal),
-      );
-    }
-    server.setRequestHandler(
-      "tools/call",
-      async ({ params }, { mcpReq }): Promise<CallToolResult> => {
+      post(target(), { method, params: withoutMeta(params) }, signal) as Promise<never>;
+    for (const method of reading) {
+      server.setRequestHandler(method, async ({ params }, { mcpReq }) => {
         try {
-          return await forward("tools/call", withoutMeta(params), mcpReq.signal);
+          return await forward(method, params, mcpReq.signal);
         } catch (error) {
-          if (isThroughlineError(error)) return failure(`${error.code}: ${error.message}`);
-          throw error;
+          throw isThroughlineError(error) ? protocolError(error) : error;
         }
-      },
-    );
+      });
+    }
+    server.setRequestHandler("tools/call", async ({ params }, { mcpReq }) => {
+      try {
+        return await forward("tools/call", params, mcpReq.signal);
+      } catch (error) {
+        if (isThroughlineError(error)) return failure(saying(error));
+        throw error;
+      }
+    });
     return server;
   };
+}
+
+const reading = [
+  "tools/list",
+  "resources/list",
+  "resources/templates/list",
+  "resources/read",
+] as const;
+
+const saying = ({ code, message }: ThroughlineError) => `${code}: ${message}`;
+
+/** The errors of the protocol have no cause. */
+function protocolError(error: ThroughlineError): ProtocolError {
+  return new ProtocolError(ProtocolErrorCode.InternalError, saying(error));
 }
 
 /** What the two sides of one connection agreed on is nothing to the other. */
@@ -71,7 +81,7 @@ async function post(
   if (target === undefined) {
     throw failed(
       "THROUGHLINE_UNAVAILABLE",
-      "no server has this home any more: start `throughline mcp` again",
+      "no server has this home any more: start `throughline serve` again, or restart this",
     );
   }
   const { url, token } = target;

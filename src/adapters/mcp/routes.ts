@@ -1,5 +1,5 @@
 // MCP in the server: one route, behind the guard and the token of all others.
-import { createMcpHandler } from "@modelcontextprotocol/server";
+import { createMcpHandler, type McpServer } from "@modelcontextprotocol/server";
 import type { ServerFeature } from "../../server/options.ts";
 import type { Router } from "../../server/router.ts";
 import { messageJson } from "../../server/wire.ts";
@@ -9,7 +9,7 @@ import type { Remember } from "./tools.ts";
 /** `POST /mcp`, for `createServer`. What is changed through it is published to those who watch. */
 export function mcpRoutes(remember: Remember | undefined): ServerFeature {
   return (router: Router) => {
-    const { throughline, turns, watchers, version, limits } = router.ports;
+    const { throughline, turns, watchers, version } = router.ports;
     const server = serverOver(throughline, {
       version,
       remember,
@@ -22,12 +22,18 @@ export function mcpRoutes(remember: Remember | undefined): ServerFeature {
       },
       changed: (chatId, change) => watchers.publish("session", { chat_id: chatId, change }),
     });
-    const handler = createMcpHandler(server, {
-      maxRequestBodySize: limits.bodyBytes,
-      maxSubscriptions: limits.watchers,
-      keepAliveMs: limits.keepAliveMs,
-    });
-    router.serve("post", "/mcp", ({ req }) => router.ports.begin(() => handler.fetch(req.raw)));
-    return () => void handler.close();
+    return mountMcp(router, server);
   };
+}
+
+/** @param server makes one for each request. @returns what ends it. */
+export function mountMcp(router: Router, server: () => McpServer): () => void {
+  const { limits, begin } = router.ports;
+  const handler = createMcpHandler(server, {
+    maxRequestBodySize: limits.bodyBytes,
+    maxSubscriptions: limits.watchers,
+    keepAliveMs: limits.keepAliveMs,
+  });
+  router.serve("post", "/mcp", ({ req }) => begin(() => handler.fetch(req.raw)));
+  return () => void handler.close();
 }
