@@ -70,6 +70,10 @@ test(`clients of every kind use one home through a server, and append ${count} m
   ]);
   await Promise.all(opened.map((client, i) => useChat(client, `chat${i}`)));
   const ids = await Promise.all(opened.map((client, i) => appendAll(client, `writer${i}`, count)));
+  const [, , , through] = opened;
+  const messages = [{ role: "user", content: "x".repeat(2_000_000) }];
+  const large = through?.call("session_append", { chat_id: "shared", messages });
+  await assert.rejects(large ?? assert.fail(), /^Error: THROUGHLINE_TOO_LARGE: /);
   await assert.rejects(connectMcp("v1", { url }), /401|UNAUTHORIZED/i);
   serve.child.kill("SIGTERM");
   assert.equal((await serve.ended()).code, 0);

@@ -59,7 +59,7 @@ test("with the fixtures of the scenarios, only those fail that ask the client in
   const feature = (router: Router) => {
     const { throughline, version } = router.ports;
     const makeServer = serverOver(throughline, { version });
-    return mountMcp(router, () => {
+    return mountMcp(router, async () => () => {
       const server = makeServer();
       addFixtures(server);
       return server;

@@ -108,6 +108,8 @@ async function post(
     const message = `the connection to ${url} broke off: repeat the call with the same ids`;
     throw failed("THROUGHLINE_OUTCOME_UNKNOWN", message, cause);
   }
+  if (response.status === 413)
+    throw failed("THROUGHLINE_TOO_LARGE", "this is larger than the server takes at once");
   const { result, error, code, detail } = answerIn(text);
   if (isJsonObject(error)) {
     throw new ProtocolError(Number(error["code"]), String(error["message"]), error["data"]);
@@ -115,7 +117,7 @@ async function post(
   if (response.ok && result !== undefined) return result;
   const known = Object.keys(errorCodes).find((each) => each === code) as ErrorCode | undefined;
   const message = `the server at ${url} refused this: ${detail ?? response.status}`;
-  throw failed(known ?? "THROUGHLINE_UNAVAILABLE", message);
+  throw failed(known ?? "THROUGHLINE_OUTCOME_UNKNOWN", message);
 }
 
 /** The message in a body: of JSON, or the one with an id in a stream of events. */

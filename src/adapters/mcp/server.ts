@@ -45,7 +45,7 @@ export function serverOver(throughline: Throughline, ports: ServerPorts): () => 
   };
   return () => {
     const server = new McpServer(...identity(ports.version));
-    for (const tool of tools) addTool(server, tool, says);
+    for (const tool of tools) addTool(server, tool, { says, running: ports.running });
     addResources(server, throughline, reading);
     return server;
   };
@@ -60,7 +60,11 @@ function readingError({ href }: URL, error: unknown, message: string): ProtocolE
   return new ProtocolError(isTheirs ? InvalidParams : InternalError, message);
 }
 
-function addTool(server: McpServer, tool: Tool, says: (error: unknown) => string): void {
+interface Calls extends Pick<ToolPorts, "running"> {
+  readonly says: (error: unknown) => string;
+}
+
+function addTool(server: McpServer, tool: Tool, { says, running }: Calls): void {
   const { name, title, description, annotations, output } = tool;
   const told = {
     title,
@@ -71,7 +75,9 @@ function addTool(server: McpServer, tool: Tool, says: (error: unknown) => string
   };
   server.registerTool(name, told, async (args: unknown): Promise<CallToolResult> => {
     try {
-      const structured = { notice, ...(await tool.run(args)) };
+      const work = tool.run(args);
+      running?.(work);
+      const structured = { notice, ...(await work) };
       const text = JSON.stringify(structured);
       // As it goes over the wire: without what is undefined.
       return { content: [{ type: "text", text }], structuredContent: JSON.parse(text) };

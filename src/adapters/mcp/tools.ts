@@ -5,18 +5,13 @@ import { readHistory } from "../../core/chat/history-collector.ts";
 import type { ModelInput, StoredMessage } from "../../core/chat/message.ts";
 import { invalid } from "../../core/errors.ts";
 import type { Throughline } from "../../core/throughline.ts";
+import type { Remember } from "./mcp.ts";
 import * as output from "./output.ts";
 
-export type SkillName = "remember_positively" | "remember_negatively";
-
-/** Records what a model says it did. @returns what the model is told: no more than is true. */
-export type Remember = (
-  skill: SkillName,
-  said: { readonly what: string; readonly trigger?: string | undefined },
-) => Promise<string>;
-
-/** What a change was, for those who watch the chats. */
+/** What the server around the tools is told, so that it can close and publish. */
 export interface ToolEvents {
+  /** Each call of a tool: a server that closes waits for it. */
+  readonly running?: ((work: Promise<unknown>) => void) | undefined;
   /** Ends what runs in a chat that is to be forgotten. */
   readonly forgetting?: ((chatId: string) => Promise<unknown>) | undefined;
   readonly appended?: ((chatId: string, messages: readonly StoredMessage[]) => void) | undefined;
@@ -283,7 +278,7 @@ function forgetTool({ chats }: Throughline, { forgetting, changed }: ToolPorts):
 }
 
 function rememberTools(remember: Remember): readonly Tool[] {
-  const skill = (skillName: SkillName, kind: string, example: string) =>
+  const skill = (skillName: Parameters<Remember>[0], kind: string, example: string) =>
     tool(
       {
         name: skillName,
