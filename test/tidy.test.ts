@@ -42,17 +42,17 @@ function folderOf(path: string): string {
   return path === "src/index.ts" ? "core" : (path.split("/")[1] ?? "");
 }
 
-/** The feature of a module: each adapter is one of its own. */
-function featureOf(path: string): string {
-  return path.split("/", folderOf(path) === "adapters" ? 3 : 2).join("/");
+/** Each adapter is a feature of its own. */
+function featureOf(path: string): string | undefined {
+  const folder = folderOf(path);
+  return folder === "adapters" ? path.split("/")[2] : folder;
 }
 
 function mayImport(path: string, other: string): boolean {
   const [own, folder] = [folderOf(path), folderOf(other)];
-  if (own === folder ? featureOf(path) === featureOf(other) : folders[own]?.includes(folder)) {
-    return true;
-  }
-  return parts.some(([part, allowed]) => part.test(path) && folder === allowed);
+  const isNear =
+    own === folder ? featureOf(path) === featureOf(other) : folders[own]?.includes(folder);
+  return isNear || parts.some(([part, allowed]) => part.test(path) && folder === allowed);
 }
 
 const bans: readonly (readonly [pattern: RegExp, instead: string, except: RegExp])[] = [
