@@ -4,7 +4,8 @@ import fs from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { openThroughline, type Throughline } from "../src/core/throughline.ts";
-import { bytesUnder, Process, temporaryDirectory } from "./support/command-line.ts";
+import { defaultAddress } from "../src/server/server.ts";
+import { bytesUnder, Process, runCli, temporaryDirectory } from "./support/command-line.ts";
 import { connectMcp, type Kind, kinds, type McpClient, type Place } from "./support/mcp-clients.ts";
 
 const isFull = process.env["THROUGHLINE_FULL"] === "1";
@@ -128,6 +129,22 @@ test("a server that is killed and started elsewhere is found again, and a repeat
   await second.ended();
   await using throughline = await openThroughline({ home });
   assert.deepEqual(await idsIn(throughline), all);
+});
+
+test("the registrations of docs/guides/mcp.md start this command, or name this route", async (t) => {
+  const home = join(temporaryDirectory(t), "home");
+  const page = fs.readFileSync("docs/guides/mcp.md", "utf8");
+  const found = Array.from(page.matchAll(/^```json\n([\s\S]*?)^```$/gm), ([, text = ""]) => {
+    const { mcpServers, servers = mcpServers } = JSON.parse(text);
+    return servers.throughline as { args?: string[]; url?: string };
+  });
+  const [file, vsCode, running] = found;
+  assert.deepEqual(file?.args, ["-y", "throughline", "mcp"]);
+  assert.deepEqual(vsCode?.args, file?.args);
+  assert.equal(running?.url, `http://${defaultAddress.host}:${defaultAddress.port}/mcp`);
+  const { code, out } = await runCli([...(file?.args ?? []).slice(2), "--help"], { home });
+  assert.equal(code, 0);
+  assert.match(out, /over stdin and stdout/);
 });
 
 test("while another process has the home, `throughline mcp` ends with 1, names it, and writes nothing on stdout", async (t) => {
