@@ -56,7 +56,7 @@ async function idsIn({ chats }: Throughline): Promise<readonly string[]> {
   return (await chats.messages("shared", { limit: 1_000 })).messages.map(({ id }) => id);
 }
 
-const count = isFull ? 200 : 25;
+const count = isFull ? 200 : 15;
 
 test(`clients of every kind use one home through a server, and append ${count} messages each: all are there`, async (t) => {
   const folder = temporaryDirectory(t);
