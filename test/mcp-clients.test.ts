@@ -131,6 +131,24 @@ test("a server that is killed and started elsewhere is found again, and a repeat
   assert.deepEqual(await idsIn(throughline), all);
 });
 
+test("`throughline mcp` ends with 0 and lets go of the home when its client closes stdin, and at SIGTERM", {
+  skip: noSignals,
+}, async (t) => {
+  const home = join(temporaryDirectory(t), "home");
+  for (const end of ["stdin", "SIGTERM"] as const) {
+    const mcp = new Process(t, ["mcp"], { home });
+    mcp.child.stdin.write('{"jsonrpc":"2.0","id":1,"method":"ping"}\n');
+    await mcp.prints("\n");
+    assert.ok(fs.existsSync(join(home, "lock.json")));
+    if (end === "stdin") mcp.child.stdin.end();
+    else mcp.child.kill(end);
+    const { code, out } = await mcp.ended();
+    assert.equal(code, 0, end);
+    assert.deepEqual(JSON.parse(out), { jsonrpc: "2.0", id: 1, result: {} });
+    assert.ok(!fs.existsSync(join(home, "lock.json")), end);
+  }
+});
+
 test("the registrations of docs/guides/mcp.md start this command, or name this route", async (t) => {
   const home = join(temporaryDirectory(t), "home");
   const page = fs.readFileSync("docs/guides/mcp.md", "utf8");

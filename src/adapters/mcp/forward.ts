@@ -90,7 +90,6 @@ async function post(
   try {
     response = await fetch(new URL("/mcp", url), {
       method: "POST",
-      redirect: "error", // the token is for this server alone
       headers: {
         "content-type": "application/json",
         accept: "application/json, text/event-stream",

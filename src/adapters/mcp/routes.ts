@@ -1,5 +1,6 @@
 // MCP in the server: one route, behind the guard and the token of all others.
 import type { McpHttpHandler, McpServer } from "@modelcontextprotocol/server";
+import { shownMessages } from "../../core/chat/shown-messages.ts";
 import type { ServerFeature } from "../../server/options.ts";
 import type { Router } from "../../server/router.ts";
 import { messageJson } from "../../server/wire.ts";
@@ -16,9 +17,11 @@ export function mcpRoutes(remember: Remember | undefined): ServerFeature {
         remember,
         running: track,
         forgetting: (chatId) => turns.end(chatId),
-        appended(chatId, messages) {
-          for (const stored of messages) {
-            const message = messageJson(stored);
+        async appended(chatId, messages) {
+          // A repeated message may have been hidden since.
+          const shown = await shownMessages(throughline.chats.log.ports.logs, chatId, messages);
+          for (const each of shown) {
+            const message = messageJson(each);
             watchers.publish("message", { change: "stored", chat_id: chatId, message });
           }
         },

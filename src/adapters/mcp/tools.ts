@@ -14,7 +14,9 @@ export interface ToolEvents {
   readonly running?: ((work: Promise<unknown>) => void) | undefined;
   /** Ends what runs in a chat that is to be forgotten. */
   readonly forgetting?: ((chatId: string) => Promise<unknown>) | undefined;
-  readonly appended?: ((chatId: string, messages: readonly StoredMessage[]) => void) | undefined;
+  readonly appended?:
+    | ((chatId: string, messages: readonly StoredMessage[]) => Promise<void>)
+    | undefined;
   readonly changed?:
     | ((chatId: string, change: "reset" | "provider_reset" | "forgotten") => void)
     | undefined;
@@ -158,7 +160,7 @@ function appendTool({ chats }: Throughline, { appended }: ToolPorts): Tool {
     },
     async ({ chat_id, messages }) => {
       const stored = await chats.append(chat_id, messages);
-      appended?.(chat_id, stored);
+      await appended?.(chat_id, stored);
       const ids = stored.map(({ id, seq, timestamp }) => ({ id, seq, timestamp }));
       return { chat_id, messages: ids };
     },
