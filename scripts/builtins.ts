@@ -3,7 +3,8 @@
 // `node:util` its parser of arguments, `node:process` the streams of the terminal. That is some 15 ms of
 // a start. What is read from the module itself is only what is used.
 
-const imports = /^import (?:(\w+|\* as \w+)(?:, )?)?(?:\{ (.+) \} )? ?from "(node:[\w/]+)";$/gm;
+const imports =
+  /^import (?:([\w$]+|\* as [\w$]+)(?:, )?)?(?:\{ (.+) \} )? ?from "(node:[\w/]+)";$/gm;
 
 /** The code of a chunk, with reads of Node's modules in the place of their imports. */
 export function withoutImportsOfNode(code: string): string {

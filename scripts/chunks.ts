@@ -33,6 +33,7 @@ const chunks: readonly (readonly [name: string, modules: readonly string[]])[] =
     "serve",
     [
       "app/serve",
+      "adapters/mcp/routes",
       "companion/commands/home-run",
       "companion/routes",
       "moments/commands/start-moments",

@@ -4,6 +4,7 @@ import { createServer } from "node:net";
 import { join } from "node:path";
 import { test } from "node:test";
 import { within } from "../src/app/serve.ts";
+import { serverOf } from "../src/core/storage/files/lease-holder.ts";
 import { openThroughline } from "../src/core/throughline.ts";
 import type { Manifest, PackageMessage } from "../src/moments/package/package-format.ts";
 import { fakeIo, Process, runCli, temporaryDirectory } from "./support/command-line.ts";
@@ -305,6 +306,28 @@ for (const [says, variables] of [
     assert.equal(fs.existsSync(home), false);
   });
 }
+
+test("lock.json names a server that holds the home, never its token; after a SIGKILL it names none", {
+  skip: noSignals,
+}, async (t) => {
+  const folder = temporaryDirectory(t);
+  const [home, file] = [join(folder, "home"), join(folder, "token")];
+  const serve = new Process(t, ["serve", "--port", "0", "--token-file", file], { home });
+  const server = { url: await serve.url(), token_file: file };
+  assert.deepEqual(serverOf(home), server);
+  const note = fs.readFileSync(join(home, "lock.json"), "utf8");
+  assert.ok(!note.includes(fs.readFileSync(file, "utf8").trim()));
+  assert.equal(fs.statSync(join(home, "lock.json")).mode & 0o777, 0o600);
+  await assert.rejects(openThroughline({ home }), { code: "THROUGHLINE_LOCKED" });
+  serve.child.kill("SIGKILL");
+  await serve.ended();
+  assert.equal(fs.readFileSync(join(home, "lock.json"), "utf8"), note, "the dead left its note");
+  assert.equal(serverOf(home), undefined);
+  await using _ = await openThroughline({ home });
+  const { pid, url } = JSON.parse(fs.readFileSync(join(home, "lock.json"), "utf8"));
+  assert.deepEqual([pid, url], [process.pid, undefined]);
+  assert.equal(serverOf(home), undefined);
+});
 
 test("a torn tail is told of at the start", { skip: noSignals }, async (t) => {
   const home = join(temporaryDirectory(t), "home");

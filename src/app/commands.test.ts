@@ -1,18 +1,19 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Command } from "commander";
-import type { Context } from "../cli/command.ts";
 import { type Environment, readEnvironment } from "../cli/env.ts";
 import { processIo } from "../cli/io.ts";
 import { commandsFor } from "./commands.ts";
+import type { ProgramContext } from "./feature.ts";
 import { features } from "./features.ts";
 
 const env: Environment = readEnvironment();
-const context: Context = {
+const context: ProgramContext = {
   io: processIo(),
   env,
   version: "1.2.3",
   openMemories: () => Promise.reject(new Error("help opens nothing")),
+  openForTools: () => Promise.reject(new Error("help opens nothing")),
 };
 const added = features.flatMap(({ commands = {} }) => Object.keys(commands));
 const all = ["serve", "chat", "sessions", ...added, "backup", "restore", "doctor"];

@@ -1,13 +1,13 @@
-import type { AddCommand } from "../cli/command.ts";
 import { doctorCommand } from "../cli/doctor/command.ts";
 import { addBackupCommand, addRestoreCommand } from "./backup/commands.ts";
 import { addChatCommand } from "./chat-command.ts";
 import { addChatsCommand } from "./chats-command.ts";
+import type { AddProgramCommand } from "./feature.ts";
 import { features } from "./features.ts";
 import { addServeCommand } from "./serve-command.ts";
 
 /** Every command, in the order of the help. */
-const commands: ReadonlyMap<string, AddCommand> = new Map([
+const commands: ReadonlyMap<string, AddProgramCommand> = new Map([
   ["serve", addServeCommand],
   ["chat", addChatCommand],
   ["sessions", addChatsCommand],
@@ -25,7 +25,7 @@ const commands: ReadonlyMap<string, AddCommand> = new Map([
 ]);
 
 /** The command that a line begins with; all of them where it names none, for the help and for advice. */
-export function commandsFor([name = ""]: readonly string[]): Iterable<AddCommand> {
+export function commandsFor([name = ""]: readonly string[]): Iterable<AddProgramCommand> {
   const named = commands.get(name);
   return named === undefined ? commands.values() : [named];
 }

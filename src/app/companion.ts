@@ -1,14 +1,16 @@
 // The companion in the program. Deleting this file, its lines in features.ts and interchange.ts, and
 // src/companion/ leaves a program without it.
 import type { Companion } from "../companion/companion.ts";
+import type { Throughline } from "../core/throughline.ts";
 import type { Facts, Feature } from "./feature.ts";
 
 export const companion: Feature = {
-  async extend(throughline) {
-    const { extendWithCompanion } = await import("../companion/start-companion.ts");
-    await extendWithCompanion(throughline);
-  },
-  async start(throughline, { settings, logger }) {
+  extend,
+  async start(throughline, { settings, logger, beginsRun }) {
+    if (!beginsRun) {
+      await extend(throughline);
+      return {};
+    }
     const { beginRun } = await import("../companion/commands/home-run.ts");
     const run = await beginRun(throughline, settings, logger);
     return {
@@ -21,6 +23,11 @@ export const companion: Feature = {
     };
   },
 };
+
+async function extend(throughline: Throughline): Promise<void> {
+  const { extendWithCompanion } = await import("../companion/start-companion.ts");
+  await extendWithCompanion(throughline);
+}
 
 /** What moments keep of the companion. */
 export function factsOf(run: Companion): Facts {

@@ -1,5 +1,6 @@
 // What the program takes from a feature. Each has one file beside this one, which features.ts lists.
-import type { Commands, OpenOptions } from "../cli/command.ts";
+import type { Command } from "commander";
+import type { Context, OpenOptions } from "../cli/command.ts";
 import type { Checker } from "../cli/doctor/check.ts";
 import type { Settings } from "../cli/settings.ts";
 import type { Logger } from "../core/logger.ts";
@@ -8,10 +9,24 @@ import type { Throughline } from "../core/throughline.ts";
 import type { TurnPorts } from "../core/turns/turns.ts";
 import type { ServerFeature } from "../server/server.ts";
 
+/** What the program gives its commands beside. */
+export interface ProgramContext extends Context {
+  /** Opens the memories with all features, for a program that asks no model: no run of the companion begins. */
+  readonly openForTools: (settings: Settings, logger: Logger) => Promise<OpenedForTools>;
+}
+
+export interface OpenedForTools {
+  readonly throughline: Throughline;
+  readonly facts: Facts;
+  close(): Promise<void>;
+}
+
+export type AddProgramCommand = (program: Command, context: ProgramContext) => void;
+
 /** One feature of the program. What it leaves out it does not have. Its modules are loaded when they are needed. */
 export interface Feature {
   /** In the order of the help. */
-  readonly commands?: Commands;
+  readonly commands?: Readonly<Record<string, AddProgramCommand>>;
   /** What `doctor` looks at. */
   readonly check?: Checker;
   /** Opens what the settings name, in place of the files of a home. */
@@ -27,6 +42,8 @@ export interface Feature {
 export interface StartGiven {
   readonly settings: Settings;
   readonly logger: Logger;
+  /** The companion lives in this process: a run of it begins. */
+  readonly beginsRun: boolean;
   /** From the features that were started before it. */
   readonly facts: Facts;
 }
@@ -56,4 +73,9 @@ export interface Facts {
   readonly onPerson?: (listener: (name: string) => void) => void;
   /** Records a long pat. @returns the name of the package. */
   readonly recordPat?: (chatId: string | undefined) => string | undefined;
+  /** Records what a model says it did that earned a reaction. @returns what the model is told. */
+  readonly remember?: (
+    skill: "remember_positively" | "remember_negatively",
+    said: { readonly what: string; readonly trigger?: string | undefined },
+  ) => Promise<string>;
 }

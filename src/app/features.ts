@@ -5,6 +5,7 @@ import type { ServerFeature } from "../server/server.ts";
 import { companion } from "./companion.ts";
 import type { Facts, Feature, Started, StartGiven } from "./feature.ts";
 import { interchange } from "./interchange.ts";
+import { mcp } from "./mcp.ts";
 import { moments } from "./moments.ts";
 import { postgres } from "./postgres.ts";
 
@@ -14,11 +15,13 @@ export const features: readonly Feature[] = Object.values({
   companion,
   interchange,
   moments,
+  mcp,
 });
 
 /** Features that were started together. */
 export interface StartedFeatures extends Required<Pick<Started, "finish" | "stop">> {
   readonly tools: Started["tools"];
+  readonly facts: Facts;
   /** What they serve beside the chats. */
   readonly routes: () => Promise<readonly ServerFeature[]>;
 }
@@ -46,6 +49,7 @@ export async function startFeatures(
   }
   return {
     tools: started.find(({ tools }) => tools !== undefined)?.tools,
+    facts,
     routes: async () => {
       const adding = started.map((each) => each.routes).filter((routes) => routes !== undefined);
       return Promise.all(adding.map((routes) => routes(facts)));

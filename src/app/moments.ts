@@ -39,6 +39,7 @@ async function start(
   }
   const { startConfiguredMoments } = await import("../moments/commands/start-moments.ts");
   const { offerSkills } = await import("../moments/turns/skills.ts");
+  const { rememberSkills } = await import("../moments/record/skills.ts");
   const started = await startConfiguredMoments(throughline, settings, {
     sessionId: facts.runId,
     persona,
@@ -46,10 +47,15 @@ async function start(
     hurtful: facts.hurtful,
   });
   const { recorder } = started;
+  const skills = rememberSkills((input) => recorder.record(input), systemTimers);
   await recall(recorder, throughline.chats, logger);
   follow(recorder, facts);
   return {
-    facts: { recordPat: (chatId) => recordPat(started, chatId) },
+    facts: {
+      recordPat: (chatId) => recordPat(started, chatId),
+      remember: async (name, said) =>
+        skills.find((skill) => skill.name === name)?.handle(said) ?? "",
+    },
     tools: offerSkills(recorder, systemTimers),
     routes: async () => (await import("../moments/routes.ts")).momentsRoutes(started),
     finish: () => recorder.close(),

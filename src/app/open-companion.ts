@@ -5,9 +5,10 @@ import type { Flags, Settings } from "../cli/settings.ts";
 import type { Logger } from "../core/logger.ts";
 import type { FoundOllama } from "../core/models/models.ts";
 import { ResponderRegistry } from "../core/models/registry.ts";
-import type { Storage } from "../core/storage/storage.ts";
+import type { OwnHome, Storage } from "../core/storage/storage.ts";
 import { openThroughline, type Throughline } from "../core/throughline.ts";
 import type { Responders, Turns } from "../core/turns/turns.ts";
+import type { OpenedForTools } from "./feature.ts";
 import { features, type StartedFeatures, startFeatures } from "./features.ts";
 
 /** The memories of a companion and the models that speak for it. */
@@ -29,13 +30,12 @@ export interface Companion {
 /**
  * Opens a companion as the settings have it.
  *
- * @param whenTaken runs once no other process can take the home, before this one looks through it.
  * @throws ThroughlineError as `openThroughline` and `ResponderRegistry.open` do.
  */
 export async function openCompanion(
   settings: Settings,
   logger: Logger,
-  whenTaken?: () => Promise<void>,
+  whenTaken?: WhenTaken,
 ): Promise<Companion> {
   const { model, models, prices, allowed, isEphemeral } = settings;
   const responders = await ResponderRegistry.open({
@@ -53,7 +53,7 @@ export async function openCompanion(
     whenTaken,
   });
   try {
-    const started = await startFeatures(throughline, { settings, logger });
+    const started = await startFeatures(throughline, { settings, logger, beginsRun: true });
     const { persona, companionName } = settings;
     const { passedOver } = responders;
     const parts = { responders, passedOver, persona, companionName, started };
@@ -64,11 +64,17 @@ export async function openCompanion(
   }
 }
 
+/**
+ * Runs once no other process can take the home, before this one looks through it.
+ *
+ * @param ownHome the home, if this process has one of its own.
+ */
+type WhenTaken = (ownHome: OwnHome | undefined) => Promise<void>;
+
 interface OpenMemoriesOptions extends OpenOptions {
   /** What new periods run on; absent where no model is asked. */
   readonly standard?: Responders["standard"] | undefined;
-  /** Runs once no other process can take the home, before this one looks through it. */
-  readonly whenTaken?: (() => Promise<void>) | undefined;
+  readonly whenTaken?: WhenTaken | undefined;
 }
 
 /** Opens the memories alone. */
@@ -79,7 +85,7 @@ export async function openMemories(
   const { isEphemeral, freshness, workingMemoryCapacity } = settings;
   const storage = isEphemeral ? "memory" : await openKept(settings, { logger, makesHome });
   try {
-    await whenTaken?.();
+    await whenTaken?.(storage === "memory" ? undefined : storage.ownHome);
   } catch (error) {
     if (storage !== "memory") await storage.close();
     throw error;
@@ -121,6 +127,30 @@ export async function withTurns(
     }
   };
   return { throughline, turns, responders, passedOver, started, close };
+}
+
+/**
+ * See `ProgramContext`.
+ *
+ * @throws ThroughlineError as `openThroughline` does.
+ */
+export async function openForTools(settings: Settings, logger: Logger): Promise<OpenedForTools> {
+  const throughline = await openMemories(settings, { logger, makesHome: true });
+  try {
+    const started = await startFeatures(throughline, { settings, logger, beginsRun: false });
+    const close = async () => {
+      try {
+        await started.finish();
+      } finally {
+        started.stop();
+        await throughline.close();
+      }
+    };
+    return { throughline, facts: started.facts, close };
+  } catch (error) {
+    await throughline.close();
+    throw error;
+  }
 }
 
 /**

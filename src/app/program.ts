@@ -1,10 +1,10 @@
 import { Command } from "commander";
-import type { AddCommand, Context } from "../cli/command.ts";
 import { ownPackage } from "../cli/command.ts";
 import { type Environment, isDebugging, readEnvironment, variableHelp } from "../cli/env.ts";
 import { describeFailure } from "../cli/failure.ts";
 import { type Io, write } from "../cli/io.ts";
 import { commandsFor } from "./commands.ts";
+import type { AddProgramCommand, ProgramContext } from "./feature.ts";
 
 const firstSteps = `
 First steps:
@@ -29,12 +29,14 @@ export async function run(
 ): Promise<number> {
   let help = "throughline --help";
   try {
-    const context: Context = {
+    const context: ProgramContext = {
       io,
       env: environment(),
       version: ownPackage().version,
       openMemories: async (settings, options) =>
         (await import("./open-companion.ts")).openMemories(settings, options),
+      openForTools: async (settings, logger) =>
+        (await import("./open-companion.ts")).openForTools(settings, logger),
     };
     const program = createProgram(context, commandsFor(args));
     help = `throughline ${[...pathOf(program, args), "--help"].join(" ")}`;
@@ -47,7 +49,7 @@ export async function run(
   }
 }
 
-function createProgram(context: Context, commands: Iterable<AddCommand>): Command {
+function createProgram(context: ProgramContext, commands: Iterable<AddProgramCommand>): Command {
   const { io } = context;
   const program = new Command("throughline")
     .description(

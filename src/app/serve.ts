@@ -1,4 +1,4 @@
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import type { Context } from "../cli/command.ts";
 import { configName } from "../cli/config-file.ts";
 import type { Environment } from "../cli/env.ts";
@@ -9,9 +9,13 @@ import { openLog } from "../cli/log.ts";
 import { type Flags, resolveSettings, type Settings } from "../cli/settings.ts";
 import { checkedToken, readTokenFile } from "../cli/token.ts";
 import { printableLine } from "../core/chat/printable.ts";
-import { isThroughlineError, type ThroughlineError } from "../core/errors.ts";
+import { errorName, isThroughlineError, type ThroughlineError } from "../core/errors.ts";
+import { randomId } from "../core/ids.ts";
+import type { Logger } from "../core/logger.ts";
 import { passedOverNote } from "../core/models/models.ts";
 import { misconfigured } from "../core/options.ts";
+import { noteServer } from "../core/storage/files/lease-holder.ts";
+import type { OwnHome } from "../core/storage/storage.ts";
 import { type PortOptions, resolvePort } from "../server/options.ts";
 import { defaultAddress, Port } from "../server/port.ts";
 import { createServer, type ThroughlineServer } from "../server/server.ts";
@@ -26,14 +30,15 @@ const deadlineMs = 4_500;
 export async function serve(flags: Flags, { io, env, version }: Context): Promise<void> {
   const stopped = stopSignal(io);
   const settings = resolveSettings(flags, env);
-  const token = await tokenOf(flags, settings, env, io);
+  const { token, tokenFile } = await tokenOf(flags, settings, env, io);
   const logger = openLog(settings.logLevel, "info");
   const options = { version, logger, hosts: settings.hosts, token };
   let port: Port | undefined;
   let companion: Companion;
   try {
-    companion = await openCompanion(settings, logger, async () => {
+    companion = await openCompanion(settings, logger, async (ownHome) => {
       port = await openPort(options, settings);
+      if (ownHome !== undefined) noteAddress(ownHome, port.url, tokenFile, logger);
     });
   } catch (error) {
     await port?.close(Promise.resolve());
@@ -126,17 +131,33 @@ async function tokenOf(
   { tokenFile: path }: Settings,
   env: Environment,
   io: Io,
-): Promise<string | undefined> {
+): Promise<{ readonly token?: string; readonly tokenFile?: string }> {
   if (flags.tokenFile === undefined && env.token !== undefined) {
     if (env.tokenFile !== undefined) {
       throw misconfigured("THROUGHLINE_TOKEN and THROUGHLINE_TOKEN_FILE are both set");
     }
-    return checkedToken(env.token, "THROUGHLINE_TOKEN");
+    return { token: checkedToken(env.token, "THROUGHLINE_TOKEN") };
   }
-  if (path === undefined) return undefined;
+  if (path === undefined) return {};
   const { token, isNew } = readTokenFile(path);
   if (isNew) await tell(io, `Created a new token: ${path}`);
-  return token;
+  return { token, tokenFile: resolve(path) };
+}
+
+/** Lets a process that is refused the home find this server. It serves also where that cannot be noted. */
+function noteAddress(
+  ownHome: OwnHome,
+  url: string,
+  token_file: string | undefined,
+  logger: Logger,
+): void {
+  ownHome.assertWriter();
+  try {
+    if (noteServer(ownHome.path, { url, token_file }, randomId)) return;
+    logger.warn({}, "lock.json does not name this server");
+  } catch (error) {
+    logger.warn({ error: errorName(error) }, "lock.json does not name this server");
+  }
 }
 
 /** From then on probes get an answer, and a page waits instead of being refused. */

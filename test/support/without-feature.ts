@@ -1,5 +1,6 @@
 // The product without one of its features, in a copy of this repository: the folder of the feature is
-// deleted, its file and its lines in src/app, and every test that imports it.
+// deleted, its file and its lines in src/app, and every test that imports it. All adapters go at once: each is
+// a feature of its own, and one copy shows it of all.
 import assert from "node:assert/strict";
 import { execFile, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
@@ -37,7 +38,7 @@ export function testWithout(feature: string, added: Additions): void {
     const copy = copyOfRepository(t);
     const before = testsOf(copy, feature);
     const lines = removeFeature(copy, feature);
-    t.diagnostic(`deleted in src/app beside ${feature}.ts: ${lines.join("; ")}`);
+    t.diagnostic(`deleted in src/app beside its own file: ${lines.join("; ")}`);
     const left = testsOf(copy, feature);
     t.diagnostic(`${left.length} of ${before.length} test files beside its own are left`);
     const gone = before.filter((path) => core.test(path) && !left.includes(path));
@@ -77,16 +78,20 @@ function testsOf(copy: string, feature: string): readonly string[] {
 
 /** @returns the lines that were deleted in src/app. */
 function removeFeature(copy: string, feature: string): readonly string[] {
+  const parts = feature === "adapters" ? fs.readdirSync(join(copy, "src/adapters")) : [feature];
+  // An adapter that adds nothing to the program has no file there.
+  const inApp = parts.filter((part) => fs.existsSync(join(copy, `src/app/${part}.ts`)));
   fs.rmSync(join(copy, "src", feature), { recursive: true });
-  fs.rmSync(join(copy, `src/app/${feature}.ts`));
-  const names = [`"../${feature}/`, `"../../${feature}/`, `"./${feature}.ts"`];
+  for (const part of inApp) fs.rmSync(join(copy, `src/app/${part}.ts`));
+  const files = inApp.map((part) => `"./${part}.ts"`);
+  const names = [`"../${feature}/`, `"../../${feature}/`, ...files];
   const deleted: string[] = [];
   for (const path of fs.globSync("src/app/**/*.ts", { cwd: copy })) {
     if (path.endsWith(".test.ts")) continue;
     const lines = fs.readFileSync(join(copy, path), "utf8").split("\n");
     const isOfFeature = (line: string) =>
       names.some((name) => line.includes(name)) ||
-      (path === "src/app/features.ts" && line.trim() === `${feature},`);
+      (path === "src/app/features.ts" && inApp.some((part) => line.trim() === `${part},`));
     const own = lines.filter(isOfFeature);
     if (own.length === 0) continue;
     deleted.push(...own.map((line) => line.trim()));

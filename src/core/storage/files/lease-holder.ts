@@ -1,5 +1,5 @@
-// The note beside the lock: whom to name when somebody else is refused. It is never asked whether
-// the holder lives: that is the lock's own answer.
+// The note beside the lock: whom to name when somebody else is refused, and where that process serves
+// the home. It is never asked whether the holder lives: that is the lock's own answer.
 import fs from "node:fs";
 import { hostname } from "node:os";
 import { join } from "node:path";
@@ -11,7 +11,14 @@ export interface Holder {
   readonly host: string;
   /** When the home was taken: ISO 8601. */
   readonly since: string;
+  /** Where the holder serves the home over HTTP; absent if it does not. */
+  readonly url?: string | undefined;
+  /** The absolute path of the file with that server's token, never the token. Absent if it has no such file. */
+  readonly token_file?: string | undefined;
 }
+
+/** A server that holds a home. */
+export type HomeServer = { readonly url: string } & Pick<Holder, "token_file">;
 
 const name = "lock.json";
 
@@ -40,6 +47,26 @@ export function removeHolder(home: string): void {
 }
 
 /**
+ * Adds to the note where this process serves the home. Only the holder of the lock calls this, after its
+ * own note was written. The lock's release removes all of it.
+ *
+ * @returns whether it was noted: not if the note could not be written when the home was taken.
+ */
+export function noteServer(home: string, { url, token_file }: HomeServer, newId: NewId): boolean {
+  const holder = readHolder(home);
+  if (holder?.pid !== process.pid || holder.host !== hostname()) return false;
+  const { pid, host, since } = holder;
+  writeHolder(home, { pid, host, since, url, token_file }, newId);
+  return true;
+}
+
+/** Where the holder of the lock that was just refused serves the home; `undefined`: it does not. */
+export function serverOf(home: string): HomeServer | undefined {
+  const { url, token_file } = holderOf(home) ?? {};
+  return url === undefined ? undefined : { url, token_file };
+}
+
+/**
  * Who holds the lock that was just refused. The holder writes its note a moment after it got the
  * lock, so a note that is missing, or names a process that is gone, is looked at again for at most
  * 300 ms; `undefined` if there is none then.
@@ -61,10 +88,12 @@ function readHolder(home: string): Holder | undefined {
     if (!stats.isFile() || stats.size > 4096) return undefined; // a pipe would hold us up
     const value: unknown = JSON.parse(fs.readFileSync(path, "utf8"));
     if (!isJsonObject(value)) return undefined;
-    const { pid, host, since } = value;
+    const { pid, host, since, url, token_file } = value;
     if (typeof pid !== "number" || !Number.isSafeInteger(pid) || pid < 1) return undefined;
     if (typeof host !== "string" || typeof since !== "string") return undefined;
-    return { pid, host, since };
+    const holder = { pid, host, since };
+    if (typeof url !== "string" || !/^https?:$/.test(URL.parse(url)?.protocol ?? "")) return holder;
+    return { ...holder, url, token_file: typeof token_file === "string" ? token_file : undefined };
   } catch {
     return undefined; // not there yet, or not ours: the refusal then names no holder
   }

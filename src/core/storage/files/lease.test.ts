@@ -7,8 +7,10 @@ import { type TestContext, test } from "node:test";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { type ErrorCode, isThroughlineError } from "../../errors.ts";
+import { randomId } from "../../ids.ts";
 import { silentLogger } from "../../logger.ts";
 import { type Lease, takeLease } from "./lease.ts";
+import { noteServer, serverOf } from "./lease-holder.ts";
 
 const windows = process.platform === "win32" && "a home in use cannot be moved on Windows";
 
@@ -26,6 +28,11 @@ function take(t: TestContext, home: string): Lease {
   t.after(() => lease.release());
   return lease;
 }
+
+const since = "2026-01-01T00:00:00.000Z";
+const note = (pid: unknown, host: unknown, url?: string) =>
+  JSON.stringify({ pid, host, since, url });
+const dead = spawnSync(process.execPath, ["--version"]).pid;
 
 const code =
   (expected: ErrorCode, pattern = /./) =>
@@ -95,6 +102,39 @@ test("lock.json names pid, host and the instant of a taken home, and nothing els
   assert.deepEqual(fs.readdirSync(home).sort(), ["lock.db", "lock.json"]);
 });
 
+test("lock.json names a server until the home is let go of, and the next holder's does not", (t) => {
+  const home = temporaryHome(t);
+  const server = { url: "http://127.0.0.1:7423", token_file: "/home/me/token" };
+  assert.equal(noteServer(home, server, randomId), false, "this process does not hold it");
+  const lease = take(t, home);
+  assert.equal(serverOf(home), undefined);
+  assert.equal(noteServer(home, server, randomId), true);
+  assert.deepEqual(serverOf(home), server);
+  assert.throws(() => takeLease(home), code("THROUGHLINE_LOCKED", /\(this process\)/));
+  lease.release();
+  assert.deepEqual(fs.readdirSync(home), ["lock.db"]);
+  take(t, home);
+  assert.equal(serverOf(home), undefined);
+  fs.writeFileSync(join(home, "lock.json"), note(process.pid, os.hostname(), "file:///etc/passwd"));
+  assert.equal(serverOf(home), undefined, "not an address of a server");
+});
+
+test("what a dead holder left names no server to others, also if it cannot be replaced", (t) => {
+  const home = temporaryHome(t);
+  fs.writeFileSync(join(home, "lock.json"), note(dead, os.hostname(), "http://127.0.0.1:7423"));
+  assert.equal(serverOf(home), undefined);
+  // A pid is used again: then only the new holder's own note tells.
+  fs.writeFileSync(
+    join(home, "lock.json"),
+    note(process.pid, os.hostname(), "http://127.0.0.1:7423"),
+  );
+  t.mock.method(fs, "writeSync", () => {
+    throw Object.assign(new Error("full"), { code: "ENOSPC" });
+  });
+  take(t, home);
+  assert.equal(serverOf(home), undefined);
+});
+
 test("a note of a dead holder, also a link planted in its place, keeps nobody out", (t) => {
   const home = temporaryHome(t);
   const outside = join(home, "..", "outside");
@@ -105,9 +145,6 @@ test("a note of a dead holder, also a link planted in its place, keeps nobody ou
   assert.ok(fs.lstatSync(join(home, "lock.json")).isFile());
 });
 
-const since = "2026-01-01T00:00:00.000Z";
-const note = (pid: unknown, host: unknown) => JSON.stringify({ pid, host, since });
-const dead = spawnSync(process.execPath, ["--version"]).pid;
 for (const [what, text] of [
   ["is empty", ""],
   ["is cut off", "{"],

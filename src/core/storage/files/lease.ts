@@ -214,6 +214,7 @@ function noteHolder(home: string, since: string, logger: Logger): void {
     writeHolder(home, { pid: process.pid, host: hostname(), since }, randomId);
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
+    removeHolder(home); // what a dead holder left would name a server that is gone
     logger.warn({ home, code }, "lock.json was not written: others are refused without our name");
   }
 }

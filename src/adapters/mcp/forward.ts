@@ -1,0 +1,136 @@
+// An MCP server that has no chats itself: it passes what it is asked to a server that has them.
+import { ProtocolError, ProtocolErrorCode, Server } from "@modelcontextprotocol/server";
+import {
+  type ErrorCode,
+  errorCodes,
+  isThroughlineError,
+  ThroughlineError,
+} from "../../core/errors.ts";
+import { isJsonObject, type JsonObject, parseJson } from "../../core/json.ts";
+import { failure, identity } from "./server.ts";
+
+/** Where the server is now. */
+export interface Target {
+  readonly url: string;
+  readonly token?: string | undefined;
+}
+
+/**
+ * @param target asked before each request: the server may have been restarted elsewhere.
+ * @returns what makes a server for one connection.
+ */
+export function forwardingServer(target: () => Target | undefined, version: string): () => Server {
+  return () => {
+    const [info, options] = identity(version);
+    const capabilities = { tools: {}, resources: {} };
+    const server = new Server(info, { ...options, capabilities });
+    const forward = (method: string, params: object | undefined, signal: AbortSignal) =>
+      post(target(), { method, params: withoutMeta(params) }, signal) as Promise<never>;
+    for (const method of reading) {
+      server.setRequestHandler(method, async ({ params }, { mcpReq }) => {
+        try {
+          return await forward(method, params, mcpReq.signal);
+        } catch (error) {
+          throw isThroughlineError(error) ? protocolError(error) : error;
+        }
+      });
+    }
+    server.setRequestHandler("tools/call", async ({ params }, { mcpReq }) => {
+      try {
+        return await forward("tools/call", params, mcpReq.signal);
+      } catch (error) {
+        if (isThroughlineError(error)) return failure(saying(error));
+        throw error;
+      }
+    });
+    return server;
+  };
+}
+
+const reading = [
+  "tools/list",
+  "resources/list",
+  "resources/templates/list",
+  "resources/read",
+] as const;
+
+const saying = ({ code, message }: ThroughlineError) => `${code}: ${message}`;
+
+/** The errors of the protocol have no cause. */
+function protocolError(error: ThroughlineError): ProtocolError {
+  return new ProtocolError(ProtocolErrorCode.InternalError, saying(error));
+}
+
+/** What the two sides of one connection agreed on is nothing to the other. */
+function withoutMeta(params: object | undefined): object {
+  const { _meta, ...rest } = (params ?? {}) as { readonly _meta?: unknown };
+  return rest;
+}
+
+/**
+ * @returns the result.
+ * @throws ThroughlineError `THROUGHLINE_UNAVAILABLE`: nothing was done. `THROUGHLINE_OUTCOME_UNKNOWN`: done or not.
+ *   Otherwise the code with which the server refused.
+ * @throws ProtocolError that of the server.
+ */
+async function post(
+  target: Target | undefined,
+  asked: object,
+  signal: AbortSignal,
+): Promise<unknown> {
+  if (target === undefined) {
+    throw failed(
+      "THROUGHLINE_UNAVAILABLE",
+      "no server has this home any more: start `throughline serve` again, or restart this",
+    );
+  }
+  const { url, token } = target;
+  let response: Response;
+  let text: string;
+  try {
+    response = await fetch(new URL("/mcp", url), {
+      method: "POST",
+      headers: {
+        "content-type": "application/json",
+        accept: "application/json, text/event-stream",
+        "mcp-protocol-version": "2025-11-25",
+        ...(token && { authorization: `Bearer ${token}` }),
+      },
+      body: JSON.stringify({ jsonrpc: "2.0", id: 1, ...asked }),
+      signal,
+    });
+    text = await response.text();
+  } catch (cause) {
+    const { code } = ((cause as Error).cause ?? {}) as { readonly code?: unknown };
+    if (code === "ECONNREFUSED")
+      throw failed("THROUGHLINE_UNAVAILABLE", `the server at ${url} does not answer`, cause);
+    const message = `the connection to ${url} broke off: repeat the call with the same ids`;
+    throw failed("THROUGHLINE_OUTCOME_UNKNOWN", message, cause);
+  }
+  if (response.status === 413)
+    throw failed("THROUGHLINE_TOO_LARGE", "this is larger than the server takes at once");
+  const { result, error, code, detail } = answerIn(text);
+  if (isJsonObject(error)) {
+    throw new ProtocolError(Number(error["code"]), String(error["message"]), error["data"]);
+  }
+  if (response.ok && result !== undefined) return result;
+  const known = Object.keys(errorCodes).find((each) => each === code) as ErrorCode | undefined;
+  const message = `the server at ${url} refused this: ${detail ?? response.status}`;
+  throw failed(known ?? "THROUGHLINE_OUTCOME_UNKNOWN", message);
+}
+
+/** The message in a body: of JSON, or the one with an id in a stream of events. */
+function answerIn(text: string): JsonObject {
+  const lines = text.startsWith("{")
+    ? [text]
+    : text.split("\n").flatMap((line) => /^data: ?(\{.*)/.exec(line)?.[1] ?? []);
+  for (const line of lines) {
+    const message = parseJson(line, "the answer");
+    if (isJsonObject(message) && (lines.length === 1 || message["id"] === 1)) return message;
+  }
+  return {};
+}
+
+function failed(code: ErrorCode, message: string, cause?: unknown): ThroughlineError {
+  return new ThroughlineError(message, { code, cause });
+}

@@ -1,0 +1,137 @@
+import assert from "node:assert/strict";
+import { type TestContext, test } from "node:test";
+import { connectMcp } from "../../../test/support/mcp-clients.ts";
+import { companion, type FixtureOptions, problemOf } from "../../../test/support/server-fixture.ts";
+import type { Remember } from "./mcp.ts";
+import { mcpRoutes } from "./routes.ts";
+
+const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "ping" });
+const accept = "application/json, text/event-stream";
+
+type Given = FixtureOptions & {
+  readonly remember?: Remember;
+  readonly script?: Parameters<typeof companion>[0];
+};
+
+async function served(t: TestContext, { remember, script, ...options }: Given = {}) {
+  const c = await companion(script, { ...options, features: [mcpRoutes(remember)] });
+  t.after(async () => {
+    await c.server.close();
+    await c.throughline.close();
+  });
+  const ask = (headers: Record<string, string> = {}, method = "POST") =>
+    c.ask("/mcp", {
+      method,
+      headers: { accept, ...headers },
+      body: method === "POST" ? body : undefined,
+    } as RequestInit & { body?: string });
+  return { ...c, askMcp: ask };
+}
+
+test("a request with another host, origin or site is refused, as at every other route", async (t) => {
+  const { askMcp } = await served(t);
+  assert.equal((await askMcp()).status, 200);
+  for (const headers of [
+    { host: "evil.example" },
+    { host: "127.0.0.1:1" },
+    { origin: "http://evil.example" },
+    { origin: "http://127.0.0.1:1" },
+    { "sec-fetch-site": "cross-site" },
+  ]) {
+    await problemOf(await askMcp(headers), 403, "THROUGHLINE_FORBIDDEN");
+  }
+});
+
+test("a server with a token asks for it", async (t) => {
+  const token = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
+  const { askMcp } = await served(t, { token });
+  await problemOf(await askMcp(), 401, "THROUGHLINE_UNAUTHORIZED");
+  assert.equal((await askMcp({ authorization: `Bearer ${token}` })).status, 200);
+});
+
+test("there are no sessions and no streams of the server's own: only POST is answered", async (t) => {
+  const { askMcp } = await served(t);
+  for (const method of ["GET", "DELETE"]) {
+    await problemOf(await askMcp({}, method), 405, "THROUGHLINE_METHOD_NOT_ALLOWED");
+  }
+  assert.equal((await askMcp({ "content-type": "text/plain" })).status, 415);
+});
+
+test("a body that is larger than the server takes is refused before anything is stored", async (t) => {
+  const { server, throughline } = await served(t, { limits: { bodyBytes: 1_000 } });
+  const messages = [{ role: "user", content: "x".repeat(1_000) }];
+  const client = await connectMcp("v1", { url: "http://127.0.0.1:7423", fetch: through(server) });
+  t.after(() => client.close());
+  await assert.rejects(client.raw("session_append", { chat_id: "a", messages }), /413|large/i);
+  assert.deepEqual((await throughline.chats.list()).chats, []);
+});
+
+/** The server as a function, with the header that a connection would bring. */
+function through(server: { fetch(request: Request): Promise<Response> }): typeof fetch {
+  return (async (url: URL, init: RequestInit) => {
+    const headers = new Headers(init.headers);
+    headers.set("host", "127.0.0.1:7423");
+    return server.fetch(new Request(url, { ...init, headers }));
+  }) as typeof fetch;
+}
+
+test("what is appended, reset and forgotten through MCP is published to those who watch", async (t) => {
+  const published: unknown[] = [];
+  const { server, throughline } = await served(t, {
+    addFeatures: async () => [
+      ((router: { ports: { watchers: { onPublish(relay: unknown): () => void } } }) =>
+        router.ports.watchers.onPublish((name: string, event: object) =>
+          published.push([name, event]),
+        )) as never,
+    ],
+  });
+  const client = await connectMcp("v1", { url: "http://127.0.0.1:7423", fetch: through(server) });
+  t.after(() => client.close());
+  const chat_id = "a";
+  const messages = [{ id: "m1", role: "user", content: "Hello" }];
+  await client.call("session_append", { chat_id, messages });
+  await throughline.chats.redact(chat_id, "m1");
+  await client.call("session_append", { chat_id, messages });
+  await client.call("session_resolve", { chat_id });
+  await client.call("session_reset", { chat_id });
+  await client.call("session_forget", { chat_id });
+  type Stored = [string, { change: string; message: { content: string; redacted?: true } }];
+  const [[name, stored], [, again], ...rest] = published as [Stored, Stored];
+  assert.deepEqual([name, stored.change], ["message", "stored"]);
+  assert.partialDeepStrictEqual(stored.message, { id: "m1", content: "Hello" });
+  assert.equal(again.message.redacted, true);
+  assert.ok(!again.message.content.includes("Hello"), "what was hidden is not shown again");
+  assert.deepEqual(rest.slice(-2), [
+    ["session", { chat_id, change: "reset" }],
+    ["session", { chat_id, change: "forgotten" }],
+  ]);
+});
+
+test("forgetting a chat through MCP stops its turn, and no answer comes back", async (t) => {
+  const { server, turns, throughline } = await served(t, { script: [["Hel", { type: "hang" }]] });
+  const client = await connectMcp("v1", { url: "http://127.0.0.1:7423", fetch: through(server) });
+  t.after(() => client.close());
+  const turn = turns.submit("a", { content: "Hello" });
+  for await (const { type } of turn.progress()) if (type === "text") break;
+  await client.call("session_forget", { chat_id: "a" });
+  await turn.done.catch(() => undefined);
+  assert.deepEqual((await throughline.chats.list()).chats, []);
+});
+
+test("a server that closes waits for the tools that run, and they are answered", async (t) => {
+  const [called, finish] = [Promise.withResolvers<void>(), Promise.withResolvers<string>()];
+  const remember = async () => {
+    called.resolve();
+    return finish.promise;
+  };
+  const { server, listen } = await served(t, { remember, limits: { flushMs: 50 } });
+  const { url } = await listen({ port: 0 });
+  const client = await connectMcp("v1", { url });
+  t.after(() => client.close());
+  const answer = client.call("remember_positively", { what: "a joke" });
+  await called.promise;
+  const closed = server.close();
+  setTimeout(() => finish.resolve("Remembered."), 200);
+  assert.equal((await answer).outcome, "Remembered.");
+  await closed;
+});

@@ -1,0 +1,60 @@
+// MCP in the server: one route, behind the guard and the token of all others.
+import type { McpHttpHandler, McpServer } from "@modelcontextprotocol/server";
+import { shownMessages } from "../../core/chat/shown-messages.ts";
+import type { ServerFeature } from "../../server/options.ts";
+import type { Router } from "../../server/router.ts";
+import { messageJson } from "../../server/wire.ts";
+import type { Remember } from "./mcp.ts";
+
+/** `POST /mcp`, for `createServer`. What is changed through it is published to those who watch. */
+export function mcpRoutes(remember: Remember | undefined): ServerFeature {
+  return (router: Router) => {
+    const { throughline, turns, watchers, version, track } = router.ports;
+    return mountMcp(router, async () => {
+      const { serverOver } = await import("./server.ts");
+      return serverOver(throughline, {
+        version,
+        remember,
+        running: track,
+        forgetting: (chatId) => turns.end(chatId),
+        async appended(chatId, messages) {
+          // A repeated message may have been hidden since.
+          const shown = await shownMessages(throughline.chats.log.ports.logs, chatId, messages);
+          for (const each of shown) {
+            const message = messageJson(each);
+            watchers.publish("message", { change: "stored", chat_id: chatId, message });
+          }
+        },
+        changed: (chatId, change) => watchers.publish("session", { chat_id: chatId, change }),
+      });
+    });
+  };
+}
+
+/**
+ * @param load called at the first request, so that a start waits for none of this. It gives what makes a server for
+ *   each request.
+ * @returns what ends it.
+ */
+export function mountMcp(router: Router, load: () => Promise<() => McpServer>): () => void {
+  const { limits, begin } = router.ports;
+  let handler: Promise<McpHttpHandler> | undefined;
+  const open = async () => {
+    const [server, { createMcpHandler }] = await Promise.all([
+      load(),
+      import("@modelcontextprotocol/server"),
+    ]);
+    return createMcpHandler(server, {
+      maxRequestBodySize: limits.bodyBytes,
+      maxSubscriptions: limits.watchers,
+      keepAliveMs: limits.keepAliveMs,
+    });
+  };
+  router.serve("post", "/mcp", ({ req }) =>
+    begin(async () => {
+      handler ??= open();
+      return (await handler).fetch(req.raw);
+    }),
+  );
+  return () => void handler?.then(({ close }) => close());
+}

@@ -1,0 +1,306 @@
+// The tools: what a model may do with chats. Each says in its description and in its result that what people
+// said is data.
+import { z } from "zod";
+import { readHistory } from "../../core/chat/history-collector.ts";
+import type { ModelInput, StoredMessage } from "../../core/chat/message.ts";
+import { invalid } from "../../core/errors.ts";
+import type { Throughline } from "../../core/throughline.ts";
+import type { Remember } from "./mcp.ts";
+import * as output from "./output.ts";
+
+/** What the server around the tools is told, so that it can close and publish. */
+export interface ToolEvents {
+  /** Each call of a tool: a server that closes waits for it. */
+  readonly running?: ((work: Promise<unknown>) => void) | undefined;
+  /** Ends what runs in a chat that is to be forgotten. */
+  readonly forgetting?: ((chatId: string) => Promise<unknown>) | undefined;
+  readonly appended?:
+    | ((chatId: string, messages: readonly StoredMessage[]) => Promise<void>)
+    | undefined;
+  readonly changed?:
+    | ((chatId: string, change: "reset" | "provider_reset" | "forgotten") => void)
+    | undefined;
+}
+
+export interface ToolPorts extends ToolEvents {
+  readonly remember?: Remember | undefined;
+}
+
+export interface Tool {
+  readonly name: string;
+  readonly title: string;
+  readonly description: string;
+  readonly input: z.ZodObject;
+  readonly output: z.ZodObject;
+  readonly annotations: {
+    readonly readOnlyHint: boolean;
+    readonly destructiveHint?: boolean;
+    readonly idempotentHint?: boolean;
+    readonly openWorldHint: false;
+  };
+  /** @throws ThroughlineError `THROUGHLINE_INVALID`: the arguments are not what `input` says. */
+  run(args: unknown): Promise<object>;
+}
+
+const reads = { readOnlyHint: true, openWorldHint: false } as const;
+const adds = { readOnlyHint: false, destructiveHint: false, openWorldHint: false } as const;
+const destroys = { readOnlyHint: false, destructiveHint: true, openWorldHint: false } as const;
+
+/** @throws ThroughlineError `THROUGHLINE_INVALID`: it names the field, never the value. */
+export function parsed<Schema extends z.ZodType>(schema: Schema, value: unknown): z.output<Schema> {
+  const { success, data, error } = schema.safeParse(value);
+  if (success) return data;
+  const lines = error.issues.slice(0, 5).map(({ path, message }) => {
+    return path.length === 0 ? message : `${path.join(".")}: ${message}`;
+  });
+  throw invalid(lines.join("; "));
+}
+
+function tool<Input extends z.ZodObject>(
+  told: Omit<Tool, "input" | "run"> & { readonly input: Input },
+  work: (input: z.output<Input>) => Promise<object>,
+): Tool {
+  const description = `${told.description} ${output.warning}`;
+  const run = async (args: unknown) => work(parsed(told.input, args));
+  return { ...told, description, run };
+}
+
+const chatId = z
+  .string()
+  .min(1)
+  .describe("The chat's id, such as telegram:42: 1 to 1,024 bytes of text.");
+const name = z.string().min(1).max(200).optional();
+const count = (most: number, standard: number) => z.int().min(1).max(most).default(standard);
+
+/** All tools over the memories of one companion, in the order in which they are listed. */
+export function toolsOver(throughline: Throughline, ports: ToolPorts): readonly Tool[] {
+  const { remember } = ports;
+  return [
+    listTool(throughline),
+    resolveTool(throughline),
+    appendTool(throughline, ports),
+    contextTool(throughline),
+    searchTool(throughline),
+    resetTool(throughline, ports),
+    forgetTool(throughline, ports),
+    ...(remember === undefined ? [] : rememberTools(remember)),
+  ];
+}
+
+function listTool({ chats }: Throughline): Tool {
+  return tool(
+    {
+      name: "session_list",
+      title: "List chats",
+      description:
+        "Lists the chats, the one in which a person spoke last first. With query: those whose messages, " +
+        "title or id contain every word.",
+      input: z.strictObject({
+        query: z.string().min(1).max(1_000).optional(),
+        limit: count(100, 20),
+        cursor: z.string().min(1).optional().describe("The cursor of the page before."),
+      }),
+      output: output.chatList,
+      annotations: reads,
+    },
+    async ({ query, limit, cursor }) => {
+      if (query === undefined) return chats.list({ limit, cursor });
+      if (cursor !== undefined) throw invalid("a list with a query has no cursor");
+      const found = await chats.findChats(query, { limit });
+      return { chats: found.map(({ match: _, ...row }) => row) };
+    },
+  );
+}
+
+function resolveTool({ sessions }: Throughline): Tool {
+  return tool(
+    {
+      name: "session_resolve",
+      title: "Continue or begin a session",
+      description:
+        "Finds the session to continue in a chat, and begins a new one if there is none or the old one is " +
+        "stale; reason says why. Without provider and model, those of the session stay.",
+      input: z.strictObject({ chat_id: chatId, provider: name, model: name }),
+      output: output.resolution,
+      annotations: adds,
+    },
+    async ({ chat_id, provider, model }) => {
+      const { period, isNew, reason, clock, ended } = await sessions.resolve(chat_id, {
+        provider,
+        model,
+      });
+      return { session: period, is_new: isNew, reason, clock, ended };
+    },
+  );
+}
+
+const messageInput = z.strictObject({
+  id: z
+    .string()
+    .min(1)
+    .optional()
+    .describe("Unique in the chat. A message whose id the chat has is not stored again."),
+  role: z.enum(["user", "assistant"]),
+  content: z.string(),
+  timestamp: z.string().optional().describe("ISO 8601 with a zone. Now, when absent."),
+});
+
+function appendTool({ chats }: Throughline, { appended }: ToolPorts): Tool {
+  return tool(
+    {
+      name: "session_append",
+      title: "Store messages",
+      description:
+        "Stores messages at the end of a chat, all or none, and begins the chat if there is none. They are " +
+        "on the disk when this returns. Give each message an id of its own: a repeated call then stores " +
+        "nothing twice. No model is asked.",
+      input: z.strictObject({ chat_id: chatId, messages: z.array(messageInput).min(1).max(1_000) }),
+      output: output.appended,
+      annotations: adds,
+    },
+    async ({ chat_id, messages }) => {
+      const stored = await chats.append(chat_id, messages);
+      await appended?.(chat_id, stored);
+      const ids = stored.map(({ id, seq, timestamp }) => ({ id, seq, timestamp }));
+      return { chat_id, messages: ids };
+    },
+  );
+}
+
+function contextTool({ chats }: Throughline): Tool {
+  return tool(
+    {
+      name: "session_context",
+      title: "Get the context of a session",
+      description:
+        "Gives what a model should know of the current session of a chat: its newest messages that fit, " +
+        "oldest first, in whole turns. Begins no session: call session_resolve first.",
+      input: z.strictObject({
+        chat_id: chatId,
+        provider: name.describe("Whose part of the session. The session's when absent."),
+        model: name,
+        max_tokens: z.int().min(1).optional().describe("About 24,000 when absent."),
+        last_messages: z.int().min(1).optional(),
+      }),
+      output: output.context,
+      annotations: reads,
+    },
+    async ({ chat_id, max_tokens, last_messages, ...target }) => {
+      const { head } = await chats.log.existing(chat_id);
+      const provider = target.provider ?? head.session?.provider ?? "";
+      const model = target.model ?? head.session?.model ?? "";
+      const { messages, tokens } = await readHistory(chats.log.ports.logs, chat_id, {
+        provider,
+        model,
+        startSeq: head.session?.start_seq,
+        clearSeq: head.clear_seq,
+        providerResetSeq: head.provider_start?.[provider],
+        budgetTokens: max_tokens,
+        lastMessages: last_messages,
+      });
+      return { chat_id, provider, model, tokens, messages: messages.map(contextMessage) };
+    },
+  );
+}
+
+function contextMessage(message: ModelInput): object {
+  const { role, content } = message;
+  if (role === "user") return { role, content };
+  if (role === "assistant") return { role, content, tool_calls: message.toolCalls };
+  const { toolCallId, toolName, isError } = message;
+  return { role, content, tool_call_id: toolCallId, name: toolName, is_error: isError };
+}
+
+function searchTool({ chats }: Throughline): Tool {
+  return tool(
+    {
+      name: "session_search",
+      title: "Search what was said",
+      description:
+        "Finds messages that contain every word, newest first within each chat. Case and accents do not " +
+        "matter.",
+      input: z.strictObject({
+        query: z.string().min(1).max(1_000),
+        chat_id: chatId.optional(),
+        prefix: z.boolean().optional().describe("The last word is the beginning of a word."),
+        limit: count(100, 20),
+      }),
+      output: output.hits,
+      annotations: reads,
+    },
+    async ({ query, chat_id, prefix, limit }) => {
+      const hits = await chats.search(query, { chatId: chat_id, prefix, limit });
+      return { hits: hits.map((hit) => ({ ...hit, message: output.shownMessage(hit.message) })) };
+    },
+  );
+}
+
+function resetTool({ sessions }: Throughline, { changed }: ToolPorts): Tool {
+  return tool(
+    {
+      name: "session_reset",
+      title: "End the session",
+      description:
+        "Begins a new session in a chat: models no longer get what was said before. With provider, only " +
+        "that one begins again. The messages stay, and people can still read them.",
+      input: z.strictObject({ chat_id: chatId, provider: name }),
+      output: output.reset,
+      annotations: destroys,
+    },
+    async ({ chat_id, provider }) => {
+      const session =
+        provider === undefined
+          ? await sessions.reset(chat_id)
+          : await sessions.removeProvider(chat_id, provider);
+      changed?.(chat_id, provider === undefined ? "reset" : "provider_reset");
+      return { session };
+    },
+  );
+}
+
+function forgetTool({ chats }: Throughline, { forgetting, changed }: ToolPorts): Tool {
+  return tool(
+    {
+      name: "session_forget",
+      title: "Forget a chat for good",
+      description:
+        "Deletes a chat and everything made from it, wherever it is. This cannot be undone: only call it if " +
+        "the person asked for it. Can be repeated.",
+      input: z.strictObject({ chat_id: chatId }),
+      output: output.receipt,
+      annotations: { ...destroys, idempotentHint: true },
+    },
+    async ({ chat_id }) => {
+      await forgetting?.(chat_id);
+      const receipt = await chats.forget(chat_id);
+      changed?.(chat_id, "forgotten");
+      return receipt;
+    },
+  );
+}
+
+function rememberTools(remember: Remember): readonly Tool[] {
+  const skill = (skillName: Parameters<Remember>[0], kind: string, example: string) =>
+    tool(
+      {
+        name: skillName,
+        title: `Remember a ${kind} reaction`,
+        description: `Records what you did that earned a ${kind} reaction.`,
+        input: z.strictObject({
+          what: z.string().min(1).max(2_000).describe("What you did."),
+          trigger: z
+            .string()
+            .max(500)
+            .optional()
+            .describe(`What the person did, such as ${example}.`),
+        }),
+        output: output.remembered,
+        annotations: adds,
+      },
+      async (said) => ({ outcome: await remember(skillName, said) }),
+    );
+  return [
+    skill("remember_positively", "positive", "a head scratch"),
+    skill("remember_negatively", "negative", "a correction"),
+  ];
+}

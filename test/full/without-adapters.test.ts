@@ -1,0 +1,3 @@
+import { testWithout } from "../support/without-feature.ts";
+
+testWithout("adapters", { commands: ["mcp"], isApart: true });
