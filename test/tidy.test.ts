@@ -14,6 +14,7 @@ const folders: Record<string, readonly string[]> = {
   moments: ["core"],
   postgres: ["core"],
   interchange: ["core"],
+  adapters: ["core"],
   testing: ["core"],
   app: ["core", "server", "cli", "companion", "moments", "postgres", "interchange", "testing"],
 };
