@@ -217,6 +217,22 @@ test("an import that was cut short is completed; another log of the same key sta
   assert.equal((await two?.tail("local:me", 0))?.seq, 1);
 });
 
+test("a log that has grown since its export stays as it is", async (t) => {
+  const home = await filledHome(t);
+  const { folder } = await exported(t, home);
+  const place = async () => {
+    await using throughline = await openThroughline({ home });
+    const logs = frameworkStore(throughline.storage, "claude");
+    await logs?.append("local:me", [{ id: "c:2" }]); // without a head: that stays
+    return (await logs?.tail("local:me", 0))?.seq;
+  };
+  assert.equal(await place(), 3);
+  const { code, out } = await runCli(importOf(folder), { home });
+  assert.equal(code, 1);
+  assert.equal(JSON.parse(out).failed[0]?.code, "THROUGHLINE_CONFLICT");
+  assert.equal(await place(), 3);
+});
+
 test("a file of a framework's log that is not whole is refused, and nothing of it is stored", async (t) => {
   const { folder, names } = await exported(t, await filledHome(t), "--chat", "local:me");
   const name = names.find((each) => each.startsWith("claude_")) ?? "";
@@ -226,18 +242,21 @@ test("a file of a framework's log that is not whole is refused, and nothing of i
   for (const [what, text] of [
     ["without its end", whole.slice(0, -1).join("")],
     ["without a record", [...whole.slice(0, 2), ...whole.slice(3)].join("")],
+    ["with its records in another order", [title, whole[2], whole[1], title].join("")],
     ["with a record twice", [...whole.slice(0, 2), ...whole.slice(1)].join("")],
     ["with a line that is no JSON", [title, "{\n", ...whole.slice(1)].join("")],
-    ["with something behind its end", [...whole, "{}\n"].join("")],
+    ["with something behind its end", [...whole, '{"id":"v:2","seq":3}\n'].join("")],
     ["of another framework", whole.join("").replaceAll('"claude"', '"other"')],
     ["with a number that JSON text does not keep", whole.join("").replace(`"${word}"}`, "-0}")],
   ] as const) {
     const path = join(temporaryDirectory(t), "bad.jsonl");
     const home = join(temporaryDirectory(t), "home");
     fs.writeFileSync(path, text);
-    const { code, out } = await runCli(importOf(path), { home });
-    assert.equal(code, 1, what);
-    assert.equal(JSON.parse(out).failed.length, 1, what);
+    for (const dryRun of [["--dry-run"], []]) {
+      const { code, out } = await runCli(importOf(path, ...dryRun), { home });
+      assert.equal(code, 1, what);
+      assert.equal(JSON.parse(out).failed.length, 1, what);
+    }
     assert.ok(!bytesUnder(home).includes("v:1"), what);
   }
 });

@@ -161,12 +161,18 @@ testOnEach("content that is not JSON is kept as its JSON text", async (store) =>
 });
 
 testOnEach("a batch of any length is stored in order", async (store) => {
-  const entries = numbered(1_201).map((each) => ({ ...each, text: "x".repeat(9_000) }));
-  await store.append(key, entries);
-  await store.append(key, entries.slice(400));
-  assert.deepEqual(await store.load(key), entries);
-  const [summary] = await store.listSessionSummaries(key.projectKey);
-  assert.deepEqual(summary?.data, { count: 1_201, first: "user", last: "user" });
+  for (const [count, length] of [
+    [1_201, 100],
+    [100, 100_000],
+  ] as const) {
+    const own = { projectKey: `${count}`, sessionId: "s" };
+    const entries = numbered(count).map((each) => ({ ...each, text: "x".repeat(length) }));
+    await store.append(own, entries);
+    await store.append(own, entries.slice(40));
+    assert.deepEqual(await store.load(own), entries);
+    const [summary] = await store.listSessionSummaries(own.projectKey);
+    assert.deepEqual(summary?.data, { count, first: "user", last: "user" });
+  }
 });
 
 testOnEach("deleting a session takes its subpaths along, and nothing else", async (store) => {
@@ -240,7 +246,9 @@ test("mtime is whole milliseconds of the store's clock, the same in both lists, 
 });
 
 test("the summary is folded from what is new, with what it was before, and not for subpaths", async () => {
-  await using throughline = await openThroughline({ storage: "memory" });
+  const clock = new HeldClock();
+  clock.pass(0.5);
+  await using throughline = await openThroughline({ storage: "memory", clock });
   const seen: unknown[] = [];
   const store = storeOn(throughline, {
     foldSessionSummary: (previous, of, entries, options) => {
@@ -377,19 +385,17 @@ test("an append that dies at any write leaves nothing that forgetting the sessio
 });
 
 test("a deletion that dies at any write can be repeated", async () => {
+  const parts = [{ ...key, subpath: "a" }, { ...key, subpath: "b" }, key];
   await dieAtEach(
     async (store) => {
-      for (const subpath of ["a", "b", undefined])
-        await store.append({ ...key, subpath }, [entry(1)]);
+      for (const each of parts) await store.append(each, [entry(1)]);
       await store.delete(key);
     },
     async (store) => {
       const isListed = (await store.listSessions(key.projectKey)).length === 1;
       if (!isListed) return; // it died before the session was there, or all of it is deleted
       await store.delete(key);
-      for (const subpath of ["a", "b", undefined]) {
-        assert.equal(await store.load({ ...key, subpath }), null);
-      }
+      for (const each of parts) assert.equal(await store.load(each), null);
       assert.deepEqual(await store.listSubkeys(key), []);
     },
   );
@@ -407,6 +413,36 @@ test("a session whose subpaths are left is still listed", async () => {
       assert.equal((await store.listSessions(key.projectKey)).length, 1);
     },
   );
+});
+
+test("a session that another process deletes during an append is whole afterwards, or gone", async () => {
+  await using storage = openMemoryStorage();
+  await using throughline = await openThroughline({ storage: kept(storage) });
+  const { ports } = throughline;
+  let deletions = 0;
+  const busy: Storage = kept(storage);
+  const logs: Storage["logs"] = (collection, projection) => {
+    const store = storage.logs(collection, projection);
+    const append: typeof store.append = async (logKey, records, options) => {
+      const seq = await store.append(logKey, records, options);
+      const arePartsOnly = records.every(({ id }) => id.startsWith("part:"));
+      if (arePartsOnly && deletions++ < 2) {
+        await storeOn(throughline).delete(key);
+        await storeOn(throughline).append(key, [entry("other")]);
+      }
+      return seq;
+    };
+    return new Proxy(store, {
+      get: (target, name) => {
+        if (name === "append") return append;
+        const value: unknown = Reflect.get(target, name);
+        return typeof value === "function" ? value.bind(target) : value;
+      },
+    });
+  };
+  await storeOn({ storage: { ...busy, logs }, ports }).append(key, [long]);
+  assert.deepEqual(await storeOn(throughline).load(key), [entry("other"), long]);
+  assert.equal(deletions, 3);
 });
 
 test("forgetting a session id removes its transcripts in every project, and their bytes", async (t) => {

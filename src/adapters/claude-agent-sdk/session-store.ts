@@ -12,11 +12,11 @@ import { appendParts, keepValue, keptValue } from "../../core/storage/kept-value
 import type { LogHead, LogRecord, LogRow, LogStore } from "../../core/storage/log-store.ts";
 import type { Throughline } from "../../core/throughline.ts";
 
-/** Which transcript: of a session, or with `subpath` of one of its subagents. */
+/** Which transcript: of a session, or with `subpath` of one of its subagents. As the SDK declares it. */
 export interface SessionKey {
   readonly projectKey: string;
   readonly sessionId: string;
-  readonly subpath?: string | undefined;
+  readonly subpath?: string;
 }
 
 /** One line of a transcript. The store reads its `uuid` and nothing else. */
