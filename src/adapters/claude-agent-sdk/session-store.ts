@@ -1,13 +1,12 @@
-import type { Clock } from "../../core/clock.ts";
-import { isoTime } from "../../core/clock.ts";
-import { errorName, isThroughlineError, ThroughlineError } from "../../core/errors.ts";
+import { type Clock, isoTime } from "../../core/clock.ts";
+import { errorName, isThroughlineError } from "../../core/errors.ts";
 import type { NewId } from "../../core/ids.ts";
 import type { JsonObject } from "../../core/json.ts";
 import type { Logger } from "../../core/logger.ts";
 import { KeyedMutex } from "../../core/mutex.ts";
 import { sha256 } from "../../core/sha256.ts";
 import { prepareHead } from "../../core/storage/batch.ts";
-import { frameworkStore, ownerLabel, rowsOf } from "../../core/storage/framework-logs.ts";
+import { claudeLogs, ownerLabel, rowsOf } from "../../core/storage/framework-logs.ts";
 import { appendParts, keepValue, keptValue } from "../../core/storage/kept-value.ts";
 import type { LogHead, LogRecord, LogRow, LogStore } from "../../core/storage/log-store.ts";
 import type { Throughline } from "../../core/throughline.ts";
@@ -68,7 +67,7 @@ export class ThroughlineSessionStore {
     if (typeof foldSessionSummary !== "function") {
       throw new TypeError("ThroughlineSessionStore needs the SDK's foldSessionSummary");
     }
-    this.#logs = claudeLogs(storage);
+    this.#logs = storage.logs(claudeLogs.collection, claudeLogs.projection);
     this.#clock = ports.clock;
     this.#newId = ports.newId;
     this.#logger = ports.logger;
@@ -341,10 +340,4 @@ function fits(head: LogHead): boolean {
     if (isThroughlineError(error)) return false;
     throw error;
   }
-}
-
-function claudeLogs(storage: Throughline["storage"]): LogStore {
-  const logs = frameworkStore(storage, "claude");
-  if (logs !== undefined) return logs;
-  throw new ThroughlineError("there is no collection for Claude", { code: "THROUGHLINE_INVALID" });
 }
