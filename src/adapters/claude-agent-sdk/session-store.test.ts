@@ -317,7 +317,9 @@ test("arguments of the wrong kind are a TypeError, and nothing is stored", async
   await assert.rejects(store.listSubkeys({ projectKey: "", sessionId: "s" }), TypeError);
   await assert.rejects(store.listSessions(""), TypeError);
   await assert.rejects(store.listSessionSummaries(""), TypeError);
-  await assert.rejects(store.append(key, "entries" as unknown as []), TypeError);
+  for (const entries of ["entries", [entry(1), "text"], [null]]) {
+    await assert.rejects(store.append(key, entries as unknown as []), TypeError);
+  }
   assert.throws(
     () => storeOn(throughline, {} as ThroughlineSessionStoreOptions),
     /foldSessionSummary/,
@@ -443,6 +445,16 @@ test("a session that another process deletes during an append is whole afterward
   await storeOn({ storage: { ...busy, logs }, ports }).append(key, [long]);
   assert.deepEqual(await storeOn(throughline).load(key), [entry("other"), long]);
   assert.equal(deletions, 3);
+});
+
+testOnEach("forgetting a session id removes its subpaths too", async (store, { chats }) => {
+  const parts = [key, { ...key, subpath: "a" }, { ...key, projectKey: "q", subpath: "b" }];
+  for (const each of parts) await store.append(each, [entry(1)]);
+  await store.append({ ...key, sessionId: "other", subpath: "a" }, [entry(1)]);
+  const { removed } = await chats.forget(key.sessionId);
+  assert.ok(removed.some(({ place, count }) => place === "claude" && count === 3));
+  for (const each of parts) assert.equal(await store.load(each), null);
+  assert.deepEqual(await store.load({ ...key, sessionId: "other", subpath: "a" }), [entry(1)]);
 });
 
 test("forgetting a session id removes its transcripts in every project, and their bytes", async (t) => {

@@ -48,7 +48,8 @@ export interface ThroughlineSessionStoreOptions {
  * Keeps the transcripts of the Claude Agent SDK: its `SessionStore`, for `query({ options: { sessionStore } })`.
  *
  * Several stores and processes may write one session. Errors of the storage pass through, and the call can be
- * repeated. Arguments of the wrong kind are a TypeError: an id or `subpath` that is empty or no text.
+ * repeated. Arguments of the wrong kind are a TypeError: an id or `subpath` that is empty or no text, an entry that
+ * is no object.
  */
 export class ThroughlineSessionStore {
   readonly #logs: LogStore;
@@ -83,7 +84,9 @@ export class ThroughlineSessionStore {
    */
   async append(key: SessionKey, entries: readonly SessionStoreEntry[]): Promise<void> {
     const place = placeOf(key);
-    if (!Array.isArray(entries)) throw new TypeError("entries must be an array");
+    if (!Array.isArray(entries) || !entries.every(isObject)) {
+      throw new TypeError("entries must be an array of objects");
+    }
     await this.#calls.run(place.logKey, async () => {
       for (const batch of batchesOf(entries, this.#newId)) await this.#store(place, batch);
     });
@@ -241,6 +244,8 @@ function text(value: unknown, name: string): string {
   if (typeof value === "string" && value !== "") return value;
   throw new TypeError(`${name} must be a text that is not empty`);
 }
+
+const isObject = (value: unknown): boolean => typeof value === "object" && value !== null;
 
 /** So that no two transcripts have one key: only the subpath has slashes. */
 const part = (value: string) => value.replace(/[%/]/g, encodeURIComponent);
