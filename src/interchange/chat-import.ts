@@ -65,7 +65,7 @@ export async function importChats(
 }
 
 /** What is wrong with one source stops no other. */
-async function attempt(report: ReportDraft, source: string, work: () => Promise<void>) {
+export async function attempt(report: ReportDraft, source: string, work: () => Promise<void>) {
   try {
     await work();
   } catch (error) {

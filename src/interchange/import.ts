@@ -70,6 +70,17 @@ interface SessionReport {
   readonly notes: readonly string[];
 }
 
+/** What became of a file of a framework's log. */
+interface LogReport {
+  readonly collection: string;
+  readonly key: string;
+  readonly source: string;
+  /** Records that were added. */
+  readonly records: number;
+  /** Records that were here already. */
+  readonly skipped: number;
+}
+
 /** Left out, because a person had it forgotten or hidden here; it comes back only by force. */
 interface Refusal {
   readonly chat_id: string;
@@ -89,6 +100,8 @@ interface Failure {
 export interface ImportReport {
   readonly chats: readonly ChatReport[];
   readonly sessions: readonly SessionReport[];
+  /** Of frameworks, such as the threads of LangGraph. */
+  readonly logs: readonly LogReport[];
   /** The first 1,000. */
   readonly quarantined: readonly SetAside[];
   readonly quarantined_count: number;
@@ -111,6 +124,7 @@ const maxListed = 1_000;
 export class ReportDraft {
   readonly chats: ChatReport[] = [];
   readonly sessions: SessionReport[] = [];
+  readonly logs: LogReport[] = [];
   readonly refused: Refusal[] = [];
   readonly failed: Failure[] = [];
   readonly #quarantined: SetAside[] = [];
@@ -128,10 +142,11 @@ export class ReportDraft {
   }
 
   done(): ImportReport {
-    const { chats, sessions, refused, failed } = this;
+    const { chats, sessions, logs, refused, failed } = this;
     return {
       chats,
       sessions,
+      logs,
       quarantined: this.#quarantined,
       quarantined_count: this.#quarantinedCount,
       foreign: chats.reduce((sum, chat) => sum + chat.foreign, 0),

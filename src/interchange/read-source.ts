@@ -56,7 +56,11 @@ export async function scan(source: Source, form: Form, zone: string): Promise<Sc
 }
 
 /** The bytes that the first reading saw, and no more of a file that is growing. */
-export async function* sameBytes({ source, bytes, digest }: Scan): AsyncGenerator<Uint8Array> {
+export async function* sameBytes({
+  source,
+  bytes,
+  digest,
+}: Pick<Scan, "source" | "bytes" | "digest">): AsyncGenerator<Uint8Array> {
   const hash = createHash("sha256");
   let left = bytes;
   for await (const chunk of source.bytes) {
@@ -72,7 +76,8 @@ export async function* sameBytes({ source, bytes, digest }: Scan): AsyncGenerato
   });
 }
 
-async function* hashed(
+/** The bytes, counted, and hashed as they are read. */
+export async function* hashed(
   chunks: AsyncIterable<Uint8Array>,
   hash: Hash,
   tell: (count: number) => void,

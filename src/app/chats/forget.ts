@@ -7,6 +7,7 @@ import type { Flags } from "../../cli/settings.ts";
 import { chatZone } from "../../core/chat/chat-metadata.ts";
 import type { ForgetReceipt } from "../../core/chat/forget-receipt.ts";
 import { printableLine } from "../../core/chat/printable.ts";
+import { hasFrameworkLogs } from "../../core/storage/framework-logs.ts";
 import { withAllFeatures } from "../open-companion.ts";
 import { pagesOf } from "./pages.ts";
 
@@ -16,7 +17,8 @@ interface ForgetFlags extends Flags {
 }
 
 /**
- * Forgets a chat and prints the receipt. Asks first; without a terminal it needs `--yes`.
+ * Forgets a chat, or what a framework keeps under an id, and prints the receipt. Asks first; without a
+ * terminal it needs `--yes`.
  *
  * @throws Exit with 1: the person said no, or a place could not be reached.
  */
@@ -26,13 +28,19 @@ export async function forget(chatId: string, flags: ForgetFlags, context: Contex
     throw wrongUsage("forgetting cannot be undone. Pass --yes to confirm");
   }
   await withAllFeatures(flags, context, async (throughline) => {
-    const { chats, rules } = throughline;
-    const row = await chats.row(chatId);
+    const { chats, rules, storage } = throughline;
+    const isChat = (await chats.log.state(chatId)).head !== undefined;
+    // A framework may have a thread or a session of this id, without a chat.
+    const row =
+      isChat || !(await hasFrameworkLogs(storage, chatId)) ? await chats.row(chatId) : undefined;
     if (!flags.yes) {
-      const { head } = await chats.log.existing(chatId);
-      const since = localTime(row.created_at, chatZone(head) ?? rules.timeZone);
-      const what = `${printableLine(chatId)}, ${counted(row.message_count, "message")} since ${since}`;
-      if (!(await confirm(io, `Forget ${what}? This cannot be undone.`, false))) {
+      const what = [printableLine(chatId)];
+      if (row !== undefined) {
+        const { head } = await chats.log.existing(chatId);
+        const since = localTime(row.created_at, chatZone(head) ?? rules.timeZone);
+        what.push(`${counted(row.message_count, "message")} since ${since}`);
+      }
+      if (!(await confirm(io, `Forget ${what.join(", ")}? This cannot be undone.`, false))) {
         await tell(io, "Nothing was forgotten.");
         throw new Exit(exitCodes.failed);
       }

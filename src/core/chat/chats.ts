@@ -450,8 +450,8 @@ export class Chats {
     let mark = await begin();
     const rows = await this.#removeElsewhere(chatId, "forget");
     const existed = await this.#remove(chatId);
-    // What was not reached is removed later, by the mark: also of a chat that has no log.
-    if (rows.some((row) => "unreachable" in row)) said ??= [];
+    // Also of a chat that has no log: the mark keeps it out of an import, and what was not reached goes later.
+    if (rows.some((row) => "unreachable" in row || row.count > 0)) said ??= [];
     mark ??= await begin(); // a full disk has room for it now
     mark ??= (await this.tombstones.begun()).get(hashOf(chatId)); // of a call that failed at its end
     if (mark !== undefined) await this.tombstones.finish(mark);

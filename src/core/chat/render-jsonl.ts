@@ -144,8 +144,8 @@ function withoutArguments(call: unknown): JsonObject {
   return { id, type: "function", function: { name, arguments: "{}" } };
 }
 
-/** Escapes what some readers take for the end of a line. */
-function jsonLine(value: JsonObject): string {
+/** One line of JSON with its LF. What some readers take for the end of a line is escaped. */
+export function jsonLine(value: JsonObject): string {
   const text = JSON.stringify(value).replace(/[\u0085\u2028\u2029]/g, (character) => {
     return `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`;
   });

@@ -1,4 +1,4 @@
-import type { LogProjection } from "./log-store.ts";
+import type { LogProjection, LogRow, LogStore } from "./log-store.ts";
 import type { Storage } from "./storage.ts";
 
 /** A collection of logs in which another framework keeps its conversations, each under an id of its own. */
@@ -7,7 +7,10 @@ export interface FrameworkLogs {
   readonly projection: LogProjection;
 }
 
-/** Their heads say when a log was last written (`updated_at`) and what a list finds it by (`labels`). */
+/**
+ * Their heads say when a log was last written (`updated_at`) and what a list finds it by (`labels`, of which
+ * one may be an `ownerLabel`).
+ */
 const projection: LogProjection = {
   sortedAt: ({ updated_at: at }) => (typeof at === "string" ? at : ""),
   labels: ({ labels }) => (Array.isArray(labels) ? labels.map(String) : []),
@@ -24,9 +27,80 @@ export const claudeLogs: FrameworkLogs = { collection: "claude", projection };
  */
 export const frameworkLogs: readonly FrameworkLogs[] = [langGraphLogs, claudeLogs];
 
+/** In `labels` of a head: the log belongs to this chat or session, although its key is another one. */
+export function ownerLabel(chatId: string): string {
+  return `chat:${chatId}`;
+}
+
+/** The logs of a framework; `undefined` for a name that is not in the list. */
+export function frameworkStore(storage: Pick<Storage, "logs">, name: string): LogStore | undefined {
+  const found = frameworkLogs.find(({ collection }) => collection === name);
+  return found && storage.logs(found.collection, found.projection);
+}
+
+/** A log of a framework, by its place. */
+export interface FrameworkLog {
+  readonly collection: string;
+  readonly logs: LogStore;
+  readonly key: string;
+}
+
+/** Every log that a framework keeps, in bounded memory. */
+export async function* allFrameworkLogs(
+  storage: Pick<Storage, "logs">,
+): AsyncGenerator<FrameworkLog> {
+  for (const { collection, projection: listed } of frameworkLogs) {
+    const logs = storage.logs(collection, listed);
+    for await (const { key } of rowsOf(logs)) yield { collection, logs, key };
+  }
+}
+
 /**
- * Removes what other frameworks keep under the id of a chat. It is gone when this resolves; repeat it if it
- * rejects.
+ * What frameworks keep of a chat, a thread or a session: the logs with its id as their key, and those with its
+ * `ownerLabel`. In bounded memory; a log that was yielded may be deleted at once.
+ */
+export async function* frameworkLogsOf(
+  storage: Pick<Storage, "logs">,
+  chatId: string,
+): AsyncGenerator<FrameworkLog> {
+  for (const { collection, projection: listed } of frameworkLogs) {
+    const logs = storage.logs(collection, listed);
+    // Most homes have none of them, and deleting in a home costs a sync of its journal.
+    if ((await logs.list({ limit: 1 })).rows.length === 0) continue;
+    // One that cannot be read is there too.
+    const tail = await logs.tail(chatId, 0).catch((error: unknown) => error);
+    if (tail !== undefined) yield { collection, logs, key: chatId };
+    for await (const { key } of rowsOf(logs, ownerLabel(chatId))) {
+      if (key !== chatId) yield { collection, logs, key };
+    }
+  }
+}
+
+/** Every log of a store, or every one with a label, in bounded memory. */
+export async function* rowsOf(
+  logs: Pick<LogStore, "list">,
+  label?: string | undefined,
+): AsyncGenerator<LogRow> {
+  let cursor: string | undefined;
+  do {
+    const page = await logs.list({ limit: 500, label, cursor });
+    yield* page.rows;
+    cursor = page.cursor;
+  } while (cursor !== undefined);
+}
+
+/** Whether a framework keeps something of this chat, thread or session. */
+export async function hasFrameworkLogs(
+  storage: Pick<Storage, "logs">,
+  chatId: string,
+): Promise<boolean> {
+  for await (const _ of frameworkLogsOf(storage, chatId)) return true;
+  return false;
+}
+
+/**
+ * Removes what other frameworks keep of a chat: see `frameworkLogsOf`. It is gone when this resolves; repeat it
+ * if it rejects.
  *
  * @returns how many records were removed from each collection that had any.
  */
@@ -34,13 +108,10 @@ export async function removeFrameworkLogs(
   storage: Pick<Storage, "logs">,
   chatId: string,
 ): Promise<readonly { readonly place: string; readonly count: number }[]> {
-  const removed: { place: string; count: number }[] = [];
-  for (const { collection, projection: listed } of frameworkLogs) {
-    const logs = storage.logs(collection, listed);
-    // Most homes have none of them, and deleting in a home costs a sync of its journal.
-    if ((await logs.list({ limit: 1 })).rows.length === 0) continue;
-    const count = (await logs.tail(chatId, 0).catch(() => undefined))?.seq ?? 1;
-    if (await logs.delete(chatId)) removed.push({ place: collection, count });
+  const removed = new Map<string, number>();
+  for await (const { collection, logs, key } of frameworkLogsOf(storage, chatId)) {
+    const count = (await logs.tail(key, 0).catch(() => undefined))?.seq ?? 1;
+    if (await logs.delete(key)) removed.set(collection, (removed.get(collection) ?? 0) + count);
   }
-  return removed;
+  return [...removed].map(([place, count]) => ({ place, count }));
 }

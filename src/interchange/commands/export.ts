@@ -10,8 +10,10 @@ import { assertOutsideHome } from "../../cli/outside-home.ts";
 import type { Flags } from "../../cli/settings.ts";
 import { printableLine } from "../../core/chat/printable.ts";
 import { isFaultOfLog } from "../../core/storage/database-failure.ts";
+import { hasFrameworkLogs } from "../../core/storage/framework-logs.ts";
 import type { Throughline } from "../../core/throughline.ts";
-import { type ExportFormat, exportChats } from "../export.ts";
+import { type ExportFile, type ExportFormat, type ExportOptions, exportChats } from "../export.ts";
+import { exportFrameworkLogs } from "../framework-log-file.ts";
 import { removeLeftovers, temporaryNames, writeWhole } from "./whole-file.ts";
 
 interface ExportToFlags extends Flags {
@@ -72,14 +74,14 @@ interface Leaving {
 }
 
 async function* writeFiles(
-  { chats, storage }: Throughline,
+  throughline: Throughline,
   { format, out, chat: chatId, force = false }: ExportToFlags,
   { signal, leaveOut }: Leaving,
 ): AsyncGenerator<Written> {
   const folder = resolve(out);
-  const names = await temporaryNames(storage);
+  const names = await temporaryNames(throughline.storage);
   let isReady = false;
-  for await (const file of exportChats(chats, { format, chatId, onUnreadable: leaveOut })) {
+  for await (const file of filesOf(throughline, { format, chatId, onUnreadable: leaveOut })) {
     signal.throwIfAborted();
     if (!isReady) {
       await mkdir(folder, { recursive: true, mode: 0o700 });
@@ -95,4 +97,17 @@ async function* writeFiles(
     }
     yield { file: join(out, file.name), chat_id: file.chatId };
   }
+}
+
+/** @throws ThroughlineError `THROUGHLINE_NOT_FOUND`: nothing has this id. */
+async function* filesOf(
+  { chats, storage }: Throughline,
+  options: ExportOptions,
+): AsyncGenerator<ExportFile> {
+  const { format, chatId } = options;
+  const isFull = format === "throughline";
+  const hasNoChat =
+    isFull && chatId !== undefined && (await chats.log.state(chatId)).head === undefined;
+  if (!hasNoChat || !(await hasFrameworkLogs(storage, chatId))) yield* exportChats(chats, options);
+  if (isFull) yield* exportFrameworkLogs(storage, chatId);
 }

@@ -10,6 +10,7 @@ import { systemClock } from "../../core/clock.ts";
 import type { Throughline } from "../../core/throughline.ts";
 import { importChats } from "../chat-import.ts";
 import { importSessions } from "../ductor-import.ts";
+import { importOwn } from "../framework-log-file.ts";
 import type { ImportOptions, ImportReport } from "../import.ts";
 import { type CompanionReader, importCompanion } from "../reachy-import.ts";
 import { KeptBytes } from "./kept-bytes.ts";
@@ -102,14 +103,16 @@ async function runImport(
     });
   }
   if (flags.from === "ductor") return importSessions(source, options);
-  return importChats(sources, options, flags.from === "nanobot" ? "seed" : "own");
+  if (flags.from === "nanobot") return importChats(sources, options);
+  return importOwn(sources, { ...options, storage });
 }
 
 function text(
   report: ImportReport,
   about: { readonly dry_run: boolean; readonly kept: readonly string[] },
 ): string {
-  const { chats, sessions, quarantined, quarantined_count, foreign, refused, failed } = report;
+  const { chats, sessions, logs, quarantined, quarantined_count, foreign, refused, failed } =
+    report;
   const lines: string[] = [];
   for (const { chat_id, source, messages, skipped, notes } of chats) {
     const known = skipped === 0 ? "" : `, ${skipped} already here`;
@@ -118,6 +121,10 @@ function text(
   }
   for (const { chat_id, outcome, notes } of sessions) {
     lines.push(`${chat_id}: ${outcomes[outcome]}`, ...notes.map(asNote));
+  }
+  for (const { collection, key, source, records, skipped } of logs) {
+    const known = skipped === 0 ? "" : `, ${skipped} already here`;
+    lines.push(`${key} of ${collection}: ${counted(records, "record")} from ${source}${known}`);
   }
   for (const { chat_id, source, forgotten_at, messages } of refused) {
     const why =
@@ -140,6 +147,7 @@ function text(
     `${counted(sum, "message")} in ${counted(chats.length, "chat")}`,
     counted(sessions.filter(({ outcome }) => outcome === "imported").length, "session"),
   ];
+  if (logs.length > 0) parts.push(`${counted(logs.length, "log")} of other frameworks`);
   if (foreign > 0) parts.push(`${counted(foreign, "record")} of other kinds`);
   if (about.kept.length > 0) parts.push(`set aside in ${about.kept.join(", ")}`);
   const begins = about.dry_run ? "Would be imported: " : "Imported: ";

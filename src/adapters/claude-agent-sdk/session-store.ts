@@ -1,0 +1,348 @@
+import { type Clock, isoTime } from "../../core/clock.ts";
+import { errorName, isThroughlineError } from "../../core/errors.ts";
+import type { NewId } from "../../core/ids.ts";
+import type { JsonObject } from "../../core/json.ts";
+import type { Logger } from "../../core/logger.ts";
+import { KeyedMutex } from "../../core/mutex.ts";
+import { sha256 } from "../../core/sha256.ts";
+import { prepareHead } from "../../core/storage/batch.ts";
+import { claudeLogs, ownerLabel, rowsOf } from "../../core/storage/framework-logs.ts";
+import { appendParts, keepValue, keptValue } from "../../core/storage/kept-value.ts";
+import type { LogHead, LogRecord, LogRow, LogStore } from "../../core/storage/log-store.ts";
+import type { Throughline } from "../../core/throughline.ts";
+
+/** Which transcript: of a session, or with `subpath` of one of its subagents. As the SDK declares it. */
+export interface SessionKey {
+  readonly projectKey: string;
+  readonly sessionId: string;
+  readonly subpath?: string;
+}
+
+/** One line of a transcript. The store reads its `uuid` and nothing else. */
+export interface SessionStoreEntry {
+  type: string;
+  uuid?: string;
+  timestamp?: string;
+  [field: string]: unknown;
+}
+
+/** What a list of sessions shows of one, in the SDK's own form. */
+export interface SessionSummaryEntry {
+  sessionId: string;
+  /** Milliseconds since 1970. */
+  mtime: number;
+  data: Record<string, unknown>;
+}
+
+export interface ThroughlineSessionStoreOptions {
+  /** `foldSessionSummary` of the SDK. It is called with entries that were not stored before. */
+  readonly foldSessionSummary: (
+    previous: SessionSummaryEntry | undefined,
+    key: SessionKey,
+    entries: SessionStoreEntry[],
+    options?: { mtime?: number },
+  ) => SessionSummaryEntry;
+}
+
+/**
+ * Keeps the transcripts of the Claude Agent SDK: its `SessionStore`, for `query({ options: { sessionStore } })`.
+ *
+ * Several stores and processes may write one session. Errors of the storage pass through, and the call can be
+ * repeated. Arguments of the wrong kind are a TypeError: an id or `subpath` that is empty or no text, an entry that
+ * is no object.
+ */
+export class ThroughlineSessionStore {
+  readonly #logs: LogStore;
+  readonly #clock: Clock;
+  readonly #newId: NewId;
+  readonly #logger: Logger;
+  readonly #fold: ThroughlineSessionStoreOptions["foldSessionSummary"];
+  /** Calls for one transcript are done in the order in which they were made. */
+  readonly #calls = new KeyedMutex();
+
+  /** @throws TypeError without `foldSessionSummary`. */
+  constructor(
+    { storage, ports }: Pick<Throughline, "storage" | "ports">,
+    { foldSessionSummary }: ThroughlineSessionStoreOptions,
+  ) {
+    if (typeof foldSessionSummary !== "function") {
+      throw new TypeError("ThroughlineSessionStore needs the SDK's foldSessionSummary");
+    }
+    this.#logs = storage.logs(claudeLogs.collection, claudeLogs.projection);
+    this.#clock = ports.clock;
+    this.#newId = ports.newId;
+    this.#logger = ports.logger;
+    this.#fold = foldSessionSummary;
+  }
+
+  /**
+   * Adds entries to a transcript, in their order. An entry whose `uuid` is there already is passed over, also if
+   * its content differs; one without `uuid` is always added. When this resolves, all of them have survived what
+   * the storage's `durability` names. A crash or a rejection leaves the first of them, and a repeat adds the rest.
+   *
+   * @throws ThroughlineError `THROUGHLINE_TOO_LARGE`: an entry of more than 128 Mi characters of JSON.
+   */
+  async append(key: SessionKey, entries: readonly SessionStoreEntry[]): Promise<void> {
+    const place = placeOf(key);
+    if (!Array.isArray(entries) || !entries.every(isObject)) {
+      throw new TypeError("entries must be an array of objects");
+    }
+    await this.#calls.run(place.logKey, async () => {
+      for (const batch of batchesOf(entries, this.#newId)) await this.#store(place, batch);
+    });
+  }
+
+  /** Every entry of a transcript, equal to what was added, in that order. `null`: it was never written. */
+  async load(key: SessionKey): Promise<SessionStoreEntry[] | null> {
+    const { logKey } = placeOf(key);
+    const entries: SessionStoreEntry[] = [];
+    for await (const record of this.#logs.read(logKey)) {
+      const { value, text, parts } = record;
+      if (value === undefined && text === undefined && parts === undefined) continue;
+      const kept = await keptValue(this.#logs, logKey, record);
+      entries.push((typeof kept === "string" ? JSON.parse(kept) : kept) as SessionStoreEntry);
+    }
+    return entries.length === 0 ? null : entries;
+  }
+
+  /** The sessions of a project, the one that was written last first; `mtime` is in milliseconds since 1970. */
+  async listSessions(projectKey: string): Promise<{ sessionId: string; mtime: number }[]> {
+    const rows = await this.#rows(projectLabel(text(projectKey, "projectKey")));
+    return rows.map(({ head }) => ({
+      sessionId: String(head["session_id"]),
+      mtime: mtimeOf(head),
+    }));
+  }
+
+  /** What the SDK shows of each session of a project. One whose summary cannot be kept is left out: the SDK reads it. */
+  async listSessionSummaries(projectKey: string): Promise<SessionSummaryEntry[]> {
+    const rows = await this.#rows(projectLabel(text(projectKey, "projectKey")));
+    return rows.flatMap(({ head }) => summaryIn(head) ?? []);
+  }
+
+  /** The subpaths of a session. */
+  async listSubkeys(key: Pick<SessionKey, "projectKey" | "sessionId">): Promise<string[]> {
+    const { projectKey, sessionId } = key;
+    const rows = await this.#rows(sessionLabel(placeOf({ projectKey, sessionId }).logKey));
+    return rows.map(({ head }) => String(head["subpath"]));
+  }
+
+  /**
+   * Removes a transcript; that of a session with all of its subpaths, which go first, so that after a rejection
+   * the same call removes the rest. The bytes are gone when this resolves.
+   */
+  async delete(key: SessionKey): Promise<void> {
+    const { logKey } = placeOf(key);
+    const remove = (each: string) => this.#calls.run(each, () => this.#logs.delete(each));
+    if (key.subpath === undefined) {
+      for await (const row of rowsOf(this.#logs, sessionLabel(logKey))) await remove(row.key);
+    }
+    await remove(logKey);
+  }
+
+  /** Those in which something was stored. */
+  async #rows(label: string): Promise<LogRow[]> {
+    const rows = await Array.fromAsync(rowsOf(this.#logs, label));
+    return rows.filter(({ head }) => "updated_at" in head);
+  }
+
+  /** Another process may write the transcript too: then what is new is found out again. */
+  async #store(place: Place, batch: Batch): Promise<void> {
+    for (let tries = 1; ; tries++) {
+      try {
+        if (await this.#isStored(place, batch)) return;
+      } catch (error) {
+        const isBehind =
+          isThroughlineError(error, "THROUGHLINE_CONFLICT") ||
+          isThroughlineError(error, "THROUGHLINE_ID_CONFLICT");
+        if (!isBehind || tries >= maxTries) throw error;
+      }
+    }
+  }
+
+  /** @returns false when only parts were stored, after which it is to be called again. */
+  async #isStored(place: Place, batch: Batch): Promise<boolean> {
+    const { logKey } = place;
+    const tail = await this.#logs.tail(logKey, 0);
+    const records = [...batch.values()].flatMap(({ record, parts }) => [record, ...parts]);
+    const found = await this.#logs.findAll(
+      logKey,
+      records.map(({ id }) => id),
+    );
+    const fresh = [...batch.values()].filter(({ record }) => !found.has(record.id));
+    if (fresh.length === 0) return true;
+    const missing = fresh.flatMap(({ parts }) => parts).filter(({ id }) => !found.has(id));
+    if (missing.length > 0) {
+      // The labels come first: forgetting the session also reaches parts that a crash left.
+      if (tail === undefined) {
+        await this.#logs.append(logKey, [opening], { expectedSeq: 0, head: place.head });
+      }
+      await appendParts(this.#logs, logKey, missing);
+      return false;
+    }
+    const { seq = 0, head = place.head } = tail ?? {};
+    await this.#logs.append(
+      logKey,
+      fresh.map(({ record }) => record),
+      {
+        expectedSeq: seq,
+        head: this.#headAfter(
+          place,
+          head,
+          fresh.map(({ entry }) => entry),
+        ),
+      },
+    );
+    return true;
+  }
+
+  #headAfter({ key }: Place, before: LogHead, entries: SessionStoreEntry[]): LogHead {
+    // The clock may have been set back, or be that of another machine.
+    const mtime = Math.max(Math.floor(this.#clock.now()), mtimeOf(before));
+    const head = { ...before, updated_at: isoTime(mtime) };
+    if (key.subpath !== undefined || before["summary"] === null) return head;
+    let data: unknown;
+    try {
+      ({ data } = this.#fold(summaryIn(before), key, entries, { mtime }));
+    } catch (error) {
+      this.#logger.warn({ error: errorName(error) }, "no summary could be made of a session");
+    }
+    return withSummary(head, data);
+  }
+}
+
+/** Other writers came first so often: then the SDK tries again. */
+const maxTries = 100;
+
+/** Where a transcript is stored. */
+interface Place {
+  readonly key: SessionKey;
+  readonly logKey: string;
+  /** The head before anything is stored. */
+  readonly head: LogHead;
+}
+
+function placeOf(key: SessionKey): Place {
+  const projectKey = text(key?.projectKey, "projectKey");
+  const sessionId = text(key.sessionId, "sessionId");
+  const named = { project_key: projectKey, session_id: sessionId };
+  const mainKey = `${part(sessionId)}/${part(projectKey)}`;
+  if (key.subpath === undefined) {
+    const labels = [ownerLabel(sessionId), projectLabel(projectKey)];
+    return { key: { projectKey, sessionId }, logKey: mainKey, head: { ...named, labels } };
+  }
+  const subpath = text(key.subpath, "subpath");
+  const labels = [ownerLabel(sessionId), sessionLabel(mainKey)];
+  return {
+    key: { projectKey, sessionId, subpath },
+    logKey: `${mainKey}/${subpath}`,
+    head: { ...named, subpath, labels },
+  };
+}
+
+function text(value: unknown, name: string): string {
+  if (typeof value === "string" && value !== "") return value;
+  throw new TypeError(`${name} must be a text that is not empty`);
+}
+
+const isObject = (value: unknown): boolean => typeof value === "object" && value !== null;
+
+/** So that no two transcripts have one key: only the subpath has slashes. */
+const part = (value: string) => value.replace(/[%/]/g, encodeURIComponent);
+
+const projectLabel = (projectKey: string) => `project:${projectKey}`;
+const sessionLabel = (mainKey: string) => `session:${mainKey}`;
+
+/** The first record of a log that begins with parts. */
+const opening: LogRecord = { id: "session", _type: "metadata", kind: "session" };
+
+interface KeptEntry {
+  readonly entry: SessionStoreEntry;
+  readonly record: LogRecord;
+  /** Records that must be stored before it. */
+  readonly parts: readonly LogRecord[];
+}
+
+/** Entries by the ids of their records, the first of each id. */
+type Batch = ReadonlyMap<string, KeptEntry>;
+
+const batchLimits = { entries: 500, bytes: 4 * 1024 * 1024 } as const;
+
+/** Batches of which each fits into one append, apart from its parts. */
+function* batchesOf(entries: readonly SessionStoreEntry[], newId: NewId): Generator<Batch> {
+  let batch = new Map<string, KeptEntry>();
+  let bytes = 0;
+  for (const entry of entries) {
+    const kept = keepEntry(entry, newId);
+    const records = [kept.record, ...kept.parts];
+    const size = records.reduce((sum, each) => sum + Buffer.byteLength(JSON.stringify(each)), 0);
+    if (batch.size === batchLimits.entries || (bytes > 0 && bytes + size > batchLimits.bytes)) {
+      yield batch;
+      batch = new Map();
+      bytes = 0;
+    }
+    if (batch.has(kept.record.id)) continue;
+    batch.set(kept.record.id, kept);
+    bytes += size;
+  }
+  if (batch.size > 0) yield batch;
+}
+
+function keepEntry(entry: SessionStoreEntry, newId: NewId): KeptEntry {
+  const id = idOf(entry?.uuid) ?? `entry:${newId()}`;
+  const { fields, parts } = kept(id, entry);
+  return { entry, record: { id, ...fields }, parts };
+}
+
+/** What is not JSON, such as a Date, is kept as its JSON text: the SDK's own file has nothing else either. */
+function kept(id: string, entry: SessionStoreEntry): ReturnType<typeof keepValue> {
+  try {
+    return keepValue(id, entry, "an entry");
+  } catch (error) {
+    if (!isThroughlineError(error)) throw error;
+    return keepValue(id, JSON.stringify(entry), "an entry");
+  }
+}
+
+/** The id of the record of an entry with a `uuid`. Any text may be one; what is no part of an id is hashed. */
+function idOf(uuid: unknown): string | undefined {
+  if (typeof uuid !== "string" || uuid === "") return undefined;
+  return `uuid:${/^[\w-]{1,128}$/.test(uuid) ? uuid : `~${sha256(uuid).toString("hex")}`}`;
+}
+
+/** Milliseconds since 1970; 0 before anything is stored. */
+function mtimeOf({ updated_at }: LogHead): number {
+  return typeof updated_at === "string" ? Date.parse(updated_at) : 0;
+}
+
+function summaryIn(head: LogHead): SessionSummaryEntry | undefined {
+  const { session_id, summary } = head;
+  if (typeof summary !== "object" || summary === null) return undefined;
+  const data = summary as Record<string, unknown>;
+  return { sessionId: String(session_id), mtime: mtimeOf(head), data };
+}
+
+/**
+ * The head with a summary. Texts of one that is too large are cut until it fits. One that does not fit at all is
+ * `null`, and stays so.
+ */
+function withSummary(head: LogHead, data: unknown): LogHead {
+  for (const units of [Number.POSITIVE_INFINITY, 8_192, 1_024, 128]) {
+    const entries = Object.entries(data ?? {}).map(
+      ([name, value]) => [name, typeof value === "string" ? value.slice(0, units) : value] as const,
+    );
+    const summary = Object.fromEntries(entries) as JsonObject;
+    if (data !== undefined && fits({ ...head, summary })) return { ...head, summary };
+  }
+  return { ...head, summary: null };
+}
+
+function fits(head: LogHead): boolean {
+  try {
+    prepareHead(head);
+    return true;
+  } catch (error) {
+    if (isThroughlineError(error)) return false;
+    throw error;
+  }
+}

@@ -1,0 +1,265 @@
+// A log that another framework keeps, as a file of an export in the format `throughline`.
+import { createHash } from "node:crypto";
+import { jsonLine } from "../core/chat/render-jsonl.ts";
+import { invalid, ThroughlineError } from "../core/errors.ts";
+import { checkJson, isJsonObject, type JsonObject } from "../core/json.ts";
+import { checkId, sameRecord } from "../core/storage/batch.ts";
+import {
+  allFrameworkLogs,
+  frameworkLogsOf,
+  frameworkStore,
+  ownerLabel,
+} from "../core/storage/framework-logs.ts";
+import { type LogRecord, type LogStore, logLimits } from "../core/storage/log-store.ts";
+import type { Storage } from "../core/storage/storage.ts";
+import { attempt, importChats } from "./chat-import.ts";
+import { type ExportFile, ExportNames } from "./export.ts";
+import { type ImportOptions, type ImportReport, ReportDraft, type Source } from "./import.ts";
+import { splitLines } from "./lines.ts";
+import { hashed, sameBytes } from "./read-source.ts";
+
+/** The first line of a file, and again its last one: which log it is. The lines between are its records. */
+interface TitleLine {
+  readonly collection: string;
+  readonly key: string;
+  readonly head: JsonObject;
+  /** How many there are. */
+  readonly records: number;
+}
+
+const kind = "framework_log";
+
+type Logs = Pick<Storage, "logs">;
+
+/**
+ * A file for each log that a framework keeps: of all, or of one chat, thread or session. Write a file before
+ * asking for the next one.
+ */
+export async function* exportFrameworkLogs(
+  storage: Logs,
+  chatId?: string | undefined,
+): AsyncGenerator<ExportFile> {
+  const names = new ExportNames();
+  const found = chatId === undefined ? allFrameworkLogs(storage) : frameworkLogsOf(storage, chatId);
+  for await (const { collection, logs, key } of found) {
+    // No chat id has a NUL: no chat has this name.
+    const name = names.of(`${collection}\0${key}`);
+    yield { name, chatId: key, pieces: piecesOf(collection, logs, key) };
+  }
+}
+
+/** @throws ThroughlineError `THROUGHLINE_CORRUPT`: a record cannot be read. A part of such a log is no use. */
+async function* piecesOf(collection: string, logs: LogStore, key: string): AsyncGenerator<string> {
+  const { seq = 0, head = {} } = (await logs.tail(key, 0)) ?? {};
+  const title = jsonLine({ _type: "metadata", kind, collection, key, head, records: seq });
+  yield title;
+  let last = 0;
+  for await (const record of logs.read(key)) {
+    // Another process may have added records since.
+    if (record.seq > seq || record.seq !== last + 1) break;
+    last = record.seq;
+    yield jsonLine(record);
+  }
+  if (last !== seq) {
+    const name = `${collection}/${key}`;
+    throw new ThroughlineError(`${name}: record ${last + 1} cannot be read`, {
+      code: "THROUGHLINE_CORRUPT",
+    });
+  }
+  yield title;
+}
+
+/**
+ * Imports what `export --format throughline` wrote: chats, and logs of frameworks. A log is imported whole or, if
+ * another one of its key is here, not at all. Importing an unchanged file again adds nothing, and completes an
+ * import that was cut short. What was forgotten here comes back only with `force`.
+ *
+ * @throws ThroughlineError what storing rejects with. What is wrong with a source is in the report.
+ */
+export async function importOwn(
+  sources: Iterable<Source>,
+  options: ImportOptions & { readonly storage: Logs },
+): Promise<ImportReport> {
+  const report = new ReportDraft();
+  const chats: Source[] = [];
+  for (const source of sources) {
+    await attempt(report, source.name, async () => {
+      const title = await titleOf(source);
+      if (title === undefined) chats.push(source);
+      else await importLog(source, title, options, report);
+    });
+  }
+  const { logs, refused, failed } = report.done();
+  const rest = await importChats(chats, options, "own");
+  return {
+    ...rest,
+    logs,
+    refused: [...refused, ...rest.refused],
+    failed: [...failed, ...rest.failed],
+  };
+}
+
+/** Which log a file holds; `undefined` if it is none of a framework. */
+async function titleOf(source: Source): Promise<TitleLine | undefined> {
+  for await (const { bytes } of splitLines(source.bytes, maxLineBytes)) return titleIn(bytes);
+  return undefined;
+}
+
+function titleIn(bytes: Uint8Array): TitleLine | undefined {
+  const line = parsed(bytes);
+  if (line?.["_type"] !== "metadata" || line["kind"] !== kind) return undefined;
+  const { collection, key, head, records } = line;
+  const isNamed = typeof collection === "string" && typeof key === "string";
+  if (!isNamed || !isJsonObject(head) || typeof records !== "number") {
+    throw invalid("its first line does not name a log");
+  }
+  return { collection, key, head, records };
+}
+
+/** A record with its number, and with line separators escaped. */
+const maxLineBytes = 6 * logLimits.recordBytes + 64;
+
+function parsed(bytes: Uint8Array): JsonObject | undefined {
+  try {
+    const value: unknown = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
+    return isJsonObject(value) ? value : undefined;
+  } catch {
+    return undefined; // the caller says what is wrong
+  }
+}
+
+async function importLog(
+  source: Source,
+  { collection, key, head }: TitleLine,
+  { storage, chats, into, force, dryRun }: ImportOptions & { readonly storage: Logs },
+  report: ReportDraft,
+): Promise<void> {
+  const logs = frameworkStore(storage, collection);
+  if (logs === undefined) throw invalid("it is of a framework that this version does not know");
+  if (into !== undefined) throw invalid("a log of a framework cannot be imported into a chat");
+  const known = await logs.tail(key, 0);
+  if (known !== undefined && !sameRecord(JSON.stringify(known.head), JSON.stringify(head))) {
+    throw isOther(collection, key);
+  }
+  const seq = known?.seq ?? 0;
+  const { total, bytes, digest } = await compared(source, logs, key, seq, collection);
+  if (total > seq) {
+    for (const id of force ? [] : ownersOf(key, head)) {
+      const forgotten_at = await chats.forgottenAt(id);
+      if (forgotten_at === undefined) continue;
+      report.refused.push({ chat_id: key, source: source.name, forgotten_at, messages: 0 });
+      return;
+    }
+    const same = { ...source, bytes: sameBytes({ source, bytes, digest }) };
+    if (!dryRun) await appendAfter(logs, key, { seq, head }, recordsIn(same));
+  }
+  report.logs.push({ collection, key, source: source.name, records: total - seq, skipped: seq });
+}
+
+/** The ids by which a log may have been forgotten. */
+function ownersOf(key: string, { labels }: JsonObject): readonly string[] {
+  const prefix = ownerLabel("");
+  const named = (Array.isArray(labels) ? labels : []).map(String);
+  const owners = named.filter((label) => label.startsWith(prefix));
+  return [key, ...owners.map((label) => label.slice(prefix.length))];
+}
+
+/**
+ * Reads a whole file, and compares it with the records that are here.
+ *
+ * @throws ThroughlineError `THROUGHLINE_CORRUPT`, `THROUGHLINE_INVALID`, `THROUGHLINE_CONFLICT`.
+ */
+async function compared(
+  source: Source,
+  logs: LogStore,
+  key: string,
+  seq: number,
+  collection: string,
+): Promise<{ readonly total: number; readonly bytes: number; readonly digest: string }> {
+  const hash = createHash("sha256");
+  let bytes = 0;
+  let total = 0;
+  const counted = hashed(source.bytes, hash, (count) => {
+    bytes += count;
+  });
+  const stored = logs.read(key)[Symbol.asyncIterator]();
+  try {
+    for await (const record of recordsIn({ ...source, bytes: counted })) {
+      total++;
+      checkJson(record, `record ${total}`);
+      if (total > seq) continue;
+      const { value } = await stored.next();
+      const { seq: _, ...there } = value ?? {};
+      if (!sameRecord(JSON.stringify(there), JSON.stringify(record)))
+        throw isOther(collection, key);
+    }
+  } finally {
+    await stored.return?.();
+  }
+  if (total < seq) throw isOther(collection, key);
+  return { total, bytes, digest: hash.digest("hex") };
+}
+
+/** The records of a file, without their numbers. @throws ThroughlineError `THROUGHLINE_CORRUPT`. */
+async function* recordsIn(source: Source): AsyncGenerator<LogRecord> {
+  let seq = 0;
+  let hasEnd = false;
+  for await (const { number, bytes, part } of splitLines(source.bytes, maxLineBytes)) {
+    const line = part === "whole" ? parsed(bytes) : undefined;
+    if (hasEnd || line === undefined) throw damaged(`line ${number} is not a record`);
+    if (line["_type"] === "metadata" && line["kind"] === kind && !("seq" in line)) {
+      hasEnd = number > 1;
+      if (hasEnd && line["records"] !== seq) throw damaged(`it has ${seq} records, and had more`);
+      continue;
+    }
+    const { seq: own, id, ...fields } = line;
+    seq++;
+    if (own !== seq) throw damaged(`line ${number} is not record ${seq}`);
+    checkId(id, `the id of record ${seq}`);
+    yield { id, ...fields };
+  }
+  if (!hasEnd) throw damaged("its end is missing");
+}
+
+/** Appends what a log lacks, in batches of bounded size. The first one brings the head. */
+async function appendAfter(
+  logs: LogStore,
+  key: string,
+  { seq, head }: { readonly seq: number; readonly head: JsonObject },
+  records: AsyncIterable<LogRecord>,
+): Promise<void> {
+  let end = seq;
+  let skipped = 0;
+  let batch: LogRecord[] = [];
+  let bytes = 0;
+  const store = async () => {
+    if (batch.length === 0) return;
+    await logs.append(key, batch, { expectedSeq: end, head });
+    end += batch.length;
+    batch = [];
+    bytes = 0;
+  };
+  for await (const record of records) {
+    if (skipped < seq) {
+      skipped++;
+      continue;
+    }
+    const size = Buffer.byteLength(JSON.stringify(record));
+    if (batch.length === logLimits.batchRecords || bytes + size > logLimits.batchBytes)
+      await store();
+    batch.push(record);
+    bytes += size;
+  }
+  await store();
+}
+
+function damaged(reason: string): ThroughlineError {
+  return new ThroughlineError(reason, { code: "THROUGHLINE_CORRUPT" });
+}
+
+function isOther(collection: string, key: string): ThroughlineError {
+  return new ThroughlineError(
+    `another log is here as ${JSON.stringify(key)} of ${collection}: forget that one first`,
+    { code: "THROUGHLINE_CONFLICT" },
+  );
+}
