@@ -14,8 +14,19 @@ const folders: Record<string, readonly string[]> = {
   moments: ["core"],
   postgres: ["core"],
   interchange: ["core"],
+  adapters: ["core"],
   testing: ["core"],
-  app: ["core", "server", "cli", "companion", "moments", "postgres", "interchange", "testing"],
+  app: [
+    "core",
+    "server",
+    "cli",
+    "companion",
+    "moments",
+    "postgres",
+    "interchange",
+    "adapters",
+    "testing",
+  ],
 };
 
 /** What parts of a feature may import beside: its routes the server, its commands and checks the cli. */

@@ -6,6 +6,7 @@ import { companion } from "./companion.ts";
 import type { Facts, Feature, Started, StartGiven } from "./feature.ts";
 import { interchange } from "./interchange.ts";
 import { moments } from "./moments.ts";
+import { opentelemetry } from "./opentelemetry.ts";
 import { postgres } from "./postgres.ts";
 
 /** In the order in which they are started, and of their commands in the help. */
@@ -14,6 +15,7 @@ export const features: readonly Feature[] = Object.values({
   companion,
   interchange,
   moments,
+  opentelemetry,
 });
 
 /** Features that were started together. */

@@ -56,6 +56,7 @@ export async function ask(running: RunningTurn): Promise<Asked> {
     messages: isSmall ? newestTurn(view.messages) : view.messages,
     context: changing || undefined,
     tools: tools && steps.offer(tools),
+    span: turn.span,
   };
   let error = await attempt.run({ ...request, providerSessionId: id || undefined });
   if (isRefusedSession(error) && id !== "" && attempt.isSilent) {

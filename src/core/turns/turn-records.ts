@@ -15,6 +15,7 @@ import { isThroughlineError } from "../errors.ts";
 import type { Json, JsonObject } from "../json.ts";
 import type { Usage } from "../models/responder.ts";
 import { prepareBatch } from "../storage/batch.ts";
+import type { Span } from "../telemetry.ts";
 import { replaceAnswer } from "./retry-records.ts";
 import { type EndedPart, endedAt, endedBy } from "./rollover.ts";
 import type { TurnPorts } from "./turns.ts";
@@ -41,6 +42,8 @@ export interface NewTurn {
   readonly content: string;
   /** Set when no person said it: what it is. */
   readonly synthetic?: string | undefined;
+  /** By which the turn is found in traces. */
+  readonly span?: Pick<Span, "traceId"> | undefined;
 }
 
 /** Commits the user's message, with the period that it opens or goes on in. */
@@ -68,6 +71,7 @@ export function beginTurn(
       content: turn.content,
       turn: turn.id,
       synthetic: turn.synthetic,
+      trace_id: turn.span?.traceId,
       // A message that waited was said when it came.
       timestamp: waiting && String(waiting["timestamp"]),
     });
@@ -79,7 +83,8 @@ export function beginTurn(
     const open = transaction.head.open_turn;
     const attempt = open?.id === turn.id ? open.attempts + 1 : 1;
     if (!isNew) {
-      transaction.control("turn", { event: "attempt", turn: turn.id, attempt });
+      const trace_id = turn.span?.traceId;
+      transaction.control("turn", { event: "attempt", turn: turn.id, attempt, trace_id });
     }
     transaction.set({
       open_turn: { id: turn.id, seq: user.seq, attempts: attempt },
@@ -158,7 +163,7 @@ export async function keepPending(
   }
 }
 
-/** What is kept must fit into a record in whatever form it ends: with all that a dismissed one says. */
+/** What is kept must fit into a record in whatever form it ends: traced or dismissed. */
 function checkRoom({ chatId, id, content, synthetic }: NewTurn, { at }: Transaction): void {
   const longest = {
     id,
@@ -166,8 +171,8 @@ function checkRoom({ chatId, id, content, synthetic }: NewTurn, { at }: Transact
     content,
     timestamp: at,
     turn: id,
-    dismissed: true,
     synthetic,
+    trace_id: "0".repeat(32), // longer than the mark of a dismissed one
   };
   prepareBatch(chatId, [longest]);
 }

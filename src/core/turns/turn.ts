@@ -2,6 +2,7 @@ import type { Outcome } from "../chat/interaction.ts";
 import type { StoredMessage } from "../chat/message.ts";
 import type { PeriodView } from "../chat/provider-sessions.ts";
 import type { Retry, Usage } from "../models/responder.ts";
+import { type Span, silentSpan } from "../telemetry.ts";
 
 /** What came of a turn, once it is stored. */
 export interface TurnAnswer {
@@ -62,6 +63,8 @@ export class Turn {
   readonly synthetic: string | undefined;
   /** Its id was made up for it: nothing is stored of it yet. */
   readonly isFresh: boolean;
+  /** While it runs: the span that tells of it. */
+  span: Span = silentSpan;
   /** Settles with the stored result. Rejects when nothing, or no answer, could be stored. */
   readonly done: Promise<TurnAnswer>;
 

@@ -18,6 +18,7 @@ import type { Logger } from "../logger.ts";
 import type { Responder, TurnTools } from "../models/responder.ts";
 import { KeyedMutex } from "../mutex.ts";
 import { checkId } from "../storage/batch.ts";
+import { inSpan, type Telemetry } from "../telemetry.ts";
 import { ask, type RunningTurn } from "./ask.ts";
 import { parseIntent } from "./intent.ts";
 import { beginRetry, newestWords, retriedWith } from "./retry-records.ts";
@@ -48,6 +49,7 @@ export interface TurnPorts {
   readonly clock: Clock;
   readonly newId: NewId;
   readonly logger: Logger;
+  readonly telemetry: Telemetry;
   /** The stable part of every prompt. */
   readonly persona: string;
   /** How many messages may wait in one chat. */
@@ -344,7 +346,26 @@ export class Turns {
     const parts = this.#ports.extensions.turn(turn);
     if (isUnwanted) throw notFound(turn.chatId, "message that waits");
     if (waited && turn.retryId !== undefined) throw isBeingAnswered();
-    const { target, responder, notice } = await speakerOf(this.#ports, turn.chatId, asked);
+    const speaker = speakerOf(this.#ports, turn.chatId, asked);
+    const start = {
+      type: "turn",
+      chatId: turn.chatId,
+      agent: this.#ports.companionName,
+      // Where none can be asked the turn fails below, inside the span.
+      model: await speaker.then(({ target }) => target.model).catch(() => undefined),
+    } as const;
+    return inSpan(this.#ports.telemetry, start, async (span) => {
+      turn.span = span;
+      span.add({ stage: "begin" });
+      return this.#speak(turn, await speaker, parts);
+    });
+  }
+
+  async #speak(
+    turn: Turn,
+    { target, responder, notice }: Awaited<ReturnType<typeof speakerOf>>,
+    parts: TurnParts,
+  ): Promise<TurnAnswer> {
     turn.assertUnfenced();
     const begun =
       turn.retryId === undefined
@@ -356,6 +377,7 @@ export class Turns {
     turn.add({ type: "accepted", user: begun.user });
     const notices = notice === undefined ? noticesOf(begun) : [notice, ...noticesOf(begun)];
     for (const text of notices) turn.add({ type: "notice", text });
+    turn.span.add({ stage: "model", freshness: begun.resolution.reason });
     const running = { ...this.#ports, responder, turn, begun, notices };
     const { answer, ended } = await this.#answer(running, parts, part);
     // A retry without a word leaves what was answered before.
@@ -384,11 +406,16 @@ export class Turns {
     const work = async () => {
       const part = await begins;
       const ended = await ask({ ...running, part });
+      const { finish, outcome, usage } = ended;
+      const { inputTokens: input, outputTokens: output } = usage;
+      turn.span.add({ stage: "store", finish, input, output });
       turn.assertUnfenced();
       const stored = await endTurn(this.#ports, turn, begun, {
         ...ended,
         acknowledged: part.acknowledged,
       });
+      turn.span.add({ stage: outcome === "answered" ? "done" : "model" });
+      turn.span.end(outcome === "failed" ? "THROUGHLINE_MODEL_FAILED" : undefined);
       return { ...stored, ended };
     };
     const { assistant, period, ended } = await work().catch((error: unknown) => {
