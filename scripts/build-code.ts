@@ -52,7 +52,10 @@ export async function buildCode(): Promise<boolean> {
   return true;
 }
 
-/** The sources with all packages that they import, but for the peers: people install those that they use. */
+/**
+ * The sources with all packages that they import, but for the peers: people install those that they use. A
+ * package that imports one itself has its own: prom-client has the API of OpenTelemetry.
+ */
 async function bundle(
   manifest: Manifest,
   needed: readonly OutputChunk[],
@@ -63,7 +66,9 @@ async function bundle(
     {
       input: { ...entriesOf(manifest), ...workers },
       plugins: [plugin, mcpWithoutAjv, requireFrom(needed)],
-      external: (id) => peers.some((name) => id === name || id.startsWith(`${name}/`)),
+      external: (id, importer = "") =>
+        !importer.includes("node_modules") &&
+        peers.some((name) => id === name || id.startsWith(`${name}/`)),
     },
     {
       format: "esm",

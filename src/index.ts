@@ -70,6 +70,7 @@ export type {
 } from "./core/storage/log-store.ts";
 export { LocalCluster, LocalLeases } from "./core/storage/one-process.ts";
 export type { Durability, OwnHome, RepairReport, Storage } from "./core/storage/storage.ts";
+export type { Span, SpanFacts, SpanStart, Telemetry } from "./core/telemetry.ts";
 export { systemTimers, type Timers } from "./core/timers.ts";
 export type { TurnsOptions } from "./core/turns/new-turns.ts";
 export type { Opened, OpenInput, OpenTurn, TurnEnd } from "./core/turns/open-turn.ts";

@@ -5,6 +5,7 @@ import type { Checker } from "../cli/doctor/check.ts";
 import type { Settings } from "../cli/settings.ts";
 import type { Logger } from "../core/logger.ts";
 import type { Storage } from "../core/storage/storage.ts";
+import type { Telemetry } from "../core/telemetry.ts";
 import type { Throughline } from "../core/throughline.ts";
 import type { TurnPorts } from "../core/turns/turns.ts";
 import type { ServerFeature } from "../server/server.ts";
@@ -31,6 +32,8 @@ export interface Feature {
   readonly check?: Checker;
   /** Opens what the settings name, in place of the files of a home. */
   readonly openStorage?: (settings: Settings, options: OpenOptions) => Promise<Storage>;
+  /** What it traces with; `undefined`: this process was started without a tracer. */
+  readonly telemetry?: (logger: Logger) => Promise<Telemetry | undefined>;
   /** A place in receipts that could not be reached but was notified, so that no command fails for it. */
   readonly notified?: () => Promise<string>;
   /** Without a start: what it keeps of a chat is removed with the chat, and nothing else happens. */

@@ -7,6 +7,7 @@ import type { Facts, Feature, Started, StartGiven } from "./feature.ts";
 import { interchange } from "./interchange.ts";
 import { mcp } from "./mcp.ts";
 import { moments } from "./moments.ts";
+import { opentelemetry } from "./opentelemetry.ts";
 import { postgres } from "./postgres.ts";
 
 /** In the order in which they are started, and of their commands in the help. */
@@ -16,6 +17,7 @@ export const features: readonly Feature[] = Object.values({
   interchange,
   moments,
   mcp,
+  opentelemetry,
 });
 
 /** Features that were started together. */

@@ -90,7 +90,9 @@ export async function openMemories(
     if (storage !== "memory") await storage.close();
     throw error;
   }
-  return openThroughline({ storage, ...standard, freshness, workingMemoryCapacity, logger });
+  const telemetry = await features.find((each) => each.telemetry)?.telemetry?.(logger);
+  const own = { freshness, workingMemoryCapacity, logger, telemetry };
+  return openThroughline({ storage, ...standard, ...own });
 }
 
 function openKept(settings: Settings, options: OpenOptions): Promise<Storage> {

@@ -127,7 +127,11 @@ export class Talk {
     const turn = turns.submit(chatId, { content: text, ...target });
     yield* turnEvents(turn, signal, this.#notices);
     const memory = throughline.workingMemory.peek(chatId)?.stats();
-    logger.debug({ chat: chatId, turn: turn.id, intent, memory }, "the turn is remembered");
+    const { traceId: trace_id } = turn.span;
+    logger.debug(
+      { chat: chatId, turn: turn.id, trace_id, intent, memory },
+      "the turn is remembered",
+    );
   }
 
   #output(): OutputSink {

@@ -134,7 +134,7 @@ export class Extensions {
   turn(turn: Turn): TurnParts {
     const hooks: TurnHooks[] = [];
     const failed = (error: unknown) => {
-      const fields = { error: errorName(error) };
+      const fields = { trace_id: turn.span.traceId, error: errorName(error) };
       this.#logger.error(fields, "an extension failed in a turn, which continues without it");
     };
     for (const extension of this.#open.values()) {

@@ -15,6 +15,7 @@ import { aName, type Checks, type Defaults, type Resolved, resolveOptions } from
 import { removeFrameworkLogs } from "./storage/framework-logs.ts";
 import { unlisted } from "./storage/log-store.ts";
 import { type Durability, durabilityCheck, type Storage } from "./storage/storage.ts";
+import { silentTelemetry, type Telemetry } from "./telemetry.ts";
 import { systemTimers, type Timers } from "./timers.ts";
 import type { TurnsOptions } from "./turns/new-turns.ts";
 import type { TurnQueue } from "./turns/turn-queue.ts";
@@ -53,6 +54,8 @@ export interface ThroughlineOptions {
    */
   readonly newId?: NewId | undefined;
   readonly logger?: Logger | undefined;
+  /** What turns, models, tools, appends and uploads take: `openTelemetry` of `throughline/opentelemetry`. */
+  readonly telemetry?: Telemetry | undefined;
 }
 
 const defaults = {
@@ -67,6 +70,7 @@ const defaults = {
   timers: systemTimers,
   newId: randomId,
   logger: silentLogger,
+  telemetry: silentTelemetry,
 } as const satisfies Defaults<ThroughlineOptions>;
 
 const checks: Checks<ThroughlineOptions> = {
@@ -81,6 +85,7 @@ export interface ThroughlinePorts {
   readonly timers: Timers;
   readonly newId: NewId;
   readonly logger: Logger;
+  readonly telemetry: Telemetry;
 }
 
 /** The memories of one companion, on one storage. */
@@ -127,7 +132,8 @@ export interface Throughline extends AsyncDisposable {
  */
 export async function openThroughline(given: ThroughlineOptions): Promise<Throughline> {
   const options = resolveOptions("the options of openThroughline", given, defaults, checks);
-  const { provider, model, workingMemoryCapacity, clock, timers, newId, logger } = options;
+  const { provider, model, workingMemoryCapacity, clock, timers, newId, logger, telemetry } =
+    options;
   const rules = rulesOf(options.freshness);
   const workingMemory = new WorkingMemories({ capacity: workingMemoryCapacity, clock });
   const storage = await openStorage(options);
@@ -135,7 +141,7 @@ export async function openThroughline(given: ThroughlineOptions): Promise<Throug
     await assertMoveEnded(storage);
     const { leases, cluster } = storage;
     const logs = storage.logs(chatsCollection, chatProjection);
-    const log = new ChatLog({ logs, leases, cluster, clock, newId, logger });
+    const log = new ChatLog({ logs, leases, cluster, clock, newId, logger, telemetry });
     const chats = new Chats(log, storage.logs("forgotten", unlisted));
     const sessions = new ProviderSessions(log, { rules, provider, model });
     sessions.onEnd((chatId) => workingMemory.remove(chatId));
@@ -171,7 +177,7 @@ export async function openThroughline(given: ThroughlineOptions): Promise<Throug
       closing ??= finish();
       return closing;
     };
-    const ports = { clock, timers, newId, logger };
+    const ports = { clock, timers, newId, logger, telemetry };
     const memories = { chats, sessions, workingMemory, storage, rules, ports };
     return {
       ...memories,

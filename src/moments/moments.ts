@@ -12,6 +12,7 @@ import {
   resolveOptions,
 } from "../core/options.ts";
 import { realDisk } from "../core/storage/disk/disk.ts";
+import type { Telemetry } from "../core/telemetry.ts";
 import type { Timers } from "../core/timers.ts";
 import { KeptConsent } from "./directory/consent-file.ts";
 import type { DeleteReceipt } from "./directory/delete-packages.ts";
@@ -111,6 +112,7 @@ interface MomentsPorts {
   readonly timers: Timers;
   readonly newId: NewId;
   readonly logger: Logger;
+  readonly telemetry: Telemetry;
 }
 
 export interface MomentsStatistics extends MomentStats {
@@ -292,7 +294,7 @@ export async function openMoments(ports: MomentsPorts, options: MomentsSettings)
 
 /** The packages of a home, and what sends them. */
 async function openPackages(ports: MomentsPorts, s3: S3Target | undefined, mode: StorageMode) {
-  const { home, guard, clock, newId, logger, timers } = ports;
+  const { home, guard, clock, newId, logger, telemetry, timers } = ports;
   const { bucket = "", region = "", endpoint = null } = s3 ?? {};
   const target = { bucket, region, endpoint };
   const opened = await openPackageDirectory({
@@ -315,6 +317,7 @@ async function openPackages(ports: MomentsPorts, s3: S3Target | undefined, mode:
       clock,
       timers,
       logger,
+      telemetry,
       jitter: systemJitter,
       connect: (name) => new SdkS3Port({ ...s3, bucket: name }, timers),
     },

@@ -143,6 +143,26 @@ describe("the package", () => {
     assert.match(printed, /^THROUGHLINE_CONFIGURATION .*npm install @ai-sdk\/openai$/m);
   });
 
+  test("without the API of OpenTelemetry, what traces with it says what to install", () => {
+    const program = `
+      import { openTelemetry } from "throughline/opentelemetry";
+      const error = await openTelemetry().catch((error) => error);
+      console.log(error.code, error.message);`;
+    const printed = run(installed, process.execPath, "--input-type=module", "-e", program);
+    assert.match(printed, /^THROUGHLINE_CONFIGURATION .*npm install @opentelemetry\/api$/m);
+    // As an SDK that has a copy of its own registers itself.
+    const sdk = 'globalThis[Symbol.for("opentelemetry.js.api.1")] = {}';
+    const node = ["--import", `data:text/javascript,${encodeURIComponent(sdk)}`];
+    const chat = [join(contents, "dist/app/main.js"), "chat", "--ephemeral", "--model", "offline"];
+    const { stderr, status } = spawnSync(process.execPath, [...node, ...chat], {
+      env: { LOG_LEVEL: "warn" },
+      input: "Hello\n",
+      encoding: "utf8",
+    });
+    assert.equal(status, 0, stderr);
+    assert.match(stderr, /nothing is traced until: npm install @opentelemetry\/api/);
+  });
+
   test("a provider that is installed beside it is loaded, and its errors are understood", async (t) => {
     await using server = await openAiServer(() => ({ status: 401, code: "invalid_api_key" }));
     fs.symlinkSync(join(root, "node_modules/@ai-sdk"), join(packages, "@ai-sdk"));

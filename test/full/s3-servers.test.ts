@@ -12,6 +12,7 @@ import { systemClock } from "../../src/core/clock.ts";
 import { randomId } from "../../src/core/ids.ts";
 import { silentLogger } from "../../src/core/logger.ts";
 import { realDisk } from "../../src/core/storage/disk/disk.ts";
+import { silentTelemetry } from "../../src/core/telemetry.ts";
 import { systemTimers } from "../../src/core/timers.ts";
 import { PackageDirectory } from "../../src/moments/directory/package-directory.ts";
 import { searchName } from "../../src/moments/directory/tombstones.ts";
@@ -164,6 +165,7 @@ class Machine {
       {
         ...{ packages, clock: systemClock, timers: systemTimers, jitter: systemJitter },
         logger: silentLogger,
+        telemetry: silentTelemetry,
         connect: (name): S3Port => new SdkS3Port({ ...target, bucket: name }, systemTimers),
       },
     );

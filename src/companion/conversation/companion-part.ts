@@ -11,11 +11,11 @@ const thinking = new WeakMap<Companion, number>();
 /** The companion's part in one turn: what it lets the model know, and what the turn does to it. */
 export class CompanionPart implements TurnHooks {
   readonly #companion: Companion;
-  readonly #turn: Pick<Turn, "chatId" | "content" | "synthetic">;
+  readonly #turn: Pick<Turn, "chatId" | "content" | "synthetic" | "span">;
   #notice: RestartNotice | undefined;
   #isThinking = false;
 
-  constructor(companion: Companion, turn: Pick<Turn, "chatId" | "content" | "synthetic">) {
+  constructor(companion: Companion, turn: Pick<Turn, "chatId" | "content" | "synthetic" | "span">) {
     this.#companion = companion;
     this.#turn = turn;
   }
@@ -26,6 +26,7 @@ export class CompanionPart implements TurnHooks {
     // Before the model is asked, so that it answers in the mood that the words caused.
     if (isNew && synthetic === undefined) companion.personSaid(chatId, content);
     this.#notice = await companion.notices.begin(chatId, acknowledged, user.seq);
+    this.#turn.span.add({ restart: this.#notice?.kind });
     const instructions = await companion.facts();
     const mood = moodText(companion.emotions.spoken, companion.sleepState);
     this.#think();

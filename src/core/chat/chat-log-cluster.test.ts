@@ -5,6 +5,7 @@ import { HeldTimers } from "../../../test/support/held-timers.ts";
 import { silentLogger } from "../logger.ts";
 import { MemoryPlace } from "../storage/memory/memory-place.ts";
 import { openMemoryStorage } from "../storage/memory/memory-storage.ts";
+import { silentTelemetry } from "../telemetry.ts";
 import { chatProjection } from "./chat-head.ts";
 import { ChatLog, chatsCollection } from "./chat-log.ts";
 import type { Transaction } from "./transaction.ts";
@@ -35,7 +36,7 @@ function two() {
     const newId = () => `id-${++ids}`;
     const { leases, cluster } = storage;
     const ports = { logs, leases, cluster, clock, newId, logger: silentLogger };
-    return { log: new ChatLog(ports), timers };
+    return { log: new ChatLog({ ...ports, telemetry: silentTelemetry }), timers };
   };
   const [a, b] = [process(), process()];
   return { a, b, clock, reads: () => reads };

@@ -7,6 +7,7 @@ import type { Cluster } from "../storage/cluster.ts";
 import { checkKey } from "../storage/key.ts";
 import type { Lease, Leases } from "../storage/leases.ts";
 import { type LogStore, logLimits } from "../storage/log-store.ts";
+import { inSpan, type Telemetry } from "../telemetry.ts";
 import { type ChatHead, readHead } from "./chat-head.ts";
 import { type ChatState, Transaction } from "./transaction.ts";
 
@@ -16,6 +17,7 @@ export interface ChatPorts {
   readonly clock: Clock;
   readonly newId: NewId;
   readonly logger: Logger;
+  readonly telemetry: Telemetry;
   /** Of the storage that the logs lie in. */
   readonly leases: Leases;
   readonly cluster: Cluster;
@@ -253,7 +255,7 @@ export class ChatLog {
     chatId: string,
     decide: (transaction: Transaction) => T | Promise<T>,
   ): Promise<T> {
-    const { logs, clock, newId } = this.ports;
+    const { logs, clock, newId, telemetry } = this.ports;
     for (let attempt = 1; ; attempt++) {
       const guess = attempt === 1 ? this.#guess(chatId) : undefined;
       const state = guess ?? (await this.state(chatId));
@@ -278,7 +280,9 @@ export class ChatLog {
       const held = this.#held.get(chatId);
       try {
         const expectedSeq = state.seq;
-        const seq = await logs.append(chatId, records, { expectedSeq, head, hasNewIds });
+        const seq = await inSpan(telemetry, { type: "append" }, () =>
+          logs.append(chatId, records, { expectedSeq, head, hasNewIds }),
+        );
         // Another number means that some of these records had been stored before.
         if (seq === transaction.seq) this.#remember(chatId, { seq, head, damaged: state.damaged });
         else this.forgetState(chatId);

@@ -6,6 +6,7 @@ import { silentLogger } from "../logger.ts";
 import type { LogStore } from "../storage/log-store.ts";
 import { MemoryPlace } from "../storage/memory/memory-place.ts";
 import { openMemoryStorage } from "../storage/memory/memory-storage.ts";
+import { silentTelemetry } from "../telemetry.ts";
 import { chatProjection } from "./chat-head.ts";
 import { ChatLog, chatsCollection } from "./chat-log.ts";
 import { Chats } from "./chats.ts";
@@ -37,7 +38,8 @@ function process(place: MemoryPlace, name: string, ms = 0) {
   let ids = 0;
   const newId = () => `${name}-${++ids}`;
   const { leases, cluster } = storage;
-  const log = new ChatLog({ logs, leases, cluster, clock, newId, logger: silentLogger });
+  const ports = { logger: silentLogger, telemetry: silentTelemetry };
+  const log = new ChatLog({ ...ports, logs, leases, cluster, clock, newId });
   const chats = new Chats(log, storage.logs("forgotten", chatProjection));
   return { chats, before };
 }

@@ -14,10 +14,12 @@ import {
   type Resolved,
   resolveOptions,
 } from "../options.ts";
+import { silentSpan } from "../telemetry.ts";
 import { Answer, type AnswerEnd } from "./answer.ts";
 import { type AskOptions, askChecks, askDefaults } from "./ask-options.ts";
 import { Deadline } from "./deadline.ts";
 import { type Attempt, toResponderError, unavailable } from "./errors.ts";
+import { ModelCall, type StreamPart } from "./model-call.ts";
 import { type Price, toUsage, unknownUsage } from "./prices.ts";
 import { writeProviderData } from "./provider-data.ts";
 import { planSession, type SessionPlan, sessionIdOf } from "./provider-session.ts";
@@ -135,9 +137,10 @@ async function* respondOnce(
   const answer = new Answer();
   const deadline = new Deadline(setup.options);
   const reader = new AbortController();
+  const calls: ModelCall[] = [];
   try {
     const abortSignal = AbortSignal.any([signal, deadline.signal, reader.signal]);
-    const model = guarded(setup, request, attempt);
+    const model = guarded(setup, request, { attempt, calls, signal });
     for await (const part of ask(setup, model, plan, request, abortSignal)) {
       const event = answer.read(part);
       deadline.pause();
@@ -153,6 +156,7 @@ async function* respondOnce(
   } finally {
     deadline.stop();
     reader.abort();
+    for (const call of calls) call.end(); // one that failed, or was not read to its end
   }
   if (answer.end.finish === undefined && signal.aborted) throw signal.reason;
   if (answer.end.finish === undefined && deadline.missed !== undefined) {
@@ -171,7 +175,7 @@ function ask(
   setup: Setup,
   model: SdkModel,
   plan: SessionPlan,
-  { context, tools }: Pick<ResponderRequest, "context" | "tools">,
+  { context, tools, span = silentSpan }: ResponderRequest,
   abortSignal: AbortSignal,
 ): ReturnType<typeof streamText>["stream"] {
   const { maxOutputTokens } = setup.options;
@@ -186,7 +190,9 @@ function ask(
     ...(instructions === undefined ? {} : { instructions }),
     ...(providerOptions === undefined ? {} : { providerOptions }),
     ...(maxOutputTokens === undefined ? {} : { maxOutputTokens }),
-    ...(tools === undefined ? {} : { tools: toAiTools(tools), stopWhen: isStepCount(maxSteps) }),
+    ...(tools === undefined
+      ? {}
+      : { tools: toAiTools(tools, span), stopWhen: isStepCount(maxSteps) }),
   }).stream;
 }
 
@@ -221,28 +227,46 @@ function closedEarly(end: AnswerEnd): boolean {
   return end.error === undefined && (end.finish === undefined || end.finish === "other");
 }
 
+interface Calls {
+  readonly attempt: Attempt;
+  /** Each call that is made is added. */
+  readonly calls: ModelCall[];
+  /** Stops the turn. */
+  readonly signal: AbortSignal;
+}
+
 /**
- * The model with our retries, and without its warnings: the SDK prints them on the process, and some of
- * them quote whole messages.
+ * The model with our retries and a span for each call, and without its warnings: the SDK prints them on the
+ * process, and some of them quote whole messages.
  */
-function guarded(setup: Setup, { onRetry }: ResponderRequest, attempt: Attempt): SdkModel {
-  const { model, maxRetries } = setup.options;
+function guarded(
+  setup: Setup,
+  { onRetry, span = silentSpan }: ResponderRequest,
+  { attempt, calls, signal }: Calls,
+): SdkModel {
+  const { model, maxRetries, provider, modelId = model.modelId } = setup.options;
   return wrapLanguageModel({
     model: model as SdkModel,
     middleware: {
       specificationVersion: "v4",
       async wrapStream({ doStream, params }) {
-        const result = await withRetries(doStream, {
-          maxRetries,
-          signal: params.abortSignal,
-          onWait: ({ error, ...wait }) => {
-            const { message: reason, detail } = toResponderError(error, attempt);
-            onRetry?.({ reason, detail, ...wait });
-          },
-        });
+        const call = new ModelCall(span, { provider, model: modelId }, signal);
+        calls.push(call);
+        const result = await call.ask(params.prompt, () =>
+          withRetries(doStream, {
+            maxRetries,
+            signal: params.abortSignal,
+            onWait: ({ error, ...wait }) => {
+              const { message: reason, detail } = toResponderError(error, attempt);
+              onRetry?.({ reason, detail, ...wait });
+            },
+          }),
+        );
         const quiet = result.stream.pipeThrough(
           new TransformStream<StreamPart, StreamPart>({
+            flush: () => call.end(),
             transform(part, controller) {
+              call.read(part);
               controller.enqueue(part.type === "stream-start" ? { ...part, warnings: [] } : part);
             },
           }),
@@ -252,9 +276,3 @@ function guarded(setup: Setup, { onRetry }: ResponderRequest, attempt: Attempt):
     },
   });
 }
-
-type V4Model = Extract<LanguageModel, { specificationVersion: "v4" }>;
-type StreamPart =
-  Awaited<ReturnType<V4Model["doStream"]>>["stream"] extends ReadableStream<infer Part>
-    ? Part
-    : never;

@@ -1,5 +1,6 @@
 import type { ModelInput, ToolCall } from "../chat/message.ts";
 import type { JsonObject } from "../json.ts";
+import type { Span } from "../telemetry.ts";
 
 /** What a model is asked with. The stable part comes first, so that prompt caches keep working. */
 export interface ResponderRequest {
@@ -18,6 +19,11 @@ export interface ResponderRequest {
   readonly tools?: OfferedTools | undefined;
   /** Called before a wait, after which the provider is called again. Nothing has come of the call. */
   readonly onRetry?: ((retry: Retry) => void) | undefined;
+  /**
+   * The span of the turn. A responder begins one in it for each call of a model, and for each tool that
+   * it runs; not where its framework traces them itself.
+   */
+  readonly span?: Span | undefined;
 }
 
 /** A call that failed in a way that may pass, such as a rate limit, and is made again. */

@@ -48,6 +48,7 @@ export async function ask(running: RunningTurn): Promise<Asked> {
     ...promptOf(running, summary),
     messages: isSmall ? newestTurn(view.messages) : view.messages,
     tools: tools && steps.offer(tools),
+    span: turn.span,
   };
   let error = await attempt.run({ ...request, providerSessionId: id || undefined });
   if (isRefusedSession(error) && id !== "" && attempt.isSilent) {

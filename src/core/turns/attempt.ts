@@ -25,6 +25,8 @@ export interface Asked extends Ended {
   /** Why the answer is not whole: one sentence that is safe to show. */
   readonly reason?: string | undefined;
   readonly detail?: string | undefined;
+  /** Why the model ended its answer; absent when it did not. */
+  readonly finish: FinishReason | undefined;
 }
 
 type ToolCallEvent = Extract<ResponderEvent, { readonly type: "tool-call" }>;
@@ -164,7 +166,8 @@ export class Attempt {
 
   #warn(fields: object, says: string): void {
     const { responder, turn, logger } = this.#running;
-    const where = { chat: turn.chatId, turn: turn.id, provider: responder.provider };
+    const { traceId: trace_id } = turn.span;
+    const where = { chat: turn.chatId, turn: turn.id, trace_id, provider: responder.provider };
     logger.warn({ ...where, ...fields }, says);
   }
 
@@ -203,6 +206,7 @@ export class Attempt {
       firstWordMs: this.#firstWordMs,
       reason,
       detail: isFailed ? known?.detail : undefined,
+      finish: this.#finish,
     };
   }
 }

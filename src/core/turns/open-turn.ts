@@ -243,8 +243,13 @@ export class OpenTurn implements AsyncDisposable {
       firstWordMs: undefined,
       acknowledged: end.usedContext ? part.acknowledged : undefined,
       reason: reasons[outcome],
+      finish: undefined,
     };
+    const { inputTokens: input, outputTokens: output } = usage;
+    turn.span.add({ stage: "store", input, output });
     const stored = await endTurn(this.#ports, turn, begun, ended);
+    turn.span.add({ stage: outcome === "answered" ? "done" : "model" });
+    turn.span.end(outcome === "failed" ? "THROUGHLINE_MODEL_FAILED" : undefined);
     this.#isOver = true;
     const assistant = stored.assistant ?? this.#answer;
     const said = assistant?.content ?? "";

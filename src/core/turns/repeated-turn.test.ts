@@ -6,6 +6,7 @@ import { HeldClock } from "../../../test/support/held-clock.ts";
 import { type ScriptedStep, scriptedResponder } from "../../../test/support/scripted-responder.ts";
 import { isThroughlineError } from "../errors.ts";
 import { ResponderError } from "../models/responder.ts";
+import { silentSpan } from "../telemetry.ts";
 import { openThroughline, type ThroughlineOptions } from "../throughline.ts";
 import type { Turn } from "./turn.ts";
 
@@ -14,7 +15,7 @@ const minute = 60_000;
 
 async function companion(
   script: readonly (readonly ScriptedStep[])[],
-  options: Pick<ThroughlineOptions, "freshness"> = {},
+  options: Pick<ThroughlineOptions, "freshness" | "telemetry"> = {},
 ) {
   const clock = new HeldClock();
   let ids = 0;
@@ -195,17 +196,20 @@ test("an answer that is regenerated after a redaction stands last", async () => 
   );
 });
 
-test("a message that fits into no record once it is dismissed is refused before it waits", async () => {
+test("a message that fits into no record once it is dismissed or traced is refused before it waits", async () => {
   const gate = Promise.withResolvers<void>();
-  const c = await companion([[{ type: "wait", until: gate.promise }, "one"]]);
+  const traced = { ...silentSpan, traceId: "f".repeat(32) };
+  const telemetry = { begin: () => traced };
+  const script = [[{ type: "wait", until: gate.promise } as const, "one"]];
+  const c = await companion(script, { telemetry });
   const first = c.say("first");
   // A message names its id twice, as its own and as its turn's; what waits names it once.
   const id = (letter: string) => letter.repeat(100);
   const text = (room: number) => "x".repeat(1024 * 1024 - room);
-  await assert.rejects(c.say(text(260), id("a")), (error) =>
+  await assert.rejects(c.say(text(310), id("a")), (error) =>
     isThroughlineError(error, "THROUGHLINE_TOO_LARGE"),
   );
-  const longest = c.say(text(310), id("b"));
+  const longest = c.say(text(339), id("b"));
   await c.kept(id("b"));
   c.turns.stop(chat);
   gate.resolve();

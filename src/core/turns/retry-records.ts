@@ -11,7 +11,7 @@ import { retryAnswerId } from "../chat/turn-ids.ts";
 import { ThroughlineError } from "../errors.ts";
 import type { LogStore } from "../storage/log-store.ts";
 import { endedBy } from "./rollover.ts";
-import type { Begun } from "./turn-records.ts";
+import type { Begun, NewTurn } from "./turn-records.ts";
 
 /**
  * Begins to regenerate the answer to a message. The old answer stays until the new one is stored: a
@@ -21,7 +21,7 @@ import type { Begun } from "./turn-records.ts";
  */
 export function beginRetry(
   memories: { readonly chats: Chats; readonly sessions: ProviderSessions },
-  turn: { readonly chatId: string; readonly id: string; readonly retryId: string },
+  turn: Omit<NewTurn, "content"> & { readonly retryId: string },
   target: Target,
 ): Promise<Begun> {
   const { chats, sessions } = memories;
@@ -36,7 +36,8 @@ export function beginRetry(
     sessions.humanActedIn(transaction);
     const { logs } = chats.log.ports;
     const mark = await retryMark(logs, transaction.chatId, turn.retryId);
-    const fields = { event: "retry", turn: turn.id, retry: turn.retryId };
+    const trace_id = turn.span?.traceId;
+    const fields = { event: "retry", turn: turn.id, retry: turn.retryId, trace_id };
     if (mark.of === undefined) transaction.control("turn", fields, mark.id);
     const period = transaction.head.session as Period;
     const ended = endedBy(resolution);

@@ -4,6 +4,7 @@ import { ageNote } from "../chat/freshness.ts";
 import { periodView, type Target, type TurnTarget } from "../chat/provider-sessions.ts";
 import { ThroughlineError } from "../errors.ts";
 import type { TurnParts } from "../extensions.ts";
+import { inSpan } from "../telemetry.ts";
 import type { RunningTurn } from "./ask.ts";
 import { parseIntent } from "./intent.ts";
 import type { TurnStored } from "./open-turn.ts";
@@ -49,7 +50,27 @@ export async function runTurn(
   const parts = ports.extensions.turn(turn);
   if (isGone) throw notFound(turn.chatId, "message that waits");
   if (waited && turn.retryId !== undefined) throw isBeingAnswered();
-  const { target, notice, answer: make } = await answering.prepare();
+  const prepared = answering.prepare();
+  const start = {
+    type: "turn",
+    chatId: turn.chatId,
+    agent: ports.companionName,
+    // Where none can be asked the turn fails below, inside the span.
+    model: await prepared.then(({ target }) => target.model).catch(() => undefined),
+  } as const;
+  return inSpan(ports.telemetry, start, async (span) => {
+    turn.span = span;
+    span.add({ stage: "begin" });
+    return speak(ports, turn, await prepared, parts);
+  });
+}
+
+async function speak(
+  ports: TurnPorts,
+  turn: Turn,
+  { target, notice, answer: make }: Awaited<ReturnType<Answering["prepare"]>>,
+  parts: TurnParts,
+): Promise<TurnAnswer> {
   turn.assertUnfenced();
   const begun =
     turn.retryId === undefined
@@ -61,6 +82,7 @@ export async function runTurn(
   turn.add({ type: "accepted", user: begun.user });
   const notices = notice === undefined ? noticesOf(begun) : [notice, ...noticesOf(begun)];
   for (const text of notices) turn.add({ type: "notice", text });
+  turn.span.add({ stage: "model", freshness: begun.resolution.reason });
   const running = { ...ports, turn, begun, notices };
   const work = async () => make({ ...running, part: await part });
   const { answer, ended } = await makeAnswer(running, parts, work);

@@ -16,6 +16,7 @@ import { isThroughlineError } from "../errors.ts";
 import type { Json, JsonObject } from "../json.ts";
 import type { Usage } from "../models/responder.ts";
 import { prepareBatch } from "../storage/batch.ts";
+import type { Span } from "../telemetry.ts";
 import { replaceAnswer } from "./retry-records.ts";
 import { type EndedPart, endedAt, endedBy } from "./rollover.ts";
 import type { TurnPorts } from "./turns.ts";
@@ -46,6 +47,8 @@ export interface NewTurn {
   readonly extra?: JsonObject | undefined;
   /** It was said before, and a person asks for another answer. */
   readonly isAgain?: boolean | undefined;
+  /** By which the turn is found in traces. */
+  readonly span?: Pick<Span, "traceId"> | undefined;
 }
 
 /** Commits the user's message, with the period that it opens or goes on in. */
@@ -74,6 +77,7 @@ export function beginTurn(
       turn: turn.id,
       synthetic: turn.synthetic,
       extra: turn.extra,
+      trace_id: turn.span?.traceId,
       // A message that waited was said when it came.
       timestamp: waiting && String(waiting["timestamp"]),
     });
@@ -86,7 +90,8 @@ export function beginTurn(
     }
     const attempt = open?.id === turn.id ? open.attempts + 1 : 1;
     if (!isNew) {
-      transaction.control("turn", { event: "attempt", turn: turn.id, attempt });
+      const trace_id = turn.span?.traceId;
+      transaction.control("turn", { event: "attempt", turn: turn.id, attempt, trace_id });
     }
     transaction.set({
       open_turn: { id: turn.id, seq: user.seq, attempts: attempt },
@@ -166,7 +171,7 @@ export async function keepPending(
   }
 }
 
-/** What is kept must fit into a record in whatever form it ends: with all that a dismissed one says. */
+/** What is kept must fit into a record in whatever form it ends: traced or dismissed. */
 function checkRoom({ chatId, id, content, synthetic, extra }: NewTurn, { at }: Transaction): void {
   const longest = {
     id,
@@ -174,9 +179,9 @@ function checkRoom({ chatId, id, content, synthetic, extra }: NewTurn, { at }: T
     content,
     timestamp: at,
     turn: id,
-    dismissed: true,
     synthetic,
     extra,
+    trace_id: "0".repeat(32), // longer than the mark of a dismissed one
   };
   prepareBatch(chatId, [longest]);
 }

@@ -15,6 +15,7 @@ import {
   toolFailed,
 } from "../models/responder.ts";
 import { sha256 } from "../sha256.ts";
+import { inSpan } from "../telemetry.ts";
 import { answerLimits, fitText } from "./answer-limits.ts";
 import type { RunningTurn } from "./ask.ts";
 import { answeredBy } from "./turn-records.ts";
@@ -155,14 +156,17 @@ export class TurnSteps {
    * ones stay without a result.
    */
   async repeat(tools: TurnTools | undefined): Promise<void> {
-    const { signal } = this.#running.turn;
+    const { signal, span } = this.#running.turn;
     for (const recorded of this.#calls.filter(({ hasResult }) => !hasResult)) {
       const { name, arguments: written } = recorded.call.function;
       const tool = tools?.tools.find((each) => each.name === name);
       const args = parsed(written);
       if (tool?.repeatable !== true || args === undefined || signal.aborted) continue;
       const failed = { content: toolFailed, isError: true };
-      const run = this.#run(tool, recorded, args).catch(() => this.#storeResult(recorded, failed));
+      const start = { type: "tool", tool: name, callId: recorded.call.id } as const;
+      const run = inSpan(span, start, () => this.#run(tool, recorded, args)).catch(() =>
+        this.#storeResult(recorded, failed),
+      );
       await untilAborted(run, signal);
       if (this.signal.aborted) throw this.signal.reason;
     }

@@ -3,6 +3,7 @@ import type { StoredMessage } from "../chat/message.ts";
 import type { PeriodView } from "../chat/provider-sessions.ts";
 import type { JsonObject } from "../json.ts";
 import type { Retry, Usage } from "../models/responder.ts";
+import { type Span, silentSpan } from "../telemetry.ts";
 
 /** What came of a turn, once it is stored. */
 export interface TurnAnswer {
@@ -69,6 +70,8 @@ export class Turn {
   readonly isFresh: boolean;
   /** A stored message is to be answered, also if it has an answer. */
   readonly isAgain: boolean;
+  /** While it runs: the span that tells of it. */
+  span: Span = silentSpan;
   /** Settles with the stored result. Rejects when nothing, or no answer, could be stored. */
   readonly done: Promise<TurnAnswer>;
 

@@ -11,6 +11,7 @@ import type { JsonObject } from "../json.ts";
 import type { Logger } from "../logger.ts";
 import type { Responder, TurnTools } from "../models/responder.ts";
 import { checkId } from "../storage/batch.ts";
+import type { Telemetry } from "../telemetry.ts";
 import type { Timers } from "../timers.ts";
 import { ask, type RunningTurn } from "./ask.ts";
 import { type Opened, type OpenInput, OpenTurn } from "./open-turn.ts";
@@ -45,6 +46,7 @@ export interface TurnPorts {
   readonly timers: Timers;
   readonly newId: NewId;
   readonly logger: Logger;
+  readonly telemetry: Telemetry;
   /** The stable part of every prompt. */
   readonly persona: string;
   /** How many messages may wait in one chat. */
@@ -355,9 +357,15 @@ export class Turns {
       const answer = async (running: Omit<RunningTurn, "responder">) => {
         const { turn, begun, part } = running;
         const ended = await ask({ ...running, responder });
+        const { finish, outcome, usage } = ended;
+        const { inputTokens: input, outputTokens: output } = usage;
+        turn.span.add({ stage: "store", finish, input, output });
         turn.assertUnfenced();
         const { acknowledged } = part;
-        return { ...(await endTurn(this.#ports, turn, begun, { ...ended, acknowledged })), ended };
+        const stored = await endTurn(this.#ports, turn, begun, { ...ended, acknowledged });
+        turn.span.add({ stage: outcome === "answered" ? "done" : "model" });
+        turn.span.end(outcome === "failed" ? "THROUGHLINE_MODEL_FAILED" : undefined);
+        return { ...stored, ended };
       };
       return { target, notice, answer };
     };

@@ -1,5 +1,6 @@
 import { type Clock, isoTime } from "../../core/clock.ts";
 import type { Logger } from "../../core/logger.ts";
+import type { Telemetry } from "../../core/telemetry.ts";
 import type { Timers } from "../../core/timers.ts";
 import type { PackageDirectory } from "../directory/package-directory.ts";
 import type { Sender } from "../directory/ports.ts";
@@ -25,6 +26,7 @@ interface UploadLoopPorts {
   readonly timers: Timers;
   readonly jitter: Jitter;
   readonly logger: Logger;
+  readonly telemetry: Telemetry;
 }
 
 export interface OutboxStatistics {
@@ -348,14 +350,19 @@ export class UploadLoop implements Sender {
     signal: AbortSignal,
     call: () => Promise<void>,
   ): Promise<Outcome | "done" | "stopped"> {
+    const span = this.#ports.telemetry.begin({ type: "upload" });
     try {
-      await call();
+      await span.run(call);
+      span.end();
       this.#target.answered();
       this.#lastError = null;
       return "done";
     } catch (error) {
-      if (signal.aborted) return "stopped";
       const outcome = outcomeOf(error);
+      const { class: kind, code } = errorOf(outcome);
+      const isOver = signal.aborted || outcome.kind === "yield";
+      span.end(isOver ? undefined : (code ?? kind));
+      if (signal.aborted) return "stopped";
       this.#noteFailure(outcome);
       return outcome;
     }

@@ -1,6 +1,7 @@
 import { silentLogger } from "../../../src/core/logger.ts";
 import type { Disk } from "../../../src/core/storage/disk/disk.ts";
 import type { RepairReport } from "../../../src/core/storage/storage.ts";
+import { silentTelemetry, type Telemetry } from "../../../src/core/telemetry.ts";
 import { PackageDirectory } from "../../../src/moments/directory/package-directory.ts";
 import type { UploadTarget } from "../../../src/moments/package/package-format.ts";
 import { resolveTarget, type S3TargetOptions } from "../../../src/moments/s3/options.ts";
@@ -27,6 +28,7 @@ export interface UploadWorldOptions {
   /** Must have a directory `/home`. Default: a simulated one. */
   readonly disk?: Disk;
   readonly load?: LoadS3Sdk | undefined;
+  readonly telemetry?: Telemetry;
   /** @default none: it is not known, and writing will show */
   readonly freeSpace?: () => Promise<number>;
 }
@@ -165,6 +167,7 @@ export class UploadWorld {
       {
         ...{ packages, clock, timers: time, logger: silentLogger },
         jitter: () => random(1_000) / 1_000,
+        telemetry: this.#options.telemetry ?? silentTelemetry,
         connect: (name) => {
           this.ports++;
           return this.#counted(new SdkS3Port({ ...options, bucket: name }, time, load));
