@@ -498,8 +498,8 @@ const cluster: readonly SeededBug[] = [
   {
     id: "cluster: a turn that lost its chat is stored all the same",
     file: "src/core/turns/turns.ts",
-    find: "const ended = await ask({ ...running, responder });\n        turn.assertUnfenced();",
-    replace: "const ended = await ask({ ...running, responder });",
+    find: 'turn.span.add({ stage: "store", finish, input, output });\n        turn.assertUnfenced();',
+    replace: 'turn.span.add({ stage: "store", finish, input, output });',
     ...{ ...clusterLost, named: "a lease that is lost before anybody has it" },
   },
   {
