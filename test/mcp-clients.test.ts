@@ -70,6 +70,10 @@ test(`clients of every kind use one home through a server, and append ${count} m
     connect(t, "v2, 2026-07-28", { home }),
   ]);
   await Promise.all(opened.map((client, i) => useChat(client, `chat${i}`)));
+  for (const client of opened) {
+    const { tools } = await client.list();
+    assert.equal(tools.length, 9);
+  }
   const ids = await Promise.all(opened.map((client, i) => appendAll(client, `writer${i}`, count)));
   const [, , , through] = opened;
   const messages = [{ role: "user", content: "x".repeat(2_000_000) }];
@@ -92,6 +96,9 @@ test("without a server `throughline mcp` opens the home, and a kill during appen
   for (const [round, kind] of rounds.entries()) {
     const client = await connectMcp(kind, { home });
     await useChat(client, `chat${round}`);
+    const { outcome } = await client.call("remember_positively", { what: "a joke" });
+    assert.match(outcome, /^(Remembered|Noted, still saving)\.$/);
+    assert.ok(!fs.existsSync(join(home, "runs.jsonl")), "no run of the companion begins");
     const stopped = answered.length + 10 + round;
     const appending = appendAll(client, `round${round}`, 10_000, answered);
     while (answered.length < stopped) await new Promise(setImmediate);
