@@ -30,7 +30,7 @@ const light = [
   "src/core/{chat,models,turns}/**/*.test.ts",
   "src/core/{,storage/,storage/memory/}*.test.ts",
   "src/core/storage/files/{document,file,home,journal,log,once,open-logs,reconcile,rewrite,sqlite,start,sync}*.test.ts",
-  "src/{app,cli,companion,interchange,moments}/**/*.test.ts",
+  "src/{adapters/mcp,app,cli,companion,interchange,moments}/**/*.test.ts",
   "src/{server,testing}/*.test.ts",
   "test/support/*.test.ts",
   "src/postgres/{checks,commands,move}/*.test.ts",

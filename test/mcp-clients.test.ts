@@ -94,7 +94,7 @@ test("without a server `throughline mcp` opens the home, and a kill during appen
   const answered: string[] = [];
   const rounds: readonly Kind[] = isFull ? [...kinds, ...kinds, ...kinds] : [kinds[2]];
   for (const [round, kind] of rounds.entries()) {
-    const client = await connectMcp(kind, { home });
+    const client = await connect(t, kind, { home });
     await useChat(client, `chat${round}`);
     const { outcome } = await client.call("remember_positively", { what: "a joke" });
     assert.match(outcome, /^(Remembered|Noted, still saving)\.$/);
