@@ -56,5 +56,5 @@ export function mountMcp(router: Router, load: () => Promise<() => McpServer>): 
       return (await handler).fetch(req.raw);
     }),
   );
-  return () => void handler?.then(({ close }) => close());
+  return () => void handler?.then(({ close }) => close()).catch(() => undefined); // it was never open
 }
