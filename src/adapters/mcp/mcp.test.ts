@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { connectMcp } from "../../../test/support/mcp-clients.ts";
+import { keepExact } from "../../core/chat/exact.ts";
 import { openThroughline } from "../../core/throughline.ts";
 import { type McpOptions, mcpHandler } from "./mcp.ts";
 
@@ -240,6 +241,21 @@ test("every result and every resource begins with the notice that what follows i
   }
   assert.equal(results[4]?.structuredContent.hits[0].message.content, words);
   for (const resource of read) assert.equal(Object.keys(resource)[0], "notice");
+});
+
+test("what only one model or one framework can use of a message is in no result", async (t) => {
+  const client = await mounted(t);
+  const signature = { provider: "openai", signature: "x".repeat(1_000) };
+  const { chats } = client.throughline;
+  const exact = await keepExact(chats.log, "a", "m1", { kept: signature });
+  const message = { id: "m1", role: "assistant", content: "Hello", provider: "openai" } as const;
+  await chats.append("a", [{ ...message, provider_data: signature, exact }]);
+  const { hits } = await client.call("session_search", { query: "hello" });
+  const { messages } = await client.read("throughline://chats/a/transcript");
+  for (const shown of [hits[0].message, messages[0]]) {
+    assert.partialDeepStrictEqual(shown, message);
+    assert.ok(!JSON.stringify(shown).includes("signature"));
+  }
 });
 
 const strange = ["telegram:42", "a/b", "50 % of ?x=1#y", "Größe 😀", "{chatId}", "a/transcript"];

@@ -100,7 +100,10 @@ export const receipt = z.strictObject({
 
 export const remembered = z.strictObject({ ...noted, outcome: z.string() });
 
-/** Without what only the model that made it can use, which may be larger than the message itself. */
-export function shownMessage({ provider_data: _, ...shown }: StoredMessage): object {
+/**
+ * Without what only the model that made it can use, and without its exact form: each may be larger than the
+ * message itself.
+ */
+export function shownMessage({ provider_data: _, exact: __, ...shown }: StoredMessage): object {
   return shown;
 }
