@@ -1,5 +1,6 @@
 // LangChain's history of messages, against its own in memory.
 import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { InMemoryChatMessageHistory } from "@langchain/core/chat_history";
@@ -118,6 +119,31 @@ test("a message that says no more than a chat keeps is stored once, without its 
       ["what is this?", true],
     ],
   );
+});
+
+test("after kills between and during calls every pair that was answered is there, once and whole", async (t) => {
+  const home = join(temporaryDirectory(t), "home");
+  const script = join(import.meta.dirname, "../../../test/support/langchain-child.ts");
+  for (const [i, delay] of [0, 3, 11].entries()) {
+    const id = `${chat}:${i}`;
+    const { stdout, signal } = spawnSync(process.execPath, [script, home, id, String(delay)], {
+      encoding: "utf8",
+    });
+    assert.equal(signal, "SIGKILL");
+    const answered = stdout.split("\n").length - 1;
+    await using throughline = await openThroughline({ home });
+    const messages = await new ThroughlineChatMessageHistory(throughline, id).getMessages();
+    assert.ok(
+      [answered, answered + 1].includes(messages.length / 2),
+      `${messages.length} messages`,
+    );
+    const said = messages.map(({ text }) => text);
+    const pairs = Array.from({ length: messages.length / 2 }, (_, n) => n + 1);
+    assert.deepEqual(
+      said,
+      pairs.flatMap((n) => [`question ${n}`, `answer ${n}`]),
+    );
+  }
 });
 
 test("what was said in another way is in the history, and what was hidden is not", async (t) => {
