@@ -340,6 +340,48 @@ test("a thread that is deleted and begun again by another saver is not taken for
   assert.deepEqual((await two.getTuple(config))?.checkpoint.channel_values, { value });
 });
 
+test("two savers that write one thread at once lose nothing, and list all of it", async (t) => {
+  const throughline = await open(t);
+  const savers = [new ThroughlineSaver(throughline), new ThroughlineSaver(throughline)];
+  const puts = savers.flatMap((saver, which) =>
+    Array.from({ length: 20 }, async (_, i) => {
+      const checkpoint = checkpointWith({ x: `${which}:${i}` }, i);
+      const config = await saver.put(thread("t"), checkpoint, metadata, { x: i });
+      await saver.putWrites(config, [["x", `write ${which}:${i}`]], "task");
+    }),
+  );
+  await Promise.all(puts);
+  for (const saver of savers) {
+    const tuples = await Array.fromAsync(saver.list(thread("t")));
+    const found = tuples.map(({ checkpoint, pendingWrites }) => {
+      const { x } = checkpoint.channel_values;
+      assert.deepEqual(pendingWrites, [["task", "x", `write ${x}`]]);
+      return x;
+    });
+    assert.equal(new Set(found).size, 40);
+    const ids = tuples.map(({ checkpoint }) => checkpoint.id);
+    assert.deepEqual(ids, ids.toSorted().reverse());
+  }
+});
+
+test("of two checkpoints that two savers store at once the one with the greater id is the newest", async (t) => {
+  const throughline = await open(t);
+  const [one, two] = [new ThroughlineSaver(throughline), new ThroughlineSaver(throughline)];
+  for (const [i, [first, second]] of [
+    [one, two],
+    [two, one],
+  ].entries()) {
+    const [older, newer] = [checkpointWith({ x: "older" }), checkpointWith({ x: "newer" })];
+    const config = thread(`t${i}`);
+    await Promise.all([
+      first?.put(config, newer, metadata, { x: 1 }),
+      second?.put(config, older, metadata, { x: 1 }),
+    ]);
+    const latest = await one.getTuple(config);
+    assert.deepEqual(latest?.checkpoint.channel_values, { x: "newer" });
+  }
+});
+
 test("a run that was interrupted continues with another saver on the same home", async (t) => {
   const home = join(temporaryDirectory(t), "home");
   const State = Annotation.Root({
