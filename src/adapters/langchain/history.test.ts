@@ -161,6 +161,7 @@ test("what was said in another way is in the history, and what was hidden is not
     { id: "m3", role: "tool", content: "rain", tool_call_id: "c1", name: "look" },
     { id: "m4", role: "user", content: "a secret" },
     { id: "m5", role: "user", content: "by mistake" },
+    { id: "m6", role: "assistant", content: "an announcement", hidden: true },
   ]);
   await chats.redact(chat, "m4");
   await chats.takeBack(chat, ["m5"]);

@@ -30,8 +30,8 @@ export function writesRecord(id: string, writes: readonly Write[]): JsonObject &
 }
 
 /**
- * The writes that count, in the order in which the engine applies them. Of writes with one task and index the first
- * counts; of an error, an interrupt and the like the last.
+ * The writes that count, in the order in which the engine applies them: of those with one task and place the last,
+ * which only errors, interrupts and the like have.
  *
  * @param records in the order in which they were stored.
  */
@@ -42,9 +42,7 @@ export function writesIn(records: Iterable<StoredRecord>): readonly Write[] {
     for (const each of Array.isArray(record["writes"]) ? record["writes"] : []) {
       if (!isJsonObject(each)) continue;
       const index = Number(each["index"]);
-      const key = placeOf(String(taskId), index);
-      if (index >= 0 && writes.has(key)) continue;
-      writes.set(key, {
+      writes.set(placeOf(String(taskId), index), {
         taskId: String(taskId),
         taskPath: String(taskPath),
         channel: String(each["channel"]),
@@ -56,7 +54,10 @@ export function writesIn(records: Iterable<StoredRecord>): readonly Write[] {
   return [...writes.values()].sort(compareWrites);
 }
 
-/** What of these writes has to be stored, where those before are stored. */
+/**
+ * What of these writes has to be stored, where those before are stored. Of writes with one task and place the first
+ * counts; of errors, interrupts and the like the last.
+ */
 export function newWrites(given: readonly Write[], before: readonly Write[]): readonly Write[] {
   const known = new Map(before.map((write) => [placeOf(write.taskId, write.index), write]));
   return given.filter(({ taskId, index, channel, value }) => {

@@ -78,9 +78,10 @@ test("a copy of a checkpoint has its values, also where they were changed by han
   const config = thread("t");
   await graph.invoke({ messages: [new HumanMessage("one")] }, config);
   const history = await Array.fromAsync(graph.getStateHistory(config));
-  for (const { config: old, values } of history) {
+  for (const { config: old, values, next } of history) {
     const copy = await graph.updateState(old, null, "__copy__");
     const copied = await graph.getState(copy);
+    assert.deepEqual(copied.next, next);
     assert.deepEqual(textsOf(copied.values.messages ?? []), textsOf(values["messages"] ?? []));
   }
 });
@@ -111,6 +112,18 @@ test("pending writes come in the order of their paths, tasks and places", async 
   assert.deepEqual(
     tuple?.pendingWrites?.map(([, , value]) => value),
     order.flatMap((task) => [`${task} 0`, `${task} 1`]),
+  );
+});
+
+test("the writes of 20 tasks of one step are all there", async (t) => {
+  const saver = await saverOf(t);
+  const config = await saver.put(thread("t"), checkpointWith({}), metadata, {});
+  const tasks = Array.from({ length: 20 }, (_, i) => `task ${i}`).sort();
+  for (const task of tasks.toReversed()) await saver.putWrites(config, [["x", 1]], task);
+  const { pendingWrites = [] } = (await saver.getTuple(config)) ?? {};
+  assert.deepEqual(
+    pendingWrites.map(([task]) => task),
+    tasks,
   );
 });
 
@@ -160,7 +173,8 @@ test("a checkpoint stored again with other content is the newer one, and stored 
     const stored = await end();
     await saver.put(thread("t"), checkpoint, metadata, { x: 1 });
     assert.equal(await end(), stored);
-    for (const config of [thread("t"), { configurable: { thread_id: "t", checkpoint_id: id } }]) {
+    for (const named of [{}, { checkpoint_id: id }, { thread_ts: id }]) {
+      const config = { configurable: { thread_id: "t", ...named } };
       assert.deepEqual((await saver.getTuple(config))?.checkpoint.channel_values, { x: value });
     }
   }
@@ -170,7 +184,7 @@ test("a checkpoint stored again with other content is the newer one, and stored 
 test("checkpoints that are stored out of order are listed by their ids, and the greatest is the newest", async (t) => {
   const saver = await saverOf(t);
   const ids = Array.from({ length: 9 }, () => uuid6(0));
-  for (const i of [4, 0, 8, 2, 1, 7, 3, 6, 5]) {
+  for (const i of [4, 0, 2, 1, 7, 3, 6, 5, 8]) {
     await saver.put(thread("t"), checkpointWith({ i }, i, ids[i]), metadata, { i });
   }
   const listed = async (options: object = {}) =>
@@ -179,6 +193,8 @@ test("checkpoints that are stored out of order are listed by their ids, and the 
     );
   assert.deepEqual(await listed(), [8, 7, 6, 5, 4, 3, 2, 1, 0]);
   assert.deepEqual(await listed({ limit: 3 }), [8, 7, 6]);
+  assert.deepEqual(await listed({ limit: 1, filter: { step: 1, source: undefined } }), [8]);
+  assert.deepEqual(await listed({ filter: { step: 2 } }), []);
   const before = { configurable: { checkpoint_id: ids[4] } };
   assert.deepEqual(await listed({ before, limit: 2 }), [3, 2]);
   assert.equal((await saver.getTuple(thread("t")))?.checkpoint.id, ids[8]);
@@ -265,11 +281,11 @@ test("a serialiser of the application's own is used for every value", async (t) 
   const turned = (bytes: Uint8Array) => bytes.map((byte) => byte ^ 0xff);
   const serde = {
     dumpsTyped: async (value: unknown): Promise<[string, Uint8Array]> => [
-      "turned",
+      "json",
       turned(Buffer.from(JSON.stringify(value))),
     ],
     loadsTyped: async (type: string, data: Uint8Array | string) => {
-      assert.equal(type, "turned");
+      assert.equal(type, "json");
       return JSON.parse(Buffer.from(turned(data as Uint8Array)).toString());
     },
   };
