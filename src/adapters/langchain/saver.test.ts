@@ -173,12 +173,36 @@ test("a checkpoint stored again with other content is the newer one, and stored 
     const stored = await end();
     await saver.put(thread("t"), checkpoint, metadata, { x: 1 });
     assert.equal(await end(), stored);
-    for (const named of [{}, { checkpoint_id: id }, { thread_ts: id }]) {
+    for (const named of [{}, { checkpoint_id: id }]) {
       const config = { configurable: { thread_id: "t", ...named } };
       assert.deepEqual((await saver.getTuple(config))?.checkpoint.channel_values, { x: value });
     }
   }
   assert.equal((await Array.fromAsync(saver.list(thread("t")))).length, 1);
+});
+
+test("an older checkpoint is found by its id, also under the field's old name", async (t) => {
+  const saver = await saverOf(t);
+  const older = checkpointWith({ x: "older" });
+  await saver.put(thread("t"), older, metadata, { x: 1 });
+  await saver.put(thread("t"), checkpointWith({ x: "newer" }, 2), metadata, { x: 2 });
+  for (const named of [{ checkpoint_id: older.id }, { thread_ts: older.id }]) {
+    const tuple = await saver.getTuple({ configurable: { thread_id: "t", ...named } });
+    assert.deepEqual(tuple?.checkpoint.channel_values, { x: "older" });
+  }
+});
+
+test("the history of a channel begins at the nearest ancestor that has a value of it", async (t) => {
+  const saver = await saverOf(t);
+  let config: object = thread("t");
+  for (const i of [1, 2, 3]) {
+    const channels = i === 3 ? {} : { x: [i] };
+    const stored = await saver.put(config, checkpointWith(channels, i), metadata);
+    await saver.putWrites(stored, [["x", [`write ${i}`]]], "task");
+    config = stored;
+  }
+  const { x } = await saver.getDeltaChannelHistory({ config, channels: ["x"] });
+  assert.deepEqual(x, { writes: [["task", "x", ["write 2"]]], seed: [2] });
 });
 
 test("checkpoints that are stored out of order are listed by their ids, and the greatest is the newest", async (t) => {
