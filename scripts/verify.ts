@@ -10,11 +10,16 @@ const withFullSize = globSync(["src/**/*.test.ts", "test/{,support/,support/s3/}
 );
 
 /**
- * One after the other, and nothing beside: pages in a browser tell the time that a machine takes, and the
- * product without a feature runs many tests at once.
+ * One after the other, and nothing beside: they measure time in a browser, and the product without a feature runs
+ * many tests at once.
  */
-const alone = globSync("test/full/{browser,page-*,without-*}.test.ts");
-const others = globSync("test/full/*.test.ts").filter((path) => !alone.includes(path));
+const alone = globSync("test/full/{page-capture*,page-transcript,page-turns,without-*}.test.ts");
+const pages = globSync("test/full/{browser,page-*}.test.ts").filter(
+  (path) => !alone.includes(path),
+);
+const others = globSync("test/full/*.test.ts").filter(
+  (path) => !alone.includes(path) && !pages.includes(path),
+);
 
 /** Begun first, so that none of them runs alone at the end. */
 const longest = [
@@ -32,6 +37,7 @@ const test = (files: readonly string[]) => [
 const steps = [
   { name: "check", command: ["npm", "run", "--silent", "check"] },
   { name: "build", command: [process.execPath, "scripts/build.ts"] },
+  { name: "pages", command: test(pages) },
   ...alone.toSorted().map((path) => ({ name: path, command: test([path]) })),
   { name: "tests at full size", command: test([...withFullSize, ...others]) },
 ];

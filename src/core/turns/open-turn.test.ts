@@ -43,9 +43,13 @@ async function companion(options: { readonly maxQueued?: number } = {}) {
     });
   };
   const unanswered = async () => (await chats.list({ unanswered: true })).chats.length;
-  /** The message waits, and is stored. */
+  /** The message waits, and is stored: that takes a few passes of the event loop. */
   const waits = async (id: string) => {
-    while (!(await head()).pending?.includes(id));
+    for (let pass = 0; pass < 10_000; pass++) {
+      if ((await head()).pending?.includes(id)) return;
+      await setImmediate();
+    }
+    assert.fail(`${id} does not wait`);
   };
   return { ...throughline, throughline, turns, clock, timers, head, transcript, unanswered, waits };
 }
@@ -370,6 +374,10 @@ test("a turn that was stopped and is not closed within 5 s has failed, and store
   await c.timers.pass(4_999);
   assert.equal(c.turns.running(chat)?.id, "m1");
   await c.timers.pass(1);
+  for (let pass = 0; pass < 10_000 && c.turns.running(chat)?.id === "m1"; pass++) {
+    await setImmediate();
+  }
+  assert.equal(c.turns.running(chat)?.id, "m2");
   const second = opened(await next);
   await assert.rejects(turn.close(answered("Late")), { code: "THROUGHLINE_CONFLICT" });
   await assert.rejects(turn.keep([call]), { code: "THROUGHLINE_CONFLICT" });
