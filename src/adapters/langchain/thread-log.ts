@@ -3,6 +3,7 @@ import { isoTime } from "../../core/clock.ts";
 import { isThroughlineError } from "../../core/errors.ts";
 import { Lru } from "../../core/lru.ts";
 import { KeyedMutex } from "../../core/mutex.ts";
+import { sha256 } from "../../core/sha256.ts";
 import { langGraphLogs } from "../../core/storage/framework-logs.ts";
 import type { LogHead, LogRecord, LogStore, StoredRecord } from "../../core/storage/log-store.ts";
 import type { Throughline } from "../../core/throughline.ts";
@@ -121,6 +122,7 @@ export class ThreadLogs {
             isThroughlineError(error, "THROUGHLINE_CONFLICT") ||
             isThroughlineError(error, "THROUGHLINE_ID_CONFLICT");
           if (!isOvertaken || tries >= maxTries) throw error;
+          await this.#pause(tries);
         }
       }
     });
@@ -145,6 +147,15 @@ export class ThreadLogs {
     this.remember(state.head, isOne ? blocks.keys() : first.map(({ id }) => id));
     // What is left is decided on where the log ends now.
     if (!isOne) await this.#add(threadId, blocks, decide);
+  }
+
+  /** Up to 2 ms longer each time, by chance: so the slowest one succeeds too. */
+  #pause(tries: number): Promise<void> {
+    const { newId, timers } = this.#ports;
+    const chance = sha256(newId()).readUInt8() / 255;
+    return new Promise((resolve) => {
+      timers.after(chance * 2 * tries, resolve, { holdsProcess: true });
+    });
   }
 
   #firstHead(): ThreadHead {
