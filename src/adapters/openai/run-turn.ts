@@ -3,6 +3,7 @@ import { notFound } from "../../core/chat/chat-log.ts";
 import type { MessageInput } from "../../core/chat/message-input.ts";
 import { isThroughlineError, ThroughlineError } from "../../core/errors.ts";
 import { unknownUsage } from "../../core/models/prices.ts";
+import { KeyedMutex } from "../../core/mutex.ts";
 import type { Throughline } from "../../core/throughline.ts";
 import type { OpenInput, OpenTurn } from "../../core/turns/open-turn.ts";
 import type { Turns } from "../../core/turns/turns.ts";
@@ -20,6 +21,8 @@ interface Shared {
   readonly turns: Promise<Turns>;
   /** By chat: the turn that a run of this process opened. */
   readonly open: Map<string, OpenTurn>;
+  /** One is opened at a time in each chat: the next one ends it. */
+  readonly opening: KeyedMutex;
 }
 
 const shared = new WeakMap<Throughline, Shared>();
@@ -56,7 +59,7 @@ export class RunTurn {
     const first = fresh.findIndex(({ role }) => role === "user");
     const isNew = first >= 0 && (this.#isBegun || this.#turn === undefined);
     this.#isBegun = false;
-    if (fresh.length === 0) return;
+    if (fresh.length === 0 && this.#turn !== undefined) return;
     if (isNew) await this.#openWith(fresh, first, agent);
     else {
       if (this.#turn === undefined) await this.#reopen(agent);
@@ -127,40 +130,46 @@ export class RunTurn {
 
   /** A new turn, with the first thing that a person says in it. */
   async #openWith(items: readonly Item[], first: number, agent: AgentOfRun): Promise<void> {
-    await this.end();
     const before = items.slice(0, first);
-    if (before.length > 0) await this.#log.append(before);
     const [input] = await this.#log.inputs(items.slice(first, first + 1));
-    await this.#open(input as MessageInput & OpenInput, agent);
+    await this.#open(agent, async () => {
+      if (before.length > 0) await this.#log.append(before);
+      return input as MessageInput & OpenInput;
+    });
     this.#ahead = items.slice(0, first + 1).map(keyOf);
     await this.#keep(items.slice(first + 1));
   }
 
   /** The turn of what was said last is taken up again: by a run that was interrupted, or began with no words. */
   async #reopen(agent: AgentOfRun): Promise<void> {
-    await this.end();
-    const entries = await this.#log.all(true);
-    const user = entries.findLast(({ message }) => message.role === "user")?.message;
-    if (user !== undefined) await this.#open({ id: user.id }, agent);
+    await this.#open(agent, async () => {
+      const entries = await this.#log.all(true);
+      const user = entries.findLast(({ message }) => message.role === "user")?.message;
+      return user && { id: user.id };
+    });
   }
 
-  async #open({ id, content, exact }: OpenInput, { model }: AgentOfRun): Promise<void> {
-    const { turns, open } = this.#shared();
+  async #open({ model }: AgentOfRun, inputOf: () => Promise<OpenInput | undefined>): Promise<void> {
+    const { turns, open, opening } = this.#shared();
     const target = {
       provider: agentsDialect.framework,
       model: typeof model === "string" && model !== "" ? model : "default",
     };
-    const opened = await (await turns).open(this.#chatId, { id, content, exact }, target);
-    if (opened.state !== "open") {
-      throw new ThroughlineError("this chat is being answered", { code: "THROUGHLINE_CONFLICT" });
-    }
-    const { turn } = opened;
-    this.#turn = turn;
-    open.set(this.#chatId, turn);
-    // What stops it waits until it has ended; what the run adds then is stored all the same.
-    const stop = () => void turn.fail();
-    if (turn.signal.aborted) stop();
-    else turn.signal.addEventListener("abort", stop, { once: true });
+    await opening.run(this.#chatId, async () => {
+      await this.end();
+      const input = await inputOf();
+      if (input === undefined) return;
+      const { id, content, exact } = input;
+      const opened = await (await turns).open(this.#chatId, { id, content, exact }, target);
+      if (opened.state !== "open") throw isAnswered();
+      const { turn } = opened;
+      this.#turn = turn;
+      open.set(this.#chatId, turn);
+      // What stops it waits until it has ended; what the run adds then is stored all the same.
+      const stop = () => void turn.fail();
+      if (turn.signal.aborted) stop();
+      else turn.signal.addEventListener("abort", stop, { once: true });
+    });
   }
 
   /** Stores items of the turn, in order; without one, of the chat. */
@@ -212,7 +221,7 @@ export class RunTurn {
 
   #shared(): Shared {
     let found = shared.get(this.#throughline);
-    found ??= { turns: this.#throughline.turns(), open: new Map() };
+    found ??= { turns: this.#throughline.turns(), open: new Map(), opening: new KeyedMutex() };
     shared.set(this.#throughline, found);
     return found;
   }
@@ -221,4 +230,9 @@ export class RunTurn {
 /** Whether a model or a tool made it. */
 function isOutput({ type = "message", role }: Item): boolean {
   return type !== "message" || role === "assistant";
+}
+
+/** Another program took up the very message. */
+function isAnswered(): ThroughlineError {
+  return new ThroughlineError("this chat is being answered", { code: "THROUGHLINE_CONFLICT" });
 }
