@@ -34,6 +34,7 @@ const chunks: readonly (readonly [name: string, modules: readonly string[]])[] =
     [
       "app/serve",
       "adapters/mcp/routes",
+      "adapters/openai/routes",
       "companion/commands/home-run",
       "companion/routes",
       "moments/commands/start-moments",

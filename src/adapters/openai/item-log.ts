@@ -3,8 +3,9 @@ import { chatZone } from "../../core/chat/chat-metadata.ts";
 import { takeBackFrom } from "../../core/chat/erasure.ts";
 import { exactOf, keepExact } from "../../core/chat/exact.ts";
 import { judge } from "../../core/chat/freshness.ts";
-import type { StoredMessage } from "../../core/chat/message.ts";
+import { isMessage, type StoredMessage } from "../../core/chat/message.ts";
 import type { MessageInput } from "../../core/chat/message-input.ts";
+import { shownMessages, withMarksOf } from "../../core/chat/shown-messages.ts";
 import type { Transaction } from "../../core/chat/transaction.ts";
 import { isThroughlineError } from "../../core/errors.ts";
 import type { Throughline } from "../../core/throughline.ts";
@@ -42,16 +43,20 @@ export class ItemLog {
    * The newest messages that make at least `limit` items, oldest first: after the last clear and compaction,
    * and in the current period. What was redacted, taken back or replaced by another answer is left out.
    *
-   * @param isTurn a turn runs: then no rule about time ends the period.
+   * @param options `isTurn`: a turn runs, so that no rule about time ends the period. `before`: only
+   *   messages before this number.
    */
-  async newest(limit: number, isTurn = false): Promise<readonly Entry[]> {
+  async newest(
+    limit: number,
+    options: { readonly isTurn?: boolean; readonly before?: number } = {},
+  ): Promise<readonly Entry[]> {
     const { chats } = this.#throughline;
     const found: Entry[] = [];
     let count = 0;
     const { head } = await chats.log.state(this.#chatId);
     if (head === undefined || limit <= 0) return [];
-    const from = this.#start(head, isTurn);
-    let before: number | undefined;
+    const from = this.#start(head, options.isTurn === true);
+    let { before } = options;
     try {
       do {
         const page = await chats.messages(this.#chatId, {
@@ -74,9 +79,47 @@ export class ItemLog {
     return found.reverse();
   }
 
+  /** The same from the beginning, after the message of a number: those that make at least `limit` items. */
+  async oldest(limit: number, after = 0): Promise<readonly Entry[]> {
+    const { logs } = this.#throughline.chats.log.ports;
+    const { head } = await this.#throughline.chats.log.state(this.#chatId);
+    const found: Entry[] = [];
+    if (head === undefined) return found;
+    let count = 0;
+    let seq = Math.max(after, head.clear_seq ?? 0, this.#start(head, false));
+    for (;;) {
+      const records = await logs.page(this.#chatId, {
+        after: seq,
+        limit: Math.min(limit, pageSize),
+      });
+      const messages = records.filter(isMessage);
+      const marks = await withMarksOf(logs, this.#chatId, messages);
+      for (const message of await shownMessages(marks, this.#chatId, messages)) {
+        const items = await this.#itemsOf(message);
+        if (items.length > 0) found.push({ message, items });
+        count += items.length;
+        if (count >= limit) return found;
+      }
+      const last = records.at(-1);
+      if (last === undefined) return found;
+      seq = last.seq;
+    }
+  }
+
+  /** The message with this id, if it is shown and makes an item. */
+  async entry(messageId: string): Promise<Entry | undefined> {
+    const { chats } = this.#throughline;
+    const found = await chats.find(this.#chatId, messageId);
+    const { head } = await chats.log.state(this.#chatId);
+    if (found === undefined || found.seq <= (head?.clear_seq ?? 0)) return undefined;
+    const [message] = await shownMessages(chats.log.ports.logs, this.#chatId, [found]);
+    const items = message === undefined ? [] : await this.#itemsOf(message);
+    return message && items.length > 0 ? { message, items } : undefined;
+  }
+
   /** Everything, oldest first. */
   all(isTurn = false): Promise<readonly Entry[]> {
-    return this.newest(Number.MAX_SAFE_INTEGER, isTurn);
+    return this.newest(Number.MAX_SAFE_INTEGER, { isTurn });
   }
 
   /**
@@ -134,13 +177,13 @@ export class ItemLog {
   ): Promise<void> {
     const { chats } = this.#throughline;
     for (let gone: readonly string[] | undefined; gone === undefined; ) {
-      const before = await this.newest(limit, true);
+      const before = await this.newest(limit, { isTurn: true });
       const rewrite = decide(before.flatMap(({ items }) => items));
       if (rewrite === undefined) return;
       const inputs = await this.inputs(rewrite.items);
       const cutOff = cut(before, rewrite.keep);
       gone = await chats.log.change(this.#chatId, async (transaction) => {
-        if (!isSame(before, await this.newest(limit, true))) return undefined;
+        if (!isSame(before, await this.newest(limit, { isTurn: true }))) return undefined;
         if (!(await also(transaction))) return [];
         if (cutOff.gone.length > 0) {
           await takeBackFrom(transaction, new Set(cutOff.gone), chats.log.ports.logs);
