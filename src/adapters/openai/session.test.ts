@@ -42,7 +42,7 @@ const kinds = {
 
 for (const [kind, open] of Object.entries(kinds)) {
   const says = (title: string, proof: (session: ThroughlineSession) => Promise<void>) =>
-    test(`${kind}: ${title}`, async () => proof((await open()) as never));
+    void test(`${kind}: ${title}`, async () => proof((await open()) as never));
 
   says("items come back in order, the newest of them for a limit, and are popped", async (s) => {
     assert.equal(await s.getSessionId(), "s-1");
