@@ -29,6 +29,7 @@ const chunks: readonly (readonly [name: string, modules: readonly string[]])[] =
   ["server", ["server/server"]],
   ["routes", ["companion/routes", "moments/routes"]],
   ["command", ["app/start"]],
+  ["openai", ["adapters/openai/item-log"]],
   [
     "serve",
     [

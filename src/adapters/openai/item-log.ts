@@ -155,11 +155,15 @@ export class ItemLog {
 
   /** Adds items to the end, all or none. They are stored when this resolves. */
   async append(items: readonly Item[], turn?: string): Promise<readonly StoredMessage[]> {
-    const inputs = await this.inputs(items);
-    return this.#throughline.chats.append(
-      this.#chatId,
-      inputs.map((input) => ({ ...input, turn })),
-    );
+    const { chats } = this.#throughline;
+    const inputs = (await this.inputs(items)).map((input) => ({ ...input, turn }));
+    try {
+      return await chats.append(this.#chatId, inputs);
+    } catch (error) {
+      if (!isThroughlineError(error, "THROUGHLINE_OUTCOME_UNKNOWN")) throw error;
+      // The caller cannot repeat it: it does not know the ids, by which it is stored once.
+      return chats.append(this.#chatId, inputs);
+    }
   }
 
   /**

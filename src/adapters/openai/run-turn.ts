@@ -2,7 +2,7 @@
 import { notFound } from "../../core/chat/chat-log.ts";
 import type { MessageInput } from "../../core/chat/message-input.ts";
 import { isThroughlineError, ThroughlineError } from "../../core/errors.ts";
-import { unknownUsage } from "../../core/models/prices.ts";
+import type { Usage } from "../../core/models/responder.ts";
 import { KeyedMutex } from "../../core/mutex.ts";
 import type { Throughline } from "../../core/throughline.ts";
 import type { OpenInput, OpenTurn } from "../../core/turns/open-turn.ts";
@@ -24,6 +24,9 @@ interface Shared {
   /** One is opened at a time in each chat: the next one ends it. */
   readonly opening: KeyedMutex;
 }
+
+/** The SDK does not tell its session what a run took. */
+const unknown: Usage = { inputTokens: undefined, outputTokens: undefined, costUsd: undefined };
 
 const shared = new WeakMap<Throughline, Shared>();
 
@@ -191,14 +194,17 @@ export class RunTurn {
   async #close(turn: OpenTurn, items: readonly Item[]): Promise<void> {
     const outcome = "answered";
     await this.#inTurn(turn, items, (messages) => {
-      return turn.close({ messages, usage: unknownUsage, outcome });
+      return turn.close({ messages, usage: unknown, outcome });
     });
     const { open } = this.#shared();
     if (open.get(this.#chatId) === turn) open.delete(this.#chatId);
     this.#turn = undefined;
   }
 
-  /** A turn may have ended without its run: what that did is stored all the same, but not in a forgotten chat. */
+  /**
+   * A turn may have ended without its run, or it is not known whether this was stored: what the run did is stored
+   * all the same, once, but not in a chat that was forgotten.
+   */
   async #inTurn(
     turn: OpenTurn,
     items: readonly Item[],
@@ -209,7 +215,8 @@ export class RunTurn {
     try {
       await store(inputs);
     } catch (error) {
-      if (!isThroughlineError(error, "THROUGHLINE_CONFLICT")) throw error;
+      const isEnded = ["THROUGHLINE_CONFLICT", "THROUGHLINE_OUTCOME_UNKNOWN"] as const;
+      if (!isEnded.some((code) => isThroughlineError(error, code))) throw error;
       const { id } = turn.user;
       await chats.log.changeExisting(this.#chatId, async (transaction) => {
         const user = await chats.log.ports.logs.find(this.#chatId, id);

@@ -15,6 +15,7 @@ import {
 import { bytesUnder, temporaryDirectory } from "../../../test/support/command-line.ts";
 import { HeldClock } from "../../../test/support/held-clock.ts";
 import { scriptedResponder } from "../../../test/support/scripted-responder.ts";
+import { ThroughlineError } from "../../core/errors.ts";
 import { openThroughline } from "../../core/throughline.ts";
 import { ThroughlineSession } from "./session.ts";
 
@@ -380,6 +381,37 @@ test("a turn that is stopped ends at once, and what its run adds is stored all t
   });
   await run(agent, "Hello", stored(c.session));
   assert.deepEqual(await c.transcript(), ["user: Hello", "assistant: all the same"]);
+});
+
+test("what was stored while its reply was lost is there once", async () => {
+  const c = await companion();
+  const { logs } = c.chats.log.ports;
+  const append = logs.append.bind(logs);
+  let lost = 0;
+  const loseNext = () => {
+    logs.append = async (...args) => {
+      logs.append = append;
+      await append(...args);
+      lost++;
+      throw new ThroughlineError("the reply was lost", { code: "THROUGHLINE_OUTCOME_UNKNOWN" });
+    };
+  };
+  loseNext();
+  await c.session.addItems([{ role: "user", content: "Hi" }, says("Hi")]);
+  const agent = agentWithTool((input) => {
+    loseNext();
+    return usual(input);
+  });
+  await run(agent, "use the tool", stored(c.session));
+  assert.equal(lost, 3);
+  assert.deepEqual(await c.transcript(), [
+    "user: Hi",
+    "assistant: Hi",
+    "user: use the tool",
+    "assistant: (call)",
+    "tool: found",
+    "assistant: answer to 6",
+  ]);
 });
 
 test("a filter of your own comes before beforeModel", async () => {
