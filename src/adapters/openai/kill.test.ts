@@ -1,10 +1,13 @@
-// Processes that are killed in the middle of turns with a tool.
+// Processes that are killed in the middle of turns with a tool, and servers while clients add items.
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
 import { test } from "node:test";
+import { type AgentInputItem, OpenAIConversationsSession } from "@openai/agents";
+import OpenAI from "openai";
 import { Collected, temporaryDirectory } from "../../../test/support/command-line.ts";
+import { ServerProcess } from "../../../test/support/kill-harness.ts";
 import { compileCache } from "../../../test/support/program.ts";
 import { openThroughline } from "../../core/throughline.ts";
 import { seededRandom } from "../../testing/random.ts";
@@ -91,3 +94,46 @@ function turnOf(
     .filter((message) => message.turn === turn && !message.hidden)
     .map(({ role }) => role);
 }
+
+const serverKills = process.env["THROUGHLINE_FULL"] === "1" ? 25 : 2;
+
+test(`after each of ${serverKills} kills of the server every item that a client was told of is there once`, async (t) => {
+  const home = join(temporaryDirectory(t), "home");
+  const random = seededRandom(11);
+  const told: string[] = [];
+  let id: string | undefined;
+  for (let kill = 1; kill <= serverKills; kill++) {
+    const server = new ServerProcess(home);
+    const baseURL = `${await server.url()}/v1`;
+    const client = new OpenAI({ baseURL, apiKey: "none", maxRetries: 0 });
+    id ??= (await client.conversations.create()).id;
+    const session = new OpenAIConversationsSession({ client, conversationId: id });
+    const texts = (await session.getItems()).map(textOf);
+    assert.equal(new Set(texts).size, texts.length, `kill ${kill}`);
+    assert.deepEqual(
+      texts.filter((text) => told.includes(text)),
+      told,
+      `kill ${kill}`,
+    );
+    const last = 1 + random(8);
+    for (let n = 1; server.child.exitCode === null && !server.child.killed; n++) {
+      const pair = ["question", "answer"].map((what) => `${what} ${kill}.${n}`);
+      const items = pair.map((content, index) => ({
+        role: index === 0 ? ("user" as const) : ("system" as const),
+        content,
+      }));
+      if (n === last) setTimeout(() => server.child.kill("SIGKILL"), random(4));
+      await session.addItems(items).then(
+        () => told.push(...pair),
+        () => undefined, // the connection went with the server
+      );
+    }
+    await server.ended;
+  }
+  t.diagnostic(`${told.length} items`);
+});
+
+const textOf = (item: AgentInputItem): string => {
+  const { content } = item as { readonly content?: unknown };
+  return typeof content === "string" ? content : ((content as { text: string }[])[0]?.text ?? "");
+};
