@@ -210,6 +210,8 @@ test("what was said in a chat in another way is a conversation too, one item at 
   await throughline.chats.clear("telegram:42");
   assert.deepEqual(await list("desc"), []);
   assert.deepEqual(await list("asc"), []);
+  const after = items.list("telegram:42", { after: listed[0]?.id ?? "" }).withResponse();
+  await assert.rejects(after, { status: 404 });
 });
 
 test("those who watch hear what is added, deleted and forgotten", async (t) => {
@@ -227,6 +229,34 @@ test("those who watch hear what is added, deleted and forgotten", async (t) => {
     ),
     ["stored", "taken_back", "forgotten"],
   );
+});
+
+test("what is large leaves nothing in a conversation that there is not", async (t) => {
+  const { client, throughline } = await served(t);
+  const image = {
+    type: "input_image" as const,
+    image_url: "x".repeat(200_000),
+    detail: "auto" as const,
+  };
+  const items = [{ type: "message" as const, role: "user" as const, content: [image] }];
+  const adding = client.conversations.items.create("conv_none", { items });
+  await assert.rejects(adding, { status: 404 });
+  await assert.rejects(throughline.chats.row("conv_none"), { code: "THROUGHLINE_NOT_FOUND" });
+});
+
+test("a turn that runs in a conversation is stopped before it is deleted", async (t) => {
+  const { client, turns } = await served(t);
+  const { id } = await client.conversations.create();
+  const opened = await turns.open(id, { content: "Hello" }, { provider: "elsewhere", model: "m" });
+  assert.equal(opened.state, "open");
+  if (opened.state !== "open") return;
+  let isStopped = false;
+  opened.turn.signal.addEventListener("abort", () => {
+    isStopped = true;
+    void opened.turn.fail();
+  });
+  await client.conversations.delete(id);
+  assert.ok(isStopped);
 });
 
 test("errors are OpenAI's, with our codes, and nothing is stored", async (t) => {

@@ -211,16 +211,24 @@ export class RunTurn {
     store: (messages: readonly MessageInput[]) => Promise<unknown>,
   ): Promise<void> {
     const { chats } = this.#throughline;
+    const { id } = turn.user;
+    const assertThere = async () => {
+      const user = await chats.log.ports.logs.find(this.#chatId, id);
+      if (user === undefined) throw notFound(this.#chatId, "message");
+    };
+    // It may have begun again, without what was said before.
+    await assertThere().catch(async (error) => {
+      await this.end();
+      throw error;
+    });
     const inputs = await this.#log.inputs(items);
     try {
       await store(inputs);
     } catch (error) {
       const isEnded = ["THROUGHLINE_CONFLICT", "THROUGHLINE_OUTCOME_UNKNOWN"] as const;
       if (!isEnded.some((code) => isThroughlineError(error, code))) throw error;
-      const { id } = turn.user;
       await chats.log.changeExisting(this.#chatId, async (transaction) => {
-        const user = await chats.log.ports.logs.find(this.#chatId, id);
-        if (user === undefined) throw notFound(this.#chatId, "message");
+        await assertThere();
         for (const input of inputs) await chats.appendTo(transaction, { ...input, turn: id });
       });
     }

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { test } from "node:test";
-import { type AgentInputItem, MemorySession, run, tool } from "@openai/agents";
+import { type AgentInputItem, MemorySession, Runner, run, tool } from "@openai/agents";
 import { z } from "zod";
 import {
   type Answers,
@@ -14,6 +14,7 @@ import {
 } from "../../../test/support/agents-model.ts";
 import { bytesUnder, temporaryDirectory } from "../../../test/support/command-line.ts";
 import { HeldClock } from "../../../test/support/held-clock.ts";
+import { HeldTimers } from "../../../test/support/held-timers.ts";
 import { scriptedResponder } from "../../../test/support/scripted-responder.ts";
 import { ThroughlineError } from "../../core/errors.ts";
 import { openThroughline } from "../../core/throughline.ts";
@@ -21,11 +22,17 @@ import { ThroughlineSession } from "./session.ts";
 
 const chat = "telegram:42";
 
-async function companion(options: { readonly home?: string; readonly clock?: HeldClock } = {}) {
-  const { home, clock } = options;
+async function companion(
+  options: {
+    readonly home?: string;
+    readonly clock?: HeldClock;
+    readonly timers?: HeldTimers;
+  } = {},
+) {
+  const { home, clock, timers } = options;
   const place = home === undefined ? ({ storage: "memory" } as const) : { home };
   const freshness = clock && { idleTimeoutMinutes: 30 };
-  const throughline = await openThroughline({ ...place, clock, freshness });
+  const throughline = await openThroughline({ ...place, clock, timers, freshness });
   const session = new ThroughlineSession(throughline, chat);
   const { chats } = throughline;
   const transcript = async () => {
@@ -163,6 +170,7 @@ test("an output guardrail that fails leaves what it leaves in the SDK's own sess
     await assert.rejects(run(agent, "use the tool", options), /guardrail/i);
   }
   assert.deepEqual(await c.session.getItems(), await own.getItems());
+  assert.equal(await c.unanswered(), 0);
   await run(agentWithTool(), "Hello", { session: own });
   await run(agentWithTool(), "Hello", stored(c.session));
   assert.deepEqual(await c.session.getItems(), await own.getItems());
@@ -334,6 +342,9 @@ test("a screenshot of 3 MB and a result of 3 MB come back whole, and forgetting 
   const items = await c.session.getItems();
   assert.deepEqual(items[0], asked);
   assert.deepEqual(items[2].output, { type: "text", text: long });
+  const longCall = call("d", JSON.stringify({ long }));
+  await c.session.addItems([longCall]);
+  assert.deepEqual(await c.session.getItems(1), [longCall]);
   assert.equal((await c.chats.messages(chat)).messages[0]?.content, "See");
   assert.match(bytesUnder(home), /canary/);
   await c.chats.forget(chat);
@@ -354,25 +365,45 @@ test("with freshness rules a session begins with the current period", async () =
   assert.equal((await c.transcript()).length, 4);
 });
 
-test("a chat that is forgotten or cleared during a run stays so", async () => {
-  const c = await companion();
-  const forgets = agentWithTool(async () => {
-    await c.chats.forget(chat);
-    return [says("too late")];
-  });
-  const running = run(forgets, "Hello", stored(c.session));
-  await assert.rejects(running, { code: "THROUGHLINE_NOT_FOUND" });
-  await assert.rejects(c.chats.row(chat), { code: "THROUGHLINE_NOT_FOUND" });
-  const clears = agentWithTool(async () => {
-    await c.session.clearSession();
-    return [says("after it")];
-  });
-  await run(clears, "Hello", stored(new ThroughlineSession(c.throughline, chat)));
-  assert.deepEqual(textsOf(await c.session.getItems()).length, 1);
+test("a chat that is forgotten during a run stays so, also when it begins again", async () => {
+  for (const isBegunAgain of [false, true]) {
+    const c = await companion();
+    const forgets = agentWithTool(async () => {
+      await c.chats.forget(chat);
+      if (isBegunAgain) await c.chats.append(chat, [{ role: "user", content: "New" }]);
+      return [says("too late")];
+    });
+    const running = run(forgets, "Hello", stored(c.session));
+    await assert.rejects(running, { code: "THROUGHLINE_NOT_FOUND" });
+    if (isBegunAgain) assert.deepEqual(await c.transcript(), ["user: New"]);
+    else await assert.rejects(c.chats.row(chat), { code: "THROUGHLINE_NOT_FOUND" });
+  }
+});
+
+test("what is cleared or popped during a run is as in the SDK's own session after it", async () => {
+  for (const change of ["clearSession", "popItem"] as const) {
+    const c = await companion();
+    const own = new MemorySession();
+    for (const options of [{ session: own }, stored(c.session)]) {
+      await run(agentWithTool(), "Hello", options);
+      const session = options.session;
+      const changes = agentWithTool(async (input) => {
+        await session[change]();
+        // There it is stored at the end of the run.
+        if (change === "popItem" && session === own)
+          await own.addItems([says("answer to 1", "msg_1") as never]);
+        return usual(input);
+      });
+      await run(changes, "And now?", options);
+    }
+    assert.deepEqual(await c.session.getItems(), await own.getItems());
+    assert.equal(await c.unanswered(), 0);
+  }
 });
 
 test("a turn that is stopped ends at once, and what its run adds is stored all the same", async () => {
-  const c = await companion();
+  const clock = new HeldClock();
+  const c = await companion({ clock, timers: new HeldTimers(clock) });
   const turns = await c.throughline.turns();
   const agent = agentWithTool(async () => {
     turns.stop(chat);
@@ -381,6 +412,33 @@ test("a turn that is stopped ends at once, and what its run adds is stored all t
   });
   await run(agent, "Hello", stored(c.session));
   assert.deepEqual(await c.transcript(), ["user: Hello", "assistant: all the same"]);
+});
+
+test("an answer that comes after its period was ended is in no session", async () => {
+  const c = await companion();
+  const agent = agentWithTool(async (input) => {
+    await c.throughline.sessions.reset(chat);
+    return usual(input);
+  });
+  await run(agent, "Hello", stored(c.session));
+  assert.deepEqual(await c.session.getItems(), []);
+  assert.deepEqual(await c.transcript(), ["user: Hello"]);
+});
+
+test("history is known again without the ids of its items", async () => {
+  const c = await companion();
+  await run(agentWithTool(), "use the tool", stored(c.session));
+  const runner = new Runner({ reasoningItemIdPolicy: "omit" });
+  await runner.run(agentWithTool(), "Hello", stored(c.session));
+  assert.equal((await c.session.getItems()).length, 7);
+});
+
+test("the working memory does not keep what was popped", async () => {
+  const c = await companion();
+  await run(agentWithTool(), "Hello", stored(c.session));
+  assert.equal(c.throughline.workingMemory.peek(chat)?.all().length, 1);
+  await c.session.popItem();
+  assert.equal(c.throughline.workingMemory.peek(chat), undefined);
 });
 
 test("what was stored while its reply was lost is there once", async () => {

@@ -240,6 +240,15 @@ for (const [kind, open] of Object.entries(kinds)) {
     assert.deepEqual(items[2].providerData.none, [undefined, null]);
   });
 
+  says("calls at once count one after the other", async (s) => {
+    await s.addItems([user("one"), user("two"), user("three")]);
+    const popped = await Promise.all([s.popItem(), s.popItem()]);
+    assert.deepEqual(popped, [user("three"), user("two")]);
+    const apply = () => s.applyHistoryTransaction(append("op", [user("once")]));
+    await Promise.all([apply(), apply(), apply()]);
+    assert.deepEqual(await s.getItems(), [user("one"), user("once")]);
+  });
+
   says("an object without a prototype is one like any other", async (s) => {
     const data = Object.assign(Object.create(null), { source: "x" });
     const item = user("one", { providerData: data });
