@@ -139,9 +139,11 @@ export class ItemLog {
       const id = ports.newId();
       const shown = shownOf(item, this.#dialect);
       const hidden = shown === undefined || isHidden(item) || undefined;
+      // A turn begins with words, or with the exact form of what has none.
       const isPlain =
         hidden === undefined &&
         shown !== undefined &&
+        (shown.role !== "user" || shown.content !== "") &&
         isDeepStrictEqual(itemsOf(shown as StoredMessage, this.#dialect), [item]);
       if (isPlain) inputs.push({ ...shown, id });
       else {

@@ -57,16 +57,18 @@ export class RunTurn {
 
   /** Stores what of a model's input is not stored yet. */
   async beforeModel(input: readonly Item[], agent: AgentOfRun): Promise<void> {
-    const stored = (await this.#log.all(this.isOpen)).flatMap(({ items }) => items);
+    const stored = (await this.#log.all(true)).flatMap(({ items }) => items);
     const fresh = newItems(stored, input).map(asStored);
-    const first = fresh.findIndex(({ role }) => role === "user");
-    const isNew = first >= 0 && (this.#isBegun || this.#turn === undefined);
+    const isFirst = this.#isBegun || this.#turn === undefined;
     this.#isBegun = false;
-    if (fresh.length === 0 && this.#turn !== undefined) return;
-    if (isNew) await this.#openWith(fresh, first, agent);
+    // Later in a run only models and tools say something new; else it is history in another form.
+    const items = isFirst ? fresh : fresh.filter(isOutput);
+    if (items.length === 0 && this.#turn !== undefined) return;
+    const first = items.findIndex(({ role }) => role === "user");
+    if (first >= 0) await this.#openWith(items, first, agent);
     else {
       if (this.#turn === undefined) await this.#reopen(agent);
-      await this.#keep(fresh);
+      await this.#keep(items);
     }
   }
 

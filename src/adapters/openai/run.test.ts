@@ -2,7 +2,15 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { test } from "node:test";
-import { type AgentInputItem, MemorySession, Runner, run, tool } from "@openai/agents";
+import {
+  type AgentInputItem,
+  type HandoffInputData,
+  handoff,
+  MemorySession,
+  Runner,
+  run,
+  tool,
+} from "@openai/agents";
 import { z } from "zod";
 import {
   type Answers,
@@ -361,8 +369,16 @@ test("with freshness rules a session begins with the current period", async () =
   clock.pass(60_000);
   assert.deepEqual(await c.session.getItems(), []);
   await run(agentWithTool(), "Back again", stored(c.session));
-  assert.deepEqual(textsOf(await c.session.getItems()).slice(0, 1), ["Back again"]);
+  const input = await c.session.getItems();
+  assert.deepEqual(textsOf(input).slice(0, 1), ["Back again"]);
   assert.equal((await c.transcript()).length, 4);
+  // The period ends between the two.
+  clock.pass(30 * 60_000);
+  input.push({ role: "user", content: "Third time" });
+  await c.session.beforeModel({ modelData: { input }, agent: {} });
+  assert.deepEqual(textsOf(await c.session.getItems()), ["Third time"]);
+  assert.equal((await c.transcript()).length, 5);
+  await c.session.dismiss();
 });
 
 test("a chat that is forgotten during a run stays so, also when it begins again", async () => {
@@ -431,6 +447,27 @@ test("history is known again without the ids of its items", async () => {
   const runner = new Runner({ reasoningItemIdPolicy: "omit" });
   await runner.run(agentWithTool(), "Hello", stored(c.session));
   assert.equal((await c.session.getItems()).length, 7);
+});
+
+test("history that a handoff puts in other words, and a message without words, are as in the SDK's own session", async () => {
+  const c = await companion();
+  const own = new MemorySession();
+  const second = agentWithTool();
+  second.name = "second";
+  const inputFilter = (data: HandoffInputData) => {
+    const summary = [{ role: "user" as const, content: "So far: a greeting" }];
+    return { ...data, inputHistory: summary, preHandoffItems: [] };
+  };
+  const first = agentWithTool((input) =>
+    input.length === 1 ? [{ ...call("h"), name: "transfer_to_second" }] : usual(input),
+  );
+  first.handoffs = [handoff(second, { inputFilter })];
+  for (const options of [{ session: own }, stored(c.session)]) {
+    await run(first, "Hello", options);
+    await run(agentWithTool(), "", options);
+  }
+  assert.deepEqual(await c.session.getItems(), await own.getItems());
+  assert.doesNotMatch((await c.transcript()).join(), /So far/);
 });
 
 test("the working memory does not keep what was popped", async () => {
