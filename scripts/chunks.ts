@@ -29,11 +29,13 @@ const chunks: readonly (readonly [name: string, modules: readonly string[]])[] =
   ["server", ["server/server"]],
   ["routes", ["companion/routes", "moments/routes"]],
   ["command", ["app/start"]],
+  ["openai", ["adapters/openai/item-log"]],
   [
     "serve",
     [
       "app/serve",
       "adapters/mcp/routes",
+      "adapters/openai/routes",
       "companion/commands/home-run",
       "companion/routes",
       "moments/commands/start-moments",

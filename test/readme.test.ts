@@ -7,7 +7,9 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join, relative } from "node:path";
 import { after, before, describe, test } from "node:test";
+import { conversationRoutes } from "../src/adapters/openai/routes.ts";
 import { runCli } from "./support/command-line.ts";
+import { type Companion, companion } from "./support/server-fixture.ts";
 
 const root = join(import.meta.dirname, "..");
 const limitMs = 20_000;
@@ -87,11 +89,16 @@ const telegram = createServer((request, response) => {
 
 describe("programs in documents", () => {
   const directory = join(root, `test/.tmp-readme-${process.pid}`);
+  let served: Companion;
+  let throughlineUrl: string;
   before(async () => {
     fs.mkdirSync(directory);
+    served = await companion([], { features: [conversationRoutes()] });
+    throughlineUrl = (await served.listen({ host: "127.0.0.1", port: 0 })).url;
     await once(telegram.listen(0, "127.0.0.1"), "listening");
   });
-  after(() => {
+  after(async () => {
+    await served.server.close();
     telegram.close();
     telegram.closeAllConnections();
     fs.rmSync(directory, { recursive: true, force: true });
@@ -109,6 +116,7 @@ describe("programs in documents", () => {
           TMPDIR: directory,
           TELEGRAM_URL: `http://127.0.0.1:${(telegram.address() as AddressInfo).port}`,
           TELEGRAM_TOKEN: "1:x",
+          THROUGHLINE_URL: throughlineUrl,
         },
         timeout: limitMs,
         killSignal: "SIGKILL",

@@ -7,6 +7,7 @@ import type { Facts, Feature, Started, StartGiven } from "./feature.ts";
 import { interchange } from "./interchange.ts";
 import { mcp } from "./mcp.ts";
 import { moments } from "./moments.ts";
+import { openai } from "./openai.ts";
 import { opentelemetry } from "./opentelemetry.ts";
 import { postgres } from "./postgres.ts";
 
@@ -17,6 +18,7 @@ export const features: readonly Feature[] = Object.values({
   interchange,
   moments,
   mcp,
+  openai,
   opentelemetry,
 });
 

@@ -19,7 +19,12 @@ export function createApp(ports: Ports, state: ServerState) {
     const about = { route: context.get("route"), turnId: context.get("turn") };
     return problemResponse(reportError(ports, error, about));
   });
-  app.use(counted(ports, state), withHeaders, guarded(state), signedIn(state));
+  app.use(counted(ports, state), withHeaders);
+  app.use(async (context, next) => {
+    await next();
+    context.res = await router.inForm(context.req.path, context.res);
+  });
+  app.use(guarded(state), signedIn(state));
   addChatRoutes(router);
   addMessageRoutes(router);
   addTurnRoutes(router);

@@ -13,7 +13,7 @@ import {
   takenBy,
 } from "./operation.ts";
 import type { Settings } from "./options.ts";
-import { problem, problemResponse } from "./problem.ts";
+import { type Problem, problem, problemResponse } from "./problem.ts";
 import type { AcceptedSocket, Upgrade } from "./upgrade.ts";
 
 /** What the routes share. */
@@ -49,6 +49,7 @@ export class Router {
   readonly #operations: AnyOperation[] = [];
   readonly #events: (() => Promise<Schemas>)[] = [];
   readonly #sockets = new Set<string>();
+  readonly #forms = new Map<string, (shown: Problem) => object>();
 
   constructor(ports: Ports) {
     this.ports = ports;
@@ -110,6 +111,22 @@ export class Router {
   /** Whether a request to this path may become a WebSocket. */
   takesSocket(path: string): boolean {
     return this.#sockets.has(path);
+  }
+
+  /** Shows errors in another form under this path, such as `/v1/`: that which the clients there expect. */
+  showProblemsAs(under: string, form: (shown: Problem) => object): void {
+    this.#forms.set(under, form);
+  }
+
+  /** The response in the form of its path. */
+  async inForm(path: string, response: Response): Promise<Response> {
+    const [, form] = [...this.#forms].find(([under]) => path.startsWith(under)) ?? [];
+    const isProblem = response.headers.get("content-type") === "application/problem+json";
+    if (form === undefined || !isProblem) return response;
+    const headers = new Headers(response.headers);
+    headers.set("content-type", "application/json");
+    const body = JSON.stringify(form((await response.json()) as Problem));
+    return new Response(body, { status: response.status, headers });
   }
 
   /** Adds events to the description, with the schemas of their data. */

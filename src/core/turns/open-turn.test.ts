@@ -5,6 +5,8 @@ import { setImmediate } from "node:timers/promises";
 import { HeldClock } from "../../../test/support/held-clock.ts";
 import { HeldTimers } from "../../../test/support/held-timers.ts";
 import { type ScriptedStep, scriptedResponder } from "../../../test/support/scripted-responder.ts";
+import { exactOf, keepExact, partsOf } from "../chat/exact.ts";
+import type { StoredMessage } from "../chat/message.ts";
 import type { MessageInput } from "../chat/message-input.ts";
 import { openThroughline } from "../throughline.ts";
 import type { Opened, OpenTurn, TurnEnd } from "./open-turn.ts";
@@ -559,4 +561,34 @@ test("a turn that is stopped while it waits is opened with its signal aborted", 
   assert.equal(turn.signal.aborted, true);
   await turn.fail();
   await ending;
+});
+
+test("an open turn stores the exact form of its message, also of one that waited", async () => {
+  const c = await companion();
+  const image = { image: "x".repeat(200_000) };
+  const exact = (id: string) => keepExact(c.chats.log, chat, id, image);
+  const first = opened(
+    await c.turns.open(chat, { id: "m1", content: "", exact: await exact("m1") }, target),
+  );
+  const second = c.turns.open(chat, { id: "m2", content: "", exact: await exact("m2") }, target);
+  const third = c.turns.open(chat, { id: "m3", content: "3", exact: await exact("m3") }, target);
+  const gone = c.turns.open(chat, { id: "m4", content: "4", exact: await exact("m4") }, target);
+  await c.waits("m4");
+  const { logs } = c.chats.log.ports;
+  const waiting = (await logs.find(chat, "pending:m4")) as StoredMessage;
+  const kinds = async () => (await partsOf(logs, chat, waiting)).map((part) => part["kind"]);
+  assert.deepEqual(await kinds(), ["part", "part"]);
+  await c.chats.takeBack(chat, ["m3"]);
+  await c.chats.erase(chat, "m4");
+  assert.deepEqual(await kinds(), ["erased", "erased"]);
+  await first.close(answered("one"));
+  const last = opened(await second);
+  const takenBack = (await logs.find(chat, "m3")) as StoredMessage;
+  for (const user of [first.user, last.user, takenBack]) {
+    assert.deepEqual(await exactOf(c.chats.log, chat, user), image);
+  }
+  await last.fail();
+  await Promise.allSettled([third, gone]);
+  const again = opened(await c.turns.open(chat, { id: "m2" }, target));
+  assert.deepEqual(again.user.exact, last.user.exact);
 });

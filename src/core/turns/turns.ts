@@ -70,6 +70,7 @@ export interface TurnInput extends Target {
 
 /** A message that is to be answered. */
 interface Words extends Omit<TurnInput, keyof Target> {
+  readonly exact?: JsonObject | undefined;
   readonly isAgain?: boolean | undefined;
 }
 
@@ -132,7 +133,8 @@ export class Turns {
       const words = await storedWords(chats, chatId, id);
       return this.#open(chatId, { ...words, isAgain: id !== undefined }, { provider, model });
     }
-    const isEmpty = typeof content !== "string" || (content === "" && input.extra === undefined);
+    const isMore = input.extra !== undefined || input.exact !== undefined;
+    const isEmpty = typeof content !== "string" || (content === "" && !isMore);
     if (isEmpty) throw invalid("content must be a string with something in it, or come with extra");
     return this.#open(chatId, { ...input, content }, { provider, model });
   }
@@ -170,7 +172,7 @@ export class Turns {
     words: Words,
     answering: Answering,
   ): { readonly turn: Turn; readonly isTaken: boolean } {
-    const { content, synthetic, extra, isAgain } = words;
+    const { content, synthetic, extra, exact, isAgain } = words;
     const isFresh = words.id === undefined;
     const id = words.id ?? this.#ports.newId();
     checkId(id, "id");
@@ -184,7 +186,7 @@ export class Turns {
     }
     this.#assertOpen();
     this.#assertRoom(chatId);
-    const turn = new Turn({ chatId, id, content, synthetic, extra, isFresh, isAgain });
+    const turn = new Turn({ chatId, id, content, synthetic, extra, exact, isFresh, isAgain });
     return { turn: this.#enqueue(turn, answering), isTaken: true };
   }
 

@@ -8,7 +8,6 @@ import { isJsonObject } from "../json.ts";
 import type { StoredRecord } from "../storage/log-store.ts";
 import { shownStill } from "./stored-answer.ts";
 import type { NewTurn } from "./turn-records.ts";
-import type { TurnInput } from "./turns.ts";
 
 /**
  * The oldest one, to be submitted again as it was.
@@ -20,7 +19,7 @@ export async function oldestUnanswered(
   chats: Chats,
   chatId: string,
   asked: Target,
-): Promise<TurnInput & { readonly id: string }> {
+): Promise<ReturnType<typeof wordsOf> & Target> {
   const { head } = await chats.log.existing(chatId);
   const { logs } = chats.log.ports;
   const open = head.open_turn === undefined ? [] : [head.open_turn.id];
@@ -46,7 +45,7 @@ export async function storedWords(
   chats: Chats,
   chatId: string,
   id: string | undefined,
-): Promise<Pick<TurnInput, "content" | "synthetic" | "extra"> & { readonly id: string }> {
+): Promise<ReturnType<typeof wordsOf>> {
   if (id === undefined) return oldestUnanswered(chats, chatId, {});
   const user = await shownStill(chats, chatId, id);
   const record = user ?? (await waitingInput(chats.log.ports.logs, chatId, id));
@@ -55,12 +54,13 @@ export async function storedWords(
   return wordsOf(id, record["content"], record);
 }
 
-function wordsOf(id: string, content: string, { synthetic, extra }: StoredRecord) {
+function wordsOf(id: string, content: string, { synthetic, extra, exact }: StoredRecord) {
   return {
     id,
     content,
     synthetic: typeof synthetic === "string" ? synthetic : undefined,
     extra: isJsonObject(extra) ? extra : undefined,
+    exact: isJsonObject(exact) ? exact : undefined,
   };
 }
 

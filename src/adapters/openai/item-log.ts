@@ -1,0 +1,267 @@
+import { isDeepStrictEqual } from "node:util";
+import { chatZone } from "../../core/chat/chat-metadata.ts";
+import { takeBackFrom } from "../../core/chat/erasure.ts";
+import { exactOf, keepExact } from "../../core/chat/exact.ts";
+import { judge } from "../../core/chat/freshness.ts";
+import { isMessage, type StoredMessage } from "../../core/chat/message.ts";
+import type { MessageInput } from "../../core/chat/message-input.ts";
+import { shownMessages, withMarksOf } from "../../core/chat/shown-messages.ts";
+import type { Transaction } from "../../core/chat/transaction.ts";
+import { isThroughlineError } from "../../core/errors.ts";
+import type { Throughline } from "../../core/throughline.ts";
+import { type Dialect, type Item, itemsOf, shownOf } from "./items.ts";
+
+/** A message of the chat, and the items that it is. */
+export interface Entry {
+  readonly message: StoredMessage;
+  readonly items: readonly Item[];
+}
+
+/** A change of the end of a history. */
+export interface Rewrite {
+  /** How many of the items that were read stay, from the first. */
+  readonly keep: number;
+  /** What comes after those. */
+  readonly items: readonly Item[];
+}
+
+const pageSize = 1_000;
+
+/** The items of one chat, in one dialect. */
+export class ItemLog {
+  readonly #throughline: Throughline;
+  readonly #chatId: string;
+  readonly #dialect: Dialect;
+
+  constructor(throughline: Throughline, chatId: string, dialect: Dialect) {
+    this.#throughline = throughline;
+    this.#chatId = chatId;
+    this.#dialect = dialect;
+  }
+
+  /**
+   * The newest messages that make at least `limit` items, oldest first: after the last clear and compaction,
+   * and in the current period. What was redacted, taken back or replaced by another answer is left out.
+   *
+   * @param options `isTurn`: a turn runs, so that no rule about time ends the period. `before`: only
+   *   messages before this number.
+   */
+  async newest(
+    limit: number,
+    options: { readonly isTurn?: boolean; readonly before?: number } = {},
+  ): Promise<readonly Entry[]> {
+    const { chats } = this.#throughline;
+    const found: Entry[] = [];
+    let count = 0;
+    const { head } = await chats.log.state(this.#chatId);
+    if (head === undefined || limit <= 0) return [];
+    const from = this.#start(head, options.isTurn === true);
+    let { before } = options;
+    try {
+      do {
+        const page = await chats.messages(this.#chatId, {
+          limit: Math.min(limit, pageSize),
+          before,
+        });
+        for (const message of page.messages.toReversed()) {
+          if (message.seq <= from || this.#isBoundary(message)) return found.reverse();
+          const items = await this.#itemsOf(message);
+          if (items.length > 0) found.push({ message, items });
+          count += items.length;
+          if (count >= limit) return found.reverse();
+        }
+        before = page.before;
+      } while (before !== undefined);
+    } catch (error) {
+      // It was forgotten while it was read.
+      if (!isThroughlineError(error, "THROUGHLINE_NOT_FOUND")) throw error;
+    }
+    return found.reverse();
+  }
+
+  /** The same from the beginning, after the message of a number: those that make at least `limit` items. */
+  async oldest(limit: number, after = 0): Promise<readonly Entry[]> {
+    const { logs } = this.#throughline.chats.log.ports;
+    const { head } = await this.#throughline.chats.log.state(this.#chatId);
+    const found: Entry[] = [];
+    if (head === undefined) return found;
+    let count = 0;
+    let seq = Math.max(after, head.clear_seq ?? 0, this.#start(head, false));
+    for (;;) {
+      const records = await logs.page(this.#chatId, {
+        after: seq,
+        limit: Math.min(limit, pageSize),
+      });
+      const messages = records.filter(isMessage);
+      const marks = await withMarksOf(logs, this.#chatId, messages);
+      for (const message of await shownMessages(marks, this.#chatId, messages)) {
+        const items = await this.#itemsOf(message);
+        if (items.length > 0) found.push({ message, items });
+        count += items.length;
+        if (count >= limit) return found;
+      }
+      const last = records.at(-1);
+      if (last === undefined) return found;
+      seq = last.seq;
+    }
+  }
+
+  /** The message with this id, if it is shown and makes an item. */
+  async entry(messageId: string): Promise<Entry | undefined> {
+    const { chats } = this.#throughline;
+    const found = await chats.find(this.#chatId, messageId);
+    const { head } = await chats.log.state(this.#chatId);
+    if (found === undefined || found.seq <= (head?.clear_seq ?? 0)) return undefined;
+    const [message] = await shownMessages(chats.log.ports.logs, this.#chatId, [found]);
+    const items = message === undefined ? [] : await this.#itemsOf(message);
+    return message && items.length > 0 ? { message, items } : undefined;
+  }
+
+  /** Everything, oldest first. */
+  all(isTurn = false): Promise<readonly Entry[]> {
+    return this.newest(Number.MAX_SAFE_INTEGER, { isTurn });
+  }
+
+  /**
+   * Items as messages to be stored next. What of an item does not fit into a record is stored before this
+   * resolves.
+   *
+   * @param isHidden whether people are not shown it, as they have it already.
+   */
+  async inputs(
+    items: readonly Item[],
+    isHidden: (item: Item) => boolean = () => false,
+  ): Promise<(MessageInput & { readonly id: string })[]> {
+    const { chats, ports } = this.#throughline;
+    const { framework } = this.#dialect;
+    const inputs: (MessageInput & { readonly id: string })[] = [];
+    for (const item of items) {
+      const id = ports.newId();
+      const shown = shownOf(item, this.#dialect);
+      const hidden = shown === undefined || isHidden(item) || undefined;
+      // A turn begins with words, or with the exact form of what has none.
+      const isPlain =
+        hidden === undefined &&
+        shown !== undefined &&
+        (shown.role !== "user" || shown.content !== "") &&
+        isDeepStrictEqual(itemsOf(shown as StoredMessage, this.#dialect), [item]);
+      if (isPlain) inputs.push({ ...shown, id });
+      else {
+        const exact = await keepExact(chats.log, this.#chatId, id, item);
+        const said = shown ?? { role: "assistant", content: "" };
+        inputs.push({ ...said, id, hidden, exact: { ...exact, framework } });
+      }
+    }
+    return inputs;
+  }
+
+  /** Adds items to the end, all or none. They are stored when this resolves. */
+  async append(items: readonly Item[], turn?: string): Promise<readonly StoredMessage[]> {
+    const { chats } = this.#throughline;
+    const inputs = (await this.inputs(items)).map((input) => ({ ...input, turn }));
+    try {
+      return await chats.append(this.#chatId, inputs);
+    } catch (error) {
+      if (!isThroughlineError(error, "THROUGHLINE_OUTCOME_UNKNOWN")) throw error;
+      // The caller cannot repeat it: it does not know the ids, by which it is stored once.
+      return chats.append(this.#chatId, inputs);
+    }
+  }
+
+  /**
+   * Changes the end of the history in one append: what does not stay is taken back. Reads and decides again
+   * when others wrote to the chat in between.
+   *
+   * @param limit how many of the newest items are read.
+   * @param decide `undefined`: nothing changes.
+   * @param also more of the same change. @returns whether to store it.
+   */
+  async rewrite(
+    limit: number,
+    decide: (items: readonly Item[]) => Rewrite | undefined,
+    also: (transaction: Transaction) => Promise<boolean> = async () => true,
+  ): Promise<void> {
+    const { chats } = this.#throughline;
+    for (let gone: readonly string[] | undefined; gone === undefined; ) {
+      const before = await this.newest(limit, { isTurn: true });
+      const rewrite = decide(before.flatMap(({ items }) => items));
+      if (rewrite === undefined) return;
+      const inputs = await this.inputs(rewrite.items);
+      const cutOff = cut(before, rewrite.keep);
+      gone = await chats.log.change(this.#chatId, async (transaction) => {
+        if (!isSame(before, await this.newest(limit, { isTurn: true }))) return undefined;
+        if (!(await also(transaction))) return [];
+        if (cutOff.gone.length > 0) {
+          await takeBackFrom(transaction, new Set(cutOff.gone), chats.log.ports.logs);
+        }
+        for (const item of cutOff.left) {
+          const shown = shownOf(item, this.#dialect);
+          if (shown !== undefined) transaction.message(shown);
+        }
+        for (const input of inputs) transaction.message(input);
+        return cutOff.gone;
+      });
+      // It is done, and done once: this tells everything else that holds something of these messages.
+      if (gone !== undefined && gone.length > 0) await chats.takeBack(this.#chatId, gone);
+    }
+  }
+
+  /** Puts items in the place of the whole history. What people saw they still see. */
+  async replace(items: readonly Item[], isKnown: (item: Item) => boolean): Promise<void> {
+    const inputs = await this.inputs(items, isKnown);
+    const exact = { framework: this.#dialect.framework, boundary: true };
+    await this.#throughline.chats.append(this.#chatId, [
+      { role: "system", content: "", hidden: true, exact },
+      ...inputs,
+    ]);
+  }
+
+  #isBoundary({ exact }: StoredMessage): boolean {
+    return exact?.["framework"] === this.#dialect.framework && exact["boundary"] === true;
+  }
+
+  async #itemsOf(message: StoredMessage): Promise<readonly Item[]> {
+    if (message.redacted || message.replaced) return [];
+    if (message.exact?.["framework"] === this.#dialect.framework) {
+      // An answer that came after its period had ended says which that was.
+      if (message.hidden && message["generation"] !== undefined) return [];
+      const { chats } = this.#throughline;
+      return [(await exactOf(chats.log, this.#chatId, message)) as Item];
+    }
+    return message.hidden ? [] : itemsOf(message, this.#dialect);
+  }
+
+  /** The number of the record after which the current period begins. */
+  #start(head: NonNullable<Transaction["head"]>, isTurn: boolean): number {
+    const { session: period, provider_start: starts = {} } = head;
+    if (period === null) return 0;
+    const { rules, ports } = this.#throughline;
+    const { framework: provider } = this.#dialect;
+    const now = ports.clock.now();
+    const timeZone = chatZone(head) ?? rules.timeZone;
+    const judged = { state: period, provider, now, rules, timeZone, isQueued: isTurn };
+    if (judge(judged).ends !== "nothing") return Number.MAX_SAFE_INTEGER;
+    return Math.max(period.start_seq, starts[provider] ?? 0);
+  }
+}
+
+const isSame = (a: readonly Entry[], b: readonly Entry[]) =>
+  a.length === b.length && a.at(-1)?.message.id === b.at(-1)?.message.id;
+
+/** What goes when so many items stay, and what stays of a message of which a part goes. */
+function cut(
+  entries: readonly Entry[],
+  keep: number,
+): { readonly gone: readonly string[]; readonly left: readonly Item[] } {
+  let before = 0;
+  const gone: string[] = [];
+  let left: readonly Item[] = [];
+  for (const { message, items } of entries) {
+    const stays = Math.max(0, keep - before);
+    before += items.length;
+    if (stays >= items.length) continue;
+    gone.push(message.id);
+    if (stays > 0) left = items.slice(0, stays);
+  }
+  return { gone, left };
+}

@@ -1,0 +1,2 @@
+// The entry point `throughline/openai-agents`.
+export { ThroughlineSession } from "./session.ts";
