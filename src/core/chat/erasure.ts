@@ -1,4 +1,5 @@
 import { invalid } from "../errors.ts";
+import { isJsonObject } from "../json.ts";
 import { partIds } from "../storage/kept-value.ts";
 import type { ChatHead } from "./chat-head.ts";
 import { type ChatPorts, notFound } from "./chat-log.ts";
@@ -32,7 +33,8 @@ export async function eraseFrom(
   if (waits !== undefined) transaction.set({ pending: waits.length > 0 ? waits : undefined });
   endOpenTurn(transaction, messageId);
   const waited = await waitingInput(logs, chatId, messageId);
-  const parts = isFound ? partIds(record.exact ?? {}) : [];
+  const exact = [isFound ? record.exact : undefined, waited?.["exact"]];
+  const parts = exact.flatMap((fields) => (isJsonObject(fields) ? partIds(fields) : []));
   const ids = [messageId, ...parts, ...summaries];
   return waited === undefined ? ids : [...ids, waited.id];
 }

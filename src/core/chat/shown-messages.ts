@@ -225,8 +225,9 @@ export async function endWaits(
     if (typeof waited?.["content"] !== "string") continue; // erased: nothing is left to be shown
     const { content, timestamp, synthetic } = waited;
     const extra = isJsonObject(waited["extra"]) ? waited["extra"] : undefined;
+    const exact = isJsonObject(waited["exact"]) ? waited["exact"] : undefined;
     const said = { id, role: "user", content, timestamp, turn: id, dismissed: true };
-    transaction.message({ ...said, synthetic, extra });
+    transaction.message({ ...said, synthetic, extra, exact });
   }
   const rest = pending.filter((id) => !ended.includes(id));
   transaction.set({ pending: rest.length === 0 ? undefined : rest });

@@ -27,6 +27,8 @@ export interface OpenInput {
   readonly synthetic?: string | undefined;
   /** The caller's own fields of the message: stored with it, and sent to no model. */
   readonly extra?: JsonObject | undefined;
+  /** The form in which a framework gave the message, from `keepExact`: stored with it. */
+  readonly exact?: JsonObject | undefined;
 }
 
 /** What became of a message that a turn was to be opened for. */

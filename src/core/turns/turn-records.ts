@@ -45,6 +45,8 @@ export interface NewTurn {
   readonly synthetic?: string | undefined;
   /** The caller's own fields of the message. */
   readonly extra?: JsonObject | undefined;
+  /** The form in which a framework gave the message: see `keepExact`. */
+  readonly exact?: JsonObject | undefined;
   /** It was said before, and a person asks for another answer. */
   readonly isAgain?: boolean | undefined;
   /** By which the turn is found in traces. */
@@ -77,6 +79,7 @@ export function beginTurn(
       turn: turn.id,
       synthetic: turn.synthetic,
       extra: turn.extra,
+      exact: turn.exact,
       trace_id: turn.span?.traceId,
       // A message that waited was said when it came.
       timestamp: waiting && String(waiting["timestamp"]),
@@ -153,6 +156,7 @@ export async function keepPending(
         content: turn.content,
         synthetic: turn.synthetic,
         extra: turn.extra,
+        exact: turn.exact,
         provider: target.provider,
         model: target.model,
         away_ms: away,
@@ -172,7 +176,8 @@ export async function keepPending(
 }
 
 /** What is kept must fit into a record in whatever form it ends: traced or dismissed. */
-function checkRoom({ chatId, id, content, synthetic, extra }: NewTurn, { at }: Transaction): void {
+function checkRoom(turn: NewTurn, { at }: Transaction): void {
+  const { chatId, id, content, synthetic, extra, exact } = turn;
   const longest = {
     id,
     role: "user",
@@ -181,6 +186,7 @@ function checkRoom({ chatId, id, content, synthetic, extra }: NewTurn, { at }: T
     turn: id,
     synthetic,
     extra,
+    exact,
     trace_id: "0".repeat(32), // longer than the mark of a dismissed one
   };
   prepareBatch(chatId, [longest]);

@@ -48,6 +48,7 @@ interface TurnOptions {
   readonly retryId?: string | undefined;
   readonly synthetic?: string | undefined;
   readonly extra?: JsonObject | undefined;
+  readonly exact?: JsonObject | undefined;
   readonly isFresh?: boolean;
   readonly isAgain?: boolean | undefined;
 }
@@ -66,6 +67,8 @@ export class Turn {
   readonly synthetic: string | undefined;
   /** The caller's own fields of the message. */
   readonly extra: JsonObject | undefined;
+  /** The form in which a framework gave the message. */
+  readonly exact: JsonObject | undefined;
   /** Its id was made up for it: nothing is stored of it yet. */
   readonly isFresh: boolean;
   /** A stored message is to be answered, also if it has an answer. */
@@ -90,6 +93,7 @@ export class Turn {
     this.retryId = options.retryId;
     this.synthetic = options.synthetic;
     this.extra = options.extra;
+    this.exact = options.exact;
     this.isFresh = options.isFresh ?? false;
     this.isAgain = options.isAgain ?? false;
     const { promise, resolve, reject } = Promise.withResolvers<TurnAnswer>();

@@ -70,6 +70,7 @@ export interface TurnInput extends Target {
 
 /** A message that is to be answered. */
 interface Words extends Omit<TurnInput, keyof Target> {
+  readonly exact?: JsonObject | undefined;
   readonly isAgain?: boolean | undefined;
 }
 
@@ -127,13 +128,16 @@ export class Turns {
       if (typeof name !== "string" || name === "") throw invalid("target names provider and model");
     }
     const { chats } = this.#ports;
-    const { id, content } = input;
+    const { id, content, extra, exact } = input;
     if (content === undefined) {
       const words = await storedWords(chats, chatId, id);
       return this.#open(chatId, { ...words, isAgain: id !== undefined }, { provider, model });
     }
-    const isEmpty = typeof content !== "string" || (content === "" && input.extra === undefined);
-    if (isEmpty) throw invalid("content must be a string with something in it, or come with extra");
+    const isAlone = extra === undefined && exact === undefined;
+    const isEmpty = typeof content !== "string" || (content === "" && isAlone);
+    if (isEmpty) {
+      throw invalid("content must be a string with something in it, or come with extra or exact");
+    }
     return this.#open(chatId, { ...input, content }, { provider, model });
   }
 
@@ -170,7 +174,7 @@ export class Turns {
     words: Words,
     answering: Answering,
   ): { readonly turn: Turn; readonly isTaken: boolean } {
-    const { content, synthetic, extra, isAgain } = words;
+    const { content, synthetic, extra, exact, isAgain } = words;
     const isFresh = words.id === undefined;
     const id = words.id ?? this.#ports.newId();
     checkId(id, "id");
@@ -184,7 +188,7 @@ export class Turns {
     }
     this.#assertOpen();
     this.#assertRoom(chatId);
-    const turn = new Turn({ chatId, id, content, synthetic, extra, isFresh, isAgain });
+    const turn = new Turn({ chatId, id, content, synthetic, extra, exact, isFresh, isAgain });
     return { turn: this.#enqueue(turn, answering), isTaken: true };
   }
 

@@ -46,7 +46,7 @@ export async function storedWords(
   chats: Chats,
   chatId: string,
   id: string | undefined,
-): Promise<Pick<TurnInput, "content" | "synthetic" | "extra"> & { readonly id: string }> {
+): Promise<Pick<NewTurn, "id" | "content" | "synthetic" | "extra" | "exact">> {
   if (id === undefined) return oldestUnanswered(chats, chatId, {});
   const user = await shownStill(chats, chatId, id);
   const record = user ?? (await waitingInput(chats.log.ports.logs, chatId, id));
@@ -55,12 +55,13 @@ export async function storedWords(
   return wordsOf(id, record["content"], record);
 }
 
-function wordsOf(id: string, content: string, { synthetic, extra }: StoredRecord) {
+function wordsOf(id: string, content: string, { synthetic, extra, exact }: StoredRecord) {
   return {
     id,
     content,
     synthetic: typeof synthetic === "string" ? synthetic : undefined,
     extra: isJsonObject(extra) ? extra : undefined,
+    exact: isJsonObject(exact) ? exact : undefined,
   };
 }
 
