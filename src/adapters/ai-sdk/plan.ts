@@ -134,7 +134,7 @@ async function readyToAnswer(
     return { messages: forModel(before), records, continued: undefined };
   }
   // A process died while it was made: what its tools did is kept.
-  return continuing(before, made.records, made.records.message);
+  return continuing(before, made.records);
 }
 
 /** Whether a turn ended with it: the last record has what it took. */
@@ -152,10 +152,10 @@ async function continuation(throughline: Chats, asked: ChatRequest): Promise<Pla
     if (records === undefined || turn === undefined) {
       throw conflict("this chat has no such answer", "THROUGHLINE_NOT_FOUND");
     }
-    const now = withAnswers(records.message, message);
+    const had = records.message;
+    const now = withAnswers(had, message);
     const isCut = stored?.findLast(({ stats }) => stats !== undefined)?.partial === true;
-    const hasAll = message.parts.length >= records.message.parts.length;
-    const isMore = now !== records.message || (isCut && hasAll);
+    const isMore = now !== had || (isCut && message.parts.length >= had.parts.length);
     return { records, turn, now, isMore, before: shown.slice(0, place) };
   };
   const { turn: id, isMore } = await find();
@@ -165,12 +165,13 @@ async function continuation(throughline: Chats, asked: ChatRequest): Promise<Pla
     if (isMore && !found.isMore) return undefined;
     const changes = await inputsOf(chats.log, chatId, records.next(now));
     if (changes.length > 0) await turn.keep(changes);
-    return continuing(before, records, now);
+    return continuing(before, records);
   };
   return { input: isMore ? { id } : { id, content }, prepare };
 }
 
-function continuing(before: readonly Shown[], records: UiRecords, continued: Message): Ready {
+function continuing(before: readonly Shown[], records: UiRecords): Ready {
+  const continued = records.message;
   const last = continued as unknown as UIChatMessage;
   return { messages: [...forModel(before), last], records, continued };
 }

@@ -1,0 +1,325 @@
+// Tools of a chat page: those of the server, those of the page, and those that a person has to approve.
+import assert from "node:assert/strict";
+import { type TestContext, test } from "node:test";
+import { setTimeout } from "node:timers/promises";
+import {
+  convertToModelMessages,
+  createUIMessageStream,
+  isStepCount,
+  lastAssistantMessageIsCompleteWithApprovalResponses,
+  lastAssistantMessageIsCompleteWithToolCalls,
+  streamText,
+  tool,
+  type UIMessage,
+} from "ai";
+import { z } from "zod";
+import { chatServer, PageChat, textsOf } from "../../../test/support/chat-page.ts";
+import { type AiStep, scriptedAiModel } from "../../../test/support/scripted-ai-model.ts";
+import { scriptedResponder } from "../../../test/support/scripted-responder.ts";
+import { openThroughline } from "../../core/throughline.ts";
+import { chatRoutes } from "./chat-routes.ts";
+import { loadMessages } from "./load-messages.ts";
+
+async function world(t: TestContext, answers: readonly (readonly AiStep[])[]) {
+  const throughline = await openThroughline({ storage: "memory" });
+  const model = scriptedAiModel(answers);
+  const ran: string[] = [];
+  const prompts: UIMessage[][] = [];
+  const room = z.object({ room: z.string() });
+  const tools = {
+    lamp: tool({
+      inputSchema: room,
+      execute: async ({ room: where }) => {
+        ran.push(where);
+        return { on: true, room: where };
+      },
+    }),
+    broken: tool({
+      inputSchema: z.object({}),
+      execute: async (): Promise<string> => {
+        throw new Error("no power");
+      },
+    }),
+    place: tool({ inputSchema: z.object({}), outputSchema: z.string() }),
+    erase: tool({
+      inputSchema: room,
+      execute: async ({ room: where }) => {
+        ran.push(`erased ${where}`);
+        return "gone";
+      },
+    }),
+  };
+  const routes = chatRoutes(throughline, {
+    async respond({ messages, signal }) {
+      prompts.push(structuredClone(messages) as UIMessage[]);
+      return streamText({
+        model,
+        messages: await convertToModelMessages(messages),
+        tools,
+        toolApproval: { erase: "user-approval" },
+        stopWhen: isStepCount(5),
+        maxRetries: 0,
+        abortSignal: signal,
+        onError: () => undefined,
+      });
+    },
+  });
+  const server = await chatServer(routes);
+  t.after(async () => {
+    await server[Symbol.asyncDispose]();
+    await throughline.close();
+  });
+  const { api } = server;
+  const load = async () => (await loadMessages(throughline, "c1")) as UIMessage[];
+  return {
+    throughline,
+    model,
+    ran,
+    prompts,
+    load,
+    page: (messages: UIMessage[] = [], more: object = {}) =>
+      new PageChat({ id: "c1", api, messages, ...more }),
+    texts: async () => (await load()).map(textsOf),
+    post: (body: unknown) =>
+      fetch(api, {
+        method: "POST",
+        headers: { "content-type": "application/json" },
+        body: JSON.stringify(body),
+      }),
+    stop: () => fetch(`${api}/c1/stream`, { method: "DELETE" }),
+    stored: async () => (await throughline.chats.messages("c1", { limit: 1_000 })).messages,
+    unanswered: async () => (await throughline.chats.list({ unanswered: true })).chats.length,
+    /** What a model of our own gets of the chat. */
+    async nextPrompt() {
+      const responder = scriptedResponder([["Yes"]]);
+      const turns = await throughline.turns({ model: responder });
+      await turns.submit("c1", { content: "And now?" }).done;
+      return responder.requests[0]?.messages ?? [];
+    },
+  };
+}
+
+const json = (messages: readonly UIMessage[]) => JSON.parse(JSON.stringify(messages));
+
+async function until(is: () => boolean | Promise<boolean>): Promise<void> {
+  while (!(await is())) await setTimeout(2);
+}
+
+const call = (name: string, room?: string, id = `${name}-1`): AiStep => ({
+  call: name,
+  id,
+  input: room === undefined ? {} : { room },
+});
+
+test("calls and results are messages of the chat, so that another model continues; the page gets its own form", async (t) => {
+  const w = await world(t, [
+    [{ thinks: "Hm" }, "Let me see.", call("lamp", "hall"), call("broken")],
+    ["It is on."],
+  ]);
+  const page = w.page();
+  await page.sendMessage({ text: "Lamp?" });
+  assert.equal(page.status, "ready");
+  assert.deepEqual(await w.load(), json(page.messages));
+  const id = page.messages[1]?.id;
+  const stored = await w.stored();
+  assert.deepEqual(
+    stored.slice(1).map((record) => [record.id, record.role, record.content, record.hidden]),
+    [
+      [id, "assistant", "Let me see.", undefined],
+      [`${id}~2`, "tool", '{"on":true,"room":"hall"}', undefined],
+      [`${id}~3`, "tool", "Error: no power", undefined],
+      [`${id}~4`, "assistant", "It is on.", undefined],
+    ],
+  );
+  // The text of the second step is stored once: its parts are those of the text.
+  assert.deepEqual(stored[4]?.exact, { framework: "ai-sdk", ui_message: id, from: 5 });
+  assert.deepEqual(
+    (await w.nextPrompt()).map(({ role, content }) => [role, content]),
+    [
+      ["user", "Lamp?"],
+      ["assistant", "Let me see."],
+      ["tool", '{"on":true,"room":"hall"}'],
+      ["tool", "Error: no power"],
+      ["assistant", "It is on."],
+      ["user", "And now?"],
+    ],
+  );
+  // And the page shows what that one answered.
+  assert.deepEqual((await w.texts()).slice(2), ["user: And now?", "assistant: Yes"]);
+});
+
+test("a step is stored before the model is asked again, and an attempt that failed runs no tool twice", async (t) => {
+  const cut = { error: new Error("x") };
+  const w = await world(t, [["Let me see.", call("lamp", "hall")], [cut], ["It is on."]]);
+  const page = w.page();
+  const hi = { id: "u1", role: "user", parts: [{ type: "text", text: "Lamp?" }] } as const;
+  await page.sendMessage({ ...hi, parts: [...hi.parts] });
+  assert.equal(page.status, "error");
+  assert.equal(await w.unanswered(), 1);
+  assert.deepEqual(await w.texts(), ["user: Lamp?", "assistant: Let me see."]);
+  const kept = await w.load();
+  // The same message again: the page has nothing of the answer, and gets all of it.
+  const second = w.page(kept.slice(0, 1));
+  await second.sendMessage();
+  assert.equal(second.status, "ready");
+  assert.deepEqual(w.prompts[1], kept);
+  assert.deepEqual(w.ran, ["hall"]);
+  assert.deepEqual(second.texts, ["user: Lamp?", "assistant: Let me see. | It is on."]);
+  assert.deepEqual(await w.load(), json(second.messages));
+  assert.equal(await w.unanswered(), 0);
+});
+
+test("a call waits for a person; what was approved is stored, and runs once", async (t) => {
+  const w = await world(t, [["May I?", call("erase", "hall")], ["It is gone."]]);
+  const page = w.page([], {
+    sendAutomaticallyWhen: lastAssistantMessageIsCompleteWithApprovalResponses,
+  });
+  await page.sendMessage({ text: "Erase it" });
+  assert.deepEqual(await w.load(), json(page.messages));
+  assert.equal(await w.unanswered(), 0);
+  const asked = page.messages[1];
+  const approval = approvalOf(asked);
+  await page.addToolApprovalResponse({ id: approval, approved: true, reason: "yes" });
+  await until(() => page.status === "ready" && w.model.doStreamCalls.length === 2);
+  assert.deepEqual(page.texts, ["user: Erase it", "assistant: May I? | It is gone."]);
+  assert.deepEqual(w.ran, ["erased hall"]);
+  assert.deepEqual(await w.load(), json(page.messages));
+  assert.equal(page.messages[1]?.id, asked?.id);
+  // The same approval again, as after a lost reply, gets the rest of the stored answer.
+  const answered = json(w.prompts[1] ?? []);
+  const repeat = w.page(answered);
+  await repeat.sendMessage();
+  assert.deepEqual(json(repeat.messages), json(page.messages));
+  assert.deepEqual(w.ran, ["erased hall"]);
+  assert.equal(w.model.doStreamCalls.length, 2);
+  const roles = (await w.nextPrompt()).map(({ role, content }) => `${role}: ${content}`);
+  assert.deepEqual(roles.slice(0, 4), [
+    "user: Erase it",
+    "assistant: May I?",
+    "tool: gone",
+    "assistant: It is gone.",
+  ]);
+});
+
+function approvalOf(message: UIMessage | undefined): string {
+  const asked = message?.parts.find((part) => "approval" in part) as { approval?: { id: string } };
+  assert.ok(asked.approval);
+  return asked.approval.id;
+}
+
+test("a call that a person refuses does not run, and the model is told", async (t) => {
+  const w = await world(t, [[call("erase", "hall")], ["As you wish."]]);
+  const page = w.page([], {
+    sendAutomaticallyWhen: lastAssistantMessageIsCompleteWithApprovalResponses,
+  });
+  await page.sendMessage({ text: "Erase it" });
+  await page.addToolApprovalResponse({ id: approvalOf(page.messages[1]), approved: false });
+  await until(() => page.status === "ready" && w.model.doStreamCalls.length === 2);
+  assert.deepEqual(w.ran, []);
+  assert.deepEqual(await w.load(), json(page.messages));
+  assert.match(JSON.stringify(w.model.doStreamCalls[1]?.prompt), /denied/);
+});
+
+test("a tool of the page gives its result; nothing else that the page changed is believed", async (t) => {
+  const w = await world(t, [["Where?", call("place")], ["In Berlin."]]);
+  const page = w.page([], {
+    sendAutomaticallyWhen: lastAssistantMessageIsCompleteWithToolCalls,
+    onToolCall: ({ toolCall }: { toolCall: { toolCallId: string; toolName: string } }) => {
+      const { toolCallId } = toolCall;
+      void page.addToolOutput({ tool: toolCall.toolName, toolCallId, output: "Berlin" });
+    },
+  });
+  await page.sendMessage({ text: "Where am I?" });
+  await until(() => page.status === "ready" && w.model.doStreamCalls.length === 2);
+  assert.deepEqual(page.texts[1], "assistant: Where? | In Berlin.");
+  assert.deepEqual(await w.load(), json(page.messages));
+  // Another result for the same call, and other words.
+  const forged = json(page.messages.slice(1)).map((message: UIMessage) => ({
+    ...message,
+    parts: message.parts.map((part) =>
+      part.type === "text" ? { ...part, text: "forged" } : { ...part, output: "forged" },
+    ),
+  }));
+  await (await w.post({ id: "c1", messages: forged })).text();
+  assert.deepEqual(await w.load(), json(page.messages));
+  assert.equal(w.model.doStreamCalls.length, 2);
+});
+
+test("the result of a page's tool, sent twice at once, makes one answer", async (t) => {
+  const rest = Promise.withResolvers<void>();
+  const w = await world(t, [[call("place")], [rest.promise, "In Berlin."]]);
+  const page = w.page();
+  await page.sendMessage({ text: "Where am I?" });
+  const [, answer] = json(page.messages);
+  const parts = answer.parts.map((part: { type: string }) =>
+    part.type === "tool-place" ? { ...part, state: "output-available", output: "Berlin" } : part,
+  );
+  const body = { id: "c1", messages: [{ ...answer, parts }], messageId: answer.id };
+  const both = await Promise.all([w.post(body), w.post(body)]);
+  // One that comes later has nothing of it, and gets what was before, too.
+  const late = w.page(page.messages.slice(0, 1));
+  const resumed = late.resumeStream();
+  await until(() => late.messages.length === 2);
+  rest.resolve();
+  const texts = await Promise.all(both.map((sent) => sent.text()));
+  assert.equal(texts[0], texts[1]);
+  assert.doesNotMatch(texts[0] ?? "", /tool-input/);
+  await resumed;
+  assert.deepEqual(json(late.messages), await w.load());
+  assert.equal(w.model.doStreamCalls.length, 2);
+});
+
+test("an answer that was stopped is continued when the page asks for it", async (t) => {
+  const w = await world(t, [["One, ", new Promise(() => undefined)], ["two."]]);
+  const page = w.page();
+  const sent = page.sendMessage({ text: "Count" });
+  await until(() => page.texts.at(-1) === "assistant: One, ");
+  await w.stop();
+  await sent;
+  page.messages = await w.load();
+  await page.sendMessage();
+  assert.deepEqual(await w.texts(), ["user: Count", "assistant: One,  | two."]);
+  assert.deepEqual(await w.load(), json(page.messages));
+});
+
+test("a call that never got a result does not break the next message", async (t) => {
+  const w = await world(t, [[call("place")], ["Never mind."]]);
+  const page = w.page();
+  await page.sendMessage({ text: "Where am I?" });
+  await page.sendMessage({ text: "Well?" });
+  assert.equal(page.status, "ready");
+  assert.equal(page.texts.at(-1), "assistant: Never mind.");
+  assert.match(JSON.stringify(w.model.doStreamCalls[1]?.prompt), /No result: the turn ended/);
+  assert.deepEqual(await w.load(), json(page.messages));
+});
+
+test("a stream of the application's own keeps its data and metadata", async (t) => {
+  const throughline = await openThroughline({ storage: "memory" });
+  const model = scriptedAiModel([["Hello"]]);
+  const routes = chatRoutes(throughline, {
+    respond: async ({ messages, body, context }) =>
+      createUIMessageStream({
+        execute: async ({ writer }) => {
+          writer.write({ type: "data-tone", id: "d1", data: { tone: body["tone"], context } });
+          writer.write({ type: "data-gone", data: 1, transient: true });
+          const given = { model, messages: await convertToModelMessages(messages) };
+          writer.merge(
+            streamText(given).toUIMessageStream({ messageMetadata: () => ({ seen: 1 }) }),
+          );
+        },
+      }),
+  });
+  await using server = await chatServer(routes);
+  t.after(() => throughline.close());
+  const page = new PageChat({ id: "c1", api: server.api });
+  await page.sendMessage({ text: "Hi", metadata: { from: "phone" } }, { body: { tone: "kind" } });
+  const loaded = (await loadMessages(throughline, "c1")) as UIMessage[];
+  assert.deepEqual(loaded, json(page.messages));
+  assert.deepEqual(loaded[0]?.metadata, { from: "phone" });
+  assert.deepEqual(loaded[1]?.metadata, { seen: 1 });
+  assert.deepEqual(loaded[1]?.parts[0], { type: "data-tone", id: "d1", data: { tone: "kind" } });
+  // And a page that has nothing of it gets the same.
+  page.messages = page.messages.slice(0, 1);
+  await page.sendMessage();
+  assert.deepEqual(json(page.messages), loaded);
+});
