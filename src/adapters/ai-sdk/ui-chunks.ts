@@ -33,7 +33,11 @@ export function chunksOf(parts: readonly Part[], known: readonly Part[] = []): r
 function partChunks(part: Part, id: string): readonly Chunk[] {
   if (part.type === "step-start") return [{ type: "start-step" }];
   if (part.type === "text" || part.type === "reasoning") return textChunks(part, id);
-  if (isToolPart(part)) return [...callChunks(part), ...resultChunks(part)];
+  if (isToolPart(part)) {
+    const isError = part.state === "output-error";
+    const result = isError ? [...approvalChunks(part), errorChunk(part)] : resultChunks(part);
+    return [...callChunks(part), ...result];
+  }
   return [part]; // files, sources, data and what else is sent as it is kept
 }
 
@@ -46,7 +50,7 @@ function textChunks(part: Part, place: string): readonly Chunk[] {
 }
 
 function callChunks(part: ToolPart): readonly Chunk[] {
-  const { toolCallId, input, providerExecuted, title, toolMetadata, inputEncoding } = part;
+  const { toolCallId, input, providerExecuted, title, toolMetadata, state } = part;
   const call = {
     toolCallId,
     toolName: toolName(part),
@@ -56,17 +60,33 @@ function callChunks(part: ToolPart): readonly Chunk[] {
     providerMetadata: part["callProviderMetadata"],
     dynamic: part.type === "dynamic-tool" || undefined,
   };
-  if (part.state === "input-available") {
+  if (state === "output-error") return [{ type: "tool-input-start", ...call }];
+  if (state !== "output-available" && state !== "input-streaming") {
     return [{ type: "tool-input-available", ...call, input }];
   }
   // Not as a whole: a page runs its own tool when a whole call arrives, and this one has run.
-  const { rawInput } = part;
+  const { rawInput, inputEncoding } = part;
   const isText = typeof input === "string";
   const text = typeof rawInput === "string" ? rawInput : isText ? input : JSON.stringify(input);
   const encoding = inputEncoding ?? (isText && rawInput === undefined ? "text" : undefined);
   const start = { type: "tool-input-start", ...call, inputEncoding: encoding };
   if (text === undefined) return [start];
   return [start, { type: "tool-input-delta", toolCallId, inputTextDelta: text }];
+}
+
+/** A call that failed, with its input. */
+function errorChunk(part: ToolPart): Chunk {
+  const { toolCallId, input, errorText, providerExecuted } = part;
+  return {
+    type: "tool-input-error",
+    toolCallId,
+    toolName: toolName(part),
+    input: input ?? null,
+    errorText,
+    providerExecuted,
+    providerMetadata: part["resultProviderMetadata"],
+    dynamic: part.type === "dynamic-tool" || undefined,
+  };
 }
 
 function resultChunks(part: ToolPart): readonly Chunk[] {
