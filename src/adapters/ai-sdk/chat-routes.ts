@@ -31,7 +31,7 @@ const elsewhereMs = 500;
 
 /**
  * Routes for `useChat`. The message is stored before `respond` is called, and the answer is made to its end
- * whoever watches. The same message again gets the same answer: as it is made, or as it is stored; after a crash or
+ * also when no page watches. The same message again gets the same answer: as it is made, or as it is stored; after a crash or
  * a failure it is asked for again. Who may read and write a chat is for the caller to decide, before these.
  *
  * Errors are `application/problem+json` with our codes. A model that fails is an `error` part of the stream.
@@ -89,7 +89,7 @@ class ChatPages {
     try {
       const ready = await plan.prepare(turn);
       if (ready !== undefined) return await this.#answer(asked, turn, ready);
-      // Another process did it meanwhile: the answer is there.
+      // Another process did it while this waited: the answer is there.
       await turn.close({ messages: [], usage: unknownUsage, outcome: "answered" });
     } catch (error) {
       await turn.fail();

@@ -109,7 +109,7 @@ class Answer {
     this.#making = making;
   }
 
-  /** Reads the application's stream to its end, whoever watches. */
+  /** Reads the application's stream to its end, also when no page watches. */
   async readAll(options: ChatRoutesOptions): Promise<Made> {
     const { records, continued, stream, turn } = this.#making;
     let made: Message = continued ?? { id: records.id, role: "assistant", parts: [] };
