@@ -92,7 +92,10 @@ export function chatOf(request: Request): string {
 }
 
 /** RFC 9457, with our code. Of an error that is not ours nothing is shown. */
-export function problemResponse(error: unknown, { logger }: Pick<ThroughlinePorts, "logger">) {
+export function problemResponse(
+  error: unknown,
+  { logger }: Pick<ThroughlinePorts, "logger">,
+): Response {
   const isOurs = isThroughlineError(error);
   const code = isOurs ? error.code : "THROUGHLINE_INTERNAL";
   const { status, says } = isOurs ? errorCodes[error.code] : { status: 500, says: "A defect." };

@@ -514,3 +514,68 @@ test("a message that the SDK does not accept is shown as its text, and the other
   assert.deepEqual(await w.texts(), ["user: Hi", "assistant: old"]);
   assert.deepEqual((await w.load())[1]?.parts, [{ type: "text", text: "old" }]);
 });
+
+/** The first message of the chat, as its record and what came after are: nothing is answered. */
+async function crashed(w: { readonly throughline: Throughline }, id: string, content?: string) {
+  const turns = await w.throughline.turns();
+  const opened = await turns.open("c1", { id, content }, { provider: "ai-sdk", model: "ai-sdk" });
+  if (opened.state !== "open") assert.fail(opened.state);
+  return opened.turn;
+}
+
+test("an edit that a crash cut off is finished by the same request", async (t) => {
+  const w = await world(t, { answers: [["one"], ["two"], ["three"]] });
+  const page = w.page();
+  await page.sendMessage(hi as UIMessage);
+  await page.sendMessage({ text: "2" });
+  await (await crashed(w, "u1~2", "Hi!")).fail();
+  page.messages = await w.load();
+  await page.sendMessage({ text: "Hi!", messageId: "u1" });
+  assert.deepEqual(await w.texts(), ["user: Hi!", "assistant: three"]);
+  const roles = (await w.stored()).map(({ role, content }) => `${role}: ${content}`);
+  assert.deepEqual(roles, ["user: Hi!", "assistant: three"]);
+});
+
+test("a regenerated answer that a crash cut off is finished by the same request, or by the message", async (t) => {
+  for (const trigger of ["regenerate-message", "submit-message"]) {
+    const w = await world(t, { answers: [["one"], ["two"]] });
+    await w.page().sendMessage(hi as UIMessage);
+    await (await crashed(w, "u1")).fail();
+    assert.deepEqual(await w.texts(), ["user: Hi", "assistant: one"]);
+    const body = await (await w.post({ ...request, trigger })).text();
+    assert.match(body, /"delta":"two"/);
+    assert.deepEqual(await w.texts(), ["user: Hi", "assistant: two"]);
+  }
+});
+
+test("a page that watches a turn of the application's own gets its answer when it is stored", async (t) => {
+  const w = await world(t, { answers: [["never"]] });
+  const turn = await crashed(w, "m1", "Hi");
+  const watched = w.watch();
+  const stopped = w.watch();
+  await setTimeout(20);
+  const spent = { inputTokens: 1, outputTokens: 1, costUsd: 0 };
+  const messages = [{ role: "assistant", content: "Hello" } as const];
+  await turn.close({ messages, usage: spent, outcome: "answered" });
+  for (const response of [await watched, await stopped]) {
+    assert.match(await response.text(), /"delta":"Hello"/);
+  }
+  const failing = await crashed(w, "m2", "Well?");
+  const again = w.watch();
+  await setTimeout(20);
+  await failing.fail();
+  assert.equal((await again).status, 204);
+});
+
+test("a fork shows the same messages", async (t) => {
+  const w = await world(t, { answers: [[{ thinks: "Hm" }, "one"], ["two"]] });
+  const page = w.page();
+  await page.sendMessage({
+    text: "Hi",
+    files: [{ type: "file", mediaType: "text/plain", url: "data:text/plain;base64,eA==" }],
+  });
+  await page.sendMessage({ text: "Hi!", messageId: page.messages[0]?.id ?? "" });
+  const { id = "" } = (await w.stored()).at(-1) ?? {};
+  await w.throughline.chats.fork("c1", id, "c2");
+  assert.deepEqual(await loadMessages(w.throughline, "c2"), await w.load());
+});

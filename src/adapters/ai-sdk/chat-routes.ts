@@ -44,7 +44,10 @@ export function chatRoutes(
   const pages = new ChatPages(throughline, options);
   const route = (serve: (request: Request) => Promise<Response>) => async (request: Request) => {
     try {
-      return await serve(request);
+      const response = await serve(request);
+      // Its page has left: it would be kept alive for no reader.
+      if (request.signal.aborted) await response.body?.cancel();
+      return response;
     } catch (error) {
       return problemResponse(error, throughline.ports);
     }
@@ -89,7 +92,7 @@ class ChatPages {
     try {
       const ready = await plan.prepare(turn);
       if (ready !== undefined) return await this.#answer(asked, turn, ready);
-      // Another process did it while this waited: the answer is there.
+      // The answer is there already.
       await turn.close({ messages: [], usage: unknownUsage, outcome: "answered" });
     } catch (error) {
       await turn.fail();

@@ -323,3 +323,27 @@ test("a stream of the application's own keeps its data and metadata", async (t) 
   await page.sendMessage();
   assert.deepEqual(json(page.messages), loaded);
 });
+
+test("a call that waits for the page is given to it again after a crash, and no model is asked", async (t) => {
+  const w = await world(t, [["Where?", call("place")], ["In Berlin."]]);
+  const turns = await w.throughline.turns();
+  const target = { provider: "ai-sdk", model: "ai-sdk" };
+  const opened = await turns.open("c1", { id: "u1", content: "Where am I?" }, target);
+  if (opened.state !== "open") assert.fail(opened.state);
+  const part = { type: "tool-place", toolCallId: "k1", state: "input-available", input: {} };
+  await opened.turn.keep([
+    {
+      id: "a1",
+      role: "assistant",
+      content: "",
+      tool_calls: [{ id: "k1", type: "function", function: { name: "place", arguments: "{}" } }],
+      exact: { framework: "ai-sdk", ui_message: "a1", from: 0, value: { parts: [part] } },
+    },
+  ]);
+  await opened.turn.fail();
+  const page = w.page((await w.load()).slice(0, 1));
+  await page.sendMessage();
+  assert.deepEqual(json(page.messages), await w.load());
+  assert.equal(w.model.doStreamCalls.length, 0);
+  assert.equal(await w.unanswered(), 0);
+});

@@ -9,6 +9,7 @@ import type { ChatRequest } from "./chat-request.ts";
 import { type Shown, shownIn } from "./load-messages.ts";
 import {
   asJson,
+  isForPage,
   type Message,
   plainParts,
   type UIChatMessage,
@@ -35,7 +36,7 @@ export interface Plan {
   /**
    * Brings the chat into order, once the turn is open. It may be done twice: after a crash.
    *
-   * @returns `undefined`: what was asked for was done while this waited.
+   * @returns `undefined`: there is nothing to be made. It was made while this waited, or the page comes first.
    */
   prepare(turn: OpenTurn): Promise<Ready | undefined>;
 }
@@ -117,7 +118,7 @@ async function readyToAnswer(
   throughline: Chats,
   chatId: string,
   { user, kept }: OpenTurn,
-): Promise<Ready> {
+): Promise<Ready | undefined> {
   const shown = await shownIn(throughline, chatId);
   const place = shown.findIndex(({ stored }) => stored.some(({ id }) => id === user.id));
   const before = shown.slice(0, place + 1);
@@ -134,6 +135,7 @@ async function readyToAnswer(
     return { messages: forModel(before), records, continued: undefined };
   }
   // A process died while it was made: what its tools did is kept.
+  if (made.records.message.parts.some(isForPage)) return undefined;
   return continuing(before, made.records);
 }
 

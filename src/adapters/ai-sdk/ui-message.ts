@@ -45,6 +45,13 @@ const finals = ["output-available", "output-error", "output-denied"];
 export const isFinal = ({ state, ...part }: ToolPart) =>
   finals.includes(state) && part["preliminary"] !== true;
 
+/** Whether it waits for the page: to approve a call, or to run its own tool. */
+export function isForPage(part: Part): boolean {
+  if (!isToolPart(part)) return false;
+  const isOfPage = part.state === "input-available" && part["providerExecuted"] !== true;
+  return isOfPage || part.state === "approval-requested";
+}
+
 /** What the text parts say, one after the other. */
 export function textOf(parts: readonly Part[]): string {
   return parts.map((part) => (part.type === "text" ? String(part["text"]) : "")).join("");
@@ -93,8 +100,7 @@ function answered(stored: ToolPart, page: ToolPart): ToolPart {
     const answer = reason === undefined ? { approved } : { approved, reason };
     return { ...stored, state: "approval-responded", approval: { ...asked, ...answer } };
   }
-  const isOpen = stored.state === "input-available" && stored["providerExecuted"] !== true;
-  if (!isOpen) return stored;
+  if (stored.state !== "input-available" || !isForPage(stored)) return stored;
   const { state, output, errorText } = page;
   if (state === "output-available" && output !== undefined) return { ...stored, state, output };
   return state === "output-error" && typeof errorText === "string"
