@@ -1,16 +1,15 @@
-import type { Chunk } from "./ui-chunks.ts";
+import { type Chunk, chunksOf, startOf } from "./ui-chunks.ts";
+import type { Message, Part } from "./ui-message.ts";
 
 /** The stream of an answer as it is made. Those who read may come late (all is replayed) and leave (nothing stops). */
 export class AnswerStream {
-  /** What the message had before: for those who have nothing of it. */
-  readonly #before: readonly Chunk[];
+  readonly #before: Message;
   readonly #chunks: Chunk[] = [];
-  readonly #start: Chunk;
   #isOver = false;
   #wake = Promise.withResolvers<void>();
 
-  constructor(start: Chunk, before: readonly Chunk[]) {
-    this.#start = start;
+  /** @param before the message as it was when this began. */
+  constructor(before: Message) {
     this.#before = before;
   }
 
@@ -24,10 +23,10 @@ export class AnswerStream {
     this.#stir();
   }
 
-  /** @param whole with what the message had before: the reader has nothing of it. */
-  async *read(whole: boolean): AsyncGenerator<Chunk, void, undefined> {
-    yield this.#start;
-    if (whole) yield* this.#before;
+  /** @param known what the reader has of the message: only the rest is sent. */
+  async *read(known: readonly Part[] = []): AsyncGenerator<Chunk, void, undefined> {
+    yield startOf(this.#before);
+    yield* chunksOf(this.#before.parts, known);
     for (let next = 0; ; ) {
       const chunk = this.#chunks[next];
       if (chunk !== undefined) {

@@ -579,3 +579,27 @@ test("a fork shows the same messages", async (t) => {
   await w.throughline.chats.fork("c1", id, "c2");
   assert.deepEqual(await loadMessages(w.throughline, "c2"), await w.load());
 });
+
+test("an answer that comes after its period has ended is not shown, and nothing is asked twice", async (t) => {
+  const rest = gate();
+  const w = await world(t, { answers: [["Hel", rest.closed, "lo"], ["Fine"]] });
+  const page = w.page();
+  const sent = page.sendMessage(hi as UIMessage);
+  await until(() => page.texts.at(-1) === "assistant: Hel");
+  await w.throughline.sessions.reset("c1");
+  rest.open();
+  await sent;
+  assert.deepEqual(await w.texts(), ["user: Hi"]);
+  assert.equal(await w.unanswered(), 0);
+});
+
+test("an answer that cannot be stored is an error of the stream, and leaves its message unanswered", async (t) => {
+  const w = await world(t, { answers: [["x".repeat(2 ** 20 + 1)], ["Short"]] });
+  const page = w.page();
+  await page.sendMessage(hi as UIMessage);
+  assert.equal(page.error?.message, "Larger or deeper than this call accepts.");
+  assert.equal(await w.unanswered(), 1);
+  page.messages = await w.load();
+  await page.sendMessage();
+  assert.deepEqual(await w.texts(), ["user: Hi", "assistant: Short"]);
+});

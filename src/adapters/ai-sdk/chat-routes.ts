@@ -91,7 +91,7 @@ class ChatPages {
     const { turn } = opened;
     try {
       const ready = await plan.prepare(turn);
-      if (ready !== undefined) return await this.#answer(asked, turn, ready);
+      if (ready !== undefined) return await this.#answer(asked, turn, ready, known);
       // The answer is there already.
       await turn.close({ messages: [], usage: unknownUsage, outcome: "answered" });
     } catch (error) {
@@ -107,7 +107,7 @@ class ChatPages {
     const turn = turns.running(chatId);
     if (turn !== undefined) {
       const stream = await this.#streamOf(turn);
-      if (stream !== undefined) return streamed(stream.read(true));
+      if (stream !== undefined) return streamed(stream.read());
       return (await this.#storedAnswer(chatId, turn.id)) ?? new Response(null, { status: 204 });
     }
     const { head } = await this.#throughline.chats.log.state(chatId);
@@ -129,17 +129,20 @@ class ChatPages {
     return new Response(null, { status: 204 });
   }
 
-  async #answer(asked: ChatRequest, turn: OpenTurn, ready: Ready): Promise<Response> {
-    const { chatId, body, message } = asked;
-    const { continued, records } = ready;
+  async #answer(
+    asked: ChatRequest,
+    turn: OpenTurn,
+    ready: Ready,
+    known: readonly Part[] | undefined,
+  ): Promise<Response> {
+    const { chatId, body } = asked;
     const turns = await this.#turns;
     const running = turns.running(chatId);
-    const start = startOf(continued ?? { id: records.id });
-    const stream = new AnswerStream(start, chunksOf(continued?.parts ?? []));
+    const stream = new AnswerStream(ready.records.message);
     if (running !== undefined) this.#awaited(running).resolve(stream);
     const throughline = this.#throughline;
     void makeAnswer(this.#options, { ...ready, throughline, chatId, turn, body, stream });
-    return streamed(stream.read(message.role === "user"));
+    return streamed(stream.read(known));
   }
 
   /** The answer to a message that was sent before. */
@@ -151,7 +154,7 @@ class ChatPages {
     if (opened.state === "answered") return this.#stored(chatId, opened.user.id, known);
     const { turn } = opened;
     const stream = await this.#streamOf(turn);
-    if (stream !== undefined) return streamed(stream.read(known === undefined));
+    if (stream !== undefined) return streamed(stream.read(known));
     await turn.done;
     return this.#stored(chatId, turn.id, known);
   }

@@ -14,14 +14,16 @@ import {
 } from "ai";
 import { z } from "zod";
 import { chatServer, PageChat, textsOf } from "../../../test/support/chat-page.ts";
+import { memoryPlace } from "../../../test/support/cluster-world.ts";
 import { type AiStep, scriptedAiModel } from "../../../test/support/scripted-ai-model.ts";
 import { scriptedResponder } from "../../../test/support/scripted-responder.ts";
+import type { Storage } from "../../core/storage/storage.ts";
 import { openThroughline } from "../../core/throughline.ts";
 import { chatRoutes } from "./chat-routes.ts";
 import { loadMessages } from "./load-messages.ts";
 
-async function world(t: TestContext, answers: readonly (readonly AiStep[])[]) {
-  const throughline = await openThroughline({ storage: "memory" });
+async function world(t: TestContext, answers: readonly (readonly AiStep[])[], storage?: Storage) {
+  const throughline = await openThroughline({ storage: storage ?? "memory" });
   const model = scriptedAiModel(answers);
   const ran: string[] = [];
   const prompts: UIMessage[][] = [];
@@ -301,6 +303,7 @@ test("a stream of the application's own keeps its data and metadata", async (t) 
       createUIMessageStream({
         execute: async ({ writer }) => {
           writer.write({ type: "data-tone", id: "d1", data: { tone: body["tone"], context } });
+          writer.write({ type: "start", messageId: "its own" });
           writer.write({ type: "data-gone", data: 1, transient: true });
           const given = { model, messages: await convertToModelMessages(messages) };
           writer.merge(
@@ -346,4 +349,147 @@ test("a call that waits for the page is given to it again after a crash, and no 
   assert.deepEqual(json(page.messages), await w.load());
   assert.equal(w.model.doStreamCalls.length, 0);
   assert.equal(await w.unanswered(), 0);
+});
+
+/** The answer with what the page changed in its calls. */
+function changed(message: UIMessage | undefined, change: object): UIMessage {
+  const [copy] = json(message === undefined ? [] : [message]);
+  const parts = copy.parts.map((part: object) =>
+    "toolCallId" in part ? { ...part, ...change } : part,
+  );
+  return { ...copy, parts };
+}
+
+test("an approval is stored before the model is asked; no page gives a result in its place", async (t) => {
+  const w = await world(t, [
+    ["May I?", call("erase", "hall")],
+    [{ error: new Error("x") }],
+    ["Gone."],
+  ]);
+  const page = w.page();
+  await page.sendMessage({ text: "Erase it" });
+  const asked = page.messages[1];
+  const forged = changed(asked, {
+    state: "output-available",
+    output: "forged",
+    approval: undefined,
+  });
+  await (await w.post({ id: "c1", message: forged })).text();
+  assert.deepEqual(await w.load(), json(page.messages));
+  const approval = { id: approvalOf(asked), approved: true };
+  const message = changed(asked, { state: "approval-responded", approval });
+  await (await w.post({ id: "c1", message })).text();
+  assert.equal(await w.unanswered(), 1);
+  assert.deepEqual(w.ran, ["erased hall"]);
+  // The call ran, and the model failed after that: it is asked again, and the call does not run again.
+  const again = w.page([...page.messages.slice(0, 1), message]);
+  await again.sendMessage();
+  assert.equal(again.status, "ready");
+  assert.deepEqual(w.ran, ["erased hall"]);
+  assert.deepEqual(json(again.messages), await w.load());
+  assert.deepEqual(again.texts[1], "assistant: May I? | Gone.");
+  assert.equal(await w.unanswered(), 0);
+});
+
+test("an approval that was stored before a crash is asked again with the same approval", async (t) => {
+  const w = await world(t, [[call("erase", "hall")], ["Gone."]]);
+  const page = w.page();
+  await page.sendMessage({ id: "u1", role: "user", parts: [{ type: "text", text: "Erase it" }] });
+  const asked = page.messages[1];
+  const approval = { ...approvalPart(asked), approved: true };
+  const message = changed(asked, { state: "approval-responded", approval });
+  // The process dies after it stored the approval.
+  const turns = await w.throughline.turns();
+  const target = { provider: "ai-sdk", model: "ai-sdk" };
+  const opened = await turns.open("c1", { id: "u1" }, target);
+  if (opened.state !== "open") assert.fail(opened.state);
+  const value = { parts: message.parts.slice(1) };
+  const exact = { framework: "ai-sdk", ui_message: message.id, from: 1, value };
+  const id = `${message.id}~3`;
+  await opened.turn.keep([{ id, role: "assistant", content: "", hidden: true, exact } as never]);
+  await opened.turn.fail();
+  assert.deepEqual((await w.load())[1], message);
+  const again = w.page(await w.load());
+  await again.sendMessage();
+  assert.deepEqual(w.ran, ["erased hall"]);
+  assert.deepEqual(json(again.messages), await w.load());
+});
+
+function approvalPart(message: UIMessage | undefined): object {
+  const asked = message?.parts.find((part) => "approval" in part) as { approval: object };
+  return asked.approval;
+}
+
+test("the same result of a page's tool, sent to two servers, makes one answer; so does a regeneration", async (t) => {
+  const place = await memoryPlace();
+  const rest = Promise.withResolvers<void>();
+  const again = Promise.withResolvers<void>();
+  const [a, b] = await Promise.all([place.open(), place.open()]);
+  const one = await world(
+    t,
+    [[call("place")], [rest.promise, "Berlin."], [again.promise, "Paris."]],
+    a,
+  );
+  const two = await world(t, [["never"]], b);
+  const page = one.page();
+  await page.sendMessage({ text: "Where am I?" });
+  const answer = page.messages[1];
+  const message = changed(answer, { state: "output-available", output: "Berlin" });
+  const first = await one.post({ id: "c1", message });
+  const second = two.post({ id: "c1", message });
+  await setTimeout(50);
+  rest.resolve();
+  await first.text();
+  assert.match(await (await second).text(), /Berlin\./);
+  const body = { id: "c1", messages: page.messages.slice(0, 1), messageId: answer?.id };
+  const regenerate = { ...body, trigger: "regenerate-message" };
+  const third = await one.post(regenerate);
+  const fourth = two.post(regenerate);
+  await setTimeout(50);
+  again.resolve();
+  await third.text();
+  assert.match(await (await fourth).text(), /Paris\./);
+  assert.equal(two.prompts.length, 0);
+  assert.deepEqual(await two.load(), await one.load());
+  assert.equal(await one.unanswered(), 0);
+});
+
+test("what the page is told once by a feature is told when the application reads it", async (t) => {
+  const throughline = await openThroughline({ storage: "memory" });
+  t.after(() => throughline.close());
+  const told: unknown[] = [];
+  await throughline.extend("weather", async () => ({
+    remove: async () => [],
+    catchUp: async (read) => void (await read()),
+    turn: () => ({
+      begun: async ({ acknowledged }) => {
+        told.push(acknowledged);
+        return {
+          instructions: "You like tea.",
+          notes: ["It rains."],
+          context: "",
+          acknowledged: 7,
+        };
+      },
+      ended: () => undefined,
+    }),
+    [Symbol.asyncDispose]: async () => undefined,
+  }));
+  const heard: string[] = [];
+  let isRead = false;
+  const routes = chatRoutes(throughline, {
+    respond: async (turn) => {
+      heard.push(turn.instructions, (isRead && turn.context) || "");
+      const messages = await convertToModelMessages(turn.messages);
+      return streamText({ model: scriptedAiModel([["Hello"]]), messages });
+    },
+  });
+  await using server = await chatServer(routes);
+  for (const reads of [false, true, false]) {
+    isRead = reads;
+    await new PageChat({ id: "c1", api: server.api }).sendMessage({ text: "Hi" });
+  }
+  assert.match(heard[3] ?? "", /It rains\./);
+  assert.equal(heard[0], "You like tea.");
+  assert.deepEqual(told, [undefined, undefined, 7]);
 });

@@ -58,10 +58,8 @@ interface Making {
   readonly turn: OpenTurn;
   readonly messages: UIChatMessage[];
   readonly body: JsonObject;
-  /** What the log has of the answer. */
+  /** What the log has of the answer: nothing, unless it is continued. */
   readonly records: UiRecords;
-  /** The answer that is continued, as the log has it. */
-  readonly continued: Message | undefined;
   readonly stream: AnswerStream;
 }
 
@@ -88,6 +86,12 @@ function says(error: unknown): string {
   return isThroughlineError(error) ? errorCodes[error.code].says : "An error occurred.";
 }
 
+/** The step in which a model failed or was stopped before it said anything is none. */
+function withoutEmptyStep(message: Message): Message {
+  const last = message.parts.findLastIndex(({ type }) => type !== "step-start");
+  return { ...message, parts: message.parts.slice(0, last + 1) };
+}
+
 interface Made {
   readonly message: Message;
   readonly outcome: TurnEnd["outcome"];
@@ -111,13 +115,12 @@ class Answer {
 
   /** Reads the application's stream to its end, also when no page watches. */
   async readAll(options: ChatRoutesOptions): Promise<Made> {
-    const { records, continued, stream, turn } = this.#making;
-    let made: Message = continued ?? { id: records.id, role: "assistant", parts: [] };
+    const { records, stream, turn } = this.#making;
+    let made = records.message;
     let end: Chunk | undefined;
     let isFinished = false;
     const chunks = createUIMessageStream({
-      originalMessages: continued === undefined ? [] : [continued as unknown as UIMessage],
-      generateId: () => records.id,
+      originalMessages: [made as unknown as UIMessage],
       execute: async ({ writer }) => {
         for await (const chunk of this.#chunks(options)) writer.write(chunk);
       },
@@ -134,7 +137,8 @@ class Answer {
       if (!isEnd) stream.add(chunk);
       else if (end?.type !== "error") end = chunk;
     }
-    const message = ended({ ...made, id: records.id });
+    const said = ended(made);
+    const message = withoutEmptyStep(said);
     if (turn.signal.aborted || end?.type === "abort") {
       return { message, outcome: "interrupted", last: { type: "abort" }, isFinished };
     }
@@ -142,7 +146,8 @@ class Answer {
     const isWhole =
       end?.type === "finish" && (finishReason === undefined || wholeReasons.includes(finishReason));
     const last = end ?? { type: "error", errorText: "An error occurred." };
-    return { message, outcome: isWhole ? "answered" : "failed", last, isFinished };
+    if (!isWhole) return { message, outcome: "failed", last, isFinished };
+    return { message: said, outcome: "answered", last, isFinished };
   }
 
   /** The application's chunks until it is stopped. */
@@ -221,10 +226,7 @@ class Answer {
   /** Stores the end of the turn. @returns the chunk that tells how it ended. */
   async store({ message, outcome, last, isFinished }: Made): Promise<Chunk> {
     const { throughline, turn, records, chatId } = this.#making;
-    const before = records.message.parts;
-    const isSilent =
-      isDeepStrictEqual(message.parts.slice(0, before.length), before) &&
-      message.parts.slice(before.length).every(({ type }) => type === "step-start");
+    const isSilent = isDeepStrictEqual(message.parts, records.message.parts);
     if (outcome === "answered" || !isSilent) await this.#draft(message);
     const said = this.#unstored.findLast(({ role }) => role === "assistant");
     if (outcome === "failed" && (said?.content ?? "") === "") {

@@ -24,10 +24,8 @@ type Chats = Pick<Throughline, "chats" | "ports">;
 export interface Ready {
   /** The conversation up to what is answered or continued. */
   readonly messages: UIChatMessage[];
-  /** What the log has of the answer. */
+  /** What the log has of the answer: nothing, unless it is continued. */
   readonly records: UiRecords;
-  /** The answer that is continued. */
-  readonly continued: Message | undefined;
 }
 
 export interface Plan {
@@ -132,7 +130,7 @@ async function readyToAnswer(
       );
     }
     const records = new UiRecords(throughline.ports.newId());
-    return { messages: forModel(before), records, continued: undefined };
+    return { messages: forModel(before), records };
   }
   // A process died while it was made: what its tools did is kept.
   if (made.records.message.parts.some(isForPage)) return undefined;
@@ -173,9 +171,8 @@ async function continuation(throughline: Chats, asked: ChatRequest): Promise<Pla
 }
 
 function continuing(before: readonly Shown[], records: UiRecords): Ready {
-  const continued = records.message;
-  const last = continued as unknown as UIChatMessage;
-  return { messages: [...forModel(before), last], records, continued };
+  const last = records.message as unknown as UIChatMessage;
+  return { messages: [...forModel(before), last], records };
 }
 
 const forModel = (shown: readonly Shown[]) =>
