@@ -7,10 +7,11 @@ import type { MockLanguageModelV4 } from "ai/test";
 import { chatServer, PageChat, textsOf } from "../../../test/support/chat-page.ts";
 import { memoryPlace } from "../../../test/support/cluster-world.ts";
 import { type AiStep, scriptedAiModel } from "../../../test/support/scripted-ai-model.ts";
+import type { JsonObject } from "../../core/json.ts";
 import { openThroughline, type Throughline } from "../../core/throughline.ts";
 import { chatRoutes } from "./chat-routes.ts";
 import { loadMessages } from "./load-messages.ts";
-import type { ChatTurn } from "./make-answer.ts";
+import type { ChatTurn, UIAnswer } from "./make-answer.ts";
 
 /** A server of a chat page, and a model that says what the test wants. */
 async function world(
@@ -19,7 +20,7 @@ async function world(
     readonly answers: readonly (readonly AiStep[])[];
     readonly tools?: ToolSet | undefined;
     readonly throughline?: Throughline;
-    readonly respond?: (turn: ChatTurn, model: MockLanguageModelV4) => never;
+    readonly respond?: (turn: ChatTurn, model: MockLanguageModelV4) => UIAnswer;
   },
 ) {
   const { answers, tools = {}, respond } = given;
@@ -277,8 +278,10 @@ test("an answer is made again: the old one and what came after it are taken back
   // The request that came twice makes no other one.
   const { messages } = page;
   const again = { id: "c1", messages: messages.slice(0, 1), messageId: first?.id };
+  const { seq } = await w.throughline.chats.log.state("c1");
   const body = await (await w.post({ ...again, trigger: "regenerate-message" })).text();
   assert.match(body, /"delta":"three"/);
+  assert.equal((await w.throughline.chats.log.state("c1")).seq, seq);
   assert.equal(w.asked.length, 3);
   // One that names none is another wish.
   await page.regenerate();
@@ -516,9 +519,18 @@ test("a message that the SDK does not accept is shown as its text, and the other
 });
 
 /** The first message of the chat, as its record and what came after are: nothing is answered. */
-async function crashed(w: { readonly throughline: Throughline }, id: string, content?: string) {
+async function crashed(
+  w: { readonly throughline: Throughline },
+  id: string,
+  content?: string,
+  exact?: JsonObject,
+) {
   const turns = await w.throughline.turns();
-  const opened = await turns.open("c1", { id, content }, { provider: "ai-sdk", model: "ai-sdk" });
+  const opened = await turns.open(
+    "c1",
+    { id, content, exact },
+    { provider: "ai-sdk", model: "ai-sdk" },
+  );
   if (opened.state !== "open") assert.fail(opened.state);
   return opened.turn;
 }
@@ -528,7 +540,10 @@ test("an edit that a crash cut off is finished by the same request", async (t) =
   const page = w.page();
   await page.sendMessage(hi as UIMessage);
   await page.sendMessage({ text: "2" });
-  await (await crashed(w, "u1~2", "Hi!")).fail();
+  await (
+    await crashed(w, "u1~2", "Hi!", { framework: "ai-sdk", ui_message: "u1", from: 0 })
+  ).fail();
+  assert.deepEqual(await w.texts(), ["user: Hi!"]);
   page.messages = await w.load();
   await page.sendMessage({ text: "Hi!", messageId: "u1" });
   assert.deepEqual(await w.texts(), ["user: Hi!", "assistant: three"]);
@@ -582,7 +597,7 @@ test("a fork shows the same messages", async (t) => {
 
 test("an answer that comes after its period has ended is not shown, and nothing is asked twice", async (t) => {
   const rest = gate();
-  const w = await world(t, { answers: [["Hel", rest.closed, "lo"], ["Fine"]] });
+  const w = await world(t, { answers: [[{ thinks: "Hm" }, "Hel", rest.closed, "lo"]] });
   const page = w.page();
   const sent = page.sendMessage(hi as UIMessage);
   await until(() => page.texts.at(-1) === "assistant: Hel");
@@ -602,4 +617,57 @@ test("an answer that cannot be stored is an error of the stream, and leaves its 
   page.messages = await w.load();
   await page.sendMessage();
   assert.deepEqual(await w.texts(), ["user: Hi", "assistant: Short"]);
+});
+
+test("a stream that ignores the signal is stopped, too, and let go of", async (t) => {
+  const left = Promise.withResolvers<unknown>();
+  const respond = () =>
+    new ReadableStream({
+      start(controller) {
+        controller.enqueue({ type: "text-start", id: "1" });
+        controller.enqueue({ type: "text-delta", id: "1", delta: "Hel" });
+      },
+      cancel: (reason) => left.resolve(reason),
+    });
+  const w = await world(t, { answers: [], respond });
+  const page = w.page();
+  const sent = page.sendMessage(hi as UIMessage);
+  await until(() => page.texts.at(-1) === "assistant: Hel");
+  await w.stop();
+  await sent;
+  await left.promise;
+  assert.equal((await w.stored())[1]?.partial_reason, "stopped");
+});
+
+test("the stream says how the answer ended once that is stored", async (t) => {
+  const [rest, stored] = [gate(), gate()];
+  const w = await world(t, { answers: [["Hel", rest.closed, "lo"]] });
+  const response = await w.post(request);
+  const busy = w.throughline.chats.log.between("c1", () => stored.closed);
+  rest.open();
+  let text = "";
+  const read = (async () => {
+    const decoder = new TextDecoder();
+    for await (const bytes of response.body ?? []) text += decoder.decode(bytes);
+  })();
+  await until(() => text.includes("text-end"));
+  await setTimeout(30);
+  assert.doesNotMatch(text, /"type":"finish"/);
+  stored.open();
+  await Promise.all([busy, read]);
+  assert.equal(text.match(/"type":"finish"/g)?.length, 1);
+});
+
+test("a response for a page that has left is closed, and its message is stored", async (t) => {
+  const w = await world(t, { answers: [["Hello"]] });
+  const respond = async () => new ReadableStream({ start: (controller) => controller.close() });
+  const routes = chatRoutes(w.throughline, { respond });
+  const headers = { "content-type": "application/json" };
+  const body = JSON.stringify({ ...request, id: "c2" });
+  const signal = AbortSignal.abort();
+  const response = await routes.POST(
+    new Request("http://localhost/", { method: "POST", headers, body, signal }),
+  );
+  assert.equal(response.bodyUsed, true);
+  assert.equal((await w.throughline.chats.messages("c2")).messages.length, 1);
 });

@@ -18,7 +18,7 @@ import { memoryPlace } from "../../../test/support/cluster-world.ts";
 import { type AiStep, scriptedAiModel } from "../../../test/support/scripted-ai-model.ts";
 import { scriptedResponder } from "../../../test/support/scripted-responder.ts";
 import type { Storage } from "../../core/storage/storage.ts";
-import { openThroughline } from "../../core/throughline.ts";
+import { openThroughline, type Throughline } from "../../core/throughline.ts";
 import { chatRoutes } from "./chat-routes.ts";
 import { loadMessages } from "./load-messages.ts";
 
@@ -172,19 +172,23 @@ test("a step is stored before the model is asked again, and an attempt that fail
 });
 
 test("a call waits for a person; what was approved is stored, and runs once", async (t) => {
-  const w = await world(t, [["May I?", call("erase", "hall")], ["It is gone."]]);
+  const w = await world(t, [
+    ["May I?", call("erase", "hall"), call("lamp", "hall"), "Tell me."],
+    ["It is gone."],
+  ]);
   const page = w.page([], {
     sendAutomaticallyWhen: lastAssistantMessageIsCompleteWithApprovalResponses,
   });
   await page.sendMessage({ text: "Erase it" });
   assert.deepEqual(await w.load(), json(page.messages));
   assert.equal(await w.unanswered(), 0);
+  assert.equal((await w.stored()).at(-1)?.stats?.input_tokens, 10);
   const asked = page.messages[1];
   const approval = approvalOf(asked);
   await page.addToolApprovalResponse({ id: approval, approved: true, reason: "yes" });
   await until(() => page.status === "ready" && w.model.doStreamCalls.length === 2);
-  assert.deepEqual(page.texts, ["user: Erase it", "assistant: May I? | It is gone."]);
-  assert.deepEqual(w.ran, ["erased hall"]);
+  assert.deepEqual(page.texts, ["user: Erase it", "assistant: May I? | Tell me. | It is gone."]);
+  assert.deepEqual(w.ran, ["hall", "erased hall"]);
   assert.deepEqual(await w.load(), json(page.messages));
   assert.equal(page.messages[1]?.id, asked?.id);
   // The same approval again, as after a lost reply, gets the rest of the stored answer.
@@ -192,15 +196,20 @@ test("a call waits for a person; what was approved is stored, and runs once", as
   const repeat = w.page(answered);
   await repeat.sendMessage();
   assert.deepEqual(json(repeat.messages), json(page.messages));
-  assert.deepEqual(w.ran, ["erased hall"]);
+  assert.deepEqual(w.ran, ["hall", "erased hall"]);
   assert.equal(w.model.doStreamCalls.length, 2);
   const roles = (await w.nextPrompt()).map(({ role, content }) => `${role}: ${content}`);
-  assert.deepEqual(roles.slice(0, 4), [
+  assert.deepEqual(roles.slice(0, 5), [
     "user: Erase it",
-    "assistant: May I?",
+    "assistant: May I?Tell me.",
     "tool: gone",
+    'tool: {"on":true,"room":"hall"}',
     "assistant: It is gone.",
   ]);
+  // One redacted piece of it is not shown, and nothing of it that other pieces repeat.
+  const last = (await w.stored()).findLast(({ content }) => content === "It is gone.");
+  await w.throughline.chats.redact("c1", last?.id ?? "");
+  assert.deepEqual(await w.texts(), ["user: Erase it", "user: And now?", "assistant: Yes"]);
 });
 
 function approvalOf(message: UIMessage | undefined): string {
@@ -420,38 +429,61 @@ function approvalPart(message: UIMessage | undefined): object {
   return asked.approval;
 }
 
+/** A turn of the application's own, which lets others wait. */
+async function busy(throughline: Throughline, id: string) {
+  const turns = await throughline.turns();
+  const target = { provider: "own", model: "own" };
+  const opened = await turns.open("c1", { id, content: "Later?" }, target);
+  if (opened.state !== "open") assert.fail(opened.state);
+  const usage = { inputTokens: 1, outputTokens: 1, costUsd: 0 };
+  const messages = [{ role: "assistant", content: "Later." } as const];
+  return { end: () => opened.turn.close({ messages, usage, outcome: "answered" }) };
+}
+
 test("the same result of a page's tool, sent to two servers, makes one answer; so does a regeneration", async (t) => {
   const place = await memoryPlace();
-  const rest = Promise.withResolvers<void>();
-  const again = Promise.withResolvers<void>();
   const [a, b] = await Promise.all([place.open(), place.open()]);
-  const one = await world(
-    t,
-    [[call("place")], [rest.promise, "Berlin."], [again.promise, "Paris."]],
-    a,
-  );
-  const two = await world(t, [["never"]], b);
+  const one = await world(t, [[call("place")], ["Berlin."], ["Paris."]], a);
+  const two = await world(t, [["Berlin."], ["Paris."]], b);
   const page = one.page();
-  await page.sendMessage({ text: "Where am I?" });
+  await page.sendMessage({ id: "u1", role: "user", parts: [{ type: "text", text: "Where?" }] });
   const answer = page.messages[1];
   const message = changed(answer, { state: "output-available", output: "Berlin" });
-  const first = await one.post({ id: "c1", message });
-  const second = two.post({ id: "c1", message });
-  await setTimeout(50);
-  rest.resolve();
-  await first.text();
-  assert.match(await (await second).text(), /Berlin\./);
-  const body = { id: "c1", messages: page.messages.slice(0, 1), messageId: answer?.id };
-  const regenerate = { ...body, trigger: "regenerate-message" };
-  const third = await one.post(regenerate);
-  const fourth = two.post(regenerate);
-  await setTimeout(50);
-  again.resolve();
-  await third.text();
-  assert.match(await (await fourth).text(), /Paris\./);
-  assert.equal(two.prompts.length, 0);
+  const regenerate = { messages: page.messages.slice(0, 1), trigger: "regenerate-message" };
+  for (const request of [{ message }, { ...regenerate, messageId: answer?.id }]) {
+    const before = one.prompts.length + two.prompts.length;
+    // Both are read before either begins: another answer is being made.
+    const turn = await busy(one.throughline, `later ${before}`);
+    const both = [one, two].map((server) => server.post({ id: "c1", ...request }));
+    await setTimeout(100);
+    await turn.end();
+    const texts = await Promise.all(both.map(async (sent) => (await sent).text()));
+    for (const text of texts) assert.match(text, /"delta":"(Berlin|Paris)\."/);
+    assert.equal(one.prompts.length + two.prompts.length, before + 1);
+  }
+  assert.equal((await two.load()).length, 2);
   assert.deepEqual(await two.load(), await one.load());
   assert.equal(await one.unanswered(), 0);
+});
+
+test("an answer that is taken back while its continuation waits is not continued, and the chat is free", async (t) => {
+  const w = await world(t, [[call("place")], ["Free."]]);
+  const page = w.page();
+  await page.sendMessage({ text: "Where?" });
+  const answer = page.messages[1];
+  const turn = await busy(w.throughline, "later");
+  const message = changed(answer, { state: "output-available", output: "Berlin" });
+  const waits = w.post({ id: "c1", message });
+  await setTimeout(50);
+  const ids = (await w.stored())
+    .map(({ id }) => id)
+    .filter((id) => id.startsWith(answer?.id ?? "-"));
+  await w.throughline.chats.takeBack("c1", ids);
+  await turn.end();
+  assert.equal((await waits).status, 404);
+  const last = w.page();
+  await last.sendMessage({ text: "Well?" });
+  assert.deepEqual(last.texts.at(-1), "assistant: Free.");
 });
 
 test("what the page is told once by a feature is told when the application reads it", async (t) => {

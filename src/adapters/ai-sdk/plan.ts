@@ -62,8 +62,8 @@ async function answer(throughline: Chats, asked: ChatRequest): Promise<Plan> {
     messageId !== undefined && messageId !== message.id && isTakenBack(logs, chatId, messageId);
   if (isRegenerate && !(await isRepeated())) {
     const again = async (turn: OpenTurn) => {
-      if (await isRepeated()) return undefined;
-      await takeBack(throughline, chatId, { after: turn.user.seq });
+      if (!(await isRepeated())) await takeBack(throughline, chatId, { after: turn.user.seq });
+      else if (turn.kept.some(({ stats }) => stats !== undefined)) return undefined;
       return prepare(turn);
     };
     return { input: { id: newest.id }, prepare: again };
