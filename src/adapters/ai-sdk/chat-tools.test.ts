@@ -206,6 +206,7 @@ test("a call waits for a person; what was approved is stored, and runs once", as
     'tool: {"on":true,"room":"hall"}',
     "assistant: It is gone.",
   ]);
+  assert.equal((await w.stored()).filter(({ role }) => role === "tool").length, 2);
   // One redacted piece of it is not shown, and nothing of it that other pieces repeat.
   const last = (await w.stored()).findLast(({ content }) => content === "It is gone.");
   await w.throughline.chats.redact("c1", last?.id ?? "");
