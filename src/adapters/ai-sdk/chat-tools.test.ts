@@ -526,3 +526,26 @@ test("what the page is told once by a feature is told when the application reads
   assert.equal(heard[0], "You like tea.");
   assert.deepEqual(told, [undefined, undefined, 7]);
 });
+
+test("an answer that another agent began goes to the model as it is, and nothing of it is lost", async (t) => {
+  const w = await world(t, [["It is on."]]);
+  const turns = await w.throughline.turns();
+  const target = { provider: "own", model: "own" };
+  const opened = await turns.open("c1", { id: "u1", content: "Lamp?" }, target);
+  if (opened.state !== "open") assert.fail(opened.state);
+  const called = { id: "k1", type: "function", function: { name: "lamp", arguments: "{}" } };
+  await opened.turn.keep([
+    { id: "m1", role: "assistant", content: "Let me see.", tool_calls: [called] },
+    { id: "m2", role: "tool", content: "on", tool_call_id: "k1" },
+  ]);
+  await opened.turn.fail();
+  const page = w.page((await w.load()).slice(0, 1));
+  await page.sendMessage();
+  assert.equal(page.status, "ready");
+  assert.match(JSON.stringify(w.model.doStreamCalls[0]?.prompt), /Let me see.*"value":"on"/);
+  assert.deepEqual(await w.texts(), [
+    "user: Lamp?",
+    "assistant: Let me see.",
+    "assistant: It is on.",
+  ]);
+});

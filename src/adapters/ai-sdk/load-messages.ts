@@ -14,7 +14,7 @@ export interface Shown {
   readonly turn: string | undefined;
   /** Its records, oldest first. */
   readonly stored: readonly StoredMessage[];
-  /** Of an answer that was stored from a stream: what the log has of it. */
+  /** Of an answer that can be continued: what the log has of it. */
   readonly records: UiRecords | undefined;
 }
 
@@ -60,7 +60,8 @@ export async function shownIn(
       const foreign = isPiece(record) ? [] : callParts(calls.get(record)?.calls ?? []);
       const { parts, metadata } = records.message;
       const all = [...(known?.stored ?? []), record];
-      byId.set(id, { stored: all, parts: [...parts, ...foreign], metadata, records });
+      const own = foreign.length === 0 ? records : undefined;
+      byId.set(id, { stored: all, parts: [...parts, ...foreign], metadata, records: own });
     }
   }
   for (const id of redacted) byId.delete(id);

@@ -120,21 +120,23 @@ async function readyToAnswer(
   const shown = await shownIn(throughline, chatId);
   const place = shown.findIndex(({ stored }) => stored.some(({ id }) => id === user.id));
   const before = shown.slice(0, place + 1);
-  const made = shown.findLast(({ turn, message }) => turn === user.id && message.role !== "user");
-  if (made?.records === undefined || isOver(made)) {
-    // An answer that ended is not wanted any more: it was to be made again.
-    if (made !== undefined) {
-      await throughline.chats.takeBack(
-        chatId,
-        kept.map(({ id }) => id),
-      );
-    }
-    const records = new UiRecords(throughline.ports.newId());
-    return { messages: forModel(before), records };
+  const steps = shown.filter(({ turn, message }) => turn === user.id && message.role !== "user");
+  const made = steps.at(-1);
+  const isEnded = made !== undefined && isOver(made);
+  // An answer that ended is not wanted any more: it was to be made again.
+  if (isEnded) {
+    await throughline.chats.takeBack(
+      chatId,
+      kept.map(({ id }) => id),
+    );
   }
   // A process died while it was made: what its tools did is kept.
-  if (made.records.message.parts.some(isForPage)) return undefined;
-  return continuing(before, made.records);
+  if (!isEnded && made?.records !== undefined) {
+    if (made.records.message.parts.some(isForPage)) return undefined;
+    return continuing(before, made.records);
+  }
+  const messages = forModel(isEnded ? before : [...before, ...steps]);
+  return { messages, records: new UiRecords(throughline.ports.newId()) };
 }
 
 /** Whether a turn ended with it: the last record has what it took. */
