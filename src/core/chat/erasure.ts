@@ -33,8 +33,8 @@ export async function eraseFrom(
   if (waits !== undefined) transaction.set({ pending: waits.length > 0 ? waits : undefined });
   endOpenTurn(transaction, messageId);
   const waited = await waitingInput(logs, chatId, messageId);
-  const { exact } = (isFound ? record : waited) ?? {};
-  const parts = isJsonObject(exact) ? partIds(exact) : [];
+  const exact = [isFound ? record.exact : undefined, waited?.["exact"]];
+  const parts = exact.flatMap((fields) => (isJsonObject(fields) ? partIds(fields) : []));
   const ids = [messageId, ...parts, ...summaries];
   return waited === undefined ? ids : [...ids, waited.id];
 }

@@ -319,13 +319,13 @@ test("a message that is hidden while it waits to be answered again is not answer
   assert.equal(await c.unanswered(), 0);
 });
 
-test("what waited when the turns closed has its extra fields when it is opened, or dismissed", async () => {
+test("what waited when the turns closed has its own fields when it is opened, or dismissed", async () => {
   for (const isDismissed of [false, true]) {
     const c = await companion();
-    const extra = { parts: ["a picture"] };
+    const own = { extra: { parts: ["a picture"] }, exact: { value: ["a picture"] } };
     await opened(await c.turns.open(chat, { id: "m1", content: "Hi" }, target)).fail();
     const first = opened(await c.turns.open(chat, {}, target));
-    const waiting = c.turns.open(chat, { id: "m2", content: "See", extra }, target);
+    const waiting = c.turns.open(chat, { id: "m2", content: "", ...own }, target);
     waiting.catch(() => undefined);
     await c.waits("m2");
     first.signal.addEventListener("abort", () => void first.close(answered("Hello")));
@@ -334,13 +334,27 @@ test("what waited when the turns closed has its extra fields when it is opened, 
     const others = await c.throughline.turns();
     if (isDismissed) {
       assert.equal(await others.dismiss(chat), 1);
-      assert.deepEqual((await c.chats.find(chat, "m2"))?.extra, extra);
+      const stored = await c.chats.find(chat, "m2");
+      assert.deepEqual([stored?.extra, stored?.exact], [own.extra, own.exact]);
     } else {
       const turn = opened(await others.open(chat, {}, target));
-      assert.deepEqual(turn.user.extra, extra);
+      assert.deepEqual([turn.user.extra, turn.user.exact], [own.extra, own.exact]);
       await turn.fail();
     }
   }
+});
+
+test("a message that waits is erased with the parts of its exact form", async () => {
+  const c = await companion();
+  const first = opened(await c.turns.open(chat, { id: "m1", content: "Hi" }, target));
+  const exact = await keepExact(c.chats.log, chat, "m2", "picture ".repeat(50_000));
+  const waiting = c.turns.open(chat, { id: "m2", content: "", exact }, target);
+  waiting.catch(() => undefined);
+  await c.waits("m2");
+  await c.chats.erase(chat, "m2");
+  await first.close(answered("Hello"));
+  await assert.rejects(waiting);
+  for await (const record of c.chats.records(chat)) assert.notEqual(record["kind"], "part");
 });
 
 test("stop aborts the signal, and what came so far is kept as partial", async () => {

@@ -67,7 +67,7 @@ export class Turn {
   readonly synthetic: string | undefined;
   /** The caller's own fields of the message. */
   readonly extra: JsonObject | undefined;
-  /** The message as a framework gave it: see `exactOf`. */
+  /** The form in which a framework gave the message. */
   readonly exact: JsonObject | undefined;
   /** Its id was made up for it: nothing is stored of it yet. */
   readonly isFresh: boolean;

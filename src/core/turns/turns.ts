@@ -128,14 +128,16 @@ export class Turns {
       if (typeof name !== "string" || name === "") throw invalid("target names provider and model");
     }
     const { chats } = this.#ports;
-    const { id, content } = input;
+    const { id, content, extra, exact } = input;
     if (content === undefined) {
       const words = await storedWords(chats, chatId, id);
       return this.#open(chatId, { ...words, isAgain: id !== undefined }, { provider, model });
     }
-    const isMore = input.extra !== undefined || input.exact !== undefined;
-    const isEmpty = typeof content !== "string" || (content === "" && !isMore);
-    if (isEmpty) throw invalid("content must be a string with something in it, or come with extra");
+    const isAlone = extra === undefined && exact === undefined;
+    const isEmpty = typeof content !== "string" || (content === "" && isAlone);
+    if (isEmpty) {
+      throw invalid("content must be a string with something in it, or come with extra or exact");
+    }
     return this.#open(chatId, { ...input, content }, { provider, model });
   }
 

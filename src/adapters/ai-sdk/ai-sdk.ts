@@ -1,0 +1,13 @@
+// `import … from "throughline/ai-sdk"`: models through the AI SDK as responders of a turn, and the routes of
+// its chat page.
+export { type AiSdkResponderOptions, aiSdkResponder } from "../../core/models/ai-sdk-responder.ts";
+export { type ModelSpec, modelName, parseModelName } from "../../core/models/model-name.ts";
+export { createResponder, detectResponder } from "../../core/models/models.ts";
+export { offlineResponder } from "../../core/models/offline-responder.ts";
+export type { Price, Prices } from "../../core/models/prices.ts";
+export type { ModelSettings } from "../../core/models/providers.ts";
+export { ResponderRegistry } from "../../core/models/registry.ts";
+export { type ChatRoutes, chatRoutes } from "./chat-routes.ts";
+export { loadMessages } from "./load-messages.ts";
+export type { ChatRoutesOptions, ChatTurn, UIAnswer } from "./make-answer.ts";
+export type { UIChatMessage } from "./ui-message.ts";

@@ -1,0 +1,217 @@
+import { createUIMessageStreamResponse, type UIMessageChunk } from "ai";
+import { ThroughlineError } from "../../core/errors.ts";
+import { unknownUsage } from "../../core/models/prices.ts";
+import type { Throughline } from "../../core/throughline.ts";
+import type { Opened, OpenTurn } from "../../core/turns/open-turn.ts";
+import type { Turn } from "../../core/turns/turn.ts";
+import type { Turns } from "../../core/turns/turns.ts";
+import { AnswerStream } from "./answer-stream.ts";
+import { type ChatRequest, chatOf, problemResponse, readChatRequest } from "./chat-request.ts";
+import { shownIn } from "./load-messages.ts";
+import { type ChatRoutesOptions, makeAnswer } from "./make-answer.ts";
+import { planOf, type Ready } from "./plan.ts";
+import { type Chunk, chunksOf, startOf } from "./ui-chunks.ts";
+import type { Part } from "./ui-message.ts";
+
+/** The routes of a chat page, from a request to a response: for any server that has these. */
+export interface ChatRoutes {
+  /** Takes the newest message of a chat, and streams its answer. */
+  POST(request: Request): Promise<Response>;
+  /** `…/{id}/stream`: streams the answer that is being made, from its start; 204 when there is none. */
+  GET(request: Request): Promise<Response>;
+  /** `…/{id}/stream`: stops the answer that is being made. What came so far is kept. */
+  DELETE(request: Request): Promise<Response>;
+}
+
+/** What a period says that it runs on, until an answer names its model. */
+const target = { provider: "ai-sdk", model: "ai-sdk" };
+const keepAliveMs = 15_000;
+/** How often it is asked whether another process still makes an answer. */
+const elsewhereMs = 500;
+
+/**
+ * Routes for `useChat`. The message is stored before `respond` is called, and the answer is made to its end
+ * also when no page watches. The same message again gets the same answer: as it is made, or as it is stored; after a crash or
+ * a failure it is asked for again. Who may read and write a chat is for the caller to decide, before these.
+ *
+ * Errors are `application/problem+json` with our codes. A model that fails is an `error` part of the stream.
+ */
+export function chatRoutes(
+  throughline: Pick<Throughline, "chats" | "ports" | "turns">,
+  options: ChatRoutesOptions,
+): ChatRoutes {
+  if (typeof options?.respond !== "function") throw new TypeError("chatRoutes needs `respond`");
+  const pages = new ChatPages(throughline, options);
+  const route = (serve: (request: Request) => Promise<Response>) => async (request: Request) => {
+    try {
+      const response = await serve(request);
+      // Its page has left: it would be kept alive for no reader.
+      if (request.signal.aborted) await response.body?.cancel();
+      return response;
+    } catch (error) {
+      return problemResponse(error, throughline.ports);
+    }
+  };
+  return {
+    POST: route((request) => pages.say(request)),
+    GET: route((request) => pages.watch(request)),
+    DELETE: route((request) => pages.stop(request)),
+  };
+}
+
+class ChatPages {
+  readonly #throughline: Pick<Throughline, "chats" | "ports" | "turns">;
+  readonly #options: ChatRoutesOptions;
+  /** The streams of turns that run, or are about to. */
+  readonly #streams = new WeakMap<Turn, PromiseWithResolvers<AnswerStream>>();
+  #opening: Promise<Turns> | undefined;
+
+  constructor(
+    throughline: Pick<Throughline, "chats" | "ports" | "turns">,
+    options: ChatRoutesOptions,
+  ) {
+    this.#throughline = throughline;
+    this.#options = options;
+  }
+
+  get #turns(): Promise<Turns> {
+    this.#opening ??= this.#throughline.turns();
+    return this.#opening;
+  }
+
+  async say(request: Request): Promise<Response> {
+    const asked = await readChatRequest(request);
+    const { chatId, message } = asked;
+    const turns = await this.#turns;
+    const plan = await planOf(this.#throughline, asked);
+    const opened = await turns.open(chatId, plan.input, target);
+    // A page that continues an answer has what it had before.
+    const known = message.role === "assistant" ? message.parts : undefined;
+    if (opened.state !== "open") return this.#joined(chatId, opened, known);
+    const { turn } = opened;
+    try {
+      const ready = await plan.prepare(turn);
+      if (ready !== undefined) return await this.#answer(asked, turn, ready, known);
+      // The answer is there already.
+      await turn.close({ messages: [], usage: unknownUsage, outcome: "answered" });
+    } catch (error) {
+      await turn.fail();
+      throw error;
+    }
+    return this.#stored(chatId, turn.user.id, known);
+  }
+
+  async watch(request: Request): Promise<Response> {
+    const chatId = chatOf(request);
+    const turns = await this.#turns;
+    const turn = turns.running(chatId);
+    if (turn !== undefined) {
+      const stream = await this.#streamOf(turn);
+      if (stream !== undefined) return streamed(stream.read());
+      return (await this.#storedAnswer(chatId, turn.id)) ?? new Response(null, { status: 204 });
+    }
+    const { head } = await this.#throughline.chats.log.state(chatId);
+    const id = head?.open_turn?.id ?? head?.pending?.[0];
+    if (id === undefined) return new Response(null, { status: 204 });
+    while (!request.signal.aborted && (await turns.isRunning(chatId))) await this.#pause();
+    const { head: after } = await this.#throughline.chats.log.state(chatId);
+    const isOver = after?.open_turn?.id !== id;
+    const stored = isOver ? await this.#storedAnswer(chatId, id) : undefined;
+    return stored ?? new Response(null, { status: 204 });
+  }
+
+  async stop(request: Request): Promise<Response> {
+    const chatId = chatOf(request);
+    const turns = await this.#turns;
+    const turn = turns.running(chatId);
+    await turns.stopAnywhere(chatId);
+    await turn?.done.catch(() => undefined); // however it ended
+    return new Response(null, { status: 204 });
+  }
+
+  async #answer(
+    asked: ChatRequest,
+    turn: OpenTurn,
+    ready: Ready,
+    known: readonly Part[] | undefined,
+  ): Promise<Response> {
+    const { chatId, body } = asked;
+    const turns = await this.#turns;
+    const running = turns.running(chatId);
+    const stream = new AnswerStream(ready.records.message);
+    if (running !== undefined) this.#awaited(running).resolve(stream);
+    const throughline = this.#throughline;
+    void makeAnswer(this.#options, { ...ready, throughline, chatId, turn, body, stream });
+    return streamed(stream.read(known));
+  }
+
+  /** The answer to a message that was sent before. */
+  async #joined(
+    chatId: string,
+    opened: Exclude<Opened, { readonly state: "open" }>,
+    known: readonly Part[] | undefined,
+  ): Promise<Response> {
+    if (opened.state === "answered") return this.#stored(chatId, opened.user.id, known);
+    const { turn } = opened;
+    const stream = await this.#streamOf(turn);
+    if (stream !== undefined) return streamed(stream.read(known));
+    await turn.done;
+    return this.#stored(chatId, turn.id, known);
+  }
+
+  /** The stream of a turn; none of one that ended before it had one, or that others run. */
+  #streamOf(turn: Turn): Promise<AnswerStream | undefined> {
+    const over = turn.done.then(
+      () => undefined,
+      () => undefined,
+    );
+    return Promise.race([this.#awaited(turn).promise, over]);
+  }
+
+  #awaited(turn: Turn): PromiseWithResolvers<AnswerStream> {
+    const known = this.#streams.get(turn);
+    if (known !== undefined) return known;
+    const made = Promise.withResolvers<AnswerStream>();
+    this.#streams.set(turn, made);
+    return made;
+  }
+
+  async #stored(
+    chatId: string,
+    turnId: string,
+    known: readonly Part[] | undefined,
+  ): Promise<Response> {
+    const stored = await this.#storedAnswer(chatId, turnId, known);
+    if (stored !== undefined) return stored;
+    throw new ThroughlineError("the model did not answer. The message is kept", {
+      code: "THROUGHLINE_MODEL_FAILED",
+    });
+  }
+
+  /** The stored answer of a turn as a stream. @param known what the page has of it. */
+  async #storedAnswer(
+    chatId: string,
+    turnId: string,
+    known: readonly Part[] = [],
+  ): Promise<Response | undefined> {
+    const shown = await shownIn(this.#throughline, chatId);
+    const last = shown.findLast(({ turn, message }) => turn === turnId && message.role !== "user");
+    if (last === undefined) return undefined;
+    const { id, metadata, parts } = last.message;
+    const start = startOf({ id, metadata: metadata as Chunk[string] });
+    return streamed([start, ...chunksOf(parts, known), { type: "finish" }]);
+  }
+
+  #pause(): Promise<void> {
+    const { timers } = this.#throughline.ports;
+    return new Promise(
+      (resolve) => void timers.after(elsewhereMs, resolve, { holdsProcess: true }),
+    );
+  }
+}
+
+/** Server-sent events, as the SDK's pages read them. */
+function streamed(chunks: Iterable<Chunk> | AsyncIterable<Chunk>): Response {
+  const stream = ReadableStream.from(chunks) as unknown as ReadableStream<UIMessageChunk>;
+  return createUIMessageStreamResponse({ stream, keepAliveMs });
+}

@@ -1,0 +1,133 @@
+import { safeValidateUIMessages } from "ai";
+import type { StoredMessage } from "../../core/chat/message.ts";
+import { type PairedCall, pairToolCalls } from "../../core/chat/tool-pairs.ts";
+import { isThroughlineError } from "../../core/errors.ts";
+import type { JsonObject } from "../../core/json.ts";
+import type { Throughline } from "../../core/throughline.ts";
+import { noResult, type Part, plainParts, type UIChatMessage } from "./ui-message.ts";
+import { idOf, isPiece, readPiece, UiRecords } from "./ui-records.ts";
+
+/** A UI message of a chat, and what the log has of it. */
+export interface Shown {
+  readonly message: UIChatMessage;
+  /** The user message that opened its turn. */
+  readonly turn: string | undefined;
+  /** Its records, oldest first. */
+  readonly stored: readonly StoredMessage[];
+  /** Of an answer that can be continued: what the log has of it. */
+  readonly records: UiRecords | undefined;
+}
+
+/**
+ * The messages of a chat for `useChat`: all since it was last cleared, also what was said there in another way. Each is
+ * checked alone, and one that the SDK does not accept is shown as its text. A chat that was never begun has none.
+ * What was redacted or taken back is left out.
+ */
+export async function loadMessages(
+  throughline: Pick<Throughline, "chats">,
+  chatId: string,
+): Promise<UIChatMessage[]> {
+  return (await shownIn(throughline, chatId)).map(({ message }) => message);
+}
+
+/** The same, with what the log has of each. */
+export async function shownIn(
+  throughline: Pick<Throughline, "chats">,
+  chatId: string,
+): Promise<readonly Shown[]> {
+  const { chats } = throughline;
+  const stored = await allMessages(chats, chatId);
+  const calls = pairToolCalls(stored);
+  const byId = new Map<string, Made>();
+  const redacted = new Set<string>();
+  for (const record of stored) {
+    if (record.redacted) redacted.add(record.id.replace(/~\d+$/, "")).add(record.id);
+    if (record.redacted || !isShown(record)) continue;
+    const id = idOf(record);
+    const piece = await readPiece(chats.log, chatId, record);
+    if (record.role === "user") {
+      const { parts = plainParts("user", record.content), metadata } = piece;
+      // An edited one is the end of what came after the first.
+      if (byId.has(id)) {
+        const ids = [...byId.keys()];
+        for (const later of ids.slice(ids.indexOf(id))) byId.delete(later);
+      }
+      byId.set(id, { stored: [record], parts, metadata, records: undefined });
+    } else {
+      const known = byId.get(id);
+      const records = known?.records ?? new UiRecords(id);
+      records.read(record, piece);
+      const foreign = isPiece(record) ? [] : callParts(calls.get(record)?.calls ?? []);
+      const { parts, metadata } = records.message;
+      const all = [...(known?.stored ?? []), record];
+      const own = foreign.length === 0 ? records : undefined;
+      byId.set(id, { stored: all, parts: [...parts, ...foreign], metadata, records: own });
+    }
+  }
+  for (const id of redacted) byId.delete(id);
+  return Promise.all(Array.from(byId, ([id, made]) => shown(id, made)));
+}
+
+interface Made {
+  readonly stored: readonly StoredMessage[];
+  readonly parts: readonly Part[];
+  readonly metadata: JsonObject[string] | undefined;
+  readonly records: UiRecords | undefined;
+}
+
+async function shown(id: string, { stored, parts, metadata, records }: Made): Promise<Shown> {
+  const [first] = stored;
+  const role = first?.role === "user" ? "user" : "assistant";
+  const message: UIChatMessage = { id, role, parts: [...parts] };
+  if (metadata !== undefined) message.metadata = metadata;
+  const valid = await isValid(message);
+  const texts = stored.filter((record) => record.role === role).map(({ content }) => content);
+  const text = texts.filter((each) => each !== "").join("\n\n");
+  return {
+    message: valid ? message : { id, role, parts: [{ type: "text", text }] },
+    turn: first?.turn,
+    stored,
+    records,
+  };
+}
+
+async function isValid(message: UIChatMessage): Promise<boolean> {
+  return (await safeValidateUIMessages({ messages: [message] })).success;
+}
+
+/** Not what only we say, what only models get, and what came after its period had ended. */
+function isShown(record: StoredMessage): boolean {
+  if (record.replaced || record["generation"] !== undefined) return false;
+  if (isPiece(record)) return true;
+  return !record.hidden && (record.role === "user" || record.role === "assistant");
+}
+
+/** The calls of an answer that was made in another way. */
+function callParts(calls: readonly PairedCall[]): readonly Part[] {
+  return calls.map(({ id = "", name, arguments: text, result }): Part => {
+    const input = JSON.parse(text) as JsonObject;
+    const call = { type: "dynamic-tool", toolCallId: id, toolName: name, input };
+    if (result === undefined) return { ...call, state: "output-error", errorText: noResult };
+    const { content, is_error: isError } = result;
+    if (isError) return { ...call, state: "output-error", errorText: content };
+    return { ...call, state: "output-available", output: content };
+  });
+}
+
+async function allMessages(
+  chats: Throughline["chats"],
+  chatId: string,
+): Promise<readonly StoredMessage[]> {
+  const pages: (readonly StoredMessage[])[] = [];
+  let before: number | undefined;
+  try {
+    do {
+      const page = await chats.messages(chatId, { limit: 1_000, before });
+      pages.unshift(page.messages);
+      before = page.before;
+    } while (before !== undefined);
+  } catch (error) {
+    if (!isThroughlineError(error, "THROUGHLINE_NOT_FOUND")) throw error;
+  }
+  return pages.flat();
+}

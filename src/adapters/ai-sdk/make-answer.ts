@@ -1,0 +1,270 @@
+// One turn of a chat page: asks the application for an answer, streams it to those who read, and stores it.
+import { isDeepStrictEqual } from "node:util";
+import { createUIMessageStream, type UIMessage, type UIMessageChunk } from "ai";
+import { errorCodes, errorName, isThroughlineError } from "../../core/errors.ts";
+import type { JsonObject } from "../../core/json.ts";
+import { toUsage, unknownUsage } from "../../core/models/prices.ts";
+import type { Throughline } from "../../core/throughline.ts";
+import type { OpenTurn, TurnEnd } from "../../core/turns/open-turn.ts";
+import type { AnswerStream } from "./answer-stream.ts";
+import type { Chunk } from "./ui-chunks.ts";
+import { asJson, ended, isToolPart, type Message, type UIChatMessage } from "./ui-message.ts";
+import { inputsOf, type UiRecords } from "./ui-records.ts";
+
+/** What is to be answered. */
+export interface ChatTurn {
+  readonly chatId: string;
+  /**
+   * The conversation as it is stored, up to the message that is to be answered; or up to the answer that is
+   * to be continued, such as with the result of a tool.
+   */
+  readonly messages: UIChatMessage[];
+  /** Fires when the answer is not wanted any more: pass it to the model as its `abortSignal`. */
+  readonly signal: AbortSignal;
+  /** The persona, and what extensions add to it. May be "". */
+  readonly instructions: string;
+  /**
+   * What changes from turn to turn, for the end of the prompt. To read it is to use it: what it says once is
+   * not said again.
+   */
+  readonly context: string | undefined;
+  /** What the page sent: also the fields that the application added. */
+  readonly body: JsonObject;
+}
+
+/**
+ * What `streamText` returns; or a stream of UI message chunks, such as that of `toUIMessageStream` or
+ * `createUIMessageStream`, which holds the `finish` of a model.
+ */
+export type UIAnswer =
+  | ReadableStream<unknown>
+  | {
+      toUIMessageStream(): ReadableStream<unknown>;
+      readonly usage?: PromiseLike<unknown> | undefined;
+      readonly response?: PromiseLike<{ readonly modelId?: string | undefined }> | undefined;
+    };
+
+export interface ChatRoutesOptions {
+  /** Asks a model. Called once the message is stored, by one turn at a time in each chat. */
+  respond(turn: ChatTurn): UIAnswer | PromiseLike<UIAnswer>;
+}
+
+/** How a model ends an answer that is whole. */
+const wholeReasons: readonly unknown[] = ["stop", "length", "tool-calls", "content-filter"];
+
+interface Making {
+  readonly throughline: Pick<Throughline, "chats" | "ports">;
+  readonly chatId: string;
+  readonly turn: OpenTurn;
+  readonly messages: UIChatMessage[];
+  readonly body: JsonObject;
+  /** What the log has of the answer: nothing, unless it is continued. */
+  readonly records: UiRecords;
+  readonly stream: AnswerStream;
+}
+
+/**
+ * Makes the answer and stores it: after each step with a call, and at the end. The stream says how it ended
+ * once that is stored. Never rejects.
+ */
+export async function makeAnswer(options: ChatRoutesOptions, making: Making): Promise<void> {
+  const { turn, stream, throughline } = making;
+  const answer = new Answer(making);
+  try {
+    const made = await answer.readAll(options);
+    stream.add(await answer.store(made));
+  } catch (error) {
+    throughline.ports.logger.error({ error: errorName(error) }, "an answer was not stored");
+    await turn.fail();
+    stream.add({ type: "error", errorText: says(error) });
+  } finally {
+    stream.end();
+  }
+}
+
+function says(error: unknown): string {
+  return isThroughlineError(error) ? errorCodes[error.code].says : "An error occurred.";
+}
+
+/** The step in which a model failed or was stopped before it said anything is none. */
+function withoutEmptyStep(message: Message): Message {
+  const last = message.parts.findLastIndex(({ type }) => type !== "step-start");
+  return { ...message, parts: message.parts.slice(0, last + 1) };
+}
+
+interface Made {
+  readonly message: Message;
+  readonly outcome: TurnEnd["outcome"];
+  /** The chunk that tells so. */
+  readonly last: Chunk;
+  /** The model came to its end: what it took is known. */
+  readonly isFinished: boolean;
+}
+
+class Answer {
+  readonly #making: Making;
+  /** Made to be stored, and maybe not stored yet. */
+  #unstored: TurnEnd["messages"] = [];
+  #usedContext = false;
+  /** What the application gave. */
+  #result: Exclude<UIAnswer, ReadableStream<unknown>> | undefined;
+
+  constructor(making: Making) {
+    this.#making = making;
+  }
+
+  /** Reads the application's stream to its end, also when no page watches. */
+  async readAll(options: ChatRoutesOptions): Promise<Made> {
+    const { records, stream, turn } = this.#making;
+    let made = records.message;
+    let end: Chunk | undefined;
+    let isFinished = false;
+    const chunks = createUIMessageStream({
+      originalMessages: [made as unknown as UIMessage],
+      execute: async ({ writer }) => {
+        for await (const chunk of this.#chunks(options)) writer.write(chunk);
+      },
+      onStepEnd: ({ responseMessage }) => this.#keep(asJson(responseMessage)),
+      onEnd: ({ responseMessage }) => {
+        made = asJson(responseMessage);
+      },
+    });
+    for await (const given of chunks) {
+      const chunk = given as unknown as Chunk;
+      const isEnd = ["error", "abort", "finish"].includes(chunk.type);
+      // The first error tells how it ended; nothing that follows makes it whole.
+      isFinished ||= chunk.type === "finish";
+      if (!isEnd) stream.add(chunk);
+      else if (end?.type !== "error") end = chunk;
+    }
+    const said = ended(made);
+    const message = withoutEmptyStep(said);
+    if (turn.signal.aborted || end?.type === "abort") {
+      return { message, outcome: "interrupted", last: { type: "abort" }, isFinished };
+    }
+    const finishReason = end?.["finishReason"];
+    const isWhole =
+      end?.type === "finish" && (finishReason === undefined || wholeReasons.includes(finishReason));
+    const last = end ?? { type: "error", errorText: "An error occurred." };
+    if (!isWhole) return { message, outcome: "failed", last, isFinished };
+    return { message: said, outcome: "answered", last, isFinished };
+  }
+
+  /** The application's chunks until it is stopped. */
+  async *#chunks(options: ChatRoutesOptions): AsyncGenerator<UIMessageChunk> {
+    const { turn, records } = this.#making;
+    const { signal } = turn;
+    const stopped = new Promise<undefined>((resolve) => {
+      if (signal.aborted) resolve(undefined);
+      else signal.addEventListener("abort", () => resolve(undefined), { once: true });
+    });
+    const asked = this.#ask(options);
+    const stream = await Promise.race([asked, stopped]);
+    const reader = stream?.getReader();
+    // It may still be on its way, and then nothing reads it.
+    if (reader === undefined) asked.then((late) => late.cancel()).catch(() => undefined);
+    while (reader !== undefined) {
+      const next = await Promise.race([reader.read(), stopped]);
+      if (next === undefined) void reader.cancel().catch(() => undefined);
+      if (next === undefined || next.done) break;
+      const chunk = next.value as UIMessageChunk;
+      yield chunk.type === "start" ? { ...chunk, messageId: records.id } : chunk;
+    }
+    if (signal.aborted) yield { type: "abort" };
+  }
+
+  async #ask({ respond }: ChatRoutesOptions): Promise<ReadableStream<unknown>> {
+    const { turn, chatId, messages, body, throughline } = this.#making;
+    const { signal, instructions } = turn;
+    const use = () => {
+      this.#usedContext = true;
+      return turn.context;
+    };
+    const asked = {
+      chatId,
+      messages,
+      signal,
+      instructions,
+      get context() {
+        return use();
+      },
+      body,
+    };
+    try {
+      const answer = await respond(asked);
+      if (!("toUIMessageStream" in answer)) return answer;
+      this.#result = answer;
+      return answer.toUIMessageStream();
+    } catch (error) {
+      throughline.ports.logger.error({ error: errorName(error) }, "respond failed");
+      throw error;
+    }
+  }
+
+  /** Stores a step that called something: what follows is made with its results. */
+  async #keep(message: Message): Promise<void> {
+    const { throughline, turn } = this.#making;
+    const step = message.parts.findLastIndex(({ type }) => type === "step-start");
+    if (!message.parts.slice(step + 1).some(isToolPart)) return;
+    try {
+      await this.#draft(message);
+      await turn.keep(this.#unstored);
+      this.#unstored = [];
+    } catch (error) {
+      // It is tried again with the next step, or at the end.
+      throughline.ports.logger.warn({ error: errorName(error) }, "a step was not stored");
+    }
+  }
+
+  async #draft(message: Message): Promise<void> {
+    const { throughline, chatId, records } = this.#making;
+    const drafts = records.next(message);
+    const inputs = await inputsOf(throughline.chats.log, chatId, drafts);
+    this.#unstored = [...this.#unstored, ...inputs];
+  }
+
+  /** Stores the end of the turn. @returns the chunk that tells how it ended. */
+  async store({ message, outcome, last, isFinished }: Made): Promise<Chunk> {
+    const { throughline, turn, records, chatId } = this.#making;
+    const isSilent = isDeepStrictEqual(message.parts, records.message.parts);
+    if (outcome === "answered" || !isSilent) await this.#draft(message);
+    const said = this.#unstored.findLast(({ role }) => role === "assistant");
+    if (outcome === "failed" && (said?.content ?? "") === "") {
+      // Nothing was said: it can be asked again. What tools did is not forgotten.
+      const isOfTools = this.#unstored.some(
+        ({ role, tool_calls: calls }) => role === "tool" || calls,
+      );
+      if (isOfTools) await turn.keep(this.#unstored);
+      await turn.fail();
+      return last;
+    }
+    const isNothing = outcome === "interrupted" && records.isEmpty;
+    const drafts = said !== undefined || isNothing ? [] : records.end();
+    const end = await inputsOf(throughline.chats.log, chatId, drafts);
+    const spent = isFinished ? await spentOn(this.#result) : { usage: unknownUsage };
+    const messages = [...this.#unstored, ...end];
+    await turn.close({ ...spent, messages, outcome, usedContext: this.#usedContext });
+    return last;
+  }
+}
+
+/** What an answer took, and which model gave it. The SDK rejects where it does not know. */
+async function spentOn(
+  result: Exclude<UIAnswer, ReadableStream<unknown>> | undefined,
+): Promise<Pick<TurnEnd, "usage" | "model">> {
+  const model = await Promise.resolve(result?.response).catch(() => undefined);
+  const reported = await Promise.resolve(result?.usage).catch(() => undefined);
+  if (reported === undefined) return { usage: unknownUsage, model: model?.modelId };
+  const { inputTokens, outputTokens, inputTokenDetails: details } = reported as Reported;
+  const inputTokenDetails = { cacheReadTokens: details?.cacheReadTokens };
+  return {
+    usage: toUsage({ inputTokens, outputTokens, inputTokenDetails }),
+    model: model?.modelId || undefined,
+  };
+}
+
+interface Reported {
+  readonly inputTokens: number | undefined;
+  readonly outputTokens: number | undefined;
+  readonly inputTokenDetails?: { readonly cacheReadTokens?: number | undefined } | undefined;
+}

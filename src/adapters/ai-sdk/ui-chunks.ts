@@ -1,0 +1,129 @@
+// A stored message as the stream that it once came in: what a page gets that was not there.
+import type { JsonObject } from "../../core/json.ts";
+import { isToolPart, type Message, type Part, type ToolPart, toolName } from "./ui-message.ts";
+
+/** One piece of a stream of the AI SDK's UI messages, as JSON. */
+export interface Chunk extends JsonObject {
+  readonly type: string;
+}
+
+export const startOf = ({ id, metadata }: Pick<Message, "id" | "metadata">): Chunk => ({
+  type: "start",
+  messageId: id,
+  messageMetadata: metadata,
+});
+
+/**
+ * What makes these parts of a message, from none.
+ *
+ * @param known what the page has already of the same message: only what it lacks is sent.
+ */
+export function chunksOf(parts: readonly Part[], known: readonly Part[] = []): readonly Chunk[] {
+  const chunks: Chunk[] = [];
+  for (const [index, part] of parts.entries()) {
+    const before = known[index];
+    if (before === undefined) chunks.push(...partChunks(part, String(index)));
+    else if (isToolPart(part) && isToolPart(before) && part.state !== before.state) {
+      chunks.push(...resultChunks(part));
+    }
+  }
+  return chunks;
+}
+
+function partChunks(part: Part, id: string): readonly Chunk[] {
+  if (part.type === "step-start") return [{ type: "start-step" }];
+  if (part.type === "text" || part.type === "reasoning") return textChunks(part, id);
+  if (isToolPart(part)) {
+    const isError = part.state === "output-error";
+    const result = isError ? [...approvalChunks(part), errorChunk(part)] : resultChunks(part);
+    return [...callChunks(part), ...result];
+  }
+  return [part]; // files, sources, data and what else is sent as it is kept
+}
+
+function textChunks(part: Part, place: string): readonly Chunk[] {
+  const { type, text = "", id = place, providerMetadata, citations } = part;
+  const start = { type: `${type}-start`, id };
+  const delta = { type: `${type}-delta`, id, delta: text };
+  const end = { type: `${type}-end`, id, citations, providerMetadata };
+  return [start, delta, end];
+}
+
+function callChunks(part: ToolPart): readonly Chunk[] {
+  const { toolCallId, input, providerExecuted, title, toolMetadata, state } = part;
+  const call = {
+    toolCallId,
+    toolName: toolName(part),
+    providerExecuted,
+    title,
+    toolMetadata,
+    providerMetadata: part["callProviderMetadata"],
+    dynamic: part.type === "dynamic-tool" || undefined,
+  };
+  if (state === "output-error") return [{ type: "tool-input-start", ...call }];
+  if (state !== "output-available" && state !== "input-streaming") {
+    return [{ type: "tool-input-available", ...call, input }];
+  }
+  // Not as a whole: a page runs its own tool when a whole call arrives, and this one has run.
+  const { rawInput, inputEncoding } = part;
+  const isText = typeof input === "string";
+  const text = typeof rawInput === "string" ? rawInput : isText ? input : JSON.stringify(input);
+  const encoding = inputEncoding ?? (isText && rawInput === undefined ? "text" : undefined);
+  const start = { type: "tool-input-start", ...call, inputEncoding: encoding };
+  if (text === undefined) return [start];
+  return [start, { type: "tool-input-delta", toolCallId, inputTextDelta: text }];
+}
+
+/** A call that failed, with its input. */
+function errorChunk(part: ToolPart): Chunk {
+  const { toolCallId, input, errorText, providerExecuted } = part;
+  return {
+    type: "tool-input-error",
+    toolCallId,
+    toolName: toolName(part),
+    input: input ?? null,
+    errorText,
+    providerExecuted,
+    providerMetadata: part["resultProviderMetadata"],
+    dynamic: part.type === "dynamic-tool" || undefined,
+  };
+}
+
+function resultChunks(part: ToolPart): readonly Chunk[] {
+  const { toolCallId, state, output, errorText, providerExecuted, toolMetadata } = part;
+  const chunks: Chunk[] = [...approvalChunks(part)];
+  const result = {
+    toolCallId,
+    providerExecuted,
+    toolMetadata,
+    providerMetadata: part["resultProviderMetadata"],
+  };
+  if (state === "output-available") {
+    const { preliminary } = part;
+    chunks.push({ type: "tool-output-available", ...result, output: output ?? null, preliminary });
+  } else if (state === "output-error") {
+    chunks.push({ type: "tool-output-error", ...result, errorText });
+  } else if (state === "output-denied") {
+    chunks.push({ type: "tool-output-denied", toolCallId });
+  }
+  return chunks;
+}
+
+/** What a person was asked about a call, and answered. */
+function approvalChunks({ toolCallId, approval }: ToolPart): readonly Chunk[] {
+  if (typeof approval !== "object" || approval === null || Array.isArray(approval)) return [];
+  const { id, approved, reason, requestReason, descriptor, ...asked } = approval as JsonObject;
+  const { inputSchemaInput, isAutomatic, signature } = asked;
+  const request: Chunk = {
+    type: "tool-approval-request",
+    approvalId: id,
+    toolCallId,
+    approvalDescriptor: descriptor,
+    inputSchemaInput,
+    isAutomatic,
+    signature,
+    reason: requestReason,
+  };
+  if (typeof approved !== "boolean") return [request];
+  return [request, { type: "tool-approval-response", approvalId: id, approved, reason }];
+}
