@@ -138,9 +138,7 @@ async function importLog(
   if (logs === undefined) throw invalid("it is of a framework that this version does not know");
   if (into !== undefined) throw invalid("a log of a framework cannot be imported into a chat");
   const known = await logs.tail(key, 0);
-  if (known !== undefined && !sameRecord(JSON.stringify(known.head), JSON.stringify(head))) {
-    throw isOther(collection, key);
-  }
+  if (known !== undefined && !isSameHead(known.head, head)) throw isOther(collection, key);
   const seq = known?.seq ?? 0;
   const { total, bytes, digest } = await compared(source, logs, key, seq, collection);
   if (total > seq) {
@@ -151,9 +149,18 @@ async function importLog(
       return;
     }
     const same = { ...source, bytes: sameBytes({ source, bytes, digest }) };
-    if (!dryRun) await appendAfter(logs, key, { seq, head }, recordsIn(same));
+    // It begins again: what a process knows of the log that was here is not true of this one.
+    const born = "born" in head ? chats.log.ports.newId() : undefined;
+    const own = known?.head ?? { ...head, born };
+    if (!dryRun) await appendAfter(logs, key, { seq, head: own }, recordsIn(same));
   }
   report.logs.push({ collection, key, source: source.name, records: total - seq, skipped: seq });
+}
+
+/** Apart from the name that a log has from its beginning. */
+function isSameHead(a: JsonObject, b: JsonObject): boolean {
+  const [one, other] = [a, b].map((head) => JSON.stringify({ ...head, born: "" }));
+  return sameRecord(one ?? "", other ?? "");
 }
 
 /** The ids by which a log may have been forgotten. */

@@ -39,7 +39,7 @@ export async function dumpBlocks(
 ): Promise<BlockValue> {
   if (Array.isArray(value) && isDivisible) {
     const items = await Promise.all(Array.from(value, (item) => serde.dumpsTyped(item)));
-    const texts = items.map(([, bytes]) => Buffer.from(bytes).toString());
+    const texts = items.map(([, bytes]) => textOf(bytes));
     const isJson = items.every(([type]) => type === "json");
     if (isJson && texts.reduce((sum, { length }) => sum + length, 0) >= minListBytes) {
       const blocks = runsOf(texts).map((run) => block(made, { text: run.join(",") }));
@@ -50,7 +50,7 @@ export async function dumpBlocks(
   const [type, bytes] = await serde.dumpsTyped(value);
   const buffer = Buffer.from(bytes);
   const isText = isUtf8(buffer);
-  const text = isText ? buffer.toString() : buffer.toString("base64");
+  const text = isText ? textOf(bytes, type) : buffer.toString("base64");
   return { type, blocks: [block(made, { text, isBase64: isText ? undefined : true })] };
 }
 
@@ -73,6 +73,11 @@ export function loadBlocks(
 /** The ids of the records that hold parts of these blocks. */
 export function partsOfBlocks(records: ReadonlyMap<string, StoredRecord>): readonly string[] {
   return Array.from(records.values(), partIds).flat();
+}
+
+/** What is no JSON, such as a function, has no text: in a list, JSON has it as `null`. */
+function textOf(bytes: Uint8Array, type = "json"): string {
+  return bytes.length === 0 && type === "json" ? "null" : Buffer.from(bytes).toString();
 }
 
 function block(

@@ -19,10 +19,10 @@ interface CheckpointFields extends JsonObject {
 export type CheckpointRecord = CheckpointFields & { readonly id: string };
 
 /** Namespaces of which the head of a log says the newest checkpoint. Subgraphs make new ones for each task. */
-const maxLatest = 8;
+const maxLatest = 32;
 const recordsPerPage = 200;
-/** Writes that are looked for at once. */
-const writesAtOnce = 8;
+/** Records of writes that are looked for at once, and each time twice as many. */
+const firstWrites = 8;
 /** Many more writes in one record would be more keys than it may have. */
 const writesPerRecord = 500;
 
@@ -128,11 +128,11 @@ export class Checkpoints {
     id: string,
   ): Promise<{ readonly writes: readonly Write[]; readonly count: number }> {
     const records: StoredRecord[] = [];
-    for (let n = 0; ; n += writesAtOnce) {
-      const ids = Array.from({ length: writesAtOnce }, (_, i) => writesId(ns, id, n + i));
+    for (let n = 0, count = firstWrites; ; n += count, count *= 2) {
+      const ids = Array.from({ length: count }, (_, i) => writesId(ns, id, n + i));
       const found = await this.#threads.logs.findAll(threadId, ids);
       records.push(...ids.flatMap((each) => found.get(each) ?? []));
-      if (found.size < writesAtOnce) return { writes: writesIn(records), count: records.length };
+      if (found.size < count) return { writes: writesIn(records), count: records.length };
     }
   }
 

@@ -301,6 +301,32 @@ test("lists of every length come back equal, and a longer one stores only what i
   assert.ok(bytes < 71 * 71 * 200 * 0.25, `${bytes} bytes`);
 });
 
+test("what is no JSON is null in a list, and harms nothing else", async (t) => {
+  const saver = await saverOf(t);
+  const hooks = [() => 1, "x", ...Array.from({ length: 300 }, () => "a longer list")];
+  for (const list of [hooks.slice(0, 2), hooks]) {
+    const config = await saver.put(thread("t"), checkpointWith({ list, f: () => 1 }), metadata);
+    const { list: back, f } = (await saver.getTuple(config))?.checkpoint.channel_values ?? {};
+    assert.deepEqual(back, [null, ...list.slice(1)]);
+    assert.equal(f, null);
+  }
+});
+
+test("threads can be deleted while they are listed", async (t) => {
+  const saver = await saverOf(t);
+  for (const id of ["a", "b", "c"]) {
+    for (const i of [1, 2]) {
+      await saver.put(thread(id), checkpointWith({ x: `${id} ${i}` }, i), metadata, { x: i });
+    }
+  }
+  let listed = 0;
+  for await (const { config } of saver.list({})) {
+    listed++;
+    await saver.deleteThread(config.configurable?.["thread_id"]);
+  }
+  assert.equal(listed, 3);
+});
+
 test("a serialiser of the application's own is used for every value", async (t) => {
   const turned = (bytes: Uint8Array) => bytes.map((byte) => byte ^ 0xff);
   const serde = {
@@ -468,6 +494,8 @@ test("what is said in a thread is in the chat of its id, whatever a crash left o
   );
   const [hit] = await throughline.chats.search("three", { limit: 1 });
   assert.equal(hit?.chat_id, "telegram:42");
+  const inner = { messages: [new HumanMessage({ content: "scratch", id: "inner" })] };
+  await copying.put(thread("telegram:42", "sub:1"), checkpointWith(inner), metadata);
   await ask(copying, "x".repeat(2_000_000));
   const { messages: after } = await throughline.chats.messages("telegram:42");
   assert.equal(after.length, 6, "too long for a chat, and kept in the thread alone");

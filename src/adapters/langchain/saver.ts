@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
+import { isThroughlineError } from "../../core/errors.ts";
 import { Lru } from "../../core/lru.ts";
 import type { Throughline } from "../../core/throughline.ts";
 import { type BlockValue, dumpBlocks, loadBlocks, type MadeBlocks } from "./blocks.ts";
@@ -17,7 +18,7 @@ import {
   tasksChannel,
 } from "./langgraph-types.ts";
 import { newWrites, type Write, writeIndex } from "./pending-writes.ts";
-import { langGraphSerializer } from "./serializer.ts";
+import { langGraphSerializer, load } from "./serializer.ts";
 import { type ThreadHead, ThreadLogs } from "./thread-log.ts";
 import { Transcript } from "./transcript.ts";
 
@@ -26,7 +27,7 @@ export interface ThroughlineSaverOptions {
   readonly serde?: Serializer | undefined;
   /**
    * The channel whose messages are also added to the chat of the thread's id, by their ids: then the page, search
-   * and other models see them. The chat is complete when `put` resolves; the next `put` makes up for a crash
+   * and other models see them. Those of subgraphs are not. The chat is complete when `put` resolves; the next `put` makes up for a crash
    * between the two.
    * @default none
    */
@@ -79,13 +80,19 @@ export class ThroughlineSaver {
   async getTuple(config: Config): Promise<CheckpointTuple | undefined> {
     if (config.configurable?.["thread_id"] === undefined) return undefined;
     const [threadId, ns, id] = [threadOf(config), namespaceOf(config), checkpointOf(config)];
+    if (this.#isDivisible) await load();
     const state = await this.#threads.state(threadId);
     if (state === undefined) return undefined;
     const record =
       id === undefined
         ? await this.#checkpoints.latest(threadId, state.head, ns)
         : await this.#checkpoints.find(threadId, ns, id);
-    return record && this.#tuple(threadId, state.head, record);
+    return (
+      record &&
+      this.#unlessRemoved(threadId, state.head, () => {
+        return this.#tuple(threadId, state.head, record);
+      })
+    );
   }
 
   /** Checkpoints, those with the greatest ids first. Without a `thread_id` those of all threads. */
@@ -106,8 +113,12 @@ export class ThroughlineSaver {
       for await (const record of this.#checkpoints.list(threadId, state.head, ns)) {
         if (end !== undefined && record.checkpoint_id >= end) continue;
         if (id !== undefined && record.checkpoint_id !== id) continue;
-        if (wanted.length > 0 && !(await this.#fits(threadId, record, wanted))) continue;
-        yield await this.#tuple(threadId, state.head, record);
+        const tuple = await this.#unlessRemoved(threadId, state.head, async () => {
+          const isWanted = wanted.length === 0 || (await this.#fits(threadId, record, wanted));
+          return isWanted ? this.#tuple(threadId, state.head, record) : undefined;
+        });
+        if (tuple === undefined) continue;
+        yield tuple;
         if (--left <= 0) return;
       }
     }
@@ -160,7 +171,7 @@ export class ThroughlineSaver {
       this.#parents.set(parentKey(stored.head, ns, id), { versions, values: stored.values });
     }
     const { channel, chat } = this.#transcript ?? {};
-    if (channel !== undefined && names.includes(channel))
+    if (channel !== undefined && ns === "" && names.includes(channel))
       await chat?.add(threadId, channels[channel]);
     return { configurable: { thread_id: threadId, checkpoint_ns: ns, checkpoint_id: id } };
   }
@@ -297,6 +308,21 @@ export class ThroughlineSaver {
     const parent = { versions: checkpoint.channel_versions ?? {}, values: record.values };
     this.#parents.set(key, parent);
     return parent;
+  }
+
+  /** Reads something of a thread; nothing if the thread was removed during that. */
+  async #unlessRemoved<T>(
+    threadId: string,
+    { born }: ThreadHead,
+    read: () => Promise<T | undefined>,
+  ): Promise<T | undefined> {
+    try {
+      return await read();
+    } catch (error) {
+      if (!isThroughlineError(error, "THROUGHLINE_CORRUPT")) throw error;
+      if ((await this.#threads.state(threadId))?.head.born === born) throw error;
+      return undefined;
+    }
   }
 
   async #fits(

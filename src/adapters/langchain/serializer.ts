@@ -6,12 +6,13 @@ let loaded: Serializer | undefined;
 
 /** LangGraph's own serialiser, loaded when it is first used: a program that has a graph has it already. */
 export const langGraphSerializer: Serializer = {
-  // Once it is loaded, a value is read before this returns.
+  // Once it is loaded, as by `getTuple` at the start of each run, a value is read before this returns.
   dumpsTyped: (value) => loaded?.dumpsTyped(value) ?? load().then((own) => own.dumpsTyped(value)),
   loadsTyped: async (type, bytes) => (await load()).loadsTyped(type, bytes),
 };
 
-function load(): Promise<Serializer> {
+/** Loads it, so that values are read at once from then on. */
+export function load(): Promise<Serializer> {
   loading ??= import("@langchain/langgraph-checkpoint").then(
     ({ MemorySaver }) => {
       loaded = new MemorySaver().serde;

@@ -194,7 +194,7 @@ function contextTool({ chats }: Throughline): Tool {
         model,
         startSeq: head.session?.start_seq,
         clearSeq: head.clear_seq,
-        providerResetSeq: head.provider_start?.[provider],
+        providerResetSeq: new Map(Object.entries(head.provider_start ?? {})).get(provider),
         budgetTokens: max_tokens,
         lastMessages: last_messages,
       });

@@ -29,7 +29,8 @@ export function problemOf(item: Item): string | undefined {
     return isContent ? undefined : "has no content";
   }
   if (type === "item_reference") return "refers to an item: give the item itself";
-  const missing = textFields[type]?.find((name) => typeof item[name] !== "string");
+  const fields = Object.hasOwn(textFields, type) ? textFields[type] : undefined;
+  const missing = fields?.find((name) => typeof item[name] !== "string");
   if (missing !== undefined) return `has no ${missing}`;
   const isOutput = type !== "function_call_output" || item["output"] !== undefined;
   return isOutput ? undefined : "has no output";

@@ -224,6 +224,7 @@ export class RunTurn {
       throw error;
     });
     const inputs = await this.#log.inputs(items);
+    await assertThere();
     try {
       await store(inputs);
     } catch (error) {

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { bytesUnder, temporaryDirectory } from "../../../test/support/command-line.ts";
 import { openThroughline, type Throughline } from "../throughline.ts";
+import type { ChatLog } from "./chat-log.ts";
 import { exactOf, keepExact } from "./exact.ts";
 import type { StoredMessage } from "./message.ts";
 
@@ -72,4 +73,27 @@ test("no message can have the id of a part", async (t) => {
   const { chats } = await open(t, join(temporaryDirectory(t), "home"));
   const forged = { id: "part:1", role: "user", content: "hello" } as const;
   await assert.rejects(chats.append(chat, [forged]), { code: "THROUGHLINE_INVALID" });
+});
+
+test("a chat that is forgotten while the parts of a message are stored does not begin again", async (t) => {
+  const home = join(temporaryDirectory(t), "home");
+  const { chats } = await open(t, home);
+  const secret = { text: "lighthouse ".repeat(400_000) };
+  const { ports } = chats.log;
+  const forgetting = {
+    ports,
+    change: async (...given: Parameters<ChatLog["change"]>) => {
+      await chats.log.change(...given);
+      await chats.forget(chat);
+    },
+    changeExisting: chats.log.changeExisting.bind(chats.log),
+  } as unknown as ChatLog;
+  const gone = { code: "THROUGHLINE_NOT_FOUND" };
+  await assert.rejects(keepExact(forgetting, chat, "m1", secret), gone);
+  assert.ok(!bytesUnder(home).includes("lighthouse lighthouse"));
+  const exact = await keepExact(chats.log, chat, "m2", secret);
+  await chats.forget(chat);
+  const message = { id: "m2", role: "user", content: "a picture", exact } as const;
+  await assert.rejects(chats.append(chat, [message]), gone);
+  assert.equal((await chats.list()).chats.length, 0);
 });

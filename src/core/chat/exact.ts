@@ -1,10 +1,11 @@
 // The exact form in which a framework gave a message, where role, content and the other fields do not give it
 // back: it may be of any size. Long ones are stored in parts, before the message.
-import type { JsonObject } from "../json.ts";
+import { isJsonObject, type JsonObject } from "../json.ts";
 import { keepValue, keptValue, partIds } from "../storage/kept-value.ts";
 import type { LogRecord, LogStore } from "../storage/log-store.ts";
-import type { ChatLog } from "./chat-log.ts";
+import { type ChatLog, notFound } from "./chat-log.ts";
 import type { StoredMessage } from "./message.ts";
+import type { MessageInput } from "./message-input.ts";
 
 /** How many parts go into one append: so they always fit. */
 const partsAtOnce = 8;
@@ -16,6 +17,7 @@ const partsAtOnce = 8;
  * @param messageId of the message that is appended next, with what this returns as `exact`.
  * @returns what stands for the value.
  * @throws ThroughlineError `THROUGHLINE_INVALID`, `THROUGHLINE_TOO_LARGE`: see `exactText`.
+ *   `THROUGHLINE_NOT_FOUND`: the chat was forgotten during this.
  */
 export async function keepExact(
   log: ChatLog,
@@ -26,7 +28,9 @@ export async function keepExact(
   const { fields, parts } = keepValue(messageId, value, "a message");
   for (let at = 0; at < parts.length; at += partsAtOnce) {
     const some = parts.slice(at, at + partsAtOnce);
-    await log.change(chatId, async (transaction) => {
+    // What is forgotten from now on must not begin again by its parts.
+    const change = at === 0 ? log.change.bind(log) : log.changeExisting.bind(log);
+    await change(chatId, async (transaction) => {
       const ids = some.map(({ id }) => id);
       const stored = await log.ports.logs.findAll(chatId, ids);
       for (const part of some) if (!stored.has(part.id)) transaction.part(part);
@@ -46,6 +50,17 @@ export async function exactOf(
   { exact }: StoredMessage,
 ): Promise<unknown> {
   return exact === undefined ? undefined : keptValue(log.ports.logs, chatId, exact);
+}
+
+/** @throws ThroughlineError `THROUGHLINE_NOT_FOUND`: the chat was forgotten since the parts were stored. */
+export async function assertParts(
+  logs: Pick<LogStore, "findAll">,
+  chatId: string,
+  { exact }: MessageInput,
+): Promise<void> {
+  const ids = new Set(isJsonObject(exact) ? partIds(exact) : []);
+  if (ids.size === 0) return;
+  if ((await logs.findAll(chatId, [...ids])).size < ids.size) throw notFound(chatId);
 }
 
 /** The parts of the exact form of a message, as they were stored: what a copy of it needs before it. */

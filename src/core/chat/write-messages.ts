@@ -2,6 +2,7 @@ import { ThroughlineError } from "../errors.ts";
 import type { LogRecord, LogStore } from "../storage/log-store.ts";
 import type { ChatHead } from "./chat-head.ts";
 import { alreadyThere, type ChatLog } from "./chat-log.ts";
+import { assertParts } from "./exact.ts";
 import { isMessage, type StoredMessage } from "./message.ts";
 import type { MessageInput } from "./message-input.ts";
 
@@ -9,15 +10,19 @@ import type { MessageInput } from "./message-input.ts";
  * The message that an earlier call stored under this id.
  *
  * @throws ThroughlineError `THROUGHLINE_ID_CONFLICT`: the id is that of something else.
+ *   `THROUGHLINE_NOT_FOUND`: the parts of a new one were forgotten with its chat.
  */
 export async function storedBefore(
-  logs: Pick<LogStore, "find">,
+  logs: Pick<LogStore, "find" | "findAll">,
   chatId: string,
   message: MessageInput,
 ): Promise<StoredMessage | undefined> {
   if (message?.id === undefined) return undefined;
   const known = await logs.find(chatId, message.id);
-  if (known === undefined) return undefined;
+  if (known === undefined) {
+    await assertParts(logs, chatId, message);
+    return undefined;
+  }
   if (isMessage(known) && known.role === message.role && known.content === message.content) {
     return known;
   }

@@ -5,7 +5,15 @@ import { type TestContext, test } from "node:test";
 import fc from "fast-check";
 import { temporaryDirectory } from "../../../test/support/command-line.ts";
 import { openFileStorage } from "./files/open-file-storage.ts";
-import { appendParts, keepText, keepValue, keptText, keptValue, partIds } from "./kept-value.ts";
+import {
+  appendParts,
+  keepText,
+  keepValue,
+  keptLimits,
+  keptText,
+  keptValue,
+  partIds,
+} from "./kept-value.ts";
 import { type LogStore, unlisted } from "./log-store.ts";
 import { openMemoryStorage } from "./memory/memory-storage.ts";
 
@@ -151,4 +159,14 @@ test("a text is kept as it is, also a long one", async () => {
     const stored = await logs.findAll(key, partIds(fields));
     assert.equal(keptText(fields, stored), text);
   }
+});
+
+test("parts that differ in half a character only are different parts", async () => {
+  const logs = inMemory();
+  const { units } = keptLimits;
+  const half = (high: string) => `${"a".repeat(units - 1)}${high}\ude00${"b".repeat(units - 1)}`;
+  const text = half("\ud83d") + half("\ud83e");
+  const { fields, parts } = keepText("t", text, "a text");
+  await appendParts(logs, key, parts);
+  assert.equal(keptText(fields, await logs.findAll(key, partIds(fields))), text);
 });

@@ -50,7 +50,8 @@ export function keepText(owner: string, text: string, name: string): Kept {
   const parts = new Map<string, LogRecord>();
   for (let at = 0; at < text.length; at += units) {
     const part = text.slice(at, at + units);
-    const id = `part:${sha256(`${owner}\0${part}`).toString("hex")}`;
+    // Of the units as they are: a part may end within a character.
+    const id = `part:${sha256(Buffer.from(`${owner}\0${part}`, "utf16le")).toString("hex")}`;
     ids.push(id);
     parts.set(id, { id, _type: "metadata", kind: "part", part });
   }
