@@ -3,6 +3,8 @@ import assert from "node:assert/strict";
 import fs from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
+import { emptyCheckpoint, uuid6 } from "@langchain/langgraph-checkpoint";
+import { ThroughlineSaver } from "../src/adapters/langchain/saver.ts";
 import {
   type FrameworkLogs,
   frameworkLogs,
@@ -12,6 +14,7 @@ import {
 import { openMemoryStorage } from "../src/core/storage/memory/memory-storage.ts";
 import type { Storage } from "../src/core/storage/storage.ts";
 import { openThroughline } from "../src/core/throughline.ts";
+import { exportFrameworkLogs, importOwn } from "../src/interchange/framework-log-file.ts";
 import { copyCompanion } from "../src/postgres/move/copy-companion.ts";
 import { bytesUnder, runCli, temporaryDirectory } from "./support/command-line.ts";
 import { kept } from "./support/companion-home.ts";
@@ -388,3 +391,37 @@ test("a backup has what frameworks keep, and restoring it brings it back", async
 function sameRow(a: unknown, b: unknown): boolean {
   return JSON.stringify(a) === JSON.stringify(b);
 }
+
+test("a thread that is forgotten and brought back is not taken for the one that a saver knew", async (t) => {
+  const storage = openMemoryStorage();
+  t.after(() => storage.close());
+  const throughline = await openThroughline({ storage: kept(storage) });
+  const saver = new ThroughlineSaver(throughline);
+  const config = { configurable: { thread_id: "t", checkpoint_ns: "" } };
+  const put = (x: string) => {
+    const checkpoint = { ...emptyCheckpoint(), id: uuid6(0), channel_values: { x } };
+    return saver.put(config, checkpoint, { source: "loop", step: 1, parents: {} });
+  };
+  await put("before");
+  const lines: string[] = [];
+  for await (const { pieces } of exportFrameworkLogs(storage, "t")) {
+    for await (const piece of pieces) lines.push(piece);
+  }
+  await put("after the export");
+  await throughline.chats.forget("t");
+  const bytes = {
+    [Symbol.asyncIterator]: async function* () {
+      yield Buffer.from(lines.join(""));
+    },
+  };
+  const { chats, ports } = throughline;
+  const options = { storage, chats, clock: ports.clock, zone: "UTC", force: true };
+  const report = await importOwn([{ name: "t.jsonl", bytes }], options);
+  assert.equal(report.logs.length, 1);
+  const stored = await put("after the export");
+  assert.deepEqual((await saver.getTuple(stored))?.checkpoint.channel_values, {
+    x: "after the export",
+  });
+  const again = await importOwn([{ name: "t.jsonl", bytes }], options);
+  assert.deepEqual([again.logs.length, again.failed.length], [0, 1], "it has grown since");
+});
