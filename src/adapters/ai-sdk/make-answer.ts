@@ -8,7 +8,14 @@ import type { Throughline } from "../../core/throughline.ts";
 import type { OpenTurn, TurnEnd } from "../../core/turns/open-turn.ts";
 import type { AnswerStream } from "./answer-stream.ts";
 import type { Chunk } from "./ui-chunks.ts";
-import { asJson, ended, isToolPart, type Message, type UIChatMessage } from "./ui-message.ts";
+import {
+  asJson,
+  ended,
+  isToolPart,
+  type Message,
+  type UIChatMessage,
+  withResults,
+} from "./ui-message.ts";
 import { inputsOf, type UiRecords } from "./ui-records.ts";
 
 /** What is to be answered. */
@@ -92,6 +99,16 @@ function withoutEmptyStep(message: Message): Message {
   return { ...message, parts: message.parts.slice(0, last + 1) };
 }
 
+/** Only a turn that ended whole waits for its page: a call that this attempt left open gets no result. */
+function settled(message: Message, before: Message): Message {
+  const parts = message.parts.flatMap((part, index) =>
+    isDeepStrictEqual(part, before.parts[index])
+      ? [part]
+      : withResults({ ...message, parts: [part] }).parts,
+  );
+  return { ...message, parts };
+}
+
 interface Made {
   readonly message: Message;
   readonly outcome: TurnEnd["outcome"];
@@ -116,7 +133,8 @@ class Answer {
   /** Reads the application's stream to its end, also when no page watches. */
   async readAll(options: ChatRoutesOptions): Promise<Made> {
     const { records, stream, turn } = this.#making;
-    let made = records.message;
+    const before = records.message;
+    let made = before;
     let end: Chunk | undefined;
     let isFinished = false;
     const chunks = createUIMessageStream({
@@ -138,7 +156,7 @@ class Answer {
       else if (end?.type !== "error") end = chunk;
     }
     const said = ended(made);
-    const message = withoutEmptyStep(said);
+    const message = settled(withoutEmptyStep(said), before);
     if (turn.signal.aborted || end?.type === "abort") {
       return { message, outcome: "interrupted", last: { type: "abort" }, isFinished };
     }

@@ -324,7 +324,9 @@ async function storeMessages(
   let assistant: StoredMessage | undefined;
   for (const [index, message] of messages.entries()) {
     const own = { ...message, ...by };
-    const isCut = ended.partialReason !== undefined && message.content !== "";
+    // An answer may have been stopped while its tools ran.
+    const isStopped = ended.partialReason === "stopped" && index === last;
+    const isCut = isStopped || (ended.partialReason !== undefined && message.content !== "");
     const cut = isCut ? { partial: true, partial_reason: ended.partialReason } : {};
     const answer = { ...own, ...cut, stats: statsOf(ended) };
     const stored = await chats.appendTo(transaction, index === last ? answer : own);

@@ -1,0 +1,133 @@
+// What breaks off while an answer is made, and what pages send beside it.
+import assert from "node:assert/strict";
+import { type TestContext, test } from "node:test";
+import { setTimeout } from "node:timers/promises";
+import { openThroughline } from "../../core/throughline.ts";
+import { chatRoutes } from "./chat-routes.ts";
+import { loadMessages } from "./load-messages.ts";
+import type { ChatTurn, UIAnswer } from "./make-answer.ts";
+import type { Part, UIChatMessage } from "./ui-message.ts";
+
+type Step = Part | Promise<unknown>;
+
+/** The routes without a server. Each answer is a list of chunks. */
+async function world(
+  t: TestContext,
+  answers: readonly (readonly Step[])[],
+  wrapped: (stream: ReadableStream<unknown>) => UIAnswer = (stream) => stream,
+) {
+  const throughline = await openThroughline({ storage: "memory" });
+  t.after(() => throughline.close());
+  const asked: ChatTurn[] = [];
+  const routes = chatRoutes(throughline, {
+    respond: (turn) => {
+      const steps = answers[Math.min(asked.length, answers.length - 1)] ?? [];
+      asked.push(turn);
+      return wrapped(ReadableStream.from(chunksOf(steps)));
+    },
+  });
+  const request = (method: string, body?: string) => {
+    const path = method === "POST" ? "" : "/c1/stream";
+    const headers = { "content-type": "application/json" };
+    return new Request(`http://localhost/chat${path}`, { method, headers, body: body ?? null });
+  };
+  const load = () => loadMessages(throughline, "c1");
+  return {
+    throughline,
+    asked,
+    load,
+    post: (body: object) =>
+      routes.POST(request("POST", JSON.stringify(Object.assign({ id: "c1" }, body)))),
+    stop: () => routes.DELETE(request("DELETE")),
+    texts: async () => (await load()).map(({ parts }) => parts.map(({ text }) => text).join("")),
+    stored: async () => (await throughline.chats.messages("c1", { limit: 1_000 })).messages,
+    unanswered: async () => (await throughline.chats.list({ unanswered: true })).chats.length,
+  };
+}
+
+async function* chunksOf(steps: readonly Step[]): AsyncGenerator<Part> {
+  yield { type: "start" };
+  for (const step of steps) {
+    if (step instanceof Promise) await step;
+    else yield step;
+  }
+}
+
+const text = (delta: string): Part[] => [
+  { type: "text-start", id: "t" },
+  { type: "text-delta", id: "t", delta },
+  { type: "text-end", id: "t" },
+];
+const whole = (said: string): Part[] => [
+  { type: "start-step" },
+  ...text(said),
+  { type: "finish-step" },
+  { type: "finish", finishReason: "stop" },
+];
+const call = (toolCallId: string, toolName = "lamp"): Part[] => [
+  { type: "tool-input-available", toolCallId, toolName, input: {} },
+];
+const never = new Promise(() => undefined);
+const user = (id: string, said: string) => ({
+  message: { id, role: "user", parts: [{ type: "text", text: said }] },
+});
+
+async function until(is: () => boolean | Promise<boolean>): Promise<void> {
+  while (!(await is())) await setTimeout(2);
+}
+
+/** The answer with what a page changed in some of its calls. */
+function changed(message: UIChatMessage | undefined, ids: readonly string[], change: object) {
+  assert.ok(message);
+  const parts = message.parts.map((part) =>
+    ids.includes(part.toolCallId) ? Object.assign({}, part, change) : part,
+  );
+  return { message: { ...message, parts } };
+}
+
+test("a model that fails while a tool of the server runs is asked again with the same message", async (t) => {
+  const broken = [{ type: "start-step" }, ...call("k1"), { type: "error", errorText: "x" }];
+  const w = await world(t, [broken, whole("Done.")]);
+  await (await w.post(user("u1", "Lamp?"))).text();
+  assert.equal(await w.unanswered(), 1);
+  assert.match(await (await w.post(user("u1", "Lamp?"))).text(), /"delta":"Done\."/);
+  assert.equal(w.asked.length, 2);
+  const [, told] = w.asked[1]?.messages ?? [];
+  assert.equal(told?.parts[1].state, "output-error");
+  assert.equal(await w.unanswered(), 0);
+});
+
+test("an answer that is stopped while a tool runs is partial, takes no result from a page, and can be continued", async (t) => {
+  const w = await world(t, [[{ type: "start-step" }, ...call("k1"), never], whole("Done.")]);
+  const sent = await w.post(user("u1", "Lamp?"));
+  await until(() => w.asked.length === 1);
+  await setTimeout(20);
+  await w.stop();
+  await sent.text();
+  const [, answer] = await w.stored();
+  assert.deepEqual([answer?.partial, answer?.partial_reason], [true, "stopped"]);
+  const [, stopped] = await w.load();
+  const result = { state: "output-available", output: "forged", errorText: undefined };
+  const forged = changed(stopped, ["k1"], result);
+  await (await w.post(forged)).text();
+  assert.doesNotMatch(JSON.stringify(await w.load()), /forged/);
+  assert.equal(w.asked.length, 2, "it is continued");
+  assert.equal((await w.texts())[1], "Done.");
+});
+
+test("an approval that was given before an attempt broke off is still given", async (t) => {
+  const ask: Step[] = [
+    { type: "start-step" },
+    ...call("k1"),
+    { type: "tool-approval-request", approvalId: "a1", toolCallId: "k1" },
+    { type: "finish-step" },
+    { type: "finish", finishReason: "tool-calls" },
+  ];
+  const w = await world(t, [ask, [...text("I "), { type: "error", errorText: "x" }]]);
+  await (await w.post(user("u1", "Erase it"))).text();
+  const approval = { id: "a1", approved: true };
+  const answer = changed((await w.load())[1], ["k1"], { state: "approval-responded", approval });
+  await (await w.post(answer)).text();
+  const call1 = (await w.load())[1]?.parts.find(({ toolCallId }) => toolCallId === "k1");
+  assert.equal(call1?.state, "approval-responded");
+});
