@@ -131,3 +131,54 @@ test("an approval that was given before an attempt broke off is still given", as
   const call1 = (await w.load())[1]?.parts.find(({ toolCallId }) => toolCallId === "k1");
   assert.equal(call1?.state, "approval-responded");
 });
+
+test("a step that could not be stored at once is stored with the next one", async (t) => {
+  const output = "y".repeat(300_000);
+  const step: Step[] = [
+    { type: "start-step" },
+    ...call("k1"),
+    { type: "tool-output-available", toolCallId: "k1", output },
+    { type: "finish-step" },
+  ];
+  const w = await world(t, [[...step, ...whole("Done.")]]);
+  const { log } = w.throughline.chats;
+  const change = log.change.bind(log);
+  let failures = 0;
+  t.mock.method(log, "change", ((chatId, work) =>
+    change(chatId, async (transaction) => {
+      const part = transaction.part.bind(transaction);
+      transaction.part = (record) => {
+        if (failures < 2) failures++;
+        else return part(record);
+        throw new Error("no room for a moment");
+      };
+      return work(transaction);
+    })) as typeof change);
+  await (await w.post(user("u1", "Lamp?"))).text();
+  assert.equal(failures, 2);
+  const [, answer] = await w.load();
+  assert.ok(answer?.parts[1].output === output);
+  assert.equal(answer?.parts[3].text, "Done.");
+  assert.equal((await w.stored()).filter(({ role }) => role === "tool").length, 1);
+});
+
+test("a regeneration that a crash cut off while it took back a long chat takes back the rest", async (t) => {
+  const w = await world(t, [whole("one"), whole("two")]);
+  await (await w.post(user("u1", "Hi"))).text();
+  const { chats } = w.throughline;
+  const later = Array.from({ length: 600 }, (_, n) => ({ role: "user", content: `${n}` }) as const);
+  await chats.append("c1", later);
+  const { id: messageId } = (await w.load())[1] ?? {};
+  const takeBack = chats.takeBack.bind(chats);
+  let times = 0;
+  const failing = t.mock.method(chats, "takeBack", (async (chatId, ids) => {
+    times++;
+    if (times === 2) throw new Error("the process dies");
+    return takeBack(chatId, ids);
+  }) as typeof takeBack);
+  const again = Object.assign(user("u1", "Hi"), { trigger: "regenerate-message", messageId });
+  assert.equal((await w.post(again)).status, 500);
+  failing.mock.restore();
+  await (await w.post(again)).text();
+  assert.deepEqual(await w.texts(), ["Hi", "two"]);
+});

@@ -16,7 +16,7 @@ import {
   type UIChatMessage,
   withResults,
 } from "./ui-message.ts";
-import { inputsOf, type UiRecords } from "./ui-records.ts";
+import { type Draft, inputsOf, type UiRecords } from "./ui-records.ts";
 
 /** What is to be answered. */
 export interface ChatTurn {
@@ -121,7 +121,7 @@ interface Made {
 class Answer {
   readonly #making: Making;
   /** Made to be stored, and maybe not stored yet. */
-  #unstored: TurnEnd["messages"] = [];
+  #drafts: readonly Draft[] = [];
   #usedContext = false;
   /** What the application gave. */
   #result: Exclude<UIAnswer, ReadableStream<unknown>> | undefined;
@@ -225,42 +225,42 @@ class Answer {
     const step = message.parts.findLastIndex(({ type }) => type === "step-start");
     if (!message.parts.slice(step + 1).some(isToolPart)) return;
     try {
-      await this.#draft(message);
-      await turn.keep(this.#unstored);
-      this.#unstored = [];
+      this.#draft(message);
+      await turn.keep(await this.#inputs());
+      this.#drafts = [];
     } catch (error) {
       // It is tried again with the next step, or at the end.
       throughline.ports.logger.warn({ error: errorName(error) }, "a step was not stored");
     }
   }
 
-  async #draft(message: Message): Promise<void> {
-    const { throughline, chatId, records } = this.#making;
-    const drafts = records.next(message);
-    const inputs = await inputsOf(throughline.chats.log, chatId, drafts);
-    this.#unstored = [...this.#unstored, ...inputs];
+  #draft(message: Message): void {
+    this.#drafts = [...this.#drafts, ...this.#making.records.next(message)];
+  }
+
+  #inputs(): Promise<TurnEnd["messages"]> {
+    const { throughline, chatId } = this.#making;
+    return inputsOf(throughline.chats.log, chatId, this.#drafts);
   }
 
   /** Stores the end of the turn. @returns the chunk that tells how it ended. */
   async store({ message, outcome, last, isFinished }: Made): Promise<Chunk> {
-    const { throughline, turn, records, chatId } = this.#making;
+    const { turn, records } = this.#making;
     const isSilent = isDeepStrictEqual(message.parts, records.message.parts);
-    if (outcome === "answered" || !isSilent) await this.#draft(message);
-    const said = this.#unstored.findLast(({ role }) => role === "assistant");
+    if (outcome === "answered" || !isSilent) this.#draft(message);
+    const own = this.#drafts.map((draft) => draft.message);
+    const said = own.findLast(({ role }) => role === "assistant");
     if (outcome === "failed" && (said?.content ?? "") === "") {
       // Nothing was said: it can be asked again. What tools did is not forgotten.
-      const isOfTools = this.#unstored.some(
-        ({ role, tool_calls: calls }) => role === "tool" || calls,
-      );
-      if (isOfTools) await turn.keep(this.#unstored);
+      const isOfTools = own.some(({ role, tool_calls: calls }) => role === "tool" || calls);
+      if (isOfTools) await turn.keep(await this.#inputs());
       await turn.fail();
       return last;
     }
     const isNothing = outcome === "interrupted" && records.isEmpty;
-    const drafts = said !== undefined || isNothing ? [] : records.end();
-    const end = await inputsOf(throughline.chats.log, chatId, drafts);
+    if (said === undefined && !isNothing) this.#drafts = [...this.#drafts, ...records.end()];
     const spent = isFinished ? await spentOn(this.#result) : { usage: unknownUsage };
-    const messages = [...this.#unstored, ...end];
+    const messages = await this.#inputs();
     await turn.close({ ...spent, messages, outcome, usedContext: this.#usedContext });
     return last;
   }

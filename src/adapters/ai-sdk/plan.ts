@@ -183,7 +183,7 @@ const forModel = (shown: readonly Shown[]) =>
 /** How many messages are taken back in one append. */
 const atOnce = 500;
 
-/** Takes back what was said in a part of the chat. */
+/** Takes back what was said in a part of the chat, its oldest message last: that one tells that all is done. */
 async function takeBack(
   { chats }: Chats,
   chatId: string,
@@ -199,6 +199,7 @@ async function takeBack(
     if (record.seq >= before) break;
     if (isMessage(record)) ids.push(record.id);
   }
+  ids.reverse();
   for (let at = 0; at < ids.length; at += atOnce) {
     await chats.takeBack(chatId, ids.slice(at, at + atOnce));
   }

@@ -97,7 +97,8 @@ export async function userInput(
   return { id: record, content, exact: await exactFields(log, chatId, piece) };
 }
 
-interface Draft {
+/** A record that is to be stored. */
+export interface Draft {
   readonly message: MessageInput & { readonly id: string };
   /** Absent: the message is all that there is to it. */
   readonly piece?: Piece;
