@@ -182,3 +182,54 @@ test("a regeneration that a crash cut off while it took back a long chat takes b
   await (await w.post(again)).text();
   assert.deepEqual(await w.texts(), ["Hi", "two"]);
 });
+
+test("the model is not asked for a turn that was stopped before it was asked", async (t) => {
+  const w = await world(t, [whole("one")]);
+  const { chats } = w.throughline;
+  const messages = chats.messages.bind(chats);
+  const [reads, goes] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const slow = t.mock.method(chats, "messages", (async (chatId, page) => {
+    reads.resolve();
+    await goes.promise;
+    return messages(chatId, page);
+  }) as typeof messages);
+  const sent = w.post(user("u1", "Hi"));
+  await reads.promise;
+  const stopped = w.stop();
+  const turns = await w.throughline.turns();
+  await until(() => turns.running("c1")?.signal.aborted === true);
+  slow.mock.restore();
+  goes.resolve();
+  assert.match(await (await sent).text(), /"type":"abort"/);
+  await stopped;
+  assert.equal(w.asked.length, 0);
+});
+
+test("a promise of the application that rejects does not end the process", async (t) => {
+  const wrapped = (stream: ReadableStream<unknown>) => ({
+    toUIMessageStream: () => stream,
+    usage: setTimeout(5).then(() => assert.fail("no usage")),
+    response: setTimeout(5).then(() => assert.fail("no response")),
+  });
+  const w = await world(t, [[setTimeout(20), { type: "error", errorText: "x" }]], wrapped);
+  assert.match(await (await w.post(user("u1", "Hi"))).text(), /"type":"error"/);
+});
+
+test("a message of the page without an id does not stand in the way of the newest one", async (t) => {
+  const w = await world(t, [whole("one")]);
+  const { message } = user("u1", "Hi");
+  const sent = await w.post({ messages: [{ role: "user", parts: [] }, message] });
+  await sent.text();
+  assert.deepEqual(await w.texts(), ["Hi", "one"]);
+});
+
+test("nothing is stored of a message that cannot have its id, however long it is", async (t) => {
+  const w = await world(t, [whole("one")]);
+  for (const id of ["i".repeat(201), "part:1"]) {
+    const { message } = user(id, "Hi");
+    const url = `data:text/plain,${"z".repeat(300_000)}`;
+    const parts = [...message.parts, { type: "file", mediaType: "text/plain", url }];
+    assert.equal((await w.post({ message: { ...message, parts } })).status, 400);
+  }
+  assert.deepEqual((await w.throughline.chats.list()).chats, []);
+});

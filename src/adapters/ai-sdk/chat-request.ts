@@ -64,7 +64,8 @@ async function newestOf(
   id: string | undefined,
 ): Promise<Message> {
   const all = Array.isArray(messages) ? messages : [];
-  const named = all.find((each) => isJsonObject(each) && each["id"] === id);
+  const isNamed = (each: unknown) => isJsonObject(each) && each["id"] === id;
+  const named = id === undefined ? undefined : all.find(isNamed);
   const newest = message ?? named ?? all.at(-1);
   if (!isJsonObject(newest)) throw invalid("there must be a message, or messages with one");
   const { id: own, role } = newest;

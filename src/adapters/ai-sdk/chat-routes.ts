@@ -139,7 +139,7 @@ class ChatPages {
     const turns = await this.#turns;
     const running = turns.running(chatId);
     const stream = new AnswerStream(ready.records.message);
-    if (running !== undefined) this.#awaited(running).resolve(stream);
+    if (running?.id === turn.user.id) this.#awaited(running).resolve(stream);
     const throughline = this.#throughline;
     void makeAnswer(this.#options, { ...ready, throughline, chatId, turn, body, stream });
     return streamed(stream.read(known));

@@ -172,9 +172,13 @@ class Answer {
   async *#chunks(options: ChatRoutesOptions): AsyncGenerator<UIMessageChunk> {
     const { turn, records } = this.#making;
     const { signal } = turn;
+    // It may have been stopped while it was prepared, and another turn may run.
+    if (signal.aborted) {
+      yield { type: "abort" };
+      return;
+    }
     const stopped = new Promise<undefined>((resolve) => {
-      if (signal.aborted) resolve(undefined);
-      else signal.addEventListener("abort", () => resolve(undefined), { once: true });
+      signal.addEventListener("abort", () => resolve(undefined), { once: true });
     });
     const asked = this.#ask(options);
     const stream = await Promise.race([asked, stopped]);
@@ -212,6 +216,11 @@ class Answer {
       const answer = await respond(asked);
       if (!("toUIMessageStream" in answer)) return answer;
       this.#result = answer;
+      for (const name of ["usage", "response"]) {
+        // It may reject before it is read, and that must not end the process. The SDK's own are getters.
+        const value: unknown = Object.getOwnPropertyDescriptor(answer, name)?.value;
+        if (value instanceof Promise) value.catch(() => undefined);
+      }
       return answer.toUIMessageStream();
     } catch (error) {
       throughline.ports.logger.error({ error: errorName(error) }, "respond failed");

@@ -3,11 +3,13 @@
 // text and its calls are those of our own messages, and each result is a message too: any model can continue.
 import { isDeepStrictEqual } from "node:util";
 import type { ChatLog } from "../../core/chat/chat-log.ts";
+import { checkMessageId } from "../../core/chat/control-ids.ts";
 import { exactOf, keepExact } from "../../core/chat/exact.ts";
 import type { StoredMessage } from "../../core/chat/message.ts";
 import type { MessageInput } from "../../core/chat/message-input.ts";
 import { isThroughlineError } from "../../core/errors.ts";
 import { isJsonObject, type JsonObject } from "../../core/json.ts";
+import { checkTurnId } from "../../core/turns/turn.ts";
 import {
   isFinal,
   isToolPart,
@@ -93,6 +95,8 @@ export async function userInput(
   const content = textOf(parts);
   const isPlain = isDeepStrictEqual(parts, plainParts("user", content));
   if (isPlain && metadata === undefined && record === id) return { id, content };
+  checkMessageId(record);
+  checkTurnId(record);
   const piece = { record, id, from: 0, parts: isPlain ? undefined : parts, metadata };
   return { id: record, content, exact: await exactFields(log, chatId, piece) };
 }

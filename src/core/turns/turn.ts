@@ -1,9 +1,19 @@
 import type { Outcome } from "../chat/interaction.ts";
 import type { StoredMessage } from "../chat/message.ts";
 import type { PeriodView } from "../chat/provider-sessions.ts";
+import { invalid } from "../errors.ts";
 import type { JsonObject } from "../json.ts";
 import type { Retry, Usage } from "../models/responder.ts";
+import { checkId } from "../storage/batch.ts";
 import { type Span, silentSpan } from "../telemetry.ts";
+
+const maxTurnIdBytes = 200;
+
+/** @throws ThroughlineError `THROUGHLINE_INVALID`: no turn can have this id. */
+export function checkTurnId(id: string): void {
+  checkId(id, "id");
+  if (Buffer.byteLength(id) > maxTurnIdBytes) throw invalid("id is longer than 200 bytes");
+}
 
 /** What came of a turn, once it is stored. */
 export interface TurnAnswer {

@@ -18,7 +18,7 @@ import { type Opened, type OpenInput, OpenTurn } from "./open-turn.ts";
 import { newestWords, retriedWith } from "./retry-records.ts";
 import { type Answering, isBeingAnswered, runTurn } from "./run-turn.ts";
 import { turnOnRecord } from "./stored-answer.ts";
-import { Turn } from "./turn.ts";
+import { checkTurnId, Turn } from "./turn.ts";
 import { closed, type TurnQueue } from "./turn-queue.ts";
 import { endTurn, keepPending } from "./turn-records.ts";
 import { speakerOf, stillConfigured } from "./turn-target.ts";
@@ -74,7 +74,6 @@ interface Words extends Omit<TurnInput, keyof Target> {
   readonly isAgain?: boolean | undefined;
 }
 
-const maxTurnIdBytes = 200;
 /** With the id of the turn it is the id of the answer. */
 const maxRetryIdBytes = 36;
 
@@ -177,8 +176,7 @@ export class Turns {
     const { content, synthetic, extra, exact, isAgain } = words;
     const isFresh = words.id === undefined;
     const id = words.id ?? this.#ports.newId();
-    checkId(id, "id");
-    if (Buffer.byteLength(id) > maxTurnIdBytes) throw invalid("id is longer than 200 bytes");
+    checkTurnId(id);
     const known = this.#ports.queue.find(chatId, id);
     if (known !== undefined) {
       if (known.content === content) return { turn: known, isTaken: false };
