@@ -233,3 +233,70 @@ test("nothing is stored of a message that cannot have its id, however long it is
   }
   assert.deepEqual((await w.throughline.chats.list()).chats, []);
 });
+
+const asks = (...ids: readonly string[]): Step[] => [
+  { type: "start-step" },
+  ...ids.flatMap((id) => [
+    ...call(id),
+    { type: "tool-approval-request", approvalId: `approval ${id}`, toolCallId: id },
+  ]),
+  { type: "finish-step" },
+  { type: "finish", finishReason: "tool-calls" },
+];
+
+test("an approval that comes while another of the same answer is acted on is not lost", async (t) => {
+  const rest = Promise.withResolvers<void>();
+  const w = await world(t, [asks("k1", "k2"), [rest.promise, ...whole("one")], whole("two")]);
+  await (await w.post(user("u1", "Erase both"))).text();
+  const [, asked] = await w.load();
+  const approve = (id: string) => {
+    const approval = { id: `approval ${id}`, approved: true };
+    return w.post(changed(asked, [id], { state: "approval-responded", approval }));
+  };
+  const first = await approve("k1");
+  const [same, other] = [approve("k1"), approve("k2")];
+  await setTimeout(50);
+  rest.resolve();
+  const texts = await Promise.all([first, same, other].map(async (sent) => (await sent).text()));
+  assert.equal(texts[0], texts[1]);
+  assert.match(texts[2] ?? "", /"delta":"two"/);
+  assert.equal(w.asked.length, 3);
+  const calls = (await w.load())[1]?.parts.filter(({ toolCallId }) => toolCallId);
+  assert.deepEqual(
+    calls?.map(({ approval }) => approval.approved),
+    [true, true],
+  );
+});
+
+test("a message that waits is shown, with its files, and may be edited more than once", async (t) => {
+  const rest = Promise.withResolvers<void>();
+  const w = await world(t, [[rest.promise, ...whole("one")], whole("next")]);
+  const first = await w.post(user("u1", "Hi"));
+  const head = async () => (await w.throughline.chats.log.existing("c1")).head;
+  const file = { type: "file", mediaType: "text/plain", url: "data:text/plain,x" };
+  const second = { id: "u2", role: "user", parts: [file] };
+  const sent = [w.post({ message: second })];
+  await until(async () => (await head()).pending?.length === 1);
+  assert.deepEqual((await w.load()).slice(1), [second]);
+  assert.equal(w.asked[0]?.messages.length, 1);
+  for (const [n, said] of ["See", "See!"].entries()) {
+    sent.push(w.post(Object.assign(user("u2", said), { messageId: "u2" })));
+    await until(async () => (await head()).pending?.length === n + 2);
+  }
+  assert.deepEqual(await w.texts(), ["Hi", "See!"]);
+  rest.resolve();
+  for (const response of [first, ...(await Promise.all(sent))]) {
+    assert.equal(response.status, 200);
+    await response.text();
+  }
+  assert.deepEqual(await w.texts(), ["Hi", "one", "See!", "next"]);
+});
+
+test("an answer that is longer than a record is kept whole", async (t) => {
+  const long = "é".repeat(600_000);
+  const w = await world(t, [whole(long)]);
+  await (await w.post(user("u1", "Write"))).text();
+  assert.ok((await w.texts())[1] === long);
+  assert.equal(await w.unanswered(), 0);
+  assert.equal((await w.stored())[1]?.content.length, 256 * 1024);
+});

@@ -608,8 +608,24 @@ test("an answer that comes after its period has ended is not shown, and nothing 
   assert.equal(await w.unanswered(), 0);
 });
 
+const said = (delta: string) => [
+  { type: "text-start", id: "1" },
+  { type: "text-delta", id: "1", delta },
+  { type: "text-end", id: "1" },
+];
+
 test("an answer that cannot be stored is an error of the stream, and leaves its message unanswered", async (t) => {
-  const w = await world(t, { answers: [["x".repeat(2 ** 20 + 1)], ["Short"]] });
+  const deep = JSON.parse(`${"[".repeat(2_000)}${"]".repeat(2_000)}`);
+  const tooDeep = [
+    { type: "data-deep", data: deep },
+    { type: "finish", finishReason: "stop" },
+  ];
+  const answers: object[][] = [
+    tooDeep,
+    [...said("Short"), { type: "finish", finishReason: "stop" }],
+  ];
+  const respond = () => ReadableStream.from(answers.shift() ?? []);
+  const w = await world(t, { answers: [], respond });
   const page = w.page();
   await page.sendMessage(hi as UIMessage);
   assert.equal(page.error?.message, "Larger or deeper than this call accepts.");

@@ -83,8 +83,15 @@ class ChatPages {
     const asked = await readChatRequest(request);
     const { chatId, message } = asked;
     const turns = await this.#turns;
-    const plan = await planOf(this.#throughline, asked);
-    const opened = await turns.open(chatId, plan.input, target);
+    let plan = await planOf(this.#throughline, asked);
+    let opened = await turns.open(chatId, plan.input, target);
+    // The same answer is continued already: with this, or with what another page sent.
+    while (opened.state === "running" && plan.isNews) {
+      await this.#streamOf(opened.turn);
+      plan = await planOf(this.#throughline, asked);
+      if (plan.isNews) await opened.turn.done.catch(() => undefined); // however it ended
+      opened = await turns.open(chatId, plan.input, target);
+    }
     // A page that continues an answer has what it had before.
     const known = message.role === "assistant" ? message.parts : undefined;
     if (opened.state !== "open") return this.#joined(chatId, opened, known);

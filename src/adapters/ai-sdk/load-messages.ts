@@ -1,8 +1,9 @@
 import { safeValidateUIMessages } from "ai";
 import type { StoredMessage } from "../../core/chat/message.ts";
+import { waitingInput } from "../../core/chat/shown-messages.ts";
 import { type PairedCall, pairToolCalls } from "../../core/chat/tool-pairs.ts";
 import { isThroughlineError } from "../../core/errors.ts";
-import type { JsonObject } from "../../core/json.ts";
+import { isJsonObject, type JsonObject } from "../../core/json.ts";
 import type { Throughline } from "../../core/throughline.ts";
 import { noResult, type Part, plainParts, type UIChatMessage } from "./ui-message.ts";
 import { idOf, isPiece, readPiece, UiRecords } from "./ui-records.ts";
@@ -19,7 +20,8 @@ export interface Shown {
 }
 
 /**
- * The messages of a chat for `useChat`: all since it was last cleared, also what was said there in another way. Each is
+ * The messages of a chat for `useChat`: all since it was last cleared, also what was said there in another way, and last
+ * those that wait for their turns. Each is
  * checked alone, and one that the SDK does not accept is shown as its text. A chat that was never begun has none.
  * What was redacted or taken back is left out.
  */
@@ -27,10 +29,24 @@ export async function loadMessages(
   throughline: Pick<Throughline, "chats">,
   chatId: string,
 ): Promise<UIChatMessage[]> {
-  return (await shownIn(throughline, chatId)).map(({ message }) => message);
+  const { chats } = throughline;
+  const waiting = await waitingIn(chats, chatId);
+  const all = [...(await shownIn(throughline, chatId))];
+  for (const [id, record] of waiting) {
+    // It may have been begun since.
+    if (all.some(({ stored }) => stored.some((each) => each.id === id))) continue;
+    const piece = await readPiece(chats.log, chatId, record);
+    const { parts = plainParts("user", record.content), metadata } = piece;
+    const made = { stored: [record], parts, metadata, records: undefined };
+    // An edited one takes the place of what came after the first.
+    const place = all.findIndex(({ message }) => message.id === piece.id);
+    if (place >= 0) all.splice(place);
+    all.push(await shown(piece.id, made));
+  }
+  return all.map(({ message }) => message);
 }
 
-/** The same, with what the log has of each. */
+/** The same without those that wait, and with what the log has of each. */
 export async function shownIn(
   throughline: Pick<Throughline, "chats">,
   chatId: string,
@@ -66,6 +82,23 @@ export async function shownIn(
   }
   for (const id of redacted) byId.delete(id);
   return Promise.all(Array.from(byId, ([id, made]) => shown(id, made)));
+}
+
+/** The messages of a chat that wait for their turns, by the ids of their records. */
+export async function waitingIn(
+  { log }: Throughline["chats"],
+  chatId: string,
+): Promise<ReadonlyMap<string, StoredMessage>> {
+  const { head } = await log.state(chatId);
+  const waiting = new Map<string, StoredMessage>();
+  for (const id of head?.pending ?? []) {
+    const waited = await waitingInput(log.ports.logs, chatId, id);
+    if (typeof waited?.["content"] !== "string") continue; // erased
+    const { seq, content, timestamp, exact } = waited;
+    const said = { id, seq, role: "user", content, timestamp: String(timestamp) } as const;
+    waiting.set(id, isJsonObject(exact) ? { ...said, exact } : said);
+  }
+  return waiting;
 }
 
 interface Made {

@@ -6,7 +6,7 @@ import { ThroughlineError } from "../../core/errors.ts";
 import type { Throughline } from "../../core/throughline.ts";
 import type { OpenInput, OpenTurn } from "../../core/turns/open-turn.ts";
 import type { ChatRequest } from "./chat-request.ts";
-import { type Shown, shownIn } from "./load-messages.ts";
+import { type Shown, shownIn, waitingIn } from "./load-messages.ts";
 import {
   asJson,
   isForPage,
@@ -31,6 +31,8 @@ export interface Ready {
 export interface Plan {
   /** The turn that it is a part of. */
   readonly input: OpenInput;
+  /** The page answers a call, and the log does not have it. */
+  readonly isNews: boolean;
   /**
    * Brings the chat into order, once the turn is open. It may be done twice: after a crash.
    *
@@ -52,10 +54,11 @@ export function planOf(throughline: Chats, asked: ChatRequest): Promise<Plan> {
 async function answer(throughline: Chats, asked: ChatRequest): Promise<Plan> {
   const { chats } = throughline;
   const { chatId, message, messageId, isRegenerate } = asked;
-  const { first, newest, count } = await versionsOf(throughline, chatId, message.id);
+  const { newest, count } = await versionsOf(throughline, chatId, message.id);
   const prepare = (turn: OpenTurn) => readyToAnswer(throughline, chatId, turn);
+  const isNews = false;
   if (newest === undefined) {
-    return { input: await userInput(chats.log, chatId, message, message.id), prepare };
+    return { input: await userInput(chats.log, chatId, message, message.id), prepare, isNews };
   }
   const { logs } = chats.log.ports;
   const isRepeated = async () =>
@@ -66,7 +69,7 @@ async function answer(throughline: Chats, asked: ChatRequest): Promise<Plan> {
       else if (turn.kept.some(({ stats }) => stats !== undefined)) return undefined;
       return prepare(turn);
     };
-    return { input: { id: newest.id }, prepare: again };
+    return { input: { id: newest.id }, prepare: again, isNews };
   }
   const isSame = isRegenerate || (await says(throughline, chatId, newest, message));
   if (!isSame && messageId !== message.id) {
@@ -77,26 +80,31 @@ async function answer(throughline: Chats, asked: ChatRequest): Promise<Plan> {
   }
   const version = isSame ? count : count + 1;
   const input = isSame
-    ? { id: newest.id, content: newest.content }
+    ? { id: newest.id, content: newest.content, exact: newest.exact }
     : await userInput(chats.log, chatId, message, recordId(message.id, version));
   // An edited message stands where the first one stood: what came after that is gone.
   const edited = async (turn: OpenTurn) => {
     const before = turn.user.seq;
+    const { first } = await versionsOf(throughline, chatId, message.id);
     if (first !== undefined) {
       await takeBack(throughline, chatId, { after: first.seq - 1, before });
     }
     return prepare(turn);
   };
-  return { input, prepare: version > 1 ? edited : prepare };
+  return { input, prepare: version > 1 ? edited : prepare, isNews };
 }
 
 /** The versions of a person's message: it is stored again under another id when it is edited. */
 async function versionsOf({ chats }: Chats, chatId: string, id: string) {
+  const waiting = await waitingIn(chats, chatId);
   const found: StoredMessage[] = [];
   for (;;) {
-    const record = await chats.log.ports.logs.find(chatId, recordId(id, found.length + 1));
-    if (record === undefined || !isMessage(record)) break;
-    found.push(record);
+    const version = recordId(id, found.length + 1);
+    const record = await chats.log.ports.logs.find(chatId, version);
+    const said = record !== undefined && isMessage(record) ? record : undefined;
+    const message = said ?? waiting.get(version);
+    if (message === undefined) break;
+    found.push(message);
   }
   return { first: found[0], newest: found.at(-1), count: found.length };
 }
@@ -158,9 +166,9 @@ async function continuation(throughline: Chats, asked: ChatRequest): Promise<Pla
     const now = withAnswers(had, message);
     const isCut = stored?.findLast(({ stats }) => stats !== undefined)?.partial === true;
     const isMore = now !== had || (isCut && message.parts.length >= had.parts.length);
-    return { records, turn, now, isMore, before: shown.slice(0, place) };
+    return { records, turn, now, isNews: now !== had, isMore, before: shown.slice(0, place) };
   };
-  const { turn: id, isMore } = await find();
+  const { turn: id, isNews, isMore } = await find();
   const { content } = await chats.message(chatId, id);
   const prepare = async (turn: OpenTurn) => {
     const { records, now, before, ...found } = await find();
@@ -169,7 +177,7 @@ async function continuation(throughline: Chats, asked: ChatRequest): Promise<Pla
     if (changes.length > 0) await turn.keep(changes);
     return continuing(before, records);
   };
-  return { input: isMore ? { id } : { id, content }, prepare };
+  return { input: isMore ? { id } : { id, content }, prepare, isNews };
 }
 
 function continuing(before: readonly Shown[], records: UiRecords): Ready {

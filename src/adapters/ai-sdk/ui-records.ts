@@ -9,6 +9,7 @@ import type { StoredMessage } from "../../core/chat/message.ts";
 import type { MessageInput } from "../../core/chat/message-input.ts";
 import { isThroughlineError } from "../../core/errors.ts";
 import { isJsonObject, type JsonObject } from "../../core/json.ts";
+import { answerLimits, fitText } from "../../core/turns/answer-limits.ts";
 import { checkTurnId } from "../../core/turns/turn.ts";
 import {
   isFinal,
@@ -177,7 +178,9 @@ export class UiRecords {
     parts: readonly Part[],
     of: { from: number; text: string; metadata: JsonObject[string] | undefined },
   ): Draft {
-    const { from, text, metadata } = of;
+    const { from, metadata } = of;
+    // A record holds no longer one. The parts have all of it.
+    const text = fitText(of.text, answerLimits.textBytes);
     const isCall = (part: Part) =>
       isToolPart(part) && part.state !== "input-streaming" && !this.#called.has(part.toolCallId);
     const calls = parts.filter((part): part is ToolPart => isCall(part));
