@@ -163,6 +163,31 @@ describe("the package", () => {
     assert.match(stderr, /nothing is traced until: npm install @opentelemetry\/api/);
   });
 
+  test("an adapter whose framework is not installed says what to install", () => {
+    const program = `
+      import { openThroughline } from "throughline";
+      import { ThroughlineChatMessageHistory } from "throughline/langchain";
+      import { ThroughlineSaver } from "throughline/langgraph";
+      import { openTelemetry } from "throughline/opentelemetry";
+      const throughline = await openThroughline({ storage: "memory" });
+      const saver = new ThroughlineSaver(throughline);
+      const history = new ThroughlineChatMessageHistory(throughline, "a");
+      for (const call of [
+        () => saver.getTuple({ configurable: { thread_id: "a" } }),
+        () => history.getMessages(),
+        () => openTelemetry(),
+      ]) {
+        const error = await call().catch((error) => error);
+        console.log(error.code, error.message);
+      }`;
+    const printed = run(installed, process.execPath, "--input-type=module", "-e", program);
+    const [graph, chain, telemetry] = printed.split("\n");
+    const code = "THROUGHLINE_CONFIGURATION";
+    assert.match(graph ?? "", new RegExp(`^${code} .*npm install @langchain/langgraph-checkpoint`));
+    assert.match(chain ?? "", new RegExp(`^${code} .*npm install @langchain/core$`));
+    assert.match(telemetry ?? "", new RegExp(`^${code} .*npm install @opentelemetry/api`));
+  });
+
   test("a provider that is installed beside it is loaded, and its errors are understood", async (t) => {
     await using server = await openAiServer(() => ({ status: 401, code: "invalid_api_key" }));
     fs.symlinkSync(join(root, "node_modules/@ai-sdk"), join(packages, "@ai-sdk"));
