@@ -1,8 +1,8 @@
 import { safeValidateUIMessages } from "ai";
 import type { StoredMessage } from "../../core/chat/message.ts";
+import { allMessages } from "../../core/chat/message-page.ts";
 import { waitingInput } from "../../core/chat/shown-messages.ts";
 import { type PairedCall, pairToolCalls } from "../../core/chat/tool-pairs.ts";
-import { isThroughlineError } from "../../core/errors.ts";
 import { isJsonObject, type JsonObject } from "../../core/json.ts";
 import type { Throughline } from "../../core/throughline.ts";
 import { noResult, type Part, plainParts, type UIChatMessage } from "./ui-message.ts";
@@ -145,22 +145,4 @@ function callParts(calls: readonly PairedCall[]): readonly Part[] {
     if (isError) return { ...call, state: "output-error", errorText: content };
     return { ...call, state: "output-available", output: content };
   });
-}
-
-async function allMessages(
-  chats: Throughline["chats"],
-  chatId: string,
-): Promise<readonly StoredMessage[]> {
-  const pages: (readonly StoredMessage[])[] = [];
-  let before: number | undefined;
-  try {
-    do {
-      const page = await chats.messages(chatId, { limit: 1_000, before });
-      pages.unshift(page.messages);
-      before = page.before;
-    } while (before !== undefined);
-  } catch (error) {
-    if (!isThroughlineError(error, "THROUGHLINE_NOT_FOUND")) throw error;
-  }
-  return pages.flat();
 }

@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from "node:util";
 import { exactOf, keepExact } from "../../core/chat/exact.ts";
 import type { StoredMessage, ToolCall } from "../../core/chat/message.ts";
 import type { MessageInput } from "../../core/chat/message-input.ts";
+import { allMessages } from "../../core/chat/message-page.ts";
 import { isThroughlineError } from "../../core/errors.ts";
 import { isJsonObject, type JsonObject } from "../../core/json.ts";
 import { misconfigured } from "../../core/options.ts";
@@ -10,7 +11,6 @@ import { chatMessage, type LangChainMessage } from "./chat-message.ts";
 
 /** The name under which a message of a chat has what LangChain stores of it. */
 const framework = "langchain";
-const pageSize = 1_000;
 
 /**
  * The messages of a chat as a history for LangChain, such as for `RunnableWithMessageHistory`. What is added is in
@@ -44,7 +44,7 @@ export class ThroughlineChatMessageHistory {
   async getMessages(): Promise<any[]> {
     const { mapStoredMessageToChatMessage } = await messagesModule();
     const messages: unknown[] = [];
-    for (const message of await this.#shown()) {
+    for (const message of await allMessages(this.#throughline.chats, this.#chatId)) {
       const stored = await this.#stored(message);
       if (stored !== undefined) messages.push(mapStoredMessageToChatMessage(stored as never));
     }
@@ -103,22 +103,6 @@ export class ThroughlineChatMessageHistory {
 
   toJSONNotImplemented(): { lc: number; type: "not_implemented"; id: string[] } {
     return this.toJSON();
-  }
-
-  async #shown(): Promise<readonly StoredMessage[]> {
-    const { chats } = this.#throughline;
-    const pages: (readonly StoredMessage[])[] = [];
-    let before: number | undefined;
-    try {
-      do {
-        const page = await chats.messages(this.#chatId, { limit: pageSize, before });
-        pages.unshift(page.messages);
-        before = page.before;
-      } while (before !== undefined);
-    } catch (error) {
-      if (!isThroughlineError(error, "THROUGHLINE_NOT_FOUND")) throw error;
-    }
-    return pages.flat();
   }
 
   /** What LangChain stores of a message; of one that was said in another way, what it would. */

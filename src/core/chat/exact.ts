@@ -1,14 +1,11 @@
 // The exact form in which a framework gave a message, where role, content and the other fields do not give it
 // back: it may be of any size. Long ones are stored in parts, before the message.
 import { isJsonObject, type JsonObject } from "../json.ts";
-import { keepValue, keptValue, partIds } from "../storage/kept-value.ts";
+import { keepValue, keptValue, partGroups, partIds } from "../storage/kept-value.ts";
 import type { LogRecord, LogStore } from "../storage/log-store.ts";
 import { type ChatLog, notFound } from "./chat-log.ts";
 import type { StoredMessage } from "./message.ts";
 import type { MessageInput } from "./message-input.ts";
-
-/** How many parts go into one append: so they always fit. */
-const partsAtOnce = 8;
 
 /**
  * Stores what of the exact form of a message does not fit into the message. Repeated after a crash it stores
@@ -26,10 +23,9 @@ export async function keepExact(
   value: unknown,
 ): Promise<JsonObject> {
   const { fields, parts } = keepValue(messageId, value, "a message");
-  for (let at = 0; at < parts.length; at += partsAtOnce) {
-    const some = parts.slice(at, at + partsAtOnce);
+  for (const some of partGroups(parts)) {
     // What is forgotten from now on must not begin again by its parts.
-    const change = at === 0 ? log.change.bind(log) : log.changeExisting.bind(log);
+    const change = some[0] === parts[0] ? log.change.bind(log) : log.changeExisting.bind(log);
     await change(chatId, async (transaction) => {
       const ids = some.map(({ id }) => id);
       const stored = await log.ports.logs.findAll(chatId, ids);

@@ -1,3 +1,4 @@
+import { isThroughlineError } from "../errors.ts";
 import { type LogStore, logLimits } from "../storage/log-store.ts";
 import { isMessage, type StoredMessage } from "./message.ts";
 import { shownMessages, withMarksOf } from "./shown-messages.ts";
@@ -44,4 +45,29 @@ export async function messagePage(
   const messages = found.reverse();
   const first = messages[0];
   return isFull && first !== undefined ? { messages, before: first.seq } : { messages };
+}
+
+/** Gives pages of messages, as `Chats` does. */
+interface Pages {
+  messages(
+    chatId: string,
+    options: { readonly limit: number; readonly before: number | undefined },
+  ): Promise<MessagePage>;
+}
+
+/** Every message of a chat as people see it, oldest first, all in memory; none where there is no chat. */
+export async function allMessages(chats: Pages, chatId: string): Promise<readonly StoredMessage[]> {
+  const pages: (readonly StoredMessage[])[] = [];
+  let before: number | undefined;
+  try {
+    do {
+      const page = await chats.messages(chatId, { limit: 1_000, before });
+      pages.unshift(page.messages);
+      before = page.before;
+    } while (before !== undefined);
+  } catch (error) {
+    if (!isThroughlineError(error, "THROUGHLINE_NOT_FOUND")) throw error;
+    return []; // or it was forgotten while it was read
+  }
+  return pages.flat();
 }

@@ -58,15 +58,20 @@ export function keepText(owner: string, text: string, name: string): Kept {
   return { fields: { parts: ids }, parts: [...parts.values()] };
 }
 
+/** Parts in the groups of which each fits into one append. */
+export function* partGroups(parts: readonly LogRecord[]): Generator<readonly LogRecord[]> {
+  for (let at = 0; at < parts.length; at += partsPerAppend) {
+    yield parts.slice(at, at + partsPerAppend);
+  }
+}
+
 /** Stores parts, in several appends if they are many. Storing them again stores nothing. */
 export async function appendParts(
   logs: Pick<LogStore, "append">,
   key: string,
   parts: readonly LogRecord[],
 ): Promise<void> {
-  for (let at = 0; at < parts.length; at += partsPerAppend) {
-    await logs.append(key, parts.slice(at, at + partsPerAppend));
-  }
+  for (const some of partGroups(parts)) await logs.append(key, some);
 }
 
 /** The ids of the parts of what these fields hold. */
