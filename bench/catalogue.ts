@@ -3,6 +3,7 @@ import { bursts, paced } from "./crowd.ts";
 import type { Figure } from "./figure.ts";
 import { httpTurns } from "./http.ts";
 import { momentFigures } from "./moments.ts";
+import { pageFigures } from "./page.ts";
 import { postgresFigures } from "./postgres.ts";
 import type { Run } from "./run.ts";
 import { newestMessages, starts } from "./starts.ts";
@@ -30,5 +31,6 @@ export const catalogue: Readonly<Record<string, Readonly<Record<string, Measure>
   },
   companion: { tick: loopTick, save, boot },
   moments: momentFigures,
+  page: { page: pageFigures },
   postgres: postgresFigures,
 };
