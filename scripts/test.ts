@@ -30,7 +30,7 @@ const light = [
   "src/core/{chat,models,turns}/**/*.test.ts",
   "src/core/{,storage/,storage/memory/}*.test.ts",
   "src/core/storage/files/{document,file,home,journal,log,once,open-logs,reconcile,rewrite,sqlite,start,sync}*.test.ts",
-  "src/{adapters/mcp,app,cli,companion,interchange,moments}/**/*.test.ts",
+  "src/{adapters/{ai-sdk,mcp,openai},app,cli,companion,interchange,moments}/**/*.test.ts",
   "src/{server,testing}/*.test.ts",
   "test/support/*.test.ts",
   "src/postgres/{checks,commands,move}/*.test.ts",
@@ -40,7 +40,7 @@ const light = [
 const processes = 4;
 
 /** Likewise for those that want a database. */
-const withDatabase = "src/postgres/{database,lease-rows,lost-replies,migrate}.test.ts";
+const withDatabase = "src/postgres/{append-groups,database,erase-in-doubt,indexer,lease-rows,lost-replies,migrate,unindexed}.test.ts";
 
 /** How many files are run as they are, each in a process of its own. */
 const few = 20;

@@ -16,10 +16,10 @@ const extents = isFull ? (["nothing", "half", "all"] as const) : (["nothing", "h
 const repeats = isFull ? (["once", "forever"] as const) : (["once"] as const);
 /** Not every call of every scene is failed with every error: they take turns. */
 const planned = [
-  { scene: scenes.plain, stride: isFull ? 1 : 11 },
-  { scene: scenes.small, stride: isFull ? 7 : 61 },
-  { scene: scenes.races, stride: isFull ? 7 : 61 },
-  { scene: scenes.cut, stride: isFull ? 2 : 17 },
+  { scene: scenes.plain, stride: isFull ? 1 : 23 },
+  { scene: scenes.small, stride: isFull ? 7 : 127 },
+  { scene: scenes.races, stride: isFull ? 7 : 127 },
+  { scene: scenes.cut, stride: isFull ? 2 : 37 },
 ] as const;
 
 let cases = 0;
@@ -65,7 +65,7 @@ for (const [where, path] of [
   test(`a disk that is full for ${where} refuses appends, and none of them is there later`, async () => {
     for (const fault of ["ENOSPC", "EDQUOT"] as const) {
       for (const scene of Object.values(scenes)) {
-        for (let at = 1; ; at += isFull ? 1 : 7) {
+        for (let at = 1; ; at += isFull ? 1 : 13) {
           cases++;
           const full = { fault, at, call: ["write", "extend"] as const, path };
           const plan: readonly DiskFault[] = [{ ...full, repeat: "forever", does: "half" }];

@@ -11,7 +11,7 @@ import { openThroughline, type Throughline } from "../../core/throughline.ts";
 import { seededRandom } from "../../testing/random.ts";
 import { loadMessages } from "./load-messages.ts";
 
-const kills = process.env["THROUGHLINE_FULL"] === "1" ? 30 : 4;
+const kills = process.env["THROUGHLINE_FULL"] === "1" ? 30 : 2;
 const script = join(import.meta.dirname, "../../../test/support/chat-page-child.ts");
 
 /** Runs a process until so many of its answers began, and a while longer. @returns what its page saw. */

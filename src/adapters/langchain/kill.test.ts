@@ -10,7 +10,7 @@ import { openThroughline } from "../../core/throughline.ts";
 import { seededRandom } from "../../testing/random.ts";
 import { ThroughlineSaver } from "./saver.ts";
 
-const kills = process.env["THROUGHLINE_FULL"] === "1" ? 40 : 4;
+const kills = process.env["THROUGHLINE_FULL"] === "1" ? 40 : 2;
 const script = join(import.meta.dirname, "../../../test/support/langgraph-child.ts");
 const config = { configurable: { thread_id: "t" } };
 

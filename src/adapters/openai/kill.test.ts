@@ -13,7 +13,7 @@ import { openThroughline } from "../../core/throughline.ts";
 import { seededRandom } from "../../testing/random.ts";
 import { ThroughlineSession } from "./session.ts";
 
-const kills = process.env["THROUGHLINE_FULL"] === "1" ? 25 : 4;
+const kills = process.env["THROUGHLINE_FULL"] === "1" ? 25 : 2;
 const script = join(import.meta.dirname, "../../../test/support/agents-child.ts");
 const chat = "telegram:42";
 
@@ -95,7 +95,7 @@ function turnOf(
     .map(({ role }) => role);
 }
 
-const serverKills = process.env["THROUGHLINE_FULL"] === "1" ? 25 : 2;
+const serverKills = process.env["THROUGHLINE_FULL"] === "1" ? 25 : 1;
 
 test(`after each of ${serverKills} kills of the server every item that a client was told of is there once`, async (t) => {
   const home = join(temporaryDirectory(t), "home");
