@@ -39,6 +39,21 @@ export function list(flags: ListFlags, context: Context): Promise<void> {
   });
 }
 
+/** How many chats a shell offers. */
+const offeredChats = 200;
+
+/** The ids of the newest chats, for a shell; none where they cannot be read. It is no place for an error. */
+export async function chatIds(flags: Flags, context: Context): Promise<readonly string[]> {
+  try {
+    return await withReader(flags, context, async (reader) => {
+      const { chats } = await reader.list({ limit: offeredChats });
+      return chats.map(({ chat_id }) => chat_id);
+    });
+  } catch {
+    return []; // `sessions list` says why
+  }
+}
+
 interface ShowFlags extends Flags {
   readonly messages: number;
   readonly json?: boolean;
