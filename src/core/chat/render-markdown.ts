@@ -70,7 +70,7 @@ function span(line: string): string {
 
 /** One line as text that means nothing in Markdown. */
 function escaped(line: string): string {
-  return line.replace(/[\\`*_[\]<>&#|~$!]/g, "\\$&");
+  return line.replace(/[\\`*_[\]<&#~$]/g, "\\$&");
 }
 
 function longestRun(text: string, run: RegExp): number {
