@@ -1,4 +1,4 @@
-import { completionCommand } from "../cli/completion/command.ts";
+import { addCompletionCommand, completeChatsCommand } from "../cli/completion/command.ts";
 import { doctorCommand } from "../cli/doctor/command.ts";
 import { addBackupCommand, addRestoreCommand } from "./backup/commands.ts";
 import { addChatCommand } from "./chat-command.ts";
@@ -23,9 +23,10 @@ const commands: ReadonlyMap<string, AddProgramCommand> = new Map([
         (await import("./prove-driver.ts")).proveDriver(io, asJson),
     }),
   ],
+  ["completion", addCompletionCommand],
   [
-    "completion",
-    completionCommand(async (flags, context) =>
+    "complete-chats",
+    completeChatsCommand(async (flags, context) =>
       (await import("./chats/read.ts")).chatIds(flags, context),
     ),
   ],

@@ -6,48 +6,40 @@ import type { Described } from "./described.ts";
 
 const shells = ["bash", "zsh", "fish"] as const;
 
-/** Lists the ids of chats, newest first. */
-type ListChats = (flags: Flags, context: Context) => Promise<readonly string[]>;
+/** The script is made of the commands that the program has when this runs. */
+export const addCompletionCommand: AddCommand = (program, { io }) => {
+  program
+    .command("completion")
+    .summary("Print a script that completes commands in a shell.")
+    .description(
+      "Print a script that completes commands, options, their values, files and the ids of chats in a shell.",
+    )
+    .addArgument(new Argument("<shell>", "which shell").choices(shells))
+    .addHelpText(
+      "after",
+      examples([
+        ["completion bash > ~/.local/share/bash-completion/completions/throughline", "for bash"],
+        ["completion zsh > ~/.zfunc/_throughline", "for zsh, with fpath+=~/.zfunc before compinit"],
+        ["completion fish > ~/.config/fish/completions/throughline.fish", "for fish"],
+      ]),
+    )
+    .action(async (shell: (typeof shells)[number]) => {
+      const { described } = await import("./described.ts");
+      await write(io.output, await scriptFor(shell, described(program)));
+    });
+};
 
-/** `completion` and what its scripts ask. They are made of the commands that the program has when this runs. */
-export const completionCommand =
-  (listChats: ListChats): AddCommand =>
+/** What the scripts ask. @param listChats the ids, newest first. */
+export const completeChatsCommand =
+  (listChats: (flags: Flags, context: Context) => Promise<readonly string[]>): AddCommand =>
   (program, context) => {
-    const { io } = context;
-    program
-      .command("completion")
-      .summary("Print a script that completes commands in a shell.")
-      .description(
-        "Print a script that completes commands, options, their values, files and the ids of chats in a shell.",
-      )
-      .addArgument(new Argument("<shell>", "which shell").choices(shells))
-      .addHelpText(
-        "after",
-        examples([
-          ["completion bash > ~/.local/share/bash-completion/completions/throughline", "for bash"],
-          [
-            "completion zsh > ~/.zfunc/_throughline",
-            "for zsh, with fpath+=~/.zfunc before compinit",
-          ],
-          ["completion fish > ~/.config/fish/completions/throughline.fish", "for fish"],
-        ]),
-      )
-      .action(async (shell: (typeof shells)[number]) => {
-        const { described } = await import("./described.ts");
-        await write(io.output, await scriptFor(shell, described(program)));
-      });
     program
       .command("complete-chats", { hidden: true })
       .argument("[words...]", "what was typed so far")
       .action(async (words: readonly string[]) => {
         const ids = await listChats(flagsIn(words, context), context);
-        await write(
-          io.output,
-          ids
-            .filter(isPlain)
-            .map((id) => `${id}\n`)
-            .join(""),
-        );
+        const lines = ids.filter(isPlain).map((id) => `${id}\n`);
+        await write(context.io.output, lines.join(""));
       });
   };
 
