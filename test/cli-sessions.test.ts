@@ -272,7 +272,7 @@ test("a person who ends the input in place of an answer keeps the chat", async (
 
 const formats: readonly [format: string, first: RegExp][] = [
   ["jsonl", /^\{"_type":"metadata","key":"local:me",/],
-  ["markdown", /^# Chat `local:me`\n/],
+  ["markdown", /^# Where is the lighthouse\?\n\nChat `local:me`\. /],
   ["html", /^<!doctype html>\n/],
 ];
 for (const [format, first] of formats) {

@@ -37,7 +37,9 @@ export async function chat(flags: ChatFlags, { io, env, version }: Context): Pro
       const pages = pagesOf(companion.throughline);
       companion.turns.onTurn((turn) => void pages.publishTurn(turn));
     }
-    const talk = new Talk(companion, io, { chatId, target, companionName, isEphemeral, logger });
+    const { isDumbTerminal } = env;
+    const options = { chatId, target, companionName, isEphemeral, isDumbTerminal, logger };
+    const talk = new Talk(companion, io, options);
     exitCode = await talk.run();
   } finally {
     await companion.close(graceMs);

@@ -19,13 +19,14 @@ export const addChatsCommand: AddCommand = (program, context) => {
     .description("List, show, search, change, copy, export or forget chats.")
     .addHelpText(
       "after",
-      examples([
+      `${examples([
         ["sessions list", "every chat, newest first"],
         ["sessions show local:me", "one chat and its last messages"],
         ["sessions search lighthouse", "find messages that contain a word"],
         ["sessions export local:me --format markdown", "a page to keep or print"],
         ["sessions forget local:me", "delete a chat everywhere"],
-      ]),
+      ])}
+\nWhile \`throughline serve\` has the home, list, show, search and export ask that server.`,
     );
   addReading(sessions, context);
   addExport(sessions, context);

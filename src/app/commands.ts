@@ -1,3 +1,4 @@
+import { addCompletionCommand, completeChatsCommand } from "../cli/completion/command.ts";
 import { doctorCommand } from "../cli/doctor/command.ts";
 import { addBackupCommand, addRestoreCommand } from "./backup/commands.ts";
 import { addChatCommand } from "./chat-command.ts";
@@ -22,10 +23,20 @@ const commands: ReadonlyMap<string, AddProgramCommand> = new Map([
         (await import("./prove-driver.ts")).proveDriver(io, asJson),
     }),
   ],
+  ["completion", addCompletionCommand],
+  [
+    "complete-chats",
+    completeChatsCommand(async (flags, context) =>
+      (await import("./chats/read.ts")).chatIds(flags, context),
+    ),
+  ],
 ]);
 
-/** The command that a line begins with; all of them where it names none, for the help and for advice. */
+/**
+ * The command that a line begins with; all of them where it names none, for the help and for advice, and
+ * for completion, which tells of all.
+ */
 export function commandsFor([name = ""]: readonly string[]): Iterable<AddProgramCommand> {
-  const named = commands.get(name);
+  const named = name === "completion" ? undefined : commands.get(name);
   return named === undefined ? commands.values() : [named];
 }

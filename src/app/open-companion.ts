@@ -1,10 +1,12 @@
 import type { Context, OpenOptions } from "../cli/command.ts";
-import { wrongUsage } from "../cli/failure.ts";
+import { Failed, wrongUsage } from "../cli/failure.ts";
 import { type MemoriesWork, withMemories } from "../cli/memories.ts";
 import type { Flags, Settings } from "../cli/settings.ts";
+import { isThroughlineError } from "../core/errors.ts";
 import type { Logger } from "../core/logger.ts";
 import type { FoundOllama } from "../core/models/models.ts";
 import { ResponderRegistry } from "../core/models/registry.ts";
+import { serverOf } from "../core/storage/files/lease-holder.ts";
 import type { OwnHome, Storage } from "../core/storage/storage.ts";
 import { openThroughline, type Throughline } from "../core/throughline.ts";
 import type { Responders, Turns } from "../core/turns/turns.ts";
@@ -95,9 +97,18 @@ export async function openMemories(
   return openThroughline({ storage, ...standard, ...own });
 }
 
-function openKept(settings: Settings, options: OpenOptions): Promise<Storage> {
+/** @throws ThroughlineError `THROUGHLINE_LOCKED`; if a server has the home, its way out names the page. */
+async function openKept(settings: Settings, options: OpenOptions): Promise<Storage> {
   const { openStorage = openFiles } = features.find((each) => each.openStorage) ?? {};
-  return openStorage(settings, options);
+  try {
+    return await openStorage(settings, options);
+  } catch (cause) {
+    const code = "THROUGHLINE_LOCKED";
+    const url = isThroughlineError(cause, code) ? serverOf(settings.home)?.url : undefined;
+    if (url === undefined || !isThroughlineError(cause, code)) throw cause;
+    const wayOut = `That process serves this home: open ${url} in a browser, or stop it first.`;
+    throw new Failed(cause.message, { code, wayOut, cause });
+  }
 }
 
 async function openFiles({ home, store }: Settings, { logger }: OpenOptions): Promise<Storage> {

@@ -24,8 +24,9 @@ async function companionOf(t: TestContext, script: readonly (readonly ScriptedSt
 }
 
 function talk(companion: Companion, io: FakeIo, isEphemeral = false): Promise<number> {
-  const options = { chatId, target: {}, companionName: "Nova", isEphemeral, logger: silentLogger };
-  return new Talk(companion, io, options).run();
+  const logger = silentLogger;
+  const given = { chatId, target: {}, companionName: "Nova", isEphemeral, isDumbTerminal: false };
+  return new Talk(companion, io, { ...given, logger }).run();
 }
 
 /** Messages of the chat, as "role: content". */

@@ -1,6 +1,8 @@
 import { exitCodes, isErrno } from "../cli/failure.ts";
 import { type EndSignal, type Io, tell, write } from "../cli/io.ts";
 import { confirm, type LineReader, readLines } from "../cli/line-reader.ts";
+import { isStyled, MarkdownStyler } from "../cli/markdown-styles.ts";
+import { Spinner } from "../cli/spinner.ts";
 import { printableLine } from "../core/chat/printable.ts";
 import type { Target } from "../core/chat/provider-sessions.ts";
 import { isThroughlineError } from "../core/errors.ts";
@@ -19,6 +21,8 @@ interface TalkOptions {
   readonly target: Target;
   readonly companionName: string | undefined;
   readonly isEphemeral: boolean;
+  /** The terminal can only write on. */
+  readonly isDumbTerminal: boolean;
   readonly logger: Logger;
 }
 
@@ -31,6 +35,9 @@ export class Talk {
   readonly #sink: OutputSink;
   readonly #notices: Notices;
   readonly #lateNotices: string[] = [];
+  readonly #spinner: Spinner;
+  /** Of the answer that streams now, where it is shown with styles. */
+  #styler: MarkdownStyler | undefined;
   #lines: LineReader | undefined;
   /** Cuts the answer short that is streaming now. */
   #interrupt: (() => void) | undefined;
@@ -41,9 +48,13 @@ export class Talk {
     this.#companion = companion;
     this.#io = io;
     this.#options = options;
+    this.#spinner = new Spinner(io, options.isDumbTerminal);
     this.#sink = this.#output();
     this.#notices = {
-      early: (text) => tell(io, `(${text})`),
+      early: (text) => {
+        this.#spinner.clear();
+        return tell(io, `(${text})`);
+      },
       late: (text) => void this.#lateNotices.push(text),
     };
   }
@@ -135,15 +146,24 @@ export class Talk {
   }
 
   #output(): OutputSink {
-    const sink = textOutput((text) => this.#write(text));
+    const sink = textOutput((text) => this.#write(this.#styler?.push(text) ?? text));
     return {
       begin: (interrupt) => {
         this.#interrupt = interrupt;
+        this.#spinner.start();
+        if (isStyled(this.#io.output)) this.#styler = new MarkdownStyler();
         return sink.begin(interrupt);
       },
-      write: (text) => sink.write(text),
+      write: (text) => {
+        this.#spinner.stop();
+        return sink.write(text);
+      },
       end: async (result) => {
         this.#interrupt = undefined;
+        this.#spinner.stop();
+        const held = this.#styler?.end() ?? "";
+        this.#styler = undefined;
+        if (held !== "") await this.#write(held);
         await sink.end(result);
         for (const text of this.#lateNotices.splice(0)) await tell(this.#io, `(${text})`);
         if (result.outcome === "failed") await this.#onFailure();
@@ -179,6 +199,7 @@ export class Talk {
     const interrupt = this.#interrupt;
     this.#interrupt = undefined;
     if (this.#ending.signal.aborted) {
+      this.#spinner.stop();
       this.#lines?.close(); // the terminal is left as it was
       this.#io.exitNow(exitCodes.interrupted);
     } else if (signal === "SIGINT" && interrupt !== undefined) interrupt();

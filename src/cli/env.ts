@@ -17,6 +17,8 @@ export interface Environment extends Said {
   /** The user's own directory. */
   readonly userHome: string;
   readonly xdgDataHome: string | undefined;
+  /** The terminal can only write on: nothing that is there can be taken away. */
+  readonly isDumbTerminal: boolean;
   /** Keys and addresses of models. */
   readonly models: ModelSettings;
 }
@@ -49,6 +51,7 @@ export function readEnvironment(
     ...(Object.fromEntries(said) as Said),
     userHome,
     xdgDataHome: read("XDG_DATA_HOME"),
+    isDumbTerminal: read("TERM") === "dumb",
     models: Object.fromEntries(models) as ModelSettings,
   };
 }
@@ -82,7 +85,7 @@ export const variableHelp = [
     return line(shown, flag === undefined ? help : `${help} (same as ${flag.split(" ")[0]})`);
   }),
   line("PGPASSWORD, PGPASSFILE", "the password for a postgres:// store, as for psql"),
-  line("TZ, NO_COLOR", "as in other programs"),
+  line("TZ, NO_COLOR, FORCE_COLOR", "as in other programs"),
   "  Keys and addresses of models; THROUGHLINE_MODEL_KEY is for one that is named by its URL. A key alone",
   "  does not allow its provider: name a model, or list the provider in the configuration file:",
   Object.values(modelVariables)

@@ -136,6 +136,7 @@ export const chat = z
     unanswered_ids: z
       .array(z.string())
       .openapi({ description: "Messages without an answer, oldest first, the running one too." }),
+    row: chatRow.openapi({ description: "The chat as the list has it." }),
   })
   .openapi("Chat");
 

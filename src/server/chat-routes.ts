@@ -223,7 +223,7 @@ function addFork(router: Router): void {
 }
 
 async function chatView({ chats, sessions }: Throughline, turns: Turns, id: string) {
-  const { title, damaged, ...row } = await chats.row(id);
+  const row = await chats.row(id);
   const { head } = await chats.log.existing(id);
   const opened = await sessions.active(id);
   const { chat_id, provider, model, created_at, last_active, generation } = row;
@@ -243,11 +243,12 @@ async function chatView({ chats, sessions }: Throughline, turns: Turns, id: stri
   const open = head.open_turn === undefined ? [] : [head.open_turn.id];
   return {
     ...(opened ?? none),
-    title,
+    title: row.title,
     metadata: head.metadata,
-    damaged,
+    damaged: row.damaged,
     running: await turns.isRunning(id),
     unanswered_ids: [...open, ...(head.pending ?? [])],
+    row,
   };
 }
 

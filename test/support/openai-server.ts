@@ -32,7 +32,9 @@ export interface SeenRequest {
  * A server of our own that speaks OpenAI's chat protocol on loopback: a second opinion beside
  * aimock, and cuts at a chosen byte. `reply` is asked for each request with its number, from 0.
  */
-export async function openAiServer(reply: (n: number, request: SeenRequest) => Reply = () => ({})) {
+export async function openAiServer(
+  reply: (n: number, request: SeenRequest) => Reply | Promise<Reply> = () => ({}),
+) {
   const requests: SeenRequest[] = [];
   const serve = async (incoming: IncomingMessage, response: ServerResponse) => {
     const chunks: Buffer[] = [];
@@ -44,7 +46,7 @@ export async function openAiServer(reply: (n: number, request: SeenRequest) => R
     const body = JSON.parse(Buffer.concat(chunks).toString() || "{}");
     const request = { path: incoming.url ?? "", key, body, gone };
     requests.push(request);
-    answer(response, reply(requests.length - 1, request), key);
+    answer(response, await reply(requests.length - 1, request), key);
   };
   const server = createServer((incoming, response) => {
     serve(incoming, response).catch((error: Error) => response.destroy(error));

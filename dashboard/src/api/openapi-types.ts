@@ -129,6 +129,7 @@ export type Chat = {
   readonly running: boolean;
   /** Messages without an answer, oldest first, the running one too. */
   readonly unanswered_ids: readonly string[];
+  readonly row: ChatRow;
 };
 
 /** The chat in which a person acted last comes first. */
@@ -163,6 +164,7 @@ export type ChatMetadata = {
   readonly metadata?: Readonly<Record<string, unknown>> | undefined;
 };
 
+/** The chat as the list has it. */
 export type ChatRow = {
   readonly chat_id: string;
   readonly provider: string;

@@ -10,7 +10,7 @@ import { isJsonObject, type JsonObject, parseJson } from "../../core/json.ts";
 import { failure, identity } from "./server.ts";
 
 /** Where the server is now. */
-export interface Target {
+interface Target {
   readonly url: string;
   readonly token?: string | undefined;
 }

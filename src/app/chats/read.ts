@@ -1,17 +1,16 @@
 import type { Context } from "../../cli/command.ts";
 import { counted, json, localTime, table } from "../../cli/format.ts";
 import { type Io, tell, untilStopped, write } from "../../cli/io.ts";
-import { withMemories } from "../../cli/memories.ts";
 import { writeNewFile } from "../../cli/out-path.ts";
 import { assertOutsideHome } from "../../cli/outside-home.ts";
 import type { Flags } from "../../cli/settings.ts";
 import type { ChatRow } from "../../core/chat/chat-head.ts";
-import { chatZone } from "../../core/chat/chat-metadata.ts";
 import type { StoredMessage } from "../../core/chat/message.ts";
 import { printableLine } from "../../core/chat/printable.ts";
 import type { PeriodView } from "../../core/chat/provider-sessions.ts";
-import { type ChatFormat, renderChat } from "../../core/chat/render-chat.ts";
+import type { ChatFormat } from "../../core/chat/render-chat.ts";
 import { type RenderRow, renderRows } from "../../core/chat/render-rows.ts";
+import { withReader } from "./chat-reader.ts";
 
 interface ListFlags extends Flags {
   readonly limit: number;
@@ -22,13 +21,14 @@ interface ListFlags extends Flags {
 
 export function list(flags: ListFlags, context: Context): Promise<void> {
   const { io } = context;
-  return withMemories(flags, context, async ({ chats, rules }) => {
-    const page = await chats.list(flags);
+  return withReader(flags, context, async (reader) => {
+    const { limit, cursor, unanswered } = flags;
+    const page = await reader.list({ limit, cursor, unanswered });
     if (flags.json) return write(io.output, json(page));
     if (page.chats.length === 0) return tell(io, noChats(flags));
     const rows = page.chats.map((row) => [
       row.chat_id,
-      localTime(row.last_active, rules.timeZone),
+      localTime(row.last_active, reader.zone),
       String(row.message_count),
       modelOf(row),
       marksOf(row),
@@ -39,6 +39,21 @@ export function list(flags: ListFlags, context: Context): Promise<void> {
   });
 }
 
+/** How many chats a shell offers. */
+const offeredChats = 200;
+
+/** The ids of the newest chats, for a shell; none where they cannot be read. It is no place for an error. */
+export async function chatIds(flags: Flags, context: Context): Promise<readonly string[]> {
+  try {
+    return await withReader(flags, context, async (reader) => {
+      const { chats } = await reader.list({ limit: offeredChats });
+      return chats.map(({ chat_id }) => chat_id);
+    });
+  } catch {
+    return []; // `sessions list` says why
+  }
+}
+
 interface ShowFlags extends Flags {
   readonly messages: number;
   readonly json?: boolean;
@@ -46,16 +61,12 @@ interface ShowFlags extends Flags {
 
 export function show(chatId: string, flags: ShowFlags, context: Context): Promise<void> {
   const { io } = context;
-  return withMemories(flags, context, async ({ chats, sessions, rules }) => {
-    const chat = await chats.row(chatId);
-    const period = (await sessions.active(chatId)) ?? null;
+  return withReader(flags, context, async (reader) => {
+    const { chat, session, zone = reader.zone } = await reader.chat(chatId);
     const page =
-      flags.messages === 0
-        ? { messages: [] }
-        : await chats.messages(chatId, { limit: flags.messages });
-    if (flags.json) return write(io.output, json({ chat, session: period, ...page }));
-    const zone = chatZone((await chats.log.existing(chatId)).head) ?? rules.timeZone;
-    await write(io.output, describe(chat, period, zone));
+      flags.messages === 0 ? { messages: [] } : await reader.messages(chatId, flags.messages);
+    if (flags.json) return write(io.output, json({ chat, session, ...page }));
+    await write(io.output, describe(chat, session, zone));
     await writeMessages(io, page.messages, zone);
     if (chat.unanswered) {
       await tell(io, "\nA message is unanswered. Use `sessions answer` or `sessions dismiss`.");
@@ -71,20 +82,20 @@ interface SearchFlags extends Flags {
 
 export function search(query: string, flags: SearchFlags, context: Context): Promise<void> {
   const { io } = context;
-  return withMemories(flags, context, async ({ chats, rules }) => {
+  return withReader(flags, context, async (reader) => {
     const { limit, chat: chatId } = flags;
-    const hits = await chats.search(query, { limit, prefix: true, chatId });
-    const found = chatId === undefined ? await chats.findChats(query, { limit, prefix: true }) : [];
+    const hits = await reader.search(query, limit, chatId);
+    const found = chatId === undefined ? await reader.findChats(query, limit) : [];
     if (flags.json) return write(io.output, json({ hits, chats: found }));
     if (hits.length === 0 && found.length === 0) {
       return tell(io, "No message, title or chat id contains these words.");
     }
     const named = found.filter(({ match_count }) => match_count === 0);
-    if (named.length > 0) await writeNamed(io, named, rules.timeZone);
+    if (named.length > 0) await writeNamed(io, named, reader.zone);
     if (hits.length === 0) return;
     const rows = hits.map(({ chat_id, message }) => [
       chat_id,
-      localTime(message.timestamp, rules.timeZone),
+      localTime(message.timestamp, reader.zone),
       message.role,
       message.id,
       message.content,
@@ -194,9 +205,9 @@ interface ExportFlags extends Flags {
 /** Writes a chat to stdout or into a new file, in bounded memory however long it is. */
 export function exportChat(chatId: string, flags: ExportFlags, context: Context): Promise<void> {
   const { io } = context;
-  return withMemories(flags, context, async ({ chats, rules }, { home }) => {
+  return withReader(flags, context, async (reader, { home }) => {
     if (flags.out !== undefined) await assertOutsideHome(flags.out, home);
-    const pieces = await renderChat(chats, chatId, flags.format, rules.timeZone);
+    const pieces = await reader.export(chatId, flags.format);
     const { out } = flags;
     if (out === undefined) {
       for await (const piece of pieces) await write(io.output, piece);

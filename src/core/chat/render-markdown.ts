@@ -1,4 +1,5 @@
 import { printableLine } from "./printable.ts";
+import { quotedMarkdown } from "./quoted-markdown.ts";
 import {
   type Records,
   type RenderedChat,
@@ -10,9 +11,10 @@ import {
 const speakers = { user: "User", assistant: "Assistant", tool: "Tool", system: "System" } as const;
 
 /**
- * A chat as a readable CommonMark document, in pieces: a heading for each day, then who said what
- * when. Every stored text lies in a code block, and every stored name in a code span, that nothing in
- * it can close: it cannot become a heading, HTML, a link or an image.
+ * A chat as a Markdown document, in pieces: its title, a heading for each day, then who said what when.
+ * What was said is a block quote that keeps its own Markdown (`quotedMarkdown`); what a model thought is one
+ * that is folded. What goes into a tool and comes out of it is a code block, and every name a code span.
+ * Nothing that is stored can end its place, become HTML, or make a viewer load something.
  *
  * @throws ThroughlineError `THROUGHLINE_INVALID`: there is no such zone.
  */
@@ -22,8 +24,10 @@ export async function* toMarkdown(
   options: RenderOptions,
 ): AsyncGenerator<string> {
   const rows = renderRows(records, options);
-  const title = chat.title === undefined ? "" : `${span(printableLine(chat.title))}\n\n`;
-  yield `# Chat ${span(printableLine(chat.key))}\n\n${title}Times are in ${span(options.zone ?? "UTC")}.\n`;
+  const key = span(printableLine(chat.key));
+  const title = printableLine(chat.title ?? "");
+  const heading = title === "" ? `Chat ${key}` : escaped(title);
+  yield `# ${heading}\n\nChat ${key}. Times are in ${span(options.zone ?? "UTC")}.\n`;
   for await (const row of rows) yield `\n${rowText(row)}`;
 }
 
@@ -33,12 +37,20 @@ function rowText(row: RenderRow): string {
   const by = row.by === "" ? "" : ` ${span(row.by)}`;
   const about = [row.time, ...row.marks].filter((text) => text !== "").join(" · ");
   const blocks = [`**${speakers[row.role]}**${by}${about === "" ? "" : ` · ${about}`}\n`];
-  if (row.reasoning !== "") blocks.push("Reasoning:\n", codeBlock(row.reasoning));
-  if (row.text !== "") blocks.push(codeBlock(row.text));
+  if (row.reasoning !== "") blocks.push(folded("Reasoning", quotedMarkdown(row.reasoning)));
+  if (row.text !== "") {
+    const isResult = row.role === "tool";
+    blocks.push(isResult ? codeBlock(row.text) : quotedMarkdown(row.text, row.role === "user"));
+  }
   for (const call of row.calls)
     blocks.push(`Calls ${span(call.name)}:\n`, codeBlock(call.arguments));
   for (const file of row.files) blocks.push(`File ${span(file)}\n`);
   return blocks.join("\n");
+}
+
+/** A viewer that shows no HTML shows it open. */
+function folded(summary: string, markdown: string): string {
+  return `<details>\n<summary>${summary}</summary>\n\n${markdown}\n</details>\n`;
 }
 
 /** A block whose fence is longer than any run of its character in the text. */
@@ -54,6 +66,11 @@ function codeBlock(text: string): string {
 /** One line as a code span. Backticks become apostrophes: a span has no escapes. */
 function span(line: string): string {
   return line === "" ? "`-`" : `\`${line.replaceAll("`", "'")}\``;
+}
+
+/** One line as text that means nothing in Markdown. */
+function escaped(line: string): string {
+  return line.replace(/[\\`*_[\]<&#~$]/g, "\\$&");
 }
 
 function longestRun(text: string, run: RegExp): number {

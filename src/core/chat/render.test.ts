@@ -1,5 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { fromMarkdown } from "mdast-util-from-markdown";
+import { gfmFromMarkdown } from "mdast-util-gfm";
+import { toString as textOf } from "mdast-util-to-string";
+import { gfm } from "micromark-extension-gfm";
 import { isThroughlineError } from "../errors.ts";
 import type { JsonObject } from "../json.ts";
 import type { StoredRecord } from "../storage/log-store.ts";
@@ -60,7 +64,7 @@ test("what a model thought stands before its words in Markdown and in HTML, and 
   const markdown = await text(toMarkdown(chat, log(thought), { redacted }));
   assert.match(
     markdown,
-    /Reasoning:\n\n~~~text\nTwo and two\.\n<b>```<\/b>\n~~~\n\n```text\nFour\./,
+    /\n<details>\n<summary>Reasoning<\/summary>\n\n> Two and two\.\n> &lt;b>```&lt;\/b>\n\n<\/details>\n\n> Four\.\n$/,
   );
   const html = await text(toHtml(chat, log(thought), { redacted }));
   assert.match(html, /<summary>Reasoning<\/summary>\n<div[^>]*>Two and two\.\n&lt;b&gt;/);
@@ -70,31 +74,25 @@ test("what a model thought stands before its words in Markdown and in HTML, and 
   }
 });
 
-test("a chat as Markdown: days, speakers, times, marks, texts in code blocks", async () => {
-  const chat = { key: "telegram:42", title: "Hello `there`" };
+test("a chat as Markdown: its title, days, speakers, times and marks, texts as quotations", async () => {
+  const chat = { key: "telegram:42", title: "Hello *there*" };
   const { redacted } = await marksIn(day);
   assert.equal(
     await text(toMarkdown(chat, day, { redacted })),
-    `# Chat \`telegram:42\`
+    `# Hello \\*there\\*
 
-\`Hello 'there'\`
-
-Times are in \`UTC\`.
+Chat \`telegram:42\`. Times are in \`UTC\`.
 
 ## Tuesday, 3 March 2026
 
 **User** · 23:30:00
 
-\`\`\`text
-Hello
-# there
-\`\`\`
+> Hello\u0020\u0020
+> # there
 
 **Assistant** \`ollama/qwen3:8b\` · 23:30:05
 
-\`\`\`text
-Hi
-\`\`\`
+> Hi
 
 Calls \`look\`:
 
@@ -108,9 +106,7 @@ Calls \`look\`:
 
 **Assistant** · 00:10:00 · partial
 
-~~~text
-No
-~~~
+> No
 
 **User** · 00:11:00 · redacted
 
@@ -120,12 +116,10 @@ No
 
 **User** · 09:00:00
 
-~~~text
-look \`\`\`
-~~~
+> look \`\`\`
 
 File \`cat.jpg (9 bytes)\`
-`.replace("~~~text\nNo\n~~~", "```text\nNo\n```"),
+`,
   );
 });
 
@@ -384,6 +378,7 @@ function hostile(payload: string): { chat: RenderedChat; records: readonly Store
         model: name,
         partial: true,
         partial_reason: name,
+        reasoning_content: content,
         tool_calls: [{ id: name, function: { name, arguments: content } }],
       },
       { role: "tool", content, timestamp: name, name },
@@ -406,22 +401,18 @@ function htmlParts(html: string): { tags: readonly string[]; texts: readonly str
   };
 }
 
-/** Code blocks as CommonMark finds them, and the lines around them with their code spans emptied. */
-function markdownParts(text: string): { blocks: readonly string[]; outside: readonly string[] } {
-  const blocks: string[] = [];
-  const outside: string[] = [];
-  let open: { fence: string; lines: string[] } | undefined;
-  for (const line of text.split(/\r\n|\r|\n/)) {
-    const fence = /^ {0,3}(`{3,}|~{3,})(.*)$/.exec(line);
-    if (open === undefined && fence !== null) open = { fence: fence[1]!, lines: [] };
-    else if (open === undefined) outside.push(line.replace(/`[^`]+`/g, "`S`"));
-    else if (fence !== null && fence[2]!.trim() === "" && fence[1]!.startsWith(open.fence)) {
-      blocks.push(open.lines.join("\n"));
-      open = undefined;
-    } else open.lines.push(line);
-  }
-  assert.equal(open, undefined, "a block is left open");
-  return { blocks, outside };
+/** A document as a viewer divides it: its blocks by their kind, what they say, and the code blocks. */
+function markdownParts(markdown: string) {
+  const { children } = fromMarkdown(markdown, {
+    extensions: [gfm()],
+    mdastExtensions: [gfmFromMarkdown()],
+  });
+  return {
+    blocks: children.map((node) => (node.type === "heading" ? `heading ${node.depth}` : node.type)),
+    said: children.flatMap((node) => (node.type === "blockquote" ? [textOf(node)] : [])),
+    results: children.flatMap((node) => (node.type === "code" ? [node.value] : [])),
+    html: children.flatMap((node) => (node.type === "html" ? [node.value] : [])),
+  };
 }
 
 const plain = hostile("x");
@@ -444,13 +435,23 @@ test(`each of ${payloads.length} hostile texts stays text in HTML`, async () => 
   }
 });
 
-test(`each of ${payloads.length} hostile texts stays text in Markdown`, async () => {
-  const { outside } = markdownParts(await text(toMarkdown(plain.chat, plain.records, shown)));
+test(`each of ${payloads.length} hostile texts stays in its place in Markdown`, async () => {
+  const expected = markdownParts(await text(toMarkdown(plain.chat, plain.records, shown)));
+  assert.deepEqual(expected.blocks.slice(0, 5), [
+    "heading 1",
+    "paragraph",
+    "heading 2",
+    "paragraph",
+    "blockquote",
+  ]);
   for (const payload of payloads) {
     const { chat, records } = hostile(payload);
     const parts = markdownParts(await text(toMarkdown(chat, records, shown)));
-    assert.deepEqual(parts.outside, outside, JSON.stringify(payload));
-    assert.deepEqual(parts.blocks, Array(5).fill(printable(`x${payload}`)));
+    assert.deepEqual(parts.blocks, expected.blocks, JSON.stringify(payload));
+    assert.deepEqual(parts.html, ["<details>\n<summary>Reasoning</summary>", "</details>"]);
+    assert.deepEqual(parts.results, Array(2).fill(printable(`x${payload}`)));
+    assert.equal(parts.said.length, 4, JSON.stringify(payload));
+    for (const said of parts.said) assert.match(said, /^x/);
   }
 });
 

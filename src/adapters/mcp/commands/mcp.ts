@@ -1,14 +1,14 @@
 import { once } from "node:events";
 import { StdioServerTransport, serveStdio } from "@modelcontextprotocol/server/stdio";
 import type { Context } from "../../../cli/command.ts";
+import { serverTarget } from "../../../cli/home-server.ts";
 import { openLog } from "../../../cli/log.ts";
-import { readOwnFile } from "../../../cli/own-file.ts";
 import { type Flags, resolveSettings, type Settings } from "../../../cli/settings.ts";
 import { isThroughlineError } from "../../../core/errors.ts";
 import type { Logger } from "../../../core/logger.ts";
 import { serverOf } from "../../../core/storage/files/lease-holder.ts";
 import type { Throughline } from "../../../core/throughline.ts";
-import { forwardingServer, type Target } from "../forward.ts";
+import { forwardingServer } from "../forward.ts";
 import type { Remember } from "../mcp.ts";
 import { serverOver } from "../server.ts";
 
@@ -38,7 +38,7 @@ export async function mcp(
   const { input, output } = io;
   const factory: Factory =
     opened === undefined
-      ? forwardingServer(() => targetOf(settings.home, env.token), version)
+      ? forwardingServer(() => serverTarget(settings.home, env.token), version)
       : serverOver(opened.throughline, { version, remember: opened.remember });
   try {
     const ended = [once(input, "end"), once(input, "close"), once(output, "close")];
@@ -66,16 +66,4 @@ async function openUnlessServed(
     if (isHeld && serverOf(settings.home) !== undefined) return undefined;
     throw error;
   }
-}
-
-/** The longest token file that is read, in bytes. */
-const maxTokenBytes = 4096;
-
-/** The server that has the home now, with its token, or that of the environment if it has no file. */
-function targetOf(home: string, token: string | undefined): Target | undefined {
-  const server = serverOf(home);
-  if (server === undefined) return undefined;
-  const { url, token_file } = server;
-  if (token_file === undefined) return { url, token };
-  return { url, token: readOwnFile(token_file, maxTokenBytes)?.trim() };
 }

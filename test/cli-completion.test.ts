@@ -1,0 +1,178 @@
+// What a real shell makes of the scripts that `throughline completion` prints.
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import fs from "node:fs";
+import { delimiter, join } from "node:path";
+import { type TestContext, test } from "node:test";
+import { Command } from "commander";
+import { commandsFor } from "../src/app/commands.ts";
+import { allCommands, described } from "../src/cli/completion/described.ts";
+import { openThroughline } from "../src/core/throughline.ts";
+import { fakeIo, runCli, temporaryDirectory, variablesFor } from "./support/command-line.ts";
+import { program } from "./support/program.ts";
+import { skipWithout, Terminal } from "./support/terminal.ts";
+
+/**
+ * A home with chats, files beside it, a completion script, and a folder for PATH whose `throughline` prints its
+ * arguments, but asks the real one for chats.
+ */
+async function place(t: TestContext, shell: string) {
+  const folder = temporaryDirectory(t);
+  const home = join(folder, "home");
+  await using throughline = await openThroughline({ home });
+  for (const id of ["local:me", "local:menu", "work", "$(touch\tx)", "two words", "-h", "a'b"]) {
+    await throughline.chats.append(id, [{ role: "user", content: "x" }]);
+  }
+  const { code, out } = await runCli(["completion", shell], { home });
+  assert.equal(code, 0);
+  fs.writeFileSync(join(folder, "script"), out);
+  fs.mkdirSync(join(folder, "bin"));
+  fs.mkdirSync(join(folder, "drawer one"));
+  fs.writeFileSync(join(folder, "drawing.md"), "");
+  const node = `'${process.execPath}' '${program}'`;
+  fs.writeFileSync(
+    join(folder, "bin/throughline"),
+    `#!/bin/sh\n[ "$1" = complete-chats ] && exec ${node} "$@"\nprintf '[%s]' "$@"\nprintf '!\\n'\n`,
+    { mode: 0o755 },
+  );
+  const path = [join(folder, "bin"), process.env["PATH"]].join(delimiter);
+  const env = { ...variablesFor(home), HOME: folder, PATH: path, TERM: "dumb", LC_ALL: "C.UTF-8" };
+  return { folder, home, env };
+}
+
+/** A shell that has loaded the script. */
+async function shellAt(t: TestContext, command: string, start: string) {
+  const { folder, env } = await place(t, command.split(" ")[0] ?? "");
+  const shell = new Terminal(t, command, { cwd: folder, env });
+  shell.type(`${start}source ./script; PS1='> '; throughline ready\n`);
+  await shell.out.has(/^\[ready\]!/m);
+  /** @returns what the program was given by a line, whose tabs complete. */
+  return async (line: string) => {
+    const from = shell.out.text.length;
+    shell.type(`throughline ${line}\n`);
+    await shell.out.has(/\]!\r?\n/, from);
+    return /(\[[^\n]*)!\r?\n/.exec(shell.out.text.slice(from))?.[1];
+  };
+}
+
+const lines: readonly [typed: string, given: string][] = [
+  ["sess\tli\t", "[sessions][list]"],
+  ["sessions exp\tlocal:menu --form\tm\t", "[sessions][export][local:menu][--format][markdown]"],
+  ["sessions export wo\t", "[sessions][export][work]"],
+  ["sessions show local:men\t", "[sessions][show][local:menu]"],
+  ["sessions show --home ./home --json wo\t", "[sessions][show][--home][./home][--json][work]"],
+  ["sessions search x --chat wo\t", "[sessions][search][x][--chat][work]"],
+  ["sessions export work --out drawi\t", "[sessions][export][work][--out][drawing.md]"],
+  ["restore drawer\t", "[restore][drawer one]"],
+  ["feedback export --sen\tpo\t", "[feedback][export][--sentiment][positive]"],
+  ["completion fi\t", "[completion][fish]"],
+];
+
+for (const [shell, command, start] of [
+  ["bash", "bash --norc --noprofile -i", ""],
+  ["zsh", "zsh -f -i", "autoload -U compinit && compinit -u -D; "],
+] as const) {
+  test(`${shell} completes commands, options, their values, files and chats`, {
+    skip: skipWithout("script", shell),
+    timeout: 120_000,
+  }, async (t) => {
+    const given = await shellAt(t, command, start);
+    for (const [typed, expected] of lines) {
+      // zsh writes an equals sign between an option and its value, and takes the slash of a folder back.
+      const said = (await given(typed))?.replace("=", "][").replace("/]", "]");
+      assert.equal(said, expected, JSON.stringify(typed));
+    }
+    const withEquals = "sessions export work --format=j\t";
+    assert.equal(await given(withEquals), "[sessions][export][work][--format=jsonl]");
+  });
+}
+
+test("fish completes commands, options, their values, files and chats", {
+  skip: skipWithout("fish"),
+}, async (t) => {
+  const { folder, env } = await place(t, "fish");
+  const complete = (line: string) => {
+    const said = execFileSync(
+      "fish",
+      ["--no-config", "-c", `source ./script; complete -C '${line}'`],
+      { cwd: folder, env, encoding: "utf8" },
+    );
+    return said.split("\n").flatMap((each) => each.split("\t")[0] || []);
+  };
+  for (const [line, words] of [
+    ["throughline sess", ["sessions"]],
+    ["throughline sessions li", ["list"]],
+    ["throughline list", []],
+    ["throughline sessions export --form", ["--format"]],
+    ["throughline sessions export --format ", ["html", "jsonl", "markdown"]],
+    ["throughline sessions show ", ["local:me", "local:menu", "work"]],
+    ["throughline sessions show --json lo", ["local:me", "local:menu"]],
+    ["throughline sessions show --home ./home w", ["work"]],
+    ["throughline sessions search x --chat w", ["work"]],
+    ["throughline sessions export work --out draw", ["drawer one/", "drawing.md"]],
+    ["throughline restore draw", ["drawer one/"]],
+    ["throughline feedback export --sentiment p", ["positive"]],
+    ["throughline serve ses", []],
+    ["throughline serve --port ", []],
+  ] as const) {
+    assert.deepEqual(complete(line), words, line);
+  }
+});
+
+test("the ids of chats are offered also while a server has the home, and only words that no shell expands", async (t) => {
+  const { home } = await place(t, "bash");
+  const ids = () => runCli(["complete-chats", "--", "throughline", "chat", "--chat"], { home });
+  const free = await ids();
+  const sorted = free.out.split("\n").toSorted();
+  assert.deepEqual(sorted, ["", "local:me", "local:menu", "work"]);
+  const io = fakeIo();
+  const ended = runCli(["serve", "--port", "0"], { home, io });
+  await io.output.has("listening");
+  assert.deepEqual(await ids(), free);
+  io.signal("SIGTERM");
+  await ended;
+  const named = ["complete-chats", "--", "throughline", "chat", `--home=${home}`];
+  assert.deepEqual(await runCli(named, { home: join(home, "none") }), free);
+});
+
+test("where chats cannot be read, a shell is offered none, and told nothing", async (t) => {
+  const home = join(temporaryDirectory(t), "home");
+  assert.deepEqual(await runCli(["complete-chats"], { home }), { code: 0, out: "", err: "" });
+  await using _ = await openThroughline({ home });
+  assert.deepEqual(await runCli(["complete-chats"], { home }), { code: 0, out: "", err: "" });
+});
+
+test("options with a value stand after the last command, and mean the same everywhere", () => {
+  const all = allCommands(programHere());
+  const valued = new Set<string>();
+  const bare = new Set<string>();
+  for (const { commands, options } of all) {
+    for (const { names, values } of options) {
+      if (values !== undefined) assert.equal(commands.length, 0, names.join());
+      for (const name of names) (values === undefined ? bare : valued).add(name);
+    }
+  }
+  assert.deepEqual(
+    [...valued].filter((name) => bare.has(name)),
+    [],
+  );
+  assert.ok(valued.has("--home") && bare.has("--json"));
+});
+
+test("each place of a command is known: one of some words, a file, a folder, a chat, or anything", () => {
+  const places = allCommands(programHere()).flatMap((command) =>
+    command.arguments.map(({ name, values }) => [command.path.join(" "), name, values]),
+  );
+  const ofKind = (kind: string) => places.filter(([, , values]) => values === kind);
+  assert.ok(ofKind("chat").length >= 9);
+  assert.deepEqual(
+    new Set(ofKind("anything").map(([, name]) => name)),
+    new Set(["words", "message", "newChat", "package", "packages", "command"]),
+  );
+});
+
+function programHere() {
+  const root = new Command("throughline");
+  for (const add of commandsFor([])) add(root, {} as never);
+  return described(root);
+}
