@@ -16,6 +16,8 @@ for (const [text, formulas] of [
   ["$x$ is \\$5, $y$ too", ["$x$", "$y$"]],
   ["from $5 to $10, or 5 $ and 6 $", []],
   ["$5-$6 a piece", []],
+  ["$5, as in `$HOME` or `$PATH`", []],
+  ["it costs $5 and `$x$` is $y$", ["$y$"]],
   ["`$HOME` and `$PATH`, ``a ` $b$``", []],
   ["```sh\necho $a_b$ \\(c\\)\n\n$d$\n```\nthen $e$", ["$e$"]],
   ["- ~~~\n  $a$\n  ~~~\n\n$b$", ["$b$"]],
