@@ -1,6 +1,6 @@
 // The list of packages over HTTP: filtered, and page by page.
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync } from "node:fs";
+import { cpSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
@@ -84,6 +84,30 @@ for (const query of ["media=yes", "sentiment=good", "query=", "colour=blue"]) {
     await problemOf(await c.ask(`/api/feedback?${query}`), 400, "THROUGHLINE_INVALID");
   });
 }
+
+test("one request looks at 500 packages, and the next one continues", async () => {
+  const names = Array.from({ length: 500 }, (_, index) => {
+    return `2099-01-01T00-00-00_positive_fb_${index.toString(16).padStart(12, "0")}`;
+  });
+  for (const name of names) mkdirSync(join(home, "feedback", name));
+  const first = await c.get("/api/feedback?query=tea");
+  assert.deepEqual(first, { packages: [], cursor: names[0] });
+  assert.deepEqual(whatOf(await c.get(`/api/feedback?query=tea&cursor=${names[0]}`)), [
+    "Green tea",
+  ]);
+  for (const name of names) rmSync(join(home, "feedback", name), { recursive: true });
+});
+
+test("a package that is withheld is found by no filter", async () => {
+  const { packages } = await c.get("/api/feedback?query=sky");
+  const folder = join(home, "feedback", packages[0].name);
+  cpSync(folder, join(home, "copy"), { recursive: true });
+  const { messages } = await c.throughline.chats.messages("local:other");
+  await c.throughline.chats.redact("local:other", messages[1]?.id ?? "");
+  cpSync(join(home, "copy"), folder, { recursive: true });
+  assert.equal((await c.get("/api/feedback")).packages.length, 3);
+  assert.deepEqual((await c.get("/api/feedback?query=sky")).packages, []);
+});
 
 function whatOf({ packages }: { readonly packages: readonly { readonly feedback?: unknown }[] }) {
   return packages.map(({ feedback }) => (feedback as { readonly what: string }).what);

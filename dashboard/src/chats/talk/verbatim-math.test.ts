@@ -17,6 +17,7 @@ for (const [text, formulas] of [
   ["from $5 to $10, or 5 $ and 6 $", []],
   ["$5-$6 a piece", []],
   ["$5, as in `$HOME` or `$PATH`", []],
+  ["pay $5 for `code` or x$ now", []],
   ["it costs $5 and `$x$` is $y$", ["$y$"]],
   ["`$HOME` and `$PATH`, ``a ` $b$``", []],
   ["```sh\necho $a_b$ \\(c\\)\n\n$d$\n```\nthen $e$", ["$e$"]],
