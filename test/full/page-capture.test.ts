@@ -92,7 +92,7 @@ test("what is praised is a package with pictures and playable sound, to be moved
     await page.locator(".moment-item").click();
     const moment = page.getByRole("region", { name: "Moment", exact: true });
     await moment.getByRole("img", { name: "Sound" }).waitFor();
-    await holds(page, 'document.querySelector(".waveform-sound").getAttribute("d").length > 1000');
+    await holds(page, 'document.querySelector(".waveform path").getAttribute("d").length > 1000');
     const slider = moment.getByRole("slider", { name: "Time" });
     const source = () => moment.getByRole("img", { name: /^Picture/ }).getAttribute("src");
     await slider.press("End");
@@ -128,7 +128,7 @@ test("what is praised is a package with pictures and playable sound, to be moved
     const wav = entries.find(({ header }) => header.name.endsWith("audio.wav"));
     assert.equal(wav?.data?.length, statSync(join(kept.folder, "audio.wav")).size);
     await moment.getByRole("button", { name: "Verify" }).click();
-    await moment.getByText("Every byte matches the seal.").waitFor();
+    await moment.getByText("Every file is as it was saved.").waitFor();
   });
 });
 

@@ -1,8 +1,10 @@
-// A model's words as Markdown: pictures are named and not loaded, formulas stay as they were written.
+// A model's words as Markdown: pictures are named and not loaded, code is highlighted, formulas are drawn.
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import AxeBuilder from "@axe-core/playwright";
+import type { Page } from "playwright-core";
 import type { Companion } from "../support/server-fixture.ts";
-import { message, onPage, say, skip, useBrowser } from "./page-fixture.ts";
+import { field, gate, hasCount, message, onPage, say, skip, useBrowser } from "./page-fixture.ts";
 
 useBrowser();
 
@@ -43,24 +45,180 @@ test("a picture is shown as its words and its host, and is loaded only when it i
   });
 });
 
-test("LaTeX is shown as it was written, between words that are Markdown", { skip }, async () => {
-  const formulas = [
-    "$a_1 * b_1 * c$",
-    "\\(\\alpha_{i} \\_ \\{x\\}\\)",
-    "\\[\n\\frac{a}{b}\n= c_{2} \\\\\n\\]",
-    "$$\nx^{*}_1 < y & z\n$$",
-    "\\begin{align*}\na &= b \\\\\n_c_ &= *d*\n\\end{align*}",
+/** The files that the page asked for, by the beginnings of their names. */
+function assetsOf(page: Page): (name: string) => boolean {
+  const asked: string[] = [];
+  page.on("request", (request) => asked.push(new URL(request.url()).pathname));
+  return (name) => asked.some((path) => path.startsWith(`/assets/${name}-`));
+}
+
+test("code is highlighted once its block is closed, and only then is anything loaded for it", {
+  skip,
+}, async () => {
+  const [open, end] = [gate(), gate()];
+  const script = [
+    [
+      "Look:\n\n```ts\nconst tea = 1; // <b>",
+      { type: "wait" as const, until: open.until },
+      "\n```\n\nThat",
+      { type: "wait" as const, until: end.until },
+      " is it.\n\n```nope\nconst x\n```",
+    ],
   ];
-  const words = `So **if** ${formulas[0]} and ${formulas[1]}, then\n\n${formulas[2]}\n\n- *or* ${formulas[3]}\n\n${formulas[4]}\n\nIn \`$code_x$\`, from $5 to $6_`;
+  await onPage({ script }, async ({ page }) => {
+    const isAsked = assetsOf(page);
+    await say(page, "What?");
+    const row = message(page, "Look:");
+    const block = row.locator(".code-block").first();
+    await block.getByText("TypeScript", { exact: true }).waitFor();
+    await block.getByText("const tea = 1; // <b>").waitFor();
+    assert.equal(isAsked("highlighted"), false);
+    open.open();
+    await block.locator(".hljs-keyword").getByText("const", { exact: true }).waitFor();
+    assert.equal(await block.locator("pre").textContent(), "const tea = 1; // <b>\n");
+    await page.evaluate('document.querySelector(".hljs-keyword").isFirst = true');
+    end.open();
+    await row.getByText("That is it.").waitFor();
+    const isKept = 'document.querySelector(".message[aria-busy] .hljs-keyword")?.isFirst ?? true';
+    assert.equal(await page.evaluate(isKept), true, "the code is not highlighted again");
+    const unknown = row.locator(".code-block").nth(1);
+    await unknown.getByText("nope", { exact: true }).waitFor();
+    await hasCount(unknown.locator("span[class^=hljs]"), 0);
+    assert.equal(isAsked("rendered-formula"), false);
+  });
+});
+
+test("a page without code and formulas loads nothing for them", { skip }, async () => {
+  const words = "From $5 to $10, `$HOME` and\n\n```\nplain $x$\n```\n\n```text\nplain\n```";
+  const path = "/chats/local%3Anew";
+  await onPage({ path, prepare: said(words) }, async ({ page, url }) => {
+    const isAsked = assetsOf(page);
+    await page.goto(url);
+    await hasCount(message(page, "From $5 to $10").locator(".code-block"), 2);
+    await page.waitForLoadState("networkidle");
+    assert.equal(isAsked("markdown"), true);
+    assert.equal(isAsked("highlighted") || isAsked("rendered-formula"), false);
+  });
+});
+
+/** As on plain http, where pages have no clipboard. */
+const withoutClipboard = () =>
+  Object.defineProperty(Navigator.prototype, "clipboard", { value: undefined });
+
+test("code is copied as it is by one click or key, also on plain http", { skip }, async () => {
+  const words = "```js\nlet a = `$x$`;\n\n\tb();\n```";
+  await onPage({ prepare: said(words), inject: withoutClipboard }, async ({ page }) => {
+    const copy = page.locator(".code-copy");
+    await copy.getByText("Copy", { exact: true }).waitFor();
+    for (const press of [() => copy.click(), () => copy.press("Enter")]) {
+      await press();
+      await copy.getByText("Copied").waitFor();
+      await field(page).fill("");
+      await field(page).press("Control+V");
+      assert.equal(await field(page).inputValue(), "let a = `$x$`;\n\n\tb();");
+    }
+  });
+});
+
+test("very long code stays plain, and long lines scroll in their block", { skip }, async () => {
+  const words = `First\n\n\`\`\`js\n${"let a = 1; ".repeat(5_000)}\n\`\`\``;
   await onPage({ prepare: said(words) }, async ({ page }) => {
+    const pre = message(page, "First").locator("pre");
+    await pre.waitFor();
+    await page.waitForLoadState("networkidle");
+    await hasCount(pre.locator("span"), 0);
+    const wider = (element: string) =>
+      page.evaluate(`${element}.scrollWidth > ${element}.clientWidth`);
+    assert.equal(await wider('document.querySelector("pre")'), true);
+    assert.equal(await wider('document.querySelector(".transcript-box")'), false);
+  });
+});
+
+test("formulas are drawn between words that are Markdown, and copied as they were written", {
+  skip,
+}, async () => {
+  const words =
+    "So **if** $a_1 * b_1 * c$ and \\(\\alpha_{i}\\), then\n\n\\[\n\\frac{a}{b}\n= c_{2}\n\\]\n\n- *or* $$\nx^{*}_1 < y\n$$\n\n" +
+    "\\begin{align*}\na &= b \\\\\nc &= d\n\\end{align*}\n\nIn `$code_x$`, from $5 to $6_";
+  await onPage({ prepare: said(words), inject: withoutClipboard }, async ({ page }) => {
     const row = message(page, "So if");
-    await row.waitFor();
-    assert.deepEqual(await row.locator(".math").allTextContents(), formulas);
+    await hasCount(row.locator(".math > math"), 5);
+    await hasCount(row.locator(".math.is-display"), 3);
+    assert.deepEqual(await row.locator("math").allTextContents(), [
+      "a1∗b1∗c",
+      "αi",
+      "ab=c2",
+      "x1∗<y",
+      "a=bc=d",
+    ]);
+    await hasCount(row.locator("mfrac"), 1);
+    await hasCount(row.locator("mtable"), 1);
     assert.deepEqual(await row.locator("strong, em").allTextContents(), ["if", "or"]);
     assert.equal(await row.locator("code").textContent(), "$code_x$");
     assert.match((await row.textContent()) ?? "", /from \$5 to \$6_/);
+    await row.hover();
+    await row.getByRole("button", { name: "Copy", exact: true }).click();
+    await row.getByText("Copied").waitFor();
+    await field(page).press("Control+V");
+    assert.equal(await field(page).inputValue(), words);
   });
 });
+
+test("formulas that cannot be drawn stay as they were written", { skip }, async () => {
+  const formulas = [
+    "$\\nope{x}$",
+    "$\\href{https://example.org}{x}$",
+    "$\\includegraphics{https://example.org/a.png}$",
+    "$\\def\\a{\\a\\a}\\a$",
+    "$\\newcommand{\\a}{x}\\a$",
+    `$${"\\sqrt{".repeat(80)}x${"}".repeat(80)}$`,
+    `$${"{".repeat(2_400)}${"}".repeat(2_400)}$`,
+    `$${"x+".repeat(2_600)}x$`,
+    `$${"\\dots".repeat(900)}$`,
+  ];
+  const words = `First $x$ then ${formulas.join(" and ")} and $\\sideset{_1}{^2}\\prod$`;
+  await onPage({ prepare: said(words) }, async ({ page }) => {
+    const row = message(page, "First");
+    await hasCount(row.locator("math"), 2);
+    assert.deepEqual(await row.locator(".math-source").allTextContents(), formulas);
+    await hasCount(row.locator("math a, math img, math [href], math [src]"), 0);
+  });
+});
+
+const sample =
+  "# Tea\n\n```ts\n// why\nexport class Tea<T> extends Drink { #minutes: number = 3; brew(): string { return `a`; } }\n```\n\n" +
+  '```python\n@once\ndef f(x: int = 1):\n    return re.match(r"a", f"{x}", None)\n```\n\n```html\n<a href="x">&amp;</a>\n```\n\n' +
+  "```css\n#a .b::before, a[href] { color: #fff; --x: 1px; }\n```\n\n```diff\n@@ -1 +1 @@\n-a\n+b\n```\n\n```sh\nX=1 echo $X && ls -l\n```\n\n" +
+  "```md\n# a\n- **b** _c_ `d` [e](f)\n> g\n```\n\n```yaml\na: &x [1, true]\n```\n\n" +
+  "Then $\\frac{a_1}{b} + \\color{#777} x$ and \\[\n\\sum_{n=1}^{\\infty} \\frac{1}{n^2} = \\frac{\\pi^2}{6} + a + b + c + d + e + f + g + h\n\\]";
+
+const sizes = {
+  desk: { width: 1280, height: 800 },
+  phone: { width: 390, height: 844 },
+  zoomed: { width: 320, height: 256 },
+};
+for (const colorScheme of ["light", "dark"] as const) {
+  test(`axe finds nothing wrong with code and formulas, ${colorScheme}, in all sizes`, {
+    skip,
+  }, async () => {
+    await onPage({ prepare: said(sample), browser: { colorScheme } }, async ({ page }) => {
+      for (const [size, viewport] of Object.entries(sizes)) {
+        await page.setViewportSize(viewport);
+        await page.locator(".math.is-display math").waitFor();
+        await page.locator(".hljs-comment").waitFor();
+        const { violations } = await new AxeBuilder({ page }).analyze();
+        assert.deepEqual(
+          violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(" ")}`),
+          [],
+          size,
+        );
+        const wider = `[document.documentElement, document.querySelector(".transcript-box")]
+          .filter((each) => each.scrollWidth > each.clientWidth).length`;
+        assert.equal(await page.evaluate(wider), 0, `it fits, ${size}`);
+      }
+    });
+  });
+}
 
 test("an answer is read out as words, without the signs of Markdown", { skip }, async () => {
   const words =

@@ -11,13 +11,17 @@ import { openThroughline } from "../../src/core/throughline.ts";
 import { consentWording } from "../../src/moments/record/consent.ts";
 import { momentsRoutes } from "../../src/moments/routes.ts";
 import { startMoments } from "../../src/moments/start-moments.ts";
-import type { Companion } from "../support/server-fixture.ts";
+import { type Companion, jsonOf } from "../support/server-fixture.ts";
 import { hasCount, message, onPage, say, skip, useBrowser, type Visit } from "./page-fixture.ts";
 
 useBrowser();
 
+type Recorder = Awaited<ReturnType<typeof startMoments>>["recorder"];
+
 /** A companion that keeps moments, with a second of sound and a picture before the first word. */
-async function withMoments(t: TestContext): Promise<Visit & { readonly home: string }> {
+async function withMoments(
+  t: TestContext,
+): Promise<Visit & { readonly home: string; readonly recorder: Recorder }> {
   const home = mkdtempSync(join(tmpdir(), "throughline-page-moments-"));
   t.after(() => rmSync(home, { recursive: true, force: true }));
   const target = { provider: "scripted", model: "scripted" };
@@ -38,6 +42,7 @@ async function withMoments(t: TestContext): Promise<Visit & { readonly home: str
   };
   return {
     home,
+    recorder,
     script: [["Knock, knock"], ["Who is there?"]],
     prepare,
     options: { throughline, features: [momentsRoutes(moments)] },
@@ -77,12 +82,14 @@ test("a reply that is liked is in the gallery with what led to it, and can be ta
     const said = moment.getByRole("region", { name: "Messages" });
     await said.getByText("Tell me a joke").waitFor();
     await moment.getByText("Rated answer").waitFor();
-    await moment.getByRole("img", { name: /^Picture/ }).waitFor();
-    await moment.getByLabel("Sound", { exact: true }).waitFor();
-    await moment.getByRole("slider", { name: "Time" }).press("End");
+    await moment.getByRole("button", { name: "Preserve", exact: true }).click();
+    await item.getByText("Preserved", { exact: true }).waitFor();
+    await moment.getByText("Not removed when old moments are.").waitFor();
+    await moment.getByRole("button", { name: "Preserved", pressed: true }).click();
+    await moment.getByRole("button", { name: "Preserve", exact: true, pressed: false }).waitFor();
 
     await moment.getByRole("button", { name: "Verify" }).click();
-    await moment.getByText("Every byte matches the seal.").waitFor();
+    await moment.getByText("Every file is as it was saved.").waitFor();
     await moment.getByRole("button", { name: "Retract…" }).click();
     await page.getByLabel("Reason (optional)").fill("a slip");
     await page.getByRole("button", { name: "Retract", exact: true }).click();
@@ -94,6 +101,102 @@ test("a reply that is liked is in the gallery with what led to it, and can be ta
     await page.getByRole("button", { name: "Delete permanently" }).click();
     await page.getByText("No moments yet").waitFor();
     assert.deepEqual((await c.get("/api/feedback")).packages, []);
+  });
+});
+
+/** Pictures and sound for some seconds, with words between them. */
+async function lived(page: Page, recorder: Recorder): Promise<void> {
+  const live = async (background: string) => {
+    const size = { width: 64, height: 48, channels: 3, background } as const;
+    recorder.audio(new Uint8Array(new Int16Array(8_000).fill(900).buffer), { encoding: "s16le" });
+    const jpeg = await sharp({ create: size }).jpeg().toBuffer();
+    // One that comes too soon after another is not taken.
+    for (let tries = 0; tries < 200 && recorder.frame(jpeg) !== "accepted"; tries++) {
+      await page.waitForTimeout(25);
+    }
+  };
+  await live("navy");
+  await say(page, "Tell me a joke");
+  await message(page, "Knock, knock").waitFor();
+  await live("purple");
+}
+
+test("pictures, sound, words and the reaction are on one timeline, and play together", {
+  skip,
+}, async (t) => {
+  const visit = await withMoments(t);
+  await onPage(visit, async ({ page }) => {
+    await lived(page, visit.recorder);
+    await react(page, "Knock, knock", "Good answer");
+    await notice(page, "Saved").waitFor();
+    await page.getByRole("link", { name: "Moments", exact: true }).click();
+    const thumbnail = page.locator(".moment-thumbnail img");
+    assert.match((await thumbnail.getAttribute("src")) ?? "", /frames\/000002\.jpg$/);
+    assert.equal(await thumbnail.getAttribute("loading"), "lazy");
+    await page.locator(".moment-item").click();
+    const player = page.getByRole("region", { name: "Pictures, sound and words" });
+    const slider = player.getByRole("slider", { name: "Time" });
+    const caption = player.locator(".moment-caption");
+    await player.getByLabel("Sound", { exact: true }).locator("path[d^=M]").waitFor();
+    await hasCount(player.locator(".tracks-pictures img"), 3);
+    await hasCount(player.locator(".tracks-words span"), 2);
+    await caption.getByText("Nothing was said yet.").waitFor();
+    await slider.press("End");
+    await caption.getByText("Companion: Knock, knock").waitFor();
+    await player.getByRole("img", { name: "Picture" }).waitFor();
+    assert.match((await player.locator("output").textContent()) ?? "", /^at the reaction$/);
+    const tracks = player.locator(".tracks-time");
+    const box = await tracks.boundingBox();
+    assert.ok(box);
+    await page.mouse.move(box.x + 2, box.y + 10);
+    await page.mouse.down();
+    await caption.getByText("Nothing was said yet.").waitFor();
+    await page.mouse.move(box.x + box.width - 1, box.y + 10);
+    await page.mouse.up();
+    await caption.getByText("Companion: Knock, knock").waitFor();
+    await slider.press("Home");
+    await player.getByRole("button", { name: "Play" }).click();
+    await caption.getByText("Companion: Knock, knock").waitFor();
+    await player.getByRole("button", { name: "Play" }).waitFor();
+    assert.match((await player.locator("output").textContent()) ?? "", /^at the reaction$/);
+    const picture = await player.locator(".moment-picture").boundingBox();
+    const column = await page.locator(".moment-said").boundingBox();
+    assert.deepEqual([picture?.width, box.width], [column?.width, column?.width], "as wide as it");
+  });
+});
+
+test("moments are found by words, by the reaction, by what they hold and by being preserved", {
+  skip,
+}, async (t) => {
+  const visit = await withMoments(t);
+  await onPage(visit, async ({ page, url }, c) => {
+    await say(page, "Tell me a joke");
+    await message(page, "Knock, knock").waitFor();
+    await react(page, "Knock, knock", "Good answer");
+    await notice(page, "Saved").waitFor();
+    visit.recorder.agree({ messages: true });
+    const cold = { sentiment: "negative", what: "Cold tea" };
+    const { name } = await jsonOf(await c.post("/api/feedback", cold), 201);
+    await c.post(`/api/feedback/${name}/preserve`);
+    await page.goto(`${url}/moments`);
+    const items = page.locator(".moment-item");
+    await hasCount(items, 2);
+    const only = async (words: string) => {
+      await hasCount(items, 1);
+      await items.getByText(words).waitFor();
+    };
+    await page.getByLabel("Search moments").fill("KNOCK");
+    await only("Knock, knock");
+    await page.getByLabel("Search moments").fill("");
+    await page.getByLabel("Reaction").selectOption("Not liked");
+    await only("Cold tea");
+    await page.getByLabel("With pictures or sound").check();
+    await page.getByText("No moment matches.").waitFor();
+    await page.getByLabel("Reaction").selectOption("All reactions");
+    await only("Knock, knock");
+    await page.getByLabel("With pictures or sound").uncheck();
+    await page.getByLabel("Preserved").check();
+    await only("Cold tea");
   });
 });
 
@@ -227,34 +330,49 @@ test("without moments there are no reactions, and no way to them", { skip }, asy
   });
 });
 
-const sizes = { desk: { width: 1280, height: 800 }, phone: { width: 390, height: 844 } };
+const sizes = {
+  desk: { width: 1280, height: 800 },
+  phone: { width: 390, height: 844 },
+  zoomed: { width: 320, height: 256 },
+};
 for (const colorScheme of ["light", "dark"] as const) {
-  for (const [size, viewport] of Object.entries(sizes)) {
-    test(`axe finds nothing wrong with the moments, ${colorScheme}, on a ${size}`, {
-      skip,
-    }, async (t) => {
-      const visit = { ...(await withMoments(t)), browser: { colorScheme, viewport } };
-      await onPage(visit, async ({ page }) => {
-        await say(page, "Tell me a joke");
-        await message(page, "Knock, knock").waitFor();
-        await page.getByRole("link", { name: "Moments", exact: true }).click();
-        await page.getByText("No moments yet").waitFor();
-        assert.deepEqual(await faults(page), [], "no moment");
-        await page.getByRole("link", { name: "Talk", exact: true }).click();
-        await react(page, "Knock, knock", "Good answer");
-        await notice(page, "Saved").waitFor();
-        await page.getByRole("link", { name: "Moments", exact: true }).click();
-        await page.locator(".moment-item").waitFor();
-        assert.deepEqual(await faults(page), [], "the list");
-        await page.locator(".moment-item").click();
-        await page.getByText("Rated answer").waitFor();
-        assert.deepEqual(await faults(page), [], "a moment");
-        const tooWide = await page.evaluate(
-          `[document.documentElement, ...document.querySelectorAll(".nav li")]
-            .filter((each) => each.scrollWidth > each.clientWidth).length`,
-        );
-        assert.equal(tooWide, 0, "it all fits");
-      });
+  test(`axe finds nothing wrong with the moments, ${colorScheme}, in all sizes`, {
+    skip,
+  }, async (t) => {
+    const visit = { ...(await withMoments(t)), browser: { colorScheme } };
+    await onPage(visit, async ({ page, url }) => {
+      const look = async (what: string) => {
+        for (const [size, viewport] of Object.entries(sizes)) {
+          await page.setViewportSize(viewport);
+          assert.deepEqual(await faults(page), [], `${what}, ${size}`);
+          const tooWide = await page.evaluate(
+            `[document.documentElement, ...document.querySelectorAll(".nav li")]
+              .filter((each) => each.scrollWidth > each.clientWidth).length`,
+          );
+          assert.equal(tooWide, 0, `it all fits, ${what}, ${size}`);
+        }
+        await page.setViewportSize(sizes.desk);
+      };
+      await say(page, "Tell me a joke");
+      await message(page, "Knock, knock").waitFor();
+      await react(page, "Knock, knock", "Good answer");
+      await notice(page, "Saved").waitFor();
+      await page.goto(`${url}/moments`);
+      await page.locator(".moment-item").waitFor();
+      await look("the list");
+      await page.getByLabel("Preserved").check();
+      await page.getByText("No moment matches.").waitFor();
+      await page.getByLabel("Preserved").uncheck();
+      await page.locator(".moment-item").click();
+      await page.getByText("Rated answer").waitFor();
+      await look("a moment");
     });
-  }
+  });
 }
+
+test("axe finds nothing wrong where there is no moment yet", { skip }, async (t) => {
+  await onPage({ ...(await withMoments(t)), path: "/moments" }, async ({ page }) => {
+    await page.getByText("No moments yet").waitFor();
+    assert.deepEqual(await faults(page), []);
+  });
+});

@@ -8,7 +8,7 @@ import { openThroughline } from "../../src/core/throughline.ts";
 import { awake, runOf } from "../support/awake.ts";
 import { temporaryDirectory } from "../support/command-line.ts";
 import type { Companion } from "../support/server-fixture.ts";
-import { onPage, skip, useBrowser } from "./page-fixture.ts";
+import { hasCount, onPage, skip, useBrowser } from "./page-fixture.ts";
 
 useBrowser();
 
@@ -74,16 +74,42 @@ const behind = () => {
 };
 
 for (const [says, inject] of [
+  ["right", () => undefined],
   ["two hours ahead", ahead],
   ["two hours behind", behind],
 ] as const) {
-  test(`a browser whose clock is ${says} shows the same last hour`, { skip }, async () => {
+  test(`a companion that runs for months opens on 30 days in a browser whose clock is ${says}`, {
+    skip,
+  }, async () => {
     const visit = { path: "/mood", options: { addFeatures }, prepare: today, inject };
     await onPage(visit, async ({ page }) => {
-      await page.getByText(/Mood in the last hour: (mostly )?happy/).waitFor();
+      await page.getByText(/^(Mostly h|H)appy over the last 30 days\b/).waitFor();
+      assert.equal(await page.getByLabel("the last 30 days").isChecked(), true);
+      await page.getByLabel("the last hour").check({ force: true });
+      await page.getByText(/^(Mostly h|H)appy over the last hour\b/).waitFor();
     });
   });
 }
+
+test("a companion that has just started opens on the last hour, with words until there is something to draw", {
+  skip,
+}, async (t) => {
+  const throughline = await openThroughline({ home: join(temporaryDirectory(t), "home") });
+  const visit = { path: "/mood", options: { addFeatures, throughline }, prepare: today };
+  await onPage(visit, async ({ page }, c) => {
+    await page.getByText("There is nothing to draw for the last hour yet.").waitFor();
+    assert.equal(await page.getByLabel("the last hour").isChecked(), true);
+    await hasCount(page.locator(".history-chart"), 0);
+    c.clock.pass(60_000);
+    await page.getByRole("button", { name: "Violence", exact: true }).click();
+    const told = page.getByText(
+      / over the last hour.* One event and one wound\. Throughline was not/,
+    );
+    await told.waitFor();
+    await page.locator(".history-chart canvas").first().waitFor();
+    await page.locator(".history-key").getByText("Harmful event").waitFor();
+  });
+});
 
 /** A companion that ran before, and was talked to. */
 async function restarted(t: TestContext) {
@@ -115,8 +141,13 @@ test("what the companion was told when it woke is there word for word, and who i
   });
 });
 
+const sizes = {
+  desk: { width: 1280, height: 800 },
+  phone: { width: 390, height: 844 },
+  zoomed: { width: 320, height: 256 },
+};
 for (const colorScheme of ["light", "dark"] as const) {
-  test(`axe finds nothing wrong with a hurt companion and its waking, ${colorScheme}`, {
+  test(`axe finds nothing wrong with a hurt companion and its waking, ${colorScheme}, in all sizes`, {
     skip,
   }, async (t) => {
     const prepare = async (c: Companion) => {
@@ -135,12 +166,25 @@ for (const colorScheme of ["light", "dark"] as const) {
         await page.goto(`${url}${path}`);
         await page.locator("#content").getByText(words).first().waitFor();
         await page.locator(".loading").first().waitFor({ state: "detached" });
-        const { violations } = await new AxeBuilder({ page }).analyze();
-        assert.deepEqual(
-          violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(" ")}`),
-          [],
-          path,
-        );
+        for (const [size, viewport] of Object.entries(sizes)) {
+          await page.setViewportSize(viewport);
+          const { violations } = await new AxeBuilder({ page }).analyze();
+          assert.deepEqual(
+            violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(" ")}`),
+            [],
+            `${path}, ${size}`,
+          );
+          const facts = `[
+            document.documentElement.scrollWidth - document.documentElement.clientWidth,
+            Math.max(...[...document.querySelectorAll("#content :not(svg *)")]
+              .map((each) => Number.parseFloat(getComputedStyle(each).fontSize)))
+          ]`;
+          assert.deepEqual(
+            await page.evaluate(facts),
+            [0, 22],
+            `width and sizes, ${path}, ${size}`,
+          );
+        }
       }
     });
   });

@@ -391,6 +391,7 @@ test("copying says that it was done, or could not be", { skip }, async () => {
     assert.equal(await page.evaluate("navigator.clipboard.readText()"), "Words");
     await context.clearPermissions();
     await page.evaluate("navigator.clipboard.writeText = () => Promise.reject(new Error('no'))");
+    await page.evaluate("document.execCommand = () => false");
     await copy.click();
     await message(page, "Words").getByText("Could not copy").waitFor();
   });

@@ -4,24 +4,35 @@ import { Button } from "../ui/button.tsx";
 import { Confirm } from "../ui/dialog.tsx";
 import { ErrorNote } from "../ui/error-note.tsx";
 import { Icon } from "../ui/icon.tsx";
-import { momentPath, useDelete, useRetract, useVerify } from "./use-moments.ts";
+import { momentPath, useDelete, usePreserve, useRetract, useVerify } from "./use-moments.ts";
 
 interface Props {
   readonly name: string;
   readonly isRetracted: boolean;
+  readonly isPreserved: boolean;
   /** What is known to be damaged before anything is compared. */
   readonly damage: readonly Difference[];
   /** It was deleted. */
   readonly onGone: () => void;
 }
 
-/** What can be done with a moment: verify it, export it, retract it, delete it. */
-export function MomentChanges({ name, isRetracted, damage, onGone }: Props) {
+/** What can be done with a moment: preserve it, verify it, export it, retract it, delete it. */
+export function MomentChanges({ name, isRetracted, isPreserved, damage, onGone }: Props) {
   const [asked, setAsked] = useState<"retract" | "delete">();
   const verifying = useVerify(name);
+  const preserving = usePreserve(name);
   const close = () => setAsked(undefined);
   return (
     <div className="moment-changes">
+      <Button
+        aria-pressed={isPreserved}
+        title="A preserved moment is not removed when old moments are"
+        isBusy={preserving.isPending}
+        onClick={() => preserving.mutate(!isPreserved)}
+      >
+        <Icon name={isPreserved ? "locked" : "unlocked"} size={17} />
+        {isPreserved ? "Preserved" : "Preserve"}
+      </Button>
       <Button isBusy={verifying.isPending} onClick={() => verifying.mutate()}>
         Verify
       </Button>
@@ -34,10 +45,10 @@ export function MomentChanges({ name, isRetracted, damage, onGone }: Props) {
         Delete…
       </Button>
       <p className="hint" role="status">
-        {verifying.data?.differences.length === 0 ? "Every byte matches the seal." : ""}
+        {verifying.data?.differences.length === 0 ? "Every file is as it was saved." : ""}
       </p>
       <Damage name={name} differences={verifying.data?.differences ?? damage} />
-      <ErrorNote error={verifying.error} />
+      <ErrorNote error={verifying.error ?? preserving.error} />
       {asked === "retract" ? <RetractDialog name={name} onClose={close} /> : null}
       {asked === "delete" ? <DeleteDialog name={name} onClose={close} onGone={onGone} /> : null}
     </div>

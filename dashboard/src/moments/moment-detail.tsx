@@ -12,7 +12,7 @@ import { MomentChanges } from "./moment-changes.tsx";
 import { Rating } from "./moment-item.tsx";
 import { MomentMedia } from "./moment-media.tsx";
 import { useMoment, useMomentStats } from "./use-moments.ts";
-import { channelInWords, countsInWords, uploadInWords } from "./words.ts";
+import { channelInWords, countsInWords, speakers, uploadInWords } from "./words.ts";
 
 interface Props {
   readonly name: string;
@@ -32,6 +32,7 @@ export function MomentDetail({ name, onClose, onGone }: Props) {
     <MomentChanges
       name={name}
       isRetracted={isRetracted}
+      isPreserved={(data?.status?.preserved ?? null) !== null}
       damage={data?.incomplete ?? []}
       onGone={onGone}
     />
@@ -71,7 +72,7 @@ function Content({ content, name, changes }: ContentProps) {
         <h2 dir="auto">{plainWords(feedback.what)}</h2>
         <Facts feedback={feedback} status={status} />
       </header>
-      {changes}
+      <MomentMedia name={name} content={content} />
       {retracted === null ? null : (
         <p>
           Retracted {fullTime(retracted.timestamp * 1000)}
@@ -86,10 +87,8 @@ function Content({ content, name, changes }: ContentProps) {
           </blockquote>
         </div>
       )}
-      <div className="moment-content">
-        <MomentMedia name={name} feedback={feedback} />
-        <Conversation content={content} />
-      </div>
+      <Conversation content={content} />
+      {changes}
     </>
   );
 }
@@ -97,6 +96,7 @@ function Content({ content, name, changes }: ContentProps) {
 function Facts({ feedback, status }: Pick<PackageContent, "feedback" | "status">) {
   const { data } = useMomentStats();
   const how = channelInWords(feedback);
+  const preserved = status?.preserved ?? null;
   return (
     <dl className="moment-facts">
       <dt>Contains</dt>
@@ -109,11 +109,15 @@ function Facts({ feedback, status }: Pick<PackageContent, "feedback" | "status">
       )}
       <dt>Stored</dt>
       <dd>{uploadInWords(feedback.consent.upload, status, data?.storage_mode)}</dd>
+      {preserved === null ? null : (
+        <>
+          <dt>Preserved</dt>
+          <dd>Not removed when old moments are. {preserved.reason ?? ""}</dd>
+        </>
+      )}
     </dl>
   );
 }
-
-const speakers = { USER: "You", ASSISTANT: "Companion", SYSTEM: "System", TOOL: "Tool" } as const;
 
 function Conversation({ content: { messages, feedback } }: { readonly content: PackageContent }) {
   const { index = -1, count = 0 } = feedback.target ?? {};

@@ -2,7 +2,9 @@ import type { Feedback, Package } from "../api/openapi-types.ts";
 import { Icon } from "../ui/icon.tsx";
 import { plainWords } from "../ui/plain-words.ts";
 import { When } from "../ui/time.tsx";
-import { countsInWords, isUploaded, states } from "./words.ts";
+import { frameAt, timelineOf } from "./timeline.ts";
+import { momentPath } from "./use-moments.ts";
+import { countsInWords, isUploaded, ratings, states } from "./words.ts";
 
 interface Props {
   readonly entry: Package;
@@ -22,19 +24,38 @@ export function MomentItem({ entry, isOpen, open }: Props) {
         aria-current={isOpen ? "true" : undefined}
         onClick={open}
       >
-        {feedback === null ? <span className="moment-what">{name}</span> : <Told {...feedback} />}
-        <span className="moment-tags">
-          {state === "sealed" ? null : (
-            <span className={`tag ${state === "damaged" ? "tag-danger" : ""}`}>
-              {states[state]}
-            </span>
-          )}
-          {isUploaded(status) ? <span className="tag">Uploaded</span> : null}
-          {(status?.retracted ?? null) === null ? null : <span className="tag">Retracted</span>}
+        <Thumbnail name={name} feedback={feedback} />
+        <span className="moment-told">
+          {feedback === null ? <span className="moment-what">{name}</span> : <Told {...feedback} />}
+          <span className="moment-tags">
+            {state === "sealed" ? null : (
+              <span className={`tag ${state === "damaged" ? "tag-danger" : ""}`}>
+                {states[state]}
+              </span>
+            )}
+            {(status?.preserved ?? null) === null ? null : <span className="tag">Preserved</span>}
+            {isUploaded(status) ? <span className="tag">Uploaded</span> : null}
+            {(status?.retracted ?? null) === null ? null : <span className="tag">Retracted</span>}
+          </span>
+          {detail === null ? null : <span className="hint">{detail}</span>}
         </span>
-        {detail === null ? null : <span className="hint">{detail}</span>}
       </button>
     </li>
+  );
+}
+
+/** The picture at the reaction; without pictures, a sign of what there is. */
+function Thumbnail({ name, feedback }: Pick<Package, "name" | "feedback">) {
+  const line = feedback === null ? undefined : timelineOf(feedback);
+  const frame = line && frameAt(line, 0);
+  return (
+    <span className="moment-thumbnail" aria-hidden="true">
+      {frame === undefined ? (
+        <Icon name={line === undefined ? "talk" : "speaker"} size={22} />
+      ) : (
+        <img src={`${momentPath(name)}/${frame.file}`} alt="" loading="lazy" decoding="async" />
+      )}
+    </span>
   );
 }
 
@@ -45,7 +66,7 @@ function Told(feedback: Feedback) {
       <span className="moment-line">
         <Rating sentiment={sentiment} />
         <When className="hint" at={timestamp * 1000} />
-        <span className="hint">{countsInWords(feedback)}</span>
+        <span className="hint moment-counts">{countsInWords(feedback)}</span>
       </span>
       <span className="moment-what" dir="auto">
         {plainWords(what)}
@@ -65,7 +86,7 @@ export function Rating({ sentiment }: Pick<Feedback, "sentiment">) {
   return (
     <span className={`tag moment-rating ${isLiked ? "tag-accent" : "tag-danger"}`}>
       <Icon name={isLiked ? "like" : "dislike"} size={14} />
-      {isLiked ? "Liked" : "Not liked"}
+      {ratings[sentiment]}
     </span>
   );
 }

@@ -1,43 +1,71 @@
 import { useEffect, useId, useMemo, useRef } from "react";
-import type { Feedback } from "../api/openapi-types.ts";
+import type { Feedback, PackageContent } from "../api/openapi-types.ts";
 import { Button } from "../ui/button.tsx";
 import { Icon } from "../ui/icon.tsx";
-import { frameAt, type TimedFrame, type Timeline, timeInWords, timelineOf } from "./timeline.ts";
+import { plainWords } from "../ui/plain-words.ts";
+import {
+  frameAt,
+  type TimedFrame,
+  type Timeline,
+  timeInWords,
+  timelineOf,
+  wordsAt,
+} from "./timeline.ts";
+import { Tracks } from "./tracks.tsx";
 import { momentPath } from "./use-moments.ts";
 import { usePlayback } from "./use-playback.ts";
-import { Waveform } from "./waveform.tsx";
+import { speakers } from "./words.ts";
 
 interface Props {
   readonly name: string;
-  readonly feedback: Feedback;
+  readonly content: PackageContent;
 }
 
 const stepMs = 100;
 /** How many pictures are loaded ahead, so that none is missing when its time comes. */
 const ahead = 6;
 
-/** Pictures and sound on one timeline. */
-export function MomentMedia({ name, feedback }: Props) {
-  const line = useMemo(() => timelineOf(feedback), [feedback]);
-  return line === undefined ? null : <Media name={name} feedback={feedback} line={line} />;
+/** Pictures, sound and words on one timeline, played together. */
+export function MomentMedia({ name, content }: Props) {
+  const { feedback, messages } = content;
+  const line = useMemo(() => timelineOf(feedback, messages), [feedback, messages]);
+  return line === undefined ? null : <Player name={name} feedback={feedback} line={line} />;
 }
 
-function Media({ name, feedback, line }: Props & { readonly line: Timeline }) {
+interface PlayerProps {
+  readonly name: string;
+  readonly feedback: Feedback;
+  readonly line: Timeline;
+}
+
+function Player({ name, feedback, line }: PlayerProps) {
   const { audio } = feedback;
   const player = useRef<HTMLAudioElement>(null);
   const playback = usePlayback(line, audio, player);
   const { at, isPlaying, trouble, seek, toggle } = playback;
   const frame = frameAt(line, at);
+  const words = wordsAt(line, at);
   const label = useId();
   useAhead(name, line, frame);
   return (
-    <section className="moment-media" aria-label="Pictures and sound">
+    <section className="moment-media" aria-label="Pictures, sound and words">
       {frame === undefined ? null : (
-        <img src={`${momentPath(name)}/${frame.file}`} alt={`Picture, ${timeInWords(frame.at)}`} />
+        <img
+          className="moment-picture"
+          src={`${momentPath(name)}/${frame.file}`}
+          alt={`Picture, ${timeInWords(frame.at)}`}
+        />
       )}
-      {audio === null ? null : (
-        <Waveform name={name} audio={audio} line={line} at={at} seek={seek} />
+      {line.words.length === 0 ? null : (
+        <p className="moment-caption" dir="auto">
+          {words === undefined ? (
+            <span className="hint">Nothing was said yet.</span>
+          ) : (
+            `${speakers[words.role]}: ${plainWords(words.text)}`
+          )}
+        </p>
       )}
+      <Tracks name={name} feedback={feedback} line={line} at={at} seek={seek} />
       {line.from === line.to ? null : (
         <div className="moment-scrubber">
           <Button

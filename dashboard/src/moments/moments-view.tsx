@@ -1,11 +1,12 @@
-import { useRef } from "react";
+import { useDeferredValue, useRef, useState } from "react";
 import { QueryError } from "../ui/error-note.tsx";
 import { MoreButton } from "../ui/more-button.tsx";
 import { Empty, Loading, Page } from "../ui/page.tsx";
 import { CapturePanel } from "./capture/capture-panel.tsx";
 import { MomentDetail } from "./moment-detail.tsx";
+import { MomentFilters } from "./moment-filters.tsx";
 import { MomentItem } from "./moment-item.tsx";
-import { useMomentStats, useMoments } from "./use-moments.ts";
+import { noFilter, useMomentStats, useMoments } from "./use-moments.ts";
 import { useOpenMoment } from "./use-open-moment.ts";
 import { storageInWords } from "./words.ts";
 import "./moments.css";
@@ -32,15 +33,21 @@ export function MomentsView() {
 }
 
 function Gallery() {
-  const { list, entries } = useMoments();
+  const [filter, setFilter] = useState(noFilter);
+  const { list, entries, isFiltered } = useMoments(useDeferredValue(filter));
   const { name: open, show, close, leave } = useOpenMoment();
   const rows = useRef<HTMLUListElement>(null);
+  const hasNone = list.isSuccess && entries.length === 0;
   return (
     <div className={`moments ${open === undefined ? "" : "has-open"}`}>
       <div className="moments-list">
         <QueryError query={list} />
+        {hasNone && !isFiltered ? null : <MomentFilters filter={filter} onFilter={setFilter} />}
         {list.isPending ? <Loading label="Loading the moments" /> : null}
-        {list.isSuccess && entries.length === 0 ? <NoMoments /> : null}
+        {hasNone && !isFiltered ? <NoMoments /> : null}
+        <p className="hint moments-none" role="status">
+          {hasNone && isFiltered ? noneInWords(list.hasNextPage) : ""}
+        </p>
         <ul ref={rows} aria-label="Moments">
           {entries.map((entry) => (
             <MomentItem
@@ -60,6 +67,11 @@ function Gallery() {
       )}
     </div>
   );
+}
+
+/** One request looks at the newest moments only, so that it does not take long. */
+function noneInWords(hasMore: boolean): string {
+  return hasMore ? "None of the newest moments matches. Earlier ones may." : "No moment matches.";
 }
 
 function NoMoments() {

@@ -1,7 +1,16 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { PackageAudio } from "../api/openapi-types.ts";
-import { audioTimeAt, frameAt, sampleAt, timeInWords, timelineOf } from "./timeline.ts";
+import {
+  audioTimeAt,
+  frameAt,
+  placeOf,
+  sampleAt,
+  stripOf,
+  timeInWords,
+  timelineOf,
+  wordsAt,
+} from "./timeline.ts";
 
 /** Two seconds, one that is missing, and two more. */
 const audio: PackageAudio = {
@@ -22,6 +31,7 @@ function feedback(times: readonly (number | null)[], sound: PackageAudio | null 
 test("a line of time reaches over the pictures and the sound", () => {
   const line = timelineOf(feedback([-6_000, 500], audio));
   assert.deepEqual([line?.from, line?.to], [-6_000, 500]);
+  assert.deepEqual(timelineOf(feedback([-6_000]))?.to, 0, "up to the reaction");
   assert.equal(timelineOf(feedback([], { ...audio, anchors: [], start_t_ms: null })), undefined);
   assert.equal(timelineOf(feedback([])), undefined);
 });
@@ -44,6 +54,43 @@ for (const [at, file] of [
     const line = timelineOf(feedback([-4_000, -2_000]));
     assert.ok(line);
     assert.equal(frameAt(line, at)?.file, file);
+  });
+}
+
+test("words on the line last to the next ones, and long before it there are none", () => {
+  const said = (text: string, at: number | null) =>
+    ({ role: "USER", text, id: text, seq: 1, t_ms: at }) as const;
+  const messages = [said("old", -60_000), said("b", -1_000), said("a", -20_000), said("?", null)];
+  const line = timelineOf(feedback([-8_000, -500]), messages);
+  assert.ok(line);
+  assert.deepEqual([line.from, line.to], [-20_000, 0]);
+  assert.deepEqual(line.words, [
+    { role: "USER", text: "a", at: -20_000, until: -1_000 },
+    { role: "USER", text: "b", at: -1_000, until: 0 },
+  ]);
+  assert.equal(wordsAt(line, -20_001), undefined);
+  assert.equal(wordsAt(line, -1_001)?.text, "a");
+  assert.equal(wordsAt(line, 0)?.text, "b");
+});
+
+test("a strip has for each part of the line the last picture in it, or before it", () => {
+  const line = timelineOf(feedback([-6_000, -5_000, -1_000]), [
+    { role: "USER", text: "a", id: "a", seq: 1, t_ms: -8_000 },
+  ]);
+  assert.ok(line);
+  const files = stripOf(line, 4).map((frame) => frame?.file.at(-5));
+  assert.deepEqual(files, ["0", "1", "1", "2"]);
+  assert.equal(stripOf(line, 8)[0], undefined);
+});
+
+for (const [at, place] of [
+  [-8_000, 0],
+  [-2_000, 75],
+  [0, 100],
+  [9_000, 100],
+] as const) {
+  test(`${at} ms lie at ${place} % of a line of 8 s`, () => {
+    assert.equal(placeOf({ from: -8_000, to: 0 }, at), place);
   });
 }
 

@@ -6,6 +6,8 @@ import type {
   DeletedPackages,
   PackageContent,
   PackageList,
+  PackageStatus,
+  Preservation,
   Verification,
 } from "../api/openapi-types.ts";
 import { leftInWords } from "./words.ts";
@@ -44,11 +46,38 @@ export function useHasMoments(): boolean {
   return data !== undefined && data !== null;
 }
 
-/** The moments, page by page, the newest first, as they are now. */
-export function useMoments() {
+/** What is looked for among the moments; "" and `false` look for nothing. */
+export interface MomentFilter {
+  readonly words: string;
+  readonly sentiment: "" | "positive" | "negative";
+  readonly hasMedia: boolean;
+  readonly isPreserved: boolean;
+}
+
+export const noFilter: MomentFilter = {
+  words: "",
+  sentiment: "",
+  hasMedia: false,
+  isPreserved: false,
+};
+
+/** The moments that are looked for, page by page, the newest first, as they are now. */
+export function useMoments({ words, sentiment, hasMedia, isPreserved }: MomentFilter) {
   useServerEvent("feedback", () => void refreshMoments());
-  const list = usePages<PackageList>([...momentsKey, "list"], "/api/feedback", { limit: "20" });
-  return { list, entries: list.data?.pages.flatMap(({ packages }) => packages) ?? [] };
+  const wanted = {
+    query: words.trim(),
+    sentiment,
+    media: hasMedia ? "true" : "",
+    preserved: isPreserved ? "true" : "",
+  };
+  const given = Object.entries(wanted).filter(([, value]) => value !== "");
+  const query = { limit: "20", ...Object.fromEntries(given) };
+  const list = usePages<PackageList>([...momentsKey, "list", query], "/api/feedback", query);
+  return {
+    list,
+    entries: list.data?.pages.flatMap(({ packages }) => packages) ?? [],
+    isFiltered: given.length > 0,
+  };
 }
 
 /** One moment with its messages. */
@@ -56,6 +85,17 @@ export function useMoment(name: string) {
   return useQuery({
     queryKey: [...momentsKey, "one", name],
     queryFn: ({ signal }) => request<PackageContent>(momentPath(name), { signal }),
+  });
+}
+
+/** Preserves a moment, or stops preserving it. */
+export function usePreserve(name: string) {
+  return useMutation({
+    mutationFn: (preserved: boolean) => {
+      const body: Preservation = { preserved };
+      return request<PackageStatus>(`${momentPath(name)}/preserve`, { method: "POST", body });
+    },
+    onSuccess: refreshMoments,
   });
 }
 

@@ -20,24 +20,39 @@ export function usePlayback(
   const [at, setAt] = useState(line.from);
   const [isPlaying, setIsPlaying] = useState(false);
   const [trouble, setTrouble] = useState<string>();
-  /** Where the clock began, without sound. */
+  /** Where the clock was last set. */
   const begun = useRef({ at: line.from, nowMs: 0 });
 
   function seek(time: number): void {
     const within = Math.min(Math.max(time, line.from), line.to);
     setAt(within);
     begun.current = { at: within, nowMs: performance.now() };
-    const sample = audio === null ? undefined : sampleAt(audio, within);
-    if (audio === null || sample === undefined || player.current === null) return;
-    player.current.currentTime = sample / audio.rate_hz;
-  }
-  const position = useEffectEvent(() => {
     const element = player.current;
-    if (audio === null || element === null) {
-      return begun.current.at + performance.now() - begun.current.nowMs;
+    const sample = audio === null ? undefined : sampleAt(audio, within);
+    if (audio === null || sample === undefined || element === null) return;
+    element.currentTime = sample / audio.rate_hz;
+    if (!isHeard(audio, within)) element.pause();
+  }
+  function startSound(element: HTMLAudioElement): void {
+    element.play().catch((error: unknown) => {
+      // Paused before it began: nothing is wrong.
+      if (error instanceof DOMException && error.name === "AbortError") return;
+      setTrouble("The sound cannot be played.");
+      setIsPlaying(false);
+    });
+  }
+  const move = useEffectEvent(() => {
+    const nowMs = performance.now();
+    const byClock = begun.current.at + nowMs - begun.current.nowMs;
+    const element = player.current;
+    if (audio === null || element === null || element.ended) return byClock;
+    if (element.paused) {
+      if (isHeard(audio, byClock)) startSound(element);
+      return byClock;
     }
-    if (element.ended) return line.to;
-    return audioTimeAt(audio, element.currentTime * audio.rate_hz) ?? line.from;
+    const heard = audioTimeAt(audio, element.currentTime * audio.rate_hz) ?? byClock;
+    begun.current = { at: heard, nowMs };
+    return heard;
   });
 
   useEffect(() => {
@@ -45,17 +60,11 @@ export function usePlayback(
     const element = player.current;
     let frame = requestAnimationFrame(step);
     function step(): void {
-      const next = position();
+      const next = move();
       setAt(Math.min(next, line.to));
       if (next < line.to) frame = requestAnimationFrame(step);
       else setIsPlaying(false);
     }
-    element?.play().catch((error: unknown) => {
-      // Paused before it began: nothing is wrong.
-      if (error instanceof DOMException && error.name === "AbortError") return;
-      setTrouble("The sound cannot be played.");
-      setIsPlaying(false);
-    });
     return () => {
       cancelAnimationFrame(frame);
       element?.pause();
@@ -68,4 +77,10 @@ export function usePlayback(
     setIsPlaying(!isPlaying);
   }
   return { at, isPlaying, trouble, seek, toggle };
+}
+
+/** Whether there is sound then. */
+function isHeard(audio: PackageAudio, at: number): boolean {
+  const [from, to] = [audioTimeAt(audio, 0), audioTimeAt(audio, audio.samples)];
+  return from !== undefined && to !== undefined && at >= from && at < to;
 }

@@ -19,6 +19,13 @@ const channels: Readonly<Record<string, string>> = {
   text: "In writing",
   button: "With a button on this page",
 };
+export const ratings = { positive: "Liked", negative: "Not liked" } as const;
+export const speakers = {
+  USER: "You",
+  ASSISTANT: "Companion",
+  SYSTEM: "System",
+  TOOL: "Tool",
+} as const;
 /** The states of packages. */
 export const states = {
   sealed: "Intact",

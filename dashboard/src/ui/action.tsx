@@ -55,13 +55,28 @@ export function CopyAction({ text }: { readonly text: string }) {
   );
 }
 
-/** The clipboard is there on secure origins only. @returns the outcome in words. */
+/** @returns the outcome in words. */
 async function copied(text: string): Promise<string> {
   try {
     await navigator.clipboard.writeText(text);
     return "Copied";
   } catch {
-    return "Could not copy"; // no permission, or no secure origin: it can still be selected
+    // The clipboard is there on secure origins only, and with permission.
+    return isCopiedByCommand(text) ? "Copied" : "Could not copy";
+  }
+}
+
+/** The way that works on plain http too. */
+function isCopiedByCommand(text: string): boolean {
+  const give = (event: ClipboardEvent) => {
+    event.clipboardData?.setData("text/plain", text);
+    event.preventDefault();
+  };
+  document.addEventListener("copy", give);
+  try {
+    return document.execCommand("copy");
+  } finally {
+    document.removeEventListener("copy", give);
   }
 }
 

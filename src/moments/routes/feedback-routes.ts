@@ -3,23 +3,24 @@ import { invalid, isThroughlineError, ThroughlineError } from "../../core/errors
 import { foreignFile } from "../../server/guard.ts";
 import { problem, problemResponse } from "../../server/problem.ts";
 import { isHead, json, type Router } from "../../server/router.ts";
-import { limit } from "../../server/schemas.ts";
 import type { Moments } from "../moments.ts";
 import type { MomentInput } from "../record/label.ts";
 import type { Receipt } from "../record/receipt.ts";
 import { transcriptUpTo } from "../turns/transcript.ts";
 import type { MediaSockets } from "./media-sockets.ts";
+import { packagePage } from "./package-list.ts";
 import {
   consentBody,
   filePath,
   name,
+  packageFilter,
   preservation,
   reaction,
   retraction,
   schemaOf,
   whose,
 } from "./schemas.ts";
-import { assertShown, listedManifest } from "./shown-package.ts";
+import { assertShown } from "./shown-package.ts";
 
 /** What people react to: consent, reactions, packages. */
 export function addFeedbackRoutes(router: Router, moments: Moments, media: MediaSockets): void {
@@ -155,25 +156,14 @@ function addPackages(router: Router, moments: Moments): void {
       method: "get",
       path: "/api/feedback",
       id: "listFeedback",
-      query: () => z.strictObject({ limit: limit(500), cursor: z.string().optional() }),
+      query: packageFilter,
       summary: "List the packages, newest first",
       description:
-        "By the second of the reaction. Within one second they are in no particular order.",
+        "By the second of the reaction. Within one second they are in no particular order. One request looks at " +
+        "500 packages at most: a page of a filtered list can be short, or empty, and have a `cursor`.",
       answers: { 200: { says: "A page.", schema: schemaOf("packageList") } },
     },
-    async ({ query }) => {
-      const { limit = 50, cursor } = query;
-      const page = await moments.packages.list({ limit, before: cursor });
-      const packages: object[] = [];
-      for (const { manifest, status, ...entry } of page.packages) {
-        const listed = manifest && (await listedManifest(router, manifest));
-        const isShown = typeof listed !== "string";
-        const detail = isShown ? entry.detail : listed;
-        const feedback = (isShown && listed) || null;
-        packages.push({ ...entry, detail, feedback, status: status ?? null });
-      }
-      return json({ packages, cursor: page.next });
-    },
+    async ({ query }) => json(await packagePage(router, moments, query)),
   );
   router.add(
     {

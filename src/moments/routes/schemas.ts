@@ -1,6 +1,7 @@
 // What people react to, as it comes over the wire: see the server's schemas.
 import { z } from "zod";
 import { answersFrom } from "../../server/operation.ts";
+import { limit } from "../../server/schemas.ts";
 
 /** The schema of an answer about reactions and packages. */
 export const schemaOf = answersFrom(() => import("./answer-schemas.ts"));
@@ -42,6 +43,20 @@ export const reaction = () =>
       post_roll_ms: z.int().min(0).max(30_000).optional(),
     })
     .meta({ id: "Reaction" });
+const whether = (says: string) =>
+  z.enum(["true", "false"], "must be true or false").optional().meta({ description: says });
+export const packageFilter = () =>
+  z.strictObject({
+    limit: limit(500),
+    cursor: z.string().optional(),
+    sentiment: z.enum(["positive", "negative"]).optional(),
+    media: whether("Only those with pictures or sound, or only those without."),
+    preserved: whether("Only those that are preserved, or only those that are not."),
+    chat_id: text(1, 1_024).optional().meta({ description: "Only those of this chat." }),
+    query: text(1, 200).optional().meta({
+      description: "Words in what was judged, in the trigger or in the correction, in any case.",
+    }),
+  });
 export const preservation = () =>
   z
     .strictObject({

@@ -2,6 +2,8 @@ import "./markdown.css";
 import { type ComponentProps, memo, useMemo } from "react";
 import ReactMarkdown, { type Components } from "react-markdown";
 import remarkGfm from "remark-gfm";
+import { CodeBlock } from "./code-block.tsx";
+import { Formula } from "./formula.tsx";
 import { Elsewhere, Picture, placeOf } from "./picture.tsx";
 import { hideMath, remarkVerbatimMath } from "./verbatim-math.ts";
 
@@ -43,27 +45,70 @@ const components: Components = {
       <table>{children}</table>
     </section>
   ),
-  pre: ({ children }) => (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: as above
-    <pre tabIndex={0}>{children}</pre>
-  ),
+  pre: ({ node }) => <CodeBlock {...codeOf(node)} />,
+  span: ({ children }) => <Formula source={String(children)} />,
 };
+
 interface Part {
   readonly type: string;
   readonly tagName?: string;
+  readonly value?: string;
+  readonly properties?: Readonly<Record<string, unknown>>;
   readonly children?: readonly Part[];
+}
+
+/** What is in a `pre`: one `code` with one text. */
+function codeOf(pre: Part | undefined): ComponentProps<typeof CodeBlock> {
+  const code = pre?.children?.[0];
+  const classes = code?.properties?.["className"];
+  const language = Array.isArray(classes) ? String(classes[0]).replace("language-", "") : "";
+  const isOpen = code?.properties?.["isOpen"] === true;
+  return { code: code?.children?.[0]?.value ?? "", language, isOpen };
 }
 
 function hasPicture(parts: readonly Part[]): boolean {
   return parts.some(({ tagName, children = [] }) => tagName === "img" || hasPicture(children));
 }
 
-type Plugins = ComponentProps<typeof ReactMarkdown>["remarkPlugins"];
+interface Written {
+  readonly type: string;
+  readonly children?: readonly Written[];
+  readonly position?: { readonly start: Place; readonly end: Place } | undefined;
+  data?: object;
+}
 
-/** A model's Markdown. HTML and LaTeX stay text, and pictures are named, not loaded. */
-export const Markdown = memo(function Markdown({ text }: { readonly text: string }) {
+interface Place {
+  readonly offset?: number | undefined;
+}
+
+/** Marks the code that a text ends with, unless the fence after it is there. */
+function remarkOpenCode() {
+  return (tree: Written, { value }: { readonly value: unknown }): void => {
+    let last: Written | undefined = tree;
+    while (last?.children !== undefined) last = last.children.at(-1);
+    if (last?.type !== "code") return;
+    const { start, end } = last.position ?? {};
+    const [first = "", ...rest] = String(value).slice(start?.offset, end?.offset).split("\n");
+    const fence = /^(?:`{3,}|~{3,})/.exec(first)?.[0];
+    const closing = (rest.at(-1) ?? "").replace(/^[ \t>]+/, "").trimEnd();
+    const isClosed = fence !== undefined && closing.startsWith(fence) && new Set(closing).size < 2;
+    if (!isClosed) last.data = { hProperties: { isOpen: true } };
+  };
+}
+
+type Plugins = NonNullable<ComponentProps<typeof ReactMarkdown>["remarkPlugins"]>;
+
+interface MarkdownProps {
+  readonly text: string;
+  /** More of it is coming. @default false */
+  readonly isLive?: boolean;
+}
+
+/** A model's Markdown. HTML stays text, and pictures are named, not loaded. */
+export const Markdown = memo(function Markdown({ text, isLive = false }: MarkdownProps) {
   const { text: withoutMath, formulas } = useMemo(() => hideMath(text), [text]);
   const plugins: Plugins = [remarkGfm, [remarkVerbatimMath, formulas]];
+  if (isLive) plugins.push(remarkOpenCode);
   return (
     <div className="markdown" dir="auto">
       <ReactMarkdown remarkPlugins={plugins} components={components}>

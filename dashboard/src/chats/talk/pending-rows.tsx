@@ -13,7 +13,7 @@ export function LiveRow({ live, stop }: { readonly live: Live; readonly stop: ()
     <article className="message message-assistant" aria-busy={live.isBroken !== true}>
       <h2 className="visually-hidden">Companion</h2>
       {live.reasoning === "" ? null : <Reasoning text={live.reasoning} />}
-      {live.text === "" ? null : <Markdown text={live.text} />}
+      {live.text === "" ? null : <Markdown text={live.text} isLive />}
       {live.isBroken === true ? (
         <p className="broken" role="status">
           The connection was lost. The answer continues once Throughline is back.

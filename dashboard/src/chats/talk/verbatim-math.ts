@@ -1,5 +1,5 @@
-// LaTeX stays as it was written: Markdown would take underscores, stars and backslashes out of it. Before
-// Markdown reads a text, each formula gives its place to a token, and gets it back afterwards.
+// Markdown would take underscores, stars and backslashes out of LaTeX. Before it reads a text, each formula
+// gives its place to a token, and gets it back afterwards, as it was written.
 
 export interface HiddenMath {
   readonly text: string;
@@ -109,9 +109,9 @@ const closings: ReadonlyMap<string, string> = new Map([
   ["$", "$"],
 ]);
 
-/** Prices are none: a formula touches both of its signs, and no digit follows it. */
+/** Prices are none: a formula touches both of its signs, has no code in it, and no digit follows it. */
 function isFormula(inside: string): boolean {
-  return /^\S(?:[^$]*[^\s$\\])?\$(?!\d)/.test(inside);
+  return /^[^\s`](?:[^$`]*[^\s$\\`])?\$(?!\d)/.test(inside);
 }
 
 interface Node {

@@ -1,5 +1,5 @@
 import type { MoodHistory } from "../../api/openapi-types.ts";
-import { counted, percent, spanInWords } from "../../ui/in-words.ts";
+import { fullTime, spanInWords } from "../../ui/in-words.ts";
 import { asTitle, inWords } from "./words.ts";
 
 /** In the order in which they are drawn and listed. */
@@ -58,53 +58,150 @@ export function downSpans({ from, to, runs }: MoodHistory): Span[] {
 }
 
 /** The history in a few sentences, which describe the chart. */
-export function summaryOf(history: MoodHistory, says: string): string {
-  const [first, ...rest] = moodShares(history);
-  if (first === undefined) return `No data for ${says}.`;
-  const [mood, share] = first;
-  const isMoment = Number.isNaN(share);
-  const others = rest.slice(0, 3).map(([mood, share]) => `${inWords(mood)} ${percent(share)}`);
-  const downMs = downSpans(history).reduce((sum, span) => sum + span.to - span.from, 0);
+export function summaryOf(history: MoodHistory, range: Range): string {
+  const since = knownSince(history);
+  if (since === undefined) return `Nothing is recorded for ${range.says}.`;
+  const downMs = downSpans({ ...history, from: since }).reduce(
+    (sum, { from, to }) => sum + to - from,
+    0,
+  );
+  const isDown = downMs >= 1_000;
   return [
-    `Mood in ${says}: ${isMoment ? "" : "mostly "}${inWords(mood)}`,
-    isMoment ? "" : ` (${percent(share)} of the known time)`,
-    others.length === 0 ? "" : `, then ${others.join(", ")}`,
-    `. ${counted(history.events.length, "event")}, ${counted(history.wounds.length, "wound")}`,
-    downMs < 1000 ? "." : `; not running for ${spanInWords(downMs / 1000)} in all.`,
-  ].join("");
+    moodsInWords(history, range),
+    `${amount(history.events.length, "event")} and ${amount(history.wounds.length, "wound", false)}.`,
+    !isDown ? "" : `Throughline was not running for ${lengthInWords(downMs)}.`,
+    since > history.from
+      ? `${isDown ? "It" : "Throughline"} was not running before ${fullTime(since)}.`
+      : "",
+  ]
+    .filter((sentence) => sentence !== "")
+    .join(" ");
 }
 
-/**
- * The moods with their share of the time that is known, the most frequent first. The newest moment
- * has no length: when nothing else is known, the share is `NaN`.
- */
-function moodShares(history: MoodHistory): [mood: string, share: number][] {
-  const total = new Map<string, number>();
-  for (const { mood, from, to } of moodSpans(history)) {
-    total.set(mood, (total.get(mood) ?? 0) + to - from);
+/** "Mostly happy over the last hour, with a curious spell." */
+function moodsInWords(history: MoodHistory, { says }: Range): string {
+  const [first, ...others] = moodShares(history);
+  if (first === undefined) return `The mood over ${says} is not known.`;
+  // The newest moment has no length: nothing else is known.
+  if (Number.isNaN(first.share)) return `${asTitle(first.mood)} now.`;
+  if (others.length === 0) return `${asTitle(first.mood)} over ${says}.`;
+  const next = others.slice(0, 3);
+  if (first.share < 0.5) {
+    const moods = [first, ...next].map(({ mood }) => inWords(mood));
+    return `${asTitle(listed(moods))} by turns over ${says}.`;
   }
-  const all = [...total.values()].reduce((sum, ms) => sum + ms, 0);
-  return [...total].sort((a, b) => b[1] - a[1]).map(([mood, ms]) => [mood, ms / all]);
+  const spells = next.map(({ mood, count }) => spell(inWords(mood), count));
+  return `Mostly ${inWords(first.mood)} over ${says}, with ${listed(spells)}.`;
+}
+
+function spell(mood: string, count: number): string {
+  if (count > 1) return `${mood} spells`;
+  return `${/^[aeiou]/.test(mood) ? "an" : "a"} ${mood} spell`;
+}
+
+const andList = new Intl.ListFormat("en-GB", { type: "conjunction" });
+
+function listed(words: readonly string[]): string {
+  return andList.format(words);
+}
+
+const numbers = [
+  "no",
+  "one",
+  "two",
+  "three",
+  "four",
+  "five",
+  "six",
+  "seven",
+  "eight",
+  "nine",
+  "ten",
+];
+
+/** "Two events", "no wounds", "12 events". */
+function amount(count: number, noun: string, isFirst = true): string {
+  const words = `${numbers[count] ?? count.toLocaleString()} ${noun}${count === 1 ? "" : "s"}`;
+  return isFirst ? words.charAt(0).toUpperCase() + words.slice(1) : words;
+}
+
+const units = [
+  ["day", 86_400_000],
+  ["hour", 3_600_000],
+  ["minute", 60_000],
+  ["second", 1_000],
+] as const;
+
+/** A length of time for a sentence: "59 minutes", "2 hours and 5 minutes". */
+function lengthInWords(ms: number): string {
+  const big = units.findIndex(([, size]) => ms >= size);
+  let left = ms;
+  const parts = units.slice(big, big + 2).flatMap(([unit, size]) => {
+    const count = Math.floor(left / size);
+    left -= count * size;
+    return count === 0 ? [] : [`${count} ${unit}${count === 1 ? "" : "s"}`];
+  });
+  return listed(parts);
+}
+
+interface Share {
+  readonly mood: string;
+  /** Of the time that is known; `NaN` where only the newest moment is, which has no length. */
+  readonly share: number;
+  /** How many times it came. */
+  readonly count: number;
+}
+
+/** The moods, the most frequent first. */
+function moodShares(history: MoodHistory): Share[] {
+  const spans = moodSpans(history);
+  const all = spans.reduce((sum, { from, to }) => sum + to - from, 0);
+  const moods = [...new Set(spans.map(({ mood }) => mood))].map((mood) => {
+    const own = spans.filter((span) => span.mood === mood);
+    const ms = own.reduce((sum, { from, to }) => sum + to - from, 0);
+    return { mood, share: ms / all, count: own.length };
+  });
+  // What has only just begun is no spell yet.
+  const lasting = moods.filter(({ share }) => !(share < 0.005));
+  return lasting.sort((a, b) => b.share - a.share);
+}
+
+/** When the first run in the history was up; `undefined`: none was. */
+export function knownSince({ from, to, runs }: Pick<MoodHistory, "from" | "to" | "runs">) {
+  const starts = runs.filter((run) => (run.to ?? to) > from).map((run) => Math.max(run.from, from));
+  return starts.length === 0 ? undefined : Math.min(...starts);
 }
 
 /** The spans that the history is shown over, the shortest first. */
 export const ranges = [
-  { name: "1 h", says: "the last hour", ms: 3_600_000, refreshMs: 15_000 },
-  { name: "24 h", says: "the last 24 hours", ms: 86_400_000, refreshMs: 60_000 },
-  { name: "7 d", says: "the last 7 days", ms: 7 * 86_400_000, refreshMs: 300_000 },
-  { name: "30 d", says: "the last 30 days", ms: 30 * 86_400_000, refreshMs: 300_000 },
+  { name: "1 hour", says: "the last hour", ms: 3_600_000, refreshMs: 15_000 },
+  { name: "24 hours", says: "the last 24 hours", ms: 86_400_000, refreshMs: 60_000 },
+  { name: "7 days", says: "the last 7 days", ms: 7 * 86_400_000, refreshMs: 300_000 },
+  { name: "30 days", says: "the last 30 days", ms: 30 * 86_400_000, refreshMs: 300_000 },
 ] as const;
 
 export type Range = (typeof ranges)[number];
 
-/** A moment of the history as the span calls for: with the day when it is longer than a day. */
-export function momentInWords(at: number, range: Range): string {
-  const date = new Date(at);
-  const time = { hour: "2-digit", minute: "2-digit" } as const;
-  if (range.ms <= 3_600_000)
-    return date.toLocaleTimeString(undefined, { ...time, second: "2-digit" });
-  const day = { weekday: "short", day: "numeric", month: "short" } as const;
-  return date.toLocaleString(undefined, { ...day, ...time });
+/** The longest range that shows something that the next shorter one does not. */
+export function longestRange(since: number | undefined, now: number): Range {
+  const [shortest] = ranges;
+  if (since === undefined) return shortest;
+  return ranges.find(({ ms }) => now - ms <= since) ?? ranges[3];
+}
+
+/** Less than this is not drawn: it would be an empty chart. */
+const shortestMs = 10_000;
+
+/** Whether there is something to draw. */
+export function hasCourse(history: MoodHistory): boolean {
+  return history.to - (knownSince(history) ?? history.to) >= shortestMs;
+}
+
+/** Where the chart begins: where the range does or, if most of that was before the first run, just before it. */
+export function chartStart(range: Range, since: number | undefined, now: number): number {
+  const start = now - range.ms;
+  if (since === undefined || since - start < range.ms / 2) return start;
+  return Math.round(since - (now - since) / 50) - 1_000;
 }
 
 /** A label of the chart's time axis: the time, or the day at midnight and in long ranges. */
@@ -114,7 +211,8 @@ export function tickLabel(at: number, stepMs: number): string {
   if (stepMs >= 86_400_000 || isMidnight) {
     return date.toLocaleDateString(undefined, { day: "numeric", month: "short" });
   }
-  return date.toLocaleTimeString(undefined, { hour: "2-digit", minute: "2-digit" });
+  const second = stepMs < 60_000 ? ({ second: "2-digit" } as const) : {};
+  return date.toLocaleTimeString(undefined, { hour: "numeric", minute: "2-digit", ...second });
 }
 
 export interface Mark {

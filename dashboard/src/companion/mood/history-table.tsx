@@ -1,6 +1,6 @@
 import type { MoodHistory } from "../../api/openapi-types.ts";
-import { percent } from "../../ui/in-words.ts";
-import { emotions, marksOf, momentInWords, type Range, valuesOf } from "./history-facts.ts";
+import { fullTime, percent } from "../../ui/in-words.ts";
+import { emotions, marksOf, type Range, valuesOf } from "./history-facts.ts";
 import { asTitle, inWords } from "./words.ts";
 
 /** Enough rows to see the course, and few enough to read. */
@@ -19,7 +19,7 @@ export function HistoryTable({ history, range }: Props) {
       <summary>Show as a table</summary>
       <LevelTable history={history} range={range} />
       <h3>What happened</h3>
-      <Marks history={history} range={range} />
+      <Marks history={history} />
     </details>
   );
 }
@@ -38,7 +38,9 @@ function LevelTable({ history, range }: Props) {
     // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, by keyboard too
     <section className="table-scroll" aria-label="Levels over time" tabIndex={0}>
       <table>
-        <caption>Levels over {range.says}, newest first. Empty cells: not running.</caption>
+        <caption>
+          Levels over {range.says}, newest first. A cell is empty where Throughline was not running.
+        </caption>
         <thead>
           <tr>
             <th scope="col">Time</th>
@@ -53,7 +55,7 @@ function LevelTable({ history, range }: Props) {
         <tbody>
           {rows.map(({ at, index }) => (
             <tr key={at}>
-              <th scope="row">{momentInWords(at, range)}</th>
+              <th scope="row">{fullTime(at)}</th>
               <td>{inWords(history.mood[index] ?? "")}</td>
               {[...emotions, "boredom" as const].map((line) => cells(line, index))}
             </tr>
@@ -64,7 +66,7 @@ function LevelTable({ history, range }: Props) {
   );
 }
 
-function Marks({ history, range }: Props) {
+function Marks({ history }: Pick<Props, "history">) {
   const marks = marksOf(history);
   if (marks.length === 0) return <p className="hint">No events.</p>;
   return (
@@ -72,7 +74,7 @@ function Marks({ history, range }: Props) {
       <ul className="history-marks">
         {marks.slice(0, mostMarks).map(({ key, at, says }) => (
           <li key={key}>
-            <time dateTime={new Date(at).toISOString()}>{momentInWords(at, range)}</time> {says}
+            <time dateTime={new Date(at).toISOString()}>{fullTime(at)}</time> {says}
           </li>
         ))}
       </ul>

@@ -1,20 +1,23 @@
 import { lazy, Suspense, useId, useState } from "react";
 import type { MoodHistory } from "../../api/openapi-types.ts";
+import { serverNow } from "../../api/server-clock.ts";
 import { QueryError } from "../../ui/error-note.tsx";
-import { percent } from "../../ui/in-words.ts";
+import { fullTime, percent } from "../../ui/in-words.ts";
 import { Loading } from "../../ui/page.tsx";
 import {
+  downSpans,
+  hasCourse,
   type Line,
   lines,
-  momentInWords,
+  longestRange,
   type Range,
   ranges,
   summaryOf,
   valuesOf,
 } from "./history-facts.ts";
 import { HistoryTable } from "./history-table.tsx";
-import { useEmotionHistory } from "./use-emotions.ts";
-import { asTitle, inWords } from "./words.ts";
+import { useEmotionHistory, useKnownSince } from "./use-emotions.ts";
+import { asTitle, groupOf, inWords } from "./words.ts";
 import "./history.css";
 
 const HistoryChart = lazy(async () => {
@@ -24,18 +27,42 @@ const HistoryChart = lazy(async () => {
 
 /** The mood over time: drawn, in a few sentences, and as a table. */
 export function MoodOverTime() {
-  const [range, setRange] = useState<Range>(ranges[0]);
-  const history = useEmotionHistory(range);
+  const since = useKnownSince();
   return (
     <section className="card" aria-labelledby="history-title">
+      {since.isPending ? (
+        <>
+          <h2 id="history-title">Over time</h2>
+          <Loading label="Loading the history" />
+        </>
+      ) : (
+        <Course since={since.data ?? undefined} />
+      )}
+    </section>
+  );
+}
+
+/** Opens on the longest range that shows more than a shorter one. */
+function Course({ since }: { readonly since: number | undefined }) {
+  const [range, setRange] = useState<Range>(() => longestRange(since, serverNow()));
+  const history = useEmotionHistory(range, since);
+  const { data } = history;
+  return (
+    <>
       <div className="history-head">
         <h2 id="history-title">Over time</h2>
         <RangeChoice range={range} onRange={setRange} />
       </div>
       <QueryError query={history} />
       {history.isPending ? <Loading label="Loading the history" /> : null}
-      {history.data === undefined ? null : <Drawn history={history.data} range={range} />}
-    </section>
+      {data === undefined || hasCourse(data) ? null : (
+        <p className="hint">
+          There is nothing to draw for {range.says} yet. The mood is recorded while Throughline is
+          running.
+        </p>
+      )}
+      {data !== undefined && hasCourse(data) ? <Drawn history={data} range={range} /> : null}
+    </>
   );
 }
 
@@ -81,19 +108,20 @@ function Drawn({ history, range }: DrawnProps) {
     });
   return (
     <figure className="history">
-      <figcaption>{summaryOf(history, range.says)}</figcaption>
-      <Legend history={history} hidden={hidden} index={shown} range={range} onToggle={toggle} />
+      <figcaption>{summaryOf(history, range)}</figcaption>
+      <Legend history={history} hidden={hidden} index={shown} onToggle={toggle} />
       <Suspense fallback={<div className="history-chart" />}>
         <HistoryChart history={history} hidden={hidden} index={shown} onIndex={setIndex} />
       </Suspense>
-      <Moment history={history} range={range} index={shown} onIndex={setIndex} />
+      <Moment history={history} index={shown} onIndex={setIndex} />
       <Key history={history} />
       <HistoryTable history={history} range={range} />
     </figure>
   );
 }
 
-interface LegendProps extends DrawnProps {
+interface LegendProps {
+  readonly history: MoodHistory;
   readonly hidden: ReadonlySet<Line>;
   readonly index: number | undefined;
   readonly onToggle: (line: Line) => void;
@@ -123,17 +151,18 @@ function Legend({ history, hidden, index, onToggle }: LegendProps) {
   );
 }
 
-interface MomentProps extends DrawnProps {
+interface MomentProps {
+  readonly history: MoodHistory;
   readonly index: number | undefined;
   readonly onIndex: (index: number) => void;
 }
 
 /** A moment of the history, for keyboard and touch as well as by pointing into the chart. */
-function Moment({ history, range, index, onIndex }: MomentProps) {
+function Moment({ history, index, onIndex }: MomentProps) {
   const last = Math.max(0, history.at.length - 1);
   const at = index === undefined ? undefined : history.at[index];
   const mood = index === undefined ? null : (history.mood[index] ?? null);
-  const says = at === undefined ? "" : `${momentInWords(at, range)}: ${inWords(mood ?? "unknown")}`;
+  const says = at === undefined ? "" : `${fullTime(at)}: ${inWords(mood ?? "unknown")}`;
   const levels = lines.map(
     (line) => `${line} ${percent(valuesOf(history, line)[index ?? last] ?? 0)}`,
   );
@@ -149,20 +178,23 @@ function Moment({ history, range, index, onIndex }: MomentProps) {
         aria-valuetext={mood === null ? says || "now" : `${says}, ${levels.join(", ")}`}
         onChange={(event) => onIndex(Number(event.target.value))}
       />
-      <output>{says === "" ? "Point at the chart, or move the slider." : says}</output>
+      <output>
+        {says === "" ? "Point at the chart or move the slider to see one moment." : says}
+      </output>
     </div>
   );
 }
 
 /** The legend of the marks that the chart has. */
 function Key({ history }: { readonly history: MoodHistory }) {
-  const hasEvents = history.events.length > 0;
+  const groups = new Set(history.events.map(({ event }) => groupOf(event)));
   return (
     <ul className="history-key" aria-hidden="true">
-      {hasEvents ? <li className="key-kindness">kindness</li> : null}
-      {hasEvents ? <li className="key-harm">harm</li> : null}
-      {history.wounds.length > 0 ? <li className="key-wound">wound, until healed</li> : null}
-      <li className="key-down">not running</li>
+      {groups.has("kindness") ? <li className="key-kindness">Kind event</li> : null}
+      {groups.has("harm") ? <li className="key-harm">Harmful event</li> : null}
+      {groups.has("other") ? <li className="key-other">Other event</li> : null}
+      {history.wounds.length > 0 ? <li className="key-wound">Wound, until healed</li> : null}
+      {downSpans(history).length > 0 ? <li className="key-down">Not running</li> : null}
     </ul>
   );
 }

@@ -1,5 +1,5 @@
 import type { Emotions } from "../../api/openapi-types.ts";
-import { spanInWords } from "../../ui/in-words.ts";
+import { fullTime, spanInWords } from "../../ui/in-words.ts";
 import { Face } from "./face.tsx";
 import { moodReason, moodSentence, moodTitle } from "./words.ts";
 
@@ -27,21 +27,13 @@ export function MoodNow({ emotions, elapsed, now }: Props) {
         <p className="mood-sentence">{moodSentence(emotions)}</p>
         {override === null || Date.parse(override.until) < now ? null : (
           <p className="mood-note">
-            Set manually until <time dateTime={override.until}>{clockTime(override.until)}</time>,
-            for another {spanInWords((Date.parse(override.until) - now) / 1000)}. The levels keep
-            changing underneath.
+            Set by hand until <time dateTime={override.until}>{fullTime(override.until)}</time>, for
+            another {spanInWords((Date.parse(override.until) - now) / 1000)}. The levels keep
+            changing.
           </p>
         )}
         {voice === "idle" ? null : <p className="mood-note">Voice: {voice}.</p>}
       </div>
     </section>
   );
-}
-
-function clockTime(at: string): string {
-  return new Date(at).toLocaleTimeString(undefined, {
-    hour: "2-digit",
-    minute: "2-digit",
-    second: "2-digit",
-  });
 }

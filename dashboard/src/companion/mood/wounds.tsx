@@ -43,6 +43,11 @@ export function Wounds({ emotions, elapsed }: Props) {
           </li>
         ))}
       </ul>
+      {courses.length === 0 ? null : (
+        <p className="hint">
+          The shaded part is the past. At the dotted line a wound begins to heal.
+        </p>
+      )}
       {more <= 0 ? null : (
         <Button
           kind="quiet"

@@ -51,7 +51,7 @@ function InterruptedChat({ chatId, messageIds }: Props) {
       </div>
       {left === 0 || isAnswering ? null : (
         <div className="restart-actions">
-          <Button kind="primary" isBusy={act.isPending} onClick={() => act.mutate("answer")}>
+          <Button isBusy={act.isPending} onClick={() => act.mutate("answer")}>
             Answer
           </Button>
           <Button isBusy={act.isPending} onClick={() => act.mutate("dismiss")}>

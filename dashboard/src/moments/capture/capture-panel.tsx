@@ -30,11 +30,7 @@ export function CapturePanel({ stats }: { readonly stats: Buffers }) {
         </div>
         <div className="capture-acts">
           {isOn ? null : (
-            <Button
-              kind="primary"
-              disabled={missing !== undefined}
-              onClick={() => setIsAsking(true)}
-            >
+            <Button disabled={missing !== undefined} onClick={() => setIsAsking(true)}>
               <Icon name="camera" size={17} />
               Turn on…
             </Button>
