@@ -246,7 +246,7 @@ async function openStorage(
 
 function isStorage(value: unknown): value is Storage {
   if (typeof value !== "object" || value === null) return false;
-  const { logs, documents, leases, cluster, close } = value as Partial<Storage>;
-  const methods = [logs, documents, leases?.tryAcquire, cluster?.publish, close];
+  const { logs, documents, files, leases, cluster, close } = value as Partial<Storage>;
+  const methods = [logs, documents, files, leases?.tryAcquire, cluster?.publish, close];
   return methods.every((method) => typeof method === "function");
 }
