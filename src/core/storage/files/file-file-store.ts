@@ -118,6 +118,8 @@ export class FileFileStore implements FileStore {
     const { disk } = this.#ports;
     const folder = this.#folder(key);
     await this.#assertFolder(folder);
+    // Each for itself: a call that failed may have made the first one, and not made its name durable.
+    await makeDirectory(disk, this.#ports.directory);
     await makeDirectory(disk, folder);
     const names = await this.#removeTemporary(folder);
     if (keyOfFileName(fileNameOf(key)) === undefined && !names.has(keyFile)) {
@@ -153,6 +155,7 @@ export class FileFileStore implements FileStore {
     await syncNames(this.#ports, folder);
     if (left > 0) return removed;
     await unlinkIfThere(disk, join(folder, keyFile));
+    unsyncedNames.add(directory); // also if this fails: it may be gone all the same
     await disk.rmdir(folder);
     unsyncedNames.delete(folder);
     await syncNames(this.#ports, directory);
