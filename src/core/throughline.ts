@@ -142,7 +142,11 @@ export async function openThroughline(given: ThroughlineOptions): Promise<Throug
     const { leases, cluster } = storage;
     const logs = storage.logs(chatsCollection, chatProjection);
     const log = new ChatLog({ logs, leases, cluster, clock, newId, logger, telemetry });
-    const chats = new Chats(log, storage.logs("forgotten", unlisted));
+    const chats = new Chats(
+      log,
+      storage.logs("forgotten", unlisted),
+      storage.files(chatsCollection),
+    );
     const sessions = new ProviderSessions(log, { rules, provider, model });
     sessions.onEnd((chatId) => workingMemory.remove(chatId));
     chats.onForget((chatId) => {
