@@ -11,6 +11,7 @@ import { serverCodes } from "../src/server/problem.ts";
 import type { Clause, Contract } from "../src/testing/contract.ts";
 import {
   documentStoreContract,
+  fileStoreContract,
   leaseContract,
   logStoreContract,
   type SharedClause,
@@ -55,6 +56,7 @@ export async function generateParts(): Promise<ReadonlyMap<string, string>> {
     ["server-errors", codeTable(serverCodes)],
     ["log-contract", contractTables(logStoreContract)],
     ["document-contract", contractTables(documentStoreContract)],
+    ["file-contract", contractTables(fileStoreContract)],
     ["lease-contract", contractTables(leaseContract)],
     ["shared-contract", contractTables(sharedStorageContract)],
     ...Object.entries(emotionParts()),

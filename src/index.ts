@@ -51,6 +51,7 @@ export {
 } from "./core/models/responder.ts";
 export type { Cluster } from "./core/storage/cluster.ts";
 export type { DocumentStore, StoredDocument, WriteOptions } from "./core/storage/document-store.ts";
+export type { FileStore, StoredFile } from "./core/storage/file-store.ts";
 export type { Lease, LeaseName, LeaseOptions, Leases } from "./core/storage/leases.ts";
 export type {
   AppendOptions,

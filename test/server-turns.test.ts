@@ -562,6 +562,7 @@ test("a repair is told to who watches, counted, and makes the health degraded", 
   let isHeard = true;
   const storage = {
     ...{ logs: () => assert.fail(), documents: () => assert.fail(), close: async () => {} },
+    files: () => assert.fail(),
     ready: async () => {},
     leases: base.throughline.storage.leases,
     cluster: base.throughline.storage.cluster,

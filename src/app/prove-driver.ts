@@ -8,6 +8,7 @@ import { openFileStorage } from "../core/storage/files/open-file-storage.ts";
 import type { Storage } from "../core/storage/storage.ts";
 import { type ClauseResult, type Contract, runContract } from "../testing/contract.ts";
 import { documentStoreContract } from "../testing/document-store-contract.ts";
+import { fileStoreContract } from "../testing/file-store-contract.ts";
 import { leaseContract } from "../testing/lease-contract.ts";
 import { logStoreContract } from "../testing/log-store-contract.ts";
 
@@ -20,7 +21,12 @@ import { logStoreContract } from "../testing/log-store-contract.ts";
 export async function proveDriver(
   io: Io,
   asJson: boolean,
-  contracts: readonly Contract[] = [logStoreContract, documentStoreContract, leaseContract],
+  contracts: readonly Contract[] = [
+    logStoreContract,
+    documentStoreContract,
+    fileStoreContract,
+    leaseContract,
+  ],
 ): Promise<void> {
   const parent = await mkdtemp(join(tmpdir(), "throughline-doctor-"));
   const results: (ClauseResult & { readonly contract: string })[] = [];

@@ -46,6 +46,7 @@ async function world(newer: readonly JsonObject[]) {
         keys: () => inner.keys(),
       };
     },
+    files: (collection) => mine.files(collection),
     close: () => mine.close(),
     [Symbol.asyncDispose]: () => mine.close(),
   };

@@ -142,7 +142,11 @@ export async function openThroughline(given: ThroughlineOptions): Promise<Throug
     const { leases, cluster } = storage;
     const logs = storage.logs(chatsCollection, chatProjection);
     const log = new ChatLog({ logs, leases, cluster, clock, newId, logger, telemetry });
-    const chats = new Chats(log, storage.logs("forgotten", unlisted));
+    const chats = new Chats(
+      log,
+      storage.logs("forgotten", unlisted),
+      storage.files(chatsCollection),
+    );
     const sessions = new ProviderSessions(log, { rules, provider, model });
     sessions.onEnd((chatId) => workingMemory.remove(chatId));
     chats.onForget((chatId) => {
@@ -246,7 +250,7 @@ async function openStorage(
 
 function isStorage(value: unknown): value is Storage {
   if (typeof value !== "object" || value === null) return false;
-  const { logs, documents, leases, cluster, close } = value as Partial<Storage>;
-  const methods = [logs, documents, leases?.tryAcquire, cluster?.publish, close];
+  const { logs, documents, files, leases, cluster, close } = value as Partial<Storage>;
+  const methods = [logs, documents, files, leases?.tryAcquire, cluster?.publish, close];
   return methods.every((method) => typeof method === "function");
 }

@@ -1,3 +1,4 @@
+import { attachedIn } from "../core/chat/attached.ts";
 import { type ChatHead, titleFrom } from "../core/chat/chat-head.ts";
 import { checkChatId } from "../core/chat/chat-log.ts";
 import { isControlId } from "../core/chat/control-ids.ts";
@@ -6,6 +7,7 @@ import { invalid, isThroughlineError, ThroughlineError } from "../core/errors.ts
 import type { JsonObject } from "../core/json.ts";
 import { isErased } from "../core/storage/batch.ts";
 import type { StoredRecord } from "../core/storage/log-store.ts";
+import { storeAttachments } from "./attachment-parts.ts";
 import { type Fill, writeChat } from "./chat-writer.ts";
 import { Comparison, placeholderId, type Relation } from "./comparison.ts";
 import type { Counted, Form } from "./head-lines.ts";
@@ -255,6 +257,7 @@ class ChatImport {
     const { chats, dryRun } = this.#options;
     const { chatId, isNew, isKnown } = target;
     const fill: Fill = async (put, before) => {
+      await this.#storeFiles(target);
       if (before?.title) this.#title = { text: before.title, of: before.title_of ?? "" };
       const head = await this.#fill(target, put);
       return before === undefined ? head : this.#grownHead(before, head);
@@ -262,6 +265,19 @@ class ChatImport {
     if (!dryRun && !isKnown) return writeChat(chats, chatId, { isNew }, fill);
     const { head } = await chats.log.state(chatId);
     return fill(async () => undefined, isKnown ? undefined : head);
+  }
+
+  /** Stores the files of the messages that are imported, before any of these. */
+  async #storeFiles({ chatId, isKnown, withheld }: Target): Promise<void> {
+    const { chats, dryRun } = this.#options;
+    if (isKnown || this.#scan.attached === 0) return;
+    const wanted = new Set<string>();
+    for await (const entry of this.#records()) {
+      if (!withheld.has(entry)) for (const hash of attachedIn(entry.record)) wanted.add(hash);
+    }
+    const { files } = chats;
+    const missing = await storeAttachments(this.#entries(), { files, chatId, wanted, dryRun });
+    for (const _ of missing) this.#notes.add("an attachment of a message is not in the file");
   }
 
   /** Hands over what is new, and counts everything. */
@@ -364,11 +380,13 @@ class ChatImport {
   }
 
   async *#records(): AsyncGenerator<RecordEntry> {
+    for await (const entry of this.#entries()) if ("record" in entry) yield entry;
+  }
+
+  #entries() {
     const { chatId } = this.#scan;
     const options = { form: this.#form, chatId, zone: this.#options.zone };
-    for await (const entry of readEntries(sameBytes(this.#scan), options)) {
-      if (entry.kind !== "head" && entry.kind !== "unreadable") yield entry;
-    }
+    return readEntries(sameBytes(this.#scan), options);
   }
 
   /** What the chat would hold after a trial run. */

@@ -53,6 +53,8 @@ export async function writeChat(
     } catch (error) {
       // Only if the first append was stored is the chat ours to delete.
       if (isNew && seq > 0) await logs.delete(chatId);
+      // Nor are its attachments, unless there is no such chat.
+      if (isNew && (await logs.tail(chatId, 0)) === undefined) await chats.files.delete(chatId);
       throw error;
     } finally {
       chats.log.forgetState(chatId);

@@ -3,6 +3,7 @@ import { foreignRecord, isMessage } from "../core/chat/message.ts";
 import { isThroughlineError } from "../core/errors.ts";
 import { checkJson, type JsonObject } from "../core/json.ts";
 import { logLimits, type StoredRecord } from "../core/storage/log-store.ts";
+import { type AttachmentPart, attachmentPart } from "./attachment-parts.ts";
 import type { Form } from "./head-lines.ts";
 import { type Line, readLine, splitLines } from "./lines.ts";
 import { seedRecord } from "./nanobot-message.ts";
@@ -12,6 +13,7 @@ import { isHeadLine, type OwnRecord, ownId, ownRecord } from "./own-record.ts";
 type Entry =
   | { readonly kind: "head"; readonly fields: JsonObject }
   | RecordEntry
+  | { readonly kind: "attachment"; readonly part: AttachmentPart }
   | {
       readonly kind: "unreadable";
       readonly line: number;
@@ -66,7 +68,7 @@ function* readWhole(line: Line, options: ReadOptions): Generator<Entry> {
   for (const { start, end, reason } of unreadable) yield unusable(line, reason, start, end);
   for (const [index, object] of objects.entries()) {
     const entry = readObject(object, idOf(line, index, options.chatId), options);
-    if (entry.kind === "head") yield entry;
+    if (entry.kind === "head" || entry.kind === "attachment") yield entry;
     else if (isTooLarge(entry.record)) yield unusable(line, "it is too large or too deep");
     else yield index === 0 ? { ...entry, notes: [...entry.notes, ...notes] } : entry;
   }
@@ -76,6 +78,8 @@ type Usable = Exclude<Entry, { readonly kind: "unreadable" }>;
 
 function readObject(object: JsonObject, id: string, { form, zone }: ReadOptions): Usable {
   if (isHeadLine(object)) return { kind: "head", fields: object };
+  const part = attachmentPart(object);
+  if (part !== undefined) return { kind: "attachment", part };
   const own = form === "own" ? ownRecord(object) : undefined;
   if (own !== undefined) {
     const kind = isMessage(object as StoredRecord) ? "message" : "control";

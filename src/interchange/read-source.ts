@@ -1,7 +1,9 @@
 import { createHash, type Hash } from "node:crypto";
+import { attachedIn } from "../core/chat/attached.ts";
 import { instantOf } from "../core/chat/stamp.ts";
 import { ThroughlineError } from "../core/errors.ts";
 import { isJsonObject, withNullForNaN } from "../core/json.ts";
+import { AttachmentParts } from "./attachment-parts.ts";
 import { type Form, HeadLines } from "./head-lines.ts";
 import { Notes, type Source, type Unusable } from "./import.ts";
 import { chatIdOfName, readEntries } from "./nanobot-file.ts";
@@ -15,6 +17,8 @@ export interface Scan {
   /** SHA-256 in hex. */
   readonly digest: string;
   readonly records: number;
+  /** How often its records refer to an attachment. */
+  readonly attached: number;
   readonly unreadable: number;
   /** The ids of the messages that it takes back itself: they are not counted. */
   readonly takenBack: ReadonlySet<string>;
@@ -25,12 +29,14 @@ export interface Scan {
   readonly notes: Notes;
 }
 
+/** @throws ThroughlineError `THROUGHLINE_CORRUPT`: an attachment in it is damaged. */
 export async function scan(source: Source, form: Form, zone: string): Promise<Scan> {
   const hash = createHash("sha256");
   const head = new HeadLines(form, zone);
   const notes = new Notes();
   const takenBack = new Set<string>();
-  const counts = { bytes: 0, records: 0, unreadable: 0 };
+  const counts = { bytes: 0, records: 0, unreadable: 0, attached: 0 };
+  const parts = new AttachmentParts();
   let lastAt: number | undefined;
   let endsWithHead = false;
   const bytes = hashed(source.bytes, hash, (count) => {
@@ -40,8 +46,10 @@ export async function scan(source: Source, form: Form, zone: string): Promise<Sc
     endsWithHead = entry.kind === "head";
     if (entry.kind === "head") head.add(entry.fields);
     else if (entry.kind === "unreadable") counts.unreadable++;
+    else if (entry.kind === "attachment") parts.add(entry.part);
     else {
       counts.records++;
+      counts.attached += attachedIn(entry.record).length;
       const { kind, target } = entry.record;
       const isRemoval = entry.kind === "control" && kind === "removal";
       if (isRemoval && typeof target === "string") takenBack.add(target);

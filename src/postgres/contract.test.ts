@@ -3,6 +3,7 @@ import { noPostgres, withPostgres } from "../../test/support/test-postgres.ts";
 import type { Storage } from "../core/storage/storage.ts";
 import {
   documentStoreContract,
+  fileStoreContract,
   leaseContract,
   logStoreContract,
   testContract,
@@ -26,7 +27,8 @@ if (reason !== undefined) {
     companions.set(storage, companion);
     return storage;
   };
-  for (const { name, clauses } of [logStoreContract, documentStoreContract, leaseContract]) {
+  const contracts = [logStoreContract, documentStoreContract, fileStoreContract, leaseContract];
+  for (const { name, clauses } of contracts) {
     const sample = clauses.filter((_clause, index) => index % step === 0);
     testContract(
       { name, clauses: sample },

@@ -1,5 +1,6 @@
 import { ThroughlineError } from "../core/errors.ts";
 import type { DocumentStore } from "../core/storage/document-store.ts";
+import type { FileStore } from "../core/storage/file-store.ts";
 import { checkKey } from "../core/storage/key.ts";
 import type { Leases } from "../core/storage/leases.ts";
 import type { LogProjection, LogStore } from "../core/storage/log-store.ts";
@@ -7,12 +8,13 @@ import type { RepairReport, Storage } from "../core/storage/storage.ts";
 import type { DriverContext } from "./database.ts";
 import type { PostgresCluster } from "./postgres-cluster.ts";
 import { PostgresDocumentStore } from "./postgres-document-store.ts";
+import { PostgresFileStore } from "./postgres-file-store.ts";
 import { PostgresLogStore } from "./postgres-log-store.ts";
 
 /** Names of companions and collections have at most so many bytes: they stand in every index. */
 export const longestName = 200;
 
-/** Both shapes in one database, beside those of other companions. */
+/** Logs, documents and files in one database, beside those of other companions. */
 export class PostgresStorage implements Storage {
   readonly cluster: PostgresCluster;
   readonly leases: Leases;
@@ -44,6 +46,11 @@ export class PostgresStorage implements Storage {
     const store = new PostgresDocumentStore(this.#context, collection);
     this.#documents.set(collection, store);
     return store;
+  }
+
+  files(collection: string): FileStore {
+    checkCollection(collection);
+    return new PostgresFileStore(this.#context, collection);
   }
 
   /** Asks the primary. */

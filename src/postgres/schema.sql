@@ -7,6 +7,14 @@ create table throughline.documents (
   write_id text not null
 );
 
+create table throughline.files (
+  companion text collate "C" not null,
+  collection text collate "C" not null,
+  key text collate "C" not null,
+  sha256 text collate "C" not null,
+  body bytea not null
+);
+
 create table throughline.logs (
   companion text collate "C" not null,
   collection text collate "C" not null,
@@ -49,6 +57,7 @@ create table throughline.records (
 );
 
 CREATE UNIQUE INDEX documents_pkey ON throughline.documents USING btree (companion, collection, key);
+CREATE UNIQUE INDEX files_pkey ON throughline.files USING btree (companion, collection, key, sha256);
 CREATE INDEX logs_labelled ON throughline.logs USING btree (companion, collection, sorted_at DESC, key) WHERE (labels <> '{}'::text[]);
 CREATE INDEX logs_leased ON throughline.logs USING btree (companion, owner) WHERE (owner IS NOT NULL);
 CREATE INDEX logs_newest ON throughline.logs USING btree (companion, collection, sorted_at DESC, key);

@@ -5,17 +5,19 @@ import { openMemoryStorage } from "../core/storage/memory/memory-storage.ts";
 import type { Storage } from "../core/storage/storage.ts";
 import { type Contract, runContract } from "./contract.ts";
 import { documentStoreContract } from "./document-store-contract.ts";
+import { fileStoreContract } from "./file-store-contract.ts";
 import { leaseContract } from "./lease-contract.ts";
 import { logStoreContract } from "./log-store-contract.ts";
 import { collect } from "./log-store-contract-fixtures.ts";
 
-for (const contract of [logStoreContract, documentStoreContract, leaseContract]) {
+const contracts = [logStoreContract, documentStoreContract, fileStoreContract, leaseContract];
+for (const contract of contracts) {
   test(`every clause of the ${contract.name} contract has an id and a sentence of its own`, () => {
     const ids = contract.clauses.map((clause) => clause.id);
     const sentences = contract.clauses.map((clause) => clause.says);
     assert.deepEqual(ids.length, new Set(ids).size);
     assert.deepEqual(sentences.length, new Set(sentences).size);
-    for (const id of ids) assert.match(id, /^(log|document|lease)(\.[\w-]+)+$/);
+    for (const id of ids) assert.match(id, /^(log|document|file|lease)(\.[\w-]+)+$/);
     for (const says of sentences) assert.doesNotMatch(says, /^[A-Z]|\.$/, says);
   });
 }

@@ -92,7 +92,7 @@ export function mortal(storage: Storage): Storage & {
         const value: unknown = Reflect.get(target, name);
         if (typeof value !== "function") return value;
         return (...args: unknown[]) => {
-          if (/^(append|write|erase|delete)$/.test(String(name))) beforeWrite();
+          if (/^(append|write|erase|delete|put)$/.test(String(name))) beforeWrite();
           if (isDead) return never;
           if (isAway) return Promise.reject(unavailable());
           return Reflect.apply(value as (...args: unknown[]) => unknown, target, args);
@@ -114,6 +114,7 @@ export function mortal(storage: Storage): Storage & {
   return {
     logs: (...args) => dying(storage.logs(...args)),
     documents: (collection) => dying(storage.documents(collection)),
+    files: (collection) => dying(storage.files(collection)),
     ready: () => (isDead ? never : storage.ready()),
     repairs: () => storage.repairs(),
     onRepair: (listener) => storage.onRepair(listener),

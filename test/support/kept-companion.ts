@@ -87,6 +87,7 @@ export class KeptStorage implements Storage {
     };
   }
 
+  files = (collection: string) => this.#inner.files(collection);
   ready = () => this.#inner.ready();
   repairs = () => [];
   onRepair = () => () => undefined;

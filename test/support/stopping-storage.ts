@@ -1,4 +1,5 @@
 import type { DocumentStore } from "../../src/core/storage/document-store.ts";
+import type { FileStore } from "../../src/core/storage/file-store.ts";
 import type { LogStore } from "../../src/core/storage/log-store.ts";
 import type { Storage } from "../../src/core/storage/storage.ts";
 
@@ -47,12 +48,20 @@ export function stoppingStorage(storage: Storage, { write, when }: StopAt): Stor
     forgetCopies: (key) => store.forgetCopies(key), // no write: nothing is stored by it
     keys: () => store.keys(),
   });
+  const files = (store: FileStore): FileStore => ({
+    put: watched((...args) => store.put(...args)),
+    delete: watched((...args) => store.delete(...args)),
+    get: (...args) => store.get(...args),
+    list: (key) => store.list(key),
+    keys: () => store.keys(),
+  });
   const close = async () => undefined;
   return {
     leases: storage.leases,
     cluster: storage.cluster,
     logs: (collection, projection) => logs(storage.logs(collection, projection)),
     documents: (collection) => documents(storage.documents(collection)),
+    files: (collection) => files(storage.files(collection)),
     ready: () => storage.ready(),
     repairs: () => storage.repairs(),
     onRepair: (listener) => storage.onRepair(listener),

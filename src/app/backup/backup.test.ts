@@ -181,6 +181,14 @@ for (const [what, clock] of [
     const { chats } = throughline;
     const say = (chat: string, id: string, content: string) =>
       chats.append(chat, [{ id, role: "user", content }]);
+    /** The same with a file, as a turn stores it. */
+    const send = async (chat: string, id: string, content: string) => {
+      const bytes = Buffer.from(`The file of ${content}`);
+      const sha256 = await chats.files.put(chat, bytes);
+      const file = { name: "file", type: "text/plain", size: bytes.length, sha256 };
+      await chats.append(chat, [{ id, role: "user", content, attachments: [file] }]);
+      return sha256;
+    };
     const documents = storage.documents("notes");
     await say("other", "o", "other words");
     const isTakenBack = what.startsWith("taken back");
@@ -188,7 +196,7 @@ for (const [what, clock] of [
     let taken = 0;
     for (let at = 1; at < mostPoints; at += step) {
       const secret = `secret${at}x`;
-      await say("gone", `g${at}`, secret);
+      await send("gone", `g${at}`, secret);
       await say("kept", `m${at}`, secret);
       await say("kept", `b${at}`, `said before ${at}.`);
       await documents.write("note", { secret });
@@ -196,10 +204,12 @@ for (const [what, clock] of [
       fs.mkdirSync(join(home, "feedback", `p${at}`), { recursive: true });
       fs.writeFileSync(join(home, "feedback", `p${at}`, "feedback.json"), "{}");
       let moments = 0;
+      let noted = "";
       let doneAt = Number.POSITIVE_INFINITY;
       const change = async () => {
         if (isTakenBack) await takeBack();
-        await say("kept", `n${at}`, `noted ${at}.`);
+        const hash = await send("kept", `n${at}`, `noted ${at}.`);
+        noted = `chats/kept.files/${hash}`;
         await documents.write("state", { noted: `noted ${at}.` });
         if (what.startsWith("replaced")) return;
         // As a feature does it: what it keeps is removed, then it says so.
@@ -231,8 +241,10 @@ for (const [what, clock] of [
         for (const [path, bytes] of Object.entries(files)) {
           assert.ok(!bytes.includes(secret), `moment ${at}: ${path}`);
         }
-        assert.equal(files["chats/gone.jsonl"], undefined);
+        assert.deepEqual(namesOf(directory, "gone"), [], `moment ${at}`);
       }
+      if (kept.includes(`noted ${at}.`)) assert.ok(files[noted], `moment ${at}: no file`);
+      for (const chat of ["kept", "gone"]) await chats.files.delete(chat);
       // No document speaks of a message that the backup lacks, no mark of a removal that it undoes.
       if (files["notes/state.json"]?.includes(`noted ${at}.`)) {
         assert.ok(kept.includes(`noted ${at}.`), `moment ${at}`);
@@ -247,6 +259,30 @@ for (const [what, clock] of [
     assert.ok(taken > 6 || !isTakenBack, String(taken));
   });
 }
+
+/** What a backup has of a chat, folders too. */
+function namesOf(directory: string, chatId: string): readonly string[] {
+  const names = fs.readdirSync(join(directory, "chats"));
+  return names.filter((name) => name.startsWith(chatId));
+}
+
+test("an attachment that is being written is in no backup, and a damaged one is copied and named", async (t) => {
+  const { folder, home } = await smallHome(t);
+  await using throughline = await openThroughline({ home });
+  const hash = await throughline.chats.files.put("a", Buffer.from("a picture"));
+  const path = join(home, "chats/a.files", hash);
+  fs.writeFileSync(`${path}.tmp-abc`, "a pic");
+  const whole = await backUp(home, join(folder, "whole"));
+  assert.deepEqual(fs.readdirSync(join(folder, "whole/chats/a.files")), [hash]);
+  assert.deepEqual(whole.list.damaged, []);
+  fs.writeFileSync(path, "A picture");
+  const { list } = await backUp(home, join(folder, "damaged"));
+  const reason = "is not the attachment that its name says";
+  assert.deepEqual(list.damaged, [{ path: `chats/a.files/${hash}`, reason }]);
+  await restoreFrom(join(folder, "whole"), join(folder, "restored"));
+  await using restored = await openThroughline({ home: join(folder, "restored") });
+  assert.equal(String(await restored.chats.files.get("a", hash)), "a picture");
+});
 
 test("a file that was changed just now is copied again, as another change may bear the same time", async (t) => {
   const { folder, home } = await smallHome(t);

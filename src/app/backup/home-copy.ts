@@ -1,7 +1,7 @@
 import type { Clock } from "../../core/clock.ts";
 import { concurrently } from "../../core/concurrently.ts";
 import type { Disk, DiskFile } from "../../core/storage/disk/disk.ts";
-import { isLog, listHome, type SourceFile, sourceFile } from "./home-files.ts";
+import { hashInName, isLog, listHome, type SourceFile, sourceFile } from "./home-files.ts";
 import { beginsWith, endOfLog } from "./log-end.ts";
 import { copyRange, type NewFolder } from "./new-folder.ts";
 
@@ -77,6 +77,10 @@ export class HomeCopy {
         progress(++done, paths.length);
       });
     }
+    // A message is stored after its attachments: those that came since the list was made may be in a log.
+    const now = await listHome(disk, home);
+    const later = now.paths.filter((path) => hashInName(path) !== undefined && !listed.has(path));
+    await concurrently(later, filesAtOnce, (name) => this.#look(name));
     return this.#hasRemoved;
   }
 

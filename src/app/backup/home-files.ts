@@ -30,6 +30,9 @@ export const isLog = (path: string) =>
 export const isDocument = (path: string) =>
   /^[^/]+\/[^/]+\.json(\.bak)?$/.test(path) && !otherFolders.test(path);
 
+/** The SHA-256 that a file with the attachment of a chat has by its name. */
+export const hashInName = (path: string) => /^chats\/[^/]+\.files\/([0-9a-f]{64})$/.exec(path)?.[1];
+
 /** The folder of a package that a file belongs to. */
 export const packageOf = (path: string) => /^feedback\/[^/]+(?=\/)/.exec(path)?.[0];
 
@@ -53,8 +56,9 @@ export async function listHome(disk: Disk, home: string): Promise<HomeFiles> {
   return { paths, others };
 }
 
-/** A package that is being written or deleted: it does not count yet, or no more. */
-const isUnfinished = (path: string) => /^feedback\/[^/]+\.(partial|deleting)$/.test(path);
+/** A package that is being written or deleted, or an attachment that is being written: it does not count. */
+const isUnfinished = (path: string) =>
+  /^feedback\/[^/]+\.(partial|deleting)$|^chats\/[^/]+\.files\/[^/]+\.tmp-/.test(path);
 
 /** A file of the home as it is now. */
 export interface SourceFile {

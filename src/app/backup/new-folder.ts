@@ -69,7 +69,12 @@ export class NewFolder {
    * @throws ThroughlineError `THROUGHLINE_CONFLICT`: something is there by now.
    */
   async appear(): Promise<void> {
-    for (const folder of this.#made.keys()) await this.#disk.syncDirectory(join(this.path, folder));
+    // Those within others first. One that is empty again may be named after a chat that was forgotten.
+    for (const folder of [...this.#made.keys()].reverse()) {
+      const path = join(this.path, folder);
+      if ((await this.#disk.list(path)).length === 0) await this.#disk.rmdir(path);
+      else await this.#disk.syncDirectory(path);
+    }
     await this.#disk.syncDirectory(this.path);
     try {
       // An empty folder may be there, and not every system renames over one.

@@ -7,7 +7,7 @@ import { decodeDocument } from "../../core/storage/files/document-file.ts";
 import { mayBeOurs } from "../../core/storage/files/own-log.ts";
 import type { BackupFile, BackupNote, BackupTotals } from "./backup-file.ts";
 import { filesAtOnce, type HomeCopy } from "./home-copy.ts";
-import { isDocument, isLog, packageOf } from "./home-files.ts";
+import { hashInName, isDocument, isLog, packageOf } from "./home-files.ts";
 import { chunks, type NewFolder, sha256Of } from "./new-folder.ts";
 
 interface VerifyPorts {
@@ -42,7 +42,7 @@ export async function verifyCopy(copy: HomeCopy, ports: VerifyPorts): Promise<Ve
       const sha256 = await sha256Of(file, await file.size());
       if ((await file.size()) !== bytes) throw differs(path);
       if (read !== undefined && read !== sha256) throw differs(path);
-      const found = await examine(path, file, bytes);
+      const found = await examine(path, file, { bytes, sha256 });
       if (found.damage !== undefined) {
         const isAsRead = read === sha256 || (await isInHome(ports, path, file, bytes));
         if (!isAsRead) throw differs(path);
@@ -76,7 +76,15 @@ interface Examined {
   readonly damage?: string | undefined;
 }
 
-async function examine(path: string, file: DiskFile, bytes: number): Promise<Examined> {
+async function examine(
+  path: string,
+  file: DiskFile,
+  { bytes, sha256 }: { readonly bytes: number; readonly sha256: string },
+): Promise<Examined> {
+  const hash = hashInName(path);
+  if (hash !== undefined && hash !== sha256) {
+    return { records: 0, damage: "is not the attachment that its name says" };
+  }
   if (isLog(path)) return examineLog(file, bytes);
   if (!isDocument(path)) return { records: 0 };
   const isWhole = decodeDocument(await readExactly(file, 0, bytes)) !== undefined;

@@ -30,9 +30,10 @@ export async function forget(chatId: string, flags: ForgetFlags, context: Contex
   await withAllFeatures(flags, context, async (throughline) => {
     const { chats, rules, storage } = throughline;
     const isChat = (await chats.log.state(chatId)).head !== undefined;
-    // A framework may have a thread or a session of this id, without a chat.
-    const row =
-      isChat || !(await hasFrameworkLogs(storage, chatId)) ? await chats.row(chatId) : undefined;
+    // A framework may have a thread or a session of this id without a chat, and files may be left of one.
+    const isElse = async () =>
+      (await hasFrameworkLogs(storage, chatId)) || (await chats.files.list(chatId)).length > 0;
+    const row = isChat || !(await isElse()) ? await chats.row(chatId) : undefined;
     if (!flags.yes) {
       const what = [printableLine(chatId)];
       if (row !== undefined) {

@@ -12,6 +12,7 @@ import type { RepairReport } from "../../core/storage/storage.ts";
 import { openThroughline, type Throughline } from "../../core/throughline.ts";
 import { isErrno } from "../failure.ts";
 import { counted } from "../format.ts";
+import { checkAttachments } from "./attachments.ts";
 import type { Check, Checked, Checker } from "./check.ts";
 import { checkHome, checkSpace } from "./home.ts";
 
@@ -79,6 +80,7 @@ async function checkOpen(
     checks.push(...(await verifyAll(collection, store)));
     checks.push(await compareIndex(collection, store, join(home, collection)));
   }
+  checks.push(...(await checkAttachments(storage)));
   for (const report of storage.repairs()) {
     const isLoss = losses.has(report.kind);
     const says = `${printableLine(report.key)}: ${report.kind}: ${report.reason}`;

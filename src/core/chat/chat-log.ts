@@ -108,7 +108,7 @@ export class ChatLog {
    * takes what the head repeats of them out of the transaction; it may run again, as `change` does.
    * What it adds to the transaction is stored first.
    *
-   * @param onDamageRemoved as in `EraseOptions`.
+   * @param how `before` runs before the records go; if it rejects, nothing is removed.
    * @returns how many were removed.
    * @throws ThroughlineError `THROUGHLINE_NOT_FOUND`.
    * @throws ThroughlineError `THROUGHLINE_CONFLICT`: another process wrote to the chat each of 20 times;
@@ -117,7 +117,13 @@ export class ChatLog {
   erase(
     chatId: string,
     decide: (transaction: Transaction) => Promise<readonly string[]>,
-    onDamageRemoved?: (bytes: number) => void,
+    {
+      before,
+      onDamageRemoved,
+    }: {
+      readonly before?: () => Promise<void>;
+      readonly onDamageRemoved?: (bytes: number) => void;
+    } = {},
   ): Promise<number> {
     return this.exclusively(chatId, async () => {
       for (let attempt = 1; ; attempt++) {
@@ -127,6 +133,7 @@ export class ChatLog {
         });
         const { head, seq: expectedSeq } = transaction;
         this.forgetState(chatId);
+        await before?.();
         try {
           return await this.ports.logs.erase(chatId, ids, { expectedSeq, head, onDamageRemoved });
         } catch (error) {

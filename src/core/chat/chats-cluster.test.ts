@@ -40,7 +40,7 @@ function process(place: MemoryPlace, name: string, ms = 0) {
   const { leases, cluster } = storage;
   const ports = { logger: silentLogger, telemetry: silentTelemetry };
   const log = new ChatLog({ ...ports, logs, leases, cluster, clock, newId });
-  const chats = new Chats(log, storage.logs("forgotten", chatProjection));
+  const chats = new Chats(log, storage.logs("forgotten", chatProjection), storage.files("chats"));
   return { chats, before };
 }
 

@@ -256,7 +256,7 @@ test("forgetting that a crash cut short while features removed what they keep is
   await chats.append(chat, [user("secret")]);
   chats.onForget(() => Promise.reject(new Error("the process dies here")));
   await assert.rejects(chats.forget(chat));
-  const next = new Chats(chats.log, storage.logs("forgotten", unlisted));
+  const next = new Chats(chats.log, storage.logs("forgotten", unlisted), chats.files);
   await next.recover();
   assert.deepEqual((await next.list()).chats, []);
 });

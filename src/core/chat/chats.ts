@@ -1,6 +1,6 @@
-import { isoTime } from "../clock.ts";
-import { errorName, invalid } from "../errors.ts";
+import { invalid } from "../errors.ts";
 import type { JsonObject } from "../json.ts";
+import type { FileStore } from "../storage/file-store.ts";
 import { checkCount } from "../storage/key.ts";
 import type { LogStore, StoredRecord } from "../storage/log-store.ts";
 import { type ChatHead, type ChatRow, chatRow, readHead, titleFrom } from "./chat-head.ts";
@@ -10,6 +10,7 @@ import { checkMessageId } from "./control-ids.ts";
 import { copiesOf, copyable, forkedFrom, removeEach } from "./copies.ts";
 import { checkedTargets, eraseFrom, hideFrom, takeBackFrom } from "./erasure.ts";
 import { damagedChats, type FindChatsOptions, type FoundChat, findChats } from "./find-chats.ts";
+import { attachmentsPlace, type Forgetting, finishForgetting, forgetChat } from "./forget.ts";
 import {
   type ForgetReceipt,
   type Loss,
@@ -23,8 +24,8 @@ import type { MessageInput } from "./message-input.ts";
 import { type MessagePage, messagePage } from "./message-page.ts";
 import { rollOver } from "./period.ts";
 import { type MessageHit, searchChat, searchChats } from "./search-chats.ts";
-import { firstWords, isTakenBack, lastSaid, shownMessages } from "./shown-messages.ts";
-import { hashOf, type Mark, noMark, Tombstones } from "./tombstones.ts";
+import { firstWords, isTakenBack, shownMessages } from "./shown-messages.ts";
+import { type Mark, Tombstones } from "./tombstones.ts";
 import type { Transaction } from "./transaction.ts";
 import { type Copied, storedBefore, writeMessages } from "./write-messages.ts";
 
@@ -34,6 +35,8 @@ import { type Copied, storedBefore, writeMessages } from "./write-messages.ts";
  */
 export class Chats {
   readonly log: ChatLog;
+  /** What was sent with messages, by the chat's id. */
+  readonly files: FileStore;
   /** The marks of forgotten chats. */
   readonly tombstones: Tombstones;
   readonly #onForget: RemoveElsewhere[] = [];
@@ -42,8 +45,9 @@ export class Chats {
   readonly #onForgotten: ((chatId: string, mark: Mark | undefined) => void)[] = [];
 
   /** @param tombstones a collection of its own: hashes of forgotten ids, never ids. */
-  constructor(log: ChatLog, tombstones: LogStore) {
+  constructor(log: ChatLog, tombstones: LogStore, files: FileStore) {
     this.log = log;
+    this.files = files;
     this.tombstones = new Tombstones(tombstones);
   }
 
@@ -253,8 +257,8 @@ export class Chats {
 
   /**
    * Really removes the bytes of one message, from the log and everything derived from it, the chats
-   * that hold a copy of it and the packages of moments among that. This is the one operation that
-   * rewrites the log. Unreadable bytes of the log are removed too, as their content is unknown: the
+   * that hold a copy of it and the packages of moments among that; and the files that no other message of
+   * the chat refers to. This is the one operation that rewrites the log. Unreadable bytes of the log are removed too, as their content is unknown: the
    * receipt counts them as `damaged_bytes`.
    *
    * @returns what that reached; `erased`: there was something left to remove in this chat.
@@ -268,12 +272,20 @@ export class Chats {
     await this.log.existing(chatId);
     const removed: Removed[] = [];
     const onDamage = (count: number) => void removed.push({ place: "damaged_bytes", count });
-    const eraseIn = (id: string) =>
-      this.log.erase(
-        id,
-        (transaction) => eraseFrom(transaction, messageId, this.log.ports),
-        onDamage,
-      );
+    const eraseIn = async (id: string) => {
+      let files: readonly string[] = [];
+      const decide = async (transaction: Transaction) => {
+        const erasure = await eraseFrom(transaction, messageId, this.log.ports);
+        files = erasure.files;
+        return erasure.ids;
+      };
+      // Before the records, which name them: then the same call finds again what a failure leaves.
+      const before = async () => {
+        const count = files.length === 0 ? 0 : await this.files.delete(id, files);
+        if (count > 0) removed.push({ place: attachmentsPlace, count });
+      };
+      return this.log.erase(id, decide, { before, onDamageRemoved: onDamage });
+    };
     const erased = await eraseIn(chatId);
     const gone = { chatId, messageId, loss: "erase", removed } as const;
     const receipt = await this.#removeCopies(gone, eraseIn);
@@ -327,8 +339,8 @@ export class Chats {
   }
 
   /**
-   * Copies a chat up to and including one message into a new chat. What was redacted, taken back or cleared
-   * is not copied, and provider sessions start fresh.
+   * Copies a chat up to and including one message into a new chat, with the files of its messages. What was
+   * redacted, taken back or cleared is not copied, and provider sessions start fresh.
    *
    * @throws ThroughlineError `THROUGHLINE_CONFLICT`: the new chat exists. `THROUGHLINE_NOT_FOUND`.
    */
@@ -340,7 +352,7 @@ export class Chats {
       throw notFound(chatId, "message");
     }
     const place = { after: head.clear_seq ?? 0, until: until.seq };
-    const source = copyable(this.log.ports.logs, chatId, place);
+    const source = copyable(this.log.ports.logs, this.files, chatId, place);
     const copying = this.write(newChatId, source, {
       metadata: head.metadata,
       forked_from: forkedFrom(chatId, messageId, head),
@@ -355,7 +367,7 @@ export class Chats {
   }
 
   /**
-   * Writes a new chat from records that exist already, in appends of bounded size. Until the last one
+   * Writes a new chat from messages and files that exist already, in appends of bounded size. Until the last one
    * is stored the chat is marked unfinished, and a start after a crash removes it.
    *
    * @throws ThroughlineError `THROUGHLINE_CONFLICT`: the chat exists.
@@ -366,7 +378,7 @@ export class Chats {
     head: Partial<ChatHead>,
   ): Promise<void> {
     // Alone, so that a process that starts during this does not take the chat for a cut-off one.
-    return this.log.alone(chatId, () => writeMessages(this.log, chatId, { messages, head }));
+    return this.log.alone(chatId, () => writeMessages(this, chatId, { messages, head }));
   }
 
   /** One row of the list. @throws ThroughlineError `THROUGHLINE_NOT_FOUND`. */
@@ -437,34 +449,7 @@ export class Chats {
    */
   async forget(chatId: string): Promise<ForgetReceipt> {
     checkChatId(chatId);
-    return this.log.alone(chatId, () => this.#forget(chatId));
-  }
-
-  async #forget(chatId: string): Promise<ForgetReceipt> {
-    const state = await this.log.state(chatId);
-    const { clock, newId, logs } = this.log.ports;
-    const at = isoTime(clock.now());
-    const given = { at, id: newId() };
-    let said = state.head && (await lastSaid(logs, chatId, state));
-    const begin = async () => said && this.tombstones.tryBegin(chatId, given, said);
-    let mark = await begin();
-    const rows = await this.#removeElsewhere(chatId, "forget");
-    const existed = await this.#remove(chatId);
-    // Also of a chat that has no log: the mark keeps it out of an import, and what was not reached goes later.
-    if (rows.some((row) => "unreachable" in row || row.count > 0)) said ??= [];
-    mark ??= await begin(); // a full disk has room for it now
-    mark ??= (await this.tombstones.begun()).get(hashOf(chatId)); // of a call that failed at its end
-    if (mark !== undefined) await this.tombstones.finish(mark);
-    for (const listener of this.#onForgotten) listener(chatId, mark);
-    const count = existed ? (state.head?.message_count ?? 1) : 0;
-    const isUnmarked = said !== undefined && mark === undefined;
-    const { removed, unreachable } = summed(isUnmarked ? [...rows, noMark] : rows);
-    return {
-      chat_id: chatId,
-      at,
-      removed: [{ place: "transcript", count }, ...removed],
-      unreachable,
-    };
+    return forgetChat(this.#forgetting(), chatId);
   }
 
   /**
@@ -486,51 +471,23 @@ export class Chats {
   }
 
   /** Finishes what a dead process began: forgetting, and copies that are not whole. */
-  async recover(): Promise<void> {
-    const { logs } = this.log.ports;
-    const begun = await this.tombstones.begun();
-    const gone = new Map(begun);
-    const failed = (error: unknown) => {
-      const says = "a forgetting is not finished; tried again at the next start";
-      this.log.ports.logger.warn({ error: errorName(error) }, says);
+  recover(): Promise<void> {
+    return finishForgetting(this.#forgetting());
+  }
+
+  #forgetting(): Forgetting {
+    return {
+      log: this.log,
+      files: this.files,
+      tombstones: this.tombstones,
+      removeElsewhere: (chatId) => this.#removeElsewhere(chatId, "forget"),
+      onForgotten: (chatId, mark) => {
+        for (const listener of this.#onForgotten) listener(chatId, mark);
+      },
     };
-    let cursor: string | undefined;
-    do {
-      const label = begun.size > 0 ? undefined : "unfinished";
-      const page = await logs.list({ limit: 1_000, label, cursor });
-      for (const { key, head } of page.rows) {
-        const wasBegun = begun.has(hashOf(key));
-        gone.delete(hashOf(key));
-        if (!wasBegun && head["unfinished"] !== true) continue;
-        const finish = async () => {
-          if (!(await this.#isLeftOver(key, wasBegun))) return true;
-          // There was no request to forget one that is only unfinished: it may be created again.
-          await (wasBegun ? this.#forget(key) : this.#remove(key));
-          return true;
-        };
-        // Another process is working on it, or died and has its lease for a while: this does not wait.
-        if (!(await this.log.aloneNow(key, finish))) void this.log.alone(key, finish).catch(failed);
-      }
-      cursor = page.cursor;
-    } while (cursor !== undefined);
-    // Or a new chat with the id of one of them would be taken for it at the next start.
-    for (const mark of gone.values()) await this.tombstones.finish(mark).catch(failed);
   }
 
-  /** Another process may have finished it since it was listed. */
-  async #isLeftOver(chatId: string, wasBegun: boolean): Promise<boolean> {
-    if (wasBegun) return (await this.tombstones.begun()).has(hashOf(chatId));
-    return (await this.log.state(chatId)).head?.unfinished === true;
-  }
-
-  #remove(chatId: string): Promise<boolean> {
-    return this.log.between(chatId, () => {
-      this.log.forgetState(chatId);
-      return this.log.ports.logs.delete(chatId);
-    });
-  }
-
-  async #removeElsewhere(chatId: string, loss: Loss, id?: string): Promise<readonly Removed[]> {
+  async #removeElsewhere(chatId: string, loss: Loss, id?: string): Promise<Removed[]> {
     const removed = await Promise.all(
       this.#onForget.map(async (remove) => remove(chatId, loss, id)),
     );

@@ -3,7 +3,9 @@
 import { errorName } from "../errors.ts";
 import { isJsonObject } from "../json.ts";
 import type { Logger } from "../logger.ts";
+import type { FileStore } from "../storage/file-store.ts";
 import type { LogStore } from "../storage/log-store.ts";
+import { attachedIn, wholeFile } from "./attached.ts";
 import type { ChatHead, ForkedFrom } from "./chat-head.ts";
 import { partsOf } from "./exact.ts";
 import type { Removed } from "./forget-receipt.ts";
@@ -80,15 +82,17 @@ export async function removeEach(
 }
 
 /**
- * What a fork copies: the messages of a part of a chat, each after the parts of its exact form, without what is
- * redacted, replaced or taken back.
+ * What a fork copies: the messages of a part of a chat, each after its files and the parts of its exact form,
+ * without what is redacted, replaced or taken back. A file that is missing or damaged is passed over.
  */
 export async function* copyable(
   logs: LogStore,
+  files: FileStore,
   chatId: string,
   { after, until }: { readonly after: number; readonly until: number },
 ): AsyncIterable<Copied> {
   let at: string | undefined;
+  const copied = new Set<string>();
   for await (const record of logs.read(chatId, { after })) {
     if (record.seq > until) return;
     if (!isMessage(record)) continue;
@@ -97,6 +101,12 @@ export async function* copyable(
     const { seq: _, timestamp, ...message } = record;
     // Empty where an import knew none: no earlier than the one before.
     at = timestamp || at;
+    for (const hash of attachedIn(record)) {
+      if (copied.has(hash)) continue;
+      copied.add(hash);
+      const file = await wholeFile(files, chatId, hash);
+      if (file !== undefined) yield { file };
+    }
     for (const part of await partsOf(logs, chatId, record)) yield { part };
     yield { message: at ? { ...message, timestamp: at } : message };
   }

@@ -1,6 +1,7 @@
 import { invalid } from "../errors.ts";
 import { isJsonObject } from "../json.ts";
 import { partIds } from "../storage/kept-value.ts";
+import { attachedOnlyIn } from "./attached.ts";
 import type { ChatHead } from "./chat-head.ts";
 import { type ChatPorts, notFound } from "./chat-log.ts";
 import { markKinds } from "./control-ids.ts";
@@ -9,10 +10,17 @@ import { withoutSessionIds } from "./period.ts";
 import { endWaits, markOf, marksIn, pendingId, waitingInput } from "./shown-messages.ts";
 import type { HeadChange, Transaction } from "./transaction.ts";
 
+/** What is to be erased. */
+interface Erasure {
+  /** Of the records. */
+  readonly ids: readonly string[];
+  /** The hashes of the files that only they refer to. */
+  readonly files: readonly string[];
+}
+
 /**
  * Takes what is to be erased out of a chat's head: a message, or one that waits for its turn.
  *
- * @returns the ids of the records that have to go.
  * @throws ThroughlineError `THROUGHLINE_NOT_FOUND`: there is no such record, or it is one of ours about a
  *   message. Without it, what it hides would be shown again.
  */
@@ -20,7 +28,7 @@ export async function eraseFrom(
   transaction: Transaction,
   messageId: string,
   ports: Pick<ChatPorts, "logs" | "cluster">,
-): Promise<readonly string[]> {
+): Promise<Erasure> {
   const { logs } = ports;
   const { chatId } = transaction;
   const record = await logs.find(chatId, messageId);
@@ -35,8 +43,9 @@ export async function eraseFrom(
   const waited = await waitingInput(logs, chatId, messageId);
   const exact = [isFound ? record.exact : undefined, waited?.["exact"]];
   const parts = exact.flatMap((fields) => (isJsonObject(fields) ? partIds(fields) : []));
-  const ids = [messageId, ...parts, ...summaries];
-  return waited === undefined ? ids : [...ids, waited.id];
+  const waiting = waited === undefined ? [] : [waited.id];
+  const ids = [messageId, ...parts, ...summaries, ...waiting];
+  return { ids, files: await attachedOnlyIn(logs, chatId, ids) };
 }
 
 /**

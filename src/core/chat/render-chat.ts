@@ -27,7 +27,10 @@ export async function renderChat(
   const { redacted } = marks;
   const records = withMarks(chats.records(chatId), marks);
   if (format === "jsonl") {
-    return toSeedJsonl(seedHead(chatId, head), sinceClear(records, head), { redacted });
+    return toSeedJsonl(seedHead(chatId, head), sinceClear(records, head), {
+      redacted,
+      files: chats.files,
+    });
   }
   const { title } = head;
   const render = format === "html" ? toHtml : toMarkdown;

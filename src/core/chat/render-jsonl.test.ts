@@ -13,6 +13,9 @@ const head: SeedHead = {
   last_consolidated: 0,
 };
 
+/** Where no message refers to a file that is there. */
+const noFiles = { get: async () => undefined };
+
 function log(...fields: readonly JsonObject[]): readonly StoredRecord[] {
   return fields.map((field, index) => ({ id: `m${index + 1}`, ...field, seq: index + 1 }));
 }
@@ -22,7 +25,9 @@ async function linesOf(
   options: Partial<SeedJsonlOptions> = {},
   of = head,
 ): Promise<string[]> {
-  return await Array.fromAsync(toSeedJsonl(of, records, { redacted: new Set(), ...options }));
+  return await Array.fromAsync(
+    toSeedJsonl(of, records, { redacted: new Set(), files: noFiles, ...options }),
+  );
 }
 
 /** The seed's reader, in its own terms: the last metadata line wins, all other objects are messages. */
@@ -173,7 +178,11 @@ for (const form of ["seed", "full"] as const) {
       for (;;) yield { id: `m${++read}`, seq: read, role: "user", content: "x", timestamp: "" };
     }
     let lines = 0;
-    for await (const _ of toSeedJsonl(head, endless(), { form, redacted: new Set() })) {
+    for await (const _ of toSeedJsonl(head, endless(), {
+      form,
+      redacted: new Set(),
+      files: noFiles,
+    })) {
       if (++lines === 1_000) break;
     }
     assert.ok(read <= lines, `${read} records for ${lines} lines`);

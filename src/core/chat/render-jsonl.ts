@@ -1,8 +1,13 @@
 import { isJsonObject, type JsonObject } from "../json.ts";
+import type { FileStore } from "../storage/file-store.ts";
 import type { StoredRecord } from "../storage/log-store.ts";
+import { attachedIn, wholeFile } from "./attached.ts";
 import type { ChatHead } from "./chat-head.ts";
 import { foreignObject, isMessage, leftOverId, type StoredMessage } from "./message.ts";
 import type { Records } from "./render-rows.ts";
+
+/** The kind of a metadata line with bytes of a file. */
+export const attachmentKind = "attachment";
 
 /** The first line of a log in the seed's format. Fields of ours are written in the `"full"` form only. */
 export interface SeedHead extends JsonObject {
@@ -49,11 +54,17 @@ export interface SeedJsonlOptions {
   readonly form?: "seed" | "full" | undefined;
   /** Ids of redacted messages: what `marksIn` found in the same log. */
   readonly redacted: ReadonlySet<string>;
+  /** Where the files that messages refer to are. Those that are missing or damaged are passed over. */
+  readonly files: Pick<FileStore, "get">;
 }
+
+/** So many bytes of a file are in one line: no line becomes longer than readers take. */
+const attachmentLineBytes = 512 * 1024;
 
 /**
  * A chat in the seed's JSONL, one line (with its LF) at a time: the metadata line, then the messages
- * as `{"role","content","timestamp",…}` with our fields after those.
+ * as `{"role","content","timestamp",…}` with our fields after those. The files of messages are metadata lines
+ * before the first message that refers to them: readers of the format pass over those.
  *
  * A last line repeats the metadata where it must: readers of the format let the last one win, and
  * `last_consolidated` counts messages of this file, of which some may be left out. What an import
@@ -65,9 +76,10 @@ export async function* toSeedJsonl(
   options: SeedJsonlOptions,
 ): AsyncGenerator<string> {
   const full = options.form === "full";
+  const written = new Set<string>();
   yield headLine(head, full);
   let read = 0;
-  let written = 0;
+  let messages = 0;
   let consolidated = 0;
   let last = head;
   let repeats = false;
@@ -82,14 +94,39 @@ export async function* toSeedJsonl(
     }
     const kept = full ? record : ((message && seedMessage(message, options.redacted)) ?? object);
     if (kept === undefined) continue;
+    for await (const line of attachmentLines(kept, head.key, options.files, written)) {
+      yield line;
+      repeats = true;
+    }
     yield jsonLine(kept);
     if (object?.["_type"] === "metadata") repeats = true;
-    if (message !== undefined) written++;
-    if (read <= head.last_consolidated) consolidated = written;
+    if (message !== undefined) messages++;
+    if (read <= head.last_consolidated) consolidated = messages;
   }
   if (full) yield headLine(head, full);
   else if (repeats || consolidated !== head.last_consolidated) {
     yield headLine({ ...last, last_consolidated: consolidated }, full);
+  }
+}
+
+/** The files that a record refers to, in Base64, each once in a file. */
+async function* attachmentLines(
+  record: JsonObject,
+  chatId: string,
+  files: SeedJsonlOptions["files"],
+  written: Set<string>,
+): AsyncGenerator<string> {
+  for (const sha256 of attachedIn(record)) {
+    if (written.has(sha256)) continue;
+    written.add(sha256);
+    const bytes = await wholeFile(files, chatId, sha256);
+    if (bytes === undefined) continue;
+    const size = bytes.length;
+    for (let offset = 0; offset === 0 || offset < size; offset += attachmentLineBytes) {
+      const part = bytes.subarray(offset, offset + attachmentLineBytes);
+      const data = Buffer.from(part.buffer, part.byteOffset, part.length).toString("base64");
+      yield jsonLine({ _type: "metadata", kind: attachmentKind, sha256, size, offset, data });
+    }
   }
 }
 

@@ -1,7 +1,8 @@
 import { ThroughlineError } from "../errors.ts";
 import type { LogRecord, LogStore } from "../storage/log-store.ts";
 import type { ChatHead } from "./chat-head.ts";
-import { alreadyThere, type ChatLog } from "./chat-log.ts";
+import { alreadyThere } from "./chat-log.ts";
+import type { Chats } from "./chats.ts";
 import { assertParts } from "./exact.ts";
 import { isMessage, type StoredMessage } from "./message.ts";
 import type { MessageInput } from "./message-input.ts";
@@ -36,21 +37,22 @@ const copyBatch = 256;
 /** And at most about so many UTF-16 units of JSON, and the message that passes it: below 8 MiB. */
 const copyBytes = 1024 * 1024;
 
-/** One thing that a new chat is made of: a message, or a part of the exact form of the next one. */
-export type Copied = { readonly message: MessageInput } | { readonly part: LogRecord };
+/** One thing that a new chat is made of: a message, or a file or a part of the exact form of the next one. */
+export type Copied = CopiedRecord | { readonly file: Uint8Array };
+type CopiedRecord = { readonly message: MessageInput } | { readonly part: LogRecord };
 
 /**
  * Writes a new chat from messages that exist already, in appends of bounded size. Until the last one
  * is stored the chat is marked unfinished.
  */
 export async function writeMessages(
-  log: ChatLog,
+  { log, files }: Pick<Chats, "log" | "files">,
   chatId: string,
   from: { readonly messages: AsyncIterable<Copied>; readonly head: Partial<ChatHead> },
 ): Promise<void> {
   if ((await log.state(chatId)).head !== undefined) throw alreadyThere(chatId);
   let isBegun = false;
-  let batch: Copied[] = [];
+  let batch: CopiedRecord[] = [];
   const store = async (isLast: boolean) => {
     await log.change(chatId, (transaction) => {
       if (!isBegun && !transaction.isNewChat) throw alreadyThere(chatId);
@@ -66,6 +68,12 @@ export async function writeMessages(
   };
   let bytes = 0;
   for await (const item of from.messages) {
+    if ("file" in item) {
+      // After the mark: a start after a crash removes the files of an unfinished chat with it.
+      if (!isBegun) await store(false);
+      await files.put(chatId, item.file);
+      continue;
+    }
     if (batch.length === copyBatch || bytes > copyBytes) {
       await store(false);
       bytes = 0;

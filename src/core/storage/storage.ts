@@ -2,6 +2,7 @@
 import { oneOf } from "../options.ts";
 import type { Cluster } from "./cluster.ts";
 import type { DocumentStore } from "./document-store.ts";
+import type { FileStore } from "./file-store.ts";
 import type { Leases } from "./leases.ts";
 import type { LogProjection, LogStore } from "./log-store.ts";
 
@@ -55,7 +56,7 @@ export interface IndexBehind {
   readonly bytes: number;
 }
 
-/** What a driver implements: two shapes, in named collections, and who may act alone on what. */
+/** What a driver implements: logs, documents and files, in named collections, and who may act alone on what. */
 export interface Storage extends AsyncDisposable {
   /** One that one process alone writes has `LocalLeases`. */
   readonly leases: Leases;
@@ -68,6 +69,8 @@ export interface Storage extends AsyncDisposable {
   logs(collection: string, projection: LogProjection): LogStore;
   /** The documents of one collection, such as `"session"`. */
   documents(collection: string): DocumentStore;
+  /** The files of one collection: `"chats"` has those of each chat, under the chat's id. */
+  files(collection: string): FileStore;
   /**
    * Resolves when something could be stored now: a driver tries, or asks. Its messages are shown without
    * a token: they name no path and no host.

@@ -1,3 +1,4 @@
+import { checkAttachments } from "../../cli/doctor/attachments.ts";
 import type { Check } from "../../cli/doctor/check.ts";
 import { counted } from "../../cli/format.ts";
 import type { PostgresLocation } from "../../cli/store-location.ts";
@@ -58,7 +59,9 @@ async function readContent(
   try {
     const storage = await open(location, { logger: silentLogger });
     try {
-      return await checkContent(storage);
+      const checks = await checkContent(storage);
+      // An older schema may have no place for them.
+      return schema === "older" ? checks : [...checks, ...(await checkAttachments(storage))];
     } finally {
       await storage.close();
     }

@@ -163,12 +163,13 @@ function withWayOut(error: unknown): unknown {
 }
 
 function text(
-  { logs, records, documents, copied, left_out, sha256 }: CopyReport,
+  { logs, records, documents, files, copied, left_out, sha256 }: CopyReport,
   about: { readonly to: string; readonly home: string; readonly stays: readonly string[] },
 ): string {
-  const what = `${counted(records, "record")} in ${counted(logs, "log")}`;
+  const attachments = files === 0 ? "" : `, ${counted(files, "attachment")}`;
+  const what = `${counted(records, "record")} in ${counted(logs, "log")}${attachments}`;
   const lines = [
-    `Copied to ${about.to}: ${what} and ${counted(documents, "document")}, ${copied} of them in this run.`,
+    `Copied to ${about.to}: ${what} and ${counted(documents, "document")}, ${copied} of the records in this run.`,
     `Both stores were read and are identical. SHA-256: ${sha256}`,
   ];
   if (left_out > 0)

@@ -125,6 +125,7 @@ export function endingAfter(storage: Storage, end: () => Promise<void>): Storage
     cluster: storage.cluster,
     logs: (collection, projection) => storage.logs(collection, projection),
     documents: (collection) => storage.documents(collection),
+    files: (collection) => storage.files(collection),
     ready: () => storage.ready(),
     repairs: () => storage.repairs(),
     onRepair: (listener) => storage.onRepair(listener),

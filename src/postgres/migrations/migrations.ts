@@ -1,6 +1,7 @@
 import { logsAndDocuments } from "./001-logs-and-documents.ts";
 import { fleet } from "./002-fleet.ts";
 import { unindexed } from "./003-unindexed.ts";
+import { files } from "./004-files.ts";
 
 /** One step of the schema. All steps that are missing run in one transaction. */
 export interface Migration {
@@ -16,4 +17,4 @@ export interface Migration {
 }
 
 /** Every step, in order. A step that was released is never changed. */
-export const migrations: readonly Migration[] = [logsAndDocuments, fleet, unindexed];
+export const migrations: readonly Migration[] = [logsAndDocuments, fleet, unindexed, files];

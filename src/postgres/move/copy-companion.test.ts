@@ -16,6 +16,7 @@ import { moveUnderWay } from "./move-notes.ts";
 import {
   chatsPlace,
   documentPlaces,
+  filePlaces,
   logPlaces,
   marksPlace,
   ownDocuments,
@@ -72,7 +73,9 @@ test("every collection that the sources name is copied, or each storage has its 
   const named = new Set(frameworkLogs.map(({ collection }) => `logs:${collection}`));
   for (const name of sourceNames()) {
     const text = readFileSync(join("src", name), "utf8");
-    for (const [, shape, argument = ""] of text.matchAll(/torage\.(logs|documents)\(([^,)]*)/g)) {
+    for (const [, shape, argument = ""] of text.matchAll(
+      /torage\.(logs|documents|files)\(([^,)]*)/g,
+    )) {
       // Such as `claudeLogs.collection`.
       if (!/^\w+Logs\.collection$/.test(argument)) named.add(`${shape}:${nameOf(argument)}`);
     }
@@ -80,6 +83,7 @@ test("every collection that the sources name is copied, or each storage has its 
   const copied = [
     ...[marksPlace, ...logPlaces].map(({ collection }) => `logs:${collection}`),
     ...[...documentPlaces, ...ownDocuments].map((collection) => `documents:${collection}`),
+    ...filePlaces.map((collection) => `files:${collection}`),
   ];
   assert.deepEqual([...named].sort(), copied.sort());
 });

@@ -7,6 +7,7 @@ import { systemTimers, type Timers } from "../../core/timers.ts";
 import { copyLog } from "./copy-log.ts";
 import { copyDocuments } from "./documents.ts";
 import { everyLog, type FoundLog } from "./every-log.ts";
+import { copyFiles } from "./files.ts";
 import { joinMarks, newMarks } from "./forgotten-marks.ts";
 import { inOrder, logsAtOnce } from "./in-order.ts";
 import { MoveNotes } from "./move-notes.ts";
@@ -29,7 +30,7 @@ export interface CopyProgress {
 interface CopyOptions {
   /**
    * What to do about records of the source that damage took: refuse, or put a mark in the place of
-   * each, so that all other numbers stay.
+   * each, so that all other numbers stay. A damaged attachment is left out then.
    * @default "refuse"
    */
   readonly damaged?: OnDamage;
@@ -64,8 +65,8 @@ const longestWaitMs = 12_000;
 const tryEveryMs = 1_000;
 
 /**
- * Copies a companion from one storage into another: the marks of what was forgotten, chats, runs,
- * moods and documents. Records keep their ids and numbers, erased ones stay erased, heads and
+ * Copies a companion from one storage into another: the marks of what was forgotten, chats and their
+ * attachments, runs, moods and documents. Records keep their ids and numbers, erased ones stay erased, heads and
  * documents are equal; both sides are read from end to end and compared before it resolves.
  *
  * A call that was killed is called again, and continues where it stopped. The source is only read,
@@ -140,6 +141,7 @@ async function copy(from: Storage, to: Storage, options: CopyOptions): Promise<C
   }
   await joinMarks(from, to);
   progress.begin("copy", count);
+  await copyFiles(both, { marks, damaged, signal });
   const copyOne = async ({ place, logs: source, row }: FoundLog): Promise<void> => {
     signal?.throwIfAborted();
     progress.log();

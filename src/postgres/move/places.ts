@@ -28,6 +28,9 @@ export const logPlaces: readonly LogPlace[] = [chatsPlace, runsPlace, ...framewo
 /** Collections of documents, copied after all logs. */
 export const documentPlaces: readonly string[] = ["session"];
 
+/** Collections of files, copied before the logs: no message comes without its files. */
+export const filePlaces: readonly string[] = ["chats"];
+
 /**
  * Collections of documents that each storage has of its own: up to which mark of its own log of marks a
  * feature has removed what it kept. Without one, a feature looks at every mark when it starts.

@@ -4,6 +4,7 @@ import type { Storage } from "../../core/storage/storage.ts";
 import { compareLogs } from "./compare-logs.ts";
 import { foreignDocuments } from "./documents.ts";
 import { everyLog, type FoundLog } from "./every-log.ts";
+import { foreignFiles } from "./files.ts";
 import type { NewMarks } from "./forgotten-marks.ts";
 import { inOrder, logsAtOnce } from "./in-order.ts";
 import type { MoveNotes } from "./move-notes.ts";
@@ -63,9 +64,12 @@ export async function survey(
     } else foreign.push(placeName(name));
   }
   foreign.push(...(await foreignDocuments(from, to, notes, signal)));
+  const files = await foreignFiles({ from, to }, notes, { marks, signal });
+  foreign.push(...files.names);
   if (foreign.length > 0) throw isForeign(foreign);
   const documents = await Promise.all(documentPlaces.map((each) => to.documents(each).keys()));
-  return { isEmpty: logCount + documents.flat().length === 0, withErasures, forgotten };
+  const isEmpty = logCount + documents.flat().length + files.count === 0;
+  return { isEmpty, withErasures, forgotten };
 }
 
 function isForeign(names: readonly string[]): ThroughlineError {

@@ -3,6 +3,7 @@ import { ThroughlineError } from "../../core/errors.ts";
 import type { Storage } from "../../core/storage/storage.ts";
 import { compareDocuments } from "./documents.ts";
 import { everyLog, type FoundLog } from "./every-log.ts";
+import { compareFiles } from "./files.ts";
 import { missingMarks, type NewMarks } from "./forgotten-marks.ts";
 import { inOrder, logsAtOnce } from "./in-order.ts";
 import { chatsPlace, logPlaces } from "./places.ts";
@@ -13,6 +14,8 @@ export interface Verified {
   readonly logs: number;
   readonly records: number;
   readonly documents: number;
+  /** Attachments of chats. */
+  readonly files: number;
   /** Of everything, in the order of the lists: the same for the same companion in any storage. */
   readonly sha256: string;
   /** Chats that were left out, because they are forgotten at the target. */
@@ -20,9 +23,9 @@ export interface Verified {
 }
 
 /**
- * Reads everything in both storages and compares counts, digests, heads and documents.
+ * Reads everything in both storages and compares counts, digests, heads, documents and files.
  *
- * @throws ThroughlineError `THROUGHLINE_CONFLICT`: a log or document is not the same.
+ * @throws ThroughlineError `THROUGHLINE_CONFLICT`: a log, a document or a file is not the same.
  */
 export async function verify(
   { from, to }: { readonly from: Storage; readonly to: Storage },
@@ -60,7 +63,17 @@ export async function verify(
   const [other] = documents.other;
   if (other !== undefined) throw isOther(other);
   all.update(documents.sha256);
-  const counts = { logs, records, documents: documents.same, left_out: leftOut };
+  const files = await compareFiles({ from, to }, { marks, damaged, signal });
+  const [otherFiles] = files.other;
+  if (otherFiles !== undefined) throw isOther(otherFiles);
+  for (const name of files.same) all.update(`${name}\n`);
+  const counts = {
+    logs,
+    records,
+    documents: documents.same,
+    files: files.same.length,
+    left_out: leftOut,
+  };
   return { ...counts, sha256: all.digest("hex") };
 }
 

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { after, describe, test } from "node:test";
 import {
   documentStoreContract,
+  fileStoreContract,
   leaseContract,
   logStoreContract,
   testContract,
@@ -26,7 +27,8 @@ async function openAt(home: string): Promise<Storage> {
 const step = process.env["THROUGHLINE_FULL"] === "1" ? 1 : 3;
 
 // Each clause has a home of its own, and waits for the disk most of the time.
-for (const { name, clauses } of [logStoreContract, documentStoreContract, leaseContract]) {
+const contracts = [logStoreContract, documentStoreContract, fileStoreContract, leaseContract];
+for (const { name, clauses } of contracts) {
   const sample = clauses.filter((_clause, index) => index % step === 0);
   describe(`${name} on files`, { concurrency: 4 }, () => {
     const contract = { name, clauses: sample };

@@ -8,11 +8,13 @@ import type { Timers } from "../../timers.ts";
 import type { Disk, DiskEntry, DiskFile } from "../disk/disk.ts";
 import { patientDisk } from "../disk/patient-disk.ts";
 import type { DocumentStore } from "../document-store.ts";
+import type { FileStore } from "../file-store.ts";
 import type { LogProjection, LogStore } from "../log-store.ts";
 import { LocalCluster, LocalLeases } from "../one-process.ts";
 import type { Durability, IndexBehind, OwnHome, RepairReport, Storage } from "../storage.ts";
 import type { Damage } from "./batch-reader.ts";
 import { FileDocumentStore } from "./file-document-store.ts";
+import { FileFileStore } from "./file-file-store.ts";
 import { FileLogStore } from "./file-log-store.ts";
 import {
   type FilePorts,
@@ -68,7 +70,7 @@ export interface HomeIndex {
   uncover(collection: string): Promise<void>;
 }
 
-/** One home directory: logs and documents as files that a person can read. */
+/** One home directory: logs, documents and attachments as files that a person can read. */
 export class FileStorage implements Storage {
   readonly leases = new LocalLeases();
   readonly cluster = new LocalCluster();
@@ -78,6 +80,7 @@ export class FileStorage implements Storage {
   readonly #journal: Journal;
   readonly #logs = new Map<string, FileLogStore>();
   readonly #documents = new Map<string, FileDocumentStore>();
+  readonly #files = new Map<string, FileFileStore>();
   /** What else the home held then, by name. */
   readonly #noFolders = new Set<string>();
   readonly #repairs: RepairReport[] = [];
@@ -201,6 +204,17 @@ export class FileStorage implements Storage {
     return store;
   }
 
+  files(collection: string): FileStore {
+    this.#assertOpen();
+    const known = this.#files.get(collection);
+    if (known !== undefined) return known;
+    this.#assertFolder(collection);
+    const directory = join(this.#ports.home, collection);
+    const store = new FileFileStore({ ...this.#shared, directory });
+    this.#files.set(collection, store);
+    return store;
+  }
+
   /** Writes a small file, syncs it and removes it. */
   async ready(): Promise<void> {
     this.#assertOpen();
@@ -266,7 +280,7 @@ export class FileStorage implements Storage {
     this.leases.close();
     try {
       // All at once: from this moment on none of them takes another call.
-      const stores = [...this.#logs.values(), ...this.#documents.values()];
+      const stores = [...this.#logs.values(), ...this.#documents.values(), ...this.#files.values()];
       await Promise.all(stores.map((store) => store.close()));
       await Promise.all(this.#writing);
       await this.#journal.close();

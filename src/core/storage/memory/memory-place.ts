@@ -2,6 +2,7 @@ import { type Clock, systemClock } from "../../clock.ts";
 import type { HeldName, LeasePlace } from "../lease-renewer.ts";
 import { type LeaseName, nameText } from "../leases.ts";
 import type { MemoryDocument } from "./memory-document-store.ts";
+import type { MemoryFiles } from "./memory-file-store.ts";
 import type { MemoryLog } from "./memory-log-store.ts";
 
 interface MemoryPlaceOptions {
@@ -34,6 +35,7 @@ export class MemoryPlace {
   /** By collection, then by key. */
   readonly #logs = new Map<string, Map<string, MemoryLog>>();
   readonly #documents = new Map<string, Map<string, MemoryDocument>>();
+  readonly #files = new Map<string, MemoryFiles>();
   readonly #leases = new Map<string, MemoryLease>();
   readonly #members = new Map<string, MemoryMember>();
   /** That of the newest holder of any name, so that none returns when a name is forgotten. */
@@ -51,6 +53,10 @@ export class MemoryPlace {
 
   documents(collection: string): Map<string, MemoryDocument> {
     return madeOnce(this.#documents, collection);
+  }
+
+  files(collection: string): MemoryFiles {
+    return madeOnce(this.#files, collection);
   }
 
   /** @returns the leases of this process, until the function that ends it is called. */

@@ -1,12 +1,14 @@
 import { ThroughlineError } from "../../errors.ts";
 import type { Cluster } from "../cluster.ts";
 import type { DocumentStore } from "../document-store.ts";
+import type { FileStore } from "../file-store.ts";
 import type { Leases } from "../leases.ts";
 import type { LogProjection, LogStore } from "../log-store.ts";
 import { LocalCluster, LocalLeases } from "../one-process.ts";
 import type { RepairReport, Storage } from "../storage.ts";
 import { MemoryCluster, type MemoryClusterOptions } from "./memory-cluster.ts";
 import { MemoryDocumentStore } from "./memory-document-store.ts";
+import { MemoryFileStore } from "./memory-file-store.ts";
 import { MemoryLogStore } from "./memory-log-store.ts";
 import { MemoryPlace } from "./memory-place.ts";
 
@@ -19,7 +21,7 @@ export function openMemoryStorage(options?: MemoryClusterOptions): Storage {
   return new MemoryStorage(options?.place, options && new MemoryCluster(options));
 }
 
-/** Both shapes in plain maps. Whatever a call stores, it stores before it returns its promise. */
+/** Everything in plain maps. Whatever a call stores, it stores before it returns its promise. */
 class MemoryStorage implements Storage {
   readonly cluster: Cluster;
   readonly leases: Leases & { close(): void | Promise<void> };
@@ -55,6 +57,10 @@ class MemoryStorage implements Storage {
     const store = new MemoryDocumentStore(documents, () => this.#checkOpen());
     this.#documents.set(collection, store);
     return store;
+  }
+
+  files(collection: string): FileStore {
+    return new MemoryFileStore(this.#place.files(collection), () => this.#checkOpen());
   }
 
   /** None: memory is never found damaged. */

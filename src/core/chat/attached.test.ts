@@ -1,0 +1,227 @@
+// The files of messages go where their messages go.
+import assert from "node:assert/strict";
+import { type TestContext, test } from "node:test";
+import { kept } from "../../../test/support/companion-home.ts";
+import { stoppingStorage } from "../../../test/support/stopping-storage.ts";
+import type { JsonObject } from "../json.ts";
+import { hashOf } from "../storage/file-store.ts";
+import { openMemoryStorage } from "../storage/memory/memory-storage.ts";
+import type { Storage } from "../storage/storage.ts";
+import { openThroughline } from "../throughline.ts";
+import type { Chats } from "./chats.ts";
+import { pendingId } from "./shown-messages.ts";
+
+const chat = "telegram:42";
+const bytesOf = (name: string) => Buffer.from(`the picture ${name}`);
+const attachment = (name: string) => ({
+  name: `${name}.png`,
+  type: "image/png",
+  size: bytesOf(name).length,
+  sha256: hashOf(bytesOf(name)),
+});
+
+/** Stores a message with files, as a turn does. */
+async function send(chats: Chats, id: string, names: readonly string[], chatId = chat) {
+  for (const name of names) await chats.files.put(chatId, bytesOf(name));
+  const attachments = names.map(attachment);
+  await chats.append(chatId, [{ id, role: "user", content: `see ${id}`, attachments }]);
+}
+
+async function filesIn(chats: Chats, chatId = chat): Promise<readonly string[]> {
+  const found = await chats.files.list(chatId);
+  const all = await Promise.all(found.map(({ sha256 }) => chats.files.get(chatId, sha256)));
+  return all
+    .map((bytes) =>
+      Buffer.from(bytes ?? [])
+        .toString()
+        .replace("the picture ", ""),
+    )
+    .sort();
+}
+
+async function opened(t: TestContext, storage: Storage | "memory" = "memory") {
+  const throughline = await openThroughline({ storage });
+  t.after(() => throughline.close());
+  return throughline;
+}
+
+test("forgetting a chat removes its files, those of no other, and the receipt counts them", async (t) => {
+  const { chats } = await opened(t);
+  await send(chats, "m1", ["one", "two"]);
+  await send(chats, "m2", ["one"], "other");
+  const { removed } = await chats.forget(chat);
+  assert.deepEqual(
+    removed.filter(({ place }) => place === "attachments"),
+    [{ place: "attachments", count: 2 }],
+  );
+  assert.deepEqual([await filesIn(chats), await filesIn(chats, "other")], [[], ["one"]]);
+  const again = await chats.forget(chat);
+  assert.deepEqual(
+    again.removed.filter(({ place }) => place === "attachments"),
+    [],
+  );
+});
+
+test("files of a chat that has no log are forgotten with its id, and the chat counts as forgotten", async (t) => {
+  const { chats } = await opened(t);
+  await chats.files.put(chat, bytesOf("one"));
+  const { removed } = await chats.forget(chat);
+  assert.deepEqual(removed, [
+    { place: "transcript", count: 0 },
+    { place: "working memory", count: 0 },
+    { place: "attachments", count: 1 },
+  ]);
+  assert.notEqual(await chats.forgottenAt(chat), undefined);
+});
+
+test("files that cannot be removed are named in the receipt; the words are gone, and a repeat removes the files", async (t) => {
+  const storage = openMemoryStorage();
+  let isBroken = true;
+  const files: Storage["files"] = (collection) => {
+    const store = storage.files(collection);
+    return new Proxy(store, {
+      get: (_, name: keyof typeof store) => {
+        const isAway = isBroken && (name === "delete" || name === "list");
+        return isAway ? () => Promise.reject(new Error("away")) : store[name].bind(store);
+      },
+    });
+  };
+  const { chats } = await opened(t, { ...kept(storage), files });
+  await send(chats, "m1", ["one"]);
+  const first = await chats.forget(chat);
+  assert.deepEqual(first.unreachable, ["attachments: not removed; repeat this"]);
+  await assert.rejects(chats.messages(chat), { code: "THROUGHLINE_NOT_FOUND" });
+  isBroken = false;
+  assert.deepEqual(await filesIn(chats), ["one"]);
+  const second = await chats.forget(chat);
+  assert.deepEqual(second.removed.at(-1), { place: "attachments", count: 1 });
+  assert.deepEqual([second.unreachable, await filesIn(chats)], [[], []]);
+  // A new chat of the same id is not taken for what was left of the old one.
+  await send(chats, "m2", ["two"]);
+  const next = await opened(t, kept(storage));
+  assert.deepEqual(await filesIn(next.chats), ["two"]);
+});
+
+for (const hasLog of [true, false]) {
+  test(`a forgetting that is killed at any write leaves nothing after the next start${hasLog ? "" : ", of a chat without a log"}`, async (t) => {
+    let isWhole = false;
+    for (let write = 1; !isWhole; write++) {
+      for (const when of ["before", "after"] as const) {
+        const storage = openMemoryStorage();
+        const first = await opened(t, kept(storage));
+        if (hasLog) await send(first.chats, "m1", ["one", "two"]);
+        else await first.chats.files.put(chat, bytesOf("one"));
+        await send(first.chats, "m2", ["one"], "other");
+        const dying = await opened(t, stoppingStorage(storage, { write, when }));
+        const receipt = await dying.chats.forget(chat).catch(() => undefined);
+        isWhole = receipt !== undefined;
+        const { chats } = await opened(t, kept(storage));
+        // A call that died before anything was stored was never begun.
+        const isBegun = (await chats.forgottenAt(chat)) !== undefined;
+        assert.equal(isBegun, write > 1 || when === "after");
+        if (isBegun) {
+          assert.deepEqual(await filesIn(chats), [], `write ${write}`);
+          assert.equal((await chats.log.state(chat)).head, undefined);
+        } else assert.notDeepEqual(await filesIn(chats), []);
+        assert.deepEqual(await filesIn(chats, "other"), ["one"]);
+        assert.deepEqual(await chats.tombstones.begun(), new Map());
+      }
+    }
+  });
+}
+
+test("erasing a message removes the files that no other message of its chat refers to", async (t) => {
+  const { chats } = await opened(t);
+  await send(chats, "m1", ["own", "shared"]);
+  await send(chats, "m2", ["shared"]);
+  const receipt = await chats.erase(chat, "m1");
+  assert.deepEqual(receipt.removed[0], { place: "attachments", count: 1 });
+  assert.deepEqual(await filesIn(chats), ["shared"]);
+  await chats.erase(chat, "m2");
+  assert.deepEqual(await filesIn(chats), []);
+});
+
+test("a message that waits for its turn keeps its files, and erasing it removes them", async (t) => {
+  const { chats } = await opened(t);
+  await send(chats, "m1", ["shared"]);
+  await chats.log.change(chat, (transaction) => {
+    const attachments = [attachment("shared"), attachment("own")];
+    const said: JsonObject = { role: "user", content: "wait", attachments };
+    transaction.control("pending_input", said, pendingId("m2"));
+    transaction.set({ pending: ["m2"] });
+  });
+  await chats.files.put(chat, bytesOf("own"));
+  await chats.erase(chat, "m1");
+  assert.deepEqual(await filesIn(chats), ["own", "shared"]);
+  await chats.erase(chat, "m2");
+  assert.deepEqual(await filesIn(chats), []);
+});
+
+test("an erasure whose files cannot be removed erases nothing and can be repeated", async (t) => {
+  const storage = openMemoryStorage();
+  const { chats } = await opened(t, kept(storage));
+  await send(chats, "m1", ["one"]);
+  const dying = await opened(t, stoppingStorage(storage, { write: 1, when: "before" }));
+  await assert.rejects(dying.chats.erase(chat, "m1"));
+  assert.deepEqual(await filesIn(chats), ["one"]);
+  const later = await opened(t, stoppingStorage(storage, { write: 1, when: "after" }));
+  await assert.rejects(later.chats.erase(chat, "m1"), "the files are gone, and the message is not");
+  assert.equal((await chats.message(chat, "m1")).content, "see m1");
+  assert.equal((await chats.erase(chat, "m1")).erased, true);
+  assert.deepEqual(await filesIn(chats), []);
+});
+
+test("hiding, taking back and clearing keep the files until the message is erased or the chat forgotten", async (t) => {
+  const { chats } = await opened(t);
+  for (const [n, name] of ["hidden", "taken", "cleared"].entries()) {
+    await send(chats, `m${n}`, [name]);
+  }
+  await chats.redact(chat, "m0");
+  await chats.takeBack(chat, ["m1"]);
+  await chats.clear(chat);
+  assert.deepEqual(await filesIn(chats), ["cleared", "hidden", "taken"]);
+  for (const id of ["m0", "m1", "m2"]) await chats.erase(chat, id);
+  assert.deepEqual(await filesIn(chats), []);
+});
+
+test("a fork has the files of the messages that it copies, and erasing one reaches both chats", async (t) => {
+  const { chats } = await opened(t);
+  await send(chats, "m1", ["one"]);
+  await send(chats, "m2", ["hidden"]);
+  await chats.redact(chat, "m2");
+  await send(chats, "m3", ["two", "one"]);
+  await send(chats, "m4", ["later"]);
+  await chats.fork(chat, "m3", "fork");
+  assert.deepEqual(await filesIn(chats, "fork"), ["one", "two"]);
+  const { copies } = await chats.erase(chat, "m3");
+  assert.deepEqual(copies, ["fork"]);
+  assert.deepEqual(await filesIn(chats, "fork"), ["one"]);
+  assert.deepEqual(await filesIn(chats), ["hidden", "later", "one"]);
+  await chats.forget(chat);
+  assert.deepEqual(await filesIn(chats, "fork"), ["one"]);
+});
+
+test("a file that is missing does not keep a chat from being forked", async (t) => {
+  const { chats } = await opened(t);
+  await send(chats, "m1", ["one", "two"]);
+  await chats.files.delete(chat, [hashOf(bytesOf("one"))]);
+  await chats.fork(chat, "m1", "fork");
+  assert.deepEqual(await filesIn(chats, "fork"), ["two"]);
+});
+
+test("a fork that is killed at any write leaves no file of it after the next start", async (t) => {
+  let isWhole = false;
+  for (let write = 1; !isWhole; write++) {
+    for (const when of ["before", "after"] as const) {
+      const storage = openMemoryStorage();
+      const first = await opened(t, kept(storage));
+      await send(first.chats, "m1", ["one", "two"]);
+      const dying = await opened(t, stoppingStorage(storage, { write, when }));
+      isWhole = (await dying.chats.fork(chat, "m1", "fork").catch(() => undefined)) !== undefined;
+      const { chats } = await opened(t, kept(storage));
+      const isThere = (await chats.log.state("fork")).head !== undefined;
+      assert.deepEqual(await filesIn(chats, "fork"), isThere ? ["one", "two"] : []);
+      assert.deepEqual(await filesIn(chats), ["one", "two"]);
+    }
+  }
+});

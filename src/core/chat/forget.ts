@@ -1,0 +1,145 @@
+// Forgetting a chat: its log, its files and what others hold of it; and finishing what a crash cut short.
+import { isoTime } from "../clock.ts";
+import { errorName } from "../errors.ts";
+import type { FileStore } from "../storage/file-store.ts";
+import { type ChatLog, checkChatId } from "./chat-log.ts";
+import { type ForgetReceipt, type Removed, summed } from "./forget-receipt.ts";
+import { lastSaid } from "./shown-messages.ts";
+import { hashOf, type Mark, noMark, type Tombstones } from "./tombstones.ts";
+
+/** What receipts call the files of messages. */
+export const attachmentsPlace = "attachments";
+
+/** What forgetting works with. */
+export interface Forgetting {
+  readonly log: ChatLog;
+  readonly files: FileStore;
+  readonly tombstones: Tombstones;
+  /** Removes what other memories hold of a chat. */
+  readonly removeElsewhere: (chatId: string) => Promise<readonly Removed[]>;
+  readonly onForgotten: (chatId: string, mark: Mark | undefined) => void;
+}
+
+export function forgetChat(ports: Forgetting, chatId: string): Promise<ForgetReceipt> {
+  checkChatId(chatId);
+  return ports.log.alone(chatId, () => forget(ports, chatId));
+}
+
+/** The mark comes first, then what others hold, the files, and last the log, by which a start finds the rest. */
+async function forget(ports: Forgetting, chatId: string): Promise<ForgetReceipt> {
+  const { log, tombstones, onForgotten } = ports;
+  const state = await log.state(chatId);
+  const { clock, newId, logs } = log.ports;
+  const at = isoTime(clock.now());
+  const given = { at, id: newId() };
+  let said = state.head && (await lastSaid(logs, chatId, state));
+  if (said === undefined && (await hasFiles(ports, chatId))) said = [];
+  const begin = async () => said && tombstones.tryBegin(chatId, given, said);
+  let mark = await begin();
+  const rows = [...(await ports.removeElsewhere(chatId))];
+  const { existed, files } = await remove(ports, chatId);
+  if (files !== undefined) rows.push(files);
+  // Also of a chat that has no log: the mark keeps it out of an import, and what was not reached goes later.
+  if (rows.some((row) => "unreachable" in row || row.count > 0)) said ??= [];
+  mark ??= await begin(); // a full disk has room for it now
+  mark ??= (await tombstones.begun()).get(hashOf(chatId)); // of a call that failed at its end
+  // Also if files are left: with its mark open, a new chat of this id would be forgotten at the next start.
+  if (mark !== undefined) await tombstones.finish(mark);
+  onForgotten(chatId, mark);
+  const count = existed ? (state.head?.message_count ?? 1) : 0;
+  const isUnmarked = said !== undefined && mark === undefined;
+  const { removed, unreachable } = summed(isUnmarked ? [...rows, noMark] : rows);
+  return {
+    chat_id: chatId,
+    at,
+    removed: [{ place: "transcript", count }, ...removed],
+    unreachable,
+  };
+}
+
+/** Finishes what a dead process began: forgetting, and copies that are not whole. */
+export async function finishForgetting(ports: Forgetting): Promise<void> {
+  const { log, tombstones } = ports;
+  const { logs } = log.ports;
+  const begun = await tombstones.begun();
+  const gone = new Map(begun);
+  const failed = (error: unknown) => {
+    const says = "a forgetting is not finished; tried again at the next start";
+    log.ports.logger.warn({ error: errorName(error) }, says);
+  };
+  let cursor: string | undefined;
+  do {
+    const label = begun.size > 0 ? undefined : "unfinished";
+    const page = await logs.list({ limit: 1_000, label, cursor });
+    for (const { key, head } of page.rows) {
+      const wasBegun = begun.has(hashOf(key));
+      gone.delete(hashOf(key));
+      if (!wasBegun && head["unfinished"] !== true) continue;
+      const finish = async () => {
+        if (!(await isLeftOver(ports, key, wasBegun))) return true;
+        // There was no request to forget one that is only unfinished: it may be created again.
+        await (wasBegun ? forget(ports, key) : remove(ports, key));
+        return true;
+      };
+      // Another process is working on it, or died and has its lease for a while: this does not wait.
+      if (!(await log.aloneNow(key, finish))) void log.alone(key, finish).catch(failed);
+    }
+    cursor = page.cursor;
+  } while (cursor !== undefined);
+  await finishFiles(ports, gone).catch(failed);
+  // Or a new chat with the id of one of them would be taken for it at the next start.
+  for (const mark of gone.values()) await tombstones.finish(mark).catch(failed);
+}
+
+/** Files may be left of a chat that has no log: those of the chats in `gone` are removed. */
+async function finishFiles(ports: Forgetting, gone: Map<string, Mark>): Promise<void> {
+  if (gone.size === 0) return;
+  const { log, files } = ports;
+  for await (const key of files.keys()) {
+    if (!gone.has(hashOf(key))) continue;
+    const finish = async () => (await isLeftOver(ports, key, true)) && (await forget(ports, key));
+    // Where another process has the chat, it is not for this one to end its mark.
+    if ((await log.aloneNow(key, finish)) === undefined) gone.delete(hashOf(key));
+  }
+}
+
+/** Another process may have finished it since it was listed. */
+async function isLeftOver(
+  { log, tombstones }: Forgetting,
+  chatId: string,
+  wasBegun: boolean,
+): Promise<boolean> {
+  if (wasBegun) return (await tombstones.begun()).has(hashOf(chatId));
+  return (await log.state(chatId)).head?.unfinished === true;
+}
+
+/** Removes the log of a chat and its files: no change of it comes in between. */
+function remove(
+  ports: Forgetting,
+  chatId: string,
+): Promise<{ readonly existed: boolean; readonly files: Removed | undefined }> {
+  const { log } = ports;
+  return log.between(chatId, async () => {
+    log.forgetState(chatId);
+    const files = await removeFiles(ports, chatId);
+    return { existed: await log.ports.logs.delete(chatId), files };
+  });
+}
+
+async function removeFiles(
+  { log, files }: Forgetting,
+  chatId: string,
+): Promise<Removed | undefined> {
+  try {
+    const count = await files.delete(chatId);
+    return count === 0 ? undefined : { place: attachmentsPlace, count };
+  } catch (error) {
+    log.ports.logger.error({ error: errorName(error) }, "attachments were not removed");
+    return { unreachable: "attachments: not removed; repeat this" };
+  }
+}
+
+async function hasFiles({ files }: Forgetting, chatId: string): Promise<boolean> {
+  const found = await files.list(chatId).catch(() => undefined);
+  return found === undefined || found.length > 0; // those that cannot be read are there
+}

@@ -1,0 +1,155 @@
+// The attachments of chats move with them.
+import assert from "node:assert/strict";
+import { type TestContext, test } from "node:test";
+import { kept } from "../../../test/support/companion-home.ts";
+import { Stopped, stoppingStorage } from "../../../test/support/stopping-storage.ts";
+import { damagedFile, hashOf } from "../../core/storage/file-store.ts";
+import { openMemoryStorage } from "../../core/storage/memory/memory-storage.ts";
+import type { Storage } from "../../core/storage/storage.ts";
+import { openThroughline } from "../../core/throughline.ts";
+import { copyCompanion } from "./copy-companion.ts";
+
+const bytesOf = (name: string) => Buffer.from(`the picture ${name}`);
+
+/** A storage in which pictures were sent, each with a message of its own, by chat. */
+async function storageWith(t: TestContext, sent: Readonly<Record<string, readonly string[]>>) {
+  const storage = openMemoryStorage();
+  t.after(() => storage.close());
+  const { chats } = await openThroughline({ storage: kept(storage) });
+  for (const [chatId, names] of Object.entries(sent)) {
+    for (const name of names) {
+      const sha256 = await chats.files.put(chatId, bytesOf(name));
+      const file = { name, type: "image/png", size: 9, sha256 };
+      await chats.append(chatId, [{ id: name, role: "user", content: name, attachments: [file] }]);
+    }
+  }
+  return { storage, chats };
+}
+
+async function filesOf(storage: Storage): Promise<Readonly<Record<string, readonly string[]>>> {
+  const files = storage.files("chats");
+  const found: Record<string, readonly string[]> = {};
+  for (const key of (await Array.fromAsync(files.keys())).sort()) {
+    const hashes = (await files.list(key)).map(({ sha256 }) => sha256);
+    const all = await Promise.all(hashes.map((hash) => files.get(key, hash)));
+    found[key] = all
+      .map((bytes) =>
+        Buffer.from(bytes ?? [])
+          .toString()
+          .slice(12),
+      )
+      .sort();
+  }
+  return found;
+}
+
+const sent = { a: ["one", "two"], b: ["one"] };
+
+test("attachments are copied and compared, and a second copy adds nothing", async (t) => {
+  const { storage: source } = await storageWith(t, sent);
+  const { storage: target } = await storageWith(t, {});
+  const first = await copyCompanion(source, target);
+  assert.equal(first.files, 3);
+  assert.deepEqual(await filesOf(target), sent);
+  const again = await copyCompanion(source, target);
+  assert.deepEqual(again, { ...first, copied: 0 });
+});
+
+test("a copy that is killed at any write is completed by the next one", async (t) => {
+  const { storage: source } = await storageWith(t, sent);
+  let isWhole = false;
+  for (let write = 1; !isWhole; write++) {
+    for (const when of ["before", "after"] as const) {
+      const { storage: target } = await storageWith(t, {});
+      const copying = copyCompanion(source, stoppingStorage(target, { write, when }));
+      const outcome = await copying.catch((error: unknown) => error);
+      isWhole = !(outcome instanceof Stopped);
+      await copyCompanion(source, target);
+      assert.deepEqual(await filesOf(target), sent, `${when} write ${write}`);
+    }
+  }
+});
+
+test("the file of a message that was erased at the source since goes from the copy too", async (t) => {
+  const { storage: source, chats } = await storageWith(t, sent);
+  const { storage: target } = await storageWith(t, {});
+  await copyCompanion(source, target);
+  await chats.erase("a", "one");
+  await copyCompanion(source, target);
+  assert.deepEqual(await filesOf(target), { a: ["two"], b: ["one"] });
+});
+
+test("a chat that was forgotten at the target comes back with neither its words nor its files", async (t) => {
+  const { storage: source } = await storageWith(t, sent);
+  const { storage: target } = await storageWith(t, {});
+  await copyCompanion(source, target);
+  const copied = await openThroughline({ storage: kept(target) });
+  await copied.chats.forget("a");
+  assert.equal((await copyCompanion(source, target)).left_out, 1);
+  assert.deepEqual(await filesOf(target), { b: ["one"] });
+});
+
+test("a target with files of a chat that the source does not have is refused, and nothing is written", async (t) => {
+  const { storage: source } = await storageWith(t, sent);
+  const { storage: target } = await storageWith(t, {});
+  await target.files("chats").put("other", bytesOf("mine"));
+  const untouched = stoppingStorage(target, { write: 1, when: "before" });
+  await assert.rejects(copyCompanion(source, untouched), {
+    code: "THROUGHLINE_CONFLICT",
+    message: /the files of chats\/other/,
+  });
+});
+
+/** The same storage, in which one file is damaged. */
+function damagedIn(storage: Storage, name: string): Storage {
+  const damaged = hashOf(bytesOf(name));
+  const files: Storage["files"] = (collection) => {
+    const store = storage.files(collection);
+    return {
+      put: (...args) => store.put(...args),
+      get: async (key, hash) => {
+        if (hash === damaged) throw damagedFile(key, hash);
+        return store.get(key, hash);
+      },
+      list: (key) => store.list(key),
+      delete: (...args) => store.delete(...args),
+      keys: () => store.keys(),
+    };
+  };
+  return { ...kept(storage), files };
+}
+
+test("a damaged file refuses the copy, or is left out where damage is to be passed over", async (t) => {
+  const { storage } = await storageWith(t, sent);
+  const source = damagedIn(storage, "two");
+  const { storage: target } = await storageWith(t, {});
+  await assert.rejects(copyCompanion(source, target), { code: "THROUGHLINE_CORRUPT" });
+  assert.equal((await copyCompanion(source, target, { damaged: "mark" })).files, 2);
+  assert.deepEqual(await filesOf(target), { a: ["one"], b: ["one"] });
+});
+
+test("a file that is damaged at the target is copied again", async (t) => {
+  const { storage: source } = await storageWith(t, sent);
+  const { storage: target } = await storageWith(t, {});
+  await copyCompanion(source, target);
+  const damaged = damagedIn(target, "two");
+  const healed: string[] = [];
+  const files: Storage["files"] = (collection) => {
+    const store = damaged.files(collection);
+    const whole = target.files(collection);
+    return new Proxy(store, {
+      get: (_, name: keyof typeof store) => {
+        if (name === "put") {
+          return (key: string, bytes: Uint8Array) => {
+            healed.push(hashOf(bytes));
+            return whole.put(key, bytes);
+          };
+        }
+        if (name === "get" && healed.length > 0) return whole.get.bind(whole);
+        return store[name].bind(store);
+      },
+    });
+  };
+  await copyCompanion(source, { ...damaged, files });
+  assert.deepEqual(healed, [hashOf(bytesOf("two"))]);
+});
