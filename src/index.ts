@@ -74,6 +74,7 @@ export type { Durability, OwnHome, RepairReport, Storage } from "./core/storage/
 export type { Span, SpanFacts, SpanStart, Telemetry } from "./core/telemetry.ts";
 export { systemTimers, type Timers } from "./core/timers.ts";
 export type { TurnsOptions } from "./core/turns/new-turns.ts";
+export type { NextPrompt, NextPromptInput, PromptSection } from "./core/turns/next-prompt.ts";
 export type { Opened, OpenInput, OpenTurn, TurnEnd } from "./core/turns/open-turn.ts";
 export type { Turn, TurnAnswer, TurnProgress } from "./core/turns/turn.ts";
 export type { Responders, TurnInput, Turns } from "./core/turns/turns.ts";

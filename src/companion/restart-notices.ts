@@ -108,7 +108,8 @@ export class RestartNotices {
     if (restart === undefined) return undefined;
     this.#begun.set(chatId, undefined);
     try {
-      const notice = await this.#notice(chatId, restart, before);
+      const { notice, isBorn } = await this.#notice(chatId, restart, before);
+      if (isBorn) this.#born.add(chatId);
       if (this.#begun.has(chatId)) this.#begun.set(chatId, notice);
       return notice;
     } catch (error) {
@@ -120,6 +121,23 @@ export class RestartNotices {
       this.failed(chatId);
       return undefined;
     }
+  }
+
+  /**
+   * The notice that `begin` would return for the next message of a chat, but for its random mark. It
+   * changes nothing.
+   */
+  async preview(chatId: string): Promise<RestartNotice | undefined> {
+    return this.#begun.has(chatId) ? undefined : this.#pending(chatId);
+  }
+
+  async #pending(chatId: string): Promise<RestartNotice | undefined> {
+    const { head } = await this.#ports.chats.log.state(chatId);
+    if (head?.told_session !== undefined)
+      this.#deliveries.noteAcknowledged(chatId, head.told_session);
+    const restart = this.#deliveries.pending(chatId);
+    if (restart === undefined) return undefined;
+    return (await this.#notice(chatId, restart, Number.MAX_SAFE_INTEGER)).notice;
   }
 
   /** The answer is stored: the chat acknowledged the notice. */
@@ -193,12 +211,9 @@ export class RestartNotices {
     const pending: ShownNotice[] = [];
     for (const chatId of chatIds) {
       if (this.#shown.has(chatId)) continue;
-      const { head } = await this.#ports.chats.log.state(chatId);
-      if (head?.told_session !== undefined)
-        this.#deliveries.noteAcknowledged(chatId, head.told_session);
-      const restart = this.#deliveries.pending(chatId);
-      if (restart === undefined) continue;
-      const { kind, text } = await this.#notice(chatId, restart, Number.MAX_SAFE_INTEGER);
+      const notice = await this.#pending(chatId);
+      if (notice === undefined) continue;
+      const { kind, text } = notice;
       if (text !== "") pending.push({ chatId, kind, status: "pending", text });
     }
     return [...[...this.#shown.values()].reverse(), ...pending];
@@ -208,11 +223,16 @@ export class RestartNotices {
     return this.#deliveries.toJson();
   }
 
-  async #notice(chatId: string, restart: JudgedRestart, before: number): Promise<RestartNotice> {
-    const { isAcknowledged, ...facts } = await this.#facts(chatId, restart, before);
+  async #notice(
+    chatId: string,
+    restart: JudgedRestart,
+    before: number,
+  ): Promise<{ readonly notice: RestartNotice; readonly isBorn: boolean }> {
+    const { isAcknowledged, isBorn, ...facts } = await this.#facts(chatId, restart, before);
     const text = noticeText(facts, this.#ports.newId);
     const { totalRuns } = this.#report;
-    return { kind: noticeKind(facts), text, run: isAcknowledged ? totalRuns : undefined };
+    const notice = { kind: noticeKind(facts), text, run: isAcknowledged ? totalRuns : undefined };
+    return { notice, isBorn };
   }
 
   /** What the notice says. A chat that cannot be read gets no notice yet. */
@@ -220,18 +240,19 @@ export class RestartNotices {
     chatId: string,
     restart: JudgedRestart,
     before: number,
-  ): Promise<NoticeFacts & { readonly isAcknowledged: boolean }> {
+  ): Promise<NoticeFacts & { readonly isAcknowledged: boolean; readonly isBorn: boolean }> {
     const { clock, logger } = this.#ports;
     const now = readClock(clock);
     const { kind, gap } = judgedAgain(restart, now, this.#host.uptimeMs);
     const { clean, totalRuns } = restart;
-    const facts = { kind, gap, clean, totalRuns, isAcknowledged: true };
+    const facts = { kind, gap, clean, totalRuns, isAcknowledged: true, isBorn: false };
     try {
       const { head } = await this.#ports.chats.log.state(chatId);
       const said = head === undefined ? [] : await this.#said(chatId, before);
       // A chat in which nothing was said has nothing to go on from.
-      if (said.length === 0) this.#born.add(chatId);
-      if (this.#born.has(chatId)) return { ...facts, kind: "fresh_start" };
+      if (said.length === 0 || this.#born.has(chatId)) {
+        return { ...facts, kind: "fresh_start", isBorn: true };
+      }
       const last = Date.parse(said.at(-1)?.timestamp ?? "");
       const silence: Gap = gapBetween(Number.isFinite(last) ? { at: last } : undefined, now);
       const timeZone = (head && chatZone(head)) ?? this.#options.timeZone;

@@ -1,13 +1,20 @@
 // `import … from "throughline/companion"`: who the companion is over all its runs, and how it feels.
 import type { Removed } from "../core/chat/forget-receipt.ts";
 import type { ForgottenChats } from "../core/chat/tombstones.ts";
-import { type Extension, noHooks, type Removal, type TurnHooks } from "../core/extension.ts";
+import {
+  type Extension,
+  noHooks,
+  noPart,
+  type Removal,
+  type TurnHooks,
+  type TurnPart,
+} from "../core/extension.ts";
 import type { Throughline } from "../core/throughline.ts";
 import type { Turn } from "../core/turns/turn.ts";
 import { bootClock } from "./boot-clock.ts";
 import { Companion } from "./companion.ts";
 import { documentKey } from "./companion-document.ts";
-import { CompanionPart } from "./conversation/companion-part.ts";
+import { CompanionPart, partOf } from "./conversation/companion-part.ts";
 import { forgetLeft, forgetRepaired, keptChats } from "./forget-chat.ts";
 import type { CompanionOptions } from "./options.ts";
 
@@ -113,6 +120,11 @@ class CompanionExtension implements Extension {
 
   turn(turn: Turn): TurnHooks {
     return this.run === undefined ? noHooks : new CompanionPart(this.run, turn);
+  }
+
+  async preview(chatId: string): Promise<TurnPart> {
+    if (this.run === undefined) return noPart;
+    return partOf(this.run, await this.run.notices.preview(chatId));
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -25,6 +25,11 @@ export interface Extension extends AsyncDisposable {
   catchUp(forgotten: () => Promise<ForgottenChats>): Promise<void>;
   /** A turn begins to run. `turn.progress()` tells all of it, as it happens. */
   turn(turn: Turn): TurnHooks;
+  /**
+   * What `TurnHooks.begun` would return for the next message of this chat, which may not exist yet. It
+   * changes nothing. `noPart` if it adds nothing to turns.
+   */
+  preview(chatId: string): Promise<TurnPart>;
 }
 
 /** What was removed from the chats. */

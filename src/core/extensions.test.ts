@@ -24,6 +24,7 @@ async function extend(throughline: Throughline, name: string, seen: string[], fa
       seen.push(`${name} ${loss} ${chatId} ${messageId ?? "-"}`);
       return fake.remove?.() ?? [{ place: name, count: 1 }];
     },
+    preview: async () => noPart,
     catchUp: async (read) => {
       const forgotten = await read();
       seen.push(`${name} catches up ${forgotten.at(chat) === undefined ? "nothing" : chat}`);
@@ -188,6 +189,7 @@ test("a chat that is forgotten while an extension is not loaded is its to remove
     const lines: string[] = [];
     await throughline.extend("one", async () => ({
       remove: async () => [],
+      preview: async () => noPart,
       catchUp: async (read) => {
         lines.push(String((await read()).at(chat) !== undefined));
       },

@@ -147,6 +147,20 @@ export class Extensions {
     return new TurnParts(hooks, failed);
   }
 
+  /** What all of them would add to the next turn of a chat. Changes nothing, and never rejects. */
+  async preview(chatId: string): Promise<TurnPart> {
+    const previews = [...this.#open.values()].map(async (extension) => {
+      try {
+        return await extension.preview(chatId);
+      } catch (error) {
+        const fields = { error: errorName(error) };
+        this.#logger.error(fields, "an extension failed to say what it adds to the next turn");
+        return noPart;
+      }
+    });
+    return together(await Promise.all(previews));
+  }
+
   /**
    * Disposes them, the newest first, and takes no more.
    *
@@ -194,12 +208,7 @@ export class TurnParts {
         }
       }),
     );
-    return {
-      instructions: joined(parts.map(({ instructions }) => instructions)),
-      notes: parts.flatMap(({ notes }) => notes),
-      context: joined(parts.map(({ context }) => context)),
-      acknowledged: parts.find(({ acknowledged }) => acknowledged !== undefined)?.acknowledged,
-    };
+    return together(parts);
   }
 
   end(answer: StoredMessage | undefined): void {
@@ -211,6 +220,15 @@ export class TurnParts {
       }
     }
   }
+}
+
+function together(parts: readonly TurnPart[]): TurnPart {
+  return {
+    instructions: joined(parts.map(({ instructions }) => instructions)),
+    notes: parts.flatMap(({ notes }) => notes),
+    context: joined(parts.map(({ context }) => context)),
+    acknowledged: parts.find(({ acknowledged }) => acknowledged !== undefined)?.acknowledged,
+  };
 }
 
 /** Blocks of a prompt, without those that are empty. */

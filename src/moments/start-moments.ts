@@ -2,7 +2,14 @@
 
 import type { Removed } from "../core/chat/forget-receipt.ts";
 import type { ForgottenChats } from "../core/chat/tombstones.ts";
-import { type Extension, noHooks, type Removal, type TurnHooks } from "../core/extension.ts";
+import {
+  type Extension,
+  noHooks,
+  noPart,
+  type Removal,
+  type TurnHooks,
+  type TurnPart,
+} from "../core/extension.ts";
 import { misconfigured } from "../core/options.ts";
 import type { Throughline } from "../core/throughline.ts";
 import type { Turn } from "../core/turns/turn.ts";
@@ -121,6 +128,10 @@ class MomentsExtension implements Extension {
     if (this.kept !== undefined) return this.kept.moments.forget(selection);
     const home = this.#throughline.storage.ownHome;
     return home && deletePackagesOf(home.path, home.assertWriter, selection);
+  }
+
+  async preview(): Promise<TurnPart> {
+    return noPart;
   }
 
   async catchUp(read: () => Promise<ForgottenChats>): Promise<void> {

@@ -221,6 +221,76 @@ export const memory = z
   })
   .openapi("WorkingMemory", { description: "What was just said, in this process only." });
 
+/** Of a text file that people edit by hand and over HTTP. */
+export const editedFields = {
+  tokens: count.openapi({ description: "An estimate of what models get of it." }),
+  version: z.string().openapi({ description: "Of the file; empty: there is none to read." }),
+  problem: z
+    .string()
+    .nullable()
+    .openapi({ description: "Why the file that is there cannot be used, nor edited here." }),
+  editable: z.boolean().openapi({ description: "`false`: this server keeps nothing." }),
+  this_server_only: z.boolean().openapi({
+    description: "Other servers use the same database; each of them has a file of its own.",
+  }),
+  max_bytes: count,
+};
+
+const promptMessage = z
+  .object({
+    role: z.enum(["user", "assistant", "tool"]),
+    content: z.string(),
+    tokens: count,
+    tool_calls: z.array(z.unknown()).optional(),
+    tool_call_id: z.string().optional(),
+    name: z.string().optional(),
+    is_error: z.literal(true).optional(),
+  })
+  .openapi("PromptMessage");
+
+export const nextPrompt = z
+  .object({
+    chat_id: z.string(),
+    provider: z.string(),
+    model: z.string(),
+    window: z.int().nullable().openapi({ description: "Of the model, in tokens." }),
+    sections: z
+      .array(
+        z
+          .object({
+            name: z.enum(["persona", "facts", "tools", "history", "context", "message"]).openapi({
+              description:
+                "`context`: what changes from turn to turn. `message`: the newest message, with those " +
+                "before it that nothing has answered.",
+            }),
+            tokens: count,
+            text: z.string().optional(),
+            messages: z
+              .array(promptMessage)
+              .optional()
+              .openapi({ description: "In place of `text`, of `history`." }),
+          })
+          .openapi("PromptSection"),
+      )
+      .openapi({
+        description: "In the order in which the model gets them. Empty ones are left out.",
+      }),
+    total_tokens: count,
+    history_tokens: count.openapi({ description: "What the history and the message may take." }),
+    reported_tokens: z.int().nullable().openapi({
+      description: "What the provider counted for the last prompt and its answer.",
+    }),
+    resumes: z.boolean().openapi({
+      description: "The provider continues its own session: it has the history already.",
+    }),
+    ends: z.enum(["period", "provider", "nothing"]).openapi({
+      description:
+        "What the next message ends: the session, the provider's part of it, or nothing.",
+    }),
+    reason: z.string(),
+  })
+  .openapi("NextPrompt", { description: "Tokens are estimates." });
+
 export const health = z
   .object({
     status: z.enum(["ok", "degraded"]),

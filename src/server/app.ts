@@ -6,6 +6,7 @@ import { isAmbiguous, isDecodable, refusalOf, securityHeaders } from "./guard.ts
 import { addMessageRoutes } from "./message-routes.ts";
 import { addPage, isPagePath } from "./page-routes.ts";
 import { problemResponse, reportError } from "./problem.ts";
+import { addPromptRoute } from "./prompt-route.ts";
 import { type Env, type Ports, Router } from "./router.ts";
 import { addServiceRoutes, type ServerState } from "./service-routes.ts";
 import { addTurnRoutes } from "./turn-routes.ts";
@@ -29,6 +30,7 @@ export function createApp(ports: Ports, state: ServerState) {
   addMessageRoutes(router);
   addTurnRoutes(router);
   addExportRoute(router);
+  addPromptRoute(router);
   addWatchRoutes(router);
   // The type of a feature names no router, so that who publishes it needs no package of ours.
   const endings = ports.features.map((add) => add(router as never));

@@ -66,6 +66,21 @@ export const chatParams = () =>
   });
 export const messageParams = () => chatParams().extend({ message_id: id() });
 
+export const promptQuery = () =>
+  z.strictObject({
+    content: z.string().max(8_000, "must be at most 8000 characters").optional().meta({
+      description: "A message that is being typed. Without it the prompt has no newest message.",
+    }),
+    provider: name().optional().meta({ description: "The session's when absent." }),
+    model: name().optional().meta({ description: "The session's when absent." }),
+  });
+
+/** Of a text that people edit. */
+export const version = () =>
+  z.string().max(64, "must be at most 64 characters").meta({
+    description: "The `version` that was read. If the text was changed since, this is 409.",
+  });
+
 export const newMessage = () =>
   z
     .strictObject({

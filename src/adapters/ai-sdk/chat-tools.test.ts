@@ -17,6 +17,7 @@ import { chatServer, PageChat, textsOf } from "../../../test/support/chat-page.t
 import { memoryPlace } from "../../../test/support/cluster-world.ts";
 import { type AiStep, scriptedAiModel } from "../../../test/support/scripted-ai-model.ts";
 import { scriptedResponder } from "../../../test/support/scripted-responder.ts";
+import { noPart } from "../../core/extension.ts";
 import type { Storage } from "../../core/storage/storage.ts";
 import { openThroughline, type Throughline } from "../../core/throughline.ts";
 import { chatRoutes } from "./chat-routes.ts";
@@ -493,6 +494,7 @@ test("what the page is told once by a feature is told when the application reads
   const told: unknown[] = [];
   await throughline.extend("weather", async () => ({
     remove: async () => [],
+    preview: async () => noPart,
     catchUp: async (read) => void (await read()),
     turn: () => ({
       begun: async ({ acknowledged }) => {

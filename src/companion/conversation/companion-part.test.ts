@@ -52,6 +52,32 @@ test("the first turn after a restart gets the notice, and the next ones do not",
   assert.match(c.context(2), /crash_recovery[\s\S]*Good day/);
 });
 
+test("the prompt that is shown holds the notice and the mood of the next message, and takes neither", async () => {
+  const c = await again([["1"], ["2"]], { memory: async () => "Likes tea." });
+  const plain = (text = "") => text.replaceAll(/context id-\d+/g, "context X");
+  for (const message of ["Where were we?", "And now?"]) {
+    const felt = c.companion.emotions.state;
+    const acknowledged = await c.acknowledged();
+    const shown = [];
+    for (let i = 0; i < 2; i++) shown.push(await c.turns.nextPrompt(chat, { content: message }));
+    assert.deepEqual(c.companion.emotions.state, felt);
+    assert.equal(await c.acknowledged(), acknowledged);
+    await c.say(message);
+    const asked = c.model.requests.at(-1);
+    assert.equal(asked?.context?.includes("crash_recovery"), message === "Where were we?");
+    for (const { request } of shown) {
+      assert.equal(request.instructions, asked?.instructions);
+      assert.deepEqual(request.messages, asked?.messages);
+      assert.equal(plain(request.context), plain(asked?.context));
+    }
+  }
+  // In a chat in which nothing was said yet, showing its prompt says nothing of its beginning.
+  await c.turns.nextPrompt("later");
+  await c.chats.append("later", [{ role: "user", content: "From elsewhere" }]);
+  const { request } = await c.turns.nextPrompt("later", { content: "Hello" });
+  assert.match(request.context ?? "", /From elsewhere/);
+});
+
 test("the mood and the notice come after the history, in a block of their own, and are not stored", async () => {
   // S-24
   const c = await again([["1"]]);

@@ -8,6 +8,21 @@ import type { RestartNotice } from "../restart-notices.ts";
 /** How many models think for each companion: the mood shows it as long as one does. */
 const thinking = new WeakMap<Companion, number>();
 
+/** What the companion lets the model know in a turn that begins with this notice. Changes nothing. */
+export async function partOf(
+  companion: Companion,
+  notice: RestartNotice | undefined,
+): Promise<TurnPart> {
+  const instructions = await companion.facts();
+  const mood = moodText(companion.emotions.spoken, companion.sleepState);
+  return {
+    instructions,
+    notes: [`Your mood: ${mood}.`],
+    context: notice?.text ?? "",
+    acknowledged: notice?.run,
+  };
+}
+
 /** The companion's part in one turn: what it lets the model know, and what the turn does to it. */
 export class CompanionPart implements TurnHooks {
   readonly #companion: Companion;
@@ -27,15 +42,9 @@ export class CompanionPart implements TurnHooks {
     if (isNew && synthetic === undefined) companion.personSaid(chatId, content);
     this.#notice = await companion.notices.begin(chatId, acknowledged, user.seq);
     this.#turn.span.add({ restart: this.#notice?.kind });
-    const instructions = await companion.facts();
-    const mood = moodText(companion.emotions.spoken, companion.sleepState);
+    const part = await partOf(companion, this.#notice);
     this.#think();
-    return {
-      instructions,
-      notes: [`Your mood: ${mood}.`],
-      context: this.#notice?.text ?? "",
-      acknowledged: this.#notice?.run,
-    };
+    return part;
   }
 
   #think(): void {

@@ -6,9 +6,10 @@ import { KeyedMutex } from "../mutex.ts";
 import type { Cluster } from "../storage/cluster.ts";
 import { checkKey } from "../storage/key.ts";
 import type { Lease, Leases } from "../storage/leases.ts";
-import { type LogStore, logLimits } from "../storage/log-store.ts";
+import { type LogStore, logLimits, type StoredRecord } from "../storage/log-store.ts";
 import { inSpan, type Telemetry } from "../telemetry.ts";
 import { type ChatHead, readHead } from "./chat-head.ts";
+import type { HistorySource } from "./history-collector.ts";
 import { type ChatState, Transaction } from "./transaction.ts";
 
 /** What the memories of a chat are built on. */
@@ -101,6 +102,35 @@ export class ChatLog {
       if (transaction.isNewChat) throw notFound(chatId);
       return decide(transaction);
     });
+  }
+
+  /**
+   * What a change would do: `decide` fills a transaction that is never stored.
+   *
+   * @returns what `decide` returned, the head as it would be, and a log that ends with the records of
+   *   the transaction.
+   */
+  async preview<T>(
+    chatId: string,
+    decide: (transaction: Transaction) => T | Promise<T>,
+  ): Promise<{ readonly result: T; readonly head: ChatHead; readonly log: HistorySource }> {
+    const { logs, clock, newId } = this.ports;
+    const state = await this.state(chatId);
+    const transaction = new Transaction(chatId, state, { now: clock.now(), newId });
+    const result = await decide(transaction);
+    const added = transaction.records.map((record, index) => {
+      return { ...record, seq: state.seq + 1 + index } as StoredRecord;
+    });
+    const log: HistorySource = {
+      async page(key, { before = Number.POSITIVE_INFINITY, limit }) {
+        const newest = added.filter(({ seq }) => seq < before).slice(-limit);
+        const left = limit - newest.length;
+        const end = Math.min(before, state.seq + 1);
+        if (left === 0 || end <= 1) return newest;
+        return [...(await logs.page(key, { before: end, limit: left })), ...newest];
+      },
+    };
+    return { result, head: transaction.head, log };
   }
 
   /**

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { mortal, until } from "../../../test/support/cluster-world.ts";
-import { type Extension, noHooks, type Removal } from "../extension.ts";
+import { type Extension, noHooks, noPart, type Removal } from "../extension.ts";
 import { MemoryPlace } from "../storage/memory/memory-place.ts";
 import { openMemoryStorage } from "../storage/memory/memory-storage.ts";
 import { openThroughline } from "../throughline.ts";
@@ -22,6 +22,7 @@ async function server(place: MemoryPlace) {
       removals.push(removal);
       return [];
     },
+    preview: async () => noPart,
     catchUp: async (read) => {
       const forgotten = await read();
       caughtUp.push(chats.filter((chatId) => forgotten.at(chatId) !== undefined));

@@ -1,4 +1,4 @@
-import type { LogStore, StoredRecord } from "../storage/log-store.ts";
+import type { StoredRecord } from "../storage/log-store.ts";
 import { checkHistoryOptions, type HistoryOptions, ScopeReader } from "./history-scope.ts";
 import { type HistoryView, viewOfScope } from "./history-view.ts";
 import { historyBudget, plainMeter } from "./token-budget.ts";
@@ -98,13 +98,22 @@ function bytesOf(record: StoredRecord): number {
 /** For an empty message, which is sent as some words that say so. */
 const bytesOfEmpty = 30;
 
+/** Where a history is read from: pages from the end of a log. */
+export interface HistorySource {
+  /** As `LogStore.page`. */
+  page(
+    key: string,
+    options: { readonly before?: number; readonly limit: number },
+  ): Promise<readonly StoredRecord[]>;
+}
+
 /**
  * The view of a chat's log, read from its end as far as needed.
  *
  * @throws ThroughlineError `THROUGHLINE_INVALID`, and what the store rejects with.
  */
 export async function readHistory(
-  log: Pick<LogStore, "page">,
+  log: HistorySource,
   key: string,
   options: HistoryOptions,
 ): Promise<HistoryView> {

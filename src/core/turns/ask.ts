@@ -1,4 +1,5 @@
-import { readHistory } from "../chat/history-collector.ts";
+import type { ChatHead } from "../chat/chat-head.ts";
+import { type HistorySource, readHistory } from "../chat/history-collector.ts";
 import type { HistoryView } from "../chat/history-view.ts";
 import { bucketOf } from "../chat/period.ts";
 import type { TurnPart } from "../extension.ts";
@@ -14,10 +15,8 @@ import type { TurnPorts } from "./turns.ts";
 
 /** A turn that runs, with everything that asking a model for its answer takes. */
 export interface RunningTurn
-  extends Pick<
-    TurnPorts,
-    "chats" | "memories" | "newId" | "clock" | "logger" | "persona" | "tools"
-  > {
+  extends Pick<TurnPorts, "chats" | "memories" | "newId" | "clock" | "logger" | "tools"> {
+  readonly persona: string;
   readonly responder: Responder;
   readonly turn: Turn;
   readonly begun: Begun;
@@ -40,13 +39,13 @@ export async function ask(running: RunningTurn): Promise<Asked> {
   const steps = await TurnSteps.begin(running);
   const tools = running.tools?.(turn, responder);
   await steps.repeat(tools);
-  const { view, isSmall } = await historyFor(running, steps);
+  const history = await historyFor(running, steps);
+  const { view, isSmall } = history;
   const attempt = new Attempt(running, steps, isSmall ? undefined : view.fromSeq);
   const id = bucketOf(begun.period, responder.provider).session_id;
   const summary = isSmall ? (running.memories.peek(turn.chatId)?.summary(turn.id) ?? "") : "";
   const request: ResponderRequest = {
-    ...promptOf(running, summary),
-    messages: isSmall ? newestTurn(view.messages) : view.messages,
+    ...requestOf(running, history, summary),
     tools: tools && steps.offer(tools),
     span: turn.span,
   };
@@ -59,6 +58,29 @@ export async function ask(running: RunningTurn): Promise<Asked> {
   }
   await steps.end();
   return attempt.result(error);
+}
+
+/** A history as a model gets it. */
+export interface AskedHistory {
+  readonly view: HistoryView;
+  /** The model's window is so small that it gets the newest turn and a summary alone. */
+  readonly isSmall: boolean;
+}
+
+/**
+ * What a model is asked with in a turn, without its tools.
+ *
+ * @param summary of the working memory, for a model that gets no history.
+ */
+export function requestOf(
+  running: Parameters<typeof promptOf>[0],
+  { view, isSmall }: AskedHistory,
+  summary: string,
+): Pick<ResponderRequest, "instructions" | "context" | "messages"> {
+  return {
+    ...promptOf(running, summary),
+    messages: isSmall ? newestTurn(view.messages) : view.messages,
+  };
 }
 
 /**
@@ -79,26 +101,28 @@ export function promptOf(
   };
 }
 
-async function historyFor(
-  running: RunningTurn,
-  steps: TurnSteps,
-): Promise<{ view: HistoryView; isSmall: boolean }> {
-  const { responder, turn, begun, chats } = running;
-  const { provider, model, window } = responder;
-  const { head } = await chats.log.existing(turn.chatId);
+/** Where the history of a chat is read, and what is asked for it. */
+interface HistoryAsked {
+  readonly chatId: string;
+  readonly log: HistorySource;
+  readonly head: ChatHead;
+  readonly responder: Pick<Responder, "provider" | "model" | "window">;
+  readonly begun: Pick<Begun, "period">;
+  readonly unansweredId?: string | undefined;
+}
+
+/** The history up to the newest message, as far as it fits into the model's window. */
+export async function readAsked(asked: HistoryAsked): Promise<AskedHistory> {
+  const { chatId, log, head, begun, unansweredId } = asked;
+  const { provider, model, window } = asked.responder;
   const reported = head.reported?.[provider];
   const isSmall = window !== undefined && window <= smallWindow;
-  const { chatId } = turn;
-  const newest = begun.isNew ? undefined : await newestWords(chats, { chatId, head });
-  const isNewest = newest?.id === turn.id;
-  // Its calls and results stand where they were made, or else they are left out and added below.
-  const isInPlace = newest === undefined || (isNewest && turn.retryId === undefined);
-  const view = await readHistory(chats.log.ports.logs, turn.chatId, {
+  const view = await readHistory(log, chatId, {
     provider,
     model,
     window,
     startSeq: begun.period.start_seq,
-    unansweredId: isInPlace ? undefined : turn.id,
+    unansweredId,
     clearSeq: head.clear_seq,
     providerResetSeq: head.provider_start?.[provider],
     viewFromSeq: head.view_from?.[provider],
@@ -108,12 +132,35 @@ async function historyFor(
         : undefined,
     lastMessages: isSmall ? 1 : undefined,
   });
+  return { view, isSmall };
+}
+
+async function historyFor(running: RunningTurn, steps: TurnSteps): Promise<AskedHistory> {
+  const { responder, turn, begun, chats } = running;
+  const { chatId } = turn;
+  const { head } = await chats.log.existing(chatId);
+  const newest = begun.isNew ? undefined : await newestWords(chats, { chatId, head });
+  const isNewest = newest?.id === turn.id;
+  // Its calls and results stand where they were made, or else they are left out and added below.
+  const isInPlace = newest === undefined || (isNewest && turn.retryId === undefined);
+  const history = await readAsked({
+    chatId,
+    log: chats.log.ports.logs,
+    head,
+    responder,
+    begun,
+    unansweredId: isInPlace ? undefined : turn.id,
+  });
+  const { view } = history;
   // Once its period, or the provider's part of it, has ended, the view is empty.
   const isWhole = newest === undefined || (isInPlace && view.messages.length > 0);
-  if (isWhole) return { view, isSmall };
+  if (isWhole) return history;
   const isAsked = isNewest && view.messages.at(-1)?.role === "user";
   const asked = isAsked ? view.messages : sayingAgain(view.messages, turn.content);
-  return { view: { ...view, messages: [...asked, ...steps.messagesFor(responder)] }, isSmall };
+  return {
+    view: { ...view, messages: [...asked, ...steps.messagesFor(responder)] },
+    isSmall: history.isSmall,
+  };
 }
 
 /** What is to be answered stands last: it is said again if others were said since. */

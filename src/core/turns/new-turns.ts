@@ -13,10 +13,11 @@ export interface TurnsOptions {
    */
   readonly model?: Responder | Responders | undefined;
   /**
-   * The stable part of every prompt: who answers.
+   * The stable part of every prompt: who answers. A function is called once in each turn, before the
+   * model is asked; if it throws, the turn fails, and its message can be answered later.
    * @default ""
    */
-  readonly persona?: string | undefined;
+  readonly persona?: string | (() => string | Promise<string>) | undefined;
   /**
    * How many messages may wait in one chat.
    * @default 32
@@ -38,6 +39,10 @@ const defaults = {
 
 const checks: Checks<TurnsOptions> = {
   maxQueued: whole(0),
+  persona: [
+    "text or a function",
+    (value) => typeof value === "string" || typeof value === "function",
+  ],
   model: [
     "a responder, or responders to choose from",
     (value) => typeof value === "object" && value !== null,
@@ -63,7 +68,7 @@ export function newTurns(
     extensions,
     queue,
     responders: model === undefined ? noModel : respondersOf(model),
-    persona,
+    persona: typeof persona === "function" ? persona : () => persona,
     maxQueued,
     companionName,
     tools,

@@ -8,6 +8,7 @@ import { type ScriptedStep, scriptedResponder } from "../../../test/support/scri
 import { exactOf, keepExact, partsOf } from "../chat/exact.ts";
 import type { StoredMessage } from "../chat/message.ts";
 import type { MessageInput } from "../chat/message-input.ts";
+import { noPart } from "../extension.ts";
 import { openThroughline } from "../throughline.ts";
 import type { Opened, OpenTurn, TurnEnd } from "./open-turn.ts";
 
@@ -516,6 +517,7 @@ test("the caller gets what extensions tell the model, and says whether the model
   const heard: unknown[] = [];
   await c.throughline.extend("weather", async () => ({
     remove: async () => [],
+    preview: async () => noPart,
     catchUp: async (read) => void (await read()),
     turn: () => ({
       begun: async ({ acknowledged }) => {

@@ -47,11 +47,23 @@ export async function endedAt(
   return reason === undefined ? undefined : { provider, reason };
 }
 
-/** What a person should know of the period that a turn began in. */
-export function noticesOf({ ended }: { readonly ended: EndedPart | undefined }): string[] {
-  if (ended === undefined) return [];
+/**
+ * What a person should know of the period that a turn began in.
+ *
+ * @param first comes before that.
+ */
+export function noticesOf(
+  { ended }: { readonly ended: EndedPart | undefined },
+  first?: string,
+): string[] {
+  const notices = first === undefined ? [] : [first];
+  if (ended === undefined) return notices;
   const { provider, reason } = ended;
+  return [...notices, endNotice(provider, reason)];
+}
+
+function endNotice(provider: string | undefined, reason: string): string {
   return provider === undefined
-    ? [`A new session began (${reason}). The one before is kept and can be read.`]
-    : [`${provider} starts afresh (${reason}). What was said is kept.`];
+    ? `A new session began (${reason}). The one before is kept and can be read.`
+    : `${provider} starts afresh (${reason}). What was said is kept.`;
 }

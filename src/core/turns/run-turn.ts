@@ -80,11 +80,11 @@ async function speak(
   const memory = ports.memories.of(turn.chatId);
   const part = parts.begin(begun);
   turn.add({ type: "accepted", user: begun.user });
-  const notices = notice === undefined ? noticesOf(begun) : [notice, ...noticesOf(begun)];
+  const notices = noticesOf(begun, notice);
   for (const text of notices) turn.add({ type: "notice", text });
   turn.span.add({ stage: "model", freshness: begun.resolution.reason });
   const running = { ...ports, turn, begun, notices };
-  const work = async () => make({ ...running, part: await part });
+  const work = async () => make({ ...running, persona: await ports.persona(), part: await part });
   const { answer, ended } = await makeAnswer(running, parts, work);
   // A retry without a word leaves what was answered before.
   if (turn.retryId === undefined || answer.assistant !== undefined) {

@@ -58,54 +58,64 @@ export function beginTurn(
   turn: NewTurn,
   target: Target,
 ): Promise<Begun> {
+  return ports.chats.log.change(turn.chatId, (transaction) =>
+    beginTurnIn(ports, transaction, turn, target),
+  );
+}
+
+/** `beginTurn` as a part of a larger change, or of one that is not stored. */
+export async function beginTurnIn(
+  ports: Pick<TurnPorts, "chats" | "sessions" | "rules">,
+  transaction: Transaction,
+  turn: NewTurn,
+  target: Target,
+): Promise<Begun> {
   const { chats, sessions, rules } = ports;
-  return chats.log.change(turn.chatId, async (transaction) => {
-    const known = await chats.find(transaction.chatId, turn.id);
-    const isQueued = transaction.head.pending?.includes(turn.id) ?? false;
-    const waiting = isQueued
-      ? await waitingInput(chats.log.ports.logs, transaction.chatId, turn.id)
-      : undefined;
-    const isNew = known === undefined;
-    // Told once: with the words that were said after it.
-    const away = isNew
-      ? (waiting?.["away_ms"] ?? awayBefore(transaction, turn, { isQueued, rules }))
-      : await awayAt(chats, transaction.chatId, known);
-    const resolution = await sessions.resolveIn(transaction, target, { isQueued });
-    const user = await chats.appendTo(transaction, {
-      id: turn.id,
-      role: "user",
-      content: turn.content,
-      turn: turn.id,
-      synthetic: turn.synthetic,
-      extra: turn.extra,
-      exact: turn.exact,
-      trace_id: turn.span?.traceId,
-      // A message that waited was said when it came.
-      timestamp: waiting && String(waiting["timestamp"]),
-    });
-    const open = transaction.head.open_turn;
-    // Only a person's act moves the clock: not the second attempt, and a queued message did before.
-    const isAct = isNew ? !isQueued : turn.isAgain === true && open?.id !== turn.id;
-    if (isAct && isPersons(turn)) sessions.humanActedIn(transaction);
-    if (isNew && typeof away === "number") {
-      transaction.control("turn", { event: "time_away", turn: turn.id, away_ms: away });
-    }
-    const attempt = open?.id === turn.id ? open.attempts + 1 : 1;
-    if (!isNew) {
-      const trace_id = turn.span?.traceId;
-      transaction.control("turn", { event: "attempt", turn: turn.id, attempt, trace_id });
-    }
-    transaction.set({
-      open_turn: { id: turn.id, seq: user.seq, attempts: attempt },
-      pending: without(transaction.head.pending, turn.id),
-    });
-    const period = transaction.head.session as Period;
-    const awayMs = typeof away === "number" ? away : undefined;
-    const ended =
-      endedBy(resolution) ?? (isNew ? undefined : await endedAt(chats, transaction, user));
-    const acknowledged = transaction.head.told_session;
-    return { user, resolution, period, attempt, isNew, awayMs, ended, acknowledged };
+  const known = await chats.find(transaction.chatId, turn.id);
+  const isQueued = transaction.head.pending?.includes(turn.id) ?? false;
+  const waiting = isQueued
+    ? await waitingInput(chats.log.ports.logs, transaction.chatId, turn.id)
+    : undefined;
+  const isNew = known === undefined;
+  // Told once: with the words that were said after it.
+  const away = isNew
+    ? (waiting?.["away_ms"] ?? awayBefore(transaction, turn, { isQueued, rules }))
+    : await awayAt(chats, transaction.chatId, known);
+  const resolution = await sessions.resolveIn(transaction, target, { isQueued });
+  const user = await chats.appendTo(transaction, {
+    id: turn.id,
+    role: "user",
+    content: turn.content,
+    turn: turn.id,
+    synthetic: turn.synthetic,
+    extra: turn.extra,
+    exact: turn.exact,
+    trace_id: turn.span?.traceId,
+    // A message that waited was said when it came.
+    timestamp: waiting && String(waiting["timestamp"]),
   });
+  const open = transaction.head.open_turn;
+  // Only a person's act moves the clock: not the second attempt, and a queued message did before.
+  const isAct = isNew ? !isQueued : turn.isAgain === true && open?.id !== turn.id;
+  if (isAct && isPersons(turn)) sessions.humanActedIn(transaction);
+  if (isNew && typeof away === "number") {
+    transaction.control("turn", { event: "time_away", turn: turn.id, away_ms: away });
+  }
+  const attempt = open?.id === turn.id ? open.attempts + 1 : 1;
+  if (!isNew) {
+    const trace_id = turn.span?.traceId;
+    transaction.control("turn", { event: "attempt", turn: turn.id, attempt, trace_id });
+  }
+  transaction.set({
+    open_turn: { id: turn.id, seq: user.seq, attempts: attempt },
+    pending: without(transaction.head.pending, turn.id),
+  });
+  const period = transaction.head.session as Period;
+  const awayMs = typeof away === "number" ? away : undefined;
+  const ended =
+    endedBy(resolution) ?? (isNew ? undefined : await endedAt(chats, transaction, user));
+  const acknowledged = transaction.head.told_session;
+  return { user, resolution, period, attempt, isNew, awayMs, ended, acknowledged };
 }
 
 /** How long the person had been away when this was said, as it was noted with it. */

@@ -14,6 +14,7 @@ import { checkId } from "../storage/batch.ts";
 import type { Telemetry } from "../telemetry.ts";
 import type { Timers } from "../timers.ts";
 import { ask, type RunningTurn } from "./ask.ts";
+import { type NextPrompt, type NextPromptInput, nextPrompt } from "./next-prompt.ts";
 import { type Opened, type OpenInput, OpenTurn } from "./open-turn.ts";
 import { newestWords, retriedWith } from "./retry-records.ts";
 import { type Answering, isBeingAnswered, runTurn } from "./run-turn.ts";
@@ -47,8 +48,8 @@ export interface TurnPorts {
   readonly newId: NewId;
   readonly logger: Logger;
   readonly telemetry: Telemetry;
-  /** The stable part of every prompt. */
-  readonly persona: string;
+  /** The stable part of every prompt, asked for once in each turn. */
+  readonly persona: () => string | Promise<string>;
   /** How many messages may wait in one chat. */
   readonly maxQueued: number;
   readonly extensions: Extensions;
@@ -378,6 +379,19 @@ export class Turns {
   async target(chatId: string, asked: Target = {}): Promise<ProviderModel> {
     const { provider, model } = (await speakerOf(this.#ports, chatId, asked)).target;
     return { provider, model };
+  }
+
+  /**
+   * What a model would get with the next message of a chat, made by the functions that ask it. Nothing is
+   * stored or changed, and no model is asked; the chat may not exist yet. What happens before the message
+   * is sent changes the prompt, and so does what its words do to extensions, such as to a mood.
+   *
+   * @throws ThroughlineError `THROUGHLINE_INVALID`, `THROUGHLINE_CONFIGURATION`: what is asked for cannot
+   *   be asked here.
+   */
+  async nextPrompt(chatId: string, input: NextPromptInput = {}): Promise<NextPrompt> {
+    checkChatId(chatId);
+    return nextPrompt(this.#ports, chatId, input);
   }
 
   #assertRoom(chatId: string): void {

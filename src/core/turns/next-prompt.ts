@@ -1,0 +1,185 @@
+import type { ModelInput } from "../chat/message.ts";
+import { callBytes } from "../chat/model-row.ts";
+import { bucketOf } from "../chat/period.ts";
+import type { Resolution, Target } from "../chat/provider-sessions.ts";
+import { estimateTokens, historyBudget } from "../chat/token-budget.ts";
+import type { ResponderRequest, TurnTool, TurnTools } from "../models/responder.ts";
+import { readAsked, requestOf } from "./ask.ts";
+import { noticesOf } from "./rollover.ts";
+import { Turn } from "./turn.ts";
+import { beginTurnIn } from "./turn-records.ts";
+import { speakerOf } from "./turn-target.ts";
+import type { TurnPorts } from "./turns.ts";
+
+/** A part of a prompt, with the estimate of its tokens. */
+export type PromptSection =
+  | {
+      /**
+       * `facts` is what extensions add behind the persona. `context` is what changes from turn to turn.
+       * `message` is the newest message, with those before it that nothing has answered.
+       */
+      readonly name: "persona" | "facts" | "tools" | "context" | "message";
+      readonly tokens: number;
+      readonly text: string;
+    }
+  | {
+      readonly name: "history";
+      readonly tokens: number;
+      readonly messages: readonly (ModelInput & { readonly tokens: number })[];
+    };
+
+interface ShownTools {
+  readonly instructions: string;
+  readonly tools: readonly Pick<TurnTool, "name" | "description" | "parameters">[];
+}
+
+/** What a model will get with the next message of a chat. */
+export interface NextPrompt {
+  readonly provider: string;
+  readonly model: string;
+  /** In tokens; `undefined`: unknown. */
+  readonly window: number | undefined;
+  /** What the model's `Responder` is asked with. Each block of context has a new random mark. */
+  readonly request: Pick<ResponderRequest, "instructions" | "messages" | "context"> & {
+    /** What the model may do beside speaking, if it takes tools. */
+    readonly tools: ShownTools | undefined;
+  };
+  /** The same in parts, in the order in which the model gets them. Empty parts are left out. */
+  readonly sections: readonly PromptSection[];
+  /** The estimates of all sections together. */
+  readonly tokens: number;
+  /** How many tokens the history and the message may take. */
+  readonly historyTokens: number;
+  /** What the provider itself counted for the last prompt and its answer, if it did. */
+  readonly reportedTokens: number | undefined;
+  /** The provider continues its own session: it has the history, and is sent what is new. */
+  readonly resumes: boolean;
+  /** What the next message ends, so that the history begins again with it: see `Resolution`. */
+  readonly ends: Resolution["ended"];
+  readonly reason: Resolution["reason"];
+}
+
+export interface NextPromptInput extends Target {
+  /** What will be said. Without it, or if it is blank, the prompt has no newest message. */
+  readonly content?: string | undefined;
+}
+
+/** Stands for the message that is not there, and is taken out again. */
+const placeholder = "…";
+
+/** See `Turns.nextPrompt`. */
+export async function nextPrompt(
+  ports: TurnPorts,
+  chatId: string,
+  { content: said = "", ...asked }: NextPromptInput,
+): Promise<NextPrompt> {
+  const content = said.trim() === "" ? undefined : said;
+  const { chats, memories, extensions } = ports;
+  const { target, responder, notice } = await speakerOf(ports, chatId, asked);
+  const id = ports.newId();
+  const turn = new Turn({ chatId, id, content: content ?? placeholder, isFresh: true });
+  const { result, head, log } = await chats.log.preview(chatId, (transaction) =>
+    beginTurnIn(ports, transaction, turn, target),
+  );
+  const tools = shown(ports.tools?.(turn, responder));
+  const history = await readAsked({ chatId, log, head, responder, begun: result });
+  const part = await extensions.preview(chatId);
+  const persona = await ports.persona();
+  // A period that ends takes its working memory along.
+  const isOver = result.resolution.ended === "period";
+  const isSummed = history.isSmall && !isOver;
+  const summary = isSummed ? (memories.peek(chatId)?.summary(id) ?? "") : "";
+  const notices = noticesOf(result, notice);
+  const running = { newId: ports.newId, persona, notices, begun: result, part };
+  const request = requestOf(running, history, summary);
+  const messages = content === undefined ? withoutNewest(request.messages) : request.messages;
+  const sections = sectionsOf(
+    { ...request, messages },
+    { persona, facts: part.instructions, tools },
+  );
+  const { provider, model, window } = responder;
+  const reported = head.reported?.[provider];
+  return {
+    provider,
+    model,
+    window,
+    request: { ...request, messages, tools },
+    sections,
+    tokens: sections.reduce((sum, { tokens }) => sum + tokens, 0),
+    historyTokens: historyBudget(window, undefined),
+    reportedTokens: reported?.model === model ? reported.tokens : undefined,
+    resumes: bucketOf(result.period, provider).session_id !== "",
+    ends: result.resolution.ended,
+    reason: result.resolution.reason,
+  };
+}
+
+function shown(tools: TurnTools | undefined): ShownTools | undefined {
+  return (
+    tools && {
+      instructions: tools.instructions,
+      tools: tools.tools.map(({ name, description, parameters }) => {
+        return { name, description, parameters };
+      }),
+    }
+  );
+}
+
+/** The placeholder stands last, on its own or behind messages that nothing has answered. */
+function withoutNewest(messages: readonly ModelInput[]): readonly ModelInput[] {
+  const last = messages.at(-1);
+  const before = messages.slice(0, -1);
+  if (last?.role !== "user" || last.content === placeholder) return before;
+  return [...before, { ...last, content: last.content.slice(0, -`\n\n${placeholder}`.length) }];
+}
+
+function sectionsOf(
+  { messages, context = "" }: Pick<ResponderRequest, "messages" | "context">,
+  parts: {
+    readonly persona: string;
+    readonly facts: string;
+    readonly tools: ShownTools | undefined;
+  },
+): readonly PromptSection[] {
+  const newest = messages.at(-1)?.role === "user" ? messages.at(-1) : undefined;
+  const earlier = newest === undefined ? messages : messages.slice(0, -1);
+  const counted = earlier.map((message) => ({ ...message, tokens: tokensOf(message) }));
+  const tokens = counted.reduce((sum, message) => sum + message.tokens, 0);
+  const stable = [
+    textSection("persona", parts.persona),
+    textSection("facts", parts.facts),
+    textSection("tools", toolsText(parts.tools)),
+  ];
+  const changing = [
+    textSection("context", context),
+    textSection("message", newest === undefined ? "" : newest.content),
+  ];
+  const history = { name: "history", tokens, messages: counted } as const;
+  return [...stable.flat(), ...(counted.length === 0 ? [] : [history]), ...changing.flat()];
+}
+
+function textSection(
+  name: Exclude<PromptSection["name"], "history">,
+  text: string,
+): readonly PromptSection[] {
+  return text === "" ? [] : [{ name, tokens: estimateTokens(Buffer.byteLength(text)), text }];
+}
+
+/** What is told about the tools, then each as JSON. Providers have forms of their own for it. */
+function toolsText(tools: ShownTools | undefined): string {
+  if (tools === undefined) return "";
+  const each = tools.tools.map((tool) => JSON.stringify(tool));
+  return [tools.instructions, ...each].filter((text) => text !== "").join("\n\n");
+}
+
+/** As the budget of the history estimates a message. */
+function tokensOf(message: ModelInput): number {
+  let bytes = Buffer.byteLength(message.content);
+  if (message.role === "tool") bytes += message.toolCallId.length + message.toolName.length;
+  if (message.role === "assistant") {
+    for (const call of message.toolCalls ?? []) bytes += callBytes(call);
+    const { providerData } = message;
+    if (providerData !== undefined) bytes += Buffer.byteLength(JSON.stringify(providerData));
+  }
+  return estimateTokens(bytes);
+}
