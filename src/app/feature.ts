@@ -44,6 +44,8 @@ export interface Feature {
 
 export interface StartGiven {
   readonly settings: Settings;
+  /** Who answers: it may change. */
+  readonly persona: () => string;
   readonly logger: Logger;
   /** The companion lives in this process: a run of it begins. */
   readonly beginsRun: boolean;

@@ -29,9 +29,9 @@ async function extend(throughline: Throughline): Promise<void> {
 
 async function start(
   throughline: Throughline,
-  { settings, logger, facts }: StartGiven,
+  { settings, persona, logger, facts }: StartGiven,
 ): Promise<Started> {
-  const { isEphemeral, persona } = settings;
+  const { isEphemeral } = settings;
   // Beside a database another process may keep the moments of this home.
   if (isEphemeral || throughline.storage.ownHome === undefined) {
     await extend(throughline);

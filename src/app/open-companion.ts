@@ -12,6 +12,7 @@ import { openThroughline, type Throughline } from "../core/throughline.ts";
 import type { Responders, Turns } from "../core/turns/turns.ts";
 import type { OpenedForTools } from "./feature.ts";
 import { features, type StartedFeatures, startFeatures } from "./features.ts";
+import { HomePersona } from "./home-persona.ts";
 
 /** The memories of a companion and the models that speak for it. */
 export interface Companion {
@@ -29,6 +30,11 @@ export interface Companion {
   close(graceMs: number): Promise<void>;
 }
 
+/** A companion with the persona of its home. */
+export interface OpenedCompanion extends Companion {
+  readonly persona: HomePersona;
+}
+
 /**
  * Opens a companion as the settings have it.
  *
@@ -38,7 +44,7 @@ export async function openCompanion(
   settings: Settings,
   logger: Logger,
   whenTaken?: WhenTaken,
-): Promise<Companion> {
+): Promise<OpenedCompanion> {
   const { model, models, prices, allowed, isEphemeral } = settings;
   const responders = await ResponderRegistry.open({
     settings: models,
@@ -55,11 +61,14 @@ export async function openCompanion(
     whenTaken,
   });
   try {
-    const started = await startFeatures(throughline, { settings, logger, beginsRun: true });
-    const { persona, companionName } = settings;
+    const home = new HomePersona(settings, logger);
+    const persona = () => home.text();
+    const given = { settings, persona, logger, beginsRun: true };
+    const started = await startFeatures(throughline, given);
+    const { companionName } = settings;
     const { passedOver } = responders;
     const parts = { responders, passedOver, persona, companionName, started };
-    return await withTurns(throughline, parts);
+    return { ...(await withTurns(throughline, parts)), persona: home };
   } catch (error) {
     await throughline.close();
     throw error;
@@ -123,7 +132,7 @@ export async function withTurns(
   parts: {
     readonly responders: Responders;
     readonly passedOver?: FoundOllama | undefined;
-    readonly persona: string;
+    readonly persona: string | (() => string);
     readonly companionName?: string | undefined;
     readonly started?: StartedFeatures | undefined;
   },
@@ -150,7 +159,9 @@ export async function withTurns(
 export async function openForTools(settings: Settings, logger: Logger): Promise<OpenedForTools> {
   const throughline = await openMemories(settings, { logger, makesHome: true });
   try {
-    const started = await startFeatures(throughline, { settings, logger, beginsRun: false });
+    const home = new HomePersona(settings, logger);
+    const given = { settings, persona: () => home.text(), logger, beginsRun: false };
+    const started = await startFeatures(throughline, given);
     const close = async () => {
       try {
         await started.finish();

@@ -19,7 +19,8 @@ import type { OwnHome } from "../core/storage/storage.ts";
 import { type PortOptions, resolvePort } from "../server/options.ts";
 import { defaultAddress, Port } from "../server/port.ts";
 import { createServer, type ThroughlineServer } from "../server/server.ts";
-import { type Companion, openCompanion } from "./open-companion.ts";
+import { type Companion, type OpenedCompanion, openCompanion } from "./open-companion.ts";
+import { personaRoutes } from "./persona-routes.ts";
 
 /** Answers under way get this long to end once the server is told to. */
 const graceMs = 3_000;
@@ -34,7 +35,7 @@ export async function serve(flags: Flags, { io, env, version }: Context): Promis
   const logger = openLog(settings.logLevel, "info");
   const options = { version, logger, hosts: settings.hosts, token };
   let port: Port | undefined;
-  let companion: Companion;
+  let companion: OpenedCompanion;
   try {
     companion = await openCompanion(settings, logger, async (ownHome) => {
       port = await openPort(options, settings);
@@ -47,8 +48,8 @@ export async function serve(flags: Flags, { io, env, version }: Context): Promis
   let server: ThroughlineServer | undefined;
   let lost: Failed | undefined;
   try {
-    const { throughline, turns, started } = companion;
-    const features = await started?.routes();
+    const { throughline, turns, persona, started } = companion;
+    const features = [personaRoutes(persona), ...((await started?.routes()) ?? [])];
     server = createServer({ ...options, throughline, turns, features });
     const { url } = await server.listen(port);
     if (companion.passedOver !== undefined) await tell(io, passedOverNote(companion.passedOver));

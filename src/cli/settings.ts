@@ -34,7 +34,10 @@ export interface Settings extends Omit<Said, "home" | "store" | "model" | "perso
   readonly allowed: readonly NamedProvider[];
   readonly models: ModelSettings;
   readonly freshness: FreshnessOptions;
+  /** As it was at the start: `HomePersona` reads it again. */
   readonly persona: string;
+  /** Who answers where the home has no `persona.md`. */
+  readonly configuredPersona: string | undefined;
 }
 
 /**
@@ -57,6 +60,7 @@ export function resolveSettings(flags: Flags, env: Environment): Settings {
     models: env.models,
     freshness: Object.fromEntries(freshness) as FreshnessOptions,
     persona: findPersona(home, config.persona),
+    configuredPersona: config.persona,
   };
 }
 

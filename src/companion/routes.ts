@@ -4,6 +4,7 @@ import type { Router } from "../server/router.ts";
 import { addCompanionRoutes } from "./routes/companion-routes.ts";
 import { type CompanionRun, feelingView, type OnPat, personView } from "./routes/companion-view.ts";
 import { CompanionWrites } from "./routes/companion-writes.ts";
+import { addFactsRoutes } from "./routes/facts-routes.ts";
 import { addTouchRoute } from "./routes/touch-route.ts";
 
 export type { CompanionRun, OnPat } from "./routes/companion-view.ts";
@@ -20,6 +21,7 @@ export function companionRoutes(run: CompanionRun, onPat: OnPat = () => undefine
     const writes = new CompanionWrites(router);
     addCompanionRoutes(router, run, writes);
     addTouchRoute(router, run, writes, onPat);
+    if (run.facts !== undefined) addFactsRoutes(router, run.facts);
     router.describeEvents(async () => (await import("./routes/answer-schemas.ts")).events);
     // Every server of a companion knows by itself how it feels.
     return companion.onChange((change) => {

@@ -68,8 +68,11 @@ export interface MomentsOptions extends RecordingOptions {
   readonly autoRecord?: boolean | undefined;
   /** The bucket. Without one, nothing ever leaves the machine. */
   readonly s3?: S3TargetOptions | undefined;
-  /** What stands before every conversation, as the turns have it: kept with each package. */
-  readonly persona?: string | undefined;
+  /**
+   * What stands before every conversation, as the turns have it: kept with each package. A function is
+   * called when somebody reacts. It must not throw.
+   */
+  readonly persona?: string | (() => string) | undefined;
   /**
    * Whether models are offered the skills: then the prompt that they get says so.
    * @default false
@@ -93,7 +96,10 @@ const defaults = {
 const checks: Checks<MomentsOptions> = {
   ...recordingChecks,
   mode: oneOf(...storageModes),
-  persona: ["text", (value) => typeof value === "string"],
+  persona: [
+    "text or a function",
+    (value) => typeof value === "string" || typeof value === "function",
+  ],
 };
 
 export type MomentsSettings = Resolved<MomentsOptions, typeof defaults>;

@@ -1,4 +1,6 @@
 // Fixtures with a run of the companion.
+
+import type { FactsFile } from "../../src/companion/commands/facts-file.ts";
 import type { Companion as Run } from "../../src/companion/companion.ts";
 import type { CompanionOptions } from "../../src/companion/options.ts";
 import { type CompanionRun, companionRoutes, type OnPat } from "../../src/companion/routes.ts";
@@ -13,6 +15,8 @@ interface Served {
   /** What is wrong with the emotions that somebody wrote, when they are read again. */
   readonly emotionProblems?: (() => readonly string[]) | undefined;
   readonly onPat?: OnPat | undefined;
+  /** The facts that people may edit. They are what the companion remembers. */
+  readonly facts?: FactsFile | undefined;
 }
 
 export interface AwakeOptions extends Omit<FixtureOptions, "addFeatures">, Served {
@@ -22,11 +26,13 @@ export interface AwakeOptions extends Omit<FixtureOptions, "addFeatures">, Serve
 const runs = new WeakMap<Throughline, Run>();
 
 /** For `addFeatures`: begins a run of the companion with these options, and serves it. */
-export function awake(options: CompanionOptions = {}, { emotionProblems, onPat }: Served = {}) {
+export function awake(options: CompanionOptions = {}, served: Served = {}) {
+  const { emotionProblems, onPat, facts } = served;
   return async (throughline: Throughline) => {
-    const run = await startCompanion(throughline, options);
+    const memory = facts && (() => facts.startupContext());
+    const run = await startCompanion(throughline, { memory, ...options });
     runs.set(throughline, run);
-    return [companionRoutes(asRun(run, emotionProblems), onPat)];
+    return [companionRoutes({ ...asRun(run, emotionProblems), facts }, onPat)];
   };
 }
 
@@ -47,8 +53,8 @@ export async function awakeCompanion(
   script: readonly (readonly ScriptedStep[])[] = [],
   options: AwakeOptions = {},
 ) {
-  const { awake: given, emotionProblems, onPat, ...rest } = options;
-  const addFeatures = awake(given, { emotionProblems, onPat });
+  const { awake: given, emotionProblems, onPat, facts, ...rest } = options;
+  const addFeatures = awake(given, { emotionProblems, onPat, facts });
   const c = await companion(script, { ...rest, addFeatures });
   return { ...c, run: runOf(c) };
 }

@@ -2,6 +2,10 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { HomePersona } from "../../src/app/home-persona.ts";
+import { personaRoutes } from "../../src/app/persona-routes.ts";
+import { FactsFile } from "../../src/companion/commands/facts-file.ts";
+import { silentLogger } from "../../src/core/logger.ts";
 import { openThroughline } from "../../src/core/throughline.ts";
 import { momentsRoutes } from "../../src/moments/routes.ts";
 import { startMoments } from "../../src/moments/start-moments.ts";
@@ -13,8 +17,13 @@ export async function everything(options: FixtureOptions = {}) {
   const throughline = await openThroughline({ home, provider: "scripted", model: "script-1" });
   const software = { name: "throughline", version: "0.0.0" };
   const moments = await startMoments(throughline, { sessionId: "a1b2c3d4", software });
-  const features = [momentsRoutes(moments)];
-  const c = await awakeCompanion([], { throughline, features, ...options });
+  const persona = new HomePersona(
+    { home, isEphemeral: false, persona: "You are kind.", configuredPersona: undefined },
+    silentLogger,
+  );
+  const features = [momentsRoutes(moments), personaRoutes(persona)];
+  const facts = new FactsFile(home, silentLogger);
+  const c = await awakeCompanion([], { throughline, features, facts, ...options });
   const close = async () => {
     await c.server.close();
     await throughline.close();

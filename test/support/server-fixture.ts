@@ -10,6 +10,8 @@ export const me = "/api/chats/local%3Ame";
 
 export interface FixtureOptions extends Partial<ServerOptions> {
   readonly maxQueued?: number;
+  /** @default "You are kind." */
+  readonly persona?: string | (() => string);
   /** What another run left behind. */
   readonly throughline?: Throughline;
   /** Starts features once the memories are open. They are served before `features`. */
@@ -20,7 +22,13 @@ export async function companion(
   script: readonly (readonly ScriptedStep[])[] = [],
   options: FixtureOptions = {},
 ) {
-  const { maxQueued = 32, addFeatures, features = [], ...rest } = options;
+  const {
+    maxQueued = 32,
+    persona = "You are kind.",
+    addFeatures,
+    features = [],
+    ...rest
+  } = options;
   const clock = new HeldClock();
   let ids = 0;
   const newId = () => `id-${++ids}`;
@@ -29,7 +37,7 @@ export async function companion(
   const throughline =
     options.throughline ?? (await openThroughline({ storage: "memory", clock, newId, ...target }));
   const added = (await addFeatures?.(throughline)) ?? [];
-  const turns = await throughline.turns({ model, persona: "You are kind.", maxQueued });
+  const turns = await throughline.turns({ model, persona, maxQueued });
   const server = createServer({
     throughline,
     turns,

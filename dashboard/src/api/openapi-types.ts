@@ -314,6 +314,38 @@ export type EmotionsReset = {
   readonly state: Emotions;
 };
 
+export type Facts = {
+  /** The text of `facts.md`. */
+  readonly facts: string;
+  /** The facts: the lines that are not blank. */
+  readonly lines: readonly {
+    readonly text: string;
+    /** How much of the fact fits into what a model gets. */
+    readonly used: "whole" | "part" | "no";
+    readonly tokens: number;
+  }[];
+  /** An estimate of what models get of it. */
+  readonly tokens: number;
+  /** Of the file; empty: there is none to read. */
+  readonly version: string;
+  /** Why the file that is there cannot be used, nor edited here. */
+  readonly problem: string | null;
+  /** `false`: this server keeps nothing. */
+  readonly editable: boolean;
+  /** Other servers use the same database; each of them has a file of its own. */
+  readonly this_server_only: boolean;
+  readonly max_bytes: number;
+  /** What a model gets of the facts, at most. */
+  readonly max_characters: number;
+};
+
+export type FactsChange = {
+  /** The new text of `facts.md`, one fact a line. Blank removes the file. */
+  readonly facts: string;
+  /** The `version` that was read. If the text was changed since, this is 409. */
+  readonly version: string;
+};
+
 /** A package's `feedback.json`. */
 export type Feedback = {
   /** Seconds since 1970. */
@@ -612,6 +644,27 @@ export type NewMessage = {
   readonly model?: string | undefined;
 };
 
+/** Tokens are estimates. */
+export type NextPrompt = {
+  readonly chat_id: string;
+  readonly provider: string;
+  readonly model: string;
+  /** Of the model, in tokens. */
+  readonly window: number | null;
+  /** In the order in which the model gets them. Empty ones are left out. */
+  readonly sections: readonly PromptSection[];
+  readonly total_tokens: number;
+  /** What the history and the message may take. */
+  readonly history_tokens: number;
+  /** What the provider counted for the last prompt and its answer. */
+  readonly reported_tokens: number | null;
+  /** The provider continues its own session: it has the history already. */
+  readonly resumes: boolean;
+  /** What the next message ends: the session, the provider's part of it, or nothing. */
+  readonly ends: "period" | "provider" | "nothing";
+  readonly reason: string;
+};
+
 export type Package = {
   readonly name: string;
   readonly state: "sealed" | "damaged" | "newer" | "seed";
@@ -683,6 +736,32 @@ export type PersonSeen = {
   readonly last_person_seen_time: number | null;
 };
 
+export type Persona = {
+  /** What models get now. */
+  readonly persona: string;
+  readonly source: "file" | "configuration" | "built-in";
+  /** Who answers if there is no `persona.md`. */
+  readonly default: string;
+  /** An estimate of what models get of it. */
+  readonly tokens: number;
+  /** Of the file; empty: there is none to read. */
+  readonly version: string;
+  /** Why the file that is there cannot be used, nor edited here. */
+  readonly problem: string | null;
+  /** `false`: this server keeps nothing. */
+  readonly editable: boolean;
+  /** Other servers use the same database; each of them has a file of its own. */
+  readonly this_server_only: boolean;
+  readonly max_bytes: number;
+};
+
+export type PersonaChange = {
+  /** The new text of `persona.md`. `null` removes the file. */
+  readonly persona: string | null;
+  /** The `version` that was read. If the text was changed since, this is 409. */
+  readonly version: string;
+};
+
 export type Preservation = {
   /** `false`: retention may remove it. */
   readonly preserved?: boolean | undefined;
@@ -699,6 +778,25 @@ export type Problem = {
   readonly turn_id?: string | undefined;
   /** What the model's provider said, in its own words. */
   readonly provider_detail?: string | undefined;
+};
+
+export type PromptMessage = {
+  readonly role: "user" | "assistant" | "tool";
+  readonly content: string;
+  readonly tokens: number;
+  readonly tool_calls?: readonly unknown[] | undefined;
+  readonly tool_call_id?: string | undefined;
+  readonly name?: string | undefined;
+  readonly is_error?: true | undefined;
+};
+
+export type PromptSection = {
+  /** `context`: what changes from turn to turn. `message`: the newest message, with those before it that nothing has answered. */
+  readonly name: "persona" | "facts" | "tools" | "history" | "context" | "message";
+  readonly tokens: number;
+  readonly text?: string | undefined;
+  /** In place of `text`, of `history`. */
+  readonly messages?: readonly PromptMessage[] | undefined;
 };
 
 export type ProviderSession = {

@@ -8,10 +8,12 @@ import type { Companion } from "../companion.ts";
 import { builtInEmotions } from "../emotion/built-in-emotions.ts";
 import type { EmotionConfiguration } from "../emotion/configuration.ts";
 import { emotionsName, watchEmotionsFile } from "./emotions-file.ts";
-import { factsFile } from "./facts-file.ts";
+import { FactsFile } from "./facts-file.ts";
 
 /** How often the loop passes, in milliseconds: fast enough to feel immediate on the page. */
 const passEveryMs = 100;
+
+type RunSettings = Pick<Settings, "home" | "freshness"> & Partial<Pick<Settings, "isEphemeral">>;
 
 /** A run of the companion with the files of its home. */
 export interface Run {
@@ -20,6 +22,7 @@ export interface Run {
   readonly emotionWarnings: () => readonly string[];
   /** Reads the emotions' file again, now. @returns what is wrong with it. */
   readonly reloadEmotions: () => readonly string[];
+  readonly facts: FactsFile;
   /** Ends the loop. The companion itself is closed with its memories. */
   readonly stop: () => void;
 }
@@ -31,10 +34,10 @@ export interface Run {
  */
 export async function beginRun(
   throughline: Throughline,
-  { home, freshness }: Pick<Settings, "home" | "freshness">,
+  { home, freshness, isEphemeral = false }: RunSettings,
   logger: Logger,
 ): Promise<Run> {
-  const facts = factsFile(home, logger);
+  const facts = new FactsFile(home, logger, !isEphemeral);
   let companion: Companion | undefined;
   let problems: readonly string[] = [];
   let unreachable: readonly string[] = [];
@@ -76,6 +79,7 @@ export async function beginRun(
   loop.unref();
   return {
     companion: begun,
+    facts,
     emotionWarnings: () => [...problems, ...unreachable],
     reloadEmotions: () => {
       watch.reload();

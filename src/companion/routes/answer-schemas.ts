@@ -1,7 +1,7 @@
 // The companion as it goes out over the wire, for the description of the API alone. The names are the
 // seeds': snake_case.
 import { z } from "@hono/zod-openapi";
-import { count, stamp } from "../../server/answer-schemas.ts";
+import { count, editedFields, stamp } from "../../server/answer-schemas.ts";
 
 const level = z.number().min(0).max(1);
 const levels = z
@@ -28,6 +28,25 @@ const person = {
 const elapsed = seconds.nullable().openapi({
   description: "Seconds since the last sign of life of the run before; `null`: not known.",
 });
+
+export const factsState = z
+  .object({
+    facts: z.string().openapi({ description: "The text of `facts.md`." }),
+    lines: z
+      .array(
+        z.object({
+          text: z.string(),
+          used: z.enum(["whole", "part", "no"]).openapi({
+            description: "How much of the fact fits into what a model gets.",
+          }),
+          tokens: count,
+        }),
+      )
+      .openapi({ description: "The facts: the lines that are not blank." }),
+    ...editedFields,
+    max_characters: count.openapi({ description: "What a model gets of the facts, at most." }),
+  })
+  .openapi("Facts");
 
 export const companionRun = z
   .object({

@@ -14,6 +14,22 @@ export interface CompanionRun {
   readonly emotionWarnings: () => readonly string[];
   /** Reads them again. @returns what is wrong with them: then those in force stay. */
   readonly reloadEmotions: () => readonly string[];
+  /** The facts to remember, where people may read and edit them. */
+  readonly facts?: EditableFacts | undefined;
+}
+
+/** A text of facts, one a line, that people edit. */
+export interface EditableFacts {
+  /** `false`: this process keeps nothing. */
+  readonly isEditable: boolean;
+  readonly maxBytes: number;
+  read(): {
+    readonly text: string | undefined;
+    readonly version: string;
+    readonly problem: string | undefined;
+  };
+  /** @throws ThroughlineError `THROUGHLINE_CONFLICT`: the text has changed since this version was read. */
+  write(text: string, version: string): void;
 }
 
 /** Called for a long pat in a chat. @returns the name of what was recorded of it. */

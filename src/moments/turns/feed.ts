@@ -8,12 +8,15 @@ import { reactionsPrompt } from "../record/skills.ts";
 /** The persona, and what models are told beside it, as packages keep them. */
 export function capturePrompt(
   recorder: MomentRecorder,
-  persona: string,
+  persona: string | (() => string),
   withSkills: boolean,
 ): void {
-  recorder.capture("persona", persona);
-  const prompt = withSkills ? [persona, reactionsPrompt] : [persona];
-  recorder.capture("system_prompt", prompt.filter((part) => part !== "").join("\n\n"));
+  const now = typeof persona === "function" ? persona : () => persona;
+  recorder.captureLive("persona", now);
+  recorder.captureLive("system_prompt", () => {
+    const prompt = withSkills ? [now(), reactionsPrompt] : [now()];
+    return prompt.filter((part) => part !== "").join("\n\n");
+  });
 }
 
 /**

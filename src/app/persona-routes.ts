@@ -1,0 +1,78 @@
+import { z } from "zod";
+import { estimateTokens } from "../core/chat/token-budget.ts";
+import { invalid, ThroughlineError } from "../core/errors.ts";
+import { answersFrom } from "../server/operation.ts";
+import type { ServerFeature } from "../server/options.ts";
+import { json, type Router } from "../server/router.ts";
+import { version } from "../server/schemas.ts";
+import type { HomePersona } from "./home-persona.ts";
+
+const schemaOf = answersFrom(() => import("./persona-answer.ts"));
+
+const personaBody = () =>
+  z
+    .strictObject({
+      persona: z.string().nullable().meta({
+        description: "The new text of `persona.md`. `null` removes the file.",
+      }),
+      version: version(),
+    })
+    .meta({ id: "PersonaChange" });
+
+/** The persona of a home over HTTP: read, and edited. */
+export function personaRoutes(persona: HomePersona): ServerFeature {
+  return (router: Router) => {
+    const { isShared } = router.ports.throughline.storage.cluster;
+    const view = () => {
+      const { persona: text, source, standard, file } = persona.read();
+      return {
+        persona: text,
+        source,
+        default: standard,
+        tokens: estimateTokens(Buffer.byteLength(text)),
+        version: file.version,
+        problem: file.problem ?? null,
+        editable: persona.isEditable,
+        this_server_only: isShared,
+        max_bytes: persona.maxBytes,
+      };
+    };
+    router.add(
+      {
+        method: "get",
+        path: "/api/persona",
+        id: "getPersona",
+        summary: "Get the persona: who answers",
+        answers: { 200: { says: "The persona as it is now.", schema: schemaOf("personaState") } },
+      },
+      () => json(view()),
+    );
+    router.add(
+      {
+        method: "post",
+        path: "/api/persona",
+        id: "setPersona",
+        body: personaBody,
+        summary: "Change the persona",
+        description:
+          "Writes `persona.md` of the home. The next answer uses it. 409: the file was changed since " +
+          "`version` was read, or this server keeps nothing; nothing was changed.",
+        answers: { 200: { says: "The persona as it is now.", schema: schemaOf("personaState") } },
+      },
+      ({ body }) => {
+        if (!persona.isEditable) throw keepsNothing();
+        if (body.persona?.trim() === "") {
+          throw invalid("persona must have text. Send null to use the default");
+        }
+        persona.write(body.persona ?? undefined, body.version);
+        return json(view());
+      },
+    );
+    return () => undefined;
+  };
+}
+
+function keepsNothing(): ThroughlineError {
+  const message = "this server keeps nothing. Start it without --ephemeral to edit the persona";
+  return new ThroughlineError(message, { code: "THROUGHLINE_CONFLICT" });
+}

@@ -1,0 +1,101 @@
+import assert from "node:assert/strict";
+import fs from "node:fs";
+import { join } from "node:path";
+import { type TestContext, test } from "node:test";
+import { temporaryDirectory } from "../../test/support/command-line.ts";
+import { EditedFile } from "./edited-file.ts";
+
+const maxBytes = 64 * 1024;
+
+function fileIn(t: TestContext, folder = "") {
+  const home = temporaryDirectory(t);
+  const path = join(home, folder, "persona.md");
+  return { home, path, file: new EditedFile(path, maxBytes) };
+}
+
+test("a file is made with its folder, changed and removed, each from the version that was read", (t) => {
+  const { path, file } = fileIn(t, "new");
+  assert.deepEqual(file.read(), { text: undefined, version: "", problem: undefined });
+  const first = file.write("one", "");
+  assert.deepEqual(file.read(), first);
+  assert.equal(fs.statSync(path).mode & 0o777, 0o600);
+  const second = file.write("two", first.version);
+  assert.notEqual(second.version, first.version);
+  assert.equal(fs.readFileSync(path, "utf8"), "two");
+  assert.deepEqual(file.write(undefined, second.version), file.read());
+  assert.ok(!fs.existsSync(path));
+  assert.deepEqual(fs.readdirSync(join(path, "..")), []);
+});
+
+const changes: readonly [says: string, change: (path: string) => void][] = [
+  ["edited by hand", (path) => fs.writeFileSync(path, "by hand")],
+  ["removed by hand", (path) => fs.rmSync(path)],
+  ["made into text that is not UTF-8", (path) => fs.writeFileSync(path, new Uint8Array([0xff]))],
+  ["made too large by hand", (path) => fs.writeFileSync(path, "x".repeat(maxBytes + 1))],
+];
+for (const [says, change] of changes) {
+  for (const text of ["mine", undefined]) {
+    test(`a file that was ${says} is not ${text === undefined ? "removed" : "replaced"}`, (t) => {
+      const { path, file, home } = fileIn(t);
+      const { version } = file.write("one", "");
+      change(path);
+      const left = fs.existsSync(path) ? fs.readFileSync(path) : undefined;
+      for (const known of [version, "f".repeat(32)]) {
+        assert.throws(() => file.write(text, known), { code: "THROUGHLINE_CONFLICT" });
+      }
+      assert.deepEqual(fs.existsSync(path) ? fs.readFileSync(path) : undefined, left);
+      assert.ok(!String(file.read().problem).includes(home));
+    });
+  }
+}
+
+test("a text of 64 KiB is written, and one byte more is refused before anything is read", (t) => {
+  const { path, file } = fileIn(t);
+  const { version } = file.write("é".repeat(maxBytes / 2), "");
+  const tooLarge = `${"é".repeat(maxBytes / 2)}x`;
+  assert.throws(() => file.write(tooLarge, version), {
+    code: "THROUGHLINE_TOO_LARGE",
+    message: "this text is larger than 64 KiB",
+  });
+  assert.equal(fs.statSync(path).size, maxBytes);
+});
+
+test("a link stays, and the file that it leads to is replaced; a link to nothing is replaced", (t) => {
+  const { home, path, file } = fileIn(t);
+  const elsewhere = join(home, "elsewhere");
+  fs.mkdirSync(elsewhere);
+  fs.writeFileSync(join(elsewhere, "nova.md"), "one");
+  fs.symlinkSync(join(elsewhere, "nova.md"), path);
+  file.write("two", file.read().version);
+  assert.ok(fs.lstatSync(path).isSymbolicLink());
+  assert.equal(fs.readFileSync(join(elsewhere, "nova.md"), "utf8"), "two");
+  fs.rmSync(join(elsewhere, "nova.md"));
+  file.write("three", "");
+  assert.equal(fs.readFileSync(path, "utf8"), "three");
+});
+
+test("what a process left that died while it wrote is no hindrance, and is not the file", (t) => {
+  const { path, file } = fileIn(t);
+  const { version } = file.write("one", "");
+  fs.writeFileSync(`${path}.new`, "half of tw");
+  assert.equal(file.read().text, "one");
+  file.write("two", version);
+  assert.equal(file.read().text, "two");
+  assert.ok(!fs.existsSync(`${path}.new`));
+});
+
+test("a file that cannot be written is left as it is, and the error names no folder", (t) => {
+  const { home, path, file } = fileIn(t);
+  const { version } = file.write("one", "");
+  fs.mkdirSync(`${path}.new`); // removing the draft fails
+  assert.throws(
+    () => file.write("two", version),
+    (error: Error) => {
+      assert.equal((error as Error & { code: string }).code, "THROUGHLINE_UNAVAILABLE");
+      assert.match(error.message, /^persona\.md cannot be written \(\w+\)\. Nothing was changed$/);
+      assert.ok(!error.message.includes(home));
+      return true;
+    },
+  );
+  assert.equal(file.read().text, "one");
+});

@@ -1,0 +1,72 @@
+import { z } from "zod";
+import { estimateTokens } from "../../core/chat/token-budget.ts";
+import { ThroughlineError } from "../../core/errors.ts";
+import { json, type Router } from "../../server/router.ts";
+import { version } from "../../server/schemas.ts";
+import { factLines, factsChars, factsText } from "../facts.ts";
+import type { EditableFacts } from "./companion-view.ts";
+import { schemaOf } from "./schemas.ts";
+
+const factsBody = () =>
+  z
+    .strictObject({
+      facts: z.string().meta({
+        description: "The new text of `facts.md`, one fact a line. Blank removes the file.",
+      }),
+      version: version(),
+    })
+    .meta({ id: "FactsChange" });
+
+/** The facts to remember: read, and edited. */
+export function addFactsRoutes(router: Router, facts: EditableFacts): void {
+  const { isShared } = router.ports.throughline.storage.cluster;
+  const view = () => {
+    const { text = "", version, problem } = facts.read();
+    return {
+      facts: text,
+      lines: factLines(text).map((line) => {
+        return { ...line, tokens: estimateTokens(Buffer.byteLength(line.text)) };
+      }),
+      tokens: text.trim() === "" ? 0 : estimateTokens(Buffer.byteLength(factsText(text))),
+      version,
+      problem: problem ?? null,
+      editable: facts.isEditable,
+      this_server_only: isShared,
+      max_bytes: facts.maxBytes,
+      max_characters: factsChars,
+    };
+  };
+  router.add(
+    {
+      method: "get",
+      path: "/api/facts",
+      id: "getFacts",
+      summary: "Get the facts that the companion remembers",
+      answers: { 200: { says: "The facts as they are now.", schema: schemaOf("factsState") } },
+    },
+    () => json(view()),
+  );
+  router.add(
+    {
+      method: "post",
+      path: "/api/facts",
+      id: "setFacts",
+      body: factsBody,
+      summary: "Change the facts that the companion remembers",
+      description:
+        "Writes `facts.md` of the home. The next answer uses it. 409: the file was changed since " +
+        "`version` was read, or this server keeps nothing; nothing was changed.",
+      answers: { 200: { says: "The facts as they are now.", schema: schemaOf("factsState") } },
+    },
+    ({ body }) => {
+      if (!facts.isEditable) throw keepsNothing();
+      facts.write(body.facts, body.version);
+      return json(view());
+    },
+  );
+}
+
+function keepsNothing(): ThroughlineError {
+  const message = "this server keeps nothing. Start it without --ephemeral to edit the facts";
+  return new ThroughlineError(message, { code: "THROUGHLINE_CONFLICT" });
+}
