@@ -1,6 +1,6 @@
 // The model's own way to remember a reaction: its tool call makes a package, and its answer goes on.
 import assert from "node:assert/strict";
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, beforeEach, type TestContext, test } from "node:test";
@@ -129,6 +129,7 @@ test("a companion of the command line offers the skills, and its packages say wh
     await ask("/api/feedback/consent", { messages: true, frames: true, wording: consentWording });
     await ask("/api/person", { name: "Ann" });
     await turns.submit("local:me", { content: "Tell me a joke" }).done;
+    writeFileSync(join(path, "persona.md"), "You are Nova."); // the next turn has it, and so has its package
     await turns.submit("local:me", { content: "haha, good one" }).done;
     const [{ name }] = (await ask("/api/feedback")).packages;
     const manifest = readFileSync(join(path, "feedback", name, "feedback.json"), "utf8");
@@ -138,7 +139,8 @@ test("a companion of the command line offers the skills, and its packages say wh
     assert.deepEqual(Object.keys(latched ?? {}).sort(), [
       ...["model", "mood", "persona", "provider", "system_prompt", "tools"],
     ]);
-    assert.ok(String(latched?.["system_prompt"]).includes(reactionsPrompt));
+    assert.equal(latched?.["persona"], "You are Nova.");
+    assert.equal(latched?.["system_prompt"], `You are Nova.\n\n${reactionsPrompt}`);
     assert.match(JSON.stringify(latched?.["tools"]), /remember_positively.*remember_negatively/);
     assert.equal((await ask("/api/feedback/stats")).storage_reason, "unknown_mode");
   } finally {

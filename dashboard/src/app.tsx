@@ -26,7 +26,11 @@ const views = {
   sessions: async () => ({
     default: (await import("./chats/sessions/sessions-view.tsx")).SessionsView,
   }),
-  memory: async () => ({ default: (await import("./chats/memory/memory-view.tsx")).MemoryView }),
+  memory: async () => {
+    const { MemoryView } = await import("./chats/memory/memory-view.tsx");
+    const { FactsCard } = await import("./companion/facts/facts-card.tsx");
+    return { default: () => <MemoryView facts={<FactsCard />} /> };
+  },
   moments: async () => ({ default: (await import("./moments/moments-view.tsx")).MomentsView }),
 };
 const TalkView = lazy(views.talk);

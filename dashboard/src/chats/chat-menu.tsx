@@ -1,7 +1,7 @@
 import { useState } from "react";
 import { Link } from "wouter";
 import { chatPath } from "../api/client.ts";
-import { chatAddress } from "../shell/routes.ts";
+import { chatAddress, promptAddress } from "../shell/routes.ts";
 import { Menu } from "../ui/menu.tsx";
 import { toggleTheme, useTheme } from "../ui/theme.ts";
 import {
@@ -47,6 +47,7 @@ export function ChatMenu({ chat, inList = false }: ChatMenuProps) {
         {inList ? <Link to={chatAddress(chat.chat_id)}>Open</Link> : null}
         {item("rename", "Rename…")}
         {item("fork", "Copy into a new chat…")}
+        <Link to={promptAddress(chat.chat_id)}>Next prompt…</Link>
         <hr />
         {formats.map(([format, name]) => (
           <a key={format} href={`${chatPath(chat.chat_id)}/export?format=${format}`} download>

@@ -36,6 +36,11 @@ export function chatAddress(chatId: string): string {
   return chatId === defaultChat ? "/" : `/chats/${encodeURIComponent(chatId)}`;
 }
 
+/** Where the next prompt of a chat is shown. */
+export function promptAddress(chatId: string): string {
+  return `/memory?${new URLSearchParams({ chat: chatId })}`;
+}
+
 /** A message by its name and its place in the chat. */
 export interface MessagePlace {
   readonly id: string;

@@ -1,0 +1,35 @@
+// Unsaved edits of the memory, by name. The browser keeps them for this tab, so that a reload loses
+// nothing. A browser that stores nothing keeps them as long as the view is open.
+import { useState } from "react";
+
+const prefix = "throughline-edit-";
+
+/** A value that outlives a reload; `undefined`: there is none. */
+export function useKeptEdit<Value>(
+  name: string,
+): readonly [Value | undefined, (value: Value | undefined) => void] {
+  const [value, setValue] = useState(() => read<Value>(name));
+  const set = (next: Value | undefined) => {
+    setValue(next);
+    write(name, next);
+  };
+  return [value, set];
+}
+
+function read<Value>(name: string): Value | undefined {
+  try {
+    const stored = sessionStorage.getItem(prefix + name);
+    return stored === null ? undefined : (JSON.parse(stored) as Value);
+  } catch {
+    return undefined; // this browser stores nothing
+  }
+}
+
+function write(name: string, value: unknown): void {
+  try {
+    if (value === undefined) sessionStorage.removeItem(prefix + name);
+    else sessionStorage.setItem(prefix + name, JSON.stringify(value));
+  } catch {
+    // as in `read`
+  }
+}

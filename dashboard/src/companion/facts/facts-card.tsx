@@ -1,0 +1,180 @@
+import { useMutation, useQuery } from "@tanstack/react-query";
+import { type FormEvent, useId, useState } from "react";
+import { isMissing, ProblemError, queryClient, request } from "../../api/client.ts";
+import type { Facts } from "../../api/openapi-types.ts";
+import { FileNote } from "../../chats/memory/file-note.tsx";
+import { useKeptEdit } from "../../chats/memory/kept-edit.ts";
+import { refreshPrompt } from "../../chats/memory/prompt-card.tsx";
+import { Said, useSaid } from "../../chats/memory/saved.tsx";
+import { tokenWords } from "../../chats/memory/sizes.ts";
+import { Button } from "../../ui/button.tsx";
+import { ErrorNote, QueryError } from "../../ui/error-note.tsx";
+import { Loading } from "../../ui/page.tsx";
+import { FactRow } from "./fact-row.tsx";
+import { asFact, changed, type FactChange } from "./facts-text.ts";
+import "./facts.css";
+
+const factsKey = ["facts"] as const;
+/** How often a change is tried on the newest text, when others write it too. */
+const maxTries = 3;
+/** The fact that was to be changed is not there any more. */
+const goneCode = "GONE";
+
+/** What the companion remembers: read and edited. Nothing where the server has no facts to edit. */
+export function FactsCard() {
+  const titleId = useId();
+  const query = useQuery({
+    queryKey: factsKey,
+    queryFn: load,
+    // Somebody may have edited the file by hand.
+    refetchOnWindowFocus: true,
+    staleTime: 0,
+  });
+  if (isMissing(query.error)) return null;
+  return (
+    <section className="card memory-part" aria-labelledby={titleId}>
+      <h2 id={titleId}>Facts</h2>
+      <p className="hint">
+        What the companion remembers, one fact a line. Every model gets the facts after the persona.
+      </p>
+      <QueryError query={query} />
+      {query.isPending ? <Loading label="Loading the facts" /> : null}
+      {query.data === undefined ? null : <FactList facts={query.data} />}
+    </section>
+  );
+}
+
+function load({ signal }: { readonly signal?: AbortSignal | undefined } = {}): Promise<Facts> {
+  return request<Facts>("/api/facts", { signal });
+}
+
+/** Makes a change in the newest text: what others wrote since then stays. */
+async function write(change: FactChange): Promise<Facts> {
+  let facts = queryClient.getQueryData<Facts>(factsKey) ?? (await load());
+  for (let attempt = 1; ; attempt++) {
+    const next = changed(facts.facts, change);
+    if (next === undefined) {
+      queryClient.setQueryData(factsKey, facts);
+      throw new ProblemError({ status: 409, code: goneCode, detail: gone[change.kind] });
+    }
+    try {
+      const body = { facts: next, version: facts.version };
+      return await request<Facts>("/api/facts", { method: "POST", body });
+    } catch (error) {
+      const isBehind = error instanceof ProblemError && error.code === "THROUGHLINE_CONFLICT";
+      if (!isBehind || attempt === maxTries) throw error;
+      const { version } = facts;
+      facts = await load();
+      if (facts.version === version) throw error; // refused for another reason
+    }
+  }
+}
+
+const gone = {
+  add: "", // a fact can always be added
+  edit: "This fact was changed or removed elsewhere. Your words are in the field for a new fact.",
+  remove: "This fact was changed or removed elsewhere. The list shows the facts as they are now.",
+} as const;
+
+interface Removed {
+  readonly fact: string;
+  readonly at: number;
+}
+
+function FactList({ facts }: { readonly facts: Facts }) {
+  const [typed, setTyped] = useKeptEdit<string>("fact");
+  const [removed, setRemoved] = useKeptEdit<Removed>("removed-fact");
+  const [said, say] = useSaid();
+  /** What has the focus after a change: the place of a fact, or the way back. */
+  const [focused, setFocused] = useState<number | "undo">();
+  const save = useMutation({
+    mutationFn: write,
+    onSuccess(stored, change) {
+      if (change.kind === "edit") setFocused(change.index);
+      else setFocused(change.kind === "remove" ? "undo" : change.at);
+      queryClient.setQueryData(factsKey, stored);
+      const isRemoved = change.kind === "remove";
+      setRemoved(isRemoved ? { fact: change.old, at: change.index } : undefined);
+      say(isRemoved ? "Removed" : "Saved");
+      refreshPrompt();
+    },
+    onError(error, change) {
+      const isGone = error instanceof ProblemError && error.code === goneCode;
+      if (isGone && change.kind === "edit") setTyped(change.fact);
+    },
+  });
+  const canEdit = facts.editable && facts.problem === null;
+  const left = facts.lines.filter(({ used }) => used !== "whole").length;
+  async function add(event: FormEvent): Promise<void> {
+    event.preventDefault();
+    const fact = asFact(typed ?? "");
+    if (fact === "" || save.isPending) return;
+    await save.mutateAsync({ kind: "add", fact }).then(
+      () => setTyped(undefined),
+      () => undefined, // shown below; what was typed stays
+    );
+  }
+  return (
+    <>
+      <FileNote file={facts} name="facts.md" />
+      {facts.lines.length === 0 ? <p className="hint">No facts yet.</p> : null}
+      <ul className="fact-list">
+        {facts.lines.map((line, index) => (
+          <FactRow
+            // biome-ignore lint/suspicious/noArrayIndexKey: two facts may have the same words
+            key={`${index} ${line.text}`}
+            line={line}
+            canEdit={canEdit}
+            isFocused={focused === index}
+            save={(fact) => save.mutateAsync({ kind: "edit", index, old: line.text, fact })}
+            remove={() => save.mutate({ kind: "remove", index, old: line.text })}
+          />
+        ))}
+      </ul>
+      {canEdit ? (
+        <form className="fact-add" onSubmit={(event) => void add(event)}>
+          <input
+            className="field"
+            aria-label="New fact"
+            placeholder="Add a fact, such as “Ori is allergic to nuts.”"
+            dir="auto"
+            autoComplete="off"
+            value={typed ?? ""}
+            onChange={({ target }) => setTyped(target.value === "" ? undefined : target.value)}
+          />
+          <Button type="submit" isBusy={save.isPending} disabled={asFact(typed ?? "") === ""}>
+            Add
+          </Button>
+        </form>
+      ) : null}
+      <ErrorNote error={save.error} />
+      {left === 0 ? null : (
+        <p className="memory-problem">
+          {left === 1 ? "1 fact does" : `${left} facts do`} not fit into the{" "}
+          {facts.max_characters.toLocaleString()} characters that a model gets. Remove or shorten
+          some.
+        </p>
+      )}
+      <div className="memory-foot">
+        <p className="hint">
+          {facts.tokens === 0 ? "" : `All together ${tokenWords(facts.tokens)}`}
+        </p>
+        <Said words={said} />
+        {removed === undefined || !canEdit ? null : (
+          <Button
+            ref={focused === "undo" ? focus : null}
+            kind="quiet"
+            title={removed.fact}
+            onClick={() => save.mutate({ kind: "add", fact: removed.fact, at: removed.at })}
+          >
+            Undo remove
+          </Button>
+        )}
+      </div>
+    </>
+  );
+}
+
+function focus(button: HTMLButtonElement | null): void {
+  button?.focus();
+}
