@@ -19,7 +19,10 @@ test("a file is made with its folder, changed and removed, each from the version
   const first = file.write("one", "");
   assert.deepEqual(file.read(), first);
   assert.equal(fs.statSync(path).mode & 0o777, 0o600);
+  const reader = fs.openSync(path, "r");
+  t.after(() => fs.closeSync(reader));
   const second = file.write("two", first.version);
+  assert.equal(fs.readFileSync(reader, "utf8"), "one", "the old file is replaced, not written into");
   assert.notEqual(second.version, first.version);
   assert.equal(fs.readFileSync(path, "utf8"), "two");
   assert.deepEqual(file.write(undefined, second.version), file.read());
