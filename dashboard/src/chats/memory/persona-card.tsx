@@ -108,7 +108,7 @@ function Editor({ stored, titleId }: { readonly stored: Persona; readonly titleI
           {isChanged ? "Not saved" : `${places[stored.source]}, ${tokenWords(stored.tokens)}`}
         </p>
         <Said words={said} />
-        {canEdit && text.trim() !== stored.default.trim() ? (
+        {canEdit && !isOutdated && text.trim() !== stored.default.trim() ? (
           <Button kind="quiet" onClick={() => change(stored.default)}>
             Use the default
           </Button>
