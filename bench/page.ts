@@ -15,7 +15,7 @@ import { median, spread } from "./samples.ts";
 const program = fileURLToPath(new URL("../dist/app/main.js", import.meta.url));
 const messages = 5_000;
 /** The views that are looked at later load by themselves until then. */
-const settledMs = 5_000;
+const settledMs = 12_000;
 const idleSeconds = 30;
 /** As each address shows that one can type. */
 const field = "textarea:not([disabled])";

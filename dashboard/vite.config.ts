@@ -14,5 +14,10 @@ export default defineConfig({
     modulePreload: { polyfill: false },
     target: "es2024",
     reportCompressedSize: false,
+    // What the first view needs is two files, not one for each set of views that share something.
+    chunkSizeWarningLimit: 700,
+    rolldownOptions: {
+      output: { codeSplitting: { groups: [{ name: "shared", minShareCount: 2 }] } },
+    },
   },
 });

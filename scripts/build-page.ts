@@ -1,7 +1,8 @@
 // node scripts/build-page.ts: dashboard/ as the page that the server serves, in dist/web. Does
 // nothing, and says nothing, while that is up to date.
-import { renameSync, rmSync, writeFileSync } from "node:fs";
+import { readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { brotliCompressSync, constants, gzipSync } from "node:zlib";
 import { builtFrom, codeOf, root, sourcesIn, stampName, stampOf } from "./stamp.ts";
 import { thirdPartyNotice } from "./third-party.ts";
 
@@ -28,6 +29,7 @@ export async function buildPage(): Promise<boolean> {
       build: { outDir: made, emptyOutDir: true },
     });
     writeFileSync(join(made, "THIRD-PARTY.txt"), thirdPartyNotice(modulesOf(built)));
+    compress(made);
     writeFileSync(join(made, stampName), stamp);
     putInPlace(made, stamp);
   } finally {
@@ -40,6 +42,23 @@ export async function buildPage(): Promise<boolean> {
 function modulesOf(built: Awaited<ReturnType<typeof import("vite").build>>): readonly string[] {
   const outputs = [built].flat().flatMap((each) => ("output" in each ? each.output : []));
   return outputs.flatMap((each) => (each.type === "chunk" ? each.moduleIds : []));
+}
+
+/** Writes each file in smaller forms beside it, as far as they are smaller. */
+function compress(folder: string): void {
+  for (const name of readdirSync(folder, { recursive: true, encoding: "utf8" })) {
+    const path = join(folder, name);
+    if (!statSync(path).isFile()) continue;
+    const bytes = readFileSync(path);
+    const brotli = { [constants.BROTLI_PARAM_QUALITY]: 11 };
+    const forms = {
+      br: brotliCompressSync(bytes, { params: brotli }),
+      gz: gzipSync(bytes, { level: 9 }),
+    };
+    for (const [ending, form] of Object.entries(forms)) {
+      if (form.length < bytes.length) writeFileSync(`${path}.${ending}`, form);
+    }
+  }
 }
 
 /** Moves a finished page to where it is served from. */

@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import { before, test } from "node:test";
+import { brotliDecompressSync, gunzipSync } from "node:zlib";
 import { buildPage } from "../scripts/build-page.ts";
 import { companion, problemOf } from "./support/server-fixture.ts";
 
@@ -66,7 +67,7 @@ test("a browser that goes to an address that is none is shown the page, and told
 test("every file that was built is served as what it is, for good if its name says which", async () => {
   const c = await companion([], { token });
   const types = { css: "text/css; charset=utf-8", js: "text/javascript; charset=utf-8" };
-  const names = readdirSync("dist/web/assets");
+  const names = readdirSync("dist/web/assets").filter((name) => !/\.(br|gz)$/.test(name));
   assert.ok(names.length >= 2);
   for (const name of names) {
     const { status, headers } = await c.ask(`/assets/${name}`);
@@ -77,6 +78,79 @@ test("every file that was built is served as what it is, for good if its name sa
     assert.match(name, /-[\w-]{8}\.\w+$/);
   }
   assert.equal((await c.ask("/icon.svg")).headers.get("content-type"), "image/svg+xml");
+  assert.equal((await c.ask("/theme.js")).headers.get("content-type"), types.js);
+  for (const name of readdirSync("dist/web/assets").filter((each) => each.endsWith(".br"))) {
+    await problemOf(await c.ask(`/assets/${name}`), 404, "THROUGHLINE_NOT_FOUND");
+  }
+});
+
+/** The page's script, the largest of its files. */
+function scriptName(): string {
+  const name = readdirSync("dist/web/assets").find((each) => /^index-.*\.js$/.test(each));
+  assert.ok(name);
+  return name;
+}
+
+for (const [accepted, encoding] of [
+  ["gzip, deflate, br, zstd", "br"],
+  ["gzip", "gzip"],
+  ["GZIP;q=0.5", "gzip"],
+  ["br;q=0.5, gzip;q=0.8", "gzip"],
+  ["br;q=0, gzip;q=0", undefined],
+  ["br;q=0, *", "gzip"],
+  ["*", "br"],
+  ["*;q=0", undefined],
+  ["identity, br;q=0.5", undefined],
+  ["identity;q=0", undefined],
+  ["deflate, zstd", undefined],
+  ["br;q=none, gzip;q", "gzip"],
+  ["", undefined],
+  [undefined, undefined],
+] as const) {
+  test(`a client that accepts ${accepted ?? "nothing that it names"} gets the page as ${encoding ?? "it is"}`, async () => {
+    const c = await companion();
+    const headers = accepted === undefined ? {} : { "accept-encoding": accepted };
+    const path = `/assets/${scriptName()}`;
+    const whole = readFileSync(`dist/web${path}`);
+    const response = await c.ask(path, { headers });
+    assert.equal(response.headers.get("content-encoding"), encoding ?? null);
+    assert.equal(response.headers.get("vary"), "Accept-Encoding");
+    const bytes = Buffer.from(await response.arrayBuffer());
+    assert.equal(response.headers.get("content-length"), String(bytes.length));
+    const unpack = { br: brotliDecompressSync, gzip: gunzipSync, none: (packed: Buffer) => packed };
+    assert.deepEqual(unpack[encoding ?? "none"](bytes), whole);
+    assert.equal(bytes.length < whole.length / 2, encoding !== undefined);
+    const head = await c.ask(path, { method: "HEAD", headers });
+    assert.equal(head.status, 200);
+    assert.equal((await head.arrayBuffer()).byteLength, 0);
+    for (const name of ["content-encoding", "content-length", "content-type", "etag", "vary"]) {
+      assert.equal(head.headers.get(name), response.headers.get(name), name);
+    }
+  });
+}
+
+test("what a browser has of the page is not sent again, each form by its own tag", async () => {
+  const c = await companion();
+  const tags = new Set<string | null>();
+  for (const encoding of ["br", "gzip", "identity"]) {
+    for (const path of ["/", "/theme.js"]) {
+      const headers = { "accept-encoding": encoding };
+      const tag = (await c.ask(path, { headers })).headers.get("etag");
+      assert.match(tag ?? "", /^"[\w-]{22}"$/);
+      tags.add(tag);
+      const held = { ...headers, "if-none-match": `"other", W/${tag}` };
+      const again = await c.ask(path, { headers: held });
+      assert.equal(again.status, 304);
+      assert.equal(await again.text(), "");
+      assert.equal(again.headers.get("etag"), tag);
+      assert.equal(again.headers.get("vary"), "Accept-Encoding");
+      const old = { ...headers, "if-none-match": '"other"' };
+      assert.equal((await c.ask(path, { headers: old })).status, 200);
+    }
+  }
+  assert.equal(tags.size, 6);
+  const accept = { accept: "text/html", "if-none-match": [...tags].join(", ") };
+  assert.equal((await c.ask("/moods", { headers: accept })).status, 404);
 });
 
 test("the page comes with the licence of every package that it holds code of", async () => {
@@ -108,7 +182,7 @@ test("the page runs under its own policy: no script, style or handler in it, not
   const scripts = [...html.matchAll(/<script([^>]*)>([^<]*)<\/script>/g)];
   assert.ok(scripts.length > 0);
   for (const [, tag, inside] of scripts) {
-    assert.match(tag!, /src="\/assets\/[\w-]+\.js"/);
+    assert.match(tag!, /src="\/(assets\/[\w-]+|theme)\.js"/);
     assert.equal(inside, "");
   }
   for (const name of readdirSync("dist/web/assets").filter((each) => each.endsWith(".css"))) {

@@ -1,11 +1,16 @@
 import { QueryClientProvider } from "@tanstack/react-query";
-import { lazy, Suspense } from "react";
+import { lazy, Suspense, useEffect } from "react";
 import { Link } from "wouter";
 import { queryClient, signedOut } from "./api/client.ts";
 import { useStore } from "./api/store.ts";
 import { ForgetReceiptDialog } from "./chats/forget-receipt.tsx";
-import type { TalkParts } from "./chats/talk/talk-view.tsx";
+import { BesideButton } from "./chats/list/beside-button.tsx";
+import { useChatKeys } from "./chats/list/beside-state.ts";
+import { ChatsBeside } from "./chats/list/chats-beside.tsx";
+import { chatOpened, useTalkAddress } from "./chats/list/last-chat.ts";
+import { type TalkParts, TalkView } from "./chats/talk/talk-view.tsx";
 import { AllowedProviders } from "./companion/allowed-providers.tsx";
+import { MoodLink } from "./companion/mood-link.tsx";
 import { PatButtons } from "./companion/pat.tsx";
 import { RecordingBar } from "./moments/capture/recording-bar.tsx";
 import { ReactionButtons, ReactionNotes } from "./moments/reactions.tsx";
@@ -16,8 +21,8 @@ import { SignIn } from "./shell/sign-in-view.tsx";
 import { ViewBoundary } from "./shell/view-boundary.tsx";
 import { Empty, Loading, Page } from "./ui/page.tsx";
 
+/** All but the talk, which most people open first. */
 const views = {
-  talk: async () => ({ default: (await import("./chats/talk/talk-view.tsx")).TalkView }),
   chats: async () => ({ default: (await import("./chats/list/chats-view.tsx")).ChatsView }),
   mood: async () => ({ default: (await import("./companion/mood/mood-view.tsx")).MoodView }),
   restart: async () => ({
@@ -33,7 +38,6 @@ const views = {
   },
   moments: async () => ({ default: (await import("./moments/moments-view.tsx")).MomentsView }),
 };
-const TalkView = lazy(views.talk);
 const ChatsView = lazy(views.chats);
 const MoodView = lazy(views.mood);
 const RestartView = lazy(views.restart);
@@ -42,22 +46,26 @@ const MemoryView = lazy(views.memory);
 const MomentsView = lazy(views.moments);
 
 const places: readonly Place[] = [
-  { view: "talk", to: "/", name: "Talk", icon: "talk" },
-  { view: "chats", to: "/chats", name: "Chats", icon: "chats" },
-  { view: "mood", to: "/mood", name: "Mood", icon: "mood" },
-  { view: "waking", to: "/waking", name: "Restart", icon: "restart" },
-  { view: "sessions", to: "/sessions", name: "Sessions", icon: "sessions" },
-  { view: "memory", to: "/memory", name: "Memory", icon: "memory" },
-  { view: "moments", to: "/moments", name: "Moments", icon: "moments" },
+  { views: ["talk", "chat", "chats"], to: "/", name: "Talk", icon: "talk" },
+  { views: ["mood"], to: "/mood", name: "Mood", icon: "mood" },
+  { views: ["moments"], to: "/moments", name: "Moments", icon: "moments" },
+  { views: ["memory"], to: "/memory", name: "Memory", icon: "memory" },
+  { views: ["waking", "sessions"], to: "/waking", name: "Status", icon: "status" },
 ];
 
 const talkParts: TalkParts = {
-  head: (chatId) => <PatButtons chatId={chatId} />,
+  lead: <BesideButton />,
+  head: (chatId) => (
+    <>
+      <MoodLink />
+      <PatButtons chatId={chatId} />
+    </>
+  ),
   replyActions: (chatId, message) => <ReactionButtons reply={{ chatId, message }} />,
   foot: (chatId) => <ReactionNotes chatId={chatId} />,
 };
 
-/** Gets all views, so that each is there to be opened while the server is away. */
+/** Gets the other views, so that each is there to be opened while the server is away. */
 export async function loadViews(): Promise<void> {
   for (const load of Object.values(views)) await load().catch(() => undefined); // again when opened
 }
@@ -73,12 +81,13 @@ export function App() {
 function Main() {
   const route = useRoute();
   useLiveBuffers();
-  const hasMoments = useHasMoments();
+  useChatKeys();
   return (
     <Shell
       view={route.view}
-      places={hasMoments ? places : places.filter(({ view }) => view !== "moments")}
+      places={usePlaces()}
       banner={<RecordingBar />}
+      beside={isTalk(route) ? <Beside chatId={route.chatId} /> : null}
     >
       <ViewBoundary key={JSON.stringify(route)}>
         <Suspense fallback={<Loading />}>
@@ -87,6 +96,28 @@ function Main() {
       </ViewBoundary>
       <ForgetReceiptDialog />
     </Shell>
+  );
+}
+
+/** Where one can go. Talk leads to the chat that was open last. */
+function usePlaces(): readonly Place[] {
+  const hasMoments = useHasMoments();
+  const talk = useTalkAddress();
+  return places
+    .filter(({ to }) => hasMoments || to !== "/moments")
+    .map((place) => (place.to === "/" ? { ...place, to: talk } : place));
+}
+
+function isTalk(route: Route): route is Extract<Route, { readonly chatId: string }> {
+  return route.view === "talk" || route.view === "chat";
+}
+
+function Beside({ chatId }: { readonly chatId: string }) {
+  useEffect(() => chatOpened(chatId), [chatId]);
+  return (
+    <ViewBoundary>
+      <ChatsBeside current={chatId} />
+    </ViewBoundary>
   );
 }
 

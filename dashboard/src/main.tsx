@@ -4,9 +4,7 @@ import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
 import { startEvents } from "./api/events.ts";
 import { App, loadViews } from "./app.tsx";
-import { restoreTheme } from "./ui/theme.ts";
 
-restoreTheme();
 startEvents();
 const root = document.getElementById("root");
 if (root === null) throw new Error("the page has no root");
@@ -15,4 +13,4 @@ createRoot(root).render(
     <App />
   </StrictMode>,
 );
-setTimeout(() => void loadViews(), 1_000); // after what is looked at
+setTimeout(() => void loadViews(), 10_000); // after what is looked at, and all that it loads

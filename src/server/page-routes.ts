@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import type { Router } from "./router.ts";
 
@@ -19,12 +20,28 @@ const views = [
 ] as const;
 const viewPattern = /^\/((chats(\/[^/]+)?|mood|waking|sessions|memory|moments)?)$/;
 
+/** The smaller forms of a file that the build may have made, the best first, and their endings. */
+const encodings = [
+  ["br", ".br"],
+  ["gzip", ".gz"],
+] as const;
+
 interface PageFile {
   readonly type: string;
-  readonly bytes: Uint8Array<ArrayBuffer>;
+  /** As it is, under `identity`, and in smaller forms under the names of their encodings. */
+  readonly forms: ReadonlyMap<string, Form>;
   /** Its name changes with its content. */
   readonly isHashed: boolean;
 }
+
+interface Form {
+  readonly bytes: Uint8Array<ArrayBuffer>;
+  /** Names these bytes, as `ETag` has it. */
+  readonly tag: string;
+}
+
+/** Files beside the page whose names stay. */
+const files: readonly string[] = ["/icon.svg", "/theme.js", "/THIRD-PARTY.txt"];
 
 const notBuilt = `<!doctype html>
 <html lang="en">
@@ -41,8 +58,7 @@ const notBuilt = `<!doctype html>
  * nothing, so they can be loaded without signing in.
  */
 export function isPagePath(path: string): boolean {
-  const isFile = path === "/icon.svg" || path === "/THIRD-PARTY.txt";
-  return isFile || viewPattern.test(path) || path.startsWith("/assets/");
+  return files.includes(path) || viewPattern.test(path) || path.startsWith("/assets/");
 }
 
 /**
@@ -52,18 +68,17 @@ export function isPagePath(path: string): boolean {
  * @returns what a browser is shown at an address that is none: the page, which says so.
  */
 export function addPage(router: Router): (request: Request) => Response | undefined {
-  const files = readFiles();
-  const html = new TextEncoder().encode(notBuilt);
-  const index = files.get("/index.html") ?? {
+  const built = readFiles();
+  const index = built.get("/index.html") ?? {
     type: types["html"] ?? "",
-    bytes: html,
+    forms: new Map([["identity", formOf(new TextEncoder().encode(notBuilt))]]),
     isHashed: false,
   };
-  for (const path of views) router.serve("get", path, () => responseOf(index));
-  for (const [path, file] of files) {
-    if (path !== "/index.html") router.serve("get", path, () => responseOf(file));
+  for (const path of views) router.serve("get", path, ({ req }) => responseOf(index, req.raw));
+  for (const [path, file] of built) {
+    if (path !== "/index.html") router.serve("get", path, ({ req }) => responseOf(file, req.raw));
   }
-  return (request) => (isNavigation(request) ? responseOf(index, 404) : undefined);
+  return (request) => (isNavigation(request) ? responseOf(index, request, 404) : undefined);
 }
 
 /** Whether somebody typed or followed it: what a page loads, and what calls the API, wants no HTML. */
@@ -73,8 +88,18 @@ function isNavigation({ method, headers, url }: Request): boolean {
   return isRead && !isApi && /\btext\/html\b/.test(headers.get("accept") ?? "");
 }
 
-function responseOf({ type, bytes, isHashed }: PageFile, status = 200): Response {
-  const caching = isHashed ? "public, max-age=31536000, immutable" : "no-cache";
+function responseOf(file: PageFile, { headers }: Request, status = 200): Response {
+  const { type, forms, isHashed } = file;
+  const encoding = encodingFor(headers.get("accept-encoding") ?? "", [...forms.keys()]);
+  const { bytes, tag } = forms.get(encoding) ?? formOf(new Uint8Array());
+  const shared = {
+    "cache-control": isHashed ? "public, max-age=31536000, immutable" : "no-cache",
+    etag: tag,
+    vary: "Accept-Encoding",
+  };
+  if (status === 200 && isKnown(headers.get("if-none-match") ?? "", tag)) {
+    return new Response(null, { status: 304, headers: shared });
+  }
   // Given the bytes themselves, a response would copy them for every reader.
   const body = new ReadableStream<Uint8Array>({
     start(controller) {
@@ -82,29 +107,60 @@ function responseOf({ type, bytes, isHashed }: PageFile, status = 200): Response
       controller.close();
     },
   });
-  return new Response(body, {
-    status,
-    headers: {
-      "content-type": type,
-      "cache-control": caching,
-      "content-length": String(bytes.length),
-    },
-  });
+  const response = new Response(body, { status, headers: shared });
+  response.headers.set("content-type", type);
+  response.headers.set("content-length", String(bytes.length));
+  if (encoding !== "identity") response.headers.set("content-encoding", encoding);
+  return response;
+}
+
+/** Whether a client that holds these forms has this one: RFC 9110, 13.1.2. */
+function isKnown(held: string, tag: string): boolean {
+  return held.split(",").some((each) => each.trim().replace(/^W\//, "") === tag);
+}
+
+/**
+ * The form in which a client takes a file: of those that it gives the most weight, the first. One that
+ * refuses all of them gets the file as it is: RFC 9110, 12.5.3.
+ *
+ * @param there the encodings that there are, the best first.
+ */
+function encodingFor(accepted: string, there: readonly string[]): string {
+  const weights = new Map<string, number>();
+  for (const part of accepted.toLowerCase().split(",")) {
+    const [name = "", ...parameters] = part.split(";").map((each) => each.trim());
+    const weight = parameters.find((each) => each.startsWith("q="))?.slice(2);
+    weights.set(name, weight === undefined ? 1 : Number(weight) || 0);
+  }
+  const weightOf = (name: string) => weights.get(name) ?? weights.get("*") ?? 0;
+  const best = there.filter((name) => name !== "identity" && weightOf(name) > 0);
+  const [first = "identity"] = best.sort((a, b) => weightOf(b) - weightOf(a));
+  return weightOf(first) < (weights.get("identity") ?? 0) ? "identity" : first;
 }
 
 /** By path; empty when the page is not built. */
 function readFiles(): ReadonlyMap<string, PageFile> {
-  const files = new Map<string, PageFile>();
+  const built = new Map<string, PageFile>();
   const folder = builtFolder();
-  if (folder === undefined) return files;
+  if (folder === undefined) return built;
   for (const name of readdirSync(folder, { recursive: true, encoding: "utf8" })) {
     const path = `/${name.replaceAll("\\", "/")}`;
     const type = types[path.split(".").at(-1) ?? ""];
     if (type === undefined) continue;
-    const bytes = new Uint8Array(readFileSync(new URL(`.${path}`, folder)));
-    files.set(path, { type, bytes, isHashed: path.startsWith("/assets/") });
+    const forms = new Map<string, Form>();
+    for (const [encoding, ending] of encodings) {
+      const smaller = new URL(`.${path}${ending}`, folder);
+      if (existsSync(smaller)) forms.set(encoding, formOf(new Uint8Array(readFileSync(smaller))));
+    }
+    forms.set("identity", formOf(new Uint8Array(readFileSync(new URL(`.${path}`, folder)))));
+    built.set(path, { type, forms, isHashed: path.startsWith("/assets/") });
   }
-  return files;
+  return built;
+}
+
+function formOf(bytes: Uint8Array<ArrayBuffer>): Form {
+  const digest = createHash("sha256").update(bytes).digest("base64url");
+  return { bytes, tag: `"${digest.slice(0, 22)}"` };
 }
 
 /** Beside dist/server, or, run from the sources, in the project's dist. */

@@ -4,7 +4,7 @@ import { test } from "node:test";
 import AxeBuilder from "@axe-core/playwright";
 import type { Page } from "playwright-core";
 import type { Companion } from "../support/server-fixture.ts";
-import { field, gate, message, onPage, say, skip, useBrowser } from "./page-fixture.ts";
+import { field, gate, holds, message, onPage, say, skip, useBrowser } from "./page-fixture.ts";
 
 useBrowser();
 
@@ -122,23 +122,44 @@ test("the first step of the keyboard skips to the content, and all views are ste
     await page.getByRole("link", { name: "Talk", exact: true }).focus();
     await page.keyboard.press("Enter");
     await field(page).waitFor();
-    const current = page.locator("nav [aria-current=page]");
+    const current = page.locator(".nav [aria-current=page]");
     assert.equal(await current.textContent(), "Talk");
   });
 });
 
 test("colours are chosen on the page, and stay chosen", { skip }, async () => {
-  await onPage({ browser: { colorScheme: "light" } }, async ({ page }) => {
+  await onPage({ browser: { colorScheme: "light" } }, async ({ page, url }) => {
+    const choose = async (name: string) => {
+      await page.getByRole("button", { name: "Theme" }).click();
+      await page.getByRole("button", { name, exact: true }).click();
+    };
     const ground = () => page.evaluate("getComputedStyle(document.body).backgroundColor");
     await field(page).waitFor();
     const light = await ground();
-    await page.getByRole("button", { name: "Switch to dark mode" }).click();
+    await choose("Dark");
     const dark = await ground();
     assert.notEqual(dark, light);
-    await page.reload();
+    // The page's own script comes late: what was chosen does not wait for it.
+    const { until, open } = gate();
+    await page.route("**/assets/index-*.js", async (route) => {
+      await until;
+      await route.continue();
+    });
+    await page.reload({ waitUntil: "commit" });
+    await holds(page, `getComputedStyle(document.body).backgroundColor === "${dark}"`);
+    assert.equal(await field(page).count(), 0);
+    open();
     await field(page).waitFor();
     assert.equal(await ground(), dark);
-    await page.getByRole("button", { name: "Switch to light mode" }).click();
+    await choose("Light");
+    assert.equal(await ground(), light);
+    await page.emulateMedia({ colorScheme: "dark" });
+    assert.equal(await ground(), light);
+    await choose("System");
+    assert.equal(await ground(), dark);
+    await page.setViewportSize({ width: 390, height: 844 });
+    await page.goto(`${url}/sessions`);
+    await page.getByRole("combobox", { name: "Theme" }).selectOption("Light");
     assert.equal(await ground(), light);
   });
 });

@@ -1,4 +1,4 @@
-// What an answer took, and what it cost: said at the answer and on the Sessions page.
+// What an answer took, and what it cost: said at the answer and under Status.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import AxeBuilder from "@axe-core/playwright";
@@ -38,6 +38,7 @@ test("an answer says what it took, and that no price is set, and so does its ses
     await stats.locator("summary").click();
     assert.equal(await stats.locator("p").innerText(), told);
 
+    await page.getByRole("link", { name: "Status", exact: true }).click();
     await page.getByRole("link", { name: "Sessions", exact: true }).click();
     const totals = page.getByRole("region", { name: "Totals" });
     await totals.getByText("No price is set for scripted/script-1. Set one under").waitFor();
@@ -56,6 +57,7 @@ test("an answer with a price says its cost", { skip }, async () => {
     const stats = message(page, "Hi there").locator(".stats");
     await stats.locator("summary").click();
     await stats.getByText("Cost: $0.0125.").waitFor();
+    await page.getByRole("link", { name: "Status", exact: true }).click();
     await page.getByRole("link", { name: "Sessions", exact: true }).click();
     await page.getByRole("region", { name: "Totals" }).getByText("$0.0125").first().waitFor();
     assert.equal(await page.getByText("No price is set").count(), 0);

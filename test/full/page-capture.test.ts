@@ -44,7 +44,7 @@ test("nothing is captured before somebody agreed, the light is on in every view,
     assert.deepEqual([agreed.upload, agreed.export], [false, false]);
     await page.getByText("This page uses the camera and microphone.").waitFor();
     await page.getByLabel("Camera preview").waitFor();
-    for (const view of ["Talk", "Chats", "Mood", "Restart", "Sessions", "Memory", "Moments"]) {
+    for (const view of ["Talk", "Mood", "Status", "Memory", "Moments"]) {
       await page.getByRole("link", { name: view, exact: true }).click();
       await light(page).filter({ hasText: "Recording camera and microphone" }).waitFor();
     }

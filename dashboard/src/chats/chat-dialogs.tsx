@@ -134,7 +134,7 @@ export function ResetDialog({ chat, provider, all, onClose }: ResetDialogProps) 
       <p>
         {all === true
           ? `No provider receives the earlier messages of “${name}”, and all counts start at zero. The messages stay here, and you can still read them.`
-          : `${who} no longer receives the earlier messages of “${name}”, and its counts start at zero. Sessions with other providers continue, and the messages stay here. To reset all of them, use “New session…” on the Sessions page.`}
+          : `${who} no longer receives the earlier messages of “${name}”, and its counts start at zero. Sessions with other providers continue, and the messages stay here. To reset all of them, use “New session…” under Status, Sessions.`}
       </p>
     </Confirm>
   );
@@ -171,7 +171,7 @@ export function ForgetDialog({ chat, onClose }: ChatDialogProps) {
     () => request<ForgetReceipt>(chatPath(chat.chat_id), { method: "DELETE" }),
     (receipt) => {
       onClose();
-      forgetReceipt.set({ name, receipt });
+      forgetReceipt.set({ chatId: chat.chat_id, name, receipt });
     },
   );
   return (

@@ -3,7 +3,6 @@ import { Link } from "wouter";
 import { chatPath } from "../api/client.ts";
 import { chatAddress, promptAddress } from "../shell/routes.ts";
 import { Menu } from "../ui/menu.tsx";
-import { toggleTheme, useTheme } from "../ui/theme.ts";
 import {
   ClearDialog,
   ForgetDialog,
@@ -58,22 +57,8 @@ export function ChatMenu({ chat, inList = false }: ChatMenuProps) {
         {item("reset", "Reset session…")}
         {item("clear", "Clear…")}
         <span className="menu-danger">{item("forget", "Forget…")}</span>
-        {inList ? null : <ThemeItem />}
       </Menu>
       {Opened === undefined ? null : <Opened chat={chat} onClose={() => setOpen(undefined)} />}
     </>
-  );
-}
-
-/** A phone has no other place for it. */
-function ThemeItem() {
-  const next = useTheme() === "dark" ? "light" : "dark";
-  return (
-    <div className="menu-theme">
-      <hr />
-      <button type="button" onClick={toggleTheme}>
-        Switch to {next} mode
-      </button>
-    </div>
   );
 }

@@ -3,11 +3,13 @@ import "./chats.css";
 import { useLocation } from "wouter";
 import type { ForgetReceipt } from "../api/openapi-types.ts";
 import { Store, useStore } from "../api/store.ts";
+import { routeOf } from "../shell/routes.ts";
 import { Button } from "../ui/button.tsx";
 import { Dialog } from "../ui/dialog.tsx";
 import { fullTime } from "../ui/in-words.ts";
 
 interface NamedReceipt {
+  readonly chatId: string;
   /** As the chat was called. */
   readonly name: string;
   readonly receipt: ForgetReceipt;
@@ -27,12 +29,14 @@ export function ForgetReceiptDialog() {
   const shown = useStore(forgetReceipt);
   const [, navigate] = useLocation();
   if (shown === undefined) return null;
-  const { name, receipt } = shown;
+  const { chatId, name, receipt } = shown;
   const { unreachable, at } = receipt;
   const removed = receipt.removed.filter(({ count }) => count > 0);
   function onClose(): void {
     forgetReceipt.set(undefined);
-    navigate("/chats");
+    // Its own view would offer to begin it again.
+    const route = routeOf(window.location.pathname);
+    if (route.view === "chat" && route.chatId === chatId) navigate("/");
   }
   return (
     <Dialog

@@ -1,15 +1,20 @@
 import { type RefObject, useEffect } from "react";
 
-/** Elements that only a script can focus: rows, cards, the content itself. */
+/** Elements that only a script can focus: rows, cards, the list of chats, the content itself. */
 const takers = "[tabindex='-1']";
 
 /**
  * When the element with the focus is removed, the nearest element around it that is still there gets
- * the focus: otherwise the keyboard would start again at the top of the page.
+ * the focus, in the end the content: otherwise the keyboard would start again at the top of the page.
+ *
+ * @param page all of it.
  */
-export function useKeptFocus(content: RefObject<HTMLElement | null>): void {
+export function useKeptFocus(
+  page: RefObject<HTMLElement | null>,
+  content: RefObject<HTMLElement | null>,
+): void {
   useEffect(() => {
-    const element = content.current;
+    const element = page.current;
     if (element === null) return;
     let around: Element[] = [];
     function onFocus({ target }: FocusEvent): void {
@@ -18,7 +23,7 @@ export function useKeptFocus(content: RefObject<HTMLElement | null>): void {
     function onChange(): void {
       const [had] = around;
       if (had === undefined || had.isConnected || document.activeElement !== document.body) return;
-      const heir = around.find((each) => each.isConnected && element?.contains(each));
+      const heir = around.find((each) => each.isConnected) ?? content.current;
       if (heir instanceof HTMLElement) heir.focus({ preventScroll: true });
     }
     const changes = new MutationObserver(onChange);
@@ -28,7 +33,7 @@ export function useKeptFocus(content: RefObject<HTMLElement | null>): void {
       changes.disconnect();
       document.removeEventListener("focusin", onFocus);
     };
-  }, [content]);
+  }, [page, content]);
 }
 
 /** The element, and from the inside out what around it can be given the focus. */

@@ -1,16 +1,17 @@
 import "./shell.css";
 import { type ReactNode, useEffect, useRef, useState } from "react";
-import { Link, useLocation } from "wouter";
+import { Link } from "wouter";
 import { connectNow, useConnection } from "../api/events.ts";
 import { Button } from "../ui/button.tsx";
 import { Icon, type IconName, Mark } from "../ui/icon.tsx";
-import { toggleTheme, useTheme } from "../ui/theme.ts";
+import { ThemeMenu } from "../ui/theme-choice.tsx";
 import { useKeptFocus } from "./kept-focus.ts";
 import { useKeptScroll } from "./kept-scroll.ts";
 import type { ViewName } from "./routes.ts";
 
 export interface Place {
-  readonly view: ViewName;
+  /** It is current while one of them is shown. */
+  readonly views: readonly ViewName[];
   readonly to: string;
   readonly name: string;
   readonly icon: IconName;
@@ -21,33 +22,33 @@ interface ShellProps {
   readonly places: readonly Place[];
   /** Above every view. */
   readonly banner: ReactNode;
+  /** Between the navigation and the view. */
+  readonly beside: ReactNode;
   readonly children: ReactNode;
 }
 
 /** What stays while the views change: where one can go, and how the connection stands. */
-export function Shell({ view, places, banner, children }: ShellProps) {
+export function Shell({ view, places, banner, beside, children }: ShellProps) {
+  const shell = useRef<HTMLDivElement>(null);
   const content = useRef<HTMLElement>(null);
-  useKeptFocus(content);
+  useKeptFocus(shell, content);
   useKeptScroll(content);
-  useSearchKey();
-  const here = view === "chat" ? "chats" : view;
   return (
-    <div className="shell">
+    <div ref={shell} className="shell">
       <a className="skip-link" href="#content">
         Skip to content
       </a>
       <nav className="nav" aria-label="Main">
         <Link className="nav-home" to="/" aria-label="Throughline, start page">
           <Mark />
-          <span className="nav-brand">Throughline</span>
         </Link>
         <ul>
           {places.map((place) => (
-            <li key={place.view}>
+            <li key={place.name}>
               <Link
                 className="nav-link"
                 to={place.to}
-                aria-current={here === place.view ? "page" : undefined}
+                aria-current={place.views.includes(view) ? "page" : undefined}
               >
                 <Icon name={place.icon} size={22} />
                 <span>{place.name}</span>
@@ -55,8 +56,9 @@ export function Shell({ view, places, banner, children }: ShellProps) {
             </li>
           ))}
         </ul>
-        <ThemeButton />
+        <ThemeMenu />
       </nav>
+      {beside}
       <div className="stage">
         <ConnectionNote />
         {banner}
@@ -66,39 +68,6 @@ export function Shell({ view, places, banner, children }: ShellProps) {
       </div>
     </div>
   );
-}
-
-function ThemeButton() {
-  const next = useTheme() === "dark" ? "light" : "dark";
-  const label = `Switch to ${next} mode`;
-  return (
-    <Button
-      kind="quiet"
-      className="button-icon theme-button"
-      aria-label={label}
-      title={label}
-      onClick={toggleTheme}
-    >
-      <Icon name={next === "dark" ? "moon" : "sun"} />
-    </Button>
-  );
-}
-
-/** Ctrl or Cmd with K searches the chats, from anywhere. */
-function useSearchKey(): void {
-  const [, navigate] = useLocation();
-  useEffect(() => {
-    function onKey(event: KeyboardEvent): void {
-      const isSearch = (event.ctrlKey || event.metaKey) && event.key.toLowerCase() === "k";
-      if (!isSearch || event.shiftKey || event.altKey) return;
-      event.preventDefault();
-      const field = document.getElementById("chat-search");
-      if (field === null) navigate("/chats", { state: { search: true } });
-      else field.focus();
-    }
-    window.addEventListener("keydown", onKey);
-    return () => window.removeEventListener("keydown", onKey);
-  }, [navigate]);
 }
 
 /** A server that restarts is usually back sooner. */

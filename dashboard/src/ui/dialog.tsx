@@ -1,4 +1,4 @@
-import { type ReactNode, useId, useLayoutEffect, useRef } from "react";
+import { type ComponentProps, type ReactNode, useId, useLayoutEffect, useRef } from "react";
 import { Button } from "./button.tsx";
 import { ErrorNote } from "./error-note.tsx";
 
@@ -10,37 +10,12 @@ interface DialogProps {
   readonly actions?: ReactNode;
 }
 
-/**
- * A modal dialog while it is rendered. Escape closes it, and so does a click beside it that also began
- * there: selecting text may end there.
- */
+/** A modal dialog while it is rendered. Escape closes it, and so does a click beside it. */
 export function Dialog({ title, onClose, children, actions }: DialogProps) {
-  const ref = useRef<HTMLDialogElement>(null);
-  const isPressedBeside = useRef(false);
+  const modal = useModal(onClose);
   const titleId = useId();
-  // While it is still in the document: what had the focus before gets it back.
-  useLayoutEffect(() => {
-    const dialog = ref.current;
-    dialog?.showModal();
-    return () => dialog?.close();
-  }, []);
   return (
-    // biome-ignore lint/a11y/useKeyWithClickEvents: Escape does the same, by the element itself
-    <dialog
-      ref={ref}
-      className="dialog"
-      aria-labelledby={titleId}
-      onCancel={(event) => {
-        event.preventDefault();
-        onClose();
-      }}
-      onPointerDown={(event) => {
-        isPressedBeside.current = event.target === ref.current;
-      }}
-      onClick={(event) => {
-        if (event.target === ref.current && isPressedBeside.current) onClose();
-      }}
-    >
+    <dialog {...modal} className="dialog" aria-labelledby={titleId}>
       <div className="dialog-inner">
         <h2 id={titleId}>{title}</h2>
         <div className="dialog-body">{children}</div>
@@ -48,6 +23,46 @@ export function Dialog({ title, onClose, children, actions }: DialogProps) {
       </div>
     </dialog>
   );
+}
+
+interface DrawerProps {
+  readonly label: string;
+  readonly onClose: () => void;
+  readonly children: ReactNode;
+}
+
+/** The same at the edge of the screen, as high as it. */
+export function Drawer({ label, onClose, children }: DrawerProps) {
+  return (
+    <dialog {...useModal(onClose)} className="drawer" aria-label={label}>
+      {children}
+    </dialog>
+  );
+}
+
+/** A click beside a dialog closes it if it also began there: selecting text may end there. */
+function useModal(onClose: () => void): ComponentProps<"dialog"> {
+  const ref = useRef<HTMLDialogElement>(null);
+  const isPressedBeside = useRef(false);
+  // While it is still in the document: what had the focus before gets it back.
+  useLayoutEffect(() => {
+    const dialog = ref.current;
+    dialog?.showModal();
+    return () => dialog?.close();
+  }, []);
+  return {
+    ref,
+    onCancel: (event) => {
+      event.preventDefault();
+      onClose();
+    },
+    onPointerDown: (event) => {
+      isPressedBeside.current = event.target === ref.current;
+    },
+    onClick: (event) => {
+      if (event.target === ref.current && isPressedBeside.current) onClose();
+    },
+  };
 }
 
 interface ConfirmProps {

@@ -1,14 +1,9 @@
 // Amounts and times in words.
 
-const units = [
-  ["year", 365.25 * 86_400_000],
-  ["month", 30.44 * 86_400_000],
-  ["week", 7 * 86_400_000],
-  ["day", 86_400_000],
-  ["hour", 3_600_000],
-  ["minute", 60_000],
-] as const;
-const words = new Intl.RelativeTimeFormat("en", { numeric: "auto", style: "short" });
+/** The same for everyone: the page is in English, and a day has 24 hours. */
+const dated = { day: "numeric", month: "short", hour: "2-digit", minute: "2-digit" } as const;
+const inThisYear = new Intl.DateTimeFormat("en-GB", dated);
+const withYear = new Intl.DateTimeFormat("en-GB", { ...dated, year: "numeric" });
 
 /** US dollars: to the cent, and below one dollar to a hundredth of it. */
 export function cost(usd: number): string {
@@ -61,19 +56,28 @@ function pair(whole: number, big: number, bigName: string, small: number, smallN
   return rest === 0 ? first : `${first} ${rest} ${smallName}`;
 }
 
-/** How long ago, or how far ahead: "just now", "3 min. ago", "yesterday"; "" for what is no time. */
+/**
+ * A time as the page writes it everywhere: "5 min ago" within a day, else "26 Nov, 17:36", with the
+ * year if it is another one; "" for what is no time.
+ */
 export function relativeTime(at: string | number, now: number): string {
-  const ms = (typeof at === "number" ? at : Date.parse(at)) - now;
+  const date = new Date(at);
+  const ms = now - date.getTime();
   if (Number.isNaN(ms)) return "";
-  for (const [unit, size] of units) {
-    if (Math.abs(ms) >= size) return words.format(Math.round(ms / size), unit);
-  }
-  return Math.abs(ms) < 5_000 ? "just now" : words.format(Math.round(ms / 1000), "second");
+  const away = Math.abs(ms);
+  if (away < 5_000) return "just now";
+  if (away < 86_400_000) return ms > 0 ? `${spanWithin(away)} ago` : `in ${spanWithin(away)}`;
+  const isThisYear = date.getFullYear() === new Date(now).getFullYear();
+  return (isThisYear ? inThisYear : withYear).format(date);
 }
 
-/** The whole date and time, as the person's browser writes it; "" for what is no time. */
+function spanWithin(ms: number): string {
+  if (ms < 60_000) return `${Math.floor(ms / 1_000)} s`;
+  return ms < 3_600_000 ? `${Math.floor(ms / 60_000)} min` : `${Math.floor(ms / 3_600_000)} h`;
+}
+
+/** The whole date and time: "26 Nov 2026, 17:36"; "" for what is no time. */
 export function fullTime(at: string | number): string {
   const date = new Date(at);
-  if (Number.isNaN(date.getTime())) return "";
-  return date.toLocaleString(undefined, { dateStyle: "medium", timeStyle: "short" });
+  return Number.isNaN(date.getTime()) ? "" : withYear.format(date);
 }

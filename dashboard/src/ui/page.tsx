@@ -9,13 +9,15 @@ export function useTitle(title: string): void {
 
 interface PageProps {
   readonly title: string;
+  /** The title of the browser tab. @default `title` */
+  readonly tabTitle?: string;
   readonly actions?: ReactNode;
   readonly children: ReactNode;
 }
 
 /** One view: its heading, what can be done with the whole of it, and its content. */
-export function Page({ title, actions, children }: PageProps) {
-  useTitle(title);
+export function Page({ title, tabTitle = title, actions, children }: PageProps) {
+  useTitle(tabTitle);
   return (
     <div className="page">
       <header className="page-head">

@@ -1,45 +1,30 @@
-// Light or dark: as the system has it, until a person chooses on this page.
+// Light or dark: as the system has it, or as a person chose on this page.
 import { Store, useStore } from "../api/store.ts";
 
-type Theme = "light" | "dark";
+export type ThemeChoice = "system" | "light" | "dark";
 
+/** `public/theme.js` reads it before the page is drawn for the first time. */
 const storageKey = "throughline-theme";
-const dark = window.matchMedia("(prefers-color-scheme: dark)");
-const shown = new Store<Theme>(systemTheme());
-dark.addEventListener("change", () => shown.set(chosenTheme() ?? systemTheme()));
+const chosen = new Store<ThemeChoice>(keptChoice());
 
-/** What is shown now. */
-export function useTheme(): Theme {
-  return useStore(shown);
+export function useThemeChoice(): ThemeChoice {
+  return useStore(chosen);
 }
 
-/** Shows the other one from now on; where that is what the system has, follows the system again. */
-export function toggleTheme(): void {
-  const next = shown.get() === "dark" ? "light" : "dark";
+/** Shows this from now on, and after a reload. */
+export function chooseTheme(choice: ThemeChoice): void {
   const { dataset } = document.documentElement;
-  if (next === systemTheme()) {
+  if (choice === "system") {
     delete dataset["theme"];
     localStorage.removeItem(storageKey);
   } else {
-    dataset["theme"] = next;
-    localStorage.setItem(storageKey, next);
+    dataset["theme"] = choice;
+    localStorage.setItem(storageKey, choice);
   }
-  shown.set(next);
+  chosen.set(choice);
 }
 
-/** Applies what was chosen before. Call it before the first render. */
-export function restoreTheme(): void {
-  const kept = localStorage.getItem(storageKey);
-  if (kept !== "light" && kept !== "dark") return;
-  document.documentElement.dataset["theme"] = kept;
-  shown.set(kept);
-}
-
-function chosenTheme(): Theme | undefined {
+function keptChoice(): ThemeChoice {
   const { theme } = document.documentElement.dataset;
-  return theme === "light" || theme === "dark" ? theme : undefined;
-}
-
-function systemTheme(): Theme {
-  return dark.matches ? "dark" : "light";
+  return theme === "light" || theme === "dark" ? theme : "system";
 }

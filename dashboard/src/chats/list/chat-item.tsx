@@ -46,7 +46,8 @@ export function ChatItem({ row, query }: ChatItemProps) {
   );
 }
 
-function Match({ message, query }: { readonly message: Message; readonly query: string }) {
+/** The message that was found: when it was said, and the words around the first hit. */
+export function Match({ message, query }: { readonly message: Message; readonly query: string }) {
   return (
     <span className="chat-item-match" dir="auto">
       <When at={message.timestamp} className="chat-item-when" />{" "}
@@ -55,7 +56,7 @@ function Match({ message, query }: { readonly message: Message; readonly query: 
   );
 }
 
-function Marked({ text, query }: { readonly text: string; readonly query: string }) {
+export function Marked({ text, query }: { readonly text: string; readonly query: string }) {
   return excerpt(text, query).map((piece) =>
     piece.isHit ? <mark key={piece.at}>{piece.text}</mark> : piece.text,
   );
@@ -64,7 +65,7 @@ function Marked({ text, query }: { readonly text: string; readonly query: string
 /** The server counts no more than this. */
 const maxCounted = 100;
 
-function matchesInWords({ match_count: count = 1 }: ChatListRow): string {
+export function matchesInWords({ match_count: count = 1 }: ChatListRow): string {
   if (count >= maxCounted) return `${maxCounted} or more matches`;
   return count === 1 ? "1 match" : `${count} matches`;
 }

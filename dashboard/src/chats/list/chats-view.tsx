@@ -1,5 +1,4 @@
 import "../chats.css";
-import type { KeyboardEvent } from "react";
 import { useEffect, useRef, useState } from "react";
 import { useLocation } from "wouter";
 import { useHistoryState } from "wouter/use-browser-location";
@@ -11,10 +10,9 @@ import { MoreButton } from "../../ui/more-button.tsx";
 import { Empty, Loading, Page } from "../../ui/page.tsx";
 import { unsaidChatId } from "../talk/edit-and-fork.ts";
 import { addressOf, ChatItem } from "./chat-item.tsx";
+import { moveFocus, SearchField } from "./search-field.tsx";
 import { useChatSearch } from "./use-chat-search.ts";
 import { type ChatFilter, useChats } from "./use-chats.ts";
-
-const maxQuery = 1_000;
 
 /** All chats: to find, open, rename, copy and forget them. */
 export function ChatsView() {
@@ -22,9 +20,11 @@ export function ChatsView() {
   const [opensFirst, setOpensFirst] = useState(false);
   const { unanswered, damaged } = filter;
   const [, navigate] = useLocation();
+  const state: unknown = useHistoryState();
+  const isAsked = typeof state === "object" && state !== null && "search" in state;
   return (
     <Page
-      title="Chats"
+      title="All chats"
       actions={
         <Button onClick={() => navigate(chatAddress(unsaidChatId()))}>
           <Icon name="edit" size={18} />
@@ -37,6 +37,8 @@ export function ChatsView() {
         <search className="chat-search">
           <SearchField
             typed={typed}
+            placeholder="Search messages, titles and ids"
+            isAsked={isAsked}
             setTyped={(text) => {
               setOpensFirst(false);
               setTyped(text);
@@ -53,46 +55,6 @@ export function ChatsView() {
         <ChatList filter={filter} opensFirst={opensFirst && isCurrent} />
       </div>
     </Page>
-  );
-}
-
-function SearchField({
-  typed,
-  setTyped,
-  openFirst,
-}: {
-  readonly typed: string;
-  readonly setTyped: (text: string) => void;
-  /** Opens the first chat that is found, once it is. */
-  readonly openFirst: () => void;
-}) {
-  const field = useRef<HTMLInputElement>(null);
-  const state: unknown = useHistoryState();
-  const isAsked = typeof state === "object" && state !== null && "search" in state;
-  useEffect(() => {
-    if (isAsked) field.current?.focus();
-  }, [isAsked]);
-  return (
-    <div className="search-field">
-      <Icon name="search" size={18} />
-      <label className="visually-hidden" htmlFor="chat-search">
-        Search all chats
-      </label>
-      <input
-        ref={field}
-        id="chat-search"
-        className="field"
-        type="search"
-        dir="auto"
-        placeholder="Search messages, titles and ids"
-        maxLength={maxQuery}
-        value={typed}
-        onChange={(event) => setTyped(event.target.value)}
-        onKeyDown={(event) => {
-          if (event.key === "Enter" && !event.nativeEvent.isComposing) openFirst();
-        }}
-      />
-    </div>
   );
 }
 
@@ -156,23 +118,5 @@ function NoChats({ filter }: { readonly filter: ChatFilter }) {
   }
   if (filter.unanswered) return <Empty title="No unanswered messages" />;
   if (filter.damaged) return <Empty title="No damaged chats" />;
-  return <Empty title="No chats yet">Your first message under Talk starts one.</Empty>;
-}
-
-/**
- * Moves the focus with the arrows: from the field of the search into the list of chats, from chat to
- * chat, and back from the first one. Enter opens a chat by itself: they are links.
- */
-export function moveFocus(event: KeyboardEvent<HTMLElement>): void {
-  const { key, target, currentTarget } = event;
-  if ((key !== "ArrowDown" && key !== "ArrowUp") || !(target instanceof HTMLElement)) return;
-  const field = currentTarget.querySelector<HTMLElement>("#chat-search");
-  const links = [...currentTarget.querySelectorAll<HTMLElement>(".chat-item-link")];
-  const places = field === null ? links : [field, ...links];
-  const from = places.indexOf(target);
-  if (from === -1) return;
-  const next = places[from + (key === "ArrowDown" ? 1 : -1)];
-  // At either end the arrow has nowhere to go, and does not scroll away.
-  if (next !== undefined || target !== field) event.preventDefault();
-  next?.focus();
+  return <Empty title="No chats yet">Your first message in Talk starts one.</Empty>;
 }

@@ -1,4 +1,5 @@
-import { queryClient, usePages } from "../../api/client.ts";
+import { keepPreviousData, useQuery } from "@tanstack/react-query";
+import { queryClient, request, usePages } from "../../api/client.ts";
 import { useServerEvent } from "../../api/events.ts";
 import type { ChatList } from "../../api/openapi-types.ts";
 
@@ -11,17 +12,43 @@ export interface ChatFilter {
 
 /** The chats, page by page, the one in which a person acted last first. */
 export function useChats(filter: ChatFilter) {
+  useFreshList();
+  return usePages<ChatList>(["chats", filter], "/api/chats", searchOf(filter));
+}
+
+/** The newest chats, one page of them; with a query, those that it finds. */
+export function useNewestChats(query: string) {
+  useFreshList();
+  return useQuery({
+    queryKey: ["chats", "newest", query],
+    queryFn: ({ signal }) => {
+      const search = searchOf({ query, unanswered: false, damaged: false });
+      return request<ChatList>(`/api/chats?${new URLSearchParams(search)}`, { signal });
+    },
+    placeholderData: keepPreviousData,
+  });
+}
+
+function useFreshList(): void {
   useServerEvent("turn", refresh);
   useServerEvent("session", refresh);
   useServerEvent("message", ({ change }) => {
     // A hidden message may have been the title. A stored one has an event of its turn.
     if (change !== "stored") refresh();
   });
-  return usePages<ChatList>(["chats", filter], "/api/chats", searchOf(filter));
 }
 
+/** What happens within this time is loaded at once: a bot's chats may change many times a second. */
+const gatherMs = 150;
+let isGathering = false;
+
 function refresh(): void {
-  void queryClient.invalidateQueries({ queryKey: ["chats"] });
+  if (isGathering) return;
+  isGathering = true;
+  setTimeout(() => {
+    isGathering = false;
+    void queryClient.invalidateQueries({ queryKey: ["chats"] });
+  }, gatherMs);
 }
 
 function searchOf({ query, unanswered, damaged }: ChatFilter): Readonly<Record<string, string>> {

@@ -1,7 +1,8 @@
 import { type ReactNode, useRef, useState } from "react";
+import { StatusPage } from "../../shell/status-page.tsx";
 import { QueryError } from "../../ui/error-note.tsx";
 import { MoreButton } from "../../ui/more-button.tsx";
-import { Empty, Loading, Page } from "../../ui/page.tsx";
+import { Empty, Loading } from "../../ui/page.tsx";
 import { ResetDialog } from "../chat-dialogs.tsx";
 import { ChatSession, type WantedReset } from "./chat-session.tsx";
 import { Totals } from "./totals.tsx";
@@ -20,7 +21,7 @@ export function SessionsView({ note }: { readonly note: ReactNode }) {
   if (!isSummed && !isAwaited && known.length > 0) setIsSummed(true);
   const isComing = list.isPending || (!isSummed && isAwaited);
   return (
-    <Page title="Sessions">
+    <StatusPage part="Sessions">
       <div className="sessions">
         <QueryError query={list} />
         {note}
@@ -45,6 +46,6 @@ export function SessionsView({ note }: { readonly note: ReactNode }) {
         </MoreButton>
       </div>
       {reset === undefined ? null : <ResetDialog {...reset} onClose={() => setReset(undefined)} />}
-    </Page>
+    </StatusPage>
   );
 }

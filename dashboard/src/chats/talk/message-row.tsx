@@ -168,7 +168,7 @@ function Synthetic({ kind }: { readonly kind: string }) {
   return <p className="note">{happenings[kind] ?? "The companion was notified of something."}</p>;
 }
 
-const clock = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit" });
+const clock = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit" });
 
 function timeOf(timestamp: string): string {
   const at = new Date(timestamp);

@@ -68,7 +68,7 @@ export function rowsOf(messages: readonly Message[]): Row[] {
 
 /** Formatting a date costs more than all the rest: once for each message. */
 const days = new WeakMap<Message, string>();
-const dayFormat = new Intl.DateTimeFormat(undefined, {
+const dayFormat = new Intl.DateTimeFormat("en-GB", {
   weekday: "long",
   year: "numeric",
   month: "long",

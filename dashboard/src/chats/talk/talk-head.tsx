@@ -10,17 +10,20 @@ interface TalkHeadProps {
   readonly chatId: string;
   /** `null`: nothing was said in it yet. */
   readonly chat: Chat | null | undefined;
+  /** Stands before its name. */
+  readonly lead: ReactNode;
   /** What other features can do here. */
   readonly actions: ReactNode;
 }
 
 /** Which chat this is, what it runs on, and what can be done with it. */
-export function TalkHead({ chatId, chat, actions }: TalkHeadProps) {
+export function TalkHead({ chatId, chat, lead, actions }: TalkHeadProps) {
   const name = nameOf(chatId, chat);
   useTitle(name);
   return (
     <header className="talk-head">
-      <div>
+      {lead}
+      <div className="talk-head-name">
         <h1 title={chat == null ? undefined : untitledId(chat)}>{name}</h1>
         {chat == null ? null : (
           <p className="hint">

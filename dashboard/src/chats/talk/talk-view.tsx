@@ -27,6 +27,8 @@ import { useFound } from "./use-found.ts";
 
 /** What other features show in a chat. */
 export interface TalkParts {
+  /** Before the chat's name. */
+  readonly lead: ReactNode;
   /** Beside the chat's name. `chatId`: absent as long as the chat has no message. */
   readonly head: (chatId: string | undefined) => ReactNode;
   /** Among the actions of a reply. */
@@ -76,6 +78,7 @@ export function TalkView({ chatId, parts }: TalkViewProps) {
       <TalkHead
         chatId={chatId}
         chat={chat.data}
+        lead={parts.lead}
         actions={parts.head(chat.data == null ? undefined : chatId)}
       />
       {found.wanted === undefined || found.query === "" ? null : (

@@ -65,11 +65,22 @@ const looks = new Map<string, Look>([
     "sleepy",
     { ...calm, eyes: 0.22, brows: 5, smile: 3, width: 16, tilt: -8, stretch: 0.93, round: 48 },
   ],
+  [
+    "asleep",
+    { ...calm, eyes: 0.12, brows: 4, smile: 3, width: 16, tilt: -8, stretch: 0.93, round: 48 },
+  ],
   ["proud", { ...calm, eyes: 0.45, smile: 13, width: 24, browLift: 6, stretch: 1.03, round: 48 }],
 ]);
 
-/** An abstract face that takes on the mood; one that it does not know is shown calm. */
-export function Face({ mood }: { readonly mood: string }) {
+interface FaceProps {
+  /** A mood, or "asleep"; one that it does not know is shown calm. */
+  readonly mood: string;
+  /** In a line of text: fewer and thicker lines, and it does not breathe. */
+  readonly isSmall?: boolean;
+}
+
+/** An abstract face that takes on the mood. It is as wide as what it stands in. */
+export function Face({ mood, isSmall = false }: FaceProps) {
   const look = looks.get(mood) ?? calm;
   const style = {
     "--tilt": `${look.tilt}deg`,
@@ -83,7 +94,7 @@ export function Face({ mood }: { readonly mood: string }) {
     "--mouth": `path("${mouth(look)}")`,
   } as CSSProperties;
   return (
-    <div className="face" style={style}>
+    <div className={isSmall ? "face face-small" : "face"} style={style}>
       <div className="face-head" />
       <svg viewBox="0 0 200 200" aria-hidden="true">
         <g className="face-features">
@@ -95,6 +106,9 @@ export function Face({ mood }: { readonly mood: string }) {
           </g>
           <path className="face-mouth" d={mouth(look)} />
         </g>
+        {mood === "asleep" ? (
+          <path className="face-sleep" d="M150 34h22l-22 26h22M178 4h14l-14 17h14" />
+        ) : null}
       </svg>
     </div>
   );

@@ -18,7 +18,7 @@ export function MoodNow({ emotions, elapsed, now }: Props) {
   const reason = moodReason(emotions, elapsed);
   return (
     <section className="mood-now" aria-label="Current mood">
-      <Face mood={isAsleep ? "sleepy" : mood} />
+      <Face mood={isAsleep ? "asleep" : mood} />
       <div>
         <p className="mood-word" aria-live="polite">
           {moodTitle(emotions)}

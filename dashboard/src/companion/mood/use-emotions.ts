@@ -4,6 +4,7 @@ import { useServerEvent } from "../../api/events.ts";
 import type { Emotions, MoodHistory } from "../../api/openapi-types.ts";
 import { serverNow } from "../../api/server-clock.ts";
 import { chartStart, knownSince, type Range, ranges } from "./history-facts.ts";
+import type { Feeling } from "./words.ts";
 
 export const emotionsKey = ["emotions", "now"] as const;
 export const historyKey = ["emotions", "history"] as const;
@@ -13,8 +14,29 @@ const betweenEventsMs = 5_000;
 const historyPoints = 300;
 const fewestPoints = 10;
 
-/** The current mood, kept up to date by events. */
+const emotionsQuery = {
+  queryKey: emotionsKey,
+  queryFn: ({ signal }: { readonly signal: AbortSignal }) =>
+    request<Emotions>("/api/emotions", { signal }),
+};
+
+/** The current mood, kept up to date by events, with the levels between them. */
 export function useEmotions(): UseQueryResult<Emotions> {
+  useEmotionEvents();
+  return useQuery({ ...emotionsQuery, refetchInterval: betweenEventsMs });
+}
+
+/** The same without the levels: asked for once, and then events alone change it. */
+export function useFeeling(): Feeling | undefined {
+  useEmotionEvents();
+  return useQuery({ ...emotionsQuery, select: feelingOf }).data;
+}
+
+function feelingOf({ mood, mood_cause, sleep_state, wounds }: Emotions): Feeling {
+  return { mood, mood_cause, sleep_state, wounds };
+}
+
+function useEmotionEvents(): void {
   useServerEvent("emotions", (changed) => {
     const known = queryClient.getQueryData<Emotions>(emotionsKey);
     if (known === undefined) return;
@@ -29,11 +51,6 @@ export function useEmotions(): UseQueryResult<Emotions> {
     // The ages of wounds stay as old as they are.
     const { data, dataUpdatedAt: updatedAt } = known;
     queryClient.setQueryData<Emotions>(emotionsKey, { ...data, ...changed }, { updatedAt });
-  });
-  return useQuery({
-    queryKey: emotionsKey,
-    queryFn: ({ signal }) => request<Emotions>("/api/emotions", { signal }),
-    refetchInterval: betweenEventsMs,
   });
 }
 

@@ -1,6 +1,7 @@
 import { useFreshChats } from "../../chats/use-chat.ts";
+import { StatusPage } from "../../shell/status-page.tsx";
 import { QueryError } from "../../ui/error-note.tsx";
-import { Loading, Page } from "../../ui/page.tsx";
+import { Loading } from "../../ui/page.tsx";
 import { useCompanionRun } from "../use-companion.ts";
 import { Interrupted } from "./interrupted.tsx";
 import { Notices } from "./notices.tsx";
@@ -14,7 +15,7 @@ export function RestartView() {
   const { data, isPending } = query;
   useFreshChats();
   return (
-    <Page title="Restart">
+    <StatusPage part="Restart">
       <div className="restart">
         <QueryError query={query} />
         {isPending ? <Loading label="Loading the report" /> : null}
@@ -30,6 +31,6 @@ export function RestartView() {
           <Notices />
         </div>
       </div>
-    </Page>
+    </StatusPage>
   );
 }

@@ -1,0 +1,336 @@
+// Beside the talk: the chats, in a column or a drawer; in its head: the companion.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import AxeBuilder from "@axe-core/playwright";
+import type { Page } from "playwright-core";
+import { awake, runOf } from "../support/awake.ts";
+import type { Companion } from "../support/server-fixture.ts";
+import {
+  field,
+  gate,
+  hasCount,
+  holds,
+  message,
+  onPage,
+  say,
+  skip,
+  useBrowser,
+} from "./page-fixture.ts";
+
+useBrowser();
+
+const day = 86_400_000;
+const addFeatures = awake();
+const desk = { width: 1280, height: 800 };
+const phone = { width: 390, height: 844 };
+/** A desk of 1280 by 1024 at 400 %. */
+const large = { width: 320, height: 256 };
+
+const column = (page: Page) => page.getByRole("navigation", { name: "Chats" });
+const drawer = (page: Page) => page.getByRole("dialog", { name: "Chats" });
+const rows = (page: Page) => page.locator(".beside-row");
+const row = (page: Page, title: string) => rows(page).filter({ hasText: title });
+const show = (page: Page) => page.getByRole("button", { name: "Show chats" });
+const search = (page: Page) => page.getByLabel("Search all chats");
+
+async function violations(page: Page): Promise<string[]> {
+  const { violations } = await new AxeBuilder({ page }).analyze();
+  return violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(" ")}`);
+}
+
+/** Four chats of four spans of days. The newest match of saffron has two pages of messages below it. */
+async function prepare({ throughline, clock }: Companion): Promise<void> {
+  const { chats } = throughline;
+  const now = Date.now();
+  const at = (days: number) => clock.set(new Date(now - days * day).toISOString());
+  const ask = (content: string) => [{ role: "user" as const, content }];
+  at(20);
+  await chats.append("telegram:42", ask("Is the kettle on?"));
+  at(5);
+  await chats.append("local:spices", [...ask("Spices"), ...ask("Saffron is dear")]);
+  const more = Array.from({ length: 150 }, (_, n) => ({
+    role: "user" as const,
+    content: `No ${n}`,
+  }));
+  await chats.append("local:spices", more);
+  at(1);
+  await chats.append("local:trip", ask("A trip to Lisbon"));
+  at(0);
+  await chats.append("local:me", ask("Good morning"));
+}
+
+test("the newest chats stand beside the talk, by day, and change as things happen", {
+  skip,
+}, async () => {
+  const rest = gate();
+  const script = [[{ type: "wait" as const, until: rest.until }, "Hello"], ["Hi"]];
+  await onPage({ prepare, script, browser: { viewport: desk } }, async ({ page, url }, c) => {
+    await hasCount(rows(page), 4);
+    const days = ["Today", "Yesterday", "Previous 7 days", "Previous 30 days"];
+    assert.deepEqual(await page.locator(".beside-day").allTextContents(), days);
+    const current = column(page).locator("[aria-current=page]");
+    assert.equal(await current.textContent(), "Good morning");
+    // The talk stays as it is while another chat is written in.
+    await page.evaluate(`(() => {
+      window.changes = 0;
+      const talk = document.querySelector(".transcript");
+      const note = () => { window.changes += 1; };
+      new MutationObserver(note).observe(talk, { subtree: true, childList: true, attributes: true });
+    })()`);
+    c.clock.pass(60_000);
+    const posted = c.post("/api/chats/telegram%3A42/messages", { content: "And now?" });
+    await row(page, "kettle").getByText("answering").waitFor();
+    await holds(page, `document.querySelector(".beside-title").textContent.includes("kettle")`);
+    rest.open();
+    await posted;
+    await row(page, "kettle").getByText("new", { exact: true }).waitFor();
+    assert.equal(await page.evaluate("window.changes"), 0);
+    await row(page, "kettle").getByRole("link").click();
+    await message(page, "Hello").waitFor();
+    await hasCount(row(page, "kettle").getByText("new", { exact: true }), 0);
+    assert.equal(page.url(), `${url}/chats/telegram%3A42`);
+
+    await page.getByRole("link", { name: "Memory", exact: true }).click();
+    await column(page).waitFor({ state: "detached" });
+    await page.getByRole("link", { name: "Talk", exact: true }).click();
+    await message(page, "Hello").waitFor();
+    await row(page, "Lisbon").getByRole("button").click();
+    await page.getByRole("button", { name: "Rename…" }).click();
+    await page.getByRole("textbox", { name: "Name" }).fill("Portugal");
+    await page.keyboard.press("Enter");
+    await row(page, "Portugal").waitFor();
+    await row(page, "Portugal").getByRole("button").click();
+    await page.getByRole("button", { name: "Forget…" }).click();
+    await page.getByRole("button", { name: "Forget permanently" }).click();
+    await page.getByRole("button", { name: "Done" }).press("Enter");
+    await row(page, "Portugal").waitFor({ state: "detached" });
+    assert.equal(page.url(), `${url}/chats/telegram%3A42`, "another chat was forgotten");
+    await holds(page, `document.activeElement === document.getElementById("content")`);
+
+    await page.getByRole("button", { name: "Chat actions" }).click();
+    await page.getByRole("button", { name: "Forget…" }).click();
+    await page.getByRole("button", { name: "Forget permanently" }).click();
+    await page.getByRole("button", { name: "Done" }).press("Enter");
+    await message(page, "Good morning").waitFor();
+    assert.equal(page.url(), `${url}/`);
+  });
+});
+
+test("a chat is begun and found by a key, from the column or without it", { skip }, async () => {
+  await onPage(
+    { prepare, script: [["Hi"]], browser: { viewport: desk } },
+    async ({ page, url }) => {
+      await hasCount(rows(page), 4);
+      await page.keyboard.press("Control+Shift+O");
+      await page.getByText("Nothing here yet").waitFor();
+      await say(page, "Something new");
+      await row(page, "Something new").locator("[aria-current=page]").waitFor();
+      await page.getByRole("button", { name: "New chat", exact: true }).click();
+      await page.getByText("Nothing here yet").waitFor();
+
+      await page.getByRole("button", { name: "Hide chats" }).press("Enter");
+      await column(page).waitFor({ state: "detached" });
+      await holds(page, `document.activeElement?.getAttribute("aria-label") === "Show chats"`);
+      await page.reload();
+      await field(page).waitFor();
+      await hasCount(column(page), 0);
+      await page.keyboard.press("Control+k");
+      await page.locator("#chat-search:focus").waitFor();
+      await page.keyboard.type("saff");
+      await hasCount(rows(page), 1);
+      assert.equal(await rows(page).locator("mark").textContent(), "Saff");
+      await page.keyboard.press("ArrowDown");
+      await page.keyboard.press("Enter");
+      await page.locator(".found").filter({ hasText: "Saffron is dear" }).waitFor();
+      await hasCount(rows(page), 1);
+      await page.getByRole("link", { name: "All chats" }).click();
+      assert.equal(page.url(), `${url}/chats?q=saff`);
+      await page.locator(".chat-item").waitFor();
+      assert.equal(await page.locator(".nav [aria-current=page]").textContent(), "Talk");
+      await page.getByRole("link", { name: "Talk", exact: true }).click();
+      await search(page).fill("kettle");
+      await page.keyboard.press("Enter");
+      await message(page, "Is the kettle on?").waitFor();
+      await search(page).fill("zebra");
+      await column(page).getByText("No results").waitFor();
+      await search(page).fill("");
+      await hasCount(rows(page), 5);
+    },
+  );
+});
+
+test("of many chats one page is asked for", { skip }, async () => {
+  const many = async ({ throughline }: Companion) => {
+    for (let n = 0; n < 120; n++)
+      await throughline.chats.append(`local:${n}`, [{ role: "user", content: `chat ${n}` }]);
+  };
+  const asked: string[] = [];
+  await onPage(
+    { prepare: many, path: "/memory", browser: { viewport: desk } },
+    async ({ page }) => {
+      page.on("request", (request) => asked.push(new URL(request.url()).pathname));
+      await page.getByRole("link", { name: "Talk", exact: true }).click();
+      await hasCount(rows(page), 50);
+      await column(page).getByRole("link", { name: "All chats" }).waitFor();
+      await page.getByText("Nothing here yet").waitFor();
+      assert.deepEqual(
+        asked.filter((path) => path === "/api/chats"),
+        ["/api/chats"],
+      );
+    },
+  );
+});
+
+test("the page is at most 200 kB on the wire, with its newest chats and what is said", {
+  skip,
+}, async () => {
+  const many = async (c: Companion) => {
+    for (let n = 0; n < 60; n++)
+      await c.throughline.chats.append(`local:${n}`, [
+        { role: "user", content: `Chat number ${n}` },
+      ]);
+    await c.throughline.chats.append("local:me", [{ role: "user", content: "Hello" }]);
+  };
+  const visit = { prepare: many, path: "/icon.svg", options: { addFeatures } };
+  await onPage(visit, async ({ page, url, context }) => {
+    const client = await context.newCDPSession(page);
+    await client.send("Network.enable");
+    await client.send("Network.setCacheDisabled", { cacheDisabled: true });
+    let bytes = 0;
+    client.on("Network.loadingFinished", (file) => {
+      bytes += file.encodedDataLength;
+    });
+    await page.goto(url);
+    await hasCount(rows(page), 50);
+    await page.locator(".mood-link").waitFor();
+    await page.getByRole("button", { name: "Hold to talk" }).waitFor();
+    await message(page, "Hello").waitFor();
+    assert.ok(bytes > 100_000 && bytes <= 200_000, `${bytes} bytes`);
+  });
+});
+
+for (const viewport of [phone, large]) {
+  test(`a drawer holds the chats on a window of ${viewport.width} by ${viewport.height}`, {
+    skip,
+  }, async () => {
+    const browser = { viewport, hasTouch: true };
+    await onPage({ prepare, browser }, async ({ page, url }) => {
+      await message(page, "Good morning").waitFor();
+      await hasCount(rows(page), 0);
+      const tabs = page.locator(".nav-link:visible");
+      assert.deepEqual(await tabs.allTextContents(), ["Talk", "Mood", "Memory", "Status"]);
+      const words = `[...document.querySelectorAll(".nav li span")].every((word) =>
+        word.scrollWidth <= word.parentElement.clientWidth && word.offsetHeight > 10
+          && parseFloat(getComputedStyle(word).fontSize) >= 12)`;
+      assert.equal(await page.evaluate(words), true, "each with a word that can be read");
+      const inside = `document.activeElement.closest("dialog[open].drawer") !== null`;
+      const closed = () => drawer(page).waitFor({ state: "detached" });
+      await show(page).press("Enter");
+      await drawer(page).waitFor();
+      for (let steps = 0; steps < 12; steps++) {
+        const isInside = `${inside} || document.activeElement === document.body`;
+        assert.equal(await page.evaluate(isInside), true, "Tab stays in the drawer");
+        await page.keyboard.press("Tab");
+      }
+      await page.keyboard.press("Escape");
+      await closed();
+      await holds(page, `document.activeElement?.getAttribute("aria-label") === "Show chats"`);
+      await show(page).tap();
+      await row(page, "Lisbon").getByRole("button").tap();
+      await page.keyboard.press("Escape");
+      await page.getByRole("button", { name: "Rename…" }).waitFor({ state: "detached" });
+      assert.equal(await drawer(page).count(), 1, "Escape closed the menu alone");
+      await page.touchscreen.tap(viewport.width - 10, 100);
+      await closed();
+      await show(page).tap();
+      await row(page, "Lisbon").getByRole("link").tap();
+      await message(page, "A trip to Lisbon").waitFor();
+      await closed();
+      await page.keyboard.press("Control+k");
+      await page.locator("#chat-search:focus").waitFor();
+      await page.keyboard.type("saffron");
+      await page.keyboard.press("Enter");
+      await page.locator(".found").filter({ hasText: "Saffron is dear" }).waitFor();
+      await closed();
+      await show(page).tap();
+      await page.getByRole("button", { name: "New chat", exact: true }).tap();
+      await page.getByText("Nothing here yet").waitFor();
+      await closed();
+      await show(page).tap();
+      await drawer(page).getByRole("link", { name: "All chats" }).tap();
+      await page.locator(".chat-item").first().waitFor();
+      assert.equal(page.url(), `${url}/chats`);
+    });
+  });
+}
+
+test("the companion is in the head of a chat: its mood as it changes, its pats and its sleep", {
+  skip,
+}, async () => {
+  const browser = { viewport: desk };
+  await onPage({ prepare, browser, options: { addFeatures } }, async ({ page, url }, c) => {
+    c.clock.set(new Date().toISOString());
+    const link = page.getByRole("link", { name: /^Mood: / });
+    await link.waitFor();
+    const asked: string[] = [];
+    page.on("request", (request) => asked.push(new URL(request.url()).pathname));
+    runOf(c).emotions.override("proud", 60);
+    runOf(c).tick();
+    await page.getByRole("link", { name: "Mood: Proud" }).waitFor();
+    await hasCount(page.locator(".is-patted"), 0);
+    await page.getByRole("button", { name: "Pat", exact: true }).click();
+    await page.locator(".is-patted").waitFor();
+    await page.getByText("It felt that.").waitFor();
+    await hasCount(page.locator(".face-sleep"), 0);
+    await c.post("/api/sleep", { state: "asleep" });
+    await page.getByRole("link", { name: "Mood: Asleep" }).waitFor();
+    await hasCount(page.locator(".face-sleep"), 1);
+    assert.equal(asked.includes("/api/emotions"), false, "events alone change it");
+    await page.setViewportSize(phone);
+    await page.getByRole("button", { name: "Pat or scratch" }).click();
+    await page.getByRole("button", { name: "Pat", exact: true }).click();
+    await page.getByText("It felt that.").waitFor();
+    await link.click();
+    assert.equal(page.url(), `${url}/mood`);
+  });
+  await onPage({ prepare, browser }, async ({ page }) => {
+    await hasCount(rows(page), 4);
+    await hasCount(page.locator(".mood-link"), 0);
+  });
+});
+
+for (const colorScheme of ["light", "dark"] as const) {
+  test(`axe finds nothing wrong with the chats beside the talk, ${colorScheme}`, {
+    skip,
+  }, async () => {
+    const browser = { colorScheme, viewport: desk };
+    await onPage({ prepare, browser, options: { addFeatures } }, async ({ page }, c) => {
+      c.clock.set(new Date().toISOString());
+      const isFine = async (what: string) => {
+        assert.deepEqual(await violations(page), [], what);
+        const wider = "document.documentElement.scrollWidth - document.documentElement.clientWidth";
+        assert.equal(await page.evaluate(wider), 0, `${what} is not wider than the window`);
+      };
+      await page.locator(".mood-link").waitFor();
+      await hasCount(rows(page), 4);
+      await isFine("desk");
+      await page.getByRole("button", { name: "Theme" }).click();
+      await isFine("theme");
+      await row(page, "kettle").getByRole("button").click();
+      await isFine("menu");
+      await search(page).fill("saffron");
+      await rows(page).locator("mark").waitFor();
+      await isFine("search");
+      await search(page).fill("");
+      for (const viewport of [{ width: 900, height: 700 }, phone, large]) {
+        await page.setViewportSize(viewport);
+        await isFine(`${viewport.width}`);
+        if (viewport.width === 900) continue;
+        await show(page).click();
+        await hasCount(rows(page), 4);
+        await isFine(`${viewport.width}, drawer`);
+        await page.keyboard.press("Escape");
+      }
+    });
+  });
+}
