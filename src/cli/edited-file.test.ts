@@ -22,7 +22,11 @@ test("a file is made with its folder, changed and removed, each from the version
   const reader = fs.openSync(path, "r");
   t.after(() => fs.closeSync(reader));
   const second = file.write("two", first.version);
-  assert.equal(fs.readFileSync(reader, "utf8"), "one", "the old file is replaced, not written into");
+  assert.equal(
+    fs.readFileSync(reader, "utf8"),
+    "one",
+    "the old file is replaced, not written into",
+  );
   assert.notEqual(second.version, first.version);
   assert.equal(fs.readFileSync(path, "utf8"), "two");
   assert.deepEqual(file.write(undefined, second.version), file.read());
