@@ -37,7 +37,7 @@ export async function chat(flags: ChatFlags, { io, env, version }: Context): Pro
       const pages = pagesOf(companion.throughline);
       companion.turns.onTurn((turn) => void pages.publishTurn(turn));
     }
-    const { isDumbTerminal } = env;
+    const isDumbTerminal = env.terminal === "dumb";
     const options = { chatId, target, companionName, isEphemeral, isDumbTerminal, logger };
     const talk = new Talk(companion, io, options);
     exitCode = await talk.run();
