@@ -146,7 +146,8 @@ test("colours are chosen on the page, and stay chosen", { skip }, async () => {
       await route.continue();
     });
     await page.reload({ waitUntil: "commit" });
-    await holds(page, `getComputedStyle(document.body).backgroundColor === "${dark}"`);
+    const isDark = `document.body && getComputedStyle(document.body).backgroundColor === "${dark}"`;
+    await holds(page, isDark);
     assert.equal(await field(page).count(), 0);
     open();
     await field(page).waitFor();
