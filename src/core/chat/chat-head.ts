@@ -63,7 +63,7 @@ export interface ChatHead extends JsonObject {
   /** The newest run of the companion that this chat acknowledged. */
   readonly told_session?: number;
   readonly forked_from?: ForkedFrom;
-  /** The newest forks of this chat: see `linksOf`. */
+  /** The newest forks of this chat, oldest first. */
   readonly branches?: readonly Branch[];
   /** A fork or import that is not complete: removed at the next start. */
   readonly unfinished?: true;
