@@ -129,6 +129,7 @@ export type Chat = {
   readonly running: boolean;
   /** Messages without an answer, oldest first, the running one too. */
   readonly unanswered_ids: readonly string[];
+  readonly row: ChatRow;
   readonly forked_from?: LinkedChat | undefined;
   /** The newest 20 chats copied from this one, oldest first. */
   readonly branches: readonly LinkedChat[];
@@ -166,6 +167,7 @@ export type ChatMetadata = {
   readonly metadata?: Readonly<Record<string, unknown>> | undefined;
 };
 
+/** The chat as the list has it. */
 export type ChatRow = {
   readonly chat_id: string;
   readonly provider: string;

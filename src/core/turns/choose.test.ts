@@ -221,6 +221,35 @@ test("a summary that tells a replaced answer, or not the chosen one, is not used
   );
 });
 
+test("a summary without any answer is not used once one was chosen", async () => {
+  const c = await companion([["1"], ["2"], ["more"]]);
+  const [first = "", second = ""] = await answered(c, "Hello", 1);
+  await c.chats.redact(chat, second);
+  const { seq } = await c.chats.log.existing(chat);
+  await c.chats.compact(chat, seq, "They said hello, and got nothing.");
+  await c.turns.choose(chat, first);
+  await c.turns.submit(chat, { content: "More" }).done;
+  assert.deepEqual(
+    c.model.requests.at(-1)?.messages.map(({ content }) => content),
+    ["Hello", "1", "More"],
+  );
+});
+
+test("nothing is chosen while a message waits that another process left behind", async () => {
+  const c = await companion([["1"], ["2"]]);
+  const [first = ""] = await answered(c, "Hello", 1);
+  await c.chats.log.change(chat, (transaction) => {
+    transaction.control("pending_input", { content: "And?" }, "pending:p1");
+    transaction.set({ pending: ["p1"] });
+  });
+  await assert.rejects(c.turns.choose(chat, first), (error) => {
+    assert.match(String(error), /no answer yet: answer or dismiss it first/);
+    return conflict(error);
+  });
+  await c.turns.dismiss(chat);
+  await assert.rejects(c.turns.choose(chat, first), conflict, "then more was said");
+});
+
 test("an answer whose other ones fill a page is counted with them", async () => {
   const c = await companion([["1"], ["2"], ["3"], ["4"]]);
   const ids = await answered(c, "Hello", 3);
