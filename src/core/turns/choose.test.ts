@@ -224,7 +224,7 @@ test("a summary that tells a replaced answer, or not the chosen one, is not used
 test("a summary without any answer is not used once one was chosen", async () => {
   const c = await companion([["1"], ["2"], ["more"]]);
   const [first = "", second = ""] = await answered(c, "Hello", 1);
-  await c.chats.redact(chat, second);
+  await c.chats.erase(chat, second);
   const { seq } = await c.chats.log.existing(chat);
   await c.chats.compact(chat, seq, "They said hello, and got nothing.");
   await c.turns.choose(chat, first);
