@@ -301,6 +301,51 @@ test("a reset is for the active provider, for the one that is named, or for all"
   assert.equal((await c.get(`${me}/messages`)).messages.length, 2);
 });
 
+test("an answer that is chosen again is the one of the newest page, which names all of them", async () => {
+  const c = await companion([["first"], ["second"], ["more"]]);
+  const { assistant } = await jsonOf(await c.say("Hello"), 200);
+  const second = (await jsonOf(await c.post(`${me}/retry`), 200)).assistant;
+  const variants = [assistant.id, second.id];
+  const shown = async (query = "") => {
+    const { messages } = await c.get(`${me}/messages${query}`);
+    return messages.filter((each: { hidden?: true }) => !each.hidden).at(-1);
+  };
+  assert.deepEqual([(await shown()).content, (await shown()).variants], ["second", variants]);
+  const watched = eventsOf((await c.ask("/api/events")).body);
+  const chosen = await jsonOf(await c.post(`${me}/messages/${assistant.id}/choose`), 200);
+  schemas.message.parse(chosen);
+  assert.deepEqual([chosen.content, chosen.variants], ["first", variants]);
+  let told = await watched.next();
+  while (!told.done && told.value.name !== "message") told = await watched.next();
+  const event = { change: "chosen", chat_id: "local:me", message_id: assistant.id };
+  assert.deepEqual(told.value?.data, event);
+  assert.deepEqual([(await shown()).content, (await shown()).variants], ["first", variants]);
+  assert.equal((await shown("?before=1000")).variants, undefined, "an older page does not say");
+  const unknown = await c.post(`${me}/messages/nothing/choose`);
+  await problemOf(unknown, 404, "THROUGHLINE_NOT_FOUND");
+  await c.say("More");
+  const late = await c.post(`${me}/messages/${second.id}/choose`);
+  const { detail } = await problemOf(late, 409, "THROUGHLINE_CONFLICT");
+  assert.equal(detail, "more was said since: fork the chat at this answer instead");
+});
+
+test("a chat names what it was forked from, and its forks", async () => {
+  const c = await companion([["Hi"]]);
+  const { turn_id, assistant } = await jsonOf(await c.say("Hello"), 200);
+  await jsonOf(await c.post(`${me}/fork`, { message_id: assistant.id, chat_id: "one" }), 201);
+  await jsonOf(await c.post(`${me}/fork`, { chat_id: "two" }), 201);
+  const source = schemas.chat.strict().parse(await c.get(me));
+  const linked = source.branches.map(({ chat_id, message_id, seq }) => [chat_id, message_id, seq]);
+  assert.deepEqual(linked, [
+    ["one", assistant.id, assistant.seq],
+    ["two", undefined, undefined],
+  ]);
+  const fork = schemas.chat.strict().parse(await c.get("/api/chats/one"));
+  const { chat_id, title, message_id } = fork.forked_from ?? {};
+  assert.deepEqual([chat_id, title, message_id], ["local:me", "Hello", assistant.id]);
+  assert.notEqual(turn_id, assistant.id);
+});
+
 test("a fork is a chat of its own, at its own address, and is made once", async () => {
   const c = await companion([["Hi"], ["more"]]);
   const { turn_id } = await jsonOf(await c.say("Hello"), 200);

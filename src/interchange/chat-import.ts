@@ -456,7 +456,7 @@ function freeIds(): (entry: RecordEntry) => string {
   return ({ kind, record, otherId }) => {
     if (record.id === otherId) return otherId;
     // What had the id of a mark before gets another one, so that the mark can have it.
-    const id = (kind === "control" ? markId(record) : undefined) ?? record.id;
+    const id = (kind === "control" ? markId(record, seen) : undefined) ?? record.id;
     if (seen.has(id) || isForged(kind, id)) return otherId;
     seen.add(id);
     return id;

@@ -34,14 +34,19 @@ export function ownId(line: JsonObject): string | undefined {
 }
 
 /**
- * The id that our record about one message has where nothing else has it: by that it is found again.
- * `undefined` for every other record.
+ * The id that our record about one message has where nothing else has it: by that it is found again. A later
+ * replacement of the same message has the next one. `undefined` for every other record.
  */
-export function markId(record: OwnRecord): string | undefined {
+export function markId(
+  record: OwnRecord,
+  taken: ReadonlySet<string> = new Set(),
+): string | undefined {
   const { _type, kind, target } = record;
   const known = markKinds.find((each) => each === kind);
   if (_type !== "metadata" || known === undefined || typeof target !== "string") return undefined;
-  return controlId(known, target);
+  let id = controlId(known, target);
+  for (let n = 2; known === "replacement" && taken.has(id); n++) id = controlId(known, target, n);
+  return id;
 }
 
 function isOwnMessage(message: JsonObject): boolean {

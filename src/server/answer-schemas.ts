@@ -62,6 +62,14 @@ export const message = z
       .optional()
       .openapi({ description: "It was replaced by another answer." }),
     redacted: z.literal(true).optional().openapi({ description: "Its text is not shown." }),
+    variants: z
+      .array(z.string())
+      .optional()
+      .openapi({
+        description:
+          "In the newest page, on the newest reply if it was regenerated: the ids of all replies to its " +
+          "message that can be chosen, oldest first, its own among them.",
+      }),
   })
   .openapi("Message");
 
@@ -124,6 +132,21 @@ const sessionFields = {
   total_tokens: z.int(),
 };
 export const session = z.object(sessionFields).openapi("Session");
+const linkedChat = z
+  .object({
+    chat_id: z.string(),
+    title: z.string(),
+    created_at: stamp,
+    message_id: z
+      .string()
+      .optional()
+      .openapi({ description: "The last message that was copied; absent: none was." }),
+    seq: z
+      .int()
+      .optional()
+      .openapi({ description: "The place of that message in the chat that was copied." }),
+  })
+  .openapi("LinkedChat");
 export const chat = z
   .object({
     ...sessionFields,
@@ -137,6 +160,12 @@ export const chat = z
       .array(z.string())
       .openapi({ description: "Messages without an answer, oldest first, the running one too." }),
     row: chatRow.openapi({ description: "The chat as the list has it." }),
+    forked_from: linkedChat
+      .optional()
+      .openapi({ description: "The chat that this one was copied from, if it is there." }),
+    branches: z
+      .array(linkedChat)
+      .openapi({ description: "The newest 20 chats copied from this one, oldest first." }),
   })
   .openapi("Chat");
 

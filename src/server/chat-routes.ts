@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { linksOf } from "../core/chat/branches.ts";
 import type { StoredMessage } from "../core/chat/message.ts";
 import { invalid, isThroughlineError } from "../core/errors.ts";
 import type { JsonObject } from "../core/json.ts";
@@ -208,8 +209,9 @@ function addFork(router: Router): void {
       body: forkBody,
       summary: "Copy a chat, up to and including one message, into a new chat",
       description:
-        "Redacted, cleared and taken-back messages are not copied, and neither are provider sessions. A repeated " +
-        "request is 409: the new chat exists.",
+        "Redacted, cleared and taken-back messages are not copied, and neither are provider sessions; of several " +
+        "replies to a message the shown one is copied, or `message_id` itself. Both chats name each other: see " +
+        "`forked_from` and `branches`. A repeated request is 409: the new chat exists.",
       answers: { 201: { says: "The new chat.", schema: schemaOf("chatRow") } },
     },
     async ({ params, body }) => {
@@ -240,6 +242,7 @@ async function chatView({ chats, sessions }: Throughline, turns: Turns, id: stri
     total_cost_usd: 0,
     total_tokens: 0,
   };
+  const { origin, branches } = await linksOf(chats.log, id, head);
   const open = head.open_turn === undefined ? [] : [head.open_turn.id];
   return {
     ...(opened ?? none),
@@ -249,6 +252,8 @@ async function chatView({ chats, sessions }: Throughline, turns: Turns, id: stri
     running: await turns.isRunning(id),
     unanswered_ids: [...open, ...(head.pending ?? [])],
     row,
+    forked_from: origin,
+    branches,
   };
 }
 

@@ -4,6 +4,7 @@ import type { RemovalReceipt } from "../core/chat/forget-receipt.ts";
 import type { MessageInput } from "../core/chat/message-input.ts";
 import { pendingId, shownMessages } from "../core/chat/shown-messages.ts";
 import { isErased } from "../core/storage/batch.ts";
+import { withVariants } from "../core/turns/variants.ts";
 import { ifThere, noSuchChat } from "./chat-routes.ts";
 import { json, type Router } from "./router.ts";
 import {
@@ -40,7 +41,9 @@ export function addMessageRoutes(router: Router): void {
       const { limit = 50, before, if_exists } = query;
       return ifThere(if_exists, async () => {
         const { messages, ...rest } = await chats.messages(params.id, { limit, before });
-        return json({ messages: messages.map(messageJson), ...rest });
+        const page =
+          before === undefined ? await withVariants(chats, params.id, messages) : messages;
+        return json({ messages: page.map(messageJson), ...rest });
       });
     },
   );

@@ -177,7 +177,9 @@ export const resetBody = () =>
 export const forkBody = () =>
   z
     .strictObject({
-      message_id: text(256).meta({ description: "The last message to copy." }),
+      message_id: text(256).optional().meta({
+        description: "The last message to copy. Without it none is, for another beginning.",
+      }),
       chat_id: text(1_024)
         .refine((id) => !/^\.{1,2}$/.test(id), "must not be . or ..: no path leads there")
         .meta({ description: "The new chat: its id must not be in use, nor be `.` or `..`." }),

@@ -6,7 +6,14 @@ import { messageIdFor, retryIdFor } from "./idempotency.ts";
 import type { Answer } from "./operation.ts";
 import { reportError } from "./problem.ts";
 import { disconnect, type Env, isHead, json, type Ports, type Router } from "./router.ts";
-import { answerBody, chatParams, newMessage, retryBody, schemaOf } from "./schemas.ts";
+import {
+  answerBody,
+  chatParams,
+  messageParams,
+  newMessage,
+  retryBody,
+  schemaOf,
+} from "./schemas.ts";
 import { EventStream, eventHeaders, eventResponse } from "./sse.ts";
 import { answerJson, messageJson, retryJson, spoken } from "./wire.ts";
 
@@ -29,6 +36,7 @@ const streams =
 export function addTurnRoutes(router: Router): void {
   addMessage(router);
   addRetry(router);
+  addChoice(router);
   addRecovery(router);
   addStop(router);
   addTakingUp(router);
@@ -83,8 +91,8 @@ function addRetry(router: Router): void {
       headers: () => z.object({ "Idempotency-Key": z.string().optional() }),
       summary: "Regenerate the last reply",
       description:
-        `${streams} The last reply stays in the log, hidden, once the new one is stored. 409: an ` +
-        "answer is being generated, or the message has none. The same `Idempotency-Key` is the same retry, also " +
+        `${streams} The last reply stays in the log, hidden, once the new one is stored, and can be chosen ` +
+        "again. 409: an answer is being generated, or the message has none. The same `Idempotency-Key` is the same retry, also " +
         "once more was said; it is 409 where its answer was hidden, erased or cleared since.",
     },
     async ({ params, body }, context) => {
@@ -97,6 +105,31 @@ function addRetry(router: Router): void {
         model,
       });
       return outcomeOf(router.ports, turn, false, context);
+    },
+  );
+}
+
+function addChoice(router: Router): void {
+  const { turns, watchers } = router.ports;
+  router.add(
+    {
+      method: "post",
+      path: "/api/chats/{id}/messages/{message_id}/choose",
+      id: "chooseAnswer",
+      params: messageParams,
+      summary: "Show another one of the regenerated replies",
+      description:
+        "Of the newest message, whose shown reply has the ids of all as `variants` in the newest page. The " +
+        "chosen one is shown, exported, copied into forks and sent to models from then on, with its tool calls; " +
+        "the others are hidden. 409: more was said since (fork the chat at this reply instead), something is " +
+        "being answered or has no answer, or this reply was hidden, taken back, erased or cleared. Can be repeated.",
+      answers: { 200: { says: "The reply that is shown now.", schema: schemaOf("message") } },
+    },
+    async ({ params }) => {
+      const { id: chat_id, message_id } = params;
+      const chosen = await turns.choose(chat_id, message_id);
+      watchers.publish("message", { change: "chosen", chat_id, message_id });
+      return json(messageJson(chosen));
     },
   );
 }

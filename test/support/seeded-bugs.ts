@@ -302,6 +302,41 @@ const sessions: readonly SeededBug[] = [
 
 const turn: readonly SeededBug[] = [
   {
+    id: "variants: what was chosen again stays replaced",
+    file: "src/core/chat/shown-messages.ts",
+    find: "else if (replacement !== undefined) replaced.delete(replacement.target);",
+    replace: "",
+    ...{ test: "src/core/turns/variants.model.test.ts" },
+  },
+  {
+    id: "variants: a model gets the answer that was hidden last",
+    file: "src/core/chat/history-scope.ts",
+    find: "if (this.#restoredAt.has(target)) return;",
+    replace: "",
+    ...{ test: "src/core/turns/variants.model.test.ts" },
+  },
+  {
+    id: "variants: a provider resumes a session with the other answer",
+    file: "src/core/turns/choose.ts",
+    find: "period && withoutSessionIds(period)",
+    replace: "period",
+    ...{ test: "src/core/turns/choose.test.ts", named: "resumes a session" },
+  },
+  {
+    id: "variants: one is chosen after more was said",
+    file: "src/core/turns/choose.ts",
+    find: "user === undefined || answer.turn !== user.id",
+    replace: "user === undefined",
+    ...{ test: "src/core/turns/choose.test.ts", named: "once more was said" },
+  },
+  {
+    id: "branches: a link leads to a chat that is no branch",
+    file: "src/core/chat/branches.ts",
+    find: "if (made?.forked_from?.chat_id !== chatId) continue;",
+    replace: "if (made === undefined) continue;",
+    ...{ test: "src/core/chat/branches.test.ts", named: "a link that a crash left" },
+  },
+  {
     id: "turn: nothing says that a message has no answer",
     file: "src/core/turns/turn-records.ts",
     find: "open_turn: { id: turn.id, seq: user.seq, attempts: attempt },",
@@ -632,8 +667,8 @@ const privacy: readonly SeededBug[] = [
   {
     id: "privacy: a message with the id of a redaction passes for it",
     file: "src/core/chat/shown-messages.ts",
-    find: 'if (isControl(record, kind) && record["target"] === target) return',
-    replace: "if (record) return",
+    find: 'if (!isControl(record, kind) || record["target"] !== target) continue;',
+    replace: "",
     test: "src/core/chat/forged-controls.test.ts",
   },
   {

@@ -130,6 +130,9 @@ export type Chat = {
   /** Messages without an answer, oldest first, the running one too. */
   readonly unanswered_ids: readonly string[];
   readonly row: ChatRow;
+  readonly forked_from?: LinkedChat | undefined;
+  /** The newest 20 chats copied from this one, oldest first. */
+  readonly branches: readonly LinkedChat[];
 };
 
 /** The chat in which a person acted last comes first. */
@@ -491,8 +494,8 @@ export type ForgetReceipt = {
 };
 
 export type Fork = {
-  /** The last message to copy. */
-  readonly message_id: string;
+  /** The last message to copy. Without it none is, for another beginning. */
+  readonly message_id?: string | undefined;
   /** The new chat: its id must not be in use, nor be `.` or `..`. */
   readonly chat_id: string;
 };
@@ -518,6 +521,18 @@ export type Levels = {
   readonly anger: number;
   readonly fear: number;
   readonly disgust: number;
+};
+
+/** The chat that this one was copied from, if it is there. */
+export type LinkedChat = {
+  readonly chat_id: string;
+  readonly title: string;
+  /** ISO 8601, UTC; empty if it is not known. */
+  readonly created_at: string;
+  /** The last message that was copied; absent: none was. */
+  readonly message_id?: string | undefined;
+  /** The place of that message in the chat that was copied. */
+  readonly seq?: number | undefined;
 };
 
 export type Matches = {
@@ -562,6 +577,8 @@ export type Message = {
   readonly replaced?: true | undefined;
   /** Its text is not shown. */
   readonly redacted?: true | undefined;
+  /** In the newest page, on the newest reply if it was regenerated: the ids of all replies to its message that can be chosen, oldest first, its own among them. */
+  readonly variants?: readonly string[] | undefined;
 };
 
 export type MessageIds = {
@@ -915,7 +932,7 @@ export type ServerEvents = {
     readonly chat_id: string;
     readonly message: Message;
   } | {
-    readonly change: "redacted" | "taken_back" | "erased";
+    readonly change: "redacted" | "taken_back" | "erased" | "chosen";
     readonly chat_id: string;
     readonly message_id: string;
   };

@@ -1,5 +1,6 @@
 import { isJsonObject, type JsonObject } from "../json.ts";
 import type { LogHead, LogProjection, StoredRecord } from "../storage/log-store.ts";
+import type { Branch } from "./branches.ts";
 import { hiddenBy } from "./control-ids.ts";
 import { isMessage } from "./message.ts";
 import type { Period } from "./period.ts";
@@ -20,10 +21,10 @@ interface ReportedUse extends JsonObject {
   readonly tokens: number;
 }
 
-/** Where a fork comes from: the chat, and the last message that was copied. */
+/** Where a fork comes from: the chat, and the last message that was copied, if any was. */
 export interface ForkedFrom extends JsonObject {
   readonly chat_id: string;
-  readonly message_id: string;
+  readonly message_id?: string | undefined;
   /** What that chat was a fork of, and so on: it may be forgotten one day. */
   readonly earlier?: readonly string[];
 }
@@ -62,6 +63,8 @@ export interface ChatHead extends JsonObject {
   /** The newest run of the companion that this chat acknowledged. */
   readonly told_session?: number;
   readonly forked_from?: ForkedFrom;
+  /** The newest forks of this chat, oldest first. */
+  readonly branches?: readonly Branch[];
   /** A fork or import that is not complete: removed at the next start. */
   readonly unfinished?: true;
 }

@@ -3,8 +3,9 @@ import type { JsonObject } from "../json.ts";
 import type { FileStore } from "../storage/file-store.ts";
 import { checkCount } from "../storage/key.ts";
 import type { LogStore, StoredRecord } from "../storage/log-store.ts";
+import { addBranch, removeBranch } from "./branches.ts";
 import { type ChatHead, type ChatRow, chatRow, readHead, titleFrom } from "./chat-head.ts";
-import { type ChatLog, checkChatId, notFound } from "./chat-log.ts";
+import { alreadyThere, type ChatLog, checkChatId, notFound } from "./chat-log.ts";
 import { checkMetadata } from "./chat-metadata.ts";
 import { checkMessageId } from "./control-ids.ts";
 import { copiesOf, copyable, forkedFrom, removeEach } from "./copies.ts";
@@ -49,6 +50,7 @@ export class Chats {
     this.log = log;
     this.files = files;
     this.tombstones = new Tombstones(tombstones);
+    this.onForget((chatId, loss) => (loss === "forget" ? removeBranch(log, chatId) : []));
   }
 
   /**
@@ -339,20 +341,23 @@ export class Chats {
   }
 
   /**
-   * Copies a chat up to and including one message into a new chat, with the files of its messages. What was
-   * redacted, taken back or cleared is not copied, and provider sessions start fresh.
+   * Copies a chat up to and including one message into a new chat, with the files of its messages; of the answers
+   * to a message the one that is shown, or the last message itself. What was redacted, taken back or cleared is
+   * not copied, and provider sessions start fresh. Both chats name each other in their heads.
    *
+   * @param messageId `undefined` copies nothing: for another beginning.
    * @throws ThroughlineError `THROUGHLINE_CONFLICT`: the new chat exists. `THROUGHLINE_NOT_FOUND`.
    */
-  async fork(chatId: string, messageId: string, newChatId: string): Promise<ChatRow> {
+  async fork(chatId: string, messageId: string | undefined, newChatId: string): Promise<ChatRow> {
     checkChatId(newChatId);
     const { head } = await this.log.existing(chatId);
-    const until = await this.find(chatId, messageId);
-    if (until === undefined || until.seq <= (head.clear_seq ?? 0)) {
-      throw notFound(chatId, "message");
-    }
-    const place = { after: head.clear_seq ?? 0, until: until.seq };
-    const source = copyable(this.log.ports.logs, this.files, chatId, place);
+    const after = head.clear_seq ?? 0;
+    const until = messageId === undefined ? undefined : await this.find(chatId, messageId);
+    if (messageId !== undefined && (until?.seq ?? 0) <= after) throw notFound(chatId, "message");
+    if ((await this.log.state(newChatId)).head !== undefined) throw alreadyThere(newChatId);
+    const branch = { chat_id: newChatId, message_id: messageId };
+    await this.log.changeExisting(chatId, (transaction) => addBranch(transaction, branch));
+    const source = copyable(this.log.ports.logs, this.files, chatId, { after, until });
     const copying = this.write(newChatId, source, {
       metadata: head.metadata,
       forked_from: forkedFrom(chatId, messageId, head),

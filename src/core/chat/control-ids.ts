@@ -16,17 +16,29 @@ const prefixes = {
   part: "part:",
 } as const;
 
-/** The records that hide the message which their `target` names. */
+/** The records that hide the message which their `target` names. A replacement may show it again. */
 export const hidingKinds = ["redaction", "replacement", "removal"] as const;
 /** The records about one message, which is their `target`. */
 export const markKinds = [...hidingKinds, "erasure"] as const;
 export type MarkKind = (typeof markKinds)[number];
 
-/** The id of the message that a record hides from models and search, if it hides one. */
+/** The id of the message that a record hides from models and search for good, if it hides one. */
 export function hiddenBy(record: StoredRecord): string | undefined {
   const { target } = record;
-  const hides = hidingKinds.some((kind) => isControl(record, kind));
+  const hides = isControl(record, "redaction") || isControl(record, "removal");
   return hides && typeof target === "string" ? target : undefined;
+}
+
+/**
+ * What a record says of an answer: that another one took its place, or that a person chose it again. Of
+ * several about one answer the last counts.
+ */
+export function replacementIn(
+  record: StoredRecord,
+): { readonly target: string; readonly isReplaced: boolean } | undefined {
+  const { target } = record;
+  if (!isControl(record, "replacement") || typeof target !== "string") return undefined;
+  return { target, isReplaced: record["restored"] !== true };
 }
 
 /**

@@ -9,8 +9,9 @@ import { attachedIn, wholeFile } from "./attached.ts";
 import type { ChatHead, ForkedFrom } from "./chat-head.ts";
 import { partsOf } from "./exact.ts";
 import type { Removed } from "./forget-receipt.ts";
-import { isMessage } from "./message.ts";
+import { isMessage, type StoredMessage } from "./message.ts";
 import { shownMessages } from "./shown-messages.ts";
+import { variantOf } from "./turn-ids.ts";
 import type { Copied } from "./write-messages.ts";
 
 interface Fork {
@@ -82,22 +83,31 @@ export async function removeEach(
 }
 
 /**
- * What a fork copies: the messages of a part of a chat, each after its files and the parts of its exact form,
- * without what is redacted, replaced or taken back. A file that is missing or damaged is passed over.
+ * What a fork copies: the messages of a part of a chat up to and including one, each after its files and the parts
+ * of its exact form, without what is redacted, replaced or taken back. If the last one is itself an answer that was
+ * replaced, it is copied, and the other answers to its message are not. A file that is missing or damaged is passed
+ * over.
  */
 export async function* copyable(
   logs: LogStore,
   files: FileStore,
   chatId: string,
-  { after, until }: { readonly after: number; readonly until: number },
+  { after, until }: { readonly after: number; readonly until: StoredMessage | undefined },
 ): AsyncIterable<Copied> {
+  if (until === undefined) return;
+  const variant = variantOf(until);
+  const [last] = await shownMessages(logs, chatId, [until]);
+  const isOther = ({ role, turn }: StoredMessage) =>
+    last?.replaced === true && role !== "user" && turn === until.turn;
   let at: string | undefined;
   const copied = new Set<string>();
   for await (const record of logs.read(chatId, { after })) {
-    if (record.seq > until) return;
+    if (record.seq > until.seq) return;
     if (!isMessage(record)) continue;
     const [shown] = await shownMessages(logs, chatId, [record]);
-    if (shown === undefined || shown.redacted || shown.replaced) continue;
+    if (shown === undefined || shown.redacted) continue;
+    const isLeft = isOther(record) ? variantOf(record) !== variant : shown.replaced === true;
+    if (isLeft) continue;
     const { seq: _, timestamp, ...message } = record;
     // Empty where an import knew none: no earlier than the one before.
     at = timestamp || at;
@@ -117,10 +127,11 @@ const maxEarlier = 8;
 
 export function forkedFrom(
   chatId: string,
-  messageId: string,
+  messageId: string | undefined,
   { forked_from }: ChatHead,
 ): ForkedFrom {
-  const from = { chat_id: chatId, message_id: messageId };
+  const from: ForkedFrom =
+    messageId === undefined ? { chat_id: chatId } : { chat_id: chatId, message_id: messageId };
   if (forked_from === undefined) return from;
   const { chat_id, earlier = [] } = forked_from;
   return { ...from, earlier: [chat_id, ...earlier].slice(0, maxEarlier) };

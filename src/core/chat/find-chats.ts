@@ -56,10 +56,10 @@ export async function findChats(
     holdsEvery(searchTokens(`${title} ${key}`), phrases, isOpen);
   const found: FoundChat[] = [];
   const seen = new Set<string>();
-  function look(key: string, { head, damaged }: Looked, hitsOfChat: readonly SearchHit[]): void {
+  async function look(key: string, { head, damaged }: Looked, ofChat: readonly SearchHit[]) {
     const row = chatRow(key, head, damaged);
     if ((options.unanswered && !row.unanswered) || (options.damaged && !damaged)) return;
-    const shown = shownHits(head.clear_seq, hitsOfChat);
+    const shown = await shownHits(log, key, { clearSeq: head.clear_seq, found: ofChat });
     const match_count = Math.min(shown.length, countedHits);
     const [newest] = shown;
     if (newest !== undefined) found.push({ ...row, match: newest.message, match_count });
@@ -73,7 +73,7 @@ export async function findChats(
     seen.add(key);
     const ofChat = await hits.of(key, head);
     if (ofChat.length > 0 || isNamed(key, head["title"])) {
-      look(key, { head: readHead(head), damaged }, ofChat);
+      await look(key, { head: readHead(head), damaged }, ofChat);
     }
     if (seen.size === namedChats) break;
   }
@@ -84,7 +84,7 @@ export async function findChats(
       if (seen.has(key)) continue;
       seen.add(key);
       const { head, damaged } = await log.state(key);
-      if (head !== undefined) look(key, { head, damaged }, await hits.of(key, head));
+      if (head !== undefined) await look(key, { head, damaged }, await hits.of(key, head));
     }
   };
   await addRest();

@@ -1,7 +1,7 @@
 import { invalid } from "../errors.ts";
 import type { StoredRecord } from "../storage/log-store.ts";
 import { type Compaction, readCompaction } from "./compaction.ts";
-import { hiddenBy } from "./control-ids.ts";
+import { hiddenBy, replacementIn } from "./control-ids.ts";
 import { isControl, isMessage, type StoredMessage } from "./message.ts";
 import type { ModelTarget } from "./model-row.ts";
 import { historyBudget, type ReportedTokens } from "./token-budget.ts";
@@ -35,9 +35,11 @@ export class ScopeReader {
   readonly #compactions: Compaction[] = [];
   /** By the id of the hidden record: the newest record that hides it. */
   readonly #hiddenAt = new Map<string, number>();
+  /** By the id of an answer that was chosen again: the record that says so. */
+  readonly #restoredAt = new Map<string, number>();
   /** Records that may be the answer of a retry, which was not late. */
   readonly #standing = new Set<string>();
-  /** Where hidden records were found. */
+  /** Where records that were hidden or chosen again were found. */
   readonly #foundAt = new Map<string, number>();
   #startSeq: number;
   readonly #unansweredId: string | undefined;
@@ -64,11 +66,12 @@ export class ScopeReader {
     if (isControl(record, "clear")) this.#startSeq = Math.max(this.#startSeq, record.seq);
     if (record.seq <= this.#startSeq) return "outside";
     const hidden = this.#hiddenAt.has(record.id);
-    if (hidden) this.#foundAt.set(record.id, record.seq);
+    if (hidden || this.#restoredAt.has(record.id)) this.#foundAt.set(record.id, record.seq);
     if (record.id.includes(":answer:") && record["hidden"] !== true) this.#standing.add(record.id);
     if (isMessage(record)) return this.#keep(record, hidden);
     const target = hiddenBy(record);
     if (target !== undefined) this.#hide(target, record.seq);
+    this.#replace(record);
     if (isControl(record, "compaction") && !hidden) this.#compact(record);
     return "inside";
   }
@@ -110,6 +113,16 @@ export class ScopeReader {
     this.#hiddenAt.set(target, seq);
   }
 
+  /** The newest of these records about an answer decides. */
+  #replace(record: StoredRecord): void {
+    const replacement = replacementIn(record);
+    if (replacement === undefined) return;
+    const { target, isReplaced } = replacement;
+    if (this.#restoredAt.has(target)) return;
+    if (isReplaced) this.#hide(target, record.seq);
+    else if (!this.#hiddenAt.has(target)) this.#restoredAt.set(target, record.seq);
+  }
+
   #compact(record: StoredRecord): void {
     const compaction = readCompaction(record);
     if (compaction !== undefined) this.#compactions.push(compaction);
@@ -119,7 +132,7 @@ export class ScopeReader {
     if (upToSeq <= this.#startSeq || (afterSeq ?? this.#startSeq) < this.#startSeq) return "void";
     // A clear may lie between, or a record that hides something, or what that hides.
     if (this.#seq > upToSeq) return "open";
-    for (const [id, seq] of this.#hiddenAt) {
+    for (const [id, seq] of [...this.#hiddenAt, ...this.#restoredAt]) {
       const foundAt = this.#foundAt.get(id);
       if (seq > asOfSeq && (foundAt === undefined || foundAt <= upToSeq)) return "void";
     }

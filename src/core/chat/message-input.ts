@@ -41,7 +41,14 @@ const fieldChecks: ReadonlyMap<string, (value: unknown) => boolean> = new Map(
 );
 
 /** The names that only we write at the top level of a record. */
-const reserved: ReadonlySet<string> = new Set(["_type", "seq", "kind", "redacted", "replaced"]);
+const reserved: ReadonlySet<string> = new Set([
+  "_type",
+  "seq",
+  "kind",
+  "redacted",
+  "replaced",
+  "variants",
+]);
 
 export interface MessageRecord extends JsonObject {
   readonly id: string;

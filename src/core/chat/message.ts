@@ -38,7 +38,7 @@ export interface Attachment {
 /**
  * A message as it lies in the chat's log and goes out over HTTP: snake_case, never changed once it
  * is written. A caller's fields that are none of these are kept as they are; those named `_type`, `seq`,
- * `kind`, `redacted` or `replaced` are kept inside `extra`.
+ * `kind`, `redacted`, `replaced` or `variants` are kept inside `extra`.
  */
 export interface StoredMessage extends StoredRecord {
   readonly role: Role;
@@ -61,6 +61,11 @@ export interface StoredMessage extends StoredRecord {
   readonly redacted?: true;
   /** The same: another answer took its place. */
   readonly replaced?: true;
+  /**
+   * The same, on the newest answer once it was regenerated: the ids of all answers to its message that can be
+   * chosen, oldest first, its own among them. See `Turns.choose`.
+   */
+  readonly variants?: readonly string[];
   readonly tool_calls?: readonly (ToolCall & JsonObject)[];
   /** On a tool message: which call this is the result of. */
   readonly tool_call_id?: string;

@@ -1,9 +1,10 @@
 import { setImmediate as nextPass } from "node:timers/promises";
 import { isThroughlineError } from "../errors.ts";
 import type { SearchHit } from "../storage/log-store.ts";
-import { chatProjection, readHead } from "./chat-head.ts";
+import { chatProjection } from "./chat-head.ts";
 import type { ChatLog } from "./chat-log.ts";
 import { isMessage, type StoredMessage } from "./message.ts";
+import { isReplaced, withMarksOf } from "./shown-messages.ts";
 
 export interface MessageHit {
   readonly chat_id: string;
@@ -25,14 +26,22 @@ interface Wanted {
   readonly prefix?: boolean | undefined;
 }
 
-/** The newest hits of one chat. A clear hides the oldest ones, so that it takes none of these. */
+/**
+ * The newest hits of one chat. A clear hides the oldest ones, so that it takes none of these; where answers that
+ * were replaced leave too few, those are among the newest 1,000.
+ */
 export async function searchChat(
   log: ChatLog,
   query: string,
   { chatId, limit, prefix }: { readonly chatId: string } & Wanted,
 ): Promise<MessageHit[]> {
-  const found = await log.ports.logs.search(query, { limit, key: chatId, prefix });
-  return visible(log, found);
+  let hits: MessageHit[] = [];
+  for (const count of new Set([limit, hitsAtOnce])) {
+    const found = await log.ports.logs.search(query, { limit: count, key: chatId, prefix });
+    hits = await visible(log, found);
+    if (found.length < count || hits.length >= limit) break;
+  }
+  return hits.slice(0, limit);
 }
 
 /**
@@ -88,28 +97,42 @@ async function addOneByOne(
       if (isBefore || known.has(key)) continue;
       if (left-- === 0 || hits.length === limit) return;
       await nextPass();
-      const found = await logs.search(query, { limit: limit - hits.length, key, prefix });
-      hits.push(...shownHits(readHead(head).clear_seq, found));
+      const rest = limit - hits.length;
+      hits.push(...(await searchChat(log, query, { chatId: key, limit: rest, prefix })));
     }
     cursor = page.cursor;
   } while (cursor !== undefined);
 }
 
-/** Those that no clear hid. */
+/** Those that no clear hid, and that no other answer replaced. */
 async function visible(log: ChatLog, found: readonly SearchHit[]): Promise<MessageHit[]> {
   const hits: MessageHit[] = [];
   for (const [chatId, ofChat] of Map.groupBy(found, ({ key }) => key)) {
     const clearSeq = await clearedUntil(log, chatId);
-    hits.push(...shownHits(clearSeq, ofChat));
+    hits.push(...(await shownHits(log, chatId, { clearSeq, found: ofChat })));
   }
   return hits;
 }
 
-/** Those that no clear hid. */
-export function shownHits(clearSeq = 0, found: readonly SearchHit[] = []): MessageHit[] {
-  return found.flatMap(({ key, record }) =>
-    record.seq > clearSeq && isMessage(record) ? [{ chat_id: key, message: record }] : [],
+/**
+ * The hits of one chat that no clear hid, and that no other answer replaced: an index leaves out what is
+ * hidden for good, and an answer that was replaced may be chosen again.
+ */
+export async function shownHits(
+  { ports: { logs } }: ChatLog,
+  chatId: string,
+  { clearSeq = 0, found }: { clearSeq?: number | undefined; found: readonly SearchHit[] },
+): Promise<MessageHit[]> {
+  const messages = found.flatMap(({ record }) =>
+    record.seq > clearSeq && isMessage(record) ? [record] : [],
   );
+  const answers = messages.filter(({ role, turn }) => role === "assistant" && turn !== undefined);
+  const marks = await withMarksOf(logs, chatId, answers);
+  const hits: MessageHit[] = [];
+  for (const message of messages) {
+    if (!(await isReplaced(marks, chatId, message))) hits.push({ chat_id: chatId, message });
+  }
+  return hits;
 }
 
 /** Past every number for a chat that was forgotten during the search. */

@@ -2,7 +2,7 @@ import { isJsonObject } from "../json.ts";
 import { isErased } from "../storage/batch.ts";
 import type { LogStore, StoredRecord } from "../storage/log-store.ts";
 import { titleFrom } from "./chat-head.ts";
-import { controlId, hidingKinds, type MarkKind } from "./control-ids.ts";
+import { controlId, hidingKinds, type MarkKind, replacementIn } from "./control-ids.ts";
 import { type ControlRecord, isControl, isMessage, type StoredMessage } from "./message.ts";
 import type { Records } from "./render-rows.ts";
 import type { ChatState, Transaction } from "./transaction.ts";
@@ -12,7 +12,7 @@ import { retryAnswerId } from "./turn-ids.ts";
 export const pendingId = (messageId: string) => controlId("pending_input", messageId);
 /** The id of the record that redacts a message: the same every time, so that one is enough. */
 export const redactionId = (messageId: string) => controlId("redaction", messageId);
-/** The id of the record that puts another answer in the place of a message. */
+/** The id of the first record that puts another answer in the place of a message. */
 export const replacementId = (messageId: string) => controlId("replacement", messageId);
 
 /** The record that keeps an accepted message until its turn starts; never a message that has its id. */
@@ -27,7 +27,9 @@ export async function waitingInput(
 
 /**
  * The record of a kind that names a message, and where there is none, the id that it is to have. What
- * else has that id, such as a message, says nothing of this one and is passed over.
+ * else has that id, such as a message, says nothing of this one and is passed over. An answer may be
+ * replaced and chosen again many times: each has a record, of which the last counts, and `id` is that
+ * of the next one.
  */
 export async function markOf(
   logs: Pick<LogStore, "find">,
@@ -35,11 +37,14 @@ export async function markOf(
   mark: { readonly kind: MarkKind; readonly target: string },
 ): Promise<{ readonly id: string; readonly isThere: boolean }> {
   const { kind, target } = mark;
+  let isThere = false;
   for (let n = 1; ; n++) {
     const id = controlId(kind, target, n);
     const record = await logs.find(chatId, id);
-    if (record === undefined) return { id, isThere: false };
-    if (isControl(record, kind) && record["target"] === target) return { id, isThere: true };
+    if (record === undefined) return { id, isThere };
+    if (!isControl(record, kind) || record["target"] !== target) continue;
+    if (kind !== "replacement") return { id, isThere: true };
+    isThere = replacementIn(record)?.isReplaced === true;
   }
 }
 
@@ -123,7 +128,7 @@ export async function lastSaid(
 }
 
 /** Only an answer can be replaced, and what led to it; that of an unfinished retry replaces nothing. */
-async function isReplaced(
+export async function isReplaced(
   logs: Pick<LogStore, "find">,
   chatId: string,
   message: StoredMessage,
@@ -164,10 +169,12 @@ export async function marksIn(records: Records): Promise<Marks> {
       retried.get(answer)?.push(record.id);
     }
     if (retried.has(record.id) && isStanding(record)) standing.add(record.id);
+    const replacement = replacementIn(record);
+    if (replacement?.isReplaced) replaced.add(replacement.target);
+    else if (replacement !== undefined) replaced.delete(replacement.target);
     const { target } = record;
     if (typeof target !== "string") continue;
     if (isControl(record, "redaction")) redacted.add(target);
-    else if (isControl(record, "replacement")) replaced.add(target);
     else if (isControl(record, "removal")) takenBack.add(target);
   }
   for (const [answer, steps] of retried) {

@@ -47,3 +47,13 @@ export function retryAnswerId({ id, role, turn }: StoredMessage): string | undef
   }
   return undefined;
 }
+
+/**
+ * Which of the answers to its turn a message belongs to, as the answer, a call or a result: the id of the
+ * answer of a retry; `undefined` for the first answer, whatever ids its messages have.
+ */
+export function variantOf(message: StoredMessage): string | undefined {
+  const { id, turn } = message;
+  const isAnswer = typeof turn === "string" && id.startsWith(`${answerId(turn)}:`);
+  return isAnswer ? id : retryAnswerId(message);
+}

@@ -68,6 +68,11 @@ export class WorkingMemories {
     if (this.#chats.peek(chatId) === memory) this.of(chatId).append(said, id);
   }
 
+  /** Replaces how a turn was answered, where it is remembered: see `WorkingMemory.replace`. */
+  replace(chatId: string, id: string, answer: Pick<NewInteraction, "response" | "outcome">): void {
+    this.#chats.peek(chatId)?.replace(id, answer);
+  }
+
   /** The memory of a chat if it has one: makes none, and does not count as use. */
   peek(chatId: string): WorkingMemoryView | undefined {
     return this.#chats.peek(chatId)?.view();

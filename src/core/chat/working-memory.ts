@@ -95,10 +95,35 @@ export class WorkingMemory implements WorkingMemoryView {
     if (id !== undefined) this.#ids.set(kept, id);
     this.#interactions.push(kept);
     this.#bytes += bytesOf(kept);
+    this.#shrink();
+    return kept;
+  }
+
+  /**
+   * Replaces how what was said was answered, at its place and under its number. Nothing happens if it is not
+   * remembered.
+   *
+   * @param id as it was given to `append`.
+   */
+  replace(id: string, answer: Pick<NewInteraction, "response" | "outcome">): void {
+    const at = this.#interactions.findIndex((each) => this.#isAbout(each, id));
+    const before = this.#interactions[at];
+    if (before === undefined) return;
+    const kept = Object.freeze({
+      ...before,
+      ...fitInteraction({ ...before, ...answer }, this.#maxBytes),
+    });
+    this.#ids.set(kept, id);
+    this.#interactions[at] = kept;
+    this.#bytes += bytesOf(kept) - bytesOf(before);
+    this.#shrink();
+  }
+
+  /** Drops the oldest until the rest is within the bounds. */
+  #shrink(): void {
     while (this.#interactions.length > this.#capacity || this.#bytes > this.#maxBytes) {
       this.#drop(0);
     }
-    return kept;
   }
 
   #drop(index: number): void {

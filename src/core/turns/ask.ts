@@ -42,7 +42,9 @@ export async function ask(running: RunningTurn): Promise<Asked> {
   const history = await historyFor(running, steps);
   const { view, isSmall } = history;
   const attempt = new Attempt(running, steps, isSmall ? undefined : view.fromSeq);
-  const id = bucketOf(begun.period, responder.provider).session_id;
+  // A session of the provider's own remembers the answer that is regenerated.
+  const isRetry = turn.retryId !== undefined;
+  const id = isRetry ? "" : bucketOf(begun.period, responder.provider).session_id;
   const summary = isSmall ? (running.memories.peek(turn.chatId)?.summary(turn.id) ?? "") : "";
   const request: ResponderRequest = {
     ...requestOf(running, history, summary),

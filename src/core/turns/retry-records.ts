@@ -5,9 +5,8 @@ import { controlId } from "../chat/control-ids.ts";
 import { isControl, isMessage, type StoredMessage } from "../chat/message.ts";
 import type { Period } from "../chat/period.ts";
 import type { ProviderSessions, Target } from "../chat/provider-sessions.ts";
-import { markOf, shownMessages } from "../chat/shown-messages.ts";
+import { shownMessages } from "../chat/shown-messages.ts";
 import type { Transaction } from "../chat/transaction.ts";
-import { retryAnswerId } from "../chat/turn-ids.ts";
 import { ThroughlineError } from "../errors.ts";
 import type { LogStore } from "../storage/log-store.ts";
 import { endedBy } from "./rollover.ts";
@@ -98,30 +97,13 @@ export async function newestWords(
   const { logs } = chats.log.ports;
   for (let before = Number.MAX_SAFE_INTEGER; ; ) {
     const page = await logs.page(chatId, { before, limit: 50 });
-    const said = page.filter((record) => isMessage(record)).toReversed();
-    for (const message of await shownMessages(logs, chatId, said)) {
-      if (message.seq <= (head.clear_seq ?? 0)) return undefined;
-      if (message.role === "user" && !message.hidden && !message.redacted) return message;
+    for (const record of page.toReversed()) {
+      if (record.seq <= (head.clear_seq ?? 0)) return undefined;
+      if (!isMessage(record) || record.role !== "user" || record.hidden) continue;
+      const [message] = await shownMessages(logs, chatId, [record]);
+      if (message !== undefined && !message.redacted) return message;
     }
     before = page[0]?.seq ?? 0;
     if (before <= 1) return undefined;
-  }
-}
-
-/** Hides what answered a message until now, tool calls and their results too. */
-export async function replaceAnswer(
-  chats: Chats,
-  transaction: Transaction,
-  user: StoredMessage,
-): Promise<void> {
-  const { logs } = chats.log.ports;
-  for await (const record of logs.read(transaction.chatId, { after: user.seq })) {
-    if (!isMessage(record) || record.role === "user" || record.turn !== user.id) continue;
-    // Of this retry, whose answer comes now, or of one that has no answer: that hides them.
-    const retry = retryAnswerId(record);
-    if (retry !== undefined && (await logs.find(transaction.chatId, retry)) === undefined) continue;
-    const mark = { kind: "replacement", target: record.id } as const;
-    const { id, isThere } = await markOf(logs, transaction.chatId, mark);
-    if (!isThere) transaction.control("replacement", { target: record.id }, id);
   }
 }

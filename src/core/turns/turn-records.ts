@@ -17,9 +17,9 @@ import type { Json, JsonObject } from "../json.ts";
 import type { Usage } from "../models/responder.ts";
 import { prepareBatch } from "../storage/batch.ts";
 import type { Span } from "../telemetry.ts";
-import { replaceAnswer } from "./retry-records.ts";
 import { type EndedPart, endedAt, endedBy } from "./rollover.ts";
 import type { TurnPorts } from "./turns.ts";
+import { showVariant } from "./variants.ts";
 
 export interface Begun {
   readonly user: StoredMessage;
@@ -248,7 +248,9 @@ export function endTurn(
     const isGone = turn.retryId === undefined && transaction.head.open_turn?.id !== turn.id;
     // One that is late hides nothing: the message would be left without any answer.
     const replaces = turn.retryId !== undefined && hasAnswer && !isLate;
-    if (replaces) await replaceAnswer(chats, transaction, begun.user);
+    if (replaces) {
+      await showVariant(chats, transaction, begun.user, answerId(turn.id, turn.retryId));
+    }
     const by = answeredBy(transaction, turn, begun, ended);
     let assistant: { readonly id: string } | undefined;
     if (ended.messages !== undefined) {

@@ -1,6 +1,7 @@
 import { checkChatId, notFound } from "../chat/chat-log.ts";
 import type { Chats } from "../chat/chats.ts";
 import type { FreshnessRules } from "../chat/freshness.ts";
+import type { StoredMessage } from "../chat/message.ts";
 import type { ProviderModel, ProviderSessions, Target } from "../chat/provider-sessions.ts";
 import type { WorkingMemories } from "../chat/working-memories.ts";
 import type { Clock } from "../clock.ts";
@@ -14,6 +15,7 @@ import { checkId } from "../storage/batch.ts";
 import type { Telemetry } from "../telemetry.ts";
 import type { Timers } from "../timers.ts";
 import { ask, type RunningTurn } from "./ask.ts";
+import { chooseAnswer } from "./choose.ts";
 import { type NextPrompt, type NextPromptInput, nextPrompt } from "./next-prompt.ts";
 import { type Opened, type OpenInput, OpenTurn } from "./open-turn.ts";
 import { newestWords, retriedWith } from "./retry-records.ts";
@@ -291,6 +293,22 @@ export class Turns {
     const { content } = user;
     const turn = new Turn({ chatId, id: user.id, content, retryId: id });
     return this.#enqueue(turn, this.#byModel(chatId, target));
+  }
+
+  /**
+   * Shows another answer to the newest message of a chat, with the tool calls and results that led to it, and
+   * hides the one that was shown. When this resolves, pages, exports, forks and the next prompt have the
+   * chosen one, and providers get the history again in place of a session of their own. Choosing what is
+   * shown changes nothing.
+   *
+   * @param answerId a message of `variants`: the first answer, or that of a `retry`.
+   * @returns the answer, with all `variants` if there are others.
+   * @throws ThroughlineError `THROUGHLINE_NOT_FOUND`: there is no such answer. `THROUGHLINE_CONFLICT`: more
+   *   was said since, something is being answered or has no answer yet, or this answer was redacted, taken
+   *   back, erased or cleared.
+   */
+  choose(chatId: string, answerId: string): Promise<StoredMessage> {
+    return chooseAnswer(this.#ports, chatId, answerId);
   }
 
   /**

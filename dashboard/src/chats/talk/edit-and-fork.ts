@@ -16,20 +16,29 @@ export function unsaidChatId(): string {
 }
 
 /**
+ * Copies a chat into a new one, up to and including a message; without one nothing but the link is made.
+ *
+ * @returns the new chat.
+ * @throws ProblemError nothing was copied.
+ */
+export async function branchFrom(feed: Feed, last: Message | undefined): Promise<string> {
+  const chatId = newChatId();
+  const body = { message_id: last?.id, chat_id: chatId };
+  await request(`${chatPath(feed.chatId)}/fork`, { method: "POST", body });
+  void queryClient.invalidateQueries({ queryKey: ["chats"] });
+  void queryClient.invalidateQueries({ queryKey: ["chat", feed.chatId] });
+  return chatId;
+}
+
+/**
  * Sends the edited form of a message in a new chat, which starts with a copy of what came before it.
  *
  * @returns the new chat.
  * @throws ProblemError nothing was copied.
  */
 export async function editAndFork(feed: Feed, message: Message, content: string): Promise<string> {
-  const chatId = newChatId();
-  const before = await messageBefore(feed, message);
-  if (before !== undefined) {
-    const body = { message_id: before.id, chat_id: chatId };
-    await request(`${chatPath(feed.chatId)}/fork`, { method: "POST", body });
-  }
+  const chatId = await branchFrom(feed, await messageBefore(feed, message));
   void feedOf(chatId).send(content);
-  void queryClient.invalidateQueries({ queryKey: ["chats"] });
   return chatId;
 }
 

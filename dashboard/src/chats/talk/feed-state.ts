@@ -75,14 +75,17 @@ export function withMessage(messages: readonly Message[], message: Message): rea
 
 /** Inserts an answer. That of a retry replaces the answer before, and the calls that led to it. */
 export function withAnswer(messages: readonly Message[], answer: Message): readonly Message[] {
+  if (!isRegenerated(answer)) return withMessage(messages, answer);
   const retry = retryOf(answer);
-  if (retry === undefined || !answer.id.startsWith(`${answer.turn}:answer`)) {
-    return withMessage(messages, answer);
-  }
   const isReplaced = (each: Message) =>
     each.role !== "user" && each.turn === answer.turn && retryOf(each) !== retry;
   const rest = messages.some(isReplaced) ? messages.filter((each) => !isReplaced(each)) : messages;
   return withMessage(rest, answer);
+}
+
+/** Whether an answer takes the place of another one. */
+export function isRegenerated(answer: Message): boolean {
+  return retryOf(answer) !== undefined && answer.id.startsWith(`${answer.turn}:answer`);
 }
 
 /** Which retry made a message: of `t:answer:r` and `t:call:r:1` it is "r", else `undefined`. */
@@ -108,7 +111,9 @@ export function withNewest(
   const last = page.messages.at(-1)?.seq ?? 0;
   const ids = new Set(known.map(({ id }) => id));
   const since = state.messages.filter(({ id, seq }) => seq > last && !ids.has(id));
-  const meets = first !== undefined && state.messages.some(({ id }) => id === first.id);
+  // Past the newest message of the person other answers may be shown now than those that are here.
+  const isWhole = page.messages.some(({ role }) => role === "user");
+  const meets = isWhole && first !== undefined && state.messages.some(({ id }) => id === first.id);
   const older = meets ? state.messages.filter(({ seq }) => seq < first.seq) : [];
   return {
     messages: [...older, ...page.messages, ...since],

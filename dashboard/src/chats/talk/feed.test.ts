@@ -151,3 +151,57 @@ for (const [says, draft, edits, isKept] of [
     assert.equal(feedOf(says) === feed, isKept);
   });
 }
+
+test("of two readings of a chat that end in another order the one that was begun last counts", async (t) => {
+  const pages: PromiseWithResolvers<Response>[] = [];
+  connect(t, (path, init) => {
+    if (!path.includes("/messages?")) return nothingYet(path, init);
+    const page = Promise.withResolvers<Response>();
+    pages.push(page);
+    return page.promise;
+  });
+  const feed = open(t);
+  await until(() => pages.length === 1);
+  pages[0]?.resolve(Response.json({ messages: [message(1)] }));
+  await isReady(feed);
+  const readings = [feed.load(), feed.load()];
+  await until(() => pages.length === 3);
+  pages[2]?.resolve(Response.json({ messages: [message(1, { content: "chosen" })] }));
+  await readings[1];
+  pages[1]?.resolve(Response.json({ messages: [message(1, { content: "before that" })] }));
+  await readings[0];
+  assert.deepEqual(words(feed), ["chosen"]);
+});
+
+test("another answer that is chosen, or made, elsewhere is read, once for each", async (t) => {
+  let shown = "first";
+  let reads = 0;
+  connect(t, async (path, init) => {
+    if (!path.includes("/messages?")) return nothingYet(path, init);
+    reads++;
+    await passed();
+    return Response.json({
+      messages: [message(1), message(2, { role: "assistant", content: shown })],
+    });
+  });
+  const feed = open(t);
+  await isReady(feed);
+  for (const [content, event] of [
+    ["second", { change: "chosen", chat_id: "chat", message_id: "m2" }],
+    [
+      "third",
+      {
+        change: "stored",
+        chat_id: "chat",
+        message: message(2, { id: "t:answer:r", turn: "t", role: "assistant", content: "third" }),
+      },
+    ],
+  ] as const) {
+    shown = content;
+    tell(event);
+    tell(event);
+    await until(() => words(feed).at(-1) === content && feed.state.messages.at(-1)?.id === "m2");
+  }
+  for (let n = 0; n < 20; n++) await passed();
+  assert.equal(reads, 5);
+});

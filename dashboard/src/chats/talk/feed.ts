@@ -18,6 +18,7 @@ import {
   emptyFeed,
   type FeedState,
   isOnItsWay,
+  isRegenerated,
   isShown,
   type Waiting,
   withNewest,
@@ -41,6 +42,9 @@ export class Feed {
   readonly #ends: (() => void)[];
   readonly #eventsWhileReading = new EventsWhileReading();
   #isFollowing = false;
+  /** How often the chat was read, and which of these readings is shown: a slow one may be older than that. */
+  #begunReads = 0;
+  #shownRead = 0;
   /** The turn that the last event named. */
   #newestTurn: string | undefined;
   /** Whether the chat has, or had, messages. */
@@ -108,13 +112,16 @@ export class Feed {
     try {
       const known = this.state.messages;
       const wasBegun = this.#isBegun;
+      const read = ++this.#begunReads;
       const page = await this.#eventsWhileReading.during(() => readPage(this.chatId));
+      if (read < this.#shownRead) return;
+      this.#shownRead = read;
       if (page.isMissing && wasBegun) this.#forgetWords();
       this.#isBegun ||= !page.isMissing;
       for (const { id, redacted } of page.messages) if (redacted) this.edit(id, undefined);
       const waiting = withoutStored(this.state.waiting, page.messages);
       this.#set({ status: "ready", waiting, ...withNewest(this.state, page, known) });
-      for (const event of page.events) this.#onMessage(event);
+      for (const event of page.events) this.#show(event);
       await this.followRunning();
     } catch (error) {
       if (this.state.status !== "ready") this.#set({ status: "failed", error });
@@ -187,6 +194,19 @@ export class Feed {
     if (answered.role === "assistant") this.#set({ messages: withoutAnswer(messages, answered) });
     await this.#run("retry", () => void this.regenerate(key), { "idempotency-key": key });
     // If it failed, the answer before is back.
+    await this.load();
+  }
+
+  /** Shows another answer to the newest message, here and everywhere. */
+  async choose(answerId: string): Promise<void> {
+    this.#set({ trouble: undefined });
+    try {
+      const path = `messages/${encodeURIComponent(answerId)}/choose`;
+      await request(this.#path(path), { method: "POST" });
+    } catch (error) {
+      this.#set({ trouble: { error, retry: () => void this.choose(answerId) } });
+    }
+    // Also after a failure: more may have been said elsewhere.
     await this.load();
   }
 
@@ -336,7 +356,17 @@ export class Feed {
   #onMessage(event: ServerEvents["message"]): void {
     if (event.chat_id !== this.chatId) return;
     this.#eventsWhileReading.add(event);
-    if (event.change !== "stored") this.edit(event.message_id, undefined);
+    this.#show(event);
+    // Which answers there are, and which one is shown, the chat says.
+    const isOther =
+      event.change === "stored" ? isRegenerated(event.message) : event.change === "chosen";
+    if (isOther) void this.load();
+  }
+
+  #show(event: ServerEvents["message"]): void {
+    if (event.change !== "stored" && event.change !== "chosen") {
+      this.edit(event.message_id, undefined);
+    }
     if (this.state.status !== "ready") return;
     if (event.change === "stored") this.#isBegun = true;
     else this.#refreshChat();
@@ -352,6 +382,9 @@ export class Feed {
   }
 
   #onSession(event: ServerEvents["session"]): void {
+    // It may be a branch of this chat, or what this one is a branch of.
+    const isLink = event.change === "forked" || event.change === "forgotten";
+    if (event.chat_id !== this.chatId && isLink) this.#refreshChat();
     if (event.chat_id !== this.chatId) return;
     this.#refreshChat();
     if (event.change !== "cleared" && event.change !== "forgotten") return;

@@ -3,10 +3,12 @@ import type { AnswerStats, Message } from "../../api/openapi-types.ts";
 import { Action, CopyAction } from "../../ui/action.tsx";
 import { Button } from "../../ui/button.tsx";
 import { cost, counted, fullTime, howToPrice, noPrice, seconds } from "../../ui/in-words.ts";
+import { Branches, type BranchesByMessage } from "./branches.tsx";
 import { EditBox } from "./edit-box.tsx";
 import { Markdown } from "./markdown.tsx";
 import { type Call, modelName } from "./rows.ts";
 import { Reasoning, ToolCall } from "./steps.tsx";
+import { Variants } from "./variants.tsx";
 
 export interface MessageActions {
   /** Sends an edited message in a new chat, and opens that. */
@@ -17,6 +19,12 @@ export interface MessageActions {
   readonly keepEdit: (messageId: string, content: string | undefined) => void;
   /** Regenerates the newest answer. */
   readonly regenerate: () => void;
+  /** Shows another answer to the newest message. */
+  readonly choose: (answerId: string) => void;
+  /** Copies the chat up to a message into a new chat, and opens that. */
+  readonly branch: (message: Message) => void;
+  /** The chats that were branched from this one. */
+  readonly branches: BranchesByMessage;
   readonly remove: (message: Message) => void;
   /** What other features can do with a reply. */
   readonly replyActions: (reply: Message) => ReactNode;
@@ -81,6 +89,7 @@ export const MessageRow = memo(function MessageRow(props: MessageRowProps) {
               Try again
             </Button>
           ) : null}
+          {isNewest ? <Variants message={message} choose={actions.choose} /> : null}
           <Byline message={message} />
           {message.stats === undefined ? null : <Stats stats={message.stats} />}
           <span className="message-actions">
@@ -96,11 +105,13 @@ export const MessageRow = memo(function MessageRow(props: MessageRowProps) {
             {isNewest && !isUser && calls.length === 0 ? (
               <Action icon="retry" label="Regenerate" run={actions.regenerate} />
             ) : null}
+            <Action icon="fork" label="Branch from here" run={() => actions.branch(message)} />
             {message.role === "assistant" && message.content !== ""
               ? actions.replyActions(message)
               : null}
             <Action icon="hide" label="Hide or erase" run={() => actions.remove(message)} />
           </span>
+          <Branches branches={actions.branches.get(message.id)} />
         </footer>
       )}
     </article>

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Message } from "../../api/openapi-types.ts";
-import { rowsOf } from "./rows.ts";
+import { isOf, rowsOf } from "./rows.ts";
 
 function message(seq: number, more: Partial<Message>): Message {
   return { id: `m${seq}`, seq, role: "assistant", content: "", timestamp: "", turn: "t", ...more };
@@ -82,3 +82,18 @@ for (const [says, messages, shown] of [
 ] as const) {
   test(says, () => assert.deepEqual(lines(messages), shown));
 }
+
+test("all answers to a message have the same row, and a search finds it by the one that is shown", () => {
+  const shown = (id: string, variants?: string[]) =>
+    rowsOf([message(2, { id, content: "Here.", variants })])[0];
+  for (const row of [
+    shown("t:answer"),
+    shown("t:answer:r1"),
+    shown("t:answer:r2", ["t:answer:r1", "t:answer:r2"]),
+    shown("x", ["x", "t:answer:r1"]),
+  ]) {
+    assert.equal(row?.key, "t:answer");
+    const { id } = row?.kind === "message" ? row.message : { id: "" };
+    assert.ok(row !== undefined && isOf(row, id) && !isOf(row, "another"));
+  }
+});

@@ -21,7 +21,7 @@ export function useRows(state: FeedState): readonly Row[] {
   const { messages, live, waiting, status } = state;
   const said = useMemo(() => rowsOf(messages), [messages]);
   return useMemo(() => {
-    const isStored = live !== undefined && messages.at(-1)?.id === answerKey(live.turnId);
+    const isStored = live !== undefined && said.some(({ key }) => key === answerKey(live.turnId));
     const coming: Row[] =
       live === undefined || isStored ? [] : [{ kind: "live", key: answerKey(live.turnId), live }];
     // Only the loaded chat shows whether that was stored.
@@ -30,12 +30,24 @@ export function useRows(state: FeedState): readonly Row[] {
       .filter(isKnown)
       .map((each): Row => ({ kind: "waiting", key: each.key, waiting: each }));
     return [...said, ...coming, ...rest];
-  }, [said, live, waiting, messages, status]);
+  }, [said, live, waiting, status]);
 }
 
 /** The answer keeps its row when it is stored: nothing jumps. */
 function answerKey(turnId: string): string {
   return `${turnId}:answer`;
+}
+
+/** And when it is regenerated, or another one is chosen: what has the focus keeps it. */
+function keyOf({ id, turn, variants }: Message): string {
+  if (turn === undefined) return id;
+  const key = answerKey(turn);
+  return variants !== undefined || id.startsWith(`${key}:`) ? key : id;
+}
+
+/** Whether a row is that of a message. */
+export function isOf(row: Row, messageId: string | undefined): boolean {
+  return row.kind === "message" ? row.message.id === messageId : row.key === messageId;
 }
 
 export function rowsOf(messages: readonly Message[]): Row[] {
@@ -61,7 +73,7 @@ export function rowsOf(messages: readonly Message[]): Row[] {
     }
     const calls = callsOf(message);
     for (const call of calls) open.push({ turn: message.turn, call });
-    rows.push({ kind: "message", key: message.id, message, calls });
+    rows.push({ kind: "message", key: keyOf(message), message, calls });
   }
   return rows;
 }

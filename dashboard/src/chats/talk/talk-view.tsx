@@ -9,8 +9,9 @@ import { chatAddress } from "../../shell/routes.ts";
 import { ErrorNote } from "../../ui/error-note.tsx";
 import { Empty, Loading } from "../../ui/page.tsx";
 import { Announcer, useAnswer } from "./announcer.tsx";
+import { Beginning, type BranchesByMessage, useBranches } from "./branches.tsx";
 import { Composer, type ComposerFocus, useComposerFocus } from "./composer.tsx";
-import { editAndFork } from "./edit-and-fork.ts";
+import { branchFrom, editAndFork } from "./edit-and-fork.ts";
 import type { Feed } from "./feed.ts";
 import { type FeedState, isOnItsWay, isShown } from "./feed-state.ts";
 import { feedOf, useFeedState } from "./feeds.ts";
@@ -49,13 +50,14 @@ export function TalkView({ chatId, parts }: TalkViewProps) {
   const state = useFeedState(feed);
   const rows = useRows(state);
   const chat = useChat(chatId);
+  const branches = useBranches(chat.data);
   const answer = useAnswer(state);
   const focus = useComposerFocus();
   const [sent, setSent] = useState(0);
   // Shows what is typed at once, also before this follows the feed: a first letter would be lost.
   const [, showTyped] = useState("");
   const [removing, setRemoving] = useState<Message>();
-  const actions = useActions(feed, setRemoving, focus, parts);
+  const actions = useActions(feed, setRemoving, focus, parts, branches);
   const canStop = state.live !== undefined && state.live.isBroken !== true;
   const stop = canStop ? () => feed.stop() : undefined;
   useEffect(() => feed.shorten(), [feed]);
@@ -100,6 +102,7 @@ export function TalkView({ chatId, parts }: TalkViewProps) {
           render={(row) => (
             <TalkRow row={row} state={state} feed={feed} actions={actions} focus={focus} />
           )}
+          beginning={<Beginning origin={chat.data?.forked_from} branches={branches.get("")} />}
           toEnd={sent}
         />
       </Body>
@@ -242,6 +245,7 @@ function useActions(
   remove: (message: Message) => void,
   { compose }: ComposerFocus,
   parts: TalkParts,
+  branches: BranchesByMessage,
 ): MessageActions {
   const [, navigate] = useLocation();
   const edit = useCallback(
@@ -256,6 +260,16 @@ function useActions(
     },
     [feed, navigate],
   );
+  const branch = useCallback(
+    async (message: Message) => {
+      try {
+        navigate(chatAddress(await branchFrom(feed, message)));
+      } catch (error) {
+        feed.fail(error);
+      }
+    },
+    [feed, navigate],
+  );
   const regenerate = useCallback(() => {
     void feed.regenerate();
     compose();
@@ -263,8 +277,10 @@ function useActions(
   return useMemo(() => {
     const keepEdit = feed.edit.bind(feed);
     const replyActions = (reply: Message) => parts.replyActions(feed.chatId, reply);
-    return { edit, edits: feed.edits, keepEdit, remove, regenerate, replyActions };
-  }, [edit, remove, regenerate, feed, parts]);
+    const choose = (answerId: string) => void feed.choose(answerId);
+    const own = { edit, edits: feed.edits, keepEdit, remove, regenerate, replyActions };
+    return { ...own, choose, branches, branch: (message: Message) => void branch(message) };
+  }, [edit, remove, regenerate, branch, branches, feed, parts]);
 }
 
 /** Escape stops the answer, unless a dialog or a menu takes it. */

@@ -12,7 +12,7 @@ import { Button } from "../../ui/button.tsx";
 import { Icon } from "../../ui/icon.tsx";
 import type { FeedState } from "./feed-state.ts";
 import { FoundRow, useFoundMark, useHold } from "./found-row.tsx";
-import type { Row } from "./rows.ts";
+import { isOf, type Row } from "./rows.ts";
 
 interface TranscriptProps {
   readonly rows: readonly Row[];
@@ -21,8 +21,10 @@ interface TranscriptProps {
   readonly render: (row: Row) => ReactNode;
   /** Counts the messages that the person sent: after each, the end is shown. */
   readonly toEnd: number;
-  /** The key of the row to open at, which is there; `undefined`: at the end. */
+  /** The id of the message to open at, which is there; `undefined`: at the end. */
   readonly found: string | undefined;
+  /** What stands at the beginning of the chat. */
+  readonly beginning: ReactNode;
 }
 
 /** This close to the end, the view stays at the end when something comes. */
@@ -34,9 +36,9 @@ const abovePx = 96;
 
 /** The conversation: only the rows in view are rendered, and older pages load above without a jump. */
 export function Transcript(props: TranscriptProps) {
-  const { rows, state, loadOlder, render, toEnd, found } = props;
+  const { rows, state, loadOlder, render, toEnd, found, beginning } = props;
   const box = useRef<HTMLDivElement>(null);
-  const foundAt = found === undefined ? -1 : rows.findIndex(({ key }) => key === found);
+  const foundAt = found === undefined ? -1 : rows.findIndex((row) => isOf(row, found));
   const [isHeld, release] = useHold(box, foundAt >= 0, toEnd);
   const mark = useFoundMark(found !== undefined);
   const virtual = useVirtualizer({
@@ -86,7 +88,7 @@ export function Transcript(props: TranscriptProps) {
         tabIndex={0}
       >
         <div className="transcript-size" style={{ height: virtual.getTotalSize() }}>
-          <Edge state={state} isFirst={first === 0} loadOlder={loadOlder} />
+          <Edge state={state} isFirst={first === 0} loadOlder={loadOlder} beginning={beginning} />
           <ol
             className="transcript-rows"
             style={{ transform: `translateY(${items[0]?.start ?? 0}px)` }}
@@ -95,7 +97,7 @@ export function Transcript(props: TranscriptProps) {
               const row = rows[index];
               return (
                 <li key={key} ref={virtual.measureElement} data-index={index}>
-                  {row !== undefined && row.key === found ? (
+                  {row !== undefined && isOf(row, found) ? (
                     <FoundRow row={row} box={box} mark={mark}>
                       {render(row)}
                     </FoundRow>
@@ -129,11 +131,8 @@ function Edge({
   state,
   isFirst,
   loadOlder,
-}: {
-  readonly state: Pick<FeedState, "before" | "older">;
-  readonly isFirst: boolean;
-  readonly loadOlder: () => void;
-}) {
+  beginning,
+}: Pick<TranscriptProps, "state" | "loadOlder" | "beginning"> & { readonly isFirst: boolean }) {
   if (!isFirst) return null;
   if (state.older === "failed") {
     return (
@@ -146,9 +145,9 @@ function Edge({
     );
   }
   return (
-    <p className="edge">
-      {state.before === undefined ? "Start of the chat" : "Loading earlier messages…"}
-    </p>
+    <div className="edge">
+      {state.before === undefined ? beginning : "Loading earlier messages…"}
+    </div>
   );
 }
 

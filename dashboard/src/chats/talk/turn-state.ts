@@ -65,7 +65,7 @@ function withWords(live: Live, kind: "text" | "reasoning", more: string): Live {
   return { ...live, [kind]: live[kind] + more, retrying: undefined };
 }
 
-/** The change by an event of a message: stored, hidden, taken back or erased. */
+/** The change by an event of a message: stored, hidden, taken back or erased. After a choice the chat is read. */
 export function afterMessage(
   { messages, waiting, live }: FeedState,
   event: ServerEvents["message"],
@@ -82,6 +82,7 @@ export function afterMessage(
       live: isOfLive && !isStep ? undefined : live,
     };
   }
+  if (event.change === "chosen") return { followed: undefined };
   if (event.change === "taken_back") {
     return { messages: messages.filter(({ id }) => id !== event.message_id) };
   }

@@ -3,7 +3,7 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 
 /** Raise it whenever a table, a projection or the way that words are taken from a text changes. */
-export const schemaVersion = 4;
+export const schemaVersion = 5;
 
 /** The collection in which rows of removed logs wait for their end. No folder can have this name. */
 export const removedLogs = "/dropped";

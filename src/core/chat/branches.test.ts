@@ -1,0 +1,95 @@
+// A fork and what it was made from name each other, whatever happens to one of them.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { openThroughline, type Throughline } from "../throughline.ts";
+import { linksOf } from "./branches.ts";
+
+async function opened() {
+  const throughline = await openThroughline({ storage: "memory" });
+  await throughline.chats.append("source", [
+    { id: "m1", role: "user", content: "Plan a picnic" },
+    { id: "m2", role: "assistant", content: "By the lake" },
+  ]);
+  return throughline;
+}
+
+async function links({ chats }: Throughline, chatId: string) {
+  const { head } = await chats.log.existing(chatId);
+  const { origin, branches } = await linksOf(chats.log, chatId, head);
+  const short = ({ chat_id, message_id, seq }: (typeof branches)[number]) =>
+    [chat_id, message_id, seq].filter((each) => each !== undefined).join(" ");
+  return [origin && short(origin), ...branches.map(short)];
+}
+
+test("a fork and its source name each other, with the message where they part", async () => {
+  await using t = await opened();
+  await t.chats.fork("source", "m1", "one");
+  await t.chats.fork("source", "m2", "two");
+  await t.chats.fork("two", "m1", "of-two");
+  assert.deepEqual(await links(t, "source"), [undefined, "one m1 1", "two m2 2"]);
+  assert.deepEqual(await links(t, "two"), ["source m2 2", "of-two m1 1"]);
+  assert.deepEqual(await links(t, "of-two"), ["two m1 1"]);
+  const { head } = await t.chats.log.existing("one");
+  const { origin } = await linksOf(t.chats.log, "one", head);
+  assert.equal(origin?.title, "Plan a picnic");
+});
+
+test("a fork without a message copies none, and is linked both ways", async () => {
+  await using t = await opened();
+  await t.chats.fork("source", undefined, "other");
+  assert.deepEqual(await links(t, "source"), [undefined, "other"]);
+  assert.deepEqual(await links(t, "other"), ["source"]);
+  assert.deepEqual((await t.chats.messages("other")).messages, []);
+  await t.chats.redact("source", "m1");
+  await t.chats.append("other", [{ id: "m1", role: "user", content: "Another m1" }]);
+  await t.chats.redact("source", "m1");
+  assert.equal((await t.chats.message("other", "m1")).redacted, undefined, "it is no copy");
+});
+
+test("forgetting a branch takes its id out of its source, and forgetting the source leaves no link", async () => {
+  await using t = await opened();
+  await t.chats.fork("source", "m2", "one");
+  await t.chats.fork("source", "m2", "two");
+  const { unreachable } = await t.chats.forget("one");
+  assert.deepEqual(unreachable, []);
+  const { head } = await t.chats.log.existing("source");
+  assert.deepEqual(head.branches, [{ chat_id: "two", message_id: "m2" }]);
+  await t.chats.forget("source");
+  assert.deepEqual(await links(t, "two"), [undefined]);
+  assert.equal((await t.chats.forget("two")).unreachable.length, 0);
+});
+
+test("a link that a crash left without its branch is not shown, nor one to a later chat of that id", async () => {
+  await using t = await opened();
+  const broken: AsyncIterable<never> = {
+    [Symbol.asyncIterator]: () => ({ next: () => Promise.reject(new Error("the disk is full")) }),
+  };
+  const read = t.chats.log.ports.logs.read;
+  t.chats.log.ports.logs.read = () => broken;
+  await assert.rejects(t.chats.fork("source", "m2", "cut"), /the disk is full/);
+  t.chats.log.ports.logs.read = read;
+  assert.deepEqual((await t.chats.log.existing("source")).head.branches?.length, 1);
+  assert.deepEqual(await links(t, "source"), [undefined]);
+  await t.chats.append("cut", [{ role: "user", content: "Something else" }]);
+  assert.deepEqual(await links(t, "source"), [undefined]);
+});
+
+test("a chat that exists is no branch, and changes nothing in the source", async () => {
+  await using t = await opened();
+  await t.chats.append("taken", [{ role: "user", content: "Hello" }]);
+  const { seq } = await t.chats.log.existing("source");
+  await assert.rejects(t.chats.fork("source", "m2", "taken"), /exists already/);
+  await assert.rejects(t.chats.fork("source", "m2", "source"), /exists already/);
+  assert.equal((await t.chats.log.existing("source")).seq, seq);
+});
+
+test("a chat names its newest 20 branches, and fewer with long ids", async () => {
+  await using t = await opened();
+  for (let n = 1; n <= 22; n++) await t.chats.fork("source", "m2", `fork-${n}`);
+  const named = await links(t, "source");
+  assert.deepEqual([named.length - 1, named[1], named.at(-1)], [20, "fork-3 m2 2", "fork-22 m2 2"]);
+  for (let n = 1; n <= 5; n++) await t.chats.fork("source", "m2", `${n}`.repeat(1_000));
+  const { head } = await t.chats.log.existing("source");
+  assert.ok(JSON.stringify(head.branches).length <= 4_096);
+  assert.equal(head.branches?.at(-1)?.chat_id, "5".repeat(1_000));
+});

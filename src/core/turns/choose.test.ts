@@ -1,0 +1,257 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { type ScriptedStep, scriptedResponder } from "../../../test/support/scripted-responder.ts";
+import { renderChat } from "../chat/render-chat.ts";
+import { isThroughlineError } from "../errors.ts";
+import { ResponderError } from "../models/responder.ts";
+import { MemoryPlace } from "../storage/memory/memory-place.ts";
+import { openMemoryStorage } from "../storage/memory/memory-storage.ts";
+import { openThroughline } from "../throughline.ts";
+import { withVariants } from "./variants.ts";
+
+const chat = "telegram:42";
+
+async function companion(
+  script: readonly (readonly ScriptedStep[])[],
+  { window, place }: { readonly window?: number; readonly place?: MemoryPlace } = {},
+) {
+  const model = scriptedResponder(script, window === undefined ? {} : { window });
+  const target = { provider: model.provider, model: model.model };
+  const storage = place === undefined ? "memory" : openMemoryStorage({ place });
+  const throughline = await openThroughline({ storage, ...target });
+  const turns = await throughline.turns({ model, persona: "You are kind.", maxQueued: 4 });
+  return { ...throughline, turns, model };
+}
+
+type Companion = Awaited<ReturnType<typeof companion>>;
+
+/** A message with its answer, and as many more answers as there are retries. */
+async function answered(c: Companion, content: string, retries: number): Promise<string[]> {
+  const first = await c.turns.submit(chat, { content }).done;
+  const ids = [first.assistant?.id ?? ""];
+  for (let n = 0; n < retries; n++) {
+    ids.push((await (await c.turns.retry(chat)).done).assistant?.id ?? "");
+  }
+  return ids;
+}
+
+async function shown({ chats }: Companion, chatId = chat): Promise<string[]> {
+  const { messages } = await chats.messages(chatId);
+  return messages.filter(({ hidden }) => !hidden).map(({ content }) => content);
+}
+
+/** What the newest answer says of the others. */
+async function variants({ chats }: Companion, limit = 50) {
+  const { messages } = await chats.messages(chat, { limit });
+  return (await withVariants(chats, chat, messages)).flatMap(({ content, variants = [] }) =>
+    variants.length === 0 ? [] : [{ content, variants }],
+  );
+}
+
+const code = (wanted: string) => (error: unknown) =>
+  isThroughlineError(error, wanted as "THROUGHLINE_CONFLICT");
+const conflict = code("THROUGHLINE_CONFLICT");
+const missing = code("THROUGHLINE_NOT_FOUND");
+
+test("an older answer that is chosen is shown, found, exported, forked and sent, and no other one", async () => {
+  const c = await companion([["alpha"], ["beta"], ["gamma"], ["bye"]]);
+  const ids = await answered(c, "Hello", 2);
+  const [alpha = "", beta = "", gamma = ""] = ids;
+  assert.deepEqual(await variants(c), [{ content: "gamma", variants: ids }]);
+  assert.deepEqual((await c.turns.choose(chat, alpha)).variants, ids);
+  assert.deepEqual(await shown(c), ["Hello", "alpha"]);
+  assert.deepEqual(await variants(c), [{ content: "alpha", variants: ids }]);
+  for (const [word, count] of [
+    ["alpha", 1],
+    ["beta", 0],
+    ["gamma", 0],
+  ] as const) {
+    assert.equal((await c.chats.search(word)).length, count, word);
+    assert.equal((await c.chats.search(word, { chatId: chat })).length, count, word);
+    assert.equal((await c.chats.findChats(word)).length, count, word);
+  }
+  const page = (await Array.fromAsync(await renderChat(c.chats, chat, "markdown", "UTC"))).join("");
+  assert.ok(page.includes("alpha") && !/beta|gamma/.test(page));
+  await c.chats.fork(chat, alpha, "copy");
+  assert.deepEqual(await shown(c, "copy"), ["Hello", "alpha"]);
+  await c.turns.choose(chat, beta);
+  await c.turns.choose(chat, gamma);
+  await c.turns.choose(chat, beta);
+  assert.deepEqual(await variants(c), [{ content: "beta", variants: ids }]);
+  await c.turns.submit(chat, { content: "Bye" }).done;
+  assert.deepEqual(
+    c.model.requests.at(-1)?.messages.map(({ content }) => content),
+    ["Hello", "beta", "Bye"],
+  );
+  assert.deepEqual(await variants(c), [], "more was said since");
+});
+
+test("regenerating while an older answer is shown makes one more, and hides that one", async () => {
+  const c = await companion([["1"], ["2"], ["3"]]);
+  const [first = "", second = ""] = await answered(c, "Hello", 1);
+  await c.turns.choose(chat, first);
+  const { assistant } = await (await c.turns.retry(chat)).done;
+  assert.deepEqual(await variants(c), [
+    { content: "3", variants: [first, second, assistant?.id ?? ""] },
+  ]);
+});
+
+test("choosing what is shown stores nothing", async () => {
+  const c = await companion([["1"], ["2"]]);
+  const [first = "", second = ""] = await answered(c, "Hello", 1);
+  const end = async () => (await c.chats.log.existing(chat)).seq;
+  const before = await end();
+  await c.turns.choose(chat, second);
+  assert.equal(await end(), before);
+  await c.turns.choose(chat, first);
+  const chosen = await end();
+  await c.turns.choose(chat, first);
+  assert.equal(await end(), chosen);
+});
+
+test("an answer is chosen with the tool calls that led to it", async () => {
+  const call = { id: "c1", type: "function", function: { name: "look", arguments: "{}" } } as const;
+  const looks = (said: string): readonly ScriptedStep[] => [
+    { type: "tool-call", call },
+    { type: "tool-result", toolCallId: "c1", toolName: "look", content: said, isError: false },
+    `It says ${said}`,
+  ];
+  const c = await companion([looks("rain"), looks("sun"), ["Bye"], ["Bye"]]);
+  const [first = "", second = ""] = await answered(c, "Weather?", 1);
+  await c.turns.choose(chat, first);
+  assert.deepEqual(await shown(c), ["Weather?", "", "rain", "It says rain"]);
+  await c.turns.choose(chat, second);
+  assert.deepEqual(await shown(c), ["Weather?", "", "sun", "It says sun"]);
+  await c.chats.fork(chat, first, "copy");
+  assert.deepEqual(await shown(c, "copy"), ["Weather?", "", "rain", "It says rain"]);
+  await c.turns.choose(chat, first);
+  await c.turns.submit(chat, { content: "Thanks" }).done;
+  assert.deepEqual(
+    c.model.requests.at(-1)?.messages.map(({ content }) => content),
+    ["Weather?", "", "rain", "It says rain", "Thanks"],
+  );
+});
+
+test("once more was said an answer is not chosen, and a fork at it has it", async () => {
+  const c = await companion([["1"], ["2"], ["more"]]);
+  const [first = "", second = ""] = await answered(c, "Hello", 1);
+  await c.turns.submit(chat, { content: "And?" }).done;
+  await assert.rejects(c.turns.choose(chat, first), (error) => {
+    assert.match(String(error), /more was said since: fork the chat at this answer instead/);
+    return conflict(error);
+  });
+  await assert.rejects(c.turns.choose(chat, second), conflict);
+  await c.chats.fork(chat, first, "copy");
+  assert.deepEqual(await shown(c, "copy"), ["Hello", "1"]);
+});
+
+test("nothing is chosen while an answer is made or missing, nor what is gone or no answer", async () => {
+  const gate = Promise.withResolvers<void>();
+  const failing: ScriptedStep = {
+    type: "fail",
+    error: new ResponderError("no", { kind: "unavailable" }),
+  };
+  const wait: ScriptedStep = { type: "wait", until: gate.promise };
+  const c = await companion([["1"], ["2"], ["3"], [wait, "4"], [failing]]);
+  await assert.rejects(c.turns.choose(chat, "x"), missing);
+  const [first = "", second = ""] = await answered(c, "Hello", 2);
+  const { messages } = await c.chats.messages(chat);
+  await assert.rejects(c.turns.choose(chat, messages[0]?.id ?? ""), missing);
+  await assert.rejects(c.turns.choose(chat, "x"), missing);
+  await c.chats.redact(chat, first);
+  await assert.rejects(c.turns.choose(chat, first), conflict);
+  await c.chats.erase(chat, first);
+  await assert.rejects(c.turns.choose(chat, first), conflict);
+  assert.equal((await variants(c))[0]?.variants.length, 2);
+  const running = await c.turns.retry(chat);
+  await assert.rejects(c.turns.choose(chat, second), conflict);
+  gate.resolve();
+  await running.done;
+  await c.turns.choose(chat, second);
+  await c.turns.submit(chat, { content: "More" }).done;
+  await assert.rejects(c.turns.choose(chat, second), conflict);
+});
+
+test("no provider resumes a session that has another answer in it", async () => {
+  const ends = (id: string): ScriptedStep => ({ type: "provider-session", id });
+  const c = await companion([
+    ["1", ends("s1")],
+    ["2", ends("s2")],
+    ["more", ends("s3")],
+    ["and more"],
+  ]);
+  const [first = ""] = await answered(c, "Hello", 1);
+  assert.equal(c.model.requests[1]?.providerSessionId, undefined, "of the answer before");
+  await c.turns.choose(chat, first);
+  await c.turns.submit(chat, { content: "More" }).done;
+  assert.equal(c.model.requests[2]?.providerSessionId, undefined, "of the answer that was hidden");
+  await c.turns.submit(chat, { content: "Still more" }).done;
+  assert.equal(c.model.requests[3]?.providerSessionId, "s3");
+});
+
+test("working memory has the chosen answer at its place, and other processes remember neither", async () => {
+  const place = new MemoryPlace();
+  const c = await companion([["0"], ["1st"], ["2nd"], ["3rd"]], { window: 4_096, place });
+  const other = await companion([], { place });
+  await c.turns.submit(chat, { content: "before" }).done;
+  const [first = ""] = await answered(c, "one", 1);
+  const said = { utterance: "one", intent: "chat", response: "2nd", outcome: "answered" } as const;
+  other.workingMemory.of(chat).append(said, "t");
+  await c.turns.choose(chat, first);
+  assert.deepEqual(c.workingMemory.of(chat).recentResponses(), ["1st", "0"]);
+  await c.turns.submit(chat, { content: "two" }).done;
+  assert.match(c.model.requests.at(-1)?.context ?? "", /1st/);
+  assert.doesNotMatch(c.model.requests.at(-1)?.context ?? "", /2nd/);
+  await new Promise((resolve) => setImmediate(resolve));
+  assert.equal(other.workingMemory.peek(chat)?.count ?? 0, 0);
+  await other.close();
+  await c.close();
+});
+
+test("a summary that tells a replaced answer, or not the chosen one, is not used", async () => {
+  const c = await companion([["1"], ["2"], ["more"]]);
+  const [first = ""] = await answered(c, "Hello", 1);
+  const { seq } = await c.chats.log.existing(chat);
+  await c.chats.compact(chat, seq, "They said hello, and got 2.");
+  await c.turns.choose(chat, first);
+  await c.turns.submit(chat, { content: "More" }).done;
+  assert.deepEqual(
+    c.model.requests.at(-1)?.messages.map(({ content }) => content),
+    ["Hello", "1", "More"],
+  );
+});
+
+test("a summary without any answer is not used once one was chosen", async () => {
+  const c = await companion([["1"], ["2"], ["more"]]);
+  const [first = "", second = ""] = await answered(c, "Hello", 1);
+  await c.chats.erase(chat, second);
+  const { seq } = await c.chats.log.existing(chat);
+  await c.chats.compact(chat, seq, "They said hello, and got nothing.");
+  await c.turns.choose(chat, first);
+  await c.turns.submit(chat, { content: "More" }).done;
+  assert.deepEqual(
+    c.model.requests.at(-1)?.messages.map(({ content }) => content),
+    ["Hello", "1", "More"],
+  );
+});
+
+test("nothing is chosen while a message waits that another process left behind", async () => {
+  const c = await companion([["1"], ["2"]]);
+  const [first = ""] = await answered(c, "Hello", 1);
+  await c.chats.log.change(chat, (transaction) => {
+    transaction.control("pending_input", { content: "And?" }, "pending:p1");
+    transaction.set({ pending: ["p1"] });
+  });
+  await assert.rejects(c.turns.choose(chat, first), (error) => {
+    assert.match(String(error), /no answer yet: answer or dismiss it first/);
+    return conflict(error);
+  });
+  await c.turns.dismiss(chat);
+  await assert.rejects(c.turns.choose(chat, first), conflict, "then more was said");
+});
+
+test("an answer whose other ones fill a page is counted with them", async () => {
+  const c = await companion([["1"], ["2"], ["3"], ["4"]]);
+  const ids = await answered(c, "Hello", 3);
+  assert.deepEqual(await variants(c, 1), [{ content: "4", variants: ids }]);
+});

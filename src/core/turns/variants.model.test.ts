@@ -1,0 +1,120 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import { scriptedResponder } from "../../../test/support/scripted-responder.ts";
+import { historyView } from "../chat/history-view.ts";
+import { isMessage } from "../chat/message.ts";
+import { marksIn, withMarks } from "../chat/shown-messages.ts";
+import { MemoryPlace } from "../storage/memory/memory-place.ts";
+import { openMemoryStorage } from "../storage/memory/memory-storage.ts";
+import { openThroughline } from "../throughline.ts";
+import { withVariants } from "./variants.ts";
+
+// Method: one message, and any order of what can happen to the answers to it. The model knows which answer
+// was chosen or made last; a page, a search, an export and the next prompt must each show that one alone.
+
+const chat = "c";
+
+const step = fc.oneof(
+  { weight: 3, arbitrary: fc.record({ kind: fc.constant("retry" as const) }) },
+  { weight: 5, arbitrary: fc.record({ kind: fc.constant("choose" as const), which: fc.nat(9) }) },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant("redact" as const), which: fc.nat(9) }) },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant("erase" as const), which: fc.nat(9) }) },
+  // One that a crash cuts off before its answer is stored.
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant("crash" as const) }) },
+);
+
+async function opened(place: MemoryPlace, made: number) {
+  const script = Array.from({ length: 40 }, (_, n) => [`answer${made + n}`]);
+  const model = scriptedResponder(script);
+  const storage = openMemoryStorage({ place });
+  const throughline = await openThroughline({ storage, provider: "scripted", model: "script-1" });
+  const turns = await throughline.turns({ model, persona: "", maxQueued: 4 });
+  return { ...throughline, turns };
+}
+
+test("of the answers to a message exactly one is shown: the last that was chosen or made", async () => {
+  const steps = fc.array(step, { minLength: 1, maxLength: 12 });
+  await fc.assert(
+    fc.asyncProperty(steps, async (all) => {
+      const place = new MemoryPlace();
+      let c = await opened(place, 0);
+      let made = 1;
+      const first = await c.turns.submit(chat, { content: "Hello", id: "t" }).done;
+      /** By id what each answer says; `undefined`: it is gone. */
+      const answers = new Map([[first.assistant?.id ?? "", first.assistant?.content]]);
+      let expected = first.assistant?.id;
+      for (const each of all) {
+        const ids = [...answers.keys()];
+        const id = ids["which" in each ? each.which % ids.length : 0] ?? "";
+        if (each.kind === "retry") {
+          const { assistant } = await (await c.turns.retry(chat)).done;
+          made++;
+          answers.set(assistant?.id ?? "", assistant?.content);
+          expected = assistant?.id;
+        } else if (each.kind === "crash") {
+          const step = { role: "assistant", content: "half", turn: "t" } as const;
+          await c.chats.append(chat, [{ ...step, id: `t:call:cut${made}:1` }]);
+          await c.close();
+          c = await opened(place, made);
+        } else if (each.kind === "choose") {
+          const isThere = answers.get(id) !== undefined;
+          const chosen = c.turns.choose(chat, id);
+          if (!isThere) await assert.rejects(chosen);
+          else expected = (await chosen).id;
+        } else if (answers.get(id) !== undefined) {
+          await c.chats[each.kind](chat, id);
+          answers.set(id, undefined);
+          if (expected === id) expected = undefined;
+        }
+        await check(c, answers, expected);
+      }
+      await c.close();
+    }),
+    { numRuns: 150 },
+  );
+});
+
+async function check(
+  { chats }: Awaited<ReturnType<typeof opened>>,
+  answers: ReadonlyMap<string, string | undefined>,
+  expected: string | undefined,
+): Promise<void> {
+  const left = [...answers].filter(([, content]) => content !== undefined).map(([id]) => id);
+  const wanted = expected === undefined ? [] : [expected];
+  const page = (await chats.messages(chat)).messages;
+  const shown = page.filter(
+    ({ role, hidden, redacted }) => role !== "user" && !hidden && !redacted,
+  );
+  assert.deepEqual(
+    shown.map(({ id }) => id),
+    wanted,
+    "a page",
+  );
+  const told = (await withVariants(chats, chat, page)).flatMap(({ variants = [] }) => variants);
+  assert.deepEqual(told, expected !== undefined && left.length > 1 ? left : [], "the variants");
+  const found: string[] = [];
+  for (const word of answers.values()) {
+    if (word === undefined) continue;
+    found.push(...(await chats.search(word)).map(({ message }) => message.id));
+  }
+  assert.deepEqual(found, wanted, "a search");
+  const records = await Array.fromAsync(chats.records(chat));
+  const marks = await marksIn(chats.records(chat));
+  const kept = (await Array.fromAsync(withMarks(chats.records(chat), marks))).filter(
+    (record) => isMessage(record) && record.role !== "user" && !record.hidden,
+  );
+  const whole = kept.filter(({ id }) => !marks.redacted.has(id));
+  assert.deepEqual(
+    whole.map(({ id }) => id),
+    wanted,
+    "an export",
+  );
+  const { messages } = historyView(records, { provider: "scripted", model: "script-1" });
+  const asked = messages.filter(({ role }) => role === "assistant").map(({ content }) => content);
+  assert.deepEqual(
+    asked,
+    wanted.map((id) => answers.get(id)),
+    "the next prompt",
+  );
+}
