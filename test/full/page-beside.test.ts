@@ -89,6 +89,9 @@ test("the newest chats stand beside the talk, by day, and change as things happe
     await message(page, "Hello").waitFor();
     await hasCount(row(page, "kettle").getByText("new", { exact: true }), 0);
     assert.equal(page.url(), `${url}/chats/telegram%3A42`);
+    await say(page, "Thanks");
+    await message(page, "scripted · script-1").nth(1).waitFor();
+    await hasCount(row(page, "kettle").locator(".tag"), 0);
 
     await page.getByRole("link", { name: "Memory", exact: true }).click();
     await column(page).waitFor({ state: "detached" });
