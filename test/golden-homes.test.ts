@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import fs from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
+import type { StoredMessage } from "../src/core/chat/message.ts";
 import {
   assertHolds,
   assertOnlyAppended,
@@ -60,7 +61,10 @@ test("the command line lists the chats that 0.1 listed", async (t) => {
   assertHolds(JSON.parse(await throughline(home, "sessions", "list", "--json")).chats, list);
   const show = ["sessions", "show", "telegram:42", "--messages", "1000", "--json"];
   const shown = await throughline(home, ...show);
-  assertHolds(JSON.parse(shown), chats["telegram:42"]);
+  // What only the provider of a message can read is in the exports, and no longer here.
+  const read = ({ provider_data: _, ...message }: StoredMessage) => message;
+  const { messages, ...rest } = chats["telegram:42"];
+  assertHolds(JSON.parse(shown), { ...rest, messages: messages.map(read) });
 });
 
 test("a message that waited under 0.1 is answered today, once", async (t) => {
