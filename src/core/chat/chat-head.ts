@@ -1,5 +1,6 @@
 import { isJsonObject, type JsonObject } from "../json.ts";
 import type { LogHead, LogProjection, StoredRecord } from "../storage/log-store.ts";
+import { attachmentsOf } from "./attachments.ts";
 import type { Branch } from "./branches.ts";
 import { hiddenBy } from "./control-ids.ts";
 import { isMessage } from "./message.ts";
@@ -110,6 +111,11 @@ export function titleFrom(content: string): string {
   return [...text].slice(0, titleLength).join("");
 }
 
+/** The title that a message of a person gives: the start of its text, or else the name of its first file. */
+export function titleOf(message: { readonly content: string; readonly [field: string]: unknown }) {
+  return titleFrom(message.content) || titleFrom(attachmentsOf(message)[0]?.name ?? "");
+}
+
 /** How the chats' logs are listed and searched, whatever the driver. */
 export const chatProjection: LogProjection = {
   sortedAt(head) {
@@ -126,7 +132,8 @@ export const chatProjection: LogProjection = {
   },
   text(record: StoredRecord) {
     if (!isMessage(record) || record.hidden || record.role === "tool") return undefined;
-    return record.content;
+    const names = attachmentsOf(record).map(({ name }) => name);
+    return names.length === 0 ? record.content : [record.content, ...names].join("\n");
   },
   hides: hiddenBy,
 };

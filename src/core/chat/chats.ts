@@ -4,7 +4,7 @@ import type { FileStore } from "../storage/file-store.ts";
 import { checkCount } from "../storage/key.ts";
 import type { LogStore, StoredRecord } from "../storage/log-store.ts";
 import { addBranch, removeBranch } from "./branches.ts";
-import { type ChatHead, type ChatRow, chatRow, readHead, titleFrom } from "./chat-head.ts";
+import { type ChatHead, type ChatRow, chatRow, readHead, titleFrom, titleOf } from "./chat-head.ts";
 import { alreadyThere, type ChatLog, checkChatId, notFound } from "./chat-log.ts";
 import { checkMetadata } from "./chat-metadata.ts";
 import { checkMessageId } from "./control-ids.ts";
@@ -125,6 +125,19 @@ export class Chats {
     return (await isTakenBack(this.log.ports.logs, chatId, messageId)) ? undefined : record;
   }
 
+  /**
+   * The bytes of a file that was sent with a message of the chat: see `StoredMessage.attachments`.
+   *
+   * @throws ThroughlineError `THROUGHLINE_NOT_FOUND`, `THROUGHLINE_INVALID`; `THROUGHLINE_CORRUPT`: the
+   *   stored bytes are damaged.
+   */
+  async attachment(chatId: string, sha256: string): Promise<Uint8Array> {
+    checkChatId(chatId);
+    const bytes = await this.files.get(chatId, sha256);
+    if (bytes === undefined) throw notFound(chatId, "file");
+    return bytes;
+  }
+
   /** The same, also if it was taken back. */
   async #stored(chatId: string, messageId: string): Promise<StoredMessage | undefined> {
     const record = await this.log.ports.logs.find(chatId, messageId);
@@ -177,7 +190,7 @@ export class Chats {
           chosen === "" ? await firstWords(this.log.ports.logs, chatId, after) : undefined;
         transaction.control("metadata", { title: chosen });
         transaction.set({
-          title: first === undefined ? chosen : titleFrom(first.content),
+          title: first === undefined ? chosen : titleOf(first),
           title_of: first?.id,
         });
         return first?.id;

@@ -51,6 +51,9 @@ function lines(messages: readonly ModelInput[]): readonly string[] {
   });
 }
 
+const file = (name: string) => {
+  return { name, type: "image/jpeg", size: 1, sha256: "0".repeat(64) };
+};
 const own = { provider: "openai", model: "gpt-5" };
 /** The id that a call gets when it was made by another model. */
 const id = (seq: number, index = 0) =>
@@ -61,6 +64,8 @@ interface Row {
   readonly records: readonly JsonObject[];
   readonly options?: Partial<HistoryOptions>;
   readonly view: readonly string[];
+  /** The names of the files of its user messages. */
+  readonly files?: readonly string[];
 }
 
 const rows: readonly Row[] = [
@@ -391,14 +396,15 @@ const rows: readonly Row[] = [
     view: ["u: look\n\n[image: cat.jpg]\n[file: a System: x]"],
   },
   {
-    says: "no name for an image of a user that the model takes, when there is text beside it",
+    says: "no name for the files of a user that are handed over; those without bytes are named",
     records: [
-      user("look", { attachments: [{ name: "cat.jpg", type: "image/jpeg" }] }),
-      user("", { attachments: [{ name: "dog.jpg", type: "image/jpeg" }] }),
-      answer("here", { attachments: [{ name: "made.jpg", type: "image/jpeg" }] }),
+      user("look", { attachments: [file("cat.jpg"), { name: "old.jpg", type: "image/jpeg" }] }),
+      user("", { attachments: [file("dog.jpg")] }),
+      answer("here", { attachments: [file("made.jpg")] }),
     ],
-    options: { acceptsImages: true },
-    view: ["u: look\n\n[image: dog.jpg]", "a: here"],
+    options: { handsFilesOver: true },
+    view: ["u: look\n\n[image: old.jpg]", "a: here"],
+    files: ["cat.jpg", "dog.jpg"],
   },
   {
     says: "no name of a file beside the words of an answer, which models would copy, but in place of them",
@@ -429,9 +435,13 @@ const rows: readonly Row[] = [
     view,
   })),
 ];
-for (const { says, records, options, view } of rows) {
+for (const { says, records, options, view, files = [] } of rows) {
   test(`a history view holds ${says}`, () => {
-    assert.deepEqual(lines(historyView(log(...records), { ...gpt, ...options }).messages), view);
+    const { messages } = historyView(log(...records), { ...gpt, ...options });
+    assert.deepEqual(lines(messages), view);
+    const sent = messages.flatMap((each) => (each.role === "user" ? (each.files ?? []) : []));
+    const names = sent.map(({ name }) => name);
+    assert.deepEqual(names, files);
   });
 }
 

@@ -104,9 +104,19 @@ function merged(messages: readonly ModelInput[]): readonly ModelInput[] {
   return out;
 }
 
+/** Two user messages as one. */
+export function joinUsers(
+  a: Extract<ModelInput, { role: "user" }>,
+  b: Extract<ModelInput, { role: "user" }>,
+): ModelInput {
+  const content = [a.content, b.content].filter((text) => text !== "").join("\n\n");
+  const files = [...(a.files ?? []), ...(b.files ?? [])];
+  return files.length === 0 ? { role: "user", content } : { role: "user", content, files };
+}
+
 function join(a: ModelInput, b: ModelInput): ModelInput | undefined {
   if (a.role === "user" && b.role === "user") {
-    return { role: "user", content: `${a.content}\n\n${b.content}` };
+    return joinUsers(a, b);
   }
   if (a.role !== "assistant" || b.role !== "assistant") return undefined;
   // Calls are followed by their results, so `a` has none. Artefacts speak of one message alone.

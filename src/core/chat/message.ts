@@ -27,11 +27,14 @@ export interface AnswerStats {
   readonly first_word_ms: number | null;
 }
 
-/** What a message carries of a file: never its bytes. */
+/** What a message carries of a file: never its bytes, which lie beside the chat under their hash. */
 export interface Attachment {
   readonly name: string;
+  /** A media type. */
   readonly type: string;
+  /** In bytes. */
   readonly size: number;
+  /** Of its bytes: 64 lower-case hex digits. */
   readonly sha256: string;
 }
 
@@ -122,9 +125,20 @@ export function isControl(record: StoredRecord, kind?: ControlKind): record is C
   return record["_type"] === "metadata" && (kind === undefined || record["kind"] === kind);
 }
 
+/** A file of a user message as a model gets it. */
+export interface ModelFile extends Attachment {
+  /** Only in a request, and only if the model takes files of this type: see `Responder.takes`. */
+  readonly bytes?: Uint8Array | undefined;
+}
+
 /** One message as a model gets it: no stamps, no ids of ours. */
 export type ModelInput =
-  | { readonly role: "user"; readonly content: string }
+  | {
+      readonly role: "user";
+      /** In a request it also names each file, and holds the text of text files. */
+      readonly content: string;
+      readonly files?: readonly ModelFile[];
+    }
   | {
       readonly role: "assistant";
       readonly content: string;

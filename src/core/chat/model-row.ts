@@ -1,5 +1,6 @@
 import { isJsonObject, type JsonObject } from "../json.ts";
-import type { ModelInput, StoredMessage, ToolCall } from "./message.ts";
+import { attachmentsOf, tokensOf } from "./attachments.ts";
+import type { Attachment, ModelInput, StoredMessage, ToolCall } from "./message.ts";
 import { estimateTokens } from "./token-budget.ts";
 import type { PairedCall, PairedCalls } from "./tool-pairs.ts";
 
@@ -7,8 +8,8 @@ import type { PairedCall, PairedCalls } from "./tool-pairs.ts";
 export interface ModelTarget {
   readonly provider: string;
   readonly model: string;
-  /** The caller hands the images of user messages over itself: no note stands in for them. */
-  readonly acceptsImages?: boolean | undefined;
+  /** The caller hands the files of user messages over itself: no note stands in for them. */
+  readonly handsFilesOver?: boolean | undefined;
 }
 
 /** One user or assistant message as a model gets it, with its calls and their results. */
@@ -18,6 +19,8 @@ export interface ModelRow {
   readonly content: string;
   readonly pairs: readonly ModelPair[];
   readonly providerData?: JsonObject;
+  /** Of a user message, where the caller hands them over. */
+  readonly files?: readonly Attachment[];
 }
 
 interface ModelPair {
@@ -43,10 +46,10 @@ export function modelRow(
 ): ModelRow | undefined {
   const { seq } = message;
   if (message.role === "user") {
-    return { seq, role: "user", content: textOf(message, target) || noText, pairs: [] };
+    return userRow(message, target);
   }
   const calls = paired?.calls ?? [];
-  const content = textOf(message, target);
+  const content = textOf(message);
   if (calls.length === 0 && content === "") return undefined;
   const pairs = modelPairs(message, calls, target);
   const providerData = message.provider_data;
@@ -63,13 +66,22 @@ export function modelRow(
   return keeps ? { ...row, providerData } : row;
 }
 
-function textOf(message: StoredMessage, target: ModelTarget): string {
+function userRow(message: StoredMessage, { handsFilesOver = false }: ModelTarget): ModelRow {
+  const { seq } = message;
+  const files = handsFilesOver ? attachmentsOf(message) : [];
+  const row = { seq, role: "user", pairs: [] } as const;
+  if (files.length === 0) return { ...row, content: textOf(message) || noText };
+  // What an import names without bytes is noted still.
+  const rest = (message.attachments ?? []).filter((file) => !files.includes(file));
+  return { ...row, content: textOf({ ...message, attachments: rest }), files };
+}
+
+function textOf(message: StoredMessage): string {
   const text = message.content.toWellFormed();
-  const images = message.role === "user" && target.acceptsImages === true ? "handed-over" : "noted";
   const blank = text.trim() === "";
   // A model that reads names of files among its own words writes them into the next answer.
   if (message.role === "assistant" && !blank) return text;
-  const notes = attachmentNotes(message.attachments, blank ? "noted" : images);
+  const notes = attachmentNotes(message.attachments);
   if (notes === "") return blank ? "" : text;
   return blank ? notes : `${text}\n\n${notes}`;
 }
@@ -89,7 +101,7 @@ function modelPairs(
       role: "tool",
       toolCallId: id,
       toolName: name,
-      content: result === undefined ? notCompleted : resultText(result, target),
+      content: result === undefined ? notCompleted : resultText(result),
     } as const;
     const failed = result === undefined || result.is_error === true;
     return {
@@ -105,8 +117,8 @@ function modelPairs(
 }
 
 /** A result keeps its text to the byte, blank or not. */
-function resultText(result: StoredMessage, target: ModelTarget): string {
-  return textOf(result, target) || result.content.toWellFormed();
+function resultText(result: StoredMessage): string {
+  return textOf(result) || result.content.toWellFormed();
 }
 
 const legalId = /^[a-zA-Z0-9_-]{1,64}$/;
@@ -140,20 +152,23 @@ function legalName(name: string): string {
 
 /** The row as messages. */
 export function rowMessages(row: ModelRow): readonly ModelInput[] {
-  if (row.role === "user") return [{ role: "user", content: row.content }];
-  const { content, pairs, providerData } = row;
+  const { content, pairs, providerData, files } = row;
+  if (row.role === "user") {
+    return [files === undefined ? { role: "user", content } : { role: "user", content, files }];
+  }
   const said = { role: "assistant", content } as const;
   const lead = pairs.length > 0 ? { ...said, toolCalls: pairs.map(({ call }) => call) } : said;
   const results = pairs.map(({ result }) => result);
   return [providerData === undefined ? lead : { ...lead, providerData }, ...results];
 }
 
-/** The estimate of the user or assistant message itself, its calls included. */
+/** The estimate of the user or assistant message itself, its calls and files included. */
 export function leadEstimate(row: ModelRow): number {
   let bytes = Buffer.byteLength(row.content);
   for (const { call } of row.pairs) bytes += callBytes(call);
   if (row.providerData !== undefined) bytes += Buffer.byteLength(JSON.stringify(row.providerData));
-  return estimateTokens(bytes);
+  const ofFiles = (row.files ?? []).reduce((sum, file) => sum + 30 + tokensOf(file), 0);
+  return estimateTokens(bytes) + ofFiles;
 }
 
 export function callBytes(call: ToolCall): number {
@@ -200,22 +215,23 @@ const unsafe = /[\s\p{C}\u2028\u2029[\]]+/gu;
 /**
  * What stands in for files that a model does not get: `[image: photo.jpg]`, one a line; `audio`,
  * `video` or `file` likewise. A name is shown on one line, without brackets, in 80 code points.
- *
- * @param images `"handed-over"`: the model gets images another way, they need no note.
  */
-export function attachmentNotes(attachments: unknown, images: "noted" | "handed-over"): string {
+export function attachmentNotes(attachments: unknown): string {
   if (!Array.isArray(attachments)) return "";
   const notes: string[] = [];
   for (const attachment of attachments as readonly unknown[]) {
     if (!isJsonObject(attachment)) continue;
-    const kind = kindOf(attachment["type"]);
-    if (kind === "image" && images === "handed-over") continue;
-    notes.push(`[${kind}: ${nameOf(attachment["name"])}]`);
+    notes.push(`[${fileNote(attachment["type"], attachment["name"])}]`);
   }
   return notes.join("\n");
 }
 
-function kindOf(type: unknown): string {
+/** One file without the brackets, and with `more` said of it: `image: photo.jpg`. */
+export function fileNote(type: unknown, name: unknown, more = ""): string {
+  return `${wordOf(type)}: ${nameOf(name)}${more}`;
+}
+
+function wordOf(type: unknown): string {
   const kind = typeof type === "string" ? /^(image|audio|video)\//i.exec(type)?.[1] : undefined;
   return kind?.toLowerCase() ?? "file";
 }

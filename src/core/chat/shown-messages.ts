@@ -1,7 +1,8 @@
 import { isJsonObject } from "../json.ts";
 import { isErased } from "../storage/batch.ts";
 import type { LogStore, StoredRecord } from "../storage/log-store.ts";
-import { titleFrom } from "./chat-head.ts";
+import { attachmentsOf } from "./attachments.ts";
+import { titleOf } from "./chat-head.ts";
 import { controlId, hidingKinds, type MarkKind, replacementIn } from "./control-ids.ts";
 import { type ControlRecord, isControl, isMessage, type StoredMessage } from "./message.ts";
 import type { Records } from "./render-rows.ts";
@@ -92,7 +93,7 @@ export async function withMarksOf(
   return { find: async (key, id) => (asked.has(id) ? found.get(id) : logs.find(key, id)) };
 }
 
-/** The first thing that a person said after this record, that is shown and is more than space. */
+/** The first thing that a person said or sent after this record, that is shown and is more than space. */
 export async function firstWords(
   logs: Pick<LogStore, "find" | "read">,
   chatId: string,
@@ -102,7 +103,7 @@ export async function firstWords(
     if (!isMessage(record) || record.role !== "user" || record.hidden) continue;
     if (record.synthetic !== undefined) continue;
     const [shown] = await shownMessages(logs, chatId, [record]);
-    if (shown !== undefined && titleFrom(shown.content) !== "") return shown;
+    if (shown !== undefined && titleOf(shown) !== "") return shown;
   }
   return undefined;
 }
@@ -233,8 +234,10 @@ export async function endWaits(
     const { content, timestamp, synthetic } = waited;
     const extra = isJsonObject(waited["extra"]) ? waited["extra"] : undefined;
     const exact = isJsonObject(waited["exact"]) ? waited["exact"] : undefined;
+    const files = attachmentsOf(waited);
+    const attachments = files.length === 0 ? undefined : files.map((file) => ({ ...file }));
     const said = { id, role: "user", content, timestamp, turn: id, dismissed: true };
-    transaction.message({ ...said, synthetic, extra, exact });
+    transaction.message({ ...said, synthetic, extra, exact, attachments });
   }
   const rest = pending.filter((id) => !ended.includes(id));
   transaction.set({ pending: rest.length === 0 ? undefined : rest });

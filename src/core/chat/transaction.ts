@@ -2,7 +2,7 @@ import { isoTime } from "../clock.ts";
 import type { NewId } from "../ids.ts";
 import type { Json, JsonObject } from "../json.ts";
 import type { LogRecord } from "../storage/log-store.ts";
-import { type ChatHead, newHead, titleFrom } from "./chat-head.ts";
+import { type ChatHead, newHead, titleOf } from "./chat-head.ts";
 import type { ControlKind } from "./message.ts";
 import { type MessageRecord, messageRecord } from "./message-input.ts";
 
@@ -85,7 +85,7 @@ export class Transaction {
     const { head } = this;
     const isSaid = record["hidden"] !== true && record["synthetic"] === undefined;
     const isTitle = head.title === "" && record.role === "user" && isSaid;
-    const title = isTitle ? titleFrom(record.content) : "";
+    const title = isTitle ? titleOf(record) : "";
     this.set({ message_count: head.message_count + 1 });
     if (title !== "") this.set({ title, title_of: record.id });
     return { ...record, seq: this.seq };

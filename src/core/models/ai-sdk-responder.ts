@@ -55,15 +55,27 @@ export interface AiSdkResponderOptions extends AskOptions {
   readonly modelId?: string | undefined;
   /** Without one, what answers cost is unknown. */
   readonly price?: Price | undefined;
+  /**
+   * Whether the model takes files of a media type, such as `image/png` or `application/pdf`.
+   *
+   * @default it takes none
+   */
+  readonly takes?: Responder["takes"] | undefined;
 }
 
 const defaults = {
   ...askDefaults,
   modelId: undefined,
   price: undefined,
+  takes: undefined,
 } as const satisfies Defaults<AiSdkResponderOptions>;
 
-const checks: Checks<AiSdkResponderOptions> = { ...askChecks, provider: aName, model: anObject };
+const checks: Checks<AiSdkResponderOptions> = {
+  ...askChecks,
+  provider: aName,
+  model: anObject,
+  takes: ["a function", (value) => typeof value === "function"],
+};
 
 /**
  * A responder over any model of the AI SDK 7, which drains the stream itself.
@@ -84,12 +96,13 @@ const checks: Checks<AiSdkResponderOptions> = { ...askChecks, provider: aName, m
  */
 export function aiSdkResponder(given: AiSdkResponderOptions): Responder {
   const options = resolveOptions("the options of aiSdkResponder", given, defaults, checks);
-  const { provider, window, modelId = options.model.modelId } = options;
+  const { provider, window, modelId = options.model.modelId, takes = () => false } = options;
   const setup: Setup = { options, name: `${provider}/${modelId}`, takesTools: true };
   return {
     provider,
     model: modelId,
     window,
+    takes,
     respond: (request, signal) => respond(setup, request, signal),
   };
 }

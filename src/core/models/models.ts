@@ -50,9 +50,10 @@ export async function createResponder(
   const { provider, model: modelId } = spec;
   const price = priceOf(prices, provider, modelId);
   // The AI SDK takes longer to load than all the rest: only who asks a model waits for it.
-  const [{ aiSdkResponder }, { loadModel }] = await Promise.all([
+  const [{ aiSdkResponder }, { loadModel }, { takesOf }] = await Promise.all([
     import("./ai-sdk-responder.ts"),
     import("./providers.ts"),
+    import("./takes.ts"),
   ]);
   return aiSdkResponder({
     ...ask,
@@ -60,6 +61,7 @@ export async function createResponder(
     modelId,
     model: await loadModel(spec, settings, fetch),
     price,
+    takes: takesOf(spec, settings, fetch),
   });
 }
 

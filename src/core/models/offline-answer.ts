@@ -2,6 +2,8 @@
 export interface HeardMessage {
   readonly role: "user" | "assistant";
   readonly text: string;
+  /** The names of files that came with it. */
+  readonly files?: readonly string[];
 }
 
 /**
@@ -16,7 +18,9 @@ export function offlineAnswer(heard: readonly HeardMessage[], isKept = true): st
   const newest = said.at(-1) ?? "";
   const answer = rules.find(({ asks }) => asks.test(newest))?.answer ?? echo;
   const first = !heard.some((message) => message.role === "assistant");
-  const words = answer({ newest, previous: said.at(-2), seen: heard.length, isKept });
+  const files = heard.findLast((message) => message.role === "user")?.files ?? [];
+  const spoken = answer({ newest, previous: said.at(-2), seen: heard.length, isKept });
+  const words = files.length === 0 ? spoken : `${filesNote(files)} ${spoken}`;
   return first && answer !== introduce ? `${words} ${introduce({ isKept })}` : words;
 }
 
@@ -89,6 +93,11 @@ function farewell({ isKept }: Heard): string {
 function echo({ newest, seen, isKept }: Heard): string {
   const heard = newest.trim() === "" ? "You sent no words." : `You said: ${quote(newest)}`;
   return `${heard} It is message ${seen} that I can see here, and it is ${isKept ? "" : "not "}kept.`;
+}
+
+function filesNote(names: readonly string[]): string {
+  const them = names.length === 1 ? "it" : "them";
+  return `I got ${names.join(", ")}, but I cannot look into ${them}: I am not a language model.`;
 }
 
 function messages(count: number): string {

@@ -40,7 +40,15 @@ async function* respond(
 
 /** What the two said; an assistant that only called tools said nothing. */
 function heardIn(messages: readonly ModelInput[]): readonly HeardMessage[] {
-  return messages.flatMap(({ role, content: text }): HeardMessage[] =>
-    role === "user" || (role === "assistant" && text !== "") ? [{ role, text }] : [],
-  );
+  return messages.flatMap((message): HeardMessage[] => {
+    const { role, content: text } = message;
+    if (role === "user") {
+      const files = (message.files ?? []).map(({ name }) => name);
+      return [{ role, text: files.length === 0 ? text : text.replace(namedFiles, ""), files }];
+    }
+    return role === "assistant" && text !== "" ? [{ role, text }] : [];
+  });
 }
+
+/** The lines that name files in the content of a message, and the text of text files. */
+const namedFiles = /(?:^|\n\n)\[(?:image|audio|video|file): [^\]\n]*\].*$/s;

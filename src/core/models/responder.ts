@@ -130,6 +130,13 @@ export interface Responder {
   /** Context window in tokens; `undefined` when unknown. */
   readonly window: number | undefined;
   /**
+   * Whether the model takes files of this media type: then those of a request come with their bytes.
+   * Asked only when a message has such a file, and never for text, which is in the message's content.
+   *
+   * @default it takes none
+   */
+  takes?(type: string, signal: AbortSignal): boolean | Promise<boolean>;
+  /**
    * Streams one answer. The iteration throws a `ResponderError` when the model cannot answer or the
    * stream breaks, and `signal.reason` when it is aborted; what was yielded before stays valid. Past
    * `answerLimits` the rest is not read, and the signal fires.

@@ -1,10 +1,13 @@
+import { attachmentsOf } from "../chat/attachments.ts";
 import type { ChatHead } from "../chat/chat-head.ts";
 import { type HistorySource, readHistory } from "../chat/history-collector.ts";
-import type { HistoryView } from "../chat/history-view.ts";
+import { type HistoryView, joinUsers } from "../chat/history-view.ts";
+import type { StoredMessage } from "../chat/message.ts";
 import { bucketOf } from "../chat/period.ts";
 import type { TurnPart } from "../extension.ts";
 import { joined } from "../extensions.ts";
 import { type Responder, ResponderError, type ResponderRequest } from "../models/responder.ts";
+import { sentNames, withFiles, withoutBytes } from "./attached-files.ts";
 import { type Asked, Attempt } from "./attempt.ts";
 import { newestWords } from "./retry-records.ts";
 import type { Turn } from "./turn.ts";
@@ -46,17 +49,31 @@ export async function ask(running: RunningTurn): Promise<Asked> {
   const isRetry = turn.retryId !== undefined;
   const id = isRetry ? "" : bucketOf(begun.period, responder.provider).session_id;
   const summary = isSmall ? (running.memories.peek(turn.chatId)?.summary(turn.id) ?? "") : "";
-  const request: ResponderRequest = {
-    ...requestOf(running, history, summary),
+  const asked = requestOf(running, history, summary);
+  const { chatId, signal } = turn;
+  const attached = await withFiles(asked.messages, { ...running, chatId, signal });
+  let request: ResponderRequest = {
+    ...asked,
+    messages: attached.messages,
     tools: tools && steps.offer(tools),
     span: turn.span,
   };
-  let error = await attempt.run({ ...request, providerSessionId: id || undefined });
-  if (isRefusedSession(error) && id !== "" && attempt.isSilent) {
-    const notice = `${responder.provider} no longer knows its session: it was asked afresh.`;
+  const tell = (notice: string) => {
     notices.push(notice);
     turn.add({ type: "notice", text: notice });
+  };
+  for (const notice of attached.notices) tell(notice);
+  let error = await attempt.run({ ...request, providerSessionId: id || undefined });
+  if (isRefusedSession(error) && id !== "" && attempt.isSilent) {
+    tell(`${responder.provider} no longer knows its session: it was asked afresh.`);
     error = await attempt.run(request);
+  }
+  // The bytes may be why: a model that reads no pictures must not refuse every later message of the chat.
+  if (isRefused(error) && attached.hasBytes && attempt.isSilent) {
+    request = { ...request, messages: withoutBytes(request.messages) };
+    error = await attempt.run(request);
+    const names = sentNames(attached.messages);
+    if (error === undefined && names !== "") tell(`${responder.model} did not take ${names}.`);
   }
   await steps.end();
   return attempt.result(error);
@@ -133,6 +150,7 @@ export async function readAsked(asked: HistoryAsked): Promise<AskedHistory> {
         ? { upToSeq: reported.up_to_seq, tokens: reported.tokens }
         : undefined,
     lastMessages: isSmall ? 1 : undefined,
+    handsFilesOver: true,
   });
   return { view, isSmall };
 }
@@ -158,7 +176,7 @@ async function historyFor(running: RunningTurn, steps: TurnSteps): Promise<Asked
   const isWhole = newest === undefined || (isInPlace && view.messages.length > 0);
   if (isWhole) return history;
   const isAsked = isNewest && view.messages.at(-1)?.role === "user";
-  const asked = isAsked ? view.messages : sayingAgain(view.messages, turn.content);
+  const asked = isAsked ? view.messages : sayingAgain(view.messages, begun.user);
   return {
     view: { ...view, messages: [...asked, ...steps.messagesFor(responder)] },
     isSmall: history.isSmall,
@@ -166,15 +184,24 @@ async function historyFor(running: RunningTurn, steps: TurnSteps): Promise<Asked
 }
 
 /** What is to be answered stands last: it is said again if others were said since. */
-function sayingAgain(messages: HistoryView["messages"], content: string): HistoryView["messages"] {
+function sayingAgain(
+  messages: HistoryView["messages"],
+  user: StoredMessage,
+): HistoryView["messages"] {
   const last = messages.at(-1);
-  if (last?.role !== "user") return [...messages, { role: "user", content }];
-  return [...messages.slice(0, -1), { role: "user", content: `${last.content}\n\n${content}` }];
+  const said = { role: "user", content: user.content, files: attachmentsOf(user) } as const;
+  const isAfter = last?.role === "user";
+  const before = isAfter ? last : ({ role: "user", content: "" } as const);
+  return [...(isAfter ? messages.slice(0, -1) : messages), joinUsers(before, said)];
 }
 
 /** From its user message: the calls of an attempt that broke off may follow. */
 function newestTurn(messages: HistoryView["messages"]): HistoryView["messages"] {
   return messages.slice(messages.findLastIndex(({ role }) => role === "user"));
+}
+
+function isRefused(error: unknown): boolean {
+  return error instanceof ResponderError && error.kind === "refused";
 }
 
 function isRefusedSession(error: unknown): boolean {

@@ -76,6 +76,7 @@ async function speak(
     turn.retryId === undefined
       ? await beginTurn(ports, turn, target)
       : await beginRetry(ports, { ...turn, retryId: turn.retryId }, target);
+  turn.files = [];
   ports.sessions.announceEnd(turn.chatId, begun.resolution);
   const memory = ports.memories.of(turn.chatId);
   const part = parts.begin(begun);

@@ -1,3 +1,4 @@
+import { attachmentsOf, sameFiles } from "../chat/attachments.ts";
 import type { Chats } from "../chat/chats.ts";
 import { isControl, isMessage, type StoredMessage } from "../chat/message.ts";
 import { periodView } from "../chat/provider-sessions.ts";
@@ -24,7 +25,8 @@ export async function storedAnswer(chats: Chats, turn: Turn): Promise<TurnAnswer
     if (await chats.tombstones.holds(chatId, turn.id)) throw hidden("forgotten");
     return undefined;
   }
-  if (user.content !== turn.content || user.role !== "user") {
+  const isSame = user.role === "user" && user.content === turn.content;
+  if (!isSame || !sameFiles(attachmentsOf(user), turn.attachments)) {
     throw new ThroughlineError("this id was used for another message", {
       code: "THROUGHLINE_ID_CONFLICT",
     });

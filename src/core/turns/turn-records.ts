@@ -1,21 +1,28 @@
 // What a turn writes, and when: the user's message before a model is asked, everything else after,
 // each in one append.
 
+import { attachmentsOf, sameFiles, type TakenFile } from "../chat/attachments.ts";
 import type { Chats } from "../chat/chats.ts";
 import { checkMessageId } from "../chat/control-ids.ts";
 import type { FreshnessRules } from "../chat/freshness.ts";
 import type { Outcome } from "../chat/interaction.ts";
-import { type AnswerStats, isControl, type StoredMessage } from "../chat/message.ts";
+import {
+  type AnswerStats,
+  type Attachment,
+  isControl,
+  type StoredMessage,
+} from "../chat/message.ts";
 import type { MessageInput } from "../chat/message-input.ts";
 import { bucketOf, type Period } from "../chat/period.ts";
 import type { Resolution, Target } from "../chat/provider-sessions.ts";
 import { pendingId, waitingInput } from "../chat/shown-messages.ts";
 import type { Transaction } from "../chat/transaction.ts";
 import { answerId } from "../chat/turn-ids.ts";
-import { isThroughlineError } from "../errors.ts";
+import { isThroughlineError, ThroughlineError } from "../errors.ts";
 import type { Json, JsonObject } from "../json.ts";
 import type { Usage } from "../models/responder.ts";
 import { prepareBatch } from "../storage/batch.ts";
+import type { StoredRecord } from "../storage/log-store.ts";
 import type { Span } from "../telemetry.ts";
 import { type EndedPart, endedAt, endedBy } from "./rollover.ts";
 import type { TurnPorts } from "./turns.ts";
@@ -46,10 +53,37 @@ export interface NewTurn {
   /** The caller's own fields of the message. */
   readonly extra?: JsonObject | undefined;
   readonly exact?: JsonObject | undefined;
+  readonly attachments?: readonly Attachment[] | undefined;
+  /** Files of it that are not stored yet. */
+  readonly files?: readonly TakenFile[] | undefined;
   /** It was said before, and a person asks for another answer. */
   readonly isAgain?: boolean | undefined;
   /** By which the turn is found in traces. */
   readonly span?: Pick<Span, "traceId"> | undefined;
+}
+
+/** What a message says of its files, if it has any. */
+function namedFiles({
+  attachments = [],
+}: NewTurn): readonly (Attachment & JsonObject)[] | undefined {
+  return attachments.length === 0 ? undefined : attachments.map((file) => ({ ...file }));
+}
+
+/**
+ * Stores the files of a message, as a part of the change that stores the message: what is forgotten comes
+ * before both or after both. A crash in between leaves files that no message names, and the same message
+ * sent again finds them.
+ */
+async function keepFiles({ files }: Chats, { chatId, files: given = [] }: NewTurn): Promise<void> {
+  for (const { bytes } of given) await files.put(chatId, bytes);
+}
+
+/** @throws ThroughlineError `THROUGHLINE_ID_CONFLICT`: the stored message has other files. */
+function assertSameFiles(stored: StoredRecord, { attachments }: NewTurn): void {
+  if (sameFiles(attachmentsOf(stored), attachments)) return;
+  throw new ThroughlineError("a message with this id and other files is stored already", {
+    code: "THROUGHLINE_ID_CONFLICT",
+  });
 }
 
 /** Commits the user's message, with the period that it opens or goes on in. */
@@ -77,6 +111,9 @@ export async function beginTurnIn(
     ? await waitingInput(chats.log.ports.logs, transaction.chatId, turn.id)
     : undefined;
   const isNew = known === undefined;
+  const stored = known ?? waiting;
+  if (stored === undefined) await keepFiles(chats, turn);
+  else assertSameFiles(stored, turn);
   // Told once: with the words that were said after it.
   const away = isNew
     ? (waiting?.["away_ms"] ?? awayBefore(transaction, turn, { isQueued, rules }))
@@ -90,6 +127,7 @@ export async function beginTurnIn(
     synthetic: turn.synthetic,
     extra: turn.extra,
     exact: turn.exact,
+    attachments: namedFiles(turn),
     trace_id: turn.span?.traceId,
     // A message that waited was said when it came.
     timestamp: waiting && String(waiting["timestamp"]),
@@ -158,6 +196,7 @@ export async function keepPending(
     if ((await waitingInput(logs, transaction.chatId, turn.id)) !== undefined) return;
     checkMessageId(turn.id);
     checkRoom(turn, transaction);
+    await keepFiles(chats, turn);
     const away = awayBefore(transaction, turn, { isQueued: false, rules });
     transaction.control(
       "pending_input",
@@ -166,6 +205,7 @@ export async function keepPending(
         synthetic: turn.synthetic,
         extra: turn.extra,
         exact: turn.exact,
+        attachments: namedFiles(turn),
         provider: target.provider,
         model: target.model,
         away_ms: away,
@@ -182,13 +222,13 @@ export async function keepPending(
     const isKept = isThroughlineError(error, "THROUGHLINE_ID_CONFLICT");
     if (!isKept || (await waitingInput(logs, turn.chatId, turn.id)) === undefined) throw error;
   }
+  const kept = await waitingInput(logs, turn.chatId, turn.id);
+  if (kept !== undefined) assertSameFiles(kept, turn);
 }
 
 /** What is kept must fit into a record in whatever form it ends: traced or dismissed. */
-function checkRoom(
-  { chatId, id, content, synthetic, extra, exact }: NewTurn,
-  { at }: Transaction,
-): void {
+function checkRoom(turn: NewTurn, { at }: Transaction): void {
+  const { chatId, id, content, synthetic, extra, exact } = turn;
   const longest = {
     id,
     role: "user",
@@ -198,6 +238,7 @@ function checkRoom(
     synthetic,
     extra,
     exact,
+    attachments: namedFiles(turn),
     trace_id: "0".repeat(32), // longer than the mark of a dismissed one
   };
   prepareBatch(chatId, [longest]);

@@ -1,5 +1,6 @@
+import type { TakenFile } from "../chat/attachments.ts";
 import type { Outcome } from "../chat/interaction.ts";
-import type { StoredMessage } from "../chat/message.ts";
+import type { Attachment, StoredMessage } from "../chat/message.ts";
 import type { PeriodView } from "../chat/provider-sessions.ts";
 import { invalid } from "../errors.ts";
 import type { JsonObject } from "../json.ts";
@@ -59,6 +60,8 @@ interface TurnOptions {
   readonly synthetic?: string | undefined;
   readonly extra?: JsonObject | undefined;
   readonly exact?: JsonObject | undefined;
+  readonly attachments?: readonly Attachment[] | undefined;
+  readonly files?: readonly TakenFile[] | undefined;
   readonly isFresh?: boolean;
   readonly isAgain?: boolean | undefined;
 }
@@ -79,6 +82,10 @@ export class Turn {
   readonly extra: JsonObject | undefined;
   /** The form in which a framework gave the message. */
   readonly exact: JsonObject | undefined;
+  /** What the message says of its files; `undefined`: what is stored of them. */
+  readonly attachments: readonly Attachment[] | undefined;
+  /** Its files, until they are stored. */
+  files: readonly TakenFile[];
   /** Its id was made up for it: nothing is stored of it yet. */
   readonly isFresh: boolean;
   /** A stored message is to be answered, also if it has an answer. */
@@ -104,6 +111,8 @@ export class Turn {
     this.synthetic = options.synthetic;
     this.extra = options.extra;
     this.exact = options.exact;
+    this.files = options.files ?? [];
+    this.attachments = options.attachments;
     this.isFresh = options.isFresh ?? false;
     this.isAgain = options.isAgain ?? false;
     const { promise, resolve, reject } = Promise.withResolvers<TurnAnswer>();

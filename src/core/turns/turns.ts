@@ -1,7 +1,14 @@
+import {
+  attachmentsOf,
+  type GivenFile,
+  sameFiles,
+  type TakenFile,
+  takenFiles,
+} from "../chat/attachments.ts";
 import { checkChatId, notFound } from "../chat/chat-log.ts";
 import type { Chats } from "../chat/chats.ts";
 import type { FreshnessRules } from "../chat/freshness.ts";
-import type { StoredMessage } from "../chat/message.ts";
+import type { Attachment, StoredMessage } from "../chat/message.ts";
 import type { ProviderModel, ProviderSessions, Target } from "../chat/provider-sessions.ts";
 import type { WorkingMemories } from "../chat/working-memories.ts";
 import type { Clock } from "../clock.ts";
@@ -62,7 +69,13 @@ export interface TurnPorts {
 }
 
 export interface TurnInput extends Target {
+  /** May be empty beside an attachment. */
   readonly content: string;
+  /**
+   * Files that are stored with the message, before it is. At most 10, and 20 MiB in all.
+   * @default none
+   */
+  readonly attachments?: readonly GivenFile[] | undefined;
   /** Makes a repeated submit the same turn. At most 200 bytes. Made up when absent. */
   readonly id?: string | undefined;
   /** Set when the application, not a person, tells this to the model: what it is, as `pat_hint`. */
@@ -72,8 +85,10 @@ export interface TurnInput extends Target {
 }
 
 /** A message that is to be answered. */
-interface Words extends Omit<TurnInput, keyof Target> {
+interface Words extends Omit<TurnInput, keyof Target | "attachments"> {
   readonly exact?: JsonObject | undefined;
+  readonly attachments?: readonly Attachment[] | undefined;
+  readonly files?: readonly TakenFile[] | undefined;
   readonly isAgain?: boolean | undefined;
 }
 
@@ -99,16 +114,20 @@ export class Turns {
    * Takes a message. Returns at once; `turn.done` tells the rest. The same id is the same turn: one
    * that runs is joined, one that was answered answers again, one that was cut off is taken up.
    *
-   * @throws ThroughlineError `THROUGHLINE_INVALID`, `THROUGHLINE_ID_CONFLICT`; `THROUGHLINE_BUSY`, the
-   *   queue of this chat is full, and `THROUGHLINE_CLOSED`: nothing was stored.
+   * @throws ThroughlineError `THROUGHLINE_INVALID`, `THROUGHLINE_ID_CONFLICT`; `THROUGHLINE_TOO_LARGE`: too
+   *   many attachments, or bytes; `THROUGHLINE_BUSY`, the queue of this chat is full, and
+   *   `THROUGHLINE_CLOSED`: nothing was stored.
    */
   submit(chatId: string, input: TurnInput): Turn {
     checkChatId(chatId);
-    if (typeof input.content !== "string" || input.content.trim() === "") {
-      throw invalid("content must be a string with something in it");
+    const { content, id, synthetic, extra, provider, model, attachments = [] } = input;
+    const files = takenFiles(attachments);
+    if (typeof content !== "string" || (content.trim() === "" && files.length === 0)) {
+      throw invalid("content must be a string with something in it, or come with an attachment");
     }
-    const { provider, model } = input;
-    return this.#take(chatId, input, this.#byModel(chatId, { provider, model })).turn;
+    const own = files.map(({ attachment }) => attachment);
+    const words = { content, id, synthetic, extra, files, attachments: own };
+    return this.#take(chatId, words, this.#byModel(chatId, { provider, model })).turn;
   }
 
   /**
@@ -176,20 +195,23 @@ export class Turns {
     words: Words,
     answering: Answering,
   ): { readonly turn: Turn; readonly isTaken: boolean } {
-    const { content, synthetic, extra, exact, isAgain } = words;
+    const { id: _, ...said } = words;
     const isFresh = words.id === undefined;
     const id = words.id ?? this.#ports.newId();
     checkTurnId(id);
     const known = this.#ports.queue.find(chatId, id);
+    const turn = new Turn({ ...said, chatId, id, isFresh });
     if (known !== undefined) {
-      if (known.content === content) return { turn: known, isTaken: false };
+      const isSame = known.content === turn.content;
+      if (isSame && sameFiles(known.attachments, turn.attachments)) {
+        return { turn: known, isTaken: false };
+      }
       throw new ThroughlineError("this id is in use for another message", {
         code: "THROUGHLINE_ID_CONFLICT",
       });
     }
     this.#assertOpen();
     this.#assertRoom(chatId);
-    const turn = new Turn({ chatId, id, content, synthetic, extra, exact, isFresh, isAgain });
     return { turn: this.#enqueue(turn, answering), isTaken: true };
   }
 
@@ -291,7 +313,8 @@ export class Turns {
     // The answer that it led to may be stored: then it waits for nothing but its turn.
     if (before === undefined && queue.count(chatId) > 0) throw isBeingAnswered();
     const { content } = user;
-    const turn = new Turn({ chatId, id: user.id, content, retryId: id });
+    const attachments = attachmentsOf(user);
+    const turn = new Turn({ chatId, id: user.id, content, attachments, retryId: id });
     return this.#enqueue(turn, this.#byModel(chatId, target));
   }
 
@@ -363,6 +386,7 @@ export class Turns {
       keep: async () => {
         await answering.prepare();
         await keepPending(this.#ports, turn, answering.asked);
+        turn.files = [];
       },
       run: (waited) => runTurn(this.#ports, turn, answering, waited),
     });

@@ -1,4 +1,6 @@
 // Messages of a chat that have no answer: cut off, failed, or accepted and never begun.
+
+import { attachmentsOf } from "../chat/attachments.ts";
 import { notFound } from "../chat/chat-log.ts";
 import type { Chats } from "../chat/chats.ts";
 import { isMessage } from "../chat/message.ts";
@@ -54,9 +56,11 @@ export async function storedWords(
   return wordsOf(id, record["content"], record);
 }
 
-function wordsOf(id: string, content: string, { synthetic, extra, exact }: StoredRecord) {
+function wordsOf(id: string, content: string, record: StoredRecord) {
+  const { synthetic, extra, exact } = record;
   return {
     id,
+    attachments: attachmentsOf(record),
     content,
     synthetic: typeof synthetic === "string" ? synthetic : undefined,
     extra: isJsonObject(extra) ? extra : undefined,

@@ -1,0 +1,244 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { setImmediate } from "node:timers/promises";
+import { pdf, png, textFile } from "../../../test/support/sample-files.ts";
+import {
+  type ScriptedResponder,
+  type ScriptedStep,
+  scriptedResponder,
+} from "../../../test/support/scripted-responder.ts";
+import { type GivenFile, takenFiles } from "../chat/attachments.ts";
+import { pendingId } from "../chat/shown-messages.ts";
+import { ThroughlineError } from "../errors.ts";
+import { offlineResponder } from "../models/offline-responder.ts";
+import { ResponderError } from "../models/responder.ts";
+import { openThroughline } from "../throughline.ts";
+import type { Turn } from "./turn.ts";
+
+const chat = "chat-1";
+
+async function world(script: readonly (readonly ScriptedStep[])[], takes: readonly string[] = []) {
+  const throughline = await openThroughline({ storage: "memory" });
+  const scripted = scriptedResponder(script, { model: "qwen3" });
+  const model = { ...scripted, takes: (type: string) => takes.includes(type) };
+  const turns = await throughline.turns({ model });
+  const { chats } = throughline;
+  return { ...throughline, throughline, chats, turns, model: scripted, responder: model };
+}
+
+/** What the model was sent last of the person's newest message: its text, and the names of the bytes. */
+function asked({ requests }: ScriptedResponder) {
+  const message = requests.at(-1)?.messages.findLast(({ role }) => role === "user");
+  assert.equal(message?.role, "user");
+  const sent = (message.files ?? []).filter(({ bytes }) => bytes !== undefined);
+  return { content: message.content, sent: sent.map(({ name }) => name) };
+}
+
+async function noticesOf(turn: Turn): Promise<readonly string[]> {
+  const told: string[] = [];
+  for await (const each of turn.progress()) if (each.type === "notice") told.push(each.text);
+  return told;
+}
+
+const hashOf = (file: GivenFile) => takenFiles([file])[0]?.attachment.sha256 ?? "";
+
+test("files are stored before their message, which names them, and can be read back", async () => {
+  const { chats, turns, model } = await world([["Nice"]], ["image/png"]);
+  const notes = textFile("notes.md", "# Tea\n```\n2 cups\n```", "text/markdown");
+  const turn = turns.submit(chat, { content: "look", attachments: [png, notes] });
+  const { user } = await turn.done;
+  assert.deepEqual(user.attachments, [
+    { name: "cat.png", type: "image/png", size: png.bytes.length, sha256: hashOf(png) },
+    { name: "notes.md", type: "text/markdown", size: 20, sha256: hashOf(notes) },
+  ]);
+  for (const file of [png, notes]) {
+    assert.deepEqual(await chats.attachment(chat, hashOf(file)), new Uint8Array(file.bytes));
+  }
+  const { content, sent } = asked(model);
+  const fence = "````";
+  const text = `[file: notes.md]\n${fence}\n# Tea\n\`\`\`\n2 cups\n\`\`\`\n${fence}`;
+  assert.deepEqual(
+    { content, sent },
+    { content: `look\n\n[image: cat.png]\n\n${text}`, sent: ["cat.png"] },
+  );
+  assert.deepEqual(turn.files, [], "no bytes are held once they are stored");
+  await assert.rejects(chats.attachment(chat, "0".repeat(64)), { code: "THROUGHLINE_NOT_FOUND" });
+});
+
+test("the model gets the files of earlier messages again", async () => {
+  const { turns, model } = await world([["1"], ["2"]], ["image/png"]);
+  await turns.submit(chat, { content: "look", attachments: [png] }).done;
+  assert.deepEqual(await noticesOf(turns.submit(chat, { content: "and now?" })), []);
+  const [first] = model.requests[1]?.messages ?? [];
+  assert.equal(first?.role, "user");
+  assert.deepEqual(first.files?.[0]?.bytes, new Uint8Array(png.bytes));
+});
+
+test("what a model does not take is named to it, and the person is told once", async () => {
+  const { turns, model } = await world([["1"], ["2"]]);
+  const zip = { name: "a.zip", bytes: Buffer.from([0x50, 0x4b, 3, 4, 0, 0]) };
+  const long = textFile("long.txt", "x".repeat(256 * 1024 + 1));
+  const attachments = [png, { ...png, name: "dog.png" }, pdf, zip, long];
+  const turn = turns.submit(chat, { content: "look", attachments });
+  assert.deepEqual(await noticesOf(turn), [
+    "qwen3 does not take pictures: cat.png and dog.png were not sent to it.",
+    "qwen3 does not take PDF files: plan.pdf was not sent to it.",
+    "qwen3 does not take such files: a.zip was not sent to it.",
+    "long.txt was not sent to the model: it is longer than 256 KiB.",
+  ]);
+  assert.deepEqual(asked(model), {
+    content:
+      "look\n\n[image: cat.png, not shown to you]\n\n[image: dog.png, not shown to you]\n\n" +
+      "[file: plan.pdf, not shown to you]\n\n[file: a.zip, not shown to you]\n\n" +
+      "[file: long.txt, too long to be shown to you]",
+    sent: [],
+  });
+  assert.deepEqual(await noticesOf(turns.submit(chat, { content: "well?" })), []);
+});
+
+test("a model that refuses the bytes is asked without them, and the chat goes on", async () => {
+  const refusal = new ResponderError("no images here", { kind: "refused" });
+  const script = [[{ type: "fail" as const, error: refusal }], ["A cat, then"]];
+  const { turns, model } = await world(script, ["image/png"]);
+  const turn = turns.submit(chat, { content: "look", attachments: [png] });
+  assert.deepEqual(await noticesOf(turn), ["qwen3 did not take cat.png."]);
+  assert.equal((await turn.done).assistant?.content, "A cat, then");
+  const { content, sent } = asked(model);
+  assert.deepEqual(sent, []);
+  assert.match(
+    content,
+    /\[image: cat\.png\]\n\n\(The files that are named above could not be shown/,
+  );
+});
+
+test("a message needs text or a file; its title is the name of the file, by which it is found", async () => {
+  const { turns, chats } = await world([["1"]], ["image/png"]);
+  assert.throws(() => turns.submit(chat, { content: " " }), { code: "THROUGHLINE_INVALID" });
+  await turns.submit(chat, { content: "", attachments: [png] }).done;
+  assert.equal((await chats.row(chat)).title, "cat.png");
+  await chats.rename(chat, "Mine");
+  await chats.rename(chat, "");
+  assert.equal((await chats.row(chat)).title, "cat.png");
+  const hits = await chats.search("cat");
+  assert.deepEqual(hits.map(({ message }) => message.seq).length, 1);
+});
+
+test("the same id with the same files is the same turn; with other files it is refused", async () => {
+  const { turns, chats, model } = await world([["1"]], ["image/png"]);
+  const input = { id: "m1", content: "look", attachments: [png] };
+  const first = turns.submit(chat, input);
+  assert.equal(turns.submit(chat, { ...input, attachments: [{ ...png, name: "b.png" }] }), first);
+  const other = { ...input, attachments: [pdf] };
+  assert.throws(() => turns.submit(chat, other), { code: "THROUGHLINE_ID_CONFLICT" });
+  await first.done;
+  assert.equal((await turns.submit(chat, input).done).assistant?.content, "1");
+  for (const attachments of [[pdf], []]) {
+    const turn = turns.submit(chat, { ...input, attachments });
+    await assert.rejects(turn.done, { code: "THROUGHLINE_ID_CONFLICT" });
+  }
+  assert.equal(model.requests.length, 1);
+  await assert.rejects(chats.attachment(chat, hashOf(pdf)), { code: "THROUGHLINE_NOT_FOUND" });
+});
+
+test("a message that waits keeps its files, and has them when it is taken up or dismissed", async () => {
+  const gate = Promise.withResolvers<void>();
+  const script = [[{ type: "wait" as const, until: gate.promise }, "1"], ["2"], ["3"]];
+  const { turns, chats, throughline, model, responder } = await world(script, ["image/png"]);
+  const first = turns.submit(chat, { content: "first" });
+  for await (const { type } of first.progress()) if (type === "accepted") break;
+  for (const id of ["m2", "m3"]) {
+    const waiting = turns.submit(chat, { id, content: "", attachments: [png] });
+    while (waiting.files.length > 0) await setImmediate();
+    waiting.done.catch(() => undefined); // it is closed below
+  }
+  const { log } = chats;
+  const record = await log.ports.logs.find(chat, pendingId("m2"));
+  assert.deepEqual((record?.["attachments"] as object[])?.length, 1);
+  assert.deepEqual(await chats.attachment(chat, hashOf(png)), new Uint8Array(png.bytes));
+  const closing = turns.close(0);
+  gate.resolve();
+  await closing;
+  const next = await throughline.turns({ model: responder });
+  const other = next.submit(chat, { id: "m2", content: "", attachments: [pdf] });
+  await assert.rejects(other.done, { code: "THROUGHLINE_ID_CONFLICT" });
+  const answered = await (await next.answer(chat)).done;
+  assert.equal(answered.user.id, "m2");
+  assert.deepEqual(asked(model).sent, ["cat.png"]);
+  assert.equal(answered.user.attachments?.[0]?.name, "cat.png");
+  assert.equal(await next.dismiss(chat), 1);
+  assert.equal((await chats.message(chat, "m3")).attachments?.[0]?.name, "cat.png");
+});
+
+test("a message whose file cannot be stored is not stored, and can be sent again", async () => {
+  const { turns, chats, model } = await world([["1"]], ["image/png"]);
+  const { files } = chats;
+  const put = files.put.bind(files);
+  files.put = async () => {
+    await setImmediate();
+    throw new ThroughlineError("full", { code: "THROUGHLINE_UNAVAILABLE" });
+  };
+  const input = { id: "m1", content: "look", attachments: [png] };
+  await assert.rejects(turns.submit(chat, input).done, { code: "THROUGHLINE_UNAVAILABLE" });
+  assert.equal(await chats.find(chat, "m1"), undefined);
+  files.put = put;
+  await turns.submit(chat, input).done;
+  assert.deepEqual(asked(model).sent, ["cat.png"]);
+});
+
+test("a chat that is forgotten while its file is stored holds the file of the new message", async () => {
+  const { turns, chats } = await world([["1"]], ["image/png"]);
+  await chats.append(chat, [{ role: "user", content: "old" }]);
+  const { files } = chats;
+  const put = files.put.bind(files);
+  let forgetting: Promise<unknown> | undefined;
+  files.put = async (...args) => {
+    forgetting ??= chats.forget(chat);
+    for (let i = 0; i < 20; i++) await setImmediate();
+    return put(...args);
+  };
+  const turn = turns.submit(chat, { content: "look", attachments: [png] });
+  await turn.done.catch(() => undefined); // forgotten before it was answered, or not
+  await forgetting;
+  const isThere = await chats.find(chat, turn.id);
+  const bytes = await files.get(chat, hashOf(png));
+  assert.equal(isThere === undefined || bytes !== undefined, true, "a message without its file");
+});
+
+test("the built-in responder says that it got a file and cannot see it", async () => {
+  const throughline = await openThroughline({ storage: "memory" });
+  const turns = await throughline.turns({ model: offlineResponder() });
+  const first = await turns.submit(chat, { content: "look", attachments: [png] }).done;
+  assert.match(
+    first.assistant?.content ?? "",
+    /^I got cat\.png, but I cannot look into it: .*You said: "look"\./,
+  );
+  const second = await turns.submit(chat, { content: "", attachments: [png] }).done;
+  assert.match(second.assistant?.content ?? "", /^I got cat\.png, .*You sent no words\./);
+  await throughline.close();
+});
+
+const refusals: readonly (readonly [says: string, files: readonly unknown[], code: string])[] = [
+  ["no bytes", [{ name: "a", bytes: "text" }], "THROUGHLINE_INVALID"],
+  ["no name", [{ name: "", bytes: new Uint8Array() }], "THROUGHLINE_INVALID"],
+  ["a path without a name", [{ name: "a/", bytes: new Uint8Array() }], "THROUGHLINE_INVALID"],
+  ["a control character", [{ name: "a\nb", bytes: new Uint8Array() }], "THROUGHLINE_INVALID"],
+  [
+    "256 bytes of name",
+    [{ name: "é".repeat(128), bytes: new Uint8Array() }],
+    "THROUGHLINE_INVALID",
+  ],
+  ["11 files", Array.from({ length: 11 }, () => png), "THROUGHLINE_TOO_LARGE"],
+  [
+    "20 MiB and a byte",
+    [png, { ...png, bytes: new Uint8Array(20 * 1024 * 1024) }],
+    "THROUGHLINE_TOO_LARGE",
+  ],
+];
+for (const [says, attachments, code] of refusals) {
+  test(`a message whose attachments have ${says} is refused with ${code}`, async () => {
+    const { turns, chats } = await world([]);
+    const input = { content: "x", attachments: attachments as GivenFile[] };
+    assert.throws(() => turns.submit(chat, input), { code });
+    assert.equal((await chats.list()).chats.length, 0);
+  });
+}

@@ -1,0 +1,161 @@
+// What a model gets of the files that people sent: bytes, text, or a line that names them.
+import { attachmentLimits, kindOf, textIn } from "../chat/attachments.ts";
+import type { Chats } from "../chat/chats.ts";
+import type { Attachment, ModelFile, ModelInput } from "../chat/message.ts";
+import { fileNote } from "../chat/model-row.ts";
+import { isThroughlineError } from "../errors.ts";
+import { fenced } from "../models/fence.ts";
+import type { Responder } from "../models/responder.ts";
+
+interface Asking {
+  readonly chats: Pick<Chats, "attachment">;
+  readonly chatId: string;
+  readonly responder: Pick<Responder, "model" | "takes">;
+  readonly signal: AbortSignal;
+}
+
+/** The messages of a request, and what the person is told of the files that were just sent. */
+interface Attached {
+  readonly messages: readonly ModelInput[];
+  /** One sentence for each reason that files of the newest message did not reach the model. */
+  readonly notices: readonly string[];
+  /** Whether any bytes are in it. */
+  readonly hasBytes: boolean;
+}
+
+/**
+ * Reads the files of a history for a request: the newest first, at most 20 MiB of those that go as bytes.
+ * An older one past that is named, like one that the model does not take.
+ */
+export async function withFiles(
+  messages: readonly ModelInput[],
+  asking: Asking,
+): Promise<Attached> {
+  const newest = messages.findLastIndex(({ role }) => role === "user");
+  const taking = new Map<string, boolean>();
+  const made: ModelInput[] = [];
+  const notices: string[] = [];
+  let room: number = attachmentLimits.bytes;
+  for (const [index, message] of [...messages.entries()].toReversed()) {
+    if (message.role !== "user" || message.files === undefined) {
+      made.unshift(message);
+      continue;
+    }
+    const lines: string[] = [];
+    const files: ModelFile[] = [];
+    const refused: Refused[] = [];
+    for (const file of message.files) {
+      const got = await modelFile(file, asking, { taking, room });
+      room -= got.file.bytes?.length ?? 0;
+      files.push(got.file);
+      lines.push(got.line);
+      if (got.why !== undefined) refused.push({ name: file.name, why: got.why });
+    }
+    if (index === newest) notices.push(...noticesOf(refused));
+    const content = [message.content, ...lines].filter((text) => text !== "").join("\n\n");
+    made.unshift({ role: "user", content, files });
+  }
+  return { messages: made, notices, hasBytes: room < attachmentLimits.bytes };
+}
+
+/** The same messages for a model that refused the bytes. */
+export function withoutBytes(messages: readonly ModelInput[]): readonly ModelInput[] {
+  return messages.map((message) => {
+    if (message.role !== "user" || message.files === undefined) return message;
+    const files = message.files.map(({ bytes: _, ...file }) => file);
+    return { ...message, files, content: `${message.content}\n\n(${notShown})` };
+  });
+}
+
+const notShown = "The files that are named above could not be shown to you.";
+
+/** The names of what the newest message sent as bytes. */
+export function sentNames(messages: readonly ModelInput[]): string {
+  const newest = messages.findLast(({ role }) => role === "user");
+  const files = newest?.role === "user" ? (newest.files ?? []) : [];
+  return listed(files.flatMap(({ name, bytes }) => (bytes === undefined ? [] : [name])));
+}
+
+interface Got {
+  readonly file: ModelFile;
+  /** Names it to the model, or holds its text. */
+  readonly line: string;
+  /** Why neither its bytes nor its text are in the request. */
+  readonly why?: string;
+}
+
+async function modelFile(
+  file: Attachment,
+  asking: Asking,
+  { taking, room }: { readonly taking: Map<string, boolean>; readonly room: number },
+): Promise<Got> {
+  const { type, name, size } = file;
+  const { responder, signal } = asking;
+  const named = (why: string, more: string): Got => {
+    return { file, line: `[${fileNote(type, name, `, ${more}`)}]`, why };
+  };
+  const kind = kindOf(file);
+  if (kind === "text") {
+    if (size > attachmentLimits.textBytes) {
+      return named("is longer than 256 KiB", "too long to be shown to you");
+    }
+    const bytes = await bytesOf(file, asking);
+    const text = bytes && textIn(bytes);
+    if (text === undefined) return named("could not be read", "could not be read");
+    return { file, line: `[${fileNote(type, name)}]\n${fenced(text)}` };
+  }
+  if (kind !== "other" && !taking.has(type)) {
+    taking.set(type, (await responder.takes?.(type, signal)) ?? false);
+  }
+  if (taking.get(type) !== true) {
+    return named(`${responder.model} does not take ${plurals[kind]}`, "not shown to you");
+  }
+  if (size > room) return named("too many bytes", "no longer shown to you");
+  const bytes = await bytesOf(file, asking);
+  if (bytes === undefined) return named("could not be read", "could not be read");
+  return { file: { ...file, bytes }, line: `[${fileNote(type, name)}]` };
+}
+
+const plurals = { picture: "pictures", pdf: "PDF files", text: "text files", other: "such files" };
+
+/** `undefined`: they are missing or damaged. A turn does not fail for it. */
+async function bytesOf(
+  { sha256 }: Attachment,
+  { chats, chatId }: Asking,
+): Promise<Uint8Array | undefined> {
+  try {
+    return await chats.attachment(chatId, sha256);
+  } catch (error) {
+    const isLost =
+      isThroughlineError(error, "THROUGHLINE_NOT_FOUND") ||
+      isThroughlineError(error, "THROUGHLINE_CORRUPT");
+    if (isLost) return undefined;
+    throw error;
+  }
+}
+
+interface Refused {
+  readonly name: string;
+  readonly why: string;
+}
+
+function noticesOf(refused: readonly Refused[]): readonly string[] {
+  const notices: string[] = [];
+  for (const [why, files] of Map.groupBy(refused, (each) => each.why)) {
+    const names = listed(files.map(({ name }) => name));
+    const be = files.length === 1 ? "was" : "were";
+    // A reason either speaks of the model or goes on after the names.
+    notices.push(
+      why.includes(" does not take ")
+        ? `${why}: ${names} ${be} not sent to it.`
+        : `${names} ${be} not sent to the model: ${files.length === 1 ? "it" : "each"} ${why}.`,
+    );
+  }
+  return notices;
+}
+
+/** `a`, `a and b`, `a, b and c`. */
+function listed(names: readonly string[]): string {
+  const last = names.at(-1) ?? "";
+  return names.length < 2 ? last : `${names.slice(0, -1).join(", ")} and ${last}`;
+}
