@@ -57,6 +57,20 @@ export const message = z
       .openapi({ description: "On a tool's result: the name of the tool." }),
     is_error: z.literal(true).optional().openapi({ description: "The tool failed." }),
     stats: answerStats.optional(),
+    attachments: z
+      .array(
+        z
+          .looseObject({
+            name: z.string(),
+            type: z.string(),
+            size: count.optional(),
+            sha256: z.string().optional(),
+          })
+          .openapi("Attachment", {
+            description: "A file of the message. Its bytes can be read if it has a `sha256`.",
+          }),
+      )
+      .optional(),
     replaced: z
       .literal(true)
       .optional()

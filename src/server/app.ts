@@ -1,5 +1,6 @@
 import type { MiddlewareHandler } from "hono";
 import { invalid, ThroughlineError } from "../core/errors.ts";
+import { addAttachmentRoute } from "./attachment-route.ts";
 import { addChatRoutes } from "./chat-routes.ts";
 import { addExportRoute } from "./export-route.ts";
 import { isAmbiguous, isDecodable, refusalOf, securityHeaders } from "./guard.ts";
@@ -28,6 +29,7 @@ export function createApp(ports: Ports, state: ServerState) {
   app.use(guarded(state), signedIn(state));
   addChatRoutes(router);
   addMessageRoutes(router);
+  addAttachmentRoute(router);
   addTurnRoutes(router);
   addExportRoute(router);
   addPromptRoute(router);

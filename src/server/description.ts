@@ -26,7 +26,8 @@ export async function describe(
       version,
       description:
         "The session layer for conversational agents and companions. Every POST needs the Content-Type " +
-        "`application/json`, even without a body, and no `Content-Encoding`. Every error is a problem " +
+        "`application/json`, even without a body, and no `Content-Encoding`; sending a message takes " +
+        "`multipart/form-data` too. Every error is a problem " +
         "(RFC 9457) with a stable `code`. Fields may be added to answers; none is renamed.",
       license: { name: "MIT" },
     },
@@ -38,6 +39,12 @@ export async function describe(
 /** Bytes of a type. A piece of a JSON document is no JSON value, so it may be anything. */
 function asBytes(type: string) {
   return { schema: type === "application/json" ? z.unknown() : z.string() };
+}
+
+/** The same fields, and files. */
+function formOf(schema: z.ZodType): z.ZodType {
+  const file = z.array(z.string().meta({ format: "binary" })).optional();
+  return schema instanceof z.ZodObject ? z.object({ ...schema.shape, file }) : schema;
 }
 
 async function described(
@@ -56,9 +63,11 @@ async function described(
     description: "What went wrong.",
     content: { "application/problem+json": { schema: problem } },
   };
+  const schema = body?.() ?? nothing();
+  const form = { "multipart/form-data": { schema: formOf(schema) } };
   const content =
     bytes === undefined
-      ? { "application/json": { schema: body?.() ?? nothing() } }
+      ? { "application/json": { schema }, ...(operation.form === true ? form : {}) }
       : Object.fromEntries(bytes.map((type) => [type, asBytes(type)]));
   const required = body !== undefined || bytes !== undefined;
   return {

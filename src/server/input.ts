@@ -1,4 +1,5 @@
 import type { z } from "zod";
+import { attachmentBounds, attachmentLimits, type GivenFile } from "../core/chat/attachments.ts";
 import { invalid, isThroughlineError, ThroughlineError } from "../core/errors.ts";
 import { type Json, parseJson, tooLarge } from "../core/json.ts";
 import { isDecodable } from "./guard.ts";
@@ -60,6 +61,61 @@ export async function readJson(
   return text === "" ? {} : parseJson(text, "the body");
 }
 
+const formType = /^multipart\/form-data\s*;/i;
+
+export function isForm(request: Request): boolean {
+  return formType.test(request.headers.get("content-type") ?? "");
+}
+
+/**
+ * The fields of a form, and the files in its parts that are called `file`. A page of another site can send
+ * forms too: what keeps them out is that its origin is refused.
+ *
+ * @param textBytes how long its fields may be together, with the heads of all parts.
+ * @throws ThroughlineError `THROUGHLINE_MEDIA_TYPE`, `THROUGHLINE_TOO_LARGE`, `THROUGHLINE_INVALID`: see
+ *   `readJson`; a field that comes twice, a file under another name, or that is no file.
+ */
+export async function readForm(
+  request: Request,
+  textBytes: number,
+  body: Body = request.body,
+): Promise<{ readonly fields: Record<string, string>; readonly files: readonly GivenFile[] }> {
+  assertNotEncoded(request);
+  const most = attachmentLimits.bytes + textBytes;
+  const length = Number(request.headers.get("content-length") ?? 0);
+  if (length > most) throw tooLarge(attachmentBounds);
+  const bytes = await readBytes(body, most, attachmentBounds);
+  const type = request.headers.get("content-type") ?? "";
+  const fields: Record<string, string> = {};
+  const files: GivenFile[] = [];
+  let textLength = 0;
+  for (const [name, value] of await formOf(bytes, type)) {
+    if (typeof value !== "string") {
+      if (name !== "file") throw invalid("a file is in a part that is called file");
+      files.push({ name: value.name, type: value.type, bytes: await value.bytes() });
+      if (files.length > attachmentLimits.files) throw tooLarge(attachmentBounds);
+      continue;
+    }
+    if (name === "file") throw invalid("a part that is called file needs a file name");
+    if (Object.hasOwn(fields, name)) throw invalid(`the field ${name} comes at most once`);
+    textLength += Buffer.byteLength(value);
+    if (textLength > textBytes) throw bodyTooLarge(textBytes);
+    Object.defineProperty(fields, name, { value, enumerable: true });
+  }
+  return { fields, files };
+}
+
+async function formOf(bytes: Buffer, type: string): Promise<FormData> {
+  try {
+    // The bytes are a part of a pool's, or not: what is parsed is a copy either way.
+    return await new Response(new Uint8Array(bytes), {
+      headers: { "content-type": type },
+    }).formData();
+  } catch (cause) {
+    throw invalid("the body is no whole form", cause);
+  }
+}
+
 /**
  * The bytes of a request's body.
  *
@@ -91,13 +147,17 @@ function assertNotEncoded({ headers }: Request): void {
 }
 
 /** Counts as it reads: a chunked body does not say how long it is. */
-async function readBytes(body: Body, maxBytes: number): Promise<Buffer> {
+async function readBytes(
+  body: Body,
+  maxBytes: number,
+  bounds = `a body has at most ${maxBytes} bytes`,
+): Promise<Buffer> {
   const chunks: Uint8Array[] = [];
   let bytes = 0;
   try {
     for await (const chunk of body ?? []) {
       bytes += chunk.byteLength;
-      if (bytes > maxBytes) throw bodyTooLarge(maxBytes);
+      if (bytes > maxBytes) throw tooLarge(bounds);
       chunks.push(chunk);
     }
   } catch (cause) {

@@ -23,6 +23,11 @@ export interface Operation<
   readonly query?: () => Query;
   /** JSON. What sends none sends `{}`. */
   readonly body?: () => Body;
+  /**
+   * Takes a form too (`multipart/form-data`): the fields of the body as its text parts, and files as parts that
+   * are called `file`.
+   */
+  readonly form?: boolean;
   /** Takes bytes of one of these types instead: the work reads them from the request. */
   readonly bytes?: readonly string[];
   readonly headers?: () => z.ZodObject;

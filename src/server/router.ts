@@ -2,9 +2,11 @@ import type { HttpBindings } from "@hono/node-server";
 import { type Context, Hono } from "hono";
 import { TrieRouter } from "hono/router/trie-router";
 import type { z } from "zod";
+import type { GivenFile } from "../core/chat/attachments.ts";
 import { invalid } from "../core/errors.ts";
+import type { Json } from "../core/json.ts";
 import type { Watchers } from "./events.ts";
-import { parseInput, queryOf, readJson } from "./input.ts";
+import { isForm, parseInput, queryOf, readForm, readJson } from "./input.ts";
 import {
   type AnyOperation,
   type Nothing,
@@ -36,10 +38,20 @@ export interface Env {
 }
 
 interface Input<Params, Query, Body> {
+  /** Of a form; none of JSON. */
+  readonly files: readonly GivenFile[];
   readonly params: Params;
   readonly query: Query;
   readonly body: Body;
 }
+
+interface ReadBody {
+  /** `undefined`: the work reads the body. */
+  readonly fields: Json | undefined;
+  readonly files: readonly GivenFile[];
+}
+
+const nothingRead: ReadBody = { fields: undefined, files: [] };
 
 /** The routes, and their description: neither has an operation that the other lacks. */
 export class Router {
@@ -78,20 +90,26 @@ export class Router {
       const { req } = context;
       taken ??= takenBy(operation);
       const { params, query, body } = taken;
-      const input = {
+      const known = {
         params: parseInput(params, operation.params ? req.param() : {}, "the path"),
         query: parseInput(query, queryOf(new URL(req.url)), "the query"),
-        body:
-          method === "post" && bytes === undefined
-            ? parseInput(
-                body,
-                await readJson(req.raw, this.ports.limits.bodyBytes, incomingOf(context)),
-                "the body",
-              )
-            : {},
       };
+      const { fields, files } =
+        method === "post" && bytes === undefined
+          ? await this.#readBody(context, operation.form)
+          : nothingRead;
+      const isRead = fields !== undefined;
+      const input = { ...known, files, body: isRead ? parseInput(body, fields, "the body") : {} };
       return this.ports.begin(() => work(input as Parameters<typeof work>[0], context));
     });
+  }
+
+  async #readBody(context: Context<Env>, takesForm = false): Promise<ReadBody> {
+    const { raw } = context.req;
+    const { bodyBytes } = this.ports.limits;
+    const incoming = incomingOf(context);
+    if (takesForm && isForm(raw)) return readForm(raw, bodyBytes, incoming);
+    return { fields: await readJson(raw, bodyBytes, incoming), files: [] };
   }
 
   /** Adds an operation whose requests become WebSockets: `accept` decides, and gets each. */

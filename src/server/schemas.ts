@@ -65,6 +65,13 @@ export const chatParams = () =>
     }),
   });
 export const messageParams = () => chatParams().extend({ message_id: id() });
+export const attachmentParams = () =>
+  messageParams().extend({
+    sha256: z
+      .string()
+      .regex(/^[0-9a-f]{64}$/, "must be 64 lower-case hex digits")
+      .meta({ description: "Of the file's bytes, as the message names it." }),
+  });
 
 export const promptQuery = () =>
   z.strictObject({
@@ -84,7 +91,10 @@ export const version = () =>
 export const newMessage = () =>
   z
     .strictObject({
-      content: z.string().meta({ description: "What the person says. Kept word for word." }),
+      content: z.string().optional().meta({
+        description:
+          "What the person says. Kept word for word. May be missing or empty in a form with a file.",
+      }),
       provider: name().optional().meta({ description: "The session's when absent." }),
       model: name().optional().meta({ description: "The session's when absent." }),
     })

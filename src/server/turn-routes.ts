@@ -51,24 +51,28 @@ function addMessage(router: Router): void {
       id: "sendMessage",
       params: chatParams,
       body: newMessage,
+      form: true,
       answers,
       headers: () => z.object({ "Idempotency-Key": z.string().optional() }),
       summary: "Send a message and get the reply",
       description:
         `${streams}\n\nThe message is stored before a model is asked. While a turn runs, the next ` +
-        "message waits; when too many wait, it is 503 and nothing is stored. If the model wrote nothing " +
+        "message waits; when too many wait, it is 503 and nothing is stored. A message with files is a form: " +
+        "`content`, `provider` and `model` as its fields, and each file as a part called `file`; at most 10 " +
+        "files and 20 MiB in all. If the model wrote nothing " +
         "it is 502, and the message is kept: it can be answered until the next message.\n\nThe same " +
         "`Idempotency-Key` (1 to 255 printable ASCII characters) is the same message for good: its " +
         "turn is joined or its answer sent again, and a turn that failed is tried again. With " +
-        "other content it is 409, also once it or its answer was hidden, taken back, erased or cleared, or " +
+        "other content or other files it is 409, also once it or its answer was hidden, taken back, erased or cleared, or " +
         "its chat forgotten.",
     },
-    async ({ params, body }, context) => {
+    async ({ params, body, files }, context) => {
       const key = context.req.header("idempotency-key");
-      const { content, provider, model } = body;
+      const { content = "", provider, model } = body;
       const isBusy = turns.running(params.id) !== undefined;
       const turn = turns.submit(params.id, {
         content,
+        attachments: files,
         id: key === undefined ? undefined : messageIdFor(key),
         provider,
         model,
