@@ -85,8 +85,16 @@ for (const [path, status] of [
 
 for (const [path, body, detail] of [
   [messages, "{}", "content: is missing"],
-  [messages, '{"content":""}', "content must be a string with something in it"],
-  [messages, '{"content":" \\n\\t"}', "content must be a string with something in it"],
+  [
+    messages,
+    '{"content":""}',
+    "content must be a string with something in it, or come with an attachment",
+  ],
+  [
+    messages,
+    '{"content":" \\n\\t"}',
+    "content must be a string with something in it, or come with an attachment",
+  ],
   [messages, '{"content":5}', "content: must be a text"],
   [messages, '{"content":["a"]}', "content: must be a text"],
   [messages, '{"content":"a","role":"system"}', 'the body has no "role"'],
@@ -156,7 +164,7 @@ for (const [type, isRight] of [
   ["application/problem+json", false],
   ["text/plain", false],
   ["application/x-www-form-urlencoded", false],
-  ["multipart/form-data; boundary=x", false],
+  ["multipart/form-data", false],
   ["", false],
 ] as const) {
   for (const path of [messages, `${me}/stop`, `${me}/clear`, "/api/sign-in"]) {

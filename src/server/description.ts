@@ -41,10 +41,10 @@ function asBytes(type: string) {
   return { schema: type === "application/json" ? z.unknown() : z.string() };
 }
 
-/** The same fields, and files. */
+/** The same fields, none of them required, and files. */
 function formOf(schema: z.ZodType): z.ZodType {
   const file = z.array(z.string().meta({ format: "binary" })).optional();
-  return schema instanceof z.ZodObject ? z.object({ ...schema.shape, file }) : schema;
+  return schema instanceof z.ZodObject ? schema.partial().extend({ file }) : schema;
 }
 
 async function described(
@@ -67,7 +67,7 @@ async function described(
   const form = { "multipart/form-data": { schema: formOf(schema) } };
   const content =
     bytes === undefined
-      ? { "application/json": { schema }, ...(operation.form === true ? form : {}) }
+      ? { "application/json": { schema }, ...(operation.form ? form : {}) }
       : Object.fromEntries(bytes.map((type) => [type, asBytes(type)]));
   const required = body !== undefined || bytes !== undefined;
   return {

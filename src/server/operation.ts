@@ -25,9 +25,9 @@ export interface Operation<
   readonly body?: () => Body;
   /**
    * Takes a form too (`multipart/form-data`): the fields of the body as its text parts, and files as parts that
-   * are called `file`.
+   * are called `file`. The value is what stands for fields that a form leaves out.
    */
-  readonly form?: boolean;
+  readonly form?: Readonly<Record<string, string>>;
   /** Takes bytes of one of these types instead: the work reads them from the request. */
   readonly bytes?: readonly string[];
   readonly headers?: () => z.ZodObject;

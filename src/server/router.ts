@@ -104,11 +104,14 @@ export class Router {
     });
   }
 
-  async #readBody(context: Context<Env>, takesForm = false): Promise<ReadBody> {
+  async #readBody(context: Context<Env>, form: AnyOperation["form"]): Promise<ReadBody> {
     const { raw } = context.req;
     const { bodyBytes } = this.ports.limits;
     const incoming = incomingOf(context);
-    if (takesForm && isForm(raw)) return readForm(raw, bodyBytes, incoming);
+    if (form !== undefined && isForm(raw)) {
+      const { fields, files } = await readForm(raw, bodyBytes, incoming);
+      return { fields: { ...form, ...fields }, files };
+    }
     return { fields: await readJson(raw, bodyBytes, incoming), files: [] };
   }
 

@@ -91,10 +91,7 @@ export const version = () =>
 export const newMessage = () =>
   z
     .strictObject({
-      content: z.string().optional().meta({
-        description:
-          "What the person says. Kept word for word. May be missing or empty in a form with a file.",
-      }),
+      content: z.string().meta({ description: "What the person says. Kept word for word." }),
       provider: name().optional().meta({ description: "The session's when absent." }),
       model: name().optional().meta({ description: "The session's when absent." }),
     })

@@ -51,7 +51,7 @@ function addMessage(router: Router): void {
       id: "sendMessage",
       params: chatParams,
       body: newMessage,
-      form: true,
+      form: { content: "" },
       answers,
       headers: () => z.object({ "Idempotency-Key": z.string().optional() }),
       summary: "Send a message and get the reply",
@@ -68,7 +68,7 @@ function addMessage(router: Router): void {
     },
     async ({ params, body, files }, context) => {
       const key = context.req.header("idempotency-key");
-      const { content = "", provider, model } = body;
+      const { content, provider, model } = body;
       const isBusy = turns.running(params.id) !== undefined;
       const turn = turns.submit(params.id, {
         content,

@@ -22,7 +22,7 @@ export const queryClient = new QueryClient({
 
 export interface RequestInit {
   readonly method?: "GET" | "POST" | "DELETE" | undefined;
-  /** Sent as JSON; a POST without one sends `{}`. */
+  /** Sent as JSON, or as a form if it is one; a POST without one sends `{}`. */
   readonly body?: unknown;
   readonly signal?: AbortSignal | undefined;
   readonly headers?: Readonly<Record<string, string>> | undefined;
@@ -70,10 +70,11 @@ export async function request<T>(path: string, init: RequestInit = {}): Promise<
 export async function open(path: string, init: RequestInit = {}): Promise<Response> {
   const { method = "GET", body, signal, headers = {} } = init;
   const isPost = method === "POST";
+  const isForm = body instanceof FormData;
   const response = await reach(path, {
     method,
-    headers: isPost ? { ...headers, "content-type": "application/json" } : headers,
-    body: isPost ? JSON.stringify(body ?? {}) : null,
+    headers: isPost && !isForm ? { ...headers, "content-type": "application/json" } : headers,
+    body: isForm ? body : isPost ? JSON.stringify(body ?? {}) : null,
     signal: signal ?? null,
   });
   if (response.ok) return response;

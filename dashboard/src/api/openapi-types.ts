@@ -71,6 +71,14 @@ export type AppliedEvent = {
   readonly state: Emotions;
 };
 
+/** A file of the message. Its bytes can be read if it has a `sha256`. */
+export type Attachment = {
+  readonly name: string;
+  readonly type: string;
+  readonly size?: number | undefined;
+  readonly sha256?: string | undefined;
+};
+
 /** What the rolling buffers hold. Sent when it changed, at most once a second. */
 export type Buffers = {
   readonly messages: number;
@@ -573,6 +581,7 @@ export type Message = {
   /** The tool failed. */
   readonly is_error?: true | undefined;
   readonly stats?: AnswerStats | undefined;
+  readonly attachments?: readonly Attachment[] | undefined;
   /** It was replaced by another answer. */
   readonly replaced?: true | undefined;
   /** Its text is not shown. */

@@ -16,6 +16,8 @@ import { Button } from "../../ui/button.tsx";
 import { Icon } from "../../ui/icon.tsx";
 import type { VoiceAnswer } from "../voice/read-aloud.ts";
 import { joined } from "./drafts.ts";
+import { AttachButton, useAttach } from "./files/attach.tsx";
+import type { DraftFile } from "./files/draft-files.ts";
 
 const VoiceBar = lazy(async () => {
   return { default: (await import("../voice/voice-bar.tsx")).VoiceBar };
@@ -24,6 +26,9 @@ const VoiceBar = lazy(async () => {
 interface ComposerProps {
   readonly text: string;
   readonly setText: (text: string) => void;
+  /** They go with the next message. */
+  readonly files: readonly DraftFile[];
+  readonly setFiles: (files: readonly DraftFile[]) => void;
   readonly send: (text: string) => void;
   /** `undefined`: nothing runs that could be stopped. */
   readonly stop: (() => void) | undefined;
@@ -35,10 +40,12 @@ interface ComposerProps {
 
 /** The field for a message, by keyboard or voice. */
 export function Composer(props: ComposerProps) {
-  const { text, setText, send, stop, answer, focus, takesFocus } = props;
+  const { text, setText, files, setFiles, send, stop, answer, focus, takesFocus } = props;
   const { field } = focus;
   const [heard, setHeard] = useState("");
-  const isEmpty = text.trim() === "";
+  const attach = useAttach({ files, setFiles, field });
+  const isEmpty = text.trim() === "" && files.length === 0;
+  const isBlocked = isEmpty || attach.missing !== "";
   useEffect(() => {
     // On a phone this would open the keyboard over what there is to read.
     const isFine = window.matchMedia("(pointer: fine)").matches;
@@ -46,7 +53,7 @@ export function Composer(props: ComposerProps) {
   }, [field, takesFocus]);
   function submit(event: FormEvent): void {
     event.preventDefault();
-    if (isEmpty) return;
+    if (isBlocked) return;
     setText("");
     send(text);
     field.current?.focus();
@@ -58,7 +65,13 @@ export function Composer(props: ComposerProps) {
   }
   return (
     <form className="composer" aria-label="New message" tabIndex={-1} onSubmit={submit}>
-      <div className="composer-box">
+      <div className={attach.isOver ? "composer-box is-over" : "composer-box"}>
+        {attach.shown}
+        {attach.missing === "" ? null : (
+          <p className="files-note is-problem" role="alert">
+            {attach.missing}
+          </p>
+        )}
         <label className="visually-hidden" htmlFor="message">
           Message
         </label>
@@ -72,6 +85,7 @@ export function Composer(props: ComposerProps) {
           value={text}
           onChange={(event) => setText(event.target.value)}
           onKeyDown={onKey}
+          onPaste={attach.paste}
         />
         {heard === "" ? null : (
           <p className="composer-heard" dir="auto">
@@ -79,9 +93,10 @@ export function Composer(props: ComposerProps) {
           </p>
         )}
         <div className="composer-row">
+          <AttachButton add={attach.add} />
           <Suspense fallback={<div className="voice" />}>
             <VoiceBar
-              send={send}
+              send={attach.missing === "" ? send : (words) => setText(joined(text, words))}
               show={setHeard}
               keep={(words) => setText(joined(text, words))}
               answer={answer}
@@ -104,7 +119,7 @@ export function Composer(props: ComposerProps) {
               type="submit"
               className="button-icon"
               aria-label="Send"
-              disabled={isEmpty}
+              disabled={isBlocked}
             >
               <Icon name="send" />
             </Button>

@@ -3,9 +3,12 @@
 import { ProblemError } from "../../api/client.ts";
 import { defaultChat } from "../../shell/routes.ts";
 import { isOnItsWay, type Waiting } from "./feed-state.ts";
+import type { DraftFile } from "./files/draft-files.ts";
 
 export interface Drafts {
   readonly draft: string;
+  /** What was attached: after a reload only its names. */
+  readonly files?: readonly DraftFile[];
   /** Edits of messages, by their ids. */
   readonly edits: readonly (readonly [messageId: string, content: string])[];
   readonly waiting: readonly Waiting[];
@@ -31,7 +34,8 @@ export function draftsOf(chatId: string): Drafts | undefined {
 /** Replaces the drafts of a chat; empty ones are removed. */
 export function saveDrafts(chatId: string, words: Drafts): void {
   const isKnown = all.delete(chatId);
-  const isEmpty = words.draft === "" && words.edits.length === 0 && words.waiting.length === 0;
+  const { draft, files = [], edits, waiting } = words;
+  const isEmpty = draft === "" && [files, edits, waiting].every(({ length }) => length === 0);
   if (!isEmpty) all.set(chatId, words);
   if (isKnown || !isEmpty) write();
 }
@@ -73,7 +77,7 @@ function write(): void {
   const kept: string[] = [];
   let length = 0;
   for (const entry of [...all].reverse()) {
-    const text = JSON.stringify(entry);
+    const text = JSON.stringify(entry, (name, value) => (name === "file" ? undefined : value));
     if (kept.length === maxChats) break;
     if (length + text.length > maxLength) continue;
     length += text.length;

@@ -3,6 +3,7 @@ import type { Message } from "../../api/openapi-types.ts";
 import { newestUnsentChat } from "./drafts.ts";
 import type { Feed } from "./feed.ts";
 import { feedOf } from "./feeds.ts";
+import { storedFiles } from "./files/stored-files.ts";
 import { type ReadPage, readPage } from "./read-page.ts";
 
 /** An id for a chat that begins on this page. */
@@ -32,13 +33,15 @@ export async function branchFrom(feed: Feed, last: Message | undefined): Promise
 
 /**
  * Sends the edited form of a message in a new chat, which starts with a copy of what came before it.
+ * Its files are sent again.
  *
  * @returns the new chat.
  * @throws ProblemError nothing was copied.
  */
 export async function editAndFork(feed: Feed, message: Message, content: string): Promise<string> {
+  const files = await storedFiles(feed.chatId, message);
   const chatId = await branchFrom(feed, await messageBefore(feed, message));
-  void feedOf(chatId).send(content);
+  void feedOf(chatId).send(content, files);
   return chatId;
 }
 

@@ -1,5 +1,6 @@
 // What the talk view shows of one chat, as a value, and how it changes.
 import type { Message, Retrying } from "../../api/openapi-types.ts";
+import type { DraftFile } from "./files/draft-files.ts";
 
 /** A message that was sent and is not in the chat yet. */
 export interface Waiting {
@@ -8,6 +9,7 @@ export interface Waiting {
   /** The id of the stored message; `undefined`: the browser cannot compute it. */
   readonly id?: string | undefined;
   readonly content: string;
+  readonly files?: readonly DraftFile[] | undefined;
   /**
    * `waiting`: the server has it, and another turn runs. `lost`: the server had it, and ended.
    * `failed`: `error` says why. `unsure`: the page was closed before the server confirmed it.
@@ -44,6 +46,8 @@ export interface FeedState {
   readonly followed: { readonly turnId: string; readonly key: string } | undefined;
   /** What was typed and not sent. */
   readonly draft: string;
+  /** What was attached and not sent. */
+  readonly files: readonly DraftFile[];
   readonly waiting: readonly Waiting[];
   /** Notices that came with the newest answer. The chat does not store them. */
   readonly notices: readonly string[];
@@ -59,6 +63,7 @@ export const emptyFeed: FeedState = {
   live: undefined,
   followed: undefined,
   draft: "",
+  files: [],
   waiting: [],
   notices: [],
   trouble: undefined,
@@ -157,6 +162,7 @@ export function isOnItsWay({ state }: Waiting): boolean {
 /** Whether it is shown as a row: text, reasoning, tool calls, and what was removed. */
 export function isShown(message: Message): boolean {
   const { role, hidden, content, redacted, tool_calls: calls = [] } = message;
+  if ((message.attachments?.length ?? 0) > 0 && role === "user" && hidden !== true) return true;
   const isSpoken = role === "user" || role === "assistant";
   if (!isSpoken || hidden === true) return false;
   const isThought = (message.reasoning_content ?? "") !== "";

@@ -24,6 +24,7 @@ import {
   withNewest,
   withoutStored,
 } from "./feed-state.ts";
+import { bodyOf, type DraftFile } from "./files/draft-files.ts";
 import { PacedText } from "./paced-text.ts";
 import { EventsWhileReading, readPage } from "./read-page.ts";
 import { afterMessage, afterTurnEvent, nothingSaid } from "./turn-state.ts";
@@ -58,10 +59,10 @@ export class Feed {
 
   constructor(chatId: string) {
     this.chatId = chatId;
-    const { draft = "", waiting = [], edits, isBegun = false } = draftsOf(chatId) ?? {};
+    const { draft = "", files = [], waiting = [], edits, isBegun = false } = draftsOf(chatId) ?? {};
     this.#edits = new Map(edits);
     this.#isBegun = isBegun;
-    this.store = new Store({ ...emptyFeed, draft, waiting });
+    this.store = new Store({ ...emptyFeed, draft, files, waiting });
     this.#ends = [
       onServerEvent("message", (data) => this.#onMessage(data)),
       onServerEvent("turn", (data) => this.#onTurn(data)),
@@ -83,6 +84,11 @@ export class Feed {
     this.#set({ draft });
   }
 
+  /** What was attached and not sent. */
+  set files(files: readonly DraftFile[]) {
+    this.#set({ files });
+  }
+
   /** Edits of messages that were not sent, by the ids of the messages. */
   get edits(): ReadonlyMap<string, string> {
     return this.#edits;
@@ -97,7 +103,7 @@ export class Feed {
 
   /** Whether something would be lost without it: a turn, a draft, a message on its way. */
   get isBusy(): boolean {
-    const isTyped = this.draft !== "" || this.#edits.size > 0;
+    const isTyped = this.draft !== "" || this.state.files.length > 0 || this.#edits.size > 0;
     const isFollowed = this.#isFollowing || this.store.isFollowed;
     return isTyped || isFollowed || this.state.waiting.length > 0;
   }
@@ -151,23 +157,25 @@ export class Feed {
     if (kept.length < messages.length) this.#set({ messages: kept, before: kept[0]?.seq });
   }
 
-  send(content: string): Promise<void> {
-    return this.#submit({ key: newKey(), content, state: "sending" });
+  send(content: string, files: readonly DraftFile[] = []): Promise<void> {
+    return this.#submit({ key: newKey(), content, files, state: "sending" });
   }
 
   /** Sends again what failed: the same message, so it is never said twice. */
   resend(key: string): Promise<void> {
     const entry = this.state.waiting.find((each) => each.key === key);
     if (entry === undefined) return Promise.resolve();
-    return this.#submit({ key, content: entry.content, state: "sending" });
+    const { content, files } = entry;
+    return this.#submit({ key, content, files, state: "sending" });
   }
 
-  /** Puts what failed back into the draft, before its text. @returns the draft. */
+  /** Puts what failed back into the draft, before its text and files. @returns the draft. */
   toDraft(key: string): string {
     const { waiting } = this.state;
-    const content = waiting.find((each) => each.key === key)?.content ?? "";
+    const { content = "", files = [] } = waiting.find((each) => each.key === key) ?? {};
     const draft = joined(content, this.draft);
-    this.#set({ waiting: waiting.filter((each) => each.key !== key), draft });
+    const rest = waiting.filter((each) => each.key !== key);
+    this.#set({ waiting: rest, draft, files: [...files, ...this.state.files] });
     return draft;
   }
 
@@ -257,7 +265,7 @@ export class Feed {
       this.#change(entry.key, { id: await messageIdFor(entry.key) });
       const response = await open(this.#path("messages"), {
         method: "POST",
-        body: { content: entry.content },
+        body: bodyOf(entry.content, entry.files),
         signal: controller.signal,
         headers: { ...asStream, "idempotency-key": entry.key },
       });
@@ -400,7 +408,7 @@ export class Feed {
   #forgetWords(): void {
     this.#isBegun = false;
     this.#edits.clear();
-    this.#set({ draft: "", waiting: [] });
+    this.#set({ draft: "", files: [], waiting: [] });
   }
 
   /** The server that held these messages ended before their turn: they can be sent again. */
@@ -426,17 +434,17 @@ export class Feed {
   }
 
   #keep(): void {
-    const { draft, waiting } = this.state;
+    const { draft, files, waiting } = this.state;
     const isBegun = this.#isBegun;
-    saveDrafts(this.chatId, { draft, waiting, edits: [...this.#edits], isBegun });
+    saveDrafts(this.chatId, { draft, files, waiting, edits: [...this.#edits], isBegun });
   }
 
   #set(change: Partial<FeedState>): void {
-    const { draft, waiting } = this.state;
+    const { draft, files, waiting } = this.state;
     const next = { ...this.state, ...change };
-    const isTyped = next.draft !== draft || next.waiting !== waiting;
+    const isKept = next.draft === draft && next.files === files && next.waiting === waiting;
     this.store.set(next);
-    if (isTyped) this.#keep();
+    if (!isKept) this.#keep();
   }
 }
 

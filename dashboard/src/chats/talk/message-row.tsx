@@ -5,12 +5,14 @@ import { Button } from "../../ui/button.tsx";
 import { cost, counted, fullTime, howToPrice, noPrice, seconds } from "../../ui/in-words.ts";
 import { Branches, type BranchesByMessage } from "./branches.tsx";
 import { EditBox } from "./edit-box.tsx";
+import { MessageFiles } from "./files/message-files.tsx";
 import { Markdown } from "./markdown.tsx";
 import { type Call, modelName } from "./rows.ts";
 import { Reasoning, ToolCall } from "./steps.tsx";
 import { Variants } from "./variants.tsx";
 
 export interface MessageActions {
+  readonly chatId: string;
   /** Sends an edited message in a new chat, and opens that. */
   readonly edit: (message: Message, content: string) => Promise<void>;
   /** Unsent edits by the ids of the messages: a row out of sight has no state. */
@@ -74,10 +76,13 @@ export const MessageRow = memo(function MessageRow(props: MessageRowProps) {
   return (
     <article className={`message message-${message.role}`}>
       <h2 className="visually-hidden">{isUser ? "You" : "Companion"}</h2>
+      <MessageFiles chatId={actions.chatId} message={message} />
       {isUser ? (
-        <p className="bubble" dir="auto">
-          {message.content}
-        </p>
+        message.content === "" ? null : (
+          <p className="bubble" dir="auto">
+            {message.content}
+          </p>
+        )
       ) : (
         <Answer message={message} calls={calls} isRunning={isRunning} />
       )}
@@ -93,8 +98,8 @@ export const MessageRow = memo(function MessageRow(props: MessageRowProps) {
           <Byline message={message} />
           {message.stats === undefined ? null : <Stats stats={message.stats} />}
           <span className="message-actions">
-            <CopyAction text={message.content} />
-            {isUser ? (
+            {message.content === "" ? null : <CopyAction text={message.content} />}
+            {isUser && message.content !== "" ? (
               <Action
                 icon="edit"
                 label="Edit in a new chat"

@@ -4,6 +4,7 @@ import { ProviderWords } from "../../ui/error-note.tsx";
 import { sentence } from "../../ui/plain-words.ts";
 import { useNow } from "../../ui/time.tsx";
 import { isOnItsWay, type Live, type Waiting } from "./feed-state.ts";
+import { FileChips } from "./files/file-chips.tsx";
 import { Markdown } from "./markdown.tsx";
 import { Reasoning } from "./steps.tsx";
 
@@ -75,23 +76,30 @@ interface WaitingRowProps {
 
 /** A message that was sent and is not in the chat yet. */
 export function WaitingRow({ waiting, resend, toDraft }: WaitingRowProps) {
-  const { content, state } = waiting;
+  const { content, state, files = [] } = waiting;
   const isStuck = !isOnItsWay(waiting);
+  const isLost = files.some(({ file }) => file === undefined);
   return (
     <article className={`message message-user ${isStuck ? "is-stuck" : "is-waiting"}`}>
       <h2 className="visually-hidden">You</h2>
-      <p className="bubble" dir="auto">
-        {content}
-      </p>
+      <FileChips files={files} />
+      {content === "" ? null : (
+        <p className="bubble" dir="auto">
+          {content}
+        </p>
+      )}
       <footer className="message-foot">
         {isStuck ? (
           <>
             <span className="stuck" role="alert">
               {reasonOf(waiting)}
+              {isLost ? " Its files did not survive the reload: attach them again." : ""}
             </span>
-            <Button kind="quiet" className="small" onClick={resend}>
-              Send again
-            </Button>
+            {isLost ? null : (
+              <Button kind="quiet" className="small" onClick={resend}>
+                Send again
+              </Button>
+            )}
             <Button kind="quiet" className="small" onClick={toDraft}>
               Move to draft
             </Button>

@@ -69,7 +69,9 @@ export function TalkView({ chatId, parts }: TalkViewProps) {
   const isOffered = isIdle && state.live === undefined;
   function send(words: string): void {
     setSent(sent + 1);
-    void feed.send(words);
+    const { files } = feed.state;
+    feed.files = [];
+    void feed.send(words, files);
   }
   function removed(): void {
     flushSync(() => setRemoving(undefined)); // its dialog holds the focus
@@ -123,6 +125,10 @@ export function TalkView({ chatId, parts }: TalkViewProps) {
           focus={focus}
           takesFocus={!isSeeking && found.id === undefined}
           text={state.draft}
+          files={state.files}
+          setFiles={(files) => {
+            feed.files = files;
+          }}
           setText={(text) => {
             feed.draft = text;
             showTyped(text);
@@ -279,7 +285,8 @@ function useActions(
     const replyActions = (reply: Message) => parts.replyActions(feed.chatId, reply);
     const choose = (answerId: string) => void feed.choose(answerId);
     const own = { edit, edits: feed.edits, keepEdit, remove, regenerate, replyActions };
-    return { ...own, choose, branches, branch: (message: Message) => void branch(message) };
+    const more = { choose, branches, branch: (message: Message) => void branch(message) };
+    return { ...own, ...more, chatId: feed.chatId };
   }, [edit, remove, regenerate, branch, branches, feed, parts]);
 }
 

@@ -200,5 +200,6 @@ function estimate(row: Row | undefined): number {
   if (row === undefined || row.kind === "day" || row.kind === "result") return 48;
   if (row.kind === "live") return 80 + row.live.text.length / 3;
   const { content } = row.kind === "message" ? row.message : row.waiting;
-  return 70 + Math.ceil(content.length / 80) * 24;
+  const files = row.kind === "message" ? (row.message.attachments?.length ?? 0) : 0;
+  return 70 + Math.ceil(content.length / 80) * 24 + (files > 0 ? 180 : 0);
 }
