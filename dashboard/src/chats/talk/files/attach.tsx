@@ -28,6 +28,8 @@ export function useAttach({ files, setFiles, field }: AttachOptions) {
     setFiles(next.files);
     setProblem(next.problem);
     const count = next.files.length;
+    // What stays to be done is to write, or to press Enter; on a phone this would open the keyboard.
+    if (window.matchMedia("(pointer: fine)").matches) field.current?.focus();
     setSaid(count === 1 ? `${next.files[0]?.name} is attached.` : `${count} files are attached.`);
   }
   function remove(file: DraftFile): void {
