@@ -1,4 +1,7 @@
 import assert from "node:assert/strict";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { type FakeIo, fakeIo, keyboard } from "../../test/support/command-line.ts";
 import { type ScriptedStep, scriptedResponder } from "../../test/support/scripted-responder.ts";
@@ -63,6 +66,29 @@ for (const stop of ["goodbye", "stop", "ok Nova, quit please"]) {
     assert.equal((await said(companion)).length, 2);
   });
 }
+
+test("/attach sends a file with the next message, and with no other", async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), "talk-"));
+  t.after(() => rmSync(folder, { recursive: true }));
+  writeFileSync(join(folder, "notes.md"), "# Tea");
+  const companion = await companionOf(t, [["One."], ["Two."]]);
+  const io = fakeIo(`/attach ${folder}/notes.md\nread this\nand now?\n`);
+  assert.equal(await talk(companion, io), 0);
+  assert.equal(io.output.text, "One.\nTwo.\n");
+  const { messages } = await companion.throughline.chats.messages(chatId);
+  assert.deepEqual(
+    messages.map(({ attachments }) => attachments?.map(({ name, type }) => `${name} ${type}`)),
+    [["notes.md text/plain"], undefined, undefined, undefined],
+  );
+});
+
+test("a command before /attach is run once", async (t) => {
+  const companion = await companionOf(t, [["One."]]);
+  await companion.throughline.chats.append(chatId, [{ role: "user", content: "old" }]);
+  const io = fakeIo("/newall\n/attach\n/detach\nhello\n");
+  assert.equal(await talk(companion, io), 0);
+  assert.equal(io.errors.text.match(/A new session has started/g)?.length, 1);
+});
 
 test("/quit ends the chat, and no model is asked", async (t) => {
   const companion = await companionOf(t, []);

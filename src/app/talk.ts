@@ -11,6 +11,7 @@ import { runCoordinator } from "../core/turns/coordinator.ts";
 import type { InputTrigger, OutputSink } from "../core/turns/coordinator-ports.ts";
 import { type Intent, parseIntent } from "../core/turns/intent.ts";
 import { textOnly, textOutput } from "../core/turns/text-ports.ts";
+import { AttachedFiles } from "./attach-files.ts";
 import type { Companion } from "./open-companion.ts";
 import { runSlashCommand, slashCommand } from "./slash-commands.ts";
 import { deliver, type Notices, turnEvents } from "./turn-events.ts";
@@ -38,6 +39,7 @@ export class Talk {
   readonly #spinner: Spinner;
   /** Of the answer that streams now, where it is shown with styles. */
   #styler: MarkdownStyler | undefined;
+  readonly #attached: AttachedFiles;
   #lines: LineReader | undefined;
   /** Cuts the answer short that is streaming now. */
   #interrupt: (() => void) | undefined;
@@ -49,6 +51,7 @@ export class Talk {
     this.#io = io;
     this.#options = options;
     this.#spinner = new Spinner(io, options.isDumbTerminal);
+    this.#attached = new AttachedFiles(io);
     this.#sink = this.#output();
     this.#notices = {
       early: (text) => {
@@ -110,8 +113,9 @@ export class Talk {
           lines.prompt();
           const line = await lines.next();
           if (line.done === true) return undefined;
-          command = slashCommand(line.value);
-          if (command === undefined) return { text: line.value };
+          const isDone = await this.#attached.run(line.value);
+          command = isDone ? undefined : slashCommand(line.value);
+          if (!isDone && command === undefined) return { text: line.value };
         }
       },
     };
@@ -135,7 +139,9 @@ export class Talk {
   async *#converse(text: string, intent: Intent, signal: AbortSignal) {
     const { chatId, target, logger } = this.#options;
     const { turns, throughline } = this.#companion;
-    const turn = turns.submit(chatId, { content: text, ...target });
+    const { files: attachments } = this.#attached;
+    const turn = turns.submit(chatId, { content: text, attachments, ...target });
+    this.#attached.clear(); // the turn has them
     yield* turnEvents(turn, signal, this.#notices);
     const memory = throughline.workingMemory.peek(chatId)?.stats();
     const { traceId: trace_id } = turn.span;

@@ -1,3 +1,4 @@
+import { wholeFile } from "./attached.ts";
 import { chatZone } from "./chat-metadata.ts";
 import type { Chats } from "./chats.ts";
 import { toHtml } from "./render-html.ts";
@@ -35,5 +36,7 @@ export async function renderChat(
   const { title } = head;
   const render = format === "html" ? toHtml : toMarkdown;
   const chat = { key: chatId, title: title === "" ? undefined : title };
-  return render(chat, records, { redacted, zone: chatZone(head) ?? zone });
+  // What is missing or damaged is named all the same.
+  const readFile = (sha256: string) => wholeFile(chats.files, chatId, sha256);
+  return render(chat, records, { redacted, zone: chatZone(head) ?? zone, readFile });
 }

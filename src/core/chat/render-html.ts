@@ -1,3 +1,4 @@
+import { kindOf } from "./attachments.ts";
 import { printableLine } from "./printable.ts";
 import {
   type Records,
@@ -10,11 +11,12 @@ import {
 const speakers = { user: "User", assistant: "Assistant", tool: "Tool", system: "System" } as const;
 
 /** Even if something got past the escaping: no script runs and nothing is loaded. */
-const policy = "default-src 'none'; style-src 'unsafe-inline'";
+const policy = "default-src 'none'; style-src 'unsafe-inline'; img-src data:";
 
 /**
  * A chat as one HTML file that stands alone, in pieces: readable in light and dark and on paper, with
- * no script and nothing to load. Every stored text is escaped: it is text, whatever it says.
+ * no script and nothing to load. Every stored text is escaped: it is text, whatever it says. The files of
+ * messages are in it: pictures are shown, all others are downloads.
  *
  * @throws ThroughlineError `THROUGHLINE_INVALID`: there is no such zone.
  */
@@ -25,7 +27,12 @@ export async function* toHtml(
 ): AsyncGenerator<string> {
   const rows = renderRows(records, options);
   yield head(chat, options.zone ?? "UTC");
-  for await (const row of rows) yield rowHtml(row);
+  for await (const row of rows) {
+    yield rowHtml(row);
+    if (row.kind !== "message") continue;
+    yield* filesHtml(row, options);
+    yield "</article>\n";
+  }
   yield "</main>\n</body>\n</html>\n";
 }
 
@@ -65,11 +72,43 @@ function rowHtml(row: RenderRow): string {
     const given = `<pre dir="ltr">\n${escaped(call.arguments)}</pre>`;
     return `<p>Calls <bdi>${escaped(call.name)}</bdi></p>\n${given}\n`;
   });
-  const files = row.files.map((file) => `<p>File <bdi>${escaped(file)}</bdi></p>\n`);
   return `<article class="${row.role}">
 <p class="who"><b>${speakers[row.role]}</b>${by}${time}${marks}</p>
-${reasoning}${text}${calls.join("")}${files.join("")}</article>
-`;
+${reasoning}${text}${calls.join("")}`;
+}
+
+type MessageRow = Extract<RenderRow, { readonly kind: "message" }>;
+
+async function* filesHtml(
+  { files, attached }: MessageRow,
+  { readFile }: RenderOptions,
+): AsyncGenerator<string> {
+  for (const [index, label] of files.entries()) {
+    const file = attached[index];
+    const bytes = file && (await readFile?.(file.sha256));
+    const name = `<bdi>${escaped(label)}</bdi>`;
+    if (file === undefined || bytes === undefined) yield `<p>File ${name}</p>\n`;
+    else if (kindOf(file) === "picture") {
+      yield `<figure>\n<img alt="${escaped(printableLine(file.name))}" src="data:${file.type};base64,`;
+      yield* base64(bytes);
+      yield `">\n<figcaption>${name}</figcaption>\n</figure>\n`;
+    } else {
+      // Of no type that a browser would show.
+      const download = `download="${escaped(printableLine(file.name))}"`;
+      yield `<p>File <a ${download} href="data:application/octet-stream;base64,`;
+      yield* base64(bytes);
+      yield `">${name}</a></p>\n`;
+    }
+  }
+}
+
+/** A multiple of 3 bytes, so that the pieces fit together. */
+const pieceBytes = 48 * 1024;
+
+function* base64(bytes: Uint8Array): Generator<string> {
+  for (let at = 0; at < bytes.length; at += pieceBytes) {
+    yield Buffer.from(bytes.subarray(at, at + pieceBytes)).toString("base64");
+  }
 }
 
 function reasoningHtml(reasoning: string): string {
@@ -117,6 +156,9 @@ article { margin: .75rem 0; padding: .75rem 1rem; border-radius: .5rem; backgrou
 article.user { background: var(--user); }
 article p { margin: .35rem 0; }
 .who b { color: var(--ink); }
+figure { margin: .5rem 0; }
+figure img { display: block; max-width: 100%; max-height: 30rem; border-radius: .35rem; }
+figcaption { color: var(--quiet); font-size: .875rem; overflow-wrap: anywhere; }
 .note { text-align: center; }
 .text, pre { white-space: pre-wrap; overflow-wrap: anywhere; unicode-bidi: isolate; }
 pre, .tool .text { margin: .35rem 0; font: .875rem/1.5 ui-monospace, monospace; }

@@ -1,7 +1,8 @@
 import { invalid } from "../errors.ts";
-import { isJsonObject } from "../json.ts";
+import { isJsonObject, type JsonObject } from "../json.ts";
 import type { StoredRecord } from "../storage/log-store.ts";
-import { isControl, isMessage, type StoredMessage } from "./message.ts";
+import { attachmentsOf } from "./attachments.ts";
+import { type Attachment, isControl, isMessage, type StoredMessage } from "./message.ts";
 import { printable, printableLine } from "./printable.ts";
 
 /** Records oldest first; read once, one at a time. */
@@ -15,6 +16,8 @@ export interface RenderOptions {
   readonly redacted: ReadonlySet<string>;
   /** IANA name of the zone that days and times are told in. @default "UTC" */
   readonly zone?: string | undefined;
+  /** The bytes of a file of the chat, for a format that holds them; `undefined`: they are not there. */
+  readonly readFile?: ((sha256: string) => Promise<Uint8Array | undefined>) | undefined;
   /** Announcements, commands, markers. @default "left-out" */
   readonly hidden?: "left-out" | "shown" | undefined;
 }
@@ -43,7 +46,10 @@ export type RenderRow =
       readonly reasoning: string;
       readonly text: string;
       readonly calls: readonly { readonly name: string; readonly arguments: string }[];
+      /** The names of its files. */
       readonly files: readonly string[];
+      /** Those of `files` whose bytes may be stored, at the same index. */
+      readonly attached: readonly (Attachment | undefined)[];
     };
 
 /**
@@ -78,7 +84,8 @@ export async function* renderRows(
       reasoning: redacted ? "" : reasoningOf(record),
       text: redacted ? "" : printable(record.content),
       calls: redacted ? [] : callsOf(record),
-      files: redacted ? [] : filesOf(record),
+      files: redacted ? [] : filesOf(record).map(fileLabel),
+      attached: redacted ? [] : attachedOf(record),
     };
   }
 }
@@ -117,15 +124,18 @@ function callsOf(message: StoredMessage): { name: string; arguments: string }[] 
   });
 }
 
-function filesOf(message: StoredMessage): readonly string[] {
+function filesOf(message: StoredMessage): readonly JsonObject[] {
   const files: unknown = message.attachments;
-  if (!Array.isArray(files)) return [];
-  return (files as readonly unknown[]).flatMap((file) => {
-    if (!isJsonObject(file)) return [];
-    const { name, size } = file;
-    const bytes = Number.isSafeInteger(size) ? ` (${String(size)} bytes)` : "";
-    return [`${printableLine(String(name ?? ""))}${bytes}`];
-  });
+  return Array.isArray(files) ? (files as readonly unknown[]).filter(isJsonObject) : [];
+}
+
+function fileLabel({ name, size }: JsonObject): string {
+  const bytes = Number.isSafeInteger(size) ? ` (${String(size)} bytes)` : "";
+  return `${printableLine(String(name ?? ""))}${bytes}`;
+}
+
+function attachedOf(message: StoredMessage): readonly (Attachment | undefined)[] {
+  return filesOf(message).map((file) => attachmentsOf({ attachments: [file] })[0]);
 }
 
 interface LocalTime {

@@ -168,13 +168,43 @@ test("a chat as HTML: days, speakers, times, marks, texts", async () => {
   );
 });
 
-test("the HTML file stands alone: its policy allows its style and nothing else", async () => {
+test("the HTML file stands alone: its policy allows its style, pictures in it, and nothing else", async () => {
   const html = await text(toHtml({ key: "k" }, [], shown));
-  const policy = `<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">`;
+  const policy = `<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'; img-src data:">`;
   assert.ok(html.startsWith("<!doctype html>\n"));
   // Before anything that it governs.
   assert.ok(html.indexOf(policy) > 0 && html.indexOf(policy) < html.indexOf("<style>"));
   assert.doesNotMatch(html, /<script|<link|<img|url\(|@import|https?:|\bon[a-z]+=|\bsrc=|\bhref=/i);
+});
+
+test("the HTML file holds the files of messages: pictures to be seen, all others as downloads", async () => {
+  const bytes = new Uint8Array(100_000).map((_, index) => index);
+  const hash = (digit: string) => digit.repeat(64);
+  const name = `"><script>alert(1)</script>`;
+  const attachments = [
+    { name, type: "image/png", size: 100_000, sha256: hash("a") },
+    { name, type: "text/html", size: 100_000, sha256: hash("b") },
+    { name: "x.png", type: `image/png" onerror="alert(1)`, size: 1, sha256: hash("b") },
+    { name: "gone.png", type: "image/png", size: 1, sha256: hash("c") },
+  ];
+  const message = { role: "user", content: "look", timestamp: "", attachments };
+  const files = new Map([
+    [hash("a"), bytes],
+    [hash("b"), bytes],
+  ]);
+  const options = { ...shown, readFile: async (sha256: string) => files.get(sha256) };
+  const html = await text(toHtml({ key: "k" }, log(message), options));
+  const data = Buffer.from(bytes).toString("base64");
+  const escaped = "&quot;&gt;&lt;script&gt;alert(1)&lt;/script&gt;";
+  assert.ok(html.includes(`<img alt="${escaped}" src="data:image/png;base64,${data}">`));
+  const link = `<a download="${escaped}" href="data:application/octet-stream;base64,${data}">`;
+  assert.ok(html.includes(`<p>File ${link}<bdi>${escaped} (100000 bytes)</bdi></a></p>`));
+  assert.ok(html.includes("<p>File <bdi>gone.png (1 bytes)</bdi></p>"));
+  assert.equal(html.match(/<img /g)?.length, 1);
+  assert.doesNotMatch(html, /<script|onerror="/);
+  const redacted = new Set(["m1"]);
+  const hidden = await text(toHtml({ key: "k" }, log(message), { ...options, redacted }));
+  assert.doesNotMatch(hidden, /base64|script/);
 });
 
 const formats = { Markdown: toMarkdown, HTML: toHtml } as const;

@@ -1,14 +1,15 @@
 // What a model gets of the files that people sent: bytes, text, or a line that names them.
+
+import { wholeFile } from "../chat/attached.ts";
 import { attachmentLimits, kindOf, textIn } from "../chat/attachments.ts";
 import type { Chats } from "../chat/chats.ts";
 import type { Attachment, ModelFile, ModelInput } from "../chat/message.ts";
 import { fileNote } from "../chat/model-row.ts";
-import { isThroughlineError } from "../errors.ts";
 import { fenced } from "../models/fence.ts";
 import type { Responder } from "../models/responder.ts";
 
 interface Asking {
-  readonly chats: Pick<Chats, "attachment">;
+  readonly chats: Pick<Chats, "files">;
   readonly chatId: string;
   readonly responder: Pick<Responder, "model" | "takes">;
   readonly signal: AbortSignal;
@@ -89,8 +90,8 @@ async function modelFile(
   asking: Asking,
   { taking, room }: { readonly taking: Map<string, boolean>; readonly room: number },
 ): Promise<Got> {
-  const { type, name, size } = file;
-  const { responder, signal } = asking;
+  const { type, name, size, sha256 } = file;
+  const { chats, chatId, responder, signal } = asking;
   const named = (why: string, more: string): Got => {
     return { file, line: `[${fileNote(type, name, `, ${more}`)}]`, why };
   };
@@ -99,7 +100,7 @@ async function modelFile(
     if (size > attachmentLimits.textBytes) {
       return named("is longer than 256 KiB", "too long to be shown to you");
     }
-    const bytes = await bytesOf(file, asking);
+    const bytes = await wholeFile(chats.files, chatId, sha256);
     const text = bytes && textIn(bytes);
     if (text === undefined) return named("could not be read", "could not be read");
     return { file, line: `[${fileNote(type, name)}]\n${fenced(text)}` };
@@ -111,28 +112,12 @@ async function modelFile(
     return named(`${responder.model} does not take ${plurals[kind]}`, "not shown to you");
   }
   if (size > room) return named("too many bytes", "no longer shown to you");
-  const bytes = await bytesOf(file, asking);
+  const bytes = await wholeFile(chats.files, chatId, sha256);
   if (bytes === undefined) return named("could not be read", "could not be read");
   return { file: { ...file, bytes }, line: `[${fileNote(type, name)}]` };
 }
 
 const plurals = { picture: "pictures", pdf: "PDF files", text: "text files", other: "such files" };
-
-/** `undefined`: they are missing or damaged. A turn does not fail for it. */
-async function bytesOf(
-  { sha256 }: Attachment,
-  { chats, chatId }: Asking,
-): Promise<Uint8Array | undefined> {
-  try {
-    return await chats.attachment(chatId, sha256);
-  } catch (error) {
-    const isLost =
-      isThroughlineError(error, "THROUGHLINE_NOT_FOUND") ||
-      isThroughlineError(error, "THROUGHLINE_CORRUPT");
-    if (isLost) return undefined;
-    throw error;
-  }
-}
 
 interface Refused {
   readonly name: string;

@@ -1,0 +1,90 @@
+import assert from "node:assert/strict";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type TestContext, test } from "node:test";
+import { fakeIo } from "../../test/support/command-line.ts";
+import { png } from "../../test/support/sample-files.ts";
+import { AttachedFiles } from "./attach-files.ts";
+
+function folder(t: TestContext): string {
+  const path = mkdtempSync(join(tmpdir(), "attach-"));
+  t.after(() => rmSync(path, { recursive: true }));
+  writeFileSync(join(path, "cat.png"), png.bytes);
+  writeFileSync(join(path, "my notes.md"), "# Tea");
+  mkdirSync(join(path, "folder"));
+  return path;
+}
+
+/** Types lines. @returns what was said, and the files that are attached then. */
+async function typed(lines: readonly string[]) {
+  const io = fakeIo();
+  const attached = new AttachedFiles(io);
+  for (const line of lines) assert.equal(await attached.run(line), true, line);
+  return { said: io.errors.text, files: attached.files.map(({ name }) => name), attached };
+}
+
+test("/attach adds files to the next message, lists them, and /detach takes them back", async (t) => {
+  const path = folder(t);
+  const { said, files, attached } = await typed([
+    "/attach",
+    `/attach ${path}/cat.png`,
+    `/attach '${path}/my notes.md'`,
+    `/ATTACH ${path}/my\\ notes.md `,
+    "/attach",
+    "/detach 2",
+    "/detach 7",
+  ]);
+  assert.deepEqual(files, ["cat.png", "my notes.md"]);
+  assert.equal(
+    said,
+    `No files are attached. /attach PATH adds one to your next message.
+cat.png (70 bytes) is attached. It goes with your next message.
+my notes.md (5 bytes) is attached. 2 files go with your next message.
+my notes.md (5 bytes) is attached. 3 files go with your next message.
+1. cat.png (70 bytes)
+2. my notes.md (5 bytes)
+3. my notes.md (5 bytes)
+They go with your next message. /detach takes all of them back, /detach 1 only the first.
+my notes.md is not attached any more.
+There is no such file. /attach lists them with their numbers.
+`,
+  );
+  assert.deepEqual(attached.files[0]?.bytes, Buffer.from(png.bytes));
+  await attached.run("/detach");
+  assert.deepEqual(attached.files, []);
+});
+
+test("what cannot be attached is said, and nothing is attached", async (t) => {
+  const path = folder(t);
+  writeFileSync(join(path, "big"), new Uint8Array(20 * 1024 * 1024 + 1));
+  const { said, files } = await typed([
+    `/attach ${path}/none.png`,
+    `/attach ${path}/folder`,
+    `/attach ${path}/big`,
+    "/detach",
+  ]);
+  assert.deepEqual(files, []);
+  assert.equal(
+    said,
+    `(Not attached: there is no file ${path}/none.png.)
+(Not attached: it is a directory.)
+(Not attached: a message takes at most 10 files, and 20 MiB in all.)
+No files are attached.
+`,
+  );
+});
+
+test("at most 10 files are attached", async (t) => {
+  const path = folder(t);
+  const { said, files } = await typed(Array(11).fill(`/attach ${path}/cat.png`));
+  assert.equal(files.length, 10);
+  assert.match(said, /\(Not attached: a message takes at most 10 files, and 20 MiB in all\.\)\n$/);
+});
+
+test("other lines are passed over", async () => {
+  const attached = new AttachedFiles(fakeIo());
+  for (const line of ["hello", "/attachment x", " /attach x", "attach x", "/new"]) {
+    assert.equal(await attached.run(line), false, line);
+  }
+});
