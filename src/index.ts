@@ -2,6 +2,7 @@
 // nothing: opening loads what the chosen storage and the turns need.
 import type { Throughline, ThroughlineOptions, ThroughlinePorts } from "./core/throughline.ts";
 
+export type { GivenFile } from "./core/chat/attachments.ts";
 export type { ChatRow } from "./core/chat/chat-head.ts";
 export type { Chats } from "./core/chat/chats.ts";
 export type { FindChatsOptions, FoundChat } from "./core/chat/find-chats.ts";
@@ -10,7 +11,14 @@ export type { FreshnessOptions, FreshnessRules, Reason } from "./core/chat/fresh
 export type { HistoryOptions } from "./core/chat/history-scope.ts";
 export type { HistoryView } from "./core/chat/history-view.ts";
 export type { Interaction } from "./core/chat/interaction.ts";
-export type { Attachment, ModelInput, Role, StoredMessage, ToolCall } from "./core/chat/message.ts";
+export type {
+  Attachment,
+  ModelFile,
+  ModelInput,
+  Role,
+  StoredMessage,
+  ToolCall,
+} from "./core/chat/message.ts";
 export type { MessageInput } from "./core/chat/message-input.ts";
 export type { MessagePage } from "./core/chat/message-page.ts";
 export type {

@@ -48,10 +48,12 @@ export function ChatItem({ row, query }: ChatItemProps) {
 
 /** The message that was found: when it was said, and the words around the first hit. */
 export function Match({ message, query }: { readonly message: Message; readonly query: string }) {
+  // A message is found by the names of its files, too.
+  const names = (message.attachments ?? []).map(({ name }) => name);
   return (
     <span className="chat-item-match" dir="auto">
       <When at={message.timestamp} className="chat-item-when" />{" "}
-      <Marked text={message.content} query={query} />
+      <Marked text={[message.content, ...names].join(" ")} query={query} />
     </span>
   );
 }
