@@ -1,7 +1,7 @@
 import type { StoredRecord } from "../storage/log-store.ts";
 import { fit, meterOf, summaryHead, uncovered } from "./history-fit.ts";
 import { checkHistoryOptions, type HistoryOptions, ScopeReader } from "./history-scope.ts";
-import type { ModelInput } from "./message.ts";
+import type { Attachment, ModelInput } from "./message.ts";
 import { rowMessages } from "./model-row.ts";
 import { historyBudget } from "./token-budget.ts";
 import { lastTurns, type Turn, turnsOf } from "./turns.ts";
@@ -104,13 +104,15 @@ function merged(messages: readonly ModelInput[]): readonly ModelInput[] {
   return out;
 }
 
-/** Two user messages as one. */
+/** Two user messages as one. A file that both have is in it once. */
 export function joinUsers(
   a: Extract<ModelInput, { role: "user" }>,
   b: Extract<ModelInput, { role: "user" }>,
 ): ModelInput {
   const content = [a.content, b.content].filter((text) => text !== "").join("\n\n");
-  const files = [...(a.files ?? []), ...(b.files ?? [])];
+  const { files: first = [] } = a;
+  const isNew = ({ sha256 }: Attachment) => !first.some((file) => file.sha256 === sha256);
+  const files = [...first, ...(b.files ?? []).filter(isNew)];
   return files.length === 0 ? { role: "user", content } : { role: "user", content, files };
 }
 

@@ -114,11 +114,13 @@ for (const [name, takes] of takers) {
 test("Ollama says which of its models see pictures, and is asked until it says so", async () => {
   const asked: string[] = [];
   let capabilities: readonly string[] | undefined;
-  const server = createServer(async (incoming, response) => {
+  const server = createServer((incoming, response) => {
     const chunks: Buffer[] = [];
-    for await (const chunk of incoming) chunks.push(chunk as Buffer);
-    asked.push(`${incoming.url} ${Buffer.concat(chunks)}`);
-    response.end(JSON.stringify({ capabilities }));
+    incoming.on("data", (chunk: Buffer) => chunks.push(chunk));
+    incoming.on("end", () => {
+      asked.push(`${incoming.url} ${Buffer.concat(chunks)}`);
+      response.end(JSON.stringify({ capabilities }));
+    });
   });
   await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));
   const { port } = server.address() as AddressInfo;

@@ -74,6 +74,32 @@ test("the model gets the files of earlier messages again", async () => {
   assert.deepEqual(first.files?.[0]?.bytes, new Uint8Array(png.bytes));
 });
 
+test("an answer is regenerated with the files of its message", async () => {
+  const { turns, model } = await world([["1"], ["2"]], ["image/png"]);
+  await turns.submit(chat, { content: "look", attachments: [png] }).done;
+  await (await turns.retry(chat)).done;
+  assert.deepEqual(asked(model), { content: "look\n\n[image: cat.png]", sent: ["cat.png"] });
+});
+
+test("an unanswered message is answered with its files, also after more was said", async () => {
+  const away = new ResponderError("away", { kind: "unavailable" });
+  const { turns, chats, model } = await world(
+    [[{ type: "fail", error: away }], ["1"]],
+    ["image/png"],
+  );
+  const { user } = await turns.submit(chat, { content: "look", attachments: [png] }).done;
+  await chats.append(chat, [{ role: "user", content: "by the way" }]);
+  const { user: answered } = await (await turns.answer(chat)).done;
+  assert.equal(answered.id, user.id);
+  assert.deepEqual(asked(model).sent, ["cat.png"], "once, although it is said again");
+});
+
+test("what was sent without a word is in the working memory by its name", async () => {
+  const { turns, workingMemory } = await world([["1"]]);
+  await turns.submit(chat, { content: "", attachments: [png] }).done;
+  assert.match(workingMemory.peek(chat)?.summary() ?? "", /You said '\[image: cat\.png\]'/);
+});
+
 test("what a model does not take is named to it, and the person is told once", async () => {
   const { turns, model } = await world([["1"], ["2"]]);
   const zip = { name: "a.zip", bytes: Buffer.from([0x50, 0x4b, 3, 4, 0, 0]) };

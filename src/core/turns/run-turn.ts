@@ -1,6 +1,7 @@
 import { notFound } from "../chat/chat-log.ts";
 import type { Chats } from "../chat/chats.ts";
 import { ageNote } from "../chat/freshness.ts";
+import { attachmentNotes } from "../chat/model-row.ts";
 import { periodView, type Target, type TurnTarget } from "../chat/provider-sessions.ts";
 import { ThroughlineError } from "../errors.ts";
 import type { TurnParts } from "../extensions.ts";
@@ -91,7 +92,8 @@ async function speak(
   if (turn.retryId === undefined || answer.assistant !== undefined) {
     const { text: response, outcome } = ended;
     const { companionName } = ports;
-    const utterance = turn.content;
+    // What was sent without a word is remembered by its name.
+    const utterance = turn.content.trim() === "" ? attachmentNotes(turn.attachments) : turn.content;
     const said = {
       utterance,
       intent: parseIntent(utterance, companionName).type,
