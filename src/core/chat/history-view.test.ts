@@ -52,7 +52,8 @@ function lines(messages: readonly ModelInput[]): readonly string[] {
 }
 
 const file = (name: string) => {
-  return { name, type: "image/jpeg", size: 1, sha256: "0".repeat(64) };
+  const sha256 = Buffer.from(name).toString("hex").padStart(64, "0");
+  return { name, type: "image/jpeg", size: 1, sha256 };
 };
 const own = { provider: "openai", model: "gpt-5" };
 /** The id that a call gets when it was made by another model. */
