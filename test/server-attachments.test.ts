@@ -196,6 +196,27 @@ for (const [says, parts, status, code, headers] of refused) {
   });
 }
 
+test("of a form that does not say how long it is no more is read than a message can have", async () => {
+  const c = await companion([]);
+  let pulled = 0;
+  const body = new ReadableStream<Uint8Array>({
+    pull(controller) {
+      pulled += 1;
+      if (pulled === 100) controller.close();
+      else controller.enqueue(new Uint8Array(1024 * 1024));
+    },
+  });
+  const headers = { "content-type": "multipart/form-data; boundary=x" };
+  const init = {
+    method: "POST",
+    body: body as unknown as string,
+    headers,
+    duplex: "half",
+  } as const;
+  await problemOf(await c.ask(`${me}/messages`, init), 413, "THROUGHLINE_TOO_LARGE");
+  assert.ok(pulled < 25, `${pulled} MiB`);
+});
+
 test("no other route takes a form", async () => {
   const c = await companion([]);
   const headers = { "content-type": "multipart/form-data; boundary=x" };

@@ -71,7 +71,7 @@ export function isForm(request: Request): boolean {
  * The fields of a form, and the files in its parts that are called `file`. A page of another site can send
  * forms too: what keeps them out is that its origin is refused.
  *
- * @param textBytes how long its fields may be together, with the heads of all parts.
+ * @param textBytes how long the body may be beside the bytes that a message's files may have.
  * @throws ThroughlineError `THROUGHLINE_MEDIA_TYPE`, `THROUGHLINE_TOO_LARGE`, `THROUGHLINE_INVALID`: see
  *   `readJson`; a field that comes twice, a file under another name, or that is no file.
  */
@@ -88,7 +88,6 @@ export async function readForm(
   const type = request.headers.get("content-type") ?? "";
   const fields: Record<string, string> = {};
   const files: GivenFile[] = [];
-  let textLength = 0;
   for (const [name, value] of await formOf(bytes, type)) {
     if (typeof value !== "string") {
       if (name !== "file") throw invalid("a file is in a part that is called file");
@@ -98,8 +97,6 @@ export async function readForm(
     }
     if (name === "file") throw invalid("a part that is called file needs a file name");
     if (Object.hasOwn(fields, name)) throw invalid(`the field ${name} comes at most once`);
-    textLength += Buffer.byteLength(value);
-    if (textLength > textBytes) throw bodyTooLarge(textBytes);
     Object.defineProperty(fields, name, { value, enumerable: true });
   }
   return { fields, files };

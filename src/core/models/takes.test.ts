@@ -111,7 +111,7 @@ for (const [name, takes] of takers) {
   });
 }
 
-test("Ollama says which of its models see pictures, and is asked until it says so", async () => {
+test("Ollama says which of its models see pictures, and is asked until it says so", async (t) => {
   const asked: string[] = [];
   let capabilities: readonly string[] | undefined;
   const server = createServer((incoming, response) => {
@@ -123,6 +123,8 @@ test("Ollama says which of its models see pictures, and is asked until it says s
     });
   });
   await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));
+  t.after(() => server.closeAllConnections());
+  t.after(() => server.close());
   const { port } = server.address() as AddressInfo;
   const spec = parseModelName("ollama/llava");
   const takes = takesOf(spec, { ollamaHost: `127.0.0.1:${port}` });
