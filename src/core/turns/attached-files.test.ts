@@ -94,6 +94,18 @@ test("an unanswered message is answered with its files, also after more was said
   assert.deepEqual(asked(model).sent, ["cat.png"], "once, although it is said again");
 });
 
+test("the next prompt is shown with the files that go with it, and without their bytes", async () => {
+  const { turns } = await world([["1"]], ["image/png"]);
+  const notes = textFile("notes.md", "# Tea");
+  await turns.submit(chat, { content: "look", attachments: [png, notes] }).done;
+  const { request, sections } = await turns.nextPrompt(chat, { content: "and now?" });
+  const [first] = request.messages;
+  assert.match(first?.content ?? "", /^look\n\n\[image: cat\.png\]\n\n\[file: notes\.md\]/);
+  assert.doesNotMatch(JSON.stringify(request), /"bytes"/);
+  const history = sections.find(({ name }) => name === "history");
+  assert.ok((history?.tokens ?? 0) > 1_500, "a picture counts");
+});
+
 test("what was sent without a word is in the working memory by its name", async () => {
   const { turns, workingMemory } = await world([["1"]]);
   await turns.submit(chat, { content: "", attachments: [png] }).done;

@@ -1,3 +1,4 @@
+import { tokensOf as fileTokens } from "../chat/attachments.ts";
 import type { ModelInput } from "../chat/message.ts";
 import { callBytes } from "../chat/model-row.ts";
 import { bucketOf } from "../chat/period.ts";
@@ -5,6 +6,7 @@ import type { Resolution, Target } from "../chat/provider-sessions.ts";
 import { estimateTokens, historyBudget } from "../chat/token-budget.ts";
 import type { ResponderRequest, TurnTool, TurnTools } from "../models/responder.ts";
 import { readAsked, requestOf } from "./ask.ts";
+import { withFiles } from "./attached-files.ts";
 import { noticesOf } from "./rollover.ts";
 import { Turn } from "./turn.ts";
 import { beginTurnIn } from "./turn-records.ts";
@@ -92,7 +94,9 @@ export async function nextPrompt(
   const notices = noticesOf(result, notice);
   const running = { newId: ports.newId, persona, notices, begun: result, part };
   const request = requestOf(running, history, summary);
-  const messages = content === undefined ? withoutNewest(request.messages) : request.messages;
+  const asking = { chats, chatId, responder, signal: turn.signal };
+  const unread = content === undefined ? withoutNewest(request.messages) : request.messages;
+  const { messages } = await withFiles(unread, asking);
   const sections = sectionsOf(
     { ...request, messages },
     { persona, facts: part.instructions, tools },
@@ -103,7 +107,7 @@ export async function nextPrompt(
     provider,
     model,
     window,
-    request: { ...request, messages, tools },
+    request: { ...request, messages: messages.map(withoutFileBytes), tools },
     sections,
     tokens: sections.reduce((sum, { tokens }) => sum + tokens, 0),
     historyTokens: historyBudget(window, undefined),
@@ -129,7 +133,8 @@ function shown(tools: TurnTools | undefined): ShownTools | undefined {
 function withoutNewest(messages: readonly ModelInput[]): readonly ModelInput[] {
   const last = messages.at(-1);
   const before = messages.slice(0, -1);
-  if (last?.role !== "user" || last.content === placeholder) return before;
+  const isAlone = last?.content === placeholder && (last.role !== "user" || !last.files);
+  if (last?.role !== "user" || isAlone) return before;
   return [...before, { ...last, content: last.content.slice(0, -`\n\n${placeholder}`.length) }];
 }
 
@@ -143,7 +148,9 @@ function sectionsOf(
 ): readonly PromptSection[] {
   const newest = messages.at(-1)?.role === "user" ? messages.at(-1) : undefined;
   const earlier = newest === undefined ? messages : messages.slice(0, -1);
-  const counted = earlier.map((message) => ({ ...message, tokens: tokensOf(message) }));
+  const counted = earlier.map((message) => {
+    return { ...withoutFileBytes(message), tokens: tokensOf(message) };
+  });
   const tokens = counted.reduce((sum, message) => sum + message.tokens, 0);
   const stable = [
     textSection("persona", parts.persona),
@@ -152,7 +159,7 @@ function sectionsOf(
   ];
   const changing = [
     textSection("context", context),
-    textSection("message", newest === undefined ? "" : newest.content),
+    textSection("message", newest?.content ?? "", newest && filesEstimate(newest)),
   ];
   const history = { name: "history", tokens, messages: counted } as const;
   return [...stable.flat(), ...(counted.length === 0 ? [] : [history]), ...changing.flat()];
@@ -161,8 +168,23 @@ function sectionsOf(
 function textSection(
   name: Exclude<PromptSection["name"], "history">,
   text: string,
+  more = 0,
 ): readonly PromptSection[] {
-  return text === "" ? [] : [{ name, tokens: estimateTokens(Buffer.byteLength(text)), text }];
+  const tokens = estimateTokens(Buffer.byteLength(text)) + more;
+  return text === "" ? [] : [{ name, tokens, text }];
+}
+
+/** Of the files that go beside the text of a message. */
+function filesEstimate(message: ModelInput): number {
+  const files = message.role === "user" ? (message.files ?? []) : [];
+  const sent = files.filter(({ bytes }) => bytes !== undefined);
+  return sent.reduce((sum, file) => sum + fileTokens(file), 0);
+}
+
+/** As it is shown: which files there are, and not megabytes of them. */
+function withoutFileBytes(message: ModelInput): ModelInput {
+  if (message.role !== "user" || message.files === undefined) return message;
+  return { ...message, files: message.files.map(({ bytes: _, ...file }) => file) };
 }
 
 /** What is told about the tools, then each as JSON. Providers have forms of their own for it. */
@@ -181,5 +203,5 @@ function tokensOf(message: ModelInput): number {
     const { providerData } = message;
     if (providerData !== undefined) bytes += Buffer.byteLength(JSON.stringify(providerData));
   }
-  return estimateTokens(bytes);
+  return estimateTokens(bytes) + filesEstimate(message);
 }
