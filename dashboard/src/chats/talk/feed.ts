@@ -11,7 +11,7 @@ import {
   unreached,
 } from "../../api/client.ts";
 import { onServerEvent } from "../../api/events.ts";
-import type { Message, ServerEvents } from "../../api/openapi-types.ts";
+import type { ServerEvents } from "../../api/openapi-types.ts";
 import { Store } from "../../api/store.ts";
 import { draftsOf, joined, removeDrafts, saveDrafts } from "./drafts.ts";
 import {
@@ -22,6 +22,7 @@ import {
   isShown,
   type Waiting,
   withNewest,
+  withoutAnswer,
   withoutStored,
 } from "./feed-state.ts";
 import { bodyOf, type DraftFile } from "./files/draft-files.ts";
@@ -446,10 +447,4 @@ export class Feed {
     this.store.set(next);
     if (!isKept) this.#keep();
   }
-}
-
-/** Without an answer, and what led to it. */
-function withoutAnswer(messages: readonly Message[], { id, turn }: Message): readonly Message[] {
-  const isOfTurn = (each: Message) => turn !== undefined && each.turn === turn;
-  return messages.filter((each) => each.id !== id && (each.role === "user" || !isOfTurn(each)));
 }
