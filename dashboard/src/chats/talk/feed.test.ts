@@ -205,3 +205,33 @@ test("another answer that is chosen, or made, elsewhere is read, once for each",
   for (let n = 0; n < 20; n++) await passed();
   assert.equal(reads, 5);
 });
+
+test("the chosen model is named with a message, an answer and a retry, and is forgotten with the chat", async (t) => {
+  const sent: (readonly [string, unknown])[] = [];
+  connect(t, (path, init) => {
+    if (init.method === "POST") {
+      sent.push([path.split("/").at(-1) ?? "", JSON.parse(String(init.body))]);
+      return Response.json({ code: "X", detail: "refused" }, { status: 400 });
+    }
+    const { messages } = { messages: [message(1), message(2, { role: "assistant" })] };
+    return path.endsWith("/turn") ? nothingYet(path, init) : Response.json({ messages });
+  });
+  const feed = open(t);
+  await passed();
+  await passed();
+  const model = { provider: "ollama", model: "qwen3" };
+  await feed.send("one");
+  feed.model = model;
+  await feed.resend(feed.state.waiting[0]?.key ?? "");
+  await feed.answer();
+  await feed.regenerate("key");
+  assert.deepEqual(sent, [
+    ["messages", { content: "one" }],
+    ["messages", { content: "one", ...model }],
+    ["answer", model],
+    ["retry", model],
+  ]);
+  const forgotten = { chat_id: "chat", change: "forgotten" };
+  events.dispatchEvent(new MessageEvent("session", { data: JSON.stringify(forgotten) }));
+  assert.equal(feed.model, undefined);
+});

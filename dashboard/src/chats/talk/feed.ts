@@ -13,6 +13,8 @@ import {
 import { onServerEvent } from "../../api/events.ts";
 import type { Message, ServerEvents } from "../../api/openapi-types.ts";
 import { Store } from "../../api/store.ts";
+import { modelToAsk } from "../models/choice.ts";
+import type { Model } from "../models/model-names.ts";
 import { draftsOf, joined, removeDrafts, saveDrafts } from "./drafts.ts";
 import {
   emptyFeed,
@@ -59,10 +61,11 @@ export class Feed {
 
   constructor(chatId: string) {
     this.chatId = chatId;
-    const { draft = "", files = [], waiting = [], edits, isBegun = false } = draftsOf(chatId) ?? {};
+    const known = draftsOf(chatId);
+    const { draft = "", files = [], model, waiting = [], edits, isBegun = false } = known ?? {};
     this.#edits = new Map(edits);
     this.#isBegun = isBegun;
-    this.store = new Store({ ...emptyFeed, draft, files, waiting });
+    this.store = new Store({ ...emptyFeed, draft, files, model, waiting });
     this.#ends = [
       onServerEvent("message", (data) => this.#onMessage(data)),
       onServerEvent("turn", (data) => this.#onTurn(data)),
@@ -87,6 +90,15 @@ export class Feed {
   /** What was attached and not sent. */
   set files(files: readonly DraftFile[]) {
     this.#set({ files });
+  }
+
+  /** The model that was chosen for the next message. */
+  get model(): Model | undefined {
+    return this.state.model;
+  }
+
+  set model(model: Model | undefined) {
+    this.#set({ model });
   }
 
   /** Edits of messages that were not sent, by the ids of the messages. */
@@ -265,7 +277,7 @@ export class Feed {
       this.#change(entry.key, { id: await messageIdFor(entry.key) });
       const response = await open(this.#path("messages"), {
         method: "POST",
-        body: bodyOf(entry.content, entry.files),
+        body: { ...bodyOf(entry.content, entry.files), ...modelToAsk(this.chatId, this.model) },
         signal: controller.signal,
         headers: { ...asStream, "idempotency-key": entry.key },
       });
@@ -294,8 +306,8 @@ export class Feed {
     this.#isFollowing = true;
     this.#set({ trouble: undefined, live: { turnId: "", ...nothingSaid, isStopping: false } });
     try {
-      const init = { method: "POST", headers: { ...asStream, ...headers } } as const;
-      await this.#follow(await open(this.#path(action), init));
+      const sent = { body: this.model, headers: { ...asStream, ...headers } };
+      await this.#follow(await open(this.#path(action), { method: "POST", ...sent }));
     } catch (error) {
       this.#set({ live: undefined, trouble: { error, retry } });
     } finally {
@@ -408,7 +420,7 @@ export class Feed {
   #forgetWords(): void {
     this.#isBegun = false;
     this.#edits.clear();
-    this.#set({ draft: "", files: [], waiting: [] });
+    this.#set({ draft: "", files: [], model: undefined, waiting: [] });
   }
 
   /** The server that held these messages ended before their turn: they can be sent again. */
@@ -434,17 +446,17 @@ export class Feed {
   }
 
   #keep(): void {
-    const { draft, files, waiting } = this.state;
-    const isBegun = this.#isBegun;
-    saveDrafts(this.chatId, { draft, files, waiting, edits: [...this.#edits], isBegun });
+    const { draft, files, model, waiting } = this.state;
+    const [edits, isBegun] = [[...this.#edits], this.#isBegun];
+    saveDrafts(this.chatId, { draft, files, model, waiting, edits, isBegun });
   }
 
   #set(change: Partial<FeedState>): void {
-    const { draft, files, waiting } = this.state;
-    const next = { ...this.state, ...change };
-    const isKept = next.draft === draft && next.files === files && next.waiting === waiting;
+    const before = this.state;
+    const next = { ...before, ...change };
     this.store.set(next);
-    if (!isKept) this.#keep();
+    const kept = ["draft", "files", "model", "waiting"] as const;
+    if (kept.some((name) => next[name] !== before[name])) this.#keep();
   }
 }
 

@@ -8,6 +8,9 @@ import type { Chat, Message } from "../../api/openapi-types.ts";
 import { chatAddress } from "../../shell/routes.ts";
 import { ErrorNote } from "../../ui/error-note.tsx";
 import { Empty, Loading } from "../../ui/page.tsx";
+import { isOwnModel, keepForNewChats } from "../models/choice.ts";
+import type { Model } from "../models/model-names.ts";
+import { NewChat } from "../models/set-up.tsx";
 import { Announcer, useAnswer } from "./announcer.tsx";
 import { Beginning, type BranchesByMessage, useBranches } from "./branches.tsx";
 import { Composer, type ComposerFocus, useComposerFocus } from "./composer.tsx";
@@ -73,6 +76,12 @@ export function TalkView({ chatId, parts }: TalkViewProps) {
     feed.files = [];
     void feed.send(words, files);
   }
+  useUsedModel(feed, state.model, chat.data);
+  function choose(model: Model): void {
+    keepForNewChats(model);
+    feed.model = isOwnModel(chat.data, model) ? undefined : model;
+    focus.compose();
+  }
   function removed(): void {
     flushSync(() => setRemoving(undefined)); // its dialog holds the focus
     focus.compose();
@@ -83,6 +92,8 @@ export function TalkView({ chatId, parts }: TalkViewProps) {
         chatId={chatId}
         chat={chat.data}
         lead={parts.lead}
+        model={state.model}
+        choose={choose}
         actions={parts.head(chat.data == null ? undefined : chatId)}
       />
       {found.wanted === undefined || found.query === "" ? null : (
@@ -94,6 +105,7 @@ export function TalkView({ chatId, parts }: TalkViewProps) {
         isSeeking={isSeeking}
         hasRows={rows.length > 0}
         isNew={chat.data == null}
+        choose={choose}
       >
         <Transcript
           key={found.id}
@@ -198,6 +210,7 @@ function Body({
   hasRows,
   isNew,
   isSeeking,
+  choose,
   children,
 }: {
   readonly state: FeedState;
@@ -207,6 +220,7 @@ function Body({
   readonly isNew: boolean;
   /** The transcript is shown once it is known where it is to be opened. */
   readonly isSeeking: boolean;
+  readonly choose: (model: Model) => void;
   readonly children: ReactNode;
 }) {
   if (hasRows && !isSeeking) return children;
@@ -220,12 +234,7 @@ function Body({
       {state.status === "failed" ? (
         <ErrorNote error={state.error} retry={() => void feed.load()} />
       ) : null}
-      {isReady && isNew ? (
-        <Empty title="Nothing here yet">
-          Send a message. It is stored on the machine that runs Throughline, sent to the model that
-          answers, and kept across restarts.
-        </Empty>
-      ) : null}
+      {isReady && isNew ? <NewChat chosen={state.model} choose={choose} /> : null}
       {isReady && !isNew ? (
         <Empty title="This chat was cleared">
           Earlier messages are not shown, and no model receives them. Send a message to start over.
@@ -288,6 +297,14 @@ function useActions(
     const more = { choose, branches, branch: (message: Message) => void branch(message) };
     return { ...own, ...more, chatId: feed.chatId };
   }, [edit, remove, regenerate, branch, branches, feed, parts]);
+}
+
+/** What was chosen is the chat's own once a turn has run on it. */
+function useUsedModel(feed: Feed, model: Model | undefined, chat: Chat | null | undefined): void {
+  const isOwn = isOwnModel(chat, model);
+  useEffect(() => {
+    if (isOwn) feed.model = undefined;
+  }, [feed, isOwn]);
 }
 
 /** Escape stops the answer, unless a dialog or a menu takes it. */
