@@ -95,7 +95,7 @@ const providerNames: Readonly<Record<string, string>> = {
   openai: "OpenAI",
   anthropic: "Anthropic",
   bedrock: "Amazon Bedrock",
-  "openai-compatible": "The OpenAI-compatible server",
+  "openai-compatible": "OpenAI-compatible server",
 };
 
 /** A provider as people are told of it. */
