@@ -30,7 +30,13 @@ async function talk(t: TestContext, named: string | undefined, lines: readonly s
   const companion = await withTurns(throughline, { responders, persona: "" });
   t.after(() => companion.close(0));
   const io = fakeIo(`${lines.join("\n")}\n`);
-  const options = { chatId, target: {}, companionName: "", isEphemeral: false };
+  const options = {
+    chatId,
+    target: {},
+    companionName: "",
+    isEphemeral: false,
+    isDumbTerminal: false,
+  };
   await new Talk(companion, io, { ...options, logger: silentLogger }).run();
   const period = await throughline.sessions.active(chatId);
   return { said: io.output.text, told: io.errors.text, period, throughline };

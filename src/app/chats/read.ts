@@ -10,8 +10,8 @@ import { printableLine } from "../../core/chat/printable.ts";
 import type { PeriodView } from "../../core/chat/provider-sessions.ts";
 import type { ChatFormat } from "../../core/chat/render-chat.ts";
 import { type RenderRow, renderRows } from "../../core/chat/render-rows.ts";
-import { withReader } from "./chat-reader.ts";
 import { shownModel } from "../../core/models/model-name.ts";
+import { withReader } from "./chat-reader.ts";
 
 interface ListFlags extends Flags {
   readonly limit: number;
