@@ -76,12 +76,7 @@ export function TalkView({ chatId, parts }: TalkViewProps) {
     feed.files = [];
     void feed.send(words, files);
   }
-  useUsedModel(feed, state.model, chat.data);
-  function choose(model: Model): void {
-    keepForNewChats(model);
-    feed.model = isOwnModel(chat.data, model) ? undefined : model;
-    focus.compose();
-  }
+  const choose = useModelChoice(feed, state.model, chat.data, focus);
   function removed(): void {
     flushSync(() => setRemoving(undefined)); // its dialog holds the focus
     focus.compose();
@@ -299,12 +294,22 @@ function useActions(
   }, [edit, remove, regenerate, branch, branches, feed, parts]);
 }
 
-/** What was chosen is the chat's own once a turn has run on it. */
-function useUsedModel(feed: Feed, model: Model | undefined, chat: Chat | null | undefined): void {
+/** What was chosen is the chat's own once a turn has run on it. @returns what chooses another model. */
+function useModelChoice(
+  feed: Feed,
+  model: Model | undefined,
+  chat: Chat | null | undefined,
+  { compose }: ComposerFocus,
+): (model: Model) => void {
   const isOwn = isOwnModel(chat, model);
   useEffect(() => {
     if (isOwn) feed.model = undefined;
   }, [feed, isOwn]);
+  return (next) => {
+    keepForNewChats(next);
+    feed.model = isOwnModel(chat, next) ? undefined : next;
+    compose();
+  };
 }
 
 /** Escape stops the answer, unless a dialog or a menu takes it. */
