@@ -29,8 +29,8 @@ export async function branchFrom(feed: Feed, last: Message | undefined): Promise
   await request(`${chatPath(feed.chatId)}/fork`, { method: "POST", body });
   void queryClient.invalidateQueries({ queryKey: ["chats"] });
   void queryClient.invalidateQueries({ queryKey: ["chat", feed.chatId] });
-  const model = modelOfChat(feed.chatId, feed.model);
-  if (model !== undefined) feedOf(chatId).model = model;
+  const model = modelOfChat(feed.chatId, feed.state.model);
+  if (model !== undefined) feedOf(chatId).runOn(model);
   return chatId;
 }
 

@@ -158,6 +158,15 @@ export function withoutStored(
   return waiting.filter(({ id, state }) => state === "sending" || !ids.has(id ?? ""));
 }
 
+/** Without an answer, and what led to it. */
+export function withoutAnswer(
+  messages: readonly Message[],
+  { id, turn }: Message,
+): readonly Message[] {
+  const isOfTurn = (each: Message) => turn !== undefined && each.turn === turn;
+  return messages.filter((each) => each.id !== id && (each.role === "user" || !isOfTurn(each)));
+}
+
 /** Whether it may still be stored without being sent again. */
 export function isOnItsWay({ state }: Waiting): boolean {
   return state === "sending" || state === "waiting";

@@ -221,7 +221,7 @@ test("the chosen model is named with a message, an answer and a retry, and is fo
   await passed();
   const model = { provider: "ollama", model: "qwen3" };
   await feed.send("one");
-  feed.model = model;
+  feed.runOn(model);
   await feed.resend(feed.state.waiting[0]?.key ?? "");
   await feed.answer();
   await feed.regenerate("key");
@@ -233,5 +233,5 @@ test("the chosen model is named with a message, an answer and a retry, and is fo
   ]);
   const forgotten = { chat_id: "chat", change: "forgotten" };
   events.dispatchEvent(new MessageEvent("session", { data: JSON.stringify(forgotten) }));
-  assert.equal(feed.model, undefined);
+  assert.equal(feed.state.model, undefined);
 });

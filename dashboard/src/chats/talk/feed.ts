@@ -11,7 +11,7 @@ import {
   unreached,
 } from "../../api/client.ts";
 import { onServerEvent } from "../../api/events.ts";
-import type { Message, ServerEvents } from "../../api/openapi-types.ts";
+import type { ServerEvents } from "../../api/openapi-types.ts";
 import { Store } from "../../api/store.ts";
 import { modelToAsk } from "../models/choice.ts";
 import type { Model } from "../models/model-names.ts";
@@ -24,6 +24,7 @@ import {
   isShown,
   type Waiting,
   withNewest,
+  withoutAnswer,
   withoutStored,
 } from "./feed-state.ts";
 import { bodyOf, type DraftFile } from "./files/draft-files.ts";
@@ -92,12 +93,8 @@ export class Feed {
     this.#set({ files });
   }
 
-  /** The model that was chosen for the next message. */
-  get model(): Model | undefined {
-    return this.state.model;
-  }
-
-  set model(model: Model | undefined) {
+  /** Chooses the model for the next message; `undefined`: the chat's own. */
+  runOn(model: Model | undefined): void {
     this.#set({ model });
   }
 
@@ -277,7 +274,7 @@ export class Feed {
       this.#change(entry.key, { id: await messageIdFor(entry.key) });
       const response = await open(this.#path("messages"), {
         method: "POST",
-        body: { ...bodyOf(entry.content, entry.files), ...modelToAsk(this.chatId, this.model) },
+        body: { ...bodyOf(entry.content, entry.files), ...modelToAsk(this.chatId, this.state.model) },
         signal: controller.signal,
         headers: { ...asStream, "idempotency-key": entry.key },
       });
@@ -306,7 +303,7 @@ export class Feed {
     this.#isFollowing = true;
     this.#set({ trouble: undefined, live: { turnId: "", ...nothingSaid, isStopping: false } });
     try {
-      const sent = { body: this.model, headers: { ...asStream, ...headers } };
+      const sent = { body: this.state.model, headers: { ...asStream, ...headers } };
       await this.#follow(await open(this.#path(action), { method: "POST", ...sent }));
     } catch (error) {
       this.#set({ live: undefined, trouble: { error, retry } });
@@ -458,10 +455,4 @@ export class Feed {
     const kept = ["draft", "files", "model", "waiting"] as const;
     if (kept.some((name) => next[name] !== before[name])) this.#keep();
   }
-}
-
-/** Without an answer, and what led to it. */
-function withoutAnswer(messages: readonly Message[], { id, turn }: Message): readonly Message[] {
-  const isOfTurn = (each: Message) => turn !== undefined && each.turn === turn;
-  return messages.filter((each) => each.id !== id && (each.role === "user" || !isOfTurn(each)));
 }

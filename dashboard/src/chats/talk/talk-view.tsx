@@ -303,11 +303,11 @@ function useModelChoice(
 ): (model: Model) => void {
   const isOwn = isOwnModel(chat, model);
   useEffect(() => {
-    if (isOwn) feed.model = undefined;
+    if (isOwn) feed.runOn(undefined);
   }, [feed, isOwn]);
   return (next) => {
     keepForNewChats(next);
-    feed.model = isOwnModel(chat, next) ? undefined : next;
+    feed.runOn(isOwnModel(chat, next) ? undefined : next);
     compose();
   };
 }
