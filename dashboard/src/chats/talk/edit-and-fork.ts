@@ -30,7 +30,7 @@ export async function branchFrom(feed: Feed, last: Message | undefined): Promise
   void queryClient.invalidateQueries({ queryKey: ["chats"] });
   void queryClient.invalidateQueries({ queryKey: ["chat", feed.chatId] });
   const model = modelOfChat(feed.chatId, feed.state.model);
-  if (model !== undefined) feedOf(chatId).runOn(model);
+  if (model !== undefined) feedOf(chatId).keep({ model });
   return chatId;
 }
 

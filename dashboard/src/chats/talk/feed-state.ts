@@ -1,7 +1,7 @@
 // What the talk view shows of one chat, as a value, and how it changes.
 import type { Message, Retrying } from "../../api/openapi-types.ts";
-import type { DraftFile } from "./files/draft-files.ts";
 import type { Model } from "../models/model-names.ts";
+import type { DraftFile } from "./files/draft-files.ts";
 
 /** A message that was sent and is not in the chat yet. */
 export interface Waiting {

@@ -129,7 +129,7 @@ test("what is moved back to the draft comes before what was typed since", async 
   await isReady(feed);
   answer = () => Promise.reject(new TypeError("no network"));
   await feed.send("first words");
-  feed.draft = "other words";
+  feed.keep({ draft: "other words" });
   assert.equal(feed.state.waiting[0]?.state, "failed");
   assert.equal(feed.toDraft(feed.state.waiting[0].key), "first words\nother words");
   assert.deepEqual([feed.draft, feed.state.waiting], ["first words\nother words", []]);
@@ -145,7 +145,7 @@ for (const [says, draft, edits, isKept] of [
     const feed = feedOf(says);
     await isReady(feed);
     await until(() => !feed.isBusy);
-    feed.draft = draft;
+    feed.keep({ draft });
     for (const [id, content] of edits) feed.edit(id, content);
     for (let n = 1; n <= 7; n++) await isReady(feedOf(`${says} ${n}`));
     assert.equal(feedOf(says) === feed, isKept);
@@ -221,7 +221,7 @@ test("the chosen model is named with a message, an answer and a retry, and is fo
   await passed();
   const model = { provider: "ollama", model: "qwen3" };
   await feed.send("one");
-  feed.runOn(model);
+  feed.keep({ model });
   await feed.resend(feed.state.waiting[0]?.key ?? "");
   await feed.answer();
   await feed.regenerate("key");

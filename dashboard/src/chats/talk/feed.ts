@@ -14,7 +14,6 @@ import { onServerEvent } from "../../api/events.ts";
 import type { ServerEvents } from "../../api/openapi-types.ts";
 import { Store } from "../../api/store.ts";
 import { modelToAsk } from "../models/choice.ts";
-import type { Model } from "../models/model-names.ts";
 import { draftsOf, joined, removeDrafts, saveDrafts } from "./drafts.ts";
 import {
   emptyFeed,
@@ -53,12 +52,8 @@ export class Feed {
   #newestTurn: string | undefined;
   /** Whether the chat has, or had, messages. */
   #isBegun: boolean;
-  readonly #text = new PacedText((text) => {
-    this.#set(afterTurnEvent(this.state, { name: "text", data: { text } }));
-  });
-  readonly #reasoning = new PacedText((text) => {
-    this.#set(afterTurnEvent(this.state, { name: "reasoning", data: { text } }));
-  });
+  readonly #text = this.#paced("text");
+  readonly #reasoning = this.#paced("reasoning");
 
   constructor(chatId: string) {
     this.chatId = chatId;
@@ -84,18 +79,9 @@ export class Feed {
     return this.state.draft;
   }
 
-  set draft(draft: string) {
-    this.#set({ draft });
-  }
-
-  /** What was attached and not sent. */
-  set files(files: readonly DraftFile[]) {
-    this.#set({ files });
-  }
-
-  /** Chooses the model for the next message; `undefined`: the chat's own. */
-  runOn(model: Model | undefined): void {
-    this.#set({ model });
+  /** Keeps what is typed, attached and chosen for the next message. */
+  keep(change: Partial<Pick<FeedState, "draft" | "files" | "model">>): void {
+    this.#set(change);
   }
 
   /** Edits of messages that were not sent, by the ids of the messages. */
@@ -274,7 +260,7 @@ export class Feed {
       this.#change(entry.key, { id: await messageIdFor(entry.key) });
       const response = await open(this.#path("messages"), {
         method: "POST",
-        body: { ...bodyOf(entry.content, entry.files), ...modelToAsk(this.chatId, this.state.model) },
+        body: bodyOf(entry, modelToAsk(this.chatId, this.state.model)),
         signal: controller.signal,
         headers: { ...asStream, "idempotency-key": entry.key },
       });
@@ -425,6 +411,10 @@ export class Feed {
     for (const { key, state } of this.state.waiting) {
       if (state === "waiting") this.#change(key, { state: "lost" });
     }
+  }
+
+  #paced(name: "text" | "reasoning"): PacedText {
+    return new PacedText((text) => this.#set(afterTurnEvent(this.state, { name, data: { text } })));
   }
 
   #change(key: string, change: Partial<Waiting>): void {

@@ -49,7 +49,7 @@ interface TalkViewProps {
 
 /** One chat: what was said, and where to go on. */
 export function TalkView({ chatId, parts }: TalkViewProps) {
-  const feed = useMemo(() => feedOf(chatId), [chatId]);
+  const feed = useFeed(chatId);
   const state = useFeedState(feed);
   const rows = useRows(state);
   const chat = useChat(chatId);
@@ -63,18 +63,15 @@ export function TalkView({ chatId, parts }: TalkViewProps) {
   const actions = useActions(feed, setRemoving, focus, parts, branches);
   const canStop = state.live !== undefined && state.live.isBroken !== true;
   const stop = canStop ? () => feed.stop() : undefined;
-  useEffect(() => feed.shorten(), [feed]);
   const found = useFound(feed);
   const isSeeking = found.outcome === "seeking";
   useStopKey(stop);
 
-  const isIdle = chat.data?.running === false && !state.waiting.some(isOnItsWay);
-  const isOffered = isIdle && state.live === undefined;
+  const isOffered = isIdle(state, chat.data);
   function send(words: string): void {
     setSent(sent + 1);
-    const { files } = feed.state;
-    feed.files = [];
-    void feed.send(words, files);
+    void feed.send(words, feed.state.files);
+    feed.keep({ files: [] });
   }
   const choose = useModelChoice(feed, state.model, chat.data, focus);
   function removed(): void {
@@ -133,11 +130,9 @@ export function TalkView({ chatId, parts }: TalkViewProps) {
           takesFocus={!isSeeking && found.id === undefined}
           text={state.draft}
           files={state.files}
-          setFiles={(files) => {
-            feed.files = files;
-          }}
+          setFiles={(files) => feed.keep({ files })}
           setText={(text) => {
-            feed.draft = text;
+            feed.keep({ draft: text });
             showTyped(text);
           }}
         />
@@ -303,13 +298,25 @@ function useModelChoice(
 ): (model: Model) => void {
   const isOwn = isOwnModel(chat, model);
   useEffect(() => {
-    if (isOwn) feed.runOn(undefined);
+    if (isOwn) feed.keep({ model: undefined });
   }, [feed, isOwn]);
   return (next) => {
     keepForNewChats(next);
-    feed.runOn(isOwnModel(chat, next) ? undefined : next);
+    feed.keep({ model: isOwnModel(chat, next) ? undefined : next });
     compose();
   };
+}
+
+/** The feed of a chat, without its old pages. */
+function useFeed(chatId: string): Feed {
+  const feed = useMemo(() => feedOf(chatId), [chatId]);
+  useEffect(() => feed.shorten(), [feed]);
+  return feed;
+}
+
+/** Whether nothing is being answered, or about to be. */
+function isIdle({ waiting, live }: FeedState, chat: Chat | null | undefined): boolean {
+  return chat?.running === false && live === undefined && !waiting.some(isOnItsWay);
 }
 
 /** Escape stops the answer, unless a dialog or a menu takes it. */
