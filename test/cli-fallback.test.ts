@@ -48,9 +48,13 @@ test("a server that is named by URL is never asked for the model of another one"
     err,
     /openai-compatible\/one is not configured here: openai-compatible\/two answers/,
   );
+  // It is asked what it has, and told nothing.
   assert.deepEqual(
-    two.requests.map(({ body }) => body["model"]),
-    ["two"],
+    two.requests.map(({ path, body }) => [path, body["model"]]),
+    [
+      ["/v1/models", undefined],
+      ["/v1/chat/completions", "two"],
+    ],
   );
   assert.equal((await chat(`${one.url}#one`)).code, 0);
   assert.deepEqual(

@@ -32,7 +32,10 @@ test("serve prints exactly one line on stdout when it is ready; SIGTERM, SIGINT 
     serve.child.kill(signal);
     const { code, out } = await serve.ended();
     assert.equal(code, 0, signal);
-    assert.equal(out, `Throughline is listening on ${url} (home ${home}, model offline)\n`);
+    assert.equal(
+      out,
+      `Throughline is listening on ${url} (home ${home}, Built-in responder (no model))\n`,
+    );
     assert.equal(fs.existsSync(join(home, "lock.json")), false, "the home is let go of");
   };
   await Promise.all(signals.map(endsAt));

@@ -54,7 +54,10 @@ test("sessions list shows every chat, and --unanswered only those with a message
   assert.equal(all.code, 0);
   const [header, first, second] = all.out.split("\n");
   assert.match(header ?? "", /^CHAT +LAST ACTIVE +MESSAGES +MODEL +TITLE$/);
-  assert.match(first ?? "", /^work .* 1 .*offline +unanswered +Are you there\?$/);
+  assert.match(
+    first ?? "",
+    /^work .* 1 .*Built-in responder \(no model\) +unanswered +Are you there\?$/,
+  );
   assert.match(second ?? "", /^local:me .* 4 .*ollama\/qwen3 +Where is the lighthouse\?$/);
   const { out } = await runCli(["sessions", "list", "--unanswered", "--json"], { home });
   assert.deepEqual(

@@ -30,7 +30,7 @@ export const addChatCommand: AddCommand = (program, context) => {
         ["chat --ephemeral", "store nothing"],
         ["chat < questions.txt", "one message per line, answers on stdout"],
       ])}
-\nIn the chat: /answer /attach /dismiss /new /newall /clear /help /quit`,
+\nIn the chat: /answer /attach /dismiss /model /new /newall /clear /help /quit`,
     )
     .action(async (flags) => {
       const { chat } = await import("./chat.ts");

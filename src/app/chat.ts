@@ -4,6 +4,7 @@ import { tell } from "../cli/io.ts";
 import { openLog } from "../cli/log.ts";
 import { type Flags, resolveSettings } from "../cli/settings.ts";
 import type { Target } from "../core/chat/provider-sessions.ts";
+import { shownModel } from "../core/models/model-name.ts";
 import { passedOverNote } from "../core/models/models.ts";
 import { openCompanion } from "./open-companion.ts";
 import { Talk } from "./talk.ts";
@@ -28,8 +29,7 @@ export async function chat(flags: ChatFlags, { io, env, version }: Context): Pro
     const target: Target = flags.model === undefined ? {} : companion.responders.standard;
     if (companion.passedOver !== undefined) await tell(io, passedOverNote(companion.passedOver));
     if (io.isInteractive) {
-      const { provider, model } = await companion.turns.target(chatId, target);
-      const name = provider === model ? provider : `${provider}/${model}`;
+      const name = shownModel(await companion.turns.target(chatId, target));
       await tell(io, `Throughline ${version} · ${chatId} · ${name} · /help lists the commands`);
     }
     if (companion.throughline.storage.cluster.isShared) {

@@ -12,6 +12,7 @@ import { printableLine } from "../core/chat/printable.ts";
 import { errorName, isThroughlineError, type ThroughlineError } from "../core/errors.ts";
 import { randomId } from "../core/ids.ts";
 import type { Logger } from "../core/logger.ts";
+import { shownModel } from "../core/models/model-name.ts";
 import { passedOverNote } from "../core/models/models.ts";
 import { misconfigured } from "../core/options.ts";
 import { noteServer } from "../core/storage/files/lease-holder.ts";
@@ -226,11 +227,12 @@ async function tellState(io: Io, { throughline, turns }: Companion): Promise<voi
 }
 
 function about(settings: Settings, companion: Companion): string {
-  const { provider, model } = companion.responders.standard;
+  const { standard } = companion.responders;
+  const model = standard.provider === "offline" ? "" : "model ";
   const { isEphemeral, store } = settings;
   const place = store === undefined ? `home ${settings.home}` : `store ${store.says}`;
   const home = isEphemeral ? "nothing is stored" : place;
-  return `${home}, model ${provider === model ? provider : `${provider}/${model}`}`;
+  return `${home}, ${model}${shownModel(standard)}`;
 }
 
 /** With a token, at a terminal: Enter prints a code that signs a browser in. @returns what ends it. */

@@ -1,11 +1,13 @@
-import type { Target } from "../core/chat/provider-sessions.ts";
 import { isThroughlineError } from "../core/errors.ts";
+import { shownModel } from "../core/models/model-name.ts";
 import type { Turn } from "../core/turns/turn.ts";
+import type { ModelChoice } from "./model-choice.ts";
 import type { Companion } from "./open-companion.ts";
 
 const slashHelp = `/answer   answer the unanswered message, before you say something else
 /dismiss  leave the unanswered message without an answer
 /attach   add a file to your next message: /attach PATH; alone it lists them, /detach takes them back
+/model    list the models; /model 2 and /model ollama/qwen3 switch to one
 /new      start over with the active provider; the transcript stays
 /newall   start over with every provider; the transcript stays
 /clear    hide every message so far; they stay in the file
@@ -23,23 +25,34 @@ type SlashResult =
   | { readonly type: "turn"; readonly turn: Turn }
   | { readonly type: "quit" };
 
-/** The command that a line is: one word after a slash, so that paths can be talked about. */
+/** Commands that take one more word. */
+const withWord = ["model"];
+
+/**
+ * The command that a line is, with the word that it takes: one word after a slash, so that paths can be
+ * talked about.
+ */
 export function slashCommand(line: string): string | undefined {
-  return /^\/([a-z]+)\s*$/i.exec(line)?.[1]?.toLowerCase();
+  const [, name = "", word = ""] = /^\/([a-z]+)(?:\s+(\S+))?\s*$/i.exec(line) ?? [];
+  const command = name.toLowerCase();
+  if (word === "") return command || undefined;
+  return withWord.includes(command) ? `${command} ${word}` : undefined;
 }
 
 /** Runs one. Something that does not exist is a line to show, not an error. */
 export async function runSlashCommand(
-  name: string,
+  command: string,
   chatId: string,
   companion: Companion,
-  target: Target = {},
+  models: ModelChoice,
 ): Promise<SlashResult> {
   const { turns } = companion;
+  const [name = "", word = ""] = command.split(" ");
   if (name === "quit" || name === "exit") return { type: "quit" };
+  if (name === "model") return { type: "say", text: await models.run(word) };
   try {
-    if (name === "answer") return { type: "turn", turn: await turns.answer(chatId) };
-    return { type: "say", text: await change(name, chatId, companion, target) };
+    if (name === "answer") return { type: "turn", turn: await turns.answer(chatId, models.chosen) };
+    return { type: "say", text: await change(name, chatId, companion, models) };
   } catch (error) {
     if (!isThroughlineError(error, "THROUGHLINE_NOT_FOUND")) throw error;
     return {
@@ -54,7 +67,7 @@ async function change(
   name: string,
   chatId: string,
   { turns, throughline }: Companion,
-  target: Target,
+  { target }: ModelChoice,
 ): Promise<string> {
   const { chats, sessions } = throughline;
   if (name === "help") return slashHelp;
@@ -67,7 +80,7 @@ async function change(
     await chats.row(chatId);
     const { provider } = await turns.target(chatId, target);
     await sessions.beginAgain(chatId, provider);
-    return `${provider} starts over and no longer gets what was said before. ${othersStay}`;
+    return `${shownModel({ provider, model: "" })} starts over and no longer gets what was said before. ${othersStay}`;
   }
   if (name === "newall") {
     await chats.row(chatId);

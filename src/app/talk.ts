@@ -12,6 +12,7 @@ import type { InputTrigger, OutputSink } from "../core/turns/coordinator-ports.t
 import { type Intent, parseIntent } from "../core/turns/intent.ts";
 import { textOnly, textOutput } from "../core/turns/text-ports.ts";
 import { AttachedFiles } from "./attach-files.ts";
+import { ModelChoice } from "./model-choice.ts";
 import type { Companion } from "./open-companion.ts";
 import { runSlashCommand, slashCommand } from "./slash-commands.ts";
 import { deliver, type Notices, turnEvents } from "./turn-events.ts";
@@ -35,6 +36,7 @@ export class Talk {
   readonly #ending = new AbortController();
   readonly #sink: OutputSink;
   readonly #notices: Notices;
+  readonly #models: ModelChoice;
   readonly #lateNotices: string[] = [];
   readonly #spinner: Spinner;
   /** Of the answer that streams now, where it is shown with styles. */
@@ -52,6 +54,7 @@ export class Talk {
     this.#options = options;
     this.#spinner = new Spinner(io, options.isDumbTerminal);
     this.#attached = new AttachedFiles(io);
+    this.#models = new ModelChoice(companion, options.chatId, options.target);
     this.#sink = this.#output();
     this.#notices = {
       early: (text) => {
@@ -124,8 +127,8 @@ export class Talk {
   /** Runs a command of the chat. @returns false when it ends the chat. */
   async #run(name: string): Promise<boolean> {
     try {
-      const { chatId, target } = this.#options;
-      const result = await runSlashCommand(name, chatId, this.#companion, target);
+      const { chatId } = this.#options;
+      const result = await runSlashCommand(name, chatId, this.#companion, this.#models);
       if (result.type === "quit") return false;
       if (result.type === "say") await tell(this.#io, result.text);
       else await deliver(result.turn, this.#sink, this.#ending.signal, this.#notices);
@@ -137,10 +140,10 @@ export class Talk {
   }
 
   async *#converse(text: string, intent: Intent, signal: AbortSignal) {
-    const { chatId, target, logger } = this.#options;
+    const { chatId, logger } = this.#options;
     const { turns, throughline } = this.#companion;
     const { files: attachments } = this.#attached;
-    const turn = turns.submit(chatId, { content: text, attachments, ...target });
+    const turn = turns.submit(chatId, { content: text, attachments, ...this.#models.target });
     this.#attached.clear(); // the turn has them
     yield* turnEvents(turn, signal, this.#notices);
     const memory = throughline.workingMemory.peek(chatId)?.stats();

@@ -246,6 +246,47 @@ export const hits = z
   .object({ hits: z.array(z.object({ chat_id: z.string(), message })) })
   .openapi("Hits");
 
+const offeredModel = z
+  .object({
+    model: z.string(),
+    size_bytes: count.optional().openapi({ description: "On the disk of its server." }),
+    takes_pictures: z.boolean().optional().openapi({ description: "Absent: not known." }),
+  })
+  .openapi("OfferedModel");
+export const modelList = z
+  .object({
+    standard: z
+      .object({ provider: z.string(), model: z.string() })
+      .openapi({ description: "What new sessions run on. `offline`: no model is set up." }),
+    providers: z.array(
+      z
+        .object({
+          provider: z.string(),
+          models: z.array(offeredModel),
+          error: z
+            .string()
+            .optional()
+            .openapi({ description: "Why the provider's own list is missing." }),
+        })
+        .openapi("ProviderModels"),
+    ),
+    ollama: z
+      .object({
+        url: z.string(),
+        state: z.enum(["ready", "empty", "absent", "passed_over"]).openapi({
+          description:
+            "`empty`: it has no chat model. `passed_over`: it is used only if its model is named at the start.",
+        }),
+        model: z.string().optional().openapi({ description: "What it offers first." }),
+        note: z.string().optional().openapi({ description: "Why it is passed over." }),
+      })
+      .optional()
+      .openapi({
+        description: "The Ollama that is looked for; absent if a model was named at the start.",
+      }),
+  })
+  .openapi("ModelList");
+
 export const memory = z
   .object({
     chats: z.array(

@@ -5,6 +5,7 @@ import { addChatRoutes } from "./chat-routes.ts";
 import { addExportRoute } from "./export-route.ts";
 import { isAmbiguous, isDecodable, refusalOf, securityHeaders } from "./guard.ts";
 import { addMessageRoutes } from "./message-routes.ts";
+import { addModelRoutes } from "./model-routes.ts";
 import { addPage, isPagePath } from "./page-routes.ts";
 import { problemResponse, reportError } from "./problem.ts";
 import { addPromptRoute } from "./prompt-route.ts";
@@ -31,6 +32,7 @@ export function createApp(ports: Ports, state: ServerState) {
   addMessageRoutes(router);
   addAttachmentRoute(router);
   addTurnRoutes(router);
+  addModelRoutes(router);
   addExportRoute(router);
   addPromptRoute(router);
   addWatchRoutes(router);

@@ -616,6 +616,25 @@ export type MessageReceipt = {
   readonly unreachable: readonly string[];
 };
 
+export type ModelList = {
+  /** What new sessions run on. `offline`: no model is set up. */
+  readonly standard: {
+    readonly provider: string;
+    readonly model: string;
+  };
+  readonly providers: readonly ProviderModels[];
+  /** The Ollama that is looked for; absent if a model was named at the start. */
+  readonly ollama?: {
+    readonly url: string;
+    /** `empty`: it has no chat model. `passed_over`: it is used only if its model is named at the start. */
+    readonly state: "ready" | "empty" | "absent" | "passed_over";
+    /** What it offers first. */
+    readonly model?: string | undefined;
+    /** Why it is passed over. */
+    readonly note?: string | undefined;
+  } | undefined;
+};
+
 /** `null` where no run was up, or nothing is known. */
 export type MoodHistory = {
   readonly from: number;
@@ -689,6 +708,14 @@ export type NextPrompt = {
   /** What the next message ends: the session, the provider's part of it, or nothing. */
   readonly ends: "period" | "provider" | "nothing";
   readonly reason: string;
+};
+
+export type OfferedModel = {
+  readonly model: string;
+  /** On the disk of its server. */
+  readonly size_bytes?: number | undefined;
+  /** Absent: not known. */
+  readonly takes_pictures?: boolean | undefined;
 };
 
 export type Package = {
@@ -823,6 +850,13 @@ export type PromptSection = {
   readonly text?: string | undefined;
   /** In place of `text`, of `history`. */
   readonly messages?: readonly PromptMessage[] | undefined;
+};
+
+export type ProviderModels = {
+  readonly provider: string;
+  readonly models: readonly OfferedModel[];
+  /** Why the provider's own list is missing. */
+  readonly error?: string | undefined;
 };
 
 export type ProviderSession = {

@@ -14,6 +14,7 @@ import { chatAddress } from "../shell/routes.ts";
 import { Confirm } from "../ui/dialog.tsx";
 import { chatName, type NamedChat } from "./chat-link.tsx";
 import { forgetReceipt } from "./forget-receipt.tsx";
+import { providerName } from "./models/model-names.ts";
 import { newChatId } from "./talk/edit-and-fork.ts";
 import { useChatChange } from "./use-chat.ts";
 
@@ -119,9 +120,9 @@ export function ResetDialog({ chat, provider, all, onClose }: ResetDialogProps) 
     () => onClose(),
   );
   const name = chatName(chat);
-  const who = provider ?? "The provider that this chat runs on";
-  const only =
-    provider === undefined ? "Reset the session?" : `Reset the session with ${provider}?`;
+  const named = provider === undefined ? undefined : providerName(provider);
+  const who = named ?? "The provider that this chat runs on";
+  const only = named === undefined ? "Reset the session?" : `Reset the session with ${named}?`;
   return (
     <Confirm
       title={all === true ? "Start a new session?" : only}

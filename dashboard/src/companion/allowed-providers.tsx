@@ -1,3 +1,4 @@
+import { modelName, providerName } from "../chats/models/model-names.ts";
 import { useCompanionRun } from "./use-companion.ts";
 
 /** What new chats run on, and the only providers that are ever sent a message. */
@@ -6,16 +7,12 @@ export function AllowedProviders() {
   if (data === undefined) return null;
   const { standard, providers } = data.models;
   const outside = providers.filter((provider) => provider !== "offline");
-  const standardName =
-    standard.provider === "offline"
-      ? "the built-in responder (no model)"
-      : `${standard.provider}/${standard.model}`;
   return (
     <p className="hint">
-      New chats run on {standardName}.{" "}
+      New chats run on {modelName(standard)}.{" "}
       {outside.length === 0
         ? "No provider is allowed."
-        : `Allowed providers: ${outside.join(", ")}.`}
+        : `Allowed providers: ${outside.map(providerName).join(", ")}.`}
     </p>
   );
 }

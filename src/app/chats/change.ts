@@ -9,6 +9,7 @@ import type { Chats } from "../../core/chat/chats.ts";
 import type { RemovalReceipt } from "../../core/chat/forget-receipt.ts";
 import { printableLine } from "../../core/chat/printable.ts";
 import { isThroughlineError } from "../../core/errors.ts";
+import { shownModel } from "../../core/models/model-name.ts";
 import { features } from "../features.ts";
 import { withAllFeatures } from "../open-companion.ts";
 import { pagesOf } from "./pages.ts";
@@ -39,7 +40,7 @@ export function reset(
     pages.publish("session", { chat_id: chatId, change: "provider_reset" });
     return say(
       io,
-      `${provider} starts over in this chat and no longer gets what was said before. Other providers ` +
+      `${shownModel({ provider, model: "" })} starts over in this chat and no longer gets what was said before. Other providers ` +
         "keep their sessions, and the transcript stays. --all starts over with every provider.",
     );
   });

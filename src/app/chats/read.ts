@@ -10,6 +10,7 @@ import { printableLine } from "../../core/chat/printable.ts";
 import type { PeriodView } from "../../core/chat/provider-sessions.ts";
 import type { ChatFormat } from "../../core/chat/render-chat.ts";
 import { type RenderRow, renderRows } from "../../core/chat/render-rows.ts";
+import { shownModel } from "../../core/models/model-name.ts";
 import { withReader } from "./chat-reader.ts";
 
 interface ListFlags extends Flags {
@@ -30,7 +31,7 @@ export function list(flags: ListFlags, context: Context): Promise<void> {
       row.chat_id,
       localTime(row.last_active, reader.zone),
       String(row.message_count),
-      modelOf(row),
+      shownModel(row),
       marksOf(row),
       row.title,
     ]);
@@ -124,10 +125,6 @@ function noChats({ unanswered, cursor }: ListFlags): string {
     : "No more chats.";
 }
 
-function modelOf({ provider, model }: { readonly provider: string; readonly model: string }) {
-  return provider === model ? provider : `${provider}/${model}`;
-}
-
 function marksOf(row: ChatRow): string {
   const marks = [row.unanswered ? "unanswered" : "", row.damaged ? "DAMAGED" : ""];
   return marks.filter((mark) => mark !== "").join(" ");
@@ -143,7 +140,7 @@ function describe(chat: ChatRow, period: PeriodView | null, zone: string): strin
     ["State", marksOf(chat)],
   ];
   if (period !== null) {
-    lines.push(["Session", `number ${period.generation}, on ${modelOf(period)}`]);
+    lines.push(["Session", `number ${period.generation}, on ${shownModel(period)}`]);
     for (const [provider, bucket] of Object.entries(period.provider_sessions)) {
       const { message_count, total_tokens, total_cost_usd } = bucket;
       const cost = total_cost_usd > 0 ? `, ${total_cost_usd.toFixed(4)} USD` : "";
@@ -152,7 +149,7 @@ function describe(chat: ChatRow, period: PeriodView | null, zone: string): strin
         : "";
       const tokens = `${counted(total_tokens, "token")}${unpriced}`;
       const used = `${counted(message_count, "answer")}, ${tokens}${cost}`;
-      lines.push([`  ${printableLine(provider)}`, used]);
+      lines.push([`  ${printableLine(shownModel({ provider, model: "" }))}`, used]);
     }
   }
   const width = Math.max(...lines.map(([name]) => name.length));
@@ -183,8 +180,7 @@ async function writeMessages(
 function rowText(row: RenderRow, id: string): string {
   if (row.kind === "day") return `${row.day}\n`;
   if (row.kind === "note") return `(${row.note})\n`;
-  const [provider, model] = row.by.split("/");
-  const by = row.by === "" ? "" : ` (${provider === model ? provider : row.by})`;
+  const by = row.by === "" ? "" : ` (${row.by})`;
   const marks = row.marks.map((mark) => ` [${mark}]`).join("");
   const parts = [
     `${row.time} ${speakers[row.role]}${by}${marks}  ${printableLine(id)}`,

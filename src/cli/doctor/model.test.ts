@@ -25,7 +25,7 @@ const rows: readonly [
   address: string | undefined,
   says: RegExp,
 ][] = [
-  ["offline", {}, undefined, /^offline needs no network$/],
+  ["offline", {}, undefined, /^Built-in responder \(no model\) needs no network$/],
   [
     undefined,
     {},

@@ -1,5 +1,5 @@
 import { isThroughlineError } from "../../core/errors.ts";
-import { type ModelSpec, modelName } from "../../core/models/model-name.ts";
+import { type ModelSpec, modelName, shownModel } from "../../core/models/model-name.ts";
 import {
   createResponder,
   findOllama,
@@ -30,7 +30,8 @@ export async function checkModel(
     const name = modelName(model);
     await createResponder(model, models, { prices });
     const address = addressOf(model, models);
-    if (address === undefined) return { id, status: "ok", says: `${name} needs no network` };
+    if (address === undefined)
+      return { id, status: "ok", says: `${shownModel(model)} needs no network` };
     const answers = await isReachable(address, fetch);
     const says = answers
       ? `${name} is configured, and ${address} responds`

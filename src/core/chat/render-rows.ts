@@ -1,5 +1,6 @@
 import { invalid } from "../errors.ts";
 import { isJsonObject, type JsonObject } from "../json.ts";
+import { shownModel } from "../models/model-name.ts";
 import type { StoredRecord } from "../storage/log-store.ts";
 import { attachmentsOf } from "./attachments.ts";
 import { type Attachment, isControl, isMessage, type StoredMessage } from "./message.ts";
@@ -92,6 +93,7 @@ export async function* renderRows(
 
 function byWhom(message: StoredMessage): string {
   const { role, provider, model, name } = message;
+  if (role === "assistant" && provider === "offline") return shownModel({ provider, model: "" });
   const parts: readonly unknown[] =
     role === "tool" ? [name] : role === "assistant" ? [provider, model] : [];
   return parts.flatMap((part) => (typeof part === "string" ? [printableLine(part)] : [])).join("/");

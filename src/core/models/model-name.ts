@@ -64,6 +64,47 @@ function decode(text: string): string {
 }
 
 function checkModel(model: string): string {
-  if (/^[^\s\p{Cc}]{1,200}$/u.test(model)) return model;
+  if (isModelName(model)) return model;
   throw invalid("a model's name has 1 to 200 characters, none of them a space");
+}
+
+/** One model that can be chosen, with what its provider's list says about it. */
+export interface OfferedModel {
+  readonly model: string;
+  /** What it takes on the disk of its server, in bytes. */
+  readonly sizeBytes?: number | undefined;
+  /** `true`: it takes pictures. Absent: not known. */
+  readonly takesPictures?: boolean | undefined;
+}
+
+export function isModelName(name: unknown): name is string {
+  return typeof name === "string" && /^[^\s\p{Cc}]{1,200}$/u.test(name);
+}
+
+/** What lists of models hold beside those for a chat: their names are all that tells. */
+const otherKinds =
+  /embed|\bbge\b|rerank|whisper|transcribe|\btts\b|dall-e|\bimage\b|\bsora\b|moderation|realtime|\baudio\b|babbage|davinci|turbo-instruct/i;
+
+export function isChatModel(name: string): boolean {
+  return !otherKinds.test(name);
+}
+
+const providerNames: Readonly<Record<string, string>> = {
+  offline: "Built-in responder (no model)",
+  ollama: "Ollama",
+  openai: "OpenAI",
+  anthropic: "Anthropic",
+  bedrock: "Amazon Bedrock",
+  "openai-compatible": "OpenAI-compatible server",
+};
+
+/** A provider as people are told of it. */
+export function providerName(provider: string): string {
+  return Object.hasOwn(providerNames, provider) ? (providerNames[provider] ?? provider) : provider;
+}
+
+/** A model as people read it: as `--model` takes it, but for the built-in responder, which is none. */
+export function shownModel({ provider, model }: { provider: string; model: string }): string {
+  if (provider === "offline") return providerName(provider);
+  return model === "" || model === provider ? provider : `${provider}/${model}`;
 }

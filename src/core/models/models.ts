@@ -143,7 +143,10 @@ function onlyOwn(
   ownerOf: (url: string) => Promise<ListenerOwner>,
   fetch: typeof globalThis.fetch,
 ): typeof globalThis.fetch {
+  const { origin } = new URL(url);
   return async (input, init) => {
+    const asked = new URL(input instanceof Request ? input.url : input);
+    if (asked.origin !== origin) return fetch(input, init); // another provider
     const owner = await ownerOf(url);
     if (owner === "own" || owner === "none") return fetch(input, init);
     const says = `the Ollama at ${url} was not asked: another user's program listens there now`;

@@ -1,5 +1,6 @@
-import { isJsonObject } from "../json.ts";
+import { isJsonObject, type JsonObject } from "../json.ts";
 import { misconfigured } from "../options.ts";
+import { isChatModel, isModelName, type OfferedModel } from "./model-name.ts";
 
 /**
  * The address of an Ollama server, from what people put into OLLAMA_HOST: `host`, `host:port`,
@@ -46,23 +47,24 @@ export async function firstOllamaModel(
     });
     if (!response.ok) return undefined;
     const body: unknown = await response.json();
-    const models: unknown = isJsonObject(body) ? body["models"] : undefined;
-    return Array.isArray(models) ? models.map(chatModelName).find(isName) : undefined;
+    return isJsonObject(body) ? ollamaModels(body)?.[0]?.model : undefined;
   } catch {
     // No answer, too slow, or not an Ollama: treat each as no Ollama.
     return undefined;
   }
 }
 
-/** Models for embeddings are of BERT's kind, by Ollama's own word or by their name. */
-function chatModelName(model: unknown): unknown {
-  if (!isJsonObject(model)) return undefined;
-  const name = model["name"];
-  const family = isJsonObject(model["details"]) ? model["details"]["family"] : undefined;
-  const embeds = /bert/i.test(String(family ?? "")) || /embed/i.test(String(name ?? ""));
-  return embeds ? undefined : name;
-}
-
-function isName(name: unknown): name is string {
-  return typeof name === "string" && /^[^\s\p{Cc}]{1,200}$/u.test(name);
+/** What `/api/tags` holds, in its order; `undefined`: this is not one. */
+export function ollamaModels({ models }: JsonObject): readonly OfferedModel[] | undefined {
+  if (!Array.isArray(models)) return undefined;
+  return models.filter(isJsonObject).flatMap(({ name, size, details, capabilities }) => {
+    const { family, families } = isJsonObject(details) ? details : {};
+    // Models for embeddings are of BERT's kind, by Ollama's own word or by their name.
+    if (!isModelName(name) || /bert/i.test(String(family ?? "")) || !isChatModel(name)) return [];
+    const sees = [families, capabilities]
+      .flat()
+      .some((each) => /^(clip|mllama|vision)$/.test(`${each}`));
+    const sizeBytes = typeof size === "number" && size > 0 ? size : undefined;
+    return [{ model: name, sizeBytes, takesPictures: sees || undefined }];
+  });
 }

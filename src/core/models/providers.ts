@@ -3,6 +3,7 @@ import { misconfigured } from "../options.ts";
 import type { AiModel } from "./ai-sdk-responder.ts";
 import type { ModelSpec } from "./model-name.ts";
 import { ollamaUrl } from "./ollama.ts";
+import { anthropicUrl, openAiUrl, optional } from "./provider-urls.ts";
 
 /** Settings for models from the environment. The program that starts the process reads them. */
 export interface ModelSettings {
@@ -71,8 +72,7 @@ interface Shared {
 async function openAi(model: string, settings: ModelSettings, shared: Shared): Promise<AiModel> {
   const apiKey = required(settings.openaiApiKey, "OPENAI_API_KEY");
   const { createOpenAI } = await installed("@ai-sdk/openai", () => import("@ai-sdk/openai"));
-  const baseURL = optional(settings.openaiBaseUrl) ?? "https://api.openai.com/v1";
-  return createOpenAI({ apiKey, baseURL, ...shared }).responses(model);
+  return createOpenAI({ apiKey, baseURL: openAiUrl(settings), ...shared }).responses(model);
 }
 
 async function anthropic(model: string, settings: ModelSettings, shared: Shared): Promise<AiModel> {
@@ -81,13 +81,7 @@ async function anthropic(model: string, settings: ModelSettings, shared: Shared)
     "@ai-sdk/anthropic",
     () => import("@ai-sdk/anthropic"),
   );
-  const given = optional(settings.anthropicBaseUrl) ?? "https://api.anthropic.com";
-  return createAnthropic({ apiKey, baseURL: withVersion(given), ...shared })(model);
-}
-
-/** Anthropic's own clients take the host alone, the AI SDK wants its `/v1`. */
-function withVersion(baseUrl: string): string {
-  return /^https?:\/\/[^/]+\/?$/i.test(baseUrl) ? `${baseUrl.replace(/\/$/, "")}/v1` : baseUrl;
+  return createAnthropic({ apiKey, baseURL: anthropicUrl(settings), ...shared })(model);
 }
 
 async function bedrock(model: string, settings: ModelSettings, shared: Shared): Promise<AiModel> {
@@ -125,11 +119,6 @@ function awsAccess(settings: ModelSettings): {
     secretAccessKey: required(settings.awsSecretAccessKey, "AWS_SECRET_ACCESS_KEY"),
     ...(sessionToken === undefined ? {} : { sessionToken }),
   };
-}
-
-function optional(setting: string | undefined): string | undefined {
-  const trimmed = setting?.trim();
-  return trimmed === "" ? undefined : trimmed;
 }
 
 function required(setting: string | undefined, variable: string): string {

@@ -190,7 +190,8 @@ test("a server named by URL is asked for the model that was named with it, and f
     message: /openai-compatible model a\/b#c/,
   });
   assert.equal(await say(await registry.get("openai-compatible", "qwen3")), "Hello.");
-  assert.deepEqual(urls, ["http://127.0.0.1:8080/v1/chat/completions"]);
+  const at = "http://127.0.0.1:8080/v1";
+  assert.deepEqual(urls, [`${at}/models`, `${at}/chat/completions`]);
 });
 
 test("a session that ran on a model named by URL is told to name it again when none is", async () => {

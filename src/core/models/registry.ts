@@ -1,14 +1,28 @@
-import { invalid, type ThroughlineError } from "../errors.ts";
+import { type Clock, systemClock } from "../clock.ts";
+import { invalid, isThroughlineError, type ThroughlineError } from "../errors.ts";
 import { Lru } from "../lru.ts";
 import { misconfigured } from "../options.ts";
 import type { Responders } from "../turns/turns.ts";
+import {
+  type LocalOllama,
+  type ModelList,
+  ModelLists,
+  type ProviderModels,
+} from "./model-lists.ts";
 import {
   type ModelSpec,
   type NamedProvider,
   namedProviders,
   parseModelName,
 } from "./model-name.ts";
-import { createResponder, detectModel, type FoundOllama, type ModelOptions } from "./models.ts";
+import {
+  createResponder,
+  detectModel,
+  type FoundOllama,
+  type ModelOptions,
+  passedOverNote,
+} from "./models.ts";
+import { ollamaUrl } from "./ollama.ts";
 import type { ModelSettings } from "./providers.ts";
 import type { Responder } from "./responder.ts";
 
@@ -21,6 +35,8 @@ export interface RegistryOptions extends ModelOptions {
   /** Providers that may be asked beside that of `standard`. A key alone allows none. @default none */
   readonly allowed?: readonly NamedProvider[] | undefined;
   readonly settings: ModelSettings;
+  /** By which the age of a list is told. @default systemClock */
+  readonly clock?: Clock | undefined;
 }
 
 /** Responders that are kept: names come from requests, so their number is not ours. */
@@ -29,8 +45,8 @@ const maxKept = 100;
 /** The models that can be asked, made when they are first asked for. */
 export class ResponderRegistry implements Responders {
   readonly standard: { readonly provider: string; readonly model: string };
-  /** An Ollama that answers and was not taken without being named: it is not one's own. */
-  readonly passedOver: FoundOllama | undefined;
+  #passedOver: FoundOllama | undefined;
+  readonly #lists: ModelLists;
   readonly #settings: ModelSettings;
   readonly #named: ModelSpec | undefined;
   #options: ModelOptions;
@@ -38,10 +54,11 @@ export class ResponderRegistry implements Responders {
   readonly #kept = new Lru<string, Promise<Responder>>(maxKept);
 
   private constructor(given: RegistryOptions, standard: Responder, passedOver?: FoundOllama) {
-    const { standard: named, allowed = [], settings, ...options } = given;
+    const { standard: named, allowed = [], settings, clock = systemClock, ...options } = given;
     const { provider, model } = standard;
     this.#providers = [...new Set([provider, ...allowed, "offline"])];
-    this.passedOver = passedOver;
+    this.#passedOver = passedOver;
+    this.#lists = new ModelLists(settings, clock);
     this.standard = { provider, model };
     this.#settings = settings;
     this.#named = named;
@@ -56,7 +73,7 @@ export class ResponderRegistry implements Responders {
    * @throws ThroughlineError `THROUGHLINE_CONFIGURATION`: a key, package or price is missing or wrong.
    */
   static async open(given: RegistryOptions): Promise<ResponderRegistry> {
-    const { standard, allowed, settings, ...options } = given;
+    const { standard, allowed, settings, clock, ...options } = given;
     if (standard !== undefined) {
       const responder = await createResponder(standard, settings, options);
       return new ResponderRegistry(given, responder);
@@ -71,14 +88,39 @@ export class ResponderRegistry implements Responders {
     return this.#providers;
   }
 
+  /** An Ollama that answers and was not taken without being named: it is not one's own. */
+  get passedOver(): FoundOllama | undefined {
+    return this.#passedOver;
+  }
+
+  /**
+   * What can be chosen: for each provider that may be asked, the configured model and those of its own
+   * list. An Ollama of one's own that has started since is found. A provider that does not answer within
+   * 2 seconds gives its `error`. A list is kept for a minute.
+   *
+   * @param options.again asks the providers also where lists are kept.
+   * @throws ThroughlineError `THROUGHLINE_CONFIGURATION`: OLLAMA_HOST is not an address.
+   */
+  async list(options: { readonly again?: boolean | undefined } = {}): Promise<ModelList> {
+    const { again } = options;
+    const ollama = await this.#localOllama(again);
+    const asked = this.providers.filter((provider) => provider !== "offline");
+    const providers = await Promise.all(asked.map((provider) => this.#modelsOf(provider, again)));
+    const { standard } = this;
+    if (standard.provider === "offline") {
+      providers.push({ provider: "offline", models: [{ model: "offline" }] });
+    }
+    return { standard, providers, ollama };
+  }
+
   /**
    * @throws ThroughlineError `THROUGHLINE_INVALID`: no such provider, or no name of a model.
    * @throws ThroughlineError `THROUGHLINE_CONFIGURATION`: it is not set up; the message says what is
    * missing. Asked again, it is looked for again.
    */
   async get(provider: string, model: string): Promise<Responder> {
-    if (provider === "ollama") await this.#lookForOllama();
-    const spec = this.#spec(provider, model);
+    if (provider === "ollama" && this.#passedOver === undefined) await this.#lookForOllama();
+    const spec = await this.#spec(provider, model);
     const key = keyOf(spec.provider, spec.model);
     const kept = this.#kept.get(key);
     if (kept !== undefined) return kept;
@@ -90,23 +132,85 @@ export class ResponderRegistry implements Responders {
 
   /** With no model named, an Ollama of one's own may have started since. */
   async #lookForOllama(): Promise<void> {
-    const isKnown = this.providers.includes("ollama") || this.passedOver !== undefined;
-    if (this.#named !== undefined || isKnown) return;
-    const { spec, fetch } = await detectModel(this.#settings, this.#options);
-    if (spec.provider !== "ollama" || this.providers.includes("ollama")) return;
+    if (this.#named !== undefined || this.providers.includes("ollama")) return;
+    const { spec, fetch, passedOver } = await detectModel(this.#settings, this.#options);
+    if (this.providers.includes("ollama")) return;
+    this.#passedOver = passedOver;
+    if (spec.provider !== "ollama") return;
     this.#options = { ...this.#options, fetch };
     this.#providers = [...this.providers, "ollama"];
   }
 
-  #spec(provider: string, model: string): ModelSpec {
+  async #localOllama(again: boolean | undefined): Promise<LocalOllama | undefined> {
+    if (this.#named !== undefined) return undefined;
+    await this.#lookForOllama();
+    const url = ollamaUrl(this.#settings.ollamaHost);
+    const over = this.#passedOver;
+    if (over !== undefined) {
+      return { url, state: "passed_over", model: over.model, note: passedOverNote(over) };
+    }
+    const { models, error } = await this.#listOf("ollama", again);
+    const model = models[0]?.model;
+    if (error !== undefined) return { url, state: "absent" };
+    if (model === undefined) return { url, state: "empty" };
+    // One that has only just started is found by the next look.
+    return this.providers.includes("ollama")
+      ? { url, state: "ready", model }
+      : { url, state: "absent" };
+  }
+
+  async #modelsOf(provider: string, again: boolean | undefined): Promise<ProviderModels> {
+    const { standard } = this;
+    const configured = standard.provider === provider ? [standard.model] : [];
+    const { models, error } = await this.#listOf(provider, again);
+    // For Ollama a name without a tag is the newest one.
+    const others = models.filter(
+      ({ model }) => !configured.some((name) => model === name || model === `${name}:latest`),
+    );
+    const first = configured.map((model) => {
+      const listed = models.find(
+        (each) => each.model === model || each.model === `${model}:latest`,
+      );
+      return { ...listed, model };
+    });
+    return { provider, models: [...first, ...others], error };
+  }
+
+  async #listOf(
+    provider: string,
+    again: boolean | undefined,
+  ): Promise<Pick<ProviderModels, "models" | "error">> {
+    const { fetch = globalThis.fetch } = this.#options;
+    const named = this.#named;
+    if (named?.provider === "openai-compatible" && provider === named.provider) {
+      return this.#lists.of(named, { fetch, again });
+    }
+    const known = namedProviders.find((each) => each === provider);
+    if (known === undefined) return { models: [] };
+    try {
+      // Its key or its package may be missing.
+      if (known !== "ollama") {
+        await createResponder({ provider: known, model: "any" }, this.#settings, this.#options);
+      }
+    } catch (error) {
+      if (!isThroughlineError(error)) throw error;
+      return { models: [], error: error.message };
+    }
+    return this.#lists.of(known, { fetch, again });
+  }
+
+  async #spec(provider: string, model: string): Promise<ModelSpec> {
     // It has one model, and a period that comes from another provider brings another name.
     if (provider === "offline") return { provider, model: "offline" };
     if (provider === "openai-compatible") {
       // The address is the operator's alone: it decides where a conversation goes. A period that names
-      // another model ran at another address.
+      // a model that is not there ran at another address.
       const named = this.#named;
-      if (named?.provider !== provider || named.model !== model) throw withoutUrl(model);
-      return named;
+      if (named?.provider !== provider) throw withoutUrl(model);
+      if (named.model === model) return named;
+      const { models } = await this.#listOf(provider, false);
+      if (!models.some((each) => each.model === model)) throw withoutUrl(model);
+      return { provider, model, baseUrl: named.baseUrl };
     }
     const named = namedProviders.find((known) => known === provider);
     if (named === undefined) {

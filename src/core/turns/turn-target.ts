@@ -2,6 +2,7 @@ import type { Chats } from "../chat/chats.ts";
 import { preferredOf } from "../chat/period.ts";
 import type { ProviderModel, Target, TurnTarget } from "../chat/provider-sessions.ts";
 import { invalid, isThroughlineError } from "../errors.ts";
+import { shownModel } from "../models/model-name.ts";
 import type { Responder } from "../models/responder.ts";
 import type { Responders } from "./turns.ts";
 
@@ -86,9 +87,6 @@ function isNotConfigured(error: unknown): boolean {
 }
 
 function fallbackNotice(own: ProviderModel, standard: ProviderModel): string {
-  const name = standard.provider === "offline" ? "the built-in responder" : nameOf(standard);
-  return `${nameOf(own)} is not configured here: ${name} answers until it is.`;
+  const name = standard.provider === "offline" ? "the built-in responder" : shownModel(standard);
+  return `${shownModel(own)} is not configured here: ${name} answers until it is.`;
 }
-
-const nameOf = ({ provider, model }: ProviderModel) =>
-  model === "" ? provider : `${provider}/${model}`;

@@ -17,6 +17,7 @@ import type { Extensions } from "../extensions.ts";
 import type { NewId } from "../ids.ts";
 import type { JsonObject } from "../json.ts";
 import type { Logger } from "../logger.ts";
+import type { ModelList } from "../models/model-lists.ts";
 import type { Responder, TurnTools } from "../models/responder.ts";
 import { checkId } from "../storage/batch.ts";
 import type { Telemetry } from "../telemetry.ts";
@@ -40,6 +41,8 @@ export interface Responders {
   readonly standard: { readonly provider: string; readonly model: string };
   /** The providers that may be asked. @default that of `standard` */
   readonly providers?: readonly string[];
+  /** What can be chosen. @default the model of `standard` */
+  list?(options?: { readonly again?: boolean | undefined }): Promise<ModelList>;
   /** @throws ThroughlineError `THROUGHLINE_INVALID` or `THROUGHLINE_CONFIGURATION`: unavailable. */
   get(provider: string, model: string): Promise<Responder>;
 }
@@ -224,6 +227,18 @@ export class Turns {
   get providers(): readonly string[] {
     const { standard, providers = [standard.provider] } = this.#ports.responders;
     return providers;
+  }
+
+  /**
+   * The models that can be chosen, by provider: `provider` and `model` of a message name one.
+   *
+   * @param options.again asks the providers also where their lists are kept.
+   */
+  async models(options: { readonly again?: boolean | undefined } = {}): Promise<ModelList> {
+    const { responders } = this.#ports;
+    const { provider, model } = responders.standard;
+    const only = { standard: { provider, model }, providers: [{ provider, models: [{ model }] }] };
+    return (await responders.list?.(options)) ?? only;
   }
 
   /** The turn that this process runs in this chat now, whichever `Turns` took it. */

@@ -5,6 +5,7 @@ import { counted } from "../../ui/in-words.ts";
 import { When } from "../../ui/time.tsx";
 import { chatName, untitledId } from "../chat-link.tsx";
 import { ChatMenu } from "../chat-menu.tsx";
+import { providerName } from "../models/model-names.ts";
 import { excerpt } from "./excerpt.ts";
 
 interface ChatItemProps {
@@ -36,7 +37,7 @@ export function ChatItem({ row, query }: ChatItemProps) {
         <span className="chat-item-facts">
           {match === undefined ? <When at={at} /> : <span>{matchesInWords(row)}</span>}
           <span>{counted(count, "message")}</span>
-          {provider === "" ? null : <span>{provider}</span>}
+          {provider === "" ? null : <span>{providerName(provider)}</span>}
           {row.unanswered ? <span className="tag tag-accent">unanswered</span> : null}
           {row.damaged ? <span className="tag tag-danger">damaged</span> : null}
         </span>

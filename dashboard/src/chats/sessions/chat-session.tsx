@@ -4,6 +4,7 @@ import { ErrorNote } from "../../ui/error-note.tsx";
 import { counted, fullTime } from "../../ui/in-words.ts";
 import { When } from "../../ui/time.tsx";
 import { ChatLink, chatName, type NamedChat } from "../chat-link.tsx";
+import { providerName } from "../models/model-names.ts";
 import { bucketsOf, spent, spentIn } from "./amounts.ts";
 import type { SessionRow } from "./use-sessions.ts";
 
@@ -75,7 +76,8 @@ function Bucket({ chat, provider, bucket, onReset }: BucketProps) {
   return (
     <li>
       <div className="bucket-name">
-        <strong>{provider}</strong> {isInUse ? <span>{chat.model}</span> : null}
+        <strong>{providerName(provider)}</strong>{" "}
+        {isInUse && provider !== "offline" ? <span>{chat.model}</span> : null}
         <p className="hint" title={bucket.session_id}>
           {bucket.session_id === "" ? "no session id yet" : <code>{bucket.session_id}</code>}
         </p>
@@ -85,7 +87,11 @@ function Bucket({ chat, provider, bucket, onReset }: BucketProps) {
         <p>{counted(bucket.total_tokens, "token")}</p>
         <p>{spent(spentIn(bucket))}</p>
       </div>
-      <Button kind="quiet" aria-label={`Reset the session with ${provider}`} onClick={onReset}>
+      <Button
+        kind="quiet"
+        aria-label={`Reset the session with ${providerName(provider)}`}
+        onClick={onReset}
+      >
         Reset…
       </Button>
     </li>

@@ -94,3 +94,14 @@ test("a new chat continues where something was typed and nothing sent", (t) => {
   removeDrafts("typed");
   assert.equal(newestUnsentChat(), undefined);
 });
+
+test("a model that was chosen for a chat is kept, and makes it no chat in which something was typed", (t) => {
+  const items = storage(t);
+  const model = { provider: "ollama", model: "qwen3" };
+  saveDrafts("chosen", words("", { isBegun: false, model }));
+  assert.deepEqual(draftsOf("chosen")?.model, model);
+  assert.deepEqual(stored(items), ["chosen"]);
+  assert.equal(newestUnsentChat(), undefined);
+  saveDrafts("chosen", words("", { isBegun: false }));
+  assert.equal(items.size, 0);
+});

@@ -2,6 +2,7 @@
 // reload loses nothing. A browser that stores nothing keeps it as long as the page is open.
 import { ProblemError } from "../../api/client.ts";
 import { defaultChat } from "../../shell/routes.ts";
+import type { Model } from "../models/model-names.ts";
 import { isOnItsWay, type Waiting } from "./feed-state.ts";
 import type { DraftFile } from "./files/draft-files.ts";
 
@@ -12,6 +13,8 @@ export interface Drafts {
   /** Edits of messages, by their ids. */
   readonly edits: readonly (readonly [messageId: string, content: string])[];
   readonly waiting: readonly Waiting[];
+  /** The model that was chosen for the next message. */
+  readonly model?: Model | undefined;
   /** Whether the chat had messages: if it has none now, it was forgotten. */
   readonly isBegun: boolean;
 }
@@ -34,8 +37,7 @@ export function draftsOf(chatId: string): Drafts | undefined {
 /** Replaces the drafts of a chat; empty ones are removed. */
 export function saveDrafts(chatId: string, words: Drafts): void {
   const isKnown = all.delete(chatId);
-  const { draft, files = [], edits, waiting } = words;
-  const isEmpty = draft === "" && [files, edits, waiting].every(({ length }) => length === 0);
+  const isEmpty = !isTyped(words) && words.waiting.length === 0 && words.model === undefined;
   if (!isEmpty) all.set(chatId, words);
   if (isKnown || !isEmpty) write();
 }
@@ -50,9 +52,16 @@ export function chatsWithDrafts(): readonly string[] {
 
 /** The newest chat without messages in which something was typed. */
 export function newestUnsentChat(): string | undefined {
-  const isUnsaid = ([chatId, { isBegun, waiting }]: Entry) =>
-    chatId !== defaultChat && !isBegun && !waiting.some(isOnItsWay);
+  const isUnsaid = ([chatId, words]: Entry) =>
+    chatId !== defaultChat &&
+    !words.isBegun &&
+    (isTyped(words) || words.waiting.length > 0) &&
+    !words.waiting.some(isOnItsWay);
   return [...all].findLast(isUnsaid)?.[0];
+}
+
+function isTyped({ draft, files = [], edits }: Drafts): boolean {
+  return draft !== "" || files.length > 0 || edits.length > 0;
 }
 
 function restored(entry: Waiting): Waiting {

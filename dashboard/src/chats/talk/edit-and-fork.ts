@@ -1,5 +1,6 @@
 import { chatPath, newKey, queryClient, request } from "../../api/client.ts";
 import type { Message } from "../../api/openapi-types.ts";
+import { modelOfChat } from "../models/choice.ts";
 import { newestUnsentChat } from "./drafts.ts";
 import type { Feed } from "./feed.ts";
 import { feedOf } from "./feeds.ts";
@@ -28,6 +29,8 @@ export async function branchFrom(feed: Feed, last: Message | undefined): Promise
   await request(`${chatPath(feed.chatId)}/fork`, { method: "POST", body });
   void queryClient.invalidateQueries({ queryKey: ["chats"] });
   void queryClient.invalidateQueries({ queryKey: ["chat", feed.chatId] });
+  const model = modelOfChat(feed.chatId, feed.state.model);
+  if (model !== undefined) feedOf(chatId).keep({ model });
   return chatId;
 }
 

@@ -1,5 +1,6 @@
 // What the talk view shows of one chat, as a value, and how it changes.
 import type { Message, Retrying } from "../../api/openapi-types.ts";
+import type { Model } from "../models/model-names.ts";
 import type { DraftFile } from "./files/draft-files.ts";
 
 /** A message that was sent and is not in the chat yet. */
@@ -48,6 +49,8 @@ export interface FeedState {
   readonly draft: string;
   /** What was attached and not sent. */
   readonly files: readonly DraftFile[];
+  /** The model that was chosen for the next message; `undefined`: none was. */
+  readonly model: Model | undefined;
   readonly waiting: readonly Waiting[];
   /** Notices that came with the newest answer. The chat does not store them. */
   readonly notices: readonly string[];
@@ -64,6 +67,7 @@ export const emptyFeed: FeedState = {
   followed: undefined,
   draft: "",
   files: [],
+  model: undefined,
   waiting: [],
   notices: [],
   trouble: undefined,

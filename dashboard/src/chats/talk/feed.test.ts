@@ -129,7 +129,7 @@ test("what is moved back to the draft comes before what was typed since", async 
   await isReady(feed);
   answer = () => Promise.reject(new TypeError("no network"));
   await feed.send("first words");
-  feed.draft = "other words";
+  feed.keep({ draft: "other words" });
   assert.equal(feed.state.waiting[0]?.state, "failed");
   assert.equal(feed.toDraft(feed.state.waiting[0].key), "first words\nother words");
   assert.deepEqual([feed.draft, feed.state.waiting], ["first words\nother words", []]);
@@ -145,7 +145,7 @@ for (const [says, draft, edits, isKept] of [
     const feed = feedOf(says);
     await isReady(feed);
     await until(() => !feed.isBusy);
-    feed.draft = draft;
+    feed.keep({ draft });
     for (const [id, content] of edits) feed.edit(id, content);
     for (let n = 1; n <= 7; n++) await isReady(feedOf(`${says} ${n}`));
     assert.equal(feedOf(says) === feed, isKept);
@@ -204,4 +204,34 @@ test("another answer that is chosen, or made, elsewhere is read, once for each",
   }
   for (let n = 0; n < 20; n++) await passed();
   assert.equal(reads, 5);
+});
+
+test("the chosen model is named with a message, an answer and a retry, and is forgotten with the chat", async (t) => {
+  const sent: (readonly [string, unknown])[] = [];
+  connect(t, (path, init) => {
+    if (init.method === "POST") {
+      sent.push([path.split("/").at(-1) ?? "", JSON.parse(String(init.body))]);
+      return Response.json({ code: "X", detail: "refused" }, { status: 400 });
+    }
+    const { messages } = { messages: [message(1), message(2, { role: "assistant" })] };
+    return path.endsWith("/turn") ? nothingYet(path, init) : Response.json({ messages });
+  });
+  const feed = open(t);
+  await passed();
+  await passed();
+  const model = { provider: "ollama", model: "qwen3" };
+  await feed.send("one");
+  feed.keep({ model });
+  await feed.resend(feed.state.waiting[0]?.key ?? "");
+  await feed.answer();
+  await feed.regenerate("key");
+  assert.deepEqual(sent, [
+    ["messages", { content: "one" }],
+    ["messages", { content: "one", ...model }],
+    ["answer", model],
+    ["retry", model],
+  ]);
+  const forgotten = { chat_id: "chat", change: "forgotten" };
+  events.dispatchEvent(new MessageEvent("session", { data: JSON.stringify(forgotten) }));
+  assert.equal(feed.state.model, undefined);
 });

@@ -13,6 +13,7 @@ import {
 import { onServerEvent } from "../../api/events.ts";
 import type { ServerEvents } from "../../api/openapi-types.ts";
 import { Store } from "../../api/store.ts";
+import { modelToAsk } from "../models/choice.ts";
 import { draftsOf, joined, removeDrafts, saveDrafts } from "./drafts.ts";
 import {
   emptyFeed,
@@ -51,19 +52,16 @@ export class Feed {
   #newestTurn: string | undefined;
   /** Whether the chat has, or had, messages. */
   #isBegun: boolean;
-  readonly #text = new PacedText((text) => {
-    this.#set(afterTurnEvent(this.state, { name: "text", data: { text } }));
-  });
-  readonly #reasoning = new PacedText((text) => {
-    this.#set(afterTurnEvent(this.state, { name: "reasoning", data: { text } }));
-  });
+  readonly #text = this.#paced("text");
+  readonly #reasoning = this.#paced("reasoning");
 
   constructor(chatId: string) {
     this.chatId = chatId;
-    const { draft = "", files = [], waiting = [], edits, isBegun = false } = draftsOf(chatId) ?? {};
+    const known = draftsOf(chatId);
+    const { draft = "", files = [], model, waiting = [], edits, isBegun = false } = known ?? {};
     this.#edits = new Map(edits);
     this.#isBegun = isBegun;
-    this.store = new Store({ ...emptyFeed, draft, files, waiting });
+    this.store = new Store({ ...emptyFeed, draft, files, model, waiting });
     this.#ends = [
       onServerEvent("message", (data) => this.#onMessage(data)),
       onServerEvent("turn", (data) => this.#onTurn(data)),
@@ -81,13 +79,9 @@ export class Feed {
     return this.state.draft;
   }
 
-  set draft(draft: string) {
-    this.#set({ draft });
-  }
-
-  /** What was attached and not sent. */
-  set files(files: readonly DraftFile[]) {
-    this.#set({ files });
+  /** Keeps what is typed, attached and chosen for the next message. */
+  keep(change: Partial<Pick<FeedState, "draft" | "files" | "model">>): void {
+    this.#set(change);
   }
 
   /** Edits of messages that were not sent, by the ids of the messages. */
@@ -266,7 +260,7 @@ export class Feed {
       this.#change(entry.key, { id: await messageIdFor(entry.key) });
       const response = await open(this.#path("messages"), {
         method: "POST",
-        body: bodyOf(entry.content, entry.files),
+        body: bodyOf(entry, modelToAsk(this.chatId, this.state.model)),
         signal: controller.signal,
         headers: { ...asStream, "idempotency-key": entry.key },
       });
@@ -295,8 +289,8 @@ export class Feed {
     this.#isFollowing = true;
     this.#set({ trouble: undefined, live: { turnId: "", ...nothingSaid, isStopping: false } });
     try {
-      const init = { method: "POST", headers: { ...asStream, ...headers } } as const;
-      await this.#follow(await open(this.#path(action), init));
+      const sent = { body: this.state.model, headers: { ...asStream, ...headers } };
+      await this.#follow(await open(this.#path(action), { method: "POST", ...sent }));
     } catch (error) {
       this.#set({ live: undefined, trouble: { error, retry } });
     } finally {
@@ -409,7 +403,7 @@ export class Feed {
   #forgetWords(): void {
     this.#isBegun = false;
     this.#edits.clear();
-    this.#set({ draft: "", files: [], waiting: [] });
+    this.#set({ draft: "", files: [], model: undefined, waiting: [] });
   }
 
   /** The server that held these messages ended before their turn: they can be sent again. */
@@ -417,6 +411,10 @@ export class Feed {
     for (const { key, state } of this.state.waiting) {
       if (state === "waiting") this.#change(key, { state: "lost" });
     }
+  }
+
+  #paced(name: "text" | "reasoning"): PacedText {
+    return new PacedText((text) => this.#set(afterTurnEvent(this.state, { name, data: { text } })));
   }
 
   #change(key: string, change: Partial<Waiting>): void {
@@ -435,16 +433,16 @@ export class Feed {
   }
 
   #keep(): void {
-    const { draft, files, waiting } = this.state;
-    const isBegun = this.#isBegun;
-    saveDrafts(this.chatId, { draft, files, waiting, edits: [...this.#edits], isBegun });
+    const { draft, files, model, waiting } = this.state;
+    const [edits, isBegun] = [[...this.#edits], this.#isBegun];
+    saveDrafts(this.chatId, { draft, files, model, waiting, edits, isBegun });
   }
 
   #set(change: Partial<FeedState>): void {
-    const { draft, files, waiting } = this.state;
-    const next = { ...this.state, ...change };
-    const isKept = next.draft === draft && next.files === files && next.waiting === waiting;
+    const before = this.state;
+    const next = { ...before, ...change };
     this.store.set(next);
-    if (!isKept) this.#keep();
+    const kept = ["draft", "files", "model", "waiting"] as const;
+    if (kept.some((name) => next[name] !== before[name])) this.#keep();
   }
 }

@@ -3,11 +3,12 @@ import type { AnswerStats, Message } from "../../api/openapi-types.ts";
 import { Action, CopyAction } from "../../ui/action.tsx";
 import { Button } from "../../ui/button.tsx";
 import { cost, counted, fullTime, howToPrice, noPrice, seconds } from "../../ui/in-words.ts";
+import { modelName } from "../models/model-names.ts";
 import { Branches, type BranchesByMessage } from "./branches.tsx";
 import { EditBox } from "./edit-box.tsx";
 import { MessageFiles } from "./files/message-files.tsx";
 import { Markdown } from "./markdown.tsx";
-import { type Call, modelName } from "./rows.ts";
+import type { Call } from "./rows.ts";
 import { Reasoning, ToolCall } from "./steps.tsx";
 import { Variants } from "./variants.tsx";
 

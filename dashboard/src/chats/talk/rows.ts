@@ -127,9 +127,3 @@ export function callsOf({ tool_calls: calls = [] }: Message): readonly Call[] {
 function fieldsOf(value: unknown): Readonly<Record<string, unknown>> {
   return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : {};
 }
-
-/** The provider and its model, once if both have the same name. */
-export function modelName(of: Pick<Message, "provider" | "model">): string {
-  const parts = [of.provider ?? "", of.model ?? ""].filter((part) => part !== "");
-  return [...new Set(parts)].join(" · ");
-}

@@ -4,7 +4,8 @@ import { defaultChat } from "../../shell/routes.ts";
 import { useTitle } from "../../ui/page.tsx";
 import { chatName, untitledId } from "../chat-link.tsx";
 import { ChatMenu } from "../chat-menu.tsx";
-import { modelName } from "./rows.ts";
+import type { Model } from "../models/model-names.ts";
+import { ModelPicker } from "../models/model-picker.tsx";
 
 interface TalkHeadProps {
   readonly chatId: string;
@@ -12,12 +13,16 @@ interface TalkHeadProps {
   readonly chat: Chat | null | undefined;
   /** Stands before its name. */
   readonly lead: ReactNode;
+  /** What was chosen for the next message. */
+  readonly model: Model | undefined;
+  readonly choose: (model: Model) => void;
   /** What other features can do here. */
   readonly actions: ReactNode;
 }
 
 /** Which chat this is, what it runs on, and what can be done with it. */
-export function TalkHead({ chatId, chat, lead, actions }: TalkHeadProps) {
+export function TalkHead(props: TalkHeadProps) {
+  const { chatId, chat, lead, model, choose, actions } = props;
   const name = nameOf(chatId, chat);
   useTitle(name);
   return (
@@ -25,12 +30,10 @@ export function TalkHead({ chatId, chat, lead, actions }: TalkHeadProps) {
       {lead}
       <div className="talk-head-name">
         <h1 title={chat == null ? undefined : untitledId(chat)}>{name}</h1>
-        {chat == null ? null : (
-          <p className="hint">
-            <span className="talk-model">{modelName(chat)}</span>
-            {chat.damaged ? <span className="tag tag-danger">damaged</span> : null}
-          </p>
-        )}
+        <div className="talk-facts">
+          <ModelPicker chat={chat} chosen={model} choose={choose} />
+          {chat?.damaged === true ? <span className="tag tag-danger">damaged</span> : null}
+        </div>
       </div>
       <div className="talk-head-acts">
         {actions}

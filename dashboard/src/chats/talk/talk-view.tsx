@@ -8,6 +8,9 @@ import type { Chat, Message } from "../../api/openapi-types.ts";
 import { chatAddress } from "../../shell/routes.ts";
 import { ErrorNote } from "../../ui/error-note.tsx";
 import { Empty, Loading } from "../../ui/page.tsx";
+import { isOwnModel, keepForNewChats } from "../models/choice.ts";
+import type { Model } from "../models/model-names.ts";
+import { NewChat } from "../models/set-up.tsx";
 import { Announcer, useAnswer } from "./announcer.tsx";
 import { Beginning, type BranchesByMessage, useBranches } from "./branches.tsx";
 import { Composer, type ComposerFocus, useComposerFocus } from "./composer.tsx";
@@ -46,7 +49,7 @@ interface TalkViewProps {
 
 /** One chat: what was said, and where to go on. */
 export function TalkView({ chatId, parts }: TalkViewProps) {
-  const feed = useMemo(() => feedOf(chatId), [chatId]);
+  const feed = useFeed(chatId);
   const state = useFeedState(feed);
   const rows = useRows(state);
   const chat = useChat(chatId);
@@ -60,19 +63,17 @@ export function TalkView({ chatId, parts }: TalkViewProps) {
   const actions = useActions(feed, setRemoving, focus, parts, branches);
   const canStop = state.live !== undefined && state.live.isBroken !== true;
   const stop = canStop ? () => feed.stop() : undefined;
-  useEffect(() => feed.shorten(), [feed]);
   const found = useFound(feed);
   const isSeeking = found.outcome === "seeking";
   useStopKey(stop);
 
-  const isIdle = chat.data?.running === false && !state.waiting.some(isOnItsWay);
-  const isOffered = isIdle && state.live === undefined;
+  const isOffered = isIdle(state, chat.data);
   function send(words: string): void {
     setSent(sent + 1);
-    const { files } = feed.state;
-    feed.files = [];
-    void feed.send(words, files);
+    void feed.send(words, feed.state.files);
+    feed.keep({ files: [] });
   }
+  const choose = useModelChoice(feed, state.model, chat.data, focus);
   function removed(): void {
     flushSync(() => setRemoving(undefined)); // its dialog holds the focus
     focus.compose();
@@ -83,6 +84,8 @@ export function TalkView({ chatId, parts }: TalkViewProps) {
         chatId={chatId}
         chat={chat.data}
         lead={parts.lead}
+        model={state.model}
+        choose={choose}
         actions={parts.head(chat.data == null ? undefined : chatId)}
       />
       {found.wanted === undefined || found.query === "" ? null : (
@@ -94,6 +97,7 @@ export function TalkView({ chatId, parts }: TalkViewProps) {
         isSeeking={isSeeking}
         hasRows={rows.length > 0}
         isNew={chat.data == null}
+        choose={choose}
       >
         <Transcript
           key={found.id}
@@ -126,11 +130,9 @@ export function TalkView({ chatId, parts }: TalkViewProps) {
           takesFocus={!isSeeking && found.id === undefined}
           text={state.draft}
           files={state.files}
-          setFiles={(files) => {
-            feed.files = files;
-          }}
+          setFiles={(files) => feed.keep({ files })}
           setText={(text) => {
-            feed.draft = text;
+            feed.keep({ draft: text });
             showTyped(text);
           }}
         />
@@ -198,6 +200,7 @@ function Body({
   hasRows,
   isNew,
   isSeeking,
+  choose,
   children,
 }: {
   readonly state: FeedState;
@@ -207,6 +210,7 @@ function Body({
   readonly isNew: boolean;
   /** The transcript is shown once it is known where it is to be opened. */
   readonly isSeeking: boolean;
+  readonly choose: (model: Model) => void;
   readonly children: ReactNode;
 }) {
   if (hasRows && !isSeeking) return children;
@@ -220,12 +224,7 @@ function Body({
       {state.status === "failed" ? (
         <ErrorNote error={state.error} retry={() => void feed.load()} />
       ) : null}
-      {isReady && isNew ? (
-        <Empty title="Nothing here yet">
-          Send a message. It is stored on the machine that runs Throughline, sent to the model that
-          answers, and kept across restarts.
-        </Empty>
-      ) : null}
+      {isReady && isNew ? <NewChat chosen={state.model} choose={choose} /> : null}
       {isReady && !isNew ? (
         <Empty title="This chat was cleared">
           Earlier messages are not shown, and no model receives them. Send a message to start over.
@@ -288,6 +287,36 @@ function useActions(
     const more = { choose, branches, branch: (message: Message) => void branch(message) };
     return { ...own, ...more, chatId: feed.chatId };
   }, [edit, remove, regenerate, branch, branches, feed, parts]);
+}
+
+/** What was chosen is the chat's own once a turn has run on it. @returns what chooses another model. */
+function useModelChoice(
+  feed: Feed,
+  model: Model | undefined,
+  chat: Chat | null | undefined,
+  { compose }: ComposerFocus,
+): (model: Model) => void {
+  const isOwn = isOwnModel(chat, model);
+  useEffect(() => {
+    if (isOwn) feed.keep({ model: undefined });
+  }, [feed, isOwn]);
+  return (next) => {
+    keepForNewChats(next);
+    feed.keep({ model: isOwnModel(chat, next) ? undefined : next });
+    compose();
+  };
+}
+
+/** The feed of a chat, without its old pages. */
+function useFeed(chatId: string): Feed {
+  const feed = useMemo(() => feedOf(chatId), [chatId]);
+  useEffect(() => feed.shorten(), [feed]);
+  return feed;
+}
+
+/** Whether nothing is being answered, or about to be. */
+function isIdle({ waiting, live }: FeedState, chat: Chat | null | undefined): boolean {
+  return chat?.running === false && live === undefined && !waiting.some(isOnItsWay);
 }
 
 /** Escape stops the answer, unless a dialog or a menu takes it. */

@@ -1,6 +1,7 @@
 // Files that are attached and not sent yet. They are in the memory of the page alone: a reload leaves their names.
 import { newKey } from "../../../api/client.ts";
 import { counted } from "../../../ui/in-words.ts";
+import type { Model } from "../../models/model-names.ts";
 
 export interface DraftFile {
   readonly key: string;
@@ -48,11 +49,15 @@ export function withAdded(
   return { files: all, problem: why.filter((text) => text !== "").join(" ") };
 }
 
-/** The body of the request that sends a message. */
-export function bodyOf(content: string, files: readonly DraftFile[] = []): object {
-  if (files.length === 0) return { content };
+/** The body of the request that sends a message, to a model if one is named. */
+export function bodyOf(
+  { content, files = [] }: { content: string; files?: readonly DraftFile[] | undefined },
+  model?: Model,
+): object {
+  const fields = { content, ...model };
+  if (files.length === 0) return fields;
   const form = new FormData();
-  form.append("content", content);
+  for (const [name, value] of Object.entries(fields)) form.append(name, value);
   for (const { file, name } of files) if (file !== undefined) form.append("file", file, name);
   return form;
 }

@@ -1,0 +1,221 @@
+import "./models.css";
+import { useEffect, useRef, useState } from "react";
+import type { ModelList } from "../../api/openapi-types.ts";
+import { Button } from "../../ui/button.tsx";
+import { ErrorNote } from "../../ui/error-note.tsx";
+import { Empty, Loading } from "../../ui/page.tsx";
+import { sentence } from "../../ui/plain-words.ts";
+import { askModelsAgain, currentModel, useModels } from "./choice.ts";
+import { type Model, providerName, sizeInWords } from "./model-names.ts";
+
+interface NewChatProps {
+  /** What was chosen for the next message. */
+  readonly chosen: Model | undefined;
+  readonly choose: (model: Model) => void;
+}
+
+/** A chat in which nothing was said yet: what a message leads to, or how a model is set up. */
+export function NewChat({ chosen, choose }: NewChatProps) {
+  const { data: list, isPending } = useModels();
+  const model = chosen ?? currentModel(null, list);
+  if (isPending) return <Loading label="Asking for the models" />;
+  if (list?.standard.provider === "offline" && model?.provider === "offline") {
+    return (
+      <section className="card set-up" aria-labelledby="set-up">
+        <h2 id="set-up">Choose a model</h2>
+        <SetUp choose={choose} />
+        <p className="hint">
+          You can also send a message now. The built-in responder answers it: it is not a language
+          model, and everything you write is kept.
+        </p>
+      </section>
+    );
+  }
+  return (
+    <Empty title="Nothing here yet">
+      Send a message. It is stored on the machine that runs Throughline, sent to the model that
+      answers, and kept across restarts.
+    </Empty>
+  );
+}
+
+/** The models that can be used at once, and the commands that set up more. */
+export function SetUp({ choose }: { readonly choose: (model: Model) => void }) {
+  const { data: list } = useModels();
+  const [isAsking, setIsAsking] = useState(false);
+  const [failure, setFailure] = useState<unknown>(null);
+  const asking = useRef(false);
+  async function ask(): Promise<void> {
+    if (asking.current) return;
+    asking.current = true;
+    setIsAsking(true);
+    setFailure(null);
+    await askModelsAgain().catch(setFailure);
+    asking.current = false;
+    setIsAsking(false);
+  }
+  useReturn(() => void ask());
+  const others = (list?.providers ?? []).filter(
+    ({ provider, models }) => !["ollama", "offline"].includes(provider) && models.length > 0,
+  );
+  return (
+    <div className="set-up-parts">
+      <Ollama list={list} choose={choose} />
+      {others.length === 0 ? null : (
+        <p>
+          Models of {others.map(({ provider }) => providerName(provider)).join(" and ")} are in the
+          list at the top, under the name of this chat.
+        </p>
+      )}
+      <ErrorNote error={failure} />
+      <div>
+        <Button isBusy={isAsking} onClick={() => void ask()}>
+          {isAsking ? "Looking…" : "Look again"}
+        </Button>
+      </div>
+      <Providers />
+    </div>
+  );
+}
+
+/** Calls back when the person comes back to the page, such as from a terminal. */
+function useReturn(callBack: () => void): void {
+  const latest = useRef(callBack);
+  latest.current = callBack;
+  useEffect(() => {
+    const onFocus = () => latest.current();
+    window.addEventListener("focus", onFocus);
+    return () => window.removeEventListener("focus", onFocus);
+  }, []);
+}
+
+/** So many models have a button of their own. */
+const maxButtons = 6;
+
+function Ollama({ list, choose }: { list: ModelList | undefined; choose: (model: Model) => void }) {
+  const own = list?.providers.find(({ provider }) => provider === "ollama");
+  const models = own?.models ?? [];
+  const { state, note } = list?.ollama ?? {};
+  if (models.length > 0) {
+    return (
+      <div className="set-up-part">
+        <h3>Ollama is running. Use one of its models:</h3>
+        <div className="set-up-models">
+          {models.slice(0, maxButtons).map(({ model, size_bytes: size }, at) => (
+            <Button
+              key={model}
+              kind={at === 0 ? "primary" : "normal"}
+              onClick={() => choose({ provider: "ollama", model })}
+            >
+              {model}
+              {size === undefined ? null : <small>{sizeInWords(size)}</small>}
+            </Button>
+          ))}
+        </div>
+        {models.length > maxButtons ? (
+          <p className="hint">All {models.length} are in the list under the name of this chat.</p>
+        ) : null}
+      </div>
+    );
+  }
+  if (state === "passed_over" && note !== undefined) {
+    return (
+      <div className="set-up-part">
+        <h3>An Ollama is running, and it is not known to be yours</h3>
+        <p>{sentence(note.replace(/: --model .*$/, ""))} Restart Throughline like this:</p>
+        <Command text={`npx throughline serve --model ollama/${list?.ollama?.model ?? "qwen3"}`} />
+      </div>
+    );
+  }
+  if (state === "empty") {
+    return (
+      <div className="set-up-part">
+        <h3>Ollama is running, but has no chat model</h3>
+        <p>Get one in a terminal, then look again:</p>
+        <Command text="ollama pull qwen3" />
+      </div>
+    );
+  }
+  if (state === "absent" || own !== undefined) {
+    return (
+      <div className="set-up-part">
+        <h3>Ollama is not running</h3>
+        <p>
+          It runs models on your own machine, free of charge. Install it from ollama.com, enter
+          these in a terminal, then look again:
+        </p>
+        <Command text="ollama serve" />
+        <Command text="ollama pull qwen3" />
+      </div>
+    );
+  }
+  return null;
+}
+
+const commands = [
+  [
+    "OpenAI",
+    "npm install throughline @ai-sdk/openai",
+    "OPENAI_API_KEY=sk-… npx throughline serve --model openai/gpt-5",
+  ],
+  [
+    "Anthropic",
+    "npm install throughline @ai-sdk/anthropic",
+    "ANTHROPIC_API_KEY=sk-… npx throughline serve --model anthropic/claude-sonnet-4-5",
+  ],
+  ["Any OpenAI-compatible server", "npx throughline serve --model http://127.0.0.1:8080/v1#local"],
+] as const;
+
+function Providers() {
+  return (
+    <details className="set-up-part">
+      <summary>Use OpenAI, Anthropic or another server</summary>
+      <p>Stop Throughline with Ctrl-C, and start it with the model that you want:</p>
+      {commands.map(([name, ...lines]) => (
+        <div key={name} className="set-up-part">
+          <h3>{name}</h3>
+          {lines.map((text) => (
+            <Command key={text} text={text} />
+          ))}
+        </div>
+      ))}
+    </details>
+  );
+}
+
+/** How long "Copied" stands there, in milliseconds. */
+const copiedMs = 2_000;
+
+/** A line for the terminal, with a button that copies it. */
+function Command({ text }: { readonly text: string }) {
+  const code = useRef<HTMLElement>(null);
+  const [isCopied, setIsCopied] = useState(false);
+  useEffect(() => {
+    if (!isCopied) return;
+    const timer = setTimeout(() => setIsCopied(false), copiedMs);
+    return () => clearTimeout(timer);
+  }, [isCopied]);
+  async function copy(): Promise<void> {
+    try {
+      await navigator.clipboard.writeText(text);
+      setIsCopied(true);
+    } catch {
+      // Not on plain http from another machine: selected, it can be copied by hand.
+      if (code.current !== null) getSelection()?.selectAllChildren(code.current);
+    }
+  }
+  return (
+    <div className="command">
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, also by keyboard */}
+      <code ref={code} tabIndex={0}>
+        {text}
+      </code>
+      <Button kind="quiet" aria-label={`Copy ${text}`} onClick={() => void copy()}>
+        {isCopied ? "Copied" : "Copy"}
+      </Button>
+      <span className="visually-hidden" role="status">
+        {isCopied ? "Copied" : ""}
+      </span>
+    </div>
+  );
+}

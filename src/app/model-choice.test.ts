@@ -1,0 +1,130 @@
+import assert from "node:assert/strict";
+import { type TestContext, test } from "node:test";
+import { fakeIo } from "../../test/support/command-line.ts";
+import { modelServer } from "../../test/support/model-server.ts";
+import { silentLogger } from "../core/logger.ts";
+import { parseModelName } from "../core/models/model-name.ts";
+import { ResponderRegistry } from "../core/models/registry.ts";
+import { openThroughline } from "../core/throughline.ts";
+import { withTurns } from "./open-companion.ts";
+import { slashCommand } from "./slash-commands.ts";
+import { Talk } from "./talk.ts";
+
+const chatId = "local:me";
+
+/** Talks these lines with a model server that has Ollama's models and OpenAI's. */
+async function talk(t: TestContext, named: string | undefined, lines: readonly string[]) {
+  const server = await modelServer();
+  t.after(() => server[Symbol.asyncDispose]());
+  server.offered.ollama = [
+    { name: "qwen3", size: 5_200_000_000 },
+    { name: "llama3", capabilities: ["vision"] },
+  ];
+  server.offered.openai = [{ id: "gpt-5", created: 1 }];
+  const standard = named === undefined ? undefined : parseModelName(named);
+  const { settings } = server;
+  const ownerOf = async () => "other" as const;
+  const allowed = ["openai"] as const;
+  const responders = await ResponderRegistry.open({ standard, settings, allowed, ownerOf });
+  const throughline = await openThroughline({ storage: "memory", ...responders.standard });
+  const companion = await withTurns(throughline, { responders, persona: "" });
+  t.after(() => companion.close(0));
+  const io = fakeIo(`${lines.join("\n")}\n`);
+  const options = {
+    chatId,
+    target: {},
+    companionName: "",
+    isEphemeral: false,
+    isDumbTerminal: false,
+  };
+  await new Talk(companion, io, { ...options, logger: silentLogger }).run();
+  const period = await throughline.sessions.active(chatId);
+  return { said: io.output.text, told: io.errors.text, period, throughline };
+}
+
+test("/model lists the models by number, with what is known, and marks the current one", async (t) => {
+  const { told, said, period } = await talk(t, "ollama/qwen3", ["/model"]);
+  assert.equal(said, "");
+  assert.equal(period, undefined, "nothing was begun");
+  assert.equal(
+    told,
+    [
+      "* 1  ollama/qwen3  (5.2 GB)",
+      "  2  ollama/llama3  (takes pictures)",
+      "  3  openai/gpt-5",
+      "/model NUMBER or /model PROVIDER/MODEL switches this chat to another model.\n",
+    ].join("\n"),
+  );
+});
+
+test("/model with a number, a name or both switches from the next message on, and says what happens to the session", async (t) => {
+  const { told, said, period } = await talk(t, "ollama/qwen3", [
+    "hello",
+    "/model 2",
+    "hello",
+    "/model openai/gpt-5",
+    "/model gpt-5",
+    "hello",
+    "/model qwen3",
+    "hello",
+  ]);
+  assert.deepEqual(said.trim().split("\n"), [
+    "qwen3 hears you.",
+    "llama3 hears you.",
+    "gpt-5 hears you.",
+    "qwen3 hears you.",
+  ]);
+  assert.deepEqual(told.trim().split("\n"), [
+    "ollama/llama3 answers from your next message on. The session with Ollama continues: the new model gets the messages of this chat.",
+    "openai/gpt-5 answers from your next message on. OpenAI gets the messages of this chat and starts a session of its own. The session with Ollama (2 answers) is kept and continues when you switch back.",
+    "This chat already runs on openai/gpt-5.",
+    "ollama/qwen3 answers from your next message on. Ollama continues its session (2 answers) and gets what was said since. The session with OpenAI (1 answer) is kept and continues when you switch back.",
+  ]);
+  assert.deepEqual([period?.provider, period?.model], ["ollama", "qwen3"]);
+});
+
+test("/model refuses what cannot be asked here, and the chat stays on its model", async (t) => {
+  const { told, said } = await talk(t, "ollama/qwen3", [
+    "/model 9",
+    "/model anthropic/claude",
+    "/model gemini/x",
+    "/model nothing",
+    "/model http://evil.test/v1#m",
+    "hello",
+  ]);
+  assert.equal(said, "qwen3 hears you.\n");
+  assert.match(told, /There is no model 9 in the list/);
+  assert.match(told, /\(anthropic is not allowed here: .*providers in throughline.config.json\)/);
+  assert.match(told, /\(provider must be one of/);
+  assert.equal(told.match(/Name a model as PROVIDER\/MODEL/g)?.length, 2);
+});
+
+test("/model without a model says how one is set up, and why an Ollama is not asked", async (t) => {
+  const { told } = await talk(t, undefined, ["/model"]);
+  assert.match(told, /^\s+1 {2}openai\/gpt-5\n\* 2 {2}Built-in responder \(no model\)\n/);
+  assert.match(told, /is run by another user, so nothing is sent to it .*--model ollama\/qwen3\./);
+});
+
+test("/answer asks the model that was chosen", async (t) => {
+  const { said, throughline } = await talk(t, "ollama/nothing-there", [
+    "hello",
+    "/model ollama/llama3",
+    "/answer",
+  ]);
+  assert.match(said, /HTTP 404.*\nllama3 hears you\.\n$/s);
+  const { messages } = await throughline.chats.messages(chatId);
+  assert.equal(messages.length, 2);
+});
+
+const lines: readonly [string, string | undefined][] = [
+  ["/model", "model"],
+  ["/Model  ollama/qwen3 ", "model ollama/qwen3"],
+  ["/model two words", undefined],
+  ["/new things", undefined],
+  ["/models/qwen3", undefined],
+];
+for (const [line, command] of lines) {
+  test(`the line ${JSON.stringify(line)} is the command ${command}`, () => {
+    assert.equal(slashCommand(line), command);
+  });
+}

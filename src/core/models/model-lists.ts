@@ -1,0 +1,181 @@
+import { type Clock, systemClock } from "../clock.ts";
+import { isThroughlineError } from "../errors.ts";
+import { isJsonObject, type JsonObject } from "../json.ts";
+import {
+  isChatModel,
+  isModelName,
+  type NamedProvider,
+  type OfferedModel,
+  providerName,
+} from "./model-name.ts";
+import { ollamaModels, ollamaUrl } from "./ollama.ts";
+import { anthropicUrl, openAiUrl, optional } from "./provider-urls.ts";
+import type { ModelSettings } from "./providers.ts";
+import { ResponderError } from "./responder.ts";
+
+/** The models of one provider that may be asked. */
+export interface ProviderModels {
+  readonly provider: string;
+  /** The configured one first, then the provider's own list in its order, or the newest first. */
+  readonly models: readonly OfferedModel[];
+  /** Why the provider's own list is missing, in one sentence. */
+  readonly error?: string | undefined;
+}
+
+/** The Ollama of this machine, which is used without being named if it is one's own. */
+export interface LocalOllama {
+  readonly url: string;
+  /** `absent`: it does not answer. `empty`: it has no chat model. `passed_over`: it is not one's own. */
+  readonly state: "ready" | "empty" | "absent" | "passed_over";
+  /** What it offers first. */
+  readonly model?: string | undefined;
+  /** Why it is passed over, and how it would be used. */
+  readonly note?: string | undefined;
+}
+
+/** What can be chosen. */
+export interface ModelList {
+  /** What a new session runs on. */
+  readonly standard: { readonly provider: string; readonly model: string };
+  readonly providers: readonly ProviderModels[];
+  /** Absent where another model was named at the start: then no Ollama is looked for. */
+  readonly ollama?: LocalOllama | undefined;
+}
+
+/** What is asked for a list: its own address, and no other. */
+export type Listed = NamedProvider | { readonly baseUrl: string };
+
+/** How long a provider may take to say what it offers, in milliseconds. */
+const timeoutMs = 2_000;
+/** How long a list counts, in milliseconds. */
+const keptMs = 60_000;
+const maxBytes = 8 * 1024 * 1024;
+const maxModels = 1_000;
+
+/** What providers say that they offer. Each is asked at most once a minute, unless a new answer is wanted. */
+export class ModelLists {
+  readonly #settings: ModelSettings;
+  readonly #clock: Clock;
+  readonly #kept = new Map<string, { readonly at: number; readonly list: Promise<ListAnswer> }>();
+
+  constructor(settings: ModelSettings, clock: Clock = systemClock) {
+    this.#settings = settings;
+    this.#clock = clock;
+  }
+
+  /**
+   * Asks a provider for its list, with its own key. Never rejects. Takes at most 2 seconds.
+   *
+   * @param options.again asks also where a list is kept.
+   */
+  of(
+    listed: Listed,
+    options: { readonly fetch: typeof globalThis.fetch; readonly again?: boolean | undefined },
+  ): Promise<ListAnswer> {
+    const key = typeof listed === "string" ? listed : listed.baseUrl;
+    const now = this.#clock.monotonic();
+    const kept = this.#kept.get(key);
+    if (kept !== undefined && options.again !== true && now - kept.at < keptMs) return kept.list;
+    const list = ask(listed, this.#settings, options.fetch);
+    this.#kept.set(key, { at: now, list });
+    return list;
+  }
+}
+
+type ListAnswer = Pick<ProviderModels, "models" | "error">;
+
+async function ask(
+  listed: Listed,
+  settings: ModelSettings,
+  fetch: typeof globalThis.fetch,
+): Promise<ListAnswer> {
+  const name = providerName(typeof listed === "string" ? listed : "openai-compatible");
+  if (listed === "bedrock") {
+    const error = `${name} is not asked for its list: name a model as bedrock/<model>`;
+    return { models: [], error };
+  }
+  try {
+    const { url, headers, read } = requestOf(listed, settings);
+    const signal = AbortSignal.timeout(timeoutMs);
+    // A redirect would take the key to another address.
+    const response = await fetch(url, { headers, signal, redirect: "error" });
+    if (!response.ok) {
+      await response.body?.cancel();
+      return { models: [], error: refusal(name, response.status) };
+    }
+    const body: unknown = JSON.parse(await bounded(response));
+    const models = isJsonObject(body) ? read(body) : undefined;
+    if (models === undefined) return { models: [], error: `${name} sent no list of models` };
+    return { models: models.slice(0, maxModels) };
+  } catch (error) {
+    return { models: [], error: failure(name, error) };
+  }
+}
+
+interface ListRequest {
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  /** @returns `undefined`: this is no list. */
+  readonly read: (body: JsonObject) => readonly OfferedModel[] | undefined;
+}
+
+/** @throws ThroughlineError `THROUGHLINE_CONFIGURATION`: a key is missing, or an address is none. */
+function requestOf(listed: Exclude<Listed, "bedrock">, settings: ModelSettings): ListRequest {
+  if (listed === "ollama") {
+    return { url: `${ollamaUrl(settings.ollamaHost)}/api/tags`, headers: {}, read: ollamaModels };
+  }
+  if (listed === "anthropic") {
+    const key = optional(settings.anthropicApiKey) ?? "";
+    const headers = { "x-api-key": key, "anthropic-version": "2023-06-01" };
+    const url = `${anthropicUrl(settings)}/models?limit=1000`;
+    return { url, headers, read: openAiModels };
+  }
+  const isOpenAi = listed === "openai";
+  const key = optional(isOpenAi ? settings.openaiApiKey : settings.compatibleApiKey);
+  const url = `${isOpenAi ? openAiUrl(settings) : listed.baseUrl}/models`;
+  return {
+    url,
+    headers: key === undefined ? {} : { authorization: `Bearer ${key}` },
+    read: openAiModels,
+  };
+}
+
+/** As OpenAI, Anthropic and servers with OpenAI's protocol have it. The newest first, where that is told. */
+function openAiModels({ data }: JsonObject): readonly OfferedModel[] | undefined {
+  if (!Array.isArray(data)) return undefined;
+  const rows = data.filter(isJsonObject);
+  const madeAt = ({ created }: JsonObject) => (typeof created === "number" ? created : 0);
+  return rows
+    .toSorted((a, b) => madeAt(b) - madeAt(a))
+    .flatMap(({ id }) => (isModelName(id) && isChatModel(id) ? [{ model: id }] : []));
+}
+
+/** @throws Error there are more bytes than a list has. */
+async function bounded(response: Response): Promise<string> {
+  const decoder = new TextDecoder();
+  let text = "";
+  let bytes = 0;
+  for await (const chunk of response.body ?? []) {
+    bytes += chunk.byteLength;
+    if (bytes > maxBytes) throw new RangeError("too long");
+    text += decoder.decode(chunk, { stream: true });
+  }
+  return text + decoder.decode();
+}
+
+function refusal(name: string, status: number): string {
+  const hint = status === 401 || status === 403 ? ": check its key" : "";
+  return `${name} refused to list its models (HTTP ${status})${hint}`;
+}
+
+/** Never what the provider or the network said: that may repeat a key. */
+function failure(name: string, error: unknown): string {
+  if (isThroughlineError(error) || error instanceof ResponderError) return error.message;
+  if (error instanceof DOMException && error.name === "TimeoutError") {
+    return `${name} did not answer within ${timeoutMs / 1_000} seconds`;
+  }
+  if (error instanceof SyntaxError || error instanceof RangeError) {
+    return `${name} sent no list of models`;
+  }
+  return `${name} cannot be reached`;
+}

@@ -1,0 +1,45 @@
+import { z } from "zod";
+import type { ModelList } from "../core/models/model-lists.ts";
+import { json, type Router } from "./router.ts";
+import { schemaOf } from "./schemas.ts";
+
+/** Which models a message can name. */
+export function addModelRoutes(router: Router): void {
+  const { turns } = router.ports;
+  router.add(
+    {
+      method: "get",
+      path: "/api/models",
+      id: "listModels",
+      summary: "List the models that can be chosen",
+      description:
+        "For each provider that may be asked: the configured model, then the provider's own list. A message " +
+        "chooses one by its `provider` and `model`, and the chat keeps it. A provider that does not answer " +
+        "within 2 seconds has an `error` and only its configured model. Lists are kept for a minute.",
+      query: () =>
+        z.strictObject({
+          again: z.enum(["true", "false"], "must be true or false").optional().meta({
+            description: "`true`: asks the providers also where their lists are kept.",
+          }),
+        }),
+      answers: { 200: { says: "The models.", schema: schemaOf("modelList") } },
+    },
+    async ({ query }) => json(modelListJson(await turns.models({ again: query.again === "true" }))),
+  );
+}
+
+function modelListJson({ standard, providers, ollama }: ModelList) {
+  return {
+    standard,
+    providers: providers.map(({ provider, models, error }) => ({
+      provider,
+      models: models.map(({ model, sizeBytes, takesPictures }) => ({
+        model,
+        size_bytes: sizeBytes,
+        takes_pictures: takesPictures,
+      })),
+      error,
+    })),
+    ollama,
+  };
+}
