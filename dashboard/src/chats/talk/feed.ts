@@ -1,5 +1,4 @@
-// One chat as the page follows it: the end of what was said, the answer that comes in, what waits.
-// It outlives the view, so that an answer continues to arrive while another view is open.
+// One chat as the page follows it. It outlives the view: an answer also arrives while another is open.
 import {
   chatPath,
   messageIdFor,
@@ -44,6 +43,7 @@ export class Feed {
   readonly store: Store<FeedState>;
   readonly #ends: (() => void)[];
   readonly #eventsWhileReading = new EventsWhileReading();
+  #named: Promise<string | undefined> = Promise.resolve(undefined);
   #isFollowing = false;
   /** How often the chat was read, and which of these readings is shown: a slow one may be older than that. */
   #begunReads = 0;
@@ -257,7 +257,9 @@ export class Feed {
     this.#isFollowing = true;
     const controller = new AbortController();
     try {
-      this.#change(entry.key, { id: await messageIdFor(entry.key) });
+      // One after the other: messages are posted in the order in which they were sent.
+      this.#named = this.#named.then(() => messageIdFor(entry.key));
+      this.#change(entry.key, { id: await this.#named });
       const response = await open(this.#path("messages"), {
         method: "POST",
         body: bodyOf(entry, modelToAsk(this.chatId, this.state.model)),

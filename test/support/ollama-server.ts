@@ -1,0 +1,67 @@
+// An Ollama on loopback whose answers are made by the caller: it lists its models, says which of them take
+// pictures, and speaks OpenAI's chat protocol, as Ollama does.
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { chatStream } from "./openai-server.ts";
+
+export interface AskedMessage {
+  readonly role: string;
+  /** Text, or parts of which some are pictures. */
+  readonly content: unknown;
+}
+
+export interface Asked {
+  readonly model: string;
+  readonly messages: readonly AskedMessage[];
+}
+
+export interface OllamaOptions {
+  /** By name: what each can do, such as `vision`. */
+  readonly models: Readonly<Record<string, readonly string[]>>;
+  readonly answer: (asked: Asked) => string;
+}
+
+export async function ollamaServer({ models, answer }: OllamaOptions) {
+  const asked: Asked[] = [];
+  const server = createServer(async (request, response) => {
+    const chunks: Buffer[] = [];
+    for await (const chunk of request) chunks.push(chunk as Buffer);
+    const body = JSON.parse(Buffer.concat(chunks).toString() || "{}");
+    if (request.url === "/api/tags") {
+      response.end(JSON.stringify({ models: Object.keys(models).map((name) => ({ name })) }));
+    } else if (request.url === "/api/show") {
+      response.end(JSON.stringify({ capabilities: ["completion", ...(models[body.model] ?? [])] }));
+    } else {
+      asked.push(body);
+      response.writeHead(200, { "content-type": "text/event-stream" });
+      response.end(chatStream(answer(body)));
+    }
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  const close = async () => {
+    server.closeAllConnections();
+    await new Promise((done) => server.close(done));
+  };
+  return {
+    url: `http://127.0.0.1:${port}`,
+    asked: asked as readonly Asked[],
+    close,
+    [Symbol.asyncDispose]: close,
+  };
+}
+
+/** The words of a message, without its pictures. */
+export function wordsOf(message: AskedMessage | undefined): string {
+  const { content } = message ?? {};
+  if (typeof content === "string") return content;
+  if (!Array.isArray(content)) return "";
+  return content.map((part) => (part.type === "text" ? part.text : "")).join("\n");
+}
+
+export function hasPicture(message: AskedMessage | undefined): boolean {
+  const { content } = message ?? {};
+  return Array.isArray(content) && content.some(({ type }) => type === "image_url");
+}
