@@ -17,7 +17,12 @@ export default defineConfig({
     // What the first view needs is two files, not one for each set of views that share something.
     chunkSizeWarningLimit: 700,
     rolldownOptions: {
-      output: { codeSplitting: { groups: [{ name: "shared", minShareCount: 2 }] } },
+      output: {
+        codeSplitting: {
+          // The parts of the Memory view load one by one.
+          groups: [{ name: "shared", minShareCount: 2, test: /^(?!.*\/chats\/memory\/)/ }],
+        },
+      },
     },
   },
 });

@@ -16,7 +16,7 @@ import {
   valuesOf,
 } from "./history-facts.ts";
 import { HistoryTable } from "./history-table.tsx";
-import { useEmotionHistory, useKnownSince } from "./use-emotions.ts";
+import { useEmotionHistory, useKnownSince } from "./use-emotion-history.ts";
 import { asTitle, groupOf, inWords } from "./words.ts";
 import "./history.css";
 
