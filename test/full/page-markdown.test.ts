@@ -96,7 +96,7 @@ test("a page without code and formulas loads nothing for them", { skip }, async 
     await page.goto(url);
     await hasCount(message(page, "From $5 to $10").locator(".code-block"), 2);
     await page.waitForLoadState("networkidle");
-    assert.equal(isAsked("markdown"), true);
+    assert.equal(isAsked("index"), true);
     assert.equal(isAsked("highlighted") || isAsked("rendered-formula"), false);
   });
 });

@@ -138,7 +138,9 @@ test("pictures, sound, words and the reaction are on one timeline, and play toge
     const slider = player.getByRole("slider", { name: "Time" });
     const caption = player.locator(".moment-caption");
     await player.getByLabel("Sound", { exact: true }).locator("path[d^=M]").waitFor();
-    await hasCount(player.locator(".tracks-pictures img"), 3);
+    // One part for each picture; in a part before the first picture there is none.
+    await hasCount(player.locator(".tracks-pictures > div"), 3);
+    await player.locator(".tracks-pictures img").first().waitFor();
     await hasCount(player.locator(".tracks-words span"), 2);
     await caption.getByText("Nothing was said yet.").waitFor();
     await slider.press("End");

@@ -13,7 +13,7 @@ import { openThroughline } from "../../src/core/throughline.ts";
 import { createServer } from "../../src/server/server.ts";
 import { type Random, seededRandom } from "../../src/testing/random.ts";
 import { openAiServer, type Reply } from "../support/openai-server.ts";
-import { say, skip, useBrowser, withPage } from "./page-fixture.ts";
+import { holds, say, skip, useBrowser, withPage } from "./page-fixture.ts";
 
 useBrowser();
 
@@ -212,6 +212,8 @@ class Quiet {
 }
 
 async function transcript(page: Page): Promise<string[]> {
+  // What draws formulas is loaded with the first one. Until then they are shown as they were written.
+  await holds(page, "document.querySelector('.math-source') === null");
   const { rows, isWhole } = await page.evaluate<{ rows: string[]; isWhole: boolean }>(`({
     rows: [...document.querySelectorAll(".transcript-rows > li")].map((row) => row.textContent),
     isWhole: [...document.querySelectorAll(".transcript-box")]
