@@ -3,7 +3,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import sharp from "sharp";
 import { startCompanion } from "../src/companion/start-companion.ts";
-import { type MessageInput, openThroughline } from "../src/index.ts";
+import { openThroughline } from "../src/index.ts";
 import { consentWording } from "../src/moments/record/consent.ts";
 import { HeldClock } from "../test/support/held-clock.ts";
 import type { Asked } from "../test/support/ollama-server.ts";
@@ -23,68 +23,74 @@ export const code =
   "export function height(low: number, high: number, hour: number): number {\n  const risen = twelfths.slice(0, hour).reduce((sum, part) => sum + part, 0);\n" +
   "  return low + ((high - low) * risen) / 12;\n}\n```\n\nFor a smooth curve take $h(t) = \\frac{a + b}{2} - \\frac{b - a}{2} \\cos \\frac{\\pi t}{6}$.";
 
-const older: readonly (readonly [id: string, hoursAgo: number, ...words: string[]])[] = [
-  ["telegram:42", 3, "Is the kettle on?", "It is. Green, as always?"],
-  ["local:tides", 5, "Write me a function for the height of the tide", code],
-  ["local:recipe", 27, "What can I cook with two leeks and a tin of beans?", "A white bean soup."],
-  ["local:bike", 30, "My chain slips under load", "Then it is worn, or the cassette is."],
-  ["local:letters", 55, "Help me write to the harbour office", "Gladly. What do you want?"],
-  ["telegram:7", 80, "Good night, Nova", "Good night. The lamp is packed."],
-  ["local:names", 200, "Names for a small blue boat?", "Tern, Sandpiper or Little Auk."],
+/** The oldest first. */
+const chats: readonly (readonly [id: string, hoursAgo: number, ...words: string[]])[] = [
   ["local:stars", 900, "Which star is that, low in the west?", "At this hour it is Vega."],
+  ["local:names", 200, "Names for a small blue boat?", "Tern, Sandpiper or Little Auk."],
+  ["telegram:7", 80, "Good night, Nova", "Good night. The lamp is packed."],
+  ["local:letters", 55, "A letter to the harbour office", "Gladly. What do you want of them?"],
+  ["local:bike", 27.5, "My chain slips under load", "Then it is worn, or the cassette is."],
+  ["local:recipe", 26, "Two leeks and a tin of beans?", "A white bean soup, with thyme."],
+  ["local:tides", 5, "The height of the tide, in code", code],
+  ["telegram:42", 3, "Is the kettle on?", "It is. Green, as always?"],
 ];
 
-const today: readonly MessageInput[] = [
-  { role: "user", content: "I'm back! Did you miss me?" },
-  {
-    role: "assistant",
-    content:
-      "I did. You were gone for two days, and we had stopped at the tide tables for Saturday.",
-  },
-  { role: "user", content: "Right. When is low water, and is it light by then?" },
-  { role: "assistant", content: tide },
-];
+const missed =
+  "I did. You were gone for two days, and we had stopped at the tide tables for Saturday.";
+
+const hoursOfFeelings = 6.5;
 
 /** What happened to the companion, in hours before now. */
 const happened: readonly (readonly [hoursAgo: number, event: string])[] = [
-  [26, "face_recognized"],
-  [25, "conversation_reply"],
-  [20, "loud_noise"],
-  [12, "insult"],
-  [11.5, "pat_level1"],
+  [6.2, "face_recognized"],
   [6, "conversation_reply"],
-  [2, "pat_level2"],
-  [1, "face_recognized"],
+  [5.8, "pat_level2"],
+  [5, "conversation_reply"],
+  [4.4, "insult"],
+  [4.3, "abuse"],
+  [3.6, "conversation_reply"],
+  [3, "pat_level1"],
+  [2.2, "loud_noise"],
+  [2, "face_recognized"],
+  [1.5, "pat_level2"],
+  [1, "conversation_reply"],
+  [0.8, "face_recognized"],
 ];
 
 /** Fills a home with chats of some weeks, a day of feelings, a persona and facts. */
 export async function fillHome(home: string): Promise<void> {
   const now = Date.now();
-  const clock = new HeldClock(new Date(now - 28 * hourMs).toISOString());
+  const clock = new HeldClock();
+  const toHours = (hoursAgo: number) => clock.set(new Date(now - hoursAgo * hourMs).toISOString());
+  toHours(1_000);
   const throughline = await openThroughline({ home, clock });
-  const by = { provider: "ollama", model: "qwen3" };
-  for (const [id, hours, question = "", answer = ""] of older.toReversed()) {
-    const at = (minutes: number) =>
-      new Date(now - hours * hourMs + minutes * minuteMs).toISOString();
-    await throughline.chats.append(id, [
-      { role: "user", content: question, timestamp: at(0) },
-      { role: "assistant", content: answer, timestamp: at(1), ...by },
-    ]);
+  const talk = async (id: string, question = "", answer = "") => {
+    await throughline.chats.append(id, [{ role: "user", content: question }]);
+    clock.pass(minuteMs);
+    const by = { provider: "ollama", model: "qwen3" };
+    await throughline.chats.append(id, [{ role: "assistant", content: answer, ...by }]);
+  };
+  const isRecent = ([, hours]: (typeof chats)[number]) => hours < hoursOfFeelings;
+  for (const [id, hours, ...words] of chats.filter((chat) => !isRecent(chat))) {
+    toHours(hours);
+    await talk(id, ...words);
   }
-  for (const [index, message] of today.entries()) {
-    const timestamp = new Date(now - (30 - index) * minuteMs).toISOString();
-    const said = message.role === "assistant" ? { ...message, ...by } : message;
-    await throughline.chats.append("local:me", [{ ...said, timestamp }]);
-  }
+  toHours(hoursOfFeelings);
   const companion = await startCompanion(throughline);
-  let left = [...happened];
-  for (let hours = 28; hours > 0.1; hours -= 0.1) {
-    const due = left.filter(([hoursAgo]) => hoursAgo >= hours);
-    left = left.filter(([hoursAgo]) => hoursAgo < hours);
-    for (const [, event] of due) companion.emotions.event(event);
+  const recent = chats.filter(isRecent);
+  const due = [...happened];
+  for (let hours: number = hoursOfFeelings; hours > 0.6; hours -= 0.1) {
+    while ((due[0]?.[0] ?? 0) >= hours) companion.emotions.event(due.shift()?.[1] ?? "");
+    for (let chat = recent[0]; chat !== undefined && chat[1] >= hours; chat = recent[0]) {
+      recent.shift();
+      await talk(chat[0], ...chat.slice(2).map(String));
+    }
     clock.pass(0.1 * hourMs);
     companion.tick();
   }
+  toHours(0.5);
+  await talk("local:me", "I'm back! Did you miss me?", missed);
+  await talk("local:me", "Right. When is low water, and is it light by then?", tide);
   await throughline.close();
   writeFileSync(join(home, "persona.md"), persona);
   writeFileSync(join(home, "facts.md"), facts.join("\n"));
@@ -125,19 +131,17 @@ export function harbour(step = 0): Promise<Buffer> {
 
 /** Has the server hear and see something, and keeps a moment of it. */
 export async function addMoment(url: string): Promise<void> {
-  await post(`${url}/api/feedback/consent`, {
-    messages: true,
-    frames: true,
-    audio: true,
-    wording: consentWording,
-  });
+  const agreed = { messages: true, frames: true, audio: true, wording: consentWording };
+  await post(`${url}/api/feedback/consent`, agreed);
   for (let step = 0; step < 8; step++) {
     await send(`${url}/api/frames`, "image/jpeg", await harbour(step));
     await send(`${url}/api/audio`, "audio/pcm", sound(step));
     await new Promise((done) => setTimeout(done, 600));
   }
   const what = "remembered the socks";
-  await post(`${url}/api/feedback`, { sentiment: "positive", what, trigger: "button" });
+  await post(`${url}/api/feedback`, { sentiment: "positive", what, trigger: "laughter" });
+  // The page says as long as it hears and sees.
+  await post(`${url}/api/feedback/consent`, { ...agreed, frames: false, audio: false });
 }
 
 /** 600 ms of a hum that swells. */

@@ -35,7 +35,8 @@ export async function ollamaServer({ models, answer }: OllamaOptions) {
     } else {
       asked.push(body);
       response.writeHead(200, { "content-type": "text/event-stream" });
-      response.end(chatStream(answer(body)));
+      const stream = chatStream(answer(body));
+      response.end(stream.replaceAll('"served-1"', JSON.stringify(body.model)));
     }
   });
   server.listen(0, "127.0.0.1");
