@@ -223,6 +223,36 @@ test("a message whose file cannot be stored is not stored, and can be sent again
   assert.deepEqual(asked(model).sent, ["cat.png"]);
 });
 
+test("a message that is refused leaves no file behind", async () => {
+  const { turns, chats } = await world([]);
+  const attachments = [png];
+  const long = turns.submit(chat, { content: "x".repeat(2 * 1024 * 1024), attachments });
+  await assert.rejects(long.done, { code: "THROUGHLINE_TOO_LARGE" });
+  const forged = turns.submit(chat, { id: "retry:1", content: "x", attachments });
+  await assert.rejects(forged.done, { code: "THROUGHLINE_INVALID" });
+  assert.deepEqual(await chats.files.list(chat), []);
+});
+
+test("a message that was erased while it waited and is sent again brings no file back", async () => {
+  const gates = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const script = gates.map(({ promise }) => [{ type: "wait" as const, until: promise }, "1"]);
+  const { turns, chats } = await world(script, ["image/png"]);
+  const input = { id: "m2", content: "look", attachments: [png] };
+  for (const [index, gate] of gates.entries()) {
+    const running = turns.submit(chat, { content: "busy" });
+    for await (const { type } of running.progress()) if (type === "accepted") break;
+    const waiting = turns.submit(chat, input);
+    while (waiting.files.length > 0) await setImmediate();
+    assert.equal((await chats.files.list(chat)).length, index === 0 ? 1 : 0);
+    const erasing = index === 0 ? chats.erase(chat, input.id) : undefined;
+    gate.resolve();
+    await running.done;
+    await erasing;
+    await assert.rejects(waiting.done, { code: "THROUGHLINE_NOT_FOUND" });
+    assert.deepEqual(await chats.files.list(chat), []);
+  }
+});
+
 test("a chat that is forgotten while its file is stored holds the file of the new message", async () => {
   const { turns, chats } = await world([["1"]], ["image/png"]);
   await chats.append(chat, [{ role: "user", content: "old" }]);

@@ -21,7 +21,7 @@ import { answerId } from "../chat/turn-ids.ts";
 import { isThroughlineError, ThroughlineError } from "../errors.ts";
 import type { Json, JsonObject } from "../json.ts";
 import type { Usage } from "../models/responder.ts";
-import { prepareBatch } from "../storage/batch.ts";
+import { isErased, prepareBatch } from "../storage/batch.ts";
 import type { StoredRecord } from "../storage/log-store.ts";
 import type { Span } from "../telemetry.ts";
 import { type EndedPart, endedAt, endedBy } from "./rollover.ts";
@@ -74,7 +74,12 @@ function namedFiles({
  * before both or after both. A crash in between leaves files that no message names, and the same message
  * sent again finds them.
  */
-async function keepFiles({ files }: Chats, { chatId, files: given = [] }: NewTurn): Promise<void> {
+async function keepFiles({ files }: Chats, turn: NewTurn, transaction: Transaction): Promise<void> {
+  const { chatId, files: given = [] } = turn;
+  if (given.length === 0) return;
+  // What is refused leaves no files behind.
+  checkMessageId(turn.id);
+  checkRoom(turn, transaction);
   for (const { bytes } of given) await files.put(chatId, bytes);
 }
 
@@ -112,7 +117,7 @@ export async function beginTurnIn(
     : undefined;
   const isNew = known === undefined;
   const stored = known ?? waiting;
-  if (stored === undefined) await keepFiles(chats, turn);
+  if (stored === undefined) await keepFiles(chats, turn, transaction);
   else assertSameFiles(stored, turn);
   // Told once: with the words that were said after it.
   const away = isNew
@@ -193,10 +198,12 @@ export async function keepPending(
   const id = pendingId(turn.id);
   const keep = chats.log.change(turn.chatId, async (transaction) => {
     if ((await logs.find(transaction.chatId, turn.id)) !== undefined) return;
-    if ((await waitingInput(logs, transaction.chatId, turn.id)) !== undefined) return;
+    const kept = await logs.find(transaction.chatId, id);
+    // Erased while it waited: its files must not come back either.
+    if (kept !== undefined && (isErased(kept) || isControl(kept, "pending_input"))) return;
     checkMessageId(turn.id);
     checkRoom(turn, transaction);
-    await keepFiles(chats, turn);
+    await keepFiles(chats, turn, transaction);
     const away = awayBefore(transaction, turn, { isQueued: false, rules });
     transaction.control(
       "pending_input",
