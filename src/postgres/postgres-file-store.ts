@@ -7,6 +7,7 @@ import {
   prepareFile,
   type StoredFile,
 } from "../core/storage/file-store.ts";
+import type { Connection } from "./connection.ts";
 import type { DriverContext } from "./database.ts";
 import { fenced, isFenced, lockLog } from "./locked-log.ts";
 
@@ -57,17 +58,9 @@ export class PostgresFileStore implements FileStore {
     this.#context.calls.checkOpen();
     const hash = prepareFile(key, bytes);
     const body = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
-    const epoch = this.#context.epochs.epochOf(this.#collection, key);
-    const place = this.#place(key);
-    await this.#inOrder(key, () =>
-      this.#context.database.transaction(async (connection) => {
-        // One that lost the log to another process, which may have forgotten it, adds nothing to it.
-        const isLost =
-          epoch !== undefined && isFenced({ place, epoch }, await lockLog(connection, place));
-        if (isLost) throw fenced();
-        await connection.run({ ...statements.put, values: [...place, hash, body] });
-      }),
-    );
+    await this.#change(key, async (connection) => {
+      await connection.run({ ...statements.put, values: [...this.#place(key), hash, body] });
+    });
     return hash;
   }
 
@@ -93,16 +86,14 @@ export class PostgresFileStore implements FileStore {
     for (const hash of sha256s ?? []) checkHash(hash);
     const values = [...this.#place(key), sha256s ?? null];
     const removed = new Set<string>();
-    return this.#inOrder(key, () =>
-      this.#context.database.transaction(async (connection) => {
-        // An earlier attempt may have deleted them, its answer lost.
-        for (const row of await connection.run({ ...statements.lock, values })) {
-          removed.add(String(row["sha256"]));
-        }
-        await connection.run({ ...statements.delete, values });
-        return removed.size;
-      }),
-    );
+    await this.#change(key, async (connection) => {
+      // An earlier attempt may have deleted them, its answer lost.
+      for (const row of await connection.run({ ...statements.lock, values })) {
+        removed.add(String(row["sha256"]));
+      }
+      await connection.run({ ...statements.delete, values });
+    });
+    return removed.size;
   }
 
   async *keys(): AsyncGenerator<string> {
@@ -120,8 +111,18 @@ export class PostgresFileStore implements FileStore {
     return this.#context.calls.run(() => this.#context.database.query(statement));
   }
 
-  #inOrder<T>(key: string, call: () => Promise<T>): Promise<T> {
-    return this.#context.calls.inOrder(JSON.stringify(["files", this.#collection, key]), call);
+  /** One transaction. What lost the log to another process, which may have forgotten it, changes nothing. */
+  #change(key: string, work: (connection: Connection) => Promise<void>): Promise<void> {
+    const epoch = this.#context.epochs.epochOf(this.#collection, key);
+    const place = this.#place(key);
+    const change = () =>
+      this.#context.database.transaction(async (connection) => {
+        const isLost =
+          epoch !== undefined && isFenced({ place, epoch }, await lockLog(connection, place));
+        if (isLost) throw fenced();
+        await work(connection);
+      });
+    return this.#context.calls.inOrder(JSON.stringify(["files", this.#collection, key]), change);
   }
 
   #place(key: string): readonly [companion: string, collection: string, key: string] {

@@ -59,6 +59,21 @@ const refusals: readonly SharedClause[] = [
       }),
   ),
   {
+    id: "shared.fence.files",
+    says: "a holder that slept while another took over stores no file of its log, and removes none",
+    proof: withTwo(async (a, b, place) => {
+      const early = a.storage.files(chatLease.collection);
+      const late = b.storage.files(chatLease.collection);
+      await takeOver(a, b, place);
+      const bytes = new Uint8Array([1]);
+      const hash = await late.put(chat, bytes);
+      await refuses("THROUGHLINE_FENCED", early.put(chat, new Uint8Array([2])));
+      await refuses("THROUGHLINE_FENCED", early.delete(chat));
+      await refuses("THROUGHLINE_FENCED", early.delete(chat, [hash]));
+      assert.deepEqual(await late.list(chat), [{ sha256: hash, bytes: 1 }]);
+    }),
+  },
+  {
     id: "shared.fence.after-release",
     says: "a holder that slept is refused also when the one that took over has released, and when a third holds the name",
     proof: withThree(async (a, b, c, place) => {

@@ -40,8 +40,8 @@ export interface Lease {
  * Who may act alone on what. Every storage has them: `LocalLeases` do where one process alone writes.
  *
  * Where several do: while a process holds a lease on a log (until `release`, also after it was lost),
- * each of its appends, erasures and deletions of that log carries the lease's epoch, and is refused with
- * `THROUGHLINE_FENCED` when another process has acquired the name since: nothing is stored. That the
+ * each of its appends, erasures and deletions of that log, and each change of the files of its key, carries
+ * the lease's epoch, and is refused with `THROUGHLINE_FENCED` when another process has acquired the name since: nothing is stored. That the
  * lease lapsed refuses nothing by itself, and a process that never took it writes as if there were none.
  */
 export interface Leases {

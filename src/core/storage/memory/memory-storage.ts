@@ -60,7 +60,9 @@ class MemoryStorage implements Storage {
   }
 
   files(collection: string): FileStore {
-    return new MemoryFileStore(this.#place.files(collection), () => this.#checkOpen());
+    return new MemoryFileStore(this.#place.files(collection), () => this.#checkOpen(), {
+      checkFence: (key) => this.#checkFence(collection, key),
+    });
   }
 
   /** None: memory is never found damaged. */
