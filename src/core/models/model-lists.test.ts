@@ -185,7 +185,8 @@ test("an OpenAI-compatible server is asked at its address for the models that it
     { id: "local-large", created: 2 },
     { id: "local", created: 1 },
   ];
-  const registry = await open(server, `${server.url}/v1#local`);
+  const clock = new HeldClock();
+  const registry = await open(server, `${server.url}/v1#local`, { clock });
   assert.deepEqual(shown(await registry.list()), { "openai-compatible": ["local", "local-large"] });
   const answer = await collectAnswer(
     await registry.get("openai-compatible", "local-large"),
@@ -196,6 +197,10 @@ test("an OpenAI-compatible server is asked at its address for the models that it
   await assert.rejects(registry.get("openai-compatible", "elsewhere"), {
     code: "THROUGHLINE_CONFIGURATION",
   });
+  // The server is away when its list is asked for again: what was asked before still can be.
+  await server.stop();
+  clock.pass(60_000);
+  assert.equal((await registry.get("openai-compatible", "local-large")).model, "local-large");
 });
 
 test("an Ollama that starts after this program is found, and can be asked from then on", async () => {

@@ -208,8 +208,11 @@ export class ResponderRegistry implements Responders {
       const named = this.#named;
       if (named?.provider !== provider) throw withoutUrl(model);
       if (named.model === model) return named;
-      const { models } = await this.#listOf(provider, false);
-      if (!models.some((each) => each.model === model)) throw withoutUrl(model);
+      // One that was asked before is there, also while the server is too busy for its list.
+      if (this.#kept.get(keyOf(provider, model)) === undefined) {
+        const { models } = await this.#listOf(provider, false);
+        if (!models.some((each) => each.model === model)) throw withoutUrl(model);
+      }
       return { provider, model, baseUrl: named.baseUrl };
     }
     const named = namedProviders.find((known) => known === provider);
