@@ -2,6 +2,7 @@ import { APICallError } from "ai";
 import { isJsonObject } from "../json.ts";
 import { ResponderError, type Usage } from "./responder.ts";
 import { longestWaitMs, requestedWaitMs } from "./retries.ts";
+import { refusesPictures } from "./takes.ts";
 
 /** What is known about the attempt that failed. */
 export interface Attempt {
@@ -35,7 +36,7 @@ interface Facts {
 export function toResponderError(error: unknown, attempt: Attempt): ResponderError {
   if (error instanceof ResponderError) return error;
   const facts = factsOf(error);
-  const kind = kindOf(facts, attempt.resumed);
+  const kind = refusesPictures(error) ? "refused" : kindOf(facts, attempt.resumed);
   const message = `${attempt.name} ${explain(kind, facts)}`;
   const detail = providerWords(error, attempt.name);
   const { errno } = facts;

@@ -1,4 +1,5 @@
 import { APICallError } from "ai";
+import { refusesPictures } from "./takes.ts";
 
 interface RetryOptions {
   readonly maxRetries: number;
@@ -35,7 +36,8 @@ export async function withRetries<T>(
       return await call();
     } catch (error) {
       const waitMs = requestedWaitMs(error) ?? firstWaitMs * 2 ** (attempt - 1);
-      const mayPass = APICallError.isInstance(error) && error.isRetryable;
+      const isFault = APICallError.isInstance(error) && error.isRetryable;
+      const mayPass = isFault && !refusesPictures(error);
       if (!mayPass || attempt > maxRetries || waitMs > longestWaitMs) throw error;
       onWait({ attempt: attempt + 1, waitMs, error });
       signal?.throwIfAborted();

@@ -111,6 +111,26 @@ for (const [name, takes] of takers) {
   });
 }
 
+test("a server that answers 500 to a picture refuses it, and is not asked again with it", async () => {
+  let calls = 0;
+  const message = "image input is not supported - hint: you may need to provide the mmproj";
+  const error = { code: 500, message, type: "server_error" };
+  const responder = await createResponder(
+    parseModelName("http://127.0.0.1:8080/v1#qwen3"),
+    {},
+    {
+      fetch: async () => {
+        calls++;
+        return Response.json({ error }, { status: 500, headers: { "retry-after-ms": "1" } });
+      },
+    },
+  );
+  const messages = [{ role: "user", content: "look", files: [sent(png)] }] as const;
+  const answer = Array.fromAsync(responder.respond({ instructions: "", messages }, signal));
+  await assert.rejects(answer, { kind: "refused" });
+  assert.equal(calls, 1);
+});
+
 test("Ollama says which of its models see pictures, and is asked until it says so", async (t) => {
   const asked: string[] = [];
   let capabilities: readonly string[] | undefined;
