@@ -136,8 +136,9 @@ test("what a model does not take is named to it, and the person is told once", a
 
 test("a model that refuses the bytes is asked without them, and the chat goes on", async () => {
   const refusal = new ResponderError("no images here", { kind: "refused" });
-  const script = [[{ type: "fail" as const, error: refusal }], ["A cat, then"]];
+  const script = [["1"], [{ type: "fail" as const, error: refusal }], ["A cat, then"]];
   const { turns, model } = await world(script, ["image/png"]);
+  await turns.submit(chat, { content: "read", attachments: [textFile("a.md", "# Tea")] }).done;
   const turn = turns.submit(chat, { content: "look", attachments: [png] });
   assert.deepEqual(await noticesOf(turn), ["qwen3 did not take cat.png."]);
   assert.equal((await turn.done).assistant?.content, "A cat, then");
@@ -147,6 +148,8 @@ test("a model that refuses the bytes is asked without them, and the chat goes on
     content,
     /\[image: cat\.png\]\n\n\(The files that are named above could not be shown/,
   );
+  const [first] = model.requests.at(-1)?.messages ?? [];
+  assert.equal(first?.content, "read\n\n[file: a.md]\n```\n# Tea\n```");
 });
 
 test("a message needs text or a file; its title is the name of the file, by which it is found", async () => {

@@ -62,7 +62,9 @@ export async function withFiles(
 /** The same messages for a model that refused the bytes. */
 export function withoutBytes(messages: readonly ModelInput[]): readonly ModelInput[] {
   return messages.map((message) => {
-    if (message.role !== "user" || message.files === undefined) return message;
+    if (message.role !== "user") return message;
+    // A text that is in the message itself is shown.
+    if (!message.files?.some(({ bytes }) => bytes !== undefined)) return message;
     const files = message.files.map(({ bytes: _, ...file }) => file);
     return { ...message, files, content: `${message.content}\n\n(${notShown})` };
   });
