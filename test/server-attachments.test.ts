@@ -160,6 +160,13 @@ const refused: readonly (readonly [
     "THROUGHLINE_INVALID",
   ],
   ["11 files", Array.from({ length: 11 }, (): Part => ["file", png]), 413, "THROUGHLINE_TOO_LARGE"],
+  // Counted before they are parsed: no field of theirs is looked at.
+  [
+    "more parts than fields and files",
+    Array.from({ length: 33 }, (): Part => ["content", "x"]),
+    413,
+    "THROUGHLINE_TOO_LARGE",
+  ],
   ["more than 20 MiB", [["file", big]], 413, "THROUGHLINE_TOO_LARGE"],
   [
     "22 MiB",

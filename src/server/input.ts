@@ -1,3 +1,4 @@
+import { MIMEType } from "node:util";
 import type { z } from "zod";
 import { attachmentBounds, attachmentLimits, type GivenFile } from "../core/chat/attachments.ts";
 import { invalid, isThroughlineError, ThroughlineError } from "../core/errors.ts";
@@ -102,7 +103,11 @@ export async function readForm(
   return { fields, files };
 }
 
+/** More than any message has. Very many parts would take seconds to parse. */
+const maxParts = 32;
+
 async function formOf(bytes: Buffer, type: string): Promise<FormData> {
+  if (hasMoreParts(bytes, type, maxParts)) throw tooLarge(attachmentBounds);
   try {
     // The bytes are a part of a pool's, or not: what is parsed is a copy either way.
     return await new Response(new Uint8Array(bytes), {
@@ -110,6 +115,24 @@ async function formOf(bytes: Buffer, type: string): Promise<FormData> {
     }).formData();
   } catch (cause) {
     throw invalid("the body is no whole form", cause);
+  }
+}
+
+function hasMoreParts(bytes: Buffer, type: string, most: number): boolean {
+  const boundary = boundaryIn(type);
+  if (boundary === undefined) return false;
+  let parts = 0;
+  for (let at = 0; at >= 0 && parts <= most; parts++) at = bytes.indexOf(boundary, at + 1);
+  return parts > most;
+}
+
+/** What stands before each part but the first. `undefined`: the type names none. */
+function boundaryIn(type: string): string | undefined {
+  try {
+    const named = new MIMEType(type).params.get("boundary");
+    return named === null ? undefined : `\r\n--${named}`;
+  } catch {
+    return undefined; // not a type: the parser says so
   }
 }
 
