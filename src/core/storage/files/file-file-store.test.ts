@@ -3,7 +3,9 @@ import fs from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
+import { realDisk } from "../disk/disk.ts";
 import { hashOf } from "../file-store.ts";
+import { FileFileStore } from "./file-file-store.ts";
 import { openFileStorage } from "./open-file-storage.ts";
 
 const bytes = Buffer.from("a picture");
@@ -65,6 +67,30 @@ test("what somebody else put among the files is no file of ours, and goes with a
   assert.equal(fs.existsSync(join(folder, "notes.txt")), true);
   await files.delete("a");
   assert.equal(fs.existsSync(folder), false);
+});
+
+test("a file that is removed while a list is made hides no other one", async (t) => {
+  const { home, files } = await opened(t);
+  const hashes = [];
+  for (const text of ["1", "2", "3"]) hashes.push(await files.put("a", Buffer.from(text)));
+  const gone = hashes.sort()[0] ?? "";
+  const disk = {
+    ...realDisk,
+    list: async (path: string) =>
+      (await realDisk.list(path)).toSorted((a) => (a.name === gone ? -1 : 1)),
+    size: async (path: string) => {
+      if (path.endsWith(gone)) fs.rmSync(path);
+      return realDisk.size(path);
+    },
+  };
+  const directory = join(home, "chats");
+  const unsyncedNames = new Set<string>();
+  const ports = { disk, directory, unsyncedNames, newId: () => "1", guard: () => undefined };
+  const listed = await new FileFileStore(ports).list("a");
+  assert.deepEqual(
+    listed.map(({ sha256 }) => sha256),
+    hashes.slice(1),
+  );
 });
 
 test("a folder within the files of a chat is not removed: the deletion says so, and is repeated", async (t) => {

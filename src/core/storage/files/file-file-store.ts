@@ -76,11 +76,11 @@ export class FileFileStore implements FileStore {
     try {
       for (const { name: sha256, kind } of (await this.#entries(folder)) ?? []) {
         if (kind !== "file" || !isHash(sha256)) continue;
-        listed.push({ sha256, bytes: await disk.size(join(folder, sha256)) });
+        const bytes = await disk.size(join(folder, sha256)).catch(unlessGone);
+        if (bytes !== undefined) listed.push({ sha256, bytes });
       }
     } catch (error) {
-      // Removed while it was listed.
-      if (!isCode(error, "ENOENT")) rethrow(key, error);
+      rethrow(key, error);
     }
     return listed.sort((a, b) => (a.sha256 < b.sha256 ? -1 : 1));
   }
@@ -251,6 +251,11 @@ async function readFile(
     if (isCode(error, "ENOENT")) return undefined;
     throw error;
   }
+}
+
+/** A file may be removed while others are listed. */
+function unlessGone(error: unknown): undefined {
+  if (!isCode(error, "ENOENT")) throw error;
 }
 
 const isTemporary = (name: string) => /^(?:[0-9a-f]{64}|key\.json)\.tmp-/.test(name);
