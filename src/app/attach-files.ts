@@ -3,7 +3,12 @@ import { homedir } from "node:os";
 import { basename, join, resolve } from "node:path";
 import { isErrno } from "../cli/failure.ts";
 import { type Io, tell } from "../cli/io.ts";
-import { attachmentBounds, type GivenFile, takenFiles } from "../core/chat/attachments.ts";
+import {
+  attachmentBounds,
+  attachmentLimits,
+  type GivenFile,
+  takenFiles,
+} from "../core/chat/attachments.ts";
 import { printableLine } from "../core/chat/printable.ts";
 import { isThroughlineError } from "../core/errors.ts";
 
@@ -54,7 +59,7 @@ export class AttachedFiles {
       const { size } = await sizeOf(path);
       const held = this.#files.reduce((sum, { bytes }) => sum + bytes.length, 0);
       // Not read where it cannot be sent.
-      if (held + size > mostBytes) return `(Not attached: ${attachmentBounds}.)`;
+      if (held + size > attachmentLimits.bytes) return `(Not attached: ${attachmentBounds}.)`;
       const file = { name: basename(path), bytes: await readFile(path) };
       takenFiles([...this.#files, file]);
       this.#files.push(file);
@@ -85,7 +90,6 @@ export class AttachedFiles {
   }
 }
 
-const mostBytes = 20 * 1024 * 1024;
 const next = "It goes with your next message.";
 
 const shown = ({ name, bytes }: GivenFile) => {

@@ -216,7 +216,6 @@ async function within(ms: number, work: Promise<void>): Promise<void> {
  * The rules, with the host's zone where none is configured. It is looked up when it is first asked for:
  * that takes 16 ms, and without a daily reset nothing here needs it.
  */
-/** The rules with their defaults. The zone of the system is looked up when it is first asked for. */
 export function rulesOf(freshness: FreshnessOptions): FreshnessRules {
   const rules = resolveFreshness(freshness);
   if (freshness.timeZone) return rules;

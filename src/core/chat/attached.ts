@@ -28,7 +28,7 @@ export async function attachedOnlyIn(
   return [...hashes];
 }
 
-/** The bytes of a file; `undefined` if it is missing or damaged, which `doctor` reports. */
+/** The bytes of a file; `undefined` if it is missing, or damaged, which `doctor` reports. */
 export async function wholeFile(
   files: Pick<FileStore, "get">,
   chatId: string,

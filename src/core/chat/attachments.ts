@@ -1,6 +1,6 @@
 import { invalid } from "../errors.ts";
 import { isJsonObject, tooLarge } from "../json.ts";
-import { sha256 } from "../sha256.ts";
+import { hashOf, isHash } from "../storage/file-store.ts";
 import type { Attachment } from "./message.ts";
 
 /** A file as a person gives it with a message. */
@@ -58,7 +58,7 @@ export function takenFiles(given: unknown): readonly TakenFile[] {
       name: shownName(name),
       type: typeOf(bytes, type),
       size: bytes.length,
-      sha256: sha256(bytes).toString("hex"),
+      sha256: hashOf(bytes),
     },
     bytes,
   }));
@@ -157,8 +157,7 @@ function isAttachment(file: unknown): file is Attachment {
     typeof name === "string" &&
     typeof type === "string" &&
     Number.isSafeInteger(size) &&
-    typeof sha256 === "string" &&
-    /^[0-9a-f]{64}$/.test(sha256)
+    isHash(sha256)
   );
 }
 
