@@ -5,7 +5,8 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { openMemoryStorage } from "../src/core/storage/memory/memory-storage.ts";
 import { openThroughline, type Throughline } from "../src/core/throughline.ts";
-import { HeldBootClock, kept, talk, up } from "./support/companion-home.ts";
+import { HeldBootClock, talk, up } from "./support/companion-home.ts";
+import { kept } from "./support/kept-storage.ts";
 
 const isFull = process.env["THROUGHLINE_FULL"] === "1";
 const chat = "local:me";

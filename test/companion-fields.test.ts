@@ -24,10 +24,10 @@ import {
   editDocument,
   filesOf,
   HeldBootClock,
-  kept,
   talk,
   up,
 } from "./support/companion-home.ts";
+import { kept } from "./support/kept-storage.ts";
 
 const isFull = process.env["THROUGHLINE_FULL"] === "1";
 const chat = "local:me";

@@ -17,7 +17,7 @@ import { openThroughline } from "../src/core/throughline.ts";
 import { exportFrameworkLogs, importOwn } from "../src/interchange/framework-log-file.ts";
 import { copyCompanion } from "../src/postgres/move/copy-companion.ts";
 import { bytesUnder, runCli, temporaryDirectory } from "./support/command-line.ts";
-import { kept } from "./support/companion-home.ts";
+import { kept } from "./support/kept-storage.ts";
 import { companion, jsonOf, me } from "./support/server-fixture.ts";
 
 const word = "lighthouse";

@@ -1,8 +1,8 @@
 // The past of a companion that lives, as it is asked for: what happened later changes nothing of it.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { kept } from "../../test/support/companion-home.ts";
 import { HeldClock } from "../../test/support/held-clock.ts";
+import { kept } from "../../test/support/kept-storage.ts";
 import { openMemoryStorage } from "../core/storage/memory/memory-storage.ts";
 import { openThroughline } from "../core/throughline.ts";
 import type { Companion } from "./companion.ts";

@@ -2,7 +2,7 @@
 import { testPowerCuts } from "../support/power-cut-tests.ts";
 
 testPowerCuts({
-  once: { from: 1, count: 15, maxImages: 60 },
+  once: { from: 1, count: 12, maxImages: 60 },
   twice: { from: 1, count: 2 },
   kills: { from: 1, count: 25 },
   least: { points: 1_500, images: 48_000 },

@@ -2,7 +2,7 @@
 import { testPowerCuts } from "../support/power-cut-tests.ts";
 
 testPowerCuts({
-  once: { from: 16, count: 20, maxImages: 60 },
+  once: { from: 13, count: 16, maxImages: 60 },
   twice: { from: 3, count: 2 },
   kills: { from: 26, count: 25 },
   least: { points: 1_500, images: 48_000 },

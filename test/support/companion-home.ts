@@ -7,7 +7,6 @@ import { startCompanion } from "../../src/companion/start-companion.ts";
 import type { JsonObject } from "../../src/core/json.ts";
 import type { Logger } from "../../src/core/logger.ts";
 import type { Responder } from "../../src/core/models/responder.ts";
-import type { Storage } from "../../src/core/storage/storage.ts";
 import {
   openThroughline,
   type Throughline,
@@ -73,22 +72,6 @@ export async function talk(
 }
 
 export const newHome = (t: TestContext) => join(temporaryDirectory(t), "home");
-
-/** A storage that its users cannot close: the next one goes on where the last one left off. */
-export function kept(storage: Storage): Storage {
-  const close = () => Promise.resolve();
-  return {
-    leases: storage.leases,
-    cluster: storage.cluster,
-    logs: (collection, projection) => storage.logs(collection, projection),
-    documents: (collection) => storage.documents(collection),
-    files: (collection) => storage.files(collection),
-    ready: () => storage.ready(),
-    repairs: () => storage.repairs(),
-    onRepair: (listener) => storage.onRepair(listener),
-    ...{ close, [Symbol.asyncDispose]: close },
-  };
-}
 
 /** Every file under a directory, by its path in it. */
 export function filesOf(directory: string): ReadonlyMap<string, Buffer> {

@@ -10,8 +10,8 @@ import { copyCompanion } from "../../src/postgres/move/copy-companion.ts";
 import { everyLog } from "../../src/postgres/move/every-log.ts";
 import { moveUnderWay } from "../../src/postgres/move/move-notes.ts";
 import { logPlaces, marksPlace } from "../../src/postgres/move/places.ts";
-import { kept } from "./companion-home.ts";
 import { HeldClock } from "./held-clock.ts";
+import { kept } from "./kept-storage.ts";
 import { Stopped, stoppingStorage } from "./stopping-storage.ts";
 
 /** Something that somebody does to a companion. */

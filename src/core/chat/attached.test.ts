@@ -1,7 +1,7 @@
 // The files of messages go where their messages go.
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
-import { kept } from "../../../test/support/companion-home.ts";
+import { kept } from "../../../test/support/kept-storage.ts";
 import { stoppingStorage } from "../../../test/support/stopping-storage.ts";
 import type { JsonObject } from "../json.ts";
 import { hashOf } from "../storage/file-store.ts";

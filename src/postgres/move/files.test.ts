@@ -1,7 +1,7 @@
 // The attachments of chats move with them.
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
-import { kept } from "../../../test/support/companion-home.ts";
+import { kept } from "../../../test/support/kept-storage.ts";
 import { Stopped, stoppingStorage } from "../../../test/support/stopping-storage.ts";
 import { damagedFile, hashOf } from "../../core/storage/file-store.ts";
 import { openMemoryStorage } from "../../core/storage/memory/memory-storage.ts";
