@@ -52,7 +52,17 @@ test("a server without features has neither their routes nor a description of th
   const others = (await served(all)).filter((path) => !own.includes(path));
   assert.ok(others.length > 0);
   const groups = new Set(own.map((path) => /^\/(?:api\/)?([\w-]+)/.exec(path)?.[1]));
-  const wanted = ["chats", "events", "healthz", "memory", "metrics", "readyz", "search", "sign-in"];
+  const wanted = [
+    "chats",
+    "events",
+    "healthz",
+    "memory",
+    "metrics",
+    "models",
+    "readyz",
+    "search",
+    "sign-in",
+  ];
   assert.deepEqual([...groups].sort(), wanted);
   for (const path of others) {
     await problemOf(await c.ask(path), 404, "THROUGHLINE_NOT_FOUND");
