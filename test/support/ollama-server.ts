@@ -1,7 +1,7 @@
 // An Ollama on loopback whose answers are made by the caller: it lists its models, says which of them take
 // pictures, and speaks OpenAI's chat protocol, as Ollama does.
 import { once } from "node:events";
-import { createServer } from "node:http";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { chatStream } from "./openai-server.ts";
 
@@ -24,7 +24,7 @@ export interface OllamaOptions {
 
 export async function ollamaServer({ models, answer }: OllamaOptions) {
   const asked: Asked[] = [];
-  const server = createServer(async (request, response) => {
+  const serve = async (request: IncomingMessage, response: ServerResponse) => {
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk as Buffer);
     const body = JSON.parse(Buffer.concat(chunks).toString() || "{}");
@@ -38,7 +38,8 @@ export async function ollamaServer({ models, answer }: OllamaOptions) {
       const stream = chatStream(answer(body));
       response.end(stream.replaceAll('"served-1"', JSON.stringify(body.model)));
     }
-  });
+  };
+  const server = createServer((request, response) => void serve(request, response));
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
   const { port } = server.address() as AddressInfo;
