@@ -42,7 +42,11 @@ const views = [
   ["sessions", "/sessions", "Sessions"],
   ["memory", "/memory", "Memory"],
 ] as const;
-const sizes = { desk: { width: 1280, height: 800 }, phone: { width: 390, height: 844 } };
+const sizes = {
+  desk: { width: 1280, height: 800 },
+  phone: { width: 390, height: 844 },
+  "desk at 400 %": { width: 320, height: 256 },
+};
 
 for (const colorScheme of ["light", "dark"] as const) {
   for (const [size, viewport] of Object.entries(sizes)) {

@@ -43,7 +43,7 @@ test("an answer says what it took, and that no price is set, and so does its ses
     const totals = page.getByRole("region", { name: "Totals" });
     await totals.getByText("No price is set for scripted/script-1. Set one under").waitFor();
     await page
-      .getByText("New chats run on scripted \u00b7 script-1. Allowed providers: scripted.")
+      .getByText("New chats use scripted \u00b7 script-1. Allowed providers: scripted.")
       .waitFor();
     assert.equal(await page.getByText("$0.00").count(), 0);
     assert.equal(await page.getByText("no price set", { exact: true }).count(), 3);

@@ -66,11 +66,11 @@ test("from an empty home, one click chooses a model of Ollama: it answers, here 
     await hasCount(page.locator(".set-up"), 0);
     await say(page, "Hello");
     await answers(page, "qwen3 hears you.");
-    assert.equal(await message(page, "hears").locator(".by").textContent(), "ollama \u00b7 qwen3");
+    assert.equal(await message(page, "hears").locator(".by").textContent(), "Ollama \u00b7 qwen3");
 
     await page.reload();
     await answers(page, "qwen3 hears you.");
-    assert.equal(await picker(page).textContent(), "ollama \u00b7 qwen3");
+    assert.equal(await picker(page).textContent(), "Ollama \u00b7 qwen3");
     await page.goto(`${url}/chats/local%3Aother`);
     await page.getByText("Nothing here yet").waitFor();
     await say(page, "And here?");
@@ -113,7 +113,7 @@ test("a chat is switched by keyboard, and what happens to its sessions is said b
       await page.keyboard.press(key);
     }
     await page.getByText("from your next message").waitFor();
-    assert.equal(await picker(page).textContent(), "openai \u00b7 gpt-5");
+    assert.equal(await picker(page).textContent(), "OpenAI \u00b7 gpt-5");
 
     // It is kept until a message was sent, also without the page.
     await page.reload();
@@ -136,7 +136,7 @@ test("a chat is switched by keyboard, and what happens to its sessions is said b
     await hasCount(page.getByRole("option"), 3);
     await page.keyboard.press("ArrowDown");
     await page.keyboard.press("Enter");
-    assert.equal(await picker(page).textContent(), "openai \u00b7 gpt-5-v10");
+    assert.equal(await picker(page).textContent(), "OpenAI \u00b7 gpt-5-v10");
     await picker(page).click();
     await page.keyboard.type("nothing");
     await page.getByText("No model has \u201cnothing\u201d in its name.").waitFor();

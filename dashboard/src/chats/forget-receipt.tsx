@@ -62,7 +62,7 @@ export function ForgetReceiptDialog() {
           {removed.map(({ place, count }) => (
             <tr key={place}>
               <td>{places[place] ?? place}</td>
-              <td>{count.toLocaleString()}</td>
+              <td>{count.toLocaleString("en-GB")}</td>
             </tr>
           ))}
         </tbody>

@@ -9,7 +9,7 @@ export function AllowedProviders() {
   const outside = providers.filter((provider) => provider !== "offline");
   return (
     <p className="hint">
-      New chats run on {modelName(standard)}.{" "}
+      New chats use {modelName(standard)}.{" "}
       {outside.length === 0
         ? "No provider is allowed."
         : `Allowed providers: ${outside.map(providerName).join(", ")}.`}

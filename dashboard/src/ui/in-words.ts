@@ -8,7 +8,7 @@ const withYear = new Intl.DateTimeFormat("en-GB", { ...dated, year: "numeric" })
 /** US dollars: to the cent, and below one dollar to a hundredth of it. */
 export function cost(usd: number): string {
   const digits = usd === 0 || Math.abs(usd) >= 1 ? 2 : 4;
-  return usd.toLocaleString(undefined, {
+  return usd.toLocaleString("en-GB", {
     style: "currency",
     currency: "USD",
     currencyDisplay: "narrowSymbol",
@@ -25,7 +25,7 @@ export const howToPrice =
 
 /** A number with its noun: "1 chat", "1,204 tokens". */
 export function counted(count: number, noun: string): string {
-  return `${count.toLocaleString()} ${noun}${count === 1 ? "" : "s"}`;
+  return `${count.toLocaleString("en-GB")} ${noun}${count === 1 ? "" : "s"}`;
 }
 
 /** A level of 0..1 as "45 %", which no line break parts. */
@@ -37,7 +37,7 @@ export function percent(level: number): string {
 export function seconds(ms: number): string {
   const digits = ms < 60_000 ? 1 : 0;
   const options = { minimumFractionDigits: digits, maximumFractionDigits: digits };
-  return `${(ms / 1_000).toLocaleString(undefined, options)} s`;
+  return `${(ms / 1_000).toLocaleString("en-GB", options)} s`;
 }
 
 /** A span in words, two units at most: "45 s", "4 min 10 s", "3 h 5 min", "2 days 4 h". */

@@ -5,7 +5,7 @@ import { chatAddress } from "../../shell/routes.ts";
 import { chatName, untitledId } from "../chat-link.tsx";
 import { ChatMenu } from "../chat-menu.tsx";
 import { useActivity } from "./activity.ts";
-import { addressOf, Marked, Match, matchesInWords } from "./chat-item.tsx";
+import { addressOf, FoundName, Marked, Match, matchesInWords } from "./chat-item.tsx";
 
 interface BesideRowProps {
   readonly row: ChatListRow;
@@ -53,7 +53,7 @@ export function FoundRow({ row, query }: FoundRowProps) {
     <li className="beside-row">
       <Link className="beside-link beside-found" to={addressOf(row, query)}>
         <span className="beside-title" dir="auto" title={untitledId(row)}>
-          <Marked text={chatName(row)} query={query} />
+          <FoundName row={row} query={query} />
         </span>
         {match === undefined ? (
           <span className="chat-item-match">

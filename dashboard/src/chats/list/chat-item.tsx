@@ -26,7 +26,7 @@ export function ChatItem({ row, query }: ChatItemProps) {
     <li className="chat-item">
       <Link className="chat-item-link" to={addressOf(row, query)}>
         <span className="chat-item-title" dir="auto" title={untitledId(row)}>
-          {query === "" ? chatName(row) : <Marked text={chatName(row)} query={query} />}
+          <FoundName row={row} query={query} />
         </span>
         {match === undefined ? null : <Match message={match} query={query} />}
         {isNamed ? (
@@ -59,8 +59,23 @@ export function Match({ message, query }: { readonly message: Message; readonly 
   );
 }
 
-export function Marked({ text, query }: { readonly text: string; readonly query: string }) {
-  return excerpt(text, query).map((piece) =>
+/** The name of a chat that was found: from its beginning, unless the name alone has the words. */
+export function FoundName({ row, query }: ChatItemProps) {
+  if (query === "") return chatName(row);
+  return (
+    <Marked text={chatName(row)} query={query} before={row.match === undefined ? 12 : Infinity} />
+  );
+}
+
+interface MarkedProps {
+  readonly text: string;
+  readonly query: string;
+  /** How much of the text stands before the first hit, in UTF-16 units. */
+  readonly before?: number;
+}
+
+export function Marked({ text, query, before }: MarkedProps) {
+  return excerpt(text, query, before).map((piece) =>
     piece.isHit ? <mark key={piece.at}>{piece.text}</mark> : piece.text,
   );
 }

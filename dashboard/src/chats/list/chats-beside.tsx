@@ -106,7 +106,7 @@ function Chats({ current, close }: ChatsProps) {
         <QueryError query={chats} />
         {chats.isPending ? <Loading label="Loading the chats" /> : null}
         {query === "" ? (
-          <ByDay rows={rows} current={current} />
+          <ByDay rows={rows} current={current} isDone={chats.isSuccess} />
         ) : (
           <Found rows={rows} query={query} isDone={chats.isSuccess && isCurrent} />
         )}
@@ -125,11 +125,13 @@ function asSearch(query: string): string {
 interface ByDayProps {
   readonly rows: readonly ChatListRow[];
   readonly current: string;
+  readonly isDone: boolean;
 }
 
-function ByDay({ rows, current }: ByDayProps) {
+function ByDay({ rows, current, isDone }: ByDayProps) {
   const id = useId();
   const now = useNow(60_000);
+  if (rows.length === 0) return isDone ? <p className="beside-none">No chats yet</p> : null;
   return groupsOf(rows, now).map(({ name, chats }, index) => (
     <section key={name}>
       <p id={`${id}${index}`} className="beside-day">

@@ -2,12 +2,12 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { plainWords } from "../../ui/plain-words.ts";
-import { excerpt } from "./excerpt.ts";
+import { excerpt, type Piece } from "./excerpt.ts";
 
-const marked = (text: string, query: string) =>
-  excerpt(text, query)
-    .map((piece) => (piece.isHit ? `[${piece.text}]` : piece.text))
-    .join("");
+const inBrackets = (pieces: readonly Piece[]) =>
+  pieces.map((piece) => (piece.isHit ? `[${piece.text}]` : piece.text)).join("");
+
+const marked = (text: string, query: string) => inBrackets(excerpt(text, query));
 
 for (const [text, query, shown] of [
   ["I like tea", "TEA", "I like [tea]"],
@@ -31,6 +31,17 @@ test("a hit far inside a long text is in its excerpt", () => {
   assert.match(shown, /^….*\[needle\].*…$/);
   assert.ok(shown.length < 200);
 });
+
+for (const [before, shown] of [
+  [Infinity, "What do the notes say about the [tide]?"],
+  [12, "…about the [tide]?"],
+  [3, "…[tide]?"],
+] as const) {
+  test(`with at most ${before} letters before the hit, an excerpt begins with a whole word`, () => {
+    const pieces = excerpt("What do the notes say about the tide?", "tide", before);
+    assert.equal(inBrackets(pieces), shown);
+  });
+}
 
 test("an excerpt is a part of the text or of its plain words, whatever it and the query are", () => {
   const text = fc.string({ unit: "binary", maxLength: 400 });

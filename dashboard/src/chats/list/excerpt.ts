@@ -7,20 +7,20 @@ export interface Piece {
   readonly at: number;
 }
 
-const before = 40;
 const length = 180;
 
 /**
  * The part of a text around the first word that was searched for, with every hit marked. Signs of
  * Markdown are left out, unless a word was found among them, as in the address of a link.
+ * @param before at most so much stands before the hit, in UTF-16 units; it begins with a whole word.
  */
-export function excerpt(said: string, query: string): readonly Piece[] {
+export function excerpt(said: string, query: string, before = 40): readonly Piece[] {
   const words = fold(query)
     .split(/[^\p{L}\p{N}]+/u)
     .filter((word) => word !== "");
   const [text, plain] = readable(said, words);
   const first = Math.min(...words.map((word) => plain.indexOf(word)).filter((at) => at >= 0));
-  const start = Number.isFinite(first) ? Math.max(0, first - before) : 0;
+  const start = Number.isFinite(first) ? startOf(plain, first, before) : 0;
   const end = Math.min(text.length, start + length);
   const pieces: Piece[] = [];
   let done = start;
@@ -33,6 +33,13 @@ export function excerpt(said: string, query: string): readonly Piece[] {
   if (start > 0) pieces.unshift({ text: "…", isHit: false, at: -1 });
   if (end < text.length) pieces.push({ text: "…", isHit: false, at: -2 });
   return pieces;
+}
+
+/** At a word, if one begins there before the hit. */
+function startOf(plain: string, hit: number, before: number): number {
+  const start = Math.max(0, hit - before);
+  const space = start === 0 ? -1 : plain.indexOf(" ", start - 1);
+  return space >= 0 && space < hit ? space + 1 : start;
 }
 
 /** The text to show, as it is and folded. */

@@ -32,9 +32,9 @@ export function ChatMemory({ memory, elapsed }: Props) {
         <blockquote className="memory-text">{summary}</blockquote>
       )}
       <p className="hint">
-        {lastTurn === 0 ? "No turn yet" : `Up to turn ${lastTurn.toLocaleString()}`}, started{" "}
-        {spanInWords(memory.session_age_seconds + elapsed)} ago, {memory.bytes.toLocaleString()}{" "}
-        bytes
+        {lastTurn === 0 ? "No turn yet" : `Up to turn ${lastTurn.toLocaleString("en-GB")}`}, started{" "}
+        {spanInWords(memory.session_age_seconds + elapsed)} ago,{" "}
+        {memory.bytes.toLocaleString("en-GB")} bytes
       </p>
     </article>
   );

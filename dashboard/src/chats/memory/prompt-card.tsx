@@ -106,8 +106,8 @@ function Prompt({ chatId }: { readonly chatId: string }) {
 }
 
 function totalWords({ total_tokens: total, window }: NextPrompt): string {
-  if (window === null) return `About ${total.toLocaleString()} tokens`;
-  return `About ${total.toLocaleString()} of ${window.toLocaleString()} tokens`;
+  if (window === null) return `About ${total.toLocaleString("en-GB")} tokens`;
+  return `About ${total.toLocaleString("en-GB")} of ${window.toLocaleString("en-GB")} tokens`;
 }
 
 function modelWords({ provider, model }: NextPrompt): string {
@@ -124,9 +124,9 @@ function Notes({ prompt }: { readonly prompt: NextPrompt }) {
       : "",
     prompt.reported_tokens === null
       ? ""
-      : `The provider counted ${prompt.reported_tokens.toLocaleString()} tokens for the last prompt and its answer.`,
+      : `The provider counted ${prompt.reported_tokens.toLocaleString("en-GB")} tokens for the last prompt and its answer.`,
     prompt.window === null
-      ? `The window of this model is not known. The history gets at most ${prompt.history_tokens.toLocaleString()} tokens.`
+      ? `The window of this model is not known. The history gets at most ${prompt.history_tokens.toLocaleString("en-GB")} tokens.`
       : "",
   ].filter((note) => note !== "");
   if (notes.length === 0) return null;

@@ -54,7 +54,7 @@ function Part({ section, total }: { readonly section: PromptSection; readonly to
         <i className={`prompt-dot prompt-${name}`} aria-hidden="true" />
         <span className="prompt-name">{names[name]}</span>
         <span className="prompt-tokens">
-          {tokens.toLocaleString()} <span className="prompt-unit">tokens</span>
+          {tokens.toLocaleString("en-GB")} <span className="prompt-unit">tokens</span>
         </span>
         <span className="prompt-share">{share} %</span>
       </summary>
@@ -68,7 +68,7 @@ function Part({ section, total }: { readonly section: PromptSection; readonly to
             // biome-ignore lint/suspicious/noArrayIndexKey: a prompt has nothing else to tell them apart
             <li key={index}>
               <span className="prompt-role">
-                {roles[message.role]} · {message.tokens.toLocaleString()}
+                {roles[message.role]} · {message.tokens.toLocaleString("en-GB")}
               </span>
               <pre dir="auto">{bodyWords(message)}</pre>
             </li>

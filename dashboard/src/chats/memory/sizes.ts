@@ -5,5 +5,5 @@ export function bytesOf(text: string): number {
 
 /** Tokens in words. They are estimates. */
 export function tokenWords(tokens: number): string {
-  return `about ${tokens.toLocaleString()} ${tokens === 1 ? "token" : "tokens"}`;
+  return `about ${tokens.toLocaleString("en-GB")} ${tokens === 1 ? "token" : "tokens"}`;
 }

@@ -81,7 +81,7 @@ test("before the server has said anything, nothing is named", () => {
 
 test("what has no model reads as that, and a name that is there twice is there once", () => {
   assert.equal(modelName(offline), "Built-in responder (no model)");
-  assert.equal(modelName(qwen), "ollama \u00b7 qwen3");
+  assert.equal(modelName(qwen), "Ollama \u00b7 qwen3");
   assert.equal(modelName({ provider: "nova", model: "nova" }), "nova");
   assert.equal(modelName({}), "");
 });

@@ -27,9 +27,10 @@ export function modelName(of: {
   readonly provider?: string | undefined;
   readonly model?: string | undefined;
 }): string {
-  if (of.provider === "offline") return builtIn;
-  const parts = [of.provider ?? "", of.model ?? ""].filter((part) => part !== "");
-  return [...new Set(parts)].join(" \u00b7 ");
+  const { provider = "", model = "" } = of;
+  if (provider === "offline") return builtIn;
+  const parts = [providerName(provider), model === provider ? "" : model];
+  return parts.filter((part) => part !== "").join(" \u00b7 ");
 }
 
 export function isSameModel(a: Model | undefined, b: Model | undefined): boolean {

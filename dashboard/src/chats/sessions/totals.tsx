@@ -1,5 +1,6 @@
 import type { Chat } from "../../api/openapi-types.ts";
 import { counted, howToPrice } from "../../ui/in-words.ts";
+import { providerName } from "../models/model-names.ts";
 import { spent, totalsOf, unpricedModels } from "./amounts.ts";
 
 interface Props {
@@ -27,7 +28,7 @@ export function Totals({ chats, isAll }: Props) {
       <ul>
         {totals.map((total) => (
           <li key={total.provider}>
-            <h2>{total.provider}</h2>
+            <h2>{providerName(total.provider)}</h2>
             <p className="totals-cost">{spent(total)}</p>
             <p className="hint">
               {counted(total.tokens, "token")}, {counted(total.messages, "message")},{" "}

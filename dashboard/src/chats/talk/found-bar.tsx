@@ -31,7 +31,7 @@ export function FoundBar({ chatId, query, at, leave }: FoundBarProps) {
   const go = (match: MessagePlace | undefined) => {
     if (match !== undefined) navigate(messageAddress(chatId, match, query), { replace: true });
   };
-  const all = `${matches.length.toLocaleString()}${matches.length === maxMatches ? "+" : ""}`;
+  const all = `${matches.length.toLocaleString("en-GB")}${matches.length === maxMatches ? "+" : ""}`;
   return (
     <section className="found-bar" aria-label="Search in this chat">
       <p role="status">

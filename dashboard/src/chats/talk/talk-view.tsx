@@ -216,7 +216,12 @@ function Body({
   if (hasRows && !isSeeking) return children;
   const isReady = state.status === "ready" && !isSeeking;
   return (
-    <div className="talk-blank">
+    <section
+      className="talk-blank"
+      aria-label="Conversation"
+      // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keyboard
+      tabIndex={0}
+    >
       {state.status === "loading" ? <Loading label="Loading the conversation" /> : null}
       {state.status === "ready" && isSeeking ? (
         <Loading label="Loading the message you searched for" />
@@ -230,7 +235,7 @@ function Body({
           Earlier messages are not shown, and no model receives them. Send a message to start over.
         </Empty>
       ) : null}
-    </div>
+    </section>
   );
 }
 

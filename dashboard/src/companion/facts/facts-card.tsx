@@ -151,8 +151,8 @@ function FactList({ facts }: { readonly facts: Facts }) {
       {left === 0 ? null : (
         <p className="memory-problem">
           {left === 1 ? "1 fact does" : `${left} facts do`} not fit into the{" "}
-          {facts.max_characters.toLocaleString()} characters that a model gets. Remove or shorten
-          some.
+          {facts.max_characters.toLocaleString("en-GB")} characters that a model gets. Remove or
+          shorten some.
         </p>
       )}
       <div className="memory-foot">

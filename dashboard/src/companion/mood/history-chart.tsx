@@ -79,7 +79,7 @@ function optionsOf(
     width,
     height,
     ms: 1,
-    padding: [plotTop, 22, 0, 0],
+    padding: [plotTop, 28, 0, 0],
     legend: { show: false },
     cursor: { y: false, drag: { x: false, y: false }, points: { size: 7 } },
     scales: {

@@ -9,6 +9,7 @@ import {
   marksOf,
   ranges,
   summaryOf,
+  tickLabel,
   woundSpans,
 } from "./history-facts.ts";
 
@@ -167,6 +168,19 @@ test("a mood that is known at the newest moment alone is listed without a length
   const says = marksOf(historyOf([null, null, null, "happy"])).map((mark) => mark.says);
   assert.deepEqual(says, ["Happy", "Not running for 1 h"]);
 });
+
+for (const [minutes, stepMs, label] of [
+  [9 * 60 + 5, 300_000, "09:05"],
+  [19 * 60 + 15, 3_600_000, "19:15"],
+  [19 * 60 + 15.5, 10_000, "19:15:30"],
+  [24 * 60, 3_600_000, "27 Nov"],
+  [9 * 60 + 5, 86_400_000, "26 Nov"],
+] as const) {
+  test(`the time axis is labelled ${label}, as times are written everywhere`, () => {
+    const at = new Date(2026, 10, 26).getTime() + minutes * 60_000;
+    assert.equal(tickLabel(at, stepMs), label);
+  });
+}
 
 test("a wound that does not heal by itself lasts to the end of the history", () => {
   const wounds = [

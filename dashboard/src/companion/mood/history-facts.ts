@@ -121,7 +121,7 @@ const numbers = [
 
 /** "Two events", "no wounds", "12 events". */
 function amount(count: number, noun: string, isFirst = true): string {
-  const words = `${numbers[count] ?? count.toLocaleString()} ${noun}${count === 1 ? "" : "s"}`;
+  const words = `${numbers[count] ?? count.toLocaleString("en-GB")} ${noun}${count === 1 ? "" : "s"}`;
   return isFirst ? words.charAt(0).toUpperCase() + words.slice(1) : words;
 }
 
@@ -204,15 +204,16 @@ export function chartStart(range: Range, since: number | undefined, now: number)
   return Math.round(since - (now - since) / 50) - 1_000;
 }
 
+const day = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short" });
+const clock = new Intl.DateTimeFormat("en-GB", { timeStyle: "short" });
+const withSeconds = new Intl.DateTimeFormat("en-GB", { timeStyle: "medium" });
+
 /** A label of the chart's time axis: the time, or the day at midnight and in long ranges. */
 export function tickLabel(at: number, stepMs: number): string {
   const date = new Date(at);
   const isMidnight = date.getHours() === 0 && date.getMinutes() === 0;
-  if (stepMs >= 86_400_000 || isMidnight) {
-    return date.toLocaleDateString(undefined, { day: "numeric", month: "short" });
-  }
-  const second = stepMs < 60_000 ? ({ second: "2-digit" } as const) : {};
-  return date.toLocaleTimeString(undefined, { hour: "numeric", minute: "2-digit", ...second });
+  if (stepMs >= 86_400_000 || isMidnight) return day.format(date);
+  return (stepMs < 60_000 ? withSeconds : clock).format(date);
 }
 
 export interface Mark {

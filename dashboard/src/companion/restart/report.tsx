@@ -16,7 +16,7 @@ export function Report({ run }: { readonly run: CompanionRun }) {
       <dl className="facts">
         {isFirst ? null : <BeforeFacts run={run} />}
         <Fact name="This run">
-          Run {run.total_sessions.toLocaleString()}
+          Run {run.total_sessions.toLocaleString("en-GB")}
           <span className="fact-note">
             <code>{run.session_id}</code> since {fullTime(run.session_start * 1000)}
           </span>

@@ -2,6 +2,7 @@ import { useEffect, useRef, useState } from "react";
 import type { Buffers } from "../../api/openapi-types.ts";
 import { Button } from "../../ui/button.tsx";
 import { Icon } from "../../ui/icon.tsx";
+import { counted } from "../../ui/in-words.ts";
 import { BufferBars } from "./buffer-bars.tsx";
 import { captureMissing, startCapture, stopCapture, useCapture } from "./capture.ts";
 import { ConsentDialog } from "./consent-dialog.tsx";
@@ -25,7 +26,7 @@ export function CapturePanel({ stats }: { readonly stats: Buffers }) {
             {isOn
               ? `This page uses the ${sourcesInWords(streams)}.`
               : standingInWords(consent, capturing)}
-            {here.missed > 0 ? ` ${here.missed} parts could not be sent.` : ""}
+            {here.missed > 0 ? ` ${counted(here.missed, "part")} could not be sent.` : ""}
           </p>
         </div>
         <div className="capture-acts">

@@ -126,6 +126,7 @@ async function agree(consent: object): Promise<void> {
 }
 
 async function begin(wish: CaptureWish, stream: MediaStream, open: (() => void)[]): Promise<void> {
+  let wasConnected = false;
   const link = new MediaLink({
     open: () => new WebSocket(mediaAddress()),
     after: (ms, run) => {
@@ -135,13 +136,15 @@ async function begin(wish: CaptureWish, stream: MediaStream, open: (() => void)[
     onState: (now) => {
       if (now.is === "ended") end(endedTrouble(now.why));
       else state.set({ ...state.get(), isConnected: now.is === "open" });
+      wasConnected ||= now.is === "open";
     },
     // A 401 shows the sign-in.
     onBreak: () => void request("/api/feedback/stats").catch(() => undefined),
   });
   open.push(() => link.close());
+  // The first pictures come before the server can receive any: none of them is missed.
   const missed = (isSent: boolean) => {
-    if (!isSent) state.set({ ...state.get(), missed: state.get().missed + 1 });
+    if (!isSent && wasConnected) state.set({ ...state.get(), missed: state.get().missed + 1 });
   };
   for (const track of stream.getTracks()) {
     track.addEventListener("ended", () => end("The camera or the microphone was disconnected."));
