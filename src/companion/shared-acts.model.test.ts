@@ -142,6 +142,6 @@ async function run(steps: readonly Step[]): Promise<void> {
 
 test("whatever 1 to 3 processes do, miss and die of, each is as one fold of the log makes it", async () => {
   await fc.assert(fc.asyncProperty(fc.array(step, { maxLength: 40 }), run), {
-    numRuns: isFull ? 1_000 : 60,
+    numRuns: isFull ? 500 : 60,
   });
 });

@@ -15,6 +15,7 @@ import { temporaryDirectory } from "../support/command-line.ts";
 import type { Companion } from "../support/server-fixture.ts";
 import {
   field,
+  holds,
   message,
   onPage,
   type Seen,
@@ -77,8 +78,12 @@ test("a persona and facts that are edited on the page are in the next request, w
     await message(page, "Hello Ori.").waitFor();
     await field(page).fill("What shall I drink?");
     await page.getByRole("button", { name: "Chat actions" }).click();
-    await page.getByRole("link", { name: "Next prompt…" }).click();
+    await page.getByRole("link", { name: "Next prompt" }).click();
     await page.waitForURL(`${url}/memory?chat=local%3Ame`);
+    await holds(
+      page,
+      "document.querySelector('.prompt-chat')?.getBoundingClientRect().top < innerHeight / 2",
+    );
     // The persona: one key saves it.
     await personaField(page).fill("You are Nova.");
     await page.keyboard.press("Control+s");

@@ -5,5 +5,5 @@ testPowerCuts({
   once: { from: 1, count: 12, maxImages: 60 },
   twice: { from: 1, count: 2 },
   kills: { from: 1, count: 25 },
-  least: { points: 1_500, images: 48_000 },
+  least: { points: 1_500, images: 40_000 },
 });

@@ -14,12 +14,12 @@ const root = join(import.meta.dirname, "../..");
 const imported = /^(?:import|export|\}).* from "(\.[^"]+)"|\bimport\("(\.[^"]+)"\)/gm;
 
 /**
- * What is run of what is left. What lies below the features imports none of them (`tidy.test.ts`), and so cannot
- * notice that one is gone.
+ * What is run of what is left: what puts the features together. All else imports no other feature
+ * (`tidy.test.ts`), and so cannot notice that one is gone.
  */
-const tests = "src/{app,companion,interchange,moments}/**/*.test.ts";
+const together = "src/app/**/*.test.ts";
 /** Those must be there as before. */
-const below = "src/{cli,core,server,testing}/**/*.test.ts";
+const others = "src/{cli,companion,core,interchange,moments,server,testing}/**/*.test.ts";
 const serverTests = "test/server-*.test.ts";
 /** Tests here import no feature. */
 const core = /^src\/(core|server|cli)\//;
@@ -47,7 +47,7 @@ export function testWithout(feature: string, added: Additions): void {
     assert.deepEqual(gone, [], "tests of the core that import the feature");
     await run(copy, "node_modules/.bin/tsc", ["--noEmit"]);
     // Builds the program first.
-    const tested = added.isApart ? [serverTests] : [tests, serverTests];
+    const tested = added.isApart ? [serverTests] : [together, serverTests];
     await run(copy, process.execPath, ["scripts/test.ts", ...tested]);
     await assertServes(copy, added);
     const help = await run(copy, process.execPath, ["dist/app/main.js", "--help"]);
@@ -74,7 +74,7 @@ function copyOfRepository(t: TestContext): string {
 
 /** The test files outside the feature. */
 function testsOf(copy: string, feature: string): readonly string[] {
-  const files = fs.globSync([tests, below], { cwd: copy });
+  const files = fs.globSync([together, others], { cwd: copy });
   return files.filter((path) => !path.startsWith(`src/${feature}/`)).sort();
 }
 

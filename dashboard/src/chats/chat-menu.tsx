@@ -46,7 +46,7 @@ export function ChatMenu({ chat, inList = false }: ChatMenuProps) {
         {inList ? <Link to={chatAddress(chat.chat_id)}>Open</Link> : null}
         {item("rename", "Rename…")}
         {item("fork", "Copy into a new chat…")}
-        <Link to={promptAddress(chat.chat_id)}>Next prompt…</Link>
+        <Link to={promptAddress(chat.chat_id)}>Next prompt</Link>
         <hr />
         {formats.map(([format, name]) => (
           <a key={format} href={`${chatPath(chat.chat_id)}/export?format=${format}`} download>

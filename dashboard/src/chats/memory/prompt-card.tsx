@@ -1,5 +1,5 @@
-import { keepPreviousData, useQuery } from "@tanstack/react-query";
-import { useId } from "react";
+import { keepPreviousData, useIsFetching, useQuery } from "@tanstack/react-query";
+import { type RefObject, useEffect, useId, useRef } from "react";
 import { useLocation } from "wouter";
 import { useSearch } from "wouter/use-browser-location";
 import { chatPath, queryClient, request } from "../../api/client.ts";
@@ -23,6 +23,7 @@ export function refreshPrompt(): void {
 
 /** What the model will get with the next message of a chat, part by part. */
 export function PromptCard() {
+  const card = useRef<HTMLElement>(null);
   const titleId = useId();
   const selectId = useId();
   const [, navigate] = useLocation();
@@ -36,8 +37,9 @@ export function PromptCard() {
   useServerEvent("message", refreshPrompt);
   const chats = list.data?.chats ?? [];
   const chatId = asked ?? (list.isPending ? undefined : (chats[0]?.chat_id ?? defaultChat));
+  useShown(card, asked !== null && list.data !== undefined);
   return (
-    <section className="card memory-part" aria-labelledby={titleId}>
+    <section ref={card} className="card memory-part" aria-labelledby={titleId}>
       <header className="memory-head">
         <h2 id={titleId}>Next prompt</h2>
         {chatId === undefined ? null : (
@@ -68,6 +70,17 @@ export function PromptCard() {
       {chatId === undefined ? null : <Prompt chatId={chatId} />}
     </section>
   );
+}
+
+/** Scrolls to it once: when it is wanted, and everything above it is there. */
+function useShown(card: RefObject<HTMLElement | null>, isWanted: boolean): void {
+  const isDone = useRef(false);
+  const isReady = useIsFetching() === 0 && isWanted;
+  useEffect(() => {
+    if (!isReady || isDone.current) return;
+    isDone.current = true;
+    card.current?.scrollIntoView({ block: "start", behavior: "instant" });
+  }, [card, isReady]);
 }
 
 /** The chats to choose from, with the one that is shown. */
