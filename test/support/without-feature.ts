@@ -47,7 +47,7 @@ export function testWithout(feature: string, added: Additions): void {
     assert.deepEqual(gone, [], "tests of the core that import the feature");
     await run(copy, "node_modules/.bin/tsc", ["--noEmit"]);
     // Builds the program first.
-    const tested = added.isApart ? [serverTests] : [together, serverTests];
+    const tested = added.isApart ? ["test/server-start.test.ts"] : [together, serverTests];
     await run(copy, process.execPath, ["scripts/test.ts", ...tested]);
     await assertServes(copy, added);
     const help = await run(copy, process.execPath, ["dist/app/main.js", "--help"]);
