@@ -123,6 +123,25 @@ test("of two equal messages that wait the one that was stored waits no more, tol
   await Promise.all(sent);
 });
 
+test("messages are posted in the order in which they were sent, however long their ids take", async (t) => {
+  const posted: string[] = [];
+  connect(t, (path, init) => {
+    if (init.method !== "POST") return nothingYet(path, init);
+    posted.push(JSON.parse(String(init.body)).content);
+    return new Response(null, { status: 503 });
+  });
+  const digest = crypto.subtle.digest.bind(crypto.subtle);
+  let asked = 0;
+  t.mock.method(crypto.subtle, "digest", async (...given: Parameters<typeof digest>) => {
+    if (++asked === 1) await new Promise((done) => setTimeout(done, 20));
+    return digest(...given);
+  });
+  const feed = open(t);
+  await isReady(feed);
+  await Promise.all([feed.send("first"), feed.send("second")]);
+  assert.deepEqual(posted, ["first", "second"]);
+});
+
 test("what is moved back to the draft comes before what was typed since", async (t) => {
   connect(t);
   const feed = open(t);
