@@ -5,7 +5,6 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
-import AxeBuilder from "@axe-core/playwright";
 import type { Page } from "playwright-core";
 import sharp from "sharp";
 import { systemClock } from "../../src/core/clock.ts";
@@ -100,11 +99,6 @@ export async function praise(page: Page, c: Companion): Promise<string> {
   await page.locator(".reaction-note").filter({ hasText: "Saved" }).waitFor();
   const { packages } = await c.get("/api/feedback");
   return packages[0].name;
-}
-
-export async function faults(page: Page): Promise<string[]> {
-  const { violations } = await new AxeBuilder({ page }).analyze();
-  return violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(" ")}`);
 }
 
 export interface KeptMedia {

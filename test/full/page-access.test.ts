@@ -1,10 +1,18 @@
 // Every view in light and dark, on a desk and on a phone: readable, reachable, by keyboard and ear.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import AxeBuilder from "@axe-core/playwright";
-import type { Page } from "playwright-core";
 import type { Companion } from "../support/server-fixture.ts";
-import { field, gate, holds, message, onPage, say, skip, useBrowser } from "./page-fixture.ts";
+import {
+  field,
+  gate,
+  holds,
+  message,
+  onPage,
+  say,
+  skip,
+  useBrowser,
+  violations,
+} from "./page-fixture.ts";
 
 useBrowser();
 
@@ -25,11 +33,6 @@ async function furnish({ throughline }: Companion): Promise<void> {
   const { messages } = await chats.messages("local:me");
   await chats.redact("local:me", messages[2]!.id);
   await chats.append("telegram:42", [{ role: "user", content: "Is the kettle on?" }]);
-}
-
-async function violations(page: Page): Promise<string[]> {
-  const { violations } = await new AxeBuilder({ page }).analyze();
-  return violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(" ")}`);
 }
 
 const views = [

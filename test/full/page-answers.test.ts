@@ -1,10 +1,8 @@
 // What an answer took, and what it cost: said at the answer and under Status.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import AxeBuilder from "@axe-core/playwright";
-import type { Page } from "playwright-core";
 import { awake } from "../support/awake.ts";
-import { gate, message, onPage, say, skip, useBrowser } from "./page-fixture.ts";
+import { gate, message, onPage, say, skip, useBrowser, violations } from "./page-fixture.ts";
 
 useBrowser();
 
@@ -14,11 +12,6 @@ const end = (costUsd: number | undefined) =>
     finish: "stop",
     usage: { inputTokens: 1_204, outputTokens: 31, costUsd },
   }) as const;
-
-async function violations(page: Page): Promise<string[]> {
-  const { violations } = await new AxeBuilder({ page }).analyze();
-  return violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(" ")}`);
-}
 
 test("an answer says what it took, and that no price is set, and so does its session", {
   skip,

@@ -1,7 +1,6 @@
 // Files with messages on the page: chosen, pasted, dropped, sent, shown, and gone with their chat.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import AxeBuilder from "@axe-core/playwright";
 import type { Page } from "playwright-core";
 import { pdf, png } from "../support/sample-files.ts";
 import { type Companion, me } from "../support/server-fixture.ts";
@@ -15,6 +14,7 @@ import {
   say,
   skip,
   useBrowser,
+  violations,
 } from "./page-fixture.ts";
 
 useBrowser();
@@ -51,11 +51,6 @@ async function give(page: Page, how: "paste" | "drop", name: string): Promise<vo
     },
     { how, name, data: picture.buffer.toString("base64") },
   );
-}
-
-async function violations(page: Page): Promise<string[]> {
-  const { violations } = await new AxeBuilder({ page }).analyze();
-  return violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(" ")}`);
 }
 
 test("files are chosen, pasted and dropped, sent, shown after a reload, and forgotten with the chat", {

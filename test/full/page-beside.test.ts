@@ -1,7 +1,6 @@
 // Beside the talk: the chats, in a column or a drawer; in its head: the companion.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import AxeBuilder from "@axe-core/playwright";
 import type { Page } from "playwright-core";
 import { awake, runOf } from "../support/awake.ts";
 import type { Companion } from "../support/server-fixture.ts";
@@ -15,6 +14,7 @@ import {
   say,
   skip,
   useBrowser,
+  violations,
 } from "./page-fixture.ts";
 
 useBrowser();
@@ -32,11 +32,6 @@ const rows = (page: Page) => page.locator(".beside-row");
 const row = (page: Page, title: string) => rows(page).filter({ hasText: title });
 const show = (page: Page) => page.getByRole("button", { name: "Show chats" });
 const search = (page: Page) => page.getByLabel("Search all chats");
-
-async function violations(page: Page): Promise<string[]> {
-  const { violations } = await new AxeBuilder({ page }).analyze();
-  return violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(" ")}`);
-}
 
 /** Four chats of four spans of days. The newest match of saffron has two pages of messages below it. */
 async function prepare({ throughline, clock }: Companion): Promise<void> {

@@ -10,7 +10,6 @@ import {
   clicksOf,
   clockDevices,
   fakeDevices,
-  faults,
   filled,
   keptMedia,
   light,
@@ -20,7 +19,16 @@ import {
   timeOf,
   withMoments,
 } from "./capture-fixture.ts";
-import { holds, message, onPage, say, skip, unlessStarved, useBrowser } from "./page-fixture.ts";
+import {
+  holds,
+  message,
+  onPage,
+  say,
+  skip,
+  unlessStarved,
+  useBrowser,
+  violations,
+} from "./page-fixture.ts";
 
 useBrowser(fakeDevices);
 
@@ -307,7 +315,7 @@ test("a pat is felt, and a scratch of the head is a turn of its own without a me
     await page.getByRole("button", { name: "Scratch its head: I liked that" }).click();
     await page.locator(".note").filter({ hasText: "You scratched its head." }).waitFor();
     await message(page, "Who is there?").waitFor();
-    assert.deepEqual(await faults(page), []);
+    assert.deepEqual(await violations(page), []);
   });
 });
 
@@ -320,7 +328,7 @@ for (const colorScheme of ["light", "dark"] as const) {
       const visit = { ...(await withMoments(t)), browser: { colorScheme, viewport } };
       await onPage(visit, async ({ page }, c) => {
         const fits = async (what: string) => {
-          assert.deepEqual(await faults(page), [], what);
+          assert.deepEqual(await violations(page), [], what);
           const width =
             "document.documentElement.scrollWidth - document.documentElement.clientWidth";
           assert.equal(await page.evaluate(width), 0, `${what} fits`);

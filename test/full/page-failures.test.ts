@@ -1,10 +1,18 @@
 // A provider that cannot answer now, or breaks off: what the page says, and what a person can do.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import AxeBuilder from "@axe-core/playwright";
-import type { Page } from "playwright-core";
 import { ResponderError } from "../../src/core/models/responder.ts";
-import { gate, hasCount, holds, message, onPage, say, skip, useBrowser } from "./page-fixture.ts";
+import {
+  gate,
+  hasCount,
+  holds,
+  message,
+  onPage,
+  say,
+  skip,
+  useBrowser,
+  violations,
+} from "./page-fixture.ts";
 
 useBrowser();
 
@@ -15,11 +23,6 @@ const limited = {
   attempt: 2,
   waitMs: 20_000,
 } as const;
-
-async function violations(page: Page): Promise<string[]> {
-  const { violations } = await new AxeBuilder({ page }).analyze();
-  return violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(" ")}`);
-}
 
 test("a wait for the provider is shown within a second, counts down, and can be stopped", {
   skip,

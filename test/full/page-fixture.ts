@@ -5,6 +5,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, type TestContext } from "node:test";
+import AxeBuilder from "@axe-core/playwright";
 import {
   type Browser,
   type BrowserContext,
@@ -152,6 +153,12 @@ export function messages(page: Page): Locator {
 /** One message by words of it. */
 export function message(page: Page, text: string | RegExp): Locator {
   return messages(page).filter({ hasText: text });
+}
+
+/** What axe finds wrong with the page as it is, each with the elements. */
+export async function violations(page: Page): Promise<string[]> {
+  const { violations } = await new AxeBuilder({ page }).analyze();
+  return violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(" ")}`);
 }
 
 /** A promise to hold a scripted model back with, and what lets it go on. */

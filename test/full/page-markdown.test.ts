@@ -1,10 +1,19 @@
 // A model's words as Markdown: pictures are named and not loaded, code is highlighted, formulas are drawn.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import AxeBuilder from "@axe-core/playwright";
 import type { Page } from "playwright-core";
 import type { Companion } from "../support/server-fixture.ts";
-import { field, gate, hasCount, message, onPage, say, skip, useBrowser } from "./page-fixture.ts";
+import {
+  field,
+  gate,
+  hasCount,
+  message,
+  onPage,
+  say,
+  skip,
+  useBrowser,
+  violations,
+} from "./page-fixture.ts";
 
 useBrowser();
 
@@ -206,12 +215,7 @@ for (const colorScheme of ["light", "dark"] as const) {
         await page.setViewportSize(viewport);
         await page.locator(".math.is-display math").waitFor();
         await page.locator(".hljs-comment").waitFor();
-        const { violations } = await new AxeBuilder({ page }).analyze();
-        assert.deepEqual(
-          violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(" ")}`),
-          [],
-          size,
-        );
+        assert.deepEqual(await violations(page), [], size);
         const wider = `[document.documentElement, document.querySelector(".transcript-box")]
           .filter((each) => each.scrollWidth > each.clientWidth).length`;
         assert.equal(await page.evaluate(wider), 0, `it fits, ${size}`);

@@ -2,14 +2,13 @@
 // The models are those of a server of our own, which speaks each provider's protocol.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import AxeBuilder from "@axe-core/playwright";
 import type { Locator, Page } from "playwright-core";
 import { parseModelName } from "../../src/core/models/model-name.ts";
 import { ResponderRegistry } from "../../src/core/models/registry.ts";
 import { openThroughline } from "../../src/core/throughline.ts";
 import { createServer } from "../../src/server/server.ts";
 import { modelServer } from "../support/model-server.ts";
-import { hasCount, message, say, skip, useBrowser, withPage } from "./page-fixture.ts";
+import { hasCount, message, say, skip, useBrowser, violations, withPage } from "./page-fixture.ts";
 
 useBrowser();
 
@@ -212,8 +211,7 @@ for (const colorScheme of ["light", "dark"] as const) {
 
 /** Nothing that axe finds, and nothing that needs a scroll to the side. */
 async function isFine(page: Page, what: string): Promise<void> {
-  const { violations } = await new AxeBuilder({ page }).analyze();
-  const found = violations.map(({ id, nodes }) => `${id}: ${nodes.map((n) => n.html).join(" ")}`);
+  const found = await violations(page);
   assert.deepEqual(found, [], what);
   const wider = "document.documentElement.scrollWidth - document.documentElement.clientWidth";
   assert.equal(await page.evaluate(wider), 0, `${what} is wider than the screen`);

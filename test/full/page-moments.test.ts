@@ -4,7 +4,6 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
-import AxeBuilder from "@axe-core/playwright";
 import type { Page } from "playwright-core";
 import sharp from "sharp";
 import { openThroughline } from "../../src/core/throughline.ts";
@@ -12,7 +11,16 @@ import { consentWording } from "../../src/moments/record/consent.ts";
 import { momentsRoutes } from "../../src/moments/routes.ts";
 import { startMoments } from "../../src/moments/start-moments.ts";
 import { type Companion, jsonOf } from "../support/server-fixture.ts";
-import { hasCount, message, onPage, say, skip, useBrowser, type Visit } from "./page-fixture.ts";
+import {
+  hasCount,
+  message,
+  onPage,
+  say,
+  skip,
+  useBrowser,
+  type Visit,
+  violations,
+} from "./page-fixture.ts";
 
 useBrowser();
 
@@ -57,11 +65,6 @@ async function react(page: Page, reply: string, label: string): Promise<void> {
 
 function notice(page: Page, words: string) {
   return page.locator(".reaction-note").filter({ hasText: words });
-}
-
-async function faults(page: Page): Promise<string[]> {
-  const { violations } = await new AxeBuilder({ page }).analyze();
-  return violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(" ")}`);
 }
 
 test("a reply that is liked is in the gallery with what led to it, and can be taken back and deleted", {
@@ -227,7 +230,7 @@ test("a damaged moment is red, names its files and says what to do", {
     );
     const [r = 0, g = 0, b = 0] = (red.match(/[\d.]+/g) ?? []).map(Number);
     assert.ok(r > g && r > b, red);
-    assert.deepEqual(await faults(page), []);
+    assert.deepEqual(await violations(page), []);
 
     writeFileSync(join(folder, "stray.txt"), "");
     await moment.getByRole("button", { name: "Verify" }).click();
@@ -255,7 +258,7 @@ test("hiding a message deletes its moments, and says which could not be reached"
     await dialog.getByText("delete the moments that contain the message").waitFor();
     await dialog.getByRole("button", { name: "Hide", exact: true }).click();
     await dialog.getByText(`the package ${unreadable}, which cannot be read`).waitFor();
-    assert.deepEqual(await faults(page), []);
+    assert.deepEqual(await violations(page), []);
     const names = async () =>
       (await c.get("/api/feedback")).packages.map(({ name }: { name: string }) => name);
     assert.deepEqual(await names(), [unreadable]);
@@ -272,7 +275,7 @@ test("what a reply should have said is kept with the dislike", { skip }, async (
     await message(page, "Knock, knock").waitFor();
     await react(page, "Knock, knock", "Bad answer");
     await page.getByLabel("Better answer (optional)").fill("Who?");
-    assert.deepEqual(await faults(page), []);
+    assert.deepEqual(await violations(page), []);
     await page.getByRole("button", { name: "Save" }).click();
     await notice(page, "Saved").waitFor();
     const { packages } = await c.get("/api/feedback");
@@ -346,7 +349,7 @@ for (const colorScheme of ["light", "dark"] as const) {
       const look = async (what: string) => {
         for (const [size, viewport] of Object.entries(sizes)) {
           await page.setViewportSize(viewport);
-          assert.deepEqual(await faults(page), [], `${what}, ${size}`);
+          assert.deepEqual(await violations(page), [], `${what}, ${size}`);
           const tooWide = await page.evaluate(
             `[document.documentElement, ...document.querySelectorAll(".nav li")]
               .filter((each) => each.scrollWidth > each.clientWidth).length`,
@@ -375,6 +378,6 @@ for (const colorScheme of ["light", "dark"] as const) {
 test("axe finds nothing wrong where there is no moment yet", { skip }, async (t) => {
   await onPage({ ...(await withMoments(t)), path: "/moments" }, async ({ page }) => {
     await page.getByText("No moments yet").waitFor();
-    assert.deepEqual(await faults(page), []);
+    assert.deepEqual(await violations(page), []);
   });
 });

@@ -2,13 +2,12 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
-import AxeBuilder from "@axe-core/playwright";
 import { startCompanion } from "../../src/companion/start-companion.ts";
 import { openThroughline } from "../../src/core/throughline.ts";
 import { awake, runOf } from "../support/awake.ts";
 import { temporaryDirectory } from "../support/command-line.ts";
 import type { Companion } from "../support/server-fixture.ts";
-import { hasCount, onPage, skip, useBrowser } from "./page-fixture.ts";
+import { hasCount, onPage, skip, useBrowser, violations } from "./page-fixture.ts";
 
 useBrowser();
 
@@ -168,12 +167,7 @@ for (const colorScheme of ["light", "dark"] as const) {
         await page.locator(".loading").first().waitFor({ state: "detached" });
         for (const [size, viewport] of Object.entries(sizes)) {
           await page.setViewportSize(viewport);
-          const { violations } = await new AxeBuilder({ page }).analyze();
-          assert.deepEqual(
-            violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(" ")}`),
-            [],
-            `${path}, ${size}`,
-          );
+          assert.deepEqual(await violations(page), [], `${path}, ${size}`);
           const facts = `[
             document.documentElement.scrollWidth - document.documentElement.clientWidth,
             Math.max(...[...document.querySelectorAll("#content :not(svg *)")]

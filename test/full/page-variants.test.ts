@@ -1,9 +1,17 @@
 // Regenerated answers and branches: stepped through, chosen, live in a second tab, linked both ways.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import AxeBuilder from "@axe-core/playwright";
 import type { Page } from "playwright-core";
-import { hasCount, message, messages, onPage, say, skip, useBrowser } from "./page-fixture.ts";
+import {
+  hasCount,
+  message,
+  messages,
+  onPage,
+  say,
+  skip,
+  useBrowser,
+  violations,
+} from "./page-fixture.ts";
 
 useBrowser();
 
@@ -171,10 +179,7 @@ for (const colorScheme of ["light", "dark"] as const) {
 }
 
 async function check(page: Page, what: string): Promise<void> {
-  const { violations } = await new AxeBuilder({ page }).analyze();
-  const found = violations.map(
-    ({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(" ")}`,
-  );
+  const found = await violations(page);
   assert.deepEqual(found, [], what);
   const wider = await page.evaluate(
     "document.documentElement.scrollWidth - document.documentElement.clientWidth",

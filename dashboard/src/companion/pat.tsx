@@ -1,11 +1,11 @@
 import { useMutation } from "@tanstack/react-query";
-import { useEffect, useState } from "react";
 import { detailOf, request } from "../api/client.ts";
 import type { Touch, Touched } from "../api/openapi-types.ts";
 import { Store, useStore } from "../api/store.ts";
 import { Button } from "../ui/button.tsx";
 import { Icon } from "../ui/icon.tsx";
 import { Menu } from "../ui/menu.tsx";
+import { usePassingWords } from "../ui/passing-words.ts";
 import { useCompanionRun } from "./use-companion.ts";
 
 const noticeMs = 4_000;
@@ -36,7 +36,7 @@ interface PatButtonsProps {
 /** Touching the companion: a pat, and a scratch of the head, from which it learns. */
 export function PatButtons({ chatId }: PatButtonsProps) {
   const isAwake = useCompanionRun().data !== undefined;
-  const [notice, setNotice] = useState("");
+  const [notice, setNotice] = usePassingWords(noticeMs);
   const touching = useMutation({
     mutationFn: (level: Touch["level"]) => {
       const body: Touch = { level, chat_id: chatId };
@@ -51,11 +51,6 @@ export function PatButtons({ chatId }: PatButtonsProps) {
     },
     onError: (error) => setNotice(detailOf(error)),
   });
-  useEffect(() => {
-    if (notice === "") return;
-    const timer = setTimeout(() => setNotice(""), noticeMs);
-    return () => clearTimeout(timer);
-  }, [notice]);
   // Without a companion there is nothing to touch.
   if (!isAwake) return null;
   const touch = (level: Touch["level"]) => {

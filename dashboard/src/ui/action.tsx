@@ -1,6 +1,6 @@
-import { useEffect, useState } from "react";
 import { Button } from "./button.tsx";
 import { Icon, type IconName } from "./icon.tsx";
+import { usePassingWords } from "./passing-words.ts";
 
 const saidMs = 2_000;
 
@@ -33,12 +33,7 @@ export function Action({ icon, label, run, isOn, isFocused }: ActionProps) {
 
 /** Copies text. @returns the outcome in words for a moment, else "", and what copies. */
 export function useCopy(): readonly [said: string, copy: (text: string) => void] {
-  const [said, setSaid] = useState("");
-  useEffect(() => {
-    if (said === "") return;
-    const timer = setTimeout(() => setSaid(""), saidMs);
-    return () => clearTimeout(timer);
-  }, [said]);
+  const [said, setSaid] = usePassingWords(saidMs);
   return [said, (text) => void copied(text).then(setSaid)];
 }
 

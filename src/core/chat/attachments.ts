@@ -27,7 +27,7 @@ export const attachmentLimits = {
 } as const;
 
 /** The bounds in words, for errors. */
-export const attachmentBounds = "a message takes at most 10 files, and 20 MiB in all";
+export const attachmentBounds = `a message takes at most ${attachmentLimits.files} files, and ${attachmentLimits.bytes / 1024 / 1024} MiB in all`;
 
 /** A file that was taken in: what its message says of it, and its bytes. */
 export interface TakenFile {
