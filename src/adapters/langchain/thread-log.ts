@@ -113,10 +113,12 @@ export class ThreadLogs {
     blocks: MadeBlocks,
     decide: (state: ThreadState) => Promise<Addition | undefined>,
   ): Promise<void> {
+    // What is remembered may be cleared in between: only this list makes sure that each append adds something.
+    const stored = new Set<string>();
     await this.#mutex.run(threadId, async () => {
       for (let tries = 1; ; tries++) {
         try {
-          return await this.#add(threadId, blocks, decide);
+          return await this.#add(threadId, blocks, decide, stored);
         } catch (error) {
           const isOvertaken =
             isThroughlineError(error, "THROUGHLINE_CONFLICT") ||
@@ -132,12 +134,15 @@ export class ThreadLogs {
     threadId: string,
     blocks: MadeBlocks,
     decide: (state: ThreadState) => Promise<Addition | undefined>,
+    stored: Set<string>,
   ): Promise<void> {
     const state = (await this.state(threadId)) ?? { seq: 0, head: this.#firstHead() };
     const addition = await decide(state);
     if (addition === undefined) return;
-    const missing = Array.from(blocks).filter(([id]) => !this.isKnown(state.head, id));
-    const before = missing.flatMap(([, made]) => made);
+    const { born } = state.head;
+    const isStored = (id: string) => this.isKnown(state.head, id) || stored.has(`${born} ${id}`);
+    const missing = Array.from(blocks).filter(([id]) => !isStored(id));
+    const before = missing.flatMap(([, made]) => made).filter(({ id }) => !isStored(id));
     const isOne = fitsOneAppend([...before, ...addition.records]) || before.length === 0;
     const first = isOne ? [...before, ...addition.records] : firstAppend(before);
     const head = isOne ? addition.head : state.head;
@@ -145,8 +150,9 @@ export class ThreadLogs {
     const options = { expectedSeq: state.seq, head: { ...head, updated_at: updatedAt } };
     await this.logs.append(threadId, first, options);
     this.remember(state.head, isOne ? blocks.keys() : first.map(({ id }) => id));
+    for (const { id } of first) stored.add(`${born} ${id}`);
     // What is left is decided on where the log ends now.
-    if (!isOne) await this.#add(threadId, blocks, decide);
+    if (!isOne) await this.#add(threadId, blocks, decide, stored);
   }
 
   /** Up to 2 ms longer each time, by chance: so the slowest one succeeds too. */
