@@ -252,7 +252,7 @@ test("the newest checkpoint of each of 40 namespaces is found, also after a rest
 
 test("a write of 3 MB and a value of 20 MB come back, after a restart too", async (t) => {
   const home = join(temporaryDirectory(t), "home");
-  const text = randomText(t, 20_000_000);
+  const text = randomText(20_000_000);
   const value = { text, bytes: new Uint8Array(Buffer.from(text.slice(0, 50_000))) };
   const write = text.slice(0, 3_000_000);
   let config: Awaited<ReturnType<ThroughlineSaver["put"]>>;
@@ -269,7 +269,7 @@ test("a write of 3 MB and a value of 20 MB come back, after a restart too", asyn
 });
 
 test("channels of all sizes about that of an append come back, with one saver and with two", async (t) => {
-  const text = randomText(t, 2_600_000);
+  const text = randomText(2_600_000);
   const State = Annotation.Root({ doc: Annotation<string>, list: Annotation<string[]> });
   for (const place of [undefined, join(temporaryDirectory(t), "home")]) {
     const throughline = await open(t, place);
@@ -322,8 +322,11 @@ test("2,000 tasks sent at once are stored by one call, and come back in their or
 test("lists of every length come back equal, and a longer one stores only what is new", async (t) => {
   const home = join(temporaryDirectory(t), "home");
   const saver = new ThroughlineSaver(await open(t, home));
-  const text = randomText(t, 70 * 200);
-  const items = Array.from({ length: 70 }, (_, i) => ({ i, text: text.slice(i * 200).slice(0, 200) }));
+  const text = randomText(70 * 200);
+  const items = Array.from({ length: 70 }, (_, i) => ({
+    i,
+    text: text.slice(i * 200).slice(0, 200),
+  }));
   let config: object = thread("t");
   const stored: CheckpointTuple["config"][] = [];
   for (let length = 0; length <= items.length; length++) {
@@ -421,7 +424,7 @@ test("forgetting the chat of a thread leaves no word of it, and the thread begin
   const throughline = await open(t, home);
   const graph = answering(new ThroughlineSaver(throughline));
   const config = thread("telegram:42");
-  await graph.invoke({ messages: [new HumanMessage(`lighthouse ${randomText(t, 3_000)}`)] }, config);
+  await graph.invoke({ messages: [new HumanMessage(`lighthouse ${randomText(3_000)}`)] }, config);
   assert.ok(bytesUnder(home).includes("lighthouse"));
   await throughline.chats.forget("telegram:42");
   assert.ok(!bytesUnder(home).includes("lighthouse"));
@@ -434,7 +437,7 @@ test("forgetting the chat of a thread leaves no word of it, and the thread begin
 test("a thread that is deleted and begun again by another saver is not taken for the old one", async (t) => {
   const throughline = await open(t);
   const [one, two] = [new ThroughlineSaver(throughline), new ThroughlineSaver(throughline)];
-  const value = { text: randomText(t, 5_000) };
+  const value = { text: randomText(5_000) };
   const put = (saver: ThroughlineSaver) =>
     saver.put(thread("t"), checkpointWith({ value }), metadata, { value: 1 });
   await put(one);
@@ -534,7 +537,7 @@ test("what is said in a thread is in the chat of its id, whatever a crash left o
   assert.equal(hit?.chat_id, "telegram:42");
   const inner = { messages: [new HumanMessage({ content: "scratch", id: "inner" })] };
   await copying.put(thread("telegram:42", "sub:1"), checkpointWith(inner), metadata);
-  await ask(copying, randomText(t, 2_000_000));
+  await ask(copying, randomText(2_000_000));
   const { messages: after } = await throughline.chats.messages("telegram:42");
   assert.equal(after.length, 6, "too long for a chat, and kept in the thread alone");
 });
