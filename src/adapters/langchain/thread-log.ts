@@ -5,9 +5,10 @@ import { Lru } from "../../core/lru.ts";
 import { KeyedMutex } from "../../core/mutex.ts";
 import { sha256 } from "../../core/sha256.ts";
 import { langGraphLogs } from "../../core/storage/framework-logs.ts";
+import { partIds } from "../../core/storage/kept-value.ts";
 import type { LogHead, LogRecord, LogStore, StoredRecord } from "../../core/storage/log-store.ts";
 import type { Throughline } from "../../core/throughline.ts";
-import { type MadeBlocks, partsOfBlocks } from "./blocks.ts";
+import type { MadeBlocks } from "./blocks.ts";
 
 /** What the head of a thread's log says. */
 export interface ThreadHead extends LogHead {
@@ -77,7 +78,7 @@ export class ThreadLogs {
   /** These records and, where they hold long values, the parts of them. */
   async find(threadId: string, ids: readonly string[]): Promise<Map<string, StoredRecord>> {
     const records = new Map(ids.length === 0 ? [] : await this.logs.findAll(threadId, ids));
-    const parts = partsOfBlocks(records);
+    const parts = Array.from(records.values(), partIds).flat();
     if (parts.length === 0) return records;
     for (const [id, part] of await this.logs.findAll(threadId, parts)) records.set(id, part);
     return records;
@@ -113,7 +114,7 @@ export class ThreadLogs {
     blocks: MadeBlocks,
     decide: (state: ThreadState) => Promise<Addition | undefined>,
   ): Promise<void> {
-    // What is remembered may be cleared in between: only this list makes sure that each append adds something.
+    // What is remembered may be cleared between two appends. This list makes each one store something new.
     const stored = new Set<string>();
     await this.#mutex.run(threadId, async () => {
       for (let tries = 1; ; tries++) {
@@ -136,17 +137,19 @@ export class ThreadLogs {
     decide: (state: ThreadState) => Promise<Addition | undefined>,
     stored: Set<string>,
   ): Promise<void> {
-    const state = (await this.state(threadId)) ?? { seq: 0, head: this.#firstHead() };
+    const { newId, clock } = this.#ports;
+    const state = (await this.state(threadId)) ?? { seq: 0, head: { born: newId(), latest: [] } };
     const addition = await decide(state);
     if (addition === undefined) return;
     const { born } = state.head;
     const isStored = (id: string) => this.isKnown(state.head, id) || stored.has(`${born} ${id}`);
     const missing = Array.from(blocks).filter(([id]) => !isStored(id));
     const before = missing.flatMap(([, made]) => made).filter(({ id }) => !isStored(id));
-    const isOne = fitsOneAppend([...before, ...addition.records]) || before.length === 0;
-    const first = isOne ? [...before, ...addition.records] : firstAppend(before);
+    const all = [...before, ...addition.records];
+    const isOne = before.length === 0 || firstAppend(all).length === all.length;
+    const first = isOne ? all : firstAppend(before);
     const head = isOne ? addition.head : state.head;
-    const updatedAt = isoTime(this.#ports.clock.now());
+    const updatedAt = isoTime(clock.now());
     const options = { expectedSeq: state.seq, head: { ...head, updated_at: updatedAt } };
     await this.logs.append(threadId, first, options);
     this.remember(state.head, isOne ? blocks.keys() : first.map(({ id }) => id));
@@ -163,14 +166,6 @@ export class ThreadLogs {
       timers.after(chance * 2 * tries, resolve, { holdsProcess: true });
     });
   }
-
-  #firstHead(): ThreadHead {
-    return { born: this.#ports.newId(), latest: [] };
-  }
-}
-
-function fitsOneAppend(records: readonly LogRecord[]): boolean {
-  return firstAppend(records).length === records.length;
 }
 
 /** As many of these records as go into one append, at least one. */
