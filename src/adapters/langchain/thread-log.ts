@@ -4,7 +4,7 @@ import { isThroughlineError } from "../../core/errors.ts";
 import { Lru } from "../../core/lru.ts";
 import { KeyedMutex } from "../../core/mutex.ts";
 import { sha256 } from "../../core/sha256.ts";
-import { langGraphLogs } from "../../core/storage/framework-logs.ts";
+import { langGraphLogs, rowsOf } from "../../core/storage/framework-logs.ts";
 import { partIds } from "../../core/storage/kept-value.ts";
 import type { LogHead, LogRecord, LogStore, StoredRecord } from "../../core/storage/log-store.ts";
 import type { Throughline } from "../../core/throughline.ts";
@@ -66,13 +66,7 @@ export class ThreadLogs {
 
   /** The ids of all threads, those that were written last first. */
   async all(): Promise<readonly string[]> {
-    const ids: string[] = [];
-    for (let cursor: string | undefined; ; ) {
-      const page = await this.logs.list({ limit: 1_000, cursor });
-      ids.push(...page.rows.map(({ key }) => key));
-      ({ cursor } = page);
-      if (cursor === undefined) return ids;
-    }
+    return Array.fromAsync(rowsOf(this.logs), ({ key }) => key);
   }
 
   /** These records and, where they hold long values, the parts of them. */
