@@ -67,7 +67,8 @@ export function loadBlocks(
   });
   const [first = ""] = texts;
   const whole = list ? `[${texts.join(",")}]` : first;
-  return serde.loadsTyped(type, typeof whole === "string" ? Buffer.from(whole) : whole);
+  const bytes = typeof whole === "string" ? Buffer.from(whole) : whole;
+  return serde.loadsTyped(type, new Uint8Array(bytes)); // bytes come back as they were given, not as a Buffer
 }
 
 /** What is no JSON, such as a function, has no text: in a list, JSON has it as `null`. */

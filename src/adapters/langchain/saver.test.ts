@@ -254,17 +254,19 @@ test("a write of 3 MB and a value of 20 MB come back, after a restart too", asyn
   const home = join(temporaryDirectory(t), "home");
   const text = randomText(20_000_000);
   const value = { text, bytes: new Uint8Array(Buffer.from(text.slice(0, 50_000))) };
+  const bytes = new Uint8Array(Buffer.from(text.slice(0, 3_000_000), "hex"));
+  const channels = { value, bytes, words: value.bytes };
   const write = text.slice(0, 3_000_000);
   let config: Awaited<ReturnType<ThroughlineSaver["put"]>>;
   {
     await using throughline = await openThroughline({ home, durability: "process" });
     const saver = new ThroughlineSaver(throughline);
-    config = await saver.put(thread("t"), checkpointWith({ value }), metadata, { value: 1 });
+    config = await saver.put(thread("t"), checkpointWith(channels), metadata);
     await saver.putWrites(config, [["value", write]], "task");
   }
   const saver = new ThroughlineSaver(await open(t, home));
   const tuple = await saver.getTuple(config);
-  assert.deepEqual(tuple?.checkpoint.channel_values, { value });
+  assert.deepEqual(tuple?.checkpoint.channel_values, channels);
   assert.deepEqual(tuple?.pendingWrites, [["task", "value", write]]);
 });
 
