@@ -93,6 +93,22 @@ test("forgetting a chat over HTTP removes what frameworks keep under its id", as
   await c.server.close();
 });
 
+test("erasing a message names what frameworks keep under the id of its chat, and of no other", async (t) => {
+  const home = await filledHome(t);
+  {
+    await using throughline = await openThroughline({ home });
+    await throughline.chats.append("local:me", [{ id: "m", role: "user", content: word }]);
+    await throughline.chats.append("alone", [{ id: "m", role: "user", content: word }]);
+    assert.deepEqual((await throughline.chats.erase("alone", "m")).unreachable, []);
+  }
+  const { code, out } = await runCli(["sessions", "redact", "local:me", "m", "--erase"], { home });
+  assert.equal(code, 1);
+  for (const { collection } of frameworkLogs) {
+    const says = "may hold it; forget the chat, or delete it there";
+    assert.ok(out.includes(`NOT REACHED: ${collection}: "local:me" ${says}\n`), out);
+  }
+});
+
 test("what frameworks keep under an id without a chat is forgotten too", async (t) => {
   const home = join(temporaryDirectory(t), "home");
   await using throughline = await openThroughline({ home });

@@ -12,7 +12,7 @@ import { Extensions } from "./extensions.ts";
 import { type NewId, randomId } from "./ids.ts";
 import { type Logger, silentLogger } from "./logger.ts";
 import { aName, type Checks, type Defaults, type Resolved, resolveOptions } from "./options.ts";
-import { removeFrameworkLogs } from "./storage/framework-logs.ts";
+import { namedFrameworkLogs, removeFrameworkLogs } from "./storage/framework-logs.ts";
 import { unlisted } from "./storage/log-store.ts";
 import { type Durability, durabilityCheck, type Storage } from "./storage/storage.ts";
 import { silentTelemetry, type Telemetry } from "./telemetry.ts";
@@ -154,9 +154,10 @@ export async function openThroughline(given: ThroughlineOptions): Promise<Throug
       workingMemory.remove(chatId);
       return [{ place: "working memory", count }];
     });
-    chats.onForget((chatId, loss) =>
-      loss === "forget" ? removeFrameworkLogs(storage, chatId) : [],
-    );
+    chats.onForget((chatId, loss) => {
+      if (loss === "forget") return removeFrameworkLogs(storage, chatId);
+      return loss === "erase" ? namedFrameworkLogs(storage, chatId) : [];
+    });
     const extensions = new Extensions(storage, chats.tombstones, logger);
     chats.onForget((chatId, loss, messageId) =>
       extensions.remove({ loss, chatId, messageId, isElsewhere: false }),

@@ -665,6 +665,23 @@ const privacy: readonly SeededBug[] = [
     ...{ test: "test/server-feedback.test.ts", named: "in no package that is made after" },
   },
   {
+    id: "privacy: an erasure does not name what a framework keeps",
+    file: "src/core/throughline.ts",
+    find: 'loss === "erase" ? namedFrameworkLogs(storage, chatId) : []',
+    replace: "[]",
+    ...{ test: "test/framework-logs.test.ts", named: "erasing a message names" },
+  },
+  {
+    id: "privacy: a LangGraph thread gives the model what its chat removed",
+    file: "src/adapters/langchain/saver.ts",
+    find: "await this.#transcript?.chat.takeOut(threadId, tuple);",
+    replace: "",
+    ...{
+      test: "src/adapters/langchain/removed-messages.test.ts",
+      named: "the thread gives the model",
+    },
+  },
+  {
     id: "privacy: a message with the id of a redaction passes for it",
     file: "src/core/chat/shown-messages.ts",
     find: 'if (!isControl(record, kind) || record["target"] !== target) continue;',

@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { setTimeout } from "node:timers/promises";
+import { randomText } from "../../../test/support/random-text.ts";
 import { openThroughline } from "../../core/throughline.ts";
 import { chatRoutes } from "./chat-routes.ts";
 import { loadMessages } from "./load-messages.ts";
@@ -133,7 +134,7 @@ test("an approval that was given before an attempt broke off is still given", as
 });
 
 test("a step that could not be stored at once is stored with the next one", async (t) => {
-  const output = "y".repeat(300_000);
+  const output = randomText(300_000);
   const step: Step[] = [
     { type: "start-step" },
     ...call("k1"),
@@ -227,7 +228,7 @@ test("nothing is stored of a message that cannot have its id, however long it is
   const w = await world(t, [whole("one")]);
   for (const id of ["i".repeat(201), "part:1"]) {
     const { message } = user(id, "Hi");
-    const url = `data:text/plain,${"z".repeat(300_000)}`;
+    const url = `data:text/plain,${randomText(300_000)}`;
     const parts = [...message.parts, { type: "file", mediaType: "text/plain", url }];
     assert.equal((await w.post({ message: { ...message, parts } })).status, 400);
   }
@@ -293,7 +294,9 @@ test("a message that waits is shown, with its files, and may be edited more than
 });
 
 test("an answer that is longer than a record is kept whole", async (t) => {
-  const long = "é".repeat(600_000);
+  const long = randomText(600_000).replace(/./g, (digit) =>
+    String.fromCodePoint(0xe0 + parseInt(digit, 16)),
+  );
   const w = await world(t, [whole(long)]);
   await (await w.post(user("u1", "Write"))).text();
   assert.ok((await w.texts())[1] === long);

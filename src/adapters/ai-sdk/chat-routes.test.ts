@@ -6,6 +6,7 @@ import { convertToModelMessages, isStepCount, streamText, type ToolSet, type UIM
 import type { MockLanguageModelV4 } from "ai/test";
 import { chatServer, PageChat, textsOf } from "../../../test/support/chat-page.ts";
 import { memoryPlace } from "../../../test/support/cluster-world.ts";
+import { randomText } from "../../../test/support/random-text.ts";
 import { type AiStep, scriptedAiModel } from "../../../test/support/scripted-ai-model.ts";
 import type { JsonObject } from "../../core/json.ts";
 import { openThroughline, type Throughline } from "../../core/throughline.ts";
@@ -374,7 +375,7 @@ test("what is no request of a page is refused, and nothing is stored", async (t)
   assert.deepEqual(await codeOf(form), [415, "THROUGHLINE_MEDIA_TYPE"]);
   const longId = { ...request, id: "x".repeat(2_000) };
   assert.deepEqual(await codeOf(await w.post(longId)), [413, "THROUGHLINE_TOO_LARGE"]);
-  const long = { ...hi, parts: [{ type: "text", text: "x".repeat(2 ** 20) }] };
+  const long = { ...hi, parts: [{ type: "text", text: randomText(2 ** 20) }] };
   assert.deepEqual(await codeOf(await w.post({ ...request, messages: [long] })), [
     413,
     "THROUGHLINE_TOO_LARGE",
@@ -421,7 +422,7 @@ test("a second message waits for the first answer; past the limit nothing is sto
 test("a file of 2 MB in a message comes back, also after it waited", async (t) => {
   const first = gate();
   const w = await world(t, { answers: [[first.closed, "one"], ["two"]] });
-  const url = `data:image/png;base64,${"iVBORw0KGgo".repeat(190_000)}`;
+  const url = `data:image/png;base64,iVBORw0KGgo0${randomText(2_000_000)}`;
   const page = w.page();
   const sent = page.sendMessage({ text: "1" });
   await until(() => w.asked.length === 1);

@@ -8,6 +8,7 @@ import { foldSessionSummary } from "../../../test/support/claude-fold.ts";
 import { bytesUnder, temporaryDirectory } from "../../../test/support/command-line.ts";
 import { HeldClock } from "../../../test/support/held-clock.ts";
 import { kept } from "../../../test/support/kept-storage.ts";
+import { randomText } from "../../../test/support/random-text.ts";
 import { Stopped, stoppingStorage } from "../../../test/support/stopping-storage.ts";
 import { noPostgres, withPostgres } from "../../../test/support/test-postgres.ts";
 import { frameworkStore } from "../../core/storage/framework-logs.ts";
@@ -135,7 +136,7 @@ testOnEach("content of every kind and size is kept", async (store) => {
   const many = Object.fromEntries(Array.from({ length: 12_000 }, (_, n) => [`k${n}`, n]));
   const proto = JSON.parse('{"type":"x","__proto__":{"a":1}}') as SessionStoreEntry;
   const entries = [
-    entry("large", { image: "0123456789abcdef".repeat(200_000) }), // 3 MB
+    entry("large", { image: randomText(3_200_000) }), // 3 MB
     entry("deep", { deep }),
     entry("many", { many }),
     entry("numbers", {
@@ -166,7 +167,7 @@ testOnEach("a batch of any length is stored in order", async (store) => {
     [100, 100_000],
   ] as const) {
     const own = { projectKey: `${count}`, sessionId: "s" };
-    const entries = numbered(count).map((each) => ({ ...each, text: "x".repeat(length) }));
+    const entries = numbered(count).map((each) => ({ ...each, text: randomText(length) }));
     await store.append(own, entries);
     await store.append(own, entries.slice(40));
     assert.deepEqual(await store.load(own), entries);
@@ -283,9 +284,10 @@ test("a summary that is too large is cut, and one that cannot be kept is left to
   });
   const found = async () =>
     (await store.listSessionSummaries(key.projectKey)).map((each) => each.data);
-  data = { title: "x".repeat(70_000), tag: "short" };
+  const title = randomText(70_000);
+  data = { title, tag: "short" };
   await store.append(key, [entry(1)]);
-  assert.deepEqual(await found(), [{ title: "x".repeat(8_192), tag: "short" }]);
+  assert.deepEqual(await found(), [{ title: title.slice(0, 8_192), tag: "short" }]);
   for (const bad of [{ list: Array(70_000).fill(1) }, { zero: -0 }, undefined, new Error("no")]) {
     data = bad;
     const [own, n] = [{ ...key, sessionId: String(bad) }, (await found()).length];
@@ -329,7 +331,7 @@ test("arguments of the wrong kind are a TypeError, and nothing is stored", async
   assert.deepEqual(await store.listSessions(key.projectKey), []);
 });
 
-const long = entry("long", { text: "x".repeat(900_000), secret: true });
+const long = entry("long", { text: randomText(900_000), secret: true });
 const mirrored = [entry("first"), long, ...numbered(600)];
 
 /** Runs it so that its process dies at write 1, then at write 2, and so on. */
@@ -462,7 +464,7 @@ test("forgetting a session id removes its transcripts in every project, and thei
   {
     await using throughline = await openThroughline({ home });
     const store = storeOn(throughline);
-    const said = entry(1, { text: "lighthouse", image: `lighthouse${"x".repeat(400_000)}` });
+    const said = entry(1, { text: "lighthouse", image: `lighthouse${randomText(400_000)}` });
     for (const projectKey of ["p", "q"]) {
       await store.append({ ...key, projectKey }, [said]);
       await store.append({ ...key, projectKey, subpath: "subagents/a" }, [said]);

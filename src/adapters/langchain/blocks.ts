@@ -3,7 +3,7 @@
 import { isUtf8 } from "node:buffer";
 import type { JsonObject } from "../../core/json.ts";
 import { sha256 } from "../../core/sha256.ts";
-import { keepText, keptText, partIds } from "../../core/storage/kept-value.ts";
+import { keepText, keptText } from "../../core/storage/kept-value.ts";
 import type { LogRecord, StoredRecord } from "../../core/storage/log-store.ts";
 import type { Serializer } from "./langgraph-types.ts";
 
@@ -67,12 +67,8 @@ export function loadBlocks(
   });
   const [first = ""] = texts;
   const whole = list ? `[${texts.join(",")}]` : first;
-  return serde.loadsTyped(type, typeof whole === "string" ? Buffer.from(whole) : whole);
-}
-
-/** The ids of the records that hold parts of these blocks. */
-export function partsOfBlocks(records: ReadonlyMap<string, StoredRecord>): readonly string[] {
-  return Array.from(records.values(), partIds).flat();
+  const bytes = typeof whole === "string" ? Buffer.from(whole) : whole;
+  return serde.loadsTyped(type, new Uint8Array(bytes)); // bytes come back as they were given, not as a Buffer
 }
 
 /** What is no JSON, such as a function, has no text: in a list, JSON has it as `null`. */

@@ -5,6 +5,7 @@ import { test } from "node:test";
 import { AIMessage, HumanMessage } from "@langchain/core/messages";
 import { END, MessagesAnnotation, START, StateGraph } from "@langchain/langgraph";
 import { bytesUnder, temporaryDirectory } from "../../../test/support/command-line.ts";
+import { randomText } from "../../../test/support/random-text.ts";
 import { openThroughline } from "../../core/throughline.ts";
 import { ThroughlineSaver } from "./saver.ts";
 
@@ -15,10 +16,10 @@ test(`${turns} turns of 1 kB take at most ${megabytes} MB`, async (t) => {
   const home = join(temporaryDirectory(t), "home");
   const throughline = await openThroughline({ home, durability: "process" });
   t.after(() => throughline.close());
-  const half = "a word in a sentence ".repeat(24);
+  const half = () => randomText(500);
   const graph = new StateGraph(MessagesAnnotation)
     .addNode("answer", ({ messages }) => ({
-      messages: [new AIMessage(`${messages.length} ${half}`)],
+      messages: [new AIMessage(`${messages.length} ${half()}`)],
     }))
     .addEdge(START, "answer")
     .addEdge("answer", END)
@@ -27,7 +28,7 @@ test(`${turns} turns of 1 kB take at most ${megabytes} MB`, async (t) => {
   let last = 0;
   for (let turn = 1; turn <= turns; turn++) {
     const began = performance.now();
-    await graph.invoke({ messages: [new HumanMessage(`${turn} ${half}`)] }, config);
+    await graph.invoke({ messages: [new HumanMessage(`${turn} ${half()}`)] }, config);
     last = performance.now() - began;
   }
   const bytes = bytesUnder(join(home, "langgraph")).length;

@@ -17,6 +17,7 @@ import {
 import { ChatPromptTemplate, MessagesPlaceholder } from "@langchain/core/prompts";
 import { RunnableLambda, RunnableWithMessageHistory } from "@langchain/core/runnables";
 import { temporaryDirectory } from "../../../test/support/command-line.ts";
+import { randomText } from "../../../test/support/random-text.ts";
 import { openThroughline, type Throughline } from "../../core/throughline.ts";
 import { ThroughlineChatMessageHistory } from "./history.ts";
 
@@ -46,7 +47,7 @@ const kinds: readonly BaseMessage[] = [
   new FunctionMessage({ content: "rain", name: "look" }),
   new ChatMessage({ content: "said by a judge", role: "judge" }),
   new AIMessageChunk({ content: "and a chunk" }),
-  new HumanMessage("x".repeat(3_000_000)),
+  new HumanMessage(randomText(3_000_000)),
 ];
 
 for (const message of kinds) {

@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
+import { startFor } from "../../core/chat/chat-head.ts";
 import { exactOf, keepExact } from "../../core/chat/exact.ts";
 import type { StoredMessage, ToolCall } from "../../core/chat/message.ts";
 import type { MessageInput } from "../../core/chat/message-input.ts";
@@ -37,15 +38,17 @@ export class ThroughlineChatMessageHistory {
   }
 
   /**
-   * Every message since the chat was last cleared, oldest first. What was redacted, taken back or replaced by
-   * another answer is left out.
+   * Every message since the chat was last cleared or reset, oldest first. What was redacted, taken back or
+   * replaced by another answer is left out.
    */
   // biome-ignore lint/suspicious/noExplicitAny: LangChain's messages, whose types need not be installed.
   async getMessages(): Promise<any[]> {
     const { mapStoredMessageToChatMessage } = await messagesModule();
+    const { chats } = this.#throughline;
     const messages: unknown[] = [];
-    for (const message of await allMessages(this.#throughline.chats, this.#chatId)) {
-      const stored = await this.#stored(message);
+    const start = startFor((await chats.log.state(this.#chatId)).head, framework);
+    for (const message of await allMessages(chats, this.#chatId)) {
+      const stored = message.seq > start ? await this.#stored(message) : undefined;
       if (stored !== undefined) messages.push(mapStoredMessageToChatMessage(stored as never));
     }
     return messages;

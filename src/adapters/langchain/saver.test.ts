@@ -11,6 +11,7 @@ import {
   uuid6,
 } from "@langchain/langgraph-checkpoint";
 import { bytesUnder, temporaryDirectory } from "../../../test/support/command-line.ts";
+import { randomText } from "../../../test/support/random-text.ts";
 import { langGraphLogs } from "../../core/storage/framework-logs.ts";
 import { openThroughline, type Throughline } from "../../core/throughline.ts";
 import { ThroughlineSaver } from "./saver.ts";
@@ -251,19 +252,57 @@ test("the newest checkpoint of each of 40 namespaces is found, also after a rest
 
 test("a write of 3 MB and a value of 20 MB come back, after a restart too", async (t) => {
   const home = join(temporaryDirectory(t), "home");
-  const value = { text: "0123456789".repeat(2_000_000), bytes: new Uint8Array(50_000).fill(9) };
-  const write = "x".repeat(3_000_000);
+  const text = randomText(20_000_000);
+  const value = { text, bytes: new Uint8Array(Buffer.from(text.slice(0, 50_000))) };
+  const bytes = new Uint8Array(Buffer.from(text.slice(0, 3_000_000), "hex"));
+  const channels = { value, bytes, words: value.bytes };
+  const write = text.slice(0, 3_000_000);
   let config: Awaited<ReturnType<ThroughlineSaver["put"]>>;
   {
     await using throughline = await openThroughline({ home, durability: "process" });
     const saver = new ThroughlineSaver(throughline);
-    config = await saver.put(thread("t"), checkpointWith({ value }), metadata, { value: 1 });
+    config = await saver.put(thread("t"), checkpointWith(channels), metadata);
     await saver.putWrites(config, [["value", write]], "task");
   }
   const saver = new ThroughlineSaver(await open(t, home));
   const tuple = await saver.getTuple(config);
-  assert.deepEqual(tuple?.checkpoint.channel_values, { value });
+  assert.deepEqual(tuple?.checkpoint.channel_values, channels);
   assert.deepEqual(tuple?.pendingWrites, [["task", "value", write]]);
+});
+
+test("channels of all sizes about that of an append come back, with one saver and with two", async (t) => {
+  const text = randomText(2_600_000);
+  const State = Annotation.Root({ doc: Annotation<string>, list: Annotation<string[]> });
+  for (const place of [undefined, join(temporaryDirectory(t), "home")]) {
+    const throughline = await open(t, place);
+    const graphs = [1, 2].map(() =>
+      new StateGraph(State)
+        .addNode("read", ({ doc }) => ({ list: [doc.slice(0, 400_000), doc] }))
+        .addEdge(START, "read")
+        .addEdge("read", END)
+        .compile({ checkpointer: new ThroughlineSaver(throughline) }),
+    );
+    for (const length of [131_073, 1_040_000, 1_048_576, 1_048_577, 1_100_000, 2_600_000]) {
+      const doc = text.slice(-length);
+      for (const graph of graphs) await graph.invoke({ doc }, thread("t"));
+      for (const graph of graphs) {
+        const { values } = await graph.getState(thread("t"));
+        assert.deepEqual(values, { doc, list: [doc.slice(0, 400_000), doc] });
+      }
+    }
+  }
+});
+
+test("more blocks than a saver remembers are stored by one call", async (t) => {
+  const saver = await saverOf(t);
+  const config = await saver.put(thread("t"), checkpointWith({}), metadata, {});
+  const writes = Array.from({ length: 25_000 }, (_, i) => ["x", i] as const);
+  await saver.putWrites(config, writes, "task");
+  const { pendingWrites = [] } = (await saver.getTuple(config)) ?? {};
+  assert.deepEqual(
+    pendingWrites.map(([, channel, value]) => [channel, value]),
+    writes,
+  );
 });
 
 test("2,000 tasks sent at once are stored by one call, and come back in their order", async (t) => {
@@ -285,7 +324,11 @@ test("2,000 tasks sent at once are stored by one call, and come back in their or
 test("lists of every length come back equal, and a longer one stores only what is new", async (t) => {
   const home = join(temporaryDirectory(t), "home");
   const saver = new ThroughlineSaver(await open(t, home));
-  const items = Array.from({ length: 70 }, (_, i) => ({ i, text: `${i}`.padEnd(200, "-") }));
+  const text = randomText(70 * 200);
+  const items = Array.from({ length: 70 }, (_, i) => ({
+    i,
+    text: text.slice(i * 200).slice(0, 200),
+  }));
   let config: object = thread("t");
   const stored: CheckpointTuple["config"][] = [];
   for (let length = 0; length <= items.length; length++) {
@@ -383,7 +426,7 @@ test("forgetting the chat of a thread leaves no word of it, and the thread begin
   const throughline = await open(t, home);
   const graph = answering(new ThroughlineSaver(throughline));
   const config = thread("telegram:42");
-  await graph.invoke({ messages: [new HumanMessage("lighthouse ".repeat(300))] }, config);
+  await graph.invoke({ messages: [new HumanMessage(`lighthouse ${randomText(3_000)}`)] }, config);
   assert.ok(bytesUnder(home).includes("lighthouse"));
   await throughline.chats.forget("telegram:42");
   assert.ok(!bytesUnder(home).includes("lighthouse"));
@@ -396,7 +439,7 @@ test("forgetting the chat of a thread leaves no word of it, and the thread begin
 test("a thread that is deleted and begun again by another saver is not taken for the old one", async (t) => {
   const throughline = await open(t);
   const [one, two] = [new ThroughlineSaver(throughline), new ThroughlineSaver(throughline)];
-  const value = { text: "x".repeat(5_000) };
+  const value = { text: randomText(5_000) };
   const put = (saver: ThroughlineSaver) =>
     saver.put(thread("t"), checkpointWith({ value }), metadata, { value: 1 });
   await put(one);
@@ -496,7 +539,7 @@ test("what is said in a thread is in the chat of its id, whatever a crash left o
   assert.equal(hit?.chat_id, "telegram:42");
   const inner = { messages: [new HumanMessage({ content: "scratch", id: "inner" })] };
   await copying.put(thread("telegram:42", "sub:1"), checkpointWith(inner), metadata);
-  await ask(copying, "x".repeat(2_000_000));
+  await ask(copying, randomText(2_000_000));
   const { messages: after } = await throughline.chats.messages("telegram:42");
   assert.equal(after.length, 6, "too long for a chat, and kept in the thread alone");
 });

@@ -28,7 +28,7 @@ export interface ThroughlineSaverOptions {
   /**
    * The channel whose messages are also added to the chat of the thread's id, by their ids: then the page, search
    * and other models see them. Those of subgraphs are not. The chat is complete when `put` resolves; the next `put` makes up for a crash
-   * between the two.
+   * between the two. Messages that are hidden, erased, cleared or reset there are left out of checkpoints.
    * @default none
    */
   readonly transcript?: string | undefined;
@@ -106,7 +106,8 @@ export class ThroughlineSaver {
     const ns = isAny ? undefined : namespaceOf(config);
     const wanted = Object.entries(filter ?? {}).filter(([, value]) => value !== undefined);
     let left = limit ?? Number.POSITIVE_INFINITY;
-    for (const threadId of await this.#threadsOf(config)) {
+    const isAll = config.configurable?.["thread_id"] === undefined;
+    for (const threadId of isAll ? await this.#threads.all() : [threadOf(config)]) {
       if (left <= 0) return;
       const state = await this.#threads.state(threadId);
       if (state === undefined) continue;
@@ -150,12 +151,8 @@ export class ThroughlineSaver {
     const unchanged = entries.filter((entry) => !isChanged(entry));
     let stored: { readonly head: ThreadHead; readonly values: Parent["values"] } | undefined;
     await this.#threads.add(threadId, blocks, async ({ head }) => {
-      const kept = await this.#unchanged(
-        { threadId, head, ns, parentId },
-        versions,
-        unchanged,
-        blocks,
-      );
+      const place = { threadId, head, ns, parentId };
+      const kept = await this.#unchanged(place, versions, unchanged, blocks);
       const values = Object.fromEntries([...names.map((name, i) => [name, changed[i]]), ...kept]);
       stored = { head, values };
       return this.#checkpoints.added(threadId, head, {
@@ -365,6 +362,7 @@ export class ThroughlineSaver {
       pendingWrites: await Promise.all(pendingWrites),
     };
     if (parent !== undefined) tuple.parentConfig = configOf(parent);
+    await this.#transcript?.chat.takeOut(threadId, tuple);
     return tuple;
   }
 
@@ -389,11 +387,6 @@ export class ThroughlineSaver {
       ...checkpoint.channel_versions,
       [tasksChannel]: versions.reduce(newer, this.getNextVersion(undefined)),
     };
-  }
-
-  async #threadsOf(config: Config): Promise<readonly string[]> {
-    if (config.configurable?.["thread_id"] !== undefined) return [threadOf(config)];
-    return this.#threads.all();
   }
 }
 

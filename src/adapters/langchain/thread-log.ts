@@ -4,10 +4,11 @@ import { isThroughlineError } from "../../core/errors.ts";
 import { Lru } from "../../core/lru.ts";
 import { KeyedMutex } from "../../core/mutex.ts";
 import { sha256 } from "../../core/sha256.ts";
-import { langGraphLogs } from "../../core/storage/framework-logs.ts";
+import { langGraphLogs, rowsOf } from "../../core/storage/framework-logs.ts";
+import { partIds } from "../../core/storage/kept-value.ts";
 import type { LogHead, LogRecord, LogStore, StoredRecord } from "../../core/storage/log-store.ts";
 import type { Throughline } from "../../core/throughline.ts";
-import { type MadeBlocks, partsOfBlocks } from "./blocks.ts";
+import type { MadeBlocks } from "./blocks.ts";
 
 /** What the head of a thread's log says. */
 export interface ThreadHead extends LogHead {
@@ -65,19 +66,13 @@ export class ThreadLogs {
 
   /** The ids of all threads, those that were written last first. */
   async all(): Promise<readonly string[]> {
-    const ids: string[] = [];
-    for (let cursor: string | undefined; ; ) {
-      const page = await this.logs.list({ limit: 1_000, cursor });
-      ids.push(...page.rows.map(({ key }) => key));
-      ({ cursor } = page);
-      if (cursor === undefined) return ids;
-    }
+    return Array.fromAsync(rowsOf(this.logs), ({ key }) => key);
   }
 
   /** These records and, where they hold long values, the parts of them. */
   async find(threadId: string, ids: readonly string[]): Promise<Map<string, StoredRecord>> {
     const records = new Map(ids.length === 0 ? [] : await this.logs.findAll(threadId, ids));
-    const parts = partsOfBlocks(records);
+    const parts = Array.from(records.values(), partIds).flat();
     if (parts.length === 0) return records;
     for (const [id, part] of await this.logs.findAll(threadId, parts)) records.set(id, part);
     return records;
@@ -113,10 +108,12 @@ export class ThreadLogs {
     blocks: MadeBlocks,
     decide: (state: ThreadState) => Promise<Addition | undefined>,
   ): Promise<void> {
+    // What is remembered may be cleared between two appends. This list makes each one store something new.
+    const stored = new Set<string>();
     await this.#mutex.run(threadId, async () => {
       for (let tries = 1; ; tries++) {
         try {
-          return await this.#add(threadId, blocks, decide);
+          return await this.#add(threadId, blocks, decide, stored);
         } catch (error) {
           const isOvertaken =
             isThroughlineError(error, "THROUGHLINE_CONFLICT") ||
@@ -132,21 +129,27 @@ export class ThreadLogs {
     threadId: string,
     blocks: MadeBlocks,
     decide: (state: ThreadState) => Promise<Addition | undefined>,
+    stored: Set<string>,
   ): Promise<void> {
-    const state = (await this.state(threadId)) ?? { seq: 0, head: this.#firstHead() };
+    const { newId, clock } = this.#ports;
+    const state = (await this.state(threadId)) ?? { seq: 0, head: { born: newId(), latest: [] } };
     const addition = await decide(state);
     if (addition === undefined) return;
-    const missing = Array.from(blocks).filter(([id]) => !this.isKnown(state.head, id));
-    const before = missing.flatMap(([, made]) => made);
-    const isOne = fitsOneAppend([...before, ...addition.records]) || before.length === 0;
-    const first = isOne ? [...before, ...addition.records] : firstAppend(before);
+    const { born } = state.head;
+    const isStored = (id: string) => this.isKnown(state.head, id) || stored.has(`${born} ${id}`);
+    const missing = Array.from(blocks).filter(([id]) => !isStored(id));
+    const before = missing.flatMap(([, made]) => made).filter(({ id }) => !isStored(id));
+    const all = [...before, ...addition.records];
+    const isOne = before.length === 0 || firstAppend(all).length === all.length;
+    const first = isOne ? all : firstAppend(before);
     const head = isOne ? addition.head : state.head;
-    const updatedAt = isoTime(this.#ports.clock.now());
+    const updatedAt = isoTime(clock.now());
     const options = { expectedSeq: state.seq, head: { ...head, updated_at: updatedAt } };
     await this.logs.append(threadId, first, options);
     this.remember(state.head, isOne ? blocks.keys() : first.map(({ id }) => id));
+    for (const { id } of first) stored.add(`${born} ${id}`);
     // What is left is decided on where the log ends now.
-    if (!isOne) await this.#add(threadId, blocks, decide);
+    if (!isOne) await this.#add(threadId, blocks, decide, stored);
   }
 
   /** Up to 2 ms longer each time, by chance: so the slowest one succeeds too. */
@@ -157,14 +160,6 @@ export class ThreadLogs {
       timers.after(chance * 2 * tries, resolve, { holdsProcess: true });
     });
   }
-
-  #firstHead(): ThreadHead {
-    return { born: this.#ports.newId(), latest: [] };
-  }
-}
-
-function fitsOneAppend(records: readonly LogRecord[]): boolean {
-  return firstAppend(records).length === records.length;
 }
 
 /** As many of these records as go into one append, at least one. */

@@ -1,9 +1,15 @@
+import { startFor } from "../../core/chat/chat-head.ts";
+import { isMessage as isStored } from "../../core/chat/message.ts";
 import type { MessageInput } from "../../core/chat/message-input.ts";
+import { shownMessages, withMarksOf } from "../../core/chat/shown-messages.ts";
 import { errorName, isThroughlineError } from "../../core/errors.ts";
+import { isLongerThan } from "../../core/storage/key.ts";
+import { logLimits } from "../../core/storage/log-store.ts";
 import type { Throughline } from "../../core/throughline.ts";
 import { chatMessage, type LangChainMessage } from "./chat-message.ts";
+import type { CheckpointTuple } from "./langgraph-types.ts";
 
-/** Copies what is said in a thread into the chat of the same id. */
+/** Copies what is said in a thread into the chat of the same id, and takes out of the thread what is gone there. */
 export class Transcript {
   readonly #throughline: Pick<Throughline, "chats" | "ports">;
 
@@ -21,10 +27,40 @@ export class Transcript {
     for (const message of Array.isArray(messages) ? messages.toReversed() : []) {
       const said = isMessage(message) ? chatMessage(message) : undefined;
       if (said?.id === undefined) continue;
-      if ((await chats.find(chatId, said.id)) !== undefined) break;
+      if (isStorable(said.id) && (await chats.find(chatId, said.id)) !== undefined) break;
       missing.unshift(said);
     }
     for (const said of missing) await this.#append(chatId, said);
+  }
+
+  /**
+   * Takes out of lists of messages what the chat hid or erased, and all up to what it cleared or reset. A call goes
+   * together with its results: models refuse one without the other.
+   */
+  async takeOut(chatId: string, { checkpoint, pendingWrites = [] }: CheckpointTuple) {
+    const { log } = this.#throughline.chats;
+    const { logs } = log.ports;
+    const { head } = await log.state(chatId);
+    const written = pendingWrites.map(([, , value]) => value);
+    const lists = [...Object.values(checkpoint.channel_values), ...written].filter(isMessages);
+    const ids = new Set(lists.flat().map(({ id = "" }) => id));
+    const found = await logs.findAll(chatId, [...ids].filter(isStorable));
+    const stored = [...found.values()].filter(isStored);
+    const shown = await shownMessages(await withMarksOf(logs, chatId, stored), chatId, stored);
+    const kept = new Set(shown.flatMap((each) => (each.redacted || each.replaced ? [] : each.id)));
+    const start = startFor(head, "langgraph");
+    const isPast = ({ id = "" }: LangChainMessage) => (found.get(id)?.seq ?? start + 1) <= start;
+    const isGone = ({ id = "" }: LangChainMessage) => found.has(id) && !kept.has(id);
+    for (const list of lists) {
+      const groups: LangChainMessage[][] = [];
+      for (const each of list) {
+        const call = each.getType() === "tool" ? groups.at(-1) : undefined;
+        if (call?.[0]?.tool_calls?.length) call.push(each);
+        else groups.push([each]);
+      }
+      const left = groups.slice(groups.findLastIndex((group) => group.some(isPast)) + 1);
+      list.splice(0, list.length, ...left.filter((group) => !group.some(isGone)).flat());
+    }
   }
 
   async #append(chatId: string, message: MessageInput): Promise<void> {
@@ -46,4 +82,11 @@ export class Transcript {
 
 function isMessage(value: unknown): value is LangChainMessage {
   return typeof (value as Partial<LangChainMessage> | null)?.getType === "function";
+}
+
+const isMessages = (value: unknown) => Array.isArray(value) && value.every(isMessage);
+
+/** Whether a record of a chat can have this id. */
+function isStorable(id: string): boolean {
+  return /^[^\0]+$/.test(id) && id.isWellFormed() && !isLongerThan(id, logLimits.idBytes);
 }

@@ -4,6 +4,7 @@ import { type TestContext, test } from "node:test";
 import { OpenAIConversationsSession, run } from "@openai/agents";
 import OpenAI from "openai";
 import { agentWithTool } from "../../../test/support/agents-model.ts";
+import { randomText } from "../../../test/support/random-text.ts";
 import { companion, eventsOf, jsonOf, me } from "../../../test/support/server-fixture.ts";
 import { agentsDialect } from "./items.ts";
 import { conversationRoutes } from "./routes.ts";
@@ -235,7 +236,7 @@ test("what is large leaves nothing in a conversation that there is not", async (
   const { client, throughline } = await served(t);
   const image = {
     type: "input_image" as const,
-    image_url: "x".repeat(200_000),
+    image_url: randomText(200_000),
     detail: "auto" as const,
   };
   const items = [{ type: "message" as const, role: "user" as const, content: [image] }];
@@ -286,7 +287,7 @@ test("errors are OpenAI's, with our codes, and nothing is stored", async (t) => 
   await assert.rejects(items.list("conv_none").withResponse(), { status: 404 });
   await assert.rejects(items.list(id, { after: "none" }).withResponse(), { status: 404 });
   await assert.rejects(items.list(id, { limit: 101 }).withResponse(), { status: 400 });
-  const large = items.create(id, { items: [user("x".repeat(2_000_000))] });
+  const large = items.create(id, { items: [user(randomText(2_000_000))] });
   await assert.rejects(large, { status: 413, code: "THROUGHLINE_TOO_LARGE" });
   const stranger = new OpenAI({ baseURL, apiKey: "wrong", maxRetries: 0 });
   await assert.rejects(stranger.conversations.retrieve(id), OpenAI.AuthenticationError);

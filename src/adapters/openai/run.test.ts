@@ -23,6 +23,7 @@ import {
 import { bytesUnder, temporaryDirectory } from "../../../test/support/command-line.ts";
 import { HeldClock } from "../../../test/support/held-clock.ts";
 import { HeldTimers } from "../../../test/support/held-timers.ts";
+import { randomText } from "../../../test/support/random-text.ts";
 import { scriptedResponder } from "../../../test/support/scripted-responder.ts";
 import { ThroughlineError } from "../../core/errors.ts";
 import { openThroughline } from "../../core/throughline.ts";
@@ -336,10 +337,10 @@ test("a compaction that a model makes in a run ends the turn", async () => {
 test("a screenshot of 3 MB and a result of 3 MB come back whole, and forgetting leaves no byte of them", async (t) => {
   const home = join(temporaryDirectory(t), "home");
   const c = await companion({ home });
-  const image = `data:image/png;base64,${"canary".repeat(500_000)}`;
+  const image = `data:image/png;base64,${randomText(2_300_000).replaceAll("0", "canary")}`;
   const screenshot = { type: "input_image", image };
   const asked = { role: "user", content: [{ type: "input_text", text: "See" }, screenshot] };
-  const long = "canary".repeat(500_000);
+  const long = randomText(2_300_000).replaceAll("0", "canary");
   const agent = agentWithTool(
     (input) => {
       return input.some(({ type }) => type === "function_call_result") ? usual(input) : [call("c")];

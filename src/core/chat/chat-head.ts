@@ -70,6 +70,12 @@ export interface ChatHead extends JsonObject {
   readonly unfinished?: true;
 }
 
+/** Finds the record after which a provider gets what was said: a clear, a reset, or the start of the period. */
+export function startFor(head: Partial<ChatHead> | undefined, provider: string): number {
+  const { clear_seq: cleared = 0, session, provider_start: starts = {} } = head ?? {};
+  return Math.max(cleared, session?.start_seq ?? 0, starts[provider] ?? 0);
+}
+
 export const titleLength = 120;
 
 export function newHead(at: string): ChatHead {

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { HeldClock } from "../../../test/support/held-clock.ts";
 import { openThroughline, type ThroughlineOptions } from "../throughline.ts";
+import { startFor } from "./chat-head.ts";
 import type { UsageDelta } from "./usage.ts";
 
 const chat = "telegram:42";
@@ -118,6 +119,22 @@ test("a reset begins a new generation with empty buckets, and the old period sta
   assert.deepEqual(reset.provider_sessions, {});
   const records = await Array.fromAsync(chats.records(chat));
   assert.match(JSON.stringify(records.at(-1)), /"event":"reset".*"session_id":"s1"/);
+});
+
+test("a chat that had no period begins again behind what was said: for all providers, or for one", async () => {
+  for (const [begin, behind] of [
+    ["reset", ["claude", "codex"]],
+    ["beginAgain", ["claude"]],
+    ["resetProvider", ["claude"]],
+  ] as const) {
+    const { sessions, chats } = await companion();
+    const [said] = await chats.append(chat, [{ role: "user", content: "my PIN is 4711" }]);
+    await (begin === "reset" ? sessions.reset(chat) : sessions[begin](chat, "claude"));
+    const { head } = await chats.log.existing(chat);
+    const gets = (provider: string) => (said?.seq ?? 0) > startFor(head, provider);
+    const without = ["claude", "codex"].filter((provider) => !gets(provider));
+    assert.deepEqual(without, behind, begin);
+  }
 });
 
 test("resetting one provider leaves the others, and rejects what was still on its way to it", async () => {

@@ -178,7 +178,7 @@ export class ProviderSessions {
   async reset(chatId: string, target: Target = {}): Promise<PeriodView> {
     const period = await this.#log.change(chatId, (transaction) => {
       const before = transaction.head.session;
-      if (before === null) this.#openDefault(transaction, target);
+      if (before === null) this.#openDefault(transaction, target, true);
       else {
         const next = syncTarget(before, target.provider, target.model);
         this.#rollOver(transaction, next, before, { event: "reset", reason: "reset" });
@@ -195,9 +195,8 @@ export class ProviderSessions {
    */
   async beginAgain(chatId: string, provider: string): Promise<PeriodView> {
     const period = await this.#log.change(chatId, (transaction) => {
-      const before = transaction.head.session;
-      if (before === null) this.#openDefault(transaction, {});
-      else this.#removeByPerson(transaction, before, provider);
+      if (transaction.head.session === null) this.#openDefault(transaction, {});
+      this.#removeByPerson(transaction, transaction.head.session as Period, provider);
       return transaction.head.session as Period;
     });
     this.#publishEnd(chatId, "provider");
@@ -207,12 +206,10 @@ export class ProviderSessions {
   /** Removes one provider's bucket; the others stay. That provider becomes the target. */
   async resetProvider(chatId: string, provider: string, model?: string): Promise<PeriodView> {
     const period = await this.#log.change(chatId, (transaction) => {
-      const before = transaction.head.session;
-      if (before === null) this.#open(transaction, provider, model ?? this.#options.model);
-      else {
-        const next = resetProvider(before, provider, model);
-        this.#endProvider(transaction, next, before, { provider, reason: "reset" });
-      }
+      if (transaction.head.session === null) this.#openDefault(transaction, { provider, model });
+      const before = transaction.head.session as Period;
+      const next = resetProvider(before, provider, model);
+      this.#endProvider(transaction, next, before, { provider, reason: "reset" });
       return transaction.head.session as Period;
     });
     return periodView(chatId, period);
@@ -329,22 +326,17 @@ export class ProviderSessions {
     for (const listener of this.#onEnd) listener(chatId, ended);
   }
 
-  #openDefault(transaction: Transaction, target: Target): void {
+  #openDefault(transaction: Transaction, target: Target, isReset = false): void {
     const { provider, model } = this.#options;
-    this.#open(transaction, target.provider ?? provider, target.model ?? model);
+    this.#open(transaction, target.provider ?? provider, target.model ?? model, isReset);
   }
 
-  #open(transaction: Transaction, provider: string, model: string): void {
-    transaction.control("session", { event: "opened", generation: 1, provider, model });
-    // What was imported or copied into a chat before its first period is the start of it.
-    const period = newPeriod({
-      generation: 1,
-      at: transaction.now,
-      startSeq: 0,
-      provider,
-      model,
-    });
-    transaction.set({ session: period });
+  #open(transaction: Transaction, provider: string, model: string, isReset = false): void {
+    const seq = transaction.control("session", { event: "opened", generation: 1, provider, model });
+    // What was said, imported or copied into a chat before its first period is the start of it; a reset leaves it.
+    const startSeq = isReset ? seq : 0;
+    const first = { generation: 1, at: transaction.now, startSeq, provider, model };
+    transaction.set({ session: newPeriod(first) });
   }
 
   #rollOver(

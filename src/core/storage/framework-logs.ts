@@ -115,3 +115,12 @@ export async function removeFrameworkLogs(
   }
   return [...removed].map(([place, count]) => ({ place, count }));
 }
+
+/** Names what other frameworks keep of a chat: it may hold any message, and goes only as a whole. */
+export async function namedFrameworkLogs(storage: Pick<Storage, "logs">, chatId: string) {
+  const says = "may hold it; forget the chat, or delete it there";
+  const found = await Array.fromAsync(frameworkLogsOf(storage, chatId));
+  return found.map(({ collection, key }) => {
+    return { unreachable: `${collection}: ${JSON.stringify(key)} ${says}` };
+  });
+}
