@@ -100,7 +100,7 @@ for (const page of pages.filter((path) => path !== "README.md")) {
     );
     const wrong: string[] = [];
     for (const [, token = ""] of read(page).matchAll(/`([\w./*-]+)`/g)) {
-      if (/^(src|test|docs|scripts|api|bench)\//.test(token)) {
+      if (/^(src|test|docs|scripts|api|bench|examples)\//.test(token)) {
         if (!existsSync(token.replace(/\*.*$/, ""))) wrong.push(token);
       } else if (/^[\w-]+(\.test)?\.ts$/.test(token) && !names.has(token)) wrong.push(token);
     }

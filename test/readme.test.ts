@@ -3,12 +3,11 @@ import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import fs from "node:fs";
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { join, relative } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { conversationRoutes } from "../src/adapters/openai/routes.ts";
 import { runCli } from "./support/command-line.ts";
+import { imported } from "./support/document-program.ts";
 import { type Companion, companion } from "./support/server-fixture.ts";
 
 const root = join(import.meta.dirname, "..");
@@ -41,21 +40,17 @@ const documents = fs
   .filter((file) => file.endsWith(".md"))
   .sort();
 const blocks = documents.flatMap(blocksOf);
+/** Programs that never end: each has a test of its own. */
+const examples = fs.globSync("examples/**/*.mts", { cwd: root });
+const exampleTexts = examples.map((file) => fs.readFileSync(join(root, file), "utf8"));
 const programs = blocks.filter(({ language, text }) => {
-  return /^(ts|js)$/.test(language) && !text.includes("// not run");
+  const isRun = !text.includes("// not run") && !exampleTexts.includes(`${text}\n`);
+  return /^(ts|js)$/.test(language) && isRun;
 });
 
-const isBuilt = process.env["THROUGHLINE_BUILT"] === "1";
-
-/** What a program imports of the package is what its export names; without a build, the source of that. */
-function imported(text: string): string {
-  const { exports } = JSON.parse(fs.readFileSync(join(root, "package.json"), "utf8")) as {
-    readonly exports: Record<string, { readonly default?: string }>;
-  };
-  return text.replaceAll(/(from |import\()"throughline((?:\/[\w-]+)*)"/g, (_, how, path) => {
-    const built = exports[`.${path}`]?.default ?? assert.fail(`throughline${path} is no export`);
-    const source = built.replace("./dist/", "./src/").replace(/\.js$/, ".ts");
-    return `${how}"../../${isBuilt ? built : source}"`;
+for (const [index, file] of examples.entries()) {
+  test(`a guide shows ${file} as it is`, () => {
+    assert.equal(blocks.filter(({ text }) => `${text}\n` === exampleTexts[index]).length, 1);
   });
 }
 
@@ -68,25 +63,6 @@ test("README.md shows at least one program that runs", { skip }, () => {
   );
 });
 
-/** Stands in for Telegram: two messages, then the token is revoked. Notes what was answered. */
-const answers: unknown[] = [];
-const telegram = createServer((request, response) => {
-  let body = "";
-  request.setEncoding("utf8").on("data", (more: string) => {
-    body += more;
-  });
-  request.on("end", () => {
-    const { offset = 0, ...rest } = JSON.parse(body);
-    const isUpdates = request.url?.endsWith("/getUpdates") === true;
-    if (!isUpdates) answers.push(rest);
-    const message = { text: "Hello", chat: { id: 7 } };
-    const result = [0, 1].map((index) => ({ update_id: index + 1, message }));
-    const isRevoked = isUpdates && offset > 0;
-    const answer = isRevoked ? { ok: false, description: "Unauthorized" } : { ok: true, result };
-    response.setHeader("content-type", "application/json").end(JSON.stringify(answer));
-  });
-});
-
 describe("programs in documents", () => {
   const directory = join(root, `test/.tmp-readme-${process.pid}`);
   let served: Companion;
@@ -95,12 +71,9 @@ describe("programs in documents", () => {
     fs.mkdirSync(directory);
     served = await companion([], { features: [conversationRoutes()] });
     throughlineUrl = (await served.listen({ host: "127.0.0.1", port: 0 })).url;
-    await once(telegram.listen(0, "127.0.0.1"), "listening");
   });
   after(async () => {
     await served.server.close();
-    telegram.close();
-    telegram.closeAllConnections();
     fs.rmSync(directory, { recursive: true, force: true });
   });
 
@@ -114,8 +87,6 @@ describe("programs in documents", () => {
         env: {
           ...process.env,
           TMPDIR: directory,
-          TELEGRAM_URL: `http://127.0.0.1:${(telegram.address() as AddressInfo).port}`,
-          TELEGRAM_TOKEN: "1:x",
           THROUGHLINE_URL: throughlineUrl,
         },
         timeout: limitMs,
@@ -130,13 +101,6 @@ describe("programs in documents", () => {
       assert.deepEqual([code, signal], [0, null], errors);
     });
   }
-});
-
-test("the bot of the guide answered both messages of its chat", () => {
-  assert.deepEqual(
-    answers.map((answer) => (answer as { readonly chat_id: number }).chat_id),
-    [7, 7],
-  );
 });
 
 interface CommandLine {
@@ -216,7 +180,8 @@ for (const { place, words } of lines) {
 }
 
 test("every shell line of the documents is one that this test knows", () => {
-  const npm = /^npm (ci|test|run (check|verify|bench|build|format)|install throughline)\b/;
+  const npm =
+    /^(npm (ci|test|run (check|verify|bench|build|format)|install throughline)\b|node bot\.mts$)/;
   const unknown = lines.filter(({ words }) => {
     if (ownArguments(words) !== undefined || words[0] === "curl") return false;
     return !npm.test(words.join(" "));
