@@ -9,10 +9,6 @@ interface AllowedSkip {
 
 const allowedSkips: readonly AllowedSkip[] = [
   {
-    reason: /^(npm run verify runs it|THROUGHLINE_FULL=1 runs it)$/,
-    because: "npm test is the short run. The full one runs it in the same CI job.",
-  },
-  {
     reason: /^Python lacks one of: datasets(, PIL|, trl, torch)?$/,
     because: "Debian has no package of datasets and TRL, and CI reaches npm and Debian only.",
   },

@@ -1,5 +1,5 @@
-// Runs the test files that it is given three at a time, in that order: the runner's own command line
-// sorts them. In CI a file that fails is run once more with nothing beside it, and both runs are told:
+// Runs the test files that it is given three at a time, those that take longest first: the runner's own
+// command line sorts them. In CI a file that fails is run once more with nothing beside it, and both runs are told:
 // on a machine that others load, a starved process says nothing of the program. A test that is skipped in
 // CI fails the run, unless its reason is in scripts/allowed-skips.ts. Ends with the runner's own summary.
 import { resolve } from "node:path";
@@ -8,6 +8,13 @@ import { run } from "node:test";
 import { spec } from "node:test/reporters";
 import { isAllowedSkip } from "./allowed-skips.ts";
 import { removeLeft } from "./scratch.ts";
+
+/** Begun first, so that none of them runs alone at the end. */
+const longest = [
+  ...["test/full/kill.test.ts", "test/full/power-cut-a.test.ts", "test/full/postgres-cuts.test.ts"],
+  ...["test/full/power-cut-b.test.ts", "test/full/postgres-servers.test.ts"],
+  ...["test/full/seeded-bugs.test.ts", "test/reset-day.test.ts", "test/bit-rot.test.ts"],
+];
 
 /** What was skipped for a reason that CI does not take. */
 const refused = new Set<string>();
@@ -38,8 +45,11 @@ async function runFiles(files: readonly string[], concurrency: number): Promise<
   return failed.length > 0 ? failed : files;
 }
 
+const named = process.argv.slice(2);
+const first = longest.filter((file) => named.includes(file));
+const inOrder = [...first, ...named.filter((file) => !first.includes(file))];
 let failed = await runFiles(
-  process.argv.slice(2).map((file) => resolve(file)),
+  inOrder.map((file) => resolve(file)),
   3,
 );
 const isCi = process.env["CI"] === "true";

@@ -1,13 +1,8 @@
-// npm run verify: what CI proves beside `npm test`. The suites that have a full size, at that size, and
-// those that need a build, a browser or minutes. Ends with the test runner's own summary.
+// npm run verify: what CI proves beside `THROUGHLINE_FULL=1 npm test`: the suites that need a build, a
+// browser or minutes. Ends with the test runner's own summary.
 import { spawnSync } from "node:child_process";
-import { globSync, readFileSync } from "node:fs";
+import { globSync } from "node:fs";
 import { inScratch } from "./scratch.ts";
-
-/** Test files that do more when `THROUGHLINE_FULL` is set. All others have been run by `npm test`. */
-const withFullSize = globSync(["src/**/*.test.ts", "test/{,support/,support/s3/}*.test.ts"]).filter(
-  (path) => readFileSync(path, "utf8").includes("THROUGHLINE_FULL"),
-);
 
 /**
  * One after the other, and nothing beside: they measure time in a browser, and the product without a feature runs
@@ -21,17 +16,9 @@ const others = globSync("test/full/*.test.ts").filter(
   (path) => !alone.includes(path) && !pages.includes(path),
 );
 
-/** Begun first, so that none of them runs alone at the end. */
-const longest = [
-  ...["test/full/kill.test.ts", "test/full/power-cut-a.test.ts", "test/full/postgres-cuts.test.ts"],
-  ...["test/full/power-cut-b.test.ts", "test/full/postgres-servers.test.ts"],
-  ...["test/full/seeded-bugs.test.ts", "test/reset-day.test.ts", "test/bit-rot.test.ts"],
-];
-
 const test = (files: readonly string[]) => [
   ...[process.execPath, "scripts/tests-in-order.ts"],
-  ...longest.filter((path) => files.includes(path)),
-  ...files.filter((path) => !longest.includes(path)).sort(),
+  ...files.toSorted(),
 ];
 
 const steps = [
@@ -39,7 +26,7 @@ const steps = [
   { name: "build", command: [process.execPath, "scripts/build.ts"] },
   { name: "pages", command: test(pages) },
   ...alone.toSorted().map((path) => ({ name: path, command: test([path]) })),
-  { name: "tests at full size", command: test([...withFullSize, ...others]) },
+  { name: "what takes minutes", command: test(others) },
 ];
 
 const env = {

@@ -24,7 +24,7 @@ import { eventsOf, jsonOf, problemOf } from "./support/server-fixture.ts";
 import { noPostgres, withPostgres } from "./support/test-postgres.ts";
 
 const isFull = env["THROUGHLINE_FULL"] === "1";
-const reason = isFull ? noPostgres() : "npm run verify runs it";
+const reason = isFull ? noPostgres() : "THROUGHLINE_FULL=1 runs it";
 if (reason !== undefined) test("several processes on PostgreSQL", { skip: reason });
 
 /** The drivers that several processes may write. */

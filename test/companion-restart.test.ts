@@ -17,7 +17,7 @@ import { openAiServer, type Reply, type SeenRequest } from "./support/openai-ser
 const noSignals = process.platform === "win32" && "Windows has no signals";
 const isFull = process.env["THROUGHLINE_FULL"] === "1";
 /** Each of these starts a server several times. */
-const onlyFull = noSignals || (!isFull && "npm run verify runs it");
+const onlyFull = noSignals || (!isFull && "THROUGHLINE_FULL=1 runs it");
 const chat = "local:me";
 
 const compileCache = fs.mkdtempSync(join(tmpdir(), "throughline-cache-"));
