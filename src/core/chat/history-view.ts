@@ -1,5 +1,6 @@
 import type { StoredRecord } from "../storage/log-store.ts";
-import { fit, meterOf, summaryHead, uncovered } from "./history-fit.ts";
+import { summaryText } from "./compaction.ts";
+import { fit, uncovered } from "./history-fit.ts";
 import { checkHistoryOptions, type HistoryOptions, ScopeReader } from "./history-scope.ts";
 import type { Attachment, ModelInput } from "./message.ts";
 import { rowMessages } from "./model-row.ts";
@@ -11,7 +12,7 @@ export interface HistoryView {
   readonly messages: readonly ModelInput[];
   /** Where the view begins. Give it back as `viewFromSeq`, so that prompt caches keep working. */
   readonly fromSeq: number;
-  /** Reported as far as it was, estimated for the rest. */
+  /** Estimated, and corrected by `ratio`. */
   readonly tokens: number;
   /** What had to be put right within the view. Nothing was changed in the log. */
   readonly repaired: {
@@ -49,20 +50,22 @@ export function viewOfScope(scope: ScopeReader, options: HistoryOptions): Histor
   const found = scope.compaction();
   const compaction = found === "open" ? undefined : found;
   const sendable = uncovered(turnsOf(scope.messages(), options, compaction?.upToSeq), compaction);
-  const meter = meterOf(sendable, compaction, options);
   const count = options.lastMessages ?? Number.POSITIVE_INFINITY;
   const limited = lastTurns(sendable, count, compaction?.upToSeq);
   if (limited.length === 0) {
     const fromSeq = Math.max(options.viewFromSeq ?? 0, scope.startSeq + 1);
     return { messages: [], fromSeq, tokens: 0, repaired: { orphanResults: 0, missingResults: 0 } };
   }
-  const head = compaction === undefined ? undefined : summaryHead(compaction, meter);
-  const chosen = fit(limited, head, { budget, meter, viewFromSeq: options.viewFromSeq ?? 0 });
-  const fromSeq = chosen.turns[0]?.seq ?? 0;
+  const head =
+    compaction && ({ role: "user", content: summaryText(compaction) } satisfies ModelInput);
+  const { ratio = 1, viewFromSeq = 0 } = options;
+  const chosen = fit(limited, head, { budget, ratio, viewFromSeq });
+  const { fromSeq, tokens } = chosen;
+  const before = chosen.head === undefined ? [] : [chosen.head];
   return {
-    messages: merged([...chosen.head, ...chosen.turns.flatMap(turnMessages)]),
+    messages: merged([...before, ...chosen.turns.flatMap(turnMessages)]),
     fromSeq,
-    tokens: chosen.tokens,
+    tokens,
     repaired: repairs(
       scope,
       limited.filter(({ seq }) => seq >= fromSeq),
