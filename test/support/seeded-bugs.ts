@@ -316,6 +316,20 @@ const turn: readonly SeededBug[] = [
     ...{ test: "src/core/turns/variants.model.test.ts" },
   },
   {
+    id: "history: a large turn takes the place of what was said before",
+    file: "src/core/chat/history-fit.ts",
+    find: "const older = known.map((turn) => shortenTurn(turn, large));",
+    replace: "const older = known.slice();",
+    ...{ test: "src/core/turns/window.test.ts" },
+  },
+  {
+    id: "history: a refused paste empties the history for good",
+    file: "src/core/turns/attempt.ts",
+    find: "...(isFailed ? undefined : this.#sent),",
+    replace: "...this.#sent,",
+    ...{ test: "src/core/turns/window.test.ts" },
+  },
+  {
     id: "variants: a provider resumes a session with the other answer",
     file: "src/core/turns/choose.ts",
     find: "period && withoutSessionIds(period)",

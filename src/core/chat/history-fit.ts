@@ -49,15 +49,13 @@ export function fit(
 
   const older = known.map((turn) => shortenTurn(turn, large));
   let size = headTokens + sum(older);
-  const removeOldest = () => {
-    const oldest = older.shift();
-    if (oldest !== undefined) size -= turnTokens(oldest);
+  const remove = (turn: Turn | undefined) => {
+    if (turn !== undefined) size -= turnTokens(turn);
   };
-  if (size > limit) while (older.length > 1 && size > limit / 2) removeOldest();
+  if (size > limit) while (older.length > 1 && size > limit / 2) remove(older.shift());
   const start = older[0]?.seq ?? fromSeq;
 
-  const last = older.pop();
-  if (last !== undefined) size -= turnTokens(last);
+  remove(older.pop());
   const own = known.slice(-1);
   let newest = own;
   let most = Math.max(limit / 2, large);
@@ -66,17 +64,12 @@ export function fit(
     for (; isFull() && most >= least; most /= 2) newest = own.map((t) => shortenTurn(t, most, 1));
   };
   shortenTo(large);
-  while (isFull() && older.length > 0) removeOldest();
-  const isAlone = isFull();
-  if (isAlone) size = 0;
+  while (isFull() && older.length > 0) remove(older.shift());
+  const withHead = isFull() ? undefined : head;
+  if (withHead === undefined) size -= headTokens;
   shortenTo(20);
-  const kept = [...older, ...newest];
-  return {
-    head: isAlone ? undefined : head,
-    turns: kept,
-    fromSeq: start,
-    tokens: counted(size + sum(newest)),
-  };
+  const tokens = counted(size + sum(newest));
+  return { head: withHead, turns: [...older, ...newest], fromSeq: start, tokens };
 }
 
 /** Whether these turns fill a view, so that older ones cannot be in it. */

@@ -531,21 +531,6 @@ test("a tool name that some provider refuses is made legal, except for the model
   assert.deepEqual(names({ provider: "other", model: "m" }), [`a_b_c${"d".repeat(59)}`]);
 });
 
-test("repairs are counted within the view: orphan results, second results, missing results", () => {
-  const records = log(
-    user("before the view"),
-    result("w", "orphan"),
-    user("1"),
-    answer("", { tool_calls: [call("x"), call("y")] }),
-    result("x", "3"),
-    result("x", "second"),
-    result("z", "orphan"),
-    result("z", "hidden", { hidden: true }),
-  );
-  const view = historyView(records, { ...gpt, viewFromSeq: 3 });
-  assert.deepEqual(view.repaired, { orphanResults: 2, missingResults: 1 });
-});
-
 // Rule 5 to 7. A message of 28 bytes is estimated at 14 tokens.
 const text28 = (mark: string) => mark.padEnd(28, ".");
 const turnsOf28 = (count: number) =>

@@ -14,13 +14,6 @@ export interface HistoryView {
   readonly fromSeq: number;
   /** Estimated, and corrected by `ratio`. */
   readonly tokens: number;
-  /** What had to be put right within the view. Nothing was changed in the log. */
-  readonly repaired: {
-    /** Results that are left out: without a call, or second for one. */
-    readonly orphanResults: number;
-    /** Calls that got an error result in place of the missing one. */
-    readonly missingResults: number;
-  };
 }
 
 /**
@@ -54,7 +47,7 @@ export function viewOfScope(scope: ScopeReader, options: HistoryOptions): Histor
   const limited = lastTurns(sendable, count, compaction?.upToSeq);
   if (limited.length === 0) {
     const fromSeq = Math.max(options.viewFromSeq ?? 0, scope.startSeq + 1);
-    return { messages: [], fromSeq, tokens: 0, repaired: { orphanResults: 0, missingResults: 0 } };
+    return { messages: [], fromSeq, tokens: 0 };
   }
   const head =
     compaction && ({ role: "user", content: summaryText(compaction) } satisfies ModelInput);
@@ -62,37 +55,11 @@ export function viewOfScope(scope: ScopeReader, options: HistoryOptions): Histor
   const chosen = fit(limited, head, { budget, ratio, viewFromSeq });
   const { fromSeq, tokens } = chosen;
   const before = chosen.head === undefined ? [] : [chosen.head];
-  return {
-    messages: merged([...before, ...chosen.turns.flatMap(turnMessages)]),
-    fromSeq,
-    tokens,
-    repaired: repairs(
-      scope,
-      limited.filter(({ seq }) => seq >= fromSeq),
-      fromSeq,
-    ),
-  };
+  return { messages: merged([...before, ...chosen.turns.flatMap(turnMessages)]), fromSeq, tokens };
 }
 
 function turnMessages(turn: Turn): readonly ModelInput[] {
   return turn.rows.flatMap(rowMessages);
-}
-
-function repairs(
-  scope: ScopeReader,
-  turns: readonly Turn[],
-  fromSeq: number,
-): HistoryView["repaired"] {
-  const pairs = turns.flatMap(({ rows }) => rows.flatMap((row) => row.pairs));
-  const placed = new Set(pairs.map(({ resultSeq }) => resultSeq));
-  const orphans = scope
-    .messages()
-    .filter(({ message }) => message.role === "tool" && message.seq >= fromSeq)
-    .filter(({ message }) => !placed.has(message.seq));
-  return {
-    orphanResults: orphans.length,
-    missingResults: pairs.filter(({ resultSeq }) => resultSeq === undefined).length,
-  };
 }
 
 /** Joins what follows each other from one side, where nothing but text would be joined. */

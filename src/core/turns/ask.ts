@@ -53,20 +53,16 @@ export async function ask(running: RunningTurn): Promise<Asked> {
   const tools = running.tools?.(turn, responder);
   await steps.repeat(tools);
   const attempt = new Attempt(running, steps);
-  const asking = { ...running, notices: [...running.notices] };
-  const offered = tools && steps.offer(tools);
-  let room: Room = {};
-  let history = await historyFor(running, steps, room);
-  let error = await askWith(running, { asking, attempt, history, offered, isFirst: true });
+  const asking = { attempt, offered: tools && steps.offer(tools) };
+  let history = await historyFor(running, steps, {});
+  let error = await askWith(running, { ...asking, history, isAgain: false });
   for (let left = maxShorter; left > 0 && isOf(error, "too_long") && attempt.isSilent; left--) {
-    const windows = [error.window, responder.window].filter((each) => each !== undefined);
-    const window = windows.length === 0 ? undefined : Math.min(...windows);
-    const budget = historyBudget(window, undefined);
-    room = { window, budgetTokens: Math.min(budget, history.view.tokens / 2) };
-    const less = await historyFor(running, steps, room);
+    const window = error.window ?? responder.window;
+    const budgetTokens = Math.min(historyBudget(window, undefined), history.view.tokens / 2);
+    const less = await historyFor(running, steps, { window, budgetTokens });
     if (less.view.tokens >= history.view.tokens) break; // the newest words alone are too long
     history = less;
-    error = await askWith(running, { asking, attempt, history, offered, isFirst: false });
+    error = await askWith(running, { ...asking, history, isAgain: true });
   }
   await steps.end();
   return attempt.result(error);
@@ -75,33 +71,28 @@ export async function ask(running: RunningTurn): Promise<Asked> {
 /** What the window of a model turned out to hold, where that is less than was thought. */
 type Room = Pick<HistoryOptions, "window" | "budgetTokens">;
 
-/** Asks once, and once more without what a provider may have refused: its own session, the bytes of files. */
+/** Asks once, and again without what may have been refused: a session of the provider, the bytes of files. */
 async function askWith(
   running: RunningTurn,
-  with_: {
-    readonly asking: RunningTurn;
+  asking: {
     readonly attempt: Attempt;
     readonly history: AskedHistory;
     readonly offered: OfferedTools | undefined;
-    readonly isFirst: boolean;
+    readonly isAgain: boolean;
   },
 ): Promise<unknown> {
   const { responder, begun, turn, notices } = running;
-  const { asking, attempt, history, offered, isFirst } = with_;
+  const { attempt, history, offered: tools, isAgain } = asking;
   const { view, isSmall } = history;
-  // A session of the provider's own remembers the answer that is regenerated, and all that is too long.
-  const isFresh = turn.retryId !== undefined || !isFirst;
+  // A session of the provider's own remembers the answer that is regenerated, and what was too long.
+  const isFresh = turn.retryId !== undefined || isAgain;
   const id = isFresh ? "" : bucketOf(begun.period, responder.provider).session_id;
-  const summary = isSmall ? (running.memories.peek(turn.chatId)?.summary(turn.id) ?? "") : "";
-  const asked = requestOf(asking, history, summary);
-  const { chatId, signal } = turn;
+  const { chatId, signal, span } = turn;
+  const summary = isSmall ? (running.memories.peek(chatId)?.summary(turn.id) ?? "") : "";
+  const asked = { ...requestOf(running, history, summary), tools, span };
   const attached = await withFiles(asked.messages, { ...running, chatId, signal });
-  const { span } = turn;
-  let request: ResponderRequest = { ...asked, messages: attached.messages, tools: offered, span };
-  const sent = {
-    viewFrom: isSmall ? undefined : view.fromSeq,
-    estimated: promptTokens(asked, offered),
-  };
+  let request: ResponderRequest = { ...asked, messages: attached.messages };
+  const sent = { viewFrom: isSmall ? undefined : view.fromSeq, estimated: promptTokens(asked) };
   const tell = (notice: string) => {
     if (notices.includes(notice)) return;
     notices.push(notice);
@@ -109,8 +100,9 @@ async function askWith(
   };
   for (const notice of attached.notices) tell(notice);
   let error = await attempt.run({ ...request, providerSessionId: id || undefined }, sent);
-  if (isOf(error, "session_refused") && id !== "" && attempt.isSilent) {
-    tell(`${responder.provider} no longer knows its session: it was asked afresh.`);
+  const mayBeSession = isOf(error, "session_refused") || isOf(error, "too_long");
+  if (mayBeSession && id !== "" && attempt.isSilent) {
+    tell(`${responder.provider} did not take up its session: it was asked afresh.`);
     error = await attempt.run(request, sent);
   }
   // The bytes may be why: a model that reads no pictures must not refuse every later message of the chat.
@@ -124,17 +116,10 @@ async function askWith(
 }
 
 /** Estimates all that a model is sent. */
-function promptTokens(
-  {
-    instructions,
-    context = "",
-    messages,
-  }: Pick<ResponderRequest, "instructions" | "context" | "messages">,
-  tools: OfferedTools | undefined,
-): number {
-  const texts = [instructions, context, JSON.stringify(tools ?? "")];
-  const bytes = texts.reduce((sum, text) => sum + Buffer.byteLength(text), 0);
-  return messages.reduce((sum, each) => sum + messageTokens(each), estimateTokens(bytes));
+function promptTokens({ instructions, context = "", messages, tools }: ResponderRequest): number {
+  const text = instructions + context + JSON.stringify(tools ?? "");
+  const tokens = estimateTokens(Buffer.byteLength(text));
+  return messages.reduce((sum, each) => sum + messageTokens(each), tokens);
 }
 
 /** A history as a model gets it. */
@@ -186,22 +171,21 @@ interface HistoryAsked {
   readonly responder: Pick<Responder, "provider" | "model" | "window">;
   readonly begun: Pick<Begun, "period">;
   readonly unansweredId?: string | undefined;
-  /** @default by the responder's window */
   readonly room?: Room;
 }
 
 /** The history up to the newest message, as far as it fits into the model's window. */
 export async function readAsked(asked: HistoryAsked): Promise<AskedHistory> {
-  const { chatId, log, head, begun, unansweredId, room } = asked;
+  const { chatId, log, head, begun, unansweredId, room = {} } = asked;
   const { provider, model } = asked.responder;
-  const window = room?.window ?? asked.responder.window;
+  const { window = asked.responder.window, budgetTokens } = room;
   const reported = head.reported?.[provider];
   const isSmall = window !== undefined && window <= smallWindow;
   const view = await readHistory(log, chatId, {
     provider,
     model,
     window,
-    budgetTokens: room?.budgetTokens,
+    budgetTokens,
     startSeq: begun.period.start_seq,
     unansweredId,
     clearSeq: head.clear_seq,
@@ -243,7 +227,8 @@ async function historyFor(
   const asked = isAsked ? view.messages : sayingAgain(view.messages, begun.user);
   const { provider, model, window } = responder;
   const done = steps.messagesFor({ provider, model, window, ...room });
-  return { view: { ...view, messages: [...asked, ...done] }, isSmall: history.isSmall };
+  const tokens = done.reduce((sum, each) => sum + messageTokens(each), view.tokens);
+  return { ...history, view: { ...view, tokens, messages: [...asked, ...done] } };
 }
 
 /** What is to be answered stands last: it is said again if others were said since. */

@@ -193,32 +193,38 @@ test("an unanswered message can be dismissed, and then there is nothing to answe
   assert.deepEqual(await transcript(c), ["user: Hello"]);
 });
 
-test("a provider's session id is kept and resumed; one it refuses is asked again once, announced", async () => {
-  const unknown = { inputTokens: undefined, outputTokens: undefined, costUsd: undefined };
-  const refused = new ResponderError("unknown id", { kind: "session_refused", usage: unknown });
-  const c = await companion([
-    ["a", { type: "provider-session", id: "s1" }, end()],
-    [{ type: "fail", error: refused }],
-    ["b", { type: "provider-session", id: "s2" }, end()],
-    [{ type: "fail", error: refused }],
-    [{ type: "fail", error: refused }],
-  ]);
-  const first = await c.turns.submit(chat, { content: "1" }).done;
-  assert.equal(first.period.session_id, "s1");
-  const second = await c.turns.submit(chat, { content: "2" }).done;
-  assert.equal(c.model.requests[1]?.providerSessionId, "s1");
-  assert.equal(c.model.requests[2]?.providerSessionId, undefined);
-  assert.equal(second.notices.length, 1);
-  assert.equal(second.period.session_id, "s2");
-  assert.deepEqual(
-    second.usage,
-    { ...usage, cachedInputTokens: undefined },
-    "the refusal used nothing",
-  );
-  const third = await c.turns.submit(chat, { content: "3" }).done;
-  assert.equal(third.outcome, "failed");
-  assert.equal(c.model.requests.length, 5);
-});
+for (const [kind, asked] of [
+  ["session_refused", 5],
+  ["too_long", 6], // and once with half of it
+] as const) {
+  test(`a provider's session id is kept and resumed; after ${kind} it is asked afresh once, announced`, async () => {
+    const unknown = { inputTokens: undefined, outputTokens: undefined, costUsd: undefined };
+    const refused = new ResponderError("unknown id", { kind, usage: unknown });
+    const c = await companion([
+      ["a", { type: "provider-session", id: "s1" }, end()],
+      [{ type: "fail", error: refused }],
+      ["b", { type: "provider-session", id: "s2" }, end()],
+      [{ type: "fail", error: refused }],
+      [{ type: "fail", error: refused }],
+      [{ type: "fail", error: refused }],
+    ]);
+    const first = await c.turns.submit(chat, { content: "1" }).done;
+    assert.equal(first.period.session_id, "s1");
+    const second = await c.turns.submit(chat, { content: "2" }).done;
+    assert.equal(c.model.requests[1]?.providerSessionId, "s1");
+    assert.equal(c.model.requests[2]?.providerSessionId, undefined);
+    assert.equal(second.notices.length, 1);
+    assert.equal(second.period.session_id, "s2");
+    assert.deepEqual(
+      second.usage,
+      { ...usage, cachedInputTokens: undefined },
+      "the refusal used nothing",
+    );
+    const third = await c.turns.submit(chat, { content: "3" }).done;
+    assert.equal(third.outcome, "failed");
+    assert.equal(c.model.requests.length, asked);
+  });
+}
 
 test("a reset while a turn runs stays reset: the late answer changes nothing in the new period", async () => {
   const gate = Promise.withResolvers<void>();
