@@ -323,11 +323,11 @@ const turn: readonly SeededBug[] = [
     ...{ test: "src/core/turns/window.test.ts" },
   },
   {
-    id: "history: a refused paste empties the history for good",
-    file: "src/core/turns/attempt.ts",
-    find: "...(isFailed ? undefined : this.#sent),",
-    replace: "...this.#sent,",
-    ...{ test: "src/core/turns/window.test.ts" },
+    id: "history: words that a person has read are asked for again with less",
+    file: "src/core/turns/ask.ts",
+    find: 'isOf(error, "too_long") && attempt.isSilent; left--',
+    replace: 'isOf(error, "too_long"); left--',
+    ...{ test: "src/core/turns/turns.test.ts", named: "asked for again with less" },
   },
   {
     id: "variants: a provider resumes a session with the other answer",

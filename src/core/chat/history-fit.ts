@@ -74,7 +74,9 @@ export function fit(
 
 /** Whether these turns fill a view, so that older ones cannot be in it. */
 export function isFilled(turns: readonly Turn[], { budget, ratio }: Room): boolean {
-  return sum(turns.map((turn) => shortenTurn(turn, largeText(budget)))) > budget / ratio;
+  // What the companion said first makes a first message longer, and so perhaps large and then shorter.
+  const least = largeText(budget) * 0.7;
+  return sum(turns.map((turn) => shortenTurn(turn, least))) > budget / ratio;
 }
 
 function sum(turns: readonly Turn[]): number {

@@ -225,8 +225,7 @@ async function historyFor(
   if (isWhole) return history;
   const isAsked = isNewest && view.messages.at(-1)?.role === "user";
   const asked = isAsked ? view.messages : sayingAgain(view.messages, begun.user);
-  const { provider, model, window } = responder;
-  const done = steps.messagesFor({ provider, model, window, ...room });
+  const done = steps.messagesFor(responder);
   const tokens = done.reduce((sum, each) => sum + messageTokens(each), view.tokens);
   return { ...history, view: { ...view, tokens, messages: [...asked, ...done] } };
 }

@@ -203,8 +203,7 @@ export class Attempt {
       partialReason: isFailed ? "error" : isStopped ? "stopped" : undefined,
       provider: responder.provider,
       model: kept.model ?? responder.model,
-      // The view of a request that nobody answered says nothing about what fits.
-      ...(isFailed ? undefined : this.#sent),
+      ...this.#sent,
       latencyMs: this.#elapsedMs(),
       firstWordMs: this.#firstWordMs,
       reason,

@@ -1,6 +1,5 @@
 // A tool's call is stored before the tool runs, and its result as soon as the tool has returned.
 
-import type { HistoryOptions } from "../chat/history-scope.ts";
 import { historyView } from "../chat/history-view.ts";
 import { isMessage, type ModelInput, type StoredMessage } from "../chat/message.ts";
 import { shownMessages } from "../chat/shown-messages.ts";
@@ -8,6 +7,7 @@ import { stepNumber, stepPrefix } from "../chat/turn-ids.ts";
 import type { Json, JsonObject } from "../json.ts";
 import {
   type OfferedTools,
+  type Responder,
   type ResponderEvent,
   type ResponderTool,
   type TurnTool,
@@ -102,13 +102,13 @@ export class TurnSteps {
   }
 
   /** What is stored so far, for the model that continues this turn. */
-  messagesFor(target: HistoryOptions): readonly ModelInput[] {
+  messagesFor(target: Pick<Responder, "provider" | "model" | "window">): readonly ModelInput[] {
     if (this.#stored.length === 0) return [];
     // A retry that is not finished and a period that ended hide them from other turns alone.
     const steps = this.#stored.map(({ hidden: _, ...step }) => ({ ...step, id: `${step.seq}` }));
-    const { provider, model, window, budgetTokens } = target;
+    const { provider, model, window } = target;
     const records = [this.#running.begun.user, ...steps] as StoredMessage[];
-    return historyView(records, { provider, model, window, budgetTokens }).messages.slice(1);
+    return historyView(records, { provider, model, window }).messages.slice(1);
   }
 
   /** The tools as a responder gets them: each run waits until its call is stored. */

@@ -316,6 +316,27 @@ test("what a provider counted is kept for the next turn's budget, per provider a
   assert.equal((await c.chats.log.existing(chat)).head.reported, undefined);
 });
 
+for (const [inputTokens, messages] of [
+  [2_100, 3], // about what is estimated
+  [8_000, 1],
+] as const) {
+  test(`a provider that counted ${inputTokens} tokens for 6,000 characters gets ${messages} messages next`, async () => {
+    const counted = end({ usage: { ...usage, inputTokens } });
+    const c = await companion([["a", counted], ["b"]], { window: 11_000 });
+    await c.turns.submit(chat, { content: "word ".repeat(1_200) }).done;
+    await c.turns.submit(chat, { content: "word ".repeat(1_200) }).done;
+    assert.equal(c.model.requests[1]?.messages.length, messages);
+  });
+}
+
+test("words that a person has read are not asked for again with less", async () => {
+  const error = new ResponderError("too long", { kind: "too_long", window: 9_000 });
+  const c = await companion([["One", end()], ["Two", { type: "fail", error }], ["Three"]]);
+  await c.turns.submit(chat, { content: "1" }).done;
+  const second = await c.turns.submit(chat, { content: "2" }).done;
+  assert.deepEqual([second.assistant?.content, c.model.requests.length], ["Two", 2]);
+});
+
 test("a provider without a model is refused when nothing says which", async () => {
   const c = await companion([]);
   const turn = c.turns.submit(chat, { content: "x", provider: "other" });
