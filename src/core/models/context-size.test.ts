@@ -92,6 +92,39 @@ const rows: readonly [says: string, model: string, reply: Reply, window: number 
     8192,
   ],
   [
+    "xAI",
+    "url",
+    openAi("This model's maximum prompt length is 131072 but the request contains 140000 tokens."),
+    131_072,
+  ],
+  [
+    "Mistral",
+    "url",
+    plain(400, {
+      object: "error",
+      message:
+        "Prompt contains 40000 tokens, too large for model with 32768 maximum context length",
+    }),
+    32_768,
+  ],
+  [
+    "Gemini",
+    "url",
+    openAi(
+      "The input token count (1300000) exceeds the maximum number of tokens allowed (1048576).",
+    ),
+    1_048_576,
+  ],
+  [
+    "TGI",
+    "url",
+    plain(422, {
+      error:
+        "`inputs` tokens + `max_new_tokens` must be <= 4096. Given: 5000 `inputs` tokens and 100",
+    }),
+    4_096,
+  ],
+  [
     "Anthropic",
     "anthropic/m",
     plain(400, {

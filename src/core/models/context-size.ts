@@ -4,7 +4,10 @@ import { APICallError } from "ai";
 
 /** A group is the window in tokens. Sources: the providers' own servers and API references. */
 const says: readonly RegExp[] = [
-  /maximum context length is (\d+) tokens/i, // vLLM, OpenAI (chat), many that speak like it
+  /maximum (?:context|prompt) length is (\d+)/i, // vLLM, OpenAI (chat), xAI, many that speak like it
+  /(\d+) maximum context length/i, // Mistral
+  /exceeds the maximum number of tokens allowed \((\d+)\)/i, // Gemini
+  /must be <= (\d+)\. Given: \d+ `inputs`/, // TGI
   /"n_ctx"\s*:\s*(\d+)/, // llama.cpp: exceed_context_size_error
   /exceeds? the available context size(?: \((\d+) tokens\))?/i, // llama.cpp
   /context_length_exceeded|exceeds the context window/i, // OpenAI
@@ -21,7 +24,7 @@ const says: readonly RegExp[] = [
 export function contextSize(error: unknown): { readonly window: number | undefined } | undefined {
   // A limit of tokens in a minute is none of a request.
   if (APICallError.isInstance(error) && error.statusCode === 429) return undefined;
-  const text = textOf(error);
+  const text = textOf(error).slice(0, 10_000);
   const found = says.map((each) => each.exec(text)).filter((match) => match !== null);
   if (found.length === 0) return undefined;
   const stated = found.flatMap(([, window]) => (window === undefined ? [] : [Number(window)]));
