@@ -85,6 +85,28 @@ test("a shutdown that takes longer than its time ends the process with 1, and so
   assert.deepEqual(quick.exits, [1]);
 });
 
+test("the window of the model is named by a flag, the environment or the configuration file", {
+  skip: noSignals,
+}, async (t) => {
+  const home = join(temporaryDirectory(t), "home");
+  await using model = await openAiServer();
+  const args = ["serve", "--port", "0", "--model", `${model.url}#m`];
+  const windowOf = async (more: readonly string[], variables = {}) => {
+    const serve = new Process(t, [...args, ...more], { home, variables });
+    const answer = await fetch(`${await serve.url()}/api/chats/a/prompt`);
+    const { window } = (await answer.json()) as { window: number | null };
+    serve.child.kill("SIGTERM");
+    await serve.ended();
+    return window;
+  };
+  assert.equal(await windowOf([]), null);
+  fs.writeFileSync(join(home, "throughline.config.json"), '{"window": 4096}');
+  const env = { THROUGHLINE_WINDOW: "8192" };
+  assert.equal(await windowOf([]), 4_096);
+  assert.equal(await windowOf([], env), 8_192);
+  assert.equal(await windowOf(["--window", "16384"], env), 16_384);
+});
+
 test("SIGTERM while a turn streams keeps the message and the text so far, within 5 s", {
   skip: noSignals,
 }, async (t) => {

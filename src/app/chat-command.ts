@@ -6,6 +6,7 @@ import {
   modelOption,
   notEmpty,
   storeOption,
+  windowOption,
 } from "../cli/command.ts";
 
 export const addChatCommand: AddCommand = (program, context) => {
@@ -20,6 +21,7 @@ export const addChatCommand: AddCommand = (program, context) => {
     .addOption(homeOption())
     .addOption(storeOption())
     .addOption(modelOption())
+    .addOption(windowOption())
     .addOption(ephemeralOption())
     .addHelpText(
       "after",

@@ -9,6 +9,7 @@ import {
   notEmpty,
   storeOption,
   wholeNumber,
+  windowOption,
 } from "../cli/command.ts";
 
 /** `sessions`, with one command for each thing that can be done with a chat. */
@@ -180,6 +181,7 @@ function addAnswers(sessions: Command, context: Context): void {
     .addOption(homeOption())
     .addOption(storeOption())
     .addOption(modelOption())
+    .addOption(windowOption())
     .addOption(jsonOption())
     .action(async (chat, flags) =>
       (await import("./chats/answer.ts")).answer(chat, flags, context),

@@ -45,12 +45,13 @@ export async function openCompanion(
   logger: Logger,
   whenTaken?: WhenTaken,
 ): Promise<OpenedCompanion> {
-  const { model, models, prices, allowed, isEphemeral } = settings;
+  const { model, window, models, prices, allowed, isEphemeral } = settings;
   const responders = await ResponderRegistry.open({
     settings: models,
     allowed,
     isKept: !isEphemeral,
     standard: model,
+    window,
     prices,
   });
   const { standard } = responders;

@@ -6,6 +6,7 @@ import {
   modelOption,
   optionOf,
   storeOption,
+  windowOption,
 } from "../cli/command.ts";
 
 export const addServeCommand: AddCommand = (program, context) => {
@@ -18,6 +19,7 @@ export const addServeCommand: AddCommand = (program, context) => {
     .addOption(optionOf("port"))
     .addOption(storeOption())
     .addOption(modelOption())
+    .addOption(windowOption())
     .addOption(optionOf("tokenFile"))
     .addOption(ephemeralOption())
     .addHelpText(

@@ -52,6 +52,8 @@ export const storeOption = () => optionOf("store");
 
 export const modelOption = () => optionOf("model").argParser(model);
 
+export const windowOption = () => optionOf("window");
+
 export const ephemeralOption = () =>
   new Option("--ephemeral", "store nothing: everything is lost when the program ends");
 

@@ -49,6 +49,7 @@ test("every key of a configuration is read, the original's by their names", (t) 
         session_age_warning_hours: 0,
         time_away_minutes: 10,
         working_memory_capacity: 12,
+        window: 8192,
       }),
     ),
   );
@@ -64,6 +65,7 @@ test("every key of a configuration is read, the original's by their names", (t) 
     store: "postgres://nova@db/chats",
     autoRecord: true,
     workingMemoryCapacity: 12,
+    window: 8_192,
     prices: {
       "openai/gpt": {
         inputPerMillionUsd: 2,

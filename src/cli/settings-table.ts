@@ -62,6 +62,15 @@ export const settings = {
     form: "ollama/<model>, openai/<model>, anthropic/<model>, bedrock/<model>, http://<host>/v1#<model> or offline",
     help: "the model for new sessions",
   }),
+  window: setting<number>({
+    flag: "--window <tokens>",
+    env: "THROUGHLINE_WINDOW",
+    key: "window",
+    check: whole(1),
+    read: wholeOf,
+    standard: "what the server says when a request is too long. Until then a history takes 24000",
+    help: "the context window of the model, and of others of its provider",
+  }),
   providers: setting<readonly NamedProvider[]>({
     key: "providers",
     check: listOf(namedProviders.join(", "), oneOf(...namedProviders), 10),
@@ -91,7 +100,7 @@ export const settings = {
     env: "PORT",
     key: "port",
     check: whole(0, 65_535),
-    read: (said) => (/^\d{1,5}$/.test(said) ? Number(said) : said),
+    read: wholeOf,
     standard: "7423",
     help: "the port to listen on. 0 picks a free port",
   }),
@@ -244,6 +253,10 @@ function listOf(names: string, [, fits]: Check, most: number): Check {
     `a list of ${names}`,
     (value) => Array.isArray(value) && value.length <= most && value.every(fits),
   ];
+}
+
+function wholeOf(said: string): unknown {
+  return /^\d{1,12}$/.test(said) ? Number(said) : said;
 }
 
 function switchOf(said: string): unknown {

@@ -16,7 +16,8 @@ import { type Said, type SettingName, settings } from "./settings-table.ts";
 import { type PostgresLocation, parsePostgresUrl } from "./store-location.ts";
 
 /** What any command can be told about the companion; what is absent was not said. */
-export interface Flags extends Pick<Said, "home" | "store" | "host" | "port" | "tokenFile"> {
+export interface Flags
+  extends Pick<Said, "home" | "store" | "window" | "host" | "port" | "tokenFile"> {
   readonly model?: ModelSpec | undefined;
   readonly ephemeral?: boolean | undefined;
 }

@@ -362,7 +362,7 @@ export const nextPrompt = z
     total_tokens: count,
     history_tokens: count.openapi({ description: "What the history and the message may take." }),
     reported_tokens: z.int().nullable().openapi({
-      description: "What the provider counted for the last prompt and its answer.",
+      description: "What the provider counted for the last prompt.",
     }),
     resumes: z.boolean().openapi({
       description: "The provider continues its own session: it has the history already.",

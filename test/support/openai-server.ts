@@ -11,6 +11,8 @@ export interface Reply {
   /** The error's `code` and `param`. */
   readonly code?: string;
   readonly param?: string;
+  /** The body of the error, where it is another one than OpenAI's. */
+  readonly body?: string;
   /** The error's `retry-after`, in seconds. */
   readonly retryAfter?: number;
   /** Only this many bytes of the stream are sent; then the connection ends cleanly, or breaks. */
@@ -76,9 +78,8 @@ function answer(response: ServerResponse, reply: Reply, key: string | undefined)
     });
     const message = `Incorrect API key provided: ${key}.`;
     const { code = null, param = null } = reply;
-    response.end(
-      JSON.stringify({ error: { message, type: "invalid_request_error", code, param } }),
-    );
+    const error = { message, type: "invalid_request_error", code, param };
+    response.end(reply.body ?? JSON.stringify({ error }));
     return;
   }
   response.writeHead(200, { "content-type": "text/event-stream" });

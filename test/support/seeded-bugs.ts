@@ -316,6 +316,20 @@ const turn: readonly SeededBug[] = [
     ...{ test: "src/core/turns/variants.model.test.ts" },
   },
   {
+    id: "history: a large turn takes the place of what was said before",
+    file: "src/core/chat/history-fit.ts",
+    find: "const older = known.map((turn) => shortenTurn(turn, large));",
+    replace: "const older = known.slice();",
+    ...{ test: "src/core/turns/window.test.ts" },
+  },
+  {
+    id: "history: words that a person has read are asked for again with less",
+    file: "src/core/turns/ask.ts",
+    find: 'isOf(error, "too_long") && attempt.isSilent; left--',
+    replace: 'isOf(error, "too_long"); left--',
+    ...{ test: "src/core/turns/turns.test.ts", named: "asked for again with less" },
+  },
+  {
     id: "variants: a provider resumes a session with the other answer",
     file: "src/core/turns/choose.ts",
     find: "period && withoutSessionIds(period)",

@@ -701,7 +701,7 @@ export type NextPrompt = {
   readonly total_tokens: number;
   /** What the history and the message may take. */
   readonly history_tokens: number;
-  /** What the provider counted for the last prompt and its answer. */
+  /** What the provider counted for the last prompt. */
   readonly reported_tokens: number | null;
   /** The provider continues its own session: it has the history already. */
   readonly resumes: boolean;

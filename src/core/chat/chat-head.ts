@@ -15,11 +15,11 @@ interface OpenTurn extends JsonObject {
   readonly attempts: number;
 }
 
-/** Tokens that a provider counted for everything up to one record, the view's start included. */
+/** Tokens that a provider counted for its last prompt, and what they were estimated at. */
 interface ReportedUse extends JsonObject {
   readonly model: string;
-  readonly up_to_seq: number;
   readonly tokens: number;
+  readonly estimated: number;
 }
 
 /** Where a fork comes from: the chat, and the last message that was copied, if any was. */
@@ -59,7 +59,7 @@ export interface ChatHead extends JsonObject {
   readonly view_from?: Readonly<Record<string, number>>;
   /** Per provider, the seq at which its bucket was last reset: its history starts after it. */
   readonly provider_start?: Readonly<Record<string, number>>;
-  /** Per provider, what it counted for the view of its last turn: measured, where ours is a guess. */
+  /** Per provider, what it counted for the prompt of its last turn: it corrects our estimates. */
   readonly reported?: Readonly<Record<string, ReportedUse>>;
   /** The newest run of the companion that this chat acknowledged. */
   readonly told_session?: number;

@@ -1,8 +1,9 @@
 import type { StoredRecord } from "../storage/log-store.ts";
+import { isFilled } from "./history-fit.ts";
 import { checkHistoryOptions, type HistoryOptions, ScopeReader } from "./history-scope.ts";
 import { type HistoryView, viewOfScope } from "./history-view.ts";
-import { historyBudget, plainMeter } from "./token-budget.ts";
-import { turnSize, turnsOf } from "./turns.ts";
+import { historyBudget } from "./token-budget.ts";
+import { turnsOf } from "./turns.ts";
 
 const pageRecords = 200;
 
@@ -12,7 +13,7 @@ const growth = 1.25;
 /**
  * Takes a log page by page from its end and says when enough was read: the view of it is then the
  * view of the whole log. Enough is the start of the scope, all that a summary does not cover, or,
- * at the start of a turn, twice the budget and once the window.
+ * at the start of a turn, more than the budget holds with large texts shortened.
  *
  * One difference is left, to keep reading bounded: a compaction record that lies further back than
  * that is not found, and the view is without its summary.
@@ -20,20 +21,18 @@ const growth = 1.25;
 export class HistoryCollector {
   readonly #options: HistoryOptions;
   readonly #scope: ScopeReader;
-  readonly #enoughTokens: number;
+  readonly #budget: number;
   #done = false;
   #before: number | undefined;
-  #bytes = 0;
-  #measureAtBytes: number;
+  #read = 0;
+  #measureAt = 0;
 
   /** @throws ThroughlineError `THROUGHLINE_INVALID`: see `HistoryOptions`. */
   constructor(options: HistoryOptions) {
     checkHistoryOptions(options);
     this.#options = options;
     this.#scope = new ScopeReader(options);
-    const budget = historyBudget(options.window, options.budgetTokens);
-    this.#enoughTokens = Math.max(2 * budget, options.window ?? 0);
-    this.#measureAtBytes = this.#enoughTokens * 3;
+    this.#budget = historyBudget(options.window, options.budgetTokens);
   }
 
   /** Ask for the page before this `seq` next; `undefined`: for the newest page. */
@@ -52,9 +51,9 @@ export class HistoryCollector {
       if (record === undefined) continue;
       this.#before = record.seq;
       const place = this.#scope.add(record);
-      this.#bytes += bytesOf(record);
+      this.#read++;
       this.#done =
-        place === "outside" || record.seq === 1 || (place === "turn" && this.#isEnough(record.seq));
+        place === "outside" || record.seq === 1 || (place === "turn" && this.#isEnough());
     }
     return this.#done;
   }
@@ -64,39 +63,19 @@ export class HistoryCollector {
   }
 
   /** Asked at the first record of a turn only, so that no turn is read in part. */
-  #isEnough(seq: number): boolean {
+  #isEnough(): boolean {
     const compaction = this.#scope.compaction();
     if (compaction === "open") return false;
     // It is known to be usable only once all that it does not cover was read.
     if (compaction !== undefined) return true;
-    const { reportedTokens, viewFromSeq } = this.#options;
-    if (reportedTokens !== undefined && viewFromSeq !== undefined) {
-      // What the provider counted is known for the whole prefix only. The turn before its first one
-      // says whether the companion spoke first.
-      if (seq >= viewFromSeq && seq <= reportedTokens.upToSeq) return false;
-    }
-    if (this.#bytes < this.#measureAtBytes) return false;
-    this.#measureAtBytes = this.#bytes * growth;
+    if (this.#read < this.#measureAt) return false;
+    this.#measureAt = this.#read * growth;
     const turns = turnsOf(this.#scope.messages(), this.#options);
     // The newest turn is in, whatever its size, and so is what the companion said before it, if it is first.
     if (turns.length < 2) return false;
-    const tokens = turns.reduce((sum, turn) => sum + turnSize(turn, plainMeter).fresh, 0);
-    return tokens > this.#enoughTokens;
+    return isFilled(turns, { budget: this.#budget, ratio: this.#options.ratio ?? 1 });
   }
 }
-
-/** No less than 3 bytes for each token that a record is estimated to have: see `estimateTokens`. */
-function bytesOf(record: StoredRecord): number {
-  const { content, tool_calls, provider_data, attachments } = record;
-  const text = typeof content === "string" ? Buffer.byteLength(content) : 0;
-  const more = tool_calls ?? provider_data ?? attachments;
-  if (more === undefined) return text + bytesOfEmpty;
-  const others = JSON.stringify([tool_calls, provider_data, attachments]);
-  return text + bytesOfEmpty + Buffer.byteLength(others);
-}
-
-/** For an empty message, which is sent as some words that say so. */
-const bytesOfEmpty = 30;
 
 /** Where a history is read from: pages from the end of a log. */
 export interface HistorySource {

@@ -4,7 +4,7 @@ import { type Compaction, readCompaction } from "./compaction.ts";
 import { hiddenBy, replacementIn } from "./control-ids.ts";
 import { isControl, isMessage, type StoredMessage } from "./message.ts";
 import type { ModelTarget } from "./model-row.ts";
-import { historyBudget, type ReportedTokens } from "./token-budget.ts";
+import { historyBudget } from "./token-budget.ts";
 import { retryAnswerId } from "./turn-ids.ts";
 
 /** Where a history may begin at the earliest: after all of these. */
@@ -143,7 +143,7 @@ export class ScopeReader {
 export interface HistoryOptions extends ModelTarget, HistoryBounds {
   /** Context window of the model in tokens; absent: unknown. */
   readonly window?: number | undefined;
-  /** @default (window - 4,096) * 0.75, or 24,000 when the window is unknown */
+  /** @default (window - 4,096) * 0.75, window * 0.375 below 8,192, or 24,000 when it is unknown */
   readonly budgetTokens?: number | undefined;
   /**
    * At most so many messages, in whole turns from the newest; the newest turn is in whatever its
@@ -154,10 +154,10 @@ export interface HistoryOptions extends ModelTarget, HistoryBounds {
   /** The `fromSeq` of the view before: the start stays there while it fits. */
   readonly viewFromSeq?: number | undefined;
   /**
-   * What the provider counted for the view that began at `viewFromSeq`, its newest message and the
-   * answer included; only for the same provider and model. Unused without `viewFromSeq`.
+   * How many tokens the provider counts for each that is estimated, a token for 3 bytes: more than 0.
+   * @default 1
    */
-  readonly reportedTokens?: ReportedTokens | undefined;
+  readonly ratio?: number | undefined;
 }
 
 /** @throws ThroughlineError `THROUGHLINE_INVALID`. */

@@ -531,21 +531,6 @@ test("a tool name that some provider refuses is made legal, except for the model
   assert.deepEqual(names({ provider: "other", model: "m" }), [`a_b_c${"d".repeat(59)}`]);
 });
 
-test("repairs are counted within the view: orphan results, second results, missing results", () => {
-  const records = log(
-    user("before the view"),
-    result("w", "orphan"),
-    user("1"),
-    answer("", { tool_calls: [call("x"), call("y")] }),
-    result("x", "3"),
-    result("x", "second"),
-    result("z", "orphan"),
-    result("z", "hidden", { hidden: true }),
-  );
-  const view = historyView(records, { ...gpt, viewFromSeq: 3 });
-  assert.deepEqual(view.repaired, { orphanResults: 2, missingResults: 1 });
-});
-
 // Rule 5 to 7. A message of 28 bytes is estimated at 14 tokens.
 const text28 = (mark: string) => mark.padEnd(28, ".");
 const turnsOf28 = (count: number) =>
@@ -573,9 +558,14 @@ const starts: readonly [
   [8, { budgetTokens: 112, viewFromSeq: 10 }, 11, 84],
   [8, { budgetTokens: 112, viewFromSeq: 99 }, 15, 28],
   [8, { budgetTokens: 1 }, 15, 28],
-  [8, { window: 4_096 + 149 }, 15, 28], // floor(149 * 0.75) = 111
-  [8, { window: 4_096 + 150 }, 13, 56], // 112
-  [8, { window: 100 }, 15, 28],
+  [8, { window: 298 }, 15, 28], // floor(149 * 0.75) = 111
+  [8, { window: 300 }, 13, 56], // 112
+  [500, { window: 8_191 }, 1 + 2 * 446, 1_512], // floor(4_095.5 * 0.75) = 3_071
+  [500, { window: 12_192 }, 1 + 2 * 392, 3_024], // 6_072
+  // Corrected by what the provider counted.
+  [8, { budgetTokens: 112, ratio: 2 }, 15, 56],
+  [8, { budgetTokens: 112, ratio: 0.5 }, 1, 112],
+  [8, { window: 100 }, 15, 28], // 37
   [8, { window: 1_000_000, budgetTokens: 112 }, 13, 56],
   [8, { budgetTokens: 112, lastMessages: 4, viewFromSeq: 9 }, 13, 56],
   [858, {}, 861, 11_984], // 24,024 are too many
@@ -590,107 +580,108 @@ for (const [turns, options, fromSeq, tokens] of starts) {
   });
 }
 
-const reports: readonly [
-  upToSeq: number,
-  reported: number,
-  viewFromSeq: number | undefined,
-  fromSeq: number,
-  tokens: number,
-][] = [
-  [6, 60, 1, 1, 60 + 28], // as reported, and one turn by estimate
-  [6, 85, 1, 7, 28], // 85 + 28 are over 112: half is 56, and a reported turn would be 29 of it
-  [6, 300, 1, 7, 28],
-  [8, 112, 1, 1, 112],
-  [8, 200, 1, 7, 50], // each reported turn weighs 50
-  [8, 10, 1, 1, 10],
-  [7, 70, 1, 1, 70 + 14], // reported in the middle of a turn
-  [4, 500, 5, 5, 56], // of what is no longer in the view: estimates only
-  [8, 500, undefined, 1, 112], // for an unknown prefix: estimates only
-  [8, 0, 1, 1, 112], // unknown usage: estimates only
+// What becomes of large texts. With a budget of 4,000 tokens a text is large from 250 tokens on.
+const big = (letter: string, tokens = 3_000) => letter.repeat(3 * (tokens - 4));
+const looked = (content: string, args = "{}") => [
+  answer("", { ...own, tool_calls: [call("x", args)] }),
+  result("x", content),
+  answer("I looked"),
 ];
-for (const [upToSeq, tokensReported, viewFromSeq, fromSeq, tokens] of reports) {
-  const name = `${tokensReported} tokens reported up to ${upToSeq} of a view from ${viewFromSeq}`;
-  test(`4 turns of 28 estimated tokens with ${name} weigh ${tokens} from ${fromSeq}`, () => {
-    const view = historyView(turnsOf28(4), {
-      ...gpt,
-      budgetTokens: 112,
-      viewFromSeq,
-      reportedTokens: { upToSeq, tokens: tokensReported },
-    });
-    assert.deepEqual([view.fromSeq, view.tokens], [fromSeq, tokens]);
+const short: readonly (Row & { readonly fromSeq?: number })[] = [
+  {
+    says: "a large result whole, while everything fits",
+    records: [user("Ann"), answer("Hi"), user("look"), ...looked("r".repeat(9_000)), user("name?")],
+    view: [
+      "u: Ann",
+      "a: Hi",
+      "u: look",
+      "a:  [x]",
+      `t x: ${"r".repeat(9_000)}`,
+      "a: I looked",
+      "u: name?",
+    ],
+  },
+  {
+    says: "what was said before a turn with a result that is larger than the budget",
+    records: [user("Ann"), answer("Hi"), user("look"), ...looked(big("r", 5_000)), user("name?")],
+    view: ["u: Ann", "a: Hi", "u: look", "a:  [x]", "t x: r<14426>r", "a: I looked", "u: name?"],
+    fromSeq: 1,
+  },
+  {
+    says: "a large paste, answer and argument of earlier turns shortened, in a form that stays legal",
+    records: [
+      user(big("p")),
+      answer(big("a")),
+      user("look"),
+      ...looked("3", JSON.stringify({ path: "p", edits: [{ text: big("e") }] })),
+      user("name?"),
+    ],
+    view: ["u: p<8426>p", "a: a<8426>a", "u: look", "a:  [x]", "t x: 3", "a: I looked", "u: name?"],
+  },
+  {
+    says: "a message that is larger than the budget alone, as it is",
+    records: [user("Ann"), answer("Hi"), user(big("p", 4_001))],
+    view: [`u: ${big("p", 4_001)}`],
+    fromSeq: 1,
+  },
+  {
+    says: "what was said before a message that nothing answered because it was too large",
+    records: [user("Ann"), answer("Hi"), user(big("p", 9_000)), user("name?")],
+    view: ["u: Ann", "a: Hi", "u: p<26426>p\n\nname?"],
+    fromSeq: 1,
+  },
+  {
+    says: "as much before a large message as it leaves room for",
+    records: [user("1"), answer("a".repeat(600)), user("3"), answer("4"), user(big("p", 3_900))],
+    view: ["u: 3", "a: 4", `u: ${big("p", 3_900)}`],
+    fromSeq: 1,
+  },
+  {
+    says: "the results of the newest turn shortened, and what was said before it",
+    records: [user("Ann"), answer("Hi"), user("look"), ...looked(big("r", 5_000)).slice(0, 2)],
+    view: ["u: Ann", "a: Hi", "u: look", "a:  [x]", "t x: r<10488>r"],
+    fromSeq: 1,
+  },
+  {
+    says: "many results of the newest turn shortened until they fit",
+    records: [
+      user("look"),
+      ...Array.from({ length: 40 }, (_, i) => [
+        answer("", { ...own, tool_calls: [call(`x${i}`)] }),
+        result(`x${i}`, big("r", 200)),
+      ]).flat(),
+    ],
+    view: [
+      "u: look",
+      ...Array.from({ length: 40 }, (_, i) => [`a:  [x${i}]`, `t x${i}: r<448>r`]).flat(),
+    ],
+  },
+  {
+    says: "the names of large files of earlier messages, and small ones still",
+    records: [
+      user("see", {
+        attachments: [{ ...file("a.txt"), type: "text/plain", size: 15_000 }, file("b.jpg")],
+      }),
+      answer("2"),
+      user("3"),
+    ],
+    options: { handsFilesOver: true },
+    view: ["u: see\n\n[file: a.txt]\n[image: b.jpg]", "a: 2", "u: 3"],
+  },
+];
+for (const { says, records, options, view, fromSeq } of short) {
+  test(`within 4,000 tokens a history view holds ${says}`, () => {
+    const limits = { ...gpt, budgetTokens: 4_000, ...options };
+    const shown = historyView(log(...records), limits);
+    const left = /(.)\1*\n\[… (\d+) characters are left out here …\]\n\1*/gs;
+    const seen = lines(shown.messages).map((line) => line.replace(left, "$1<$2>$1"));
+    assert.deepEqual(seen, view);
+    if (fromSeq !== undefined) assert.equal(shown.fromSeq, fromSeq);
+    // The same once more, so that prompt caches keep working.
+    const again = historyView(log(...records), { ...limits, viewFromSeq: shown.fromSeq });
+    assert.deepEqual(again, shown);
   });
 }
-
-test("a summary that the provider has counted weighs nothing beside the report", () => {
-  const records = log(user("1"), compaction(1), user("3"), answer("4"), user(text28("5")));
-  const reportedTokens = { upToSeq: 4, tokens: 500 };
-  const options = { ...gpt, viewFromSeq: 3, reportedTokens };
-  assert.equal(historyView(records, options).tokens, 500 + 14);
-  // Counted before the summary was made: it was another prefix that weighed so much.
-  const later = log(user("1"), answer("2"), user("3"), answer("4"), compaction(2), user("6"));
-  const estimated = historyView(later, gpt).tokens;
-  assert.equal(historyView(later, { ...options, viewFromSeq: 1 }).tokens, estimated);
-});
-
-test("a report is not believed when its newest turn was too big to be sent whole", () => {
-  const calls = Array.from({ length: 20 }, (_, i) => [
-    answer("", { ...own, tool_calls: [call(`x${i}`)] }),
-    result(`x${i}`, "r".repeat(60)),
-  ]).flat();
-  const view = historyView(log(user("1"), ...calls, user("2")), {
-    ...gpt,
-    budgetTokens: 300,
-    viewFromSeq: 1,
-    reportedTokens: { upToSeq: 41, tokens: 150 },
-  });
-  assert.deepEqual(lines(view.messages), ["u: 2"]);
-});
-
-function longTurn(calls: number, size = 60): readonly JsonObject[] {
-  const made = Array.from({ length: calls }, (_, i) => [
-    answer(i === 0 ? "I will look" : "", { ...own, tool_calls: [call(`x${i}`)] }),
-    result(`x${i}`, "r".repeat(size)),
-  ]);
-  return [user("before"), answer("so"), user("do it"), ...made.flat()];
-}
-
-test("of a newest turn that is too big the oldest calls become one line with their number", () => {
-  const view = historyView(log(...longTurn(12)), { ...gpt, budgetTokens: 300 });
-  assert.ok(view.tokens <= 300);
-  assert.equal(view.fromSeq, 3);
-  assert.deepEqual(lines(view.messages).slice(0, 2), [
-    "u: do it\n\n[5 earlier tool calls and their results are left out]",
-    "a: I will look [x5]",
-  ]);
-  assert.equal(view.messages.length, 1 + 7 * 2);
-});
-
-test("the line about left-out calls stays the same until the budget is passed again", () => {
-  const heads = Array.from({ length: 30 }, (_, i) => {
-    const { messages, tokens } = historyView(log(...longTurn(i)), { ...gpt, budgetTokens: 300 });
-    assert.ok(tokens <= 300, `${i} calls`);
-    return lines(messages)[0];
-  });
-  assert.equal(new Set(heads).size, 6);
-});
-
-test("of a single call whose result is too big only the line is left", () => {
-  const view = historyView(log(...longTurn(1, 3_000)), { ...gpt, budgetTokens: 100 });
-  assert.deepEqual(lines(view.messages), [
-    "u: do it\n\n[1 earlier tool call and its result are left out]",
-    "a: I will look",
-  ]);
-});
-
-test("a newest turn that fits the budget to the token keeps its calls, its summary does not", () => {
-  const turn = longTurn(8).slice(2);
-  const { tokens } = historyView(log(...turn), gpt);
-  const records = log(user("1"), control("compaction", { up_to_seq: 1, summary: "x" }), ...turn);
-  const view = historyView(records, { ...gpt, budgetTokens: tokens });
-  assert.equal(view.tokens, tokens);
-  assert.equal(view.messages.length, 1 + 8 * 2);
-  assert.deepEqual(view.messages[0], { role: "user", content: "do it" });
-});
 
 const estimates: readonly [says: string, records: readonly JsonObject[], tokens: number][] = [
   ["1 byte", [user("x")], 5],
@@ -714,19 +705,6 @@ test("a newest user message that is too big is sent whole and alone", () => {
   const view = historyView(log(user("1"), answer("2"), user(big)), { ...gpt, budgetTokens: 100 });
   assert.deepEqual(view.messages, [{ role: "user", content: big }]);
   assert.equal(view.tokens, 1_004);
-});
-
-test("artefacts are left out of a message whose calls were left out in part", () => {
-  const provider_data = { ...own, items: [1] };
-  const tool_calls = [call("x"), call("y")];
-  const records = log(
-    user("1"),
-    answer("2", { ...own, tool_calls, provider_data }),
-    result("x", "r".repeat(300)),
-    result("y", "s".repeat(30)),
-  );
-  const [, made] = historyView(records, { ...gpt, budgetTokens: 120 }).messages;
-  assert.deepEqual(made, { role: "assistant", content: "2", toolCalls: [call("y")] });
 });
 
 // Rules 1 and 9: compaction. `S` stands for the summary, whose exact frame has its own test.

@@ -1,5 +1,6 @@
 import type { StoredRecord } from "../storage/log-store.ts";
-import { fit, meterOf, summaryHead, uncovered } from "./history-fit.ts";
+import { summaryText } from "./compaction.ts";
+import { fit, uncovered } from "./history-fit.ts";
 import { checkHistoryOptions, type HistoryOptions, ScopeReader } from "./history-scope.ts";
 import type { Attachment, ModelInput } from "./message.ts";
 import { rowMessages } from "./model-row.ts";
@@ -11,15 +12,8 @@ export interface HistoryView {
   readonly messages: readonly ModelInput[];
   /** Where the view begins. Give it back as `viewFromSeq`, so that prompt caches keep working. */
   readonly fromSeq: number;
-  /** Reported as far as it was, estimated for the rest. */
+  /** Estimated, and corrected by `ratio`. */
   readonly tokens: number;
-  /** What had to be put right within the view. Nothing was changed in the log. */
-  readonly repaired: {
-    /** Results that are left out: without a call, or second for one. */
-    readonly orphanResults: number;
-    /** Calls that got an error result in place of the missing one. */
-    readonly missingResults: number;
-  };
 }
 
 /**
@@ -49,47 +43,23 @@ export function viewOfScope(scope: ScopeReader, options: HistoryOptions): Histor
   const found = scope.compaction();
   const compaction = found === "open" ? undefined : found;
   const sendable = uncovered(turnsOf(scope.messages(), options, compaction?.upToSeq), compaction);
-  const meter = meterOf(sendable, compaction, options);
   const count = options.lastMessages ?? Number.POSITIVE_INFINITY;
   const limited = lastTurns(sendable, count, compaction?.upToSeq);
   if (limited.length === 0) {
     const fromSeq = Math.max(options.viewFromSeq ?? 0, scope.startSeq + 1);
-    return { messages: [], fromSeq, tokens: 0, repaired: { orphanResults: 0, missingResults: 0 } };
+    return { messages: [], fromSeq, tokens: 0 };
   }
-  const head = compaction === undefined ? undefined : summaryHead(compaction, meter);
-  const chosen = fit(limited, head, { budget, meter, viewFromSeq: options.viewFromSeq ?? 0 });
-  const fromSeq = chosen.turns[0]?.seq ?? 0;
-  return {
-    messages: merged([...chosen.head, ...chosen.turns.flatMap(turnMessages)]),
-    fromSeq,
-    tokens: chosen.tokens,
-    repaired: repairs(
-      scope,
-      limited.filter(({ seq }) => seq >= fromSeq),
-      fromSeq,
-    ),
-  };
+  const head =
+    compaction && ({ role: "user", content: summaryText(compaction) } satisfies ModelInput);
+  const { ratio = 1, viewFromSeq = 0 } = options;
+  const chosen = fit(limited, head, { budget, ratio, viewFromSeq });
+  const { fromSeq, tokens } = chosen;
+  const before = chosen.head === undefined ? [] : [chosen.head];
+  return { messages: merged([...before, ...chosen.turns.flatMap(turnMessages)]), fromSeq, tokens };
 }
 
 function turnMessages(turn: Turn): readonly ModelInput[] {
   return turn.rows.flatMap(rowMessages);
-}
-
-function repairs(
-  scope: ScopeReader,
-  turns: readonly Turn[],
-  fromSeq: number,
-): HistoryView["repaired"] {
-  const pairs = turns.flatMap(({ rows }) => rows.flatMap((row) => row.pairs));
-  const placed = new Set(pairs.map(({ resultSeq }) => resultSeq));
-  const orphans = scope
-    .messages()
-    .filter(({ message }) => message.role === "tool" && message.seq >= fromSeq)
-    .filter(({ message }) => !placed.has(message.seq));
-  return {
-    orphanResults: orphans.length,
-    missingResults: pairs.filter(({ resultSeq }) => resultSeq === undefined).length,
-  };
 }
 
 /** Joins what follows each other from one side, where nothing but text would be joined. */

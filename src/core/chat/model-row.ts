@@ -1,7 +1,6 @@
 import { isJsonObject, type JsonObject } from "../json.ts";
-import { attachmentsOf, tokensOf } from "./attachments.ts";
+import { attachmentsOf } from "./attachments.ts";
 import type { Attachment, ModelInput, StoredMessage, ToolCall } from "./message.ts";
-import { estimateTokens } from "./token-budget.ts";
 import type { PairedCall, PairedCalls } from "./tool-pairs.ts";
 
 /** Which model a history is for. */
@@ -160,26 +159,6 @@ export function rowMessages(row: ModelRow): readonly ModelInput[] {
   const lead = pairs.length > 0 ? { ...said, toolCalls: pairs.map(({ call }) => call) } : said;
   const results = pairs.map(({ result }) => result);
   return [providerData === undefined ? lead : { ...lead, providerData }, ...results];
-}
-
-/** The estimate of the user or assistant message itself, its calls and files included. */
-export function leadEstimate(row: ModelRow): number {
-  let bytes = Buffer.byteLength(row.content);
-  for (const { call } of row.pairs) bytes += callBytes(call);
-  if (row.providerData !== undefined) bytes += Buffer.byteLength(JSON.stringify(row.providerData));
-  const ofFiles = (row.files ?? []).reduce((sum, file) => sum + 30 + tokensOf(file), 0);
-  return estimateTokens(bytes) + ofFiles;
-}
-
-export function callBytes(call: ToolCall): number {
-  const { name, arguments: text } = call.function;
-  return call.id.length + name.length + Buffer.byteLength(text);
-}
-
-export function resultEstimate({ result }: ModelPair): number {
-  return estimateTokens(
-    result.toolCallId.length + result.toolName.length + Buffer.byteLength(result.content),
-  );
 }
 
 /** Where a name stops being the family: a tag, or a date or `latest` that ends a part of the name. */

@@ -1,8 +1,10 @@
 import { invalid } from "../errors.ts";
+import { tokensOf } from "./attachments.ts";
+import type { ModelInput } from "./message.ts";
 
 /** What of a model's window the history may fill, in tokens. */
 const historyBudgets = {
-  /** Kept free of the window for the answer. */
+  /** Kept free of the window for the answer; of a small window at most half. */
   answerTokens: 4_096,
   /** Of what is left then. The rest is for persona, tools and what changes from turn to turn. */
   share: 0.75,
@@ -10,16 +12,9 @@ const historyBudgets = {
   unknownWindowTokens: 24_000,
 } as const;
 
-/** The last usage that the provider reported: it holds for the prefix that it has seen. */
-export interface ReportedTokens {
-  /** Everything of the earlier view up to this record is counted in `tokens`. */
-  readonly upToSeq: number;
-  readonly tokens: number;
-}
-
 /**
- * The tokens that a history may take: `budgetTokens` where given, else (window - 4,096) * 0.75, else
- * 24,000. Never less than 0.
+ * The tokens that a history may take: `budgetTokens` where given, else (window - 4,096) * 0.75, of a
+ * window below 8,192 window * 0.375, and 24,000 where it is unknown.
  *
  * @throws ThroughlineError `THROUGHLINE_INVALID`: a window or budget that is no number of tokens.
  */
@@ -32,7 +27,7 @@ export function historyBudget(
   if (budgetTokens !== undefined) return budgetTokens;
   if (window === undefined) return historyBudgets.unknownWindowTokens;
   const { answerTokens, share } = historyBudgets;
-  return Math.max(0, Math.floor((window - answerTokens) * share));
+  return Math.floor((window - Math.min(answerTokens, window / 2)) * share);
 }
 
 function checkTokens(tokens: number | undefined, name: string): void {
@@ -40,50 +35,33 @@ function checkTokens(tokens: number | undefined, name: string): void {
   throw invalid(`${name} must be a number of tokens, 0 or more`);
 }
 
-/** The estimate for one message of so many bytes of UTF-8: at least 4, on the high side for English. */
+/** Estimates one message of so many bytes of UTF-8: a token for each 3 bytes, and at least 4. */
 export function estimateTokens(bytes: number): number {
   return Math.max(4, Math.ceil(bytes / 3) + 4);
 }
 
-/** Estimated tokens, apart for what the provider has counted already and for what is new to it. */
-export interface Size {
-  readonly counted: number;
-  readonly fresh: number;
+/** Estimates a message, with the files that go beside its text. */
+export function messageTokens(message: ModelInput): number {
+  let bytes = Buffer.byteLength(message.content);
+  let ofFiles = 0;
+  if (message.role === "tool") bytes += message.toolCallId.length + message.toolName.length;
+  else if (message.role === "user") {
+    for (const file of message.files ?? []) ofFiles += 30 + tokensOf(file);
+  } else {
+    const { toolCalls = [], providerData } = message;
+    for (const { id, function: called } of toolCalls) {
+      bytes += id.length + called.name.length + Buffer.byteLength(called.arguments);
+    }
+    if (providerData !== undefined) bytes += Buffer.byteLength(JSON.stringify(providerData));
+  }
+  return estimateTokens(bytes) + ofFiles;
 }
-
-export const noSize: Size = { counted: 0, fresh: 0 };
-
-export function plus(a: Size, b: Size): Size {
-  return { counted: a.counted + b.counted, fresh: a.fresh + b.fresh };
-}
-
-export function minus(a: Size, b: Size): Size {
-  return { counted: a.counted - b.counted, fresh: a.fresh - b.fresh };
-}
-
-/** Measures messages by the provider's last report as far as it reaches, by estimate after it. */
-export interface Meter {
-  /** The size of a message of this estimate, stored at `seq`. */
-  size(seq: number, estimate: number): Size;
-  /** A whole number of tokens. */
-  tokens(size: Size): number;
-}
-
-export const plainMeter: Meter = {
-  size: (_seq, estimate) => ({ counted: 0, fresh: estimate }),
-  tokens: (size) => size.fresh,
-};
 
 /**
- * A meter on which the whole counted prefix weighs exactly what was reported, and a part of it its
- * share by estimate: after the start moved forward the report still says how wrong estimates are.
- *
- * @param prefixEstimate the estimate of the whole counted prefix; more than 0.
+ * How many tokens a provider counts for each that is estimated, by the last request that it counted.
+ * From 0.5, because some servers count only what they did not cut off, to 4.
  */
-export function reportedMeter(reported: ReportedTokens, prefixEstimate: number): Meter {
-  return {
-    size: (seq, estimate) =>
-      seq <= reported.upToSeq ? { counted: estimate, fresh: 0 } : { counted: 0, fresh: estimate },
-    tokens: (size) => Math.ceil((reported.tokens * size.counted) / prefixEstimate) + size.fresh,
-  };
+export function ratioOf(counted: number, estimated: number): number {
+  const ratio = counted / estimated;
+  return ratio > 0 && Number.isFinite(ratio) ? Math.min(4, Math.max(0.5, ratio)) : 1;
 }

@@ -1,14 +1,8 @@
 import type { ScopedMessage } from "./history-scope.ts";
 import type { StoredMessage } from "./message.ts";
-import {
-  leadEstimate,
-  type ModelRow,
-  type ModelTarget,
-  modelRow,
-  resultEstimate,
-} from "./model-row.ts";
+import { type ModelRow, type ModelTarget, modelRow, rowMessages } from "./model-row.ts";
 import { withOpening } from "./opening.ts";
-import { type Meter, noSize, plus, type Size } from "./token-budget.ts";
+import { messageTokens } from "./token-budget.ts";
 import { pairToolCalls } from "./tool-pairs.ts";
 
 /** A user message and all that answers it. */
@@ -85,16 +79,9 @@ function messageCount(turn: Turn): number {
   return turn.rows.reduce((count, { pairs }) => count + 1 + pairs.length, 0);
 }
 
-export function turnSize(turn: Turn, meter: Meter): Size {
-  return turn.rows.reduce((size, row) => plus(size, rowSize(row, meter)), noSize);
-}
-
-function rowSize(row: ModelRow, meter: Meter): Size {
-  let size = meter.size(row.seq, leadEstimate(row));
-  for (const pair of row.pairs) {
-    size = plus(size, meter.size(pair.resultSeq ?? row.seq, resultEstimate(pair)));
-  }
-  return size;
+export function turnTokens(turn: Turn): number {
+  const messages = turn.rows.flatMap(rowMessages);
+  return messages.reduce((tokens, message) => tokens + messageTokens(message), 0);
 }
 
 /**

@@ -23,7 +23,7 @@ import { ModelCall, type StreamPart } from "./model-call.ts";
 import { type Price, toUsage, unknownUsage } from "./prices.ts";
 import { writeProviderData } from "./provider-data.ts";
 import { planSession, type SessionPlan, sessionIdOf } from "./provider-session.ts";
-import type { Responder, ResponderEvent, ResponderRequest } from "./responder.ts";
+import type { Responder, ResponderError, ResponderEvent, ResponderRequest } from "./responder.ts";
 import { withRetries } from "./retries.ts";
 import { toAiMessages } from "./to-ai-messages.ts";
 import { refusesTools, ToolsRefused, toAiTools } from "./to-ai-tools.ts";
@@ -90,18 +90,21 @@ const checks: Checks<AiSdkResponderOptions> = {
  * Nothing is logged or measured elsewhere: the SDK's telemetry, error log and warnings (which quote
  * messages) are off. The tools of the request are offered; after their results the model is asked
  * again, up to 4 times in all. A call of any other tool is reported and gets an error as its result.
- * A model that refuses a request because of its tools is asked without them, then and from then on.
+ * A model that refuses a request because of its tools is asked without them, then and from then on. A
+ * window that a provider states when it refuses a request as too long is the responder's from then on.
  *
  * @throws ThroughlineError `THROUGHLINE_CONFIGURATION` at once: an option cannot be used.
  */
 export function aiSdkResponder(given: AiSdkResponderOptions): Responder {
   const options = resolveOptions("the options of aiSdkResponder", given, defaults, checks);
   const { provider, window, modelId = options.model.modelId, takes = () => false } = options;
-  const setup: Setup = { options, name: `${provider}/${modelId}`, takesTools: true };
+  const setup: Setup = { options, name: `${provider}/${modelId}`, takesTools: true, window };
   return {
     provider,
     model: modelId,
-    window,
+    get window() {
+      return setup.window;
+    },
     takes,
     respond: (request, signal) => respond(setup, request, signal),
   };
@@ -112,6 +115,8 @@ interface Setup {
   readonly name: string;
   /** Until it turns out that it does not. */
   takesTools: boolean;
+  /** As configured, or what the provider said when it refused a request as too long. */
+  window: number | undefined;
 }
 
 /** How often a model is asked within one answer, each time but the last one with new results. */
@@ -165,7 +170,7 @@ async function* respondOnce(
   } catch (error) {
     if (signal.aborted) throw signal.reason;
     if (!answer.begun) passOnRefusal(request, error);
-    throw toResponderError(error, attempt);
+    throw failed(setup, error, attempt);
   } finally {
     deadline.stop();
     reader.abort();
@@ -209,6 +214,13 @@ function ask(
   }).stream;
 }
 
+function failed(setup: Setup, error: unknown, attempt: Attempt): ResponderError {
+  const known = toResponderError(error, attempt);
+  const { window } = known;
+  if (window !== undefined) setup.window = Math.min(window, setup.window ?? window);
+  return known;
+}
+
 /** What only a whole answer yields: the session to resume, the data to send back, and the end. */
 function* lastEvents(setup: Setup, answer: Answer, known: Attempt): Generator<ResponderEvent> {
   const { end } = answer;
@@ -218,7 +230,7 @@ function* lastEvents(setup: Setup, answer: Answer, known: Attempt): Generator<Re
   const partial = finish === "error" || finish === "other" || finish === undefined;
   if (partial && !answer.begun) {
     if (closedEarly(end)) throw unavailable("closed the connection without an answer", attempt);
-    throw toResponderError(end.error, attempt);
+    throw failed(setup, end.error, attempt);
   }
   if (finish === "stop" || finish === "length" || finish === "tool-calls") {
     const id = sessionIdOf(setup.options.model.provider, end.metadata);

@@ -53,8 +53,8 @@ const rows: readonly [unknown, ResponderError["kind"], string][] = [
   ],
   [
     refused(400, { code: "context_length_exceeded" }),
-    "refused",
-    "refused the request (HTTP 400, context_length_exceeded): the conversation is too long",
+    "too_long",
+    "refused the request (HTTP 400, context_length_exceeded): it is too long for this model",
   ],
   [refused(422), "refused", "refused the request (HTTP 422)"],
   [refused(408), "unavailable", "failed (HTTP 408)"],

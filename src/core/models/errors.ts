@@ -1,5 +1,6 @@
 import { APICallError } from "ai";
 import { isJsonObject } from "../json.ts";
+import { contextSize } from "./context-size.ts";
 import { ResponderError, type Usage } from "./responder.ts";
 import { longestWaitMs, requestedWaitMs } from "./retries.ts";
 import { refusesPictures } from "./takes.ts";
@@ -36,11 +37,14 @@ interface Facts {
 export function toResponderError(error: unknown, attempt: Attempt): ResponderError {
   if (error instanceof ResponderError) return error;
   const facts = factsOf(error);
-  const kind = refusesPictures(error) ? "refused" : kindOf(facts, attempt.resumed);
+  const size = contextSize(error);
+  const refused = refusesPictures(error) ? "refused" : kindOf(facts, attempt.resumed);
+  const kind = size === undefined ? refused : "too_long";
   const message = `${attempt.name} ${explain(kind, facts)}`;
   const detail = providerWords(error, attempt.name);
   const { errno } = facts;
-  return new ResponderError(message, { kind, usage: attempt.usage, detail, errno });
+  const { window } = size ?? {};
+  return new ResponderError(message, { kind, window, usage: attempt.usage, detail, errno });
 }
 
 /** A failure that no error describes: a missed deadline, a connection that closed. */
@@ -140,6 +144,7 @@ function explain(kind: ResponderError["kind"], facts: Facts): string {
   const named = known.length === 0 && kind === "refused" ? [facts.name] : known;
   const why = named.length === 0 ? "" : ` (${named.join(", ")})`;
   if (kind === "session_refused") return `does not know the session that was to be resumed${why}`;
+  if (kind === "too_long") return `refused the request${why}: it is too long for this model`;
   if (kind === "refused") return `refused the request${why}${hint(facts)}`;
   if (facts.status === 429) return `is rate limited${why}${requestedWait(facts)}`;
   if (facts.status !== undefined) return `failed${why}${requestedWait(facts)}`;
@@ -165,7 +170,6 @@ function requestedWait({ waitMs }: Facts): string {
 }
 
 function hint(facts: Facts): string {
-  if (facts.codes.includes("context_length_exceeded")) return ": the conversation is too long";
   if (facts.status === 401 || facts.status === 403) return ": check its key";
   return facts.status === 404 ? ": check the name of the model" : "";
 }

@@ -27,6 +27,8 @@ import type { ModelSettings } from "./providers.ts";
 import type { Responder } from "./responder.ts";
 
 export interface RegistryOptions extends ModelOptions {
+  /** Context window, in tokens, of the models of the standard provider; of all if that is offline. */
+  readonly window?: number | undefined;
   /**
    * What a new period runs on. Absent: the first model of an Ollama of one's own, else the offline
    * responder.
@@ -124,7 +126,9 @@ export class ResponderRegistry implements Responders {
     const key = keyOf(spec.provider, spec.model);
     const kept = this.#kept.get(key);
     if (kept !== undefined) return kept;
-    const made = createResponder(spec, this.#settings, this.#options);
+    const { provider: own } = this.standard;
+    const window = [spec.provider, "offline"].includes(own) ? this.#options.window : undefined;
+    const made = createResponder(spec, this.#settings, { ...this.#options, window });
     this.#kept.set(key, made);
     made.catch(() => this.#kept.delete(key)); // the caller gets the error
     return made;

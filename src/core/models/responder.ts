@@ -150,8 +150,11 @@ export class ResponderError extends Error {
   /**
    * `session_refused`: the provider does not know the session id; ask once more without it.
    * `unavailable`: not reachable, overloaded, rate limited. `refused`: key, model or request.
+   * `too_long`: the request is longer than the model's window; ask again with less.
    */
-  readonly kind: "session_refused" | "unavailable" | "refused";
+  readonly kind: "session_refused" | "unavailable" | "refused" | "too_long";
+  /** The model's window in tokens, where a `too_long` states it. */
+  readonly window: number | undefined;
   readonly usage: Usage | undefined;
   /** The provider's own words: one line, bounded, without what looks like a key. Not for logs. */
   readonly detail: string | undefined;
@@ -162,6 +165,7 @@ export class ResponderError extends Error {
     message: string,
     options: {
       readonly kind: ResponderError["kind"];
+      readonly window?: number | undefined;
       readonly usage?: Usage;
       readonly detail?: string | undefined;
       readonly errno?: string | undefined;
@@ -170,6 +174,7 @@ export class ResponderError extends Error {
   ) {
     super(message, { cause: options.cause });
     this.kind = options.kind;
+    this.window = options.window;
     this.usage = options.usage;
     this.detail = options.detail;
     this.errno = options.errno;

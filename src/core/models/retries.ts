@@ -1,4 +1,5 @@
 import { APICallError } from "ai";
+import { contextSize } from "./context-size.ts";
 import { refusesPictures } from "./takes.ts";
 
 interface RetryOptions {
@@ -37,7 +38,7 @@ export async function withRetries<T>(
     } catch (error) {
       const waitMs = requestedWaitMs(error) ?? firstWaitMs * 2 ** (attempt - 1);
       const isFault = APICallError.isInstance(error) && error.isRetryable;
-      const mayPass = isFault && !refusesPictures(error);
+      const mayPass = isFault && !refusesPictures(error) && contextSize(error) === undefined;
       if (!mayPass || attempt > maxRetries || waitMs > longestWaitMs) throw error;
       onWait({ attempt: attempt + 1, waitMs, error });
       signal?.throwIfAborted();

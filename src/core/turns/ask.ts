@@ -1,12 +1,19 @@
 import { attachmentsOf } from "../chat/attachments.ts";
 import type { ChatHead } from "../chat/chat-head.ts";
 import { type HistorySource, readHistory } from "../chat/history-collector.ts";
+import type { HistoryOptions } from "../chat/history-scope.ts";
 import { type HistoryView, joinUsers } from "../chat/history-view.ts";
 import type { StoredMessage } from "../chat/message.ts";
 import { bucketOf } from "../chat/period.ts";
+import { estimateTokens, historyBudget, messageTokens, ratioOf } from "../chat/token-budget.ts";
 import type { TurnPart } from "../extension.ts";
 import { joined } from "../extensions.ts";
-import { type Responder, ResponderError, type ResponderRequest } from "../models/responder.ts";
+import {
+  type OfferedTools,
+  type Responder,
+  ResponderError,
+  type ResponderRequest,
+} from "../models/responder.ts";
 import { sentNames, withFiles, withoutBytes } from "./attached-files.ts";
 import { type Asked, Attempt } from "./attempt.ts";
 import { newestWords } from "./retry-records.ts";
@@ -32,51 +39,87 @@ export interface RunningTurn
 /** A model with so small a window gets the working memory's summary in place of the history. */
 const smallWindow = 8_192;
 
+/** How often a turn is asked again with less, each time at most half of what was too long. */
+const maxShorter = 4;
+
 /**
  * Asks a model, streaming its answer into the turn. Whatever goes wrong is in the result, with the
  * text that came before: this rejects only when the chat itself cannot be read, or a tool's call or
  * result cannot be stored. A turn that was interrupted continues after the last result on record.
  */
 export async function ask(running: RunningTurn): Promise<Asked> {
-  const { responder, begun, turn, notices } = running;
+  const { responder, turn } = running;
   const steps = await TurnSteps.begin(running);
   const tools = running.tools?.(turn, responder);
   await steps.repeat(tools);
-  const history = await historyFor(running, steps);
+  const attempt = new Attempt(running, steps);
+  const asking = { attempt, offered: tools && steps.offer(tools) };
+  let history = await historyFor(running, steps, {});
+  let error = await askWith(running, { ...asking, history, isAgain: false });
+  for (let left = maxShorter; left > 0 && isOf(error, "too_long") && attempt.isSilent; left--) {
+    const window = error.window ?? responder.window;
+    const budgetTokens = Math.min(historyBudget(window, undefined), history.view.tokens / 2);
+    const less = await historyFor(running, steps, { window, budgetTokens });
+    if (less.view.tokens >= history.view.tokens) break; // the newest words alone are too long
+    history = less;
+    error = await askWith(running, { ...asking, history, isAgain: true });
+  }
+  await steps.end();
+  return attempt.result(error);
+}
+
+/** What the window of a model turned out to hold, where that is less than was thought. */
+type Room = Pick<HistoryOptions, "window" | "budgetTokens">;
+
+/** Asks once, and again without what may have been refused: a session of the provider, the bytes of files. */
+async function askWith(
+  running: RunningTurn,
+  asking: {
+    readonly attempt: Attempt;
+    readonly history: AskedHistory;
+    readonly offered: OfferedTools | undefined;
+    readonly isAgain: boolean;
+  },
+): Promise<unknown> {
+  const { responder, begun, turn, notices } = running;
+  const { attempt, history, offered: tools, isAgain } = asking;
   const { view, isSmall } = history;
-  const attempt = new Attempt(running, steps, isSmall ? undefined : view.fromSeq);
-  // A session of the provider's own remembers the answer that is regenerated.
-  const isRetry = turn.retryId !== undefined;
-  const id = isRetry ? "" : bucketOf(begun.period, responder.provider).session_id;
-  const summary = isSmall ? (running.memories.peek(turn.chatId)?.summary(turn.id) ?? "") : "";
-  const asked = requestOf(running, history, summary);
-  const { chatId, signal } = turn;
+  // A session of the provider's own remembers the answer that is regenerated, and what was too long.
+  const isFresh = turn.retryId !== undefined || isAgain;
+  const id = isFresh ? "" : bucketOf(begun.period, responder.provider).session_id;
+  const { chatId, signal, span } = turn;
+  const summary = isSmall ? (running.memories.peek(chatId)?.summary(turn.id) ?? "") : "";
+  const asked = { ...requestOf(running, history, summary), tools, span };
   const attached = await withFiles(asked.messages, { ...running, chatId, signal });
-  let request: ResponderRequest = {
-    ...asked,
-    messages: attached.messages,
-    tools: tools && steps.offer(tools),
-    span: turn.span,
-  };
+  let request: ResponderRequest = { ...asked, messages: attached.messages };
+  const sent = { viewFrom: isSmall ? undefined : view.fromSeq, estimated: promptTokens(asked) };
   const tell = (notice: string) => {
+    if (notices.includes(notice)) return;
     notices.push(notice);
     turn.add({ type: "notice", text: notice });
   };
   for (const notice of attached.notices) tell(notice);
-  let error = await attempt.run({ ...request, providerSessionId: id || undefined });
-  if (isRefusedSession(error) && id !== "" && attempt.isSilent) {
-    tell(`${responder.provider} no longer knows its session: it was asked afresh.`);
-    error = await attempt.run(request);
+  let error = await attempt.run({ ...request, providerSessionId: id || undefined }, sent);
+  const mayBeSession = isOf(error, "session_refused") || isOf(error, "too_long");
+  if (mayBeSession && id !== "" && attempt.isSilent) {
+    tell(`${responder.provider} did not take up its session: it was asked afresh.`);
+    error = await attempt.run(request, sent);
   }
   // The bytes may be why: a model that reads no pictures must not refuse every later message of the chat.
-  if (isRefused(error) && attached.hasBytes && attempt.isSilent) {
+  if (isOf(error, "refused") && attached.hasBytes && attempt.isSilent) {
     request = { ...request, messages: withoutBytes(request.messages) };
-    error = await attempt.run(request);
+    error = await attempt.run(request, sent);
     const names = sentNames(attached.messages);
     if (error === undefined && names !== "") tell(`${responder.model} did not take ${names}.`);
   }
-  await steps.end();
-  return attempt.result(error);
+  return error;
+}
+
+/** Estimates all that a model is sent. */
+function promptTokens({ instructions, context = "", messages, tools }: ResponderRequest): number {
+  const text = instructions + context + JSON.stringify(tools ?? "");
+  const tokens = estimateTokens(Buffer.byteLength(text));
+  return messages.reduce((sum, each) => sum + messageTokens(each), tokens);
 }
 
 /** A history as a model gets it. */
@@ -128,34 +171,38 @@ interface HistoryAsked {
   readonly responder: Pick<Responder, "provider" | "model" | "window">;
   readonly begun: Pick<Begun, "period">;
   readonly unansweredId?: string | undefined;
+  readonly room?: Room;
 }
 
 /** The history up to the newest message, as far as it fits into the model's window. */
 export async function readAsked(asked: HistoryAsked): Promise<AskedHistory> {
-  const { chatId, log, head, begun, unansweredId } = asked;
-  const { provider, model, window } = asked.responder;
+  const { chatId, log, head, begun, unansweredId, room = {} } = asked;
+  const { provider, model } = asked.responder;
+  const { window = asked.responder.window, budgetTokens } = room;
   const reported = head.reported?.[provider];
   const isSmall = window !== undefined && window <= smallWindow;
   const view = await readHistory(log, chatId, {
     provider,
     model,
     window,
+    budgetTokens,
     startSeq: begun.period.start_seq,
     unansweredId,
     clearSeq: head.clear_seq,
     providerResetSeq: head.provider_start?.[provider],
     viewFromSeq: head.view_from?.[provider],
-    reportedTokens:
-      reported?.model === model
-        ? { upToSeq: reported.up_to_seq, tokens: reported.tokens }
-        : undefined,
+    ratio: reported?.model === model ? ratioOf(reported.tokens, reported.estimated) : undefined,
     lastMessages: isSmall ? 1 : undefined,
     handsFilesOver: true,
   });
   return { view, isSmall };
 }
 
-async function historyFor(running: RunningTurn, steps: TurnSteps): Promise<AskedHistory> {
+async function historyFor(
+  running: RunningTurn,
+  steps: TurnSteps,
+  room: Room,
+): Promise<AskedHistory> {
   const { responder, turn, begun, chats } = running;
   const { chatId } = turn;
   const { head } = await chats.log.existing(chatId);
@@ -170,6 +217,7 @@ async function historyFor(running: RunningTurn, steps: TurnSteps): Promise<Asked
     responder,
     begun,
     unansweredId: isInPlace ? undefined : turn.id,
+    room,
   });
   const { view } = history;
   // Once its period, or the provider's part of it, has ended, the view is empty.
@@ -177,10 +225,9 @@ async function historyFor(running: RunningTurn, steps: TurnSteps): Promise<Asked
   if (isWhole) return history;
   const isAsked = isNewest && view.messages.at(-1)?.role === "user";
   const asked = isAsked ? view.messages : sayingAgain(view.messages, begun.user);
-  return {
-    view: { ...view, messages: [...asked, ...steps.messagesFor(responder)] },
-    isSmall: history.isSmall,
-  };
+  const done = steps.messagesFor(responder);
+  const tokens = done.reduce((sum, each) => sum + messageTokens(each), view.tokens);
+  return { ...history, view: { ...view, tokens, messages: [...asked, ...done] } };
 }
 
 /** What is to be answered stands last: it is said again if others were said since. */
@@ -200,10 +247,6 @@ function newestTurn(messages: HistoryView["messages"]): HistoryView["messages"] 
   return messages.slice(messages.findLastIndex(({ role }) => role === "user"));
 }
 
-function isRefused(error: unknown): boolean {
-  return error instanceof ResponderError && error.kind === "refused";
-}
-
-function isRefusedSession(error: unknown): boolean {
-  return error instanceof ResponderError && error.kind === "session_refused";
+function isOf(error: unknown, kind: ResponderError["kind"]): error is ResponderError {
+  return error instanceof ResponderError && error.kind === kind;
 }

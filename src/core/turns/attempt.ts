@@ -29,20 +29,23 @@ export interface Asked extends Ended {
   readonly finish: FinishReason | undefined;
 }
 
+/** Where the view of a request begins, and its tokens as they are estimated. */
+type Sent = Pick<Ended, "viewFrom" | "estimated">;
+
 type ToolCallEvent = Extract<ResponderEvent, { readonly type: "tool-call" }>;
 type ToolResultEvent = Extract<ResponderEvent, { readonly type: "tool-result" }>;
 
 const noUsage: Usage = { inputTokens: 0, outputTokens: 0, costUsd: 0 };
 
 /**
- * One answer as it comes in, over at most two runs. It is cut short where more of it could not be
+ * One answer as it comes in, over the runs that it takes. It is cut short where more of it could not be
  * stored; what else a model sends that cannot be is left out, with a warning.
  */
 export class Attempt {
   readonly #running: Pick<RunningTurn, "turn" | "responder" | "clock" | "logger">;
   /** Where calls and results are stored as they come. */
   readonly #steps: TurnSteps;
-  readonly #viewFrom: number | undefined;
+  #sent: Sent | undefined;
   readonly #beganAt: number;
   #firstWordMs: number | undefined;
   /** Since the last call that is stored. */
@@ -59,11 +62,9 @@ export class Attempt {
   constructor(
     running: Pick<RunningTurn, "turn" | "responder" | "clock" | "logger">,
     steps: TurnSteps,
-    viewFrom: number | undefined,
   ) {
     this.#running = running;
     this.#steps = steps;
-    this.#viewFrom = viewFrom;
     this.#beganAt = running.clock.monotonic();
   }
 
@@ -73,7 +74,8 @@ export class Attempt {
   }
 
   /** @returns what broke it off, if anything did. */
-  async run(request: ResponderRequest): Promise<unknown> {
+  async run(request: ResponderRequest, sent: Sent): Promise<unknown> {
+    this.#sent = sent;
     const steps = this.#steps;
     const { turn, responder } = this.#running;
     const reader = new AbortController();
@@ -88,10 +90,10 @@ export class Attempt {
       }
       return undefined;
     } catch (error) {
-      // A provider that does not know its session has used nothing.
-      const isRefused = error instanceof ResponderError && error.kind === "session_refused";
-      if (error instanceof ResponderError && error.usage !== undefined && !isRefused) {
-        this.#usage = sum(this.#usage, error.usage);
+      // Such a request used nothing, and is repeated in another form.
+      const usedNothing = ["session_refused", "too_long"];
+      if (error instanceof ResponderError && !usedNothing.includes(error.kind)) {
+        this.#usage = sum(this.#usage, error.usage ?? noUsage);
       }
       return error ?? new Error("the model's stream broke");
     } finally {
@@ -201,7 +203,7 @@ export class Attempt {
       partialReason: isFailed ? "error" : isStopped ? "stopped" : undefined,
       provider: responder.provider,
       model: kept.model ?? responder.model,
-      viewFrom: this.#viewFrom,
+      ...this.#sent,
       latencyMs: this.#elapsedMs(),
       firstWordMs: this.#firstWordMs,
       reason,

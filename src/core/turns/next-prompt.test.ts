@@ -161,7 +161,7 @@ test("the prompt says what the next message ends, and what the provider counted"
   );
   await c.say("Hello");
   const next = await c.turns.nextPrompt(chatId);
-  assert.deepEqual([next.ends, next.reportedTokens, next.historyTokens], ["nothing", 73, 24_000]);
+  assert.deepEqual([next.ends, next.reportedTokens, next.historyTokens], ["nothing", 70, 24_000]);
   c.clock.pass(7 * 86_400_000);
   const late = await c.turns.nextPrompt(chatId);
   assert.deepEqual([late.ends, late.reason], ["period", "idle_timeout"]);

@@ -1,9 +1,7 @@
-import { tokensOf as fileTokens } from "../chat/attachments.ts";
 import type { ModelInput } from "../chat/message.ts";
-import { callBytes } from "../chat/model-row.ts";
 import { bucketOf } from "../chat/period.ts";
 import type { Resolution, Target } from "../chat/provider-sessions.ts";
-import { estimateTokens, historyBudget } from "../chat/token-budget.ts";
+import { estimateTokens, historyBudget, messageTokens } from "../chat/token-budget.ts";
 import type { ResponderRequest, TurnTool, TurnTools } from "../models/responder.ts";
 import { readAsked, requestOf } from "./ask.ts";
 import { withFiles } from "./attached-files.ts";
@@ -52,7 +50,7 @@ export interface NextPrompt {
   readonly tokens: number;
   /** How many tokens the history and the message may take. */
   readonly historyTokens: number;
-  /** What the provider itself counted for the last prompt and its answer, if it did. */
+  /** What the provider itself counted for the last prompt, if it did. */
   readonly reportedTokens: number | undefined;
   /** The provider continues its own session: it has the history, and is sent what is new. */
   readonly resumes: boolean;
@@ -149,7 +147,7 @@ function sectionsOf(
   const newest = messages.at(-1)?.role === "user" ? messages.at(-1) : undefined;
   const earlier = newest === undefined ? messages : messages.slice(0, -1);
   const counted = earlier.map((message) => {
-    return { ...withoutFileBytes(message), tokens: tokensOf(message) };
+    return { ...withoutFileBytes(message), tokens: messageTokens(read(message)) };
   });
   const tokens = counted.reduce((sum, message) => sum + message.tokens, 0);
   const stable = [
@@ -159,7 +157,7 @@ function sectionsOf(
   ];
   const changing = [
     textSection("context", context),
-    textSection("message", newest?.content ?? "", newest && filesEstimate(newest)),
+    textSection("message", newest?.content ?? "", newest && messageTokens(read(newest))),
   ];
   const history = { name: "history", tokens, messages: counted } as const;
   return [...stable.flat(), ...(counted.length === 0 ? [] : [history]), ...changing.flat()];
@@ -168,17 +166,15 @@ function sectionsOf(
 function textSection(
   name: Exclude<PromptSection["name"], "history">,
   text: string,
-  more = 0,
+  tokens = estimateTokens(Buffer.byteLength(text)),
 ): readonly PromptSection[] {
-  const tokens = estimateTokens(Buffer.byteLength(text)) + more;
   return text === "" ? [] : [{ name, tokens, text }];
 }
 
-/** Of the files that go beside the text of a message. */
-function filesEstimate(message: ModelInput): number {
-  const files = message.role === "user" ? (message.files ?? []) : [];
-  const sent = files.filter(({ bytes }) => bytes !== undefined);
-  return sent.reduce((sum, file) => sum + fileTokens(file), 0);
+/** Without the files that are named or quoted in its text. */
+function read(message: ModelInput): ModelInput {
+  if (message.role !== "user" || message.files === undefined) return message;
+  return { ...message, files: message.files.filter(({ bytes }) => bytes !== undefined) };
 }
 
 /** As it is shown: which files there are, and not megabytes of them. */
@@ -192,16 +188,4 @@ function toolsText(tools: ShownTools | undefined): string {
   if (tools === undefined) return "";
   const each = tools.tools.map((tool) => JSON.stringify(tool));
   return [tools.instructions, ...each].filter((text) => text !== "").join("\n\n");
-}
-
-/** As the budget of the history estimates a message. */
-function tokensOf(message: ModelInput): number {
-  let bytes = Buffer.byteLength(message.content);
-  if (message.role === "tool") bytes += message.toolCallId.length + message.toolName.length;
-  if (message.role === "assistant") {
-    for (const call of message.toolCalls ?? []) bytes += callBytes(call);
-    const { providerData } = message;
-    if (providerData !== undefined) bytes += Buffer.byteLength(JSON.stringify(providerData));
-  }
-  return estimateTokens(bytes) + filesEstimate(message);
 }

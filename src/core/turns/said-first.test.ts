@@ -99,7 +99,7 @@ test("a model with a small window is sent what the companion said while it was a
   assert.deepEqual(w.sent(1), [opened]);
 });
 
-test("a model with a small window is not sent what a summary tells, a redaction hid or a reset ended", async () => {
+test("a model with a small window is sent a summary, and not what it tells, a redaction hid or a reset ended", async () => {
   const w = await world(small, [["1"], ["2"], ["3"], ["4"]]);
   await w.say("Hello");
   const [told] = await w.chats.append(chat, [{ role: "assistant", content: "Old news" }]);
@@ -110,7 +110,11 @@ test("a model with a small window is not sent what a summary tells, a redaction 
   assert.ok(slip);
   await w.chats.redact(chat, slip.id);
   await w.say("Move it to 10");
-  assert.deepEqual(w.sent(1), [opened]);
+  const [sent = "", ...others] = w.sent(1);
+  assert.deepEqual(others, []);
+  assert.match(sent, /They said hello\./);
+  assert.match(sent, /\nReminder: dentist at 9\n.*\n\nMove it to 10$/);
+  assert.doesNotMatch(sent, /Old news|4711/);
   await w.chats.append(chat, [reminder]);
   await w.sessions.reset(chat);
   await w.say("Hello again");

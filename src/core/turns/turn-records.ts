@@ -264,7 +264,9 @@ export interface Ended {
   readonly partialReason: "stopped" | "error" | undefined;
   readonly provider: string;
   readonly model: string;
-  readonly viewFrom: number | undefined;
+  readonly viewFrom?: number | undefined;
+  /** Of the prompt, in tokens. */
+  readonly estimated?: number | undefined;
   /** From when the model was asked to the end of its answer, waits for the provider included. */
   readonly latencyMs: number;
   /** To its first word. */
@@ -408,17 +410,17 @@ function statsOf({ usage, latencyMs, firstWordMs }: Ended): AnswerStats & JsonOb
   };
 }
 
-/** What the provider counted, for the next turn to go by: the view, the question and the answer. */
+/** What the provider counted for the prompt, for the next turn to go by. */
 function reportedBy(
   transaction: Transaction,
-  { usage, provider, model, partialReason, ...ended }: Ended,
+  { usage, provider, model, partialReason, estimated, ...ended }: Ended,
 ) {
   // With a tool's result the model was asked again, and what it read the first time counted twice.
   if (ended.usedTools) return {};
-  const { inputTokens, outputTokens } = usage;
-  const isKnown = inputTokens !== undefined && outputTokens !== undefined && inputTokens > 0;
+  const { inputTokens: tokens } = usage;
+  const isKnown = tokens !== undefined && tokens > 0 && estimated !== undefined;
   if (!isKnown || partialReason !== undefined) return {};
-  const use = { model, up_to_seq: transaction.seq, tokens: inputTokens + outputTokens };
+  const use = { model, tokens, estimated };
   return { reported: { ...transaction.head.reported, [provider]: use } };
 }
 

@@ -193,32 +193,38 @@ test("an unanswered message can be dismissed, and then there is nothing to answe
   assert.deepEqual(await transcript(c), ["user: Hello"]);
 });
 
-test("a provider's session id is kept and resumed; one it refuses is asked again once, announced", async () => {
-  const unknown = { inputTokens: undefined, outputTokens: undefined, costUsd: undefined };
-  const refused = new ResponderError("unknown id", { kind: "session_refused", usage: unknown });
-  const c = await companion([
-    ["a", { type: "provider-session", id: "s1" }, end()],
-    [{ type: "fail", error: refused }],
-    ["b", { type: "provider-session", id: "s2" }, end()],
-    [{ type: "fail", error: refused }],
-    [{ type: "fail", error: refused }],
-  ]);
-  const first = await c.turns.submit(chat, { content: "1" }).done;
-  assert.equal(first.period.session_id, "s1");
-  const second = await c.turns.submit(chat, { content: "2" }).done;
-  assert.equal(c.model.requests[1]?.providerSessionId, "s1");
-  assert.equal(c.model.requests[2]?.providerSessionId, undefined);
-  assert.equal(second.notices.length, 1);
-  assert.equal(second.period.session_id, "s2");
-  assert.deepEqual(
-    second.usage,
-    { ...usage, cachedInputTokens: undefined },
-    "the refusal used nothing",
-  );
-  const third = await c.turns.submit(chat, { content: "3" }).done;
-  assert.equal(third.outcome, "failed");
-  assert.equal(c.model.requests.length, 5);
-});
+for (const [kind, asked] of [
+  ["session_refused", 5],
+  ["too_long", 6], // and once with half of it
+] as const) {
+  test(`a provider's session id is kept and resumed; after ${kind} it is asked afresh once, announced`, async () => {
+    const unknown = { inputTokens: undefined, outputTokens: undefined, costUsd: undefined };
+    const refused = new ResponderError("unknown id", { kind, usage: unknown });
+    const c = await companion([
+      ["a", { type: "provider-session", id: "s1" }, end()],
+      [{ type: "fail", error: refused }],
+      ["b", { type: "provider-session", id: "s2" }, end()],
+      [{ type: "fail", error: refused }],
+      [{ type: "fail", error: refused }],
+      [{ type: "fail", error: refused }],
+    ]);
+    const first = await c.turns.submit(chat, { content: "1" }).done;
+    assert.equal(first.period.session_id, "s1");
+    const second = await c.turns.submit(chat, { content: "2" }).done;
+    assert.equal(c.model.requests[1]?.providerSessionId, "s1");
+    assert.equal(c.model.requests[2]?.providerSessionId, undefined);
+    assert.equal(second.notices.length, 1);
+    assert.equal(second.period.session_id, "s2");
+    assert.deepEqual(
+      second.usage,
+      { ...usage, cachedInputTokens: undefined },
+      "the refusal used nothing",
+    );
+    const third = await c.turns.submit(chat, { content: "3" }).done;
+    assert.equal(third.outcome, "failed");
+    assert.equal(c.model.requests.length, asked);
+  });
+}
 
 test("a reset while a turn runs stays reset: the late answer changes nothing in the new period", async () => {
   const gate = Promise.withResolvers<void>();
@@ -302,10 +308,33 @@ test("what was imported or copied into a chat is history for the first model tha
 test("what a provider counted is kept for the next turn's budget, per provider and model", async () => {
   const c = await companion([["a", end()], ["b"]]);
   await c.turns.submit(chat, { content: "1" }).done;
-  const { head, seq } = await c.chats.log.existing(chat);
-  assert.deepEqual(head.reported?.["scripted"], { model: "script-1", up_to_seq: seq, tokens: 120 });
+  const { head } = await c.chats.log.existing(chat);
+  const { estimated, ...use } = head.reported?.["scripted"] ?? assert.fail("not kept");
+  assert.deepEqual(use, { model: "script-1", tokens: 100 });
+  assert.ok(estimated > 0 && estimated < 100, `${estimated}`);
   await c.sessions.reset(chat);
   assert.equal((await c.chats.log.existing(chat)).head.reported, undefined);
+});
+
+for (const [inputTokens, messages] of [
+  [2_100, 3], // about what is estimated
+  [8_000, 1],
+] as const) {
+  test(`a provider that counted ${inputTokens} tokens for 6,000 characters gets ${messages} messages next`, async () => {
+    const counted = end({ usage: { ...usage, inputTokens } });
+    const c = await companion([["a", counted], ["b"]], { window: 11_000 });
+    await c.turns.submit(chat, { content: "word ".repeat(1_200) }).done;
+    await c.turns.submit(chat, { content: "word ".repeat(1_200) }).done;
+    assert.equal(c.model.requests[1]?.messages.length, messages);
+  });
+}
+
+test("words that a person has read are not asked for again with less", async () => {
+  const error = new ResponderError("too long", { kind: "too_long", window: 9_000 });
+  const c = await companion([["One", end()], ["Two", { type: "fail", error }], ["Three"]]);
+  await c.turns.submit(chat, { content: "1" }).done;
+  const second = await c.turns.submit(chat, { content: "2" }).done;
+  assert.deepEqual([second.assistant?.content, c.model.requests.length], ["Two", 2]);
 });
 
 test("a provider without a model is refused when nothing says which", async () => {

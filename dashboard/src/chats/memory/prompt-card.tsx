@@ -137,9 +137,9 @@ function Notes({ prompt }: { readonly prompt: NextPrompt }) {
       : "",
     prompt.reported_tokens === null
       ? ""
-      : `The provider counted ${prompt.reported_tokens.toLocaleString("en-GB")} tokens for the last prompt and its answer.`,
+      : `The provider counted ${prompt.reported_tokens.toLocaleString("en-GB")} tokens for the last prompt.`,
     prompt.window === null
-      ? `The window of this model is not known. The history gets at most ${prompt.history_tokens.toLocaleString("en-GB")} tokens.`
+      ? `The window of this model is not known: you can name it when you start Throughline, with --window. The history gets at most ${prompt.history_tokens.toLocaleString("en-GB")} tokens.`
       : "",
   ].filter((note) => note !== "");
   if (notes.length === 0) return null;

@@ -163,14 +163,21 @@ const commands = [
     "npm install throughline @ai-sdk/anthropic",
     "ANTHROPIC_API_KEY=sk-… npx throughline serve --model anthropic/claude-sonnet-4-5",
   ],
-  ["Any OpenAI-compatible server", "npx throughline serve --model http://127.0.0.1:8080/v1#local"],
+  [
+    "Any OpenAI-compatible server",
+    "npx throughline serve --model http://127.0.0.1:8080/v1#local --window 8192",
+  ],
 ] as const;
 
 function Providers() {
   return (
     <details className="set-up-part">
       <summary>Use OpenAI, Anthropic or another server</summary>
-      <p>Stop Throughline with Ctrl-C, and start it with the model that you want:</p>
+      <p>
+        Stop Throughline with Ctrl-C, and start it with the model that you want. --window is the
+        model's context window in tokens; without it, Throughline learns it when a request is too
+        long.
+      </p>
       {commands.map(([name, ...lines]) => (
         <div key={name} className="set-up-part">
           <h3>{name}</h3>
