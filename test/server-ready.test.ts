@@ -35,9 +35,12 @@ test("a server that can store is ready, says so without a token, and leaves noth
 
 const sync = { fault: "EIO", call: ["sync", "syncDirectory"] } as const;
 const full = { fault: "ENOSPC", call: "write" } as const;
+const noJournal = { fault: "EIO", call: ["write", "open"], path: /journal/ } as const;
+const cannot = "the journal cannot be written";
 for (const [says, fault, detail] of [
   ["a sync fails", sync, "the disk refuses what is stored (EIO)"],
   ["the disk is full", full, "the disk is full"],
+  ["only its journal cannot be written", noJournal, cannot],
 ] as const satisfies readonly (readonly [string, Omit<DiskFault, "at">, string])[]) {
   test(`a server is not ready while ${says}; it lives, and what was said is read`, async (t) => {
     let isBroken = false;

@@ -337,6 +337,9 @@ class KillRun {
       this.#counts.readBack += messages.length;
     }
     await server.kill();
+    const names = fs.readdirSync(this.#home, { recursive: true, encoding: "utf8" });
+    const left = names.filter((name) => name.includes(".tmp-"));
+    assert.deepEqual(left, [], "the start left no file of a killed process");
     this.#note({ event: "read back" });
   }
 

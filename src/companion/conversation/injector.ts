@@ -192,7 +192,8 @@ export class Injector {
     const { stream, clock, timers } = this.#ports;
     if (stream.state !== "idle" || !this.#queue.isReady) return;
     const waitMs = Math.max(this.#throttledUntilMs, this.#retryAtMs) - clock.monotonic();
-    if (waitMs > 0) this.#stopTimer = timers.after(waitMs, () => this.#pump());
+    if (waitMs > 0)
+      this.#stopTimer = timers.after(waitMs, () => this.#pump(), { holdsProcess: true });
     else this.#send();
   }
 
@@ -203,7 +204,9 @@ export class Injector {
       items,
       voiceStream: stream.voiceStream,
       ended: Promise.withResolvers(),
-      stopTimeout: timers.after(acknowledgeTimeoutMs, () => this.#failed(attempt, "no answer")),
+      stopTimeout: timers.after(acknowledgeTimeoutMs, () => this.#failed(attempt, "no answer"), {
+        holdsProcess: true,
+      }),
     };
     this.#attempt = attempt;
     this.#throttledUntilMs = clock.monotonic() + throttleMs;

@@ -101,3 +101,23 @@ test("a directory of documents that was taken away is there again after at most 
   await documents.write("session", { count: 3 });
   assert.deepEqual((await documents.read("session"))?.value, { count: 3 });
 });
+
+test("after a kill between the two renames of a save no other name holds what is forgotten", async () => {
+  await using world = await opened();
+  const { documents, path } = world;
+  const names = () => fs.readdirSync(join(path, "..")).sort();
+  for (const count of [1, 2]) await documents.write("session", { count });
+  // As the kill leaves it: both copies are one file, and renaming one to the other does nothing.
+  fs.rmSync(`${path}.bak`);
+  fs.linkSync(path, `${path}.bak`);
+  await documents.write("session", { count: 3 });
+  assert.deepEqual(names(), ["session.json", "session.json.bak"]);
+  const left = [`${path}.bak.tmp-1a`, `${path}.tmp-2b`];
+  for (const each of left) fs.writeFileSync(each, "words");
+  await documents.forgetCopies("session");
+  assert.deepEqual(names(), ["session.json"]);
+  for (const each of left) fs.writeFileSync(each, "words");
+  fs.writeFileSync(join(path, "..", "session.json.of-mine"), "not ours");
+  await documents.delete("session");
+  assert.deepEqual(names(), ["session.json.of-mine"]);
+});

@@ -1,4 +1,4 @@
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { ThroughlineError } from "../../errors.ts";
 import type { JsonObject } from "../../json.ts";
 import { Lru } from "../../lru.ts";
@@ -25,6 +25,7 @@ import {
   deletedPerhaps,
   type FilePorts,
   isCode,
+  isTemporaryName,
   makeDirectory,
   replaceFile,
   rethrow,
@@ -90,6 +91,7 @@ export class FileDocumentStore implements DocumentStore {
       const path = this.#path(key);
       this.#forgetKnown(path);
       let existed = (await this.#ports.forgetQuarantine(path)).files > 0;
+      await this.#removeTemporary(path);
       // The older copy goes first and for good: were the current one gone and it not, it would speak.
       try {
         for (const each of [`${path}.bak`, path]) {
@@ -115,6 +117,7 @@ export class FileDocumentStore implements DocumentStore {
         throw unavailable(`the copies of ${key} are all that there is of it: write it first`);
       }
       this.#forgetKnown(path);
+      await this.#removeTemporary(path);
       try {
         if (await unlinkIfThere(this.#ports.disk, `${path}.bak`)) {
           await syncNames(this.#ports, this.#ports.directory);
@@ -197,7 +200,12 @@ export class FileDocumentStore implements DocumentStore {
         await from.close();
       }
     }
-    await disk.rename(temporary, `${path}.bak`);
+    try {
+      await disk.rename(temporary, `${path}.bak`);
+    } finally {
+      // After a kill both copies may be one file already. Then a rename does nothing, and succeeds.
+      await unlinkIfThere(disk, temporary);
+    }
     const known = this.#known.get(path);
     if (known !== undefined) this.#known.set(`${path}.bak`, known);
   }
@@ -253,6 +261,15 @@ export class FileDocumentStore implements DocumentStore {
   /** What was dropped is not kept here either. */
   #forgetKnown(path: string): void {
     for (const each of [path, `${path}.bak`]) this.#known.delete(each);
+  }
+
+  /** Removes what a failed or killed write left under other names. */
+  async #removeTemporary(path: string): Promise<void> {
+    const { disk, directory } = this.#ports;
+    for (const { name } of await this.#list()) {
+      const isOurs = name.startsWith(`${basename(path)}.`) && isTemporaryName(name);
+      if (isOurs) await disk.unlink(join(directory, name));
+    }
   }
 
   /** Once is enough: what is there was made durable then. */

@@ -215,7 +215,7 @@ export class FileStorage implements Storage {
     return store;
   }
 
-  /** Writes a small file, syncs it and removes it. */
+  /** Writes a small file, syncs it and removes it. Then the journal says whether it could be written. */
   async ready(): Promise<void> {
     this.#assertOpen();
     try {
@@ -244,6 +244,7 @@ export class FileStorage implements Storage {
         cause,
       );
     }
+    await this.#shared.journal?.ready();
   }
 
   /** The index of this home was lost and recreated, empty. */

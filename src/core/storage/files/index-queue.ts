@@ -188,8 +188,11 @@ export class IndexQueue {
   /** Resolves when so many are written, or the disk is full. */
   #wrote(target: number): Promise<void> {
     if (this.#written >= target || this.#isFull) return Promise.resolve();
-    this.#worker?.ref();
-    return new Promise((resolve) => this.#waiters.push({ target, resolve }));
+    return new Promise((resolve) => {
+      this.#waiters.push({ target, resolve });
+      this.#startThread(); // the timer that would start it does not keep the process alive
+      this.#worker?.ref();
+    });
   }
 
   #startThread(): void {
@@ -207,7 +210,7 @@ export class IndexQueue {
     worker.on("message", (answer: IndexAnswer) => this.#answered(answer));
     worker.on("error", () => this.#endThread());
     worker.on("exit", () => this.#endThread());
-    worker.unref(); // last: a listener holds the process
+    this.#rest(); // after the listeners, which hold the process
     this.#post({ do: "open", path: this.#database.path }, () => {
       this.#isOpen = true;
     });

@@ -1,9 +1,16 @@
 // The files of the journal, and the logs that depend on them.
 import { dirname, join } from "node:path";
 import type { Timers } from "../../timers.ts";
-import type { DiskFile } from "../disk/disk.ts";
+import { blockBytes, type DiskFile } from "../disk/disk.ts";
 import { readExactly } from "./batch-reader.ts";
-import { type FilePorts, isCode, isThere, writeAll } from "./file-ports.ts";
+import {
+  type FilePorts,
+  isCode,
+  isThere,
+  makeDirectory,
+  syncNames,
+  writeAll,
+} from "./file-ports.ts";
 import { type Change, readSegment } from "./journal-frame.ts";
 
 /** What the journal needs of the home. */
@@ -56,6 +63,54 @@ export function newSegment(path: string, file: DiskFile, isReusable = true): Seg
   const sets = { logs: new Set<string>(), newNamesIn: new Set<string>() };
   const settled = Promise.resolve();
   return { path, file, isReusable, position: 0, end: 0, reserved: 0, ...sets, settled };
+}
+
+/** Makes the file of the journal's next segment. */
+export async function createSegment(
+  ports: Pick<JournalPorts, "disk" | "newId" | "unsyncedNames">,
+  folder: string,
+  nth: number,
+): Promise<Segment> {
+  const { disk } = ports;
+  await makeDirectory(disk, folder);
+  const path = join(folder, `${String(nth).padStart(8, "0")}.journal`);
+  const file = await disk.open(path, "create");
+  try {
+    await syncNames(ports, folder);
+  } catch (error) {
+    await file.close().catch(() => undefined);
+    await disk.unlink(path).catch(() => undefined); // it is empty: the next start removes it
+    throw error;
+  }
+  return newSegment(path, file);
+}
+
+/** Whether the name of a segment leads elsewhere now: a start would not find what is written to it. */
+export const isMoved = ({ file, path }: Segment) => file.placeAt(path) !== "own";
+
+/** Cuts off what was written past the end of a segment. @returns whether it is gone for good. */
+export async function isCutOff(segment: Segment): Promise<boolean> {
+  try {
+    await segment.file.truncate(segment.end);
+    await segment.file.sync();
+    segment.reserved = segment.end;
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Space is preallocated in so many steps, so that a sync seldom has to note how long the file is. */
+const steps = 64;
+
+/** Without the space it takes longer, and that is all. */
+export async function preallocate(segment: Segment, end: number, bytes: number): Promise<void> {
+  const step = Math.max(blockBytes, bytes / steps);
+  segment.reserved = Math.ceil(end / step) * step;
+  const { file } = segment;
+  await file.extend(end, segment.reserved).catch(async () => {
+    await file.truncate(end).catch(() => undefined); // a part of it may be there, and others need it
+  });
 }
 
 /** Notes in a segment what is to be synced before it is freed. */

@@ -437,3 +437,43 @@ for (const act of ["erase", "delete"] as const) {
     });
   });
 }
+
+test("refused appends on a full disk leave no files and no open ones, and a later one is stored", async () => {
+  let isFull = false;
+  const inner = new SimulatedDisk();
+  const disk = faultyDisk(inner, {
+    ...{ fault: "ENOSPC", call: "write", repeat: "forever" },
+    get at() {
+      return isFull ? 1 : Number.POSITIVE_INFINITY;
+    },
+  });
+  const { storage, logs } = await openOn(disk);
+  const opened = () => callsOn(inner).filter((call) => call.startsWith("open")).length;
+  await logs.append("a", [record("m0")]);
+  const before = await segmentsOn(inner);
+  isFull = true;
+  for (let n = 1; n <= 50; n++) await assert.rejects(logs.append("a", [record(`m${n}`)]), refused);
+  assert.deepEqual(await segmentsOn(inner), before);
+  const openedSoFar = opened();
+  isFull = false;
+  await logs.append("a", [record("last")]);
+  assert.ok(opened() <= openedSoFar + 1);
+  for (const image of [...crashImages(inner, { maxImages: 16 }), processDeathImage(inner)]) {
+    assert.deepEqual(await idsOn(image), [["m0", "last"]]);
+  }
+  await storage.close();
+});
+
+test("after the folder of the journal is removed an append goes to a new one, and outlives a power cut", async () => {
+  const disk = new SimulatedDisk();
+  const { storage, logs } = await openLarge(disk);
+  await logs.append("a", [record("m1")]);
+  for (const name of await segmentsOn(disk)) await disk.unlink(`${folder}/${name}`);
+  await disk.rmdir(folder);
+  await logs.append("a", [record("m2")]);
+  await nextPass();
+  for (const image of crashImages(disk, { maxImages: 16 })) {
+    assert.deepEqual(await idsOn(image), [["m1", "m2"]]);
+  }
+  await storage.close();
+});

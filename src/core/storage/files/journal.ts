@@ -1,21 +1,16 @@
 import { join, sep } from "node:path";
 import { ThroughlineError } from "../../errors.ts";
-import { blockBytes } from "../disk/disk.ts";
-import {
-  makeDirectory,
-  rethrow,
-  syncNames,
-  unavailable,
-  unlinkIfThere,
-  writeAll,
-} from "./file-ports.ts";
+import { isCode, rethrow, syncNames, unavailable, unlinkIfThere, writeAll } from "./file-ports.ts";
 import { type Change, type Frame, frameLength, headerChange, putFrame } from "./journal-frame.ts";
 import { readJournal } from "./journal-recovery.ts";
 import {
   collectionOf,
+  createSegment,
+  isCutOff,
+  isMoved,
   type JournalPorts,
-  newSegment,
   noteChange,
+  preallocate,
   type Segment,
   syncLogs,
 } from "./journal-segment.ts";
@@ -39,9 +34,6 @@ interface StoredGroup {
   readonly settle: () => void;
 }
 
-/** Space is preallocated in so many steps, so that a sync seldom has to note how long the file is. */
-const steps = 64;
-
 /** A group takes no more than this, unless one change is longer. */
 const groupBytes = 4 * 1024 * 1024;
 
@@ -50,6 +42,8 @@ const idleMs = 5_000;
 
 /** So many full segments are freed together, and with so many, changes wait until one is free. */
 const sealed = { freed: 2, most: 4 } as const;
+
+const cannotWrite = "the journal cannot be written. Nothing was stored";
 
 /**
  * The write-ahead log of a home: one sync here makes changes of any number of logs durable. Then the same
@@ -84,6 +78,8 @@ export class Journal {
   #freeing: Promise<void> = Promise.resolve();
   readonly #doubtful = new Set<string>();
   readonly #syncPlace = new SyncPlace();
+  /** Why the last group was refused. */
+  #fault: ThroughlineError | undefined;
 
   constructor(ports: JournalPorts) {
     this.#ports = ports;
@@ -152,6 +148,21 @@ export class Journal {
       void this.#writeAll();
       this.#awaitIdle();
     });
+  }
+
+  /**
+   * Finds out whether a change could be stored now, where one was stored or refused before.
+   *
+   * @throws ThroughlineError `THROUGHLINE_UNAVAILABLE`: none could be.
+   */
+  async ready(): Promise<void> {
+    if (!this.#isWriting && (this.#active ?? this.#fault) !== undefined) {
+      this.#isWriting = true;
+      const stored = await this.#store([]);
+      if (stored !== undefined) this.#apply(stored);
+      await this.#writeAll();
+    }
+    if (this.#fault !== undefined) throw unavailable("the journal cannot be written", this.#fault);
   }
 
   /** Frees what it holds once nothing was written for a while: the next start has less to do then. */
@@ -263,19 +274,20 @@ export class Journal {
     let segment = this.#active;
     try {
       // A call that empties the journal may seal a segment before anything was written to it.
-      while (segment === undefined || this.#isFull(segment, length)) {
+      while (segment === undefined || this.#isFull(segment, length) || isMoved(segment)) {
+        // What is in a file that somebody removed is of no use at a start: the logs are synced instead.
+        if (segment !== undefined && isMoved(segment)) this.#checkpoint();
         await this.#nextSegment();
         segment = this.#active;
       }
     } catch (cause) {
-      const error = unavailable("the journal cannot be written. Nothing was stored", cause);
-      for (const { reject } of group) reject(error);
-      return undefined;
+      return this.#refuse(group, unavailable(cannotWrite, cause));
     }
     const { end } = segment;
     const position = segment.position + end;
     const [applied = position] = this.#unapplied;
-    const bytes = Buffer.allocUnsafe(length);
+    // To find out whether it can be written, one NUL is written where the next group goes.
+    const bytes = length > 0 ? Buffer.allocUnsafe(length) : Buffer.alloc(1);
     let at = 0;
     for (const { change } of group) {
       at = putFrame(bytes, at, change, { position: position + at, applied });
@@ -285,28 +297,23 @@ export class Journal {
     segment.settled = segment.settled.then(() => promise);
     try {
       await writeAll(segment.file, bytes, end);
-      if (end + length > segment.reserved) await this.#preallocate(segment, end + length);
+      if (end + length > segment.reserved)
+        await preallocate(segment, end + length, this.#ports.segmentBytes);
       await this.#sync(segment, group.length);
     } catch (cause) {
       resolve(); // it will not be applied: nothing needs to wait for that
-      const error = await this.#undo(segment, cause);
-      for (const { reject } of group) reject(error);
-      return undefined;
+      return this.#refuse(group, await this.#undo(segment, cause));
     }
+    this.#fault = undefined;
     segment.end = end + length;
     this.#position = position + length;
     this.#unapplied.add(position);
     return { group, position, settle: resolve };
   }
 
-  /** Without the space it takes longer, and that is all. */
-  async #preallocate(segment: Segment, end: number): Promise<void> {
-    const step = Math.max(blockBytes, this.#ports.segmentBytes / steps);
-    segment.reserved = Math.ceil(end / step) * step;
-    const { file } = segment;
-    await file.extend(end, segment.reserved).catch(async () => {
-      await file.truncate(end).catch(() => undefined); // a part of it may be there, and others need it
-    });
+  #refuse(group: readonly Waiting[], error: ThroughlineError): undefined {
+    this.#fault = error;
+    for (const { reject } of group) reject(error);
   }
 
   async #sync({ file }: Segment, waiting: number): Promise<void> {
@@ -329,10 +336,17 @@ export class Journal {
       settle();
     };
     for (const { apply, resolve, reject } of group) void apply().then(resolve, reject).then(done);
+    if (group.length === 0) done();
   }
 
-  /** A group was perhaps written. The header of a segment that begins at its position makes it void. */
+  /**
+   * A group was perhaps written. On a full disk it is cut off again, so that refused changes leave no files.
+   * Otherwise the header of a segment that begins at its position makes it void.
+   */
   async #undo(segment: Segment, cause: unknown): Promise<ThroughlineError> {
+    if (isCode(cause, "ENOSPC", "EDQUOT") && (await isCutOff(segment))) {
+      return unavailable(cannotWrite, cause);
+    }
     segment.isReusable = false; // it must go for good before the one that makes this group void
     if (this.#active === segment) this.#seal();
     const position = this.#position;
@@ -372,8 +386,11 @@ export class Journal {
   async #beginNow(repeated: number): Promise<Segment> {
     const nth = ++this.#nth;
     // While the journal is emptied, a spare one holds what is to be forgotten.
-    const spare = this.#emptying === 0 ? this.#spare.shift() : undefined;
-    const segment = spare ?? (await this.#create(nth));
+    let spare = this.#emptying === 0 ? this.#spare.shift() : undefined;
+    for (; spare !== undefined && isMoved(spare); spare = this.#spare.shift()) {
+      await spare.file.close().catch(() => undefined); // somebody removed it
+    }
+    const segment = spare ?? (await createSegment(this.#ports, this.#folder, nth));
     const header = headerChange({ nth, repeated, unsynced: this.#isUnsynced });
     const bytes = Buffer.allocUnsafe(frameLength(header));
     const position = this.#position;
@@ -382,27 +399,14 @@ export class Journal {
     try {
       await writeAll(segment.file, bytes, 0);
     } catch (error) {
-      this.#sealed.push(segment); // nothing is in it: it goes with the others
+      // Nothing is in it: it is used again, or goes with the others.
+      if (spare !== undefined) this.#spare.unshift(spare);
+      else await this.#remove(segment).catch(() => this.#sealed.push(segment));
       throw error;
     }
     this.#position += segment.end;
     this.#active = segment;
     return segment;
-  }
-
-  async #create(nth: number): Promise<Segment> {
-    const { disk } = this.#ports;
-    await makeDirectory(disk, this.#folder);
-    const path = join(this.#folder, `${String(nth).padStart(8, "0")}.journal`);
-    const file = await disk.open(path, "create");
-    try {
-      await syncNames(this.#ports, this.#folder);
-    } catch (error) {
-      await file.close().catch(() => undefined);
-      await disk.unlink(path).catch(() => undefined); // it is empty: the next start removes it
-      throw error;
-    }
-    return newSegment(path, file);
   }
 
   /** One call at a time. */
