@@ -178,6 +178,34 @@ test("a backup with one other byte, or without a file, is refused, and names the
   assert.equal((await runCli(["restore", backup], { home: restored })).code, 0);
 });
 
+test("a restored configuration that names another machine is named, and so is the address by serve", async (t) => {
+  const folder = temporaryDirectory(t);
+  const [home, directory, restored] = ["home", "copy", "restored"].map((name) =>
+    join(folder, name),
+  );
+  await (await openThroughline({ home: home as string })).close();
+  const model = "http://127.0.0.1:1/v1#m";
+  const store = "postgres://nova:secret@db.example/chats?companion=nova";
+  const config = join(home as string, "throughline.config.json");
+  fs.writeFileSync(config, JSON.stringify({ model, providers: ["openai"], store }));
+  assert.equal((await runCli(["backup", directory as string], { home: home as string })).code, 0);
+  const args = ["restore", directory as string, "--home", restored as string];
+  const { code, err } = await runCli(args, { home: home as string });
+  assert.equal(code, 0, err);
+  assert.match(
+    err,
+    /throughline\.config\.json in it decides where what is said goes: model http:\/\/127/,
+  );
+  assert.match(err, /providers openai, store postgres:\/\/…@db\.example/);
+  assert.doesNotMatch(err, /secret/);
+  fs.writeFileSync(join(restored as string, "throughline.config.json"), JSON.stringify({ model }));
+  const own = { home: restored as string, variables: { THROUGHLINE_MODEL: "" } };
+  const serve = new Process(t, ["serve", "--port", "0"], own);
+  await serve.url();
+  serve.child.kill("SIGTERM");
+  assert.match((await serve.ended()).err, /What is said goes to http:\/\/127\.0\.0\.1:1\n/);
+});
+
 test("a backup.json of a later version, and one whose paths lead elsewhere, are refused", async (t) => {
   const { folder, home } = await homeOf(t, 1);
   const backup = join(folder, "backup");

@@ -1,6 +1,7 @@
 import { join, resolve } from "node:path";
 import type { Context } from "../cli/command.ts";
 import { configName } from "../cli/config-file.ts";
+import { addressOf } from "../cli/doctor/model.ts";
 import type { Environment } from "../cli/env.ts";
 import { describeFailure, Exit, exitCodes, Failed, isErrno } from "../cli/failure.ts";
 import { counted } from "../cli/format.ts";
@@ -12,7 +13,7 @@ import { printableLine } from "../core/chat/printable.ts";
 import { errorName, isThroughlineError, type ThroughlineError } from "../core/errors.ts";
 import { randomId } from "../core/ids.ts";
 import type { Logger } from "../core/logger.ts";
-import { shownModel } from "../core/models/model-name.ts";
+import { type ModelSpec, shownModel } from "../core/models/model-name.ts";
 import { passedOverNote } from "../core/models/models.ts";
 import { misconfigured } from "../core/options.ts";
 import { noteServer } from "../core/storage/files/lease-holder.ts";
@@ -54,6 +55,7 @@ export async function serve(flags: Flags, { io, env, version }: Context): Promis
     server = createServer({ ...options, throughline, turns, features });
     const { url } = await server.listen(port);
     if (companion.passedOver !== undefined) await tell(io, passedOverNote(companion.passedOver));
+    await tellWhereWordsGo(io, settings, companion);
     await tellState(io, companion);
     await tellHosts(io, settings);
     await write(io.output, `Throughline is listening on ${url} (${about(settings, companion)})\n`);
@@ -224,6 +226,14 @@ async function tellState(io: Io, { throughline, turns }: Companion): Promise<voi
   const names = waiting.slice(0, 5).map((row) => printableLine(row.chat_id));
   const list = waiting.length > names.length ? [...names, "…"] : names;
   await tell(io, `${count} ${verb} an unanswered message: ${list.join(", ")}`);
+}
+
+/** A configuration that came with a restored home may name an address that nobody here knows. */
+async function tellWhereWordsGo(io: Io, settings: Settings, companion: Companion): Promise<void> {
+  const { provider, model } = companion.responders.standard;
+  const found = { provider: provider === "ollama" ? provider : "offline", model } as ModelSpec;
+  const address = addressOf(settings.model ?? found, settings.models);
+  if (address !== undefined) await tell(io, `What is said goes to ${address}`);
 }
 
 function about(settings: Settings, companion: Companion): string {

@@ -37,6 +37,7 @@ export async function* turnEvents(
         const { answer } = progress;
         for (const text of answer.notices) if (!told.has(text)) notices.late(text);
         const { outcome, assistant, reason } = answer;
+        if (outcome === "answered" && reason !== undefined) notices.late(reason);
         const response = assistant?.content ?? "";
         yield { type: "result", outcome, response, reason };
       }

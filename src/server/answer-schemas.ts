@@ -1,6 +1,7 @@
 // What goes out over the wire, for the description of the API alone: it is loaded when that is asked
 // for. The names are the seeds': snake_case.
 import { z } from "@hono/zod-openapi";
+import { partialReasons } from "../core/chat/message.ts";
 
 export const stamp = z
   .string()
@@ -33,7 +34,7 @@ export const message = z
     provider: z.string().optional(),
     model: z.string().optional(),
     partial: z.literal(true).optional().openapi({ description: "The text was cut short." }),
-    partial_reason: z.enum(["stopped", "error", "crash"]).optional(),
+    partial_reason: z.enum(partialReasons).optional(),
     reasoning_content: z
       .string()
       .optional()

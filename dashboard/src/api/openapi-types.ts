@@ -565,7 +565,7 @@ export type Message = {
   readonly model?: string | undefined;
   /** The text was cut short. */
   readonly partial?: true | undefined;
-  readonly partial_reason?: "stopped" | "error" | "crash" | undefined;
+  readonly partial_reason?: "stopped" | "error" | "crash" | "length" | "content_filter" | undefined;
   /** What the model thought before it wrote this. */
   readonly reasoning_content?: string | undefined;
   /** Shown on request only. */

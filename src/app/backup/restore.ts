@@ -1,11 +1,14 @@
 import { join, resolve } from "node:path";
 import type { Context } from "../../cli/command.ts";
+import { configName, readConfig } from "../../cli/config-file.ts";
 import { Failed, isErrno, wrongUsage } from "../../cli/failure.ts";
 import { counted, json } from "../../cli/format.ts";
 import { findHome } from "../../cli/home.ts";
 import { showProgress, tell, untilStopped, write } from "../../cli/io.ts";
 import { placeToHome } from "../../cli/outside-home.ts";
+import { printableLine } from "../../core/chat/printable.ts";
 import { concurrently } from "../../core/concurrently.ts";
+import { isThroughlineError } from "../../core/errors.ts";
 import { type Disk, type DiskFile, realDisk } from "../../core/storage/disk/disk.ts";
 import { patientDisk } from "../../core/storage/disk/patient-disk.ts";
 import { contentText } from "./backup.ts";
@@ -42,11 +45,32 @@ export async function restore(from: string, flags: RestoreFlags, context: Contex
   );
   const { files: _, ...rest } = list;
   await write(io.output, flags.json ? json({ directory, home, ...rest }) : resultText(home, list));
+  const decides = configuredPlaces(home);
+  if (decides !== "") {
+    await tell(io, `${configName} in it decides where what is said goes: ${decides}`);
+  }
   if (list.damaged.length > 0) {
     const what = counted(list.damaged.length, "file");
     await tell(io, `The backup was made of a damaged home. Damaged: ${what}; doctor shows which.`);
   }
 }
+
+/** What in a restored configuration names another machine. */
+function configuredPlaces(home: string): string {
+  try {
+    const { model, providers, store } = readConfig(home);
+    const said = Object.entries({ model, providers: providers?.join(" "), store });
+    const named = said.filter(([, value]) => value !== undefined);
+    return named
+      .map(([key, value]) => printableLine(`${key} ${withoutPassword(value)}`))
+      .join(", ");
+  } catch (error) {
+    if (!isThroughlineError(error)) throw error;
+    return printableLine(error.message);
+  }
+}
+
+const withoutPassword = (value = "") => value.replace(/\/\/[^/@]*@/, "//…@");
 
 function resultText(home: string, { made_at, totals }: BackupList): string {
   const lines = [

@@ -74,7 +74,8 @@ async function found(settings: ModelSettings, options: ModelOptions): Promise<Ch
   return { id, status: "note", says: `no model is configured. ${passedOverNote(ollama)}` };
 }
 
-function addressOf(spec: ModelSpec, settings: ModelSettings): string | undefined {
+/** Where a model is asked; `undefined`: it needs no network. */
+export function addressOf(spec: ModelSpec, settings: ModelSettings): string | undefined {
   switch (spec.provider) {
     case "offline":
       return undefined;

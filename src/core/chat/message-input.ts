@@ -1,7 +1,7 @@
 import { invalid } from "../errors.ts";
 import { checkJson, isJsonObject, type JsonObject } from "../json.ts";
 import { checkId } from "../storage/batch.ts";
-import { type Role, roles } from "./message.ts";
+import { partialReasons, type Role, roles } from "./message.ts";
 import { instantOf } from "./stamp.ts";
 
 /** A message as a caller gives it: our fields checked, its own fields kept as they are. */
@@ -25,7 +25,7 @@ const fieldChecks: ReadonlyMap<string, (value: unknown) => boolean> = new Map(
     provider: isText,
     model: isText,
     partial: (value) => value === true,
-    partial_reason: (value) => ["stopped", "error", "crash"].includes(String(value)),
+    partial_reason: (value) => (partialReasons as readonly unknown[]).includes(value),
     hidden: (value) => value === true,
     synthetic: isText,
     tool_calls: isToolCalls,

@@ -4,6 +4,9 @@ import type { StoredRecord } from "../storage/log-store.ts";
 export const roles = ["user", "assistant", "tool", "system"] as const;
 export type Role = (typeof roles)[number];
 
+/** Why the text of a message is not whole. */
+export const partialReasons = ["stopped", "error", "crash", "length", "content_filter"] as const;
+
 /** A call that a model asked for, in the form that the seed's logs and most providers use. */
 export interface ToolCall {
   readonly id: string;
@@ -55,7 +58,7 @@ export interface StoredMessage extends StoredRecord {
   readonly model?: string;
   /** The text was cut short; `partial_reason` says by what. */
   readonly partial?: true;
-  readonly partial_reason?: "stopped" | "error" | "crash";
+  readonly partial_reason?: (typeof partialReasons)[number];
   /** Shown to people on request, never sent to a model: announcements, commands, markers. */
   readonly hidden?: true;
   /** On a user message that no person wrote: what the application told the model, such as `pat_hint`. */

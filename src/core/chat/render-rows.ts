@@ -3,7 +3,13 @@ import { isJsonObject, type JsonObject } from "../json.ts";
 import { shownModel } from "../models/model-name.ts";
 import type { StoredRecord } from "../storage/log-store.ts";
 import { attachmentsOf } from "./attachments.ts";
-import { type Attachment, isControl, isMessage, type StoredMessage } from "./message.ts";
+import {
+  type Attachment,
+  isControl,
+  isMessage,
+  partialReasons,
+  type StoredMessage,
+} from "./message.ts";
 import { printable, printableLine } from "./printable.ts";
 
 /** Records oldest first; read once, one at a time. */
@@ -101,7 +107,7 @@ function byWhom(message: StoredMessage): string {
 
 function marksOf(message: StoredMessage, redacted: boolean): readonly string[] {
   const reason = message.partial_reason;
-  const known = reason === "stopped" || reason === "error" || reason === "crash";
+  const known = reason !== undefined && partialReasons.includes(reason);
   return [
     redacted ? "redacted" : "",
     message.hidden === true ? "hidden" : "",

@@ -3,7 +3,9 @@ import { misconfigured } from "../options.ts";
 import type { AiModel } from "./ai-sdk-responder.ts";
 import type { ModelSpec } from "./model-name.ts";
 import { ollamaUrl } from "./ollama.ts";
+import { unknownUsage } from "./prices.ts";
 import { anthropicUrl, openAiUrl, optional } from "./provider-urls.ts";
+import { ResponderError } from "./responder.ts";
 
 /** Settings for models from the environment. The program that starts the process reads them. */
 export interface ModelSettings {
@@ -50,7 +52,7 @@ export async function loadModel(
   fetch?: Fetch,
 ): Promise<AiModel> {
   const { provider, model } = spec;
-  const shared = fetch === undefined ? {} : { fetch };
+  const shared = { fetch: withoutRedirects(fetch ?? globalThis.fetch) };
   if (provider === "openai") return openAi(model, settings, shared);
   if (provider === "anthropic") return anthropic(model, settings, shared);
   if (provider === "bedrock") return bedrock(model, settings, shared);
@@ -66,7 +68,21 @@ export async function loadModel(
 }
 
 interface Shared {
-  readonly fetch?: Fetch;
+  readonly fetch: Fetch;
+}
+
+/** Refuses a redirect: what people said goes to the address that was named, and to no other. */
+function withoutRedirects(fetch: Fetch): Fetch {
+  return async (input, init) => {
+    const response = await fetch(input, { ...init, redirect: "manual" });
+    if (response.status < 300 || response.status > 399) return response;
+    await response.body?.cancel();
+    const from = new URL(input instanceof Request ? input.url : String(input));
+    const location = response.headers.get("location") ?? "";
+    const to = URL.canParse(location, from.href) ? new URL(location, from).origin : "nowhere";
+    const says = `${from.origin} redirects to ${to}. Nothing was sent there: name the right address`;
+    throw new ResponderError(says, { kind: "refused", usage: unknownUsage });
+  };
 }
 
 async function openAi(model: string, settings: ModelSettings, shared: Shared): Promise<AiModel> {

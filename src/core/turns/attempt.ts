@@ -177,13 +177,22 @@ export class Attempt {
     const { responder, turn } = this.#running;
     const isCut = this.#finish === undefined || ["error", "other"].includes(this.#finish);
     const isStopped = turn.signal.aborted && isCut;
-    const isFailed = !isStopped && (error !== undefined || isCut);
+    const isBroken = error !== undefined || isCut;
+    // After a tool a model may have nothing to say. Without one the person would see nothing.
+    const isEmpty = !isBroken && this.#text.trim() === "" && !this.#steps.isUsed;
+    const isFailed = !isStopped && (isBroken || isEmpty);
     const known = error instanceof ResponderError ? error : undefined;
+    const limit = limits.get(this.#finish);
+    const name = `${responder.provider}/${responder.model}`;
     if (isFailed) {
       const fields = { error: errorName(error), errno: known?.errno };
       this.#warn(fields, "the model did not finish its answer");
     }
-    const reason = isFailed ? reasonOf(error) : isStopped ? "The answer was stopped." : undefined;
+    const said = isEmpty ? `${name} answered without a word` : `${name} did not end its answer`;
+    const atLimit = limit && `${said}: ${limit.says}`;
+    const failure = isEmpty ? (atLimit ?? said) : reasonOf(error);
+    const ended = isStopped ? "The answer was stopped." : atLimit;
+    const reason = isFailed ? failure : ended;
     const { kept, lost } = storableExtras(
       {
         usage: this.#usage,
@@ -196,11 +205,11 @@ export class Attempt {
     if (lost.length > 0) this.#warn({ lost }, lostSays);
     return {
       ...kept,
-      text: this.#text,
+      text: isEmpty ? "" : this.#text,
       reasoning: this.#reasoning,
       usedTools: this.#steps.isUsed,
       outcome: isFailed ? "failed" : isStopped ? "interrupted" : "answered",
-      partialReason: isFailed ? "error" : isStopped ? "stopped" : undefined,
+      partialReason: isFailed ? "error" : isStopped ? "stopped" : limit?.partialReason,
       provider: responder.provider,
       model: kept.model ?? responder.model,
       ...this.#sent,
@@ -212,6 +221,15 @@ export class Attempt {
     };
   }
 }
+
+/** Ends of an answer that is not whole, though its model ended it. */
+const limits = new Map<
+  FinishReason | undefined,
+  { readonly partialReason: "length" | "content_filter"; readonly says: string }
+>([
+  ["length", { partialReason: "length", says: "it reached its limit of tokens" }],
+  ["content-filter", { partialReason: "content_filter", says: "a content filter stopped it" }],
+]);
 
 const lostSays = "a part of what the model sent cannot be stored; its answer is";
 

@@ -49,8 +49,13 @@ export async function storedAnswer(chats: Chats, turn: Turn): Promise<TurnAnswer
     period: periodView(chatId, head.session),
     // What it cost was counted then.
     usage: { inputTokens: undefined, outputTokens: undefined, costUsd: 0 },
-    outcome: assistant.partial === true ? "interrupted" : "answered",
+    outcome: isBrokenOff(assistant) ? "interrupted" : "answered",
   };
+}
+
+/** An answer that its model ended at a limit is answered, though not whole. */
+function isBrokenOff({ partial, partial_reason: reason }: StoredMessage): boolean {
+  return partial === true && reason !== "length" && reason !== "content_filter";
 }
 
 async function answerOf(

@@ -261,7 +261,7 @@ export interface Ended {
   readonly providerSessionId: string | undefined;
   readonly usage: Usage;
   readonly outcome: Outcome;
-  readonly partialReason: "stopped" | "error" | undefined;
+  readonly partialReason: "stopped" | "error" | "length" | "content_filter" | undefined;
   readonly provider: string;
   readonly model: string;
   readonly viewFrom?: number | undefined;

@@ -46,6 +46,8 @@ const cuts = {
   stopped: "Stopped",
   error: "Cut short by an error",
   crash: "Cut short by a crash",
+  length: "Cut short: the model reached its limit",
+  content_filter: "Cut short by a content filter",
 } as const;
 
 /** One message with its author and actions. */

@@ -1,0 +1,65 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { type TestContext, test } from "node:test";
+import { collectAnswer } from "../../../test/support/collect-answer.ts";
+import type { ModelSpec } from "./model-name.ts";
+import { createResponder } from "./models.ts";
+import { ResponderError } from "./responder.ts";
+
+async function listening(t: TestContext, location?: string, status = 200) {
+  let asked = 0;
+  const server = createServer((_, response) => {
+    asked++;
+    response.writeHead(status, location === undefined ? {} : { location }).end();
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  t.after(() => server.close());
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  return { url, asked: () => asked };
+}
+
+const model = "m";
+const providers: readonly [string, (url: string) => readonly [ModelSpec, object]][] = [
+  [
+    "openai",
+    (url) => [
+      { provider: "openai", model },
+      { openaiApiKey: "k", openaiBaseUrl: url },
+    ],
+  ],
+  [
+    "anthropic",
+    (url) => [
+      { provider: "anthropic", model },
+      { anthropicApiKey: "k", anthropicBaseUrl: url },
+    ],
+  ],
+  ["ollama", (url) => [{ provider: "ollama", model }, { ollamaHost: url }]],
+  [
+    "bedrock",
+    (url) => [
+      { provider: "bedrock", model },
+      { awsRegion: "r", awsBearerToken: "k", bedrockBaseUrl: url },
+    ],
+  ],
+  ["a URL", (url) => [{ provider: "openai-compatible", model, baseUrl: `${url}/v1` }, {}]],
+];
+
+for (const [provider, named] of providers) {
+  for (const status of [301, 302, 303, 307, 308]) {
+    test(`words for ${provider} do not follow a redirect with ${status}`, async (t) => {
+      const other = await listening(t);
+      const first = await listening(t, `${other.url}/v1/elsewhere`, status);
+      const [spec, settings] = named(first.url);
+      const responder = await createResponder(spec, settings, {});
+      const { error } = await collectAnswer(responder, "The boat leaves at nine.");
+      assert.ok(error instanceof ResponderError);
+      assert.equal(error.kind, "refused");
+      assert.match(error.message, new RegExp(`^${first.url} redirects to ${other.url}\\.`));
+      assert.deepEqual([first.asked(), other.asked()], [1, 0]);
+    });
+  }
+}
