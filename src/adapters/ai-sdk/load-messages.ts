@@ -73,7 +73,7 @@ export async function shownIn(
       const known = byId.get(id);
       const records = known?.records ?? new UiRecords(id);
       records.read(record, piece);
-      const foreign = isPiece(record) ? [] : callParts(calls.get(record)?.calls ?? []);
+      const foreign = isPiece(record) ? [] : callParts(calls.get(record) ?? []);
       const { parts, metadata } = records.message;
       const all = [...(known?.stored ?? []), record];
       const own = foreign.length === 0 ? records : undefined;

@@ -364,9 +364,19 @@ const rows: readonly Row[] = [
     view: ["u: 1", "a: 2\n\n3 [x]", "t x: 5", "a: 6"],
   },
   {
-    says: "a message with artefacts apart from the text before it",
-    records: [user("1"), answer("2"), answer("3", { provider_data: own }), answer("4")],
+    says: "a response that a session can go on from apart from the text around it",
+    records: [
+      user("1"),
+      answer("2"),
+      answer("3", { provider_data: { ...own, response_id: "r" } }),
+      answer("4"),
+    ],
     view: ["u: 1", "a: 2", "a: 3", "a: 4"],
+  },
+  {
+    says: "the text after a thought in its message",
+    records: [user("1"), answer("2"), answer("3", { provider_data: own }), answer("4")],
+    view: ["u: 1", "a: 2", "a: 3\n\n4"],
   },
   // 8: text and nothing else (N19)
   {
@@ -483,19 +493,20 @@ for (const [says, maker, kept] of artefacts) {
   });
 }
 
-const unfit: readonly [says: string, message: JsonObject][] = [
+const repaired: readonly [says: string, message: JsonObject][] = [
   ["cut short", { partial: true }],
   ["a call without an id", { tool_calls: [{ function: { name: "look", arguments: "{}" } }] }],
   ["a call with half of its arguments", { tool_calls: [call("x", '{"a":')] }],
   ["an id that had to be rewritten", { tool_calls: [call("a b")] }],
   ["a call that is no call", { tool_calls: [call("x"), null] }],
 ];
-for (const [says, more] of unfit) {
-  test(`provider artefacts are left out of a message with ${says}`, () => {
+for (const [says, more] of repaired) {
+  test(`provider artefacts stay with a message with ${says}`, () => {
     const provider_data = { ...own, items: [1] };
     const view = historyView(log(user("1"), answer("2", { provider_data, ...own, ...more })), gpt);
-    assert.equal(view.messages[1]?.role, "assistant");
-    assert.equal("providerData" in view.messages[1]!, false);
+    const made = view.messages[1];
+    assert.ok(made?.role === "assistant");
+    assert.deepEqual(made.providerData, provider_data);
   });
 }
 

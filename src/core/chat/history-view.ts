@@ -91,7 +91,9 @@ function join(a: ModelInput, b: ModelInput): ModelInput | undefined {
     return joinUsers(a, b);
   }
   if (a.role !== "assistant" || b.role !== "assistant") return undefined;
-  // Calls are followed by their results, so `a` has none. Artefacts speak of one message alone.
-  if (a.providerData !== undefined || b.providerData !== undefined) return undefined;
-  return { ...b, content: [a.content, b.content].filter((text) => text !== "").join("\n\n") };
+  // Calls are followed by their results, so `a` has none. Words that follow a thought may stay with it, but
+  // a session that ends with a response has not seen what was said after it.
+  if (a.providerData?.["response_id"] !== undefined || b.providerData !== undefined)
+    return undefined;
+  return { ...a, ...b, content: [a.content, b.content].filter((text) => text !== "").join("\n\n") };
 }

@@ -1,7 +1,7 @@
 import { isJsonObject, type JsonObject } from "../json.ts";
 import { attachmentsOf } from "./attachments.ts";
 import type { Attachment, ModelInput, StoredMessage, ToolCall } from "./message.ts";
-import type { PairedCall, PairedCalls } from "./tool-pairs.ts";
+import type { PairedCall } from "./tool-pairs.ts";
 
 /** Which model a history is for. */
 export interface ModelTarget {
@@ -40,27 +40,19 @@ const noText = "[empty message]";
  */
 export function modelRow(
   message: StoredMessage,
-  paired: PairedCalls | undefined,
+  calls: readonly PairedCall[],
   target: ModelTarget,
 ): ModelRow | undefined {
   const { seq } = message;
   if (message.role === "user") {
     return userRow(message, target);
   }
-  const calls = paired?.calls ?? [];
   const content = textOf(message);
   if (calls.length === 0 && content === "") return undefined;
   const pairs = modelPairs(message, calls, target);
   const providerData = message.provider_data;
-  // Artefacts speak of the whole message with its calls: of one that was cut short or repaired they
-  // are no longer true, and a provider refuses them.
-  const keeps =
-    message.partial !== true &&
-    paired?.intact !== false &&
-    pairs.every(({ call }, index) => call.id === calls[index]?.id) &&
-    typeof providerData === "object" &&
-    providerData !== null &&
-    sameMaker(providerData, target);
+  // Also of a message that was cut short or repaired: a model may refuse each one without its thought.
+  const keeps = isJsonObject(providerData) && sameMaker(providerData, target);
   const row = { seq, role: "assistant", content, pairs } as const;
   return keeps ? { ...row, providerData } : row;
 }

@@ -23,7 +23,7 @@ function result(number: number): StoredMessage {
 }
 
 const paired = (...messages: readonly StoredMessage[]) =>
-  [...pairToolCalls(messages).values()].flatMap(({ calls }) =>
+  [...pairToolCalls(messages).values()].flatMap((calls) =>
     calls.map((each) => each.result?.content),
   );
 

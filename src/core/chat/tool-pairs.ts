@@ -15,12 +15,6 @@ export interface PairedCall extends ReadCall {
   readonly result: StoredMessage | undefined;
 }
 
-export interface PairedCalls {
-  readonly calls: readonly PairedCall[];
-  /** Every call is as the model wrote it. */
-  readonly intact: boolean;
-}
-
 /**
  * The calls of each assistant message with their results. A result belongs to the call that its own
  * record names; where it names none, as in an import, to the nearest earlier call of its id that has
@@ -31,18 +25,16 @@ export interface PairedCalls {
  */
 export function pairToolCalls(
   messages: Iterable<StoredMessage>,
-): ReadonlyMap<StoredMessage, PairedCalls> {
-  const slots = new Map<StoredMessage, { readonly calls: Slot[]; readonly intact: boolean }>();
+): ReadonlyMap<StoredMessage, readonly PairedCall[]> {
+  const slots = new Map<StoredMessage, Slot[]>();
   // By call id, last one first: the newest message that used the id, for some providers count from
   // 0 in each turn.
   const open = new Map<string, Slot[]>();
   const ofTurns = new Map<string, Slot>();
   for (const message of messages) {
     if (message.role === "assistant") {
-      const { calls, intact } = readCalls(message);
-      if (calls.length === 0 && intact) continue;
-      const own = calls.map((call): Slot => ({ call, result: undefined }));
-      slots.set(message, { calls: own, intact });
+      const own = readCalls(message).map((call): Slot => ({ call, result: undefined }));
+      if (own.length > 0) slots.set(message, own);
       if (own[0] !== undefined) ofTurns.set(message.id, own[0]);
       for (const { call } of own) if (call.id !== undefined) open.set(call.id, []);
       for (const slot of own.toReversed()) {
@@ -54,9 +46,12 @@ export function pairToolCalls(
       if (slot !== undefined) slot.result ??= message;
     }
   }
-  const pairs = new Map<StoredMessage, PairedCalls>();
-  for (const [message, { calls, intact }] of slots) {
-    pairs.set(message, { calls: calls.map(({ call, result }) => ({ ...call, result })), intact });
+  const pairs = new Map<StoredMessage, readonly PairedCall[]>();
+  for (const [message, calls] of slots) {
+    pairs.set(
+      message,
+      calls.map(({ call, result }) => ({ ...call, result })),
+    );
   }
   return pairs;
 }
@@ -67,21 +62,10 @@ interface Slot {
 }
 
 /** Imported logs and other hands may have written anything there: nothing in it may throw. */
-function readCalls(message: StoredMessage): {
-  readonly calls: readonly ReadCall[];
-  readonly intact: boolean;
-} {
+function readCalls(message: StoredMessage): readonly ReadCall[] {
   const stored: unknown = message.tool_calls;
-  if (stored === undefined) return { calls: [], intact: true };
-  if (!Array.isArray(stored)) return { calls: [], intact: false };
-  const calls: ReadCall[] = [];
-  let intact = true;
-  for (const item of stored as readonly unknown[]) {
-    const call = readCall(item);
-    if (call !== undefined) calls.push(call);
-    intact &&= call !== undefined && sameArguments(item, call);
-  }
-  return { calls, intact };
+  if (!Array.isArray(stored)) return [];
+  return stored.map(readCall).filter((call) => call !== undefined);
 }
 
 function readCall(item: unknown): ReadCall | undefined {
@@ -93,11 +77,6 @@ function readCall(item: unknown): ReadCall | undefined {
   const id = item["id"];
   const read = { name, arguments: objectText(fn["arguments"]) };
   return typeof id === "string" ? { id, ...read } : read;
-}
-
-function sameArguments(item: unknown, call: ReadCall): boolean {
-  const fn = isJsonObject(item) ? item["function"] : undefined;
-  return isJsonObject(fn) && fn["arguments"] === call.arguments;
 }
 
 /**

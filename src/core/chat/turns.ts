@@ -44,7 +44,7 @@ export function turnsOf(
   let isFirst = true;
   for (const { message, sent } of messages) {
     if (message.role === "tool") continue;
-    const row = sent ? modelRow(message, pairs.get(message), target) : undefined;
+    const row = sent ? modelRow(message, pairs.get(message) ?? [], target) : undefined;
     if (message.role === "user") {
       isFirst = false;
       if (row !== undefined) {

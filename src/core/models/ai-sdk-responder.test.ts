@@ -492,7 +492,7 @@ test("a tool that the provider ran itself brings its result along", async () => 
   assert.equal(result.content, '{"hits":2}');
 });
 
-test("a signed thought is provider data of a whole answer, and is not kept of a cut one", async () => {
+test("a signed thought is provider data, also of an answer that is cut after it", async () => {
   const thought = [
     { type: "reasoning-start", id: "r" },
     { type: "reasoning-delta", id: "r", delta: "hmm" },
@@ -506,19 +506,13 @@ test("a signed thought is provider data of a whole answer, and is not kept of a 
   ];
   const whole = await collectAnswer(mock(...thought, ...words, finish("stop")), "hi");
   assert.deepEqual(whole.events[0], { type: "reasoning", text: "hmm" });
-  assert.deepEqual(whole.events.slice(2, -1), [
-    {
-      type: "provider-data",
-      data: {
-        response_id: undefined,
-        reasoning: [{ text: "hmm", metadata: { anthropic: { signature: "sig" } } }],
-      },
-    },
-  ]);
+  const metadata = { anthropic: { signature: "sig" } };
+  const data = { response_id: undefined, reasoning: [{ text: "hmm", metadata }] };
+  assert.deepEqual(whole.events[1], { type: "provider-data", data });
   const cut = await collectAnswer(mock(...thought, ...words), "hi");
   assert.deepEqual(
     cut.events.map((event) => event.type),
-    ["reasoning", "text", "end"],
+    ["reasoning", "provider-data", "text", "end"],
   );
 });
 
@@ -535,9 +529,11 @@ test("the reasoning_content of an OpenAI-compatible server is told as reasoning"
   }));
   const { events, error } = await collectAnswer(over(server.url), "2 + 2?");
   assert.equal(error, undefined);
-  assert.deepEqual(events.slice(0, -1), [
+  const data = { response_id: undefined, reasoning: [{ text: "Two and two." }] };
+  assert.deepEqual(events.slice(0, 4), [
     { type: "reasoning", text: "Two and " },
     { type: "reasoning", text: "two." },
+    { type: "provider-data", data },
     { type: "text", text: "Four" },
   ]);
 });

@@ -2,6 +2,7 @@ import {
   InvalidResponseDataError,
   isStepCount,
   type LanguageModel,
+  type ModelMessage,
   NoOutputGeneratedError,
   streamText,
   wrapLanguageModel,
@@ -25,7 +26,7 @@ import { writeProviderData } from "./provider-data.ts";
 import { planSession, type SessionPlan, sessionIdOf } from "./provider-session.ts";
 import type { Responder, ResponderError, ResponderEvent, ResponderRequest } from "./responder.ts";
 import { withRetries } from "./retries.ts";
-import { toAiMessages } from "./to-ai-messages.ts";
+import { hasThoughts, refusesThinking, ThinkingRefused, toAiMessages } from "./to-ai-messages.ts";
 import { refusesTools, ToolsRefused, toAiTools } from "./to-ai-tools.ts";
 
 /**
@@ -91,14 +92,16 @@ const checks: Checks<AiSdkResponderOptions> = {
  * messages) are off. The tools of the request are offered; after their results the model is asked
  * again, up to 4 times in all. A call of any other tool is reported and gets an error as its result.
  * A model that refuses a request because of its tools is asked without them, then and from then on. A
- * window that a provider states when it refuses a request as too long is the responder's from then on.
+ * window that a provider states when it refuses a request as too long is the responder's from then on. What a
+ * model thought goes back to it; one that refuses a request for its thinking is asked without it or with some.
  *
  * @throws ThroughlineError `THROUGHLINE_CONFIGURATION` at once: an option cannot be used.
  */
 export function aiSdkResponder(given: AiSdkResponderOptions): Responder {
   const options = resolveOptions("the options of aiSdkResponder", given, defaults, checks);
   const { provider, window, modelId = options.model.modelId, takes = () => false } = options;
-  const setup: Setup = { options, name: `${provider}/${modelId}`, takesTools: true, window };
+  const name = `${provider}/${modelId}`;
+  const setup: Setup = { options, name, takesTools: true, thinking: undefined, window };
   return {
     provider,
     model: modelId,
@@ -115,6 +118,8 @@ interface Setup {
   readonly name: string;
   /** Until it turns out that it does not. */
   takesTools: boolean;
+  /** What a refusal taught: whether its messages are sent with what it thought. */
+  thinking: boolean | undefined;
   /** As configured, or what the provider said when it refused a request as too long. */
   window: number | undefined;
 }
@@ -128,40 +133,46 @@ async function* respond(
   signal: AbortSignal,
 ): AsyncGenerator<ResponderEvent, void> {
   const { tools, ...plain } = request;
-  if (tools !== undefined && setup.takesTools) {
-    const instructions = [request.instructions, tools.instructions].filter((text) => text !== "");
+  let { takesTools, thinking } = setup;
+  for (;;) {
+    const texts = [request.instructions, tools?.instructions ?? ""].filter((text) => text !== "");
+    const asked = tools && takesTools ? { ...request, instructions: texts.join("\n\n") } : plain;
     try {
-      return yield* respondOnce(
-        setup,
-        { ...request, instructions: instructions.join("\n\n") },
-        signal,
-      );
+      yield* respondOnce(setup, asked, thinking, signal);
+      Object.assign(setup, { takesTools, thinking }); // like this it answers
+      return;
     } catch (error) {
-      if (!(error instanceof ToolsRefused)) throw error;
+      if (error instanceof ToolsRefused) takesTools = false;
+      else if (error instanceof ThinkingRefused && thinking === setup.thinking) {
+        thinking = !(thinking ?? hasThoughts(request.messages));
+      } else throw error instanceof ThinkingRefused ? error.cause : error;
     }
   }
-  yield* respondOnce(setup, plain, signal);
-  if (tools !== undefined) setup.takesTools = false; // without them it answers
 }
 
-/** @throws ToolsRefused: they were offered, and nothing was answered. */
+/** @throws ToolsRefused: they were offered, and nothing was answered. ThinkingRefused likewise. */
 async function* respondOnce(
   setup: Setup,
   request: ResponderRequest,
+  thinking: boolean | undefined,
   signal: AbortSignal,
 ): AsyncGenerator<ResponderEvent, void> {
   const plan = planSession(setup.options.model.provider, request);
   const attempt = { name: setup.name, resumed: plan.resumed, usage: unknownUsage };
-  const answer = new Answer();
+  // Ollama passes over a thought that is sent back: it would only take room in the window.
+  const answer = new Answer(setup.options.provider !== "ollama");
   const deadline = new Deadline(setup.options);
   const reader = new AbortController();
   const calls: ModelCall[] = [];
   try {
     const abortSignal = AbortSignal.any([signal, deadline.signal, reader.signal]);
     const model = guarded(setup, request, { attempt, calls, signal });
-    for await (const part of ask(setup, model, plan, request, abortSignal)) {
+    const messages = toAiMessages(plan.messages, request.context, thinking);
+    for await (const part of ask(setup, model, { ...plan, messages }, request, abortSignal)) {
       const event = answer.read(part);
       deadline.pause();
+      const data = event && answer.dataBefore(event);
+      if (data !== undefined) yield { type: "provider-data", data };
       if (event !== undefined) yield event;
       if (answer.isFlood) break;
       if (answer.begun && !answer.isAskedAgain) deadline.expectMore();
@@ -169,7 +180,7 @@ async function* respondOnce(
     }
   } catch (error) {
     if (signal.aborted) throw signal.reason;
-    if (!answer.begun) passOnRefusal(request, error);
+    if (!answer.begun) passOnRefusal(request, error, attempt);
     throw failed(setup, error, attempt);
   } finally {
     deadline.stop();
@@ -181,26 +192,28 @@ async function* respondOnce(
     throw unavailable(deadline.missed, attempt);
   }
   if (answer.isFlood) throw unavailable("sent more than can be read", attempt);
-  if (!answer.begun) passOnRefusal(request, answer.end.error);
+  if (!answer.begun) passOnRefusal(request, answer.end.error, attempt);
   yield* lastEvents(setup, answer, attempt);
 }
 
-function passOnRefusal({ tools }: ResponderRequest, error: unknown): void {
+function passOnRefusal({ tools }: ResponderRequest, error: unknown, attempt: Attempt): void {
+  // A refusal of a call without its thought speaks of tools, too.
+  if (refusesThinking(error)) throw new ThinkingRefused(toResponderError(error, attempt));
   if (tools !== undefined && refusesTools(error)) throw new ToolsRefused();
 }
 
 function ask(
   setup: Setup,
   model: SdkModel,
-  plan: SessionPlan,
-  { context, tools, span = silentSpan }: ResponderRequest,
+  plan: Omit<SessionPlan, "messages"> & { readonly messages: ModelMessage[] },
+  { tools, span = silentSpan }: ResponderRequest,
   abortSignal: AbortSignal,
 ): ReturnType<typeof streamText>["stream"] {
   const { maxOutputTokens } = setup.options;
   const { instructions, providerOptions } = plan;
   return streamText({
     model,
-    messages: toAiMessages(plan.messages, context),
+    messages: plan.messages,
     maxRetries: 0, // the retries are ours: see guarded
     abortSignal,
     telemetry: { isEnabled: false },

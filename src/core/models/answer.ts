@@ -1,5 +1,7 @@
 import type { ProviderMetadata, TextStreamPart, ToolSet } from "ai";
+import type { JsonObject } from "../json.ts";
 import { type ReportedUsage, togetherUsed } from "./prices.ts";
+import { type Thought, writeProviderData } from "./provider-data.ts";
 import type { FinishReason, ResponderEvent } from "./responder.ts";
 
 type AnswerPart = TextStreamPart<ToolSet>;
@@ -25,8 +27,13 @@ interface Reasoning {
 
 /** Turns the parts of one AI SDK stream into events, and keeps what only the end makes useful. */
 export class Answer {
+  readonly #keepsPlain: boolean;
   readonly #toolInputs = new Map<string, string>();
+  /** What was thought since the last call of this step. */
   readonly #reasoning = new Map<string, Reasoning>();
+  /** This step has thought and called something: its next call is of the same message. */
+  #hasCalled = false;
+  #isThoughtTold = false;
   #begun = false;
   #untoldChars = 0;
   #isAskedAgain = false;
@@ -37,6 +44,11 @@ export class Answer {
     metadata: undefined,
     error: undefined,
   };
+
+  /** @param keepsPlain also thoughts that are nothing but text are wanted again. */
+  constructor(keepsPlain: boolean) {
+    this.#keepsPlain = keepsPlain;
+  }
 
   /** Whether anything of the answer itself (not of the thinking) has come. */
   get begun(): boolean {
@@ -57,10 +69,26 @@ export class Answer {
     return this.#end;
   }
 
-  get reasoning(): readonly { readonly text: string; readonly metadata: ProviderMetadata }[] {
-    return [...this.#reasoning.values()].flatMap(({ text, metadata }) =>
-      metadata === undefined ? [] : [{ text, metadata }],
-    );
+  get reasoning(): readonly Thought[] {
+    const thoughts = [...this.#reasoning.values()];
+    return this.#keepsPlain ? thoughts : thoughts.filter(({ metadata }) => metadata !== undefined);
+  }
+
+  /**
+   * What the model wants to see again with what an event begins or calls. Text gets it at its start, so
+   * that an answer that is cut has it, too.
+   */
+  dataBefore({ type }: ResponderEvent): JsonObject | undefined {
+    const isCall = type === "tool-call";
+    if (!isCall && (type !== "text" || this.#isThoughtTold)) return undefined;
+    const { reasoning } = this;
+    const data = writeProviderData({ reasoning, continues: isCall && this.#hasCalled });
+    this.#isThoughtTold = !isCall;
+    if (isCall) {
+      this.#hasCalled ||= data !== undefined;
+      this.#reasoning.clear();
+    }
+    return data;
   }
 
   /** The event that a part stands for; most parts are bookkeeping and stand for none. */
@@ -99,8 +127,9 @@ export class Answer {
     } else if (part.type === "reasoning-delta" || part.type === "reasoning-end") {
       this.#keepReasoning(part.id, "text" in part ? part.text : "", part.providerMetadata);
     } else if (part.type === "start-step") {
-      // What a model thought before it called a tool is of no use once it has answered.
       this.#reasoning.clear();
+      this.#hasCalled = false;
+      this.#isThoughtTold = false;
     } else if (part.type === "finish-step") {
       const { response, providerMetadata: metadata } = part;
       const usage = togetherUsed(this.#end.usage, part.usage);

@@ -49,7 +49,7 @@ test("stored data of any shape is read without a crash", () => {
     }),
   );
   assert.deepEqual(
-    readProviderData({ response_id: "", reasoning: [null, { text: 1 }, { text: "a" }] }),
+    readProviderData({ response_id: "", reasoning: [null, { text: 1 }, { text: " " }] }),
     { responseId: undefined, reasoning: undefined },
   );
 });

@@ -1,32 +1,49 @@
 import type { ProviderMetadata } from "ai";
 import { checkJson, isJsonObject, type JsonObject } from "../json.ts";
 
-/** One piece of thinking, with the signature that its provider wants to see again. */
-interface ReplayableReasoning {
+/** One piece of thinking that its provider wants to see again. */
+export interface Thought {
   readonly text: string;
-  /** By provider, as the AI SDK names them: `{ anthropic: { signature } }`. */
-  readonly metadata: ProviderMetadata;
+  /** By provider, as the AI SDK names them: `{ anthropic: { signature } }`. Absent: plain text. */
+  readonly metadata?: ProviderMetadata | undefined;
 }
 
 /**
- * What is stored beside an answer for the model that made it, and for no other:
- * `{ response_id?, reasoning?: [{ text, metadata }] }`.
+ * What is stored beside an answer or a tool call for the model that made it, and for no other:
+ * `{ response_id?, reasoning?: [{ text, metadata? }], continues? }`.
  */
 interface ProviderData {
   /** The provider's id of this answer: where a session can be resumed. */
   readonly responseId?: string | undefined;
-  readonly reasoning?: readonly ReplayableReasoning[] | undefined;
+  readonly reasoning?: readonly Thought[] | undefined;
+  /** The model made this in one message with the call before it. */
+  readonly continues?: boolean | undefined;
 }
+
+/** The longest plain thought that is kept, in UTF-16 units: its provider wants one, not all of it. */
+const mostPlainChars = 100_000;
 
 /** The stored form, or `undefined` when there is nothing to store. */
 export function writeProviderData(data: ProviderData): JsonObject | undefined {
-  const reasoning = (data.reasoning ?? []).flatMap((part) => {
-    const metadata = replayable(part.metadata);
-    return metadata === undefined ? [] : [{ text: part.text, metadata }];
-  });
-  const { responseId } = data;
-  if (responseId === undefined && reasoning.length === 0) return undefined;
-  return { response_id: responseId, reasoning: reasoning.length === 0 ? undefined : reasoning };
+  const reasoning = (data.reasoning ?? []).flatMap(storedThought);
+  const { responseId, continues } = data;
+  if (responseId === undefined && reasoning.length === 0 && !continues) return undefined;
+  const stored = {
+    response_id: responseId,
+    reasoning: reasoning.length === 0 ? undefined : reasoning,
+  };
+  return continues ? { ...stored, continues } : stored;
+}
+
+function storedThought({
+  text,
+  metadata: given,
+}: Thought): { text: string; metadata?: ProviderMetadata & JsonObject }[] {
+  if (given === undefined) {
+    return text.trim() === "" ? [] : [{ text: text.slice(0, mostPlainChars).toWellFormed() }];
+  }
+  const metadata = replayable(given);
+  return metadata === undefined ? [] : [{ text, metadata }];
 }
 
 /** Reads the stored form; what it does not know or cannot use, it passes over. */
@@ -36,21 +53,21 @@ export function readProviderData(stored: JsonObject | undefined): ProviderData {
   const parts = Array.isArray(stored["reasoning"]) ? stored["reasoning"] : [];
   const reasoning = parts.flatMap((part: unknown) => {
     if (!isJsonObject(part) || typeof part["text"] !== "string") return [];
-    const metadata = isJsonObject(part["metadata"]) ? replayable(part["metadata"]) : undefined;
-    return metadata === undefined ? [] : [{ text: part["text"], metadata }];
+    return storedThought({ text: part["text"], metadata: part["metadata"] as ProviderMetadata });
   });
-  return {
+  const data = {
     responseId: typeof id === "string" && id !== "" ? id : undefined,
     reasoning: reasoning.length === 0 ? undefined : reasoning,
   };
+  return stored["continues"] === true ? { ...data, continues: true } : data;
 }
 
 /**
  * What can be sent back: signatures and encrypted thinking. An item's id alone is left out, because
  * OpenAI refuses a reference to a thought without the item that followed it; there the session's id
- * carries the thoughts. Thinking without metadata is not asked for again by any provider.
+ * carries the thoughts.
  */
-function replayable(metadata: unknown): ProviderMetadata | undefined {
+function replayable(metadata: unknown): (ProviderMetadata & JsonObject) | undefined {
   if (!isJsonObject(metadata)) return undefined;
   const kept = Object.entries(metadata).flatMap(([provider, values]) => {
     if (!isJsonObject(values)) return [];
@@ -63,11 +80,11 @@ function replayable(metadata: unknown): ProviderMetadata | undefined {
 }
 
 /** A copy that is surely JSON, or nothing: metadata that cannot be stored must not fail a turn. */
-function asJson(value: unknown): ProviderMetadata | undefined {
+function asJson(value: unknown): (ProviderMetadata & JsonObject) | undefined {
   try {
     const copy = JSON.parse(JSON.stringify(value));
     checkJson(copy, "provider metadata");
-    return copy as ProviderMetadata;
+    return copy as ProviderMetadata & JsonObject;
   } catch {
     // Cyclic, too deep, or a BigInt: the provider will do without.
     return undefined;

@@ -1,7 +1,14 @@
-import type { AssistantModelMessage, FilePart, ModelMessage, TextPart, UserModelMessage } from "ai";
+import {
+  APICallError,
+  type AssistantModelMessage,
+  type FilePart,
+  type ModelMessage,
+  type TextPart,
+  type UserModelMessage,
+} from "ai";
 import type { ModelInput, ToolCall } from "../chat/message.ts";
 import { fenced } from "./fence.ts";
-import { readProviderData } from "./provider-data.ts";
+import { readProviderData, type Thought } from "./provider-data.ts";
 
 type AssistantInput = Extract<ModelInput, { role: "assistant" }>;
 type UserInput = Extract<ModelInput, { role: "user" }>;
@@ -14,14 +21,76 @@ type ToolInput = Extract<ModelInput, { role: "tool" }>;
  * comes before that message keeps its bytes from turn to turn, so prompt caches hold, and AI SDK 7
  * refuses system messages after the first. Assistant messages without text, calls or thinking are
  * left out, since some providers refuse them.
+ *
+ * @param thinking `false`: without what the model thought. `true`: each assistant message has some. Absent:
+ *   the same if a message has a plain thought, for then the model may want one of every message.
  */
-export function toAiMessages(messages: readonly ModelInput[], context?: string): ModelMessage[] {
+export function toAiMessages(
+  messages: readonly ModelInput[],
+  context?: string,
+  thinking?: boolean,
+): ModelMessage[] {
   const newest = messages.findLastIndex((message) => message.role === "user");
-  return messages.flatMap((message, index): ModelMessage[] => {
-    if (message.role === "tool") return [toolMessage(message)];
-    if (message.role === "assistant") return assistantMessage(message);
-    return [userMessage(message, index === newest ? context : undefined)];
-  });
+  const fills = thinking ?? messages.some((each) => thoughtsOf(each).some(isPlain));
+  const out: ModelMessage[] = [];
+  let last: AssistantParts | undefined;
+  for (const [index, message] of messages.entries()) {
+    if (message.role === "tool") out.push(toolMessage(message));
+    else if (message.role === "user") {
+      out.push(userMessage(message, index === newest ? context : undefined));
+    } else {
+      const content = assistantParts(message, thinking === false ? [] : thoughtsOf(message));
+      const { continues } = readProviderData(message.providerData);
+      if (continues && last !== undefined) last.push(...content);
+      else if (content.length > 0) {
+        if (fills && !content.some(isThought)) content.unshift({ type: "reasoning", text: "…" });
+        last = content;
+        out.push({ role: "assistant", content });
+      }
+    }
+  }
+  return out.map(withPlainText);
+}
+
+type AssistantParts = Exclude<AssistantModelMessage["content"], string>;
+
+const isThought = ({ type }: { readonly type: string }) => type === "reasoning";
+const isPlain = ({ metadata }: Thought) => metadata === undefined;
+
+/** A message that is nothing but its text. */
+function withPlainText(message: ModelMessage): ModelMessage {
+  if (message.role !== "assistant" || typeof message.content === "string") return message;
+  const [part, ...others] = message.content;
+  return part?.type === "text" && others.length === 0
+    ? { ...message, content: part.text }
+    : message;
+}
+
+function thoughtsOf(message: ModelInput): readonly Thought[] {
+  return message.role === "assistant"
+    ? (readProviderData(message.providerData).reasoning ?? [])
+    : [];
+}
+
+/** Whether a message brings what the model thought. */
+export function hasThoughts(messages: readonly ModelInput[]): boolean {
+  return messages.some((message) => thoughtsOf(message).length > 0);
+}
+
+/** A request was refused for what it holds of the model's thinking, or lacks. */
+export class ThinkingRefused extends Error {
+  override readonly name = "ThinkingRefused";
+
+  /** @param cause what to throw where nothing helps. */
+  constructor(cause: Error) {
+    super("the thinking was refused", { cause });
+  }
+}
+
+/** Whether an error can mean that a message has a thought, or has none. There is no code for it: only words. */
+export function refusesThinking(error: unknown): boolean {
+  if (!APICallError.isInstance(error) || ![400, 422].includes(error.statusCode ?? 0)) return false;
+  return /reasoning|thinking|thought/i.test(`${error.message} ${error.responseBody ?? ""}`);
 }
 
 function userMessage(
@@ -47,17 +116,13 @@ export function fenceContext(context: string): string {
   );
 }
 
-function assistantMessage(message: AssistantInput): AssistantModelMessage[] {
-  const { reasoning = [] } = readProviderData(message.providerData);
+function assistantParts(message: AssistantInput, reasoning: readonly Thought[]): AssistantParts {
   const calls = message.toolCalls ?? [];
-  if (reasoning.length === 0 && calls.length === 0) {
-    return message.content === "" ? [] : [{ role: "assistant", content: message.content }];
-  }
-  const content: Exclude<AssistantModelMessage["content"], string> = [
+  return [
     ...reasoning.map(({ text, metadata }) => ({
       type: "reasoning" as const,
       text,
-      providerOptions: metadata,
+      ...(metadata === undefined ? {} : { providerOptions: metadata }),
     })),
     ...(message.content === "" ? [] : [{ type: "text" as const, text: message.content }]),
     ...calls.map((call) => ({
@@ -67,7 +132,6 @@ function assistantMessage(message: AssistantInput): AssistantModelMessage[] {
       input: toolInput(call),
     })),
   ];
-  return [{ role: "assistant", content }];
 }
 
 /** Providers want an object. A model's broken JSON is sent back as text inside one. */

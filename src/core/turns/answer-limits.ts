@@ -48,7 +48,7 @@ export function dataRoom(text: string, reasoning: string): number {
 }
 
 /** Whether it is JSON within so many bytes: a model of somebody's own may not keep to its types. */
-function isStorable(value: unknown, maxBytes: number): boolean {
+export function isStorable(value: unknown, maxBytes: number): boolean {
   try {
     checkJson({ value }, "value");
     return value === undefined || Buffer.byteLength(JSON.stringify(value)) <= maxBytes;
@@ -64,24 +64,16 @@ export function isStorableCall(call: ToolCall, maxBytes: number): boolean {
 
 const isText = (value: unknown) => typeof value === "string" && value !== "";
 
-type Extras = Pick<Ended, "usage" | "providerSessionId" | "providerData"> & {
+type Extras = Pick<Ended, "usage" | "providerSessionId"> & {
   readonly model: string | undefined;
 };
 
-/**
- * What came beside the text as far as it can be stored, and the names of what cannot.
- *
- * @param maxBytes for the provider's data.
- */
-export function storableExtras(
-  given: Extras,
-  maxBytes: number,
-): { kept: Extras; lost: readonly string[] } {
-  const { providerSessionId: id, providerData: data, model } = given;
+/** What came beside the text as far as it can be stored, and the names of what cannot. */
+export function storableExtras(given: Extras): { kept: Extras; lost: readonly string[] } {
+  const { providerSessionId: id, model } = given;
   const kept: Extras = {
     usage: storableUsage(given.usage),
     providerSessionId: isKey(id, periodLimits.sessionIdBytes) ? id : undefined,
-    providerData: isStorable(data, maxBytes) ? data : undefined,
     model: isKey(model, periodLimits.nameBytes) ? model : undefined,
   };
   const names = Object.keys(kept) as (keyof Extras)[];

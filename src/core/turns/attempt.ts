@@ -13,6 +13,7 @@ import {
   answerLimits,
   dataRoom,
   fitText,
+  isStorable,
   isStorableCall,
   jsonBytes,
   storableExtras,
@@ -143,13 +144,24 @@ export class Attempt {
       this.#warn({ lost: ["call"] }, lostSays);
       return;
     }
-    const before = { text: this.#text, reasoning: this.#reasoning };
+    const room = dataRoom(this.#text, this.#reasoning) - Buffer.byteLength(JSON.stringify(call));
+    const before = { text: this.#text, reasoning: this.#reasoning, data: this.#dataWithin(room) };
     if (!steps.hasRoomFor(call, before)) throw this.#tooLong();
     await steps.call(call, before);
     this.#text = "";
     this.#textBytes = 0;
     this.#reasoning = "";
     this.#reasoningBytes = 0;
+    this.#providerData = undefined;
+  }
+
+  /** What the provider wants to see again, for the model that was asked: it may answer by another name. */
+  #dataWithin(room: number): JsonObject | undefined {
+    const { provider, model } = this.#running.responder;
+    const data = this.#providerData;
+    if (isStorable(data, room)) return data && { ...data, provider, model };
+    this.#warn({ lost: ["providerData"] }, lostSays);
+    return undefined;
   }
 
   async #addResult(event: ToolResultEvent): Promise<void> {
@@ -193,18 +205,15 @@ export class Attempt {
     const failure = isEmpty ? (atLimit ?? said) : reasonOf(error);
     const ended = isStopped ? "The answer was stopped." : atLimit;
     const reason = isFailed ? failure : ended;
-    const { kept, lost } = storableExtras(
-      {
-        usage: this.#usage,
-        model: this.#model,
-        providerData: this.#providerData,
-        providerSessionId: this.#providerSessionId,
-      },
-      dataRoom(this.#text, this.#reasoning),
-    );
+    const { kept, lost } = storableExtras({
+      usage: this.#usage,
+      model: this.#model,
+      providerSessionId: this.#providerSessionId,
+    });
     if (lost.length > 0) this.#warn({ lost }, lostSays);
     return {
       ...kept,
+      providerData: this.#dataWithin(dataRoom(this.#text, this.#reasoning)),
       text: isEmpty ? "" : this.#text,
       reasoning: this.#reasoning,
       usedTools: this.#steps.isUsed,

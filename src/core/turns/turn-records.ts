@@ -367,7 +367,7 @@ async function ownAnswer(
     partial: ended.partialReason !== undefined || undefined,
     partial_reason: ended.partialReason,
     stats: statsOf(ended),
-    provider_data: ended.providerData && { ...ended.providerData, ...target(ended) },
+    provider_data: ended.providerData,
   };
 }
 
@@ -448,5 +448,3 @@ function without(pending: readonly string[] | undefined, id: string) {
   const rest = pending?.filter((each) => each !== id);
   return rest === undefined || rest.length === 0 ? undefined : rest;
 }
-
-const target = ({ provider, model }: Ended) => ({ provider, model });

@@ -34,10 +34,11 @@ interface RecordedCall {
   hasResult: boolean;
 }
 
-/** What a model said and thought before it called a tool. */
+/** What a model said and thought before it called a tool, and what it wants to see again of that. */
 interface SaidBefore {
   readonly text: string;
   readonly reasoning: string;
+  readonly data: JsonObject | undefined;
 }
 
 /**
@@ -180,11 +181,12 @@ export class TurnSteps {
   }
 
   /** Stores a call with what was said before it. Its tool may run once this resolves. */
-  async call(call: ToolCall, { text, reasoning }: SaidBefore): Promise<void> {
+  async call(call: ToolCall, { text, reasoning, data }: SaidBefore): Promise<void> {
     const number = ++this.#lastNumber;
     const fields: Fields = { role: "assistant", content: text };
     if (reasoning !== "") fields["reasoning_content"] = reasoning;
     fields["tool_calls"] = [call as ToolCall & JsonObject];
+    if (data !== undefined) fields["provider_data"] = data;
     const callRecordId = `${stepPrefix("call", this.#running.turn)}${number}`;
     await this.#store(callRecordId, fields);
     const recorded = { number, call, isStarted: false, hasResult: false };
