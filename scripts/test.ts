@@ -41,7 +41,7 @@ const processes = 4;
 
 /** Likewise for those that want a database. */
 const withDatabase =
-  "src/postgres/{append-groups,database,erase-in-doubt,indexer,lease-rows,lost-replies,migrate,unindexed}.test.ts";
+  "src/postgres/{append-groups,database,erase-in-doubt,indexer,lease-rows,lost-replies,migrate,plans,unindexed}.test.ts";
 
 /** How many files are run as they are, each in a process of its own. */
 const few = 20;
