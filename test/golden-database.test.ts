@@ -8,7 +8,6 @@ import {
   assertHolds,
   chatsOf,
   expected,
-  heldAt,
   openAt,
   original,
   postgresDump,
@@ -27,8 +26,7 @@ async function opened(t: TestContext, companion: string, at: string) {
   const { rowCount } = await pool.query(lapsed);
   assert.ok(Number(rowCount) > 0, "no server of 0.1 held anything");
   const before = await recordsOf(pool, companion);
-  const clock = heldAt(at);
-  const storage = await openPostgresStorage({ pool, companion, durability: "process", clock });
+  const storage = await openPostgresStorage({ pool, companion, durability: "process" });
   const memories = await openAt(at, { storage });
   t.after(() => memories.close());
   return { memories, before, recordsNow: () => recordsOf(pool, companion) };

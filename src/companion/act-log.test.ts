@@ -40,6 +40,35 @@ test("what was read before a read broke off is read again", async () => {
   assert.deepEqual(reader!.position, writer.position);
 });
 
+for (const count of [1, 2, 200, 450]) {
+  test(`of 500 acts and ${count} new ones a process that wakes reads ${count}`, async () => {
+    const logs = openMemoryStorage().logs("", runsProjection);
+    const acts = Array.from({ length: 500 + count }, (_, i) => act(`act-${i + 1}`));
+    const writer = await ActLog.begin(logs, acts.slice(0, 500));
+    let records = 0;
+    const counting = new Proxy(logs, {
+      get: (target, name) => {
+        if (name !== "tail" && name !== "page") return Reflect.get(target, name).bind(target);
+        return async (...given: never[]) => {
+          const found = await Reflect.apply(Reflect.get(target, name), target, given);
+          records += (found.records ?? found).length;
+          return found;
+        };
+      },
+    });
+    const reader = await ActLog.open(counting, undefined);
+    await reader!.readOn();
+    for (const each of acts.slice(500)) await writer.append([each]);
+    records = 0;
+    const read = await reader!.readOn();
+    assert.deepEqual(
+      read?.map((each) => each.act?.id),
+      acts.slice(500).map(({ id }) => id),
+    );
+    assert.equal(records, Math.min(count, 200));
+  });
+}
+
 test("a leader whose snapshot is from before the log was continued removes nothing of it", async () => {
   const logs = openMemoryStorage().logs("", runsProjection);
   const log = await ActLog.begin(logs, [act("a")]);

@@ -60,10 +60,10 @@ export class ActLog {
     let position = this.#position;
     for (;;) {
       const { log, seq } = position;
-      const tail = await this.#logs.tail(log, pageRecords);
+      const tail = await this.#logs.tail(log, 0);
       if (tail === undefined || tail.seq < seq) return undefined;
       let next: string | undefined;
-      for await (const record of this.#after(position, tail.seq, tail.records)) {
+      for await (const record of this.#after(position, tail.seq)) {
         const act = readAct(record);
         position = { log, seq: record.seq };
         read.push({ ...position, act });
@@ -77,13 +77,13 @@ export class ActLog {
     return read;
   }
 
-  async *#after(
-    { log, seq }: Position,
-    end: number,
-    newest: readonly StoredRecord[],
-  ): AsyncGenerator<StoredRecord> {
-    if (end - seq <= newest.length) yield* newest.filter((record) => record.seq > seq);
-    else yield* this.#logs.read(log, { after: seq });
+  /** Mostly one or two records: a page is enough. */
+  async *#after({ log, seq }: Position, end: number): AsyncGenerator<StoredRecord> {
+    if (seq === end) return;
+    const page = await this.#logs.page(log, { after: seq, limit: pageRecords });
+    yield* page;
+    const last = page.at(-1)?.seq ?? end;
+    if (last < end) yield* this.#logs.read(log, { after: last });
   }
 
   /** @returns whether they are in the log, right after what was read; if not, read on. */

@@ -5,7 +5,11 @@ import { setTimeout } from "node:timers/promises";
 import type pg from "pg";
 import { databaseOf } from "../../test/support/test-database.ts";
 import { noPostgres, withPostgres } from "../../test/support/test-postgres.ts";
+import { WatchedPool } from "../../test/support/watched-pool.ts";
+import { systemClock } from "../core/clock.ts";
 import { type ErrorCode, isThroughlineError } from "../core/errors.ts";
+import { silentLogger } from "../core/logger.ts";
+import { systemTimers, type Timers } from "../core/timers.ts";
 import { contractProjection, listed, message } from "../testing/log-store-contract-fixtures.ts";
 import type { Database } from "./database.ts";
 import { errorClass, errorCode } from "./error-class.ts";
@@ -180,6 +184,46 @@ test("a database without synchronous commits is refused, and the message says so
 }, async () => {
   const weak = newPool({ options: "-c synchronous_commit=off" });
   await assert.rejects(openPostgresStorage({ pool: weak }), /synchronous_commit/);
+});
+
+for (const [aheadMs, what, says] of [
+  [1_500, "opens", undefined],
+  [-1_500, "opens", undefined],
+  [10_000, "warns", /^this machine's clock is \d+(\.\d+)? s ahead of the database's/],
+  [-10_000, "warns", /^this machine's clock is \d+(\.\d+)? s behind the database's/],
+  [65_000, "is refused", /s ahead of the database's: set both by NTP$/],
+  [-65_000, "is refused", /s behind the database's: set both by NTP$/],
+] as const) {
+  test(`a server whose clock is ${aheadMs} ms ahead of the database's ${what}`, {
+    skip,
+  }, async () => {
+    const said: string[] = [];
+    const logger = { ...silentLogger, warn: (_: object, message: string) => said.push(message) };
+    const clock = { ...systemClock, now: () => systemClock.now() + aheadMs };
+    const opening = openPostgresStorage({ pool, durability: "process", logger, clock });
+    if (what === "is refused") {
+      await assert.rejects(opening, { code: "THROUGHLINE_CONFIGURATION", message: says });
+      return;
+    }
+    await (await opening).close();
+    assert.equal(said.length, says === undefined ? 0 : 1);
+    if (says !== undefined) assert.match(said[0] ?? "", says);
+  });
+}
+
+test("a server that does not get what it notifies itself is refused, and leaves no connection taken", {
+  skip,
+}, async () => {
+  const own = newPool();
+  const soon = (ms: number) => (ms === 5_000 ? 50 : ms);
+  const timers: Timers = { after: (ms, ...more) => systemTimers.after(soon(ms), ...more) };
+  // It passes on statements and answers, as a pooler does that gives each transaction another connection.
+  const deaf = new WatchedPool(own);
+  await assert.rejects(openPostgresStorage({ pool: deaf, durability: "process", timers }), {
+    code: "THROUGHLINE_CONFIGURATION",
+    message: /PgBouncer must be in session mode/,
+  });
+  assert.equal(own.idleCount, own.totalCount);
 });
 
 test("each of two companions sees nothing of the other's logs and documents", {

@@ -70,7 +70,7 @@ export const indexerStatements = {
   where found.seq = each.seq and found.body = each.body
     and not exists (
       select 1 from throughline.records as hiding ${where}
-        and hiding.key = each.key and hiding.hides = found.id and hiding.seq > found.seq)
+        and hiding.key = each.key and hiding.hides = found.id and hiding.seq > found.seq offset 0)
 ), indexed as (
   update throughline.records set words = record.words::tsvector from record where ctid = place
 ), log as (

@@ -177,35 +177,6 @@ test("what is told is in no table, however long it is, and is heard whole", skip
   }
 });
 
-test("what an earlier build kept of what it told is removed by who joins", skip, async () => {
-  const [companion, other] = [newCompanion(), newCompanion()];
-  await (await join({ companion })).close();
-  const text = "insert into throughline.messages (companion, id, body) values ($1, 'm', 'secret')";
-  for (const each of [companion, other]) await rows(text, [each]);
-  await (await join({ companion })).close();
-  const left = "select companion from throughline.messages where body = 'secret'";
-  assert.deepEqual(await rows(left, []), [{ companion: other }]);
-  await rows("delete from throughline.messages", []);
-});
-
-test("a process joins also when what was kept cannot be removed, and says so", skip, async () => {
-  const companion = newCompanion();
-  await (await join({ companion })).close();
-  await rows("insert into throughline.messages (companion, id, body) values ($1, 'm', '')", [
-    companion,
-  ]);
-  const client = await admin?.connect();
-  await client?.query("begin; lock table throughline.messages");
-  const warnings: string[] = [];
-  const warn = (_fields: object, message: string) => warnings.push(message);
-  const logger = { ...silentLogger, warn };
-  await using storage = await join({ companion, timeoutMs: 300, logger });
-  await client?.query("rollback");
-  client?.release();
-  assert.ok(storage.cluster.processId);
-  assert.deepEqual(warnings, ["messages could not be removed"]);
-});
-
 test(
   "a lease that cannot be freed is released here, and taken again when the database is back",
   skip,

@@ -102,7 +102,8 @@ returning owner = $4 as mine, epoch,
   },
   /**
    * 1: companion; 2 to 4: collections, keys, epochs; 5: milliseconds; 6: process. A row that somebody
-   * is writing is passed over: one slow log must not cost the process its other leases.
+   * is writing is passed over: one slow log must not cost the process its other leases. Rows are looked
+   * up in the order of their key: by their owner each name would be compared with all that it holds.
    */
   renew: {
     name: "throughline_lease_renew",
@@ -110,24 +111,21 @@ returning owner = $4 as mine, epoch,
   select * from unnest($2::text[], $3::text[], $4::bigint[])
     with ordinality as each (collection, key, epoch, n)
 ), ours as (
-  select held.* from held join throughline.logs on logs.companion = $1
-    and logs.collection = held.collection and logs.key = held.key
-    and logs.owner = $6 and logs.epoch = held.epoch
+  select n, log.place from held cross join lateral (
+    select key, owner, epoch, ctid as place from throughline.logs
+    where companion = $1 and collection = held.collection and logs.key >= held.key
+    order by logs.key limit 1
+  ) as log where log.key = held.key and log.owner = $6 and log.epoch = held.epoch
 ), free as (
-  select ours.* from ours join throughline.logs on logs.companion = $1
-    and logs.collection = ours.collection and logs.key = ours.key
-    and logs.owner = $6 and logs.epoch = ours.epoch
-  for update of logs skip locked
+  select ours.* from ours join throughline.logs on ctid = place for update of logs skip locked
 ), renewed as (
-  update throughline.logs set lease_until = ${lasts} from free
-  where logs.companion = $1 and logs.collection = free.collection and logs.key = free.key
-  returning free.n
+  update throughline.logs set lease_until = ${lasts} from free where ctid = place returning n
 )
 select n::int, n in (select n from renewed) as renewed, n in (select n from ours) as ours from held`,
   },
   /**
    * 1: companion; 2 to 4: collections, keys, epochs; 5: process; 6: channel; 7: the notification of
-   * each. Answers which are free now, and whether they have a log. Not synced, which takes most of the
+   * each. Answers which are free now, and whether they have a log. `coalesce`: see `renew`. Not synced, which takes most of the
    * time: a release that a crash of the database undoes is a lease that lapses.
    */
   free: {
@@ -136,13 +134,14 @@ select n::int, n in (select n from renewed) as renewed, n in (select n from ours
   select * from unnest($2::text[], $3::text[], $4::bigint[], $7::text[])
     with ordinality as each (collection, key, epoch, payload, n)
 ), old as (
-  select held.*, logs.wanted from held join throughline.logs on logs.companion = $1
-    and logs.collection = held.collection and logs.key = held.key
-    and logs.owner = $5 and logs.epoch = held.epoch
-  for update of logs
+  select held.n, held.payload, log.* from held cross join lateral (
+    select ctid as place, wanted from throughline.logs
+    where companion = $1 and collection = held.collection and logs.key = held.key
+      and coalesce(owner, '') = $5 and logs.epoch = held.epoch for update
+  ) as log
 ), freed as (
   update throughline.logs set owner = null, lease_until = null, wanted = false from old
-  where logs.companion = $1 and logs.collection = old.collection and logs.key = old.key
+  where ctid = place
   returning old.n, old.wanted, old.payload, logs.seq = 0 as is_empty
 )
 select n::int, is_empty, case when wanted then pg_notify($6, payload) end

@@ -40,7 +40,15 @@ const unindexed = `select key, seq, body from throughline.records as record
       and record.key = log.key and seq > log.unindexed_after and words is null
       and not exists (select 1 from throughline.records as hiding
         where hiding.companion = log.companion and hiding.collection = log.collection
-          and hiding.key = log.key and hiding.hides = record.id and hiding.seq > record.seq)`;
+          and hiding.key = log.key and hiding.hides = record.id and hiding.seq > record.seq offset 0)`;
+
+/**
+ * Records whose words fit this query, which names their place. The index is asked before anything else:
+ * a planner that may choose reads whole logs, of which it expects little.
+ */
+const worded = (query: string, columns = "key, seq, body") => `select ${columns} from (
+      select * from throughline.records where words @@ ${query}::tsquery offset 0
+    ) as record where true`;
 
 /** Records of the newest logs that can hold the words. 3: limit; 4: the scope; 5: the query. */
 export const searchNewest: PostgresStatement = {
@@ -48,11 +56,9 @@ export const searchNewest: PostgresStatement = {
     select companion, collection, key, sorted_at, unindexed_after from throughline.logs ${where}
     order by sorted_at desc, key limit ${newestLogs}
   ) as log cross join lateral (
-    (select key, seq, body from throughline.records as record
-    where record.companion = log.companion and record.collection = log.collection
-      and record.key = log.key
-      and words @@ ($5 || ' & ''' || ${logLexemeSql("$4::text")} || '''')::tsquery
-    order by seq desc limit $3)
+    (${worded(`($5 || ' & ''' || ${logLexemeSql("$4::text")} || '''')`)}
+      and record.companion = log.companion and record.collection = log.collection
+      and record.key = log.key order by seq desc limit $3)
     union all (${unindexed} order by seq desc limit $3)
     order by seq desc limit $3
   ) as hit order by log.sorted_at desc, log.key, hit.seq desc limit $3`,
@@ -63,30 +69,30 @@ export const searchNewest: PostgresStatement = {
  * after. The index is asked first and alone: a planner that knows of the limit walks through all logs.
  */
 export function searchStatement(given: { readonly place: boolean }): PostgresStatement {
-  const place = `where log.sorted_at <= $5 and (log.sorted_at < $5
+  const place = `and log.sorted_at <= $5 and (log.sorted_at < $5
       or hit.key > $6 or (hit.key = $6 and hit.seq < $7))`;
   return {
     text: `with hit as materialized (
-    select companion, collection, key, seq from throughline.records
-    where companion = $1 and collection = $2 and words @@ $4::tsquery
+    ${worded("$4", "key, seq")} and companion = $1 and collection = $2
     union all
-    select log.companion, log.collection, log.key, record.seq from throughline.logs as log
+    select record.key, record.seq from throughline.logs as log
       cross join lateral (${unindexed} offset 0) as record
     where log.companion = $1 and log.collection = $2 and log.unindexed_after is not null
   ), page as (
-    select hit.*, log.sorted_at from hit join throughline.logs as log
-      using (companion, collection, key)
-    ${given.place ? place : ""} order by log.sorted_at desc, hit.key, hit.seq desc limit $3
-  ) select key, sorted_at, seq, body from page
-    join throughline.records using (companion, collection, key, seq)
-    order by sorted_at desc, key, seq desc`,
+    select hit.*, log.sorted_at from hit cross join lateral (
+      select key, sorted_at from throughline.logs
+      where companion = $1 and collection = $2 and logs.key >= hit.key order by key limit 1
+    ) as log where log.key = hit.key ${given.place ? place : ""} order by log.sorted_at desc, hit.key, hit.seq desc limit $3
+  ) select key, sorted_at, seq, body from page cross join lateral (
+      select seq as found, body from throughline.records where companion = $1 and collection = $2
+        and records.key = page.key and records.seq >= page.seq order by records.seq limit 1
+    ) as record where found = seq order by sorted_at desc, key, seq desc`,
   };
 }
 
 /** Records of one log that can hold the words. 3: limit; 4: the query; 5: the log; 6: before this seq. */
 export const searchLog: PostgresStatement = {
-  text: `(select key, seq, body from throughline.records
-    where companion = $1 and collection = $2 and words @@ $4::tsquery and key = $5 and seq < $6
+  text: `(${worded("$4")} and companion = $1 and collection = $2 and key = $5 and seq < $6
     order by seq desc limit $3)
   union all
   (select record.* from throughline.logs as log

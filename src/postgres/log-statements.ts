@@ -1,6 +1,16 @@
 // The statements of the log store. Parameters 1 to 3 are the companion, the collection and the key.
 const where = "where companion = $1 and collection = $2 and key = $3";
 
+/**
+ * Looks up the record with this id or number for each row of `each`, as `found`. Asking for the first
+ * one in the order of the index leaves the planner no other: it expects few records in a log, and would
+ * read them all.
+ */
+const lookUp = (column: "id" | "seq", columns: string) => `cross join lateral (
+    select ${columns} from throughline.records ${where} and records.${column} >= each.${column}
+    order by records.${column} limit 1
+  ) as found where found.${column} = each.${column}`;
+
 export const logStatements = {
   lock: {
     name: "throughline_log_lock",
@@ -12,33 +22,35 @@ export const logStatements = {
   },
   known: {
     name: "throughline_records_known",
-    text: `select id, seq, body, hides from throughline.records ${where} and id = any($4::text[])`,
+    text: `select found.* from unnest($4::text[]) as each (id) ${lookUp("id", "id, seq, body, hides")}`,
   },
   /** Records up to parameter 5 are not found any more. */
   hide: {
-    text: `update throughline.records set words = null ${where} and id = any($4::text[])
-  and seq <= $5 and words is not null`,
+    text: `update throughline.records set words = null
+  from unnest($4::text[]) as each (id) ${lookUp("id", "ctid as place, id, seq")}
+  and ctid = place and found.seq <= $5 and words is not null`,
   },
   erase: {
     text: `update throughline.records set body = each.body, hides = null, words = null
-  from unnest($4::bigint[], $5::text[]) as each (seq, body)
-  ${where} and records.seq = each.seq`,
+  from unnest($4::bigint[], $5::text[]) as each (seq, body) ${lookUp("seq", "ctid as place, seq")}
+  and ctid = place`,
   },
   /** Of these records, those that no later one hides. */
   unhidden: {
-    text: `select seq, body from throughline.records as shown ${where} and id = any($4::text[])
+    text: `select found.* from unnest($4::text[]) as each (id) ${lookUp("id", "id, seq, body")}
   and not exists (select 1 from throughline.records as hiding ${where}
-    and hiding.hides = shown.id and hiding.seq > shown.seq)`,
+    and hiding.hides = found.id and hiding.seq > found.seq offset 0)`,
   },
   setWords: {
-    text: `update throughline.records
-  set words = $5::text::tsvector ${where} and seq = $4`,
+    text: `update throughline.records set words = $5::text::tsvector
+  from (select $4::bigint as seq) as each ${lookUp("seq", "ctid as place, seq")} and ctid = place`,
   },
   setHead: {
     text: `update throughline.logs set head = $4, sorted_at = $5, labels = $6 ${where}`,
   },
   deleteRecords: {
-    text: `delete from throughline.records ${where} and seq <= $4`,
+    text: `delete from throughline.records where ctid = any(array(
+    select ctid from throughline.records ${where} and seq <= $4 order by seq))`,
   },
   deleteLog: { text: `delete from throughline.logs ${where}` },
   /** What is left is the lease. */

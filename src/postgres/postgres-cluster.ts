@@ -1,8 +1,9 @@
 import { createHash } from "node:crypto";
-import { errorName } from "../core/errors.ts";
 import type { JsonObject } from "../core/json.ts";
+import { misconfigured } from "../core/options.ts";
 import { type Cluster, prepareMessage, Subscribers } from "../core/storage/cluster.ts";
 import { ClusterLeases } from "../core/storage/cluster-leases.ts";
+import { DeadlineError, within } from "./connection.ts";
 import type { DriverContext } from "./database.ts";
 import { PostgresLeases } from "./leases.ts";
 import { Listening } from "./listening.ts";
@@ -12,6 +13,7 @@ import { Subscription } from "./subscription.ts";
 /**
  * Joins the processes of a companion.
  *
+ * @throws ThroughlineError `THROUGHLINE_CONFIGURATION`: notifications do not arrive.
  * @throws ThroughlineError `THROUGHLINE_UNAVAILABLE`: the database did not answer in time.
  */
 export async function openPostgresCluster(
@@ -22,6 +24,9 @@ export async function openPostgresCluster(
   await cluster.open();
   return cluster;
 }
+
+/** How long a process waits for the notification that it sends itself at the start. */
+const ownNotificationMs = 5_000;
 
 /** One process of a companion, to the database and to the others. */
 export interface ClusterProcess
@@ -41,6 +46,8 @@ export class PostgresCluster implements Cluster {
   readonly #publishing: PublishQueue;
   readonly #subscription: Subscription;
   readonly #listening: Listening;
+  /** Resolves when this process gets the notification that it sent itself. */
+  readonly #heard = Promise.withResolvers<void>();
 
   /** @param leaseMs how long a lease lasts without being renewed, in milliseconds. */
   constructor(context: Omit<DriverContext, "calls">, leaseMs: number) {
@@ -60,15 +67,19 @@ export class PostgresCluster implements Cluster {
       missed: () => this.#subscribers.missed(),
     });
     this.#listening = new Listening(own, {
-      received: (payload) => this.#subscription.receive(payload),
+      received: (payload) => {
+        if (payload === processId) this.#heard.resolve();
+        else this.#subscription.receive(payload);
+      },
       missed: () => this.#missed(),
     });
   }
 
   /** Removes what dead processes left. Resolves when this process gets the messages of the others. */
   async open(): Promise<void> {
-    await Promise.all([this.#places.sweep(), this.#forgetKept()]);
+    await this.#places.sweep();
     await this.#listening.open();
+    await this.#checkDelivery();
   }
 
   publish(message: JsonObject): void {
@@ -91,13 +102,18 @@ export class PostgresCluster implements Cluster {
     this.#subscription.close();
   }
 
-  /** No build after the first ones keeps messages in the table: what they left is read by none. */
-  async #forgetKept(): Promise<void> {
-    const { database, companion, logger } = this.#context;
+  /** A pooler that gives each transaction another connection forgets who listens, and says nothing. */
+  async #checkDelivery(): Promise<void> {
+    const { database, companion, timers } = this.#context;
+    const values = [channelOf(companion), this.processId];
     try {
-      await database.query({ ...forgetMessages, values: [companion] });
+      await database.query({ text: "select pg_notify($1, $2)", values });
+      await within(this.#heard.promise, timers, ownNotificationMs);
     } catch (error) {
-      logger.warn({ error: errorName(error) }, "messages could not be removed");
+      this.#listening.close();
+      if (!(error instanceof DeadlineError)) throw error;
+      const says = "a notification that this process sent itself did not arrive";
+      throw misconfigured(`${says}: a pooler such as PgBouncer must be in session mode`);
     }
   }
 
@@ -107,9 +123,6 @@ export class PostgresCluster implements Cluster {
     this.#subscribers.missed();
   }
 }
-
-/** 1: companion. What stands there was sent by a build before this one, which kept it. */
-const forgetMessages = { text: "delete from throughline.messages where companion = $1" };
 
 /** A name for `LISTEN`, which takes at most 63 bytes: its companion may have a longer one. */
 function channelOf(companion: string): string {

@@ -1,6 +1,5 @@
 // PostgreSQL under the contracts of the storage: the entry point `throughline/postgres`.
 import { type Clock, systemClock } from "../core/clock.ts";
-import { ThroughlineError } from "../core/errors.ts";
 import { type NewId, randomId } from "../core/ids.ts";
 import { type Logger, silentLogger } from "../core/logger.ts";
 import {
@@ -97,7 +96,8 @@ const checks: Checks<PostgresStorageOptions> = {
  * Opens a companion's logs and documents in PostgreSQL. Any number of processes may have them open.
  *
  * @throws ThroughlineError `THROUGHLINE_CONFIGURATION`: no such `durability`, a pool of one connection, a
- * database too weak, without the schema, or whose encoding is not UTF8; the message says which.
+ * database too weak, without the schema, or whose encoding is not UTF8, a role without a right, a pooler
+ * that loses notifications, a clock that is wrong; the message says which.
  * @throws ThroughlineError `THROUGHLINE_NEWER_FORMAT`: a later version changed the schema.
  * @throws ThroughlineError `THROUGHLINE_UNAVAILABLE`: the database did not answer in time.
  */
@@ -114,7 +114,9 @@ export async function openPostgresStorage(
   const database = new Database({ pool, clock, timers, logger, random, timeoutMs });
   try {
     await checkSettings(database, durability);
+    await checkClock(database, clock, logger);
     await migrate(database, resolved.migrate);
+    await checkRights(database);
     const epochs = new LeaseRegistry();
     const shared = { database, newId, epochs, companion, clock, timers, logger };
     const cluster = await openPostgresCluster(shared, leaseMs);
@@ -152,16 +154,42 @@ const oldestVersion = 140_000;
  */
 async function checkSettings(database: Database, durability: Durability): Promise<void> {
   const [found] = await database.query({ text: settings });
-  if (found?.["encoding"] !== "UTF8") throw refused("the database's encoding must be UTF8");
-  if (Number(found["version"]) < oldestVersion) throw refused("PostgreSQL must be 14 or later");
+  if (found?.["encoding"] !== "UTF8") throw misconfigured("the database's encoding must be UTF8");
+  if (Number(found["version"]) < oldestVersion)
+    throw misconfigured("PostgreSQL must be 14 or later");
   if (durability === "process") return;
   const off = ["fsync", "synchronous_commit"].filter((setting) => found[setting] === "off");
   if (off.length === 0) return;
-  throw refused(
+  throw misconfigured(
     `${off.join(" and ")} off: a power cut takes what was acknowledged (durability "process")`,
   );
 }
 
-function refused(message: string): ThroughlineError {
-  return new ThroughlineError(message, { code: "THROUGHLINE_CONFIGURATION" });
+/** Milliseconds between this clock and the database's: what is warned of, and what is refused. */
+const skewMs = { warned: 2_000, refused: 60_000 } as const;
+
+/** @throws ThroughlineError `THROUGHLINE_CONFIGURATION`: the times of records would be wrong. */
+async function checkClock(database: Database, clock: Clock, logger: Logger): Promise<void> {
+  const before = clock.now();
+  const text = "select extract(epoch from clock_timestamp())::float8 * 1000 as now";
+  const [row] = await database.query({ text });
+  const now = Number(row?.["now"]);
+  const aheadMs = Math.round(Math.max(before - now, 0) || Math.min(clock.now() - now, 0));
+  const side = aheadMs > 0 ? "ahead of" : "behind";
+  const apart = `${Math.abs(aheadMs) / 1_000} s ${side} the database's`;
+  const says = `this machine's clock is ${apart}: set both by NTP`;
+  if (Math.abs(aheadMs) > skewMs.refused) throw misconfigured(says);
+  if (Math.abs(aheadMs) > skewMs.warned) logger.warn({ aheadMs }, says);
+}
+
+const missingRights = `select string_agg(lower(privilege) || ' on throughline.' || name, ', ') as missing
+  from unnest(array['logs', 'records', 'documents', 'files']) as name,
+    unnest(array['SELECT', 'INSERT', 'UPDATE', 'DELETE']) as privilege
+  where not has_table_privilege('throughline.' || name, privilege)`;
+
+/** @throws ThroughlineError `THROUGHLINE_CONFIGURATION`: such as after an upgrade that made a table. */
+async function checkRights(database: Database): Promise<void> {
+  const [row] = await database.query({ text: missingRights });
+  if (typeof row?.["missing"] !== "string") return;
+  throw misconfigured(`this role may not ${row["missing"]}: grant it (docs/guides/postgresql.md)`);
 }

@@ -59,6 +59,21 @@ test("three leases are renewed by one call, three times within the time of a lea
   assert.ok(leases.every(({ lost }) => !lost.signal.aborted));
 });
 
+test("of 1,200 leases at most 500 are renewed by one call, and a call that fails costs no other", async () => {
+  const { timers, place, add } = renewing();
+  const leases = Array.from({ length: 1_200 }, (_, i) => add(`${i}`));
+  const renewed = place.answer;
+  place.answer = async (held) => {
+    if (held.some(({ key }) => key === "700")) throw new Error("too slow");
+    return renewed(held);
+  };
+  await timers.pass(leaseMs / 3);
+  assert.deepEqual(place.renewals, [500, 500, 200]);
+  await timers.pass(leaseMs);
+  const lost = leases.filter(isLost).map(({ key }) => Number(key));
+  assert.deepEqual([lost.length, lost.at(0), lost.at(-1)], [500, 500, 999]);
+});
+
 test("a lease that was removed is renewed no more, and without any no timer waits", async () => {
   const { timers, place, renewer, add } = renewing();
   const [a, b] = [add("a"), add("b")];

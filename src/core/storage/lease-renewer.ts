@@ -55,12 +55,14 @@ const renewalsPerLease = 3;
  */
 const repeatsPerLease = 30;
 
+/** Most names in one call: a call with many more can run into its deadline, and all would be lost. */
+const namesPerCall = 500;
+
 /** The part of its time after which a holder takes its lease for lost, before anybody can take it. */
 const trustedPart = 0.9;
 
 /**
- * Keeps the leases of this process alive: all of them renewed by one call, three times within their
- * time. One that could not be renewed in time by the monotonic clock is lost before it lapses.
+ * Keeps the leases of this process alive: all of them are renewed three times within their time. One that could not be renewed in time by the monotonic clock is lost before it lapses.
  */
 export class LeaseRenewer {
   /** Each with the monotonic time until which no other process can hold it. */
@@ -139,7 +141,17 @@ export class LeaseRenewer {
     this.#renewing = true;
     const askedAt = this.#times.clock.monotonic();
     const asked = [...this.#until.keys()];
-    this.#isRenewed = false;
+    this.#isRenewed = true;
+    const calls: Promise<void>[] = [];
+    for (let at = 0; at < asked.length; at += namesPerCall) {
+      calls.push(this.#renewSome(asked.slice(at, at + namesPerCall), askedAt));
+    }
+    await Promise.all(calls);
+    this.#renewing = false;
+    this.#schedule();
+  }
+
+  async #renewSome(asked: readonly KeptLease[], askedAt: number): Promise<void> {
     try {
       const { renewed, gone } = await this.#place.renew(asked);
       const [renewedOnes, goneOnes] = [new Set(renewed), new Set(gone)];
@@ -148,12 +160,11 @@ export class LeaseRenewer {
         const isRenewed = renewedOnes.has(lease) && this.#until.has(lease);
         if (isRenewed) this.#until.set(lease, this.#trustedUntil(askedAt));
       }
-      this.#isRenewed = asked.every((lease) => renewedOnes.has(lease) || !this.#until.has(lease));
+      this.#isRenewed &&= asked.every((lease) => renewedOnes.has(lease) || !this.#until.has(lease));
     } catch (error) {
+      this.#isRenewed = false;
       this.#times.logger.warn({ error: errorName(error) }, "leases could not be renewed");
     }
-    this.#renewing = false;
-    this.#schedule();
   }
 
   #stop(): void {

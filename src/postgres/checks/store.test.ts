@@ -87,6 +87,20 @@ test("doctor fails what it cannot read of an older schema, and calls nothing und
   assert.match(check("store.open")?.says ?? "", /42703/);
 });
 
+test("doctor fails a role that lacks a right on a table, and says which", { skip }, async (t) => {
+  const { home, store, pool } = await kept(t);
+  await pool.query("create role throughline_reader login");
+  t.after(() => pool.query("drop owned by throughline_reader; drop role throughline_reader"));
+  await pool.query(`grant usage on schema throughline to throughline_reader;
+    grant all on all tables in schema throughline to throughline_reader;
+    revoke delete on throughline.files from throughline_reader`);
+  const reading = new URL(store);
+  reading.username = "throughline_reader";
+  const { code, failed, check } = await examined(reading.href, home);
+  assert.deepEqual([code, failed], [1, true]);
+  assert.match(check("store.open")?.says ?? "", /this role may not delete on throughline.files/);
+});
+
 test("doctor waits for a locked table no longer than its deadline, and says that it could not ask", {
   skip,
   timeout: 60_000,
