@@ -54,7 +54,7 @@ export async function buildCode(): Promise<boolean> {
 
 /**
  * The sources with all packages that they import, but for the peers: people install those that they use. A
- * package that imports one itself has its own: prom-client has the API of OpenTelemetry.
+ * package that imports one itself has its own.
  */
 async function bundle(
   manifest: Manifest,
