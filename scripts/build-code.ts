@@ -96,7 +96,7 @@ const mcpWithoutAjv: Plugin = {
       : null,
 };
 
-/** In CommonJS, which Node 22 loads with `require` without a warning. */
+/** In CommonJS, for `require`. */
 function bundleRequired(): Promise<readonly OutputChunk[]> {
   const names = `${chunkFolder}/[name]-[hash].cjs`;
   return generate(
