@@ -23,7 +23,9 @@ test("what is needed is what the package says", () => {
 });
 
 test("its SQLite has the mended write-ahead log", () => {
-  const [major = 0, minor = 0, patch = 0] = (process.versions["sqlite"] ?? "").split(".").map(Number);
+  const [major = 0, minor = 0, patch = 0] = (process.versions["sqlite"] ?? "")
+    .split(".")
+    .map(Number);
   assert.ok(major * 1e6 + minor * 1e3 + patch >= 3_051_003, process.versions["sqlite"]);
 });
 

@@ -1,10 +1,8 @@
 // What goes out over the wire, for the description of the API alone: it is loaded when that is asked
 // for. The names are the seeds': snake_case.
-import { z } from "@hono/zod-openapi";
+import { z } from "zod";
 
-export const stamp = z
-  .string()
-  .openapi({ description: "ISO 8601, UTC; empty if it is not known." });
+export const stamp = z.string().meta({ description: "ISO 8601, UTC; empty if it is not known." });
 export const count = z.int().min(0);
 const role = z.enum(["user", "assistant", "tool", "system"]);
 
@@ -17,7 +15,8 @@ const answerStats = z
     latency_ms: z.int(),
     first_word_ms: z.int().nullable(),
   })
-  .openapi("AnswerStats", {
+  .meta({
+    id: "AnswerStats",
     description:
       "What an answer used. `null`: not known; `cost_usd` is also `null` if the model has no price.",
   });
@@ -25,37 +24,34 @@ const answerStats = z
 export const message = z
   .looseObject({
     id: z.string(),
-    seq: z.int().min(1).openapi({ description: "Its place in the chat's log, from 1." }),
+    seq: z.int().min(1).meta({ description: "Its place in the chat's log, from 1." }),
     role,
     content: z.string(),
     timestamp: stamp,
     turn: z.string().optional(),
     provider: z.string().optional(),
     model: z.string().optional(),
-    partial: z.literal(true).optional().openapi({ description: "The text was cut short." }),
+    partial: z.literal(true).optional().meta({ description: "The text was cut short." }),
     partial_reason: z.enum(["stopped", "error", "crash"]).optional(),
     reasoning_content: z
       .string()
       .optional()
-      .openapi({ description: "What the model thought before it wrote this." }),
-    hidden: z.literal(true).optional().openapi({ description: "Shown on request only." }),
+      .meta({ description: "What the model thought before it wrote this." }),
+    hidden: z.literal(true).optional().meta({ description: "Shown on request only." }),
     synthetic: z
       .string()
       .optional()
-      .openapi({ description: "No person wrote it: what the model was told, such as `pat_hint`." }),
+      .meta({ description: "No person wrote it: what the model was told, such as `pat_hint`." }),
     tool_calls: z
       .array(z.unknown())
       .optional()
-      .openapi({ description: "The tools that the model called after this text." }),
+      .meta({ description: "The tools that the model called after this text." }),
     tool_call_id: z
       .string()
       .optional()
-      .openapi({ description: "On a tool's result: the id of the call." }),
-    name: z
-      .string()
-      .optional()
-      .openapi({ description: "On a tool's result: the name of the tool." }),
-    is_error: z.literal(true).optional().openapi({ description: "The tool failed." }),
+      .meta({ description: "On a tool's result: the id of the call." }),
+    name: z.string().optional().meta({ description: "On a tool's result: the name of the tool." }),
+    is_error: z.literal(true).optional().meta({ description: "The tool failed." }),
     stats: answerStats.optional(),
     attachments: z
       .array(
@@ -66,7 +62,8 @@ export const message = z
             size: count.optional(),
             sha256: z.string().optional(),
           })
-          .openapi("Attachment", {
+          .meta({
+            id: "Attachment",
             description: "A file of the message. Its bytes can be read if it has a `sha256`.",
           }),
       )
@@ -74,38 +71,38 @@ export const message = z
     replaced: z
       .literal(true)
       .optional()
-      .openapi({ description: "It was replaced by another answer." }),
-    redacted: z.literal(true).optional().openapi({ description: "Its text is not shown." }),
+      .meta({ description: "It was replaced by another answer." }),
+    redacted: z.literal(true).optional().meta({ description: "Its text is not shown." }),
     variants: z
       .array(z.string())
       .optional()
-      .openapi({
+      .meta({
         description:
           "In the newest page, on the newest reply if it was regenerated: the ids of all replies to its " +
           "message that can be chosen, oldest first, its own among them.",
       }),
   })
-  .openapi("Message");
+  .meta({ id: "Message" });
 
-export const messageIds = z.object({ ids: z.array(z.string()) }).openapi("MessageIds");
+export const messageIds = z.object({ ids: z.array(z.string()) }).meta({ id: "MessageIds" });
 
 export const messagePage = z
   .object({ messages: z.array(message), before: z.int().optional() })
-  .openapi("MessagePage", { description: "Oldest first. `before` asks for the page before it." });
+  .meta({ id: "MessagePage", description: "Oldest first. `before` asks for the page before it." });
 
 const row = {
   chat_id: z.string(),
   provider: z.string(),
   model: z.string(),
   created_at: stamp,
-  last_active: stamp.openapi({ description: "When a person last acted." }),
+  last_active: stamp.meta({ description: "When a person last acted." }),
   message_count: count,
-  generation: count.openapi({ description: "Counts the sessions of the chat; 0: none yet." }),
+  generation: count.meta({ description: "Counts the sessions of the chat; 0: none yet." }),
   title: z.string(),
-  unanswered: z.boolean().openapi({ description: "A message waits for its answer." }),
-  damaged: z.boolean().openapi({ description: "Stored bytes of it were found damaged." }),
+  unanswered: z.boolean().meta({ description: "A message waits for its answer." }),
+  damaged: z.boolean().meta({ description: "Stored bytes of it were found damaged." }),
 };
-export const chatRow = z.object(row).openapi("ChatRow");
+export const chatRow = z.object(row).meta({ id: "ChatRow" });
 export const chatList = z
   .object({
     chats: z.array(
@@ -113,25 +110,25 @@ export const chatList = z
         .object({
           ...row,
           match: message.optional(),
-          match_count: count.optional().openapi({ description: "With `query`; up to 100." }),
+          match_count: count.optional().meta({ description: "With `query`; up to 100." }),
         })
-        .openapi("ChatListRow"),
+        .meta({ id: "ChatListRow" }),
     ),
     cursor: z.string().optional(),
   })
-  .openapi("ChatList", { description: "The chat in which a person acted last comes first." });
+  .meta({ id: "ChatList", description: "The chat in which a person acted last comes first." });
 
 const bucket = z
   .looseObject({
     session_id: z.string(),
     message_count: count,
-    total_cost_usd: z.number().openapi({ description: "The sum of the known costs." }),
+    total_cost_usd: z.number().meta({ description: "The sum of the known costs." }),
     total_tokens: z.int(),
-    unpriced_tokens: count.optional().openapi({
+    unpriced_tokens: count.optional().meta({
       description: "How many of the tokens have no known cost: their model has no price.",
     }),
   })
-  .openapi("ProviderSession");
+  .meta({ id: "ProviderSession" });
 const sessionFields = {
   chat_id: z.string(),
   provider: z.string(),
@@ -140,12 +137,12 @@ const sessionFields = {
   last_active: stamp,
   generation: count,
   provider_sessions: z.record(z.string(), bucket),
-  session_id: z.string().openapi({ description: "The provider's own; empty: none yet." }),
-  message_count: count.openapi({ description: "With this provider in this session." }),
+  session_id: z.string().meta({ description: "The provider's own; empty: none yet." }),
+  message_count: count.meta({ description: "With this provider in this session." }),
   total_cost_usd: z.number(),
   total_tokens: z.int(),
 };
-export const session = z.object(sessionFields).openapi("Session");
+export const session = z.object(sessionFields).meta({ id: "Session" });
 const linkedChat = z
   .object({
     chat_id: z.string(),
@@ -154,34 +151,32 @@ const linkedChat = z
     message_id: z
       .string()
       .optional()
-      .openapi({ description: "The last message that was copied; absent: none was." }),
+      .meta({ description: "The last message that was copied; absent: none was." }),
     seq: z
       .int()
       .optional()
-      .openapi({ description: "The place of that message in the chat that was copied." }),
+      .meta({ description: "The place of that message in the chat that was copied." }),
   })
-  .openapi("LinkedChat");
+  .meta({ id: "LinkedChat" });
 export const chat = z
   .object({
     ...sessionFields,
     title: z.string(),
-    metadata: z.record(z.string(), z.unknown()).openapi({ description: "The user's own." }),
+    metadata: z.record(z.string(), z.unknown()).meta({ description: "The user's own." }),
     damaged: z.boolean(),
-    running: z
-      .boolean()
-      .openapi({ description: "A turn is running: it can be followed or stopped." }),
+    running: z.boolean().meta({ description: "A turn is running: it can be followed or stopped." }),
     unanswered_ids: z
       .array(z.string())
-      .openapi({ description: "Messages without an answer, oldest first, the running one too." }),
-    row: chatRow.openapi({ description: "The chat as the list has it." }),
+      .meta({ description: "Messages without an answer, oldest first, the running one too." }),
+    row: chatRow.meta({ description: "The chat as the list has it." }),
     forked_from: linkedChat
       .optional()
-      .openapi({ description: "The chat that this one was copied from, if it is there." }),
+      .meta({ description: "The chat that this one was copied from, if it is there." }),
     branches: z
       .array(linkedChat)
-      .openapi({ description: "The newest 20 chats copied from this one, oldest first." }),
+      .meta({ description: "The newest 20 chats copied from this one, oldest first." }),
   })
-  .openapi("Chat");
+  .meta({ id: "Chat" });
 
 export const answer = z
   .object({
@@ -189,7 +184,7 @@ export const answer = z
     user: message,
     assistant: z
       .union([message, z.null()])
-      .openapi({ description: "`null`: it was stopped before the first word." }),
+      .meta({ description: "`null`: it was stopped before the first word." }),
     session,
     usage: z.object({
       input_tokens: z.int().nullable(),
@@ -198,20 +193,20 @@ export const answer = z
       cost_usd: z
         .number()
         .nullable()
-        .openapi({ description: "`null`: not known, for example because the model has no price." }),
+        .meta({ description: "`null`: not known, for example because the model has no price." }),
     }),
     outcome: z.enum(["answered", "interrupted", "failed"]),
-    reason: z.string().optional().openapi({ description: "Why the answer is not complete." }),
+    reason: z.string().optional().meta({ description: "Why the answer is not complete." }),
     detail: z
       .string()
       .optional()
-      .openapi({ description: "What the model's provider said about it, in its own words." }),
-    notices: z.array(z.string()).openapi({ description: "For the person, beside the reply." }),
+      .meta({ description: "What the model's provider said about it, in its own words." }),
+    notices: z.array(z.string()).meta({ description: "For the person, beside the reply." }),
   })
-  .openapi("Answer");
+  .meta({ id: "Answer" });
 
-export const stopped = z.object({ stopped: z.boolean() }).openapi("Stopped");
-export const dismissed = z.object({ dismissed: count }).openapi("Dismissed");
+export const stopped = z.object({ stopped: z.boolean() }).meta({ id: "Stopped" });
+export const dismissed = z.object({ dismissed: count }).meta({ id: "Dismissed" });
 export const removed = z
   .object({
     chat_id: z.string(),
@@ -220,13 +215,14 @@ export const removed = z
     erased: z.boolean(),
     copies: z
       .array(z.string())
-      .openapi({ description: "Other chats from which the same message was removed." }),
+      .meta({ description: "Other chats from which the same message was removed." }),
     removed: z.array(z.object({ place: z.string(), count })),
-    unreachable: z.array(z.string()).openapi({
+    unreachable: z.array(z.string()).meta({
       description: "Places that may still hold it. The same request tries them again.",
     }),
   })
-  .openapi("MessageReceipt", {
+  .meta({
+    id: "MessageReceipt",
     description: "`redacted`: hidden. `erased`: its bytes were removed.",
   });
 export const forgetReceipt = z
@@ -236,28 +232,28 @@ export const forgetReceipt = z
     removed: z.array(z.object({ place: z.string(), count })),
     unreachable: z.array(z.string()),
   })
-  .openapi("ForgetReceipt");
+  .meta({ id: "ForgetReceipt" });
 
 export const matches = z
   .object({ matches: z.array(z.object({ id: z.string(), seq: count, timestamp: stamp })) })
-  .openapi("Matches");
+  .meta({ id: "Matches" });
 
 export const hits = z
   .object({ hits: z.array(z.object({ chat_id: z.string(), message })) })
-  .openapi("Hits");
+  .meta({ id: "Hits" });
 
 const offeredModel = z
   .object({
     model: z.string(),
-    size_bytes: count.optional().openapi({ description: "On the disk of its server." }),
-    takes_pictures: z.boolean().optional().openapi({ description: "Absent: not known." }),
+    size_bytes: count.optional().meta({ description: "On the disk of its server." }),
+    takes_pictures: z.boolean().optional().meta({ description: "Absent: not known." }),
   })
-  .openapi("OfferedModel");
+  .meta({ id: "OfferedModel" });
 export const modelList = z
   .object({
     standard: z
       .object({ provider: z.string(), model: z.string() })
-      .openapi({ description: "What new sessions run on. `offline`: no model is set up." }),
+      .meta({ description: "What new sessions run on. `offline`: no model is set up." }),
     providers: z.array(
       z
         .object({
@@ -266,26 +262,26 @@ export const modelList = z
           error: z
             .string()
             .optional()
-            .openapi({ description: "Why the provider's own list is missing." }),
+            .meta({ description: "Why the provider's own list is missing." }),
         })
-        .openapi("ProviderModels"),
+        .meta({ id: "ProviderModels" }),
     ),
     ollama: z
       .object({
         url: z.string(),
-        state: z.enum(["ready", "empty", "absent", "passed_over"]).openapi({
+        state: z.enum(["ready", "empty", "absent", "passed_over"]).meta({
           description:
             "`empty`: it has no chat model. `passed_over`: it is used only if its model is named at the start.",
         }),
-        model: z.string().optional().openapi({ description: "What it offers first." }),
-        note: z.string().optional().openapi({ description: "Why it is passed over." }),
+        model: z.string().optional().meta({ description: "What it offers first." }),
+        note: z.string().optional().meta({ description: "Why it is passed over." }),
       })
       .optional()
-      .openapi({
+      .meta({
         description: "The Ollama that is looked for; absent if a model was named at the start.",
       }),
   })
-  .openapi("ModelList");
+  .meta({ id: "ModelList" });
 
 export const memory = z
   .object({
@@ -303,18 +299,18 @@ export const memory = z
       }),
     ),
   })
-  .openapi("WorkingMemory", { description: "What was just said, in this process only." });
+  .meta({ id: "WorkingMemory", description: "What was just said, in this process only." });
 
 /** Of a text file that people edit by hand and over HTTP. */
 export const editedFields = {
-  tokens: count.openapi({ description: "An estimate of what models get of it." }),
-  version: z.string().openapi({ description: "Of the file; empty: there is none to read." }),
+  tokens: count.meta({ description: "An estimate of what models get of it." }),
+  version: z.string().meta({ description: "Of the file; empty: there is none to read." }),
   problem: z
     .string()
     .nullable()
-    .openapi({ description: "Why the file that is there cannot be used, nor edited here." }),
-  editable: z.boolean().openapi({ description: "`false`: this server keeps nothing." }),
-  this_server_only: z.boolean().openapi({
+    .meta({ description: "Why the file that is there cannot be used, nor edited here." }),
+  editable: z.boolean().meta({ description: "`false`: this server keeps nothing." }),
+  this_server_only: z.boolean().meta({
     description: "Other servers use the same database; each of them has a file of its own.",
   }),
   max_bytes: count,
@@ -330,19 +326,19 @@ const promptMessage = z
     name: z.string().optional(),
     is_error: z.literal(true).optional(),
   })
-  .openapi("PromptMessage");
+  .meta({ id: "PromptMessage" });
 
 export const nextPrompt = z
   .object({
     chat_id: z.string(),
     provider: z.string(),
     model: z.string(),
-    window: z.int().nullable().openapi({ description: "Of the model, in tokens." }),
+    window: z.int().nullable().meta({ description: "Of the model, in tokens." }),
     sections: z
       .array(
         z
           .object({
-            name: z.enum(["persona", "facts", "tools", "history", "context", "message"]).openapi({
+            name: z.enum(["persona", "facts", "tools", "history", "context", "message"]).meta({
               description:
                 "`context`: what changes from turn to turn. `message`: the newest message, with those " +
                 "before it that nothing has answered.",
@@ -352,41 +348,41 @@ export const nextPrompt = z
             messages: z
               .array(promptMessage)
               .optional()
-              .openapi({ description: "In place of `text`, of `history`." }),
+              .meta({ description: "In place of `text`, of `history`." }),
           })
-          .openapi("PromptSection"),
+          .meta({ id: "PromptSection" }),
       )
-      .openapi({
+      .meta({
         description: "In the order in which the model gets them. Empty ones are left out.",
       }),
     total_tokens: count,
-    history_tokens: count.openapi({ description: "What the history and the message may take." }),
-    reported_tokens: z.int().nullable().openapi({
+    history_tokens: count.meta({ description: "What the history and the message may take." }),
+    reported_tokens: z.int().nullable().meta({
       description: "What the provider counted for the last prompt.",
     }),
-    resumes: z.boolean().openapi({
+    resumes: z.boolean().meta({
       description: "The provider continues its own session: it has the history already.",
     }),
-    ends: z.enum(["period", "provider", "nothing"]).openapi({
+    ends: z.enum(["period", "provider", "nothing"]).meta({
       description:
         "What the next message ends: the session, the provider's part of it, or nothing.",
     }),
     reason: z.string(),
   })
-  .openapi("NextPrompt", { description: "Tokens are estimates." });
+  .meta({ id: "NextPrompt", description: "Tokens are estimates." });
 
 export const health = z
   .object({
     status: z.enum(["ok", "degraded"]),
     version: z.string(),
     uptime_seconds: z.number(),
-    repairs: count.openapi({
+    repairs: count.meta({
       description: "How often stored bytes were found damaged or missing.",
     }),
   })
-  .openapi("Health");
+  .meta({ id: "Health" });
 
-export const ready = z.object({ status: z.literal("ready") }).openapi("Ready");
+export const ready = z.object({ status: z.literal("ready") }).meta({ id: "Ready" });
 
 export const problem = z
   .object({
@@ -394,11 +390,11 @@ export const problem = z
     title: z.string(),
     status: z.int(),
     detail: z.string(),
-    code: z.string().openapi({ description: "What to branch on." }),
+    code: z.string().meta({ description: "What to branch on." }),
     turn_id: z.string().optional(),
     provider_detail: z
       .string()
       .optional()
-      .openapi({ description: "What the model's provider said, in its own words." }),
+      .meta({ description: "What the model's provider said, in its own words." }),
   })
-  .openapi("Problem");
+  .meta({ id: "Problem" });

@@ -1,6 +1,6 @@
 // The companion as it goes out over the wire, for the description of the API alone. The names are the
 // seeds': snake_case.
-import { z } from "@hono/zod-openapi";
+import { z } from "zod";
 import { count, editedFields, stamp } from "../../server/answer-schemas.ts";
 
 const level = z.number().min(0).max(1);
@@ -12,10 +12,10 @@ const levels = z
     fear: level,
     disgust: level,
   })
-  .openapi("Levels");
+  .meta({ id: "Levels" });
 const seconds = z.number().min(0);
 const kind = z.enum(["fresh_start", "crash_recovery", "short_break", "long_absence"]);
-const certainty = z.enum(["certain", "clock", "uncertain"]).openapi({
+const certainty = z.enum(["certain", "clock", "uncertain"]).meta({
   description:
     "`certain`: measured by the machine's uptime. `clock`: by its clock. `uncertain`: the clock went " +
     "backwards or cannot be used.",
@@ -23,60 +23,60 @@ const certainty = z.enum(["certain", "clock", "uncertain"]).openapi({
 const sleepState = z.enum(["awake", "asleep"]);
 const person = {
   last_person_seen: z.string().nullable(),
-  last_person_seen_time: z.number().nullable().openapi({ description: "Seconds since 1970." }),
+  last_person_seen_time: z.number().nullable().meta({ description: "Seconds since 1970." }),
 };
-const elapsed = seconds.nullable().openapi({
+const elapsed = seconds.nullable().meta({
   description: "Seconds since the last sign of life of the run before; `null`: not known.",
 });
 
 export const factsState = z
   .object({
-    facts: z.string().openapi({ description: "The text of `facts.md`." }),
+    facts: z.string().meta({ description: "The text of `facts.md`." }),
     lines: z
       .array(
         z.object({
           text: z.string(),
-          used: z.enum(["whole", "part", "no"]).openapi({
+          used: z.enum(["whole", "part", "no"]).meta({
             description: "How much of the fact fits into what a model gets.",
           }),
           tokens: count,
         }),
       )
-      .openapi({ description: "The facts: the lines that are not blank." }),
+      .meta({ description: "The facts: the lines that are not blank." }),
     ...editedFields,
-    max_characters: count.openapi({ description: "What a model gets of the facts, at most." }),
+    max_characters: count.meta({ description: "What a model gets of the facts, at most." }),
   })
-  .openapi("Facts");
+  .meta({ id: "Facts" });
 
 export const companionRun = z
   .object({
-    session_id: z.string().openapi({ description: "Of the run: 8 hexadecimal digits." }),
+    session_id: z.string().meta({ description: "Of the run: 8 hexadecimal digits." }),
     restart_type: kind,
     elapsed,
     uptime: seconds,
     total_sessions: count,
-    session_start: z.number().openapi({ description: "Seconds since 1970." }),
-    clean: z.boolean().openapi({ description: "Whether the run before ended cleanly." }),
+    session_start: z.number().meta({ description: "Seconds since 1970." }),
+    clean: z.boolean().meta({ description: "Whether the run before ended cleanly." }),
     interrupted_turns: z
       .array(z.object({ chat_id: z.string(), message_id: z.string() }))
-      .openapi({ description: "Messages that the run before left without an answer." }),
+      .meta({ description: "Messages that the run before left without an answer." }),
     certainty,
     previous_session_id: z.string().nullable(),
-    quarantined: count.openapi({
+    quarantined: count.meta({
       description: "Stored things that could not be read and were set aside.",
     }),
     sleep_state: sleepState,
     models: z.object({
       standard: z
         .object({ provider: z.string(), model: z.string() })
-        .openapi({ description: "What new sessions run on." }),
-      providers: z.array(z.string()).openapi({
+        .meta({ description: "What new sessions run on." }),
+      providers: z.array(z.string()).meta({
         description: "The only providers that may be asked. `offline` sends nothing.",
       }),
     }),
     ...person,
   })
-  .openapi("CompanionRun");
+  .meta({ id: "CompanionRun" });
 
 export const restart = z
   .object({
@@ -96,14 +96,14 @@ export const restart = z
           chat_id: z.string(),
           kind,
           status: z.enum(["pending", "delivered"]),
-          text: z.string().openapi({ description: "What the model read, or would read now." }),
+          text: z.string().meta({ description: "What the model read, or would read now." }),
           parts: z.array(z.enum(["session"])),
           at: stamp.nullable(),
         })
-        .openapi("Delivery"),
+        .meta({ id: "Delivery" }),
     ),
   })
-  .openapi("Restart");
+  .meta({ id: "Restart" });
 
 const feelings = {
   levels,
@@ -115,18 +115,18 @@ const feelings = {
         event: z.string(),
         duration: seconds,
         age: seconds,
-        floors: z.record(z.string(), level).openapi({ description: "As they are now." }),
+        floors: z.record(z.string(), level).meta({ description: "As they are now." }),
         healing: z.boolean(),
-        heals_in: seconds.nullable().openapi({ description: "Seconds; `null`: never by itself." }),
+        heals_in: seconds.nullable().meta({ description: "Seconds; `null`: never by itself." }),
       })
-      .openapi("Wound"),
+      .meta({ id: "Wound" }),
   ),
   mood: z.string(),
   mood_override: z.object({ mood: z.string(), until: stamp }).nullable(),
   mood_cause: z
     .object({ event: z.string(), age: seconds })
     .nullable()
-    .openapi({
+    .meta({
       description:
         "The reason: the event of the newest open wound, else the event that brought the mood, and its age. " +
         "`null`: no event did.",
@@ -141,16 +141,16 @@ export const emotionState = z
     events: z.array(z.string()),
     event_severity: z.record(z.string(), z.enum(["healing", "mild", "moderate", "severe"])),
     moods: z.array(z.string()),
-    triggers: z.array(z.string()).openapi({ description: "Events that words can cause." }),
-    warnings: z.array(z.string()).openapi({ description: "What is wrong with `emotions.yaml`." }),
+    triggers: z.array(z.string()).meta({ description: "Events that words can cause." }),
+    warnings: z.array(z.string()).meta({ description: "What is wrong with `emotions.yaml`." }),
   })
-  .openapi("Emotions");
+  .meta({ id: "Emotions" });
 
 export const touched = z
   .object({
     event: z.enum(["pat_level1", "pat_level2"]),
     state: emotionState,
-    hint: z.enum(["told", "pending", "none"]).openapi({
+    hint: z.enum(["told", "pending", "none"]).meta({
       description:
         "Whether the model hears of it: in a turn of its own; in one that is to come already; not, " +
         "because it was a light one, or there is no chat, no model, or no room.",
@@ -160,16 +160,16 @@ export const touched = z
     recorded: z
       .string()
       .nullable()
-      .openapi({ description: "The package that a rule makes of it, where rules are on." }),
+      .meta({ description: "The package that a rule makes of it, where rules are on." }),
   })
-  .openapi("Touched");
+  .meta({ id: "Touched" });
 
 const course = z.array(level.nullable());
 export const moodHistory = z
   .object({
     from: z.int(),
     to: z.int(),
-    at: z.array(z.int()).openapi({ description: "Milliseconds since 1970, a step apart." }),
+    at: z.array(z.int()).meta({ description: "Milliseconds since 1970, a step apart." }),
     levels: z.object({
       joy: course,
       sadness: course,
@@ -197,7 +197,7 @@ export const moodHistory = z
     ),
     runs: z.array(z.object({ from: z.int(), to: z.int().nullable() })),
   })
-  .openapi("MoodHistory", { description: "`null` where no run was up, or nothing is known." });
+  .meta({ id: "MoodHistory", description: "`null` where no run was up, or nothing is known." });
 
 export const appliedEvent = z
   .object({
@@ -206,26 +206,27 @@ export const appliedEvent = z
     wound: z.enum(["added", "limit"]).nullable(),
     state: emotionState,
   })
-  .openapi("AppliedEvent", {
+  .meta({
+    id: "AppliedEvent",
     description: "`limit`: it left no wound, because there are already enough.",
   });
 export const emotionsReset = z
   .object({ status: z.literal("reset"), state: emotionState })
-  .openapi("EmotionsReset");
+  .meta({ id: "EmotionsReset" });
 export const moodSet = z
   .object({ status: z.literal("set"), mood: z.string(), state: emotionState })
-  .openapi("MoodSet");
-export const personSeen = z.object(person).openapi("PersonSeen");
-export const sleeping = z.object({ sleep_state: sleepState }).openapi("Sleeping");
+  .meta({ id: "MoodSet" });
+export const personSeen = z.object(person).meta({ id: "PersonSeen" });
+export const sleeping = z.object({ sleep_state: sleepState }).meta({ id: "Sleeping" });
 
 /** The data of the events that the companion publishes. */
 export const events = {
   emotions: z
     .object(feelings)
-    .openapi({ description: "How the companion feels, whenever that changed enough to notice." }),
+    .meta({ description: "How the companion feels, whenever that changed enough to notice." }),
   person: personSeen,
   sleep: sleeping,
   restart: z
     .object({ chat_id: z.string(), status: z.literal("delivered") })
-    .openapi({ description: "A chat got its restart notice." }),
+    .meta({ description: "A chat got its restart notice." }),
 };
