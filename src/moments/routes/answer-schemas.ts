@@ -65,12 +65,10 @@ const statsFields = {
     .object({ frames: z.boolean(), audio: z.boolean() })
     .meta({ description: "Whether pictures or sound are arriving now, from any device." }),
 };
-const buffers = z
-  .object(statsFields)
-  .meta({
-    id: "Buffers",
-    description: "What the rolling buffers hold. Sent when it changed, at most once a second.",
-  });
+const buffers = z.object(statsFields).meta({
+  id: "Buffers",
+  description: "What the rolling buffers hold. Sent when it changed, at most once a second.",
+});
 export const stats = z
   .object({
     ...statsFields,
@@ -195,14 +193,12 @@ export const deletion = z
     }),
   })
   .meta({ id: "DeletedPackages" });
-export const pushed = z
-  .object({ result: z.enum(["accepted", "throttled", "off", "busy"]) })
-  .meta({
-    id: "Pushed",
-    description:
-      "`accepted`; or why it was not kept: `throttled` (too soon after the last picture), `off` (no " +
-      "consent), `busy` (the encoder is busy).",
-  });
+export const pushed = z.object({ result: z.enum(["accepted", "throttled", "off", "busy"]) }).meta({
+  id: "Pushed",
+  description:
+    "`accepted`; or why it was not kept: `throttled` (too soon after the last picture), `off` (no " +
+    "consent), `busy` (the encoder is busy).",
+});
 
 /** The data of the events that moments publish. */
 export const events = {
