@@ -4,9 +4,9 @@ import { editedFields } from "../server/answer-schemas.ts";
 
 export const personaState = z
   .object({
-    persona: z.string().meta({ description: "What models get now." }),
+    persona: z.string().describe("What models get now."),
     source: z.enum(["file", "configuration", "built-in"]),
-    default: z.string().meta({ description: "Who answers if there is no `persona.md`." }),
+    default: z.string().describe("Who answers if there is no `persona.md`."),
     ...editedFields,
   })
   .meta({ id: "Persona" });

@@ -2,7 +2,7 @@
 // for. The names are the seeds': snake_case.
 import { z } from "zod";
 
-export const stamp = z.string().meta({ description: "ISO 8601, UTC; empty if it is not known." });
+export const stamp = z.string().describe("ISO 8601, UTC; empty if it is not known.");
 export const count = z.int().min(0);
 const role = z.enum(["user", "assistant", "tool", "system"]);
 
@@ -24,34 +24,31 @@ const answerStats = z
 export const message = z
   .looseObject({
     id: z.string(),
-    seq: z.int().min(1).meta({ description: "Its place in the chat's log, from 1." }),
+    seq: z.int().min(1).describe("Its place in the chat's log, from 1."),
     role,
     content: z.string(),
     timestamp: stamp,
     turn: z.string().optional(),
     provider: z.string().optional(),
     model: z.string().optional(),
-    partial: z.literal(true).optional().meta({ description: "The text was cut short." }),
+    partial: z.literal(true).optional().describe("The text was cut short."),
     partial_reason: z.enum(["stopped", "error", "crash"]).optional(),
     reasoning_content: z
       .string()
       .optional()
-      .meta({ description: "What the model thought before it wrote this." }),
-    hidden: z.literal(true).optional().meta({ description: "Shown on request only." }),
+      .describe("What the model thought before it wrote this."),
+    hidden: z.literal(true).optional().describe("Shown on request only."),
     synthetic: z
       .string()
       .optional()
-      .meta({ description: "No person wrote it: what the model was told, such as `pat_hint`." }),
+      .describe("No person wrote it: what the model was told, such as `pat_hint`."),
     tool_calls: z
       .array(z.unknown())
       .optional()
-      .meta({ description: "The tools that the model called after this text." }),
-    tool_call_id: z
-      .string()
-      .optional()
-      .meta({ description: "On a tool's result: the id of the call." }),
-    name: z.string().optional().meta({ description: "On a tool's result: the name of the tool." }),
-    is_error: z.literal(true).optional().meta({ description: "The tool failed." }),
+      .describe("The tools that the model called after this text."),
+    tool_call_id: z.string().optional().describe("On a tool's result: the id of the call."),
+    name: z.string().optional().describe("On a tool's result: the name of the tool."),
+    is_error: z.literal(true).optional().describe("The tool failed."),
     stats: answerStats.optional(),
     attachments: z
       .array(
@@ -68,19 +65,15 @@ export const message = z
           }),
       )
       .optional(),
-    replaced: z
-      .literal(true)
-      .optional()
-      .meta({ description: "It was replaced by another answer." }),
-    redacted: z.literal(true).optional().meta({ description: "Its text is not shown." }),
+    replaced: z.literal(true).optional().describe("It was replaced by another answer."),
+    redacted: z.literal(true).optional().describe("Its text is not shown."),
     variants: z
       .array(z.string())
       .optional()
-      .meta({
-        description:
-          "In the newest page, on the newest reply if it was regenerated: the ids of all replies to its " +
+      .describe(
+        "In the newest page, on the newest reply if it was regenerated: the ids of all replies to its " +
           "message that can be chosen, oldest first, its own among them.",
-      }),
+      ),
   })
   .meta({ id: "Message" });
 
@@ -95,12 +88,12 @@ const row = {
   provider: z.string(),
   model: z.string(),
   created_at: stamp,
-  last_active: stamp.meta({ description: "When a person last acted." }),
+  last_active: stamp.describe("When a person last acted."),
   message_count: count,
-  generation: count.meta({ description: "Counts the sessions of the chat; 0: none yet." }),
+  generation: count.describe("Counts the sessions of the chat; 0: none yet."),
   title: z.string(),
-  unanswered: z.boolean().meta({ description: "A message waits for its answer." }),
-  damaged: z.boolean().meta({ description: "Stored bytes of it were found damaged." }),
+  unanswered: z.boolean().describe("A message waits for its answer."),
+  damaged: z.boolean().describe("Stored bytes of it were found damaged."),
 };
 export const chatRow = z.object(row).meta({ id: "ChatRow" });
 export const chatList = z
@@ -110,7 +103,7 @@ export const chatList = z
         .object({
           ...row,
           match: message.optional(),
-          match_count: count.optional().meta({ description: "With `query`; up to 100." }),
+          match_count: count.optional().describe("With `query`; up to 100."),
         })
         .meta({ id: "ChatListRow" }),
     ),
@@ -122,11 +115,11 @@ const bucket = z
   .looseObject({
     session_id: z.string(),
     message_count: count,
-    total_cost_usd: z.number().meta({ description: "The sum of the known costs." }),
+    total_cost_usd: z.number().describe("The sum of the known costs."),
     total_tokens: z.int(),
-    unpriced_tokens: count.optional().meta({
-      description: "How many of the tokens have no known cost: their model has no price.",
-    }),
+    unpriced_tokens: count
+      .optional()
+      .describe("How many of the tokens have no known cost: their model has no price."),
   })
   .meta({ id: "ProviderSession" });
 const sessionFields = {
@@ -137,8 +130,8 @@ const sessionFields = {
   last_active: stamp,
   generation: count,
   provider_sessions: z.record(z.string(), bucket),
-  session_id: z.string().meta({ description: "The provider's own; empty: none yet." }),
-  message_count: count.meta({ description: "With this provider in this session." }),
+  session_id: z.string().describe("The provider's own; empty: none yet."),
+  message_count: count.describe("With this provider in this session."),
   total_cost_usd: z.number(),
   total_tokens: z.int(),
 };
@@ -151,30 +144,27 @@ const linkedChat = z
     message_id: z
       .string()
       .optional()
-      .meta({ description: "The last message that was copied; absent: none was." }),
-    seq: z
-      .int()
-      .optional()
-      .meta({ description: "The place of that message in the chat that was copied." }),
+      .describe("The last message that was copied; absent: none was."),
+    seq: z.int().optional().describe("The place of that message in the chat that was copied."),
   })
   .meta({ id: "LinkedChat" });
 export const chat = z
   .object({
     ...sessionFields,
     title: z.string(),
-    metadata: z.record(z.string(), z.unknown()).meta({ description: "The user's own." }),
+    metadata: z.record(z.string(), z.unknown()).describe("The user's own."),
     damaged: z.boolean(),
-    running: z.boolean().meta({ description: "A turn is running: it can be followed or stopped." }),
+    running: z.boolean().describe("A turn is running: it can be followed or stopped."),
     unanswered_ids: z
       .array(z.string())
-      .meta({ description: "Messages without an answer, oldest first, the running one too." }),
-    row: chatRow.meta({ description: "The chat as the list has it." }),
+      .describe("Messages without an answer, oldest first, the running one too."),
+    row: chatRow.describe("The chat as the list has it."),
     forked_from: linkedChat
       .optional()
-      .meta({ description: "The chat that this one was copied from, if it is there." }),
+      .describe("The chat that this one was copied from, if it is there."),
     branches: z
       .array(linkedChat)
-      .meta({ description: "The newest 20 chats copied from this one, oldest first." }),
+      .describe("The newest 20 chats copied from this one, oldest first."),
   })
   .meta({ id: "Chat" });
 
@@ -184,7 +174,7 @@ export const answer = z
     user: message,
     assistant: z
       .union([message, z.null()])
-      .meta({ description: "`null`: it was stopped before the first word." }),
+      .describe("`null`: it was stopped before the first word."),
     session,
     usage: z.object({
       input_tokens: z.int().nullable(),
@@ -193,15 +183,15 @@ export const answer = z
       cost_usd: z
         .number()
         .nullable()
-        .meta({ description: "`null`: not known, for example because the model has no price." }),
+        .describe("`null`: not known, for example because the model has no price."),
     }),
     outcome: z.enum(["answered", "interrupted", "failed"]),
-    reason: z.string().optional().meta({ description: "Why the answer is not complete." }),
+    reason: z.string().optional().describe("Why the answer is not complete."),
     detail: z
       .string()
       .optional()
-      .meta({ description: "What the model's provider said about it, in its own words." }),
-    notices: z.array(z.string()).meta({ description: "For the person, beside the reply." }),
+      .describe("What the model's provider said about it, in its own words."),
+    notices: z.array(z.string()).describe("For the person, beside the reply."),
   })
   .meta({ id: "Answer" });
 
@@ -213,13 +203,11 @@ export const removed = z
     message_id: z.string(),
     redacted: z.boolean(),
     erased: z.boolean(),
-    copies: z
-      .array(z.string())
-      .meta({ description: "Other chats from which the same message was removed." }),
+    copies: z.array(z.string()).describe("Other chats from which the same message was removed."),
     removed: z.array(z.object({ place: z.string(), count })),
-    unreachable: z.array(z.string()).meta({
-      description: "Places that may still hold it. The same request tries them again.",
-    }),
+    unreachable: z
+      .array(z.string())
+      .describe("Places that may still hold it. The same request tries them again."),
   })
   .meta({
     id: "MessageReceipt",
@@ -245,41 +233,37 @@ export const hits = z
 const offeredModel = z
   .object({
     model: z.string(),
-    size_bytes: count.optional().meta({ description: "On the disk of its server." }),
-    takes_pictures: z.boolean().optional().meta({ description: "Absent: not known." }),
+    size_bytes: count.optional().describe("On the disk of its server."),
+    takes_pictures: z.boolean().optional().describe("Absent: not known."),
   })
   .meta({ id: "OfferedModel" });
 export const modelList = z
   .object({
     standard: z
       .object({ provider: z.string(), model: z.string() })
-      .meta({ description: "What new sessions run on. `offline`: no model is set up." }),
+      .describe("What new sessions run on. `offline`: no model is set up."),
     providers: z.array(
       z
         .object({
           provider: z.string(),
           models: z.array(offeredModel),
-          error: z
-            .string()
-            .optional()
-            .meta({ description: "Why the provider's own list is missing." }),
+          error: z.string().optional().describe("Why the provider's own list is missing."),
         })
         .meta({ id: "ProviderModels" }),
     ),
     ollama: z
       .object({
         url: z.string(),
-        state: z.enum(["ready", "empty", "absent", "passed_over"]).meta({
-          description:
+        state: z
+          .enum(["ready", "empty", "absent", "passed_over"])
+          .describe(
             "`empty`: it has no chat model. `passed_over`: it is used only if its model is named at the start.",
-        }),
-        model: z.string().optional().meta({ description: "What it offers first." }),
-        note: z.string().optional().meta({ description: "Why it is passed over." }),
+          ),
+        model: z.string().optional().describe("What it offers first."),
+        note: z.string().optional().describe("Why it is passed over."),
       })
       .optional()
-      .meta({
-        description: "The Ollama that is looked for; absent if a model was named at the start.",
-      }),
+      .describe("The Ollama that is looked for; absent if a model was named at the start."),
   })
   .meta({ id: "ModelList" });
 
@@ -303,16 +287,16 @@ export const memory = z
 
 /** Of a text file that people edit by hand and over HTTP. */
 export const editedFields = {
-  tokens: count.meta({ description: "An estimate of what models get of it." }),
-  version: z.string().meta({ description: "Of the file; empty: there is none to read." }),
+  tokens: count.describe("An estimate of what models get of it."),
+  version: z.string().describe("Of the file; empty: there is none to read."),
   problem: z
     .string()
     .nullable()
-    .meta({ description: "Why the file that is there cannot be used, nor edited here." }),
-  editable: z.boolean().meta({ description: "`false`: this server keeps nothing." }),
-  this_server_only: z.boolean().meta({
-    description: "Other servers use the same database; each of them has a file of its own.",
-  }),
+    .describe("Why the file that is there cannot be used, nor edited here."),
+  editable: z.boolean().describe("`false`: this server keeps nothing."),
+  this_server_only: z
+    .boolean()
+    .describe("Other servers use the same database; each of them has a file of its own."),
   max_bytes: count,
 };
 
@@ -333,40 +317,36 @@ export const nextPrompt = z
     chat_id: z.string(),
     provider: z.string(),
     model: z.string(),
-    window: z.int().nullable().meta({ description: "Of the model, in tokens." }),
+    window: z.int().nullable().describe("Of the model, in tokens."),
     sections: z
       .array(
         z
           .object({
-            name: z.enum(["persona", "facts", "tools", "history", "context", "message"]).meta({
-              description:
+            name: z
+              .enum(["persona", "facts", "tools", "history", "context", "message"])
+              .describe(
                 "`context`: what changes from turn to turn. `message`: the newest message, with those " +
-                "before it that nothing has answered.",
-            }),
+                  "before it that nothing has answered.",
+              ),
             tokens: count,
             text: z.string().optional(),
             messages: z
               .array(promptMessage)
               .optional()
-              .meta({ description: "In place of `text`, of `history`." }),
+              .describe("In place of `text`, of `history`."),
           })
           .meta({ id: "PromptSection" }),
       )
-      .meta({
-        description: "In the order in which the model gets them. Empty ones are left out.",
-      }),
+      .describe("In the order in which the model gets them. Empty ones are left out."),
     total_tokens: count,
-    history_tokens: count.meta({ description: "What the history and the message may take." }),
-    reported_tokens: z.int().nullable().meta({
-      description: "What the provider counted for the last prompt.",
-    }),
-    resumes: z.boolean().meta({
-      description: "The provider continues its own session: it has the history already.",
-    }),
-    ends: z.enum(["period", "provider", "nothing"]).meta({
-      description:
-        "What the next message ends: the session, the provider's part of it, or nothing.",
-    }),
+    history_tokens: count.describe("What the history and the message may take."),
+    reported_tokens: z.int().nullable().describe("What the provider counted for the last prompt."),
+    resumes: z
+      .boolean()
+      .describe("The provider continues its own session: it has the history already."),
+    ends: z
+      .enum(["period", "provider", "nothing"])
+      .describe("What the next message ends: the session, the provider's part of it, or nothing."),
     reason: z.string(),
   })
   .meta({ id: "NextPrompt", description: "Tokens are estimates." });
@@ -376,9 +356,7 @@ export const health = z
     status: z.enum(["ok", "degraded"]),
     version: z.string(),
     uptime_seconds: z.number(),
-    repairs: count.meta({
-      description: "How often stored bytes were found damaged or missing.",
-    }),
+    repairs: count.describe("How often stored bytes were found damaged or missing."),
   })
   .meta({ id: "Health" });
 
@@ -390,11 +368,11 @@ export const problem = z
     title: z.string(),
     status: z.int(),
     detail: z.string(),
-    code: z.string().meta({ description: "What to branch on." }),
+    code: z.string().describe("What to branch on."),
     turn_id: z.string().optional(),
     provider_detail: z
       .string()
       .optional()
-      .meta({ description: "What the model's provider said, in its own words." }),
+      .describe("What the model's provider said, in its own words."),
   })
   .meta({ id: "Problem" });

@@ -7,11 +7,9 @@ const text = z.object({ text: z.string() });
 const retrying = z
   .object({
     reason: z.string(),
-    detail: z.string().optional().meta({ description: "The provider's own words." }),
-    attempt: z
-      .int()
-      .meta({ description: "The number of the call that follows: 2 for the first retry." }),
-    seconds: z.int().meta({ description: "The wait before that call, in seconds." }),
+    detail: z.string().optional().describe("The provider's own words."),
+    attempt: z.int().describe("The number of the call that follows: 2 for the first retry."),
+    seconds: z.int().describe("The wait before that call, in seconds."),
   })
   .meta({
     id: "Retrying",
@@ -27,7 +25,7 @@ export const TurnEvents = z
     text,
     message: z
       .object({ message })
-      .meta({ description: "A stored tool call, with the text before it, or a tool's result." }),
+      .describe("A stored tool call, with the text before it, or a tool's result."),
     retrying,
     result: answer,
     error: problem,
@@ -51,11 +49,11 @@ export const events = {
     chat_id: z.string(),
     turn_id: z.string(),
     state: z.enum(["running", "answered", "interrupted", "failed"]),
-    code: z.string().optional().meta({ description: "Why nothing could be stored." }),
+    code: z.string().optional().describe("Why nothing could be stored."),
   }),
   retrying: z
     .object({ ...retrying.shape, chat_id: z.string(), turn_id: z.string() })
-    .meta({ description: "A turn waits before it calls its provider again." }),
+    .describe("A turn waits before it calls its provider again."),
   session: z.object({
     chat_id: z.string(),
     change: z.enum([
@@ -71,5 +69,5 @@ export const events = {
   }),
   repair: z
     .looseObject({ at: z.string(), key: z.string(), kind: z.string() })
-    .meta({ description: "Stored bytes were damaged or missing, and what was done about it." }),
+    .describe("Stored bytes were damaged or missing, and what was done about it."),
 };

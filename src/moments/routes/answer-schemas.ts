@@ -49,21 +49,18 @@ const statsFields = {
   pinned_bytes: count,
   limits: z
     .object({ messages: count, frames: count, audio_seconds: z.number(), bytes: count })
-    .meta({ description: "The limits of the buffers." }),
+    .describe("The limits of the buffers."),
   storage_mode: z.enum(["local", "local+s3", "s3"]),
-  storage_reason: z
-    .string()
+  storage_reason: z.string().nullable().describe("Why it differs from the configuration."),
+  package_bytes: count
     .nullable()
-    .meta({ description: "Why it differs from the configuration." }),
-  package_bytes: count.nullable().meta({
-    description: "The size of all packages here, as last counted; `null`: not counted yet.",
-  }),
+    .describe("The size of all packages here, as last counted; `null`: not counted yet."),
   s3_bucket: z.string().nullable(),
   outbox: z.looseObject({ pending: count, parked: count }).nullable(),
   consent,
   capturing: z
     .object({ frames: z.boolean(), audio: z.boolean() })
-    .meta({ description: "Whether pictures or sound are arriving now, from any device." }),
+    .describe("Whether pictures or sound are arriving now, from any device."),
 };
 const buffers = z.object(statsFields).meta({
   id: "Buffers",
@@ -74,7 +71,7 @@ export const stats = z
     ...statsFields,
     loss: z
       .object({ messages: streamLoss, frames: streamLoss, audio: streamLoss })
-      .meta({ description: "What each stream took and lost since the start." }),
+      .describe("What each stream took and lost since the start."),
   })
   .meta({ id: "FeedbackStats" });
 
@@ -86,9 +83,10 @@ export const packageStatus = z
     preserved: mark.nullable(),
   })
   .meta({ id: "PackageStatus" });
-const milliseconds = z.number().nullable().meta({
-  description: "Milliseconds from the reaction, negative before it; `null`: not known.",
-});
+const milliseconds = z
+  .number()
+  .nullable()
+  .describe("Milliseconds from the reaction, negative before it; `null`: not known.");
 const audio = z
   .looseObject({
     rate_hz: z.int(),
@@ -96,12 +94,12 @@ const audio = z
     start_t_ms: milliseconds,
     anchors: z
       .array(z.object({ sample: count, t_ms: z.number() }))
-      .meta({ description: "When a sample was heard: at 0, and after each gap." }),
+      .describe("When a sample was heard: at 0, and after each gap."),
   })
   .meta({ id: "PackageAudio" });
 const feedback = z
   .looseObject({
-    timestamp: z.number().meta({ description: "Seconds since 1970." }),
+    timestamp: z.number().describe("Seconds since 1970."),
     sentiment: z.enum(["positive", "negative"]),
     what: z.string(),
     trigger: z.string(),
@@ -115,7 +113,7 @@ const feedback = z
     target: z
       .looseObject({ index: z.int(), count, how: z.string() })
       .nullable()
-      .meta({ description: "The messages that were reacted to." }),
+      .describe("The messages that were reacted to."),
     frames: z.array(z.looseObject({ file: z.string(), t_ms: milliseconds })),
     audio: z.union([audio, z.null()]),
   })
@@ -163,10 +161,11 @@ export const retractedThere = z
 export const verification = z
   .object({
     verified: z.boolean(),
-    state: z.enum(["whole", "damaged", "newer", "seed"]).meta({
-      description:
+    state: z
+      .enum(["whole", "damaged", "newer", "seed"])
+      .describe(
         "`newer`: written by a later version. `seed`: written by the original, not sealed.",
-    }),
+      ),
     differences: z.array(difference),
   })
   .meta({ id: "Verification" });
@@ -179,18 +178,20 @@ export const repaired = z
 export const deletion = z
   .looseObject({
     packages: count,
-    failed: z.array(z.looseObject({ name: z.string() })).meta({
-      description: "Not deleted yet: done at the next start, or when you repeat the request.",
-    }),
-    unreadable: z.array(z.string()).meta({
-      description:
+    failed: z
+      .array(z.looseObject({ name: z.string() }))
+      .describe("Not deleted yet: done at the next start, or when you repeat the request."),
+    unreadable: z
+      .array(z.string())
+      .describe(
         "Packages that cannot be read, so it is not known whose they are. Delete them by name.",
-    }),
-    isBucketSearched: z.boolean().meta({
-      description:
+      ),
+    isBucketSearched: z
+      .boolean()
+      .describe(
         "`false`: copies that only the bucket has, and that are not known here, may be left. " +
-        "`throughline feedback delete --in-bucket` deletes them.",
-    }),
+          "`throughline feedback delete --in-bucket` deletes them.",
+      ),
   })
   .meta({ id: "DeletedPackages" });
 export const pushed = z.object({ result: z.enum(["accepted", "throttled", "off", "busy"]) }).meta({
@@ -204,6 +205,6 @@ export const pushed = z.object({ result: z.enum(["accepted", "throttled", "off",
 export const events = {
   feedback: z
     .object({ type: z.string(), receipt })
-    .meta({ description: "A package of a reaction changed its state." }),
+    .describe("A package of a reaction changed its state."),
   buffers,
 };
