@@ -53,8 +53,7 @@ export async function buildCode(): Promise<boolean> {
 }
 
 /**
- * The sources with all packages that they import, but for the peers: people install those that they use. A
- * package that imports one itself has its own: prom-client has the API of OpenTelemetry.
+ * Bundles the sources with all packages that they import, but for the peers: people install those that they use.
  */
 async function bundle(
   manifest: Manifest,
@@ -66,9 +65,7 @@ async function bundle(
     {
       input: { ...entriesOf(manifest), ...workers },
       plugins: [plugin, mcpWithoutAjv, requireFrom(needed)],
-      external: (id, importer = "") =>
-        !importer.includes("node_modules") &&
-        peers.some((name) => id === name || id.startsWith(`${name}/`)),
+      external: (id) => peers.some((name) => id === name || id.startsWith(`${name}/`)),
     },
     {
       format: "esm",
@@ -96,7 +93,7 @@ const mcpWithoutAjv: Plugin = {
       : null,
 };
 
-/** In CommonJS, which Node 22 loads with `require` without a warning. */
+/** In CommonJS, for `require`. */
 function bundleRequired(): Promise<readonly OutputChunk[]> {
   const names = `${chunkFolder}/[name]-[hash].cjs`;
   return generate(

@@ -7,6 +7,7 @@ import { root } from "./stamp.ts";
 interface Schema {
   readonly $ref?: string;
   readonly type?: string | readonly string[];
+  readonly const?: unknown;
   readonly enum?: readonly unknown[];
   readonly anyOf?: readonly Schema[];
   readonly properties?: Readonly<Record<string, Schema>>;
@@ -39,6 +40,7 @@ function typeOf(schema: Schema, indent: string): string {
   const { $ref, anyOf, enum: values, type } = schema;
   if ($ref !== undefined) return $ref.slice($ref.lastIndexOf("/") + 1);
   if (anyOf !== undefined) return anyOf.map((each) => typeOf(each, indent)).join(" | ");
+  if (schema.const !== undefined) return JSON.stringify(schema.const);
   if (values !== undefined) return values.map((value) => JSON.stringify(value)).join(" | ");
   const types = type === undefined ? ["unknown"] : [type].flat();
   return types.map((each) => typeNamed(each, schema, indent)).join(" | ");

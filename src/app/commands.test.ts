@@ -16,7 +16,7 @@ const context: ProgramContext = {
   openForTools: () => Promise.reject(new Error("help opens nothing")),
 };
 const added = features.flatMap(({ commands = {} }) => Object.keys(commands));
-const last = ["backup", "restore", "doctor", "completion", "complete-chats"];
+const last = ["backup", "restore", "doctor", "completion", "complete"];
 const all = ["serve", "chat", "sessions", ...added, ...last];
 
 function namesFor(args: readonly string[]): readonly string[] {
@@ -25,7 +25,7 @@ function namesFor(args: readonly string[]): readonly string[] {
   return program.commands.map((command) => command.name());
 }
 
-for (const name of all.filter((each) => each !== "completion")) {
+for (const name of all.filter((each) => each !== "complete")) {
   test(`a line that begins with ${name} makes that command and no other`, () => {
     assert.deepEqual(namesFor([name, "--help"]), [name]);
   });
@@ -37,7 +37,7 @@ for (const args of [
   ["serv"],
   ["-V"],
   ["--home", "serve"],
-  ["completion", "bash"],
+  ["complete", "--", "throughline", "x"],
 ]) {
   test(`a line that begins as [${args.join(" ")}] knows every command, in the order of the help`, () => {
     assert.deepEqual(namesFor(args), all);

@@ -1,4 +1,4 @@
-import { addCompletionCommand, completeChatsCommand } from "../cli/completion/command.ts";
+import { addCompletionCommand, completeCommand } from "../cli/completion.ts";
 import { doctorCommand } from "../cli/doctor/command.ts";
 import { addBackupCommand, addRestoreCommand } from "./backup/commands.ts";
 import { addChatCommand } from "./chat-command.ts";
@@ -25,8 +25,8 @@ const commands: ReadonlyMap<string, AddProgramCommand> = new Map([
   ],
   ["completion", addCompletionCommand],
   [
-    "complete-chats",
-    completeChatsCommand(async (flags, context) =>
+    "complete",
+    completeCommand(async (flags, context) =>
       (await import("./chats/read.ts")).chatIds(flags, context),
     ),
   ],
@@ -34,9 +34,9 @@ const commands: ReadonlyMap<string, AddProgramCommand> = new Map([
 
 /**
  * The command that a line begins with; all of them where it names none, for the help and for advice, and
- * for completion, which tells of all.
+ * for `complete`, which looks through all.
  */
 export function commandsFor([name = ""]: readonly string[]): Iterable<AddProgramCommand> {
-  const named = name === "completion" ? undefined : commands.get(name);
+  const named = name === "complete" ? undefined : commands.get(name);
   return named === undefined ? commands.values() : [named];
 }

@@ -6,10 +6,10 @@ import { program } from "../../test/support/program.ts";
 import { isNodeEnough, neededNode } from "./node-version.ts";
 
 for (const [version, isEnough] of [
-  ["22.16.0", true],
-  ["22.15.9", false],
-  ["24.0.0", true],
-  ["21.99.0", false],
+  ["24.15.0", true],
+  ["24.14.9", false],
+  ["26.0.0", true],
+  ["22.99.0", false],
   ["20.20.2", false],
 ] as const) {
   test(`Node ${version} is ${isEnough ? "enough" : "too old"}`, () => {
@@ -22,6 +22,13 @@ test("what is needed is what the package says", () => {
   assert.equal(engines.node, `>=${neededNode}`);
 });
 
+test("its SQLite has the mended write-ahead log", () => {
+  const [major = 0, minor = 0, patch = 0] = (process.versions["sqlite"] ?? "")
+    .split(".")
+    .map(Number);
+  assert.ok(major * 1e6 + minor * 1e3 + patch >= 3_051_003, process.versions["sqlite"]);
+});
+
 test("the program says which Node it needs, and nothing else", () => {
   const older = 'Object.defineProperty(process.versions, "node", { value: "20.20.2" })';
   const preload = `data:text/javascript,${encodeURIComponent(older)}`;
@@ -31,7 +38,7 @@ test("the program says which Node it needs, and nothing else", () => {
     { encoding: "utf8" },
   );
   assert.deepEqual([status, stdout], [1, ""]);
-  assert.equal(stderr, "throughline needs Node 22.16 or later. This is Node 20.20.2.\n");
+  assert.equal(stderr, "throughline needs Node 24.15 or later. This is Node 20.20.2.\n");
 });
 
 test("under --permission the program says that it cannot run there, and what to do", () => {

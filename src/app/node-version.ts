@@ -1,5 +1,5 @@
-/** As in `package.json`: the first Node whose SQLite has full-text search. */
-export const neededNode = "22.16";
+/** As in `package.json`: the first Node with SQLite 3.51.3, which mends its write-ahead log. */
+export const neededNode = "24.15";
 
 /** @param version as in `process.versions.node`. */
 export function isNodeEnough(version: string): boolean {

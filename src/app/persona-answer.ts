@@ -1,12 +1,12 @@
 // The persona as it goes out over the wire, for the description of the API alone.
-import { z } from "@hono/zod-openapi";
+import { z } from "zod";
 import { editedFields } from "../server/answer-schemas.ts";
 
 export const personaState = z
   .object({
-    persona: z.string().openapi({ description: "What models get now." }),
+    persona: z.string().describe("What models get now."),
     source: z.enum(["file", "configuration", "built-in"]),
-    default: z.string().openapi({ description: "Who answers if there is no `persona.md`." }),
+    default: z.string().describe("Who answers if there is no `persona.md`."),
     ...editedFields,
   })
-  .openapi("Persona");
+  .meta({ id: "Persona" });

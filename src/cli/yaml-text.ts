@@ -1,5 +1,5 @@
 import { createRequire } from "node:module";
-import type { Alias, Document, ErrorCode, Node } from "yaml";
+import type { Document, ErrorCode, Node } from "yaml";
 import { printableLine } from "../core/chat/printable.ts";
 
 /** Loaded with the first text that is read: few homes have one. */
@@ -25,54 +25,45 @@ type YamlText =
     }
   | { readonly problems: readonly YamlProblem[] };
 
-/** Repetitions by reference: enough for people, too few for a bomb. */
+/** Most uses of anchors: enough for people, too few for a bomb. */
 const maxAliasCount = 100;
 const maxProblems = 50;
 const tooDeep = "is nested too deeply";
-/** For what the library says to programmers, by its codes. */
+/** Plain words for codes of the library whose messages are for programmers. */
 const ourWords: Readonly<Partial<Record<ErrorCode, string>>> = {
   RESOURCE_EXHAUSTION: tooDeep,
   MULTIPLE_DOCS: "contains more than one document",
+  DUPLICATE_KEY: "contains a key twice",
 };
-const tooMany = `is one alias too many: at most ${maxAliasCount} are allowed`;
 
 /**
- * Reads one YAML 1.2 document: `yes` and `on` are text. Refused are, beside what is no YAML: other
- * versions, a key that is there twice or is no text, unknown tags, more than 100 aliases, and one
- * that stands in what it stands for. The caller bounds the length of the text. Never throws.
+ * Reads one YAML 1.2 document: `yes` and `on` are text. It refuses, beside what is no YAML, other
+ * versions, a key that is there twice or is no text, unknown tags, more than 100 aliases, and an alias
+ * inside of what it stands for. The caller limits the length of the text. Never throws.
  */
 export function readYaml(text: string): YamlText {
   const { LineCounter, parseDocument } = yaml();
   const lines = new LineCounter();
   const lineAt = (offset: number) => lines.linePos(offset).line;
-  // The library compares each key of a mapping with every other: `checkNodes` does it in one pass.
   const document = parseDocument(text, {
     lineCounter: lines,
-    uniqueKeys: false,
     stringKeys: true,
     prettyErrors: false,
     logLevel: "error",
   });
-  const faults = [...document.errors, ...document.warnings].slice(0, maxProblems);
-  if (faults.length > 0) {
-    const problems = faults.map(({ pos, code, message }) => {
-      return { line: lineAt(pos[0]), path: [], says: ourWords[code] ?? printableLine(message) };
-    });
-    return { problems };
-  }
-  const problems = checkNodes(document).map(({ offset, path, says }) => ({
-    line: lineAt(offset),
-    path,
-    says,
-  }));
-  if (problems.length > 0) return { problems };
+  const problems = [...document.errors, ...document.warnings].map(({ pos, code, message }) => {
+    return { line: lineAt(pos[0]), path: [], says: ourWords[code] ?? printableLine(message) };
+  });
+  const { version = "1.2" } = document.directives?.yaml ?? {};
+  if (version !== "1.2") problems.push({ line: 1, path: [], says: "must be YAML 1.2" });
+  if (problems.length > 0) return { problems: problems.slice(0, maxProblems) };
   try {
     // The library counts from 1.
     const value: unknown = document.toJS({ maxAliasCount: maxAliasCount + 1 });
+    JSON.stringify(value); // throws where a value contains itself
     return { value, lineOf: (path) => lineAt(offsetOf(document, path)) };
   } catch (error) {
-    const says = error instanceof RangeError ? tooDeep : "has aliases that expand to too much";
-    return { problems: [{ line: 1, path: [], says }] };
+    return { problems: [{ line: 1, path: [], says: expansionFault(error) }] };
   }
 }
 
@@ -85,86 +76,24 @@ export function keyText(path: KeyPath): string {
   return parts.join("").replace(/^\./, "");
 }
 
-interface Fault {
-  readonly offset: number;
-  readonly path: KeyPath;
-  readonly says: string;
+function expansionFault(error: unknown): string {
+  if (error instanceof RangeError) return tooDeep;
+  if (error instanceof TypeError) return "has an alias that refers to something that contains it";
+  const { message } = error as Error;
+  if (message.startsWith("Unresolved")) return printableLine(message);
+  return `has more than ${maxAliasCount} aliases, or aliases that expand to too much`;
 }
 
-function checkNodes(document: Document): readonly Fault[] {
-  const faults: Fault[] = [];
-  const { version = "1.2" } = document.directives?.yaml ?? {};
-  if (version !== "1.2") faults.push({ offset: 0, path: [], says: "must be YAML 1.2" });
-  const left: Place[] = [{ node: document.contents, path: [] }];
-  let aliases = 0;
-  for (let next = left.pop(); next !== undefined; next = left.pop()) {
-    const { node, path } = next;
-    if (yaml().isAlias(node)) {
-      const says = ++aliases > maxAliasCount ? tooMany : aliasFault(document, node);
-      if (says !== undefined) faults.push({ offset: startOf(node) ?? 0, path, says });
-    }
-    // The last is looked at first: so the first is put there last.
-    for (const child of childrenOf(node, path, faults).reverse()) left.push(child);
-  }
-  return faults.sort((a, b) => a.offset - b.offset).slice(0, maxProblems);
-}
-
-interface Place {
-  readonly node: unknown;
-  readonly path: KeyPath;
-}
-
-function childrenOf(node: unknown, path: KeyPath, faults: Fault[]): Place[] {
-  if (yaml().isSeq(node))
-    return node.items.map((item, index) => ({ node: item, path: [...path, index] }));
-  if (!yaml().isMap(node)) return [];
-  const known = new Set<string>();
-  return node.items.map(({ key, value }) => {
-    const name = nameOf(key);
-    const at = [...path, name ?? "?"];
-    const offset = startOf(key) ?? startOf(node) ?? 0;
-    if (name === undefined) faults.push({ offset, path: at, says: "is a key that is not text" });
-    else if (known.has(name)) faults.push({ offset, path: at, says: "appears twice" });
-    known.add(name ?? "");
-    return { node: value, path: at };
-  });
-}
-
-function aliasFault(document: Document, alias: Alias): string | undefined {
-  const target = alias.resolve(document);
-  if (target === undefined) return "refers to an anchor that is not defined before it";
-  const [start, , end] = target.range ?? [0, 0, 0];
-  const at = startOf(alias) ?? 0;
-  return start <= at && at < end ? "refers to something that contains it" : undefined;
-}
-
-function offsetOf(document: Document, path: KeyPath): number {
-  let node: unknown = document.contents;
-  let offset = startOf(node) ?? 0;
+/** Finds the deepest key or item of a path that is there. */
+function offsetOf({ contents }: Document, path: KeyPath): number {
+  const { isCollection, isMap } = yaml();
+  let node: unknown = contents;
+  let offset = (contents as Node | null)?.range?.[0] ?? 0;
   for (const key of path) {
-    if (yaml().isAlias(node)) node = node.resolve(document);
-    const child = childOf(node, key);
-    if (child === undefined) break;
-    offset = child.offset ?? offset;
-    node = child.node;
+    if (!isCollection(node)) break;
+    const pair = isMap(node) && node.items.find((each) => String(each.key) === String(key));
+    node = node.get(key, true);
+    offset = ((pair ? pair.key : node) as Node | undefined)?.range?.[0] ?? offset;
   }
   return offset;
-}
-
-function childOf(node: unknown, key: string | number) {
-  if (yaml().isSeq(node)) {
-    const item: unknown = node.items[Number(key)];
-    return item === undefined ? undefined : { node: item, offset: startOf(item) };
-  }
-  if (!yaml().isMap(node)) return undefined;
-  const pair = node.items.find((each) => nameOf(each.key) === String(key));
-  return pair && { node: pair.value, offset: startOf(pair.key) };
-}
-
-function nameOf(key: unknown): string | undefined {
-  return yaml().isScalar(key) && typeof key.value === "string" ? key.value : undefined;
-}
-
-function startOf(node: unknown): number | undefined {
-  return (node as Node | null | undefined)?.range?.[0];
 }

@@ -1,11 +1,9 @@
 // What goes out over the wire, for the description of the API alone: it is loaded when that is asked
 // for. The names are the seeds': snake_case.
-import { z } from "@hono/zod-openapi";
+import { z } from "zod";
 import { partialReasons } from "../core/chat/message.ts";
 
-export const stamp = z
-  .string()
-  .openapi({ description: "ISO 8601, UTC; empty if it is not known." });
+export const stamp = z.string().describe("ISO 8601, UTC; empty if it is not known.");
 export const count = z.int().min(0);
 const role = z.enum(["user", "assistant", "tool", "system"]);
 
@@ -18,7 +16,8 @@ const answerStats = z
     latency_ms: z.int(),
     first_word_ms: z.int().nullable(),
   })
-  .openapi("AnswerStats", {
+  .meta({
+    id: "AnswerStats",
     description:
       "What an answer used. `null`: not known; `cost_usd` is also `null` if the model has no price.",
   });
@@ -26,37 +25,31 @@ const answerStats = z
 export const message = z
   .looseObject({
     id: z.string(),
-    seq: z.int().min(1).openapi({ description: "Its place in the chat's log, from 1." }),
+    seq: z.int().min(1).describe("Its place in the chat's log, from 1."),
     role,
     content: z.string(),
     timestamp: stamp,
     turn: z.string().optional(),
     provider: z.string().optional(),
     model: z.string().optional(),
-    partial: z.literal(true).optional().openapi({ description: "The text was cut short." }),
+    partial: z.literal(true).optional().describe("The text was cut short."),
     partial_reason: z.enum(partialReasons).optional(),
     reasoning_content: z
       .string()
       .optional()
-      .openapi({ description: "What the model thought before it wrote this." }),
-    hidden: z.literal(true).optional().openapi({ description: "Shown on request only." }),
+      .describe("What the model thought before it wrote this."),
+    hidden: z.literal(true).optional().describe("Shown on request only."),
     synthetic: z
       .string()
       .optional()
-      .openapi({ description: "No person wrote it: what the model was told, such as `pat_hint`." }),
+      .describe("No person wrote it: what the model was told, such as `pat_hint`."),
     tool_calls: z
       .array(z.unknown())
       .optional()
-      .openapi({ description: "The tools that the model called after this text." }),
-    tool_call_id: z
-      .string()
-      .optional()
-      .openapi({ description: "On a tool's result: the id of the call." }),
-    name: z
-      .string()
-      .optional()
-      .openapi({ description: "On a tool's result: the name of the tool." }),
-    is_error: z.literal(true).optional().openapi({ description: "The tool failed." }),
+      .describe("The tools that the model called after this text."),
+    tool_call_id: z.string().optional().describe("On a tool's result: the id of the call."),
+    name: z.string().optional().describe("On a tool's result: the name of the tool."),
+    is_error: z.literal(true).optional().describe("The tool failed."),
     stats: answerStats.optional(),
     attachments: z
       .array(
@@ -67,46 +60,43 @@ export const message = z
             size: count.optional(),
             sha256: z.string().optional(),
           })
-          .openapi("Attachment", {
+          .meta({
+            id: "Attachment",
             description: "A file of the message. Its bytes can be read if it has a `sha256`.",
           }),
       )
       .optional(),
-    replaced: z
-      .literal(true)
-      .optional()
-      .openapi({ description: "It was replaced by another answer." }),
-    redacted: z.literal(true).optional().openapi({ description: "Its text is not shown." }),
+    replaced: z.literal(true).optional().describe("It was replaced by another answer."),
+    redacted: z.literal(true).optional().describe("Its text is not shown."),
     variants: z
       .array(z.string())
       .optional()
-      .openapi({
-        description:
-          "In the newest page, on the newest reply if it was regenerated: the ids of all replies to its " +
+      .describe(
+        "In the newest page, on the newest reply if it was regenerated: the ids of all replies to its " +
           "message that can be chosen, oldest first, its own among them.",
-      }),
+      ),
   })
-  .openapi("Message");
+  .meta({ id: "Message" });
 
-export const messageIds = z.object({ ids: z.array(z.string()) }).openapi("MessageIds");
+export const messageIds = z.object({ ids: z.array(z.string()) }).meta({ id: "MessageIds" });
 
 export const messagePage = z
   .object({ messages: z.array(message), before: z.int().optional() })
-  .openapi("MessagePage", { description: "Oldest first. `before` asks for the page before it." });
+  .meta({ id: "MessagePage", description: "Oldest first. `before` asks for the page before it." });
 
 const row = {
   chat_id: z.string(),
   provider: z.string(),
   model: z.string(),
   created_at: stamp,
-  last_active: stamp.openapi({ description: "When a person last acted." }),
+  last_active: stamp.describe("When a person last acted."),
   message_count: count,
-  generation: count.openapi({ description: "Counts the sessions of the chat; 0: none yet." }),
+  generation: count.describe("Counts the sessions of the chat; 0: none yet."),
   title: z.string(),
-  unanswered: z.boolean().openapi({ description: "A message waits for its answer." }),
-  damaged: z.boolean().openapi({ description: "Stored bytes of it were found damaged." }),
+  unanswered: z.boolean().describe("A message waits for its answer."),
+  damaged: z.boolean().describe("Stored bytes of it were found damaged."),
 };
-export const chatRow = z.object(row).openapi("ChatRow");
+export const chatRow = z.object(row).meta({ id: "ChatRow" });
 export const chatList = z
   .object({
     chats: z.array(
@@ -114,25 +104,25 @@ export const chatList = z
         .object({
           ...row,
           match: message.optional(),
-          match_count: count.optional().openapi({ description: "With `query`; up to 100." }),
+          match_count: count.optional().describe("With `query`; up to 100."),
         })
-        .openapi("ChatListRow"),
+        .meta({ id: "ChatListRow" }),
     ),
     cursor: z.string().optional(),
   })
-  .openapi("ChatList", { description: "The chat in which a person acted last comes first." });
+  .meta({ id: "ChatList", description: "The chat in which a person acted last comes first." });
 
 const bucket = z
   .looseObject({
     session_id: z.string(),
     message_count: count,
-    total_cost_usd: z.number().openapi({ description: "The sum of the known costs." }),
+    total_cost_usd: z.number().describe("The sum of the known costs."),
     total_tokens: z.int(),
-    unpriced_tokens: count.optional().openapi({
-      description: "How many of the tokens have no known cost: their model has no price.",
-    }),
+    unpriced_tokens: count
+      .optional()
+      .describe("How many of the tokens have no known cost: their model has no price."),
   })
-  .openapi("ProviderSession");
+  .meta({ id: "ProviderSession" });
 const sessionFields = {
   chat_id: z.string(),
   provider: z.string(),
@@ -141,12 +131,12 @@ const sessionFields = {
   last_active: stamp,
   generation: count,
   provider_sessions: z.record(z.string(), bucket),
-  session_id: z.string().openapi({ description: "The provider's own; empty: none yet." }),
-  message_count: count.openapi({ description: "With this provider in this session." }),
+  session_id: z.string().describe("The provider's own; empty: none yet."),
+  message_count: count.describe("With this provider in this session."),
   total_cost_usd: z.number(),
   total_tokens: z.int(),
 };
-export const session = z.object(sessionFields).openapi("Session");
+export const session = z.object(sessionFields).meta({ id: "Session" });
 const linkedChat = z
   .object({
     chat_id: z.string(),
@@ -155,34 +145,29 @@ const linkedChat = z
     message_id: z
       .string()
       .optional()
-      .openapi({ description: "The last message that was copied; absent: none was." }),
-    seq: z
-      .int()
-      .optional()
-      .openapi({ description: "The place of that message in the chat that was copied." }),
+      .describe("The last message that was copied; absent: none was."),
+    seq: z.int().optional().describe("The place of that message in the chat that was copied."),
   })
-  .openapi("LinkedChat");
+  .meta({ id: "LinkedChat" });
 export const chat = z
   .object({
     ...sessionFields,
     title: z.string(),
-    metadata: z.record(z.string(), z.unknown()).openapi({ description: "The user's own." }),
+    metadata: z.record(z.string(), z.unknown()).describe("The user's own."),
     damaged: z.boolean(),
-    running: z
-      .boolean()
-      .openapi({ description: "A turn is running: it can be followed or stopped." }),
+    running: z.boolean().describe("A turn is running: it can be followed or stopped."),
     unanswered_ids: z
       .array(z.string())
-      .openapi({ description: "Messages without an answer, oldest first, the running one too." }),
-    row: chatRow.openapi({ description: "The chat as the list has it." }),
+      .describe("Messages without an answer, oldest first, the running one too."),
+    row: chatRow.describe("The chat as the list has it."),
     forked_from: linkedChat
       .optional()
-      .openapi({ description: "The chat that this one was copied from, if it is there." }),
+      .describe("The chat that this one was copied from, if it is there."),
     branches: z
       .array(linkedChat)
-      .openapi({ description: "The newest 20 chats copied from this one, oldest first." }),
+      .describe("The newest 20 chats copied from this one, oldest first."),
   })
-  .openapi("Chat");
+  .meta({ id: "Chat" });
 
 export const answer = z
   .object({
@@ -190,7 +175,7 @@ export const answer = z
     user: message,
     assistant: z
       .union([message, z.null()])
-      .openapi({ description: "`null`: it was stopped before the first word." }),
+      .describe("`null`: it was stopped before the first word."),
     session,
     usage: z.object({
       input_tokens: z.int().nullable(),
@@ -199,35 +184,34 @@ export const answer = z
       cost_usd: z
         .number()
         .nullable()
-        .openapi({ description: "`null`: not known, for example because the model has no price." }),
+        .describe("`null`: not known, for example because the model has no price."),
     }),
     outcome: z.enum(["answered", "interrupted", "failed"]),
-    reason: z.string().optional().openapi({ description: "Why the answer is not complete." }),
+    reason: z.string().optional().describe("Why the answer is not complete."),
     detail: z
       .string()
       .optional()
-      .openapi({ description: "What the model's provider said about it, in its own words." }),
-    notices: z.array(z.string()).openapi({ description: "For the person, beside the reply." }),
+      .describe("What the model's provider said about it, in its own words."),
+    notices: z.array(z.string()).describe("For the person, beside the reply."),
   })
-  .openapi("Answer");
+  .meta({ id: "Answer" });
 
-export const stopped = z.object({ stopped: z.boolean() }).openapi("Stopped");
-export const dismissed = z.object({ dismissed: count }).openapi("Dismissed");
+export const stopped = z.object({ stopped: z.boolean() }).meta({ id: "Stopped" });
+export const dismissed = z.object({ dismissed: count }).meta({ id: "Dismissed" });
 export const removed = z
   .object({
     chat_id: z.string(),
     message_id: z.string(),
     redacted: z.boolean(),
     erased: z.boolean(),
-    copies: z
-      .array(z.string())
-      .openapi({ description: "Other chats from which the same message was removed." }),
+    copies: z.array(z.string()).describe("Other chats from which the same message was removed."),
     removed: z.array(z.object({ place: z.string(), count })),
-    unreachable: z.array(z.string()).openapi({
-      description: "Places that may still hold it. The same request tries them again.",
-    }),
+    unreachable: z
+      .array(z.string())
+      .describe("Places that may still hold it. The same request tries them again."),
   })
-  .openapi("MessageReceipt", {
+  .meta({
+    id: "MessageReceipt",
     description: "`redacted`: hidden. `erased`: its bytes were removed.",
   });
 export const forgetReceipt = z
@@ -237,56 +221,52 @@ export const forgetReceipt = z
     removed: z.array(z.object({ place: z.string(), count })),
     unreachable: z.array(z.string()),
   })
-  .openapi("ForgetReceipt");
+  .meta({ id: "ForgetReceipt" });
 
 export const matches = z
   .object({ matches: z.array(z.object({ id: z.string(), seq: count, timestamp: stamp })) })
-  .openapi("Matches");
+  .meta({ id: "Matches" });
 
 export const hits = z
   .object({ hits: z.array(z.object({ chat_id: z.string(), message })) })
-  .openapi("Hits");
+  .meta({ id: "Hits" });
 
 const offeredModel = z
   .object({
     model: z.string(),
-    size_bytes: count.optional().openapi({ description: "On the disk of its server." }),
-    takes_pictures: z.boolean().optional().openapi({ description: "Absent: not known." }),
+    size_bytes: count.optional().describe("On the disk of its server."),
+    takes_pictures: z.boolean().optional().describe("Absent: not known."),
   })
-  .openapi("OfferedModel");
+  .meta({ id: "OfferedModel" });
 export const modelList = z
   .object({
     standard: z
       .object({ provider: z.string(), model: z.string() })
-      .openapi({ description: "What new sessions run on. `offline`: no model is set up." }),
+      .describe("What new sessions run on. `offline`: no model is set up."),
     providers: z.array(
       z
         .object({
           provider: z.string(),
           models: z.array(offeredModel),
-          error: z
-            .string()
-            .optional()
-            .openapi({ description: "Why the provider's own list is missing." }),
+          error: z.string().optional().describe("Why the provider's own list is missing."),
         })
-        .openapi("ProviderModels"),
+        .meta({ id: "ProviderModels" }),
     ),
     ollama: z
       .object({
         url: z.string(),
-        state: z.enum(["ready", "empty", "absent", "passed_over"]).openapi({
-          description:
+        state: z
+          .enum(["ready", "empty", "absent", "passed_over"])
+          .describe(
             "`empty`: it has no chat model. `passed_over`: it is used only if its model is named at the start.",
-        }),
-        model: z.string().optional().openapi({ description: "What it offers first." }),
-        note: z.string().optional().openapi({ description: "Why it is passed over." }),
+          ),
+        model: z.string().optional().describe("What it offers first."),
+        note: z.string().optional().describe("Why it is passed over."),
       })
       .optional()
-      .openapi({
-        description: "The Ollama that is looked for; absent if a model was named at the start.",
-      }),
+      .describe("The Ollama that is looked for; absent if a model was named at the start."),
   })
-  .openapi("ModelList");
+  .meta({ id: "ModelList" });
 
 export const memory = z
   .object({
@@ -304,20 +284,20 @@ export const memory = z
       }),
     ),
   })
-  .openapi("WorkingMemory", { description: "What was just said, in this process only." });
+  .meta({ id: "WorkingMemory", description: "What was just said, in this process only." });
 
 /** Of a text file that people edit by hand and over HTTP. */
 export const editedFields = {
-  tokens: count.openapi({ description: "An estimate of what models get of it." }),
-  version: z.string().openapi({ description: "Of the file; empty: there is none to read." }),
+  tokens: count.describe("An estimate of what models get of it."),
+  version: z.string().describe("Of the file; empty: there is none to read."),
   problem: z
     .string()
     .nullable()
-    .openapi({ description: "Why the file that is there cannot be used, nor edited here." }),
-  editable: z.boolean().openapi({ description: "`false`: this server keeps nothing." }),
-  this_server_only: z.boolean().openapi({
-    description: "Other servers use the same database; each of them has a file of its own.",
-  }),
+    .describe("Why the file that is there cannot be used, nor edited here."),
+  editable: z.boolean().describe("`false`: this server keeps nothing."),
+  this_server_only: z
+    .boolean()
+    .describe("Other servers use the same database; each of them has a file of its own."),
   max_bytes: count,
 };
 
@@ -331,63 +311,57 @@ const promptMessage = z
     name: z.string().optional(),
     is_error: z.literal(true).optional(),
   })
-  .openapi("PromptMessage");
+  .meta({ id: "PromptMessage" });
 
 export const nextPrompt = z
   .object({
     chat_id: z.string(),
     provider: z.string(),
     model: z.string(),
-    window: z.int().nullable().openapi({ description: "Of the model, in tokens." }),
+    window: z.int().nullable().describe("Of the model, in tokens."),
     sections: z
       .array(
         z
           .object({
-            name: z.enum(["persona", "facts", "tools", "history", "context", "message"]).openapi({
-              description:
+            name: z
+              .enum(["persona", "facts", "tools", "history", "context", "message"])
+              .describe(
                 "`context`: what changes from turn to turn. `message`: the newest message, with those " +
-                "before it that nothing has answered.",
-            }),
+                  "before it that nothing has answered.",
+              ),
             tokens: count,
             text: z.string().optional(),
             messages: z
               .array(promptMessage)
               .optional()
-              .openapi({ description: "In place of `text`, of `history`." }),
+              .describe("In place of `text`, of `history`."),
           })
-          .openapi("PromptSection"),
+          .meta({ id: "PromptSection" }),
       )
-      .openapi({
-        description: "In the order in which the model gets them. Empty ones are left out.",
-      }),
+      .describe("In the order in which the model gets them. Empty ones are left out."),
     total_tokens: count,
-    history_tokens: count.openapi({ description: "What the history and the message may take." }),
-    reported_tokens: z.int().nullable().openapi({
-      description: "What the provider counted for the last prompt.",
-    }),
-    resumes: z.boolean().openapi({
-      description: "The provider continues its own session: it has the history already.",
-    }),
-    ends: z.enum(["period", "provider", "nothing"]).openapi({
-      description:
-        "What the next message ends: the session, the provider's part of it, or nothing.",
-    }),
+    history_tokens: count.describe("What the history and the message may take."),
+    reported_tokens: z.int().nullable().describe("What the provider counted for the last prompt."),
+    resumes: z
+      .boolean()
+      .describe("The provider continues its own session: it has the history already."),
+    ends: z
+      .enum(["period", "provider", "nothing"])
+      .describe("What the next message ends: the session, the provider's part of it, or nothing."),
     reason: z.string(),
   })
-  .openapi("NextPrompt", { description: "Tokens are estimates." });
+  .meta({ id: "NextPrompt", description: "Tokens are estimates." });
 
 export const health = z
   .object({
     status: z.enum(["ok", "degraded"]),
     version: z.string(),
     uptime_seconds: z.number(),
-    repairs: count.openapi({
-      description: "How often stored bytes were found damaged or missing.",
-    }),
+    repairs: count.describe("How often stored bytes were found damaged or missing."),
   })
-  .openapi("Health");
+  .meta({ id: "Health" });
 
-export const ready = z.object({ status: z.literal("ready") }).openapi("Ready");
+export const ready = z.object({ status: z.literal("ready") }).meta({ id: "Ready" });
 
 export const problem = z
   .object({
@@ -395,11 +369,11 @@ export const problem = z
     title: z.string(),
     status: z.int(),
     detail: z.string(),
-    code: z.string().openapi({ description: "What to branch on." }),
+    code: z.string().describe("What to branch on."),
     turn_id: z.string().optional(),
     provider_detail: z
       .string()
       .optional()
-      .openapi({ description: "What the model's provider said, in its own words." }),
+      .describe("What the model's provider said, in its own words."),
   })
-  .openapi("Problem");
+  .meta({ id: "Problem" });

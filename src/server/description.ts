@@ -1,25 +1,30 @@
 // The description of the API. It is loaded when it is asked for.
-import { OpenAPIHono, type RouteConfig, z } from "@hono/zod-openapi";
+import { z } from "zod";
 import { problem } from "./answer-schemas.ts";
 import { TurnEvents } from "./event-schemas.ts";
 import { type AnyOperation, nothing, type Schemas } from "./operation.ts";
 
-/** These operations, and the events of `GET /api/events` by name, in OpenAPI 3.1. */
+type JsonSchema = Readonly<Record<string, unknown>>;
+
+/** Describes operations, and the events of `GET /api/events` by name, in OpenAPI 3.1. */
 export async function describe(
   operations: readonly AnyOperation[],
   events: Schemas,
   version: string,
 ): Promise<object> {
-  const app = new OpenAPIHono();
-  const { openAPIRegistry } = app;
-  openAPIRegistry.registerComponent("securitySchemes", "token", { type: "http", scheme: "bearer" });
-  for (const operation of operations) openAPIRegistry.registerPath(await described(operation));
-  const ServerEvents = z
-    .object(events)
-    .openapi({ description: "The data of each event of `GET /api/events`, by the event's name." });
-  openAPIRegistry.register("ServerEvents", ServerEvents);
-  openAPIRegistry.register("TurnEvents", TurnEvents);
-  return app.getOpenAPI31Document({
+  const schemas: Record<string, JsonSchema> = {};
+  const ServerEvents = z.object(events).meta({
+    id: "ServerEvents",
+    description: "The data of each event of `GET /api/events`, by the event's name.",
+  });
+  inJson(ServerEvents, schemas);
+  inJson(TurnEvents, schemas);
+  const paths: Record<string, Record<string, object>> = {};
+  for (const operation of operations) {
+    const { method, path } = operation;
+    paths[path] = { ...paths[path], [method]: await described(operation, schemas) };
+  }
+  return {
     openapi: "3.1.0",
     info: {
       title: "Throughline",
@@ -33,15 +38,39 @@ export async function describe(
     },
     // Where the server has no token, none is asked for.
     security: [{ token: [] }, {}],
+    components: { securitySchemes: { token: { type: "http", scheme: "bearer" } }, schemas },
+    paths,
+  };
+}
+
+/** Writes a schema as JSON Schema. Those with an id are put into `schemas`, and referred to. */
+function inJson(schema: z.ZodType, schemas: Record<string, JsonSchema>): JsonSchema {
+  // A schema with an id is referred to only where it is part of another.
+  const whole = z.toJSONSchema(z.object({ schema }), {
+    io: "input",
+    unrepresentable: "any",
+    override: ({ jsonSchema }) => {
+      // A whole number in a query has the pattern of its text; every `z.int()` has these bounds.
+      if (jsonSchema.type === "integer") delete jsonSchema.pattern;
+      if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum;
+      if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;
+    },
   });
+  const text = JSON.stringify(whole).replaceAll("#/$defs/", "#/components/schemas/");
+  const { $defs, properties } = JSON.parse(text) as {
+    readonly $defs?: Readonly<Record<string, JsonSchema>>;
+    readonly properties: { readonly schema: JsonSchema };
+  };
+  for (const [id, { id: _, ...named }] of Object.entries($defs ?? {})) schemas[id] = named;
+  return properties.schema;
 }
 
-/** Bytes of a type. A piece of a JSON document is no JSON value, so it may be anything. */
+/** Describes bytes of a type. A piece of a JSON document is no JSON value, so it may be anything. */
 function asBytes(type: string) {
-  return { schema: type === "application/json" ? z.unknown() : z.string() };
+  return { schema: type === "application/json" ? {} : { type: "string" } };
 }
 
-/** The same fields, none of them required, and files. */
+/** Takes the same fields, none of them required, and files. */
 function formOf(schema: z.ZodType): z.ZodType {
   const file = z.array(z.string().meta({ format: "binary" })).optional();
   return schema instanceof z.ZodObject ? schema.partial().extend({ file }) : schema;
@@ -49,39 +78,46 @@ function formOf(schema: z.ZodType): z.ZodType {
 
 async function described(
   operation: AnyOperation,
-): Promise<Omit<RouteConfig, "middleware" | "hide">> {
-  const { method, path, id, summary, description, params, query, headers, body, bytes } = operation;
-  const responses: RouteConfig["responses"] = {};
+  schemas: Record<string, JsonSchema>,
+): Promise<object> {
+  const { method, id, summary, description, params, query, headers, body, bytes } = operation;
+  const responses: Record<string, object> = {};
   for (const [status, { says, schema, types = [] }] of Object.entries(operation.answers)) {
-    const content: Record<string, { schema: z.ZodType }> = {};
-    if (schema !== undefined) content["application/json"] = { schema: await schema() };
+    const content: Record<string, JsonSchema> = {};
+    if (schema !== undefined)
+      content["application/json"] = { schema: inJson(await schema(), schemas) };
     for (const type of types) content[type] = asBytes(type);
     const hasBody = Object.keys(content).length > 0;
     responses[status] = hasBody ? { description: says, content } : { description: says };
   }
   responses["default"] = {
     description: "What went wrong.",
-    content: { "application/problem+json": { schema: problem } },
+    content: { "application/problem+json": { schema: inJson(problem, schemas) } },
   };
+  const parameters = [
+    ...parametersOf("path", params?.(), schemas),
+    ...parametersOf("query", query?.(), schemas),
+    ...parametersOf("header", headers?.(), schemas),
+  ];
+  const about = { operationId: id, summary, description, responses };
+  const withParameters = parameters.length > 0 ? { ...about, parameters } : about;
+  if (method !== "post") return withParameters;
   const schema = body?.() ?? nothing();
-  const form = { "multipart/form-data": { schema: formOf(schema) } };
-  const content =
-    bytes === undefined
-      ? { "application/json": { schema }, ...(operation.form ? form : {}) }
-      : Object.fromEntries(bytes.map((type) => [type, asBytes(type)]));
+  const content: Record<string, JsonSchema> = {};
+  if (bytes === undefined) content["application/json"] = { schema: inJson(schema, schemas) };
+  if (operation.form) content["multipart/form-data"] = { schema: inJson(formOf(schema), schemas) };
+  for (const type of bytes ?? []) content[type] = asBytes(type);
   const required = body !== undefined || bytes !== undefined;
-  return {
-    method,
-    path,
-    operationId: id,
-    summary,
-    description,
-    responses,
-    request: {
-      params: params?.(),
-      query: query?.(),
-      headers: headers?.(),
-      body: method === "post" ? { content, required } : undefined,
-    },
-  } as RouteConfig; // its type has no room for a property that is undefined
+  return { ...withParameters, requestBody: { content, required } };
+}
+
+function parametersOf(
+  place: string,
+  all: z.ZodObject | undefined,
+  schemas: Record<string, JsonSchema>,
+): readonly object[] {
+  return Object.entries(all?.shape ?? {}).map(([name, field]) => {
+    const { description, ...schema } = inJson(field, schemas);
+    return { name, in: place, required: !field.safeParse(undefined).success, description, schema };
+  });
 }

@@ -1,19 +1,18 @@
 // The data of server-sent events by the names of the events, for the description of the API alone: a
 // stream itself is described as text.
-import { z } from "@hono/zod-openapi";
+import { z } from "zod";
 import { answer, message, problem } from "./answer-schemas.ts";
 
 const text = z.object({ text: z.string() });
 const retrying = z
   .object({
     reason: z.string(),
-    detail: z.string().optional().openapi({ description: "The provider's own words." }),
-    attempt: z
-      .int()
-      .openapi({ description: "The number of the call that follows: 2 for the first retry." }),
-    seconds: z.int().openapi({ description: "The wait before that call, in seconds." }),
+    detail: z.string().optional().describe("The provider's own words."),
+    attempt: z.int().describe("The number of the call that follows: 2 for the first retry."),
+    seconds: z.int().describe("The wait before that call, in seconds."),
   })
-  .openapi("Retrying", {
+  .meta({
+    id: "Retrying",
     description: "The provider could not take the call. It is called again after a wait.",
   });
 
@@ -26,12 +25,15 @@ export const TurnEvents = z
     text,
     message: z
       .object({ message })
-      .openapi({ description: "A stored tool call, with the text before it, or a tool's result." }),
+      .describe("A stored tool call, with the text before it, or a tool's result."),
     retrying,
     result: answer,
     error: problem,
   })
-  .openapi({ description: "The data of each event of a turn, by the event's name." });
+  .meta({
+    id: "TurnEvents",
+    description: "The data of each event of a turn, by the event's name.",
+  });
 
 /** What the server itself publishes to `GET /api/events`. */
 export const events = {
@@ -47,11 +49,11 @@ export const events = {
     chat_id: z.string(),
     turn_id: z.string(),
     state: z.enum(["running", "answered", "interrupted", "failed"]),
-    code: z.string().optional().openapi({ description: "Why nothing could be stored." }),
+    code: z.string().optional().describe("Why nothing could be stored."),
   }),
   retrying: z
     .object({ ...retrying.shape, chat_id: z.string(), turn_id: z.string() })
-    .openapi({ description: "A turn waits before it calls its provider again." }),
+    .describe("A turn waits before it calls its provider again."),
   session: z.object({
     chat_id: z.string(),
     change: z.enum([
@@ -67,5 +69,5 @@ export const events = {
   }),
   repair: z
     .looseObject({ at: z.string(), key: z.string(), kind: z.string() })
-    .openapi({ description: "Stored bytes were damaged or missing, and what was done about it." }),
+    .describe("Stored bytes were damaged or missing, and what was done about it."),
 };

@@ -137,7 +137,9 @@ export type Chat = {
   readonly running: boolean;
   /** Messages without an answer, oldest first, the running one too. */
   readonly unanswered_ids: readonly string[];
+  /** The chat as the list has it. */
   readonly row: ChatRow;
+  /** The chat that this one was copied from, if it is there. */
   readonly forked_from?: LinkedChat | undefined;
   /** The newest 20 chats copied from this one, oldest first. */
   readonly branches: readonly LinkedChat[];
@@ -172,10 +174,9 @@ export type ChatListRow = {
 
 export type ChatMetadata = {
   /** Any JSON object. `user_timezone`, an IANA zone, is where this chat's days begin. */
-  readonly metadata?: Readonly<Record<string, unknown>> | undefined;
+  readonly metadata: Readonly<Record<string, unknown>>;
 };
 
-/** The chat as the list has it. */
 export type ChatRow = {
   readonly chat_id: string;
   readonly provider: string;
@@ -273,7 +274,6 @@ export type Delivery = {
   /** What the model read, or would read now. */
   readonly text: string;
   readonly parts: readonly "session"[];
-  /** ISO 8601, UTC; empty if it is not known. */
   readonly at: string | null;
 };
 
@@ -531,7 +531,6 @@ export type Levels = {
   readonly disgust: number;
 };
 
-/** The chat that this one was copied from, if it is there. */
 export type LinkedChat = {
   readonly chat_id: string;
   readonly title: string;

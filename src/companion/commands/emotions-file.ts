@@ -12,7 +12,7 @@ import { readEmotionConfiguration } from "../emotion/read-configuration.ts";
 export const emotionsName = "emotions.yaml";
 
 /** Its bound in bytes. The built-in configuration takes 4 KiB. */
-const maxBytes = 256 * 1024;
+const maxBytes = 64 * 1024;
 /** How often it is looked at, in milliseconds: one `stat`. */
 const lookEveryMs = 2_000;
 /** When another version was seen it is looked at again, so that a half-written file is not read. */

@@ -1,5 +1,4 @@
 import { printableLine } from "./printable.ts";
-import { quotedMarkdown } from "./quoted-markdown.ts";
 import {
   type Records,
   type RenderedChat,
@@ -12,8 +11,7 @@ const speakers = { user: "User", assistant: "Assistant", tool: "Tool", system: "
 
 /**
  * A chat as a Markdown document, in pieces: its title, a heading for each day, then who said what when.
- * What was said is a block quote that keeps its own Markdown (`quotedMarkdown`); what a model thought is one
- * that is folded. What goes into a tool and comes out of it is a code block, and every name a code span.
+ * What was said is a block quote with escaped text; what a model thought is one that is folded. What goes into a tool and comes out of it is a code block, and every name a code span.
  * Nothing that is stored can end its place, become HTML, or make a viewer load something.
  *
  * @throws ThroughlineError `THROUGHLINE_INVALID`: there is no such zone.
@@ -37,15 +35,39 @@ function rowText(row: RenderRow): string {
   const by = row.by === "" ? "" : ` ${span(row.by)}`;
   const about = [row.time, ...row.marks].filter((text) => text !== "").join(" · ");
   const blocks = [`**${speakers[row.role]}**${by}${about === "" ? "" : ` · ${about}`}\n`];
-  if (row.reasoning !== "") blocks.push(folded("Reasoning", quotedMarkdown(row.reasoning)));
+  if (row.reasoning !== "") blocks.push(folded("Reasoning", quoted(row.reasoning)));
   if (row.text !== "") {
-    const isResult = row.role === "tool";
-    blocks.push(isResult ? codeBlock(row.text) : quotedMarkdown(row.text, row.role === "user"));
+    blocks.push(row.role === "tool" ? codeBlock(row.text) : quoted(row.text));
   }
   for (const call of row.calls)
     blocks.push(`Calls ${span(call.name)}:\n`, codeBlock(call.arguments));
   for (const file of row.files) blocks.push(`File ${span(file)}\n`);
   return blocks.join("\n");
+}
+
+/** Quotes a text whose lines are shown as they were written. */
+function quoted(text: string): string {
+  const lines = text.split("\n").map((line) => line.trimEnd());
+  const shown = lines.map((line, index) => {
+    const [spaces = ""] = /^\s*/.exec(line) ?? [];
+    const end = line !== "" && (lines[index + 1] ?? "") !== "" ? "  " : "";
+    const indent = spaces.replaceAll("\t", "    ").replace(/./gsu, "&nbsp;");
+    return `${indent}${escapedLine(line.slice(spaces.length))}${end}`;
+  });
+  return shown.map((line) => (line === "" ? ">\n" : `> ${line}\n`)).join("");
+}
+
+/**
+ * Escapes what would be more than text. A viewer that makes a link of an address takes a backslash as a part of
+ * it, so `<` is written as a reference, and `_` within a word stays.
+ */
+function escapedLine(line: string): string {
+  return line
+    .replace(/&(?=#?\w+;)/g, "&amp;")
+    .replace(/</g, "&lt;")
+    .replace(/[\\`*[~|]|(?<!\w)_|_(?!\w)/g, "\\$&")
+    .replace(/^[-+=#>:]/, "\\$&")
+    .replace(/^(\d+)([.)])/, "$1\\$2");
 }
 
 /** A viewer that shows no HTML shows it open. */

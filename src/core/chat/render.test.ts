@@ -64,7 +64,7 @@ test("what a model thought stands before its words in Markdown and in HTML, and 
   const markdown = await text(toMarkdown(chat, log(thought), { redacted }));
   assert.match(
     markdown,
-    /\n<details>\n<summary>Reasoning<\/summary>\n\n> Two and two\.\n> &lt;b>```&lt;\/b>\n\n<\/details>\n\n> Four\.\n$/,
+    /\n<details>\n<summary>Reasoning<\/summary>\n\n> Two and two\. {2}\n> &lt;b>\\`\\`\\`&lt;\/b>\n\n<\/details>\n\n> Four\.\n$/,
   );
   const html = await text(toHtml(chat, log(thought), { redacted }));
   assert.match(html, /<summary>Reasoning<\/summary>\n<div[^>]*>Two and two\.\n&lt;b&gt;/);
@@ -88,7 +88,7 @@ Chat \`telegram:42\`. Times are in \`UTC\`.
 **User** · 23:30:00
 
 > Hello\u0020\u0020
-> # there
+> \\# there
 
 **Assistant** \`ollama/qwen3:8b\` · 23:30:05
 
@@ -116,7 +116,7 @@ Calls \`look\`:
 
 **User** · 09:00:00
 
-> look \`\`\`
+> look \\\`\\\`\\\`
 
 File \`cat.jpg (9 bytes)\`
 `,

@@ -1,5 +1,5 @@
 // What people react to, as it goes out over the wire, for the description of the API alone.
-import { z } from "@hono/zod-openapi";
+import { z } from "zod";
 import { count } from "../../server/answer-schemas.ts";
 
 const consentFields = {
@@ -16,7 +16,7 @@ export const consent = z
     timestamp: z.number().nullable(),
     by: z.string().nullable(),
   })
-  .openapi("Consent");
+  .meta({ id: "Consent" });
 
 export const receipt = z
   .object({
@@ -29,7 +29,7 @@ export const receipt = z
     reduced: z.string().optional(),
     duplicate_of: z.string().optional(),
   })
-  .openapi("Receipt", { description: "`durable`: neither a kill nor a power cut loses it." });
+  .meta({ id: "Receipt", description: "`durable`: neither a kill nor a power cut loses it." });
 
 const streamLoss = z.object({
   accepted: count,
@@ -49,23 +49,21 @@ const statsFields = {
   pinned_bytes: count,
   limits: z
     .object({ messages: count, frames: count, audio_seconds: z.number(), bytes: count })
-    .openapi({ description: "The limits of the buffers." }),
+    .describe("The limits of the buffers."),
   storage_mode: z.enum(["local", "local+s3", "s3"]),
-  storage_reason: z
-    .string()
+  storage_reason: z.string().nullable().describe("Why it differs from the configuration."),
+  package_bytes: count
     .nullable()
-    .openapi({ description: "Why it differs from the configuration." }),
-  package_bytes: count.nullable().openapi({
-    description: "The size of all packages here, as last counted; `null`: not counted yet.",
-  }),
+    .describe("The size of all packages here, as last counted; `null`: not counted yet."),
   s3_bucket: z.string().nullable(),
   outbox: z.looseObject({ pending: count, parked: count }).nullable(),
   consent,
   capturing: z
     .object({ frames: z.boolean(), audio: z.boolean() })
-    .openapi({ description: "Whether pictures or sound are arriving now, from any device." }),
+    .describe("Whether pictures or sound are arriving now, from any device."),
 };
-const buffers = z.object(statsFields).openapi("Buffers", {
+const buffers = z.object(statsFields).meta({
+  id: "Buffers",
   description: "What the rolling buffers hold. Sent when it changed, at most once a second.",
 });
 export const stats = z
@@ -73,9 +71,9 @@ export const stats = z
     ...statsFields,
     loss: z
       .object({ messages: streamLoss, frames: streamLoss, audio: streamLoss })
-      .openapi({ description: "What each stream took and lost since the start." }),
+      .describe("What each stream took and lost since the start."),
   })
-  .openapi("FeedbackStats");
+  .meta({ id: "FeedbackStats" });
 
 const mark = z.looseObject({ timestamp: z.number(), reason: z.string().nullable() });
 export const packageStatus = z
@@ -84,10 +82,11 @@ export const packageStatus = z
     retracted: mark.nullable(),
     preserved: mark.nullable(),
   })
-  .openapi("PackageStatus");
-const milliseconds = z.number().nullable().openapi({
-  description: "Milliseconds from the reaction, negative before it; `null`: not known.",
-});
+  .meta({ id: "PackageStatus" });
+const milliseconds = z
+  .number()
+  .nullable()
+  .describe("Milliseconds from the reaction, negative before it; `null`: not known.");
 const audio = z
   .looseObject({
     rate_hz: z.int(),
@@ -95,12 +94,12 @@ const audio = z
     start_t_ms: milliseconds,
     anchors: z
       .array(z.object({ sample: count, t_ms: z.number() }))
-      .openapi({ description: "When a sample was heard: at 0, and after each gap." }),
+      .describe("When a sample was heard: at 0, and after each gap."),
   })
-  .openapi("PackageAudio");
+  .meta({ id: "PackageAudio" });
 const feedback = z
   .looseObject({
-    timestamp: z.number().openapi({ description: "Seconds since 1970." }),
+    timestamp: z.number().describe("Seconds since 1970."),
     sentiment: z.enum(["positive", "negative"]),
     what: z.string(),
     trigger: z.string(),
@@ -114,11 +113,11 @@ const feedback = z
     target: z
       .looseObject({ index: z.int(), count, how: z.string() })
       .nullable()
-      .openapi({ description: "The messages that were reacted to." }),
+      .describe("The messages that were reacted to."),
     frames: z.array(z.looseObject({ file: z.string(), t_ms: milliseconds })),
     audio: z.union([audio, z.null()]),
   })
-  .openapi("Feedback", { description: "A package's `feedback.json`." });
+  .meta({ id: "Feedback", description: "A package's `feedback.json`." });
 const said = z
   .looseObject({
     role: z.enum(["USER", "ASSISTANT", "SYSTEM", "TOOL"]),
@@ -127,10 +126,10 @@ const said = z
     seq: z.int(),
     t_ms: milliseconds,
   })
-  .openapi("PackageMessage");
+  .meta({ id: "PackageMessage" });
 const difference = z
   .looseObject({ path: z.string(), detail: z.string() })
-  .openapi("Difference", { description: "One difference between a package and its seal." });
+  .meta({ id: "Difference", description: "One difference between a package and its seal." });
 const entry = {
   name: z.string(),
   state: z.enum(["sealed", "damaged", "newer", "seed"]),
@@ -141,12 +140,10 @@ const entry = {
 };
 export const packageList = z
   .object({
-    packages: z.array(z.object(entry).openapi("Package")),
+    packages: z.array(z.object(entry).meta({ id: "Package" })),
     cursor: z.string().nullable(),
   })
-  .openapi("PackageList", {
-    description: "Sorted by the second of the reaction, newest first.",
-  });
+  .meta({ id: "PackageList", description: "Sorted by the second of the reaction, newest first." });
 export const onePackage = z
   .object({
     feedback,
@@ -154,58 +151,60 @@ export const onePackage = z
     status: z.union([packageStatus, z.null()]),
     incomplete: z.array(difference),
   })
-  .openapi("PackageContent");
+  .meta({ id: "PackageContent" });
 export const packageFile = z
   .union([z.looseObject({}), z.array(z.looseObject({}))])
-  .openapi("PackageFile", { description: "`feedback.json`, or the list of `messages.json`." });
+  .meta({ id: "PackageFile", description: "`feedback.json`, or the list of `messages.json`." });
 export const retractedThere = z
   .object({ name: z.string(), owed: z.literal(true) })
-  .openapi("RetractedInBucket");
+  .meta({ id: "RetractedInBucket" });
 export const verification = z
   .object({
     verified: z.boolean(),
-    state: z.enum(["whole", "damaged", "newer", "seed"]).openapi({
-      description:
+    state: z
+      .enum(["whole", "damaged", "newer", "seed"])
+      .describe(
         "`newer`: written by a later version. `seed`: written by the original, not sealed.",
-    }),
+      ),
     differences: z.array(difference),
   })
-  .openapi("Verification");
+  .meta({ id: "Verification" });
 export const repaired = z
   .looseObject({
     outcome: z.enum(["whole", "not_repaired"]),
     differences: z.array(difference),
   })
-  .openapi("RepairedPackage", { description: "`not_repaired`: it is damaged, and stays so." });
+  .meta({ id: "RepairedPackage", description: "`not_repaired`: it is damaged, and stays so." });
 export const deletion = z
   .looseObject({
     packages: count,
-    failed: z.array(z.looseObject({ name: z.string() })).openapi({
-      description: "Not deleted yet: done at the next start, or when you repeat the request.",
-    }),
-    unreadable: z.array(z.string()).openapi({
-      description:
+    failed: z
+      .array(z.looseObject({ name: z.string() }))
+      .describe("Not deleted yet: done at the next start, or when you repeat the request."),
+    unreadable: z
+      .array(z.string())
+      .describe(
         "Packages that cannot be read, so it is not known whose they are. Delete them by name.",
-    }),
-    isBucketSearched: z.boolean().openapi({
-      description:
+      ),
+    isBucketSearched: z
+      .boolean()
+      .describe(
         "`false`: copies that only the bucket has, and that are not known here, may be left. " +
-        "`throughline feedback delete --in-bucket` deletes them.",
-    }),
+          "`throughline feedback delete --in-bucket` deletes them.",
+      ),
   })
-  .openapi("DeletedPackages");
-export const pushed = z
-  .object({ result: z.enum(["accepted", "throttled", "off", "busy"]) })
-  .openapi("Pushed", {
-    description:
-      "`accepted`; or why it was not kept: `throttled` (too soon after the last picture), `off` (no " +
-      "consent), `busy` (the encoder is busy).",
-  });
+  .meta({ id: "DeletedPackages" });
+export const pushed = z.object({ result: z.enum(["accepted", "throttled", "off", "busy"]) }).meta({
+  id: "Pushed",
+  description:
+    "`accepted`; or why it was not kept: `throttled` (too soon after the last picture), `off` (no " +
+    "consent), `busy` (the encoder is busy).",
+});
 
 /** The data of the events that moments publish. */
 export const events = {
   feedback: z
     .object({ type: z.string(), receipt })
-    .openapi({ description: "A package of a reaction changed its state." }),
+    .describe("A package of a reaction changed its state."),
   buffers,
 };

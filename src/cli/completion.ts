@@ -1,0 +1,172 @@
+import { Argument, type Command, Option } from "commander";
+import { type AddCommand, type Context, examples } from "./command.ts";
+import { write } from "./io.ts";
+import type { Flags } from "./settings.ts";
+
+/** Scripts that ask `throughline complete` for what fits. `<file>` and `<directory>` are completed by the shell. */
+const scripts = {
+  bash: `# Completion of throughline for bash. To load it: source <(throughline completion bash)
+_throughline() {
+  local IFS=$' \\t\\n' line="\${COMP_LINE:0:COMP_POINT}" words
+  read -ra words <<< "$line"
+  [[ $line == *[[:space:]] ]] && words+=('')
+  local IFS=$'\\n' current="\${words[\${#words[@]} - 1]}" breaks="[\${COMP_WORDBREAKS//[^:=]/}]"
+  COMPREPLY=($(throughline complete -- "\${words[@]}" 2>/dev/null | cut -f 1))
+  case "\${COMPREPLY[0]}" in
+    '<file>') compopt -o default 2>/dev/null && COMPREPLY=() || COMPREPLY=($(compgen -f -- "$current")) ;;
+    '<directory>') compopt -o dirnames 2>/dev/null && COMPREPLY=() || COMPREPLY=($(compgen -d -- "$current")) ;;
+  esac
+  # bash replaces only what stands after the last colon or equals sign.
+  COMPREPLY=("\${COMPREPLY[@]#"\${current%"\${current##*$breaks}"}"}")
+}
+complete -F _throughline throughline
+`,
+  zsh: `#compdef throughline
+# Completion of throughline for zsh. To load it, after compinit: source <(throughline completion zsh)
+_throughline() {
+  local -a found
+  found=(\${(f)"$(throughline complete -- "\${(@)words[1,CURRENT]}" 2>/dev/null)"})
+  case $found[1] in
+    '<file>') compset -P '--*='; _files ;;
+    '<directory>') compset -P '--*='; _files -/ ;;
+    *) found=(\${\${found//:/\\\\:}//$'\\t'/:}); _describe throughline found ;;
+  esac
+}
+if [ "$funcstack[1]" = _throughline ]; then _throughline "$@"; else compdef _throughline throughline; fi
+`,
+  fish: `# Completion of throughline for fish. To load it: throughline completion fish | source
+function __throughline
+    set -l current (commandline -ct)
+    set -l option (string match -r -- '^--[^=]*=' "$current")
+    set -l value (string replace -r -- '^--[^=]*=' '' "$current")
+    set -l found (throughline complete -- (commandline -opc) "$current" 2>/dev/null)
+    switch "$found[1]"
+        case '<file>'
+            string join -- \\n "$option"(__fish_complete_path "$value")
+        case '<directory>'
+            string join -- \\n "$option"(__fish_complete_directories "$value")
+        case '*'
+            string join -- \\n $found
+    end
+end
+complete -c throughline -e
+complete -c throughline -f -a '(__throughline)'
+`,
+};
+
+/** Adds the command that prints the script of a shell. */
+export const addCompletionCommand: AddCommand = (program, { io }) => {
+  program
+    .command("completion")
+    .summary("Print a script that completes commands in a shell.")
+    .description(
+      "Print a script that completes commands, options, their values, files and the ids of chats in a shell.",
+    )
+    .addArgument(new Argument("<shell>", "which shell").choices(Object.keys(scripts)))
+    .addHelpText(
+      "after",
+      examples([
+        ["completion bash > ~/.local/share/bash-completion/completions/throughline", "for bash"],
+        ["completion zsh > ~/.zfunc/_throughline", "for zsh, with fpath+=~/.zfunc before compinit"],
+        ["completion fish > ~/.config/fish/completions/throughline.fish", "for fish"],
+      ]),
+    )
+    .action((shell: keyof typeof scripts) => write(io.output, scripts[shell]));
+};
+
+/**
+ * Adds the hidden command that the scripts run. It prints what may stand for the last word, one a line,
+ * some with a tab and a description. @param listChats the ids, newest first.
+ */
+export const completeCommand =
+  (listChats: (flags: Flags, context: Context) => Promise<readonly string[]>): AddCommand =>
+  (program, context) => {
+    program
+      .command("complete", { hidden: true })
+      .argument("[words...]", "what was typed so far")
+      .action(async (words: readonly string[]) => {
+        const { values, before = "" } = wanted(program, words.slice(1));
+        const isShells = values === "<file>" || values === "<directory>";
+        const chats = async () =>
+          (await listChats(flagsIn(words, context), context)).filter(isPlain);
+        const all = isShells ? [values] : values === "<chat>" ? await chats() : values;
+        const last = words.at(-1) ?? "";
+        const fitting = all.map((value) => before + value).filter((word) => word.startsWith(last));
+        const lines = (isShells ? all : fitting).map((line) => `${line}\n`);
+        await write(context.io.output, lines.join(""));
+      });
+  };
+
+/** Words with their descriptions, or what else may stand in a place. */
+type Values = readonly string[] | "<file>" | "<directory>" | "<chat>";
+
+/** Finds what belongs in the place of the last word. `before`: what that word must begin with. */
+function wanted(program: Command, words: readonly string[]): { values: Values; before?: string } {
+  let command = program;
+  let places = 0;
+  let valued: Option | undefined;
+  const optionFor = (word: string) => {
+    const [name] = word.split("=", 1);
+    const option = optionsOf(command).find(({ short, long }) => name === short || name === long);
+    return option?.required || option?.optional ? option : undefined;
+  };
+  for (const word of words.slice(0, -1)) {
+    const below = places === 0 && commandsOf(command).find((each) => each.name() === word);
+    if (valued !== undefined) valued = undefined;
+    else if (word.startsWith("-")) valued = word.includes("=") ? undefined : optionFor(word);
+    else if (below) command = below;
+    else places += 1;
+  }
+  const last = words.at(-1) ?? "";
+  if (valued !== undefined) return { values: valuesOf(valued) };
+  if (/^--.*=/.test(last)) {
+    const option = optionFor(last);
+    return { values: option ? valuesOf(option) : [], before: `${last.split("=", 1)[0]}=` };
+  }
+  if (last.startsWith("-")) return { values: optionsOf(command).flatMap(described) };
+  const names = places === 0 ? commandsOf(command).flatMap(described) : [];
+  const { registeredArguments: all } = command;
+  const argument = all[places] ?? (all.at(-1)?.variadic ? all.at(-1) : undefined);
+  return { values: argument ? valuesOf(argument) : names };
+}
+
+const commandsOf = (command: Command) => command.createHelp().visibleCommands(command);
+
+const optionsOf = (command: Command) => command.createHelp().visibleOptions(command);
+
+/** Gives the words of a command or an option, each with the first sentence of its help. */
+function described(of: Command | Option): readonly string[] {
+  const isOption = of instanceof Option;
+  const words = isOption ? [of.short, of.long] : [of.name()];
+  const help = isOption ? of.description : of.summary() || of.description();
+  const text = help.replace(/\s+/g, " ");
+  const sentence = (/^.*?(?=\.(?: |$))/.exec(text)?.[0] ?? text).slice(0, 80);
+  return words.flatMap((word) => (word === undefined ? [] : [`${word}\t${sentence}`]));
+}
+
+/** Tells what belongs in a place by its choices, or by its name. */
+function valuesOf(of: Argument | Option): Values {
+  const isOption = of instanceof Option;
+  const [, placeholder = ""] = /[<[]([^>\]]*)/.exec(isOption ? of.flags : "") ?? [];
+  const name = isOption ? placeholder : of.name();
+  if (of.argChoices !== undefined) return of.argChoices;
+  if (name === "chat" || (isOption && of.attributeName() === "chat")) return "<chat>";
+  if (name === "file" || name === "path") return "<file>";
+  return name === "dir" || name === "store" ? "<directory>" : [];
+}
+
+/** Reads the home and the store that a command line names. */
+function flagsIn(words: readonly string[], { env }: Context): Flags {
+  const given = (name: string) => {
+    const index = words.findIndex((word) => word === name || word.startsWith(`${name}=`));
+    const word = words[index];
+    return word === name ? words[index + 1] : word?.slice(name.length + 1);
+  };
+  const home = given("--home")?.replace(/^~(?=\/|$)/, env.userHome);
+  return { home, store: given("--store") };
+}
+
+/** Refuses an id in which a shell finds more than a word: people would run what others named a chat. */
+function isPlain(id: string): boolean {
+  return /^[\p{L}\p{N}_.:@+,/%][\p{L}\p{N}_.:@+,/%-]*$/u.test(id);
+}
