@@ -235,6 +235,10 @@ export const forgetReceipt = z
     at: stamp,
     removed: z.array(z.object({ place: z.string(), count })),
     unreachable: z.array(z.string()),
+    forks: z.array(z.string()).openapi({
+      description:
+        "Chats with messages that were copied from this one. They stay: forget them too.",
+    }),
   })
   .openapi("ForgetReceipt");
 

@@ -499,6 +499,8 @@ export type ForgetReceipt = {
     readonly count: number;
   }[];
   readonly unreachable: readonly string[];
+  /** Chats with messages that were copied from this one. They stay: forget them too. */
+  readonly forks: readonly string[];
 };
 
 export type Fork = {

@@ -96,6 +96,7 @@ export const receipt = z.strictObject({
   at: z.string(),
   removed: z.array(z.strictObject({ place: z.string(), count: whole })),
   unreachable: z.array(z.string()).describe("Places that may still hold something of the chat."),
+  forks: z.array(z.string()).describe("Chats that keep a copy of its messages; forget them too."),
 });
 
 export const remembered = z.strictObject({ ...noted, outcome: z.string() });
