@@ -6,6 +6,9 @@ export const stamp = z
   .string()
   .openapi({ description: "ISO 8601, UTC; empty if it is not known." });
 export const count = z.int().min(0);
+export const more = z.literal(true).optional().openapi({
+  description: "There are more than fit into one answer of 16 MiB.",
+});
 const role = z.enum(["user", "assistant", "tool", "system"]);
 
 const answerStats = z
@@ -118,6 +121,7 @@ export const chatList = z
         .openapi("ChatListRow"),
     ),
     cursor: z.string().optional(),
+    more,
   })
   .openapi("ChatList", { description: "The chat in which a person acted last comes first." });
 
@@ -243,11 +247,11 @@ export const forgetReceipt = z
   .openapi("ForgetReceipt");
 
 export const matches = z
-  .object({ matches: z.array(z.object({ id: z.string(), seq: count, timestamp: stamp })) })
+  .object({ matches: z.array(z.object({ id: z.string(), seq: count, timestamp: stamp })), more })
   .openapi("Matches");
 
 export const hits = z
-  .object({ hits: z.array(z.object({ chat_id: z.string(), message })) })
+  .object({ hits: z.array(z.object({ chat_id: z.string(), message })), more })
   .openapi("Hits");
 
 const offeredModel = z

@@ -14,6 +14,7 @@ export const notice =
 const noted = { notice: z.string().describe("How to take what follows.") };
 const optionalText = z.string().optional();
 const whole = z.int().min(0);
+const more = z.literal(true).optional().describe("There are more than fit into one answer.");
 
 const chat = z.looseObject({
   chat_id: z.string(),
@@ -86,6 +87,7 @@ export const context = z.strictObject({
 export const hits = z.strictObject({
   ...noted,
   hits: z.array(z.strictObject({ chat_id: z.string(), message })),
+  more,
 });
 
 export const reset = z.strictObject({ ...noted, session });
