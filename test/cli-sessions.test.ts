@@ -233,6 +233,19 @@ test("sessions forget without --yes is refused where nobody can be asked, and fo
   assert.equal((await runCli(["sessions", "show", "local:me"], { home })).code, 0);
 });
 
+test("sessions forget names the forks that keep a copy, and theirs", async (t) => {
+  const home = homeWithChats(t);
+  {
+    await using throughline = await openThroughline({ home });
+    const { chats } = throughline;
+    const last = (await chats.messages("local:me")).messages.at(-1)?.id;
+    await chats.fork("local:me", last, "fork");
+    await chats.fork("fork", last, "fork of fork");
+  }
+  const { out } = await runCli(["sessions", "forget", "local:me", "--yes"], { home });
+  assert.match(out, /in a fork, forget it too: fork\n.*in a fork, forget it too: fork of fork\n$/);
+});
+
 test("sessions forget --yes removes the chat and its bytes, and prints the receipt", async (t) => {
   const home = homeWithChats(t);
   const { out } = await runCli(["sessions", "forget", "local:me", "--yes", "--json"], { home });

@@ -63,3 +63,31 @@ test("an erasure in a damaged chat says how many bytes that nobody could read we
   const { out } = await runCli(["sessions", "redact", "a", "m3", "--erase"], { home });
   assert.match(out, /Also deleted: 11 bytes that could not be read/);
 });
+
+test("a journal of before a chat was forgotten does not bring it back; what was said in it since stays", async (t) => {
+  const home = join(temporaryDirectory(t), "home");
+  const journal = join(home, "journal");
+  const kept = join(temporaryDirectory(t), "journal");
+  const said = (content: string) => [{ id: content, role: "user", content }] as const;
+  {
+    await using throughline = await openThroughline({ home });
+    for (const id of ["a", "b", "c"]) await throughline.chats.append(id, said(`secret of ${id}`));
+    fs.cpSync(journal, kept, { recursive: true });
+    await throughline.chats.forget("a");
+    await throughline.chats.forget("b");
+    await throughline.chats.append("b", said("new words"));
+  }
+  fs.rmSync(join(home, "chats", "c.jsonl")); // as after a power cut
+  fs.rmSync(journal, { recursive: true });
+  fs.cpSync(kept, journal, { recursive: true });
+  await using throughline = await openThroughline({ home });
+  const { chats } = await throughline.chats.list();
+  assert.deepEqual(chats.map(({ chat_id }) => chat_id).sort(), ["b", "c"]);
+  assert.deepEqual(await throughline.chats.search("secret of a"), []);
+  assert.deepEqual(fs.readdirSync(join(home, "chats")).sort(), ["b.jsonl", "c.jsonl"]);
+  const { messages } = await throughline.chats.messages("b");
+  assert.deepEqual(
+    messages.map(({ content }) => content),
+    ["new words"],
+  );
+});

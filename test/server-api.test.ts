@@ -250,7 +250,12 @@ test("removing what is not there is 404, removing twice is removing once", async
   for (const path of [`${me}/messages/x`, `${me}/messages/x?erase=true`]) {
     await problemOf(await c.ask(path, { method: "DELETE" }), 404, "THROUGHLINE_NOT_FOUND");
   }
-  assert.equal((await c.ask(me, { method: "DELETE" })).status, 200);
+  await c.say("Hello again");
+  const { messages } = await c.get(`${me}/messages`);
+  const fork = { chat_id: "fork", message_id: messages.at(-1).id };
+  assert.equal((await c.post(`${me}/fork`, fork)).status, 201);
+  const first = await jsonOf(await c.ask(me, { method: "DELETE" }), 200);
+  assert.deepEqual(first.forks, ["fork"]);
   const again = await jsonOf(await c.ask(me, { method: "DELETE" }), 200);
   assert.deepEqual(again.removed[0], { place: "transcript", count: 0 });
 });

@@ -167,6 +167,12 @@ const refused: readonly (readonly [
     413,
     "THROUGHLINE_TOO_LARGE",
   ],
+  [
+    "long headers of a part",
+    [["file", { ...png, name: "a".repeat(9_000) }]],
+    413,
+    "THROUGHLINE_TOO_LARGE",
+  ],
   ["more than 20 MiB", [["file", big]], 413, "THROUGHLINE_TOO_LARGE"],
   [
     "22 MiB",

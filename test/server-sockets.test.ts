@@ -9,6 +9,8 @@ import type { LogStore } from "../src/core/storage/log-store.ts";
 import { openMemoryStorage } from "../src/core/storage/memory/memory-storage.ts";
 import type { Storage } from "../src/core/storage/storage.ts";
 import { openThroughline } from "../src/core/throughline.ts";
+import { json, type Router } from "../src/server/router.ts";
+import type { ServerFeature } from "../src/server/server.ts";
 import type { ScriptedStep } from "./support/scripted-responder.ts";
 import {
   type Companion,
@@ -309,6 +311,49 @@ test("a body that breaks off stores nothing", async (t) => {
   await new Promise<void>((resolve) => socket.end(resolve));
   await jsonOf(await c.send("/healthz"), 200);
   assert.deepEqual((await c.get("/api/chats")).chats, []);
+});
+
+test("an answer whose client left before it was made holds nothing", async (t) => {
+  const left = Promise.withResolvers<void>();
+  const begun = Promise.withResolvers<void>();
+  const feature: ServerFeature = (router: Router) => {
+    router.serve("get", "/small", () => json({ text: "x".repeat(600) }));
+    router.serve("get", "/late", async ({ env }) => {
+      begun.resolve();
+      await new Promise<void>((resolve) => env.outgoing?.once("close", resolve));
+      left.resolve();
+      return json({ text: "x".repeat(600) });
+    });
+    return () => undefined;
+  };
+  const c = await listening(t, [], { limits: { answeredBytes: 1_000 }, features: [feature] });
+  const socket = connect(c.port, "127.0.0.1");
+  socket.write(`GET /late HTTP/1.1\r\nHost: 127.0.0.1:${c.port}\r\n\r\n`);
+  await begun.promise;
+  socket.destroy();
+  await left.promise;
+  for (let n = 0; n < 3; n++) assert.equal((await c.send("/small")).status, 200);
+});
+
+test("bodies that arrive have a budget: past it 503, and free again when one is gone", async (t) => {
+  const c = await listening(t, [], { limits: { arrivingBytes: 100_000 } });
+  const lines = ["Connection: close", "Content-Type: application/json", "Content-Length: 90000"];
+  const head = [`POST ${me}/messages HTTP/1.1`, `Host: 127.0.0.1:${c.port}`, ...lines, "", ""];
+  const holding = connect(c.port, "127.0.0.1");
+  holding.write(head.join("\r\n") + " ".repeat(80_000));
+  /** Sends a body that is no message until it is answered otherwise: what the server has seen decides. */
+  const answerBeside = async (status: number) => {
+    for (let tries = 0; tries < 1_000; tries++) {
+      const answer = await raw(c.port, head.join("\r\n") + `{"content":1}`.padEnd(90_000));
+      if (statusOf(answer) === status) return answer;
+    }
+    return "";
+  };
+  const refused = await answerBeside(503);
+  assert.match(refused, /THROUGHLINE_BUSY/);
+  assert.match(refused, /retry-after: 5/i);
+  holding.destroy();
+  assert.match(await answerBeside(400), /THROUGHLINE_INVALID/);
 });
 
 for (const [limits, sent] of [

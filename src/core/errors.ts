@@ -1,6 +1,9 @@
 /** Codes are API: renaming one is a major release. Messages are for people and may change. */
 export const errorCodes = {
-  THROUGHLINE_BUSY: { status: 503, says: "The queue of this chat is full. Nothing was stored." },
+  THROUGHLINE_BUSY: {
+    status: 503,
+    says: "The queue of this chat is full, or too much is held at once. Nothing was stored.",
+  },
   THROUGHLINE_CLOSED: { status: 503, says: "The storage was used after close()." },
   THROUGHLINE_CONFIGURATION: { status: 500, says: "A setting has a value that cannot be used." },
   THROUGHLINE_CONFLICT: { status: 409, says: "The log or document changed since it was read." },

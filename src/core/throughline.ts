@@ -165,7 +165,7 @@ export async function openThroughline(given: ThroughlineOptions): Promise<Throug
     let closing: Promise<void> | undefined;
     const own = { chats, sessions, workingMemory, extensions, logger };
     const endRemoving = removeWithOthers(cluster, own);
-    await chats.recover();
+    await chats.recover(storage.ownHome?.recreated?.(chatsCollection));
     let queue: TurnQueue | undefined;
     const finish = async () => {
       try {

@@ -5,6 +5,10 @@ import { partialReasons } from "../core/chat/message.ts";
 
 export const stamp = z.string().describe("ISO 8601, UTC; empty if it is not known.");
 export const count = z.int().min(0);
+export const more = z
+  .literal(true)
+  .optional()
+  .describe("There are more than fit into one answer of 16 MiB.");
 const role = z.enum(["user", "assistant", "tool", "system"]);
 
 const answerStats = z
@@ -109,6 +113,7 @@ export const chatList = z
         .meta({ id: "ChatListRow" }),
     ),
     cursor: z.string().optional(),
+    more,
   })
   .meta({ id: "ChatList", description: "The chat in which a person acted last comes first." });
 
@@ -220,15 +225,18 @@ export const forgetReceipt = z
     at: stamp,
     removed: z.array(z.object({ place: z.string(), count })),
     unreachable: z.array(z.string()),
+    forks: z
+      .array(z.string())
+      .describe("Chats with messages that were copied from this one. They stay: forget them too."),
   })
   .meta({ id: "ForgetReceipt" });
 
 export const matches = z
-  .object({ matches: z.array(z.object({ id: z.string(), seq: count, timestamp: stamp })) })
+  .object({ matches: z.array(z.object({ id: z.string(), seq: count, timestamp: stamp })), more })
   .meta({ id: "Matches" });
 
 export const hits = z
-  .object({ hits: z.array(z.object({ chat_id: z.string(), message })) })
+  .object({ hits: z.array(z.object({ chat_id: z.string(), message })), more })
   .meta({ id: "Hits" });
 
 const offeredModel = z

@@ -1,6 +1,7 @@
 import type { MiddlewareHandler } from "hono";
 import { invalid, ThroughlineError } from "../core/errors.ts";
 import { addAttachmentRoute } from "./attachment-route.ts";
+import { arriving, Budget } from "./budget.ts";
 import { addChatRoutes } from "./chat-routes.ts";
 import { addExportRoute } from "./export-route.ts";
 import { isAmbiguous, isDecodable, refusalOf, securityHeaders } from "./guard.ts";
@@ -27,7 +28,7 @@ export function createApp(ports: Ports, state: ServerState) {
     await next();
     context.res = await router.inForm(context.req.path, context.res);
   });
-  app.use(guarded(state), signedIn(state));
+  app.use(budgeted(ports), guarded(state), signedIn(state));
   addChatRoutes(router);
   addMessageRoutes(router);
   addAttachmentRoute(router);
@@ -62,6 +63,31 @@ function counted({ logger, clock }: Ports, { metrics }: ServerState): Middleware
     const route = context.get("route");
     metrics.request(method, route, status);
     logger.debug({ method, route, status, ms: clock.monotonic() - begun }, "request");
+  };
+}
+
+/**
+ * Bounds the bytes of all bodies until their requests are answered, and of all answers to reads until they have
+ * left. What was done is said: a 503 would have it done twice.
+ */
+function budgeted({ limits }: Ports): MiddlewareHandler<Env> {
+  const bodies = new Budget(limits.arrivingBytes);
+  const answers = new Budget(limits.answeredBytes);
+  return async (context, next) => {
+    const { req, env } = context;
+    const body = bodies.hold();
+    arriving.set(req.raw, body);
+    await next().finally(() => body.release());
+    const bytes = Number(context.res.headers.get("content-length") ?? 0);
+    if (req.method !== "GET" || env.outgoing === undefined || env.outgoing.destroyed) return;
+    const answer = answers.hold();
+    env.outgoing.once("close", () => answer.release());
+    try {
+      answer.add(bytes);
+    } catch (error) {
+      context.res = undefined; // the headers of one would be those of the next
+      throw error;
+    }
   };
 }
 

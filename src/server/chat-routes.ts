@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { fitting } from "../core/answer-size.ts";
 import { linksOf } from "../core/chat/branches.ts";
 import type { StoredMessage } from "../core/chat/message.ts";
 import { invalid, isThroughlineError } from "../core/errors.ts";
@@ -63,9 +64,9 @@ function addReading(router: Router): void {
       }
       if (cursor !== undefined) throw invalid("a list with a query has no cursor");
       const options = { ...only, limit, prefix: prefix === "true" };
-      const rows = await throughline.chats.findChats(words, options);
+      const { rows, more } = fitting(await throughline.chats.findChats(words, options));
       const shown = (match: StoredMessage | undefined) => match && messageJson(match);
-      return json({ chats: rows.map((row) => ({ ...row, match: shown(row.match) })) });
+      return json({ chats: rows.map((row) => ({ ...row, match: shown(row.match) })), more });
     },
   );
   router.add(

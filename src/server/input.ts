@@ -3,6 +3,7 @@ import type { z } from "zod";
 import { attachmentBounds, attachmentLimits, type GivenFile } from "../core/chat/attachments.ts";
 import { invalid, isThroughlineError, ThroughlineError } from "../core/errors.ts";
 import { type Json, parseJson, tooLarge } from "../core/json.ts";
+import { arriving } from "./budget.ts";
 import { isDecodable } from "./guard.ts";
 import { issueLine } from "./issue-line.ts";
 
@@ -58,7 +59,7 @@ export async function readJson(
   assertNotEncoded(request);
   const length = Number(request.headers.get("content-length") ?? 0);
   if (length > maxBytes) throw bodyTooLarge(maxBytes);
-  const text = decode(await readBytes(body, maxBytes));
+  const text = decode(await readBytes(request, body, maxBytes));
   return text === "" ? {} : parseJson(text, "the body");
 }
 
@@ -85,7 +86,7 @@ export async function readForm(
   const most = attachmentLimits.bytes + textBytes;
   const length = Number(request.headers.get("content-length") ?? 0);
   if (length > most) throw tooLarge(attachmentBounds);
-  const bytes = await readBytes(body, most, attachmentBounds);
+  const bytes = await readBytes(request, body, most, attachmentBounds);
   const type = request.headers.get("content-type") ?? "";
   const fields: Record<string, string> = {};
   const files: GivenFile[] = [];
@@ -103,11 +104,12 @@ export async function readForm(
   return { fields, files };
 }
 
-/** More than any message has. Very many parts would take seconds to parse. */
+/** More than any message has. Very many parts, or long headers of one, would take seconds to parse. */
 const maxParts = 32;
+const maxPartHeaders = 8_192;
 
 async function formOf(bytes: Buffer, type: string): Promise<FormData> {
-  if (hasMoreParts(bytes, type, maxParts)) throw tooLarge(attachmentBounds);
+  if (isSlowToParse(bytes, type)) throw tooLarge(attachmentBounds);
   try {
     // The bytes are a part of a pool's, or not: what is parsed is a copy either way.
     return await new Response(new Uint8Array(bytes), {
@@ -118,12 +120,16 @@ async function formOf(bytes: Buffer, type: string): Promise<FormData> {
   }
 }
 
-function hasMoreParts(bytes: Buffer, type: string, most: number): boolean {
+function isSlowToParse(bytes: Buffer, type: string): boolean {
   const boundary = boundaryIn(type);
-  if (boundary === undefined) return false;
+  if (boundary === undefined) throw invalid("the content type names no boundary");
   let parts = 0;
-  for (let at = 0; at >= 0 && parts <= most; parts++) at = bytes.indexOf(boundary, at + 1);
-  return parts > most;
+  for (let at = 0; at >= 0 && parts <= maxParts; parts++) {
+    const from = bytes.subarray(at, at + boundary.length + maxPartHeaders);
+    if (from.length > maxPartHeaders && !from.includes("\r\n\r\n")) return true;
+    at = bytes.indexOf(boundary, at + 1);
+  }
+  return parts > maxParts;
 }
 
 /** What stands before each part but the first. `undefined`: the type names none. */
@@ -154,7 +160,7 @@ export async function readMedia(
     });
   }
   assertNotEncoded(request);
-  return readBytes(request.body, maxBytes);
+  return readBytes(request, request.body, maxBytes);
 }
 
 /** @throws ThroughlineError `THROUGHLINE_MEDIA_TYPE`: the bytes are compressed; none are decoded here. */
@@ -168,16 +174,19 @@ function assertNotEncoded({ headers }: Request): void {
 
 /** Counts as it reads: a chunked body does not say how long it is. */
 async function readBytes(
+  request: Request,
   body: Body,
   maxBytes: number,
   bounds = `a body has at most ${maxBytes} bytes`,
 ): Promise<Buffer> {
+  const held = arriving.get(request);
   const chunks: Uint8Array[] = [];
   let bytes = 0;
   try {
     for await (const chunk of body ?? []) {
       bytes += chunk.byteLength;
       if (bytes > maxBytes) throw tooLarge(bounds);
+      held?.add(chunk.byteLength);
       chunks.push(chunk);
     }
   } catch (cause) {

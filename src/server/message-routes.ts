@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { fitting } from "../core/answer-size.ts";
 import { notFound } from "../core/chat/chat-log.ts";
 import type { RemovalReceipt } from "../core/chat/forget-receipt.ts";
 import type { MessageInput } from "../core/chat/message-input.ts";
@@ -68,8 +69,9 @@ export function addMessageRoutes(router: Router): void {
     async ({ query }) => {
       const { limit = 50, chat_id: chatId } = query;
       const prefix = query.prefix === "true";
-      const hits = await chats.search(query.query, { limit, prefix, chatId });
-      return json({ hits: hits.map((hit) => ({ ...hit, message: messageJson(hit.message) })) });
+      const { rows, more } = fitting(await chats.search(query.query, { limit, prefix, chatId }));
+      const hits = rows.map((hit) => ({ ...hit, message: messageJson(hit.message) }));
+      return json({ hits, more });
     },
   );
   router.add(
@@ -87,9 +89,9 @@ export function addMessageRoutes(router: Router): void {
     },
     async ({ params, query }) => {
       const options = { chatId: params.id, limit: 1_000, prefix: query.prefix === "true" };
-      const hits = await chats.search(query.query, options);
-      const matches = hits.map(({ message: { id, seq, timestamp } }) => ({ id, seq, timestamp }));
-      return json({ matches });
+      const { rows, more } = fitting(await chats.search(query.query, options));
+      const matches = rows.map(({ message: { id, seq, timestamp } }) => ({ id, seq, timestamp }));
+      return json({ matches, more });
     },
   );
   addAppend(router);

@@ -21,6 +21,15 @@ export interface ServerLimits {
    * @default 1_048_576
    */
   readonly bodyBytes?: number | undefined;
+  /**
+   * Bytes of all requests' bodies that are held at a moment. One more chunk is 503. @default 268_435_456
+   */
+  readonly arrivingBytes?: number | undefined;
+  /**
+   * Bytes of all answers that wait until their clients take them. One more answer is 503. Streams do not
+   * count. @default 268_435_456
+   */
+  readonly answeredBytes?: number | undefined;
   /** Connections at once, on each address that is listened at. @default 512 */
   readonly connections?: number | undefined;
   /** Connections at once from one address, on each that is listened at. @default 256 */
@@ -46,6 +55,8 @@ export interface ServerLimits {
 
 const limitDefaults = {
   bodyBytes: 1_048_576,
+  arrivingBytes: 268_435_456,
+  answeredBytes: 268_435_456,
   connections: 512,
   connectionsPerClient: 256,
   headersTimeoutMs: 10_000,

@@ -203,10 +203,12 @@ export class Router {
 }
 
 export function json(value: object, status = 200): Response {
-  return new Response(JSON.stringify(value), {
-    status,
-    headers: { "content-type": "application/json" },
-  });
+  const body = JSON.stringify(value);
+  const headers = {
+    "content-type": "application/json",
+    "content-length": String(Buffer.byteLength(body)),
+  };
+  return new Response(body, { status, headers });
 }
 
 /** For readers that are too slow: closes the connection, if there is one. */

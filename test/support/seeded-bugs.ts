@@ -34,6 +34,13 @@ const guard = { test: "src/server/guard.test.ts" };
 
 const log: readonly SeededBug[] = [
   {
+    id: "start: a journal of before a chat was forgotten brings it back",
+    file: "src/core/chat/forget.ts",
+    find: "<= at) await remove(ports, chatId);",
+    replace: "<= at) continue;",
+    test: "test/erase-evidence.test.ts",
+  },
+  {
     id: "log: a file whose first line is not JSON is taken for torn",
     file: `${files}/own-log.ts`,
     find: "return size <= reachBytes && isHalfHeader(withoutNuls(start));",

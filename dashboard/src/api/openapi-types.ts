@@ -149,6 +149,8 @@ export type Chat = {
 export type ChatList = {
   readonly chats: readonly ChatListRow[];
   readonly cursor?: string | undefined;
+  /** There are more than fit into one answer of 16 MiB. */
+  readonly more?: true | undefined;
 };
 
 export type ChatListRow = {
@@ -499,6 +501,8 @@ export type ForgetReceipt = {
     readonly count: number;
   }[];
   readonly unreachable: readonly string[];
+  /** Chats with messages that were copied from this one. They stay: forget them too. */
+  readonly forks: readonly string[];
 };
 
 export type Fork = {
@@ -521,6 +525,8 @@ export type Hits = {
     readonly chat_id: string;
     readonly message: Message;
   }[];
+  /** There are more than fit into one answer of 16 MiB. */
+  readonly more?: true | undefined;
 };
 
 export type Levels = {
@@ -549,6 +555,8 @@ export type Matches = {
     /** ISO 8601, UTC; empty if it is not known. */
     readonly timestamp: string;
   }[];
+  /** There are more than fit into one answer of 16 MiB. */
+  readonly more?: true | undefined;
 };
 
 export type Message = {
@@ -649,6 +657,8 @@ export type MoodHistory = {
   };
   readonly boredom: readonly (number | null)[];
   readonly mood: readonly (string | null)[];
+  /** There are more than fit into one answer of 16 MiB. */
+  readonly more?: true | undefined;
   readonly events: readonly {
     readonly at: number;
     readonly event: string;

@@ -1,5 +1,6 @@
 // What was removed when a chat was forgotten. The view of the chat is gone by then.
 import "./chats.css";
+import { Fragment } from "react";
 import { useLocation } from "wouter";
 import type { ForgetReceipt } from "../api/openapi-types.ts";
 import { Store, useStore } from "../api/store.ts";
@@ -7,6 +8,7 @@ import { routeOf } from "../shell/routes.ts";
 import { Button } from "../ui/button.tsx";
 import { Dialog } from "../ui/dialog.tsx";
 import { fullTime } from "../ui/in-words.ts";
+import { ChatLink } from "./chat-link.tsx";
 
 interface NamedReceipt {
   readonly chatId: string;
@@ -30,7 +32,7 @@ export function ForgetReceiptDialog() {
   const [, navigate] = useLocation();
   if (shown === undefined) return null;
   const { chatId, name, receipt } = shown;
-  const { unreachable, at } = receipt;
+  const { unreachable, forks, at } = receipt;
   const removed = receipt.removed.filter(({ count }) => count > 0);
   function onClose(): void {
     forgetReceipt.set(undefined);
@@ -70,6 +72,17 @@ export function ForgetReceiptDialog() {
       {removed.length === 0 ? <p className="hint">Nothing was left to remove.</p> : null}
       {unreachable.length === 0 ? null : (
         <p className="error-note">Could not be reached: {unreachable.join(", ")}.</p>
+      )}
+      {forks.length === 0 ? null : (
+        <p className="error-note">
+          Copies of its messages stay in its forks. Forget them too if they should go:{" "}
+          {forks.map((fork, i) => (
+            <Fragment key={fork}>
+              {i > 0 ? ", " : ""}
+              <ChatLink chatId={fork} />
+            </Fragment>
+          ))}
+        </p>
       )}
     </Dialog>
   );

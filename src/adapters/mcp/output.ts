@@ -14,6 +14,7 @@ export const notice =
 const noted = { notice: z.string().describe("How to take what follows.") };
 const optionalText = z.string().optional();
 const whole = z.int().min(0);
+const more = z.literal(true).optional().describe("There are more than fit into one answer.");
 
 const chat = z.looseObject({
   chat_id: z.string(),
@@ -86,6 +87,7 @@ export const context = z.strictObject({
 export const hits = z.strictObject({
   ...noted,
   hits: z.array(z.strictObject({ chat_id: z.string(), message })),
+  more,
 });
 
 export const reset = z.strictObject({ ...noted, session });
@@ -96,6 +98,7 @@ export const receipt = z.strictObject({
   at: z.string(),
   removed: z.array(z.strictObject({ place: z.string(), count: whole })),
   unreachable: z.array(z.string()).describe("Places that may still hold something of the chat."),
+  forks: z.array(z.string()).describe("Chats that keep a copy of its messages; forget them too."),
 });
 
 export const remembered = z.strictObject({ ...noted, outcome: z.string() });

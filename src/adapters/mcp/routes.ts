@@ -1,6 +1,7 @@
 // MCP in the server: one route, behind the guard and the token of all others.
 import type { McpHttpHandler, McpServer } from "@modelcontextprotocol/server";
 import { shownMessages } from "../../core/chat/shown-messages.ts";
+import { arriving } from "../../server/budget.ts";
 import type { ServerFeature } from "../../server/options.ts";
 import type { Router } from "../../server/router.ts";
 import { messageJson } from "../../server/wire.ts";
@@ -52,6 +53,9 @@ export function mountMcp(router: Router, load: () => Promise<() => McpServer>): 
   };
   router.serve("post", "/mcp", ({ req }) =>
     begin(async () => {
+      // It reads the body itself.
+      const length = Number(req.header("content-length") ?? limits.bodyBytes);
+      arriving.get(req.raw)?.add(Math.min(length, limits.bodyBytes));
       handler ??= open();
       return (await handler).fetch(req.raw);
     }),

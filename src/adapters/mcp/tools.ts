@@ -1,6 +1,8 @@
 // The tools: what a model may do with chats. Each says in its description and in its result that what people
 // said is data.
+
 import { z } from "zod";
+import { fitting } from "../../core/answer-size.ts";
 import { readHistory } from "../../core/chat/history-collector.ts";
 import type { ModelInput, StoredMessage } from "../../core/chat/message.ts";
 import { invalid } from "../../core/errors.ts";
@@ -229,8 +231,9 @@ function searchTool({ chats }: Throughline): Tool {
       annotations: reads,
     },
     async ({ query, chat_id, prefix, limit }) => {
-      const hits = await chats.search(query, { chatId: chat_id, prefix, limit });
-      return { hits: hits.map((hit) => ({ ...hit, message: output.shownMessage(hit.message) })) };
+      const { rows, more } = fitting(await chats.search(query, { chatId: chat_id, prefix, limit }));
+      const hits = rows.map((hit) => ({ ...hit, message: output.shownMessage(hit.message) }));
+      return { hits, more };
     },
   );
 }

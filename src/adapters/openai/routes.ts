@@ -1,6 +1,8 @@
 // The Conversations API of OpenAI in the server, behind the guard and the token of all routes: a conversation is a
 // chat. Its description is OpenAI's.
+
 import { z } from "zod";
+import { fitting } from "../../core/answer-size.ts";
 import { notFound } from "../../core/chat/chat-log.ts";
 import { checkMetadata } from "../../core/chat/chat-metadata.ts";
 import type { StoredMessage } from "../../core/chat/message.ts";
@@ -102,7 +104,8 @@ function addItems(router: Router): void {
     const query = parseInput(listed(), queryOf(new URL(req.url)), "the query");
     return begin(async () => {
       const { data, hasMore } = await of(req.param()).list(query);
-      return json(listOf(data, hasMore));
+      const { rows, more } = fitting(data);
+      return json(listOf(rows, more ?? hasMore));
     });
   });
   router.serve("delete", `${path}/{item_id}`, ({ req }) =>

@@ -58,6 +58,7 @@ function receiptText(receipt: ForgetReceipt): string {
     `Forgotten: ${printableLine(receipt.chat_id)}`,
     ...receipt.removed.map(({ place, count }) => `  ${place}: ${count}`),
     ...receipt.unreachable.map((place) => `  NOT REACHED: ${place}`),
+    ...receipt.forks.map((id) => `  still in a fork, forget it too: ${printableLine(id)}`),
   ];
   return `${lines.join("\n")}\n`;
 }

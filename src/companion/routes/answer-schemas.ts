@@ -1,7 +1,7 @@
 // The companion as it goes out over the wire, for the description of the API alone. The names are the
 // seeds': snake_case.
 import { z } from "zod";
-import { count, editedFields, stamp } from "../../server/answer-schemas.ts";
+import { count, editedFields, more, stamp } from "../../server/answer-schemas.ts";
 
 const level = z.number().min(0).max(1);
 const levels = z
@@ -178,6 +178,7 @@ export const moodHistory = z
     }),
     boredom: course,
     mood: z.array(z.string().nullable()),
+    more,
     events: z.array(
       z.object({
         at: z.int(),

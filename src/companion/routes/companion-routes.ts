@@ -1,3 +1,4 @@
+import { fitting } from "../../core/answer-size.ts";
 import { invalid } from "../../core/errors.ts";
 import { json, type Router } from "../../server/router.ts";
 import {
@@ -96,8 +97,9 @@ function addEmotions(router: Router, run: CompanionRun): void {
       if (from >= to) throw invalid("from must be before to, and not in the future");
       const span = { from, to, points: query.points ?? 300 };
       const course = await run.companion.moodCourse(span);
-      const events = course.events.map((each) => ({ ...each, wound: each.wound ?? null }));
-      return json({ ...course, events });
+      const { rows, more } = fitting(course.events);
+      const events = rows.map((each) => ({ ...each, wound: each.wound ?? null }));
+      return json({ ...course, events, more });
     },
   );
 }

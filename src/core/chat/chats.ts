@@ -8,7 +8,7 @@ import { type ChatHead, type ChatRow, chatRow, readHead, titleFrom, titleOf } fr
 import { alreadyThere, type ChatLog, checkChatId, notFound } from "./chat-log.ts";
 import { checkMetadata } from "./chat-metadata.ts";
 import { checkMessageId } from "./control-ids.ts";
-import { copiesOf, copyable, forkedFrom, removeEach } from "./copies.ts";
+import { copiesOf, copyable, forkedFrom, forksOf, removeEach } from "./copies.ts";
 import { checkedTargets, eraseFrom, hideFrom, takeBackFrom } from "./erasure.ts";
 import { damagedChats, type FindChatsOptions, type FoundChat, findChats } from "./find-chats.ts";
 import { attachmentsPlace, type Forgetting, finishForgetting, forgetChat } from "./forget.ts";
@@ -467,7 +467,9 @@ export class Chats {
    */
   async forget(chatId: string): Promise<ForgetReceipt> {
     checkChatId(chatId);
-    return forgetChat(this.#forgetting(), chatId);
+    const receipt = await forgetChat(this.#forgetting(), chatId);
+    await Promise.allSettled(this.#forking);
+    return { ...receipt, forks: await forksOf(this.log.ports.logs, chatId) };
   }
 
   /**
@@ -488,9 +490,9 @@ export class Chats {
     return this.tombstones.forgottenAt(chatId);
   }
 
-  /** Finishes what a dead process began: forgetting, and copies that are not whole. */
-  recover(): Promise<void> {
-    return finishForgetting(this.#forgetting());
+  /** Finishes what a dead process began: see `finishForgetting`. */
+  recover(recreated: readonly string[] = []): Promise<void> {
+    return finishForgetting(this.#forgetting(), recreated);
   }
 
   #forgetting(): Forgetting {

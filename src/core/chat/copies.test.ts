@@ -117,3 +117,16 @@ test("a fork that cannot be changed now is named, and reached when it is asked f
   assert.deepEqual((await chats.redact("first", "m1")).unreachable, []);
   assert.equal((await shown(chats, "second"))[0], "(hidden)");
 });
+
+test("forgetting a chat names its forks and theirs, which stay; not the chat that it was made from", async () => {
+  await using throughline = await forked();
+  const { chats } = throughline;
+  await chats.fork("second", undefined, "empty");
+  await chats.append("stranger", [password]);
+  const forksOf = async (chatId: string) => (await chats.forget(chatId)).forks;
+  assert.deepEqual(await forksOf("first"), ["second", "third"]);
+  assert.deepEqual(await forksOf("second"), ["third"]);
+  assert.deepEqual(await forksOf("first"), ["third"], "again, with one between that is gone");
+  assert.deepEqual(await forksOf("third"), []);
+  assert.deepEqual(await shown(chats, "stranger"), ["my password is hunter2"]);
+});

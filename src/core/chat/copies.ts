@@ -50,6 +50,17 @@ export async function copiesOf(
   return copies;
 }
 
+/** The chats that were copied from this one, directly or through others. Looks through the heads of all chats. */
+export async function forksOf(logs: LogStore, chatId: string): Promise<readonly string[]> {
+  const forks = await allForks(logs);
+  const related = new Set([chatId]);
+  for (const known of related) {
+    for (const fork of forks) if (fork.from === known) related.add(fork.chatId);
+  }
+  related.delete(chatId);
+  return [...related].sort();
+}
+
 interface Copy {
   readonly chatId: string;
   /** Or it was until it was erased there. */

@@ -1,11 +1,12 @@
 import { setImmediate as nextPass } from "node:timers/promises";
+import { roomForRows } from "../answer-size.ts";
 import { checkCount } from "../storage/key.ts";
 import type { LogHead, LogRow, SearchHit } from "../storage/log-store.ts";
 import { endsOpen, holdsEvery, queryPhrases, searchTokens } from "../storage/search-words.ts";
 import { type ChatHead, type ChatRow, chatProjection, chatRow, readHead } from "./chat-head.ts";
 import type { ChatLog } from "./chat-log.ts";
 import type { StoredMessage } from "./message.ts";
-import { hitsAtOnce, searchedChats, shownHits } from "./search-chats.ts";
+import { hitsAtOnce, searchedChats, searchInSteps, shownHits } from "./search-chats.ts";
 
 /** A chat that a search found: by what was said in it, by its title or by its id. */
 export interface FoundChat extends ChatRow {
@@ -40,7 +41,10 @@ const fewChats = 64;
 /** Others get their turn after so many rows of the list. */
 const rowsAtOnce = 100;
 
-/** The chats that hold every word in a message, or in their title and id, in the order of the list. */
+/**
+ * The chats that hold every word in a message, or in their title and id, in the order of the list. They end with
+ * the first that does not fit into one answer.
+ */
 export async function findChats(
   log: ChatLog,
   query: string,
@@ -55,6 +59,8 @@ export async function findChats(
   const isNamed = (key: string, title: unknown) =>
     holdsEvery(searchTokens(`${title} ${key}`), phrases, isOpen);
   const found: FoundChat[] = [];
+  const fits = roomForRows();
+  let isFull = false;
   const seen = new Set<string>();
   async function look(key: string, { head, damaged }: Looked, ofChat: readonly SearchHit[]) {
     const row = chatRow(key, head, damaged);
@@ -64,9 +70,11 @@ export async function findChats(
     const [newest] = shown;
     if (newest !== undefined) found.push({ ...row, match: newest.message, match_count });
     else if (isNamed(key, row.title)) found.push({ ...row, match_count });
+    else return;
+    isFull = !fits(found.at(-1)) || found.length === limit;
   }
   for await (const row of rowsOf(log, options)) {
-    if (found.length === limit) return found;
+    if (isFull) return found;
     // A chat that moved to the top since the page before comes twice.
     const { key, head, damaged } = row;
     if (seen.has(key)) continue;
@@ -80,7 +88,7 @@ export async function findChats(
   // Past those chats only what was said is found.
   const addRest = async () => {
     for (const key of hits.known.keys()) {
-      if (found.length === limit) return;
+      if (isFull) return;
       if (seen.has(key)) continue;
       seen.add(key);
       const { head, damaged } = await log.state(key);
@@ -88,7 +96,7 @@ export async function findChats(
     }
   };
   await addRest();
-  if (found.length < limit && seen.size >= namedChats && (await hits.widen())) await addRest();
+  if (!isFull && seen.size >= namedChats && (await hits.widen())) await addRest();
   return found;
 }
 
@@ -134,9 +142,9 @@ class ChatHits {
 
   /** Asks for the first hits of all chats. */
   async ask(limit: number): Promise<void> {
-    const found = await this.#search({ limit });
+    const { found, isAll } = await this.#search({ limit });
     this.known = Map.groupBy(found, ({ key }) => key);
-    this.#last = found.length < limit ? undefined : found.at(-1)?.key;
+    this.#last = isAll ? undefined : found.at(-1)?.key;
     const head = this.#last === undefined ? undefined : (await this.#log.state(this.#last)).head;
     this.#from = head && chatProjection.sortedAt(head);
   }
@@ -149,7 +157,7 @@ class ChatHits {
     if (isBefore || this.#left < 0) return known;
     if (this.#left-- > 0) {
       await nextPass();
-      return this.#search({ limit: countedHits, key });
+      return (await this.#search({ limit: countedHits, key })).found;
     }
     return (await this.widen()) ? this.of(key, head) : known;
   }
@@ -164,7 +172,8 @@ class ChatHits {
   }
 
   #search(options: { readonly limit: number; readonly key?: string }) {
-    return this.#log.ports.logs.search(this.#query, { ...options, prefix: this.#prefix });
+    const { logs } = this.#log.ports;
+    return searchInSteps(logs, this.#query, { ...options, prefix: this.#prefix });
   }
 }
 

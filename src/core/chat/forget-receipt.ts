@@ -5,6 +5,8 @@ export interface ForgetReceipt {
   readonly removed: readonly { readonly place: string; readonly count: number }[];
   /** Places that hold something of this chat and could not be reached. */
   readonly unreachable: readonly string[];
+  /** Chats that hold messages copied from this one: its forks, and theirs. They stay until they are forgotten too. */
+  readonly forks: readonly string[];
 }
 
 /**

@@ -20,13 +20,15 @@ export interface Forgetting {
   readonly onForgotten: (chatId: string, mark: Mark | undefined) => void;
 }
 
-export function forgetChat(ports: Forgetting, chatId: string): Promise<ForgetReceipt> {
+type Forgotten = Omit<ForgetReceipt, "forks">;
+
+export function forgetChat(ports: Forgetting, chatId: string): Promise<Forgotten> {
   checkChatId(chatId);
   return ports.log.alone(chatId, () => forget(ports, chatId));
 }
 
 /** The mark comes first, then what others hold, the files, and last the log, by which a start finds the rest. */
-async function forget(ports: Forgetting, chatId: string): Promise<ForgetReceipt> {
+async function forget(ports: Forgetting, chatId: string): Promise<Forgotten> {
   const { log, tombstones, onForgotten } = ports;
   const state = await log.state(chatId);
   const { clock, newId, logs } = log.ports;
@@ -57,9 +59,22 @@ async function forget(ports: Forgetting, chatId: string): Promise<ForgetReceipt>
   };
 }
 
-/** Finishes what a dead process began: forgetting, and copies that are not whole. */
-export async function finishForgetting(ports: Forgetting): Promise<void> {
+/**
+ * Finishes what a dead process began: forgetting, and copies that are not whole.
+ *
+ * @param recreated chats that this start made again from a journal, which may be older than their marks.
+ */
+export async function finishForgetting(
+  ports: Forgetting,
+  recreated: readonly string[],
+): Promise<void> {
   const { log, tombstones } = ports;
+  const forgotten = recreated.length === 0 ? undefined : await tombstones.after(0);
+  for (const chatId of recreated) {
+    const at = forgotten?.at(chatId) ?? Number.NEGATIVE_INFINITY;
+    const state = await log.state(chatId).catch(() => undefined); // reading it reports what is wrong
+    if (Date.parse(state?.head?.updated_at ?? "") <= at) await remove(ports, chatId);
+  }
   const { logs } = log.ports;
   const begun = await tombstones.begun();
   const gone = new Map(begun);

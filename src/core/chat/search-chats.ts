@@ -1,6 +1,7 @@
 import { setImmediate as nextPass } from "node:timers/promises";
+import { fitting, roomForRows } from "../answer-size.ts";
 import { isThroughlineError } from "../errors.ts";
-import type { SearchHit } from "../storage/log-store.ts";
+import type { LogStore, SearchHit, SearchOptions } from "../storage/log-store.ts";
 import { chatProjection } from "./chat-head.ts";
 import type { ChatLog } from "./chat-log.ts";
 import { isMessage, type StoredMessage } from "./message.ts";
@@ -20,6 +21,16 @@ export const hitsAtOnce = 1_000;
  */
 export const searchedChats = 2_000;
 
+/** Asks for more and more hits up to the limit, and for no more once they are longer than one answer. */
+export async function searchInSteps(logs: LogStore, query: string, options: SearchOptions) {
+  for (let limit = 50; ; limit *= 4) {
+    const count = Math.min(limit, options.limit);
+    const found = await logs.search(query, { ...options, limit: count });
+    const isAll = found.length < count;
+    if (isAll || count === options.limit || fitting(found).more) return { found, isAll };
+  }
+}
+
 interface Wanted {
   readonly limit: number;
   /** The last word is the beginning of a word. */
@@ -37,7 +48,8 @@ export async function searchChat(
 ): Promise<MessageHit[]> {
   let hits: MessageHit[] = [];
   for (const count of new Set([limit, hitsAtOnce])) {
-    const found = await log.ports.logs.search(query, { limit: count, key: chatId, prefix });
+    const options = { limit: count, key: chatId, prefix };
+    const { found } = await searchInSteps(log.ports.logs, query, options);
     hits = await visible(log, found);
     if (found.length < count || hits.length >= limit) break;
   }
@@ -57,9 +69,11 @@ export async function searchChats(
   const { limit, prefix } = wanted;
   let found: readonly SearchHit[] = [];
   for (const count of new Set([limit, hitsAtOnce])) {
-    found = await log.ports.logs.search(query, { limit: count, prefix });
+    const asked = await searchInSteps(log.ports.logs, query, { limit: count, prefix });
+    found = asked.found;
     const hits = await visible(log, found);
-    if (found.length < count || hits.length >= limit) return hits.slice(0, limit);
+    if (asked.isAll || hits.length >= limit) return hits.slice(0, limit);
+    if (found.length < count) break;
   }
   // The last of these chats may hold more than came: it is looked into again.
   const last = found.at(-1)?.key ?? "";
@@ -87,6 +101,8 @@ async function addOneByOne(
   const { logs } = log.ports;
   const { head } = await log.state(last);
   const from = head && chatProjection.sortedAt(head);
+  const fits = roomForRows();
+  hits.forEach(fits);
   let left = searchedChats;
   let cursor: string | undefined;
   do {
@@ -98,7 +114,9 @@ async function addOneByOne(
       if (left-- === 0 || hits.length === limit) return;
       await nextPass();
       const rest = limit - hits.length;
-      hits.push(...(await searchChat(log, query, { chatId: key, limit: rest, prefix })));
+      const more = await searchChat(log, query, { chatId: key, limit: rest, prefix });
+      hits.push(...more);
+      if (!more.every(fits)) return;
     }
     cursor = page.cursor;
   } while (cursor !== undefined);

@@ -139,7 +139,8 @@ async function* respond(
     const asked = tools && takesTools ? { ...request, instructions: texts.join("\n\n") } : plain;
     try {
       yield* respondOnce(setup, asked, thinking, signal);
-      Object.assign(setup, { takesTools, thinking }); // like this it answers
+      setup.takesTools = takesTools; // like this it answers
+      setup.thinking = thinking;
       return;
     } catch (error) {
       if (error instanceof ToolsRefused) takesTools = false;

@@ -47,6 +47,8 @@ export interface OwnHome {
   readonly assertWriter: () => void;
   /** What waits to be written to the index. Present where the home has one. */
   readonly indexBehind?: (() => IndexBehind) | undefined;
+  /** The keys of logs without a file that this start made again from the journal. */
+  readonly recreated?: ((collection: string) => readonly string[]) | undefined;
 }
 
 /** How far an index is behind what is stored. Lists and searches have all of it, from memory. */

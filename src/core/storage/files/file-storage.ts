@@ -96,7 +96,8 @@ export class FileStorage implements Storage {
       ports.guard();
     };
     const indexBehind = () => ports.index.behind;
-    this.ownHome = { path: ports.home, assertWriter, indexBehind };
+    const recreated = (collection: string) => this.#journal.recovered.recreated(collection);
+    this.ownHome = { path: ports.home, assertWriter, indexBehind, recreated };
     this.#ports = { ...ports, disk: patientDisk(ports.disk) };
     const own = {
       disk: this.#ports.disk,

@@ -103,7 +103,7 @@ export class Journal {
       if (segments.length === 0) return;
       this.#position = from;
       await this.#repeat(frames.filter(({ position }) => position >= from));
-      this.recovered.add(frames);
+      await this.recovered.add(frames);
       this.#ports.timers.after(idleMs, () => this.#checkpoint());
     } catch (error) {
       await this.#closeFiles();

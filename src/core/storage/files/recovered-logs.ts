@@ -1,7 +1,8 @@
-import { basename } from "node:path";
+import { basename, join } from "node:path";
 import { KeyedMutex } from "../../mutex.ts";
 import { batchAt } from "./batch-reader.ts";
 import { headOf } from "./commit.ts";
+import { isThere } from "./file-ports.ts";
 import type { Change, Frame } from "./journal-frame.ts";
 import { completeLog } from "./journal-recovery.ts";
 import { collectionOf, type JournalPorts, settle } from "./journal-segment.ts";
@@ -14,17 +15,30 @@ export class RecoveredLogs {
   readonly #completing = new KeyedMutex();
   /** What the index of each log may lack. */
   readonly #unindexed = new Map<string, readonly Change[]>();
+  /** Collections and keys of logs that had no file. */
+  readonly #recreated: (readonly [collection: string, key: string])[] = [];
 
   constructor(ports: JournalPorts) {
     this.#ports = ports;
   }
 
-  add(frames: readonly Frame[]): void {
+  async add(frames: readonly Frame[]): Promise<void> {
+    const { disk, home } = this.#ports;
     for (const [name, changes] of Map.groupBy(frames, ({ path }) => path)) {
       this.#incomplete.set(name, changes);
       const isIndexed = changes.every(({ position }) => position < this.#ports.indexMark);
       if (!isIndexed) this.#unindexed.set(name, settle(changes).kept);
+      const key = keyOfNew(changes);
+      if (key === undefined) continue;
+      // Where that cannot be told, nothing is taken for made again.
+      if (await isThere(disk, join(home, name)).catch(() => true)) continue;
+      this.#recreated.push([collectionOf(name), key]);
     }
+  }
+
+  /** The keys of logs of a collection that get a file again, because they had none at the start. */
+  recreated(collection: string): readonly string[] {
+    return this.#recreated.flatMap(([name, key]) => (name === collection ? [key] : []));
   }
 
   /** Makes a log end as the journal says, once. */
@@ -46,9 +60,7 @@ export class RecoveredLogs {
   keysWithoutFile(collection: string, files: ReadonlySet<string>): readonly string[] {
     return Array.from(this.#incomplete).flatMap(([name, changes]) => {
       if (collectionOf(name) !== collection || files.has(basename(name))) return [];
-      const [first] = settle(changes).kept;
-      const batch = first?.offset === 0 ? batchAt(first.bytes, 0) : undefined;
-      return batch === undefined ? [] : [headOf(batch.line).key];
+      return keyOfNew(changes) ?? [];
     });
   }
 
@@ -74,4 +86,11 @@ export class RecoveredLogs {
     this.#unindexed.clear();
     for (const collection of collections) await this.#ports.notIndexed(collection);
   }
+}
+
+/** The key of a log, if the journal holds its beginning. */
+function keyOfNew(changes: readonly Frame[]): string | undefined {
+  const [first] = settle(changes).kept;
+  const batch = first?.offset === 0 ? batchAt(first.bytes, 0) : undefined;
+  return batch && headOf(batch.line).key;
 }

@@ -1,0 +1,19 @@
+/** Bytes of JSON that one answer holds at most, unless its first row alone is longer. */
+const answerBytes = 16 * 1024 * 1024;
+
+/** Makes a test that says of each row, in order, whether it still fits into one answer. The first one does. */
+export function roomForRows(): (row: unknown) => boolean {
+  let bytes = 0;
+  return (row) => {
+    const isFirst = bytes === 0;
+    bytes += Buffer.byteLength(JSON.stringify(row));
+    return isFirst || bytes <= answerBytes;
+  };
+}
+
+/** Cuts rows where one answer ends. `more`: there are others. */
+export function fitting<Row>(all: readonly Row[]) {
+  const fits = roomForRows();
+  const end = all.findIndex((row) => !fits(row));
+  return end < 0 ? { rows: all, more: undefined } : { rows: all.slice(0, end), more: true };
+}
