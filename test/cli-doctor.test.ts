@@ -2,11 +2,9 @@ import assert from "node:assert/strict";
 import fs from "node:fs";
 import { basename, join } from "node:path";
 import { type TestContext, test } from "node:test";
-import { proveDriver } from "../src/app/prove-driver.ts";
 import { openThroughline } from "../src/core/throughline.ts";
 import { startMoments } from "../src/moments/start-moments.ts";
-import type { Contract } from "../src/testing/contract.ts";
-import { fakeIo, runCli, temporaryDirectory } from "./support/command-line.ts";
+import { runCli, temporaryDirectory } from "./support/command-line.ts";
 
 async function homeWithChat(t: TestContext): Promise<string> {
   const home = join(temporaryDirectory(t), "home");
@@ -185,57 +183,4 @@ test("doctor tells of messages without an answer", async (t) => {
     });
   }
   assert.equal(statusOf((await doctor(home)).findings, "unanswered"), "note");
-});
-
-/** A contract with one promise that is kept and one that is not. */
-const contract: Contract = {
-  name: "test",
-  clauses: [
-    {
-      id: "reopen",
-      says: "a document is there after reopening",
-      reopens: true,
-      async proof(open, reopen) {
-        const storage = await open();
-        await storage.documents("d").write("k", { a: 1 });
-        await using reopened = await reopen(storage);
-        assert.deepEqual((await reopened.documents("d").read("k"))?.value, { a: 1 });
-      },
-    },
-    {
-      id: "broken",
-      says: "nothing is ever stored",
-      proof: () => Promise.reject(new Error("it was\nat once")),
-    },
-  ],
-};
-
-test("doctor --driver prints each clause as it is proved, ends with 1 if one is broken, and leaves no home", async (t) => {
-  const before = process.env["TMPDIR"];
-  const directory = temporaryDirectory(t);
-  process.env["TMPDIR"] = directory;
-  t.after(() => {
-    if (before === undefined) delete process.env["TMPDIR"];
-    else process.env["TMPDIR"] = before;
-  });
-  const io = fakeIo();
-  await assert.rejects(proveDriver(io, false, [contract]), { exitCode: 1 });
-  assert.equal(
-    io.output.text,
-    "ok       reopen: a document is there after reopening\n" +
-      "BROKEN   broken: nothing is ever stored (it was)\n" +
-      `\n1 of 2 promises hold on this disk (${directory}).\n`,
-  );
-  assert.deepEqual(fs.readdirSync(directory), []);
-});
-
-test("doctor --driver --json prints the clauses as one value", async () => {
-  const io = fakeIo();
-  const { clauses } = contract;
-  await proveDriver(io, true, [{ ...contract, clauses: clauses.slice(0, 1) }]);
-  assert.deepEqual(JSON.parse(io.output.text), {
-    clauses: [
-      { contract: "test", id: "reopen", says: "a document is there after reopening", ok: true },
-    ],
-  });
 });

@@ -17,11 +17,7 @@ const commands: ReadonlyMap<string, AddProgramCommand> = new Map([
   ["restore", addRestoreCommand],
   [
     "doctor",
-    doctorCommand({
-      checkers: async () => (await import("./checkers.ts")).checkers,
-      proveDriver: async (io, asJson) =>
-        (await import("./prove-driver.ts")).proveDriver(io, asJson),
-    }),
+    doctorCommand(async () => (await import("./checkers.ts")).checkers),
   ],
   ["completion", addCompletionCommand],
   [
