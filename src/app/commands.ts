@@ -15,10 +15,7 @@ const commands: ReadonlyMap<string, AddProgramCommand> = new Map([
   ...features.flatMap(({ commands = {} }) => Object.entries(commands)),
   ["backup", addBackupCommand],
   ["restore", addRestoreCommand],
-  [
-    "doctor",
-    doctorCommand(async () => (await import("./checkers.ts")).checkers),
-  ],
+  ["doctor", doctorCommand(async () => (await import("./checkers.ts")).checkers)],
   ["completion", addCompletionCommand],
   [
     "complete-chats",

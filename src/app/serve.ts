@@ -20,6 +20,7 @@ import type { OwnHome } from "../core/storage/storage.ts";
 import { type PortOptions, resolvePort } from "../server/options.ts";
 import { defaultAddress, Port } from "../server/port.ts";
 import { createServer, type ThroughlineServer } from "../server/server.ts";
+import { doctorRoutes } from "./doctor-routes.ts";
 import { type Companion, type OpenedCompanion, openCompanion } from "./open-companion.ts";
 import { personaRoutes } from "./persona-routes.ts";
 
@@ -50,7 +51,8 @@ export async function serve(flags: Flags, { io, env, version }: Context): Promis
   let lost: Failed | undefined;
   try {
     const { throughline, turns, persona, started } = companion;
-    const features = [personaRoutes(persona), ...((await started?.routes()) ?? [])];
+    const doctor = doctorRoutes(settings, { version, hasToken: token !== undefined });
+    const features = [personaRoutes(persona), doctor, ...((await started?.routes()) ?? [])];
     server = createServer({ ...options, throughline, turns, features });
     const { url } = await server.listen(port);
     if (companion.passedOver !== undefined) await tell(io, passedOverNote(companion.passedOver));

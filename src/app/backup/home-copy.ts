@@ -1,8 +1,14 @@
+import {
+  hashInName,
+  isLog,
+  listHome,
+  type SourceFile,
+  sourceFile,
+} from "../../cli/doctor/home-files.ts";
+import { beginsWith, endOfLog } from "../../cli/doctor/log-end.ts";
 import type { Clock } from "../../core/clock.ts";
 import { concurrently } from "../../core/concurrently.ts";
 import type { Disk, DiskFile } from "../../core/storage/disk/disk.ts";
-import { hashInName, isLog, listHome, type SourceFile, sourceFile } from "./home-files.ts";
-import { beginsWith, endOfLog } from "./log-end.ts";
 import { copyRange, type NewFolder } from "./new-folder.ts";
 
 /** A file in the backup. */
@@ -28,8 +34,6 @@ interface HomeCopyPorts {
   readonly disk: Disk;
   readonly home: string;
   readonly folder: NewFolder;
-  /** Another process may be writing the home. */
-  readonly isLive: boolean;
   readonly clock: Clock;
   readonly signal: AbortSignal;
   readonly progress: (done: number, all: number) => void;
@@ -108,12 +112,12 @@ export class HomeCopy {
   }
 
   async #update(name: string, source: SourceFile): Promise<void> {
-    const { clock, disk, isLive } = this.#ports;
+    const { clock, disk } = this.#ports;
     const changedMs = Number(source.changedNs / 1_000_000n);
     const isRecent = clock.now() - changedMs < clockStepMs;
     const file = await disk.open(source.path, "read");
     try {
-      const end = isLog(name) ? await endOfLog(file, isLive) : undefined;
+      const end = isLog(name) ? await endOfLog(file) : undefined;
       const found = { source, isRecent, file, end };
       const known = this.files.get(name);
       const isLogOfOurs = end !== undefined && known !== undefined && known.sha256 === undefined;
@@ -132,7 +136,7 @@ export class HomeCopy {
     const copy = await this.#ports.folder.open(name);
     try {
       if (!(await beginsWith(file, copy, known.bytes))) return false;
-      const more = await copyRange(file, copy, known.bytes, end);
+      const more = await copyRange(file, copy, known.bytes, end, this.#ports.signal);
       const bytes = known.bytes + more.bytes;
       this.files.set(name, { bytes, sha256: undefined, source, isRecent });
     } finally {
@@ -142,10 +146,11 @@ export class HomeCopy {
   }
 
   async #copy(name: string, { source, isRecent, file, end }: FoundFile): Promise<void> {
-    const { folder } = this.#ports;
+    const { folder, signal } = this.#ports;
     const copy = await folder.create(name);
     try {
-      const { bytes, sha256: read } = await copyRange(file, copy, 0, end ?? (await file.size()));
+      const upTo = end ?? (await file.size());
+      const { bytes, sha256: read } = await copyRange(file, copy, 0, upTo, signal);
       const sha256 = end === undefined ? read : undefined;
       this.files.set(name, { bytes, sha256, source, isRecent });
     } catch (error) {

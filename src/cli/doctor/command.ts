@@ -17,8 +17,12 @@ export const doctorCommand =
       .summary("Check the stored data and the setup.")
       .description(
         "Check the home or the database, every log from end to end, every feedback package, and the model. " +
-          "The exit code is 1 if something is damaged or could not be checked, such as the logs of a home " +
-          "that a server is using.",
+          "The exit code is 1 if something is damaged or could not be checked. What was found stays in the " +
+          "output until you confirm it.",
+      )
+      .option(
+        "--confirm <id...>",
+        "note that you know of these findings and of what follows from them",
       )
       .addOption(homeOption())
       .addOption(storeOption())
@@ -29,6 +33,7 @@ export const doctorCommand =
         examples([
           ["doctor", "is everything in order?"],
           ["doctor --json", "for scripts, with a report of every repair"],
+          ["doctor --confirm 1f0c2a9b", "go on with what is there"],
           [
             "doctor --store postgres://me@db/chats",
             "the database: durability, schema, connections and logs",

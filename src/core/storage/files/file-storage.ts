@@ -16,6 +16,7 @@ import type { Damage } from "./batch-reader.ts";
 import { FileDocumentStore } from "./file-document-store.ts";
 import { FileFileStore } from "./file-file-store.ts";
 import { FileLogStore } from "./file-log-store.ts";
+import { fileNameOf } from "./file-name.ts";
 import {
   type FilePorts,
   isCode,
@@ -29,7 +30,7 @@ import {
 } from "./file-ports.ts";
 import { Journal, journalFolder } from "./journal.ts";
 import type { IndexCoverage, OpenLogIndex } from "./log-index.ts";
-import { Quarantine, quarantineFolder } from "./quarantine.ts";
+import { isLoss, Quarantine, quarantineFolder, readReports } from "./quarantine.ts";
 
 /** The ports of one home; `openFileStorage` fills them with those of this machine. */
 export interface FileStoragePorts {
@@ -134,6 +135,7 @@ export class FileStorage implements Storage {
   static async open(ports: FileStoragePorts): Promise<FileStorage> {
     const storage = new FileStorage({ ...ports, home: resolve(ports.home) });
     const isUsed = await storage.#prepare();
+    if (isUsed) await storage.#warn();
     await storage.#journal.recover(isUsed && !ports.index.clean);
     try {
       // At level "process" nothing is written to it, so nothing may be left of it.
@@ -143,6 +145,14 @@ export class FileStorage implements Storage {
       await storage.#journal.close();
       throw error;
     }
+  }
+
+  async #warn(): Promise<void> {
+    const reports = [...(await readReports(this.#ports.disk, this.#ports.home)).values()];
+    const findings = reports.filter((each) => isLoss(each) && !each.confirmed).length;
+    if (findings === 0) return;
+    const says = "damage of this home is not confirmed: see `throughline doctor`";
+    this.#ports.logger.warn({ findings }, says);
   }
 
   logs(collection: string, projection: LogProjection): LogStore {
@@ -367,7 +377,11 @@ export class FileStorage implements Storage {
     this.#repairs.push(full);
     if (this.#repairs.length > 1_000) this.#repairs.shift();
     this.#ports.logger.warn({ repair: full }, "stored bytes were not as they were left");
-    const kept = this.#quarantine.keepReport(full).finally(() => this.#writing.delete(kept));
+    const end = report.kind === "unreadable_document" ? "json" : "jsonl";
+    const file = join(collection, `${fileNameOf(report.key)}.${end}`);
+    const kept = this.#quarantine
+      .keepReport({ ...full, file })
+      .finally(() => this.#writing.delete(kept));
     this.#writing.add(kept);
     for (const listener of this.#listeners) listener(full);
   }
@@ -388,7 +402,7 @@ export class FileStorage implements Storage {
   }
 }
 
-function damageReport(key: string, damage: Damage): NewReport {
+export function damageReport(key: string, damage: Damage): NewReport {
   const bytes = damage.end - damage.start;
   return {
     key,

@@ -11,13 +11,12 @@ const patience = { looks: 12, pauseMs: 20 } as const;
  * now was acknowledged to no one. Bytes after the last batch that stay as they are were not left by a write
  * under way: they belong to the copy, as damage that is there.
  *
- * @param isLive another process may be writing it.
  * @returns `undefined` if no batch of it can be read.
  */
-export async function endOfLog(file: DiskFile, isLive: boolean): Promise<number | undefined> {
+export async function endOfLog(file: DiskFile): Promise<number | undefined> {
   const first = await lookAt(file);
   let now = first;
-  for (let looks = 1; isLive && looks < patience.looks; looks++) {
+  for (let looks = 1; looks < patience.looks; looks++) {
     if (now.end === now.size) break;
     // What was incomplete at first is complete: what is incomplete now came later.
     if (now.end >= first.size) break;
