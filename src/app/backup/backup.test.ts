@@ -24,12 +24,18 @@ const quickDisk = unsyncedDisk(realDisk);
 /** An hour ahead: no file counts as changed just now, so that what is unchanged is not copied again. */
 const aheadClock = { ...systemClock, now: () => systemClock.now() + 3_600_000 };
 
-/** Backs up a home that is in use. */
+/** Backs up a home. @param options.isUsed a process is known to use it. */
 function backUp(
   home: string,
   directory: string,
-  options: { disk?: Disk; clock?: typeof systemClock; signal?: AbortSignal } = {},
+  options: {
+    disk?: Disk;
+    clock?: typeof systemClock;
+    signal?: AbortSignal;
+    isUsed?: boolean;
+  } = {},
 ) {
+  const { isUsed = true } = options;
   const { disk = quickDisk, clock = systemClock, signal = new AbortController().signal } = options;
   const ports = {
     home,
@@ -42,7 +48,7 @@ function backUp(
     hasStore: false,
     progress: () => undefined,
   };
-  return writeBackup(ports, true);
+  return isUsed ? writeBackup(ports, true) : makeBackup(ports);
 }
 
 function restoreFrom(directory: string, home: string, disk: Disk = quickDisk) {
@@ -431,4 +437,46 @@ test("a stopped backup leaves nothing", async (t) => {
   });
   await assert.rejects(backUp(home, join(folder, "new"), { disk, signal: stop.signal }), /stopped/);
   assert.deepEqual(fs.readdirSync(folder), ["home"]);
+});
+
+test("a program can start while a backup of its home copies, and what it says then is no damage", async (t) => {
+  const { folder, home } = await smallHome(t);
+  const directory = join(folder, "backup");
+  let started = 0;
+  const disk = hookedDisk(quickDisk, async (call, path) => {
+    if (call !== "open" || !path.startsWith(directory) || started++ > 0) return;
+    await using throughline = await openThroughline({ home });
+    await throughline.chats.append("b", [{ role: "user", content: "hello again" }]);
+  });
+  const { list, inUse, isIncomplete } = await backUp(home, directory, { disk, isUsed: false });
+  assert.ok(started > 0);
+  assert.deepEqual([inUse, isIncomplete, list.damaged], [false, false, []]);
+  assert.match(contents(directory)["chats/a.jsonl"] ?? "", /hello/);
+});
+
+test("a backup and a restore that are stopped in the middle of a file read no more of it", async (t) => {
+  const { folder, home } = await smallHome(t);
+  const backup = join(folder, "backup");
+  fs.writeFileSync(join(home, "feedback/one/audio.wav"), Buffer.alloc(16 * 1024 * 1024, 7));
+  await backUp(home, backup);
+  // Each copies 16 pieces first, and then reads them back.
+  for (const at of [2, 20]) {
+    for (const job of ["backup", "restore"]) {
+      const stop = new AbortController();
+      let reads = 0;
+      const disk = hookedDisk(quickDisk, (call, path) => {
+        if (call !== "read" || !path.endsWith("audio.wav")) return;
+        if (++reads === at) stop.abort(new Error("stopped"));
+      });
+      const { signal } = stop;
+      const target = join(folder, `${job}${at}`);
+      const progress = () => undefined;
+      const running =
+        job === "backup"
+          ? backUp(home, target, { disk, signal })
+          : restoreBackup({ directory: backup, home: target, disk, signal, progress });
+      await assert.rejects(running, /stopped/, `${job} ${at}`);
+      assert.equal(reads, at, `${job} ${at}`);
+    }
+  }
 });
