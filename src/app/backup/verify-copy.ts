@@ -1,6 +1,7 @@
 import { join } from "node:path";
+import { setTimeout as wait } from "node:timers/promises";
 import { chunks, packageOf, sha256Of } from "../../cli/doctor/home-files.ts";
-import { type IndexedLogs, Inventory, readIndex } from "../../cli/doctor/inventory.ts";
+import { deletionMs, type IndexedLogs, Inventory, readIndex } from "../../cli/doctor/inventory.ts";
 import { Failed, isErrno } from "../../cli/failure.ts";
 import { concurrently } from "../../core/concurrently.ts";
 import type { Disk, DiskFile } from "../../core/storage/disk/disk.ts";
@@ -61,6 +62,7 @@ export async function verifyCopy(copy: HomeCopy, ports: VerifyPorts): Promise<Ve
   await inventory.finish();
   const { logs, records, documents } = inventory.count;
   // What was forgotten or erased since the index was read is not missing.
+  if (inventory.found.length > 0) await wait(deletionMs);
   const now = readIndex(home);
   const isOld = (path: string) => (now.get(path)?.end ?? 0) < (index.get(path)?.end ?? 0);
   const found = inventory.found.filter(({ file = "" }) => !isOld(file));

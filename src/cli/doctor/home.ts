@@ -28,7 +28,7 @@ export const homeChecks: Checker = async ({ home, store }, isOpen) => {
   const folder = [check, await checkSpace(home)];
   if (store !== undefined) return { checks: folder };
   const opened = isOpen ? [] : await settle(home);
-  const { checks, found } = await checkContents(home);
+  const { checks, found } = await checkContents(home, opened[0]?.status !== "ok");
   return { checks: [...folder, ...opened, ...checks], found };
 };
 
@@ -60,8 +60,9 @@ async function checkSpace(home: string): Promise<Check> {
 }
 
 /** Takes the inventory, and keeps what was found until a person confirms it. */
-async function checkContents(home: string): Promise<Checked> {
-  const { count, found } = await takeInventory(realDisk, home, new AbortController().signal);
+async function checkContents(home: string, isLive: boolean): Promise<Checked> {
+  const { signal } = new AbortController();
+  const { count, found } = await takeInventory(realDisk, home, isLive, signal);
   const ports = { disk: realDisk, newId: randomId, unsyncedNames: new Set<string>() };
   const quarantine = new Quarantine(ports, home);
   const at = isoTime(systemClock.now());

@@ -2,6 +2,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
+import { setTimeout as wait } from "node:timers/promises";
 import { isThroughlineError } from "../../core/errors.ts";
 import type { Disk, DiskFile } from "../../core/storage/disk/disk.ts";
 import {
@@ -175,13 +176,18 @@ export class Inventory {
   }
 }
 
+/** How long a deletion takes at most, until the index has it too: in milliseconds. */
+export const deletionMs = 500;
+
 /**
- * Takes the inventory of a home that a process may be using. What a process changes while it is read is looked at
- * again: only what is wrong both times is found.
+ * Takes the inventory of a home.
+ *
+ * @param isLive a process may be changing it: only what is wrong twice is found.
  */
 export async function takeInventory(
   disk: Disk,
   home: string,
+  isLive: boolean,
   signal: AbortSignal,
 ): Promise<Inventory> {
   const once = async () => {
@@ -195,7 +201,8 @@ export async function takeInventory(
     return inventory;
   };
   const first = await once();
-  if (first.found.length === 0) return first;
+  if (first.found.length === 0 || !isLive) return first;
+  await wait(deletionMs);
   const ids = new Set(first.found.map(findingId));
   const again = await once();
   again.found = again.found.filter((each) => ids.has(findingId(each)));
