@@ -21,7 +21,7 @@ export function doctorRoutes(
     let validUntil = Number.POSITIVE_INFINITY;
     const find = async () => {
       const { storedCheckers: checkers } = await import("./checkers.ts");
-      return examine(settings, { version, checkers, confirm: [], isOpen: true });
+      return examine(settings, { version, checkers, isOpen: true });
     };
     router.add(
       {

@@ -164,7 +164,7 @@ function noteAddress(
   }
 }
 
-/** From then on probes get an answer, and a page waits instead of being refused. */
+/** From then on a request waits instead of being refused. */
 async function openPort(
   options: PortOptions,
   { host = defaultAddress.host, port = defaultAddress.port }: Settings,

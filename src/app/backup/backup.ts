@@ -206,7 +206,6 @@ async function fill(folder: NewFolder, inUse: boolean, ports: BackupPorts): Prom
     passes++;
   } while ((await copy.pass()) && passes < mostPasses);
   const verified = await verifyCopy(copy, {
-    disk,
     home,
     folder,
     signal,

@@ -113,9 +113,6 @@ test("a log is copied up to its last whole batch while one is being written, and
   fs.writeFileSync(path, whole.subarray(0, -20));
   // The first batch is completed, and the next one is begun at once.
   assert.equal(await endWhile(() => fs.writeFileSync(path, next)), whole.length);
-  // Version 0.1 preallocated space.
-  fs.writeFileSync(path, Buffer.concat([whole, Buffer.alloc(4096 - whole.length)]));
-  assert.equal(await endWhile(() => undefined), whole.length);
 });
 
 test("damage is copied as it is, and reported", async (t) => {

@@ -1,3 +1,4 @@
+import { createHash, type Hash } from "node:crypto";
 import {
   hashInName,
   isLog,
@@ -14,8 +15,9 @@ import { copyRange, type NewFolder } from "./new-folder.ts";
 /** A file in the backup. */
 interface CopiedFile {
   readonly bytes: number;
-  /** Of what was read in the home, for a file that is copied whole; a log has seals of its own. */
-  readonly sha256: string | undefined;
+  /** SHA-256 of what was read in the home. */
+  readonly hash: Hash;
+  readonly isLog: boolean;
   readonly source: SourceFile;
   /** It was changed so shortly before that a change after it may bear the same time. */
   readonly isRecent: boolean;
@@ -120,7 +122,7 @@ export class HomeCopy {
       const end = isLog(name) ? await endOfLog(file) : undefined;
       const found = { source, isRecent, file, end };
       const known = this.files.get(name);
-      const isLogOfOurs = end !== undefined && known !== undefined && known.sha256 === undefined;
+      const isLogOfOurs = end !== undefined && known?.isLog === true;
       if (isLogOfOurs && (await this.#continue(name, known, found))) return;
       this.#hasRemoved ||= isLogOfOurs;
       if (known !== undefined) await this.#unlink(name);
@@ -136,9 +138,9 @@ export class HomeCopy {
     const copy = await this.#ports.folder.open(name);
     try {
       if (!(await beginsWith(file, copy, known.bytes))) return false;
-      const more = await copyRange(file, copy, known.bytes, end, this.#ports.signal);
-      const bytes = known.bytes + more.bytes;
-      this.files.set(name, { bytes, sha256: undefined, source, isRecent });
+      const { signal } = this.#ports;
+      const bytes = await copyRange(file, copy, known.bytes, end, { signal, hash: known.hash });
+      this.files.set(name, { ...known, bytes: known.bytes + bytes, source, isRecent });
     } finally {
       await copy.close();
     }
@@ -149,10 +151,9 @@ export class HomeCopy {
     const { folder, signal } = this.#ports;
     const copy = await folder.create(name);
     try {
-      const upTo = end ?? (await file.size());
-      const { bytes, sha256: read } = await copyRange(file, copy, 0, upTo, signal);
-      const sha256 = end === undefined ? read : undefined;
-      this.files.set(name, { bytes, sha256, source, isRecent });
+      const hash = createHash("sha256");
+      const bytes = await copyRange(file, copy, 0, end ?? (await file.size()), { signal, hash });
+      this.files.set(name, { bytes, hash, isLog: end !== undefined, source, isRecent });
     } catch (error) {
       await folder.unlink(name);
       throw error;

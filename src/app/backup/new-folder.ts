@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import type { Hash } from "node:crypto";
 import { lstat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { chunks, unlessAbsent } from "../../cli/doctor/home-files.ts";
@@ -126,26 +126,21 @@ function isTaken(path: string, cause?: unknown): Failed {
   });
 }
 
-/**
- * Copies bytes to the same place in another file, in bounded memory.
- *
- * @returns how many there were, and their SHA-256 in hex.
- */
+/** Copies bytes to the same place in another file, in bounded memory. @returns how many there were. */
 export async function copyRange(
   from: DiskFile,
   to: DiskFile,
   start: number,
   end: number,
-  signal: AbortSignal,
-): Promise<{ readonly bytes: number; readonly sha256: string }> {
-  const hash = createHash("sha256");
+  { signal, hash }: { readonly signal: AbortSignal; readonly hash: Hash },
+): Promise<number> {
   let count = 0;
   for await (const { bytes, at } of chunks(from, start, end, signal)) {
     hash.update(bytes);
     await writeAll(to, bytes, at);
     count += bytes.length;
   }
-  return { bytes: count, sha256: hash.digest("hex") };
+  return count;
 }
 
 async function removeTree(disk: Disk, path: string): Promise<void> {

@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { join, resolve } from "node:path";
 import type { Context } from "../../cli/command.ts";
 import { sha256Of } from "../../cli/doctor/home-files.ts";
@@ -99,8 +100,9 @@ async function restoreFile(
     if (size !== bytes) throw isWrong(place, `has ${size} bytes instead of ${bytes}`);
     const file = await folder.create(path);
     try {
-      const read = await copyRange(source, file, 0, bytes, signal);
-      if (read.sha256 !== sha256) throw isWrong(place, "is not the file that was backed up");
+      const hash = createHash("sha256");
+      await copyRange(source, file, 0, bytes, { signal, hash });
+      if (hash.digest("hex") !== sha256) throw isWrong(place, "is not the file that was backed up");
       await file.sync();
       if ((await sha256Of(file, bytes, signal)) !== sha256) throw isWrittenWrong(path);
     } finally {

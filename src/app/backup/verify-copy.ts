@@ -1,17 +1,13 @@
-import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
-import { chunks, packageOf, sha256Of } from "../../cli/doctor/home-files.ts";
+import { packageOf, sha256Of } from "../../cli/doctor/home-files.ts";
 import { deletionMs, type IndexedLogs, Inventory, readIndex } from "../../cli/doctor/inventory.ts";
-import { Failed, isErrno } from "../../cli/failure.ts";
+import { Failed } from "../../cli/failure.ts";
 import { concurrently } from "../../core/concurrently.ts";
-import type { Disk, DiskFile } from "../../core/storage/disk/disk.ts";
-import { readExactly } from "../../core/storage/files/batch-reader.ts";
 import type { BackupFile, BackupTotals } from "./backup-file.ts";
 import { filesAtOnce, type HomeCopy } from "./home-copy.ts";
 import type { NewFolder } from "./new-folder.ts";
 
 interface VerifyPorts {
-  readonly disk: Disk;
   readonly home: string;
   readonly folder: NewFolder;
   readonly signal: AbortSignal;
@@ -28,7 +24,7 @@ interface VerifiedCopy {
 }
 
 /**
- * Reads every file of a copy back, and makes it durable. Damage that the home has too is reported.
+ * Reads every file of a copy back, and makes it durable. Damage that the home has is reported.
  *
  * @throws ThroughlineError `THROUGHLINE_UNAVAILABLE`: a file is not what was read in the home.
  */
@@ -39,16 +35,14 @@ export async function verifyCopy(copy: HomeCopy, ports: VerifyPorts): Promise<Ve
   const has = (path: string) => copy.files.has(path) || copy.unread.has(path);
   const inventory = new Inventory({ index, signal, has });
   let sum = 0;
-  await concurrently([...copy.files], filesAtOnce, async ([path, { bytes, sha256: read }]) => {
+  await concurrently([...copy.files], filesAtOnce, async ([path, { bytes, hash }]) => {
     ports.signal.throwIfAborted();
     const file = await ports.folder.open(path);
     try {
       const sha256 = await sha256Of(file, await file.size(), signal);
       if ((await file.size()) !== bytes) throw differs(path);
-      if (read !== undefined && read !== sha256) throw differs(path);
-      const isDamaged = await inventory.add(path, file, bytes);
-      const isAsRead = read === sha256 || !isDamaged || (await isInHome(ports, path, file, bytes));
-      if (!isAsRead) throw differs(path);
+      if (hash.digest("hex") !== sha256) throw differs(path);
+      await inventory.add(path, file, bytes);
       await file.sync();
       files.push({ path, bytes, sha256 });
       sum += bytes;
@@ -72,30 +66,6 @@ export async function verifyCopy(copy: HomeCopy, ports: VerifyPorts): Promise<Ve
 
 const byPath = (a: { readonly path: string }, b: { readonly path: string }) =>
   a.path < b.path ? -1 : 1;
-
-/** Whether the home still has the same bytes. */
-async function isInHome(
-  { disk, home, signal }: VerifyPorts,
-  path: string,
-  copy: DiskFile,
-  bytes: number,
-): Promise<boolean> {
-  let source: DiskFile;
-  try {
-    source = await disk.open(join(home, path), "read");
-  } catch (error) {
-    if (!isErrno(error, "ENOENT")) throw error;
-    return false;
-  }
-  try {
-    for await (const { bytes: here, at } of chunks(copy, 0, bytes, signal)) {
-      if (!(await readExactly(source, at, here.length)).equals(here)) return false;
-    }
-    return true;
-  } finally {
-    await source.close();
-  }
-}
 
 function differs(path: string): Failed {
   return new Failed(`the copy of ${path} is not what was read in the home. No backup was made`, {

@@ -42,26 +42,28 @@ export async function doctor(
 ): Promise<void> {
   const { io, env, version } = context;
   const settings = resolveSettings(flags, env);
-  const { confirm = [] } = flags;
+  const { confirm } = flags;
   const findings = await examine(settings, { version, checkers, confirm, isOpen: false });
   await write(io.output, flags.json ? json(findings) : text(findings));
   if (findings.damaged || findings.failed) throw new Exit(exitCodes.failed);
 }
 
-interface Examination {
-  readonly version: string;
-  readonly checkers: readonly Checker[];
-  /** Ids of findings that a person knows of. */
-  readonly confirm: readonly string[];
-  /** This process has opened the home. */
-  readonly isOpen: boolean;
-}
-
-/** Looks at all of it. */
+/**
+ * Looks at everything.
+ *
+ * @param given.confirm ids of findings that a person knows of.
+ * @param given.isOpen this process has opened the home.
+ */
 export async function examine(
   settings: Settings,
-  { version, checkers, confirm, isOpen }: Examination,
+  given: {
+    readonly version: string;
+    readonly checkers: readonly Checker[];
+    readonly confirm?: readonly string[] | undefined;
+    readonly isOpen: boolean;
+  },
 ): Promise<Findings> {
+  const { version, checkers, confirm = [], isOpen } = given;
   const { home } = settings;
   const { node } = process.versions;
   const found: Checked[] = [{ checks: [{ id: "node", status: "ok", says: `Node ${node}` }] }];

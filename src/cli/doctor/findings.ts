@@ -60,6 +60,6 @@ function advice({ kind, file = "" }: KeptReport, home: string): string {
   }
   const loss = file.startsWith("forgotten/")
     ? "The home opens without it, and an import may bring back what was forgotten."
-    : "Nothing else in the home needs it.";
+    : "Nothing else in the home needs it, and a backup may have what stood there.";
   return `Stop the program and move the file ${printableLine(join(home, file))} out of the home. ${loss}`;
 }

@@ -2,7 +2,7 @@ import { statfs } from "node:fs/promises";
 import { chatProjection } from "../../core/chat/chat-head.ts";
 import { printableLine } from "../../core/chat/printable.ts";
 import { isoTime, systemClock } from "../../core/clock.ts";
-import { isThroughlineError, type ThroughlineError } from "../../core/errors.ts";
+import { isThroughlineError } from "../../core/errors.ts";
 import { randomId } from "../../core/ids.ts";
 import { silentLogger } from "../../core/logger.ts";
 import { realDisk } from "../../core/storage/disk/disk.ts";
@@ -84,17 +84,15 @@ async function settle(home: string): Promise<readonly Check[]> {
     return [lock, ...notes, ...(await unansweredCheck(storage))];
   } catch (error) {
     if (!isThroughlineError(error)) throw error;
-    return [whyNot(error)];
+    const { code, message } = error;
+    if (code === "THROUGHLINE_LOCKED") {
+      return [{ id: "lock", status: "note", says: message.replace(/: stop it.*$/, "") }];
+    }
+    const says = `the home cannot be opened: ${message} [${code}]`;
+    return [{ id: "open", status: "failed", says }];
   } finally {
     await storage?.close();
   }
-}
-
-function whyNot({ code, message }: ThroughlineError): Check {
-  if (code === "THROUGHLINE_LOCKED") {
-    return { id: "lock", status: "note", says: message.replace(/: stop it.*$/, "") };
-  }
-  return { id: "open", status: "failed", says: `the home cannot be opened: ${message} [${code}]` };
 }
 
 /** Opening a log compares it with the index, and sets aside a torn end. */

@@ -1,6 +1,6 @@
 // Everything that a home may have, and every reference that a record makes, compared with the index.
 import { existsSync } from "node:fs";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { setTimeout as wait } from "node:timers/promises";
 import { isThroughlineError } from "../../core/errors.ts";
@@ -12,10 +12,12 @@ import {
   readExactly,
   recordsOf,
 } from "../../core/storage/files/batch-reader.ts";
+import { headOf } from "../../core/storage/files/commit.ts";
 import { decodeDocument } from "../../core/storage/files/document-file.ts";
 import { fileNameOf, keyOfFileName } from "../../core/storage/files/file-name.ts";
 import { isDiskError } from "../../core/storage/files/file-ports.ts";
 import { damageReport } from "../../core/storage/files/file-storage.ts";
+import type { IndexEntry } from "../../core/storage/files/log-index.ts";
 import { mayBeOurs } from "../../core/storage/files/own-log.ts";
 import { type Finding, findingId } from "../../core/storage/files/quarantine.ts";
 import { olderCopy } from "../../core/storage/files/reconcile.ts";
@@ -24,23 +26,18 @@ import { isErrno } from "../failure.ts";
 import { hashInName, isDocument, isLog, listHome, sha256Of, unlessAbsent } from "./home-files.ts";
 import { endOfLog } from "./log-end.ts";
 
-/** A log as the index knows it. */
-interface IndexedLog {
-  readonly key: string;
-  readonly seq: number;
-  readonly end: number;
-  readonly crc: string;
-}
+/** Logs as the index knows them, by their path in the home. */
+export type IndexedLogs = ReadonlyMap<string, IndexEntry & { readonly key: string }>;
 
-/** Logs by their path in the home. */
-export type IndexedLogs = ReadonlyMap<string, IndexedLog>;
+/** JSON, though no document. */
+const consent = "consent.json";
 
 /** Where only logs of ours have such names. */
 const ownLogs = /^(chats|forgotten|langgraph|claude)\/|^(runs|moods|moves|acts-\d+)\.jsonl$/;
 
 /** What an index says of all logs; nothing if there is none. Another process may be writing it. */
 export function readIndex(home: string): IndexedLogs {
-  const logs = new Map<string, IndexedLog>();
+  const logs = new Map<string, IndexEntry & { readonly key: string }>();
   const path = join(home, "index.db");
   if (!existsSync(path)) return logs;
   try {
@@ -79,8 +76,8 @@ export class Inventory {
     this.#ports = ports;
   }
 
-  /** Adds one file. @param end up to where it is read. @returns whether anything in it is wrong. */
-  async add(path: string, file: DiskFile, end: number): Promise<boolean> {
+  /** Adds one file. @param end up to where it is read. */
+  async add(path: string, file: DiskFile, end: number): Promise<void> {
     const hash = hashInName(path);
     if (hash !== undefined) {
       this.count.attachments++;
@@ -89,12 +86,11 @@ export class Inventory {
     } else if (isLog(path)) {
       this.count.logs++;
       await this.#addLog(path, file, end);
-    } else if (isDocument(path)) {
-      if (path.endsWith(".json")) this.count.documents++;
+    } else if (isDocument(path) || path === consent) {
+      if (isDocument(path) && path.endsWith(".json")) this.count.documents++;
       const isWhole = decodeDocument(await readExactly(file, 0, end)) !== undefined;
       if (!isWhole) this.find(path, "unreadable_document", `${path} is not a whole document`, end);
     }
-    return this.found.some((each) => each.file === path.replace(/\.bak$/, ""));
   }
 
   /** Compares what is there with what should be. */
@@ -119,9 +115,13 @@ export class Inventory {
     const file = path.replace(/\.bak$/, "");
     const [folder, name = ""] = file.includes("/") ? file.split("/") : ["", file];
     const stem = name.replace(/\.(jsonl?|files)$/, "");
-    const log = this.#ports.index.get(`${folder}/${stem}.jsonl`);
-    const key = `${folder}/${log?.key ?? keyOfFileName(stem) ?? stem}`;
+    const key = `${folder}/${this.#keyOf(join(folder ?? "", `${stem}.jsonl`)) ?? stem}`;
     this.found = [...this.found, { key, kind, bytes, after_seq, file, reason }];
+  }
+
+  /** The key of a log by its path; `undefined`: only the log itself says it. */
+  #keyOf(path: string): string | undefined {
+    return this.#ports.index.get(path)?.key ?? keyOfFileName(basename(path, ".jsonl"));
   }
 
   async #addLog(path: string, file: DiskFile, end: number): Promise<void> {
@@ -130,19 +130,23 @@ export class Inventory {
     let seq = 0;
     let last = 0;
     let isAsKnown = known === undefined;
+    const key = this.#keyOf(path);
+    let isOther = false;
     try {
       for await (const item of batchesForward(file, 0, end)) {
         this.#ports.signal.throwIfAborted();
         if (item.kind === "damage") damages.push(item);
         else {
           ({ seq } = item.commit);
+          if (last === 0) isOther = key !== undefined && headOf(item.line).key !== key;
           last = item.end;
           isAsKnown ||= last === known?.end && item.commit.crc === known.crc;
           this.#addBatch(path, item);
         }
       }
-      if (last === 0 && end > 0 && !(await mayBeOurs(file, end))) {
-        const reason = "another program wrote this file; it was left as it is";
+      if (isOther || (last === 0 && end > 0 && !(await mayBeOurs(file, end)))) {
+        const whose = isOther ? "it holds another log" : "another program wrote this file";
+        const reason = `${whose}; it was left as it is`;
         if (known || ownLogs.test(path)) this.find(path, "foreign_lines", reason, end);
         return;
       }
@@ -210,7 +214,8 @@ export async function takeInventory(
 }
 
 async function addFrom(disk: Disk, home: string, path: string, inventory: Inventory) {
-  if (!isLog(path) && !isDocument(path) && hashInName(path) === undefined) return;
+  const isOther = !isLog(path) && !isDocument(path) && hashInName(path) === undefined;
+  if (isOther && path !== consent) return;
   try {
     const file = await disk.open(join(home, path), "read");
     try {

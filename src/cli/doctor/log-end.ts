@@ -1,7 +1,6 @@
 import { setTimeout as wait } from "node:timers/promises";
 import type { DiskFile } from "../../core/storage/disk/disk.ts";
 import { batchesBackward, readExactly } from "../../core/storage/files/batch-reader.ts";
-import { endBeforeNuls } from "../../core/storage/files/nul-bytes.ts";
 
 /** A batch that is being written is whole after some milliseconds, even on a slow disk. */
 const patience = { looks: 12, pauseMs: 20 } as const;
@@ -24,9 +23,7 @@ export async function endOfLog(file: DiskFile): Promise<number | undefined> {
     now = await lookAt(file);
   }
   if (now.end === 0) return undefined;
-  if (now.end === now.size || now.end >= first.size) return now.end;
-  const isPreallocated = (await endBeforeNuls(file, now.end, now.size)) === now.end;
-  return isPreallocated ? now.end : now.size;
+  return now.end >= first.size ? now.end : now.size;
 }
 
 /** Its size, and where its last whole batch ends; 0 if there is none. */
