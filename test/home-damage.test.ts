@@ -4,6 +4,8 @@ import fs from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { startCompanion } from "../src/companion/start-companion.ts";
+import { realDisk } from "../src/core/storage/disk/disk.ts";
+import { Quarantine } from "../src/core/storage/files/quarantine.ts";
 import { openThroughline } from "../src/core/throughline.ts";
 import { Process, runCli, temporaryDirectory } from "./support/command-line.ts";
 
@@ -286,4 +288,20 @@ test("a start over damage that nobody confirmed warns; a chat removed before a c
   const forgotten = await doctor(home);
   assert.deepEqual([forgotten.code, /chats\/b/.test(forgotten.out)], [0, false], forgotten.out);
   assert.deepEqual(fs.readdirSync(join(home, "quarantine")), []);
+});
+
+test("a log that is missing because its chat was forgotten is not found, and its id is kept nowhere", async (t) => {
+  const home = await homeOf(t);
+  assert.equal((await runCli(["sessions", "forget", "b", "--yes"], { home })).code, 0);
+  const ports = { disk: realDisk, newId: () => "x", unsyncedNames: new Set<string>() };
+  const quarantine = new Quarantine(ports, home);
+  // As a start says it after a kill in the middle of a deletion.
+  const report = { kind: "missing_log", bytes: 0, after_seq: 0, reason: "", at: "" } as const;
+  for (const id of ["b", "c"]) await quarantine.keepReport({ ...report, key: `chats/${id}` });
+  const { code, out } = await doctor(home);
+  assert.deepEqual(
+    [code, /chats\/b/.test(out), /DAMAGED +chats\/c/.test(out)],
+    [1, false, true],
+    out,
+  );
 });

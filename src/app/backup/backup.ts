@@ -70,7 +70,7 @@ interface BackupResult extends Omit<BackupList, "files"> {
 /**
  * `throughline backup`.
  *
- * @throws Exit with 1: the home is damaged and nobody has confirmed it, or a file of it could not be read and is
+ * @throws Exit with 1: damage of the home is not confirmed, or a file of it could not be read and is
  *   not in the backup. With 130: stopped.
  */
 export async function backup(to: string, flags: BackupFlags, context: Context): Promise<void> {

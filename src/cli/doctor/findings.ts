@@ -27,7 +27,7 @@ export async function confirmFindings(home: string, ids: readonly string[]): Pro
   });
   for (const [name, { key, confirmed }] of reports) {
     if (confirmed || !keys.includes(key)) continue;
-    // No new file: nothing comes back of a chat that is forgotten meanwhile.
+    // No new file: nothing comes back of a chat that was just forgotten.
     const path = join(home, quarantineFolder, name);
     await realDisk.rename(path, path.replace(/\.json$/, ".confirmed.json"));
   }

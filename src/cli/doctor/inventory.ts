@@ -226,7 +226,7 @@ async function addFrom(disk: Disk, home: string, path: string, inventory: Invent
     }
   } catch (error) {
     if (!isDiskError(error)) throw error;
-    if (isErrno(error, "ENOENT")) return; // it was removed meanwhile
+    if (isErrno(error, "ENOENT")) return; // it was removed since it was listed
     inventory.find(path, "unreadable_log", `the disk does not give ${path}`);
   }
 }

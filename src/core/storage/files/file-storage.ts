@@ -30,7 +30,7 @@ import {
 } from "./file-ports.ts";
 import { Journal, journalFolder } from "./journal.ts";
 import type { IndexCoverage, OpenLogIndex } from "./log-index.ts";
-import { isLoss, Quarantine, quarantineFolder, readReports } from "./quarantine.ts";
+import { type Forgotten, isLoss, Quarantine, quarantineFolder, readReports } from "./quarantine.ts";
 
 /** The ports of one home; `openFileStorage` fills them with those of this machine. */
 export interface FileStoragePorts {
@@ -191,7 +191,7 @@ export class FileStorage implements Storage {
         index.markDamaged(key, true);
         this.#report(collection, damageReport(key, damage));
       },
-      forgetQuarantine: (path) => this.#quarantine.forget(path),
+      forgetQuarantine: (path) => this.#forgetQuarantine(path),
     });
     this.#logs.set(collection, store);
     return store;
@@ -208,7 +208,7 @@ export class FileStorage implements Storage {
       guard: this.#ports.guard,
       report: (report) => this.#report(collection, report),
       damage: () => undefined, // documents are whole or unreadable
-      forgetQuarantine: (path) => this.#quarantine.forget(path),
+      forgetQuarantine: (path) => this.#forgetQuarantine(path),
     });
     this.#documents.set(collection, store);
     return store;
@@ -365,6 +365,12 @@ export class FileStorage implements Storage {
       quarantined,
       reason: `${end - from} bytes lay where the journal has others, and were set aside`,
     });
+  }
+
+  /** A report that is being written is forgotten too. */
+  async #forgetQuarantine(path: string): Promise<Forgotten> {
+    await Promise.all(this.#writing);
+    return this.#quarantine.forget(path);
   }
 
   #report(collection: string, report: NewReport): void {
