@@ -117,7 +117,7 @@ test("a home without adapters gets no folder of theirs by forgetting", async (t)
 test("doctor reads what frameworks keep, and finds damage in it", async (t) => {
   const home = await filledHome(t);
   const well = await runCli(["doctor"], { home });
-  assert.match(well.out, /\nok +10 records in 6 logs, .*: all whole\n/);
+  assert.match(well.out, /\nok +10 records in 6 logs, .* were read\n/);
   const [name = ""] = fs.readdirSync(join(home, "langgraph"));
   const path = join(home, "langgraph", name);
   const bytes = fs.readFileSync(path);
@@ -125,7 +125,7 @@ test("doctor reads what frameworks keep, and finds damage in it", async (t) => {
   fs.writeFileSync(path, bytes);
   const { code, out } = await runCli(["doctor", "--json"], { home });
   assert.notEqual(code, 0);
-  assert.match(out, /langgraph\/[^:]+: damaged_middle/);
+  assert.match(out, /langgraph\/.*: older_copy/);
 });
 
 test("moving a companion takes what frameworks keep along", async (t) => {
