@@ -225,8 +225,19 @@ test("a backup.json of a later version, and one whose paths lead elsewhere, are 
   );
   fs.writeFileSync(join(backup, "backup.json"), JSON.stringify(value)); // without a seal
   assert.match((await runCli(["restore", backup], { home: restored })).err, /is damaged/);
-  write({ files: [{ ...value.files[0], path: "../home/chats/chat%3a0.jsonl" }] });
-  assert.match((await runCli(["restore", backup], { home: restored })).err, /is damaged/);
+  for (const path of [
+    "../home/chats/chat%3a0.jsonl",
+    ...["lock.db", "LOCK.db-journal", "lock.json", "index.db-wal", "journal"],
+  ]) {
+    if (!path.startsWith(".."))
+      fs.copyFileSync(join(backup, "chats/chat%3a0.jsonl"), join(backup, path));
+    write({ files: [...value.files, { ...value.files[0], path }] });
+    const { code, err } = await runCli(["restore", backup], { home: restored });
+    assert.deepEqual([code, /is damaged/.test(err)], [1, true], `${path}: ${err}`);
+  }
+  write({ files: [{ ...value.files[0], path: "chats/\u001b[31mred\u0007" }] });
+  const { err } = await runCli(["restore", backup], { home: restored });
+  assert.match(err, /␛\[31mred␇ is missing/);
   assert.equal(fs.existsSync(restored), false);
 });
 

@@ -27,7 +27,7 @@ test("doctor looks at every chat, and says that one is damaged with exit 1", asy
   const { home } = await badHome(t);
   const { code, out } = await runCli(["doctor"], { home });
   assert.equal(code, 1);
-  assert.match(out, /DAMAGED +chats\/b: b: b\.jsonl is a folder/);
+  assert.match(out, /DAMAGED +chats\/b: unreadable_log: b: b\.jsonl is a folder/);
   const { findings } = JSON.parse(
     `{"findings":${(await runCli(["doctor", "--json"], { home })).out}}`,
   );

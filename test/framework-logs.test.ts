@@ -133,13 +133,7 @@ test("a home without adapters gets no folder of theirs by forgetting", async (t)
 test("doctor reads what frameworks keep, and finds damage in it", async (t) => {
   const home = await filledHome(t);
   const well = await runCli(["doctor"], { home });
-  for (const { collection } of frameworkLogs) {
-    assert.match(
-      well.out,
-      new RegExp(`\\nok +${collection}: 4 records in 2 logs, every checksum is right\n`),
-    );
-    assert.match(well.out, new RegExp(`\\nok +${collection}: every log is in the index\n`));
-  }
+  assert.match(well.out, /\nok +10 records in 6 logs, .* were read\n/);
   const [name = ""] = fs.readdirSync(join(home, "langgraph"));
   const path = join(home, "langgraph", name);
   const bytes = fs.readFileSync(path);
@@ -147,7 +141,7 @@ test("doctor reads what frameworks keep, and finds damage in it", async (t) => {
   fs.writeFileSync(path, bytes);
   const { code, out } = await runCli(["doctor", "--json"], { home });
   assert.notEqual(code, 0);
-  assert.match(out, /"log\.langgraph"/);
+  assert.match(out, /langgraph\/.*: older_copy/);
 });
 
 test("moving a companion takes what frameworks keep along", async (t) => {

@@ -1,8 +1,8 @@
-// A server that answers before its home is open: what it says, and what becomes of other requests.
+// A port that is open before its home is: what becomes of the requests that come.
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { readdirSync, rmSync } from "node:fs";
-import { createServer } from "node:net";
+import { connect, createServer } from "node:net";
 import { join } from "node:path";
 import { test } from "node:test";
 import { WebSocket } from "ws";
@@ -14,24 +14,23 @@ import { companion, jsonOf, problemOf } from "./support/server-fixture.ts";
 
 const json = { "content-type": "application/json" };
 
-test("a port without a server says that it lives and is not ready; other requests wait for the server", async (t) => {
+/** Resolves with the answer to what is not HTTP, which needs no server. */
+async function refusal(port: number): Promise<string> {
+  const socket = connect(port, "127.0.0.1");
+  socket.write("this is not HTTP\r\n\r\n");
+  const [answer] = await once(socket, "data");
+  return String(answer);
+}
+
+test("requests that come to a port without a server wait for the server", async (t) => {
   const port = await Port.open({ port: 0 }, resolvePort({ version: "1.2.3" }));
-  const health = await jsonOf(await fetch(`${port.url}/healthz`), 200);
-  assert.deepEqual([health.status, health.version, health.repairs], ["ok", "1.2.3", 0]);
-  const early = await fetch(`${port.url}/readyz`);
-  assert.equal(early.headers.get("x-content-type-options"), "nosniff");
-  assert.equal(early.headers.get("retry-after"), "1");
-  const problem = await problemOf(early, 503, "THROUGHLINE_UNAVAILABLE");
-  assert.equal(problem.detail, "the home is being opened");
-  const headers = { ...json, origin: "http://evil.example" };
-  await problemOf(await fetch(`${port.url}/healthz`, { headers }), 403, "THROUGHLINE_FORBIDDEN");
   const waiting = [
     fetch(`${port.url}/`),
     fetch(`${port.url}/api/chats/a/messages`, {
       ...{ method: "POST", headers: json, body: '{"content":"Hello"}' },
     }),
   ] as const;
-  await fetch(`${port.url}/healthz`); // they have arrived by now
+  await refusal(port.address.port); // they have arrived by now
   const c = await companion([["Hi"]], { version: "1.2.3" });
   t.after(() => c.server.close());
   const { url } = await c.listen(port);
@@ -50,7 +49,7 @@ test("a port that never gets a server closes, and answers what waits", async () 
   const waiting = fetch(`${port.url}/api/chats`);
   const socket = new WebSocket(`${port.url.replace("http", "ws")}/api/media`);
   const refused = once(socket, "unexpected-response");
-  await fetch(`${port.url}/healthz`);
+  await refusal(port.address.port);
   await port.close(Promise.resolve());
   await problemOf(await waiting, 503, "THROUGHLINE_CLOSED");
   const [, response] = (await refused) as [unknown, { readonly statusCode: number }];
@@ -58,7 +57,7 @@ test("a port that never gets a server closes, and answers what waits", async () 
   await assert.rejects(fetch(`${port.url}/healthz`));
 });
 
-test("serve answers before it has looked through its home, and with all of it then", async (t) => {
+test("serve takes requests before it has looked through its home, and answers with all of it then", async (t) => {
   const home = join(temporaryDirectory(t), "home");
   await using throughline = await openThroughline({ home, durability: "process" });
   for (let chat = 0; chat < 150; chat++) {
@@ -78,11 +77,10 @@ test("serve answers before it has looked through its home, and with all of it th
   await new Promise((resolve) => free.close(resolve));
   const serve = new Process(t, ["serve", "--port", String(address.port)], { home });
   const url = `http://127.0.0.1:${address.port}`;
-  let first: Response | undefined;
-  while (first === undefined) first = await fetch(`${url}/readyz`).catch(() => undefined);
+  let first: string | undefined;
+  while (first === undefined) first = await refusal(address.port).catch(() => undefined);
   const chats = fetch(`${url}/api/chats?limit=1000`);
   assert.equal(serve.out.text, "");
-  await problemOf(first, 503, "THROUGHLINE_UNAVAILABLE");
   assert.equal((await jsonOf(await chats, 200)).chats.length, 150);
   assert.equal(await serve.url(), url);
 });

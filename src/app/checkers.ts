@@ -1,15 +1,13 @@
 import type { Checker } from "../cli/doctor/check.ts";
 import { homeChecks } from "../cli/doctor/home.ts";
-import { logChecks } from "../cli/doctor/logs.ts";
 import { modelChecks } from "../cli/doctor/model.ts";
-import { quarantineChecks } from "../cli/doctor/quarantine.ts";
 import { features } from "./features.ts";
 
-/** What `doctor` looks at, in the order of its output. */
-export const checkers: readonly Checker[] = [
+/** What is stored, in the order of the output. */
+export const storedCheckers: readonly Checker[] = [
   homeChecks,
-  logChecks,
   ...features.map(({ check }) => check).filter((check) => check !== undefined),
-  quarantineChecks,
-  modelChecks,
 ];
+
+/** What `doctor` looks at. */
+export const checkers: readonly Checker[] = [...storedCheckers, modelChecks];

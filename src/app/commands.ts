@@ -15,14 +15,7 @@ const commands: ReadonlyMap<string, AddProgramCommand> = new Map([
   ...features.flatMap(({ commands = {} }) => Object.entries(commands)),
   ["backup", addBackupCommand],
   ["restore", addRestoreCommand],
-  [
-    "doctor",
-    doctorCommand({
-      checkers: async () => (await import("./checkers.ts")).checkers,
-      proveDriver: async (io, asJson) =>
-        (await import("./prove-driver.ts")).proveDriver(io, asJson),
-    }),
-  ],
+  ["doctor", doctorCommand(async () => (await import("./checkers.ts")).checkers)],
   ["completion", addCompletionCommand],
   [
     "complete",

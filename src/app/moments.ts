@@ -13,9 +13,9 @@ import type { Facts, Feature, Started, StartGiven } from "./feature.ts";
 
 export const moments: Feature = {
   commands: momentsCommands,
-  check: async (settings) => {
+  check: async (settings, isOpen) => {
     const { momentChecks } = await import("../moments/checks/moments.ts");
-    return momentChecks(settings);
+    return momentChecks(settings, isOpen);
   },
   notified: async () => (await import("../moments/start-moments.ts")).packagesElsewhere,
   extend,

@@ -21,6 +21,7 @@ import type { OwnHome } from "../core/storage/storage.ts";
 import { type PortOptions, resolvePort } from "../server/options.ts";
 import { defaultAddress, Port } from "../server/port.ts";
 import { createServer, type ThroughlineServer } from "../server/server.ts";
+import { doctorRoutes } from "./doctor-routes.ts";
 import { type Companion, type OpenedCompanion, openCompanion } from "./open-companion.ts";
 import { personaRoutes } from "./persona-routes.ts";
 
@@ -51,7 +52,8 @@ export async function serve(flags: Flags, { io, env, version }: Context): Promis
   let lost: Failed | undefined;
   try {
     const { throughline, turns, persona, started } = companion;
-    const features = [personaRoutes(persona), ...((await started?.routes()) ?? [])];
+    const doctor = doctorRoutes(settings, { version, hasToken: token !== undefined });
+    const features = [personaRoutes(persona), doctor, ...((await started?.routes()) ?? [])];
     server = createServer({ ...options, throughline, turns, features });
     const { url } = await server.listen(port);
     if (companion.passedOver !== undefined) await tell(io, passedOverNote(companion.passedOver));
@@ -164,7 +166,7 @@ function noteAddress(
   }
 }
 
-/** From then on probes get an answer, and a page waits instead of being refused. */
+/** From then on a request waits instead of being refused. */
 async function openPort(
   options: PortOptions,
   { host = defaultAddress.host, port = defaultAddress.port }: Settings,
@@ -228,7 +230,7 @@ async function tellState(io: Io, { throughline, turns }: Companion): Promise<voi
   await tell(io, `${count} ${verb} an unanswered message: ${list.join(", ")}`);
 }
 
-/** A configuration that came with a restored home may name an address that nobody here knows. */
+/** Says where words go: a configuration that came with a restored home may name an unknown address. */
 async function tellWhereWordsGo(io: Io, settings: Settings, companion: Companion): Promise<void> {
   const { provider, model } = companion.responders.standard;
   const found = { provider: provider === "ollama" ? provider : "offline", model } as ModelSpec;

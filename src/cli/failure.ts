@@ -1,4 +1,5 @@
 import { CommanderError } from "commander";
+import { printable } from "../core/chat/printable.ts";
 import { type ErrorCode, isThroughlineError, ThroughlineError } from "../core/errors.ts";
 import { DatabaseFailure } from "../core/storage/database-failure.ts";
 
@@ -139,6 +140,9 @@ export function isErrno(error: unknown, ...codes: readonly string[]): boolean {
   return codes.some((each) => each === code);
 }
 
+/** A message may name a file, and a file can have any name. */
 function oneLine(text: string): string {
-  return text.replace(/\s*\n\s*/g, " ").trim();
+  return printable(text)
+    .replace(/\s*\n\s*/g, " ")
+    .trim();
 }

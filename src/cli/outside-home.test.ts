@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import fs from "node:fs";
 import { join, relative } from "node:path";
 import { test } from "node:test";
 import { temporaryDirectory } from "../../test/support/command-line.ts";
@@ -24,6 +25,8 @@ for (const [path, place] of [
 ] as const) {
   test(`${path} is ${place === "same" ? "the home" : `${place} of it`}`, async (t) => {
     const { folder, home } = await homeWithLinks(t);
+    // What leads to a folder in which the home lies makes nothing a part of the home.
+    for (const above of ["/", folder]) fs.symlinkSync(above, join(home, `above${above.length}`));
     assert.equal(await placeToHome(`${folder}/${path}`, home), place);
     assert.equal(await placeToHome(relative(".", `${folder}/${path}`), home), place);
   });

@@ -10,7 +10,7 @@ export async function assertOutsideHome(out: string, home: string): Promise<void
 
 /**
  * Where a path lies, whatever links lead there, and whether or not anything is there yet. A folder that
- * a link in the home leads to is inside too. A home that is not there has no inside.
+ * a link in the home leads to is inside too, unless the home lies in it. A home that is not there has no inside.
  */
 export async function placeToHome(
   path: string,
@@ -19,7 +19,11 @@ export async function placeToHome(
   const identity = await folderAt(home);
   if (identity === undefined) return "outside";
   if ((await folderAt(resolve(path))) === identity) return "same";
-  const folders = new Set([identity, ...(await foldersIn(home))]);
+  const folders = new Set(await foldersIn(home));
+  for (let at = await realpath(home); dirname(at) !== at; at = dirname(at)) {
+    folders.delete((await folderAt(dirname(at))) ?? "");
+  }
+  folders.add(identity);
   for (let at = await nearest(path); ; at = dirname(at)) {
     if (folders.has((await folderAt(at)) ?? "")) return "inside";
     if (dirname(at) === at) return "outside";

@@ -1,12 +1,10 @@
 import type { Server } from "node:http";
-import type { HttpBindings } from "@hono/node-server";
 import { type Checks, misconfigured, resolveOptions, whole } from "../core/options.ts";
 import {
   type AllowedHosts,
   allowedHosts,
   bracketed,
   isLoopback,
-  refusalOf,
   securityHeaders,
 } from "./guard.ts";
 import { closeAll, type Fetch, listenAt } from "./listen.ts";
@@ -36,8 +34,8 @@ interface Answering {
 }
 
 /**
- * A port that is listened at. It may be opened before there is a server: until then `/healthz` says that the
- * process lives, `/readyz` that it is not ready, and every other request waits for the server.
+ * A port that is listened at. It may be opened before there is a server: until then every request waits for the
+ * server.
  */
 export class Port {
   readonly address: Address;
@@ -46,7 +44,6 @@ export class Port {
   readonly hosts: AllowedHosts;
   readonly #settings: PortSettings;
   readonly #servers: readonly Server[];
-  readonly #openedMs: number;
   readonly #given: PromiseWithResolvers<Fetch>;
   #router: Answering | undefined;
 
@@ -62,7 +59,6 @@ export class Port {
     this.hosts = allowedHosts(address, settings.hosts);
     this.#settings = settings;
     this.#servers = servers;
-    this.#openedMs = settings.clock.monotonic();
     this.#given = given;
   }
 
@@ -107,38 +103,7 @@ export class Port {
 
   #answer(request: Request, env: Parameters<Fetch>[1]): unknown {
     if (this.#router !== undefined) return this.#router.app.fetch(request, env as never);
-    return (
-      this.#early(request, env as HttpBindings) ??
-      this.#given.promise.then((fetch) => fetch(request, env))
-    );
-  }
-
-  /** What can be said without a server. */
-  #early({ headers, url: text }: Request, { incoming }: HttpBindings): Response | undefined {
-    const url = new URL(text);
-    if (url.pathname !== "/healthz" && url.pathname !== "/readyz") return undefined;
-    const request = {
-      host: headers.get("host") ?? undefined,
-      origin: headers.get("origin") ?? undefined,
-      site: headers.get("sec-fetch-site") ?? undefined,
-      url,
-      target: incoming.url,
-    };
-    const refusal = refusalOf(request, this.hosts);
-    if (refusal !== undefined)
-      return problemResponse(problem("THROUGHLINE_FORBIDDEN", refusal), ownHeaders);
-    if (url.pathname === "/readyz") {
-      return problemResponse(
-        problem("THROUGHLINE_UNAVAILABLE", "the home is being opened"),
-        ownHeaders,
-      );
-    }
-    const { version, clock } = this.#settings;
-    const uptime_seconds = Math.round(clock.monotonic() - this.#openedMs) / 1000;
-    return Response.json(
-      { status: "ok", version, uptime_seconds, repairs: 0 },
-      { headers: ownHeaders },
-    );
+    return this.#given.promise.then((fetch) => fetch(request, env));
   }
 }
 

@@ -52,7 +52,7 @@ function addHealth(router: Router, { metrics, readiness }: ServerState): void {
       id: "getReadiness",
       summary: "Check that something could be stored now; needs no token",
       description:
-        "503 with the reason when not: the home is still being opened or was taken over, the disk is full " +
+        "503 with the reason when not: the home was taken over, the disk is full " +
         "or fails, or the database does not answer. Reading may still work. Checked at most every 2 seconds.",
       answers: { 200: { says: "It could.", schema: schemaOf("ready") } },
     },

@@ -6,7 +6,7 @@ export type Open = () => Promise<Storage>;
 /** Closes this storage and opens the same place again, as the next process would. */
 export type Reopen = (storage: Storage) => Promise<Storage>;
 
-/** One promise of a contract: a test, a row of the documentation, and a line of `doctor`. */
+/** One promise of a contract: a test, a row of the documentation, and a line of the results. */
 export interface Clause {
   /** Stable, dotted and unique in its contract, such as `log.retry.batch`. */
   readonly id: string;

@@ -2,8 +2,11 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { doctorRoutes } from "../../src/app/doctor-routes.ts";
 import { HomePersona } from "../../src/app/home-persona.ts";
 import { personaRoutes } from "../../src/app/persona-routes.ts";
+import { readEnvironment } from "../../src/cli/env.ts";
+import { resolveSettings } from "../../src/cli/settings.ts";
 import { FactsFile } from "../../src/companion/commands/facts-file.ts";
 import { silentLogger } from "../../src/core/logger.ts";
 import { openThroughline } from "../../src/core/throughline.ts";
@@ -21,7 +24,9 @@ export async function everything(options: FixtureOptions = {}) {
     { home, isEphemeral: false, persona: "You are kind.", configuredPersona: undefined },
     silentLogger,
   );
-  const features = [momentsRoutes(moments), personaRoutes(persona)];
+  const settings = resolveSettings({ home }, readEnvironment({}, home));
+  const doctor = doctorRoutes(settings, { version: software.version, hasToken: true });
+  const features = [momentsRoutes(moments), personaRoutes(persona), doctor];
   const facts = new FactsFile(home, silentLogger);
   const c = await awakeCompanion([], { throughline, features, facts, ...options });
   const close = async () => {

@@ -41,6 +41,20 @@ const log: readonly SeededBug[] = [
     test: "test/erase-evidence.test.ts",
   },
   {
+    id: "inventory: what the index knew of a log is not looked for in it",
+    file: "src/cli/doctor/inventory.ts",
+    find: "if (known && !isAsKnown)",
+    replace: "if (known && !isAsKnown && last === 0)",
+    ...{ test: "test/home-damage.test.ts", named: "a chat cut;" },
+  },
+  {
+    id: "inventory: what was found is not kept",
+    file: `${files}/quarantine.ts`,
+    find: "    if (quarantined === undefined && !isLoss(report)) return;",
+    replace: "    if (quarantined === undefined) return;",
+    ...{ test: "test/home-damage.test.ts", named: "a chat removed;" },
+  },
+  {
     id: "log: a file whose first line is not JSON is taken for torn",
     file: `${files}/own-log.ts`,
     find: "return size <= reachBytes && isHalfHeader(withoutNuls(start));",

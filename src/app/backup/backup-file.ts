@@ -1,5 +1,6 @@
 // backup.json: the list of everything in a backup, written last. docs/formats/home.md describes it.
 import { join } from "node:path";
+import { backupName, isOfProcess } from "../../cli/doctor/home-files.ts";
 import { Failed, isErrno } from "../../cli/failure.ts";
 import { isJsonObject, type JsonObject } from "../../core/json.ts";
 import type { Disk } from "../../core/storage/disk/disk.ts";
@@ -9,9 +10,6 @@ import {
   documentIndent,
   encodeDocument,
 } from "../../core/storage/files/document-file.ts";
-
-/** Its name in the backup. A directory without it is no complete backup. */
-export const backupName = "backup.json";
 
 const formatVersion = 1;
 const documentKey = "backup";
@@ -126,8 +124,9 @@ function isFile(value: unknown): value is BackupFile {
   if (typeof path !== "string" || typeof bytes !== "number" || typeof sha256 !== "string") {
     return false;
   }
-  // A path must not lead out of the home.
+  // A path must not lead out of the home, nor name what no backup holds: with it the home may not open.
   const names = path.split("/");
+  if (path === backupName || isOfProcess(names[0] ?? "")) return false;
   return names.every((name) => !["", ".", ".."].includes(name) && !/[\0\\]/.test(name));
 }
 

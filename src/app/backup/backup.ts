@@ -1,5 +1,8 @@
 import { resolve } from "node:path";
 import type { Context } from "../../cli/command.ts";
+import { reportsOf } from "../../cli/doctor/findings.ts";
+import { backupName, isHome } from "../../cli/doctor/home-files.ts";
+import { readIndex } from "../../cli/doctor/inventory.ts";
 import { Exit, exitCodes, Failed, wrongUsage } from "../../cli/failure.ts";
 import { bytes, counted, json } from "../../cli/format.ts";
 import { assertHomeExists } from "../../cli/home.ts";
@@ -14,17 +17,16 @@ import type { Logger } from "../../core/logger.ts";
 import { type Disk, realDisk } from "../../core/storage/disk/disk.ts";
 import { patientDisk } from "../../core/storage/disk/patient-disk.ts";
 import { writeAll } from "../../core/storage/files/file-ports.ts";
-import { type Lease, takeLease } from "../../core/storage/files/lease.ts";
+import { takeLease } from "../../core/storage/files/lease.ts";
 import { openFileStorage } from "../../core/storage/files/open-file-storage.ts";
+import { isLoss } from "../../core/storage/files/quarantine.ts";
 import {
   type BackupList,
   type BackupNote,
   type BackupTotals,
-  backupName,
   encodeBackupList,
 } from "./backup-file.ts";
 import { HomeCopy } from "./home-copy.ts";
-import { isHome } from "./home-files.ts";
 import { assertFree, NewFolder } from "./new-folder.ts";
 import { whenRecovered } from "./recovery.ts";
 import { verifyCopy } from "./verify-copy.ts";
@@ -52,8 +54,8 @@ interface MadeBackup {
   readonly list: BackupList;
   /** Another process had the home open. */
   readonly inUse: boolean;
-  /** Files that could not be read. */
-  readonly unread: readonly BackupNote[];
+  /** Files could not be read, or a person does not know of all damage. */
+  readonly isIncomplete: boolean;
 }
 
 /** What `backup --json` prints. */
@@ -68,13 +70,14 @@ interface BackupResult extends Omit<BackupList, "files"> {
 /**
  * `throughline backup`.
  *
- * @throws Exit with 1: a file of the home could not be read and is not in the backup. With 130: stopped.
+ * @throws Exit with 1: damage of the home is not confirmed, or a file of it could not be read and is
+ *   not in the backup. With 130: stopped.
  */
 export async function backup(to: string, flags: BackupFlags, context: Context): Promise<void> {
   const { io, env, version } = context;
   const { home, store, logLevel } = resolveSettings(flags, env);
   const directory = resolve(to);
-  const { list, inUse, unread } = await untilStopped(io, (signal) =>
+  const { list, inUse, isIncomplete } = await untilStopped(io, (signal) =>
     makeBackup({
       home,
       directory,
@@ -102,7 +105,7 @@ export async function backup(to: string, flags: BackupFlags, context: Context): 
   for (const { path, reason } of list.left_out) {
     await tell(io, `Not in the backup: ${printableLine(path)}, which ${reason}`);
   }
-  if (unread.length > 0) throw new Exit(exitCodes.failed);
+  if (isIncomplete) throw new Exit(exitCodes.failed);
 }
 
 function resultText({ directory, home, in_use, not_included, totals }: BackupResult): string {
@@ -139,7 +142,7 @@ const mostPasses = 10;
  * is there already. `THROUGHLINE_CONFIGURATION`: the home or the directory cannot be used.
  */
 export async function makeBackup(ports: BackupPorts): Promise<MadeBackup> {
-  const { home, directory, disk, clock } = ports;
+  const { home, directory, disk, clock, signal } = ports;
   assertHomeExists(home);
   if (!(await isHome(disk, home))) {
     throw new Failed(`${home} is not a home: it holds nothing that Throughline writes`, {
@@ -151,14 +154,10 @@ export async function makeBackup(ports: BackupPorts): Promise<MadeBackup> {
     throw wrongUsage(`${directory} is inside the home ${home}. Choose a place outside of it`);
   }
   await assertFree(disk, directory);
-  const lease = await holdHome(ports);
-  try {
-    // A home that is not in use is complete when it was closed, unless a log could not be written.
-    await whenRecovered({ disk, home, clock, waitMs: lease === undefined ? undefined : 0 });
-    return await writeBackup(ports, lease === undefined);
-  } finally {
-    lease?.release();
-  }
+  const inUse = await isInUse(ports);
+  // A home that is not in use is complete when it was closed, unless a log could not be written.
+  await whenRecovered({ disk, home, clock, signal, waitMs: inUse ? undefined : 0 });
+  return writeBackup(ports, inUse);
 }
 
 /** The same, when it is known whether another process uses the home. */
@@ -172,15 +171,18 @@ export async function writeBackup(ports: BackupPorts, inUse: boolean): Promise<M
   }
 }
 
-/** @returns `undefined`: another process uses the home. */
-async function holdHome({ home, hasStore, logger }: BackupPorts): Promise<Lease | undefined> {
+/**
+ * Opens and closes a home that no process uses: that completes the logs after a crash, and empties the journal.
+ * The lock is not held longer, so that a server can start beside the backup.
+ */
+async function isInUse({ home, hasStore, logger }: BackupPorts): Promise<boolean> {
   try {
-    // Opening completes the logs after a crash, and empties the journal.
-    if (!hasStore) await (await openFileStorage({ home, logger })).close();
-    return takeLease(home, { logger });
+    if (hasStore) takeLease(home, { logger }).release();
+    else await (await openFileStorage({ home, logger })).close();
+    return false;
   } catch (error) {
     if (!isThroughlineError(error, "THROUGHLINE_LOCKED")) throw error;
-    return undefined;
+    return true;
   }
 }
 
@@ -190,27 +192,30 @@ async function fill(folder: NewFolder, inUse: boolean, ports: BackupPorts): Prom
     disk,
     home,
     folder,
-    isLive: inUse,
     clock,
     signal,
     progress: (done, all) => progress(`Copying: ${done} of ${counted(all, "file")}`),
   });
   await copy.pass();
   let madeAt = "";
+  let index = readIndex(home);
   let passes = 1;
   do {
+    index = readIndex(home);
     madeAt = isoTime(clock.now());
     passes++;
   } while ((await copy.pass()) && passes < mostPasses);
   const verified = await verifyCopy(copy, {
-    disk,
     home,
     folder,
     signal,
+    index,
     progress: (done, all) => progress(`Checking: ${done} of ${counted(all, "file")}`),
   });
   const unread = notesOf(copy.unread);
-  const { totals, damaged, files } = verified;
+  const { totals, files } = verified;
+  const reports = (await reportsOf(home, verified.found)).filter(isLoss);
+  const damaged = reports.map(({ file, key, reason }) => ({ path: file ?? key, reason }));
   const list: BackupList = {
     made_at: madeAt,
     version,
@@ -227,7 +232,11 @@ async function fill(folder: NewFolder, inUse: boolean, ports: BackupPorts): Prom
     await file.close();
   }
   await folder.appear();
-  return { list, inUse, unread };
+  return {
+    list,
+    inUse,
+    isIncomplete: unread.length > 0 || reports.some(({ confirmed }) => !confirmed),
+  };
 }
 
 function notesOf(notes: ReadonlyMap<string, string>): readonly BackupNote[] {

@@ -1,15 +1,23 @@
+import { createHash, type Hash } from "node:crypto";
+import {
+  hashInName,
+  isLog,
+  listHome,
+  type SourceFile,
+  sourceFile,
+} from "../../cli/doctor/home-files.ts";
+import { beginsWith, endOfLog } from "../../cli/doctor/log-end.ts";
 import type { Clock } from "../../core/clock.ts";
 import { concurrently } from "../../core/concurrently.ts";
 import type { Disk, DiskFile } from "../../core/storage/disk/disk.ts";
-import { hashInName, isLog, listHome, type SourceFile, sourceFile } from "./home-files.ts";
-import { beginsWith, endOfLog } from "./log-end.ts";
 import { copyRange, type NewFolder } from "./new-folder.ts";
 
 /** A file in the backup. */
 interface CopiedFile {
   readonly bytes: number;
-  /** Of what was read in the home, for a file that is copied whole; a log has seals of its own. */
-  readonly sha256: string | undefined;
+  /** SHA-256 of what was read in the home. */
+  readonly hash: Hash;
+  readonly isLog: boolean;
   readonly source: SourceFile;
   /** It was changed so shortly before that a change after it may bear the same time. */
   readonly isRecent: boolean;
@@ -28,8 +36,6 @@ interface HomeCopyPorts {
   readonly disk: Disk;
   readonly home: string;
   readonly folder: NewFolder;
-  /** Another process may be writing the home. */
-  readonly isLive: boolean;
   readonly clock: Clock;
   readonly signal: AbortSignal;
   readonly progress: (done: number, all: number) => void;
@@ -108,15 +114,15 @@ export class HomeCopy {
   }
 
   async #update(name: string, source: SourceFile): Promise<void> {
-    const { clock, disk, isLive } = this.#ports;
+    const { clock, disk } = this.#ports;
     const changedMs = Number(source.changedNs / 1_000_000n);
     const isRecent = clock.now() - changedMs < clockStepMs;
     const file = await disk.open(source.path, "read");
     try {
-      const end = isLog(name) ? await endOfLog(file, isLive) : undefined;
+      const end = isLog(name) ? await endOfLog(file) : undefined;
       const found = { source, isRecent, file, end };
       const known = this.files.get(name);
-      const isLogOfOurs = end !== undefined && known !== undefined && known.sha256 === undefined;
+      const isLogOfOurs = end !== undefined && known?.isLog === true;
       if (isLogOfOurs && (await this.#continue(name, known, found))) return;
       this.#hasRemoved ||= isLogOfOurs;
       if (known !== undefined) await this.#unlink(name);
@@ -132,9 +138,9 @@ export class HomeCopy {
     const copy = await this.#ports.folder.open(name);
     try {
       if (!(await beginsWith(file, copy, known.bytes))) return false;
-      const more = await copyRange(file, copy, known.bytes, end);
-      const bytes = known.bytes + more.bytes;
-      this.files.set(name, { bytes, sha256: undefined, source, isRecent });
+      const { signal } = this.#ports;
+      const bytes = await copyRange(file, copy, known.bytes, end, { signal, hash: known.hash });
+      this.files.set(name, { ...known, bytes: known.bytes + bytes, source, isRecent });
     } finally {
       await copy.close();
     }
@@ -142,12 +148,12 @@ export class HomeCopy {
   }
 
   async #copy(name: string, { source, isRecent, file, end }: FoundFile): Promise<void> {
-    const { folder } = this.#ports;
+    const { folder, signal } = this.#ports;
     const copy = await folder.create(name);
     try {
-      const { bytes, sha256: read } = await copyRange(file, copy, 0, end ?? (await file.size()));
-      const sha256 = end === undefined ? read : undefined;
-      this.files.set(name, { bytes, sha256, source, isRecent });
+      const hash = createHash("sha256");
+      const bytes = await copyRange(file, copy, 0, end ?? (await file.size()), { signal, hash });
+      this.files.set(name, { bytes, hash, isLog: end !== undefined, source, isRecent });
     } catch (error) {
       await folder.unlink(name);
       throw error;

@@ -1,10 +1,10 @@
-import { createHash } from "node:crypto";
+import type { Hash } from "node:crypto";
 import { lstat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
+import { chunks, unlessAbsent } from "../../cli/doctor/home-files.ts";
 import { Failed, isErrno } from "../../cli/failure.ts";
 import { randomId } from "../../core/ids.ts";
 import type { Disk, DiskFile } from "../../core/storage/disk/disk.ts";
-import { readExactly } from "../../core/storage/files/batch-reader.ts";
 import { makeDirectory, writeAll } from "../../core/storage/files/file-ports.ts";
 
 /** A folder that is filled under another name beside its own, and appears whole by one rename. */
@@ -126,42 +126,21 @@ function isTaken(path: string, cause?: unknown): Failed {
   });
 }
 
-/**
- * Copies bytes to the same place in another file, in bounded memory.
- *
- * @returns how many there were, and their SHA-256 in hex.
- */
+/** Copies bytes to the same place in another file, in bounded memory. @returns how many there were. */
 export async function copyRange(
   from: DiskFile,
   to: DiskFile,
   start: number,
   end: number,
-): Promise<{ readonly bytes: number; readonly sha256: string }> {
-  const hash = createHash("sha256");
+  { signal, hash }: { readonly signal: AbortSignal; readonly hash: Hash },
+): Promise<number> {
   let count = 0;
-  for await (const { bytes, at } of chunks(from, start, end)) {
+  for await (const { bytes, at } of chunks(from, start, end, signal)) {
     hash.update(bytes);
     await writeAll(to, bytes, at);
     count += bytes.length;
   }
-  return { bytes: count, sha256: hash.digest("hex") };
-}
-
-export async function sha256Of(file: DiskFile, size: number): Promise<string> {
-  const hash = createHash("sha256");
-  for await (const { bytes } of chunks(file, 0, size)) hash.update(bytes);
-  return hash.digest("hex");
-}
-
-const chunkBytes = 1024 * 1024;
-
-/** The bytes of a range, or what there is of them. */
-export async function* chunks(file: DiskFile, start: number, end: number) {
-  for (let at = start; at < end; at += chunkBytes) {
-    const bytes = await readExactly(file, at, Math.min(chunkBytes, end - at));
-    if (bytes.length === 0) return;
-    yield { bytes, at };
-  }
+  return count;
 }
 
 async function removeTree(disk: Disk, path: string): Promise<void> {
@@ -170,8 +149,4 @@ async function removeTree(disk: Disk, path: string): Promise<void> {
     await (kind === "directory" ? removeTree(disk, inner) : disk.unlink(inner));
   }
   await disk.rmdir(path);
-}
-
-export function unlessAbsent(error: unknown): undefined {
-  if (!isErrno(error, "ENOENT", "ENOTDIR")) throw error;
 }

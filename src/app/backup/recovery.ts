@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
+import { unlessAbsent } from "../../cli/doctor/home-files.ts";
 import { Failed } from "../../cli/failure.ts";
 import type { Clock } from "../../core/clock.ts";
 import type { Disk } from "../../core/storage/disk/disk.ts";
@@ -14,7 +15,6 @@ import {
   validFrames,
 } from "../../core/storage/files/journal-frame.ts";
 import { settle } from "../../core/storage/files/journal-segment.ts";
-import { unlessAbsent } from "./new-folder.ts";
 
 const limits = { waitMs: 10_000, pauseMs: 25 } as const;
 
@@ -22,6 +22,7 @@ interface RecoveryPorts {
   readonly disk: Disk;
   readonly home: string;
   readonly clock: Clock;
+  readonly signal: AbortSignal;
   /** How long to wait. @default 10_000 */
   readonly waitMs?: number | undefined;
 }
@@ -38,6 +39,7 @@ export async function whenRecovered(ports: RecoveryPorts): Promise<void> {
   // What is appended from now on need not be in the backup.
   let end = Number.POSITIVE_INFINITY;
   for (;;) {
+    ports.signal.throwIfAborted();
     const frames = await readFrames(ports);
     if (end === Number.POSITIVE_INFINITY) end = frames.at(-1)?.end ?? 0;
     const left = await unapplied(ports, frames, end);

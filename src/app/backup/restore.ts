@@ -1,6 +1,8 @@
+import { createHash } from "node:crypto";
 import { join, resolve } from "node:path";
 import type { Context } from "../../cli/command.ts";
 import { configName, readConfig } from "../../cli/config-file.ts";
+import { sha256Of } from "../../cli/doctor/home-files.ts";
 import { Failed, isErrno, wrongUsage } from "../../cli/failure.ts";
 import { counted, json } from "../../cli/format.ts";
 import { findHome } from "../../cli/home.ts";
@@ -14,7 +16,7 @@ import { patientDisk } from "../../core/storage/disk/patient-disk.ts";
 import { contentText } from "./backup.ts";
 import { type BackupFile, type BackupList, readBackupList } from "./backup-file.ts";
 import { filesAtOnce } from "./home-copy.ts";
-import { assertFree, copyRange, NewFolder, sha256Of } from "./new-folder.ts";
+import { assertFree, copyRange, NewFolder } from "./new-folder.ts";
 
 interface RestoreFlags {
   readonly home?: string;
@@ -113,7 +115,7 @@ export async function restoreBackup(ports: RestorePorts): Promise<BackupList> {
 async function restoreFile(
   { path, bytes, sha256 }: BackupFile,
   folder: NewFolder,
-  { disk, directory }: RestorePorts,
+  { disk, directory, signal }: RestorePorts,
 ): Promise<void> {
   const place = join(directory, path);
   const source = await openBacked(disk, place);
@@ -122,10 +124,11 @@ async function restoreFile(
     if (size !== bytes) throw isWrong(place, `has ${size} bytes instead of ${bytes}`);
     const file = await folder.create(path);
     try {
-      const read = await copyRange(source, file, 0, bytes);
-      if (read.sha256 !== sha256) throw isWrong(place, "is not the file that was backed up");
+      const hash = createHash("sha256");
+      await copyRange(source, file, 0, bytes, { signal, hash });
+      if (hash.digest("hex") !== sha256) throw isWrong(place, "is not the file that was backed up");
       await file.sync();
-      if ((await sha256Of(file, bytes)) !== sha256) throw isWrittenWrong(path);
+      if ((await sha256Of(file, bytes, signal)) !== sha256) throw isWrittenWrong(path);
     } finally {
       await file.close();
     }

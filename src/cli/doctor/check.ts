@@ -1,4 +1,4 @@
-import type { RepairReport } from "../../core/storage/storage.ts";
+import type { Finding } from "../../core/storage/files/quarantine.ts";
 import type { Settings } from "../settings.ts";
 
 /** One thing that was checked. */
@@ -14,21 +14,16 @@ export interface Check {
   readonly says: string;
 }
 
-/** Bytes that could not be read when they were found, kept as they were. */
-export interface KeptPiece {
-  /** Relative to the home. */
-  readonly file: string;
-  readonly bytes: number;
-}
-
 /** What checking one part of a companion found. */
 export interface Checked {
   readonly checks: readonly Check[];
-  /** Every repair whose report is kept. */
-  readonly repairs?: readonly RepairReport[] | undefined;
-  /** Bytes that were set aside. */
-  readonly quarantine?: readonly KeptPiece[] | undefined;
+  /** What is not as it was stored. */
+  readonly found?: readonly Finding[] | undefined;
 }
 
-/** Checks one part of a companion. `doctor` runs one after the other. */
-export type Checker = (settings: Settings) => Promise<Checked>;
+/**
+ * Checks one part of a companion. `doctor` runs one after the other.
+ *
+ * @param isOpen this process has opened the home.
+ */
+export type Checker = (settings: Settings, isOpen: boolean) => Promise<Checked>;

@@ -1,16 +1,24 @@
+import type { KeptReport } from "../../core/storage/files/quarantine.ts";
 import type { Context } from "../command.ts";
 import { Exit, exitCodes } from "../failure.ts";
 import { json } from "../format.ts";
 import { write } from "../io.ts";
-import { type Flags, resolveSettings } from "../settings.ts";
+import { type Flags, resolveSettings, type Settings } from "../settings.ts";
 import type { Check, Checked, Checker } from "./check.ts";
+import { confirmFindings, reportCheck, reportsOf } from "./findings.ts";
 
 interface DoctorFlags extends Flags {
   readonly json?: boolean;
+  readonly confirm?: readonly string[];
 }
 
 /** What `doctor --json` prints. */
-interface Findings extends Required<Checked> {
+export interface Findings {
+  readonly checks: readonly Check[];
+  /** Every repair and every finding whose report is kept. */
+  readonly repairs: readonly KeptReport[];
+  /** Bytes that were set aside. */
+  readonly quarantine: readonly { readonly file: string; readonly bytes: number }[];
   readonly version: string;
   readonly node: string;
   readonly home: string;
@@ -32,32 +40,55 @@ export async function doctor(
   context: Context,
   checkers: readonly Checker[],
 ): Promise<void> {
-  const { io } = context;
-  const findings = await examine(flags, context, checkers);
+  const { io, env, version } = context;
+  const settings = resolveSettings(flags, env);
+  const { confirm } = flags;
+  const findings = await examine(settings, { version, checkers, confirm, isOpen: false });
   await write(io.output, flags.json ? json(findings) : text(findings));
   if (findings.damaged || findings.failed) throw new Exit(exitCodes.failed);
 }
 
-async function examine(
-  flags: DoctorFlags,
-  { env, version }: Context,
-  checkers: readonly Checker[],
+/**
+ * Looks at everything.
+ *
+ * @param given.confirm ids of findings that a person knows of.
+ * @param given.isOpen this process has opened the home.
+ */
+export async function examine(
+  settings: Settings,
+  given: {
+    readonly version: string;
+    readonly checkers: readonly Checker[];
+    readonly confirm?: readonly string[] | undefined;
+    readonly isOpen: boolean;
+  },
 ): Promise<Findings> {
-  const settings = resolveSettings(flags, env);
+  const { version, checkers, confirm = [], isOpen } = given;
+  const { home } = settings;
   const { node } = process.versions;
   const found: Checked[] = [{ checks: [{ id: "node", status: "ok", says: `Node ${node}` }] }];
-  for (const check of checkers) found.push(await check(settings));
+  for (const check of checkers) found.push(await check(settings, isOpen));
+  // Last, so that what follows from the same fault is confirmed with it.
+  if (confirm.length > 0) await confirmFindings(home, confirm);
+  const repairs = await reportsOf(
+    home,
+    found.flatMap((each) => each.found ?? []),
+  );
+  const quarantine = repairs.flatMap(({ quarantined: file, bytes }) =>
+    file === undefined ? [] : [{ file, bytes }],
+  );
   const checks = found.flatMap((each) => each.checks);
+  checks.push(...repairs.map((each) => reportCheck(each, home)));
   return {
     version,
     node,
-    home: settings.home,
+    home,
     store: settings.store?.says,
     damaged: checks.some(({ status }) => status === "damaged"),
     failed: checks.some(({ status }) => status === "failed"),
     checks: checks.map(({ id, status, says }) => ({ id, status, says })),
-    repairs: found.flatMap((each) => each.repairs ?? []),
-    quarantine: found.flatMap((each) => each.quarantine ?? []),
+    repairs,
+    quarantine,
   };
 }
 

@@ -3,7 +3,7 @@ import fs from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { temporaryDirectory } from "../../../test/support/command-line.ts";
-import { checkHome } from "./home.ts";
+import { checkFolder } from "./home.ts";
 
 for (const [mode, status] of [
   [0o700, "ok"],
@@ -12,21 +12,22 @@ for (const [mode, status] of [
 ] as const) {
   test(`a home of mode ${mode.toString(8)} is ${status}`, async (t) => {
     const home = temporaryDirectory(t);
+    fs.mkdirSync(join(home, "chats"));
     fs.chmodSync(home, mode);
-    const check = await checkHome(home);
+    const check = await checkFolder(home, false);
     assert.equal(check.status, status);
     assert.equal(check.says.includes("chmod 700"), status === "note");
   });
 }
 
-test("a home that is absent, a file or a link is a note that says so", async (t) => {
+test("a home that is absent, a file or a link fails, and says so", async (t) => {
   const directory = temporaryDirectory(t);
   fs.writeFileSync(join(directory, "file"), "");
   fs.symlinkSync(directory, join(directory, "link"));
-  assert.deepEqual(await checkHome(join(directory, "none")).then((check) => check.isThere), false);
+  assert.match((await checkFolder(join(directory, "none"), false)).says, /^there is no home at /);
   for (const name of ["file", "link"]) {
-    const check = await checkHome(join(directory, name));
-    assert.deepEqual([check.status, check.isThere], ["note", true]);
-    assert.match(check.says, /is not a directory$/);
+    const check = await checkFolder(join(directory, name), false);
+    assert.deepEqual([check.status], ["failed"]);
+    assert.match(check.says, /is (not a directory|a link: name the directory itself)$/);
   }
 });

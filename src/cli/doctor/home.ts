@@ -1,42 +1,133 @@
-import { lstat, statfs } from "node:fs/promises";
-import { isErrno } from "../failure.ts";
-import { bytes } from "../format.ts";
-import type { Check, Checker } from "./check.ts";
+import { statfs } from "node:fs/promises";
+import { chatProjection } from "../../core/chat/chat-head.ts";
+import { printableLine } from "../../core/chat/printable.ts";
+import { isoTime, systemClock } from "../../core/clock.ts";
+import { isThroughlineError } from "../../core/errors.ts";
+import { randomId } from "../../core/ids.ts";
+import { silentLogger } from "../../core/logger.ts";
+import { realDisk } from "../../core/storage/disk/disk.ts";
+import type { FileStorage } from "../../core/storage/files/file-storage.ts";
+import { checkHome } from "../../core/storage/files/home-guard.ts";
+import { openFileStorage } from "../../core/storage/files/open-file-storage.ts";
+import { Quarantine } from "../../core/storage/files/quarantine.ts";
+import { frameworkLogs } from "../../core/storage/framework-logs.ts";
+import { unlisted } from "../../core/storage/log-store.ts";
+import { openThroughline } from "../../core/throughline.ts";
+import { bytes, counted } from "../format.ts";
+import type { Check, Checked, Checker } from "./check.ts";
+import { isHome } from "./home-files.ts";
+import { takeInventory } from "./inventory.ts";
 
 /** Less free space than this is a note: a turn takes kilobytes, a moment up to 20 MB. */
 const littleBytes = 1e9;
 
-export const homeChecks: Checker = async ({ home }) => ({ checks: [await checkHome(home)] });
+/** The home, and what lies in it where no database takes its place. */
+export const homeChecks: Checker = async ({ home, store }, isOpen) => {
+  const check = await checkFolder(home, store !== undefined);
+  if (check.status === "failed" || check.says.startsWith("there is no")) return { checks: [check] };
+  const folder = [check, await checkSpace(home)];
+  if (store !== undefined) return { checks: folder };
+  const opened = isOpen ? [] : await settle(home);
+  const { checks, found } = await checkContents(home, opened[0]?.status !== "ok");
+  return { checks: [...folder, ...opened, ...checks], found };
+};
 
 /** Whether the home exists, is a directory of this user, and is closed to other users. */
-export async function checkHome(home: string): Promise<Check & { readonly isThere: boolean }> {
+export async function checkFolder(home: string, isBeside: boolean): Promise<Check> {
   const id = "home";
+  const notes: string[] = [];
   try {
-    const stats = await lstat(home);
-    const mode = (stats.mode & 0o777).toString(8).padStart(4, "0");
-    if (!stats.isDirectory()) {
-      return { id, isThere: true, status: "note", says: `${home} is not a directory` };
-    }
-    if (process.getuid !== undefined && stats.uid !== process.getuid()) {
-      return { id, isThere: true, status: "note", says: `${home} belongs to another user` };
-    }
-    if (process.getuid !== undefined && (stats.mode & 0o077) !== 0) {
-      const says = `other users can read ${home} (mode ${mode}). Run: chmod 700 ${home}`;
-      return { id, isThere: true, status: "note", says };
-    }
-    return { id, isThere: true, status: "ok", says: `${home}, mode ${mode}` };
+    checkHome(home, { ...silentLogger, warn: (_, says) => notes.push(says) });
   } catch (error) {
-    if (isErrno(error, "ENOENT")) {
-      const says = `there is no home at ${home} yet. It is created when something is stored`;
-      return { id, isThere: false, status: "note", says };
-    }
-    return { id, isThere: true, status: "note", says: `${home} cannot be read` };
+    if (!isThroughlineError(error)) throw error;
+    const isMissing = error.message.endsWith("create it");
+    const says = isMissing ? `there is no home at ${home}` : error.message;
+    return { id, status: isMissing && isBeside ? "note" : "failed", says };
   }
+  if (!isBeside && !(await isHome(realDisk, home))) {
+    const says = `${home} is not a home: it holds nothing that Throughline writes`;
+    return { id, status: "failed", says };
+  }
+  const [note] = notes;
+  return { id, status: note === undefined ? "ok" : "note", says: note ?? home };
 }
 
-export async function checkSpace(home: string): Promise<Check> {
+async function checkSpace(home: string): Promise<Check> {
   const { bavail, bsize } = await statfs(home);
   const free = bavail * bsize;
   const status = free < littleBytes ? "note" : "ok";
   return { id: "space", status, says: `${bytes(free)} free on the home's disk` };
+}
+
+/** Takes the inventory, and keeps what was found until a person confirms it. */
+async function checkContents(home: string, isLive: boolean): Promise<Checked> {
+  const { signal } = new AbortController();
+  const { count, found } = await takeInventory(realDisk, home, isLive, signal);
+  const ports = { disk: realDisk, newId: randomId, unsyncedNames: new Set<string>() };
+  const quarantine = new Quarantine(ports, home);
+  const at = isoTime(systemClock.now());
+  for (const finding of found) await quarantine.keepReport({ at, ...finding });
+  const { logs, records, documents, attachments } = count;
+  const counts = [counted(documents, "document"), counted(attachments, "attachment")];
+  const inLogs = `${counted(records, "record")} in ${counted(logs, "log")}`;
+  const says = `${[inLogs, ...counts].join(", ")} were read`;
+  return { checks: [{ id: "contents", status: "ok", says }], found };
+}
+
+/** Opens a home that no process uses, which repairs what can be repaired. */
+async function settle(home: string): Promise<readonly Check[]> {
+  let storage: FileStorage | undefined;
+  try {
+    storage = await openFileStorage({ home });
+    const notes = await openLogs(storage);
+    const lock: Check = { id: "lock", status: "ok", says: "no other process uses this home" };
+    return [lock, ...notes, ...(await unansweredCheck(storage))];
+  } catch (error) {
+    if (!isThroughlineError(error)) throw error;
+    const { code, message } = error;
+    if (code === "THROUGHLINE_LOCKED") {
+      return [{ id: "lock", status: "note", says: message.replace(/: stop it.*$/, "") }];
+    }
+    const says = `the home cannot be opened: ${message} [${code}]`;
+    return [{ id: "open", status: "failed", says }];
+  } finally {
+    await storage?.close();
+  }
+}
+
+/** Opening a log compares it with the index, and sets aside a torn end. */
+async function openLogs(storage: FileStorage): Promise<readonly Check[]> {
+  const collections = [
+    { collection: "chats", projection: chatProjection },
+    { collection: "forgotten", projection: unlisted },
+    ...frameworkLogs,
+  ];
+  for (const { collection, projection } of collections) {
+    const logs = storage.fileLogs(collection, projection);
+    // One that cannot be opened is reported.
+    for (const key of await logs.keys()) await logs.tail(key, 0).catch(() => undefined);
+  }
+  const files = storage.files("chats");
+  const chats = new Set(await storage.fileLogs("chats", chatProjection).keys());
+  const notes: Check[] = [];
+  for await (const key of files.keys()) {
+    const { length } = await files.list(key);
+    // What is left of a file that a dead process was writing.
+    if (length === 0) await files.delete(key);
+    else if (!chats.has(key)) {
+      const what = `${counted(length, "attachment")} of a chat that does not exist`;
+      const says = `chats/${printableLine(key)}: ${what}. Run: sessions forget`;
+      notes.push({ id: "attachments", status: "note", says });
+    }
+  }
+  return notes;
+}
+
+async function unansweredCheck(storage: FileStorage): Promise<readonly Check[]> {
+  const { chats } = await openThroughline({ storage });
+  const { chats: waiting, cursor } = await chats.list({ unanswered: true, limit: 1_000 });
+  if (waiting.length === 0) return [];
+  const count = cursor === undefined ? counted(waiting.length, "chat") : "more than 1000 chats";
+  const says = `${count} with an unanswered message: sessions list --unanswered`;
+  return [{ id: "unanswered", status: "note", says }];
 }

@@ -409,7 +409,9 @@ test("a handshake that comes before the server is answered by it", async (t) => 
   const elsewhere = ["/api/events", "/", "/nowhere"].map((path) => {
     return once(new WebSocket(url + path), "unexpected-response");
   });
-  await (await fetch(`${port.url}/healthz`)).text(); // they have arrived by now
+  const wrong = connect(port.address.port, "127.0.0.1");
+  wrong.write("this is not HTTP\r\n\r\n");
+  await once(wrong, "data"); // they have arrived by now
   await listening(t, {}, port);
   assert.equal((await early).code, mediaCloses.noConsent.code);
   const answers = (await Promise.all(elsewhere)) as [unknown, { readonly statusCode: number }][];

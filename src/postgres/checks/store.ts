@@ -1,4 +1,3 @@
-import { checkAttachments } from "../../cli/doctor/attachments.ts";
 import type { Check } from "../../cli/doctor/check.ts";
 import { counted } from "../../cli/format.ts";
 import type { PostgresLocation } from "../../cli/store-location.ts";
@@ -22,6 +21,7 @@ import { logPlaces, marksPlace } from "../move/places.ts";
 import { placeName } from "../move/records.ts";
 import { PostgresCluster } from "../postgres-cluster.ts";
 import { PostgresStorage } from "../postgres-storage.ts";
+import { checkAttachments } from "./attachments.ts";
 import { type AskLimits, checkDatabase, type DatabaseChecks } from "./database.ts";
 
 /** Looks at a database, and reads every log in it to its end. Brings no schema up to date. */

@@ -16,6 +16,7 @@ import type { Damage } from "./batch-reader.ts";
 import { FileDocumentStore } from "./file-document-store.ts";
 import { FileFileStore } from "./file-file-store.ts";
 import { FileLogStore } from "./file-log-store.ts";
+import { fileNameOf } from "./file-name.ts";
 import {
   type FilePorts,
   isCode,
@@ -29,7 +30,7 @@ import {
 } from "./file-ports.ts";
 import { Journal, journalFolder } from "./journal.ts";
 import type { IndexCoverage, OpenLogIndex } from "./log-index.ts";
-import { Quarantine, quarantineFolder } from "./quarantine.ts";
+import { type Forgotten, isLoss, Quarantine, quarantineFolder, readReports } from "./quarantine.ts";
 
 /** The ports of one home; `openFileStorage` fills them with those of this machine. */
 export interface FileStoragePorts {
@@ -135,6 +136,7 @@ export class FileStorage implements Storage {
   static async open(ports: FileStoragePorts): Promise<FileStorage> {
     const storage = new FileStorage({ ...ports, home: resolve(ports.home) });
     const isUsed = await storage.#prepare();
+    if (isUsed) await storage.#warn();
     await storage.#journal.recover(isUsed && !ports.index.clean);
     try {
       // At level "process" nothing is written to it, so nothing may be left of it.
@@ -144,6 +146,14 @@ export class FileStorage implements Storage {
       await storage.#journal.close();
       throw error;
     }
+  }
+
+  async #warn(): Promise<void> {
+    const reports = [...(await readReports(this.#ports.disk, this.#ports.home)).values()];
+    const findings = reports.filter((each) => isLoss(each) && !each.confirmed).length;
+    if (findings === 0) return;
+    const says = "damage of this home is not confirmed: see `throughline doctor`";
+    this.#ports.logger.warn({ findings }, says);
   }
 
   logs(collection: string, projection: LogProjection): LogStore {
@@ -182,7 +192,7 @@ export class FileStorage implements Storage {
         index.markDamaged(key, true);
         this.#report(collection, damageReport(key, damage));
       },
-      forgetQuarantine: (path) => this.#quarantine.forget(path),
+      forgetQuarantine: (path) => this.#forgetQuarantine(path),
     });
     this.#logs.set(collection, store);
     return store;
@@ -199,7 +209,7 @@ export class FileStorage implements Storage {
       guard: this.#ports.guard,
       report: (report) => this.#report(collection, report),
       damage: () => undefined, // documents are whole or unreadable
-      forgetQuarantine: (path) => this.#quarantine.forget(path),
+      forgetQuarantine: (path) => this.#forgetQuarantine(path),
     });
     this.#documents.set(collection, store);
     return store;
@@ -359,6 +369,12 @@ export class FileStorage implements Storage {
     });
   }
 
+  /** A report that is being written is forgotten too. */
+  async #forgetQuarantine(path: string): Promise<Forgotten> {
+    await Promise.all(this.#writing);
+    return this.#quarantine.forget(path);
+  }
+
   #report(collection: string, report: NewReport): void {
     const key = `${collection}/${report.key}`;
     // The same damage is met at every reading: it is news once.
@@ -369,7 +385,11 @@ export class FileStorage implements Storage {
     this.#repairs.push(full);
     if (this.#repairs.length > 1_000) this.#repairs.shift();
     this.#ports.logger.warn({ repair: full }, "stored bytes were not as they were left");
-    const kept = this.#quarantine.keepReport(full).finally(() => this.#writing.delete(kept));
+    const end = report.kind === "unreadable_document" ? "json" : "jsonl";
+    const file = join(collection, `${fileNameOf(report.key)}.${end}`);
+    const kept = this.#quarantine
+      .keepReport({ ...full, file })
+      .finally(() => this.#writing.delete(kept));
     this.#writing.add(kept);
     for (const listener of this.#listeners) listener(full);
   }
@@ -390,7 +410,7 @@ export class FileStorage implements Storage {
   }
 }
 
-function damageReport(key: string, damage: Damage): NewReport {
+export function damageReport(key: string, damage: Damage): NewReport {
   const bytes = damage.end - damage.start;
   return {
     key,

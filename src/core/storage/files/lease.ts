@@ -8,6 +8,7 @@ import { type Clock, isoTime, systemClock } from "../../clock.ts";
 import { type ErrorCode, ThroughlineError } from "../../errors.ts";
 import { fillWithRandom, randomId } from "../../ids.ts";
 import { type Logger, silentLogger } from "../../logger.ts";
+import { misconfigured } from "../../options.ts";
 import { isNotAllowed } from "./file-ports.ts";
 import {
   checkFileSystem,
@@ -53,6 +54,8 @@ const held = new Set<DatabaseSync>();
 
 /** SQLite's code for a lock that somebody else has. */
 const sqliteBusy = 5;
+/** SQLite's codes for a file that is none of its own, or is damaged. */
+const sqliteUnreadable = [11, 26];
 /** With the pauses between them, a tenth of a second. */
 const mostTries = 8;
 const longestPauseMs = 25;
@@ -181,7 +184,12 @@ function lock(home: string, path: string): DatabaseSync {
     try {
       return lockOnce(path);
     } catch (cause) {
-      if ((cause as { readonly errcode?: unknown }).errcode !== sqliteBusy) {
+      const code = Number((cause as { readonly errcode?: unknown }).errcode);
+      if (sqliteUnreadable.includes(code)) {
+        const wayOut = "stop every process that uses this home, then move it out of the home";
+        throw misconfigured(`${path} is not a lock file: ${wayOut}. It holds no data`, cause);
+      }
+      if (code !== sqliteBusy) {
         const message = `${path} cannot be locked: ${String(cause)}`;
         throw failure("THROUGHLINE_UNAVAILABLE", message, cause);
       }

@@ -1,7 +1,10 @@
 import { basename, dirname, join } from "node:path";
 import { crc32 } from "node:zlib";
-import type { DiskFile } from "../disk/disk.ts";
+import { isJsonObject } from "../../json.ts";
+import { sha256 } from "../../sha256.ts";
+import type { Disk, DiskFile } from "../disk/disk.ts";
 import type { RepairReport } from "../storage.ts";
+import { readExactly } from "./batch-reader.ts";
 import {
   copyBytes,
   type FilePorts,
@@ -13,6 +16,60 @@ import {
 
 /** Its name in the home. */
 export const quarantineFolder = "quarantine";
+
+/** Something that a home was found to lack, or to have other than it was stored. */
+export interface Finding extends Omit<RepairReport, "at" | "kind"> {
+  readonly kind: RepairReport["kind"] | "damaged_file" | "missing_document" | "missing_file";
+  /** Relative to the home. */
+  readonly file?: string;
+}
+
+/** A report in quarantine. */
+export interface KeptReport extends Finding {
+  readonly at: string;
+  /** What `doctor --confirm` takes. */
+  readonly id: string;
+  /** A person knows of it. */
+  readonly confirmed: boolean;
+}
+
+/** Nothing that was acknowledged is lost. */
+const harmless: readonly Finding["kind"][] = ["torn_tail", "unfinished_package"];
+
+/** Whether something that was stored may be lost, so that a person has to confirm it. */
+export function isLoss({ kind, quarantined }: Pick<Finding, "kind" | "quarantined">): boolean {
+  // An import keeps the lines that it could not use.
+  return !harmless.includes(kind) && (kind !== "foreign_lines" || quarantined === undefined);
+}
+
+/** The same for the same finding, whenever and by whom it is found. */
+export function findingId({ key, kind, bytes, after_seq, file }: Finding): string {
+  const identity = JSON.stringify([key, kind, bytes, after_seq, file]);
+  return crc32(identity).toString(16).padStart(8, "0");
+}
+
+/** Every report in the quarantine of a home that can be read, by the name of its file. */
+export async function readReports(
+  disk: Disk,
+  home: string,
+): Promise<ReadonlyMap<string, KeptReport>> {
+  const folder = join(home, quarantineFolder);
+  const reports = new Map<string, KeptReport>();
+  const listing = await disk.list(folder).catch(() => []);
+  for (const name of listing.map((entry) => entry.name).sort()) {
+    if (!name.endsWith(".json")) continue;
+    try {
+      const value: unknown = JSON.parse((await bytesAt(disk, join(folder, name))).toString());
+      if (!isJsonObject(value)) continue;
+      const report = value as unknown as KeptReport;
+      const confirmed = name.endsWith(".confirmed.json");
+      reports.set(name, { ...report, id: findingId(report), confirmed });
+    } catch {
+      // The bytes that it was about are there all the same.
+    }
+  }
+  return reports;
+}
 
 export interface Forgotten {
   readonly files: number;
@@ -45,12 +102,39 @@ export class Quarantine {
     return `${quarantineFolder}/${name}`;
   }
 
-  /** Keeps the report beside the bytes it speaks of. Best effort: the report was made already. */
-  async keepReport(report: RepairReport): Promise<void> {
-    if (report.quarantined === undefined) return;
+  /**
+   * Keeps the report of bytes that were set aside, and of what may be lost; it stays as it was first kept, until
+   * its file or its chat is forgotten. Best effort: the report was made already.
+   */
+  async keepReport(report: Finding & { readonly at: string }): Promise<void> {
+    const { quarantined, file = "" } = report;
+    if (quarantined === undefined && !isLoss(report)) return;
+    const id = findingId(report);
+    const owner = join(this.#home, file.replace(/\.files\/.*$/, ".jsonl"));
+    const name = quarantined === undefined ? `${this.#prefix(owner)}${id}` : basename(quarantined);
     const text = Buffer.from(`${JSON.stringify(report)}\n`);
-    const name = `${basename(report.quarantined)}.json`;
-    await this.#write(name, (file) => writeAll(file, text, 0)).catch(() => undefined);
+    try {
+      if (await this.#isMarked(report)) return;
+      const known = await readReports(this.#ports.disk, this.#home);
+      if ([...known.values()].some((each) => each.id === id)) return;
+      await makeDirectory(this.#ports.disk, this.#directory);
+      await this.#write(`${name}.json`, (file) => writeAll(file, text, 0));
+    } catch {
+      // The disk is full, or fails.
+    }
+  }
+
+  /** Whether the log may be missing because it was deleted. Its id is not kept then. */
+  async #isMarked({ key, kind }: Finding): Promise<boolean> {
+    if (kind !== "missing_log") return false;
+    const [collection, ...id] = key.split("/");
+    if (collection !== "chats") return true;
+    const marks = bytesAt(this.#ports.disk, join(this.#home, "forgotten", "chats.jsonl"));
+    const hash = sha256(id.join("/")).toString("hex");
+    return marks.then(
+      (bytes) => bytes.includes(hash),
+      (error) => !isCode(error, "ENOENT"),
+    );
   }
 
   /** Removes everything that was kept of one file. @returns how many files, and how many bytes they kept. */
@@ -103,5 +187,14 @@ export class Quarantine {
       await file.close();
     }
     await syncNames(this.#ports, this.#directory);
+  }
+}
+
+async function bytesAt(disk: Disk, path: string): Promise<Buffer> {
+  const file = await disk.open(path, "read");
+  try {
+    return await readExactly(file, 0, await file.size());
+  } finally {
+    await file.close();
   }
 }

@@ -27,7 +27,7 @@ export async function followIndex(ports: FileLogStorePorts, log: LogFile): Promi
   if (entry !== undefined) {
     if (await log.hasCommit(entry.end, entry.crc)) from = entry.end;
     else {
-      if (entry.seq >= log.seq) reportOlderCopy(ports, log, entry.seq);
+      reportOlderCopy(ports, log, entry.seq);
       index.remove(log.key);
     }
   }
@@ -70,6 +70,12 @@ function followJournal({ index, takeRecovered }: FileLogStorePorts): void {
   }
 }
 
+/** What is said of a log that lacks what the index knew: up to record `known`. */
+export function olderCopy(seq: number, known: number): string {
+  if (seq < known) return `the log ends at record ${seq}, though record ${known} had been stored`;
+  return `the log has other records than were stored up to record ${known}`;
+}
+
 function reportOlderCopy(ports: FileLogStorePorts, log: LogFile, known: number): void {
   log.damaged = true;
   ports.report({
@@ -77,7 +83,7 @@ function reportOlderCopy(ports: FileLogStorePorts, log: LogFile, known: number):
     kind: "older_copy",
     bytes: 0,
     after_seq: log.seq,
-    reason: `the log ends at record ${log.seq}, though record ${known} had been stored`,
+    reason: olderCopy(log.seq, known),
   });
 }
 

@@ -1,10 +1,14 @@
+import { createHash } from "node:crypto";
 import { lstat, realpath, stat } from "node:fs/promises";
 import { join } from "node:path";
-import type { Disk, DiskEntry } from "../../core/storage/disk/disk.ts";
+import type { Disk, DiskEntry, DiskFile } from "../../core/storage/disk/disk.ts";
+import { readExactly } from "../../core/storage/files/batch-reader.ts";
 import { isTemporaryName } from "../../core/storage/files/file-ports.ts";
 import { journalFolder } from "../../core/storage/files/journal.ts";
-import { backupName } from "./backup-file.ts";
-import { unlessAbsent } from "./new-folder.ts";
+import { isErrno } from "../failure.ts";
+
+/** The list of a backup. A directory without it is no complete backup. */
+export const backupName = "backup.json";
 
 /** What a home holds that a backup needs. */
 export interface HomeFiles {
@@ -18,8 +22,8 @@ export interface HomeFiles {
 const ownFiles = ["persona.md", "facts.md", "emotions.yaml", "throughline.config.json"];
 
 /** Of one process, or derived from the logs. A start makes them again. */
-const isOfProcess = (name: string) =>
-  /^(lock\.db|lock\.json|index\.db)(-\w+)?$/.test(name) || name === journalFolder;
+export const isOfProcess = (name: string) =>
+  /^(lock\.db|lock\.json|index\.db)(-\w+)?$/i.test(name) || name === journalFolder;
 
 /** Where a feature keeps what is no log and no document of ours, also where it is called like one. */
 const otherFolders = /^(quarantine|feedback|outbox)\//;
@@ -96,4 +100,26 @@ const marks = [
 export async function isHome(disk: Disk, folder: string): Promise<boolean> {
   const entries = await disk.list(folder);
   return entries.some(({ name }) => marks.includes(name) || ownFiles.includes(name));
+}
+
+export async function sha256Of(file: DiskFile, size: number, signal: AbortSignal): Promise<string> {
+  const hash = createHash("sha256");
+  for await (const { bytes } of chunks(file, 0, size, signal)) hash.update(bytes);
+  return hash.digest("hex");
+}
+
+const chunkBytes = 1024 * 1024;
+
+/** The bytes of a range, or what there is of them, until the signal stops it. */
+export async function* chunks(file: DiskFile, start: number, end: number, signal: AbortSignal) {
+  for (let at = start; at < end; at += chunkBytes) {
+    signal.throwIfAborted();
+    const bytes = await readExactly(file, at, Math.min(chunkBytes, end - at));
+    if (bytes.length === 0) return;
+    yield { bytes, at };
+  }
+}
+
+export function unlessAbsent(error: unknown): undefined {
+  if (!isErrno(error, "ENOENT", "ENOTDIR")) throw error;
 }

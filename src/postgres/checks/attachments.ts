@@ -1,9 +1,9 @@
+import type { Check } from "../../cli/doctor/check.ts";
+import { counted } from "../../cli/format.ts";
 import { chatProjection } from "../../core/chat/chat-head.ts";
 import { printableLine } from "../../core/chat/printable.ts";
 import { isThroughlineError } from "../../core/errors.ts";
 import type { Storage } from "../../core/storage/storage.ts";
-import { counted } from "../format.ts";
-import type { Check } from "./check.ts";
 
 const id = "attachments";
 

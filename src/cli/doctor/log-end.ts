@@ -1,7 +1,6 @@
 import { setTimeout as wait } from "node:timers/promises";
 import type { DiskFile } from "../../core/storage/disk/disk.ts";
 import { batchesBackward, readExactly } from "../../core/storage/files/batch-reader.ts";
-import { endBeforeNuls } from "../../core/storage/files/nul-bytes.ts";
 
 /** A batch that is being written is whole after some milliseconds, even on a slow disk. */
 const patience = { looks: 12, pauseMs: 20 } as const;
@@ -11,13 +10,12 @@ const patience = { looks: 12, pauseMs: 20 } as const;
  * now was acknowledged to no one. Bytes after the last batch that stay as they are were not left by a write
  * under way: they belong to the copy, as damage that is there.
  *
- * @param isLive another process may be writing it.
  * @returns `undefined` if no batch of it can be read.
  */
-export async function endOfLog(file: DiskFile, isLive: boolean): Promise<number | undefined> {
+export async function endOfLog(file: DiskFile): Promise<number | undefined> {
   const first = await lookAt(file);
   let now = first;
-  for (let looks = 1; isLive && looks < patience.looks; looks++) {
+  for (let looks = 1; looks < patience.looks; looks++) {
     if (now.end === now.size) break;
     // What was incomplete at first is complete: what is incomplete now came later.
     if (now.end >= first.size) break;
@@ -25,9 +23,7 @@ export async function endOfLog(file: DiskFile, isLive: boolean): Promise<number 
     now = await lookAt(file);
   }
   if (now.end === 0) return undefined;
-  if (now.end === now.size || now.end >= first.size) return now.end;
-  const isPreallocated = (await endBeforeNuls(file, now.end, now.size)) === now.end;
-  return isPreallocated ? now.end : now.size;
+  return now.end >= first.size ? now.end : now.size;
 }
 
 /** Its size, and where its last whole batch ends; 0 if there is none. */

@@ -1,0 +1,54 @@
+import { examine, type Findings } from "../cli/doctor/doctor.ts";
+import type { Settings } from "../cli/settings.ts";
+import { ThroughlineError } from "../core/errors.ts";
+import { answersFrom } from "../server/operation.ts";
+import type { ServerFeature } from "../server/options.ts";
+import { json, type Router } from "../server/router.ts";
+
+const schemaOf = answersFrom(() => import("./doctor-answer.ts"));
+
+/** How long an answer counts, in milliseconds: all that is stored is read for it. */
+const validMs = 60_000;
+
+/** What `doctor` says of what a running server stores. */
+export function doctorRoutes(
+  settings: Settings,
+  { version, hasToken }: { readonly version: string; readonly hasToken: boolean },
+): ServerFeature {
+  return (router: Router) => {
+    const { clock } = router.ports;
+    let found: Promise<Findings> | undefined;
+    let validUntil = Number.POSITIVE_INFINITY;
+    const find = async () => {
+      const { storedCheckers: checkers } = await import("./checkers.ts");
+      return examine(settings, { version, checkers, isOpen: true });
+    };
+    router.add(
+      {
+        method: "get",
+        path: "/api/doctor",
+        id: "getFindings",
+        summary: "Check everything that is stored; needs a server with a token",
+        description:
+          "Reads every log, document, attachment and package to its end, once at a time. The answer is kept " +
+          "for 60 seconds. `throughline doctor --confirm` takes the ids of what was found.",
+        answers: { 200: { says: "What `doctor --json` prints.", schema: schemaOf("findings") } },
+      },
+      async () => {
+        if (!hasToken) {
+          const message = "this server has no token. Run `throughline doctor` beside it instead";
+          throw new ThroughlineError(message, { code: "THROUGHLINE_FORBIDDEN" });
+        }
+        if (clock.monotonic() >= validUntil) found = undefined;
+        if (found === undefined) {
+          validUntil = Number.POSITIVE_INFINITY;
+          found = find().finally(() => {
+            validUntil = clock.monotonic() + validMs;
+          });
+        }
+        return json(await found);
+      },
+    );
+    return () => undefined;
+  };
+}

@@ -1,0 +1,307 @@
+// Damage of real homes: what doctor says, what backup says, and that following the advice contents doctor.
+import assert from "node:assert/strict";
+import fs from "node:fs";
+import { join } from "node:path";
+import { type TestContext, test } from "node:test";
+import { startCompanion } from "../src/companion/start-companion.ts";
+import { realDisk } from "../src/core/storage/disk/disk.ts";
+import { Quarantine } from "../src/core/storage/files/quarantine.ts";
+import { openThroughline } from "../src/core/throughline.ts";
+import { Process, runCli, temporaryDirectory } from "./support/command-line.ts";
+
+const picture = Buffer.from("a picture");
+
+/** A home with three chats, an attachment, the companion's document and two runs that ended in order. */
+async function homeOf(t: TestContext): Promise<string> {
+  const home = join(temporaryDirectory(t), "home");
+  for (let run = 0; run < 2; run++) {
+    await using throughline = await openThroughline({ home });
+    await startCompanion(throughline, {});
+    for (const chatId of ["a", "b", "c"]) {
+      const sha256 = await throughline.chats.files.put(chatId, picture);
+      const attachments = [{ name: "cat.png", type: "image/png", size: picture.length, sha256 }];
+      const words = { role: "user", content: `run ${run} of ${chatId}`, attachments } as const;
+      await throughline.chats.append(chatId, [words]);
+    }
+  }
+  return home;
+}
+
+const garbage = Buffer.from("\u0000garbage \u00ff\n".repeat(40));
+
+function flip(path: string, word: string): void {
+  const bytes = fs.readFileSync(path);
+  const place = bytes.indexOf(word);
+  assert.ok(place > 0);
+  bytes[place] = (bytes[place] ?? 0) ^ 1;
+  fs.writeFileSync(path, bytes);
+}
+
+const fileIn = (folder: string, pattern: RegExp) => {
+  const name = fs.readdirSync(folder).find((each) => pattern.test(each));
+  assert.ok(name);
+  return join(folder, name);
+};
+
+interface Row {
+  readonly what: string;
+  readonly harm: (home: string) => void;
+  /** In the output of doctor. */
+  readonly says: RegExp;
+  /** What the advice names besides `doctor --confirm`. */
+  readonly advice?: (home: string) => void;
+}
+
+const rows: readonly Row[] = [
+  {
+    what: "session.json and its copy overwritten",
+    harm: (home) => {
+      for (const name of ["session.json", "session.json.bak"]) {
+        fs.writeFileSync(join(home, "session", name), garbage);
+      }
+    },
+    says: /DAMAGED +session\/session: unreadable_document/,
+  },
+  {
+    what: "session.json overwritten, its copy whole",
+    harm: (home) => fs.writeFileSync(join(home, "session/session.json"), garbage),
+    says: /DAMAGED +session\/session: unreadable_document/,
+  },
+  {
+    what: "garbage in consent.json",
+    harm: (home) => fs.writeFileSync(join(home, "consent.json"), garbage),
+    says: /DAMAGED +\/consent: unreadable_document/,
+  },
+  {
+    what: "garbage in forgotten/companion.json",
+    harm: (home) => {
+      fs.mkdirSync(join(home, "forgotten"), { recursive: true });
+      fs.writeFileSync(join(home, "forgotten/companion.json"), garbage);
+    },
+    says: /DAMAGED +forgotten\/companion: unreadable_document/,
+  },
+  {
+    what: "a flipped bit in runs.jsonl",
+    harm: (home) => flip(join(home, "runs.jsonl"), "run_start"),
+    says: /DAMAGED +\/runs: damaged_middle/,
+  },
+  {
+    what: "session/ gone",
+    harm: (home) => fs.rmSync(join(home, "session"), { recursive: true }),
+    says: /DAMAGED +session\/session: missing_document/,
+  },
+  {
+    what: "the file of an attachment gone",
+    harm: (home) => fs.rmSync(fileIn(join(home, "chats/b.files"), /^[0-9a-f]{64}$/)),
+    says: /DAMAGED +chats\/b: missing_file/,
+  },
+  {
+    what: "the file of an attachment overwritten",
+    harm: (home) =>
+      fs.writeFileSync(fileIn(join(home, "chats/b.files"), /^[0-9a-f]{64}$/), garbage),
+    says: /DAMAGED +chats\/b: damaged_file/,
+  },
+  {
+    what: "a chat cut",
+    harm: (home) => {
+      const path = join(home, "chats/b.jsonl");
+      const text = fs.readFileSync(path, "utf8");
+      fs.writeFileSync(path, text.slice(0, text.lastIndexOf("\n", text.indexOf("run 1 of")) + 1));
+    },
+    says: /DAMAGED +chats\/b: older_copy/,
+  },
+  {
+    what: "a chat cut in the middle of a line",
+    harm: (home) => fs.truncateSync(join(home, "chats/b.jsonl"), 700),
+    says: /DAMAGED +chats\/b: older_copy/,
+  },
+  {
+    what: "a chat removed",
+    harm: (home) => fs.rmSync(join(home, "chats/b.jsonl")),
+    says: /DAMAGED +chats\/b: older_copy: the file is not there/,
+  },
+  {
+    what: "a chat overwritten by another of the same length",
+    harm: (home) => {
+      const path = join(home, "chats/b.jsonl");
+      fs.writeFileSync(path, fs.readFileSync(path).fill("x"));
+    },
+    says: /DAMAGED +chats\/b: foreign_lines.* Stop the program.* move the file .*b\.jsonl out/,
+    advice: (home) => fs.renameSync(join(home, "chats/b.jsonl"), join(home, "../b.jsonl")),
+  },
+  {
+    what: "a chat overwritten by another chat",
+    harm: (home) => fs.copyFileSync(join(home, "chats/a.jsonl"), join(home, "chats/b.jsonl")),
+    says: /DAMAGED +chats\/b: foreign_lines: it holds another log.* move the file .*b\.jsonl out/,
+    advice: (home) => fs.renameSync(join(home, "chats/b.jsonl"), join(home, "../b.jsonl")),
+  },
+  {
+    what: "a bit of a chat flipped",
+    harm: (home) => flip(join(home, "chats/b.jsonl"), "run 0 of"),
+    says: /DAMAGED +chats\/b: damaged_middle/,
+  },
+  {
+    what: "a foreign runs.jsonl",
+    harm: (home) => fs.writeFileSync(join(home, "runs.jsonl"), "name,age\nAnn,7\n".repeat(90)),
+    says: /DAMAGED +\/runs: foreign_lines.* move the file .*runs\.jsonl out/,
+    advice: (home) => fs.renameSync(join(home, "runs.jsonl"), join(home, "../runs.jsonl")),
+  },
+  {
+    what: "runs.jsonl gone",
+    harm: (home) => fs.rmSync(join(home, "runs.jsonl")),
+    says: /DAMAGED +\/runs: older_copy: the file is not there/,
+  },
+  {
+    what: "garbage in forgotten/chats.jsonl",
+    harm: (home) => {
+      fs.mkdirSync(join(home, "forgotten"), { recursive: true });
+      fs.writeFileSync(join(home, "forgotten/chats.jsonl"), garbage);
+    },
+    says: /DAMAGED +forgotten\/chats: foreign_lines.* move the file .*chats\.jsonl out/,
+    advice: (home) =>
+      fs.renameSync(join(home, "forgotten/chats.jsonl"), join(home, "../forgotten.jsonl")),
+  },
+];
+
+async function doctor(home: string, ...args: readonly string[]) {
+  return runCli(["doctor", ...args], { home });
+}
+
+function idIn(out: string, says: RegExp): string {
+  const line = out.split("\n").find((each) => says.test(each)) ?? "";
+  const [, id] = /throughline doctor --confirm ([0-9a-f]{8})/.exec(line) ?? [];
+  assert.ok(id, out);
+  return id;
+}
+
+for (const { what, harm, says, advice } of rows) {
+  test(`doctor and backup say of ${what}; once the advice is followed doctor is content and the home serves`, async (t) => {
+    const home = await homeOf(t);
+    assert.equal((await doctor(home)).code, 0);
+    harm(home);
+    const copy = join(home, "../copy"); // in which nothing was found yet
+    fs.cpSync(home, copy, { recursive: true });
+    for (const time of ["first", "second"]) {
+      const { code, out } = await doctor(home);
+      assert.deepEqual([code, says.test(out)], [1, true], `the ${time} run: ${out}`);
+      assert.doesNotMatch(out, /Nothing is damaged/);
+    }
+    const backup = await runCli(["backup", join(home, "../backup")], { home: copy });
+    assert.equal(backup.code, 1, backup.err);
+    assert.match(backup.err, /Damaged in the home/);
+    advice?.(home);
+    const id = idIn((await doctor(home)).out, says);
+    const confirmed = await doctor(home, "--confirm", id);
+    assert.equal(confirmed.code, 0, confirmed.out + confirmed.err);
+    const content = await doctor(home);
+    assert.equal(content.code, 0, content.out);
+    const again = await runCli(["backup", join(home, "../again")], { home });
+    assert.equal(again.code, 0, again.err);
+    const serve = new Process(t, ["serve", "--port", "0"], { home });
+    assert.ok(await serve.url());
+    serve.child.kill("SIGTERM");
+    assert.equal((await serve.ended()).code, 0);
+    const last = await doctor(home);
+    assert.equal(last.code, 0, last.out);
+  });
+}
+
+test("doctor says of a home that is not there or is none that there is no home: exit 1", async (t) => {
+  const folder = temporaryDirectory(t);
+  fs.writeFileSync(join(folder, "letter.txt"), "Dear Ann");
+  for (const home of [join(folder, "hmoe"), folder]) {
+    const { code, out } = await doctor(home);
+    assert.equal(code, 1, out);
+    assert.match(out, /FAILED +(there is no home at|.* is not a home)/);
+    assert.doesNotMatch(out, /Nothing is damaged/);
+  }
+  assert.deepEqual(fs.readdirSync(folder), ["letter.txt"]);
+});
+
+test("serve and doctor say of a lock.db that is none that it can be moved away, and then the home opens", async (t) => {
+  const home = await homeOf(t);
+  fs.writeFileSync(join(home, "lock.db"), garbage);
+  const says = /lock\.db is not .* move it out of the home.* holds no data/i;
+  const { code, out } = await doctor(home);
+  assert.deepEqual([code, says.test(out)], [1, true], out);
+  const serve = await new Process(t, ["serve", "--port", "0"], { home }).ended();
+  assert.match(serve.err, says);
+  fs.renameSync(join(home, "lock.db"), join(home, "../lock.db"));
+  assert.equal((await doctor(home)).code, 0);
+});
+
+test("GET /api/doctor of a running server finds damage, keeps its answer for 60 s, and needs a token", async (t) => {
+  const home = await homeOf(t);
+  const token = join(home, "../token");
+  const open = new Process(t, ["serve", "--port", "0"], { home });
+  assert.equal((await fetch(`${await open.url()}/api/doctor`)).status, 403);
+  open.child.kill("SIGTERM");
+  await open.ended();
+  const names = [
+    "a flipped bit in runs.jsonl",
+    "a chat cut",
+    "a chat removed",
+    "the file of an attachment gone",
+  ];
+  for (const { what, harm, says } of rows.filter((row) => names.includes(row.what))) {
+    const serve = new Process(t, ["serve", "--port", "0", "--token-file", token], { home });
+    const url = await serve.url();
+    const headers = { authorization: `Bearer ${fs.readFileSync(token, "utf8").trim()}` };
+    const ask = async () => (await fetch(`${url}/api/doctor`, { headers })).text();
+    assert.equal((await fetch(`${url}/api/doctor`)).status, 401);
+    const copy = join(home, "../copy");
+    fs.cpSync(home, copy, { recursive: true });
+    harm(home);
+    const [found, same] = await Promise.all([ask(), ask()]);
+    const { damaged, checks } = JSON.parse(found);
+    const text = checks.map((each: { says: string }) => `DAMAGED ${each.says}`).join("\n");
+    assert.deepEqual([damaged, says.test(text)], [true, true], `${what}: ${text}`);
+    fs.rmSync(join(home, "chats/a.jsonl"), { force: true });
+    assert.deepEqual([same, await ask()], [found, found], "it is kept");
+    const backup = await runCli(["backup", join(home, "../backup")], { home });
+    assert.deepEqual([backup.code, /Damaged in the home/.test(backup.err)], [1, true], what);
+    serve.child.kill("SIGKILL");
+    await serve.ended();
+    for (const each of [home, join(home, "../backup")]) fs.rmSync(each, { recursive: true });
+    fs.renameSync(copy, home);
+  }
+});
+
+test("a start over damage that nobody confirmed warns; a chat removed before a crash is not forgotten by the next runs", async (t) => {
+  const home = await homeOf(t);
+  const variables = { LOG_LEVEL: "warn" };
+  const first = new Process(t, ["serve", "--port", "0"], { home, variables });
+  await first.url();
+  first.child.kill("SIGKILL");
+  await first.ended();
+  fs.rmSync(join(home, "chats/b.jsonl"));
+  for (const time of [1, 2]) {
+    const serve = new Process(t, ["serve", "--port", "0"], { home, variables });
+    await serve.url();
+    if (time === 2) await serve.err.has("see `throughline doctor`");
+    serve.child.kill("SIGTERM");
+    await serve.ended();
+  }
+  const { code, out } = await doctor(home);
+  assert.deepEqual([code, /DAMAGED +chats\/b: missing_log/.test(out)], [1, true], out);
+  assert.equal((await runCli(["sessions", "forget", "b", "--yes"], { home })).code, 0);
+  const forgotten = await doctor(home);
+  assert.deepEqual([forgotten.code, /chats\/b/.test(forgotten.out)], [0, false], forgotten.out);
+  assert.deepEqual(fs.readdirSync(join(home, "quarantine")), []);
+});
+
+test("a log that is missing because its chat was forgotten is not found, and its id is kept nowhere", async (t) => {
+  const home = await homeOf(t);
+  assert.equal((await runCli(["sessions", "forget", "b", "--yes"], { home })).code, 0);
+  const ports = { disk: realDisk, newId: () => "x", unsyncedNames: new Set<string>() };
+  const quarantine = new Quarantine(ports, home);
+  // As a start says it after a kill in the middle of a deletion.
+  const report = { kind: "missing_log", bytes: 0, after_seq: 0, reason: "", at: "" } as const;
+  for (const id of ["b", "c"]) await quarantine.keepReport({ ...report, key: `chats/${id}` });
+  const { code, out } = await doctor(home);
+  assert.deepEqual(
+    [code, /chats\/b/.test(out), /DAMAGED +chats\/c/.test(out)],
+    [1, false, true],
+    out,
+  );
+});
