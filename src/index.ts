@@ -31,7 +31,6 @@ export type { MessageHit } from "./core/chat/search-chats.ts";
 export type { UsageDelta } from "./core/chat/usage.ts";
 export type { WorkingMemories } from "./core/chat/working-memories.ts";
 export type { WorkingMemory } from "./core/chat/working-memory.ts";
-export type { WorkingMemoryView } from "./core/chat/working-memory-view.ts";
 export { type Clock, systemClock } from "./core/clock.ts";
 export { type ErrorCode, errorCodes, isThroughlineError, ThroughlineError } from "./core/errors.ts";
 export type {

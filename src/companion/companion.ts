@@ -275,7 +275,8 @@ export class Companion implements AsyncDisposable {
    * @param span milliseconds since 1970; 2 to 2,000 points.
    */
   async moodCourse(span: { from: number; to: number; points: number }): Promise<MoodCourse> {
-    return moodCourse(await this.#history.between(this.emotions.configuration, span), span);
+    const { configuration } = this.emotions;
+    return moodCourse(configuration, await this.#history.between(configuration, span), span);
   }
 
   /**

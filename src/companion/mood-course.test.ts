@@ -18,13 +18,13 @@ function record(
   more: Partial<MoodRecord> = {},
 ): MoodRecord {
   const ms = seconds * 1_000;
-  return { at: noon + ms, kind, state: evolve(born, ms), config, events: [], ...more };
+  return { at: noon + ms, kind, state: evolve(born, ms), events: [], ...more };
 }
 
 /** The course from noon, a point a second. */
 function course(records: readonly MoodRecord[], seconds: number) {
   const span = { from: noon, to: noon + seconds * 1_000, points: seconds + 1 };
-  return moodCourse(records, span);
+  return moodCourse(config, records, span);
 }
 
 /** Where there is a mood, as spans of seconds, both ends included. */
@@ -42,7 +42,7 @@ function shown(moods: readonly (string | null)[]): string[] {
 }
 
 test("a course has a point at both ends and the rest a step apart", () => {
-  const { at } = moodCourse([], { from: noon, to: noon + 9_000, points: 10 });
+  const { at } = moodCourse(config, [], { from: noon, to: noon + 9_000, points: 10 });
   assert.deepEqual(
     at,
     Array.from({ length: 10 }, (_, i) => noon + i * 1_000),
@@ -63,9 +63,9 @@ test("at every instant the course is what evolve and feel say, for any history",
         for (const [i, [wait, event]] of steps.entries()) {
           at += wait;
           state = applyEvent(config, evolve(state, wait), { event, id: `w${i}` }).state;
-          records.push({ at, kind: "felt", state, config, events: [] });
+          records.push({ at, kind: "felt", state, events: [] });
         }
-        const drawn = moodCourse(records, { from: noon, to: at + 100_000, points });
+        const drawn = moodCourse(config, records, { from: noon, to: at + 100_000, points });
         for (const [i, instant] of drawn.at.entries()) {
           const last = records.findLast((each) => each.at <= instant);
           assert.ok(last);

@@ -1,3 +1,4 @@
+import type { EmotionConfiguration } from "./emotion/configuration.ts";
 import { emotions, evolve, type Levels, type Mood } from "./emotion/emotion.ts";
 import { feel } from "./emotion/feel.ts";
 import type { MoodEvent, MoodRecord } from "./mood-history.ts";
@@ -23,8 +24,9 @@ export interface MoodCourse {
   readonly runs: readonly { readonly from: number; readonly to: number | null }[];
 }
 
-/** Computes the course out of the records that `MoodHistory.between` gave, oldest first. */
+/** Computes the course, by the configuration in force now, out of the records that `MoodHistory.between` gave, oldest first. */
 export function moodCourse(
+  config: EmotionConfiguration,
   records: readonly MoodRecord[],
   span: { readonly from: number; readonly to: number; readonly points: number },
 ): MoodCourse {
@@ -42,7 +44,7 @@ export function moodCourse(
     const isUp = runs.some((run) => instant >= run.from && instant <= (run.to ?? to));
     if (record === undefined || !isUp) return undefined;
     const livedMs = Math.min(instant - record.at, livedUntil(record, records[next]));
-    return feel(record.config, evolve(record.state, livedMs));
+    return feel(config, evolve(record.state, livedMs));
   });
   const levels = Object.fromEntries(
     emotions.map((name) => [name, felt.map((each) => each?.levels[name] ?? null)]),
@@ -56,7 +58,7 @@ export function moodCourse(
     boredom: felt.map((each) => each?.boredom ?? null),
     mood: felt.map((each) => each?.mood ?? null),
     events: records.flatMap(({ events }) => events.filter(({ at }) => at >= from && at <= to)),
-    wounds: woundsOf(reached).filter((wound) => (wound.to ?? to) >= from),
+    wounds: woundsOf(config, reached).filter((wound) => (wound.to ?? to) >= from),
   };
 }
 
@@ -82,9 +84,9 @@ function runsOf(records: readonly MoodRecord[]): { from: number; to: number | nu
 }
 
 /** A wound that a record does not know any more was healed by what happened then. */
-function woundsOf(records: readonly MoodRecord[]) {
+function woundsOf(config: EmotionConfiguration, records: readonly MoodRecord[]) {
   const wounds = new Map<string, MoodCourse["wounds"][number]>();
-  for (const { at, state, config } of records) {
+  for (const { at, state } of records) {
     const felt = feel(config, state).wounds;
     const open = new Set(felt.map(({ id }) => id));
     for (const wound of wounds.values()) {

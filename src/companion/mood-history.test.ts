@@ -32,18 +32,13 @@ function history() {
   let ids = 0;
   const disk = {
     appends: [] as (readonly LogRecord[])[],
-    /** How many were given to the log, also of those that it had. */
-    configurations: 0,
     fails: undefined as "nothing stored" | "stored, and nobody knows" | undefined,
     gate: Promise.resolve(),
   };
-  const logs: Pick<LogStore, "append" | "find" | "page"> = {
+  const logs: Pick<LogStore, "append" | "page"> = {
     page: (key, options) => inner.page(key, options),
-    find: (key, id) => inner.find(key, id),
     async append(key, records) {
-      const others = records.filter(({ kind }) => kind !== "configuration");
-      disk.appends.push(others);
-      disk.configurations += records.length - others.length;
+      disk.appends.push(records);
       await disk.gate;
       if (disk.fails === "nothing stored") {
         throw new ThroughlineError("away", { code: "THROUGHLINE_UNAVAILABLE" });
@@ -296,46 +291,4 @@ test("wounds of the past stay in it when fewer are allowed since", async () => {
   const strict = { ...config, settings: { ...config.settings, maxWounds: 1 } };
   const [record] = await moods.between(strict, all);
   assert.deepEqual(record?.state.anchor.wounds, hurt.anchor.wounds);
-});
-
-const sulky = { ...config, boredom: { ...config.boredom, growPerSecond: 0.5 } };
-
-test("each record is read with the configuration that was in force, which the log is given once", async () => {
-  const { moods, inner, disk } = history();
-  const inForce = [config, config, sulky, config, sulky];
-  for (const [i, each] of inForce.entries()) {
-    moods.note({ ...felt(i * 20_000), config: { ...each } });
-    if (i % 2 === 0) await moods.flush();
-  }
-  const read = async (from: MoodHistory) =>
-    (await from.between(config, all)).map((record) => record.config.boredom.growPerSecond);
-  const wanted = inForce.map(({ boredom }) => boredom.growPerSecond);
-  assert.deepEqual(await read(moods), wanted, "some of them are not stored");
-  await moods.flush();
-  assert.equal(disk.configurations, 2);
-  let ids = 100;
-  const next = new MoodHistory({ logs: inner, newId: () => `id-${++ids}` });
-  next.note({ ...felt(200_000), config: sulky });
-  await next.flush();
-  assert.deepEqual(await read(next), [...wanted, 0.5]);
-  const stored = await inner.page("moods", { before: 1e9, limit: 100 });
-  assert.equal(stored.filter(({ kind }) => kind === "configuration").length, 2);
-});
-
-test("a record whose configuration cannot be read runs by the one that is asked with", async () => {
-  const { moods, write } = history();
-  const good = { at: isoTime(noon), kind: "felt", state: born as unknown as JsonObject };
-  const id = (digit: string) => `c_${digit.repeat(32)}`;
-  for (const stored of [7, "\ud800", "w-1", id("0"), id("1"), id("2")]) {
-    await write({ ...good, config: stored });
-  }
-  await write({
-    id: id("1"),
-    kind: "configuration",
-    configuration: { boredom: { decay_rate: -1 } },
-  });
-  await write({ id: id("2"), kind: "configuration", configuration: "all" });
-  const records = await moods.between(sulky, all);
-  assert.equal(records.length, 6);
-  assert.ok(records.every((record) => record.config === sulky));
 });

@@ -9,11 +9,6 @@ import { evolve } from "./emotion/emotion.ts";
 import { feel } from "./emotion/feel.ts";
 import { restoreEmotions, withRoomForWounds } from "./emotion/restore-emotions.ts";
 import { type Felt, hasMoved } from "./live-emotions.ts";
-import {
-  configurationRecord,
-  isConfigurationId,
-  readConfigurationRecord,
-} from "./mood-configuration.ts";
 
 /** What happened within this long of the first of it is one record: the state after it, and its events. */
 const recordMs = 1_000;
@@ -46,8 +41,6 @@ export interface MoodRecord {
   readonly kind: "up" | "felt" | "down";
   /** As if the voice were idle: what it did next is not recorded. */
   readonly state: EmotionState;
-  /** What it runs by. */
-  readonly config: EmotionConfiguration;
   readonly events: readonly MoodEvent[];
   /** On `up`: when the run before was last known to live. */
   readonly downAt?: number | undefined;
@@ -67,8 +60,8 @@ interface Waiting {
 
 /**
  * How the companion felt, over its lifetime. A feeling runs by itself from one event to the next, so
- * that the states right after events are all that has to be kept, and what they run by: every curve
- * follows from them, whatever is configured since.
+ * that the states right after events are all that has to be kept: every curve follows from them, by the
+ * configuration in force when somebody looks.
  */
 export class MoodHistory {
   readonly #logs: LogStore;
@@ -76,10 +69,6 @@ export class MoodHistory {
   #waiting: readonly Waiting[] = [];
   /** Given to the log, which may have stored them: they are given again as they are. */
   #given: readonly Waiting[] = [];
-  /** By the id of their record, those that were asked for: as many as somebody once put in force. */
-  readonly #configurations = new Map<string, EmotionConfiguration>();
-  /** The ids of configurations that the log has: given again, each save would look for them there. */
-  readonly #stored = new Set<string>();
   /** Noted last, stored or not. */
   #newest: Felt | undefined;
   #flushing: Promise<void> = Promise.resolve();
@@ -134,11 +123,7 @@ export class MoodHistory {
         this.#waiting = this.#waiting.slice(batchRecords);
       }
       if (this.#given.length === 0) return;
-      const configurations = configurationsOf(this.#given).filter(
-        ({ id }) => !this.#stored.has(id),
-      );
-      await this.#logs.append(logKey, [...configurations, ...this.#given.map(recordOf)]);
-      for (const { id } of configurations) this.#stored.add(id);
+      await this.#logs.append(logKey, this.#given.map(recordOf));
       this.#given = [];
     }
   }
@@ -147,28 +132,25 @@ export class MoodHistory {
    * The records from the last one before `from` to `to`, and one after it that has events before `to`,
    * in the order of their instants; at most `limit`, the newest. Unreadable ones are left out.
    *
-   * @param otherwise for records that do not say which configuration was in force.
+   * @param config in force now: bounds what is read.
    * @param from milliseconds since 1970.
    */
   async between(
-    otherwise: EmotionConfiguration,
+    config: EmotionConfiguration,
     { from, to, limit = 20_000 }: { from: number; to: number; limit?: number },
   ): Promise<MoodRecord[]> {
     const kept = [...this.#given, ...this.#waiting];
     const ids = new Set(kept.map(({ id }) => id));
-    const readable = async (records: readonly StoredRecord[]) => {
-      await this.#findConfigurations(records);
-      const inForce = (record: StoredRecord) => this.#configurations.get(String(record["config"]));
-      return records.flatMap((each) => readMoodRecord(inForce(each) ?? otherwise, each) ?? []);
-    };
-    let found = await readable(kept.map((each) => ({ ...recordOf(each), seq: 0 })));
+    const readable = (records: readonly StoredRecord[]) =>
+      records.flatMap((each) => readMoodRecord(config, each) ?? []);
+    let found = readable(kept.map((each) => ({ ...recordOf(each), seq: 0 })));
     let before = Number.MAX_SAFE_INTEGER;
     while (found.length < limit) {
       const page = await this.#logs.page(logKey, { before, limit: batchRecords });
       if (page.length === 0) break;
       before = page[0]?.seq ?? 0;
       // What waited when this began may have been stored since.
-      const read = await readable(page.filter(({ id }) => !ids.has(id)));
+      const read = readable(page.filter(({ id }) => !ids.has(id)));
       found = [...read, ...found];
       // A clock that was set may have put a few records out of order: a whole page of them is old.
       if (read.length > 0 && read.every(({ at }) => at < from)) break;
@@ -179,16 +161,6 @@ export class MoodHistory {
     const inOrder = begun.sort((a, b) => a.at - b.at);
     const first = inOrder.findLastIndex(({ at }) => at < from);
     return inOrder.slice(Math.max(0, first)).slice(-limit);
-  }
-
-  async #findConfigurations(records: readonly StoredRecord[]): Promise<void> {
-    for (const id of new Set(records.map((record) => record["config"]))) {
-      if (!isConfigurationId(id) || this.#configurations.has(id)) continue;
-      const waiting = configurationsOf([...this.#given, ...this.#waiting]);
-      const noted = waiting.find((record) => record.id === id);
-      const found = readConfigurationRecord(noted ?? (await this.#logs.find(logKey, id)));
-      if (found !== undefined) this.#configurations.set(id, found);
-    }
   }
 }
 
@@ -220,20 +192,12 @@ function withoutOldest(waiting: readonly Waiting[]): readonly Waiting[] {
   return waiting.toSpliced(oldest, 1);
 }
 
-/** What is in force in them, each once. */
-function configurationsOf(waiting: readonly Waiting[]): readonly LogRecord[] {
-  const records = waiting.flatMap(({ felt }) => configurationRecord(felt.config) ?? []);
-  return [...new Map(records.map((record) => [record.id, record])).values()];
-}
-
 function recordOf({ id, felt, kind, events, downAt }: Waiting): LogRecord {
-  const config = configurationRecord(felt.config)?.id;
   return {
     id,
     kind,
     at: felt.at,
     state: felt.state as unknown as JsonObject,
-    config,
     events: events.length === 0 ? undefined : events,
     down_at: downAt === undefined ? undefined : isoTime(downAt),
   };
@@ -252,7 +216,7 @@ function readMoodRecord(
   const state = setVoice(config, restored.state, "idle");
   const downAt = instantOf(record["down_at"]);
   const events = Array.isArray(record["events"]) ? record["events"].flatMap(readEvent) : [];
-  return { at, kind, state, config, events, downAt };
+  return { at, kind, state, events, downAt };
 }
 
 function readEvent(stored: unknown): readonly MoodEvent[] {

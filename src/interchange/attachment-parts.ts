@@ -61,17 +61,16 @@ export async function storeAttachments(
     readonly files: FileStore;
     readonly chatId: string;
     readonly wanted: ReadonlySet<string>;
-    readonly dryRun?: boolean | undefined;
   },
 ): Promise<ReadonlySet<string>> {
-  const { files, chatId, dryRun } = to;
+  const { files, chatId } = to;
   const missing = new Set(to.wanted);
   for (const { sha256 } of await files.list(chatId)) missing.delete(sha256);
   const parts = new AttachmentParts();
   for await (const { part } of entries) {
     const whole = part && parts.add(part);
     if (whole === undefined || !missing.delete(hashOf(whole))) continue;
-    if (!dryRun) await files.put(chatId, whole);
+    await files.put(chatId, whole);
   }
   return missing;
 }

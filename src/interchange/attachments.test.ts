@@ -156,18 +156,6 @@ test("what must not come back comes back without its attachments; forced, it has
   assert.deepEqual(await hashes(throughline), all);
 });
 
-test("an attachment of an erased message does not come back with the rest of its chat", async (t) => {
-  const throughline = await talk(t);
-  const text = await exported(throughline, "throughline");
-  await throughline.chats.erase(chat, "m1");
-  await imported(throughline, text, "own", { into: "copy" });
-  const files = await throughline.chats.files.list("copy");
-  assert.deepEqual(
-    files.map(({ sha256 }) => sha256),
-    [small, empty].map(hashOf).sort(),
-  );
-});
-
 test("a trial run stores no attachment, and one that is missing or damaged at the source is noted", async (t) => {
   const source = await talk(t);
   const text = await exported(source, "throughline");

@@ -8,7 +8,6 @@ import type { JsonObject } from "../core/json.ts";
 import type { StoredRecord } from "../core/storage/log-store.ts";
 import { openThroughline, type Throughline } from "../core/throughline.ts";
 import { importChats } from "./chat-import.ts";
-import { importSessions } from "./ductor-import.ts";
 import type { Form } from "./head-lines.ts";
 import type { ImportOptions, Source } from "./import.ts";
 
@@ -265,28 +264,6 @@ test("a source that has grown adds what is new, and keeps the title", async () =
   assert.deepEqual([row.title, row.message_count], ["one", 3]);
 });
 
-test("of two files of one chat the newer is the chat, the other id~2; also when imported again", async () => {
-  await using throughline = await open();
-  const head = (at: string) =>
-    `${JSON.stringify({ _type: "metadata", key: "c:1", updated_at: at })}\n`;
-  const older = source("c_1.jsonl", head("2026-01-01T00:00:00Z") + line("older"));
-  const newer = source("c_1.jsonl", head("2026-02-01T00:00:00Z") + line("newer"));
-  for (const order of [
-    [older, newer],
-    [newer, older],
-  ]) {
-    const report = await importInto(throughline, order);
-    assert.deepEqual(
-      report.chats.map((chat) => chat.chat_id),
-      ["c:1", "c:1~2"],
-    );
-    assert.match(report.chats[1]!.notes.join(), /this one is kept as c:1~2/);
-  }
-  assert.equal((await messages(throughline, "c:1"))[0]?.["content"], "newer");
-  assert.equal((await messages(throughline, "c:1~2"))[0]?.["content"], "older");
-  assert.equal((await throughline.chats.list()).chats.length, 2);
-});
-
 test("a chat that is another one stays as it is, and its source is refused", async () => {
   await using throughline = await open();
   await throughline.chats.append("a:b", [{ role: "user", content: "mine" }]);
@@ -298,70 +275,6 @@ test("a chat that is another one stays as it is, and its source is refused", asy
   assert.equal((await throughline.chats.list()).chats.length, 1);
 });
 
-test("two files of one chat that has something else here are both refused", async () => {
-  await using throughline = await open();
-  await throughline.chats.append("c:1", [{ role: "user", content: "mine" }]);
-  const older = source("old.jsonl", key("2026-01-01T00:00:00Z") + line("older"));
-  const report = await importInto(throughline, [older, source("new.jsonl", newer)]);
-  assert.deepEqual(
-    report.failed.map(({ source, code }) => [source, code]),
-    [
-      ["new.jsonl", "THROUGHLINE_CONFLICT"],
-      ["old.jsonl", "THROUGHLINE_CONFLICT"],
-    ],
-  );
-});
-
-test("a second chat of the name is found again by its file alone, also when that has grown", async () => {
-  await using throughline = await open();
-  const older = key("2026-01-01T00:00:00Z") + line("older");
-  await importInto(throughline, [source("a", newer), source("b", older)]);
-  for (const [added, skipped, text] of [
-    [0, 1, older],
-    [1, 1, older + line("later")],
-  ] as const) {
-    const { chats } = await importInto(throughline, [source("b", text)]);
-    assert.deepEqual(
-      chats.map((chat) => [chat.chat_id, chat.messages, chat.skipped]),
-      [["c:1~2", added, skipped]],
-    );
-  }
-});
-
-test("a chat of which only the session was imported takes its messages, and keeps the session", async () => {
-  await using throughline = await open();
-  const { chats } = throughline;
-  const sessions = { "7": { provider: "codex", model: "x", created_at: "2026-01-01T00:00:00Z" } };
-  const options = { chats, clock: clock(), zone: "UTC" };
-  await importSessions(source("sessions.json", JSON.stringify(sessions)), options);
-  for (const text of [line("one"), line("one") + line("two")]) {
-    const report = await importInto(throughline, [source("telegram_7.jsonl", text)]);
-    assert.deepEqual(report.failed, []);
-    assert.equal(report.chats[0]?.messages, 1);
-  }
-  const { head } = await chats.log.existing("telegram:7");
-  assert.deepEqual([head.session?.provider, head.title, head.message_count], ["codex", "one", 2]);
-});
-
-test("what a person had forgotten stays forgotten, but for what is younger; force brings it back", async () => {
-  await using throughline = await open();
-  await importInto(throughline, [source("a_b.jsonl", line("old"))]);
-  await throughline.chats.forget("a:b");
-  const again = source("a_b.jsonl", line("old") + line("young", "2026-07-01T00:00:00Z"));
-  const refused = await importInto(throughline, [source("a_b.jsonl", line("old"))]);
-  assert.equal(refused.refused[0]?.messages, 1);
-  assert.deepEqual((await throughline.chats.list()).chats, []);
-  const partly = await importInto(throughline, [again]);
-  assert.equal(partly.refused[0]?.messages, 1);
-  assert.deepEqual(
-    (await messages(throughline, "a:b")).map(({ content }) => content),
-    ["young"],
-  );
-  await throughline.chats.forget("a:b");
-  await importInto(throughline, [again], { force: true });
-  assert.equal((await messages(throughline, "a:b")).length, 2);
-});
-
 test("a trial run reports the same and stores nothing", async () => {
   await using throughline = await open();
   const dry = await importInto(throughline, all.map(goldenSource), { dryRun: true });
@@ -369,36 +282,43 @@ test("a trial run reports the same and stores nothing", async () => {
   assert.deepEqual(await importInto(throughline, all.map(goldenSource)), dry);
 });
 
-const key = (zone: string) => `{"_type":"metadata","key":"c:1","updated_at":"${zone}"}\n`;
-const newer = key("2026-03-02T00:00:00Z") + line("one") + line("two");
-for (const [what, older, expected] of [
-  ["another chat", line("older"), ["c:1", "c:1~2"]],
-  ["the same", line("one") + line("two"), ["c:1", "c:1"]],
-  ["the start of it", line("one"), ["c:1", "c:1"]],
-] as const) {
-  test(`a trial run names the chats that a real one makes where an older file is ${what}`, async () => {
-    await using throughline = await open();
-    const files = ["b", "a", "c"].map((name, n) =>
-      source(`${name}.jsonl`, n === 1 ? newer : key("2026-03-01T00:00:00Z") + older),
-    );
-    const dry = await importInto(throughline, files, { dryRun: true });
-    const real = await importInto(throughline, files);
-    assert.deepEqual(
-      real.chats.map(({ chat_id }) => chat_id),
-      [...expected, expected[1]],
-    );
-    assert.deepEqual(dry, real);
-  });
-}
-
-test("what is set aside of a second chat of one name is kept for that chat", async () => {
+test("of two files of one chat the newer is the chat; the older one is refused, but with into", async () => {
   await using throughline = await open();
-  const older = `${key("2026-03-01T00:00:00Z")}42\n[]\n${line("older")}{"role":"us`;
-  const keptFor: string[] = [];
-  const keep: ImportOptions["keep"] = async (bytes, { chatId }) =>
-    void keptFor.push(`${chatId} ${Buffer.from(bytes)}`);
-  await importInto(throughline, [source("a", newer), source("b", older)], { keep });
-  assert.deepEqual(keptFor, ["c:1~2 42", "c:1~2 []", 'c:1~2 {"role":"us']);
+  const head = (at: string) =>
+    `${JSON.stringify({ _type: "metadata", key: "c:1", updated_at: at })}\n`;
+  const older = source("old.jsonl", head("2026-01-01T00:00:00Z") + line("older"));
+  const newer = source("new.jsonl", head("2026-02-01T00:00:00Z") + line("newer"));
+  for (const added of [1, 0]) {
+    const { chats, failed } = await importInto(throughline, [older, newer]);
+    assert.deepEqual(
+      [...chats.map((chat) => [chat.source, chat.messages]), failed[0]?.source, failed[0]?.code],
+      [["new.jsonl", added], "old.jsonl", "THROUGHLINE_CONFLICT"],
+    );
+  }
+  await importInto(throughline, [older], { into: "c:2" });
+  assert.equal((await messages(throughline, "c:1"))[0]?.["content"], "newer");
+  assert.equal((await messages(throughline, "c:2"))[0]?.["content"], "older");
+});
+
+test("what a person had forgotten stays forgotten, also what is younger; force brings it back", async () => {
+  await using throughline = await open();
+  await importInto(throughline, [source("a_b.jsonl", line("old"))]);
+  await throughline.chats.forget("a:b");
+  const grown = source("a_b.jsonl", line("old") + line("young", "2026-07-01T00:00:00Z"));
+  for (const dryRun of [true, false]) {
+    const { refused, chats } = await importInto(throughline, [grown], { dryRun });
+    assert.deepEqual([refused[0]?.messages, chats], [2, []]);
+  }
+  assert.deepEqual((await throughline.chats.list()).chats, []);
+  await importInto(throughline, [grown], { force: true });
+  assert.equal((await messages(throughline, "a:b")).length, 2);
+});
+
+test("a trial run counts the same and stores nothing", async () => {
+  await using throughline = await open();
+  const dry = await importInto(throughline, all.map(goldenSource), { dryRun: true });
+  assert.deepEqual((await throughline.chats.list()).chats, []);
+  assert.deepEqual(await importInto(throughline, all.map(goldenSource)), dry);
 });
 
 const many = Array.from({ length: 600 }, (_, n) => line(`line ${n}`)).join("");
@@ -444,6 +364,27 @@ for (const [what, third] of broken) {
     assert.equal(again.chats[0]?.messages, 600);
   });
 }
+
+test("a grown source that breaks off is continued where it stopped, once each", async () => {
+  await using throughline = await open();
+  await importInto(throughline, [source("a_b.jsonl", line("first"))]);
+  const grown = line("first") + many;
+  let readings = 0;
+  const bytes = async function* () {
+    const isWhole = ++readings !== 4;
+    yield Buffer.from(isWhole ? grown : grown.slice(0, -10));
+    if (isWhole) return;
+    throw Object.assign(new Error("EIO: the disk is gone"), { syscall: "read" });
+  };
+  const breaking = { name: "a_b.jsonl", bytes: { [Symbol.asyncIterator]: bytes } };
+  assert.equal((await importInto(throughline, [breaking])).failed.length, 1);
+  const stored = (await throughline.chats.row("a:b")).message_count;
+  assert.ok(stored > 1 && stored < 601, `${stored} messages`);
+  const { chats } = await importInto(throughline, [breaking]);
+  assert.deepEqual([chats[0]?.messages, chats[0]?.skipped], [601 - stored, stored]);
+  const found = (await records(throughline, "a:b")).map(({ content }) => content);
+  assert.deepEqual(found, ["first", ...Array.from({ length: 600 }, (_, n) => `line ${n}`)]);
+});
 
 test("a line past the limit is set aside piece by piece, and the lines around it are read", async () => {
   await using throughline = await open();

@@ -1,12 +1,35 @@
 import { type ChatHead, readHead } from "../core/chat/chat-head.ts";
 import type { Chats } from "../core/chat/chats.ts";
 import { isMessage } from "../core/chat/message.ts";
+import { ThroughlineError } from "../core/errors.ts";
+import { isJsonObject, type JsonObject } from "../core/json.ts";
 import type { StoredRecord } from "../core/storage/log-store.ts";
 import type { OwnRecord } from "./own-record.ts";
 
 /** One append stays small, in records and in bytes. */
 const batchRecords = 256;
 const batchBytes = 2 * 1024 * 1024;
+
+/** The field of a chat's head that says what it was imported from. */
+export const importedField = "imported";
+
+/** The part of its source that a chat has. */
+export interface Imported extends JsonObject {
+  /** SHA-256 in hex of the first `bytes` of the source. */
+  readonly digest: string;
+  readonly bytes: number;
+  /** Records of the source that are stored. */
+  readonly records: number;
+  /** The chat's last number after the import. */
+  readonly seq: number;
+}
+
+export function readImported(head: ChatHead): Imported | undefined {
+  const found = head[importedField];
+  if (!isJsonObject(found) || typeof found["digest"] !== "string") return undefined;
+  const isWhole = ["bytes", "records", "seq"].every((name) => Number.isSafeInteger(found[name]));
+  return isWhole ? (found as Imported) : undefined;
+}
 
 /**
  * Hands over the records to store, and then the head.
@@ -25,23 +48,33 @@ export type Fill = (
  * leaves nothing of it. An existing chat is complete after every append: a crash in between looks
  * like a source with fewer records.
  *
- * @throws ThroughlineError `THROUGHLINE_CONFLICT`: a new chat exists already.
+ * @param has what the chat has of the source; absent: the chat is new.
+ * @throws ThroughlineError `THROUGHLINE_CONFLICT`: a new chat exists already, or something was written.
  */
 export async function writeChat(
   chats: Chats,
   chatId: string,
-  { isNew }: { readonly isNew: boolean },
+  has: Imported | undefined,
   fill: Fill,
 ): Promise<ChatHead> {
+  const isNew = has === undefined;
   const { logs } = chats.log.ports;
   return chats.log.exclusively(chatId, async () => {
     const tail = isNew ? undefined : await logs.tail(chatId, 0);
     const before = isNew ? undefined : readHead(tail?.head ?? {});
     let seq = tail?.seq ?? 0;
+    if (has !== undefined && seq !== has.seq) {
+      throw new ThroughlineError(
+        "something was written to the chat during the import: run it again",
+        {
+          code: "THROUGHLINE_CONFLICT",
+        },
+      );
+    }
     let head = before ?? { ...readHead({}), unfinished: true as const };
     try {
       const batches = new Batches(async (records) => {
-        if (before !== undefined) head = counting(head, records);
+        if (has !== undefined) head = counting(head, records, seq);
         seq = await logs.append(chatId, records, { expectedSeq: seq, head });
       });
       const last = await fill((record) => batches.put(record), before);
@@ -62,9 +95,17 @@ export async function writeChat(
   });
 }
 
-function counting(head: ChatHead, records: readonly OwnRecord[]): ChatHead {
+/** The head of a chat that has more of its source: an import that is cut off continues from there. */
+function counting(head: ChatHead, records: readonly OwnRecord[], seq: number): ChatHead {
   const messages = records.filter((record) => isMessage(record as StoredRecord)).length;
-  return { ...head, message_count: head.message_count + messages };
+  const has = readImported(head);
+  const imported = has && {
+    ...has,
+    records: has.records + records.length,
+    seq: seq + records.length,
+  };
+  const message_count = head.message_count + messages;
+  return { ...head, message_count, [importedField]: imported };
 }
 
 class Batches {

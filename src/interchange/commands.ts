@@ -45,9 +45,10 @@ function importCommand({ moves, companion }: InterchangeParts): AddCommand {
       .summary("Import chats from another program, or everything from another store.")
       .description(
         "Import chats or sessions from a file or a folder. The source is never changed. Importing it " +
-          "again adds only what is new. A chat with other messages here is refused: import its file " +
-          "into a new chat with --into. With --from store, the path is a postgres:// URL or a home, and " +
-          "the whole companion in it is copied, as with `throughline export --to`.",
+          "again adds nothing, or the rest if the file has grown. A chat that exists and is not of " +
+          "this file alone is refused: import the file into a new chat with --into. With --from store, " +
+          "the path is a postgres:// URL or a home, and the whole companion in it is copied, as with " +
+          "`throughline export --to`.",
       )
       .addOption(
         new Option("--from <program>", "the program that wrote it")
@@ -56,8 +57,8 @@ function importCommand({ moves, companion }: InterchangeParts): AddCommand {
       )
       .option("--chat <id>", "the chat for the conversation of a reachy companion", "local:me")
       .option("--into <id>", "import a single file into this new chat", notEmpty)
-      .option("--force", "also import what you have forgotten, redacted, erased or cleared here")
-      .option("--dry-run", "print what would be imported, and change nothing")
+      .option("--force", "also import forgotten chats, and files whose end is missing")
+      .option("--dry-run", "count the messages and chats in the source, and change nothing")
       .option(
         "--with-damage",
         "with --from store: mark records that cannot be read, and copy the rest",

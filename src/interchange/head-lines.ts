@@ -21,8 +21,6 @@ const seedNames = ["key", "created_at", "updated_at", "metadata", "last_consolid
 /** What is known of a chat once all of it was read. */
 export interface Counted {
   readonly messages: number;
-  /** Of these, the ones that were cleared. */
-  readonly cleared: number;
   /** Records that an erased one stands for. */
   readonly erased: number;
   readonly lastSeq: number;
@@ -77,27 +75,6 @@ export class HeadLines {
   updatedAt(): number | undefined {
     const stamp = readStamp(this.#fields["updated_at"], this.#zone);
     return typeof stamp === "object" ? stamp.at : undefined;
-  }
-
-  /** What a clear hid: every record up to this number of the file. */
-  get clearSeq(): number {
-    const { clear_seq } = this.#fields;
-    return this.#form === "own" && isCount(clear_seq) ? clear_seq : 0;
-  }
-
-  /** The head of a chat from which something was left out: nothing in it can repeat that. */
-  bareHead({ messages, cleared, title, titleOf, lastAt, seqOf }: Counted): ChatHead {
-    const head: ChatHead = {
-      created_at: "",
-      updated_at: lastAt,
-      metadata: {},
-      last_consolidated: 0,
-      message_count: messages,
-      ...titled(title, titleOf),
-      session: null,
-    };
-    if (this.clearSeq === 0) return head;
-    return { ...head, clear_seq: seqOf(this.clearSeq), cleared_count: cleared };
   }
 
   /** The head of the chat, and what of the lines has no place in it. */

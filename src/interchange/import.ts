@@ -19,9 +19,9 @@ export interface ImportOptions {
   readonly zone: string;
   /** The chat to import into, for a source of one chat. Default: the chat that the source names. */
   readonly into?: string | undefined;
-  /** Brings back what a person had forgotten, redacted, erased or cleared. @default false */
+  /** Brings back a chat that was forgotten, and takes a file whose end is missing. @default false */
   readonly force?: boolean | undefined;
-  /** Reads and reports, and writes nothing. @default false */
+  /** Counts what is in the sources, compares it with nothing, and writes nothing. @default false */
   readonly dryRun?: boolean | undefined;
   /**
    * Keeps bytes that could not be used, before the import of their source is done. Called in order;
@@ -81,12 +81,11 @@ interface LogReport {
   readonly skipped: number;
 }
 
-/** Left out, because a person had it forgotten or hidden here; it comes back only by force. */
+/** Left out, because a person had the chat forgotten here; it comes back only by force. */
 interface Refusal {
   readonly chat_id: string;
   readonly source: string;
-  /** Absent where the chat was not forgotten: it was redacted, erased or cleared. */
-  readonly forgotten_at?: string | undefined;
+  readonly forgotten_at: string;
   readonly messages: number;
 }
 

@@ -107,16 +107,19 @@ test("commands go back to nanobot as they came; a redacted one does not", async 
   );
 });
 
-test("metadata.title is the title, and changes with the file", async () => {
+test("metadata.title is the title, and the last one of a file that grows counts", async () => {
   await using throughline = await open();
-  const titled = (title: string, ...more: readonly string[]) =>
-    importInto(throughline, [fileOf(head({ title }), line("user", "Hello"), ...more)]);
+  const lines = [line("user", "Hello")];
+  const titled = (title: string, ...more: readonly string[]) => {
+    lines.push(head({ title }), ...more);
+    return importInto(throughline, [fileOf(...lines)]);
+  };
   const title = async () => (await throughline.chats.row("telegram:7")).title;
   await titled("  Cats\nand dogs ");
   assert.equal(await title(), "Cats and dogs");
   await titled("Cats", line("user", "1"));
   assert.equal(await title(), "Cats");
-  await titled("Dogs", line("user", "1"), line("user", "2"));
+  await titled("Dogs", line("user", "2"));
   assert.equal(await title(), "Dogs");
 });
 
@@ -126,17 +129,4 @@ test("a title that is no text leaves the title to the first message", async () =
     await importInto(throughline, [fileOf(head({ title }), line("user", "Hello"))]);
     assert.equal((await throughline.chats.row("telegram:7")).title, "Hello");
   }
-});
-
-test("metadata.title is not the title of a new chat whose words are redacted here", async () => {
-  await using throughline = await open();
-  const pin = line("user", "My PIN is 4711");
-  await importInto(throughline, [fileOf(head({}), pin)]);
-  const [first] = await records(throughline, "telegram:7");
-  await throughline.chats.redact("telegram:7", first?.id ?? "");
-  const other = line("user", "Hello", { timestamp: "2026-03-03T09:00:00Z" });
-  const { chats } = throughline;
-  const file = fileOf(head({ title: "PIN 4711" }), other, pin);
-  await importChats([file], { chats, clock, zone: "UTC", into: "new" });
-  assert.equal((await chats.row("new")).title, "Hello");
 });

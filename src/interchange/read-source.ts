@@ -17,6 +17,7 @@ export interface Scan {
   /** SHA-256 in hex. */
   readonly digest: string;
   readonly records: number;
+  readonly messages: number;
   /** How often its records refer to an attachment. */
   readonly attached: number;
   readonly unreadable: number;
@@ -35,7 +36,7 @@ export async function scan(source: Source, form: Form, zone: string): Promise<Sc
   const head = new HeadLines(form, zone);
   const notes = new Notes();
   const takenBack = new Set<string>();
-  const counts = { bytes: 0, records: 0, unreadable: 0, attached: 0 };
+  const counts = { bytes: 0, records: 0, messages: 0, unreadable: 0, attached: 0 };
   const parts = new AttachmentParts();
   let lastAt: number | undefined;
   let endsWithHead = false;
@@ -53,7 +54,9 @@ export async function scan(source: Source, form: Form, zone: string): Promise<Sc
       const { kind, target } = entry.record;
       const isRemoval = entry.kind === "control" && kind === "removal";
       if (isRemoval && typeof target === "string") takenBack.add(target);
-      if (entry.kind === "message") lastAt = instantOf(entry.record["timestamp"]) ?? lastAt;
+      if (entry.kind !== "message") continue;
+      counts.messages++;
+      lastAt = instantOf(entry.record["timestamp"]) ?? lastAt;
     }
   }
   const newestAt = head.updatedAt() ?? lastAt ?? source.modifiedAt ?? 0;
@@ -61,6 +64,18 @@ export async function scan(source: Source, form: Form, zone: string): Promise<Sc
   const digest = hash.digest("hex");
   const hasEnd = endsWithHead && (counts.records > 0 || head.count > 1);
   return { source, chatId, head, ...counts, takenBack, hasEnd, digest, newestAt, notes };
+}
+
+/** SHA-256 in hex of the first bytes of a source. */
+export async function digestOf({ bytes }: Source, length: number): Promise<string> {
+  const hash = createHash("sha256");
+  let left = length;
+  for await (const chunk of bytes) {
+    hash.update(chunk.subarray(0, left));
+    left -= Math.min(left, chunk.length);
+    if (left === 0) break;
+  }
+  return hash.digest("hex");
 }
 
 /** The bytes that the first reading saw, and no more of a file that is growing. */

@@ -286,7 +286,6 @@ export const memory = z
         full: z.boolean(),
         empty: z.boolean(),
         session_age_seconds: z.number(),
-        bytes: count,
         last_turn: count,
         summary: z.string(),
       }),

@@ -1147,7 +1147,6 @@ export type WorkingMemory = {
     readonly full: boolean;
     readonly empty: boolean;
     readonly session_age_seconds: number;
-    readonly bytes: number;
     readonly last_turn: number;
     readonly summary: string;
   }[];

@@ -40,12 +40,8 @@ export async function beginRun(
   const facts = new FactsFile(home, logger, !isEphemeral);
   let companion: Companion | undefined;
   let problems: readonly string[] = [];
-  let unreachable: readonly string[] = [];
   const inForce = (own: EmotionConfiguration | undefined) => {
     problems = [];
-    void checkRules(own).then((warnings) => {
-      unreachable = warnings;
-    });
     companion?.emotions.configure(own ?? builtInEmotions);
   };
   const path = join(home, emotionsName);
@@ -59,9 +55,6 @@ export async function beginRun(
     },
   });
   try {
-    void checkRules(watch.configuration).then((warnings) => {
-      unreachable = warnings;
-    });
     // Loaded when it is needed: most commands begin no run.
     const { startCompanion } = await import("../start-companion.ts");
     companion = await startCompanion(throughline, {
@@ -80,7 +73,7 @@ export async function beginRun(
   return {
     companion: begun,
     facts,
-    emotionWarnings: () => [...problems, ...unreachable],
+    emotionWarnings: () => problems,
     reloadEmotions: () => {
       watch.reload();
       return problems;
@@ -99,11 +92,4 @@ function tellProblems(logger: Logger, problems: readonly string[], isThere: bool
     logger.warn(fields, "emotions.yaml has errors; the emotions in use stay");
   } else if (isThere) logger.info({}, "emotions.yaml can be read again and is in use");
   else logger.info({}, "emotions.yaml is gone; the built-in emotions are in use");
-}
-
-/** Rules that can never match, for one that somebody wrote: that takes some 50 ms. */
-async function checkRules(own: EmotionConfiguration | undefined): Promise<readonly string[]> {
-  if (own === undefined) return [];
-  const { unreachableRules } = await import("../emotion/reachability.ts");
-  return unreachableRules(own);
 }

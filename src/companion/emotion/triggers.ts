@@ -3,7 +3,6 @@ import { applyEvent } from "./acts.ts";
 import { anchorHere } from "./anchor.ts";
 import type { EmotionConfiguration } from "./configuration.ts";
 import type { EmotionState } from "./emotion.ts";
-import { isReported, quotedSpans } from "./hearsay.ts";
 import { findPatterns, type Match } from "./patterns.ts";
 import { own } from "./problems.ts";
 import { type Word, wordsOf } from "./words.ts";
@@ -32,15 +31,14 @@ const reach = 3;
  * Whole words count, in any case unless the trigger is `caps_only`. Not counted is what
  * - stands within three words after a negation in the same sentence: not, no, never, without,
  *   cannot, words in -n't. A "no" before a comma or full stop negates nothing;
- * - is quoted, or reported of somebody else: see `quotedSpans` and `isReported`;
  * - is not aimed at anybody, for a `directed` trigger: you (also you're, -'ll, -'ve, -'d), your or u
  *   in the pattern, or within three words in the same sentence;
  * - overlaps a graver match; of equal ones the longer, the earlier, the first in the file counts;
  * - caused the same event less than the cooldown ago. It does not start the cooldown again.
  *
- * Known limits. Missed: other spellings and languages, irony, a quotation of one's own ("you are
- * 'stupid'"), words with marks between them ("shut, up"). Taken at their word: a report after the
- * fact ("shut up, he said") or in the passive, "you" that is somebody else, a negation farther away.
+ * Known limits. Missed: other spellings and languages, irony, words with marks between them ("shut,
+ * up"). Taken at their word: what is quoted or reported ("he said shut up"), "you" that is somebody
+ * else, a negation farther away.
  */
 export function hear(
   config: EmotionConfiguration,
@@ -104,13 +102,8 @@ function spoken(config: EmotionConfiguration, text: string) {
   const words = wordsOf(text);
   const matches = findPatterns(config, words);
   if (matches.length === 0) return [];
-  const quoted = wordsWithin(words, quotedSpans(text));
   const meant = matches.filter(
-    (match) =>
-      !quoted.has(match.from) &&
-      !isNegated(words, match) &&
-      !isReported(words, match.from) &&
-      (!match.trigger.directed || isDirected(words, match)),
+    (match) => !isNegated(words, match) && (!match.trigger.directed || isDirected(words, match)),
   );
   return gravestOf(meant).map((match) => ({ ...match, words }));
 }
@@ -150,19 +143,4 @@ function gravestOf(matches: readonly Match[]): readonly Match[] {
     return true;
   });
   return kept.toSorted((a, b) => a.from - b.from);
-}
-
-/** The positions of the words that begin within a span; both in the order of the text. */
-function wordsWithin(
-  words: readonly Word[],
-  spans: readonly { readonly start: number; readonly end: number }[],
-): ReadonlySet<number> {
-  const within = new Set<number>();
-  let next = 0;
-  words.forEach(({ start }, position) => {
-    while (next < spans.length && (spans[next]?.end ?? 0) < start) next += 1;
-    const span = spans[next];
-    if (span !== undefined && start >= span.start) within.add(position);
-  });
-  return within;
 }

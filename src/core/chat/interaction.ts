@@ -23,10 +23,17 @@ export interface Interaction extends NewInteraction {
   readonly timestamp: string;
 }
 
+/** Most bytes of UTF-8 that are kept of an utterance, and of a response. */
+export const fieldBytes = 8_192;
+
 // Not free text: the label stands outside of the quotes in the summary.
 const label = /^[A-Za-z][A-Za-z0-9_-]{0,63}$/;
 
-/** @throws ThroughlineError `THROUGHLINE_INVALID`: a field is not what `NewInteraction` says. */
+/**
+ * Copies an interaction, with its intent in upper case and its texts within `fieldBytes` each.
+ *
+ * @throws ThroughlineError `THROUGHLINE_INVALID`: a field is not what `NewInteraction` says.
+ */
 export function checkInteraction(input: NewInteraction): NewInteraction {
   const { utterance, intent, response, outcome } = input;
   for (const [name, value] of Object.entries({ utterance, intent, response })) {
@@ -37,40 +44,22 @@ export function checkInteraction(input: NewInteraction): NewInteraction {
   }
   if (!outcomes.includes(outcome))
     throw invalid(`an outcome must be one of ${outcomes.join(", ")}`);
-  return { utterance, intent: intent.toUpperCase(), response, outcome };
-}
-
-/** The UTF-8 bytes of the texts of an interaction: what the byte budget counts. */
-export function bytesOf({ utterance, intent, response }: NewInteraction): number {
-  return utf8Length(utterance) + utf8Length(intent) + utf8Length(response);
-}
-
-/**
- * The interaction within `maxBytes`, at least 80: the response is cut first, down to an eighth of
- * them, then the utterance, each at a code point and with a `…`. A long text that somebody pastes
- * does not cost the answer to it, and a cut answer never looks like none.
- */
-export function fitInteraction(input: NewInteraction, maxBytes: number): NewInteraction {
-  if (bytesOf(input) <= maxBytes) return input;
-  const room = maxBytes - utf8Length(input.intent);
-  const share = Math.max(room - utf8Length(input.utterance), Math.floor(maxBytes / 8));
-  const response = fitText(input.response, share);
-  const utterance = fitText(input.utterance, room - utf8Length(response));
-  return { ...input, utterance, response };
+  return {
+    utterance: fitText(utterance),
+    intent: intent.toUpperCase(),
+    response: fitText(response),
+    outcome,
+  };
 }
 
 const encoder = new TextEncoder();
 const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
 const ellipsis = "…";
-const ellipsisBytes = 3;
 
-function utf8Length(text: string): number {
-  return Buffer.byteLength(text);
-}
-
-function fitText(text: string, maxBytes: number): string {
-  if (utf8Length(text) <= maxBytes) return text;
-  const kept = new Uint8Array(maxBytes - ellipsisBytes);
+/** Cuts a text at a code point, with a `…`, so that a cut answer never looks like none. */
+function fitText(text: string): string {
+  if (Buffer.byteLength(text) <= fieldBytes) return text;
+  const kept = new Uint8Array(fieldBytes - Buffer.byteLength(ellipsis));
   // encodeInto stops before the first code point that does not fit.
   const { written } = encoder.encodeInto(text, kept);
   // Decoded, not sliced: a slice would keep the whole text alive behind it.

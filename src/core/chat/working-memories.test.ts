@@ -48,14 +48,12 @@ for (const [chatId, code] of [
   });
 }
 
-test("peek makes no memory, and gives a view without append and clear", () => {
+test("peek makes no memory", () => {
   const memories = new WorkingMemories();
   assert.equal(memories.peek("local:me"), undefined);
   assert.deepEqual(memories.stats(), []);
   memories.of("local:me").append(said("Hello"));
-  const view = memories.peek("local:me");
-  assert.equal(view?.count, 1);
-  assert.equal("append" in view!, false);
+  assert.equal(memories.peek("local:me")?.count, 1);
 });
 
 test("the third of at most 2 chats drops the least recently used; peek is not use", () => {
@@ -70,7 +68,7 @@ test("the third of at most 2 chats drops the least recently used; peek is not us
   assert.deepEqual(memories.of("a").recentUtterances(), ["Hello"]);
 });
 
-test("a dropped chat is forgotten, also by views, and begins again at turn 1", () => {
+test("a dropped chat is forgotten, also where it was handed out, and begins again at turn 1", () => {
   const memories = new WorkingMemories();
   memories.of("a").append(said("Hello"));
   memories.of("b").append(said("Bonjour"));
@@ -83,7 +81,7 @@ test("a dropped chat is forgotten, also by views, and begins again at turn 1", (
   assert.deepEqual(memories.of("b").recentUtterances(), ["Bonjour"]);
 });
 
-test("a cleared set of memories has no chat, and its views are empty", () => {
+test("a cleared set of memories has no chat, and what it handed out is empty", () => {
   const memories = new WorkingMemories();
   memories.of("a").append(said("Hello"));
   memories.of("b").append(said("Bonjour"));
@@ -98,11 +96,11 @@ test("a cleared set of memories has no chat, and its views are empty", () => {
 
 test("stats are the counts of each chat, most recently used first, without texts", () => {
   const clock = { now: () => 0, monotonic: () => 0 };
-  const memories = new WorkingMemories({ capacity: 1, maxBytes: 2_048, clock });
+  const memories = new WorkingMemories({ capacity: 1, clock });
   memories.of("a").append(said("a secret"));
   memories.of("b");
-  const empty = { count: 0, full: false, empty: true, bytes: 0, last_turn: 0 };
-  const held = { count: 1, full: true, empty: false, bytes: 8 + 7 + 2, last_turn: 1 };
+  const empty = { count: 0, full: false, empty: true, last_turn: 0 };
+  const held = { count: 1, full: true, empty: false, last_turn: 1 };
   assert.deepEqual(memories.stats(), [
     { chat_id: "b", capacity: 1, session_age_seconds: 0, ...empty },
     { chat_id: "a", capacity: 1, session_age_seconds: 0, ...held },

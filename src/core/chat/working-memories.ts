@@ -6,10 +6,10 @@ import type { NewInteraction } from "./interaction.ts";
 import {
   WorkingMemory,
   type WorkingMemoryOptions,
+  type WorkingMemoryStats,
   workingMemoryChecks,
   workingMemoryDefaults,
 } from "./working-memory.ts";
-import type { WorkingMemoryStats, WorkingMemoryView } from "./working-memory-view.ts";
 
 interface WorkingMemoriesOptions extends WorkingMemoryOptions {
   /**
@@ -74,17 +74,17 @@ export class WorkingMemories {
   }
 
   /** The memory of a chat if it has one: makes none, and does not count as use. */
-  peek(chatId: string): WorkingMemoryView | undefined {
-    return this.#chats.peek(chatId)?.view();
+  peek(chatId: string): WorkingMemory | undefined {
+    return this.#chats.peek(chatId);
   }
 
-  /** Forgets a chat, also in views that were handed out. @returns whether it had a memory. */
+  /** Forgets a chat, also in memories that were handed out. @returns whether it had a memory. */
   remove(chatId: string): boolean {
     this.#chats.peek(chatId)?.clear();
     return this.#chats.delete(chatId);
   }
 
-  /** Forgets all chats, also in views that were handed out. */
+  /** Forgets all chats, also in memories that were handed out. */
   clear(): void {
     for (const chatId of this.#chats.keys()) this.remove(chatId);
   }

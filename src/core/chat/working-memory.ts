@@ -1,19 +1,8 @@
 import { type Clock, isoTime, systemClock } from "../clock.ts";
 import { invalid } from "../errors.ts";
 import { type Checks, type Defaults, resolveOptions, whole } from "../options.ts";
-import {
-  bytesOf,
-  checkInteraction,
-  fitInteraction,
-  type Interaction,
-  type NewInteraction,
-} from "./interaction.ts";
+import { checkInteraction, type Interaction, type NewInteraction } from "./interaction.ts";
 import { summarise } from "./summary.ts";
-import {
-  readOnly,
-  type WorkingMemoryStats,
-  type WorkingMemoryView,
-} from "./working-memory-view.ts";
 
 export interface WorkingMemoryOptions {
   /**
@@ -23,79 +12,80 @@ export interface WorkingMemoryOptions {
    * @default 3
    */
   readonly capacity?: number | undefined;
-  /**
-   * How many bytes of UTF-8 the texts may take together, 1,024 to 1,048,576. Past it the oldest
-   * interactions are removed; one that is too large alone is cut, its response first.
-   * @default 32_768
-   */
-  readonly maxBytes?: number | undefined;
   /** Tells the time of an interaction and the age of the period. */
   readonly clock?: Clock | undefined;
 }
 
 export const workingMemoryDefaults = {
   capacity: 3,
-  maxBytes: 32_768,
   clock: systemClock,
 } as const satisfies Defaults<WorkingMemoryOptions>;
 
 export const workingMemoryChecks = {
   capacity: whole(1, 1_000),
-  maxBytes: whole(1_024, 1_048_576),
 } as const satisfies Checks<WorkingMemoryOptions>;
+
+/** Counts only, never texts: fit for logs, metrics and `GET /api/memory`. */
+export interface WorkingMemoryStats {
+  readonly capacity: number;
+  readonly count: number;
+  readonly full: boolean;
+  readonly empty: boolean;
+  /** Since the memory was made, by the monotonic clock: 2 decimals, never below 0. */
+  readonly session_age_seconds: number;
+  /** The number of the newest turn ever appended; 0 before the first. */
+  readonly last_turn: number;
+}
+
+/** A working memory to read: what a responder gets. */
+export type ReadOnlyMemory = Omit<WorkingMemory, "append" | "replace" | "clear">;
 
 /**
  * What was just said: the last interactions of one period, in RAM only. Not a transcript, not
- * searched, never learned from, never written anywhere; gone with the process.
+ * searched, never learned from, never written anywhere; gone with the process. Everything handed out
+ * is frozen.
  */
-export class WorkingMemory implements WorkingMemoryView {
+export class WorkingMemory {
   readonly #capacity: number;
-  readonly #maxBytes: number;
   readonly #clock: Clock;
   readonly #startedMs: number;
-  readonly #view: WorkingMemoryView;
   /** Oldest first. */
   readonly #interactions: Interaction[] = [];
   /** What they are about, where `append` was told: not a part of what is remembered. */
   readonly #ids = new WeakMap<Interaction, string>();
-  #bytes = 0;
   #lastTurn = 0;
 
   /** @throws ThroughlineError `THROUGHLINE_CONFIGURATION`: an option cannot be used. */
   constructor(options: WorkingMemoryOptions = {}) {
-    const { capacity, maxBytes, clock } = resolveOptions(
+    const { capacity, clock } = resolveOptions(
       "the options of a working memory",
       options,
       workingMemoryDefaults,
       workingMemoryChecks,
     );
     this.#capacity = capacity;
-    this.#maxBytes = maxBytes;
     this.#clock = clock;
     this.#startedMs = clock.monotonic();
-    this.#view = readOnly(this);
   }
 
   /**
-   * Remembers a turn: once, when it ended in any way. Drops the oldest beyond the capacity or the
-   * byte budget.
+   * Remembers a turn: once, when it ended in any way. Removes the oldest beyond the capacity.
    *
    * @param id names what was said: what was remembered under it is removed, as this replaces it.
-   * @returns what is remembered, frozen; its texts are shorter than given if they were too large.
+   * @returns what is remembered, frozen; a text of more than 8 KiB is cut to that.
    * @throws ThroughlineError `THROUGHLINE_INVALID`: a field is not what `NewInteraction` says;
    * nothing was remembered and no turn number was used.
    */
   append(interaction: NewInteraction, id?: string): Interaction {
-    const fitting = fitInteraction(checkInteraction(interaction), this.#maxBytes);
+    const checked = checkInteraction(interaction);
     const before = this.#interactions.findIndex((each) => this.#isAbout(each, id));
-    if (before >= 0) this.#drop(before);
+    if (before >= 0) this.#interactions.splice(before, 1);
     const timestamp = isoTime(this.#clock.now());
-    const kept = Object.freeze({ turn: this.#lastTurn + 1, timestamp, ...fitting });
+    const kept = Object.freeze({ turn: this.#lastTurn + 1, timestamp, ...checked });
     this.#lastTurn = kept.turn;
     if (id !== undefined) this.#ids.set(kept, id);
     this.#interactions.push(kept);
-    this.#bytes += bytesOf(kept);
-    this.#shrink();
+    if (this.#interactions.length > this.#capacity) this.#interactions.shift();
     return kept;
   }
 
@@ -111,23 +101,10 @@ export class WorkingMemory implements WorkingMemoryView {
     if (before === undefined) return;
     const kept = Object.freeze({
       ...before,
-      ...fitInteraction({ ...before, ...answer }, this.#maxBytes),
+      ...checkInteraction({ ...before, ...answer }),
     });
     this.#ids.set(kept, id);
     this.#interactions[at] = kept;
-    this.#bytes += bytesOf(kept) - bytesOf(before);
-    this.#shrink();
-  }
-
-  /** Drops the oldest until the rest is within the bounds. */
-  #shrink(): void {
-    while (this.#interactions.length > this.#capacity || this.#bytes > this.#maxBytes) {
-      this.#drop(0);
-    }
-  }
-
-  #drop(index: number): void {
-    for (const removed of this.#interactions.splice(index, 1)) this.#bytes -= bytesOf(removed);
   }
 
   #isAbout(interaction: Interaction, id: string | undefined): boolean {
@@ -146,14 +123,21 @@ export class WorkingMemory implements WorkingMemoryView {
     return this.count === this.#capacity;
   }
 
+  /**
+   * Lists what the person said in the last `n` turns, newest first; in all turns held when absent.
+   *
+   * @throws ThroughlineError `THROUGHLINE_INVALID`: `n` is not a whole number.
+   */
   recentUtterances(n?: number): readonly string[] {
     return this.#recent(n, ({ utterance }) => utterance);
   }
 
+  /** Lists as `recentUtterances` does, in upper case: `GREETING`. */
   recentIntents(n?: number): readonly string[] {
     return this.#recent(n, ({ intent }) => intent);
   }
 
+  /** Lists as `recentUtterances` does; "" where nothing was answered. */
   recentResponses(n?: number): readonly string[] {
     return this.#recent(n, ({ response }) => response);
   }
@@ -162,14 +146,21 @@ export class WorkingMemory implements WorkingMemoryView {
     return Object.freeze(lastN(this.#interactions, n).reverse().map(field));
   }
 
+  /** Lists everything, oldest first. */
   all(): readonly Interaction[] {
     return Object.freeze(this.#interactions.slice());
   }
 
+  /**
+   * Sums up: one line of at most 2,000 code points, "" when empty. See `summarise`.
+   *
+   * @param exceptId the id of a turn to leave out: a model that regenerates an answer does not see the old one.
+   */
   summary(exceptId?: string): string {
     return summarise(this.#interactions.filter((each) => !this.#isAbout(each, exceptId)));
   }
 
+  /** Makes what goes before a prompt: a line `Context:`, the summary, a blank line. "" when empty. */
   promptBlock(): string {
     return this.isEmpty ? "" : `Context:\n${this.summary()}\n\n`;
   }
@@ -182,20 +173,13 @@ export class WorkingMemory implements WorkingMemoryView {
       full: this.isFull,
       empty: this.isEmpty,
       session_age_seconds: Math.round(ageMs / 10) / 100,
-      bytes: this.#bytes,
       last_turn: this.#lastTurn,
     };
-  }
-
-  /** For what only reads, such as a responder: follows this memory, cannot append or clear. */
-  view(): WorkingMemoryView {
-    return this.#view;
   }
 
   /** Forgets the interactions. The age and the turn numbers go on. */
   clear(): void {
     this.#interactions.length = 0;
-    this.#bytes = 0;
   }
 }
 

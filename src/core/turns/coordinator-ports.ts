@@ -1,5 +1,5 @@
 import type { Outcome } from "../chat/interaction.ts";
-import type { WorkingMemoryView } from "../chat/working-memory-view.ts";
+import type { ReadOnlyMemory } from "../chat/working-memory.ts";
 import type { Intent } from "./intent.ts";
 
 /** What a person gave: words, or the sound of them. */
@@ -46,7 +46,7 @@ export type Converse = (
   text: string,
   intent: Intent,
   signal: AbortSignal,
-  memory?: WorkingMemoryView,
+  memory?: ReadOnlyMemory,
 ) => AsyncIterable<TurnEvent>;
 
 /**

@@ -1,4 +1,4 @@
-import type { WorkingMemoryView } from "../chat/working-memory-view.ts";
+import type { ReadOnlyMemory } from "../chat/working-memory.ts";
 import { errorName, isThroughlineError } from "../errors.ts";
 import { type Logger, silentLogger } from "../logger.ts";
 import type { CoordinatorPorts, Input, OutputSink, TurnResult } from "./coordinator-ports.ts";
@@ -10,8 +10,8 @@ export interface CoordinatorOptions {
   readonly companionName?: string | undefined;
   /** Ends the loop; a turn under way is cut short and kept. */
   readonly signal?: AbortSignal;
-  /** Passed on to `converse` and counted in the log. Pass `memory.view()`: nothing here appends. */
-  readonly memory?: WorkingMemoryView;
+  /** Passed on to `converse` and counted in the log: nothing here appends. */
+  readonly memory?: ReadOnlyMemory;
   /** Gets counts and outcomes, never what was said. */
   readonly logger?: Logger;
 }

@@ -127,10 +127,7 @@ function text(
     lines.push(`${key} of ${collection}: ${counted(records, "record")} from ${source}${known}`);
   }
   for (const { chat_id, source, forgotten_at, messages } of refused) {
-    const why =
-      forgotten_at === undefined
-        ? "it was redacted, erased or cleared here"
-        : `the chat was forgotten at ${forgotten_at}`;
+    const why = `the chat was forgotten at ${forgotten_at}`;
     const what = messages === 0 ? source : `${counted(messages, "message")} from ${source}`;
     lines.push(`${chat_id}: not imported: ${what}: ${why}. --force imports it anyway`);
   }

@@ -33,8 +33,7 @@ export function ChatMemory({ memory, elapsed }: Props) {
       )}
       <p className="hint">
         {lastTurn === 0 ? "No turn yet" : `Up to turn ${lastTurn.toLocaleString("en-GB")}`}, started{" "}
-        {spanInWords(memory.session_age_seconds + elapsed)} ago,{" "}
-        {memory.bytes.toLocaleString("en-GB")} bytes
+        {spanInWords(memory.session_age_seconds + elapsed)} ago
       </p>
     </article>
   );

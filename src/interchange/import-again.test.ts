@@ -130,128 +130,20 @@ for (const [what, act] of acts) {
     );
     const other = jsonl({ ...head, key: "c:d" }, bye);
     const grown = jsonl(head, password, noted, thanks, bye);
-    for (const dryRun of [true, false]) {
-      const { chats, failed } = await tryImport(throughline, [grown, other], "seed", { dryRun });
-      assert.deepEqual(
-        failed.map(({ source, code }) => [source, code]),
-        [["a_b.jsonl", "THROUGHLINE_CONFLICT"]],
-      );
-      assert.match(failed[0]?.reason ?? "", /"a:b".*--into NEW/);
-      assert.deepEqual(
-        chats.map(({ chat_id, messages }) => [chat_id, messages]),
-        [["c:d", 1]],
-      );
-    }
+    const { chats, failed } = await tryImport(throughline, [grown, other]);
+    assert.deepEqual(
+      failed.map(({ source, code }) => [source, code]),
+      [["a_b.jsonl", "THROUGHLINE_CONFLICT"]],
+    );
+    assert.match(failed[0]?.reason ?? "", /"a:b".*--into NEW/);
+    assert.deepEqual(
+      chats.map(({ chat_id, messages }) => [chat_id, messages]),
+      [["c:d", 1]],
+    );
     assert.deepEqual(await allOf(throughline), before);
     await assertGone(throughline, [chat, "c:d"]);
   });
 }
-
-for (const [what, act] of hiding) {
-  const left = what === "cleared" ? 2 : 1;
-  const shows = ["noted", "thanks", "bye"].slice(left - 1);
-  test(`what was ${what} is left out of a new chat that its grown source is imported into`, async () => {
-    await using throughline = await open();
-    const { chats } = throughline;
-    await importInto(throughline, jsonl(head, password, noted));
-    await act(throughline);
-    const titled = { ...head, metadata: { title: "hunter2" }, last_consolidated: 2 };
-    const grown = jsonl(titled, password, noted, thanks, bye);
-    const dry = await importInto(throughline, grown, "seed", { into: "new", dryRun: true });
-    assert.deepEqual(await importInto(throughline, grown, "seed", { into: "new" }), dry);
-    assert.deepEqual(dry.refused, [
-      { chat_id: "new", source: "a_b.jsonl", forgotten_at: undefined, messages: left },
-    ]);
-    assert.deepEqual(await shown(chats, "new"), shows);
-    const is = (await chats.log.existing("new")).head;
-    assert.deepEqual(
-      [is.title, is.message_count, is.last_consolidated],
-      ["thanks", shows.length, 0],
-    );
-    for (const added of [0, 1]) {
-      const more = added === 0 ? [] : [{ ...bye, content: "again" }];
-      const report = await importInto(
-        throughline,
-        jsonl(titled, password, noted, thanks, bye, ...more),
-        "seed",
-        { into: "new" },
-      );
-      assert.deepEqual(
-        report.chats.map(({ messages, skipped }) => [messages, skipped]),
-        [[added, shows.length]],
-      );
-    }
-    await assertGone(throughline, [chat, "new"]);
-    await importInto(throughline, grown, "seed", { into: "forced", force: true });
-    assert.equal((await shown(chats, "forced"))[0], password["content"]);
-  });
-}
-
-/** A chat of ours in one home, and its copy in another. */
-async function twoHomes() {
-  const before = await open();
-  await before.chats.append(chat, [{ id: "m1", role: "user", content: "my password is hunter2" }]);
-  await before.chats.append(chat, [{ id: "m2", role: "assistant", content: "noted" }]);
-  const after = await open();
-  const text = await exported(before, "throughline");
-  await importInto(after, text, "own");
-  const goOn = async () => {
-    await before.chats.append(chat, [{ id: "m3", role: "user", content: "thanks" }]);
-    await before.chats.compact(chat, 2, "The password hunter2 was said.");
-    return exported(before, "throughline");
-  };
-  return { before, after, text, goOn };
-}
-
-test("a file of ours that has grown adds what is new: redactions, removals, clears and sessions too", async () => {
-  const { before, after, goOn } = await twoHomes();
-  await goOn();
-  await redact(before);
-  await before.chats.takeBack(chat, ["m2"]);
-  await before.chats.clear(chat);
-  await before.chats.append(chat, [{ role: "user", content: "after the clear" }]);
-  await before.sessions.resolve(chat);
-  const text = await exported(before, "throughline");
-  for (const _ of [1, 2]) await importInto(after, text, "own");
-  assert.equal(await exported(after, "throughline"), text);
-});
-
-for (const [what, act] of hiding) {
-  test(`of a file of ours what was ${what} here is left out of a new chat, but by force`, async () => {
-    const { after, text, goOn } = await twoHomes();
-    await act(after);
-    const before = await allOf(after);
-    assert.equal((await importInto(after, text, "own")).chats[0]?.messages, 0);
-    const grown = await goOn();
-    const { failed } = await tryImport(after, grown, "own");
-    assert.equal(failed[0]?.code, "THROUGHLINE_CONFLICT");
-    assert.deepEqual(await allOf(after), before);
-    for (const added of [1, 0]) {
-      const report = await importInto(after, grown, "own", { into: "new" });
-      assert.equal(report.chats[0]?.messages, what === "cleared" ? added : 2 * added);
-      assert.equal(report.refused[0]?.messages, what === "cleared" ? 2 : 1);
-    }
-    await assertGone(after, [chat, "new"]);
-    assert.doesNotMatch(JSON.stringify(await allOf(after, "new")), /hunter2/);
-    const { message_count } = await after.chats.row("new");
-    assert.equal(message_count, (await shown(after.chats, "new")).length);
-    await importInto(after, grown, "own", { into: "forced", force: true });
-    assert.equal((await shown(after.chats, "forced"))[0], "my password is hunter2");
-  });
-}
-
-test("a chat from which something is left out keeps what its file hides hidden", async () => {
-  const { before, after } = await twoHomes();
-  await redact(after);
-  await before.chats.append(chat, [{ id: "m3", role: "user", content: "an old story" }]);
-  await before.chats.clear(chat);
-  await before.chats.append(chat, [{ id: "m4", role: "user", content: "hello" }]);
-  await importInto(after, await exported(before, "throughline"), "own", { into: "new" });
-  assert.deepEqual(await shown(after.chats, "new"), ["hello"]);
-  const row = await after.chats.row("new");
-  assert.equal(row.message_count, 1);
-  assert.doesNotMatch(row.title, /hunter2/);
-});
 
 test("a chat with something of its own is no place for an import, also not as --into", async () => {
   await using throughline = await open();
@@ -282,66 +174,6 @@ test("what was forgotten does not come back under another name, but by force", a
   await importInto(throughline, text, "seed", { into: "new", force: true });
   const again = await importInto(throughline, text, "seed", { into: "new" });
   assert.deepEqual([again.chats[0]?.skipped, again.refused], [2, []]);
-});
-
-test("a trial run of two files of ours, of which the newer hides what the older says, tells the same", async () => {
-  const { before, goOn } = await twoHomes();
-  const older = await goOn();
-  await before.chats.erase(chat, "m1");
-  await before.chats.erase(chat, "m3");
-  const about = { ...head, updated_at: at(1) };
-  const other = jsonl(about, { role: "user", content: "x" }, about);
-  const files = [await exported(before, "throughline"), older.replace('"id":"m2"', '"id":"m9"')];
-  const dryHome = await open();
-  const dry = await importInto(dryHome, [...files, other], "own", { dryRun: true });
-  assert.deepEqual(await importInto(dryHome, [...files, other], "own"), dry);
-  await assertGone(dryHome, [chat, `${chat}~2`, `${chat}~3`]);
-});
-
-for (const [what, act] of [
-  ["redacted", redact],
-  ["cleared", clear],
-] as const) {
-  test(`what was ${what} here is left out of another file of the chat, also where its line moved`, async () => {
-    await using throughline = await open();
-    await importInto(throughline, jsonl(head, noted, password, thanks));
-    await throughline.chats.redact(
-      chat,
-      (await throughline.chats.messages(chat)).messages[1]?.id ?? "",
-    );
-    await act(throughline);
-    const text = jsonl(head, password, bye);
-    const report = await importInto(throughline, text, "seed", { into: "new" });
-    assert.equal(report.chats[0]?.messages, 1);
-    await assertGone(throughline, [chat, "new"]);
-    assert.deepEqual(await shown(throughline.chats, "new"), ["bye"]);
-  });
-}
-
-for (const [what, act] of [
-  ["redacted", redact],
-  ["erased", erase],
-] as const) {
-  test(`a message that was ${what} does not come back by an export for nanobot from before`, async () => {
-    const { before } = await twoHomes();
-    const text = await exported(before, "nanobot");
-    await act(before);
-    assert.equal((await tryImport(before, text)).failed[0]?.code, "THROUGHLINE_CONFLICT");
-    await importInto(before, text, "seed", { into: "new" });
-    await assertGone(before, [chat, "new"]);
-    assert.deepEqual(await shown(before.chats, "new"), ["noted"]);
-  });
-}
-
-test("a redaction keeps away also a message of which only the redaction is here", async () => {
-  await using throughline = await open();
-  const mark = { _type: "metadata", kind: "redaction", target: "m1", timestamp: at(1) };
-  const m2 = { ...noted, id: "m2", seq: 2 };
-  const damaged = jsonl(head, m2, { id: "redaction:m1", seq: 3, ...mark }, head);
-  await importInto(throughline, damaged, "own");
-  const whole = jsonl(head, { ...password, id: "m1", seq: 1 }, m2, head);
-  for (const into of [undefined, "new"]) await importInto(throughline, whole, "own", { into });
-  await assertGone(throughline, [chat, "new"]);
 });
 
 test("what was cleared is in no export for nanobot, and the cursor counts what is", async () => {

@@ -1,61 +1,16 @@
-// The configurations that the moods of the past followed, as their log keeps them.
-import { createHash } from "node:crypto";
+// A configuration in the schema of `emotions.yaml`, as the acts that several processes share keep it.
 import { isDeepStrictEqual } from "node:util";
-import type { JsonObject } from "../core/json.ts";
-import type { LogRecord } from "../core/storage/log-store.ts";
-import type { Condition, EmotionConfiguration, EmotionEvent } from "./emotion/configuration.ts";
-import { type Emotion, emotions } from "./emotion/emotion.ts";
-import { readEmotionConfiguration } from "./emotion/read-configuration.ts";
-
-const kind = "configuration";
-const known = new WeakMap<EmotionConfiguration, LogRecord | undefined>();
-
-/**
- * What of a configuration a feeling runs by from one event to the next: not the events, nor the words.
- * In the schema of `emotions.yaml`, so that it is read with the same care; some 1.3 KB. Its id is made of
- * what it says, so that a log has it once.
- *
- * @returns `undefined`: that schema cannot say it, as two conditions on one level.
- */
-export function configurationRecord(config: EmotionConfiguration): LogRecord | undefined {
-  if (!known.has(config)) known.set(config, recordOf(config));
-  return known.get(config);
-}
-
-export function isConfigurationId(id: unknown): id is string {
-  return typeof id === "string" && /^c_[0-9a-f]{32}$/.test(id);
-}
-
-/** Reads one again. @returns `undefined`: it is none, or a damaged one. */
-export function readConfigurationRecord(
-  record: JsonObject | undefined,
-): EmotionConfiguration | undefined {
-  if (record?.["kind"] !== kind) return undefined;
-  const read = readEmotionConfiguration(record["configuration"]);
-  return "configuration" in read ? read.configuration : undefined;
-}
-
-function recordOf(config: EmotionConfiguration): LogRecord | undefined {
-  const configuration = written(config);
-  const digest = createHash("sha256").update(JSON.stringify(configuration)).digest("hex");
-  const record = { id: `c_${digest.slice(0, 32)}`, kind, configuration };
-  const read = readConfigurationRecord(record);
-  return read && isDeepStrictEqual(runsBy(read), runsBy(config)) ? record : undefined;
-}
-
-const runsBy = ({ emotions, moodRules, boredom, settings }: EmotionConfiguration) => ({
-  emotions,
-  moodRules,
-  boredom,
-  hysteresisMs: settings.hysteresisMs,
-});
+import type { JsonObject } from "../../core/json.ts";
+import type { Condition, EmotionConfiguration, EmotionEvent } from "./configuration.ts";
+import { type Emotion, emotions } from "./emotion.ts";
+import { readEmotionConfiguration } from "./read-configuration.ts";
 
 /** The whole configuration in the schema of `emotions.yaml`. `undefined`: that schema cannot say it. */
 export function writtenConfiguration(config: EmotionConfiguration): JsonObject | undefined {
   const { settings, events, triggers } = config;
   const { transcriptCooldownMs, maxWounds, publishThreshold } = settings;
   const whole = {
-    ...written(config),
+    ...writtenRules(config),
     events: Object.fromEntries(
       Object.entries(events).map(([name, event]) => [name, eventOf(event)]),
     ),
@@ -92,7 +47,7 @@ function eventOf({ severity, deltas, woundReduction, wound }: EmotionEvent) {
   };
 }
 
-function written({ emotions: rules, moodRules, boredom, settings }: EmotionConfiguration) {
+function writtenRules({ emotions: rules, moodRules, boredom }: EmotionConfiguration) {
   const rule = (emotion: Emotion) => ({
     baseline: rules[emotion].baseline,
     decay_rate: rules[emotion].decayPerSecond,
@@ -110,7 +65,6 @@ function written({ emotions: rules, moodRules, boredom, settings }: EmotionConfi
       negative_threshold: boredom.negativesBelow,
       neglect_after: boredom.neglectAfterMs === null ? null : boredom.neglectAfterMs / 1_000,
     },
-    settings: { hysteresis: settings.hysteresisMs / 1_000 },
   };
 }
 
