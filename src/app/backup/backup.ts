@@ -29,7 +29,7 @@ import {
 import { HomeCopy } from "./home-copy.ts";
 import { assertFree, NewFolder } from "./new-folder.ts";
 import { whenRecovered } from "./recovery.ts";
-import { verifyCopy } from "./verify-copy.ts";
+import { byPath, verifyCopy } from "./verify-copy.ts";
 
 interface BackupFlags extends Flags {
   readonly json?: boolean;
@@ -215,7 +215,8 @@ async function fill(folder: NewFolder, inUse: boolean, ports: BackupPorts): Prom
   const unread = notesOf(copy.unread);
   const { totals, files } = verified;
   const reports = (await reportsOf(home, verified.found)).filter(isLoss);
-  const damaged = reports.map(({ file, key, reason }) => ({ path: file ?? key, reason }));
+  const notes = reports.map(({ file, key, reason }) => ({ path: file ?? key, reason }));
+  const damaged = notes.sort(byPath);
   const list: BackupList = {
     made_at: madeAt,
     version,

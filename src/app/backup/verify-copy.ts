@@ -64,7 +64,7 @@ export async function verifyCopy(copy: HomeCopy, ports: VerifyPorts): Promise<Ve
   return { files: files.sort(byPath), totals: { ...totals, logs, records, documents }, found };
 }
 
-const byPath = (a: { readonly path: string }, b: { readonly path: string }) =>
+export const byPath = (a: { readonly path: string }, b: { readonly path: string }) =>
   a.path < b.path ? -1 : 1;
 
 function differs(path: string): Failed {
