@@ -492,6 +492,17 @@ export type FeedbackStats = {
   };
 };
 
+export type Findings = {
+  readonly damaged: boolean;
+  readonly failed: boolean;
+  readonly checks: readonly {
+    readonly id: string;
+    readonly status: "ok" | "note" | "damaged" | "failed";
+    /** One line for people, with what to do. */
+    readonly says: string;
+  }[];
+};
+
 export type ForgetReceipt = {
   readonly chat_id: string;
   /** ISO 8601, UTC; empty if it is not known. */
