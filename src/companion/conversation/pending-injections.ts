@@ -94,7 +94,7 @@ export class PendingWriter {
       }
       if (this.#isClosed) return;
       await new Promise<void>((resolve) => {
-        const cancel = this.#timers.after(waitMs, resolve);
+        const cancel = this.#timers.after(waitMs, resolve, { holdsProcess: true });
         this.#stopWaiting = () => {
           cancel();
           resolve();

@@ -103,11 +103,12 @@ export class RawFrames {
       if (this.#current === current) this.#current = undefined;
       resolve();
     };
-    const cancel = this.#timers.after(deadlineMs, () => {
+    const late = () => {
       this.#abandoned++;
       if (!isOwn && generation === this.#generation) this.#slot = undefined;
       finish("timeout");
-    });
+    };
+    const cancel = this.#timers.after(deadlineMs, late, { holdsProcess: true });
     const ended = (jpeg: Uint8Array | undefined) => {
       if (isOver) {
         this.#abandoned--;

@@ -156,10 +156,11 @@ export class SaveQueue {
       return;
     }
     this.#waiting.push(moment);
-    this.#cancelRetry = this.#ports.timers.after(retryMs, () => {
+    const retry = () => {
       this.#cancelRetry = undefined;
       this.#next();
-    });
+    };
+    this.#cancelRetry = this.#ports.timers.after(retryMs, retry, { holdsProcess: true });
   }
 
   #discard({ receipt }: WaitingMoment, reason: "closed" | "forgotten" | SaveFailure): void {
