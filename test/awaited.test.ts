@@ -1,44 +1,82 @@
-// What a program awaits keeps it alive: Node ends one that only waits, with code 13 and no word.
+// What somebody awaits keeps a program alive until it settles, whatever timer or thread settles it.
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
+import { randomInt } from "node:crypto";
 import { join } from "node:path";
 import { test } from "node:test";
 import { temporaryDirectory } from "./support/command-line.ts";
 
-const root = join(import.meta.dirname, "..");
-const open = `import { openThroughline } from ${JSON.stringify(join(root, "src/core/throughline.ts"))};
-  import { randomText } from ${JSON.stringify(join(root, "test/support/random-text.ts"))};
-  const throughline = await openThroughline({ home: process.argv[1], durability: "process" });
-  const text = randomText(5_000_000); // made first: the appends come without a pause
-  const append = (count, length) => {
-    const messages = Array.from({ length: count }, (_, i) => {
-      return { role: "user", content: text.slice(i * length, (i + 1) * length) };
-    });
-    return throughline.chats.append("local:me", messages);
-  };`;
+const seed = randomInt(2 ** 31);
+const load = (path: string) => `await import(${JSON.stringify(import.meta.resolve(path))})`;
 
-const programs = [
-  [
-    "sixty appends of 5 MB, one after the other",
-    `for (let n = 0; n < 60; n++) await append(5, 1_000_000);`,
-  ],
-  [
-    "an injection that waits for the throttle",
-    `const { Injector } = await import(${JSON.stringify(join(root, "src/companion/conversation/injector.ts"))});
-     const { SimulatedVoice } = await import(${JSON.stringify(join(root, "test/support/simulated-voice.ts"))});
-     const pending = { load: async () => [], save: async () => {} };
-     const { clock, timers, newId } = throughline.ports;
-     const injector = await Injector.open({ stream: new SimulatedVoice(), clock, timers, newId, pending });
-     for (const text of ["one", "two"]) await injector.inject(text).outcome;`,
-  ],
-] as const;
+const injector = (failures: number) => `
+  const { Injector } = ${load("../src/companion/conversation/injector.ts")};
+  const { systemTimers } = ${load("../src/core/timers.ts")};
+  const { systemClock } = ${load("../src/core/clock.ts")};
+  let failures = ${failures};
+  const pending = {
+    load: async () => [],
+    save: async () => {
+      if (failures-- > 0) throw new Error("the disk is full");
+    },
+  };
+  const stream = {
+    state: failures > 0 ? "speaking" : "idle",
+    voiceStream: "v1",
+    inject: async () => undefined,
+    onChange: () => () => undefined,
+  };
+  let ids = 0;
+  const newId = () => "id" + ++ids;
+  const ports = { stream, pending, timers: systemTimers, clock: systemClock, newId };
+  const injector = await Injector.open(ports);
+`;
 
-for (const [what, body] of programs) {
-  test(`a program is not ended while it awaits ${what}`, (t) => {
-    const program = `${open}\n${body}\nconsole.log("all is done"); await throughline.close();`;
-    const args = ["--input-type=module", "-e", program, temporaryDirectory(t)];
-    const { status, stdout, stderr } = spawnSync(process.execPath, args, { encoding: "utf8" });
-    assert.equal(status, 0, `${stdout}${stderr}`);
-    assert.match(stdout, /all is done/);
+/** Programs that only await, with nothing else that keeps them alive. */
+const programs = {
+  "24 appends of 1 MB at level process": `
+    const { openThroughline } = ${load("../src/core/throughline.ts")};
+    const { seededRandom } = ${load("../src/testing/random.ts")};
+    const random = seededRandom(${seed});
+    const word = () => random(2 ** 31).toString(36);
+    const words = Array.from({ length: 30_000 }, word).join(" ").slice(0, 200_000);
+    const throughline = await openThroughline({ home: process.argv[1], durability: "process" });
+    for (let n = 0; n < 24; n++) {
+      const message = (_, i) => ({ id: "m" + n + "-" + i, role: "user", content: i + words });
+      await throughline.chats.append("a", Array.from({ length: 5 }, message));
+    }
+    await throughline.close();`,
+  "a moment that is saved at the second try and uploaded later": `
+    const { Receipt } = ${load("../src/moments/record/receipt.ts")};
+    const { SaveQueue } = ${load("../src/moments/record/save-queue.ts")};
+    const { systemTimers } = ${load("../src/core/timers.ts")};
+    let failures = 1;
+    const save = async () => {
+      if (failures-- > 0) throw new Error("the disk is full");
+      return { name: "a" };
+    };
+    const logger = { warn: () => undefined };
+    const told = () => undefined;
+    const queue = new SaveQueue({ sink: { save }, timers: systemTimers, logger, told });
+    const receipt = new Receipt({ id: "a", name: "a", accepted: true });
+    queue.add({ receipt, sealed: async () => ({}), release: () => undefined });
+    await receipt.whenDurable();
+    setTimeout(() => receipt.update({ uploaded: true }), 20).unref();
+    await receipt.whenUploaded();`,
+  "a text that the throttle holds back": `${injector(0)}
+    await injector.inject("one").outcome;
+    await injector.inject("two").outcome;`,
+  "a text that is saved at the second try": `${injector(1)}
+    await injector.inject("one", { mustDeliver: true }).result;`,
+};
+
+for (const [awaited, code] of Object.entries(programs)) {
+  test(`a program that awaits ${awaited} gets there, and ends by itself`, (t) => {
+    t.diagnostic(`seed ${seed}`);
+    const home = join(temporaryDirectory(t), "home");
+    const args = ["--input-type=module", "-e", `${code}\nconsole.log("done");`, home];
+    const ended = spawnSync(process.execPath, args, { encoding: "utf8" });
+    assert.equal(ended.status, 0, ended.stderr);
+    assert.equal(ended.stdout, "done\n");
   });
 }

@@ -25,3 +25,11 @@ export const systemTimers: Timers = {
     return () => clearTimeout(timer);
   },
 };
+
+/** Keeps the process alive until this settles: what timers and threads settle alone does not. */
+export function awaited<T>(promise: Promise<T>): Promise<T> {
+  const timer = setInterval(() => undefined, longestMs);
+  const settled = () => clearInterval(timer);
+  promise.then(settled, settled);
+  return promise;
+}

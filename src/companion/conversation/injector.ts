@@ -192,21 +192,20 @@ export class Injector {
     const { stream, clock, timers } = this.#ports;
     if (stream.state !== "idle" || !this.#queue.isReady) return;
     const waitMs = Math.max(this.#throttledUntilMs, this.#retryAtMs) - clock.monotonic();
-    if (waitMs > 0)
+    if (waitMs > 0) {
       this.#stopTimer = timers.after(waitMs, () => this.#pump(), { holdsProcess: true });
-    else this.#send();
+    } else this.#send();
   }
 
   #send(): void {
     const { stream, clock, timers } = this.#ports;
     const items = this.#queue.take();
+    const late = () => this.#failed(attempt, "no answer");
     const attempt: Attempt = {
       items,
       voiceStream: stream.voiceStream,
       ended: Promise.withResolvers(),
-      stopTimeout: timers.after(acknowledgeTimeoutMs, () => this.#failed(attempt, "no answer"), {
-        holdsProcess: true,
-      }),
+      stopTimeout: timers.after(acknowledgeTimeoutMs, late, { holdsProcess: true }),
     };
     this.#attempt = attempt;
     this.#throttledUntilMs = clock.monotonic() + throttleMs;

@@ -103,12 +103,12 @@ export class RawFrames {
       if (this.#current === current) this.#current = undefined;
       resolve();
     };
-    const giveUp = () => {
+    const late = () => {
       this.#abandoned++;
       if (!isOwn && generation === this.#generation) this.#slot = undefined;
       finish("timeout");
     };
-    const cancel = this.#timers.after(deadlineMs, giveUp, { holdsProcess: true });
+    const cancel = this.#timers.after(deadlineMs, late, { holdsProcess: true });
     const ended = (jpeg: Uint8Array | undefined) => {
       if (isOver) {
         this.#abandoned--;

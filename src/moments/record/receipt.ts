@@ -1,4 +1,5 @@
 import { ThroughlineError } from "../../core/errors.ts";
+import { awaited } from "../../core/timers.ts";
 import type { SaveFailure } from "../package/package-sink.ts";
 import type { Reduced } from "../package/record.ts";
 
@@ -100,7 +101,7 @@ export class Receipt {
    * @throws ThroughlineError `THROUGHLINE_UNAVAILABLE`: it was not kept; `reason` says why.
    */
   whenUploaded(): Promise<void> {
-    return this.#uploaded.promise;
+    return awaited(this.#uploaded.promise);
   }
 
   /** For the recorder alone. */

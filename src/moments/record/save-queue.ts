@@ -156,11 +156,11 @@ export class SaveQueue {
       return;
     }
     this.#waiting.push(moment);
-    const again = () => {
+    const retry = () => {
       this.#cancelRetry = undefined;
       this.#next();
     };
-    this.#cancelRetry = this.#ports.timers.after(retryMs, again, { holdsProcess: true });
+    this.#cancelRetry = this.#ports.timers.after(retryMs, retry, { holdsProcess: true });
   }
 
   #discard({ receipt }: WaitingMoment, reason: "closed" | "forgotten" | SaveFailure): void {

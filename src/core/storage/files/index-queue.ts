@@ -1,7 +1,7 @@
 import { setImmediate as nextPass } from "node:timers/promises";
 import type { Worker } from "node:worker_threads";
 import { isThroughlineError } from "../../errors.ts";
-import type { Timers } from "../../timers.ts";
+import { awaited, type Timers } from "../../timers.ts";
 import type { IndexBehind } from "../storage.ts";
 import { unavailable } from "./file-ports.ts";
 import type { IndexAnswer, IndexRequest } from "./index-worker.ts";
@@ -102,6 +102,7 @@ export class IndexQueue {
   room(): Promise<void> | undefined {
     const isMuch = this.#waiting.length >= limits.changes || this.#bytes >= limits.bytes;
     if (!isMuch || this.#isFull) return undefined;
+    this.#startThread();
     return this.#wrote(this.#added - Math.floor(this.#waiting.length / 2));
   }
 
@@ -115,10 +116,8 @@ export class IndexQueue {
       await nextPass();
     }
     if (this.#worker !== undefined) {
-      this.#worker.ref();
       this.#send();
       await this.#wrote(target);
-      this.#rest();
     }
     return this.#written >= target;
   }
@@ -169,10 +168,9 @@ export class IndexQueue {
     this.#cancelTimer?.();
     const worker = this.#worker;
     if (worker !== undefined) {
-      worker.ref();
       const ended = new Promise((resolve) => worker.once("exit", resolve));
       this.#post({ do: "close" });
-      await ended;
+      await awaited(ended);
     }
     return isComplete;
   }
@@ -188,11 +186,7 @@ export class IndexQueue {
   /** Resolves when so many are written, or the disk is full. */
   #wrote(target: number): Promise<void> {
     if (this.#written >= target || this.#isFull) return Promise.resolve();
-    return new Promise((resolve) => {
-      this.#waiters.push({ target, resolve });
-      this.#startThread(); // the timer that would start it does not keep the process alive
-      this.#worker?.ref();
-    });
+    return awaited(new Promise((resolve) => this.#waiters.push({ target, resolve })));
   }
 
   #startThread(): void {
@@ -210,7 +204,7 @@ export class IndexQueue {
     worker.on("message", (answer: IndexAnswer) => this.#answered(answer));
     worker.on("error", () => this.#endThread());
     worker.on("exit", () => this.#endThread());
-    this.#rest(); // after the listeners, which hold the process
+    worker.unref(); // last: a listener holds the process. Who waits for an answer does too
     this.#post({ do: "open", path: this.#database.path }, () => {
       this.#isOpen = true;
     });
@@ -237,13 +231,6 @@ export class IndexQueue {
   #answered(answer: IndexAnswer): void {
     this.#requests.shift()?.(answer);
     if (this.#worker !== undefined && !this.#isFull && !this.#closed) this.#send();
-    this.#rest();
-  }
-
-  /** The thread keeps the process alive only while somebody waits for it. */
-  #rest(): void {
-    const isAwaited = this.#closed || this.#requests.length > 0 || this.#waiters.length > 0;
-    if (!isAwaited) this.#worker?.unref();
   }
 
   #send(): void {
@@ -369,10 +356,9 @@ export class IndexQueue {
       }
       return;
     }
-    this.#worker.ref();
     const { losses } = this.#database;
-    const answer = await new Promise<Parameters<Answered>[0]>((resolve) =>
-      this.#post(request, resolve),
+    const answer = await awaited(
+      new Promise<Parameters<Answered>[0]>((resolve) => this.#post(request, resolve)),
     );
     if (answer === undefined || losses !== this.#database.losses) return;
     if (answer === "ended") await this.#do(request);
