@@ -277,8 +277,8 @@ for (const [says, text, trained = text] of hostile) {
     assert.equal(messages[1]?.text, text.length > 100_000 ? trained : messages[1]?.text);
     const { rows } = await world.export({ format: "kto" });
     assert.deepEqual(rows[0]?.["completion"], [{ role: "assistant", content: trained }]);
-    const vision = await world.export({ format: "kto-vision" });
-    assert.deepEqual(vision.skipped, []);
+    const withPictures = await world.export({ format: "imagefolder" });
+    assert.deepEqual(withPictures.skipped, []);
   });
 }
 
@@ -328,14 +328,14 @@ for (const file of ["messages.json", "audio.wav", "frames/000000.jpg", "feedback
     await found.close();
     const { state, differences } = await world.packages.verify(name);
     assert.deepEqual([state, differences.map((one) => one.path)], ["damaged", [file]]);
-    for (const format of ["kto", "kto-vision", "webdataset", "jsonl"] as const) {
+    for (const format of ["kto", "imagefolder", "jsonl"] as const) {
       const { skipped, files } = await world.export({ format });
       assert.deepEqual(
         skipped.map(({ reason }) => reason),
         ["unverified"],
         format,
       );
-      const data = [...(files?.keys() ?? [])].filter((one) => /\.(jsonl|tar|parquet)$/.test(one));
+      const data = [...(files?.keys() ?? [])].filter((one) => one.endsWith(".jsonl"));
       assert.deepEqual(data, [], format);
     }
   });
@@ -369,7 +369,7 @@ for (const [says, harm] of Object.entries(harms)) {
         listed.map(({ sealed }) => sealed),
         [true, true],
       );
-      for (const format of ["kto", "kto-vision", "webdataset", "imagefolder", "jsonl"] as const) {
+      for (const format of ["kto", "imagefolder", "jsonl"] as const) {
         const { skipped, total } = await world.export({ format });
         assert.deepEqual(skipped, [{ name, reason: "unverified" }], format);
         assert.equal(total, 1, format);
