@@ -31,14 +31,6 @@ export const receipt = z
   })
   .openapi("Receipt", { description: "`durable`: neither a kill nor a power cut loses it." });
 
-const streamLoss = z.object({
-  accepted: count,
-  throttled: count,
-  refused: z.object({ not_jpeg: count, too_large: count, format: count }),
-  encoder: z.object({ failed: count, timeout: count, late: count, dropped: count }),
-  evicted: z.object({ count, bytes: count, age: count }),
-});
-
 const statsFields = {
   messages: count,
   frames: count,
@@ -68,14 +60,7 @@ const statsFields = {
 const buffers = z.object(statsFields).openapi("Buffers", {
   description: "What the rolling buffers hold. Sent when it changed, at most once a second.",
 });
-export const stats = z
-  .object({
-    ...statsFields,
-    loss: z
-      .object({ messages: streamLoss, frames: streamLoss, audio: streamLoss })
-      .openapi({ description: "What each stream took and lost since the start." }),
-  })
-  .openapi("FeedbackStats");
+export const stats = z.object(statsFields).openapi("FeedbackStats");
 
 const mark = z.looseObject({ timestamp: z.number(), reason: z.string().nullable() });
 export const packageStatus = z
@@ -93,9 +78,6 @@ const audio = z
     rate_hz: z.int(),
     samples: count,
     start_t_ms: milliseconds,
-    anchors: z
-      .array(z.object({ sample: count, t_ms: z.number() }))
-      .openapi({ description: "When a sample was heard: at 0, and after each gap." }),
   })
   .openapi("PackageAudio");
 const feedback = z
