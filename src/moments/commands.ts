@@ -110,20 +110,17 @@ function addExport(feedback: Command, context: Context): void {
       "only reactions at least this strong, from 0 to 1",
       number(0, 1),
     )
-    .option("--max-frames <count>", "the maximum number of pictures per row", wholeNumber(0, 240))
+    .option(
+      "--max-frames <count>",
+      "for imagefolder: the maximum number of pictures per row",
+      wholeNumber(0, 240),
+    )
     .option(
       "--max-prompt-chars <count>",
       "longest prompt in an exported row, in characters",
       wholeNumber(1, 100_000_000),
     )
     .addOption(new Option("--style <style>", "for dpo: the row format").choices(["trl", "openai"]))
-    .addOption(
-      new Option("--layout <layout>", "for webdataset: how pictures are stored").choices([
-        "inner-tar",
-        "per-frame",
-      ]),
-    )
-    .option("--no-audio", "for webdataset: leave out the sound")
     .option("--replace", "replace an existing export")
     .addOption(homeOption())
     .addOption(jsonOption())

@@ -9,11 +9,10 @@ import { MediaSockets } from "./routes/media-sockets.ts";
 /** Moments over HTTP, for `createServer`. */
 export function momentsRoutes(moments: Moments): ServerFeature {
   return (router: Router) => {
-    const { watchers, clock, newId } = router.ports;
+    const { watchers, clock } = router.ports;
     const media = new MediaSockets({
       moments,
       clock,
-      newId,
       publish: (state) => watchers.publishHere("buffers", state),
     });
     addMediaRoutes(router, moments, media);

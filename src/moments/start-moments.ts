@@ -37,7 +37,7 @@ export type { Selection } from "./directory/whose.ts";
 export type { ForgetReceipt, Moments, MomentsOptions, MomentsStatistics } from "./moments.ts";
 export type { Consent } from "./package/record.ts";
 export { type AutoEvent, AutoRecord } from "./record/auto-record.ts";
-export type { AudioPush, FramePush, Resample, SourceTime } from "./record/buffers.ts";
+export type { AudioPush, FramePush, SourceTime } from "./record/buffers.ts";
 export { type ConsentInput, consentWording } from "./record/consent.ts";
 export type { DraftAudio, DraftFrame, MomentContent, Redact } from "./record/draft.ts";
 export type { PushResult } from "./record/frame-buffer.ts";

@@ -4,11 +4,9 @@ Arguments: a check, and the folder of an export. Nothing is downloaded: the mode
 made here, and knows nothing.
 """
 
-import io
 import json
 import os
 import sys
-import wave
 
 os.environ["HF_HUB_OFFLINE"] = "1"
 os.environ["HF_DATASETS_OFFLINE"] = "1"
@@ -39,38 +37,6 @@ def images(folder):
         for row in rows
     ]
     return {"columns": rows.column_names, "rows": len(rows), "sizes": sizes, "places": places}
-
-
-def webdataset(folder):
-    rows = load(folder)
-    return {"columns": rows.column_names, "rows": len(rows), "first": rows[0]["__key__"]}
-
-
-def wavs(folder):
-    """The sound of each package of a WebDataset."""
-    import tarfile
-
-    with tarfile.open(os.path.join(folder, "shard-000000.tar")) as shard:
-        names = [member for member in shard if member.name.endswith(".wav")]
-        return [io.BytesIO(shard.extractfile(member).read()) for member in names]
-
-
-def sound(folder):
-    found = []
-    for data in wavs(folder):
-        with wave.open(data) as file:
-            found.append([file.getframerate(), file.getnchannels(), file.getnframes()])
-    return {"sounds": found}
-
-
-def libsndfile(folder):
-    import soundfile
-
-    found = []
-    for data in wavs(folder):
-        samples, rate = soundfile.read(data, dtype="int16")
-        found.append([rate, len(samples)])
-    return {"sounds": found}
 
 
 def train(folder):

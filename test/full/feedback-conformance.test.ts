@@ -1,4 +1,4 @@
-// Exports in the hands of those they are for: datasets, TRL, Python's own wave. Each part is skipped,
+// Loads exports with the libraries that they are for: datasets and TRL. Each part is skipped,
 // with the reason, where its library is not installed. PYTHON names another Python than `python3`.
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
@@ -41,12 +41,9 @@ describe("an export", () => {
   const folders = new Map<string, string>();
   const all: readonly (readonly [name: string, options: FeedbackExportOptions])[] = [
     ["kto", { format: "kto" }],
-    ["kto-vision", { format: "kto-vision" }],
     ["dpo", { format: "dpo" }],
     ["dpo-openai", { format: "dpo", style: "openai" }],
     ["imagefolder", { format: "imagefolder" }],
-    ["webdataset", { format: "webdataset" }],
-    ["webdataset-silent", { format: "webdataset", audio: false }],
   ];
   before(async () => {
     for (const [name, options] of all) {
@@ -86,35 +83,16 @@ describe("an export", () => {
     });
   }
 
-  for (const name of ["kto-vision", "imagefolder"] as const) {
-    test(`of ${name} loads with its pictures, a place for each`, { skip: noPictures }, () => {
-      const { columns, rows, sizes, places } = python("images", name);
-      assert.deepEqual(
-        new Set(columns as string[]),
-        new Set(["id", "prompt", "completion", "label", "images"]),
-      );
-      assert.equal(rows, 8);
-      assert.deepEqual(places, [0, 3, 3, 3, 3, 3, 3, 3]);
-      assert.deepEqual((sizes as unknown[])[0], []);
-      assert.deepEqual((sizes as unknown[])[7], Array(3).fill([16, 8]));
-    });
-  }
-
-  test("of webdataset without audio loads", { skip: noDatasets }, () => {
-    const { rows, first } = python("webdataset", "webdataset-silent");
-    assert.deepEqual([rows, String(first).endsWith(packages[0]?.name ?? "-")], [8, true]);
-  });
-
-  test("of webdataset has sound that Python's wave reads", { skip: lacks("wave") }, () => {
-    const { sounds } = python("sound", "webdataset");
-    assert.deepEqual(sounds, [[16_000, 1, 0], ...Array(7).fill([16_000, 1, 320])]);
-  });
-
-  test("of webdataset has sound that libsndfile reads", {
-    skip: lacks("numpy", "soundfile"),
-  }, () => {
-    const { sounds } = python("libsndfile", "webdataset");
-    assert.deepEqual(sounds, [[16_000, 0], ...Array(7).fill([16_000, 320])]);
+  test("of imagefolder loads with its pictures, a place for each", { skip: noPictures }, () => {
+    const { columns, rows, sizes, places } = python("images", "imagefolder");
+    assert.deepEqual(
+      new Set(columns as string[]),
+      new Set(["id", "prompt", "completion", "label", "images"]),
+    );
+    assert.equal(rows, 8);
+    assert.deepEqual(places, [0, 3, 3, 3, 3, 3, 3, 3]);
+    assert.deepEqual((sizes as unknown[])[0], []);
+    assert.deepEqual((sizes as unknown[])[7], Array(3).fill([16, 8]));
   });
 
   test("of kto trains two steps of KTO", { skip: lacks("datasets", "trl", "torch") }, () => {

@@ -1,7 +1,5 @@
-// Writes exports onto a disk in memory, and reads them by other libraries than those that wrote them.
+// Writes exports onto a disk in memory.
 import assert from "node:assert/strict";
-import { parquetReadObjects } from "hyparquet";
-import { unpackTar } from "modern-tar";
 import { exportFeedback } from "../../src/moments/export/export-feedback.ts";
 import type { FeedbackExportOptions } from "../../src/moments/export/options.ts";
 import { filesUnder, type SamplePackage, SampleSource } from "./feedback-packages.ts";
@@ -28,21 +26,4 @@ export function lines(bytes: Buffer | undefined): Row[] {
     .slice(0, -1)
     .split("\n")
     .map((line) => JSON.parse(line));
-}
-
-export function parquetBytes(bytes: Buffer | undefined): ArrayBuffer {
-  assert.ok(bytes !== undefined);
-  return new Uint8Array(bytes).buffer;
-}
-export const parquetRows = (bytes: Buffer | undefined): Promise<Row[]> =>
-  parquetReadObjects({ file: parquetBytes(bytes), utf8: false });
-
-/** By name, in their order; each must be without time and owner. */
-export async function tarMembers(bytes: Uint8Array | undefined) {
-  assert.ok(bytes !== undefined);
-  const entries = await unpackTar(bytes);
-  for (const { header } of entries) {
-    assert.deepEqual([header.mtime?.getTime(), header.uid, header.gid], [0, 0, 0], header.name);
-  }
-  return new Map(entries.map(({ header, data }) => [header.name, Buffer.from(data ?? [])]));
 }

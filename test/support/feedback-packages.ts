@@ -10,7 +10,6 @@ import {
   type PackageMessage,
   packageName,
   packageStamp,
-  type StreamLoss,
   type Target,
   wavHeader,
   writeManifest,
@@ -144,13 +143,6 @@ class GoneError extends Error {
 }
 
 const source = { camera: "front", source_t_ms: null } as const;
-const none: StreamLoss = {
-  ...{ accepted: 0, throttled: 0, refused: { not_jpeg: 0, too_large: 0, format: 0 } },
-  encoder: { failed: 0, timeout: 0, late: 0, dropped: 0 },
-  evicted: { count: 0, bytes: 0, age: 0 },
-};
-const loss = { messages: none, frames: none, audio: none };
-
 function message(number: number, [role, text, more]: Line, index: number): PackageMessage {
   const t_ms = -10_000 + index * 1_000;
   const timestamp = firstTrigger + number * 60 + t_ms / 1_000;
@@ -210,7 +202,6 @@ function record(number: number, sentiment: Manifest["sentiment"]) {
       ...{ pre_ms: 10_000, post_ms: 0, from: "ring" as const, first_seq: 1, last_seq: 4 },
       overlaps: [],
     },
-    loss: { window: loss, run: loss },
     software: { name: "throughline", version: "0.1.0" },
     ...{ sealed_timestamp: timestamp + 1, salvaged: false, spilled: false },
   };
@@ -220,7 +211,7 @@ function audio(samples: number): NonNullable<Manifest["audio"]> {
   const start_t_ms = -samples / 16;
   return {
     ...{ file: "audio.wav", rate_hz: 16_000, channels: 1, bits: 16, samples, start_t_ms },
-    ...{ anchors: [{ sample: 0, t_ms: start_t_ms }], gaps: [] },
+    source_t_ms: null,
   };
 }
 

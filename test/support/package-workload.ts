@@ -72,9 +72,8 @@ export function momentOf(number: number, shape: MomentShape = {}): SealedMoment 
         ? null
         : {
             ...{ file: "audio.wav", rate_hz: 16_000, channels: 1, bits: 16, samples },
-            ...{ start_t_ms: -1_500, anchors: [{ sample: 0, t_ms: -1_500 }], gaps: [] },
+            ...{ start_t_ms: -1_500, source_t_ms: null },
           },
-    loss: null,
     software: { name: "throughline", version: "0.0.0" },
     ...shape.record,
   } as PackageRecord;

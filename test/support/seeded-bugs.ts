@@ -488,13 +488,6 @@ const security: readonly SeededBug[] = [
     ...{ test: "src/server/access.test.ts", named: "is turned away" },
   },
   {
-    id: "moments: sound is placed by its own receipt alone",
-    file: "src/moments/record/audio-timeline.ts",
-    find: "const aheadSamples = 5 * audioRateHz",
-    replace: "const aheadSamples = 0",
-    ...{ test: "src/moments/record/audio-ring.test.ts", named: "stands still again" },
-  },
-  {
     id: "security: a sign-in code can be guessed at for ever",
     file: "src/server/access.ts",
     find: "++code.guesses >= accessLimits.guesses",

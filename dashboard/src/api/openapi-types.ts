@@ -427,69 +427,6 @@ export type FeedbackStats = {
     readonly frames: boolean;
     readonly audio: boolean;
   };
-  /** What each stream took and lost since the start. */
-  readonly loss: {
-    readonly messages: {
-      readonly accepted: number;
-      readonly throttled: number;
-      readonly refused: {
-        readonly not_jpeg: number;
-        readonly too_large: number;
-        readonly format: number;
-      };
-      readonly encoder: {
-        readonly failed: number;
-        readonly timeout: number;
-        readonly late: number;
-        readonly dropped: number;
-      };
-      readonly evicted: {
-        readonly count: number;
-        readonly bytes: number;
-        readonly age: number;
-      };
-    };
-    readonly frames: {
-      readonly accepted: number;
-      readonly throttled: number;
-      readonly refused: {
-        readonly not_jpeg: number;
-        readonly too_large: number;
-        readonly format: number;
-      };
-      readonly encoder: {
-        readonly failed: number;
-        readonly timeout: number;
-        readonly late: number;
-        readonly dropped: number;
-      };
-      readonly evicted: {
-        readonly count: number;
-        readonly bytes: number;
-        readonly age: number;
-      };
-    };
-    readonly audio: {
-      readonly accepted: number;
-      readonly throttled: number;
-      readonly refused: {
-        readonly not_jpeg: number;
-        readonly too_large: number;
-        readonly format: number;
-      };
-      readonly encoder: {
-        readonly failed: number;
-        readonly timeout: number;
-        readonly late: number;
-        readonly dropped: number;
-      };
-      readonly evicted: {
-        readonly count: number;
-        readonly bytes: number;
-        readonly age: number;
-      };
-    };
-  };
 };
 
 export type Findings = {
@@ -752,11 +689,6 @@ export type PackageAudio = {
   readonly samples: number;
   /** Milliseconds from the reaction, negative before it; `null`: not known. */
   readonly start_t_ms: number | null;
-  /** When a sample was heard: at 0, and after each gap. */
-  readonly anchors: readonly {
-    readonly sample: number;
-    readonly t_ms: number;
-  }[];
 };
 
 export type PackageContent = {

@@ -12,15 +12,11 @@ import {
   wordsAt,
 } from "./timeline.ts";
 
-/** Two seconds, one that is missing, and two more. */
+/** Four seconds. */
 const audio: PackageAudio = {
   rate_hz: 16_000,
   samples: 64_000,
   start_t_ms: -5_000,
-  anchors: [
-    { sample: 0, t_ms: -5_000 },
-    { sample: 32_000, t_ms: -2_000 },
-  ],
 };
 
 function feedback(times: readonly (number | null)[], sound: PackageAudio | null = null) {
@@ -32,7 +28,7 @@ test("a line of time reaches over the pictures and the sound", () => {
   const line = timelineOf(feedback([-6_000, 500], audio));
   assert.deepEqual([line?.from, line?.to], [-6_000, 500]);
   assert.deepEqual(timelineOf(feedback([-6_000]))?.to, 0, "up to the reaction");
-  assert.equal(timelineOf(feedback([], { ...audio, anchors: [], start_t_ms: null })), undefined);
+  assert.equal(timelineOf(feedback([], { ...audio, start_t_ms: null })), undefined);
   assert.equal(timelineOf(feedback([])), undefined);
 });
 
@@ -97,8 +93,8 @@ for (const [at, place] of [
 for (const [sample, at] of [
   [0, -5_000],
   [16_000, -4_000],
-  [32_000, -2_000],
-  [64_000, 0],
+  [32_000, -3_000],
+  [64_000, -1_000],
 ] as const) {
   test(`sample ${sample} was heard at ${at} ms, and back`, () => {
     assert.equal(audioTimeAt(audio, sample), at);
@@ -106,9 +102,9 @@ for (const [sample, at] of [
   });
 }
 
-test("where sound is missing the next sample plays, and before the first the first", () => {
-  assert.equal(sampleAt(audio, -2_500), 32_000);
+test("before the first sample the first plays, and after the last the last", () => {
   assert.equal(sampleAt(audio, -9_000), 0);
+  assert.equal(sampleAt(audio, 0), 64_000);
 });
 
 for (const [at, words] of [

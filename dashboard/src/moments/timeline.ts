@@ -77,18 +77,15 @@ export function frameAt({ frames }: Timeline, at: number): TimedFrame | undefine
 
 /** When a sample was heard; `undefined` when that is not known. */
 export function audioTimeAt(audio: PackageAudio, sample: number): number | undefined {
-  const start = anchorsOf(audio).findLast((anchor) => anchor.sample <= sample);
-  return start && start.t_ms + ((sample - start.sample) * 1000) / audio.rate_hz;
+  const { start_t_ms: start, rate_hz: rate } = audio;
+  return start === null ? undefined : start + (sample * 1000) / rate;
 }
 
-/** The sample that was heard then, or, where sound is missing, the next one. */
+/** The sample that was heard then, or the first or last one; `undefined` when that is not known. */
 export function sampleAt(audio: PackageAudio, at: number): number | undefined {
-  const anchors = anchorsOf(audio);
-  const index = anchors.findLastIndex(({ t_ms: start }) => start <= at);
-  const start = anchors[index];
-  if (start === undefined) return anchors.length === 0 ? undefined : 0;
-  const sample = start.sample + ((at - start.t_ms) * audio.rate_hz) / 1000;
-  return Math.min(sample, anchors[index + 1]?.sample ?? audio.samples);
+  const { start_t_ms: start, rate_hz: rate, samples } = audio;
+  if (start === null) return undefined;
+  return Math.min(Math.max(((at - start) * rate) / 1000, 0), samples);
 }
 
 /** "2.5 s before", "at the reaction", "1.0 s after". */
@@ -96,9 +93,4 @@ export function timeInWords(at: number): string {
   const seconds = (Math.abs(at) / 1000).toFixed(1);
   if (seconds === "0.0") return "at the reaction";
   return `${seconds} s ${at < 0 ? "before" : "after"}`;
-}
-
-function anchorsOf({ anchors, start_t_ms: start }: PackageAudio): PackageAudio["anchors"] {
-  if (anchors.length > 0 || start === null) return anchors;
-  return [{ sample: 0, t_ms: start }];
 }

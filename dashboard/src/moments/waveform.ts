@@ -24,7 +24,7 @@ export function samplesOfWav(bytes: ArrayBuffer): Int16Array | undefined {
 
 /**
  * An SVG path over `width` columns and 100 rows: a stroke from the lowest to the highest sample of each
- * column's time. Where sound is missing there is none.
+ * column's time. Before and after the sound there is none.
  */
 export function waveformPath(
   samples: Int16Array,

@@ -6,7 +6,6 @@ import { showProgress, tell, untilStopped, write } from "../../cli/io.ts";
 import { wrongOut } from "../../cli/out-path.ts";
 import { assertOutsideHome, placeToHome } from "../../cli/outside-home.ts";
 import { resolveSettings } from "../../cli/settings.ts";
-import { printableLine } from "../../core/chat/printable.ts";
 import { realDisk } from "../../core/storage/disk/disk.ts";
 import { exportFeedback } from "../export/export-feedback.ts";
 import type { FeedbackExportReport } from "../export/export-report.ts";
@@ -32,7 +31,7 @@ interface ExportFlags extends JsonFlag, Omit<FeedbackExportOptions, "filters"> {
 export async function exportPackages(flags: ExportFlags, context: Context): Promise<void> {
   const { io } = context;
   await assertApart(flags, resolveSettings(flags, context.env).home);
-  const { format, style, layout, audio, replace, maxFrames, maxPromptChars } = flags;
+  const { format, style, replace, maxFrames, maxPromptChars } = flags;
   return withMoments(flags, context, async (moments, { chats }) => {
     const out = resolve(flags.out);
     const exportUntil = (signal: AbortSignal) =>
@@ -42,8 +41,6 @@ export async function exportPackages(flags: ExportFlags, context: Context): Prom
         signal,
         onProgress: ({ phase, done, total }) => showProgress(io, `${phase} ${done}/${total}`),
         style,
-        layout,
-        audio,
         replace,
         maxFrames,
         maxPromptChars,
@@ -87,8 +84,8 @@ async function tellLeftOut(io: Context["io"], report: FeedbackExportReport): Pro
   }
   if (skipped.length === 0) return;
   await tell(io, "Left out (export-report.json has the full list):");
-  for (const { name, reason, file } of skipped.slice(0, namedAtMost)) {
-    await tell(io, `  ${name}${file === undefined ? "" : `/${printableLine(file)}`}: ${reason}`);
+  for (const { name, reason } of skipped.slice(0, namedAtMost)) {
+    await tell(io, `  ${name}: ${reason}`);
   }
   if (skipped.length > namedAtMost) await tell(io, `  … ${skipped.length - namedAtMost} more`);
 }

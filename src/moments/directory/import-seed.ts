@@ -176,7 +176,6 @@ function labelOf({ fields, at, sentiment }: Seed, uuid: string): Omit<PackageRec
     trace: null,
     latched: {},
     clock: { mono_ms: 0, boot_id: null, zone: null, steps: [], suspends: [] },
-    loss: null,
     software: { name: "reachy_nova", version: "unknown" },
   };
 }
@@ -248,8 +247,7 @@ async function readSound(
       bits: 16,
       samples,
       start_t_ms: null,
-      anchors: [],
-      gaps: [],
+      source_t_ms: null,
     },
     part: memoryPart(audioFile, [wavHeader(samples), sound]),
   };

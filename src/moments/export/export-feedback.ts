@@ -1,20 +1,17 @@
-import { croissant } from "./croissant.ts";
 import { datasetCard } from "./dataset-card.ts";
 import { ExportTally, type FeedbackExportReport } from "./export-report.ts";
 import { OpenPackage, openManifest, SkippedPackage } from "./open-package.ts";
 import { type ExportSettings, exportSettings, type FeedbackExportOptions } from "./options.ts";
 import { OutFolder, reportFile } from "./out-folder.ts";
 import type { ExportDisk, ExportSource } from "./ports.ts";
-import { ReusedMemory } from "./reused-memory.ts";
 import { rowWriter } from "./row-writers.ts";
 import { type Judgement, Judgements, listedReason, matches } from "./selection.ts";
 
 /**
- * Writes packages out for a trainer into a new folder: rows, a dataset card, `croissant.json`, and
- * `export-report.json`, which is also the answer. Resolves once the folder stands, durable; when it
- * rejects nothing half stands there: none, the earlier one, or the new one whole. Reads each file
- * that a chosen package lists once, and holds two packages in memory, for `kto-vision` a group of rows
- * as well. The same packages and options make the same bytes.
+ * Writes packages for a trainer into a new folder: rows, a dataset card, and `export-report.json`,
+ * which is also the answer. Resolves once the folder is durable. If it rejects, the folder is absent,
+ * the earlier export, or the whole new one. Reads each file of a chosen package once, and holds one
+ * package in memory. The same packages and options make the same bytes.
  *
  * Rejects with the reason of `signal` after an abort, and as the disk and the source do.
  * @throws TypeError an option out of its bounds.
@@ -34,9 +31,8 @@ export async function exportFeedback(
     const names = await select(source, resolved, tally);
     await writeRows({ source, folder, tally }, names, resolved);
     const report = tally.done(resolved, folder.files);
-    await folder.write("croissant.json", jsonBytes(croissant(report)));
     await folder.write("README.md", Buffer.from(datasetCard(report)));
-    await folder.write(reportFile, jsonBytes(report));
+    await folder.write(reportFile, Buffer.from(`${JSON.stringify(report, null, 2)}\n`));
     resolved.signal?.throwIfAborted();
     await folder.commit();
     return report;
@@ -107,39 +103,20 @@ async function writeRows(
   names: readonly string[],
   options: ExportSettings,
 ): Promise<void> {
-  const { signal, decodes } = options;
   const writer = rowWriter(folder, options);
-  /** One package is written while the next one is read. */
-  const memories = [new ReusedMemory(), new ReusedMemory()] as const;
-  let writing: Promise<void> | undefined;
-  try {
-    for (const [index, name] of names.entries()) {
-      signal?.throwIfAborted();
-      const row = await unlessSkipped(tally, name, async () => {
-        const manifest = await openManifest(source, name);
-        const corrupt: string[] = [];
-        const onCorrupt = (file: string) => corrupt.push(file);
-        const memory = memories[index % 2 === 0 ? 0 : 1];
-        memory.reuse();
-        const from = new OpenPackage(source, manifest, { memory, decodes, onCorrupt });
-        const read = await writer.read(from);
-        await from.verifyRest();
-        for (const file of corrupt) tally.corruptFrame(name, file);
-        tally.row(manifest, read.facts);
-        return read;
-      });
-      await writing;
-      writing = row?.write();
-      writing?.catch(() => undefined); // thrown by the wait for it
-      progress(options, tally, { phase: "write", done: index + 1, total: names.length });
-    }
-    await writing;
-    await writer.finish();
-  } catch (error) {
-    await writing?.catch(() => undefined);
-    await writer.abandon?.();
-    throw error;
+  for (const [index, name] of names.entries()) {
+    options.signal?.throwIfAborted();
+    const row = await unlessSkipped(tally, name, async () => {
+      const from = new OpenPackage(source, await openManifest(source, name));
+      const read = await writer.read(from);
+      await from.verifyRest();
+      tally.row(from.manifest, read.facts);
+      return read;
+    });
+    await row?.write();
+    progress(options, tally, { phase: "write", done: index + 1, total: names.length });
   }
+  await writer.finish();
 }
 
 /** @returns undefined: it was skipped, and the report says why. */
@@ -163,8 +140,4 @@ function progress(
   step: { readonly phase: "select" | "write"; readonly done: number; readonly total: number },
 ): void {
   options.onProgress?.({ ...step, rows: tally.rows });
-}
-
-function jsonBytes(value: object): Buffer {
-  return Buffer.from(`${JSON.stringify(value, null, 2)}\n`);
 }

@@ -5,11 +5,10 @@ import type { RowFacts } from "./row-writers.ts";
 import { createdAt } from "./rows.ts";
 import { type ExportFilters, type SkipReason, skipReasons } from "./selection.ts";
 
-/** A package that gave no row, or with `file` a picture that was left out of one. */
+/** A package that gave no row. */
 interface Skipped {
   readonly name: string;
   readonly reason: SkipReason;
-  readonly file?: string;
 }
 
 /** `export-report.json`: what is in an export, and what was left out and why. Holds no clock. */
@@ -17,8 +16,6 @@ export interface FeedbackExportReport {
   readonly format: FeedbackExportFormat;
   readonly options: {
     readonly style: string | null;
-    readonly layout: string | null;
-    readonly audio: boolean | null;
     readonly max_frames: number | null;
     readonly max_prompt_chars: number | null;
   };
@@ -84,9 +81,6 @@ export class ExportTally {
   skip(name: string, reason: SkipReason): void {
     this.#skipped.push({ name, reason });
   }
-  corruptFrame(name: string, file: string): void {
-    this.#skipped.push({ name, reason: "corrupt_frame", file });
-  }
 
   row(manifest: Manifest, { frames, cutTurns }: RowFacts): void {
     const rows = this.#rows;
@@ -103,7 +97,7 @@ export class ExportTally {
   }
 
   done(options: ExportSettings, files: readonly WrittenFile[]): FeedbackExportReport {
-    const skipped = this.#skipped.toSorted(byName);
+    const skipped = this.#skipped.toSorted((a, b) => (a.name < b.name ? -1 : 1));
     const reasons = Object.fromEntries(skipReasons.map((reason) => [reason, 0])) as Record<
       SkipReason,
       number
@@ -117,7 +111,7 @@ export class ExportTally {
         listed: this.#listed,
         exported: this.#rows.total,
         not_selected: this.#notSelected,
-        skipped: skipped.filter(({ file }) => file === undefined).length,
+        skipped: skipped.length,
       },
       rows: { ...this.#rows },
       first_at: this.#first ?? null,
@@ -130,20 +124,12 @@ export class ExportTally {
   }
 }
 
-function byName(a: Skipped, b: Skipped): number {
-  const [left, right] = [`${a.name}/${a.file ?? ""}`, `${b.name}/${b.file ?? ""}`];
-  return left < right ? -1 : left > right ? 1 : 0;
-}
-
 /** Only those that the format looks at. */
 function optionsOf(options: ExportSettings): FeedbackExportReport["options"] {
-  const { format, style, layout, audio, maxFrames, maxPromptChars } = options;
-  const hasFrames = format === "kto-vision" || format === "imagefolder";
+  const { format, style, maxFrames, maxPromptChars } = options;
   return {
     style: format === "dpo" ? style : null,
-    layout: format === "webdataset" ? layout : null,
-    audio: format === "webdataset" ? audio : null,
-    max_frames: hasFrames ? maxFrames : null,
+    max_frames: format === "imagefolder" ? maxFrames : null,
     max_prompt_chars: format === "jsonl" ? null : maxPromptChars,
   };
 }

@@ -1,14 +1,7 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { describe, test } from "node:test";
-import { parquetMetadata } from "hyparquet";
-import {
-  exported,
-  lines,
-  parquetBytes,
-  parquetRows,
-  tarMembers,
-} from "../../../test/support/feedback-export-files.ts";
+import { exported, lines } from "../../../test/support/feedback-export-files.ts";
 import {
   filesUnder,
   type Line,
@@ -25,8 +18,6 @@ import {
   type FeedbackExportOptions,
   feedbackExportFormats,
 } from "./options.ts";
-
-type Row = Record<string, unknown>;
 
 const replacement = { text: "I would rather sing.", kind: "replacement" } as const;
 const dance: Line[] = [
@@ -59,11 +50,8 @@ const three = [
 
 const golden: readonly (readonly [folder: string, options: FeedbackExportOptions])[] = [
   ["kto", { format: "kto" }],
-  ["kto-vision", { format: "kto-vision" }],
   ["dpo", { format: "dpo" }],
   ["dpo-openai", { format: "dpo", style: "openai" }],
-  ["webdataset", { format: "webdataset" }],
-  ["webdataset-per-frame", { format: "webdataset", layout: "per-frame", audio: false }],
   ["imagefolder", { format: "imagefolder" }],
   ["jsonl", { format: "jsonl" }],
 ];
@@ -81,79 +69,6 @@ for (const [folder, options] of golden) {
     assert.deepEqual((await exported(three.toReversed(), options)).files, files);
   });
 }
-
-describe("kto-vision", () => {
-  test("has exactly this schema, and the key that makes pictures of `images`", async () => {
-    const { files } = await exported(three, { format: "kto-vision" });
-    const file = parquetMetadata(parquetBytes(files.get("train-00000-of-00001.parquet")));
-    const drawn = file.schema.map((part) => {
-      const { repetition_type, type, name, converted_type, logical_type, num_children } = part;
-      assert.equal(logical_type?.type, { UTF8: "STRING", LIST: "LIST" }[converted_type as string]);
-      return [repetition_type, type ?? `group(${num_children})`, name, converted_type]
-        .filter((word) => word !== undefined)
-        .join(" ");
-    });
-    const list = (name: string, fields: readonly string[]) => [
-      `OPTIONAL group(1) ${name} LIST`,
-      "REPEATED group(1) list",
-      ...["OPTIONAL group(2) element", ...fields],
-    ];
-    const text = (name: string) => `OPTIONAL BYTE_ARRAY ${name} UTF8`;
-    const content = list("content", [text("type"), text("text")]);
-    assert.deepEqual(drawn, [
-      ...["group(5) schema", text("id")],
-      ...list("prompt", [text("role"), ...content]),
-      ...list("completion", [text("role"), ...content]),
-      "OPTIONAL BOOLEAN label",
-      ...list("images", ["OPTIONAL BYTE_ARRAY bytes", text("path")]),
-    ]);
-    const S = { dtype: "string", _type: "Value" };
-    const M = {
-      feature: { role: S, content: { feature: { type: S, text: S }, _type: "List" } },
-      _type: "List",
-    };
-    const label = { dtype: "bool", _type: "Value" };
-    const images = { feature: { _type: "Image" }, _type: "List" };
-    const features = { id: S, prompt: M, completion: M, label, images };
-    const value = JSON.stringify({ info: { features } });
-    assert.deepEqual(file.key_value_metadata, [{ key: "huggingface", value }]);
-  });
-
-  test("has as many places as pictures, at the last user's message, and a list where there is none", async () => {
-    const { files } = await exported(three, { format: "kto-vision", maxFrames: 2 });
-    const rows = await parquetRows(files.get("train-00000-of-00001.parquet"));
-    const image = { type: "image", text: null };
-    const text = (text: string) => ({ type: "text", text });
-    const system = { role: "system", content: [text("You are a small robot.")] };
-    const answer = "Why did the cat sit on the computer?\n\nTo keep an eye on the mouse.";
-    const path = (n: number) => `${three[0]?.name}/frames/00000${n}.jpg`;
-    const bytes = new Uint8Array(redJpeg);
-    assert.deepEqual(rows, [
-      {
-        id: "000000000000",
-        prompt: [system, { role: "user", content: [image, image, text("Tell me a joke.")] }],
-        completion: [{ role: "assistant", content: [text(answer)] }],
-        label: true,
-        images: [
-          { bytes, path: path(0) },
-          { bytes, path: path(2) },
-        ],
-      },
-      {
-        id: "000000000001",
-        prompt: [
-          system,
-          { role: "user", content: [text("Dance!")] },
-          { role: "assistant", content: [text("Look.")] },
-          { role: "tool", content: [text("danced")] },
-        ],
-        completion: [{ role: "assistant", content: [text("There.")] }],
-        label: false,
-        images: [],
-      },
-    ]);
-  });
-});
 
 describe("kto", () => {
   test("has these members in this order, with one type each, and a score that is no integer", async () => {
@@ -213,45 +128,6 @@ test("a card of imagefolder without a picture names no pattern that would match 
   assert.doesNotMatch(String(files.get("README.md")), /drop_labels/);
 });
 
-describe("webdataset", () => {
-  test("has the same members for each package, side by side, empty where there is nothing", async () => {
-    const { files } = await exported(three, { format: "webdataset" });
-    const found = await tarMembers(files.get("shard-000000.tar"));
-    const names = three.slice(0, 2).map(({ name }) => name);
-    assert.deepEqual(
-      [...found.keys()],
-      names.flatMap((name) => [`${name}.json`, `${name}.wav`, `${name}.frames.tar`]),
-    );
-    const [first, second] = names;
-    const wav = found.get(`${first}.wav`);
-    assert.ok(wav?.equals(three[0]?.files.get("audio.wav") ?? Buffer.alloc(0)));
-    const silence = found.get(`${second}.wav`);
-    assert.deepEqual(
-      [silence?.length, silence?.readUInt32LE(4), silence?.readUInt32LE(40)],
-      [44, 36, 0],
-    );
-    const frames = await tarMembers(found.get(`${first}.frames.tar`));
-    assert.deepEqual([...frames.keys()], ["000000.jpg", "000001.jpg", "000002.jpg"]);
-    assert.ok(frames.get("000001.jpg")?.equals(redJpeg));
-    assert.equal((await tarMembers(found.get(`${second}.frames.tar`))).size, 0);
-    const row = JSON.parse(String(found.get(`${first}.json`)));
-    assert.deepEqual([row.num_frames, row.audio_samples], [3, 320]);
-    assert.deepEqual(JSON.parse(row.record), three[0]?.manifest);
-  });
-
-  test("has a member for each picture with layout per-frame, and no sound without audio", async () => {
-    const options = { format: "webdataset", layout: "per-frame", audio: false } as const;
-    const { files } = await exported(three, options);
-    const found = await tarMembers(files.get("shard-000000.tar"));
-    const [first, second] = three.map(({ name }) => name);
-    assert.deepEqual(
-      [...found.keys()],
-      [`${first}.json`, ...[0, 1, 2].map((n) => `${first}.00000${n}.jpg`), `${second}.json`],
-    );
-    for (const name of found.keys()) assert.match(name, /^[^./]+\.(json|\d{6}\.jpg)$/);
-  });
-});
-
 test("jsonl has packages that judge no turn too, whole", async () => {
   const none = samplePackage(5, { target: null, samples: 16 });
   const { files } = await exported([none], { format: "jsonl" });
@@ -264,41 +140,11 @@ describe("an export without rows", () => {
   for (const format of feedbackExportFormats) {
     test(`of ${format} has no data file, and a card that names none`, async () => {
       const { files, report } = await exported([], { format });
-      assert.deepEqual([...files.keys()], ["README.md", "croissant.json", "export-report.json"]);
+      assert.deepEqual([...files.keys()], ["README.md", "export-report.json"]);
       assert.doesNotMatch(String(files.get("README.md")), /configs/);
       assert.equal(report.rows.total, 0);
     });
   }
-});
-
-for (const format of ["kto-vision", "imagefolder", "webdataset"] as const) {
-  test(`a row of ${format} lacks pictures that are corrupt, and the report names each`, async () => {
-    const cut = redJpeg.subarray(0, 200);
-    const frames = [
-      [-3_000, cut],
-      [-2_000, redJpeg],
-      [-1_000, Buffer.alloc(0)],
-    ] as const;
-    const one = samplePackage(0, { frames });
-    const { report } = await exported([one], { format });
-    assert.deepEqual([report.rows.total, report.rows.frames], [1, 1]);
-    const reason = "corrupt_frame";
-    assert.deepEqual(report.skipped, [
-      { name: one.name, reason, file: "frames/000000.jpg" },
-      { name: one.name, reason, file: "frames/000002.jpg" },
-    ]);
-    assert.deepEqual([report.reasons.corrupt_frame, report.packages.skipped], [2, 0]);
-  });
-}
-
-test("a decoder that was given has the last word on a picture", async () => {
-  const one = samplePackage(0, { frames: [-2_000, -1_000] });
-  const options = { format: "kto-vision", decodes: async () => false } as const;
-  const { report } = await exported([one], options);
-  assert.deepEqual(
-    [report.rows.total, report.rows.frames, report.reasons.corrupt_frame],
-    [1, 0, 2],
-  );
 });
 
 describe("the report", () => {
@@ -405,9 +251,9 @@ describe("the report", () => {
         bytes[bytes.length >> 1] = (bytes[bytes.length >> 1] ?? 0) ^ 1;
         if (change === "gone") one.files.delete(path);
         else one.files.set(path, bytes);
-        const { report, files } = await exported([one], { format: "webdataset" });
+        const { report, files } = await exported([one], { format: "imagefolder" });
         assert.deepEqual(report.skipped, [{ name: one.name, reason: "unverified" }]);
-        assert.equal(files.has("shard-000000.tar"), false);
+        assert.deepEqual([...files.keys()], ["README.md", "export-report.json"]);
       }
     });
   }
@@ -425,7 +271,7 @@ test("each file of a package is read once, whether or not the format has use for
 
 test("a damaged file keeps its package out of formats too that have no use for it", async () => {
   for (const path of ["audio.wav", "frames/000000.jpg"]) {
-    for (const format of ["kto", "kto-vision", "imagefolder", "jsonl", "webdataset"] as const) {
+    for (const format of ["kto", "imagefolder", "jsonl"] as const) {
       const one = samplePackage(0, { frames: [-1_000], samples: 16 });
       one.files.set(path, Buffer.from("rotten"));
       const { report } = await exported([one, samplePackage(1)], { format });
@@ -443,34 +289,22 @@ test("a file of another size than is listed is not read", async () => {
     const read: string[] = [];
     source.beforeRead = async (each) => void read.push(each);
     const disk = new SimulatedDisk();
-    const report = await exportFeedback(source, disk, "/out", { format: "webdataset" });
+    const report = await exportFeedback(source, disk, "/out", { format: "imagefolder" });
     assert.deepEqual(report.skipped, [{ name: one.name, reason: "unverified" }]);
     assert.equal(read.includes(`${one.name}/${path}`), false);
   }
-});
-
-test("a picture that is no picture is not told of where its package is left out", async () => {
-  const noPicture = Buffer.from("no picture");
-  const one = samplePackage(0, { frames: [[-1_000, noPicture]], samples: 16 });
-  const kept = await exported([one], { format: "imagefolder" });
-  assert.equal(kept.report.reasons.corrupt_frame, 1);
-  one.files.set("audio.wav", Buffer.from("rotten"));
-  const { report } = await exported([one], { format: "imagefolder" });
-  assert.deepEqual(report.skipped, [{ name: one.name, reason: "unverified" }]);
 });
 
 test("pictures and sound without consent are in no row", async () => {
   const { consent } = samplePackage(0).manifest;
   const manifest = { consent: { ...consent, frames: false, audio: false } };
   const one = samplePackage(0, { frames: [-1_000], samples: 320, manifest });
-  for (const format of ["kto-vision", "imagefolder", "webdataset"] as const) {
-    const { report, reads } = await exported([one], { format });
-    assert.deepEqual([report.rows.total, report.rows.frames], [1, 0]);
-    assert.deepEqual(
-      reads.filter((path) => /jpg|wav/.test(path)),
-      [],
-    );
-  }
+  const { report, reads } = await exported([one], { format: "imagefolder" });
+  assert.deepEqual([report.rows.total, report.rows.frames], [1, 0]);
+  assert.deepEqual(
+    reads.filter((path) => /jpg|wav/.test(path)),
+    [],
+  );
 });
 
 test("progress tells each package of both phases, in order", async () => {
@@ -485,25 +319,6 @@ test("progress tells each package of both phases, in order", async () => {
       ["write", 2, 2, 2],
     ],
   );
-});
-
-test("Croissant has a hash of each file with rows, and its columns", async () => {
-  for (const [, options] of golden) {
-    const { files, report } = await exported(three, options);
-    const found = JSON.parse(String(files.get("croissant.json")));
-    assert.equal(found["@type"], "sc:Dataset");
-    assert.equal(found.conformsTo, "http://mlcommons.org/croissant/1.0");
-    const hashes = found.distribution.flatMap((one: Row) => one["sha256"] ?? []);
-    const inTop = report.files.filter(({ path }) => !path.includes("/"));
-    assert.deepEqual(
-      hashes,
-      inTop.map(({ sha256 }) => sha256),
-    );
-    const types = found.recordSet[0].field.map((field: Row) => field["dataType"]);
-    for (const type of types) {
-      assert.match(type, /^sc:(Text|Boolean|Float|ImageObject|AudioObject)$/);
-    }
-  }
 });
 
 for (const [says, options] of [

@@ -1,11 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import {
-  exported,
-  lines,
-  parquetRows,
-  tarMembers,
-} from "../../../test/support/feedback-export-files.ts";
+import { exported, lines } from "../../../test/support/feedback-export-files.ts";
 import { type PackageShape, samplePackage } from "../../../test/support/feedback-packages.ts";
 import { feedbackExportFormats } from "./options.ts";
 
@@ -42,14 +37,12 @@ describe("hostile text", () => {
         };
         const { files, report } = await exported([samplePackage(0, shape)], { format });
         assert.equal(report.rows.total, 1);
-        const rows = await rowsOf(files, format);
+        const rows = rowsOf(files, format);
         const whole = JSON.stringify(rows);
         assert.doesNotMatch(whole, /\\ud[89a-f]/i);
         assert.ok(whole.includes(JSON.stringify(`answer ${text.toWellFormed()}`).slice(1, -1)));
         for (const bytes of files.values()) {
-          if (format !== "webdataset" && format !== "kto-vision") {
-            new TextDecoder("utf-8", { fatal: true }).decode(bytes);
-          }
+          new TextDecoder("utf-8", { fatal: true }).decode(bytes);
         }
         const yaml = String(files.get("README.md")).split("\n");
         assert.equal(yaml.indexOf("---", 1), yaml.lastIndexOf("---"));
@@ -58,13 +51,8 @@ describe("hostile text", () => {
   }
 });
 
-/** The rows of an export, whatever its format; JSON text in them is read. */
-async function rowsOf(files: ReadonlyMap<string, Buffer>, format: string): Promise<unknown> {
-  if (format === "kto-vision") return parquetRows(files.get("train-00000-of-00001.parquet"));
-  if (format === "webdataset") {
-    const [json] = [...(await tarMembers(files.get("shard-000000.tar"))).values()];
-    return JSON.parse(String(json));
-  }
+/** The rows of an export, whatever its format. */
+function rowsOf(files: ReadonlyMap<string, Buffer>, format: string) {
   const name = { imagefolder: "metadata.jsonl", jsonl: "packages.jsonl" }[format] ?? "train.jsonl";
   return lines(files.get(name));
 }

@@ -7,9 +7,7 @@ import {
   readManifest,
   readMessages,
 } from "../package/package-format.ts";
-import { type JpegFault, jpegFault } from "./jpeg-check.ts";
 import type { ExportSource } from "./ports.ts";
-import type { ReusedMemory } from "./reused-memory.ts";
 import type { SkipReason } from "./selection.ts";
 
 /** Thrown where a package turns out not to be what its manifest says; it is skipped. */
@@ -50,27 +48,12 @@ export class OpenPackage {
   readonly #entries: ReadonlyMap<string, Manifest["files"][number]>;
   /** The paths of what was given. */
   readonly #compared = new Set<string>();
-  /** Called with each picture that is left out. */
-  readonly #onCorrupt: (file: string) => void;
   readonly #source: ExportSource;
-  readonly #memory: ReusedMemory;
-  readonly #decodes: ((jpeg: Uint8Array) => Promise<boolean>) | undefined;
 
-  constructor(
-    source: ExportSource,
-    manifest: Manifest,
-    hooks: {
-      readonly memory: ReusedMemory;
-      readonly decodes: ((jpeg: Uint8Array) => Promise<boolean>) | undefined;
-      readonly onCorrupt: (file: string) => void;
-    },
-  ) {
+  constructor(source: ExportSource, manifest: Manifest) {
     this.#source = source;
     this.manifest = manifest;
     this.#entries = new Map(manifest.files.map((file) => [file.path, file]));
-    this.#memory = hooks.memory;
-    this.#decodes = hooks.decodes;
-    this.#onCorrupt = hooks.onCorrupt;
   }
 
   async messages(): Promise<readonly PackageMessage[]> {
@@ -79,37 +62,23 @@ export class OpenPackage {
     return messages;
   }
 
-  /** The bytes lie in memory that is used again once the row is written. */
   async part(path: string): Promise<Buffer> {
     const allocate = (bytes: number) => {
       // Before it is read: what took a file's place may have any size.
       if (bytes !== this.#entries.get(path)?.bytes) throw new SkippedPackage("unverified");
-      return this.#memory.allocate(bytes);
+      return Buffer.allocUnsafe(bytes);
     };
     const bytes = await present(this.#source.part(this.manifest.name, path, allocate));
     return await this.#checked(path, bytes);
   }
 
-  /**
-   * The pictures of these that are whole, in their order. Each other one was reported. Their bytes are
-   * good until the row is written, as those of `part`.
-   */
+  /** The pictures of these paths, in their order. */
   async pictures(files: readonly string[]): Promise<readonly Picture[]> {
-    const read: (Picture | undefined)[] = [];
-    // Also after an error nothing is read any more once this rejects: into memory of another package.
+    const read: Picture[] = [];
     await concurrently(files, readsAtOnce, async (file, index) => {
-      read[index] = await this.#picture(file);
+      read[index] = { file, bytes: await this.part(file) };
     });
-    return read.filter((picture) => picture !== undefined);
-  }
-
-  async #picture(file: string): Promise<Picture | undefined> {
-    const bytes = await this.part(file);
-    const fault: JpegFault | undefined = jpegFault(bytes);
-    const isWhole = fault === undefined && ((await this.#decodes?.(bytes)) ?? true);
-    if (isWhole) return { file, bytes };
-    this.#onCorrupt(file);
-    return undefined;
+    return read;
   }
 
   /**

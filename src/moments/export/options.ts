@@ -8,21 +8,14 @@ import {
 } from "../../core/options.ts";
 import type { ExportFilters } from "./selection.ts";
 
-/** What reads the export: TRL (`kto`, `kto-vision`, `dpo`), `datasets`, WebDataset, one's own tools. */
-export const feedbackExportFormats = [
-  "kto",
-  "kto-vision",
-  "dpo",
-  "webdataset",
-  "imagefolder",
-  "jsonl",
-] as const;
+/** What reads the export: TRL (`kto`, `dpo`), `datasets`, your own scripts. */
+export const feedbackExportFormats = ["kto", "dpo", "imagefolder", "jsonl"] as const;
 export type FeedbackExportFormat = (typeof feedbackExportFormats)[number];
 
 export interface ExportProgress {
   /** First the manifests are read, then rows are written. */
   readonly phase: "select" | "write";
-  /** Packages of which this phase has read all that it needs, of `total`; the last may still be written. */
+  /** Packages that this phase has finished, of `total`. */
   readonly done: number;
   readonly total: number;
   readonly rows: number;
@@ -33,14 +26,7 @@ export interface FeedbackExportOptions {
   readonly filters?: ExportFilters | undefined;
   /** For `dpo`: `"openai"` writes what OpenAI's preference tuning reads. @default "trl" */
   readonly style?: "trl" | "openai" | undefined;
-  /**
-   * For `webdataset`: `"inner-tar"`: the pictures of a package are one member, as `datasets` wants
-   * it; `"per-frame"`: each is a member, for the webdataset library. @default "inner-tar"
-   */
-  readonly layout?: "inner-tar" | "per-frame" | undefined;
-  /** For `webdataset`: whether sound is written; `datasets` needs torchcodec for it. @default true */
-  readonly audio?: boolean | undefined;
-  /** Pictures a row at most, 0 to 240, for `kto-vision` and `imagefolder`. @default 8 */
+  /** Pictures a row at most, 0 to 240, for `imagefolder`. @default 8 */
   readonly maxFrames?: number | undefined;
   /**
    * Length of a prompt, in UTF-16 units, past which whole turns are cut from its start, at least 1.
@@ -49,31 +35,16 @@ export interface FeedbackExportOptions {
   readonly maxPromptChars?: number | undefined;
   /** Replaces an earlier export that stands there. @default false */
   readonly replace?: boolean | undefined;
-  /**
-   * Whether a picture can be decoded, asked after its structure was found whole. Default: not asked.
-   */
-  readonly decodes?: ((jpeg: Uint8Array) => Promise<boolean>) | undefined;
   readonly onProgress?: ((progress: ExportProgress) => void) | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Sizes of what is written. Viewers run out of memory above these. */
-export const exportLimits = {
-  shardBytes: 500_000_000,
-  /** Held in memory about three times over, and written without a pause. */
-  groupBytes: 16_000_000,
-  groupRows: 100,
-} as const;
-
 const defaults = {
   filters: {},
   style: "trl",
-  layout: "inner-tar",
-  audio: true,
   maxFrames: 8,
   maxPromptChars: 16_000,
   replace: false,
-  decodes: undefined,
   onProgress: undefined,
   signal: undefined,
 } as const satisfies Defaults<FeedbackExportOptions>;
@@ -81,7 +52,6 @@ const defaults = {
 const checks: Checks<FeedbackExportOptions> = {
   format: oneOf(...feedbackExportFormats),
   style: oneOf("trl", "openai"),
-  layout: oneOf("inner-tar", "per-frame"),
   maxFrames: whole(0, 240),
   maxPromptChars: whole(1),
 };

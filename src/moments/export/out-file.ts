@@ -10,26 +10,16 @@ export interface WrittenFile {
   readonly sha256: string;
 }
 
-/** Given to the disk before it is asked to sync them: what is left for the end is a moment's work. */
-const syncBytes = 64 * 1024 * 1024;
-
 /** A file that is written from its start to its end, once. */
 export class OutFile {
   readonly path: string;
   readonly #handle: ExportFileHandle;
   readonly #hash = createHash("sha256");
   #bytes = 0;
-  #syncedBytes = 0;
-  /** Writing continues during a sync. */
-  #syncing: Promise<void> | undefined;
 
   constructor(path: string, handle: ExportFileHandle) {
     this.path = path;
     this.#handle = handle;
-  }
-
-  get bytes(): number {
-    return this.#bytes;
   }
 
   /** Wait for one call before the next. Rejects with the disk's error. */
@@ -43,21 +33,11 @@ export class OutFile {
       done += taken;
     }
     this.#bytes += done;
-    if (this.#bytes - this.#syncedBytes >= syncBytes) await this.#beginSync();
-  }
-
-  /** Resolves once an earlier sync has ended. */
-  async #beginSync(): Promise<void> {
-    await this.#syncing;
-    this.#syncedBytes = this.#bytes;
-    this.#syncing = this.#handle.sync();
-    this.#syncing.catch(() => undefined); // thrown by the next wait for it
   }
 
   /** Resolves once the bytes are durable. */
   async finish(): Promise<WrittenFile> {
     try {
-      await this.#syncing;
       await this.#handle.sync();
     } finally {
       await this.#handle.close();
@@ -67,7 +47,6 @@ export class OutFile {
 
   /** After an error: only frees the handle. */
   async abandon(): Promise<void> {
-    await this.#syncing?.catch(() => undefined);
     await this.#handle.close();
   }
 }

@@ -80,16 +80,6 @@ export class OutFolder {
     await this.finish(file);
   }
 
-  /** Gives finished files their last names, in the order of the pairs. */
-  async rename(pairs: readonly (readonly [from: string, to: string])[]): Promise<void> {
-    for (const [from, to] of pairs) {
-      await this.#disk.rename(join(this.#partial, from), join(this.#partial, to));
-      const index = this.#files.findIndex(({ path }) => path === from);
-      const file = this.#files[index];
-      if (file !== undefined) this.#files[index] = { ...file, path: to };
-    }
-  }
-
   /** Resolves once the folder stands under its name, durable. */
   async commit(): Promise<void> {
     const disk = this.#disk;

@@ -7,7 +7,7 @@ import {
 } from "../../../test/support/feedback-packages.ts";
 import type { Json } from "../../core/json.ts";
 import { judgedTurn } from "./judged-turn.ts";
-import { dpoRow, ktoRow, openaiDpoRow, packageRow, visionRow, webDatasetRow } from "./rows.ts";
+import { dpoRow, ktoRow, openaiDpoRow, packageRow, visionRow } from "./rows.ts";
 
 function judged(shape: PackageShape = {}) {
   const { manifest, messages } = samplePackage(0, shape);
@@ -145,19 +145,6 @@ describe("a pair for OpenAI", () => {
   });
 });
 
-test("a WebDataset row has the record and the messages as JSON text", () => {
-  const { manifest, messages, turn } = judged();
-  const row = webDatasetRow(manifest, turn, { messages, frames: 3, samples: 16 });
-  assert.deepEqual(Object.keys(row).slice(-4), [
-    "num_frames",
-    "audio_samples",
-    "record",
-    "messages",
-  ]);
-  assert.deepEqual(JSON.parse(row.record), manifest);
-  assert.deepEqual(JSON.parse(row.messages), messages);
-});
-
 test("a package row has all of the package, and its media by paths from the feedback folder", () => {
   const { manifest, messages } = samplePackage(0, { frames: [-1_000], samples: 16 });
   const row = packageRow(manifest, messages);
@@ -181,13 +168,11 @@ test("no string of a row holds a lone surrogate, whatever was said", () => {
       correction: { text: `${bad}!`, kind: "replacement" },
     },
   });
-  const media = { messages, frames: 0, samples: 0 };
   for (const row of [
     ktoRow(manifest, turn),
     visionRow(manifest, turn, 1),
     dpoRow(manifest, turn),
     openaiDpoRow(manifest, turn),
-    webDatasetRow(manifest, turn, media),
     packageRow(manifest, messages),
   ]) {
     assert.doesNotMatch(JSON.stringify(row), /\\+ud[89a-f]/i);

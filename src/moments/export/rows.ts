@@ -16,8 +16,8 @@ interface StructuredMessage {
   readonly content: readonly ContentPart[];
 }
 
-/** What the rows with pictures have in common. */
-export interface VisionRow {
+/** A row with pictures. */
+interface VisionRow {
   readonly id: string;
   readonly prompt: readonly StructuredMessage[];
   readonly completion: readonly StructuredMessage[];
@@ -132,37 +132,6 @@ export function openaiDpoRow(manifest: Manifest, turn: JudgedTurn): OpenaiDpoRow
     preferred_output: assistantSays(replacement),
     non_preferred_output: assistantSays(turn.answer),
   });
-}
-
-/**
- * A member of a WebDataset. Readers take the types of its members from the first few packages, so
- * that what may be empty or `null` in those is in here as JSON text: `record` and `messages`.
- */
-interface WebDatasetRow extends KtoRow {
-  readonly num_frames: number;
-  readonly audio_samples: number;
-  /** JSON of the manifest, with the times of frames and sound. */
-  readonly record: string;
-  /** JSON of the messages as they were kept. */
-  readonly messages: string;
-}
-
-export function webDatasetRow(
-  manifest: Manifest,
-  turn: JudgedTurn,
-  media: {
-    readonly messages: readonly PackageMessage[];
-    readonly frames: number;
-    readonly samples: number;
-  },
-): WebDatasetRow {
-  return {
-    ...ktoRow(manifest, turn),
-    num_frames: media.frames,
-    audio_samples: media.samples,
-    record: JSON.stringify(wellFormed(manifest)),
-    messages: JSON.stringify(wellFormed(media.messages)),
-  };
 }
 
 /** A package whole, for tools of one's own. */

@@ -1,7 +1,7 @@
 import type { Manifest, Sentiment, Source } from "../package/package-format.ts";
 
 /**
- * Why a package, or for `corrupt_frame` a picture of it, is not in an export: the first reason found.
+ * Why a package is not in an export: the first reason found.
  * The files of a package are compared where a row would be made of it, and not to leave it out.
  */
 export const skipReasons = [
@@ -16,7 +16,6 @@ export const skipReasons = [
   "synthetic_prompt",
   "empty_completion",
   "later_judgement",
-  "corrupt_frame",
   "no_correction",
 ] as const;
 export type SkipReason = (typeof skipReasons)[number];

@@ -53,18 +53,7 @@ const audio = members({
   bits: oneOf(16),
   samples: anyCount,
   start_t_ms: nullOrNumber,
-  anchors: list(members({ sample: anyCount, t_ms: anyNumber }), 100_000),
-  gaps: list(members({ sample: anyCount, missing_ms: anyNumber }), 100_000),
 });
-
-const streamLoss = members({
-  accepted: anyCount,
-  throttled: anyCount,
-  refused: members({ not_jpeg: anyCount, too_large: anyCount, format: anyCount }),
-  encoder: members({ failed: anyCount, timeout: anyCount, late: anyCount, dropped: anyCount }),
-  evicted: members({ count: anyCount, bytes: anyCount, age: anyCount }),
-});
-const loss = members({ messages: streamLoss, frames: streamLoss, audio: streamLoss });
 
 const consent = members({
   messages: anyBoolean,
@@ -142,7 +131,6 @@ export const manifestShape: Shape = members({
   window,
   frames: list(frame, 1_000_000),
   audio: orNull(audio),
-  loss: orNull(members({ window: loss, run: loss })),
   software: members({ name: anyString, version: anyString }),
   sealed_timestamp: anyNumber,
   salvaged: anyBoolean,

@@ -13,14 +13,6 @@ import {
   writeManifest,
 } from "./package-format.ts";
 
-const stream = {
-  accepted: 1,
-  throttled: 0,
-  refused: { not_jpeg: 0, too_large: 0, format: 0 },
-  encoder: { failed: 0, timeout: 0, late: 0, dropped: 0 },
-  evicted: { count: 0, bytes: 0, age: 0 },
-};
-const loss = { messages: stream, frames: stream, audio: stream };
 const file = (path: string) => ({ path, bytes: 9, sha256: "ab".repeat(32), media_type: "x/y" });
 
 const manifest: Manifest = {
@@ -95,10 +87,8 @@ const manifest: Manifest = {
     bits: 16,
     samples: 320,
     start_t_ms: -20,
-    anchors: [{ sample: 0, t_ms: -20 }],
-    gaps: [],
+    source_t_ms: null,
   },
-  loss: { window: loss, run: loss },
   software: { name: "throughline", version: "1.0.0" },
   sealed_timestamp: 2,
   salvaged: false,

@@ -39,7 +39,6 @@ export {
   type PackageStatus,
   type Sentiment,
   type Source,
-  type StreamLoss,
   type Target,
   type UploadError,
   type UploadedCopy,

@@ -109,41 +109,17 @@ export interface FrameEntry {
   readonly source_t_ms: number | null;
 }
 
-export interface AudioAnchor {
-  readonly sample: number;
-  readonly t_ms: number;
-}
 export interface AudioEntry {
   readonly file: "audio.wav";
   readonly rate_hz: 16_000;
   readonly channels: 1;
   readonly bits: 16;
   readonly samples: number;
+  /** When the first sample was heard, by when the last one was received. */
   readonly start_t_ms: number | null;
-  /** At 0, each 160,000 samples, and after each gap; empty when times are not known. */
-  readonly anchors: readonly AudioAnchor[];
-  /** Sound that is missing before `sample`. Not filled in: time is never stretched. */
-  readonly gaps: readonly { readonly sample: number; readonly missing_ms: number }[];
+  /** The same on the sender's clock. */
+  readonly source_t_ms?: number | null;
 }
-
-/** What one stream took and lost. A recorder that hides its drops makes data that lie. */
-export interface StreamLoss {
-  readonly accepted: number;
-  readonly throttled: number;
-  readonly refused: {
-    readonly not_jpeg: number;
-    readonly too_large: number;
-    readonly format: number;
-  };
-  readonly encoder: {
-    readonly failed: number;
-    readonly timeout: number;
-    readonly late: number;
-    readonly dropped: number;
-  };
-  readonly evicted: { readonly count: number; readonly bytes: number; readonly age: number };
-}
-export type Loss = { readonly [stream in StreamName]: StreamLoss };
 
 /** A file of the folder other than feedback.json. */
 export interface FileEntry {
@@ -203,7 +179,6 @@ export interface PackageRecord {
   readonly window: Window;
   readonly frames: readonly FrameEntry[];
   readonly audio: AudioEntry | null;
-  readonly loss: { readonly window: Loss; readonly run: Loss } | null;
   readonly software: { readonly name: string; readonly version: string };
 }
 

@@ -1,9 +1,7 @@
-import { type AudioRef, audioBlockSamples } from "../package/package-sink.ts";
+import { type AudioRef, audioBlockSamples, audioRateHz } from "../package/package-sink.ts";
 import { type AudioBlock, AudioPool, countEnds, markEnd } from "./audio-block.ts";
-import { enterChunk, type Segment } from "./audio-timeline.ts";
+import type { Received } from "./capture-clock.ts";
 import { writePcm } from "./pcm.ts";
-import type { Evicted } from "./ring.ts";
-import type { SourcedTime } from "./source-clock.ts";
 
 interface AudioLimits {
   readonly samples: number;
@@ -19,10 +17,30 @@ export interface AudioSnapshot {
   readonly start: number;
   readonly from: number;
   readonly to: number;
-  readonly segments: readonly Segment[];
+  /** When the newest sample was received, on the monotonic clock. */
+  readonly endMs: number;
+  /** When the newest sample was heard, on the sender's clock. */
+  readonly sourceEndMs: number | null;
 }
 
+/** When a chunk was received; the first sample's time on the sender's clock is `sourceMs`. */
+export interface ChunkTime extends Received {
+  readonly sourceMs?: number | undefined;
+}
+
+/** Samples that came within 100 ms of each other, for the age limit. */
+interface Segment {
+  /** The first of it, counted from the first one ever fed. */
+  readonly sample: number;
+  readonly beganMs: number;
+  /** When the newest of its chunks was received. */
+  ageMs: number;
+}
+
+const segmentMs = 100;
+
 const blockBytes = audioBlockSamples * 2;
+const samplesPerMs = audioRateHz / 1_000;
 
 /**
  * The last samples, exactly: trimmed by the sample, not by the chunk. They lie in blocks that are
@@ -30,7 +48,6 @@ const blockBytes = audioBlockSamples * 2;
  */
 export class AudioRing {
   readonly #limits: AudioLimits;
-  readonly #onEvicted: (reason: Evicted, ageMs: number, samples: number) => void;
   readonly #pool: AudioPool;
   #blocks: AudioBlock[] = [];
   /** Of the first sample of the first block. */
@@ -38,14 +55,11 @@ export class AudioRing {
   #from = 0;
   #to = 0;
   #segments: Segment[] = [];
+  #endMs = 0;
+  #sourceEndMs: number | null = null;
 
-  constructor(
-    limits: AudioLimits,
-    onEvicted: (reason: Evicted, ageMs: number, samples: number) => void,
-    pool = new AudioPool(),
-  ) {
+  constructor(limits: AudioLimits, pool = new AudioPool()) {
     this.#limits = limits;
-    this.#onEvicted = onEvicted;
     this.#pool = pool;
   }
 
@@ -58,20 +72,23 @@ export class AudioRing {
     return this.#blocks.length * blockBytes;
   }
 
-  /** @param end when its last sample was. An empty chunk is nothing. */
-  push(chunk: Float32Array | Int16Array, end: SourcedTime, ageMs: number): void {
+  /** Ignores an empty chunk. */
+  push(chunk: Float32Array | Int16Array, { monoMs, ageMs, sourceMs }: ChunkTime): void {
     if (chunk.length === 0) return;
     this.expire(ageMs);
-    const sourceMs = end.sourceMs - chunk.length / 16;
-    enterChunk(this.#segments, { sample: this.#to, sourceMs, offset: end.offset, ageMs });
+    const last = this.#segments.at(-1);
+    if (last !== undefined && ageMs - last.beganMs < segmentMs) last.ageMs = ageMs;
+    else this.#segments.push({ sample: this.#to, beganMs: ageMs, ageMs });
+    this.#endMs = monoMs;
+    this.#sourceEndMs = sourceMs === undefined ? null : sourceMs + chunk.length / samplesPerMs;
     // Of a chunk that is too long, what would be dropped at once is not written at all.
     const skipped = Math.max(chunk.length - this.#limits.samples, 0);
-    if (skipped > 0) this.#skip(skipped, ageMs);
+    if (skipped > 0) this.#skip(skipped);
     this.#write(chunk, skipped);
-    this.#advance(this.#to - this.#limits.samples, "count", ageMs);
+    this.#advance(this.#to - this.#limits.samples);
     const mostBlocks = Math.max(Math.floor(this.#limits.bytes / blockBytes), 1);
     const excess = this.#blocks.length - mostBlocks;
-    this.#advance(this.#base + excess * audioBlockSamples, "bytes", ageMs);
+    this.#advance(this.#base + excess * audioBlockSamples);
   }
 
   /** Drops sound of which the newest was received longer ago than the limit, by about a second. */
@@ -81,7 +98,7 @@ export class AudioRing {
       if (nowAgeMs - segment.ageMs <= this.#limits.ageMs) break;
       keptFrom = this.#segments[index + 1]?.sample ?? this.#to;
     }
-    this.#advance(keptFrom, "age", nowAgeMs);
+    this.#advance(keptFrom);
   }
 
   /** Holds the samples from `since` on, or all. The caller must call `release` once. */
@@ -91,15 +108,15 @@ export class AudioRing {
     const blocks = from === this.#to ? [] : this.#blocks.slice(first);
     for (const block of blocks) block.holders++;
     const start = from - this.#base - first * audioBlockSamples;
-    const segments = this.#segments.slice(this.#segmentOf(from));
-    return { blocks, start, from, to: this.#to, segments };
+    const times = { endMs: this.#endMs, sourceEndMs: this.#sourceEndMs };
+    return { blocks, start, from, to: this.#to, ...times };
   }
 
   release(snapshot: AudioSnapshot): void {
     for (const block of snapshot.blocks) this.#pool.release(block);
   }
 
-  /** Forgets all sound, at once; its blocks are not used again. What comes next has a new time. */
+  /** Forgets all sound, at once; its blocks are not used again. */
   clear(): void {
     this.#blocks = [];
     this.#segments = [];
@@ -108,15 +125,13 @@ export class AudioRing {
   }
 
   /** Leaves out samples that come before what is kept of a chunk, with all that is there. */
-  #skip(count: number, ageMs: number): void {
-    const lost = this.samples + count;
+  #skip(count: number): void {
     for (const block of this.#blocks) this.#pool.release(block);
     this.#blocks = [];
     this.#to += count;
     this.#base = this.#to;
     this.#from = this.#to;
     this.#segments = this.#segments.slice(-1);
-    this.#onEvicted("count", ageMs, lost);
   }
 
   #write(chunk: Float32Array | Int16Array, begin: number): void {
@@ -135,9 +150,8 @@ export class AudioRing {
   }
 
   /** Drops what comes before `from`. */
-  #advance(from: number, reason: Evicted, ageMs: number): void {
+  #advance(from: number): void {
     if (from <= this.#from) return;
-    this.#onEvicted(reason, ageMs, from - this.#from);
     this.#from = from;
     while (from - this.#base >= audioBlockSamples) {
       const oldest = this.#blocks.shift();
@@ -171,6 +185,16 @@ export function chunksIn({ blocks, start, from, to }: AudioSnapshot): number {
   return count;
 }
 
+/** When its first sample was heard, on the monotonic clock: `endMs` less the time of its samples. */
+export function startOf({ from, to, endMs }: AudioSnapshot): number {
+  return endMs - (to - from) / samplesPerMs;
+}
+
+/** The same on the sender's clock; null: the sender did not say. */
+export function sourceStartOf({ from, to, sourceEndMs }: AudioSnapshot): number | null {
+  return sourceEndMs === null ? null : sourceEndMs - (to - from) / samplesPerMs;
+}
+
 /** The form that a writer of the sound needs. */
 export function audioRef({ blocks, start, from, to }: AudioSnapshot): AudioRef {
   return { blocks: blocks.map(({ pcm }) => pcm), start, samples: to - from };
@@ -184,12 +208,7 @@ export function joined(first: AudioSnapshot, second: AudioSnapshot): AudioSnapsh
   if (second.from === second.to || second.from !== first.to) return first;
   if (first.from === first.to) return second;
   const shared = first.blocks.at(-1) === second.blocks[0] ? 1 : 0;
-  const since = second.segments[0]?.sample ?? first.to;
-  const before = first.segments.filter(({ sample }) => sample < since);
-  return {
-    ...first,
-    blocks: [...first.blocks, ...second.blocks.slice(shared)],
-    to: second.to,
-    segments: [...before, ...second.segments],
-  };
+  const { to, endMs, sourceEndMs } = second;
+  const blocks = [...first.blocks, ...second.blocks.slice(shared)];
+  return { ...first, blocks, to, endMs, sourceEndMs };
 }

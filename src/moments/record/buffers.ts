@@ -1,7 +1,6 @@
 import type { Clock } from "../../core/clock.ts";
 import { Lru } from "../../core/lru.ts";
-import type { Timers } from "../../core/timers.ts";
-import type { Loss, StreamName } from "../package/record.ts";
+import type { StreamName } from "../package/record.ts";
 import { AudioRing } from "./audio-ring.ts";
 import { CaptureClock } from "./capture-clock.ts";
 import { CapturedValues } from "./captured-values.ts";
@@ -12,17 +11,13 @@ import {
   type PushResult,
 } from "./frame-buffer.ts";
 import type { BufferLimits } from "./limits.ts";
-import { LossCounters } from "./loss.ts";
 import { MessageBuffer } from "./message-buffer.ts";
 import { type AudioChunk, samplesOfBytes } from "./pcm.ts";
-import { type FrameEncoder, type RawFrame, RawFrames } from "./raw-frames.ts";
-import { SourceClocks } from "./source-clock.ts";
+import { type FrameEncoder, pushRaw, type RawFrame } from "./raw-frames.ts";
 
 export interface SourceTime {
-  /** The source's own time, in milliseconds of its clock: of the picture, or of the first sample. */
+  /** The sender's own time, in milliseconds of its clock: of the picture, or of the first sample. */
   readonly sourceMs?: number | undefined;
-  /** Whose clock that is: one name for all streams of a connection. @default "" */
-  readonly connection?: string | undefined;
 }
 
 export interface FramePush extends SourceTime {
@@ -32,25 +27,13 @@ export interface FramePush extends SourceTime {
 }
 
 export interface AudioPush extends SourceTime {
-  /** @default 16_000 */
-  readonly rateHz?: number | undefined;
-  /** @default 1 */
-  readonly channels?: number | undefined;
   /** Of bytes. @default "s16le" */
   readonly encoding?: "s16le" | "f32le" | undefined;
 }
 
-/** Makes 16 kHz mono of any other sound. Called on the event loop, so it takes microseconds. */
-export type Resample = (
-  chunk: Float32Array | Int16Array,
-  format: { readonly rateHz: number; readonly channels: number },
-) => Float32Array | Int16Array;
-
 interface BufferPorts {
   readonly clock: Clock;
-  readonly timers: Timers;
   readonly encoder?: FrameEncoder | undefined;
-  readonly resample?: Resample | undefined;
 }
 
 const maxPeople = 100;
@@ -60,59 +43,48 @@ export class MomentBuffers {
   readonly clock: CaptureClock;
   readonly messages: MessageBuffer;
   readonly frames: FrameBuffer;
-  readonly raw: RawFrames;
   readonly audio: AudioRing;
   readonly captured: CapturedValues;
-  readonly #audioLoss = new LossCounters();
+  /** How many pictures and chunks of sound came, kept or too soon. */
+  readonly fed = { frames: 0, audio: 0 };
   readonly #limits: BufferLimits;
-  readonly #resample: Resample | undefined;
-  readonly #sources = new SourceClocks();
+  readonly #encoder: FrameEncoder | undefined;
+  #isEncoding = false;
   /** When each was last seen, on the clock of ages. */
   readonly #people = new Lru<string, number>(maxPeople);
 
   constructor(limits: BufferLimits, sessionId: string, ports: BufferPorts) {
     this.#limits = limits;
-    this.#resample = ports.resample;
+    this.#encoder = ports.encoder;
     this.clock = new CaptureClock(ports.clock);
     this.messages = new MessageBuffer(limits, sessionId);
     this.frames = new FrameBuffer(limits);
-    this.raw = new RawFrames(ports.encoder, this.frames, ports.timers);
     this.captured = new CapturedValues(limits.capturedBytes);
     const { audioSamples: samples, audioBytes: bytes, mediaAgeMs: ageMs } = limits;
-    this.audio = new AudioRing({ samples, bytes, ageMs }, (reason, at, lost) => {
-      this.#audioLoss.count(reason, at, lost);
-    });
+    this.audio = new AudioRing({ samples, bytes, ageMs });
   }
 
   pushJpeg(jpeg: Uint8Array, push: FramePush): PushResult {
-    return this.frames.push(jpeg, this.#facts(push), push.transfer === true);
+    return this.#counted(this.frames.push(jpeg, this.#facts(push), push.transfer === true));
   }
 
-  pushRaw(frame: RawFrame, push: FramePush): PushResult {
-    return this.raw.push(frame, this.#facts(push), push.transfer === true);
+  /** @param isWanted whether the picture may still be kept once it is encoded. */
+  async pushRaw(frame: RawFrame, push: FramePush, isWanted: () => boolean): Promise<PushResult> {
+    if (this.#encoder === undefined) return "format";
+    if (this.#isEncoding) return "busy";
+    this.#isEncoding = true;
+    const into = { frames: this.frames, isWanted };
+    const result = await pushRaw(this.#encoder, frame, into, this.#facts(push));
+    this.#isEncoding = false;
+    return this.#counted(result);
   }
 
-  /** @throws TypeError: not 16 kHz mono, and there is nothing that makes it so. */
   pushAudio(chunk: AudioChunk, push: AudioPush): PushResult {
-    const { rateHz = 16_000, channels = 1, encoding = "s16le" } = push;
-    const received = this.clock.now();
-    const refuse = () => this.#audioLoss.count("format", received.ageMs);
+    const { encoding = "s16le", sourceMs } = push;
     const fed = chunk instanceof Uint8Array ? samplesOfBytes(chunk, encoding) : chunk;
-    if (fed === undefined) {
-      refuse();
-      return "format";
-    }
-    const isRight = rateHz === 16_000 && channels === 1;
-    if (!isRight && this.#resample === undefined) {
-      refuse();
-      throw new TypeError("sound must be 16 kHz mono, or a resample port must be given");
-    }
-    const samples = isRight ? fed : (this.#resample?.(fed, { rateHz, channels }) ?? fed);
-    const { sourceMs, connection = "" } = push;
-    const sourceEndMs = sourceMs === undefined ? undefined : sourceMs + samples.length / 16;
-    const end = this.#sources.time(connection, sourceEndMs, received.monoMs);
-    this.#audioLoss.count("accepted", received.ageMs);
-    this.audio.push(samples, end, received.ageMs);
+    if (fed === undefined) return "format";
+    this.fed.audio++;
+    this.audio.push(fed, { ...this.clock.now(), sourceMs });
     return "accepted";
   }
 
@@ -138,18 +110,7 @@ export class MomentBuffers {
 
   /** Empties one stream, at once. */
   clear(stream: StreamName): void {
-    if (stream === "frames") this.raw.clear();
     this[stream].clear();
-  }
-
-  lossRun(): Loss {
-    const { messages, frames } = this;
-    return { messages: messages.loss.run, frames: frames.loss.run, audio: this.#audioLoss.run };
-  }
-
-  lossSince(ageMs: number): Loss {
-    const [messages, frames] = [this.messages.loss.since(ageMs), this.frames.loss.since(ageMs)];
-    return { messages, frames, audio: this.#audioLoss.since(ageMs) };
   }
 
   get mediaAgeMs(): number {
@@ -160,11 +121,18 @@ export class MomentBuffers {
     return this.messages.bytes + this.frames.bytes + this.audio.bytes + this.captured.bytes;
   }
 
-  #facts({ camera, sourceMs, connection = "" }: FramePush): FrameFacts {
-    const received = this.clock.now();
-    const time = this.#sources.time(connection, sourceMs, received.monoMs);
-    const isTold = sourceMs !== undefined && Number.isFinite(sourceMs);
-    return { camera: camera ?? null, sourceMs: isTold ? sourceMs : null, time, received };
+  #counted(result: PushResult): PushResult {
+    if (result === "accepted" || result === "throttled") this.fed.frames++;
+    return result;
+  }
+
+  #facts({ camera, sourceMs = Number.NaN }: FramePush): FrameFacts {
+    const isTold = Number.isFinite(sourceMs);
+    return {
+      camera: camera ?? null,
+      sourceMs: isTold ? sourceMs : null,
+      received: this.clock.now(),
+    };
   }
 }
 

@@ -5,8 +5,7 @@ import {
   type PackageRecord,
   type Reduced,
 } from "../package/record.ts";
-import { type AudioSnapshot, joined } from "./audio-ring.ts";
-import { timeOfSample } from "./audio-timeline.ts";
+import { type AudioSnapshot, joined, startOf } from "./audio-ring.ts";
 import { framesAfter, type MomentBuffers } from "./buffers.ts";
 import { effectiveConsent } from "./consent.ts";
 import { draftAudio, draftFrames, draftMessage, type MomentDraft, type Zero } from "./draft.ts";
@@ -14,7 +13,6 @@ import type { BufferedFrame } from "./frame-buffer.ts";
 import type { Label, MomentInput } from "./label.ts";
 import type { BufferedMessage } from "./message-buffer.ts";
 import type { Receipt } from "./receipt.ts";
-import { ourTime } from "./source-clock.ts";
 import { isOfChat, type TargetTurn } from "./target-turn.ts";
 import { millis, seconds } from "./times.ts";
 import type { Captured } from "./waiting.ts";
@@ -55,8 +53,6 @@ export class Capture {
   readonly #frames: readonly BufferedFrame[];
   readonly #audio: AudioSnapshot | undefined;
   #audioAfter: AudioSnapshot | undefined;
-  /** The picture that was being encoded at the trigger, while it still is. */
-  #encode: Promise<void> | undefined;
 
   constructor(receipt: Receipt, trigger: Trigger, buffers: MomentBuffers) {
     this.receipt = receipt;
@@ -64,15 +60,6 @@ export class Capture {
     this.#buffers = buffers;
     this.#frames = trigger.withMedia ? buffers.frames.snapshot() : [];
     this.#audio = trigger.withMedia ? buffers.audio.snapshot() : undefined;
-    this.#encode = trigger.withMedia ? buffers.raw.inFlight : undefined;
-    void this.#encode?.then(() => {
-      this.#encode = undefined;
-    });
-  }
-
-  /** Settles with the encode that was in flight at the trigger; absent: there is none. */
-  get encode(): Promise<void> | undefined {
-    return this.#encode;
   }
 
   get media(): readonly ArrayBufferView[] {
@@ -144,7 +131,6 @@ export class Capture {
     return { media: [...frames.map(({ jpeg }) => jpeg), ...blocks], compose };
   }
 
-  /** Taken before the trigger and only now encoded, or within the post-roll. */
   #framesUntil(endMs: number): readonly BufferedFrame[] {
     if (!this.trigger.withMedia) return [];
     const later = framesAfter(this.#buffers.frames.snapshot(), this.#frames);
@@ -204,7 +190,6 @@ export class Capture {
           return { t_ms: millis(monoMs - this.trigger.monoMs), ms: millis(byMs) };
         }),
       },
-      loss: { window: this.#buffers.lossSince(sinceMs), run: this.#buffers.lossRun() },
       software: this.trigger.software,
     };
   }
@@ -215,8 +200,7 @@ function textOf(value: unknown): string | null {
 }
 
 function oldest(frames: readonly BufferedFrame[], audio: AudioSnapshot | undefined): number[] {
-  const times = frames.map(({ time }) => ourTime(time));
-  if (audio !== undefined && audio.from < audio.to)
-    times.push(timeOfSample(audio.segments, audio.from));
+  const times = frames.map(({ receivedMs }) => receivedMs);
+  if (audio !== undefined && audio.from < audio.to) times.push(startOf(audio));
   return times;
 }

@@ -7,11 +7,9 @@ import type {
   PackageRecord,
   Redaction,
 } from "../package/record.ts";
-import { type AudioSnapshot, audioRef, chunksIn } from "./audio-ring.ts";
-import { timeline } from "./audio-timeline.ts";
+import { type AudioSnapshot, audioRef, chunksIn, sourceStartOf, startOf } from "./audio-ring.ts";
 import type { BufferedFrame } from "./frame-buffer.ts";
 import type { BufferedMessage } from "./message-buffer.ts";
-import { ourTime } from "./source-clock.ts";
 import type { Judged } from "./target-turn.ts";
 import { millis, seconds } from "./times.ts";
 
@@ -88,12 +86,10 @@ export function draftMessage(message: BufferedMessage, zero: Zero): PackageMessa
   };
 }
 
-/** By the time at which they were taken. */
+/** By the time at which they were received. */
 export function draftFrames(frames: readonly BufferedFrame[], zero: Zero): readonly DraftFrame[] {
-  const placed = frames.map((frame) => ({ ...frame, timeMs: ourTime(frame.time) }));
-  const inOrder = placed.sort((a, b) => a.timeMs - b.timeMs || a.seq - b.seq);
-  return inOrder.map(({ timeMs, seq, width, height, camera, sourceMs, jpeg }) => {
-    const t = timeMs - zero.monoMs;
+  return frames.map(({ receivedMs, seq, width, height, camera, sourceMs, jpeg }) => {
+    const t = receivedMs - zero.monoMs;
     const times = { t_ms: millis(t), timestamp: seconds(zero.wallMs + t) };
     return { ...times, seq, width, height, camera, source_t_ms: sourceMs, jpeg };
   });
@@ -101,7 +97,7 @@ export function draftFrames(frames: readonly BufferedFrame[], zero: Zero): reado
 
 export function draftAudio(audio: AudioSnapshot | undefined, zero: Zero): DraftAudio | null {
   if (audio === undefined || audio.from === audio.to) return null;
-  const range = { from: audio.from, to: audio.to };
-  const times = timeline(audio.segments, range, zero.monoMs);
-  return { ...times, ...audioRef(audio), chunks: chunksIn(audio) };
+  const start_t_ms = millis(startOf(audio) - zero.monoMs);
+  const source_t_ms = sourceStartOf(audio);
+  return { start_t_ms, source_t_ms, ...audioRef(audio), chunks: chunksIn(audio) };
 }

@@ -1,11 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { HeldClock } from "../../../test/support/held-clock.ts";
-import { HeldTimers } from "../../../test/support/held-timers.ts";
 import { FrameBuffer, type FrameFacts } from "./frame-buffer.ts";
 import { jpegFacts } from "./jpeg.ts";
 import { resolveLimits } from "./limits.ts";
-import { type FrameEncoder, type RawFrame, RawFrames } from "./raw-frames.ts";
+import { pushRaw, type RawFrame } from "./raw-frames.ts";
 
 /** A JPEG to whoever looks at the outside alone. */
 function jpeg(bytes = 200, { width = 64, height = 48, fill = 0 } = {}): Uint8Array {
@@ -64,8 +62,7 @@ for (const [name, data, bytes] of jpegRows) {
 }
 
 function at(ms: number): FrameFacts {
-  const time = { sourceMs: ms, offset: { ms: 0 } };
-  return { camera: null, sourceMs: null, time, received: { monoMs: ms, ageMs: ms } };
+  return { camera: null, sourceMs: null, received: { monoMs: ms, ageMs: ms } };
 }
 
 test("a frame is accepted 500 ms after the last accepted one, and not before", () => {
@@ -79,29 +76,19 @@ test("a frame is accepted 500 ms after the last accepted one, and not before", (
     "throttled",
     "accepted",
   ]);
-  assert.equal(frames.loss.run.throttled, 3);
 });
 
-test("at ten times the rate for 3 minutes the last 240 frames of 120 s are there, and all others are counted", () => {
+test("at ten times the rate for 3 minutes the last 240 frames of 120 s are there", () => {
   const frames = new FrameBuffer(resolveLimits());
   for (let ms = 0; ms < 180_000; ms += 50) frames.push(jpeg(), at(ms), false);
-  const { accepted, throttled, evicted } = frames.loss.run;
-  assert.deepEqual(
-    { accepted, throttled, evicted },
-    {
-      accepted: 360,
-      throttled: 3_240,
-      evicted: { count: 120, bytes: 0, age: 0 },
-    },
-  );
-  assert.equal(frames.snapshot()[0]?.time.sourceMs, 60_000);
+  assert.equal(frames.count, 240);
+  assert.equal(frames.snapshot()[0]?.receivedMs, 60_000);
 });
 
 test("frames are dropped by bytes before they are by count: 12,000,000 at most", () => {
   const frames = new FrameBuffer(resolveLimits());
   for (let i = 0; i < 10; i++) frames.push(jpeg(2_000_000), at(i * 500), false);
   assert.equal(frames.bytes, 12_000_000);
-  assert.equal(frames.loss.run.evicted.bytes, 4);
 });
 
 const sizes: readonly [bytes: number, limits: object, result: string][] = [
@@ -116,7 +103,6 @@ for (const [bytes, limits, result] of sizes) {
     frames.push(jpeg(), at(0), false);
     assert.equal(frames.push(jpeg(bytes), at(500), false), result);
     assert.equal(frames.count, result === "accepted" ? 2 : 1);
-    assert.equal(frames.loss.run.refused.too_large, result === "accepted" ? 0 : 1);
   });
 }
 
@@ -135,112 +121,40 @@ test("a buffer that is given away is kept as it is", () => {
   assert.equal(frames.snapshot()[0]?.jpeg.buffer, given.buffer);
 });
 
-/** An encoder that answers when it is told to. */
-class HeldEncoder implements FrameEncoder {
-  readonly calls: {
-    frame: RawFrame;
-    resolve(jpeg: Uint8Array): void;
-    reject(error: Error): void;
-  }[] = [];
-  encode(frame: RawFrame): Promise<Uint8Array> {
-    const { promise, resolve, reject } = Promise.withResolvers<Uint8Array>();
-    this.calls.push({ frame, resolve, reject });
-    return promise;
-  }
-}
+const picture: RawFrame = { data: new Uint8Array(12), width: 2, height: 2, channels: 3 };
 
-function rawFrames(encoder: FrameEncoder = new HeldEncoder()) {
-  const timers = new HeldTimers(new HeldClock());
-  const frames = new FrameBuffer(resolveLimits());
-  return { frames, timers, raw: new RawFrames(encoder, frames, timers) };
-}
-const picture = (fill = 0): RawFrame => ({
-  data: new Uint8Array(12).fill(fill),
-  width: 2,
-  height: 2,
-  channels: 3,
-});
-
-test("a raw frame is encoded from a copy, and is in the buffer with the time of its push", async () => {
-  const encoder = new HeldEncoder();
-  const { frames, raw } = rawFrames(encoder);
-  const mine = picture(5);
-  assert.equal(raw.push(mine, at(700), false), "accepted");
-  mine.data.fill(9);
-  assert.equal(encoder.calls[0]?.frame.data[0], 5);
-  encoder.calls[0]?.resolve(jpeg());
-  await raw.inFlight;
-  assert.equal(frames.snapshot()[0]?.time.sourceMs, 700);
-  assert.equal(raw.inFlight, undefined);
-});
-
-test("a raw frame that comes while one is being encoded is dropped and counted, and the next one is not late for it", async () => {
-  const encoder = new HeldEncoder();
-  const { frames, raw } = rawFrames(encoder);
-  raw.push(picture(1), at(0), false);
-  assert.equal(raw.push(picture(2), at(500), false), "busy");
-  encoder.calls[0]?.resolve(jpeg());
-  await raw.inFlight;
-  assert.equal(raw.push(picture(3), at(510), false), "accepted");
-  assert.equal(frames.loss.run.encoder.dropped, 1);
-  assert.equal(encoder.calls[1]?.frame.data, encoder.calls[0]?.frame.data, "one pooled buffer");
-});
-
-test("an encoder that throws, rejects or makes no JPEG costs that frame alone", async () => {
-  let call = 0;
-  const { frames, raw } = rawFrames({
-    encode() {
-      call++;
-      if (call === 1) throw new Error("thrown");
-      return call === 2
-        ? Promise.reject(new Error("rejected"))
-        : Promise.resolve(new Uint8Array(9));
+const encoders: readonly [name: string, encode: () => Promise<Uint8Array>, result: string][] = [
+  ["makes a JPEG", async () => jpeg(), "accepted"],
+  ["makes no JPEG", async () => new Uint8Array(9), "not_jpeg"],
+  ["rejects", () => Promise.reject(new Error("rejected")), "not_jpeg"],
+  [
+    "throws",
+    () => {
+      throw new Error("thrown");
     },
+    "not_jpeg",
+  ],
+];
+for (const [name, encode, result] of encoders) {
+  test(`a raw frame whose encoder ${name} is ${result}, with the time of its push`, async () => {
+    const frames = new FrameBuffer(resolveLimits());
+    const into = { frames, isWanted: () => true };
+    assert.equal(await pushRaw({ encode }, picture, into, at(700)), result);
+    assert.deepEqual(
+      frames.snapshot().map(({ receivedMs }) => receivedMs),
+      result === "accepted" ? [700] : [],
+    );
   });
-  for (let i = 0; i < 3; i++) {
-    assert.equal(raw.push(picture(), at(i * 500), false), "accepted");
-    await raw.inFlight;
-  }
-  assert.equal(frames.loss.run.encoder.failed, 3);
-  assert.equal(frames.count, 0);
-});
+}
 
-test("an encoder that never answers is given up after 2 s, its buffer is not used again, and after 3 of them no more are tried", async () => {
-  const encoder = new HeldEncoder();
-  const { frames, timers, raw } = rawFrames(encoder);
-  for (let i = 0; i < 3; i++) {
-    assert.equal(raw.push(picture(i), at(i * 3_000), false), "accepted");
-    await timers.pass(1_999);
-    assert.equal(frames.loss.run.encoder.timeout, i);
-    await timers.pass(1);
-    assert.equal(frames.loss.run.encoder.timeout, i + 1);
-  }
-  assert.equal(new Set(encoder.calls.map(({ frame }) => frame.data)).size, 3);
-  assert.deepEqual(
-    encoder.calls.map(({ frame }) => frame.data[0]),
-    [0, 1, 2],
-  );
-  assert.equal(raw.push(picture(), at(9_000), false), "busy");
-  encoder.calls[0]?.resolve(jpeg());
-  await timers.pass(0);
-  assert.equal(frames.count, 0, "its answer comes too late");
-  assert.equal(raw.push(picture(), at(9_500), false), "accepted");
-});
-
-test("what was being encoded when the stream was emptied is not kept", async () => {
-  const encoder = new HeldEncoder();
-  const { frames, timers, raw } = rawFrames(encoder);
-  raw.push(picture(), at(0), false);
-  raw.clear();
-  encoder.calls[0]?.resolve(jpeg());
-  await timers.pass(0);
-  assert.equal(frames.count, 0);
-});
-
-test("raw frames are refused when there is no encoder or the size does not fit", () => {
-  const { frames, raw } = rawFrames();
-  assert.equal(raw.push({ ...picture(), width: 3 }, at(0), false), "format");
-  const none = new RawFrames(undefined, frames, new HeldTimers(new HeldClock()));
-  assert.equal(none.push(picture(), at(500), false), "format");
-  assert.equal(frames.loss.run.refused.format, 2);
+test("a raw frame that is too soon, of another size, or not wanted any more is not kept", async () => {
+  const frames = new FrameBuffer(resolveLimits());
+  const encoder = { encode: async () => jpeg() };
+  const push = (frame: RawFrame, ms: number, isWanted = true) =>
+    pushRaw(encoder, frame, { frames, isWanted: () => isWanted }, at(ms));
+  frames.push(jpeg(), at(0), false);
+  assert.equal(await push(picture, 499), "throttled");
+  assert.equal(await push({ ...picture, width: 3 }, 500), "format");
+  assert.equal(await push(picture, 500, false), "off");
+  assert.equal(frames.count, 1);
 });

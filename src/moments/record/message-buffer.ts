@@ -3,7 +3,6 @@ import { checkJson, type Json } from "../../core/json.ts";
 import type { MessageRole } from "../package/record.ts";
 import type { Received } from "./capture-clock.ts";
 import type { BufferLimits } from "./limits.ts";
-import { LossCounters } from "./loss.ts";
 import { Ring } from "./ring.ts";
 
 /** A message as it is fed. */
@@ -60,7 +59,6 @@ const overheadBytes = 200;
 
 /** The last messages of all chats. */
 export class MessageBuffer {
-  readonly loss = new LossCounters();
   readonly #limits: BufferLimits;
   readonly #sessionId: string;
   readonly #ring: Ring<BufferedMessage>;
@@ -71,7 +69,7 @@ export class MessageBuffer {
     this.#limits = limits;
     this.#sessionId = sessionId;
     const { messages: count, messageBytes: bytes } = limits;
-    this.#ring = new Ring({ count, bytes }, (reason, at) => this.loss.count(reason, at));
+    this.#ring = new Ring({ count, bytes });
   }
 
   get count(): number {
@@ -103,9 +101,8 @@ export class MessageBuffer {
       ageMs: known?.ageMs ?? ageMs,
       endedAgeMs: ageMs,
     });
-    if (known !== undefined && this.#ring.replace(known, made, received.ageMs)) return made;
+    if (known !== undefined && this.#ring.replace(known, made)) return made;
     this.#seq = seq;
-    this.loss.count("accepted", received.ageMs);
     this.#ring.push(made);
     return made;
   }

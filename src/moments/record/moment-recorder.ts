@@ -6,7 +6,7 @@ import {
   packageStamp,
   sentimentOf,
 } from "../package/package-name.ts";
-import type { Consent, Loss, Reduced, StreamName } from "../package/record.ts";
+import type { Consent, Reduced, StreamName } from "../package/record.ts";
 import { type AudioPush, type FramePush, MomentBuffers } from "./buffers.ts";
 import { Capture, type Trigger } from "./capture.ts";
 import type { Received } from "./capture-clock.ts";
@@ -24,8 +24,6 @@ import { bytesOfKey, keysOf, RecentMoments, targetKey } from "./recent-moments.t
 import { SaveQueue } from "./save-queue.ts";
 import { pinnedBytes, WaitingMoment } from "./waiting.ts";
 
-/** How long an encode that is in flight at the trigger is waited for. */
-const lateEncodeMs = 250;
 const closeMs = 4_000;
 
 export interface MomentStats {
@@ -42,7 +40,6 @@ export interface MomentStats {
   readonly waiting: number;
   readonly pinned_bytes: number;
   readonly consent: Consent;
-  readonly loss: Loss;
 }
 
 /**
@@ -91,17 +88,18 @@ export class MomentRecorder {
     return this.#consent.frames ? this.#buffers.pushJpeg(jpeg, push) : "off";
   }
 
-  /** Feeds a raw picture, which the encoder makes a JPEG of. */
-  rawFrame(frame: RawFrame, push: FramePush = {}): PushResult {
+  /**
+   * Feeds a raw picture, which the encoder makes a JPEG of, one at a time. Do not write to its bytes
+   * before this resolves. A picture is dropped if the consent changes before.
+   */
+  async rawFrame(frame: RawFrame, push: FramePush = {}): Promise<PushResult> {
     if (this.#isClosed) return "closed";
-    return this.#consent.frames ? this.#buffers.pushRaw(frame, push) : "off";
+    const consent = this.#consent;
+    if (!consent.frames) return "off";
+    return this.#buffers.pushRaw(frame, push, () => !this.#isClosed && this.#consent === consent);
   }
 
-  /**
-   * Feeds sound: float32 or 16 bits, 16 kHz mono.
-   *
-   * @throws TypeError: it is not, and no `resample` port was given.
-   */
+  /** Feeds sound: float32 or 16 bits, 16 kHz mono. */
   audio(chunk: AudioChunk, push: AudioPush = {}): PushResult {
     if (this.#isClosed) return "closed";
     return this.#consent.audio ? this.#buffers.pushAudio(chunk, push) : "off";
@@ -129,6 +127,11 @@ export class MomentRecorder {
 
   get consent(): Consent {
     return this.#consent;
+  }
+
+  /** How many pictures and chunks of sound came since the start, kept or too soon. */
+  get fed(): { readonly frames: number; readonly audio: number } {
+    return this.#buffers.fed;
   }
 
   /**
@@ -308,7 +311,6 @@ export class MomentRecorder {
       waiting: this.#captures.size + this.#queue.waiting.length,
       pinned_bytes: this.#pinnedBytes(),
       consent: this.#consent,
-      loss: this.#buffers.lossRun(),
     };
   }
 
@@ -319,7 +321,6 @@ export class MomentRecorder {
   async close(): Promise<void> {
     this.#isClosed = true;
     this.#endCaptures();
-    this.#buffers.raw.clear();
     await this.#queue.close(closeMs);
   }
 
@@ -350,8 +351,8 @@ export class MomentRecorder {
   }
 
   #reduced({ ageMs }: Received): Reduced | null {
-    const { frames, audio, raw } = this.#buffers;
-    const hasMedia = frames.count > 0 || audio.samples > 0 || raw.inFlight !== undefined;
+    const { frames, audio } = this.#buffers;
+    const hasMedia = frames.count > 0 || audio.samples > 0;
     if (hasMedia) {
       if (this.#recent.mediaInHour(ageMs) >= this.#options.maxMediaPerHour) return "rate_cap";
       this.#recent.rememberMedia(ageMs);
@@ -364,21 +365,12 @@ export class MomentRecorder {
     this.#options.onEvent({ type: "feedback.accepted", receipt: receipt.toJSON() });
     const { timers } = this.#options;
     const { postRollMs } = trigger.label;
-    const waits: Promise<void>[] = [];
-    const cancels: (() => void)[] = [];
-    const timer = (delayMs: number) => {
-      return new Promise<void>((resolve) =>
-        cancels.push(timers.after(delayMs, resolve, { holdsProcess: true })),
-      );
-    };
-    this.#captures.set(capture, () => {
-      for (const cancel of cancels) cancel();
-    });
-    if (postRollMs > 0) waits.push(timer(postRollMs));
-    const { encode } = capture;
-    if (encode !== undefined) waits.push(Promise.race([encode, timer(lateEncodeMs)]));
-    if (waits.length === 0) this.#finish(capture);
-    else void Promise.all(waits).then(() => this.#finish(capture));
+    const end = () => this.#finish(capture);
+    this.#captures.set(
+      capture,
+      postRollMs > 0 ? timers.after(postRollMs, end, { holdsProcess: true }) : () => undefined,
+    );
+    if (postRollMs === 0) end();
   }
 
   /** What is captured waits to be saved; once. */
@@ -387,9 +379,6 @@ export class MomentRecorder {
     if (cancel === undefined) return;
     this.#captures.delete(capture);
     cancel();
-    // Its picture comes too late for this moment.
-    if (capture.encode !== undefined)
-      this.#buffers.frames.loss.count("late", this.#buffers.clock.now().ageMs);
     const { id } = capture.receipt;
     const keptMs = this.#buffers.mediaAgeMs;
     const captured = capture.end((fromMs, toMs) =>

@@ -5,7 +5,6 @@ import { anObject, type Checks, type Defaults, resolveOptions, whole } from "../
 import { systemTimers, type Timers } from "../../core/timers.ts";
 import type { PackageSink } from "../package/package-sink.ts";
 import type { Consent } from "../package/record.ts";
-import type { Resample } from "./buffers.ts";
 import { type ConsentInput, checkConsent, initialConsent } from "./consent.ts";
 import type { Redact } from "./draft.ts";
 import { type BufferLimits, resolveLimits } from "./limits.ts";
@@ -50,8 +49,6 @@ export interface RecordingOptions {
   readonly zone?: string | undefined;
   /** Makes a JPEG of raw pictures. Absent: they are refused. */
   readonly encoder?: FrameEncoder | undefined;
-  /** Makes 16 kHz mono of other sound. Absent: it is refused. */
-  readonly resample?: Resample | undefined;
   readonly redact?: Redact | undefined;
   /** Told in order. Must not throw. */
   readonly onEvent?: ((event: MomentEvent) => void) | undefined;
@@ -65,7 +62,6 @@ export const recordingDefaults = {
   maxPinnedBytes: 80_000_000,
   zone: undefined,
   encoder: undefined,
-  resample: undefined,
   redact: undefined,
   onEvent: () => undefined,
 } as const satisfies Defaults<RecordingOptions>;

@@ -5,9 +5,6 @@ interface RingLimits {
   readonly ageMs?: number;
 }
 
-/** Which limit an item fell to. */
-export type Evicted = "count" | "bytes" | "age";
-
 interface Sized {
   readonly bytes: number;
   /** When it was received, on a clock that goes on while the machine sleeps. */
@@ -20,13 +17,11 @@ interface Sized {
  */
 export class Ring<T extends Sized> {
   readonly #limits: RingLimits;
-  readonly #onEvicted: (reason: Evicted, ageMs: number) => void;
   #items: T[] = [];
   #bytes = 0;
 
-  constructor(limits: RingLimits, onEvicted: (reason: Evicted, ageMs: number) => void) {
+  constructor(limits: RingLimits) {
     this.#limits = limits;
-    this.#onEvicted = onEvicted;
   }
 
   get count(): number {
@@ -41,16 +36,16 @@ export class Ring<T extends Sized> {
     this.expire(item.ageMs);
     this.#items.push(item);
     this.#bytes += item.bytes;
-    this.#trim(item.ageMs);
+    this.#trim();
   }
 
   /** Puts `item` where `old` is; does nothing when that has gone. */
-  replace(old: T, item: T, ageMs: number): boolean {
+  replace(old: T, item: T): boolean {
     const index = this.#items.indexOf(old);
     if (index < 0) return false;
     this.#items[index] = item;
     this.#bytes += item.bytes - old.bytes;
-    this.#trim(ageMs);
+    this.#trim();
     return true;
   }
 
@@ -59,7 +54,7 @@ export class Ring<T extends Sized> {
     const { ageMs } = this.#limits;
     if (ageMs === undefined) return;
     while (this.#items[0] !== undefined && nowAgeMs - this.#items[0].ageMs > ageMs) {
-      this.#drop("age", nowAgeMs);
+      this.#drop();
     }
   }
 
@@ -86,15 +81,12 @@ export class Ring<T extends Sized> {
     this.#bytes = 0;
   }
 
-  #trim(ageMs: number): void {
-    while (this.#items.length > this.#limits.count) this.#drop("count", ageMs);
-    while (this.#bytes > this.#limits.bytes && this.#items.length > 0) this.#drop("bytes", ageMs);
+  #trim(): void {
+    while (this.#items.length > this.#limits.count) this.#drop();
+    while (this.#bytes > this.#limits.bytes && this.#items.length > 0) this.#drop();
   }
 
-  #drop(reason: Evicted, ageMs: number): void {
-    const oldest = this.#items.shift();
-    if (oldest === undefined) return;
-    this.#bytes -= oldest.bytes;
-    this.#onEvicted(reason, ageMs);
+  #drop(): void {
+    this.#bytes -= this.#items.shift()?.bytes ?? 0;
   }
 }

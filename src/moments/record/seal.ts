@@ -48,7 +48,6 @@ export function sealed({ fixed, content, judged, triggerTurn }: MomentDraft): Se
     window: fixed.window,
     frames: frames.map((frame, index) => frameEntry(frame, index)),
     audio: entryOf(audio),
-    loss: fixed.loss,
     software: fixed.software,
   };
   return { record, messages, frames: frames.map(({ jpeg }) => jpeg), audio: soundOf(audio) };
@@ -86,7 +85,7 @@ function frameEntry({ jpeg: _, ...entry }: DraftFrame, index: number) {
 
 function entryOf(audio: MomentDraft["content"]["audio"]): AudioEntry | null {
   if (audio === null) return null;
-  const { samples, start_t_ms, anchors, gaps } = audio;
+  const { samples, start_t_ms, source_t_ms = null } = audio;
   const format = { rate_hz: audioRateHz, channels: 1, bits: 16 } as const;
-  return { file: "audio.wav", ...format, samples, start_t_ms, anchors, gaps };
+  return { file: "audio.wav", ...format, samples, start_t_ms, source_t_ms };
 }

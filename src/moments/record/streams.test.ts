@@ -1,11 +1,9 @@
-// The small parts of the streams: messages, captured values, counters, source clocks.
+// The small parts of the streams: messages, captured values.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { CapturedValues } from "./captured-values.ts";
 import { resolveLimits } from "./limits.ts";
-import { LossCounters } from "./loss.ts";
 import { cutText, MessageBuffer, type NewMessage } from "./message-buffer.ts";
-import { ourTime, SourceClock } from "./source-clock.ts";
 
 const at = (ms: number) => ({ monoMs: ms, ageMs: ms });
 const messages = (limits = {}) => new MessageBuffer(resolveLimits(limits), "a1b2c3d4");
@@ -52,7 +50,6 @@ test("over the byte budget the oldest messages go, and are counted", () => {
   const buffer = messages({ messageBytes: 2_000 });
   for (let i = 0; i < 10; i++) buffer.push({ role: "user", text: "x".repeat(300) }, at(i));
   assert.ok(buffer.bytes <= 2_000);
-  assert.equal(buffer.loss.run.evicted.bytes, 10 - buffer.count);
 });
 
 const wrong: readonly [name: string, message: object][] = [
@@ -92,44 +89,3 @@ test("of a captured name the last value wins; a value that does not fit is its h
   assert.deepEqual(Object.keys(captured.snapshot()), ["mood", "tools"]);
   assert.throws(() => captured.set("__proto__", 1), { code: "THROUGHLINE_INVALID" });
 });
-
-test("losses are told of the run and of the window, which begins with a full second", () => {
-  const loss = new LossCounters();
-  for (let second = 0; second < 300; second++) loss.count("throttled", second * 1_000, 2);
-  assert.equal(loss.run.throttled, 600);
-  assert.equal(loss.since(180_000).throttled, 240);
-  assert.equal(loss.since(299_500).throttled, 2);
-  assert.equal(loss.since(300_000).throttled, 0);
-});
-
-test("a source's time maps by the transmission that waited least in the last 30 s, never to the future", () => {
-  const clock = new SourceClock();
-  const mapped = (sourceMs: number, receivedMs: number) =>
-    ourTime({ sourceMs, offset: clock.offset(sourceMs, receivedMs) });
-  assert.equal(mapped(1_000, 51_080), 51_080);
-  assert.equal(mapped(1_500, 51_520), 51_520);
-  assert.equal(mapped(2_000, 52_300), 52_020);
-  assert.equal(mapped(40_000, 90_300), 90_300, "the offset of 30 s ago is forgotten");
-});
-
-test("what came before a source's offset was learned better is right too, up to a new one", () => {
-  const clock = new SourceClock();
-  const first = clock.offset(1_000, 51_080);
-  const second = clock.offset(1_500, 51_520);
-  assert.deepEqual([first.ms, second.ms], [50_020, 50_020]);
-  const later = clock.offset(40_000, 90_300);
-  clock.offset(40_500, 90_400);
-  assert.deepEqual([first.ms, later.ms], [50_020, 49_900]);
-});
-
-for (const [how, byMs] of [
-  ["back", -3_600_000],
-  ["forward", 3_600_000],
-] as const) {
-  test(`a source that was set ${how} by an hour is mapped again, and what came before stays`, () => {
-    const clock = new SourceClock();
-    const before = clock.offset(5_000_000, 1_000);
-    assert.equal(clock.offset(5_001_000 + byMs, 2_000).ms, 2_000 - 5_001_000 - byMs);
-    assert.equal(before.ms, 1_000 - 5_000_000);
-  });
-}

@@ -31,14 +31,6 @@ export const receipt = z
   })
   .meta({ id: "Receipt", description: "`durable`: neither a kill nor a power cut loses it." });
 
-const streamLoss = z.object({
-  accepted: count,
-  throttled: count,
-  refused: z.object({ not_jpeg: count, too_large: count, format: count }),
-  encoder: z.object({ failed: count, timeout: count, late: count, dropped: count }),
-  evicted: z.object({ count, bytes: count, age: count }),
-});
-
 const statsFields = {
   messages: count,
   frames: count,
@@ -66,14 +58,7 @@ const buffers = z.object(statsFields).meta({
   id: "Buffers",
   description: "What the rolling buffers hold. Sent when it changed, at most once a second.",
 });
-export const stats = z
-  .object({
-    ...statsFields,
-    loss: z
-      .object({ messages: streamLoss, frames: streamLoss, audio: streamLoss })
-      .describe("What each stream took and lost since the start."),
-  })
-  .meta({ id: "FeedbackStats" });
+export const stats = z.object(statsFields).meta({ id: "FeedbackStats" });
 
 const mark = z.looseObject({ timestamp: z.number(), reason: z.string().nullable() });
 export const packageStatus = z
@@ -92,9 +77,6 @@ const audio = z
     rate_hz: z.int(),
     samples: count,
     start_t_ms: milliseconds,
-    anchors: z
-      .array(z.object({ sample: count, t_ms: z.number() }))
-      .describe("When a sample was heard: at 0, and after each gap."),
   })
   .meta({ id: "PackageAudio" });
 const feedback = z

@@ -40,10 +40,7 @@ function addConsent(router: Router, moments: Moments, media: MediaSockets): void
         "Get what the rolling buffers hold, where packages go, and what waits for the bucket",
       answers: { 200: { says: "The numbers.", schema: schemaOf("stats") } },
     },
-    () => {
-      const { loss } = moments.statistics();
-      return json({ ...media.state(), loss });
-    },
+    () => json(media.state()),
   );
   router.add(
     {

@@ -6,9 +6,7 @@ import { readMedia } from "../../server/input.ts";
 import { reportError } from "../../server/problem.ts";
 import { disconnect, isHead, json, type Router } from "../../server/router.ts";
 import type { Moments } from "../moments.ts";
-import type { AudioPush } from "../record/buffers.ts";
 import type { PushResult } from "../record/frame-buffer.ts";
-import type { MomentRecorder } from "../record/moment-recorder.ts";
 import type { MediaSockets } from "./media-sockets.ts";
 import { mediaTar, tarBytesOf } from "./media-tar.ts";
 import { name, schemaOf } from "./schemas.ts";
@@ -49,13 +47,6 @@ const clockFields = () => ({
       description:
         "When it was taken, on the sender's monotonic clock: the first sample, of sound.",
     }),
-  source: z
-    .string()
-    .regex(/^[\w.-]{1,64}$/, "must be 1 to 64 letters, digits and ._-")
-    .optional()
-    .meta({
-      description: "Whose clock that is: one name for the camera and the microphone of a device.",
-    }),
 });
 const jpeg = "image/jpeg";
 const sampleTypes = ["application/octet-stream", "audio/pcm"] as const;
@@ -86,12 +77,6 @@ function addFrames(router: Router, { recorder }: Moments): void {
 }
 
 function addAudio(router: Router, { recorder }: Moments): void {
-  const whole = (max: number) =>
-    z
-      .string()
-      .regex(/^[1-9]\d{0,5}$/, "must be a whole number from 1")
-      .refine((text) => Number(text) <= max, `must be at most ${max}`)
-      .optional();
   router.add(
     {
       method: "post",
@@ -101,20 +86,19 @@ function addAudio(router: Router, { recorder }: Moments): void {
       query: () =>
         z.strictObject({
           format: z.enum(["s16le", "f32le"]).optional(),
-          rate: whole(768_000),
-          channels: whole(32),
+          rate: z.literal("16000", "must be 16000: resample the sound first").optional(),
+          channels: z.literal("1", "must be 1: mix the channels first").optional(),
           ...clockFields(),
         }),
       summary: "Feed raw samples, 16 kHz mono; the last two minutes are kept",
-      description: "Little endian. Another rate or more channels are 415.",
+      description: "Little endian. Another rate or more channels are 400.",
       answers: { 200: { says: "Whether they were kept.", schema: schemaOf("pushed") } },
     },
     async ({ query }, context) => {
-      const { format: encoding = "s16le", rate = "16000", channels = "1" } = query;
+      const { format: encoding = "s16le" } = query;
       const bytes = await readMedia(context.req.raw, sampleTypes, maxAudioBytes);
       if (bytes.length % (encoding === "s16le" ? 2 : 4) !== 0) throw invalid("half a sample");
-      const push = { rateHz: Number(rate), channels: Number(channels), ...timeOf(query) };
-      return pushed(feedAudio(recorder, bytes, { ...push, encoding }));
+      return pushed(recorder.audio(bytes, { ...timeOf(query), encoding }));
     },
   );
 }
@@ -134,28 +118,8 @@ function pushed(result: PushResult): Response {
   throw new ThroughlineError(message, { code });
 }
 
-interface SenderTime {
-  readonly captured_ms?: string | undefined;
-  readonly source?: string | undefined;
-}
-
-function timeOf({ captured_ms, source }: SenderTime) {
-  const connection = source === undefined ? undefined : `http ${source}`;
-  const sourceMs = captured_ms === undefined ? undefined : Number(captured_ms);
-  return { sourceMs, connection };
-}
-
-/** @throws ThroughlineError `THROUGHLINE_MEDIA_TYPE`: not 16 kHz mono, and nothing makes it so. */
-function feedAudio(recorder: MomentRecorder, bytes: Uint8Array, push: AudioPush): PushResult {
-  try {
-    return recorder.audio(bytes, push);
-  } catch (cause) {
-    if (!(cause instanceof TypeError)) throw cause;
-    throw new ThroughlineError("sound is 16 kHz mono here", {
-      code: "THROUGHLINE_MEDIA_TYPE",
-      cause,
-    });
-  }
+function timeOf({ captured_ms }: { readonly captured_ms?: string | undefined }) {
+  return { sourceMs: captured_ms === undefined ? undefined : Number(captured_ms) };
 }
 
 /** A whole package as one file: what a person may take away. */

@@ -36,7 +36,6 @@ export class MediaSocket {
   readonly #socket: WebSocket;
   readonly #recorder: MomentRecorder;
   readonly #clock: Clock;
-  readonly #connection: string;
   readonly #rate: MediaRate;
   readonly #refused = new Map<string, number>();
   #refusedSentMs = Number.NEGATIVE_INFINITY;
@@ -44,12 +43,10 @@ export class MediaSocket {
   #isAnswering = true;
   #pingedMs: number;
 
-  /** @param connection names the sender's clock. */
-  constructor(socket: WebSocket, recorder: MomentRecorder, clock: Clock, connection: string) {
+  constructor(socket: WebSocket, recorder: MomentRecorder, clock: Clock) {
     this.#socket = socket;
     this.#recorder = recorder;
     this.#clock = clock;
-    this.#connection = connection;
     const now = clock.monotonic();
     this.#rate = new MediaRate(mediaLimits, now);
     this.#pingedMs = now;
@@ -108,8 +105,7 @@ export class MediaSocket {
 
   #feed({ kind, capturedMs, payload }: MediaMessage): void {
     const recorder = this.#recorder;
-    const connection = this.#connection;
-    const push = { connection, sourceMs: capturedMs };
+    const push = { sourceMs: capturedMs };
     const result = kind === "audio" ? recorder.audio(payload, push) : recorder.frame(payload, push);
     if (result === "closed") this.close(mediaCloses.ending);
     // A picture too many is the sender's everyday life.

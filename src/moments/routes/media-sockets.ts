@@ -1,7 +1,6 @@
 import type { WebSocket } from "ws";
 import type { Clock } from "../../core/clock.ts";
 import { ThroughlineError } from "../../core/errors.ts";
-import type { NewId } from "../../core/ids.ts";
 import type { AcceptedSocket } from "../../server/upgrade.ts";
 import type { Moments, MomentsStatistics } from "../moments.ts";
 import { MediaSocket, mediaCloses, mediaHeaderBytes, mediaLimits } from "./media-socket.ts";
@@ -15,7 +14,7 @@ const closeMs = 200;
 const maxMessageBytes = 2 * 1024 * 1024 + mediaHeaderBytes;
 
 /** The numbers of the rolling buffers as they are published, and whether anything comes in. */
-export type BufferState = Omit<MomentsStatistics, "loss"> & {
+export type BufferState = MomentsStatistics & {
   /** Whether pictures and sound come in now, by whatever router. */
   readonly capturing: { readonly frames: boolean; readonly audio: boolean };
 };
@@ -23,7 +22,6 @@ export type BufferState = Omit<MomentsStatistics, "loss"> & {
 interface MediaPorts {
   readonly moments: Moments;
   readonly clock: Clock;
-  readonly newId: NewId;
   /** Called with the state of the buffers at most once a second, when anything has changed. */
   readonly publish: (state: BufferState) => void;
 }
@@ -67,8 +65,8 @@ export class MediaSockets {
   }
 
   #open(socket: WebSocket): void {
-    const { moments, clock, newId } = this.#ports;
-    const feed = new MediaSocket(socket, moments.recorder, clock, `media ${newId()}`);
+    const { moments, clock } = this.#ports;
+    const feed = new MediaSocket(socket, moments.recorder, clock);
     socket.once("close", () => this.#sockets.delete(feed));
     // Others may have come while it shook hands.
     if (this.#isFull) feed.close(mediaCloses.busy);
@@ -78,14 +76,13 @@ export class MediaSockets {
 
   /** The state of the buffers now. */
   state(): BufferState {
-    const { loss, ...shown } = this.#ports.moments.statistics();
-    const { frames, audio } = loss;
-    // A picture too many has come in, too.
+    const { moments } = this.#ports;
+    const { frames, audio } = moments.recorder.fed;
     const capturing = {
-      frames: this.#isComing("frames", frames.accepted + frames.throttled),
-      audio: this.#isComing("audio", audio.accepted),
+      frames: this.#isComing("frames", frames),
+      audio: this.#isComing("audio", audio),
     };
-    return { ...shown, capturing };
+    return { ...moments.statistics(), capturing };
   }
 
   /** After a change of what is agreed to: ends what must not continue, and publishes it. */

@@ -106,8 +106,8 @@ function sampleRecord(
         ? null
         : {
             ...{ file: "audio.wav", rate_hz: 16_000, channels: 1, bits: 16, samples },
-            ...{ start_t_ms: -1, anchors: [{ sample: 0, t_ms: -1 }], gaps: [] },
+            ...{ start_t_ms: -1, source_t_ms: null },
           },
-    ...{ loss: null, software: { name: "throughline", version: "0.1.0" } },
+    software: { name: "throughline", version: "0.1.0" },
   };
 }
