@@ -223,6 +223,7 @@ class KillRun {
       if (isDue && this.#counts.kills > before) await this.#readBack();
     }
     if (this.#counts.kills % this.#options.readEvery !== 0) await this.#readBack();
+    await this.#forgetAll();
     return this.#counts;
   }
 
@@ -337,10 +338,26 @@ class KillRun {
       this.#counts.readBack += messages.length;
     }
     await server.kill();
-    const names = fs.readdirSync(this.#home, { recursive: true, encoding: "utf8" });
-    const left = names.filter((name) => name.includes(".tmp-"));
-    assert.deepEqual(left, [], "the start left no file of a killed process");
     this.#note({ event: "read back" });
+  }
+
+  /** After all kills every chat is forgotten: no file of the home, whatever its name, holds a word. */
+  async #forgetAll(): Promise<void> {
+    const { server, url } = await this.#start();
+    for (const chat of await listChats(url, 4)) {
+      const path = `${url}/api/chats/${encodeURIComponent(chat)}`;
+      const headers = { "content-type": "application/json" };
+      const response = await fetch(path, { method: "DELETE", headers });
+      const receipt = (await response.json()) as { unreachable: unknown };
+      assert.deepEqual([response.status, receipt.unreachable], [200, []], chat);
+    }
+    const found = fs.readdirSync(this.#home, { recursive: true, withFileTypes: true });
+    const paths = found
+      .filter((each) => each.isFile())
+      .map((each) => join(each.parentPath, each.name));
+    const holding = paths.filter((path) => /message \d+/.test(fs.readFileSync(path, "latin1")));
+    assert.deepEqual(holding, [], "what was forgotten is on the disk");
+    await server.kill();
   }
 
   /** The journal lies beside the home, and outlives a failure. */

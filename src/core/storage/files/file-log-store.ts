@@ -31,7 +31,7 @@ import {
 } from "../log-store.ts";
 import { recordsOf } from "./batch-reader.ts";
 import { ReadBatches, recordsFrom } from "./batch-records.ts";
-import { deletedPerhaps, rethrow, syncNames, unlinkIfThere } from "./file-ports.ts";
+import { deletedPerhaps, logTemporary, rethrow, syncNames, unlinkIfThere } from "./file-ports.ts";
 import { type Appended, LogFile } from "./log-file.ts";
 import type { IndexedContent, IndexedRecord, IndexHit } from "./log-index.ts";
 import { type FileLogStorePorts, OpenLogs, type Slot } from "./open-logs.ts";
@@ -193,6 +193,7 @@ export class FileLogStore implements LogStore {
     // log is there to be deleted again.
     let existed = (await this.#ports.forgetQuarantine(path)).files > 0;
     try {
+      await unlinkIfThere(this.#ports.disk, logTemporary(path));
       if (await unlinkIfThere(this.#ports.disk, path)) existed = true;
       this.#ports.cuts.delete(path);
       const { directory, unsyncedNames } = this.#ports;

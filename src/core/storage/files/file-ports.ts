@@ -73,7 +73,7 @@ export async function openOwn(ports: FilePorts, path: string): Promise<DiskFile>
     if (file.placeAt(path) !== "linked") return file;
     ports.guard();
     const size = await file.size();
-    await replaceFile(ports, path, (copy) => copyBytes(file, 0, size, copy));
+    await replaceLog(ports, path, (copy) => copyBytes(file, 0, size, copy));
   } catch (error) {
     await file.close().catch(() => undefined); // what failed before is the news
     throw error;
@@ -123,6 +123,19 @@ export async function replaceFile(
   } catch (error) {
     throw replacedPerhaps(error);
   }
+}
+
+/** The one name under which a log is written anew: who removes the log removes that file too. */
+export const logTemporary = (path: string): string => temporaryName(path, () => "0");
+
+/** Replaces the file of a log. One call at a time for each log. */
+export async function replaceLog(
+  ports: FilePorts,
+  path: string,
+  fill: (file: DiskFile) => Promise<void>,
+): Promise<void> {
+  await unlinkIfThere(ports.disk, logTemporary(path));
+  await replaceFile({ ...ports, newId: () => "0" }, path, fill);
 }
 
 /** What a deletion rejects with that may have happened, in part or whole. */

@@ -475,5 +475,8 @@ test("after the folder of the journal is removed an append goes to a new one, an
   for (const image of crashImages(disk, { maxImages: 16 })) {
     assert.deepEqual(await idsOn(image), [["m1", "m2"]]);
   }
+  for (const name of await segmentsOn(disk)) await disk.unlink(`${folder}/${name}`);
+  await disk.rmdir(folder);
+  assert.equal(await logs.erase("a", ["m1"]), 1);
   await storage.close();
 });

@@ -151,12 +151,12 @@ export class Journal {
   }
 
   /**
-   * Finds out whether a change could be stored now, where one was stored or refused before.
+   * Finds out whether a change could be stored now.
    *
    * @throws ThroughlineError `THROUGHLINE_UNAVAILABLE`: none could be.
    */
   async ready(): Promise<void> {
-    if (!this.#isWriting && (this.#active ?? this.#fault) !== undefined) {
+    if (!this.#isWriting) {
       this.#isWriting = true;
       const stored = await this.#store([]);
       if (stored !== undefined) this.#apply(stored);
@@ -470,8 +470,10 @@ export class Journal {
    */
   async #remove({ path, file }: Segment): Promise<void> {
     this.#ports.guard();
-    await unlinkIfThere(this.#ports.disk, path);
-    await syncNames(this.#ports, this.#folder);
+    const { disk, unsyncedNames } = this.#ports;
+    // Somebody may have removed the whole folder: then there is no name to sync.
+    const isRemoved = await unlinkIfThere(disk, path);
+    if (isRemoved || unsyncedNames.has(this.#folder)) await syncNames(this.#ports, this.#folder);
     await file.close().catch(() => undefined); // it has no name any more
   }
 }

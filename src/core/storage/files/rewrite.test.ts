@@ -22,3 +22,18 @@ test("erasing in a log of records of 1 MB keeps every other record, also after a
   assert.deepEqual(again.storage.repairs(), []);
   await again.storage.close();
 });
+
+test("what a killed copy of a log left is gone once the log is erased in, or deleted", async () => {
+  const disk = new SimulatedDisk();
+  const { storage, logs } = await openOn(disk);
+  const left = `/home/chats/a.jsonl.tmp-0`;
+  for (const id of ["m1", "m2"]) await logs.append("a", [{ id, content: `the words of ${id}` }]);
+  const names = async () => (await disk.list("/home/chats")).map(({ name }) => name);
+  await disk.link("/home/chats/a.jsonl", left); // as a kill leaves it: in a folder that no start sweeps
+  await logs.erase("a", ["m1"]);
+  assert.deepEqual(await names(), ["a.jsonl"]);
+  await disk.link("/home/chats/a.jsonl", left);
+  await logs.delete("a");
+  assert.deepEqual(await names(), []);
+  await storage.close();
+});

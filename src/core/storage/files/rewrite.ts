@@ -2,7 +2,7 @@ import type { DiskFile } from "../disk/disk.ts";
 import { erasedKind } from "../log-store.ts";
 import { recordsOf } from "./batch-reader.ts";
 import { encodeBatch } from "./commit.ts";
-import { type FilePorts, isCode, replaceFile, unavailable, writeAll } from "./file-ports.ts";
+import { type FilePorts, isCode, replaceLog, unavailable, writeAll } from "./file-ports.ts";
 import type { LogFile } from "./log-file.ts";
 
 /**
@@ -63,7 +63,7 @@ export async function rewriteLog(
     await flush(last);
   };
   try {
-    await replaceFile(ports, log.path, fill);
+    await replaceLog(ports, log.path, fill);
   } catch (error) {
     throw diskFull(log, error);
   }
