@@ -61,7 +61,7 @@ for (const [folder, options] of golden) {
     const { files } = await exported(three, options);
     assert.ok(kept !== undefined);
     assert.deepEqual([...files.keys()], [...kept.keys()]);
-    for (const [path, bytes] of kept) assert.ok(files.get(path)?.equals(bytes), path);
+    for (const [path, bytes] of kept) assert.equal(String(files.get(path)), String(bytes), path);
   });
 
   test(`a second export with ${JSON.stringify(options)} is the same bytes in whatever order packages are listed`, async () => {
