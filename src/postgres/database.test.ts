@@ -5,7 +5,6 @@ import { setTimeout } from "node:timers/promises";
 import type pg from "pg";
 import { databaseOf } from "../../test/support/test-database.ts";
 import { noPostgres, withPostgres } from "../../test/support/test-postgres.ts";
-import { WatchedPool } from "../../test/support/watched-pool.ts";
 import { systemClock } from "../core/clock.ts";
 import { type ErrorCode, isThroughlineError } from "../core/errors.ts";
 import { silentLogger } from "../core/logger.ts";
@@ -13,6 +12,7 @@ import { systemTimers, type Timers } from "../core/timers.ts";
 import { contractProjection, listed, message } from "../testing/log-store-contract-fixtures.ts";
 import type { Database } from "./database.ts";
 import { errorClass, errorCode } from "./error-class.ts";
+import type { PostgresClient, PostgresPool } from "./pool.ts";
 import { openPostgresStorage } from "./postgres.ts";
 
 const skip = noPostgres();
@@ -218,7 +218,12 @@ test("a server that does not get what it notifies itself is refused, and leaves 
   const soon = (ms: number) => (ms === 5_000 ? 50 : ms);
   const timers: Timers = { after: (ms, ...more) => systemTimers.after(soon(ms), ...more) };
   // It passes on statements and answers, as a pooler does that gives each transaction another connection.
-  const deaf = new WatchedPool(own);
+  const connect = async (): Promise<PostgresClient> => {
+    const client = await own.connect();
+    const release = (destroy?: boolean) => client.release(destroy);
+    return { query: (statement) => client.query(statement), release, on: () => undefined };
+  };
+  const deaf: PostgresPool = { connect, on: () => undefined, removeListener: () => undefined };
   await assert.rejects(openPostgresStorage({ pool: deaf, durability: "process", timers }), {
     code: "THROUGHLINE_CONFIGURATION",
     message: /PgBouncer must be in session mode/,

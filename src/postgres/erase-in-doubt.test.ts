@@ -1,7 +1,9 @@
 // An erasure that was stored, whose answer is lost, and after which another process goes on at once.
+
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type pg from "pg";
+import { onlyNotifications } from "../../test/support/pool-notifications.ts";
 import { noPostgres, withPostgres } from "../../test/support/test-postgres.ts";
 import { erased, logsOf, message } from "../testing/log-store-contract-fixtures.ts";
 import type { PostgresClient, PostgresPool } from "./pool.ts";
@@ -24,7 +26,7 @@ class LosesCommit implements PostgresPool {
     if (known !== undefined) return known;
     const losing: PostgresClient = {
       release: (destroy) => client.release(destroy),
-      on: () => undefined,
+      on: onlyNotifications(client),
       query: async (statement) => {
         const answer = await client.query(statement);
         const { after } = this;

@@ -157,9 +157,11 @@ test("the rights of the guide are enough, also on a table of a later version; wi
   const [create, grant] = [...section.matchAll(/```sql\n(.*?)```/gs)].map(([, text]) => text ?? "");
   for (const role of create?.match(/create role [^;]*;/g) ?? []) await admin.query(role);
   t.after(async () => {
-    await admin.query(`reassign owned by throughline_owner to current_user;
-      drop owned by throughline_owner, throughline_app;
-      drop role throughline_app, throughline_owner`);
+    await admin.query("reassign owned by throughline_owner to current_user");
+    for (const role of ["throughline_owner", "throughline_app"]) {
+      await admin.query(`drop owned by ${role}`);
+      await admin.query(`drop role ${role}`);
+    }
   });
   await admin.query(`alter database ${database.pathname.slice(1)} owner to throughline_owner`);
   await (await openPostgresStorage({ pool: owner, durability })).close();

@@ -1,8 +1,10 @@
 // What search finds while words are missing, and where words are after they were stored.
+
 import assert from "node:assert/strict";
 import { before, test } from "node:test";
 import type pg from "pg";
 import { DyingPool } from "../../test/support/dying-pool.ts";
+import { onlyNotifications } from "../../test/support/pool-notifications.ts";
 import { serverOf } from "../../test/support/postgres-logs.ts";
 import { databaseOf } from "../../test/support/test-database.ts";
 import { noPostgres, withPostgres } from "../../test/support/test-postgres.ts";
@@ -278,7 +280,7 @@ class PausingPool implements PostgresPool {
     const client = await pool.connect();
     return {
       release: (destroy) => client.release(destroy),
-      on: () => undefined,
+      on: onlyNotifications(client),
       query: async (statement) => {
         if (!this.hasPaused && statement.text.includes(this.#text)) {
           this.hasPaused = true;

@@ -1,6 +1,8 @@
 // A pool of a process that is killed.
+
 import type pg from "pg";
 import type { PostgresClient, PostgresPool } from "../../src/postgres/pool.ts";
+import { onlyNotifications } from "./pool-notifications.ts";
 
 /** A pool of a process that is killed when this statement was done. */
 export class DyingPool implements PostgresPool {
@@ -20,7 +22,7 @@ export class DyingPool implements PostgresPool {
     const client = await this.#pool.connect();
     return {
       release: (destroy) => client.release(destroy),
-      on: () => undefined,
+      on: onlyNotifications(client),
       query: async (statement) => {
         const isLast = --this.#left === 0;
         const answer = await client.query(statement);

@@ -1,6 +1,8 @@
 // A pool that loses one connection: at one statement, before it is sent or once it was answered.
+
 import type pg from "pg";
 import type { PostgresClient, PostgresPool, PostgresStatement } from "../../src/postgres/pool.ts";
+import { onlyNotifications } from "./pool-notifications.ts";
 
 export type Loss = "request" | "reply";
 
@@ -36,7 +38,7 @@ export class LossyPool implements PostgresPool {
     if (known !== undefined) return known;
     const lossy: PostgresClient = {
       release: (destroy) => client.release(destroy),
-      on: () => undefined,
+      on: onlyNotifications(client),
       query: (statement) => this.#query(client, statement),
     };
     this.#clients.set(client, lossy);

@@ -29,9 +29,9 @@ export const journalBugs: readonly SeededBug[] = [
   },
   {
     id: "journal: the name of a new segment is not synced",
-    file: `${files}/journal.ts`,
-    find: "      await syncNames(this.#ports, this.#folder);\n    } catch (error) {",
-    replace: "    } catch (error) {",
+    file: `${files}/journal-segment.ts`,
+    find: "  try {\n    await syncNames(ports, folder);\n  } catch (error) {\n    await file.close()",
+    replace: "  try {\n  } catch (error) {\n    await file.close()",
     ...powerCut,
   },
   {

@@ -1,4 +1,5 @@
 // A pool whose statements can be held back, or lost, by their names.
+
 import { setTimeout } from "node:timers/promises";
 import type pg from "pg";
 import type {
@@ -8,6 +9,7 @@ import type {
   PostgresStatement,
 } from "../../src/postgres/pool.ts";
 import type { Loss } from "./lossy-pool.ts";
+import { onlyNotifications } from "./pool-notifications.ts";
 
 /** What becomes of one statement, as a test decides it. */
 export interface Fate {
@@ -48,7 +50,7 @@ export class WatchedPool implements PostgresPool {
     if (known !== undefined) return known;
     const watched: PostgresClient = {
       release: (destroy) => client.release(destroy),
-      on: () => undefined,
+      on: onlyNotifications(client),
       query: (statement) => this.#query(client, statement),
     };
     this.#clients.set(client, watched);

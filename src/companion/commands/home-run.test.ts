@@ -46,7 +46,7 @@ test("all problems of a refused file go over HTTP with line and key, and none wi
 
 for (const [what, bytes, problem] of [
   ["is not UTF-8", Buffer.from([0xff]), "emotions.yaml is not UTF-8"],
-  ["is too large", Buffer.alloc(300_000, "#"), "emotions.yaml is larger than 256 KiB"],
+  ["is too large", Buffer.alloc(300_000, "#"), "emotions.yaml is larger than 64 KiB"],
 ] as const) {
   test(`a file that ${what} is refused over HTTP without its path`, async (t) => {
     const c = await runWith(t, joyOf(0.5));

@@ -85,8 +85,25 @@ export async function createSegment(
   return newSegment(path, file);
 }
 
+/** Makes the names in the journal's folder durable; where somebody removed it, that it is gone. */
+export async function syncFolder(
+  ports: Pick<JournalPorts, "disk" | "newId" | "unsyncedNames" | "home">,
+  folder: string,
+): Promise<void> {
+  try {
+    await syncNames(ports, folder);
+  } catch (error) {
+    if (!isCode(error, "ENOENT")) throw error;
+    await syncNames(ports, ports.home);
+    ports.unsyncedNames.delete(folder);
+  }
+}
+
 /** Whether the name of a segment leads elsewhere now: a start would not find what is written to it. */
-export const isMoved = ({ file, path }: Segment) => file.placeAt(path) !== "own";
+export function isMoved({ file, path }: Segment): boolean {
+  const place = file.placeAt(path);
+  return place === "nothing" || place === "other";
+}
 
 /** Cuts off what was written past the end of a segment. @returns whether it is gone for good. */
 export async function isCutOff(segment: Segment): Promise<boolean> {

@@ -12,6 +12,7 @@ import {
   noteChange,
   preallocate,
   type Segment,
+  syncFolder,
   syncLogs,
 } from "./journal-segment.ts";
 import { RecoveredLogs } from "./recovered-logs.ts";
@@ -295,14 +296,19 @@ export class Journal {
     }
     const { promise, resolve } = Promise.withResolvers<void>();
     segment.settled = segment.settled.then(() => promise);
+    let isWritten = false;
     try {
       await writeAll(segment.file, bytes, end);
+      isWritten = true;
       if (end + length > segment.reserved)
         await preallocate(segment, end + length, this.#ports.segmentBytes);
       await this.#sync(segment, group.length);
     } catch (cause) {
       resolve(); // it will not be applied: nothing needs to wait for that
-      return this.#refuse(group, await this.#undo(segment, cause));
+      // A failed sync may have thrown away more than this group: then all of the segment is given up.
+      const isCut = !isWritten && isCode(cause, "ENOSPC", "EDQUOT") && (await isCutOff(segment));
+      const error = isCut ? unavailable(cannotWrite, cause) : await this.#undo(segment, cause);
+      return this.#refuse(group, error);
     }
     this.#fault = undefined;
     segment.end = end + length;
@@ -339,14 +345,8 @@ export class Journal {
     if (group.length === 0) done();
   }
 
-  /**
-   * A group was perhaps written. On a full disk it is cut off again, so that refused changes leave no files.
-   * Otherwise the header of a segment that begins at its position makes it void.
-   */
+  /** A group was perhaps written. The header of a segment that begins at its position makes it void. */
   async #undo(segment: Segment, cause: unknown): Promise<ThroughlineError> {
-    if (isCode(cause, "ENOSPC", "EDQUOT") && (await isCutOff(segment))) {
-      return unavailable(cannotWrite, cause);
-    }
     segment.isReusable = false; // it must go for good before the one that makes this group void
     if (this.#active === segment) this.#seal();
     const position = this.#position;
@@ -386,10 +386,11 @@ export class Journal {
   async #beginNow(repeated: number): Promise<Segment> {
     const nth = ++this.#nth;
     // While the journal is emptied, a spare one holds what is to be forgotten.
-    let spare = this.#emptying === 0 ? this.#spare.shift() : undefined;
-    for (; spare !== undefined && isMoved(spare); spare = this.#spare.shift()) {
-      await spare.file.close().catch(() => undefined); // somebody removed it
+    for (let first = this.#spare[0]; first && isMoved(first); first = this.#spare[0]) {
+      this.#spare.shift(); // somebody removed it
+      await first.file.close().catch(() => undefined);
     }
+    const spare = this.#emptying === 0 ? this.#spare.shift() : undefined;
     const segment = spare ?? (await createSegment(this.#ports, this.#folder, nth));
     const header = headerChange({ nth, repeated, unsynced: this.#isUnsynced });
     const bytes = Buffer.allocUnsafe(frameLength(header));
@@ -470,10 +471,8 @@ export class Journal {
    */
   async #remove({ path, file }: Segment): Promise<void> {
     this.#ports.guard();
-    const { disk, unsyncedNames } = this.#ports;
-    // Somebody may have removed the whole folder: then there is no name to sync.
-    const isRemoved = await unlinkIfThere(disk, path);
-    if (isRemoved || unsyncedNames.has(this.#folder)) await syncNames(this.#ports, this.#folder);
+    await unlinkIfThere(this.#ports.disk, path);
+    await syncFolder(this.#ports, this.#folder);
     await file.close().catch(() => undefined); // it has no name any more
   }
 }
