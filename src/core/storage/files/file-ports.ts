@@ -125,7 +125,7 @@ export async function replaceFile(
   }
 }
 
-/** The one name under which a log is written anew: who removes the log removes that file too. */
+/** The one name under which a log is rewritten: who removes the log removes that file too. */
 export const logTemporary = (path: string): string => temporaryName(path, () => "0");
 
 /** Replaces the file of a log. One call at a time for each log. */
