@@ -67,7 +67,7 @@ function flood(piece: string) {
 for (const [what, piece, jsonBytes] of [
   ["small pieces", "So it goes. ", 1],
   ["one piece", "x".repeat(1_200_000), 1],
-  ["line breaks, two bytes each in JSON", "\n".repeat(1_000), 2],
+  ["quotes, two bytes each in JSON", '"'.repeat(1_000), 2],
   ["controls, six bytes each in JSON", "\u0001".repeat(1_000), 6],
   ["letters of three bytes", "語".repeat(1_000), 3],
   ["pairs of surrogates", "\u{1f600}".repeat(1_000), 2],

@@ -190,11 +190,12 @@ export class Attempt {
     const isCut = this.#finish === undefined || ["error", "other"].includes(this.#finish);
     const isStopped = turn.signal.aborted && isCut;
     const isBroken = error !== undefined || isCut;
-    // After a tool a model may have nothing to say. Without one the person would see nothing.
-    const isEmpty = !isBroken && this.#text.trim() === "" && !this.#steps.isUsed;
+    const isBlank = this.#text.trim() === "";
+    const limit = limits.get(this.#finish);
+    // After a tool a model may have nothing to say, if no limit stopped it. Else the person would see nothing.
+    const isEmpty = !isBroken && isBlank && (!this.#steps.isUsed || limit !== undefined);
     const isFailed = !isStopped && (isBroken || isEmpty);
     const known = error instanceof ResponderError ? error : undefined;
-    const limit = limits.get(this.#finish);
     const name = `${responder.provider}/${responder.model}`;
     if (isFailed) {
       const fields = { error: errorName(error), errno: known?.errno };
@@ -214,7 +215,7 @@ export class Attempt {
     return {
       ...kept,
       providerData: this.#dataWithin(dataRoom(this.#text, this.#reasoning)),
-      text: isEmpty ? "" : this.#text,
+      text: isFailed && isBlank ? "" : this.#text,
       reasoning: this.#reasoning,
       usedTools: this.#steps.isUsed,
       outcome: isFailed ? "failed" : isStopped ? "interrupted" : "answered",

@@ -16,7 +16,7 @@ const random = seededRandom(seed);
 function words(length: number): string {
   let text = "";
   while (text.length < length) text += `${random(2 ** 31).toString(36)} `;
-  return text.slice(0, length);
+  return text.slice(0, length).replaceAll("look", "lock"); // the word that calls the tool
 }
 
 const states = (window: number, sent: number) =>
