@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import fs from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
-import { openThroughline } from "../src/core/throughline.ts";
+import { openThroughline, type Throughline } from "../src/core/throughline.ts";
 import { temporaryDirectory } from "./support/command-line.ts";
 import { companion, problemOf } from "./support/server-fixture.ts";
 
@@ -11,6 +11,8 @@ const target = { provider: "scripted", model: "scripted" };
 
 /** A chat that is damaged and waits for an answer, one of each, and one that is well. */
 async function fourChats(t: TestContext) {
+  let opened: Throughline | undefined;
+  t.after(() => opened?.close()); // before its home is removed: reports of damage may still be written
   const home = join(temporaryDirectory(t), "home");
   const before = await openThroughline({ home, ...target });
   const { post } = await companion([], { throughline: before });
@@ -25,7 +27,7 @@ async function fourChats(t: TestContext) {
   await before.close();
   for (const id of ["both", "broken"]) damage(join(home, "chats"), id);
   const throughline = await openThroughline({ home, ...target });
-  t.after(() => throughline.close());
+  opened = throughline;
   for (const id of ["both", "broken"]) await throughline.chats.messages(id);
   return companion([], { throughline });
 }
