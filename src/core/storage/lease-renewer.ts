@@ -62,7 +62,8 @@ const namesPerCall = 500;
 const trustedPart = 0.9;
 
 /**
- * Keeps the leases of this process alive: all of them are renewed three times within their time. One that could not be renewed in time by the monotonic clock is lost before it lapses.
+ * Keeps the leases of this process alive: all of them are renewed three times within their time. One that
+ * could not be renewed in time by the monotonic clock is lost before it lapses.
  */
 export class LeaseRenewer {
   /** Each with the monotonic time until which no other process can hold it. */
