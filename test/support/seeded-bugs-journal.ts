@@ -99,11 +99,11 @@ export const journalBugs: readonly SeededBug[] = [
       "about to be used again",
     ],
     [
-      "a segment without a name is used again",
+      "a segment without a name is written on",
       "journal.ts",
-      "      oldest.isReusable = false;\n      oldest.end = 0;\n      this.#sealed.unshift(oldest);\n",
-      "      this.#spare.unshift(oldest);\n",
-      "perhaps removed",
+      " || isMoved(segment)) {",
+      ") {",
+      "the folder of the journal is removed",
     ],
     [
       "a log is believed that could not be written again",

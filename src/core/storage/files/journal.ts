@@ -457,10 +457,7 @@ export class Journal {
     try {
       await this.#remove(oldest);
     } catch (error) {
-      // Perhaps it has no name any more: it must not be used again, and goes before all others.
-      oldest.isReusable = false;
-      oldest.end = 0;
-      this.#sealed.unshift(oldest);
+      this.#spare.unshift(oldest); // if it has no name any more, the next segment does without it
       throw error;
     }
   }
