@@ -60,7 +60,8 @@ async function bundle(
   needed: readonly OutputChunk[],
 ): Promise<readonly OutputChunk[]> {
   const { plugin, groups } = chunkPlan();
-  const peers = Object.keys(manifest.peerDependencies);
+  // What the code uses of `ai` is bundled; a reader's own is a peer for its types.
+  const peers = Object.keys(manifest.peerDependencies).filter((name) => name !== "ai");
   const output = await generate(
     {
       input: { ...entriesOf(manifest), ...workers },

@@ -1,107 +1,18 @@
-// What the documents show is run: programs as they stand, command lines as far as their words go.
+// What the documents show: links, and command lines as far as their words go. Programs: test/full/documents.test.ts.
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
-import { once } from "node:events";
 import fs from "node:fs";
 import { join, relative } from "node:path";
-import { after, before, describe, test } from "node:test";
-import { conversationRoutes } from "../src/adapters/openai/routes.ts";
+import { test } from "node:test";
 import { runCli } from "./support/command-line.ts";
-import { imported } from "./support/document-program.ts";
-import { type Companion, companion } from "./support/server-fixture.ts";
+import { blocks, documents, examples } from "./support/document-blocks.ts";
 
 const root = join(import.meta.dirname, "..");
-const limitMs = 20_000;
 
-interface Block {
-  readonly file: string;
-  readonly line: number;
-  readonly language: string;
-  readonly text: string;
-}
-
-function blocksOf(file: string): Block[] {
-  const lines = fs.readFileSync(join(root, file), "utf8").split("\n");
-  const blocks: Block[] = [];
-  for (let i = 0; i < lines.length; i++) {
-    const language = /^```(\w*)/.exec(lines[i] ?? "")?.[1];
-    if (language === undefined) continue;
-    const line = i + 1;
-    const end = lines.indexOf("```", line);
-    assert.ok(end > 0, `${file}:${line}: the block does not end`);
-    blocks.push({ file, line, language, text: lines.slice(line, end).join("\n") });
-    i = end;
-  }
-  return blocks;
-}
-
-const documents = fs
-  .globSync(["README.md", "docs/**/*.md"], { cwd: root })
-  .filter((file) => file.endsWith(".md"))
-  .sort();
-const blocks = documents.flatMap(blocksOf);
-/** Programs that never end: each has a test of its own. */
-const examples = fs.globSync("examples/**/*.mts", { cwd: root });
-const exampleTexts = examples.map((file) => fs.readFileSync(join(root, file), "utf8"));
-const programs = blocks.filter(({ language, text }) => {
-  const isRun = !text.includes("// not run") && !exampleTexts.includes(`${text}\n`);
-  return /^(ts|js)$/.test(language) && isRun;
-});
-
-for (const [index, file] of examples.entries()) {
+for (const [file, text] of examples) {
   test(`a guide shows ${file} as it is`, () => {
-    assert.equal(blocks.filter(({ text }) => `${text}\n` === exampleTexts[index]).length, 1);
+    assert.equal(blocks.filter((block) => `${block.text}\n` === text).length, 1);
   });
 }
-
-const skip = documents.includes("README.md") ? false : "there is no README.md yet";
-
-test("README.md shows at least one program that runs", { skip }, () => {
-  assert.ok(
-    programs.some(({ file }) => file === "README.md"),
-    'README.md has no ```ts block without "// not run"',
-  );
-});
-
-describe("programs in documents", () => {
-  const directory = join(root, `test/.tmp-readme-${process.pid}`);
-  let served: Companion;
-  let throughlineUrl: string;
-  before(async () => {
-    fs.mkdirSync(directory);
-    served = await companion([], { features: [conversationRoutes()] });
-    throughlineUrl = (await served.listen({ host: "127.0.0.1", port: 0 })).url;
-  });
-  after(async () => {
-    await served.server.close();
-    fs.rmSync(directory, { recursive: true, force: true });
-  });
-
-  for (const { file, line, language, text } of programs) {
-    test(`the program at ${file}:${line} runs to its end within 20 s`, async () => {
-      const path = join(directory, `${file.replaceAll(/\W/g, "-")}-${line}.${language}`);
-      // What a reader finds among temporary files is removed here.
-      fs.writeFileSync(path, imported(text).replaceAll('"/tmp/', `"${directory}/`));
-      const child = spawn(process.execPath, [path], {
-        cwd: directory,
-        env: {
-          ...process.env,
-          TMPDIR: directory,
-          THROUGHLINE_URL: throughlineUrl,
-        },
-        timeout: limitMs,
-        killSignal: "SIGKILL",
-        stdio: ["ignore", "ignore", "pipe"],
-      });
-      let errors = "";
-      child.stderr.setEncoding("utf8").on("data", (more) => {
-        errors += more;
-      });
-      const [code, signal] = await once(child, "close");
-      assert.deepEqual([code, signal], [0, null], errors);
-    });
-  }
-});
 
 interface CommandLine {
   readonly place: string;
@@ -181,7 +92,7 @@ for (const { place, words } of lines) {
 
 test("every shell line of the documents is one that this test knows", () => {
   const npm =
-    /^(npm (ci|test|run (check|verify|bench|build|format)|install throughline)\b|node bot\.mts$)/;
+    /^(npm (ci|test|init -y|pack|run (check|verify|bench|build|format)|install throughline)\b|node \w+\.mts$)/;
   const unknown = lines.filter(({ words }) => {
     if (ownArguments(words) !== undefined || words[0] === "curl") return false;
     return !npm.test(words.join(" "));

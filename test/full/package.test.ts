@@ -11,6 +11,7 @@ import { after, before, describe, type TestContext, test } from "node:test";
 import sharp from "sharp";
 import { consentWording } from "../../src/moments/record/consent.ts";
 import { openAiServer } from "../support/openai-server.ts";
+import { installPacked, type Packed, packClone, run } from "../support/packed.ts";
 
 const root = join(import.meta.dirname, "../..");
 const tools = join(root, "node_modules/.bin");
@@ -24,23 +25,6 @@ const entries = Object.keys(own.exports)
   .filter((entry) => !entry.endsWith(".json"))
   .map((entry) => `throughline${entry.slice(1)}`);
 
-/** Runs a program to its end, which must be a good one. @returns what it printed. */
-function run(cwd: string, program: string, ...args: readonly string[]): string {
-  const { NODE_OPTIONS: _, NODE_TEST_CONTEXT: __, ...variables } = process.env;
-  const { status, stdout, stderr, error } = spawnSync(program, args, {
-    ...{ cwd, encoding: "utf8", timeout: 300_000, maxBuffer: 64 * 1024 * 1024 },
-    env: { ...variables, PATH: [tools, process.env["PATH"]].join(delimiter), NO_COLOR: "1" },
-  });
-  assert.equal(status, 0, `${[program, ...args].join(" ")}: ${error ?? ""}\n${stdout}\n${stderr}`);
-  return stdout;
-}
-
-interface Packed {
-  readonly filename: string;
-  readonly unpackedSize: number;
-  readonly files: readonly { readonly path: string }[];
-}
-
 describe("the package", () => {
   const place = fs.mkdtempSync(join(tmpdir(), "throughline-package-"));
   /** An empty folder, before. */
@@ -51,30 +35,16 @@ describe("the package", () => {
   let tarball: string;
 
   before(() => {
-    // Not while others run what was built.
-    if (process.env["THROUGHLINE_BUILT"] !== "1") run(root, "npm", "run", "--silent", "build");
-    const json = run(
-      root,
-      "npm",
-      "pack",
-      "--json",
-      "--ignore-scripts",
-      "--pack-destination",
-      place,
-    );
-    [packed] = JSON.parse(json) as [Packed];
+    packed = packClone(place);
     tarball = join(place, packed.filename);
-    fs.mkdirSync(installed);
-    const manifest = { name: "stranger", private: true, type: "module" };
-    fs.writeFileSync(join(installed, "package.json"), JSON.stringify(manifest));
-    run(installed, "npm", "install", "--no-audit", "--no-fund", "--offline", tarball);
+    installPacked(installed, tarball);
   });
   after(() => fs.rmSync(place, { recursive: true, force: true }));
 
   test("holds what was built, its documents and nothing else", (t) => {
     t.diagnostic(`${packed.files.length} files, ${packed.unpackedSize} bytes unpacked`);
     const expected =
-      /^(dist|docs)\/|^(package\.json|README\.md|LICENSE|CHANGELOG\.md|ARCHITECTURE\.md)$/;
+      /^(dist|docs|api)\/|^(package\.json|LICENSE|(README|CHANGELOG|ARCHITECTURE|CONTRIBUTING|SECURITY)\.md)$/;
     const paths = packed.files.map(({ path }) => path);
     assert.deepEqual(
       paths.filter((path) => !expected.test(path) || /\.test\.|\.tmp-/.test(path)),
@@ -84,6 +54,7 @@ describe("the package", () => {
       "dist/index.js",
       "dist/index.d.ts",
       "dist/app/main.js",
+      "dist/web/index.html",
       "dist/THIRD-PARTY-NOTICES.txt",
       "README.md",
       "LICENSE",
@@ -92,6 +63,22 @@ describe("the package", () => {
     }
     // A third is code of other packages, which once were 44 packages and 42 MB beside this one.
     assert.ok(packed.unpackedSize < 8 * 1024 * 1024, `${packed.unpackedSize} bytes`);
+  });
+
+  test("every link in its documents leads to a file of it", () => {
+    const broken = packed.files.flatMap(({ path }) => {
+      if (!path.endsWith(".md")) return [];
+      const text = fs.readFileSync(join(contents, path), "utf8");
+      const targets = Array.from(
+        text.matchAll(/\]\(([^)#\s]+)[^)]*\)/g),
+        ([, target = ""]) => target,
+      );
+      return targets
+        .filter((target) => !/^[a-z]+:/.test(target))
+        .filter((target) => !fs.existsSync(join(contents, path, "..", target)))
+        .map((target) => `${path} -> ${target}`);
+    });
+    assert.deepEqual(broken, []);
   });
 
   test("is installed as one package, without the registry", () => {
@@ -276,7 +263,12 @@ describe("the package", () => {
       const known = [...builtinModules, "bufferutil", "utf-8-validate"];
       const others = names.filter((name) => !name.startsWith("node:") && !known.includes(name));
       const packages = others.map((name) => /^(?:@[^/]+\/)?[^/]+/.exec(name)?.[0]);
-      assert.deepEqual([...new Set(packages)].sort(), Object.keys(own.peerDependencies).sort());
+      // Of these only the types are used.
+      const typesOnly = ["@openai/agents", "ai"];
+      const expected = Object.keys(own.peerDependencies).filter(
+        (name) => !typesOnly.includes(name),
+      );
+      assert.deepEqual([...new Set(packages)].sort(), expected.sort());
     });
 
     test("is in one file only: two entry points share what they share", () => {
@@ -320,19 +312,6 @@ describe("the package", () => {
       fs.readFileSync(notice, "utf8"),
       /^react-dom \d[\s\S]*Permission is hereby granted/m,
     );
-  });
-
-  test("the programs of README.md run where the package is installed", () => {
-    const text = fs.readFileSync(join(root, "README.md"), "utf8");
-    const programs = [...text.matchAll(/^```(ts|js)\n([\s\S]*?)^```$/gm)].filter(
-      ([, , program = ""]) => !program.includes("// not run"),
-    );
-    assert.ok(programs.length > 0, "README.md has no program");
-    for (const [i, [, language, program = ""]] of programs.entries()) {
-      const path = join(installed, `readme-${i}.${language}`);
-      fs.writeFileSync(path, program);
-      run(installed, process.execPath, path);
-    }
   });
 
   /** Starts the installed program. @returns its address, and what ends it. */
