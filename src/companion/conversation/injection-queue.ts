@@ -25,7 +25,7 @@ export const queueLimits = {
   rejections: 3,
 } as const;
 
-export type DropReason = "empty" | "too_large" | "queue_full" | "x" | "closed";
+export type DropReason = "empty" | "too_large" | "queue_full" | "rejected" | "closed";
 
 export interface DroppedText {
   readonly item: QueuedText;
@@ -111,7 +111,7 @@ export class InjectionQueue {
     }
     const hopeless = this.#items.filter((item) => !item.mustDeliver && !isReady(item));
     this.#items = this.#items.filter((item) => !hopeless.includes(item));
-    const dropped = hopeless.map((item) => ({ item, reason: "x" }) as const);
+    const dropped = hopeless.map((item) => ({ item, reason: "rejected" }) as const);
     return [...dropped, ...this.#makeRoom()];
   }
 

@@ -22,7 +22,7 @@ export interface InjectOptions {
  * - `merged`: goes into the next injection, with what else comes until then.
  * - `queued`: waits for the stream to be connected and silent, or to take what it did not take.
  * - `dropped`: will not be delivered. `queue_full`: the oldest ordinary texts go first, and one that
- *   must be delivered is refused when others like it fill the queue. `x`: the model refused an
+ *   must be delivered is refused when others like it fill the queue. `rejected`: the model refused an
  *   ordinary text three times.
  */
 export type InjectionResult =

@@ -262,7 +262,7 @@ test("an ordinary text that the model refuses three times is dropped, at 3 and 6
   }
   stream.refuse();
   assert.deepEqual(await now(injection.result), queued);
-  assert.deepEqual(await now(injection.outcome), dropped("x"));
+  assert.deepEqual(await now(injection.outcome), dropped("rejected"));
 });
 
 test("texts that were refused together are sent one by one, so that one bad text stops no other", async () => {

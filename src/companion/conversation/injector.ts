@@ -211,7 +211,7 @@ export class Injector {
     this.#throttledUntilMs = clock.monotonic() + throttleMs;
     const text = injectionText(items, clock.monotonic());
     const ids = items.map(({ id }) => id);
-    // In an async function, so that a stream that throws has x.
+    // In an async function, so that a stream that throws rejects.
     const sent = (async () => stream.inject(text, ids))();
     void sent.then(
       () => this.#acknowledged(attempt),

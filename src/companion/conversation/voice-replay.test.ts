@@ -79,22 +79,22 @@ test("a replay is sent until the provider refused it twice, which is reported on
   const logger: Logger = { ...silentLogger, warn: (fields) => lines.push(fields) };
   const breaker = new ReplayBreaker(logger);
   assert.equal(breaker.mayReplay("chat 1"), true);
-  assert.equal(breaker.x("chat 1"), false);
+  assert.equal(breaker.rejected("chat 1"), false);
   assert.equal(breaker.mayReplay("chat 1"), true);
-  assert.equal(breaker.x("chat 1"), true);
+  assert.equal(breaker.rejected("chat 1"), true);
   assert.equal(breaker.mayReplay("chat 1"), false);
-  assert.equal(breaker.x("chat 1"), true);
+  assert.equal(breaker.rejected("chat 1"), true);
   assert.deepEqual(lines, [{ chat: "chat 1", rejections: 2 }]);
 });
 
 test("another chat is replayed afresh, and one that the provider took forgets an earlier refusal", () => {
   const breaker = new ReplayBreaker();
-  breaker.x("chat 1");
-  breaker.x("chat 1");
+  breaker.rejected("chat 1");
+  breaker.rejected("chat 1");
   assert.equal(breaker.mayReplay("chat 2"), true);
-  assert.equal(breaker.x("chat 2"), false);
+  assert.equal(breaker.rejected("chat 2"), false);
   breaker.accepted("chat 1");
   breaker.accepted("chat 2");
-  assert.equal(breaker.x("chat 2"), false);
+  assert.equal(breaker.rejected("chat 2"), false);
   assert.equal(breaker.mayReplay("chat 2"), true);
 });

@@ -58,7 +58,7 @@ export class ReplayBreaker {
   }
 
   /** The provider refused a replay of this chat. @returns whether that was the last one. */
-  x(chatId: string): boolean {
+  rejected(chatId: string): boolean {
     if (chatId !== this.#chatId) this.#rejections = 0;
     this.#chatId = chatId;
     this.#rejections++;
