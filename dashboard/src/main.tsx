@@ -4,7 +4,9 @@ import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
 import { startEvents } from "./api/events.ts";
 import { App, loadViews } from "./app.tsx";
+import { keepInputMethodKeys } from "./ui/keys.ts";
 
+keepInputMethodKeys();
 startEvents();
 const root = document.getElementById("root");
 if (root === null) throw new Error("the page has no root");

@@ -414,3 +414,37 @@ test("a new chat in which something was typed is the one that New chat opens, af
     await holds(page, "document.querySelector('#message')?.value === 'half a thou'");
   });
 });
+
+test("Enter of an input method, also as Safari reports it, sends nothing", { skip }, async () => {
+  await onPage({ script: [["Hello"]] }, async ({ page }, c) => {
+    await field(page).fill("にほ");
+    for (const own of ["keyCode: 229", "isComposing: true, keyCode: 13"]) {
+      const event = `new KeyboardEvent("keydown", { key: "Enter", bubbles: true, ${own} })`;
+      await page.evaluate(`document.activeElement.dispatchEvent(${event})`);
+    }
+    await field(page).press("End");
+    assert.equal(await field(page).inputValue(), "にほ");
+    await field(page).press("Enter");
+    await message(page, "Hello").waitFor();
+    const { messages: stored } = await c.throughline.chats.messages("local:me");
+    assert.deepEqual(
+      stored.map(({ content }) => content),
+      ["にほ", "Hello"],
+    );
+  });
+});
+
+test("on a phone Enter begins a new line, and the button sends", { skip }, async () => {
+  const phone = { hasTouch: true, isMobile: true, viewport: { width: 390, height: 844 } };
+  await onPage({ script: [["Hello"]], browser: phone }, async ({ page }, c) => {
+    await field(page).click();
+    await page.keyboard.type("one");
+    await page.keyboard.press("Enter");
+    await page.keyboard.type("two");
+    assert.equal(await page.locator("#message-hint").textContent(), "");
+    await page.getByRole("button", { name: "Send" }).click();
+    await message(page, "Hello").waitFor();
+    const { messages: stored } = await c.throughline.chats.messages("local:me");
+    assert.equal(stored[0]?.content, "one\ntwo");
+  });
+});

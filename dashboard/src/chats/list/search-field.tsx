@@ -38,7 +38,7 @@ export function SearchField(props: SearchFieldProps) {
         value={typed}
         onChange={(event) => setTyped(event.target.value)}
         onKeyDown={(event) => {
-          if (event.key === "Enter" && !event.nativeEvent.isComposing) openFirst();
+          if (event.key === "Enter") openFirst();
         }}
       />
     </div>

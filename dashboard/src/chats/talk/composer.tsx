@@ -14,6 +14,7 @@ import {
 } from "react";
 import { Button } from "../../ui/button.tsx";
 import { Icon } from "../../ui/icon.tsx";
+import { isEnterNewLine, isSendKey } from "../../ui/keys.ts";
 import type { VoiceAnswer } from "../voice/read-aloud.ts";
 import { joined } from "./drafts.ts";
 import { AttachButton, useAttach } from "./files/attach.tsx";
@@ -59,7 +60,7 @@ export function Composer(props: ComposerProps) {
     field.current?.focus();
   }
   function onKey(event: KeyboardEvent<HTMLTextAreaElement>): void {
-    if (event.key !== "Enter" || event.shiftKey || event.nativeEvent.isComposing) return;
+    if (!isSendKey(event)) return;
     event.preventDefault();
     event.currentTarget.form?.requestSubmit();
   }
@@ -127,8 +128,9 @@ export function Composer(props: ComposerProps) {
         </div>
       </div>
       <p id="message-hint" className="composer-hint">
-        Enter to send, Shift+Enter for a new line
-        {stop === undefined ? "" : ", Esc to stop"}
+        {isEnterNewLine()
+          ? ""
+          : `Enter to send, Shift+Enter for a new line${stop === undefined ? "" : ", Esc to stop"}`}
       </p>
     </form>
   );

@@ -1,5 +1,6 @@
 import { type KeyboardEvent, useEffect, useRef, useState } from "react";
 import { Button } from "../../ui/button.tsx";
+import { isSendKey } from "../../ui/keys.ts";
 
 interface EditBoxProps {
   readonly content: string;
@@ -34,7 +35,7 @@ export function EditBox({ content, isOpened, onChange, send, cancel }: EditBoxPr
       event.stopPropagation();
       cancel();
     }
-    if (event.key !== "Enter" || event.shiftKey || event.nativeEvent.isComposing) return;
+    if (!isSendKey(event)) return;
     event.preventDefault();
     submit();
   }

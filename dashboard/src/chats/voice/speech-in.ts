@@ -1,5 +1,6 @@
 // The browser's speech recognition, where it has one. Most send the sound to a service of theirs: see
 // speech-place.ts.
+import { type Heard, heardIn } from "./heard-words.ts";
 import {
   installOnDevice,
   type OnDeviceRecognition,
@@ -16,14 +17,11 @@ interface Recognition extends EventTarget {
   stop(): void;
   abort(): void;
 }
-type ResultEvent = Event & {
-  readonly resultIndex: number;
-  readonly results: SpeechRecognitionResultList;
-};
+type ResultEvent = Event & { readonly results: SpeechRecognitionResultList };
 
 export interface SpeechInEvents {
-  /** What is heard: `isFinal` will not change any more. */
-  readonly heard: (text: string, isFinal: boolean) => void;
+  /** What is heard since the last parts that were taken. @returns how many parts are taken now. */
+  readonly heard: (heard: Heard) => number;
   /** It listens no more, however that came; `why` where it failed. */
   readonly ended: (why: string | undefined) => void;
 }
@@ -78,13 +76,14 @@ export class SpeechIn {
     recognition.lang = navigator.language;
     recognition.continuous = true;
     recognition.interimResults = true;
+    let taken = 0;
     recognition.addEventListener("result", (event) => {
-      const { results, resultIndex } = event as ResultEvent;
-      for (let at = resultIndex; at < results.length; at++) {
-        const result = results[at];
-        const text = result?.[0]?.transcript ?? "";
-        if (text !== "") events.heard(text, result?.isFinal ?? false);
-      }
+      const { results } = event as ResultEvent;
+      const parts = Array.from(results, (result) => {
+        const { transcript = "", confidence = 1 } = result[0] ?? {};
+        return { transcript, confidence, isFinal: result.isFinal };
+      });
+      taken += events.heard(heardIn(parts.slice(taken)));
     });
     recognition.addEventListener("error", (event) => {
       const code = (event as Event & { readonly error?: string }).error ?? "";

@@ -1,4 +1,5 @@
 import { useEffect, useEffectEvent, useRef, useState } from "react";
+import type { Heard } from "./heard-words.ts";
 import { SpeechIn } from "./speech-in.ts";
 import { type ListeningQuestion, useListeningPlace } from "./use-listening-place.ts";
 
@@ -38,22 +39,26 @@ export function useListening({ show, send, keep, isPaused }: ListeningOptions): 
   const [round, setRound] = useState(0);
   const [staysOnDevice, setStaysOnDevice] = useState(false);
   const active = useRef<SpeechIn>(undefined);
-  const said = useRef({ final: "", interim: "" });
+  const said = useRef("");
   const empty = useRef(0);
 
   function giveTo(take: (text: string) => void): void {
     const text = words(said.current);
-    said.current = { final: "", interim: "" };
+    said.current = "";
     if (text === "") return;
     show("");
     take(text);
   }
-  const heard = useEffectEvent((text: string, isFinal: boolean) => {
+  const heard = useEffectEvent(({ final, interim, finals }: Heard) => {
     empty.current = 0;
-    const { final } = said.current;
-    said.current = isFinal ? { final: final + text, interim: "" } : { final, interim: text };
+    const isSent = mode === "free" && final !== "";
+    said.current = isSent ? final : final + interim;
     show(words(said.current));
-    if (isFinal && mode === "free") giveTo(send);
+    if (!isSent) return 0;
+    giveTo(send);
+    said.current = interim;
+    show(words(interim));
+    return finals;
   });
   const leave = useEffectEvent(() => giveTo(keep));
   const ended = useEffectEvent((why: string | undefined) => {
@@ -71,9 +76,7 @@ export function useListening({ show, send, keep, isPaused }: ListeningOptions): 
   useEffect(() => {
     if (mode === "off" || (mode === "free" && isPaused)) return;
     const events = {
-      heard: (text: string, isFinal: boolean) => {
-        if (active.current === speech) heard(text, isFinal);
-      },
+      heard: (all: Heard) => (active.current === speech ? heard(all) : 0),
       ended: (why: string | undefined) => {
         if (active.current === speech) ended(why);
       },
@@ -126,6 +129,6 @@ export function useListening({ show, send, keep, isPaused }: ListeningOptions): 
   };
 }
 
-function words({ final, interim }: { readonly final: string; readonly interim: string }): string {
-  return (final + interim).replace(/\s+/g, " ").trim();
+function words(heard: string): string {
+  return heard.replace(/\s+/g, " ").trim();
 }

@@ -95,7 +95,7 @@ function EditField({ edit, change, submit, cancel }: EditFieldProps) {
   useEffect(() => field.current?.focus(), []);
   function onKey(event: KeyboardEvent): void {
     if (event.key === "Escape") cancel();
-    if (event.key !== "Enter" || event.nativeEvent.isComposing) return;
+    if (event.key !== "Enter") return;
     event.preventDefault();
     submit();
   }
