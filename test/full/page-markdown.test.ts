@@ -224,6 +224,22 @@ for (const colorScheme of ["light", "dark"] as const) {
   });
 }
 
+test("each block has its own direction, a line break is one, and Chinese bold needs no spaces", {
+  skip,
+}, async () => {
+  const answer = "See this:\n\nשלום לך\n\n- שלום\n\none\ntwo\n\n他说**“你好。”**然后走了。";
+  await onPage({ script: [[answer]] }, async ({ page }) => {
+    await say(page, "Hello");
+    const shown = page.locator(".message-assistant .markdown");
+    await shown.getByText("然后走了").waitFor();
+    const directions = `[...document.querySelectorAll(".message-assistant .markdown :is(p, li)")].map(
+      (element) => getComputedStyle(element).direction)`;
+    assert.deepEqual(await page.evaluate(directions), ["ltr", "rtl", "rtl", "ltr", "ltr"]);
+    assert.equal(await shown.locator("br").count(), 1);
+    assert.equal(await shown.locator("strong").textContent(), "“你好。”");
+  });
+});
+
 test("an answer is read out as words, without the signs of Markdown", { skip }, async () => {
   const words =
     "# Tea\n\n**Green** *and* [black](https://tea.example 'Tea'), ![a cup](https://tea.example/c.png), $x_1 * y_1 * z$";

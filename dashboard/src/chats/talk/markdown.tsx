@@ -1,6 +1,8 @@
 import "./markdown.css";
 import { type ComponentProps, memo, useMemo } from "react";
 import ReactMarkdown, { type Components } from "react-markdown";
+import remarkBreaks from "remark-breaks";
+import remarkCjkFriendly from "remark-cjk-friendly";
 import remarkGfm from "remark-gfm";
 import { CodeBlock } from "./code-block.tsx";
 import { Formula } from "./formula.tsx";
@@ -96,6 +98,19 @@ function remarkOpenCode() {
   };
 }
 
+const blocks = ["paragraph", "heading", "list", "listItem", "blockquote", "tableCell"];
+
+/** Gives each block the direction of its own first word. */
+function remarkOwnDirection() {
+  const visit = (node: Written): void => {
+    if (blocks.includes(node.type)) {
+      node.data = { ...node.data, hProperties: { dir: "auto" } };
+    }
+    for (const child of node.children ?? []) visit(child);
+  };
+  return visit;
+}
+
 type Plugins = NonNullable<ComponentProps<typeof ReactMarkdown>["remarkPlugins"]>;
 
 interface MarkdownProps {
@@ -107,7 +122,13 @@ interface MarkdownProps {
 /** A model's Markdown. HTML stays text, and pictures are named, not loaded. */
 export const Markdown = memo(function Markdown({ text, isLive = false }: MarkdownProps) {
   const { text: withoutMath, formulas } = useMemo(() => hideMath(text), [text]);
-  const plugins: Plugins = [remarkGfm, [remarkVerbatimMath, formulas]];
+  const plugins: Plugins = [
+    remarkGfm,
+    remarkCjkFriendly,
+    remarkBreaks,
+    [remarkVerbatimMath, formulas],
+    remarkOwnDirection,
+  ];
   if (isLive) plugins.push(remarkOpenCode);
   return (
     <div className="markdown" dir="auto">

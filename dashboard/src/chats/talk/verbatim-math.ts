@@ -79,7 +79,9 @@ class Ends {
     const at = this.#after(closing, from);
     if (at === from || at >= this.#blank(from)) return undefined;
     const end = at + closing.length;
-    return opening === "$" && !isFormula(this.#text.slice(from, end + 1)) ? undefined : end;
+    if (opening !== "$") return end;
+    const isPrice = /\d/.test(this.#text[from - 2] ?? "") && this.#text[from] !== "\\"; // "5$, or 10$"
+    return !isPrice && isFormula(this.#text.slice(from, end + 1)) ? end : undefined;
   }
 
   #blank(from: number): number {

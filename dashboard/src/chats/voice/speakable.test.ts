@@ -9,6 +9,7 @@ for (const [text, heard] of [
   ["see [this](https://x.example/a?b=c)", "see this"],
   ["at https://x.example/a now", "at (a link) now"],
   ["do:\n```js\nlet x;\n```\nthen", "do: (code) then"],
+  ["~~~\nlet x;\n~~~\nthen", "(code) then"],
   ["an open fence ```js let x", "an open fence (code)"],
   ["| a | b |", "a b"],
   ["   ", ""],
@@ -25,6 +26,15 @@ for (const [text, from, isWhole, sentences, next] of [
   ["Really?! Yes.", 0, true, ["Really?! ", "Yes."], 13],
   ["He said “no.” Then", 0, false, ["He said “no.” "], 14],
   ["line\nnext", 0, false, ["line\n"], 5],
+  [
+    "Do:\n```js\nlet x = 1.\n\nf();\n```\nEnd",
+    0,
+    true,
+    ["Do:\n", "```js\nlet x = 1.\n\nf();\n```\n", "End"],
+    34,
+  ],
+  ["Do:\n```js\nlet x = 1. ", 0, false, ["Do:\n"], 4],
+  ["Do:\n~~~\nlet x;\nf()", 0, true, ["Do:\n", "~~~\nlet x;\nf()"], 18],
   ["3.14 is pi", 0, false, [], 0],
   ["", 0, true, [], 0],
 ] as const) {
