@@ -115,11 +115,23 @@ for (const [args, code, says] of failures) {
 }
 
 test("a file of which nothing can be imported ends the import with 1, and its reason", async (t) => {
-  const { home } = places(t);
+  const { home, folder } = places(t);
   const args = ["import", join(golden, "ductor/torn.json"), "--from", "ductor"];
   const { code, out } = await runCli(args, { home });
   assert.equal(code, 1);
   assert.match(out, /torn\.json: not imported: it is not JSON \[THROUGHLINE_INVALID\]\n/);
+  const said = { role: "user", content: "hi" };
+  for (const line of [{ messages: [said] }, { text: "hi" }, { _type: "note" }, { role: "user" }]) {
+    const path = join(folder, "others_1.jsonl");
+    fs.writeFileSync(path, `${JSON.stringify(line)}\n`.repeat(3));
+    const other = await runCli(["import", path, "--from", "nanobot"], { home });
+    const isOurs = "role" in line;
+    assert.equal(other.code, isOurs ? 0 : 1, other.out);
+    if (isOurs) continue;
+    assert.match(other.out, /others_1\.jsonl: not imported: it is no chat of nanobot: no line/);
+    const { out: list } = await runCli(["sessions", "list", "--json"], { home });
+    assert.doesNotMatch(list, /others:1/);
+  }
 });
 
 test("a chat in which something was said here is refused, others are imported; --into takes it", async (t) => {

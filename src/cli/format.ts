@@ -1,4 +1,4 @@
-import { printableLine } from "../core/chat/printable.ts";
+import { printableJson, printableLine } from "../core/chat/printable.ts";
 
 /**
  * Rows as columns of equal width, two spaces between them, the last one as long as it is. Every cell
@@ -32,7 +32,7 @@ export function localTime(timestamp: string, timeZone: string): string {
 
 /** JSON for scripts: indented, one value, a line break at its end. */
 export function json(value: unknown): string {
-  return `${JSON.stringify(value, null, 2)}\n`;
+  return `${printableJson(JSON.stringify(value, null, 2))}\n`;
 }
 
 /** `1 message`, `2 messages`. */

@@ -187,7 +187,8 @@ for (const [object, becomes] of objects) {
   const what = becomes === "foreign" ? "a foreign record" : `a message of the role ${becomes}`;
   test(`the line ${text} becomes ${what}, with all that it says`, async () => {
     await using throughline = await open();
-    const report = await importInto(throughline, [source("a_b.jsonl", `${text}\n`)]);
+    const head = JSON.stringify({ _type: "metadata" });
+    const report = await importInto(throughline, [source("a_b.jsonl", `${head}\n${text}\n`)]);
     const found = await messages(throughline, "a:b");
     assert.deepEqual(
       [report.foreign, found.map(({ role }) => role)],

@@ -120,7 +120,7 @@ class ChatImport {
   }
 
   async run(): Promise<void> {
-    const { chatId: key, unreadable, records, head, source } = this.#scan;
+    const { chatId: key, unreadable, records, messages, head, source } = this.#scan;
     const { dryRun, into: chatId = key } = this.#options;
     const has = dryRun ? undefined : await this.#has(chatId);
     const isKnown = has?.digest === this.#scan.digest;
@@ -129,6 +129,9 @@ class ChatImport {
       // No chat is made of it: its bytes are kept for the chat that it names.
       await this.#setAside(chatId, forgotten_at === undefined);
       throw corrupt("nothing in it can be read");
+    }
+    if (records > 0 && messages === 0 && head.count === 0) {
+      throw invalid("it is no chat of nanobot: no line of it has a role and a content");
     }
     this.#checkEnd();
     if (forgotten_at !== undefined) {

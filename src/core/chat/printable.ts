@@ -22,6 +22,13 @@ export function printableLine(text: string): string {
   return points.length > 200 ? `${points.slice(0, 199).join("")}…` : line;
 }
 
+/** JSON that a terminal and a reader of lines show as it is: escapes what JSON itself leaves of control characters. */
+export function printableJson(json: string): string {
+  return json.replace(/[\u007f-\u009f\u2028\u2029]/g, (character) => {
+    return `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`;
+  });
+}
+
 function picture(character: string): string {
   const code = character.charCodeAt(0);
   if (code < 0x20) return String.fromCharCode(0x2400 + code);

@@ -4,6 +4,7 @@ import type { StoredRecord } from "../storage/log-store.ts";
 import { attachedIn, wholeFile } from "./attached.ts";
 import type { ChatHead } from "./chat-head.ts";
 import { foreignObject, isMessage, leftOverId, type StoredMessage } from "./message.ts";
+import { printableJson } from "./printable.ts";
 import type { Records } from "./render-rows.ts";
 
 /** The kind of a metadata line with bytes of a file. */
@@ -181,10 +182,7 @@ function withoutArguments(call: unknown): JsonObject {
   return { id, type: "function", function: { name, arguments: "{}" } };
 }
 
-/** One line of JSON with its LF. What some readers take for the end of a line is escaped. */
+/** One line of JSON with its LF. */
 export function jsonLine(value: JsonObject): string {
-  const text = JSON.stringify(value).replace(/[\u0085\u2028\u2029]/g, (character) => {
-    return `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`;
-  });
-  return `${text}\n`;
+  return `${printableJson(JSON.stringify(value))}\n`;
 }

@@ -9,7 +9,7 @@ describe("hostile text", () => {
     ["lone surrogates", "\ud83d high \ude00 low \ud800\ud800"],
     ["an emoji that is split over two messages", "\ud83d"],
     ["line separators", "a\u2028b\u2029c\r\nd\u0085e"],
-    ["NUL and other controls", "a\0b\u0001\u001b[31m\u007f"],
+    ["NUL and other controls", "a\0b\u0001\u001b[31m\u007f\u009b2J"],
     ["right-to-left text", "مرحبا \u202eevil\u202c שלום"],
     ["quotes, brackets and a fence", '"}]}\n```\n---\n<script>&amp;</script>'],
     ["a byte order mark", "\ufefftext"],

@@ -1,3 +1,4 @@
+import { printableJson } from "../../core/chat/printable.ts";
 import type { OutFile } from "./out-file.ts";
 import type { OutFolder } from "./out-folder.ts";
 
@@ -31,5 +32,5 @@ export function rowText(row: object): string {
     const isWhole = key === "score" && Number.isInteger(value);
     return `${JSON.stringify(key)}:${JSON.stringify(value)}${isWhole ? ".0" : ""}`;
   });
-  return `{${members.join(",")}}`;
+  return printableJson(`{${members.join(",")}}`);
 }
