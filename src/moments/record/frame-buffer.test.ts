@@ -61,9 +61,37 @@ for (const [name, data, bytes] of jpegRows) {
   });
 }
 
-function at(ms: number): FrameFacts {
-  return { camera: null, sourceMs: null, received: { monoMs: ms, ageMs: ms } };
+function at(ms: number, sourceMs: number | null = null, camera: string | null = null): FrameFacts {
+  return { camera, sourceMs, received: { monoMs: ms, ageMs: ms } };
 }
+
+/** Twenty pictures, each as [received, sent]. */
+const twenty = (of: (n: number) => readonly [number, number | null, string?]) =>
+  Array.from({ length: 20 }, (_, n) => of(n));
+const deliveries: readonly (readonly [string, ReturnType<typeof twenty>, number])[] = [
+  ["evenly", twenty((n) => [n * 500, n * 500]), 20],
+  ["unevenly", twenty((n) => [n * 500 + (n % 3) * 60, n * 500]), 20],
+  ["all at once after a pause", twenty((n) => [10_000, n * 500]), 20],
+  ["with a clock that is not exact", twenty((n) => [n * 500, n * 500 - (n % 2) * 40]), 20],
+  ["at four a second", twenty((n) => [n * 250, n * 250]), 10],
+  ["by a clock that began again", twenty((n) => [n * 500, n === 10 ? 0 : 7_000_000 + n * 500]), 20],
+  ["by two cameras", twenty((n) => [n * 250, n * 250, `${n % 2}`]), 10],
+  ["without the sender's time, unevenly", twenty((n) => [n * 500 + (n % 2) * 60, null]), 11],
+];
+for (const [how, frames, kept] of deliveries) {
+  test(`of 20 pictures that come ${how} ${kept} are kept`, () => {
+    const buffer = new FrameBuffer(resolveLimits());
+    for (const [ms, sourceMs, camera] of frames)
+      buffer.push(jpeg(), at(ms, sourceMs, camera), false);
+    assert.equal(buffer.count, kept);
+  });
+}
+
+test("a sender whose clock runs a thousand times too fast keeps two a second after 20", () => {
+  const buffer = new FrameBuffer(resolveLimits());
+  for (let ms = 0; ms < 10_000; ms += 33) buffer.push(jpeg(), at(ms, ms * 1_000), false);
+  assert.equal(buffer.count, 39);
+});
 
 test("a frame is accepted 500 ms after the last accepted one, and not before", () => {
   const frames = new FrameBuffer(resolveLimits());

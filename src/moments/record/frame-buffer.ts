@@ -40,11 +40,18 @@ export type PushResult =
   | "too_large"
   | "format";
 
+/** Of the interval between two pictures: a sender's clock is not exact. */
+const tolerance = 0.1;
+/** Pictures that may come at once after a pause of the network. */
+const burst = 20;
+
 /** The pictures of the last two minutes, as JPEG, at most one in half a second. */
 export class FrameBuffer {
   readonly #limits: BufferLimits;
   readonly #ring: Ring<BufferedFrame>;
-  #lastAcceptedMs = Number.NEGATIVE_INFINITY;
+  #last: FrameFacts | undefined;
+  /** How many pictures may come now, however short they are apart when they are received. */
+  #credit = burst;
   #seq = 0;
 
   constructor(limits: BufferLimits) {
@@ -67,14 +74,33 @@ export class FrameBuffer {
     const most = Math.min(this.#limits.oneFrameBytes, this.#limits.frameBytes);
     if ((size?.bytes ?? jpeg.length) > most) return "too_large";
     if (size === undefined) return "not_jpeg";
-    if (!this.isDue(facts.received)) return "throttled";
+    if (!this.isDue(facts)) return "throttled";
+    this.#credit = this.#creditAt(facts) - 1;
+    this.#last = facts;
     this.#keep(jpeg, size, facts, isOwn);
     return "accepted";
   }
 
-  /** Whether a picture that was received then is far enough from the last accepted one. */
-  isDue({ monoMs }: Received): boolean {
-    return monoMs - this.#lastAcceptedMs >= this.#limits.frameEveryMs;
+  /**
+   * Says whether a picture is far enough from the last accepted one: by the sender's clock where both are of one
+   * camera and have its time, since a network delivers unevenly; else by when they were received.
+   */
+  isDue(facts: FrameFacts): boolean {
+    const last = this.#last;
+    const { frameEveryMs } = this.#limits;
+    if (last === undefined || frameEveryMs === 0) return true;
+    const { camera, sourceMs, received } = facts;
+    const before = camera === last.camera ? last.sourceMs : null;
+    if (sourceMs === null || before === null || sourceMs < before) {
+      return received.monoMs - last.received.monoMs >= frameEveryMs;
+    }
+    const isApart = sourceMs - before >= frameEveryMs * (1 - tolerance);
+    return isApart && this.#creditAt(facts) >= 1;
+  }
+
+  #creditAt({ received }: FrameFacts): number {
+    const since = received.monoMs - (this.#last?.received.monoMs ?? 0);
+    return Math.min(burst, this.#credit + since / Math.max(1, this.#limits.frameEveryMs));
   }
 
   expire(ageMs: number): void {
@@ -98,7 +124,6 @@ export class FrameBuffer {
     const kept = isOwn ? jpeg.subarray(0, bytes) : Uint8Array.from(jpeg.subarray(0, bytes));
     rememberDigest(kept);
     const { ageMs, monoMs: receivedMs } = received;
-    this.#lastAcceptedMs = receivedMs;
     this.#seq++;
     const size = { bytes, width, height };
     this.#ring.push({ jpeg: kept, ...size, camera, seq: this.#seq, sourceMs, receivedMs, ageMs });

@@ -26,7 +26,7 @@ export async function pushRaw(
   facts: FrameFacts,
 ): Promise<PushResult> {
   if (!isRawFrame(frame)) return "format";
-  if (!into.frames.isDue(facts.received)) return "throttled";
+  if (!into.frames.isDue(facts)) return "throttled";
   try {
     const jpeg = await encoder.encode(frame, quality);
     return into.isWanted() ? into.frames.push(jpeg, facts, false) : "off";
