@@ -538,6 +538,37 @@ test("the reasoning_content of an OpenAI-compatible server is told as reasoning"
   ]);
 });
 
+const thought = { reasoning: "Two and two.", text: "Four <think>x</think>" };
+const tagged: readonly (readonly [said: string, reasoning: string, text: string])[] = [
+  [`<think>${thought.reasoning}</think>\n\n${thought.text}`, thought.reasoning, thought.text],
+  [`\n <think>\na < b </thin\n</think>Four`, "\na < b </thin\n", "Four"],
+  ["<think></think>Four", "", "Four"],
+  ["Four <think>Two</think>", "", "Four <think>Two</think>"],
+  ["<thinking of you>", "", "<thinking of you>"],
+  ["<", "", "<"],
+  ["Four</think>", "", "Four</think>"],
+];
+for (const [said, reasoning, text] of tagged) {
+  for (const size of [1, 3, 1_000]) {
+    test(`${JSON.stringify(said)} in pieces of ${size} is a thought and an answer`, async () => {
+      const choice = (delta: object, finish_reason: string | null = null) =>
+        `data: ${JSON.stringify({ id: "c", choices: [{ index: 0, delta, finish_reason }] })}\n\n`;
+      const pieces = said.match(new RegExp(`[^]{1,${size}}`, "g")) ?? [];
+      const stream = [...pieces.map((content) => choice({ content })), choice({}, "stop")].join("");
+      await using server = await openAiServer(() => ({ stream }));
+      const { events, error } = await collectAnswer(over(server.url), "2 + 2?");
+      assert.equal(error, undefined);
+      const all = { reasoning: "", text: "" };
+      for (const event of events) {
+        if (event.type === "reasoning" || event.type === "text") all[event.type] += event.text;
+      }
+      assert.deepEqual(all, { reasoning, text });
+      const hasData = events.some(({ type }) => type === "provider-data");
+      assert.equal(hasData, reasoning !== "", "the thought goes back with its answer");
+    });
+  }
+}
+
 test("no telemetry sees a request, although an integration is registered for the process", async () => {
   const seen: string[] = [];
   registerTelemetry(

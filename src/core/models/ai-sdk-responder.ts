@@ -26,6 +26,7 @@ import { writeProviderData } from "./provider-data.ts";
 import { planSession, type SessionPlan, sessionIdOf } from "./provider-session.ts";
 import type { Responder, ResponderError, ResponderEvent, ResponderRequest } from "./responder.ts";
 import { withRetries } from "./retries.ts";
+import { thinkTagsToReasoning } from "./think-tags.ts";
 import { hasThoughts, refusesThinking, ThinkingRefused, toAiMessages } from "./to-ai-messages.ts";
 import { refusesTools, ToolsRefused, toAiTools } from "./to-ai-tools.ts";
 
@@ -301,7 +302,7 @@ function guarded(
             },
           }),
         );
-        const quiet = result.stream.pipeThrough(
+        const quiet = result.stream.pipeThrough(thinkTagsToReasoning()).pipeThrough(
           new TransformStream<StreamPart, StreamPart>({
             flush: () => call.end(),
             transform(part, controller) {
