@@ -329,3 +329,32 @@ for (const colorScheme of ["light", "dark"] as const) {
     });
   });
 }
+
+test("all windows of a browser share one stream of events, also when the one that has it is closed", {
+  skip,
+}, async () => {
+  await onPage({ script: [["One"], ["Two"]], prepare }, async ({ page, context, url }) => {
+    let streams = 0;
+    context.on("request", (request) => {
+      if (request.url().endsWith("/api/events")) streams++;
+    });
+    const others = await Promise.all(Array.from({ length: 6 }, () => context.newPage()));
+    for (const other of others) {
+      await other.goto(`${url}/`);
+      await row(other, "Lisbon").waitFor();
+    }
+    assert.ok(streams <= 1, `${streams} streams: the first window has one`);
+    streams = 0;
+    const rename = async (title: string) => {
+      const headers = { "content-type": "application/json" };
+      const request = { method: "POST", headers, body: JSON.stringify({ title }) };
+      assert.ok((await fetch(`${url}/api/chats/local:trip/rename`, request)).ok);
+    };
+    await rename("Porto");
+    for (const other of others) await row(other, "Porto").waitFor();
+    await page.close();
+    await rename("Braga");
+    for (const other of others) await row(other, "Braga").waitFor();
+    assert.equal(streams, 1);
+  });
+});

@@ -349,6 +349,8 @@ test("a message that is queued when its server dies stays queued, and is lost wi
     await say(page, "And then?");
     const waiting = message(page, "And then?");
     await waiting.filter({ hasText: "Queued" }).waitFor();
+    const answering = page.locator(".beside-row .tag", { hasText: "answering" });
+    await answering.waitFor();
     wire.cut();
     await page.getByText("Can't reach Throughline.").waitFor();
     await waiting.filter({ hasText: "Queued" }).waitFor();
@@ -357,6 +359,7 @@ test("a message that is queued when its server dies stays queued, and is lost wi
     await waiting
       .filter({ hasText: "The companion restarted before it reached this message." })
       .waitFor();
+    await hasCount(answering, 0);
     await page.getByRole("button", { name: "Send again" }).click();
     await message(page, "Again").waitFor();
   });

@@ -1,4 +1,6 @@
-// Everything that happens, as it happens: one stream for the whole page, which comes back by itself.
+// Everything that happens, as it happens: one stream for all windows of a browser, which comes back by itself. A
+// browser has six connections to a server. One visible window has the stream and passes on what comes; when it is
+// closed or hidden, the next one opens its own.
 import { useEffect, useEffectEvent } from "react";
 import { queryClient, request, signedOut } from "./client.ts";
 import type { ServerEvents } from "./openapi-types.ts";
@@ -11,8 +13,29 @@ type Handler<Name extends EventName> = (data: ServerEvents[Name]) => void;
 const firstWaitMs = 500;
 /** The page is of one companion, most often on this machine: it should be back at once. */
 const maxWaitMs = 4_000;
-/** A browser has six connections to a server for all its tabs: a hidden tab gives up its own. */
+/** A window that is hidden for longer takes no part. */
 const hiddenMs = 60_000;
+
+const known: Record<EventName, true> & Record<string, true> = {
+  message: true,
+  turn: true,
+  retrying: true,
+  session: true,
+  repair: true,
+  emotions: true,
+  person: true,
+  sleep: true,
+  restart: true,
+  feedback: true,
+  buffers: true,
+};
+const names = Object.keys(known) as EventName[];
+
+/** What windows say to each other. */
+type Passed =
+  | { readonly event: EventName; readonly data: unknown }
+  | { readonly connection: Connection; readonly isBack: boolean }
+  | { readonly ask: "state" | "retry" };
 
 const handlers = new Map<EventName, Set<Handler<never>>>();
 const reconnectListeners = new Set<() => void>();
@@ -22,6 +45,11 @@ let waitMs = firstWaitMs;
 let retry: ReturnType<typeof setTimeout> | undefined;
 let hiding: ReturnType<typeof setTimeout> | undefined;
 let wasOnline = false;
+/** Where the windows of a browser hear each other. */
+let windows: BroadcastChannel | undefined;
+/** Ends the part in the stream: the wait for it, or the stream. */
+let part: AbortController | undefined;
+let isFollower = false;
 
 /** Calls the handler with the data of every event of this name, while the component is there. */
 export function useServerEvent<Name extends EventName>(name: Name, handler: Handler<Name>): void {
@@ -39,10 +67,8 @@ export function onServerEvent<Name extends EventName>(
   name: Name,
   handler: Handler<Name>,
 ): () => void {
-  const known = handlers.get(name);
-  const all = known ?? new Set();
+  const all = handlers.get(name) ?? new Set();
   handlers.set(name, all.add(handler));
-  if (known === undefined && source !== undefined) listen(source, name);
   return () => all.delete(handler);
 }
 
@@ -52,51 +78,105 @@ export function onReconnect(listener: () => void): () => void {
   return () => reconnectListeners.delete(listener);
 }
 
-/** Opens the stream, once, and keeps it open. */
+/** Takes part in the stream, once and for good. */
 export function startEvents(): void {
-  signedOut.subscribe(() => (signedOut.get() ? close() : connectNow()));
+  windows = new BroadcastChannel("throughline-events");
+  windows.addEventListener("message", ({ data }: MessageEvent<Passed>) => hear(data));
+  signedOut.subscribe(() => (signedOut.get() ? leave() : join()));
   window.addEventListener("online", connectNow);
   document.addEventListener("visibilitychange", () => {
     clearTimeout(hiding);
-    if (document.hidden) hiding = setTimeout(close, hiddenMs);
-    else if (source === undefined) connectNow();
+    if (document.hidden) hiding = setTimeout(leave, hiddenMs);
+    else if (part === undefined) join();
   });
-  connect();
+  join();
 }
 
 /** Tries now, without waiting for the next attempt. */
 export function connectNow(): void {
   waitMs = firstWaitMs;
-  if (source?.readyState !== EventSource.OPEN) connect();
+  if (isFollower) windows?.postMessage({ ask: "retry" } satisfies Passed);
+  else if (source?.readyState !== EventSource.OPEN) connect();
+}
+
+/** Waits until no other window has the stream, then opens it. Over plain http each window has one of its own. */
+function join(): void {
+  part?.abort();
+  const mine = new AbortController();
+  part = mine;
+  const { locks } = navigator;
+  if (locks === undefined) {
+    connect();
+    return;
+  }
+  isFollower = true;
+  const lead = () => {
+    isFollower = false;
+    connect();
+    return new Promise<void>((release) => mine.signal.addEventListener("abort", () => release()));
+  };
+  locks.request("throughline-events", { signal: mine.signal }, lead).catch(() => undefined);
+  windows?.postMessage({ ask: "state" } satisfies Passed);
+}
+
+function leave(): void {
+  part?.abort();
+  part = undefined;
+  close();
+}
+
+function hear(passed: Passed): void {
+  if ("ask" in passed) {
+    if (isFollower || part === undefined) return;
+    if (passed.ask === "retry") connectNow();
+    else passOn({ connection: connection.get(), isBack: false });
+  } else if (!isFollower) return;
+  else if ("event" in passed) handle(passed.event, passed.data);
+  else show(passed.connection, passed.isBack);
+}
+
+function passOn(passed: Passed): void {
+  if (navigator.locks !== undefined) windows?.postMessage(passed);
 }
 
 function connect(): void {
   close();
   const opened = new EventSource("/api/events");
   source = opened;
-  for (const name of handlers.keys()) listen(opened, name);
+  for (const name of names) listen(opened, name);
   opened.addEventListener("open", () => {
     waitMs = firstWaitMs;
-    connection.set("online");
-    // Events in between were missed.
-    if (wasOnline) {
-      void queryClient.invalidateQueries();
-      for (const listener of reconnectListeners) listener();
-    }
-    wasOnline = true;
+    tell("online", wasOnline);
   });
   // Named `error` too: a browser's own event, without data.
   opened.addEventListener("error", () => {
     if (source !== opened) return;
     const isRefused = opened.readyState === EventSource.CLOSED;
     close();
-    connection.set("offline");
+    tell("offline", false);
     // It does not say why; asking does, and a 401 shows the sign-in.
     if (isRefused) void request("/api/chats?limit=1").catch(() => undefined);
-    if (signedOut.get() || document.hidden) return;
+    if (document.hidden) leave(); // a window that is seen opens it
+    if (signedOut.get() || part === undefined) return;
     retry = setTimeout(connect, waitMs * (0.75 + Math.random() / 2));
     waitMs = Math.min(waitMs * 2, maxWaitMs);
   });
+}
+
+function tell(now: Connection, isBack: boolean): void {
+  passOn({ connection: now, isBack });
+  show(now, isBack);
+}
+
+function show(now: Connection, isBack: boolean): void {
+  connection.set(now);
+  if (now !== "online") return;
+  // Events in between were missed.
+  if (isBack && wasOnline) {
+    void queryClient.invalidateQueries();
+    for (const listener of reconnectListeners) listener();
+  }
+  wasOnline = true;
 }
 
 function close(): void {
@@ -107,7 +187,12 @@ function close(): void {
 
 function listen(to: EventSource, name: EventName): void {
   to.addEventListener(name, (event) => {
-    const data = JSON.parse((event as MessageEvent<string>).data) as never;
-    for (const handler of handlers.get(name) ?? []) handler(data);
+    const data: unknown = JSON.parse((event as MessageEvent<string>).data);
+    passOn({ event: name, data });
+    handle(name, data);
   });
+}
+
+function handle(name: EventName, data: unknown): void {
+  for (const handler of handlers.get(name) ?? []) handler(data as never);
 }

@@ -1,5 +1,7 @@
 // What happened in chats while this page was open: where an answer runs, and where one was not read yet.
-import { onServerEvent } from "../../api/events.ts";
+import { request } from "../../api/client.ts";
+import { onReconnect, onServerEvent } from "../../api/events.ts";
+import type { Chat } from "../../api/openapi-types.ts";
 import { Store, useStore } from "../../api/store.ts";
 import { routeOf } from "../../shell/routes.ts";
 
@@ -42,4 +44,16 @@ onServerEvent("message", (event) => {
 });
 onServerEvent("session", ({ chat_id: chatId, change }) => {
   if (change === "forgotten" || change === "cleared") note(chatId, undefined);
+});
+/** A turn that ended while nothing was heard of it answers no more. */
+onReconnect(() => {
+  for (const [chatId, what] of activity.get()) {
+    if (what !== "answering") continue;
+    const ended = () => {
+      if (activity.get().get(chatId) === "answering") note(chatId, undefined);
+    };
+    request<Chat>(`/api/chats/${encodeURIComponent(chatId)}`)
+      .then(({ running }) => running || ended())
+      .catch(ended);
+  }
 });

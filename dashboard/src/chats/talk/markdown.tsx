@@ -2,8 +2,8 @@ import "./markdown.css";
 import { type ComponentProps, memo, useMemo } from "react";
 import ReactMarkdown, { type Components } from "react-markdown";
 import remarkBreaks from "remark-breaks";
-import remarkCjkFriendly from "remark-cjk-friendly";
 import remarkGfm from "remark-gfm";
+import { useCjkBold } from "./cjk-bold.ts";
 import { CodeBlock } from "./code-block.tsx";
 import { Formula } from "./formula.tsx";
 import { Elsewhere, Picture, placeOf } from "./picture.tsx";
@@ -122,13 +122,14 @@ interface MarkdownProps {
 /** A model's Markdown. HTML stays text, and pictures are named, not loaded. */
 export const Markdown = memo(function Markdown({ text, isLive = false }: MarkdownProps) {
   const { text: withoutMath, formulas } = useMemo(() => hideMath(text), [text]);
+  const cjkBold = useCjkBold(text);
   const plugins: Plugins = [
     remarkGfm,
-    remarkCjkFriendly,
     remarkBreaks,
     [remarkVerbatimMath, formulas],
     remarkOwnDirection,
   ];
+  if (cjkBold !== undefined) plugins.push(cjkBold);
   if (isLive) plugins.push(remarkOpenCode);
   return (
     <div className="markdown" dir="auto">
