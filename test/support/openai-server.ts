@@ -117,3 +117,14 @@ export function chatStream(text: string): string {
     .map((data) => `data: ${data}\n\n`)
     .join("");
 }
+
+/** The stream of a chat completion, as OpenAI-compatible servers send it. */
+export function deltaStream(deltas: readonly object[], finish: string): string {
+  const choices = [
+    ...deltas.map((delta) => ({ index: 0, delta: { role: "assistant", ...delta } })),
+    { index: 0, delta: {}, finish_reason: finish },
+  ];
+  const chunk = { id: "1", object: "chat.completion.chunk", model: "m" };
+  const events = choices.map((choice) => JSON.stringify({ ...chunk, choices: [choice] }));
+  return [...events, "[DONE]"].map((data) => `data: ${data}\n\n`).join("");
+}

@@ -248,11 +248,19 @@ test("a model that fails after its first words leaves a partial answer", async (
   }
 });
 
-test("an answer that its model cut at a limit is whole", async (t) => {
-  for (const finish of ["length", "content-filter"] as const) {
+test("an answer that its model cut says by what, and one without a word is none", async (t) => {
+  for (const [finish, reason] of [
+    ["length", "length"],
+    ["content-filter", "content_filter"],
+  ] as const) {
     const w = await world(t, { answers: [["Hel", { finish }]] });
     await w.page().sendMessage(hi as UIMessage);
-    assert.equal((await w.stored())[1]?.partial, undefined);
+    assert.deepEqual([(await w.stored())[1]?.partial_reason, await w.unanswered()], [reason, 0]);
+  }
+  for (const steps of [[], [" \n"], [{ thinks: "hmm" }, { finish: "length" }]] as const) {
+    const w = await world(t, { answers: [steps] });
+    await w.page().sendMessage(hi as UIMessage);
+    assert.deepEqual([await w.texts(), await w.unanswered()], [["user: Hi"], 1]);
   }
 });
 

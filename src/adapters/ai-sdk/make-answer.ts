@@ -1,6 +1,7 @@
 // One turn of a chat page: asks the application for an answer, streams it to those who read, and stores it.
 import { isDeepStrictEqual } from "node:util";
 import { createUIMessageStream, type UIMessage, type UIMessageChunk } from "ai";
+import type { StoredMessage } from "../../core/chat/message.ts";
 import { errorCodes, errorName, isThroughlineError } from "../../core/errors.ts";
 import type { JsonObject } from "../../core/json.ts";
 import { toUsage, unknownUsage } from "../../core/models/prices.ts";
@@ -56,8 +57,14 @@ export interface ChatRoutesOptions {
   respond(turn: ChatTurn): UIAnswer | PromiseLike<UIAnswer>;
 }
 
-/** How a model ends an answer that is whole. */
-const wholeReasons: readonly unknown[] = ["stop", "length", "tool-calls", "content-filter"];
+/** How a model ends its answer, with the reason if it is not whole. */
+const finishes = new Map<unknown, StoredMessage["partial_reason"]>([
+  [undefined, undefined],
+  ["stop", undefined],
+  ["tool-calls", undefined],
+  ["length", "length"],
+  ["content-filter", "content_filter"],
+]);
 
 interface Making {
   readonly throughline: Pick<Throughline, "chats" | "ports">;
@@ -93,6 +100,11 @@ function says(error: unknown): string {
   return isThroughlineError(error) ? errorCodes[error.code].says : "An error occurred.";
 }
 
+/** Whether a part is of an answer: no step, no thought, no white space. */
+function isSaid({ type, text }: Message["parts"][number]): boolean {
+  return type === "text" ? String(text).trim() !== "" : !["step-start", "reasoning"].includes(type);
+}
+
 /** The step in which a model failed or was stopped before it said anything is none. */
 function withoutEmptyStep(message: Message): Message {
   const last = message.parts.findLastIndex(({ type }) => type !== "step-start");
@@ -112,6 +124,8 @@ function settled(message: Message, before: Message): Message {
 interface Made {
   readonly message: Message;
   readonly outcome: TurnEnd["outcome"];
+  /** Why the model's own end left it cut short. */
+  readonly cut?: StoredMessage["partial_reason"];
   /** The chunk that tells so. */
   readonly last: Chunk;
   /** The model came to its end: what it took is known. */
@@ -161,11 +175,18 @@ class Answer {
       return { message, outcome: "interrupted", last: { type: "abort" }, isFinished };
     }
     const finishReason = end?.["finishReason"];
-    const isWhole =
-      end?.type === "finish" && (finishReason === undefined || wholeReasons.includes(finishReason));
-    const last = end ?? { type: "error", errorText: "An error occurred." };
-    if (!isWhole) return { message, outcome: "failed", last, isFinished };
-    return { message: said, outcome: "answered", last, isFinished };
+    const isEnded = end?.type === "finish" && finishes.has(finishReason);
+    const isAnswer = isEnded && said.parts.some(isSaid);
+    const broken = { type: "error", errorText: "An error occurred." };
+    const last = isEnded && !isAnswer ? broken : (end ?? broken);
+    if (!isAnswer) return { message, outcome: "failed", last, isFinished };
+    return {
+      message: said,
+      outcome: "answered",
+      cut: finishes.get(finishReason),
+      last,
+      isFinished,
+    };
   }
 
   /** The application's chunks until it is stopped. */
@@ -253,13 +274,13 @@ class Answer {
   }
 
   /** Stores the end of the turn. @returns the chunk that tells how it ended. */
-  async store({ message, outcome, last, isFinished }: Made): Promise<Chunk> {
+  async store({ message, outcome, cut, last, isFinished }: Made): Promise<Chunk> {
     const { turn, records } = this.#making;
     const isSilent = isDeepStrictEqual(message.parts, records.message.parts);
     if (outcome === "answered" || !isSilent) this.#draft(message);
     const own = this.#drafts.map((draft) => draft.message);
     const said = own.findLast(({ role }) => role === "assistant");
-    if (outcome === "failed" && (said?.content ?? "") === "") {
+    if (outcome === "failed" && (said?.content ?? "").trim() === "") {
       // Nothing was said: it can be asked again. What tools did is not forgotten.
       const isOfTools = own.some(({ role, tool_calls: calls }) => role === "tool" || calls);
       if (isOfTools) await turn.keep(await this.#inputs());
@@ -269,7 +290,11 @@ class Answer {
     const isNothing = outcome === "interrupted" && records.isEmpty;
     if (said === undefined && !isNothing) this.#drafts = [...this.#drafts, ...records.end()];
     const spent = isFinished ? await spentOn(this.#result) : { usage: unknownUsage };
-    const messages = await this.#inputs();
+    const inputs = await this.#inputs();
+    const at = cut ? inputs.findLastIndex(({ role }) => role === "assistant") : -1;
+    const messages = inputs.map((each, index) =>
+      index === at ? { ...each, partial: true, partial_reason: cut } : each,
+    );
     await turn.close({ ...spent, messages, outcome, usedContext: this.#usedContext });
     return last;
   }

@@ -1,6 +1,6 @@
 // What a message of a chat page means for the chat, as it is stored: the log decides, not what the page has.
 import { isDeepStrictEqual } from "node:util";
-import { isMessage, type StoredMessage } from "../../core/chat/message.ts";
+import { isCutByModel, isMessage, type StoredMessage } from "../../core/chat/message.ts";
 import { isTakenBack } from "../../core/chat/shown-messages.ts";
 import { ThroughlineError } from "../../core/errors.ts";
 import type { Throughline } from "../../core/throughline.ts";
@@ -164,7 +164,9 @@ async function continuation(throughline: Chats, asked: ChatRequest): Promise<Pla
     }
     const had = records.message;
     const now = withAnswers(had, message);
-    const isCut = stored?.findLast(({ stats }) => stats !== undefined)?.partial === true;
+    const last = stored?.findLast(({ stats }) => stats !== undefined);
+    // A page that continues by itself would ask a model that reached its limit again and again.
+    const isCut = last?.partial === true && !isCutByModel(last);
     const isMore = now !== had || (isCut && message.parts.length >= had.parts.length);
     return { records, turn, now, isNews: now !== had, isMore, before: shown.slice(0, place) };
   };

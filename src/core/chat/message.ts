@@ -124,6 +124,11 @@ export function isMessage(record: StoredRecord): record is StoredMessage {
   );
 }
 
+/** Whether its model ended an answer that is not whole: nothing broke off, and nobody stopped it. */
+export function isCutByModel({ partial_reason: reason }: StoredMessage): boolean {
+  return reason === "length" || reason === "content_filter";
+}
+
 export function isControl(record: StoredRecord, kind?: ControlKind): record is ControlRecord {
   return record["_type"] === "metadata" && (kind === undefined || record["kind"] === kind);
 }

@@ -2,21 +2,11 @@
 // cut at a limit says so.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { openAiServer } from "../../../test/support/openai-server.ts";
+import { deltaStream, openAiServer } from "../../../test/support/openai-server.ts";
 import { createResponder } from "../models/models.ts";
+import { unknownUsage } from "../models/prices.ts";
+import type { Responder, ResponderEvent } from "../models/responder.ts";
 import { openThroughline } from "../throughline.ts";
-
-type Delta = { readonly content?: string; readonly reasoning_content?: string };
-
-function streamOf(deltas: readonly Delta[], finish: string): string {
-  const choices = [
-    ...deltas.map((delta) => ({ index: 0, delta: { role: "assistant", ...delta } })),
-    { index: 0, delta: {}, finish_reason: finish },
-  ];
-  const chunk = { id: "1", object: "chat.completion.chunk", model: "m" };
-  const events = choices.map((choice) => JSON.stringify({ ...chunk, choices: [choice] }));
-  return [...events, "[DONE]"].map((data) => `data: ${data}\n\n`).join("");
-}
 
 const said = { content: "The boat" };
 const thought = { reasoning_content: "When does it leave?" };
@@ -49,7 +39,7 @@ for (const [deltas, finish, cut, reason] of rows) {
     const server = await openAiServer(() => {
       const isAsked = isFirst;
       isFirst = false;
-      return isAsked ? { stream: streamOf(deltas, finish) } : { text: "At nine." };
+      return isAsked ? { stream: deltaStream(deltas, finish) } : { text: "At nine." };
     });
     t.after(() => server.close());
     const spec = { provider: "openai-compatible", model: "m", baseUrl: server.url } as const;
@@ -77,5 +67,78 @@ for (const [deltas, finish, cut, reason] of rows) {
     );
     const again = await turns.submit("local:me", { id: "u1", content: "When?" }).done;
     assert.deepEqual([again.outcome, again.assistant?.id], ["answered", stored?.id]);
+  });
+}
+
+const call: ResponderEvent = {
+  type: "tool-call",
+  call: { id: "c", type: "function", function: { name: "look", arguments: "{}" } },
+};
+const looked = { toolCallId: "c", toolName: "look", content: "rain", isError: false } as const;
+const result: ResponderEvent = { type: "tool-result", ...looked };
+const words: ResponderEvent = { type: "text", text: "Let me look." };
+const session: ResponderEvent = { type: "provider-session", id: "of-an-empty-answer" };
+
+for (const [what, events, finish, isAnswer] of [
+  ["a tool and then nothing", [call, result], "stop", false],
+  ["a tool and then white space", [call, result, { type: "text", text: " \n" }], "stop", false],
+  ["words, a tool and then nothing", [words, call, result], "stop", true],
+  ["a tool alone", [call], "tool-calls", true],
+  ["nothing but a session", [session], "stop", false],
+] as const) {
+  test(`an answer of ${what} is ${isAnswer ? "one" : "none, and no session goes on after it"}`, async () => {
+    const resumed: (string | undefined)[] = [];
+    const model: Responder = {
+      provider: "p",
+      model: "m",
+      window: undefined,
+      async *respond(request) {
+        resumed.push(request.providerSessionId);
+        if (resumed.length === 1) yield* events;
+        else yield { type: "text", text: "At nine." };
+        yield { type: "end", finish: resumed.length === 1 ? finish : "stop", usage: unknownUsage };
+      },
+    };
+    await using throughline = await openThroughline({ storage: "memory" });
+    const turns = await throughline.turns({ model, persona: "" });
+    const { outcome } = await turns.submit("local:me", { content: "When?" }).done;
+    assert.equal(outcome, isAnswer ? "answered" : "failed");
+    if (isAnswer) return;
+    const { assistant } = await (await turns.answer("local:me")).done;
+    assert.deepEqual([assistant?.content, resumed], ["At nine.", [undefined, undefined]]);
+    const { messages } = await throughline.chats.messages("local:me");
+    const blank = messages.filter((each) => each.role === "assistant" && !each.tool_calls);
+    assert.deepEqual(
+      blank.map(({ content }) => content),
+      ["At nine."],
+    );
+  });
+}
+
+for (const [what, message, isAnswer] of [
+  ["nothing", { content: "" }, false],
+  ["white space", { content: " \n" }, false],
+  ["a call", { content: "", tool_calls: [{ ...call.call }] }, true],
+  ["what was cut", { content: "The", partial: true, partial_reason: "length" }, true],
+] as const) {
+  test(`a turn of an application that closes with ${what} is ${isAnswer ? "answered" : "unanswered"}`, async () => {
+    await using throughline = await openThroughline({ storage: "memory" });
+    const turns = await throughline.turns();
+    const target = { provider: "p", model: "m" };
+    const opened = await turns.open("local:me", { id: "u1", content: "When?" }, target);
+    assert.ok(opened.state === "open");
+    const messages = [{ role: "assistant" as const, ...message }];
+    const end = { messages, usage: unknownUsage, outcome: "answered" } as const;
+    const { outcome, assistant } = await opened.turn.close(end);
+    assert.equal(outcome, isAnswer ? "answered" : "failed");
+    if (isAnswer) {
+      const reason = "partial_reason" in message ? message.partial_reason : undefined;
+      assert.equal(assistant?.partial_reason, reason);
+      return;
+    }
+    assert.equal((await throughline.chats.row("local:me")).unanswered, true);
+    const again = await turns.open("local:me", { id: "u1", content: "When?" }, target);
+    assert.equal(again.state, "open");
+    if (again.state === "open") await again.turn.close({ ...end, outcome: "interrupted" });
   });
 }

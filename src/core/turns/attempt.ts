@@ -192,8 +192,10 @@ export class Attempt {
     const isBroken = error !== undefined || isCut;
     const isBlank = this.#text.trim() === "";
     const limit = limits.get(this.#finish);
-    // After a tool a model may have nothing to say, if no limit stopped it. Else the person would see nothing.
-    const isEmpty = !isBroken && isBlank && (!this.#steps.isUsed || limit !== undefined);
+    // Calls alone may be the answer, or what was said before them. Else the person would see nothing.
+    const isToolsAlone = this.#finish === "tool-calls" && this.#steps.isUsed;
+    const isSilentEnd = limit !== undefined || (!this.#steps.hasWords && !isToolsAlone);
+    const isEmpty = !isBroken && isBlank && isSilentEnd;
     const isFailed = !isStopped && (isBroken || isEmpty);
     const known = error instanceof ResponderError ? error : undefined;
     const name = `${responder.provider}/${responder.model}`;
@@ -209,13 +211,14 @@ export class Attempt {
     const { kept, lost } = storableExtras({
       usage: this.#usage,
       model: this.#model,
-      providerSessionId: this.#providerSessionId,
+      // A session that ends with an answer that is not stored must not be resumed.
+      providerSessionId: isEmpty ? undefined : this.#providerSessionId,
     });
     if (lost.length > 0) this.#warn({ lost }, lostSays);
     return {
       ...kept,
       providerData: this.#dataWithin(dataRoom(this.#text, this.#reasoning)),
-      text: isFailed && isBlank ? "" : this.#text,
+      text: isBlank ? "" : this.#text,
       reasoning: this.#reasoning,
       usedTools: this.#steps.isUsed,
       outcome: isFailed ? "failed" : isStopped ? "interrupted" : "answered",

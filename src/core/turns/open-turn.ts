@@ -47,13 +47,14 @@ export type Opened =
 export interface TurnEnd {
   /**
    * Calls, results and answers of the model, in order: messages of `assistant` and `tool`. One that was
-   * kept already, with its id, is passed over.
+   * kept already, with its id, is passed over. One that its model cut has `partial: true` and the
+   * `partial_reason` `length` or `content_filter`.
    */
   readonly messages: readonly MessageInput[];
   readonly usage: Usage;
   /**
    * `interrupted` and `failed` mark the last message of the assistant as partial. `failed` without words
-   * of it leaves the message unanswered.
+   * of it leaves the message unanswered, and so does `answered` with messages that say nothing.
    */
   readonly outcome: Outcome;
   /** The model that answered. By default that of the turn. */
@@ -226,7 +227,10 @@ export class OpenTurn implements AsyncDisposable {
 
   async #store(end: TurnEnd): Promise<void> {
     const { turn, begun, part } = this.#running;
-    const { usage, outcome, messages, providerSessionId } = end;
+    const { usage, providerSessionId } = end;
+    const isEmpty = end.outcome === "answered" && this.#saysNothing(end.messages);
+    const outcome = isEmpty ? "failed" : end.outcome;
+    const messages = isEmpty ? [] : end.messages;
     const text = messages.findLast(({ role }) => role === "assistant")?.content ?? "";
     const ended: Asked = {
       text,
@@ -244,7 +248,7 @@ export class OpenTurn implements AsyncDisposable {
       latencyMs: Math.round(this.#ports.clock.monotonic() - this.#beganAt),
       firstWordMs: undefined,
       acknowledged: end.usedContext ? part.acknowledged : undefined,
-      reason: reasons[outcome],
+      reason: isEmpty ? "The model answered without a word." : reasons[outcome],
       finish: undefined,
     };
     const { inputTokens: input, outputTokens: output } = usage;
@@ -258,6 +262,14 @@ export class OpenTurn implements AsyncDisposable {
     const isKept = assistant === undefined || assistant.id === this.#answer?.id;
     if (!isKept && said !== "") turn.add({ type: "text", text: said });
     this.#end.resolve({ ...stored, assistant, ended: { ...ended, text: said } });
+  }
+
+  /** Its messages hold no word, call, file, or form of a framework. */
+  #saysNothing(messages: readonly MessageInput[]): boolean {
+    const said = [...this.kept, ...messages].filter(({ role }) => role === "assistant");
+    const isBlank = ({ content, tool_calls, attachments, exact }: JsonObject) =>
+      String(content).trim() === "" && (tool_calls ?? attachments ?? exact) === undefined;
+    return this.#answer === undefined && messages.length > 0 && said.every(isBlank);
   }
 
   #assertOpen(): void {

@@ -1,6 +1,6 @@
 import { attachmentsOf, sameFiles } from "../chat/attachments.ts";
 import type { Chats } from "../chat/chats.ts";
-import { isControl, isMessage, type StoredMessage } from "../chat/message.ts";
+import { isControl, isCutByModel, isMessage, type StoredMessage } from "../chat/message.ts";
 import { periodView } from "../chat/provider-sessions.ts";
 import { isTakenBack, markOf, pendingId, shownMessages } from "../chat/shown-messages.ts";
 import { answerId, stepNumber } from "../chat/turn-ids.ts";
@@ -49,13 +49,8 @@ export async function storedAnswer(chats: Chats, turn: Turn): Promise<TurnAnswer
     period: periodView(chatId, head.session),
     // What it cost was counted then.
     usage: { inputTokens: undefined, outputTokens: undefined, costUsd: 0 },
-    outcome: isBrokenOff(assistant) ? "interrupted" : "answered",
+    outcome: assistant.partial && !isCutByModel(assistant) ? "interrupted" : "answered",
   };
-}
-
-/** An answer that its model ended at a limit is answered, though not whole. */
-function isBrokenOff({ partial, partial_reason: reason }: StoredMessage): boolean {
-  return partial === true && reason !== "length" && reason !== "content_filter";
 }
 
 async function answerOf(

@@ -3,7 +3,12 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { temporaryDirectory } from "../../../test/support/command-line.ts";
-import { openAiServer, type Reply, type SeenRequest } from "../../../test/support/openai-server.ts";
+import {
+  deltaStream,
+  openAiServer,
+  type Reply,
+  type SeenRequest,
+} from "../../../test/support/openai-server.ts";
 import { scriptedResponder } from "../../../test/support/scripted-responder.ts";
 import { createResponder } from "../models/models.ts";
 import type { TurnTool } from "../models/responder.ts";
@@ -19,17 +24,6 @@ interface Message {
 }
 
 const messagesOf = ({ body }: SeenRequest) => body["messages"] as readonly Message[];
-
-function events(...deltas: readonly object[]): string {
-  const last = deltas.some((delta) => "tool_calls" in delta) ? "tool_calls" : "stop";
-  const choices = [
-    ...deltas.map((delta) => ({ index: 0, delta: { role: "assistant", ...delta } })),
-    { index: 0, delta: {}, finish_reason: last },
-  ];
-  const chunk = { id: "1", object: "chat.completion.chunk", model: "m" };
-  const lines = choices.map((choice) => JSON.stringify({ ...chunk, choices: [choice] }));
-  return [...lines, "[DONE]"].map((data) => `data: ${data}\n\n`).join("");
-}
 
 const called = (index: number, id: string) => ({
   tool_calls: [{ index, id, type: "function", function: { name: "look", arguments: "{}" } }],
@@ -56,8 +50,13 @@ async function open(t: TestContext, wants: (message: Message) => boolean) {
     const last = sent.at(-1);
     const isLook = last?.role === "user" && JSON.stringify(last.content).includes("look");
     if (isLook)
-      return { stream: events(thought, called(0, `c${thoughts}`), called(1, `d${thoughts}`)) };
-    return { stream: events(thought, { content: `Said after ${thoughts}.` }) };
+      return {
+        stream: deltaStream(
+          [thought, called(0, `c${thoughts}`), called(1, `d${thoughts}`)],
+          "tool_calls",
+        ),
+      };
+    return { stream: deltaStream([thought, { content: `Said after ${thoughts}.` }], "stop") };
   });
   t.after(() => server.close());
   return { server, refused };

@@ -291,8 +291,7 @@ export function endTurn(
   const { generation } = begun.period;
   return chats.log.changeExisting(turn.chatId, async (transaction) => {
     const isLate = isAfterItsPeriod(transaction, begun);
-    const isPartial = ended.partialReason !== undefined;
-    const hasAnswer = ended.text !== "" || (ended.outcome === "answered" && !isPartial);
+    const hasAnswer = ended.text !== "" || ended.outcome === "answered";
     // Its message was hidden or erased since: the provider's own session remembers it and must not be resumed,
     // and what the provider counted had it in it.
     const isGone = turn.retryId === undefined && transaction.head.open_turn?.id !== turn.id;

@@ -97,6 +97,11 @@ export class TurnSteps {
     return this.#isUsed;
   }
 
+  /** Whether the model has said something in this turn before it called a tool. */
+  get hasWords(): boolean {
+    return this.#stored.some(({ role, content }) => role === "assistant" && content.trim() !== "");
+  }
+
   /** Fires when one could not be stored: then nothing more may be asked of the model. */
   get signal(): AbortSignal {
     return this.#broken.signal;
