@@ -244,13 +244,14 @@ test("GET /api/doctor of a running server finds damage, keeps its answer for 60 
     "the file of an attachment gone",
   ];
   for (const { what, harm, says } of rows.filter((row) => names.includes(row.what))) {
+    // A server that runs writes: files come and go under a copy.
+    const copy = join(home, "../copy");
+    fs.cpSync(home, copy, { recursive: true });
     const serve = new Process(t, ["serve", "--port", "0", "--token-file", token], { home });
     const url = await serve.url();
     const headers = { authorization: `Bearer ${fs.readFileSync(token, "utf8").trim()}` };
     const ask = async () => (await fetch(`${url}/api/doctor`, { headers })).text();
     assert.equal((await fetch(`${url}/api/doctor`)).status, 401);
-    const copy = join(home, "../copy");
-    fs.cpSync(home, copy, { recursive: true });
     harm(home);
     const [found, same] = await Promise.all([ask(), ask()]);
     const { damaged, checks } = JSON.parse(found);
