@@ -18,10 +18,11 @@ const bugs =
   changed === undefined
     ? seededBugs
     : chooseBugs(seededBugs, changed, Math.floor(today.getTime() / 86_400_000));
-console.log(
-  `${bugs.length} of ${seededBugs.length} seeded bugs, as chosen on ${today.toISOString().slice(0, 10)}: ` +
-    bugs.map(({ id }) => id).join("; "),
-);
+if (changed !== undefined) {
+  const chosen = `${bugs.length} of ${seededBugs.length} seeded bugs`;
+  const day = today.toISOString().slice(0, 10);
+  console.log(`${chosen}, as chosen on ${day}: ${bugs.map(({ id }) => id).join("; ")}`);
+}
 const workers = 2;
 /** A machine that does nothing else needs 20 s at most. */
 const limitMs = 120_000;

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { foldSessionSummary } from "../../../test/support/claude-fold.ts";
-import { bytesUnder, temporaryDirectory } from "../../../test/support/command-line.ts";
+import { temporaryDirectory } from "../../../test/support/command-line.ts";
 import { HeldClock } from "../../../test/support/held-clock.ts";
 import { kept } from "../../../test/support/kept-storage.ts";
 import { killed } from "../../../test/support/killed.ts";
@@ -456,36 +456,11 @@ testOnEach("forgetting a session id removes its subpaths too", async (store, { c
   assert.deepEqual(await store.load({ ...key, sessionId: "other", subpath: "a" }), [entry(1)]);
 });
 
-test("forgetting a session id removes its transcripts in every project, and their bytes", async (t) => {
-  const home = temporaryDirectory(t);
-  {
-    await using throughline = await openThroughline({ home });
-    const store = storeOn(throughline);
-    const said = entry(1, { text: "lighthouse", image: `lighthouse${randomText(400_000)}` });
-    for (const projectKey of ["p", "q"]) {
-      await store.append({ ...key, projectKey }, [said]);
-      await store.append({ ...key, projectKey, subpath: "subagents/a" }, [said]);
-    }
-    await store.append({ ...key, sessionId: "other" }, [entry(2)]);
-    assert.ok(bytesUnder(home).includes("lighthouse"));
-  }
-  {
-    // A process that does not know the adapter.
-    await using throughline = await openThroughline({ home });
-    const { removed } = await throughline.chats.forget(key.sessionId);
-    assert.ok(removed.some(({ place }) => place === "claude"));
-  }
-  assert.ok(!bytesUnder(home).includes("lighthouse"));
-  await using throughline = await openThroughline({ home });
-  const store = storeOn(throughline);
-  assert.equal(await store.load({ ...key, projectKey: "p" }), null);
-  assert.deepEqual(await store.load({ ...key, sessionId: "other" }), [entry(2)]);
-});
-
 test("what was answered before a kill is there, once, and the session goes on", async (t) => {
   const home = temporaryDirectory(t);
   let answered = -1;
-  for (let kill = 0; kill < 5; kill++) {
+  const kills = process.env["THROUGHLINE_FULL"] === "1" ? 5 : 2;
+  for (let kill = 0; kill < kills; kill++) {
     const args = [home, String(answered + 1)];
     answered = Number((await killed("claude", args, { once: /(?:\d+\n){7}/ })).at(-1));
     await using throughline = await openThroughline({ home });
