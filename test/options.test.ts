@@ -79,7 +79,19 @@ const refused: readonly [door: Door, given: readonly unknown[], message: string 
   ]),
   ...rows("freshness", "sessionAgeWarningHours", [-12, Number.NaN, "12"]),
   ...rows("freshness", "timeAwayMinutes", [-1, 1 / 0, "30"]),
+  [
+    "openThroughline",
+    [
+      { ...memory, clock: 5 },
+      { ...memory, clock: [] },
+    ],
+    "clock must be an object",
+  ],
   ...rows("openPostgresStorage", "durability", [null, "power_cut", "off", ""]),
+  ["openPostgresStorage", [{ migrate: "yes" }, { migrate: 1 }], "migrate must be true or false"],
+  ["openPostgresStorage", [{ companion: 5 }, { companion: null }], "companion must be "],
+  ["recorder", [{ onEvent: {} }, { onEvent: "x" }], "onEvent must be a function"],
+  ["recorder", [{ limits: [] }, { limits: null }], "limits must be an object"],
   [
     "openPostgresStorage",
     [{ pool: { ...pool, options: { max: 1 } } }],

@@ -5,7 +5,6 @@ import type { Disk } from "../../src/core/storage/disk/disk.ts";
 import { processDeathImage } from "./crash-images.ts";
 import { type CrashRun, forEveryCrashPoint, type PromiseStored } from "./crash-points.ts";
 import { imageDigest } from "./image-digest.ts";
-import { SimulatedDisk } from "./simulated-disk.ts";
 
 // Method: a toy store, sound as long as it has all its safeguards. It must survive every image, and with one
 // safeguard taken out it must be caught. What is tested is the disk: an image too many would fail a sound store,
