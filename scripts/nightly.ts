@@ -3,11 +3,15 @@
 import { spawnSync } from "node:child_process";
 import { inScratch } from "./scratch.ts";
 
-/** The size of each part is an environment variable, which a shorter run may set. */
+/**
+ * The size of each part is an environment variable, which a shorter run may set. CI runs a tenth of each: the
+ * tests' own sizes.
+ */
 const parts = [
   { name: "power-cuts", test: "test/nightly/power-cut.test.ts", size: ["IMAGES", "1000000"] },
   { name: "kills", test: "test/full/kill.test.ts", size: ["KILLS", "1000"] },
   { name: "system-calls", test: "test/full/system-call-kill.test.ts", size: ["CUTS", "150"] },
+  { name: "seeded-bugs", test: "test/full/seeded-bugs.test.ts", size: ["BUGS", "all"] },
   { name: "file-systems", test: "test/nightly/file-systems.test.ts", size: ["CLONES", "100"] },
 ] as const;
 

@@ -35,8 +35,3 @@ export function inScratch(runTests: (variables: ScratchVariables) => number | nu
 function leftIn(folder: string): readonly string[] {
   return readdirSync(folder).filter((name) => !foreign.test(name));
 }
-
-/** Removes what a file left that was ended before it was done. For when no test runs. */
-export function removeLeft(folder: string): void {
-  for (const name of leftIn(folder)) rmSync(join(folder, name), { recursive: true, force: true });
-}

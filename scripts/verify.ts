@@ -4,11 +4,8 @@ import { spawnSync } from "node:child_process";
 import { globSync } from "node:fs";
 import { inScratch } from "./scratch.ts";
 
-/**
- * One after the other, and nothing beside: they measure time in a browser, and the product without a feature runs
- * many tests at once.
- */
-const alone = globSync("test/full/{page-capture*,page-transcript,page-turns,without-*}.test.ts");
+/** One after the other, and nothing beside: they measure time in a browser. */
+const alone = globSync("test/full/{page-capture*,page-transcript,page-turns}.test.ts");
 const pages = globSync("test/full/{browser,page-*}.test.ts").filter(
   (path) => !alone.includes(path),
 );
@@ -33,6 +30,7 @@ const env = {
   ...process.env,
   NO_COLOR: "1",
   THROUGHLINE_FULL: "1",
+  THROUGHLINE_BUGS: "some",
   THROUGHLINE_BUILT: "1",
   NODE_COMPILE_CACHE: "node_modules/.cache/throughline",
 };

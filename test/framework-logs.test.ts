@@ -47,39 +47,6 @@ async function filledHome(t: TestContext): Promise<string> {
   return home;
 }
 
-test("forgetting a chat by the library removes what frameworks keep under its id, and nothing else", async (t) => {
-  const home = await filledHome(t);
-  assert.ok(bytesUnder(home).includes(word));
-  {
-    await using throughline = await openThroughline({ home });
-    const { removed } = await throughline.chats.forget("local:me");
-    const [transcript, ...rest] = removed;
-    assert.deepEqual(transcript, { place: "transcript", count: 1 });
-    assert.deepEqual(
-      rest.filter(({ place }) => place !== "working memory"),
-      others,
-    );
-  }
-  assert.ok(!bytesUnder(home).includes(word));
-  await using throughline = await openThroughline({ home });
-  for (const { collection, projection } of frameworkLogs) {
-    const logs = throughline.storage.logs(collection, projection);
-    assert.equal((await logs.find("local:you", "v:1"))?.["value"], "harbour");
-  }
-});
-
-test("forgetting a chat by the command line removes what frameworks keep under its id", async (t) => {
-  const home = await filledHome(t);
-  const { out } = await runCli(["sessions", "forget", "local:me", "--yes", "--json"], { home });
-  const { removed } = JSON.parse(out) as { removed: readonly unknown[] };
-  for (const row of others)
-    assert.ok(
-      removed.some((each) => sameRow(each, row)),
-      out,
-    );
-  assert.ok(!bytesUnder(home).includes(word));
-});
-
 test("forgetting a chat over HTTP removes what frameworks keep under its id", async (t) => {
   const storage = openMemoryStorage();
   t.after(() => storage.close());
@@ -362,9 +329,8 @@ test("the command line forgets what a framework keeps under an id without a chat
   assert.ok(!bytesUnder(home).includes(word));
 });
 
-test("forgetting an id removes every log whose label names it, and no other", async (t) => {
-  const home = join(temporaryDirectory(t), "home");
-  await using throughline = await openThroughline({ home });
+test("forgetting an id removes every log whose label names it, and no other", async () => {
+  await using throughline = await openThroughline({ storage: "memory" });
   const [{ collection, projection }] = frameworkLogs as readonly [FrameworkLogs];
   const logs = throughline.storage.logs(collection, projection);
   const parts = Array.from({ length: 501 }, (_, n) => `${n}`);

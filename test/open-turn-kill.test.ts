@@ -1,13 +1,11 @@
 // A process dies between opening a turn and closing it; the next one finds the message and what was kept.
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
-import { once } from "node:events";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
-import { setTimeout as wait } from "node:timers/promises";
 import { openThroughline } from "../src/core/throughline.ts";
 import type { OpenInput, OpenTurn } from "../src/core/turns/open-turn.ts";
 import { temporaryDirectory } from "./support/command-line.ts";
+import { killed } from "./support/killed.ts";
 import {
   answer,
   call,
@@ -17,33 +15,6 @@ import {
   target,
   usage,
 } from "./support/open-turn-words.ts";
-
-const script = join(import.meta.dirname, "support/open-turn-child.ts");
-
-/** Runs the program until it is killed. @param afterMs from its first line on; else it kills itself. */
-async function killed(home: string, place: string, afterMs?: number): Promise<readonly string[]> {
-  const child = spawn(process.execPath, [script, home, place], {
-    stdio: ["ignore", "pipe", "pipe"],
-  });
-  const ended = once(child, "close");
-  let output = "";
-  let errors = "";
-  const begun = new Promise((resolve) => child.stdout.once("data", resolve));
-  child.stdout.setEncoding("utf8").on("data", (text) => {
-    output += text;
-  });
-  child.stderr.setEncoding("utf8").on("data", (text) => {
-    errors += text;
-  });
-  if (afterMs !== undefined) {
-    await Promise.race([begun, ended]);
-    await wait(afterMs);
-    child.kill("SIGKILL");
-  }
-  const [code, signal] = await ended;
-  assert.deepEqual([code, signal], [null, "SIGKILL"], errors);
-  return output.split("\n").filter((line) => line !== "");
-}
 
 /** The next run: the same home, in this process. */
 async function restart(t: TestContext, home: string) {
@@ -67,7 +38,7 @@ for (const [index, place] of openTurnPlaces.entries()) {
   const kept = index === 0 ? [] : [call("m1"), result("m1")].slice(0, Math.min(index, 2));
   test(`a process killed ${place} leaves ${place === "after close" ? "the answer" : `the message unanswered, with ${kept.length} of what was kept, and it is answered once`}`, async (t) => {
     const home = join(temporaryDirectory(t), "home");
-    await killed(home, place);
+    await killed("open-turn", [home, place]);
     const c = await restart(t, home);
     const isAnswered = place === "after close";
     assert.deepEqual(await c.ids(), isAnswered ? whole("m1") : ["m1", ...kept.map(({ id }) => id)]);
@@ -104,7 +75,9 @@ for (const [index, place] of openTurnPlaces.entries()) {
 test("after 6 kills at any moment, all that a program saw stored is there once, and only the last message is open", async (t) => {
   const home = join(temporaryDirectory(t), "home");
   const seen: string[] = [];
-  for (let n = 0; n < 6; n++) seen.push(...(await killed(home, "never", 9 * n)));
+  for (let n = 0; n < 6; n++) {
+    seen.push(...(await killed("open-turn", [home, "never"], { once: "\n", delayMs: 9 * n })));
+  }
   const c = await restart(t, home);
   const ids = await c.ids();
   assert.equal(new Set(ids).size, ids.length, "each once");

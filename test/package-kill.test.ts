@@ -1,45 +1,19 @@
 // A real process on a real disk, killed at random while it saves: what it said was durable is whole
 // at the next start, and nothing looks whole that is not. F1, case 10.
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
-import { once } from "node:events";
 import fs from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createInterface } from "node:readline";
 import { after, test } from "node:test";
 import type { RepairReport } from "../src/core/storage/storage.ts";
 import { openPackageDirectory } from "../src/moments/directory/open-package-directory.ts";
 import type { PackageDirectory } from "../src/moments/directory/package-directory.ts";
 import { seededRandom } from "../src/testing/random.ts";
+import { killed } from "./support/killed.ts";
 
 const rounds = process.env["THROUGHLINE_FULL"] === "1" ? 25 : 3;
 const path = fs.mkdtempSync(join(tmpdir(), "package-kill-"));
 after(() => fs.rmSync(path, { recursive: true }));
-
-/** Lets a process save, and kills it so many lines and calls after it began. */
-async function saveAndDie(first: number, lines: number, turns: number): Promise<readonly string[]> {
-  const child = spawn(
-    process.execPath,
-    [join(import.meta.dirname, "support/package-kill-child.ts"), path, String(first)],
-    { stdio: ["ignore", "pipe", "inherit"] },
-  );
-  const durable: string[] = [];
-  let left = turns;
-  const kill = () => {
-    if (left-- > 0) setImmediate(kill);
-    else child.kill("SIGKILL");
-  };
-  const exited = once(child, "exit");
-  const said = createInterface({ input: child.stdout });
-  said.on("line", (line) => {
-    if (line !== "ready") durable.push(line);
-    if (durable.length === lines) kill();
-  });
-  await Promise.all([exited, once(said, "close")]);
-  assert.equal(child.signalCode, "SIGKILL");
-  return durable;
-}
 
 /** Every package, page by page: the faster the machine, the more there are. */
 async function namesIn(packages: PackageDirectory): Promise<ReadonlySet<string>> {
@@ -60,7 +34,8 @@ test(`whatever was durable is whole after each of ${rounds} kills at random, and
   const verified = new Set<string>();
   let reported = 0;
   for (let round = 0; round < rounds; round++) {
-    durable.push(...(await saveAndDie(round * 1_000, random(6), random(30_000))));
+    const noted = { once: new RegExp(`(?:.+\n){${1 + random(6)}}`), delayMs: random(40) };
+    durable.push(...(await killed("moments", [path, String(round * 1_000)], noted)));
     const reports: RepairReport[] = [];
     const { packages, close } = await openPackageDirectory({
       path,

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
+import { chooseBugs } from "./support/chosen-bugs.ts";
 import { seededBugs } from "./support/seeded-bugs.ts";
 
 const root = join(import.meta.dirname, "..");
@@ -15,4 +16,17 @@ test(`each of ${seededBugs.length} seeded bugs takes away something that is in i
     assert.notEqual(find, replace, id);
     assert.match(readFileSync(join(root, path), "utf8"), /node:test|-tests\.ts"/, id);
   }
+});
+
+test("a run tries the bugs of changed modules and tests, and within ten days all of them", () => {
+  const [first, last] = [seededBugs[0]!, seededBugs.at(-1)!];
+  for (const changed of [first.file, last.test]) {
+    const chosen = chooseBugs(seededBugs, new Set([changed]), 7);
+    const concerned = seededBugs.filter(({ file, test }) => file === changed || test === changed);
+    for (const bug of concerned) assert.ok(chosen.includes(bug), bug.id);
+    assert.ok(chosen.length <= concerned.length + seededBugs.length / 10 + 1);
+  }
+  const days = Array.from({ length: 10 }, (_, day) => chooseBugs(seededBugs, new Set(), day));
+  assert.deepEqual(new Set(days.flat()), new Set(seededBugs));
+  assert.equal(days.flat().length, seededBugs.length);
 });

@@ -14,7 +14,7 @@ import { companion, me } from "./support/server-fixture.ts";
 
 const chat = "local:me";
 const large = "x".repeat(1_000_000);
-const count = 40;
+const count = 20;
 /** What one answer may hold: the bound of a page, and one message. */
 const mostBytes = 4 * 1024 * 1024 + large.length + 4_096;
 

@@ -121,6 +121,21 @@ test("every module imports only what its folder may import", () => {
   assert.deepEqual(wrong.sort(), [...notYet].sort());
 });
 
+test("a test in core, server or cli imports no feature", () => {
+  const wrong: string[] = [];
+  for (const path of readdirSync("src", { recursive: true, encoding: "utf8" })) {
+    if (!/^(core|server|cli)\/.*\.test\.ts$/.test(path)) continue;
+    for (const [, target = ""] of readFileSync(`src/${path}`, "utf8").matchAll(
+      /(?:from|import)\(? ?"(\.[^"]+)"/g,
+    )) {
+      const other = normalize(join("src", dirname(path), target));
+      const isFeature = /^src\/(companion|moments|postgres|interchange|adapters)\//.test(other);
+      if (isFeature) wrong.push(`${path} -> ${other}`);
+    }
+  }
+  assert.deepEqual(wrong, []);
+});
+
 for (const [pattern, instead, except] of bans) {
   test(`no source has ${pattern.source}; it has ${instead}`, () => {
     const wrong = sources.filter((path) => {

@@ -1,7 +1,5 @@
 // A process dies at each place of a turn; the next one finds the message, offers it, and answers it.
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
-import { once } from "node:events";
 import fs from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
@@ -9,6 +7,7 @@ import { notCompleted } from "../src/core/chat/model-row.ts";
 import { isThroughlineError } from "../src/core/errors.ts";
 import { openThroughline } from "../src/core/throughline.ts";
 import { temporaryDirectory } from "./support/command-line.ts";
+import { killed } from "./support/killed.ts";
 import { type ScriptedStep, scriptedResponder } from "./support/scripted-responder.ts";
 import {
   chat,
@@ -24,18 +23,8 @@ import {
 type Kind = "repeatable" | "";
 
 /** Runs a turn in another process, which does not survive it. */
-async function killAt(home: string, place: KillPlace, task: "talk" | "answer", kind: Kind = "") {
-  const script = join(import.meta.dirname, "support/turn-kill-child.ts");
-  const child = spawn(process.execPath, [script, home, place, task, kind], {
-    stdio: ["ignore", "ignore", "pipe"],
-  });
-  let errors = "";
-  child.stderr.setEncoding("utf8").on("data", (text) => {
-    errors += text;
-  });
-  const [code, signal] = await once(child, "close");
-  assert.deepEqual([code, signal], [null, "SIGKILL"], errors);
-}
+const killAt = (home: string, place: KillPlace, task: "talk" | "answer", kind: Kind = "") =>
+  killed("turn", [home, place, task, kind]);
 
 const journal = (home: string) => fs.readFileSync(journalOf(home), "utf8").trim().split("\n");
 /** The keys with which the tool ran for the question. */

@@ -42,22 +42,6 @@ async function say(t: Throughline, run: Companion, chatId: string, content: stri
 
 const newHome = () => mkdtempSync(join(parent, "home-"));
 
-test("forgetting a chat while the companion runs leaves none of its words in any file", async () => {
-  const home = newHome();
-  await using t = await openHome(home);
-  const run = await startCompanion(t);
-  await say(t, run, chat, canary);
-  await say(t, run, "other", "kept");
-  assert.deepEqual(filesWith(canary, join(home, "session")), ["session.json", "session.json.bak"]);
-  const { removed } = await t.chats.forget(chat);
-  assert.deepEqual(
-    removed.find(({ place }) => place === "companion"),
-    { place: "companion", count: 2 },
-  );
-  assert.deepEqual(filesWith(canary, home), []);
-  assert.deepEqual(filesWith("I heard: kept", home), ["session/session.json"]);
-});
-
 for (const [says, act] of [
   ["redacted", (t: Throughline, id: string) => t.chats.redact(chat, id)],
   ["erased", (t: Throughline, id: string) => t.chats.erase(chat, id)],

@@ -94,27 +94,6 @@ test("closing right after a reaction keeps it, and the next start has it whole",
   assert.equal(manifest.what, "the joke");
 });
 
-for (const isKept of [true, false]) {
-  test(`forgetting a chat deletes its packages, while moments are ${isKept ? "" : "not "}kept`, async (t) => {
-    const home = newHome(t);
-    const first = await openThroughline({ home });
-    const moments = await started(first);
-    await feed(moments);
-    await moments.recorder.record(praise).whenDurable();
-    await first.close();
-    await using second = await openThroughline({ home });
-    if (isKept) await started(second);
-    else await extendWithMoments(second);
-    await second.chats.append("a", [{ role: "user", content: "Tell me a joke" }]);
-    const { removed } = await second.chats.forget("a");
-    assert.deepEqual(
-      removed.find(({ place }) => place === "packages"),
-      { place: "packages", count: 1 },
-    );
-    assert.deepEqual(readdirSync(join(home, "feedback")), []);
-  });
-}
-
 for (const how of ["kept again", "removed from only"]) {
   test(`packages of a chat that was forgotten while moments were not loaded go once they are ${how}`, async (t) => {
     const home = newHome(t);

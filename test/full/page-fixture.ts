@@ -161,6 +161,48 @@ export async function violations(page: Page): Promise<string[]> {
   return violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(" ")}`);
 }
 
+/** The sizes in which every view is looked at: a desk, a phone, and a desk at 400 %. */
+export const sizes = {
+  desk: { width: 1280, height: 800 },
+  phone: { width: 390, height: 844 },
+  "desk at 400 %": { width: 320, height: 256 },
+} as const;
+
+const tooWide = `[...document.querySelectorAll(":root, .transcript-box, .nav li")]
+  .filter((each) => each.scrollWidth > each.clientWidth)
+  .map((each) => each.className || each.tagName)`;
+
+/**
+ * Looks at the page as it is in light and dark and in every size: axe finds nothing, and nothing is wider than
+ * its place.
+ *
+ * @param also what else holds in each size.
+ */
+export async function looksFine(
+  page: Page,
+  what: string,
+  {
+    only = Object.values(sizes),
+    also,
+  }: {
+    readonly only?: readonly { readonly width: number; readonly height: number }[];
+    readonly also?: (what: string) => Promise<void>;
+  } = {},
+): Promise<void> {
+  const before = page.viewportSize();
+  for (const viewport of only) {
+    await page.setViewportSize(viewport);
+    for (const colorScheme of ["dark", "light"] as const) {
+      await page.emulateMedia({ colorScheme });
+      const look = `${what}, ${colorScheme}, ${viewport.width} px`;
+      assert.deepEqual(await violations(page), [], look);
+      assert.deepEqual(await page.evaluate(tooWide), [], `it fits: ${look}`);
+      await also?.(look);
+    }
+  }
+  if (before !== null) await page.setViewportSize(before);
+}
+
 /** A promise to hold a scripted model back with, and what lets it go on. */
 export function gate(): { readonly until: Promise<void>; readonly open: () => void } {
   const { promise, resolve } = Promise.withResolvers<void>();

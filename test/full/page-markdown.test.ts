@@ -7,12 +7,12 @@ import {
   field,
   gate,
   hasCount,
+  looksFine,
   message,
   onPage,
   say,
   skip,
   useBrowser,
-  violations,
 } from "./page-fixture.ts";
 
 useBrowser();
@@ -201,28 +201,13 @@ const sample =
   "```md\n# a\n- **b** _c_ `d` [e](f)\n> g\n```\n\n```yaml\na: &x [1, true]\n```\n\n" +
   "Then $\\frac{a_1}{b} + \\color{#777} x$ and \\[\n\\sum_{n=1}^{\\infty} \\frac{1}{n^2} = \\frac{\\pi^2}{6} + a + b + c + d + e + f + g + h\n\\]";
 
-const sizes = {
-  desk: { width: 1280, height: 800 },
-  phone: { width: 390, height: 844 },
-  zoomed: { width: 320, height: 256 },
-};
-for (const colorScheme of ["light", "dark"] as const) {
-  test(`axe finds nothing wrong with code and formulas, ${colorScheme}, in all sizes`, {
-    skip,
-  }, async () => {
-    await onPage({ prepare: said(sample), browser: { colorScheme } }, async ({ page }) => {
-      for (const [size, viewport] of Object.entries(sizes)) {
-        await page.setViewportSize(viewport);
-        await page.locator(".math.is-display math").waitFor();
-        await page.locator(".hljs-comment").waitFor();
-        assert.deepEqual(await violations(page), [], size);
-        const wider = `[document.documentElement, document.querySelector(".transcript-box")]
-          .filter((each) => each.scrollWidth > each.clientWidth).length`;
-        assert.equal(await page.evaluate(wider), 0, `it fits, ${size}`);
-      }
-    });
+test("axe finds nothing wrong with code and formulas", { skip }, async () => {
+  await onPage({ prepare: said(sample) }, async ({ page }) => {
+    await page.locator(".math.is-display math").waitFor();
+    await page.locator(".hljs-comment").waitFor();
+    await looksFine(page, "code and formulas");
   });
-}
+});
 
 test("each block has its own direction, a line break is one, and Chinese bold needs no spaces", {
   skip,
@@ -246,10 +231,8 @@ test("an answer is read out as words, without the signs of Markdown", { skip }, 
   await onPage({ script: [[words]] }, async ({ page }) => {
     const told = page.locator("p[aria-live=polite]");
     await say(page, "What do you like?");
-    await told.getByText("Companion: Tea").waitFor();
-    assert.equal(
-      await told.textContent(),
-      "Companion: Tea\n\nGreen and black, a cup, $x_1 * y_1 * z$",
-    );
+    await message(page, "Green and black").waitFor();
+    const whole = /^Companion: Tea\s+Green and black, a cup, \$x_1 \* y_1 \* z\$$/;
+    await told.filter({ hasText: whole }).waitFor();
   });
 });

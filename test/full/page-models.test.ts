@@ -8,7 +8,16 @@ import { ResponderRegistry } from "../../src/core/models/registry.ts";
 import { openThroughline } from "../../src/core/throughline.ts";
 import { createServer } from "../../src/server/server.ts";
 import { modelServer } from "../support/model-server.ts";
-import { hasCount, message, say, skip, useBrowser, violations, withPage } from "./page-fixture.ts";
+import {
+  hasCount,
+  looksFine,
+  message,
+  say,
+  sizes,
+  skip,
+  useBrowser,
+  withPage,
+} from "./page-fixture.ts";
 
 useBrowser();
 
@@ -171,14 +180,8 @@ test("a provider that is down is named, the others can be chosen, and it is aske
   });
 });
 
-const looks = [
-  ["desk", { width: 1280, height: 800 }],
-  ["phone", { width: 390, height: 844 }],
-  ["window at 400 % zoom", { width: 320, height: 256 }],
-] as const;
-
-for (const colorScheme of ["light", "dark"] as const) {
-  test(`axe finds nothing wrong with the set-up card and the picker, ${colorScheme}`, {
+for (const viewport of Object.values(sizes)) {
+  test(`axe finds nothing wrong with the set-up card and the picker, ${viewport.width} px`, {
     skip,
   }, async () => {
     await using server = await modelServer();
@@ -187,32 +190,22 @@ for (const colorScheme of ["light", "dark"] as const) {
     await server.start();
     server.offered.ollama = [{ name: "qwen3", size: 5_200_000_000 }, { name: "llama3:latest" }];
     server.offered.openai = [{ id: "gpt-5", created: 1 }];
-    for (const [look, viewport] of looks) {
-      const browser = { colorScheme, viewport, hasTouch: viewport.width < 1_000 };
-      await withPage(home.url, { browser }, async ({ page, url }) => {
-        await page.goto(`${url}/chats/local%3A${viewport.width}`);
-        await page.getByText("Use OpenAI, Anthropic or another server").click();
-        await isFine(page, `${look}: the card`);
-        await page.getByRole("button", { name: "qwen3 5.2 GB" }).click();
-        await say(page, "Hello");
-        await answers(page, "qwen3 hears you.");
-        await picker(page).click();
-        await page.getByRole("option", { name: "gpt-5" }).waitFor();
-        await isFine(page, `${look}: the picker`);
-        const { x, y, width, height } = (await models(page).boundingBox()) ?? assert.fail();
-        assert.ok(x >= 0 && x + width <= viewport.width, look);
-        assert.ok(y >= 0 && y + height <= viewport.height, look);
-        await page.getByRole("option", { name: "gpt-5" }).click();
-        await page.getByText("from your next message").waitFor();
-      });
-    }
+    const browser = { viewport, hasTouch: viewport.width < 1_000 };
+    await withPage(home.url, { browser }, async ({ page, url }) => {
+      await page.goto(`${url}/chats/local%3Aone`);
+      await page.getByText("Use OpenAI, Anthropic or another server").click();
+      await looksFine(page, "the card", { only: [viewport] });
+      await page.getByRole("button", { name: "qwen3 5.2 GB" }).click();
+      await say(page, "Hello");
+      await answers(page, "qwen3 hears you.");
+      await picker(page).click();
+      await page.getByRole("option", { name: "gpt-5" }).waitFor();
+      await looksFine(page, "the picker", { only: [viewport] });
+      const { x, y, width, height } = (await models(page).boundingBox()) ?? assert.fail();
+      assert.ok(x >= 0 && x + width <= viewport.width);
+      assert.ok(y >= 0 && y + height <= viewport.height);
+      await page.getByRole("option", { name: "gpt-5" }).click();
+      await page.getByText("from your next message").waitFor();
+    });
   });
-}
-
-/** Nothing that axe finds, and nothing that needs a scroll to the side. */
-async function isFine(page: Page, what: string): Promise<void> {
-  const found = await violations(page);
-  assert.deepEqual(found, [], what);
-  const wider = "document.documentElement.scrollWidth - document.documentElement.clientWidth";
-  assert.equal(await page.evaluate(wider), 0, `${what} is wider than the screen`);
 }

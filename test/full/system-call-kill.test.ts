@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { ActsTold } from "../support/acts-told.ts";
 
-const wanted = Number(process.env["THROUGHLINE_CUTS"] ?? 12);
+const wanted = Number(process.env["THROUGHLINE_CUTS"] ?? 15);
 
 const calls = [
   ...["openat", "pwrite64", "write", "fdatasync", "fsync", "ftruncate", "rename", "renameat2"],

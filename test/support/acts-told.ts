@@ -1,13 +1,12 @@
-// What the process of acts-child.ts said, and whether a home holds it.
+// What a process that acts on logs said, and whether a home holds it.
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import fs from "node:fs";
 import { join } from "node:path";
+import { killChild } from "./killed.ts";
 import { openRealHome } from "./real-home.ts";
 import { type Act, type LogModel, logAfter, textOf, wordsOf } from "./storage-workload.ts";
-
-const program = join(import.meta.dirname, "acts-child.ts");
 
 interface Said {
   readonly opened?: true;
@@ -53,7 +52,7 @@ export class ActsTold {
   ) {
     this.#logs = new Map(earlier?.settled());
     const [start = "", ...before] = command;
-    const args = [...before, program, home, ...order.map(String)];
+    const args = [...before, killChild, "acts", home, ...order.map(String)];
     const { NODE_OPTIONS: _, NODE_TEST_CONTEXT: __, NODE_COMPILE_CACHE: ___, ...env } = process.env;
     const child = spawn(start, args, {
       stdio: ["ignore", "pipe", "pipe"],

@@ -9,11 +9,17 @@ import type { ChatRoutes } from "../../src/adapters/ai-sdk/chat-routes.ts";
 
 /** The routes behind a real server. */
 export async function chatServer(routes: ChatRoutes) {
-  const server = createServer((incoming, outgoing) => void serve(routes, incoming, outgoing));
+  let asked = 0;
+  const server = createServer((incoming, outgoing) => {
+    void serve(routes, incoming, outgoing);
+    asked++;
+  });
   await once(server.listen(0, "127.0.0.1"), "listening");
   const { port } = server.address() as AddressInfo;
   return {
     api: `http://127.0.0.1:${port}/api/chat`,
+    /** How many requests the routes were given. */
+    asked: () => asked,
     async [Symbol.asyncDispose]() {
       server.closeAllConnections();
       await new Promise((resolve) => server.close(resolve));

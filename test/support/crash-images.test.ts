@@ -2,7 +2,6 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import type { DiskFile } from "../../src/core/storage/disk/disk.ts";
-import { seededRandom } from "../../src/testing/random.ts";
 import { type CrashImageOptions, crashImages, processDeathImage } from "./crash-images.ts";
 import { SimulatedDisk, SimulatedFile } from "./simulated-disk.ts";
 
@@ -319,46 +318,6 @@ test("an image can be cut again", async () => {
   assert.equal(texts.has(undefined), false);
 });
 
-/** A workload of its own for each seed: creates, appends, syncs, and renames if wanted. */
-async function randomDisk(seed: number, renames: boolean): Promise<SimulatedDisk> {
-  const disk = new SimulatedDisk();
-  const random = seededRandom(seed);
-  const files: DiskFile[] = [];
-  for (let step = 0; step < 20; step++) {
-    const file = files[random(files.length + 1)];
-    const chance = random(6);
-    if (file === undefined) files.push(await disk.open(`/${files.length}`, "create"));
-    else if (chance < 3) await file.write(Buffer.alloc(1 + random(200), 97), await file.size());
-    else if (chance < 4) await file.sync();
-    else if (chance < 5) await disk.syncDirectory("/");
-    else if (renames) await disk.rename(`/${random(files.length)}`, "/r").catch(() => {});
-  }
-  return disk;
-}
-
-test("the first image is the one in which all is kept, also when it is the only one", async () => {
-  for (const maxImages of [1, 2, 3, 64]) {
-    const disk = await randomDisk(5, false);
-    const [image] = await imagesOf(disk, { maxImages });
-    assert.deepEqual(image, await everything(processDeathImage(disk)));
-  }
-});
-
-test("the images of one append begin with kept, lost, zeroed, garbage, and say so", async () => {
-  const disk = new SimulatedDisk();
-  const file = await durable(disk, "/a", "D");
-  await file.write(Buffer.from("x".repeat(20)), 1);
-  const images = [...crashImages(disk, { maxImages: 8 })].slice(0, 4);
-  assert.deepEqual(
-    images.map(({ label }) => label),
-    ["kept", "lost", "zeroed", "garbage"].map((fate) => `all names durable; /a ${fate}`),
-  );
-  const [kept, lost, zeroed, garbage] = await Promise.all(images.map((one) => textOf(one, "/a")));
-  assert.deepEqual([kept, lost, zeroed], [`D${"x".repeat(20)}`, "D", `D${"\0".repeat(20)}`]);
-  assert.equal(garbage?.length, 21);
-  assert.doesNotMatch(garbage ?? "", /xx|\0\0/);
-});
-
 test("in a mixture one sector can be kept, another zeroed and a third garbage", async () => {
   const disk = new SimulatedDisk();
   const file = await durable(disk, "/a", "");
@@ -371,34 +330,6 @@ test("in a mixture one sector can be kept, another zeroed and a third garbage", 
     fates.add([...new Set(sectors.map(fateOf))].sort().join(", "));
   }
   assert.equal(fates.has("garbage, kept, zeroed"), true);
-});
-
-test("the same seed gives the same images in the same order, another seed others", async () => {
-  for (let seed = 0; seed < 8; seed++) {
-    const take = async (of: number, images: number) => {
-      const disk = await randomDisk(seed, true);
-      return await imagesOf(disk, { seed: of, maxImages: images });
-    };
-    const images = await take(7, 64);
-    assert.deepEqual(await take(7, 64), images, `seed ${seed}`);
-    if (images.length < 64) continue; // few enough to be all there are
-    assert.notDeepEqual(await take(8, 64), images, `seed ${seed}`);
-  }
-});
-
-test("images are all different and never more than maxImages, for 1 to 200 of them", async () => {
-  const runs = fc.tuple(fc.nat(1000), fc.integer({ min: 1, max: 200 }));
-  await fc.assert(
-    fc.asyncProperty(runs, async ([seed, maxImages]) => {
-      const images = await imagesOf(await randomDisk(seed, false), { maxImages });
-      assert.equal(images.length >= 1 && images.length <= maxImages, true);
-      const different = new Set(
-        images.map((image) => JSON.stringify(Object.entries(image).sort())),
-      );
-      assert.equal(different.size, images.length);
-    }),
-    { numRuns: 25, seed: 1 },
-  );
 });
 
 test("what was synced is in every image of any workload of appends and syncs", async () => {
@@ -434,31 +365,4 @@ test("what was synced is in every image of any workload of appends and syncs", a
     }),
     { numRuns: 25, seed: 1 },
   );
-});
-
-test("a bound of 0, of 1.5, and no or wrong sector sizes are refused", () => {
-  const disk = new SimulatedDisk();
-  const wrong = [{ maxImages: 0 }, { maxImages: 1.5 }, { sectorSizes: [] }, { sectorSizes: [0] }];
-  for (const options of wrong) {
-    assert.throws(() => [...crashImages(disk, options)], TypeError, JSON.stringify(options));
-  }
-});
-
-test("images are made fast: how many a second", async (t) => {
-  const disk = new SimulatedDisk();
-  await disk.mkdir("/chats");
-  await disk.syncDirectory("/");
-  const log = await durable(disk, "/chats/log.jsonl", "x".repeat(8192));
-  await durable(disk, "/session.json", "{}".repeat(500));
-  await log.write(Buffer.from("y".repeat(2000)), 8192);
-  await create(disk, "/tmp", "{}".repeat(500));
-  await disk.rename("/tmp", "/session.json");
-  const started = performance.now();
-  let images = 0;
-  for (let seed = 0; seed < 50; seed++) {
-    for (const image of crashImages(disk, { seed })) images += image.operations.length + 1;
-  }
-  const seconds = (performance.now() - started) / 1000;
-  t.diagnostic(`${Math.round(images / seconds)} images a second`);
-  assert.equal(images > 2_500, true);
 });

@@ -11,6 +11,7 @@ import { text } from "node:stream/consumers";
 import type { RepairReport } from "../../src/core/storage/storage.ts";
 import { placeOf } from "../../src/moments/directory/names.ts";
 import { openPackageDirectory } from "../../src/moments/directory/open-package-directory.ts";
+import { killChild } from "./killed.ts";
 
 export interface ExitPlan {
   readonly path: string;
@@ -54,8 +55,6 @@ export interface Ended {
   readonly isReached: boolean;
 }
 
-const child = join(import.meta.dirname, "moments-exit-child.ts");
-
 /** Records and ends in a process of its own, then starts again and checks every package that is there. */
 export async function recordAndEnd(changes: Partial<ExitPlan> & Pick<ExitPlan, "end">) {
   const path = fs.mkdtempSync(join(tmpdir(), "throughline-exit-"));
@@ -84,7 +83,7 @@ export async function recordAndEnd(changes: Partial<ExitPlan> & Pick<ExitPlan, "
 }
 
 async function runChild(plan: ExitPlan) {
-  const running = spawn(process.execPath, [child, JSON.stringify(plan)], {
+  const running = spawn(process.execPath, [killChild, "moments-exit", JSON.stringify(plan)], {
     stdio: ["ignore", "pipe", plan.end === "throw" ? "ignore" : "inherit"],
   });
   const [said, [code, signal]] = await Promise.all([

@@ -13,11 +13,19 @@ import { HeldClock } from "./held-clock.ts";
 import { HeldTimers } from "./held-timers.ts";
 import { databaseOf } from "./test-database.ts";
 
-/** One server's logs, the place that they are in, and the time in which it works by itself. */
+/**
+ * One server's logs, the place that they are in, and the time in which it works by itself.
+ *
+ * @param timeoutMs how long a call may take, in that time; 10 s of real time without it.
+ */
 export function serverOf(pool: PostgresPool, companion: string, timeoutMs?: number) {
-  const database = databaseOf(pool, timeoutMs);
   const clock = new HeldClock();
   const timers = new HeldTimers(clock);
+  const database = databaseOf(
+    pool,
+    timeoutMs,
+    timeoutMs === undefined ? undefined : { clock, timers },
+  );
   const calls = new Calls();
   const around = { clock, timers, calls, logger: silentLogger };
   const epochs = new LeaseRegistry();

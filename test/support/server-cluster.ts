@@ -6,6 +6,7 @@ import fs from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { Collected } from "./command-line.ts";
+import { killChild } from "./killed.ts";
 import { compileCache, program } from "./program.ts";
 
 export interface ClusterOptions {
@@ -20,10 +21,9 @@ export interface ClusterOptions {
   readonly leaseMs?: number;
 }
 
-const here = import.meta.dirname;
 const programs = {
   commandLine: [program, "serve"],
-  quick: [join(here, "server-cluster-child.ts")],
+  quick: [killChild, "server"],
 };
 
 /** One place of the cluster: its processes come and go, its address and its home stay. */

@@ -1,6 +1,5 @@
 // A pool whose statements can be held back, or lost, by their names.
 
-import { setTimeout } from "node:timers/promises";
 import type pg from "pg";
 import type {
   PostgresAnswer,
@@ -28,8 +27,9 @@ export class WatchedPool implements PostgresPool {
   readonly removeListener = () => undefined;
   /** The names of the statements that were asked for, in order; their texts, where they have none. */
   readonly asked: string[] = [];
-  /** How long each statement takes longer. */
-  delayMs = 0;
+  /** How many statements were on their way at once, at most. */
+  mostAtOnce = 0;
+  #onTheirWay = 0;
   /** What becomes of the next statement with a name that begins so. */
   readonly #fates: { readonly name: string; readonly fate: Fate }[] = [];
   readonly #pool: pg.Pool;
@@ -51,10 +51,19 @@ export class WatchedPool implements PostgresPool {
     const watched: PostgresClient = {
       release: (destroy) => client.release(destroy),
       on: onlyNotifications(client),
-      query: (statement) => this.#query(client, statement),
+      query: (statement) => this.#counted(this.#query(client, statement)),
     };
     this.#clients.set(client, watched);
     return watched;
+  }
+
+  async #counted<T>(statement: Promise<T>): Promise<T> {
+    this.mostAtOnce = Math.max(this.mostAtOnce, ++this.#onTheirWay);
+    try {
+      return await statement;
+    } finally {
+      this.#onTheirWay--;
+    }
   }
 
   async #query(client: pg.PoolClient, statement: PostgresStatement): Promise<PostgresAnswer> {
@@ -64,7 +73,6 @@ export class WatchedPool implements PostgresPool {
     const { after, loss, text, meanwhile } =
       index < 0 ? {} : (this.#fates.splice(index, 1)[0]?.fate ?? {});
     await after;
-    if (this.delayMs > 0) await setTimeout(this.delayMs);
     if (text !== undefined) return client.query(text);
     if (loss === undefined) return client.query(statement);
     if (loss === "reply") await client.query(statement);

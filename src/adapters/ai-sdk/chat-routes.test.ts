@@ -60,6 +60,7 @@ async function world(
     page,
     load,
     post,
+    requests: server.asked,
     stored: async () => (await throughline.chats.messages("c1", { limit: 1_000 })).messages,
     texts: async () => (await load()).map(textsOf),
     unanswered: async () => (await throughline.chats.list({ unanswered: true })).chats.length,
@@ -577,7 +578,7 @@ test("a page that watches a turn of the application's own gets its answer when i
   const turn = await crashed(w, "m1", "Hi");
   const watched = w.watch();
   const stopped = w.watch();
-  await setTimeout(20);
+  await until(() => w.requests() === 2);
   const spent = { inputTokens: 1, outputTokens: 1, costUsd: 0 };
   const messages = [{ role: "assistant", content: "Hello" } as const];
   await turn.close({ messages, usage: spent, outcome: "answered" });
@@ -586,7 +587,7 @@ test("a page that watches a turn of the application's own gets its answer when i
   }
   const failing = await crashed(w, "m2", "Well?");
   const again = w.watch();
-  await setTimeout(20);
+  await until(() => w.requests() === 3);
   await failing.fail();
   assert.equal((await again).status, 204);
 });

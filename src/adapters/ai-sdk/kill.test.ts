@@ -1,33 +1,24 @@
 // Processes that are killed while they answer the messages of a page.
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
-import { once } from "node:events";
 import { join } from "node:path";
 import { test } from "node:test";
 import type { UIMessage } from "ai";
 import { pageRoutes, said, toChat } from "../../../test/support/chat-page-words.ts";
-import { Collected, temporaryDirectory } from "../../../test/support/command-line.ts";
+import { temporaryDirectory } from "../../../test/support/command-line.ts";
+import { killed } from "../../../test/support/killed.ts";
 import { openThroughline, type Throughline } from "../../core/throughline.ts";
 import { seededRandom } from "../../testing/random.ts";
 import { loadMessages } from "./load-messages.ts";
 
 const kills = process.env["THROUGHLINE_FULL"] === "1" ? 30 : 2;
-const script = join(import.meta.dirname, "../../../test/support/chat-page-child.ts");
 
 /** Runs a process until so many of its answers began, and a while longer. @returns what its page saw. */
-async function killed(home: string, name: string, began: number, delayMs: number) {
-  const child = spawn(process.execPath, [script, home, name]);
-  const [out, errors] = [new Collected(), new Collected()];
-  child.stdout.pipe(out);
-  child.stderr.pipe(errors);
-  const ended = once(child, "close");
-  const isThere = out.has(`began ${name}-${began}\n`);
-  await Promise.race([isThere, ended.then(() => assert.fail(errors.text))]);
-  setTimeout(() => child.kill("SIGKILL"), delayMs);
-  assert.deepEqual(await ended, [null, "SIGKILL"]);
+async function seen(home: string, name: string, began: number, delayMs: number) {
+  const noted = { once: `began ${name}-${began}\n`, delayMs };
+  const lines = await killed("chat-page", [home, name], noted);
   const ids = (what: string) =>
-    new Set([...out.text.matchAll(new RegExp(`^${what} (.+)$`, "gm"))].map(([, id = ""]) => id));
-  return { began: ids("began"), done: ids("done") };
+    new Set(lines.flatMap((line) => (line.startsWith(what) ? [line.slice(what.length)] : [])));
+  return { began: ids("began "), done: ids("done ") };
 }
 
 test(`after each of ${kills} kills every message whose answer began is there once, unanswered if it has none`, async (t) => {
@@ -35,7 +26,7 @@ test(`after each of ${kills} kills every message whose answer began is there onc
   const random = seededRandom(11);
   let [messages, cut, kept] = [0, 0, 0];
   for (let kill = 1; kill <= kills; kill++) {
-    const page = await killed(home, `k${kill}`, 1 + random(3), random(40));
+    const page = await seen(home, `k${kill}`, 1 + random(3), random(40));
     await using throughline = await openThroughline({ home });
     const before = answersIn(await load(throughline));
     for (const id of page.began) assert.equal(before.get(id)?.length, 1, `kill ${kill}: ${id}`);

@@ -1,6 +1,5 @@
 // LangChain's history of messages, against its own in memory.
 import assert from "node:assert/strict";
-import { spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { InMemoryChatMessageHistory } from "@langchain/core/chat_history";
@@ -17,6 +16,7 @@ import {
 import { ChatPromptTemplate, MessagesPlaceholder } from "@langchain/core/prompts";
 import { RunnableLambda, RunnableWithMessageHistory } from "@langchain/core/runnables";
 import { temporaryDirectory } from "../../../test/support/command-line.ts";
+import { killed } from "../../../test/support/killed.ts";
 import { randomText } from "../../../test/support/random-text.ts";
 import { openThroughline, type Throughline } from "../../core/throughline.ts";
 import { ThroughlineChatMessageHistory } from "./history.ts";
@@ -124,14 +124,9 @@ test("a message that says no more than a chat keeps is stored once, without its 
 
 test("after kills between and during calls every pair that was answered is there, once and whole", async (t) => {
   const home = join(temporaryDirectory(t), "home");
-  const script = join(import.meta.dirname, "../../../test/support/langchain-child.ts");
-  for (const [i, delay] of [0, 3, 11].entries()) {
+  for (const [i, delayMs] of [0, 3, 11].entries()) {
     const id = `${chat}:${i}`;
-    const { stdout, signal } = spawnSync(process.execPath, [script, home, id, String(delay)], {
-      encoding: "utf8",
-    });
-    assert.equal(signal, "SIGKILL");
-    const answered = stdout.split("\n").length - 1;
+    const { length: answered } = await killed("langchain", [home, id], { once: "1\n", delayMs });
     await using throughline = await openThroughline({ home });
     const messages = await new ThroughlineChatMessageHistory(throughline, id).getMessages();
     assert.ok(

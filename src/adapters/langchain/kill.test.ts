@@ -1,32 +1,16 @@
 // Processes that are killed in the middle of runs with a tool.
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
-import { once } from "node:events";
 import { join } from "node:path";
 import { test } from "node:test";
-import { Collected, temporaryDirectory } from "../../../test/support/command-line.ts";
+import { temporaryDirectory } from "../../../test/support/command-line.ts";
+import { killed } from "../../../test/support/killed.ts";
 import { answerTo, graphWithTool } from "../../../test/support/langgraph-graph.ts";
 import { openThroughline } from "../../core/throughline.ts";
 import { seededRandom } from "../../testing/random.ts";
 import { ThroughlineSaver } from "./saver.ts";
 
 const kills = process.env["THROUGHLINE_FULL"] === "1" ? 40 : 2;
-const script = join(import.meta.dirname, "../../../test/support/langgraph-child.ts");
 const config = { configurable: { thread_id: "t" } };
-
-/** Runs a process until it has answered so many questions, and a while longer. @returns what it answered. */
-async function killed(home: string, name: string, answers: number, delayMs: number) {
-  const child = spawn(process.execPath, [script, home, "t", name]);
-  const [out, errors] = [new Collected(), new Collected()];
-  child.stdout.pipe(out);
-  child.stderr.pipe(errors);
-  const ended = once(child, "close");
-  const isThere = out.has(`${name} ${answers}\n`);
-  await Promise.race([isThere, ended.then(() => assert.fail(errors.text))]);
-  setTimeout(() => child.kill("SIGKILL"), delayMs);
-  assert.deepEqual(await ended, [null, "SIGKILL"]);
-  return out.text.split("\n").slice(0, -1);
-}
 
 test(`after each of ${kills} kills all that was answered is there, and the run under way is finished`, async (t) => {
   const home = join(temporaryDirectory(t), "home");
@@ -34,7 +18,9 @@ test(`after each of ${kills} kills all that was answered is there, and the run u
   const answered: string[] = [];
   let resumed = 0;
   for (let kill = 1; kill <= kills; kill++) {
-    answered.push(...(await killed(home, `k${kill}`, 1 + random(3), random(30))));
+    const name = `k${kill}`;
+    const noted = { once: `${name} ${1 + random(3)}\n`, delayMs: random(30) };
+    answered.push(...(await killed("langgraph", [home, "t", name], noted)));
     await using throughline = await openThroughline({ home });
     const graph = graphWithTool(new ThroughlineSaver(throughline));
     // The tasks of the next step; one whose writes are stored is not run again.

@@ -1,35 +1,18 @@
 // Processes that are killed in the middle of turns with a tool, and servers while clients add items.
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
-import { once } from "node:events";
 import { join } from "node:path";
 import { test } from "node:test";
 import { type AgentInputItem, OpenAIConversationsSession } from "@openai/agents";
 import OpenAI from "openai";
-import { Collected, temporaryDirectory } from "../../../test/support/command-line.ts";
+import { temporaryDirectory } from "../../../test/support/command-line.ts";
 import { ServerProcess } from "../../../test/support/kill-harness.ts";
-import { compileCache } from "../../../test/support/program.ts";
+import { killed } from "../../../test/support/killed.ts";
 import { openThroughline } from "../../core/throughline.ts";
 import { seededRandom } from "../../testing/random.ts";
 import { ThroughlineSession } from "./session.ts";
 
 const kills = process.env["THROUGHLINE_FULL"] === "1" ? 25 : 2;
-const script = join(import.meta.dirname, "../../../test/support/agents-child.ts");
 const chat = "telegram:42";
-
-/** Runs a process until it has noted something, and a while longer. @returns all that it noted. */
-async function killed(home: string, name: string, until: string, delayMs: number) {
-  const env = { ...process.env, NODE_COMPILE_CACHE: compileCache };
-  const child = spawn(process.execPath, [script, home, chat, name], { env });
-  const [out, errors] = [new Collected(), new Collected()];
-  child.stdout.pipe(out);
-  child.stderr.pipe(errors);
-  const ended = once(child, "close");
-  await Promise.race([out.has(until), ended.then(() => assert.fail(errors.text))]);
-  setTimeout(() => child.kill("SIGKILL"), delayMs);
-  assert.deepEqual(await ended, [null, "SIGKILL"]);
-  return out.text.split("\n").slice(0, -1);
-}
 
 test(`after each of ${kills} kills no message is missing whose first model call began, and nothing is there twice`, async (t) => {
   const home = join(temporaryDirectory(t), "home");
@@ -40,7 +23,9 @@ test(`after each of ${kills} kills no message is missing whose first model call 
   let [open, forgotten] = [0, 0];
   for (let kill = 1; kill <= kills; kill++) {
     const until = `${["asked", "effect", "answered"][random(3)]} tool k${kill} ${1 + random(3)}\n`;
-    noted.push(...(await killed(home, `k${kill}`, until, random(8))));
+    noted.push(
+      ...(await killed("agents", [home, chat, `k${kill}`], { once: until, delayMs: random(8) })),
+    );
     await using throughline = await openThroughline({ home });
     const session = new ThroughlineSession(throughline, chat);
     const { messages } = await throughline.chats.messages(chat, { limit: 1_000 });

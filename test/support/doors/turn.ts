@@ -2,16 +2,16 @@
 // home, the place, "talk" or "answer", and "repeatable" if its tool is. What its model is asked and its
 // tool does is noted beside the home, where nothing of the product looks.
 import { appendFileSync } from "node:fs";
-import { systemClock } from "../../src/core/clock.ts";
-import { randomId } from "../../src/core/ids.ts";
-import { silentLogger } from "../../src/core/logger.ts";
-import type { Responder } from "../../src/core/models/responder.ts";
-import { type Disk, type DiskFile, realDisk } from "../../src/core/storage/disk/disk.ts";
-import { FileStorage } from "../../src/core/storage/files/file-storage.ts";
-import { takeLease } from "../../src/core/storage/files/lease.ts";
-import { openSqliteIndex } from "../../src/core/storage/files/sqlite-index.ts";
-import { openThroughline } from "../../src/core/throughline.ts";
-import { systemTimers } from "../../src/core/timers.ts";
+import { systemClock } from "../../../src/core/clock.ts";
+import { randomId } from "../../../src/core/ids.ts";
+import { silentLogger } from "../../../src/core/logger.ts";
+import type { Responder } from "../../../src/core/models/responder.ts";
+import { type Disk, type DiskFile, realDisk } from "../../../src/core/storage/disk/disk.ts";
+import { FileStorage } from "../../../src/core/storage/files/file-storage.ts";
+import { takeLease } from "../../../src/core/storage/files/lease.ts";
+import { openSqliteIndex } from "../../../src/core/storage/files/sqlite-index.ts";
+import { openThroughline } from "../../../src/core/throughline.ts";
+import { systemTimers } from "../../../src/core/timers.ts";
 import {
   chat,
   hello,
@@ -21,9 +21,9 @@ import {
   lampTool,
   question,
   usage,
-} from "./turn-kill-words.ts";
+} from "../turn-kill-words.ts";
 
-const [home = "", place = "", task = "", kind = ""] = process.argv.slice(2);
+const [home = "", place = "", task = "", kind = ""] = process.argv.slice(3);
 
 /** Set once the turn begins that this process does not survive. */
 let isArmed = false;

@@ -2,14 +2,14 @@
 // Prints what becomes of each, in the instant in which the receipt says it.
 import { writeSync } from "node:fs";
 import { setTimeout as pause } from "node:timers/promises";
-import { type Disk, type DiskFile, realDisk } from "../../src/core/storage/disk/disk.ts";
-import { openPackageDirectory } from "../../src/moments/directory/open-package-directory.ts";
-import { consentWording } from "../../src/moments/record/consent.ts";
-import { MomentRecorder } from "../../src/moments/record/moment-recorder.ts";
-import type { ExitPlan } from "./moments-exits.ts";
-import { jpegOf } from "./package-workload.ts";
+import { type Disk, type DiskFile, realDisk } from "../../../src/core/storage/disk/disk.ts";
+import { openPackageDirectory } from "../../../src/moments/directory/open-package-directory.ts";
+import { consentWording } from "../../../src/moments/record/consent.ts";
+import { MomentRecorder } from "../../../src/moments/record/moment-recorder.ts";
+import type { ExitPlan } from "../moments-exits.ts";
+import { jpegOf } from "../package-workload.ts";
 
-const plan = JSON.parse(process.argv[2] ?? "{}") as ExitPlan;
+const plan = JSON.parse(process.argv[3] ?? "{}") as ExitPlan;
 const say = (line: string) => writeSync(1, `${line}\n`);
 
 /** Counts the calls that change something, once it is armed; ends the process in the chosen one. */

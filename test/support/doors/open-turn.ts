@@ -3,7 +3,7 @@
 // after the other until its parent kills it.
 import { writeSync } from "node:fs";
 import { setImmediate } from "node:timers/promises";
-import { openThroughline } from "../../src/core/throughline.ts";
+import { openThroughline } from "../../../src/core/throughline.ts";
 import {
   answer,
   call,
@@ -12,9 +12,9 @@ import {
   result,
   target,
   usage,
-} from "./open-turn-words.ts";
+} from "../open-turn-words.ts";
 
-const [home = "", place = ""] = process.argv.slice(2);
+const [home = "", place = ""] = process.argv.slice(3);
 
 function dieAt(here: OpenTurnPlace): void {
   if (place === here) process.kill(process.pid, "SIGKILL");

@@ -1,6 +1,7 @@
 // The product without one of its features, in a copy of this repository: the folder of the feature is
 // deleted, its file and its lines in src/app, and every test that imports it. All adapters go at once: each is
-// a feature of its own, and one copy shows it of all.
+// a feature of its own, and one copy shows it of all. Tests of a feature and of the core import no other
+// feature (test/tidy.test.ts), so they cannot notice that one is gone: they are not run again.
 import assert from "node:assert/strict";
 import { execFile, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
@@ -8,47 +9,41 @@ import fs from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { type TestContext, test } from "node:test";
-import { Collected } from "./command-line.ts";
+import { Collected } from "../support/command-line.ts";
 
 const root = join(import.meta.dirname, "../..");
 const imported = /^(?:import|export|\}).* from "(\.[^"]+)"|\bimport\("(\.[^"]+)"\)/gm;
 
-/**
- * What is run of what is left: what puts the features together. All else imports no other feature
- * (`tidy.test.ts`), and so cannot notice that one is gone.
- */
-const together = "src/app/**/*.test.ts";
-/** Those must be there as before. */
-const others = "src/{cli,companion,core,interchange,moments,server,testing}/**/*.test.ts";
-const serverTests = "test/server-*.test.ts";
-/** Tests here import no feature. */
-const core = /^src\/(core|server|cli)\//;
-
 /** What a feature adds, by which it is known to be gone. */
-export interface Additions {
+interface Additions {
   readonly commands?: readonly string[];
   readonly routes?: RegExp;
   /** Of `GET /api/events`. */
   readonly events?: readonly string[];
-  /** Only that the rest builds and serves: no other feature has to do with this one. */
-  readonly isApart?: boolean;
 }
 
-/** Tests that what is left builds, passes its tests, and serves all that is not the feature's. */
-export function testWithout(feature: string, added: Additions): void {
-  test(`without ${feature} the rest builds, passes its tests and serves`, async (t) => {
+const features: Readonly<Record<string, Additions>> = {
+  adapters: { commands: ["mcp"] },
+  companion: {
+    routes: /^\/api\/(session|restart|emotions|mood|person\b|facts|sleep|touch)/,
+    events: ["emotions", "person", "sleep", "restart"],
+  },
+  interchange: { commands: ["import", "export"] },
+  moments: {
+    commands: ["feedback"],
+    routes: /^\/api\/(media|frames|audio|feedback)/,
+    events: ["buffers", "feedback"],
+  },
+  postgres: {},
+};
+
+for (const [feature, added] of Object.entries(features)) {
+  test(`without ${feature} the rest builds and serves`, async (t) => {
     const copy = copyOfRepository(t);
-    const before = testsOf(copy, feature);
     const lines = removeFeature(copy, feature);
     t.diagnostic(`deleted in src/app beside its own file: ${lines.join("; ")}`);
-    const left = testsOf(copy, feature);
-    t.diagnostic(`${left.length} of ${before.length} test files beside its own are left`);
-    const gone = before.filter((path) => core.test(path) && !left.includes(path));
-    assert.deepEqual(gone, [], "tests of the core that import the feature");
     await run(copy, "node_modules/.bin/tsc", ["--noEmit"]);
-    // Builds the program first.
-    const tested = added.isApart ? ["test/server-start.test.ts"] : [together, serverTests];
-    await run(copy, process.execPath, ["scripts/test.ts", ...tested]);
+    await run(copy, process.execPath, ["scripts/build-code.ts"]);
     await assertServes(copy, added);
     const help = await run(copy, process.execPath, ["dist/app/main.js", "--help"]);
     assert.match(help, /^ {2}serve /m);
@@ -59,7 +54,6 @@ export function testWithout(feature: string, added: Additions): void {
 
 function copyOfRepository(t: TestContext): string {
   const copy = fs.mkdtempSync(join(tmpdir(), "throughline-without-"));
-  fs.chmodSync(copy, 0o755); // some tests start a process of another user
   t.after(() => fs.rmSync(copy, { recursive: true, force: true, maxRetries: 5 }));
   const args = ["ls-files", "-z", "--cached", "--others", "--exclude-standard"];
   const { stdout } = spawnSync("git", args, { cwd: root, encoding: "utf8", maxBuffer: 1e8 });
@@ -70,12 +64,6 @@ function copyOfRepository(t: TestContext): string {
   }
   fs.symlinkSync(join(root, "node_modules"), join(copy, "node_modules"));
   return copy;
-}
-
-/** The test files outside the feature. */
-function testsOf(copy: string, feature: string): readonly string[] {
-  const files = fs.globSync([together, others], { cwd: copy });
-  return files.filter((path) => !path.startsWith(`src/${feature}/`)).sort();
 }
 
 /** @returns the lines that were deleted in src/app. */

@@ -2,20 +2,23 @@
 // them would take the tests 10 s each time. Ends at SIGTERM.
 import { flushCompileCache } from "node:module";
 import { parseArgs } from "node:util";
-import { readEnvironment } from "../../src/cli/env.ts";
-import { openLog } from "../../src/cli/log.ts";
-import { resolveSettings } from "../../src/cli/settings.ts";
-import { parsePostgresUrl } from "../../src/cli/store-location.ts";
-import { beginRun } from "../../src/companion/commands/home-run.ts";
-import { companionRoutes } from "../../src/companion/routes.ts";
-import { ResponderRegistry } from "../../src/core/models/registry.ts";
-import { openThroughline } from "../../src/core/throughline.ts";
-import { openPool } from "../../src/postgres/commands/open-pool.ts";
-import { openPostgresStorage } from "../../src/postgres/postgres.ts";
-import { createServer } from "../../src/server/server.ts";
+import { readEnvironment } from "../../../src/cli/env.ts";
+import { openLog } from "../../../src/cli/log.ts";
+import { resolveSettings } from "../../../src/cli/settings.ts";
+import { parsePostgresUrl } from "../../../src/cli/store-location.ts";
+import { beginRun } from "../../../src/companion/commands/home-run.ts";
+import { companionRoutes } from "../../../src/companion/routes.ts";
+import { ResponderRegistry } from "../../../src/core/models/registry.ts";
+import { openThroughline } from "../../../src/core/throughline.ts";
+import { openPool } from "../../../src/postgres/commands/open-pool.ts";
+import { openPostgresStorage } from "../../../src/postgres/postgres.ts";
+import { createServer } from "../../../src/server/server.ts";
 
 const flag = { type: "string" } as const;
-const { values } = parseArgs({ options: { home: flag, port: flag, store: flag } });
+const { values } = parseArgs({
+  args: process.argv.slice(3),
+  options: { home: flag, port: flag, store: flag },
+});
 const { home = "", port, store = "" } = values;
 const settings = resolveSettings({ home, store }, readEnvironment());
 const logger = openLog(settings.logLevel, "info");
