@@ -297,7 +297,7 @@ test("what others send on the channel of a companion is passed over", skip, asyn
     heard.push(message);
     resolve();
   });
-  for (const payload of ["", "hello", '["freed","x","chats","none"]', '["told","x"]']) {
+  for (const payload of ["", "hello", '["freed","x","chats","none"]', '["message","x"]']) {
     await rows("select pg_notify($1, $2)", [channel, payload]);
   }
   a.cluster.publish({ n: 1 });
