@@ -20,7 +20,7 @@ import {
   redaction,
 } from "../testing/log-store-contract-fixtures.ts";
 import { seededRandom } from "../testing/random.ts";
-import { migrate } from "./migrate.ts";
+import { ensureSchema } from "./schema.ts";
 import { storeMissingWords } from "./unindexed.ts";
 
 const skip = noPostgres();
@@ -31,7 +31,7 @@ let count = 0;
 
 before(async () => {
   pool?.setMaxListeners(0);
-  if (skip === undefined) await migrate(databaseOf(pool), true);
+  if (skip === undefined) await ensureSchema(databaseOf(pool), true);
 });
 
 /** One server with logs `a` to `f` of two messages each, and what it asks of the database. */

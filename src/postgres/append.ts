@@ -29,7 +29,7 @@ export function append(
     }
     return inTransaction(connection, () => decide(connection, target, batch, isInDoubt));
   };
-  return database.attempt(work, begun === undefined ? {} : { begun });
+  return database.attempt(work, begun);
 }
 
 /** @returns `undefined` when it stored nothing: somebody has to look why. */

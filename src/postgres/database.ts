@@ -73,8 +73,6 @@ export interface Begun {
 
 /** One call, from its first attempt to its last. */
 interface Call extends Begun {
-  /** For statements that may take longer than a call. */
-  readonly statementMs: number | undefined;
   until: number;
   isInDoubt: boolean;
   readonly backends: Backend[];
@@ -151,19 +149,16 @@ export class Database {
   /**
    * Runs work until it ends, its deadline is over, or trying again makes no sense. Once an attempt is
    * in doubt it has as long again, on new connections, to be settled by being repeated. The server
-   * process that may still be at work on an attempt that was given up is ended first. With `statementMs`
-   * each statement has so long, whatever the deadline of the call; with `begun` the count continues from there.
+   * process that may still be at work on an attempt that was given up is ended first. With `begun` the
+   * count continues from there.
    *
    * @throws ThroughlineError whatever the work throws itself: it is the outcome.
    * @throws ThroughlineError `THROUGHLINE_UNAVAILABLE`: nothing was stored.
    * @throws ThroughlineError `THROUGHLINE_OUTCOME_UNKNOWN`: it could not be settled in time.
    */
-  async attempt<T>(
-    work: Work<T>,
-    { statementMs, begun }: { readonly statementMs?: number; readonly begun?: Begun } = {},
-  ): Promise<T> {
+  async attempt<T>(work: Work<T>, begun?: Begun): Promise<T> {
     const { until = this.deadline(), isInDoubt = false, backends = [] } = begun ?? {};
-    const call: Call = { until, statementMs, isInDoubt, backends: [...backends] };
+    const call: Call = { until, isInDoubt, backends: [...backends] };
     for (let count = 1; ; count++) {
       let connection: Connection | undefined;
       try {
@@ -185,7 +180,7 @@ export class Database {
 
   /** Runs work once, for callers that have another way when it fails. Never rejects. */
   async once<T>(work: (connection: Connection) => Promise<T>, until: number): Promise<Outcome<T>> {
-    const call: Call = { until, statementMs: undefined, isInDoubt: false, backends: [] };
+    const call: Call = { until, isInDoubt: false, backends: [] };
     let connection: Connection | undefined;
     try {
       connection = await this.#checkOut(call);
@@ -204,10 +199,9 @@ export class Database {
   }
 
   /** Runs work between `begin` and `commit`, and again as `attempt` does. */
-  transaction<T>(work: Work<T>, options?: { readonly statementMs?: number }): Promise<T> {
-    return this.attempt(
-      (connection, attempt) => inTransaction(connection, () => work(connection, attempt)),
-      options,
+  transaction<T>(work: Work<T>): Promise<T> {
+    return this.attempt((connection, attempt) =>
+      inTransaction(connection, () => work(connection, attempt)),
     );
   }
 
@@ -240,9 +234,7 @@ export class Database {
     const { client, known } = await this.#trusted(call.until);
     // Half: so that a connection whose other end is gone leaves time for another attempt.
     const longest = this.#ports.timeoutMs / 2;
-    return this.#connection(client, known, () => {
-      return call.statementMs ?? Math.min(this.#left(call.until), longest);
-    });
+    return this.#connection(client, known, () => Math.min(this.#left(call.until), longest));
   }
 
   #connection(client: PostgresClient, known: KnownClient, limitMs: () => number): Connection {

@@ -6,7 +6,7 @@ import { serverOf } from "../../test/support/postgres-logs.ts";
 import { databaseOf } from "../../test/support/test-database.ts";
 import { noPostgres, withPostgres } from "../../test/support/test-postgres.ts";
 import { found, message, messages } from "../testing/log-store-contract-fixtures.ts";
-import { migrate } from "./migrate.ts";
+import { ensureSchema } from "./schema.ts";
 
 const skip = noPostgres();
 const server = skip === undefined ? await withPostgres() : undefined;
@@ -16,7 +16,7 @@ let count = 0;
 
 before(async () => {
   pool?.setMaxListeners(0);
-  if (skip === undefined) await migrate(databaseOf(pool), true);
+  if (skip === undefined) await ensureSchema(databaseOf(pool), true);
 });
 
 function newServer() {

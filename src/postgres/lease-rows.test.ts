@@ -152,7 +152,7 @@ test("two companions of one database have leases and messages of their own", ski
   assert.deepEqual(heard, []);
 });
 
-test("what is told is in no table, however long it is, and is heard whole", skip, async () => {
+test("what is published is in no table, however long it is, and is heard whole", skip, async () => {
   const companion = newCompanion();
   await using a = await join({ companion });
   await using b = await join({ companion });
@@ -170,7 +170,7 @@ test("what is told is in no table, however long it is, and is heard whole", skip
     "select table_name from information_schema.tables where table_schema = 'throughline'",
     [],
   );
-  assert.ok(tables.some(({ table_name: name }) => name === "messages"));
+  assert.ok(tables.some(({ table_name: name }) => name === "records"));
   for (const { table_name: name } of tables) {
     const text = `select 1 from throughline.${name} as each where each::text ~ 'secret|秘密'`;
     assert.deepEqual(await rows(text, []), [], String(name));
@@ -297,7 +297,7 @@ test("what others send on the channel of a companion is passed over", skip, asyn
     heard.push(message);
     resolve();
   });
-  for (const payload of ["", "hello", '["freed","x","chats","none"]', '["told","x"]']) {
+  for (const payload of ["", "hello", '["freed","x","chats","none"]', '["message","x"]']) {
     await rows("select pg_notify($1, $2)", [channel, payload]);
   }
   a.cluster.publish({ n: 1 });

@@ -5,12 +5,12 @@ import type pg from "pg";
 import { endsAsWithoutLoss, storeCalls } from "../../test/support/lost-replies.ts";
 import { databaseOf } from "../../test/support/test-database.ts";
 import { noPostgres, withPostgres } from "../../test/support/test-postgres.ts";
-import { migrate } from "./migrate.ts";
+import { ensureSchema } from "./schema.ts";
 
 const skip = noPostgres();
 const server = skip === undefined ? await withPostgres() : undefined;
 const pool = server?.pool(await server.newDatabase()) as pg.Pool;
-if (skip === undefined) await migrate(databaseOf(pool), true);
+if (skip === undefined) await ensureSchema(databaseOf(pool), true);
 
 for (const name of [
   "an append",

@@ -33,7 +33,7 @@ for (const [what, unit] of [
       assert.ok(payloads.every((payload) => Buffer.byteLength(payload) <= payloadBytes));
       const parsed = payloads.map(parsePayload);
       assert.equal(parsed.map(textOf).join(""), text);
-      const whole = '["told","p\\n1",8]\n'.length + Buffer.byteLength(text);
+      const whole = '["message","p\\n1",8]\n'.length + Buffer.byteLength(text);
       assert.ok(payloads.length <= 1 + whole / 7_800, `${payloads.length} parts`);
       assert.equal(payloads.length === 1, whole <= payloadBytes);
       if (payloads.length === 1) return;
@@ -57,11 +57,11 @@ for (const payload of [
   "{}",
   "null",
   "[",
-  '["told"]',
-  '["told","p1"]',
-  '["told","p1","1"]\n{}',
-  '["told",1,1]\n{}',
-  '["told","p1",1]',
+  '["message"]',
+  '["message","p1"]',
+  '["message","p1","1"]\n{}',
+  '["message",1,1]\n{}',
+  '["message","p1",1]',
   '["part","p1",1]\n{}',
   '["part","p1",1,0,"2"]\n{}',
   '["part","p1",1,"0",2]\n{}',

@@ -1,9 +1,6 @@
 import type { LeaseName } from "../core/storage/leases.ts";
 
-/**
- * What a notification says: who sent it, and then one of three things. In a payload a message is called
- * "told", as version 0.1 called it.
- */
+/** What a notification says: who sent it, and then one of three things. */
 export type Notification =
   /** A message, whole. */
   | { readonly kind: "message"; readonly from: string; readonly n: number; readonly text: string }
@@ -36,7 +33,7 @@ export const payloadBytes = 7_900;
  * @param n counts what a process publishes, from 1: messages that are equal differ in it.
  */
 export function messagePayloads(from: string, n: number, text: string): readonly string[] {
-  const whole = `${JSON.stringify(["told", from, n])}\n${text}`;
+  const whole = `${JSON.stringify(["message", from, n])}\n${text}`;
   if (Buffer.byteLength(whole) <= payloadBytes) return [whole];
   const headOf = (index: number, count: number) =>
     `${JSON.stringify(["part", from, n, index, count])}\n`;
@@ -58,7 +55,7 @@ export function parsePayload(payload: string): Notification | undefined {
   }
   if (end < 0 || typeof third !== "number") return undefined;
   const text = payload.slice(end + 1);
-  if (kind === "told") return { kind: "message", from, n: third, text };
+  if (kind === "message") return { kind, from, n: third, text };
   if (kind !== "part" || typeof fourth !== "number" || typeof fifth !== "number") return undefined;
   return { kind, from, n: third, index: fourth, count: fifth, text };
 }

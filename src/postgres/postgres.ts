@@ -16,10 +16,10 @@ import { type Durability, durabilityCheck } from "../core/storage/storage.ts";
 import { systemTimers, type Timers } from "../core/timers.ts";
 import { Calls } from "./calls.ts";
 import { Database } from "./database.ts";
-import { migrate } from "./migrate.ts";
 import type { PostgresPool } from "./pool.ts";
 import { openPostgresCluster } from "./postgres-cluster.ts";
 import { longestName, PostgresStorage } from "./postgres-storage.ts";
+import { ensureSchema } from "./schema.ts";
 
 export type {
   PostgresAnswer,
@@ -63,7 +63,7 @@ export interface PostgresStorageOptions {
    */
   readonly durability?: Durability | undefined;
   /**
-   * Whether the schema is made and brought up to date. Without it, it must be there.
+   * Whether the schema is created if it is not there.
    * @default true
    */
   readonly migrate?: boolean | undefined;
@@ -115,7 +115,7 @@ export async function openPostgresStorage(
   try {
     await checkSettings(database, durability);
     await checkClock(database, clock, logger);
-    await migrate(database, resolved.migrate);
+    await ensureSchema(database, resolved.migrate);
     await checkRights(database);
     const epochs = new LeaseRegistry();
     const shared = { database, newId, epochs, companion, clock, timers, logger };

@@ -10,8 +10,8 @@ import { databaseOf } from "../../test/support/test-database.ts";
 import { noPostgres, withPostgres } from "../../test/support/test-postgres.ts";
 import type { LogStore } from "../core/storage/log-store.ts";
 import { found, message, redaction } from "../testing/log-store-contract-fixtures.ts";
-import { migrate } from "./migrate.ts";
 import type { PostgresClient, PostgresPool } from "./pool.ts";
+import { ensureSchema } from "./schema.ts";
 import { storeMissingWords } from "./unindexed.ts";
 import { lexemesOf, placesOf } from "./words.ts";
 
@@ -23,7 +23,7 @@ let count = 0;
 
 before(async () => {
   pool?.setMaxListeners(0);
-  if (skip === undefined) await migrate(databaseOf(pool), true);
+  if (skip === undefined) await ensureSchema(databaseOf(pool), true);
 });
 
 function newCompanion(): string {

@@ -2,7 +2,7 @@
 // happened, and nothing is stored twice.
 import { test } from "node:test";
 import type pg from "pg";
-import { migrate } from "../../src/postgres/migrate.ts";
+import { ensureSchema } from "../../src/postgres/schema.ts";
 import { endsAsWithoutLoss, storeCalls } from "../support/lost-replies.ts";
 import { databaseOf } from "../support/test-database.ts";
 import { noPostgres, withPostgres } from "../support/test-postgres.ts";
@@ -10,7 +10,7 @@ import { noPostgres, withPostgres } from "../support/test-postgres.ts";
 const skip = noPostgres();
 const server = skip === undefined ? await withPostgres() : undefined;
 const pool = server?.pool(await server.newDatabase()) as pg.Pool;
-if (skip === undefined) await migrate(databaseOf(pool), true);
+if (skip === undefined) await ensureSchema(databaseOf(pool), true);
 
 for (const [name, call] of Object.entries(storeCalls)) {
   for (const loss of ["request", "reply"] as const) {

@@ -9,7 +9,7 @@ import { noPostgres, withPostgres } from "../support/test-postgres.ts";
 const skip = noPostgres();
 const server = skip === undefined ? await withPostgres() : undefined;
 
-test("20 processes started at once on an empty database all migrate, write and end well", {
+test("20 processes started at once on an empty database all open it, write and end well", {
   skip,
 }, async () => {
   const url = (await server?.newDatabase()) ?? "";

@@ -80,12 +80,10 @@ export function filesOf(directory: string): ReadonlyMap<string, Buffer> {
   return new Map(files.map((name) => [name, fs.readFileSync(join(directory, name))]));
 }
 
-/** What each chat of a home holds, byte for byte: without the preallocated space after it. */
+/** What each chat of a home holds, byte for byte. */
 export function chatsOf(home: string): ReadonlyMap<string, string> {
   const files = [...filesOf(join(home, "chats"))];
-  return new Map(
-    files.map(([name, bytes]) => [name, bytes.toString("latin1").replace(/\0+$/, "")]),
-  );
+  return new Map(files.map(([name, bytes]) => [name, bytes.toString("latin1")]));
 }
 
 const sessionFile = (home: string) => join(home, "session/session.json");

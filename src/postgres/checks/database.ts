@@ -1,19 +1,19 @@
 // Whether a database keeps what it acknowledges, and whether its schema is up to date.
 import type { Pool, PoolClient } from "pg";
 import type { Check } from "../../cli/doctor/check.ts";
-import { counted } from "../../cli/format.ts";
 import type { PostgresLocation } from "../../cli/store-location.ts";
 import { systemTimers } from "../../core/timers.ts";
 import { within } from "../connection.ts";
-import { migrations } from "../migrations/migrations.ts";
+import { schemaVersion } from "../schema.ts";
 
 type Row = Readonly<Record<string, unknown>>;
 type Ask = (text: string) => Promise<Row>;
 
-/** What is known of a database: `schema` says whether it has logs, and whether this version wrote it. */
+/** What is known of a database. */
 export interface DatabaseChecks {
   readonly checks: readonly Check[];
-  readonly schema: "none" | "older" | "known";
+  /** Whether there is anything to be read. */
+  readonly hasSchema: boolean;
 }
 
 /** How long a question may take. */
@@ -69,7 +69,7 @@ async function askAll(ask: Ask, location: PostgresLocation): Promise<DatabaseChe
   const kind = row["is_standby"] === true ? "a standby, which accepts no writes" : "the primary";
   const says = `PostgreSQL ${row["version"]} at ${location.says}, ${kind}`;
   const standbyCheck = await standbys(ask, row);
-  const { schema, check } = await schemaOf(ask);
+  const { hasSchema, check } = await schemaOf(ask);
   const checks: Check[] = [
     { id: "store", status: row["is_standby"] === true ? "note" : "ok", says },
     durability(row),
@@ -78,7 +78,7 @@ async function askAll(ask: Ask, location: PostgresLocation): Promise<DatabaseChe
     check,
     await health(ask, row, location),
   ];
-  return { checks, schema };
+  return { checks, hasSchema };
 }
 
 function durability(row: Row): Check {
@@ -117,21 +117,16 @@ function access(row: Row, location: PostgresLocation): readonly Check[] {
   return checks;
 }
 
-async function schemaOf(ask: Ask): Promise<Pick<DatabaseChecks, "schema"> & { check: Check }> {
+async function schemaOf(ask: Ask): Promise<{ hasSchema: boolean; check: Check }> {
   const id = "store.schema";
   const { there } = await ask("select to_regclass('throughline.migrations') is not null as there");
   if (there !== true) {
     const says = "no schema yet. The first start creates it";
-    return { schema: "none", check: { id, status: "note", says } };
+    return { hasSchema: false, check: { id, status: "note", says } };
   }
-  const { count } = await ask("select count(*)::int as count from throughline.migrations");
-  const known = migrations.length;
-  const done = `${counted(Number(count), "migration")} applied; this version has ${known}`;
-  if (Number(count) < known) {
-    const says = `${done}. The next start applies the rest`;
-    return { schema: "older", check: { id, status: "note", says } };
-  }
-  return { schema: "known", check: { id, status: "ok", says: done } };
+  const { version } = await ask("select max(number) as version from throughline.migrations");
+  const says = `version ${version}; this program knows ${schemaVersion}`;
+  return { hasSchema: true, check: { id, status: "ok", says } };
 }
 
 const roundTrips = 5;

@@ -107,7 +107,7 @@ function withHome(
 }
 
 /** The same storage, with something to end after it is closed. */
-export function endingAfter(storage: Storage, end: () => Promise<void>): Storage {
+function endingAfter(storage: Storage, end: () => Promise<void>): Storage {
   let closing: Promise<void> | undefined;
   const closeAll = async () => {
     try {

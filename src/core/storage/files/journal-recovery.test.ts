@@ -134,16 +134,3 @@ test("what a process without a journal left unsynced is synced before anything i
     assert.deepEqual(await idsOn(image, ["a", "b"]), [["m1", "m2"], ["n1"]], image.label);
   }
 });
-
-test("NUL bytes that version 0.1 left at the end of a log are cut off", async () => {
-  const disk = new SimulatedDisk();
-  const { storage, logs } = await openOn(disk);
-  await logs.append("a", [record("m1")]);
-  await storage.close();
-  const bytes = await bytesOf(disk, logOf("a"));
-  await write(disk, logOf("a"), Buffer.concat([bytes, Buffer.alloc(8_192 - bytes.length)]));
-  const opened = await openOn(processDeathImage(disk));
-  assert.equal(await opened.logs.append("a", [record("m2")]), 2);
-  assert.deepEqual(opened.storage.repairs(), []);
-  await opened.storage.close();
-});

@@ -11,7 +11,6 @@ import {
 } from "./batch-reader.ts";
 import { encodeBatch, headOf } from "./commit.ts";
 import { type FilePorts, isCode, openOwn, syncNames, unavailable, writeAll } from "./file-ports.ts";
-import { endBeforeNuls } from "./nul-bytes.ts";
 import { mayBeOurs } from "./own-log.ts";
 
 /** What an append stores. */
@@ -348,12 +347,9 @@ export class LogFile {
   }
 
   async #settleTail(size: number): Promise<void> {
-    // Version 0.1 preallocated space, though never for a log without a commit.
-    const written = this.end === 0 ? size : await endBeforeNuls(this.#file, this.end, size);
-    const bytes = written - this.end;
+    const bytes = size - this.end;
     this.#ports.guard();
-    if (bytes === 0) return this.#file.truncate(this.end);
-    const where = await this.#ports.quarantine(this.path, this.#file, this.end, written);
+    const where = await this.#ports.quarantine(this.path, this.#file, this.end, size);
     await this.#file.truncate(this.end);
     this.#ports.report({
       key: this.key,

@@ -9,7 +9,6 @@ import {
   isHalfHeader,
   refuseNewerHeader,
 } from "./commit.ts";
-import { withoutNuls } from "./nul-bytes.ts";
 
 /**
  * Whether a file in which no commit holds may be ours, so that its bytes may be set aside.
@@ -47,4 +46,11 @@ function startOf(file: DiskFile, size: number): Promise<Buffer> {
 
 function isOurs(start: Buffer): boolean {
   return beginsWithHeader(start) || holdsCommitLine(start);
+}
+
+/** The bytes without the NUL bytes at their end. */
+function withoutNuls(bytes: Buffer): Buffer {
+  let end = bytes.length;
+  while (end > 0 && bytes[end - 1] === 0) end--;
+  return bytes.subarray(0, end);
 }

@@ -27,8 +27,7 @@ async function idsIn(logs: LogStore): Promise<readonly string[]> {
   return (await Array.fromAsync(logs.read("a"))).map(({ id }) => id);
 }
 
-/** A log as it lies on the disk: what follows the last commit is preallocated space. */
-const bytesOf = (path: string) => fs.readFileSync(path, "latin1").replace(/\0+$/, "");
+const bytesOf = (path: string) => fs.readFileSync(path, "latin1");
 
 const replacements: readonly (readonly [string, (path: string) => void])[] = [
   ["sed -i", (path) => execFileSync("sed", ["-i", "s/nothing/nothing/", path])],

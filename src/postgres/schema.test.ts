@@ -4,36 +4,35 @@ import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import type pg from "pg";
 import { DyingPool } from "../../test/support/dying-pool.ts";
-import { schemaOf } from "../../test/support/postgres-schema.ts";
 import { databaseOf } from "../../test/support/test-database.ts";
 import { noPostgres, withPostgres } from "../../test/support/test-postgres.ts";
 import { errorName, isThroughlineError } from "../core/errors.ts";
 import { contractProjection, found, message } from "../testing/log-store-contract-fixtures.ts";
-import { migrate } from "./migrate.ts";
-import { migrations } from "./migrations/migrations.ts";
 import { openPostgresStorage } from "./postgres.ts";
-import { lexemesOf, placesOf, scopeOf } from "./words.ts";
+import { ensureSchema, schemaVersion } from "./schema.ts";
 
 const skip = noPostgres();
 const server = skip === undefined ? await withPostgres() : undefined;
 const url = (await server?.newDatabase()) ?? "";
 const pool = server?.pool(url) as pg.Pool;
 const durability = "process";
-const schemaFile = new URL("./schema.sql", import.meta.url);
 
-async function migrated(): Promise<void> {
-  await using storage = await openPostgresStorage({ pool, durability });
+/** Asserts that what the database has is whole: the storage needs nothing more. */
+async function assertWhole(): Promise<void> {
+  await using storage = await openPostgresStorage({ pool, durability, migrate: false });
   const log = storage.logs("chats", contractProjection);
   await log.append("telegram:42", [message("m1")]);
   assert.equal((await log.tail("telegram:42", 1))?.seq, 1);
-  assert.equal(await schemaOf(pool), readFileSync(schemaFile, "utf8"));
+  assert.deepEqual(await found(log, "m1"), ["m1"]);
+  await storage.files("chats").put("telegram:42", Buffer.from("a picture"));
+  await storage.documents("notes").write("a", { text: "b" });
 }
 
 async function dropSchema(): Promise<void> {
   await pool.query("drop schema if exists throughline cascade");
 }
 
-test("a migration killed after any statement leaves nothing or all; the next start completes it", {
+test("a creation of the schema killed after any statement leaves nothing or all; the next start completes it", {
   skip,
 }, async () => {
   const alive = databaseOf(pool);
@@ -41,44 +40,13 @@ test("a migration killed after any statement leaves nothing or all; the next sta
   for (let statements = 1, died = true; died; statements += step) {
     await dropSchema();
     const dying = new DyingPool(pool, statements);
-    const outcome = await migrate(databaseOf(dying), true).then(() => "migrated", errorName);
+    const outcome = await ensureSchema(databaseOf(dying), true).then(() => "created", errorName);
     died = dying.isDead;
-    assert.equal(outcome === "migrated", !died, `statement ${statements}: ${outcome}`);
+    assert.equal(outcome === "created", !died, `statement ${statements}: ${outcome}`);
     const [row] = (await pool.query("select to_regnamespace('throughline') as there")).rows;
-    if (row.there !== null) assert.equal(await schemaOf(pool), readFileSync(schemaFile, "utf8"));
-    await migrate(alive, true);
-    assert.equal(await schemaOf(pool), readFileSync(schemaFile, "utf8"));
+    if (row.there === null) await ensureSchema(alive, true);
+    await assertWhole();
   }
-  await migrated();
-});
-
-test("a database of migration 2 keeps what it holds, its words too, wherever the step to 3 is killed", {
-  skip,
-}, async () => {
-  await dropSchema();
-  const alive = databaseOf(pool);
-  await migrate(alive, true, migrations.slice(0, 2));
-  const places = placesOf(scopeOf("default", "chats"), "a");
-  await pool.query(
-    "insert into throughline.logs values ('default', 'chats', 'a', 1, '{}', '', '{}')",
-  );
-  await pool.query(
-    "insert into throughline.records values ('default', 'chats', 'a', 1, 'o1', $1, null, $2)",
-    [JSON.stringify(message("o1", "tea")), lexemesOf("tea", places)],
-  );
-  for (let statements = 1, died = true; died; statements++) {
-    const dying = new DyingPool(pool, statements);
-    await migrate(databaseOf(dying), true).catch(() => undefined);
-    died = dying.isDead;
-    const { rows } = await pool.query("select max(number) as newest from throughline.migrations");
-    assert.ok(rows[0].newest === 2 || rows[0].newest === migrations.length);
-  }
-  assert.equal(await schemaOf(pool), readFileSync(schemaFile, "utf8"));
-  await using storage = await openPostgresStorage({ pool, durability });
-  const log = storage.logs("chats", contractProjection);
-  await log.append("a", [message("n2", "tea")]);
-  assert.deepEqual(await found(log, "tea"), ["n2", "o1"]);
-  assert.deepEqual(await found(log, "tea", "a"), ["n2", "o1"]);
 });
 
 test("20 processes that start on an empty database at once all open it", { skip }, async () => {
@@ -95,47 +63,33 @@ test("20 processes that start on an empty database at once all open it", { skip 
     logs.map(() => 1),
   );
   await Promise.all(opened.map((storage) => storage.close()));
-  assert.equal(
-    (await pool.query("select name from throughline.migrations")).rowCount,
-    migrations.length,
-  );
+  assert.equal((await pool.query("select number from throughline.migrations")).rowCount, 1);
 });
 
-test("schema.sql is the schema that the catalog has", { skip }, async () => {
-  await dropSchema();
-  await migrated();
-});
-
-test("without the right to migrate, an empty database is refused, and a migrated one is opened", {
+test("with `migrate: false` an empty database is refused, and one with the schema is opened", {
   skip,
 }, async () => {
   await dropSchema();
   await assert.rejects(openPostgresStorage({ pool, durability, migrate: false }), (error) =>
     isThroughlineError(error, "THROUGHLINE_CONFIGURATION"),
   );
-  await migrated();
-  const storage = await openPostgresStorage({ pool, durability, migrate: false });
-  await storage.close();
+  await ensureSchema(databaseOf(pool), true);
+  await assertWhole();
 });
 
-test("a role that may not migrate is told that, and that the schema is older", {
-  skip,
-}, async () => {
+test("a role that may not create the schema is told that", { skip }, async (t) => {
   await dropSchema();
-  await migrate(databaseOf(pool), true, migrations.slice(0, 2));
   await pool.query("drop role if exists throughline_lesser");
   await pool.query("create role throughline_lesser login");
-  await pool.query("grant usage on schema throughline to throughline_lesser");
-  await pool.query("grant select on throughline.migrations to throughline_lesser");
+  t.after(() => pool.query("drop owned by throughline_lesser; drop role throughline_lesser"));
   const lesserUrl = new URL(url);
   lesserUrl.username = "throughline_lesser";
   const lesser = server?.pool(lesserUrl.href) as pg.Pool;
   await assert.rejects(openPostgresStorage({ pool: lesser, durability }), {
     name: "ThroughlineError",
     code: "THROUGHLINE_CONFIGURATION",
-    message: /^the schema is older than this program, .* this role may not migrate it \(42501\)$/,
+    message: /^the schema is not there, and this role may not create it: .* \(42501\)$/,
   });
-  await pool.query("drop owned by throughline_lesser; drop role throughline_lesser");
 });
 
 test("the rights of the guide are enough, also on a table of a later version; without one a start says which", {
@@ -150,10 +104,7 @@ test("the rights of the guide are enough, also on a table of a later version; wi
   const admin = server?.pool(database.href) as pg.Pool;
   const [owner, app] = [as("throughline_owner"), as("throughline_app")];
   const guide = readFileSync(new URL("../../docs/guides/postgresql.md", import.meta.url), "utf8");
-  const section = guide.slice(
-    guide.indexOf("## Least privilege"),
-    guide.indexOf("**Migrations.**"),
-  );
+  const section = guide.slice(guide.indexOf("## Least privilege"), guide.indexOf("**Schema.**"));
   const [create, grant] = [...section.matchAll(/```sql\n(.*?)```/gs)].map(([, text]) => text ?? "");
   for (const role of create?.match(/create role [^;]*;/g) ?? []) await admin.query(role);
   t.after(async () => {
@@ -182,25 +133,21 @@ test("the rights of the guide are enough, also on a table of a later version; wi
 
 test("beside a later version that only added something, this one works on", { skip }, async () => {
   await dropSchema();
-  await migrated();
-  await pool.query("insert into throughline.migrations values ($1, 'more', 1)", [
-    migrations.length + 1,
+  await ensureSchema(databaseOf(pool), true);
+  await pool.query("insert into throughline.migrations values ($1, $2)", [
+    schemaVersion + 1,
+    schemaVersion,
   ]);
   await pool.query("alter table throughline.logs add column more text");
-  const storage = await openPostgresStorage({ pool, durability });
-  const log = storage.logs("chats", contractProjection);
-  assert.equal(await log.append("telegram:42", [message("m2")]), 2);
-  await storage.close();
+  await assertWhole();
 });
 
 test("a schema that a later version changed is refused as newer, and left untouched", {
   skip,
 }, async () => {
   await dropSchema();
-  await migrated();
-  await pool.query("insert into throughline.migrations values ($1, 'other', $1)", [
-    migrations.length + 1,
-  ]);
+  await ensureSchema(databaseOf(pool), true);
+  await pool.query("insert into throughline.migrations values ($1, $1)", [schemaVersion + 1]);
   await assert.rejects(openPostgresStorage({ pool, durability }), (error) =>
     isThroughlineError(error, "THROUGHLINE_NEWER_FORMAT"),
   );
