@@ -319,7 +319,7 @@ test("axe finds nothing wrong with the chats beside the talk", { skip }, async (
       await page.keyboard.press("Escape");
     }
   });
-}
+});
 
 test("all windows of a browser share one stream of events, also when the one that has it is closed", {
   skip,
