@@ -75,9 +75,7 @@ test(`whatever was durable is whole after each of ${rounds} kills at random, and
       assert.equal((await packages.verify(name)).state, "whole", name);
       verified.add(name);
     }
-    const half = fs
-      .readdirSync(path)
-      .filter((name) => /partial|salvaging|deleting|tmp-/.test(name));
+    const half = fs.readdirSync(path).filter((name) => /partial|deleting|tmp-/.test(name));
     assert.deepEqual(half, []);
     await close();
   }

@@ -305,7 +305,6 @@ async function openPackages(ports: MomentsPorts, s3: S3Target | undefined, mode:
   const target = { bucket, region, endpoint };
   const opened = await openPackageDirectory({
     path: join(home, "feedback"),
-    outbox: join(home, "outbox"),
     clock,
     newId,
     logger,
@@ -400,8 +399,7 @@ export async function withPackagesOf<T>(
 ): Promise<T | undefined> {
   const path = join(home, "feedback");
   if (!(await isThere(realDisk, path))) return undefined;
-  const outbox = join(home, "outbox");
-  const { packages, close } = await openPackageDirectory({ path, guard, outbox });
+  const { packages, close } = await openPackageDirectory({ path, guard });
   const forget = async (selection: Selection) => {
     return { ...(await packages.delete(selection)), isBucketSearched: true };
   };

@@ -203,7 +203,7 @@ function record(number: number, sentiment: Manifest["sentiment"]) {
       overlaps: [],
     },
     software: { name: "throughline", version: "0.1.0" },
-    ...{ sealed_timestamp: timestamp + 1, salvaged: false, spilled: false },
+    sealed_timestamp: timestamp + 1,
   };
 }
 

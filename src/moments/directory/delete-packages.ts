@@ -25,8 +25,6 @@ export interface DeleteReceipt {
   readonly deleted: readonly string[];
   readonly packages: number;
   readonly unfinished: number;
-  /** Always 0: this version writes none. */
-  readonly spills: number;
   readonly statuses: number;
   readonly quarantined: number;
   /** Of all files that were removed. */
@@ -68,7 +66,6 @@ export async function deletePackages(
     deleted: [],
     packages: 0,
     unfinished: 0,
-    spills: 0,
     statuses: 0,
     quarantined: 0,
     bytes: 0,
@@ -157,7 +154,8 @@ function placesHere(ports: PackagePorts, name: string, aside: Aside): Places {
   const folder = join(path, name);
   const entries = aside.filter((one) => one.name === name && !one.entry.endsWith(".json"));
   return [
-    ...["", endings.partial, endings.salvaging].map((ending) => folder + ending),
+    folder,
+    folder + endings.partial,
     ...entries.map(({ entry }) => join(quarantinePath, entry)),
   ];
 }

@@ -99,7 +99,7 @@ function isForeign(entry: DiskEntry): boolean {
   if (isFolderOfPackage(entry)) return false;
   const as = placeOf(entry.name)?.as;
   if (as === undefined) return !/\.tmp-[0-9a-z]+$/.test(entry.name);
-  const isFile = as === "spill" || as === "status" || as === "tombstone";
+  const isFile = as === "status" || as === "tombstone";
   return entry.kind !== (isFile ? "file" : "directory");
 }
 

@@ -6,15 +6,10 @@ import { isPackageName } from "../package/package-format.ts";
 const ofSeed = /^\d{4}-\d{2}-\d{2}T\d{2}-\d{2}-\d{2}_[a-z]{1,32}_fb_[0-9a-f]{6}$/;
 const ofSearch = /^search_(chat|message|person|all)_[0-9a-f]{64}_\d{1,15}$/;
 
-/**
- * The endings that a package's name gets: while it is made, when it is removed, and beside it.
- * `.salvaging` and `.spill` are those of version 0.1, which this one only sets aside.
- */
+/** The endings that a package's name gets: while it is made, when it is removed, and beside it. */
 export const endings = {
   partial: ".partial",
-  salvaging: ".salvaging",
   deleting: ".deleting",
-  spill: ".spill",
   status: ".status.json",
   tombstone: ".tombstone.json",
 } as const;

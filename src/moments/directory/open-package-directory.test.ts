@@ -44,9 +44,9 @@ test("what cannot be read is set aside inside a directory with a lease of its ow
   await (await openPackageDirectory({ path })).close();
   const { name } = momentOf(1).record;
   fs.mkdirSync(join(path, `${name}.partial`));
-  fs.writeFileSync(join(path, `${name}.partial`, "intent.json"), "{");
+  fs.writeFileSync(join(path, `${name}.partial`, "messages.json"), "{");
   const { packages, close } = await openPackageDirectory({ path });
-  assert.ok(fs.existsSync(join(path, "quarantine", `feedback-${name}.partial`, "intent.json")));
+  assert.ok(fs.existsSync(join(path, "quarantine", `feedback-${name}.partial`, "messages.json")));
   assert.deepEqual(await packages.list(), { packages: [], next: null, foreign: [] });
   await close();
 });

@@ -33,8 +33,6 @@ export interface PackageDirectoryOptions {
   readonly minFreeBytes?: number;
   /** Where packages go that somebody agreed to upload. Default: they stay here. */
   readonly upload?: UploadSettings | undefined;
-  /** The folder in which version 0.1 kept what was still to be sent: read once, and converted. */
-  readonly outbox?: string | undefined;
 }
 
 export const defaultMinFreeBytes = 256 * 1024 * 1024;

@@ -315,7 +315,7 @@ test("no range outside a file, and no path outside a manifest, is ever opened", 
     const opening = packages.openPart(name, "frames/000001.jpg", range);
     await assert.rejects(opening, code("THROUGHLINE_INVALID"), JSON.stringify(range));
   }
-  for (const part of ["../x", "frames/../feedback.json", "intent.json", "frames/000009.jpg"]) {
+  for (const part of ["../x", "frames/../feedback.json", "other.json", "frames/000009.jpg"]) {
     await assert.rejects(packages.openPart(name, part), code("THROUGHLINE_NOT_FOUND"), part);
     await assert.rejects(packages.part(name, part), code("THROUGHLINE_NOT_FOUND"), part);
   }

@@ -18,7 +18,6 @@ import {
   type UploadNote,
 } from "../package/package-format.ts";
 import { manifestFile } from "./content.ts";
-import { convertOutbox } from "./convert-outbox.ts";
 import { type DeleteReceipt, deletePackages, ownedPackages } from "./delete-packages.ts";
 import { codeOf, diskCause, errnoOf, unreachable } from "./disk-errors.ts";
 import { type ImportedSeed, readSeed, type SeedImportOptions } from "./import-seed.ts";
@@ -104,7 +103,6 @@ export class PackageDirectory implements PackageSink {
     const directory = new PackageDirectory(options);
     try {
       await prepare(directory.#ports);
-      if (options.outbox !== undefined) await convertOutbox(directory.#ports, options.outbox);
       await recover(directory.#ports);
       await directory.#names.read(directory.#ports);
     } catch (error) {

@@ -56,9 +56,6 @@ test("a package that is whole but for its name gets it, with a report", async ()
   const disk = new SimulatedDisk();
   await (await openPackages(disk)).packages.save(moment);
   await disk.rename(`${path}/${name}`, partial);
-  const note = await disk.open(`${partial}/intent.json`, "create");
-  await note.write(Buffer.from("{}"), 0);
-  await note.close();
   const opened = await openPackages(disk);
   assert.deepEqual(await wholePackages(disk, opened), [name]);
   await assertIsWholly(opened, moment);

@@ -1,11 +1,6 @@
 // What a process that died left half done, finished or set aside before anything else happens here.
 import { basename, join } from "node:path";
-import {
-  isTemporaryName,
-  makeDirectory,
-  syncNames,
-  unlinkIfThere,
-} from "../../core/storage/files/file-ports.ts";
+import { isTemporaryName, makeDirectory, syncNames } from "../../core/storage/files/file-ports.ts";
 import { manifestFile } from "./content.ts";
 import { codeOf, diskCause, errnoOf } from "./disk-errors.ts";
 import { type Ending, endings, placeOf } from "./names.ts";
@@ -14,7 +9,6 @@ import { quarantine } from "./quarantine.ts";
 import { finishRemoval, removeHere } from "./remove-here.ts";
 import { entriesOf, isThere, removeTree, sizeOf } from "./remove-tree.ts";
 import { noteComing, readStatus, removeStatus } from "./status.ts";
-import { readTombstone } from "./tombstones.ts";
 import { verifyFolder } from "./verify.ts";
 import { publish, sync, syncFolder } from "./write-package.ts";
 
@@ -58,8 +52,7 @@ export async function recover(ports: PackagePorts): Promise<void> {
 async function recoverName(ports: PackagePorts, name: string, found: Found): Promise<void> {
   if (found.has("tombstone")) {
     // It was forgotten, and the process died before it was gone here.
-    const isGone = found.size === 1 || (await readTombstone(ports, name))?.unless_whole === true;
-    if (!isGone) await removeHere(ports, name);
+    if (found.size > 1) await removeHere(ports, name);
     return;
   }
   if (found.has("deleting")) {
@@ -67,12 +60,10 @@ async function recoverName(ports: PackagePorts, name: string, found: Found): Pro
     if (!found.has("package")) return;
   }
   let isHere = found.has("package");
-  for (const half of ["partial", "salvaging"] as const) {
-    if (!found.has(half)) continue;
-    if (!isHere && (await publishWhole(ports, name, half))) isHere = true;
-    else await setAside(ports, name, half);
+  if (found.has("partial")) {
+    if (!isHere && (await publishWhole(ports, name))) isHere = true;
+    else await setAside(ports, name);
   }
-  if (found.has("spill")) await setAside(ports, name, "spill");
   if (!isHere && found.has("status")) await removeOrphan(ports, name);
 }
 
@@ -82,22 +73,12 @@ async function removeOrphan(ports: PackagePorts, name: string): Promise<void> {
   if (uploaded.length === 0 && retracted === null) await removeStatus(ports, name);
 }
 
-/** What an earlier version wrote into a half, and no longer counts once the manifest is there. */
-const notes: readonly string[] = ["intent.json"];
-
 /** Publishes a half that turns out to be whole. @returns whether it was. */
-async function publishWhole(
-  ports: PackagePorts,
-  name: string,
-  half: "salvaging" | "partial",
-): Promise<boolean> {
+async function publishWhole(ports: PackagePorts, name: string): Promise<boolean> {
   const { disk, path } = ports;
-  const folder = join(path, name + endings[half]);
+  const folder = join(path, name + endings.partial);
   const { manifest, differences } = await verifyFolder(disk, folder, name);
-  const isOurs = (path: string) => notes.includes(path);
-  if (manifest === undefined) return false;
-  if (differences.some(({ kind, path }) => kind !== "unlisted" || !isOurs(path))) return false;
-  for (const entry of notes) await unlinkIfThere(disk, join(folder, entry));
+  if (manifest === undefined || differences.length > 0) return false;
   // What was read may be in the cache alone: the process that died may not have synced it.
   for (const file of [...manifest.files.map(({ path }) => path), manifestFile]) {
     const open = await disk.open(join(folder, file), "write");
@@ -118,18 +99,12 @@ async function publishWhole(
 }
 
 /** No caller was told that it is kept, so what is there is set aside for people to look at. */
-async function setAside(
-  ports: PackagePorts,
-  name: string,
-  as: "partial" | "salvaging" | "spill",
-): Promise<void> {
+async function setAside(ports: PackagePorts, name: string): Promise<void> {
   const { disk, path } = ports;
-  const entry = name + endings[as];
-  const bytes =
-    as === "spill" ? await sizeOf(disk, join(path, entry)) : await bytesIn(ports, entry);
+  const entry = name + endings.partial;
+  const bytes = await bytesIn(ports, entry);
   if (bytes === 0) {
-    if (as === "spill") await unlinkIfThere(disk, join(path, entry));
-    else await removeTree(disk, join(path, entry));
+    await removeTree(disk, join(path, entry));
     await syncNames(ports, path);
     const reason = "a package was begun and nothing of it was written; it is gone";
     ports.report({ ...unfinished(ports, name, 0), reason });

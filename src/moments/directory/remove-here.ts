@@ -18,7 +18,7 @@ interface RemovedHere {
   readonly bytes: number;
 }
 
-/** Removes the folder, its halves, its status and what quarantine has of it. Its tombstone stays. */
+/** Removes the folder, its half, its status and what quarantine has of it. Its tombstone stays. */
 export async function removeHere(ports: PackagePorts, name: string): Promise<RemovedHere> {
   const { disk, path } = ports;
   const folder = join(path, name);
@@ -30,11 +30,7 @@ export async function removeHere(ports: PackagePorts, name: string): Promise<Rem
     await disk.rename(folder, deleting);
     await syncNames(ports, path);
   }
-  const halves = [endings.partial, endings.salvaging].map((ending) =>
-    removeTree(disk, folder + ending),
-  );
-  const removed = (await Promise.all(halves)).filter((half) => half !== undefined);
-  const spill = await removeFile(ports, folder + endings.spill);
+  const half = await removeTree(disk, folder + endings.partial);
   const status = await removeFile(ports, folder + endings.status);
   await syncNames(ports, path);
   const aside = (await quarantined(ports)).filter((one) => one.name === name);
@@ -43,10 +39,10 @@ export async function removeHere(ports: PackagePorts, name: string): Promise<Rem
   await syncNames(ports, path);
   return {
     isPackage,
-    isUnfinished: removed.length > 0 || spill !== undefined,
+    isUnfinished: half !== undefined,
     isStatus: status !== undefined,
     quarantined: aside.filter(({ entry }) => !entry.endsWith(".json")).length,
-    bytes: [...removed, spill ?? 0, status ?? 0].reduce((sum, each) => sum + each, bytes),
+    bytes: bytes + (half ?? 0) + (status ?? 0),
   };
 }
 

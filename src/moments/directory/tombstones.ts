@@ -23,8 +23,6 @@ export interface Tombstone {
   readonly places: readonly { readonly target: UploadTarget; readonly prefix: string }[];
   /** The package's files, for a bucket that cannot be listed. */
   readonly paths: readonly string[];
-  /** A whole package stays: version 0.1 noted only that its upload was cut off. @default false */
-  readonly unless_whole?: boolean | undefined;
   /** Seconds since 1970. */
   readonly since: number;
   readonly error: UploadError | null;

@@ -1,12 +1,10 @@
-// Whose a package is: what its record says, wherever there is one. Also of a half in quarantine, of files
-// that version 0.1 left (`intent.json` in a half, and a spill, a whole moment in one file), and of a
-// package of which a bucket alone has the files.
+// Whose a package is: what its record says, wherever there is one. Also of a half in quarantine, and of
+// a package of which a bucket alone has the files.
 import { join } from "node:path";
 import { isJsonObject } from "../../core/json.ts";
 import type { PackageOwners } from "../package/package-format.ts";
 import { manifestFile, messagesFile } from "./content.ts";
 import { isNoFile } from "./disk-errors.ts";
-import { endings } from "./names.ts";
 import type { PackagePorts } from "./ports.ts";
 import { readWhole } from "./read-package.ts";
 import { readStatus } from "./status.ts";
@@ -70,13 +68,8 @@ export async function whoseIs(
 ): Promise<readonly Whose[]> {
   const found: Whose[] = [];
   for (const place of places) {
-    const records = place.endsWith(endings.spill)
-      ? [recordOfSpill(await bytesOf(ports, place))]
-      : [
-          jsonOf(await bytesOf(ports, join(place, manifestFile))),
-          jsonOf(await bytesOf(ports, join(place, "intent.json"))),
-        ];
-    found.push(...records.flatMap((record) => whoseOf(record) ?? []));
+    const whose = whoseOf(jsonOf(await bytesOf(ports, join(place, manifestFile))));
+    if (whose !== undefined) found.push(whose);
   }
   return [...found, ...(await noted(ports, name))];
 }
@@ -91,10 +84,9 @@ export async function holdsMessage(
   const wanted = `"id": ${JSON.stringify(messageId)}`;
   let isUnreadable = false;
   for (const place of places) {
-    const isSpill = place.endsWith(endings.spill);
-    const words = await bytesOf(ports, isSpill ? place : join(place, messagesFile));
+    const words = await bytesOf(ports, join(place, messagesFile));
     if (words?.includes(wanted)) return true;
-    if (!isSpill && words !== undefined && !Array.isArray(jsonOf(words))) isUnreadable = true;
+    if (words !== undefined && !Array.isArray(jsonOf(words))) isUnreadable = true;
   }
   const isNoted = (await noted(ports, name)).some(({ messages }) => messages.includes(messageId));
   if (isNoted) return true;
@@ -116,12 +108,6 @@ async function bytesOf({ disk }: PackagePorts, path: string): Promise<Buffer | u
   }
 }
 
-/** A spill is "TLSPILL1", a length in 4 bytes, little endian, so many bytes of JSON, and the files. */
-function recordOfSpill(bytes: Buffer | undefined): unknown {
-  if (bytes === undefined || bytes.length < 12) return undefined;
-  return jsonOf(bytes.subarray(12, 12 + bytes.readUInt32LE(8)));
-}
-
 function jsonOf(bytes: Buffer | undefined): unknown {
   try {
     return bytes === undefined ? undefined : JSON.parse(bytes.toString("utf8"));
@@ -132,8 +118,7 @@ function jsonOf(bytes: Buffer | undefined): unknown {
 
 function whoseOf(value: unknown): Whose | undefined {
   if (!isJsonObject(value)) return undefined;
-  const record = isJsonObject(value["record"]) ? value["record"] : value;
-  const { chat_id = null, people, session_id, timestamp } = record;
+  const { chat_id = null, people, session_id, timestamp } = value;
   if (people === undefined && chat_id === null && session_id === undefined) return undefined;
   return {
     chat_id: typeof chat_id === "string" ? chat_id : null,

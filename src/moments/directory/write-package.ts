@@ -50,8 +50,6 @@ export async function writePackage(
   signal?.throwIfAborted();
   const manifest = sealRecord(content.record, {
     sealed_timestamp: content.sealedTimestamp ?? secondsNow(ports.clock),
-    salvaged: false,
-    spilled: false,
     files: content.parts.flatMap(({ path }) => files.get(path) ?? []),
   });
   await writeFile(disk, join(folder, manifestFile), [writeManifest(manifest)]);

@@ -123,7 +123,7 @@ export const manifestShape: Shape = members({
   matched: list(anyString, 1_000),
   consent,
   redactions: list(members({ stream: anyString, count: anyCount, rule: anyString }), 10_000),
-  reduced: orNull(oneOf("rate_cap", "old_target", "consent", "disk_full", "salvaged")),
+  reduced: orNull(oneOf("rate_cap", "old_target", "consent", "disk_full")),
   supersedes: nullOrString,
   trace: orNull(members({ trace_id: anyString, span_id: anyString })),
   latched: anyObject,
@@ -133,8 +133,6 @@ export const manifestShape: Shape = members({
   audio: orNull(audio),
   software: members({ name: anyString, version: anyString }),
   sealed_timestamp: anyNumber,
-  salvaged: anyBoolean,
-  spilled: anyBoolean,
   files: list(file, 1_000_002),
 });
 

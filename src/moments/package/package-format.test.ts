@@ -91,8 +91,6 @@ const manifest: Manifest = {
   },
   software: { name: "throughline", version: "1.0.0" },
   sealed_timestamp: 2,
-  salvaged: false,
-  spilled: false,
   files: [file("messages.json"), file("audio.wav"), file("frames/000000.jpg")],
 };
 

@@ -13,7 +13,7 @@ export type Sentiment = "positive" | "negative";
 export type Source = "skill" | "http" | "cli" | "auto";
 /** The sense that noticed it. */
 export type Channel = "touch" | "speech" | "text" | "button" | "other";
-export type Reduced = "rate_cap" | "old_target" | "consent" | "disk_full" | "salvaged";
+export type Reduced = "rate_cap" | "old_target" | "consent" | "disk_full";
 export type StreamName = "messages" | "frames" | "audio";
 
 export interface Correction {
@@ -185,10 +185,6 @@ export interface PackageRecord {
 /** What the writer of the package adds. */
 export interface Seal {
   readonly sealed_timestamp: number;
-  /** Finished by a later boot from what a crash left. */
-  readonly salvaged: boolean;
-  /** Came from a spill. */
-  readonly spilled: boolean;
   /** In the order of their upload. */
   readonly files: readonly FileEntry[];
 }

@@ -5,8 +5,7 @@ import type { Manifest, PackageMessage, PackageRecord, PackageStatus, Seal } fro
 
 /** The record with what the writer of the files adds: the whole of feedback.json. */
 export function sealRecord(record: PackageRecord, seal: Seal): Manifest {
-  const { sealed_timestamp, salvaged, spilled, files } = seal;
-  return { ...record, sealed_timestamp, salvaged, spilled, files };
+  return { ...record, sealed_timestamp: seal.sealed_timestamp, files: seal.files };
 }
 
 /** The same moment under another uuid, when the name that its uuid makes is taken. */

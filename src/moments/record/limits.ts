@@ -40,7 +40,7 @@ const defaults: BufferLimits = {
   capturedBytes: 262_144,
 };
 
-/** Ten times the defaults: what a package, a spill and an upload are still made for. */
+/** Ten times the defaults: what a package and an upload are still made for. */
 const most = 10;
 
 const checks = Object.fromEntries(

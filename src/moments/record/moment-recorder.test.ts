@@ -142,7 +142,7 @@ test("a moment has the words, pictures and sound that led to it, its target, and
     sha256: "0".repeat(64),
     media_type: "x/y",
   }));
-  const seal = { sealed_timestamp: 1, salvaged: false, spilled: false, files };
+  const seal = { sealed_timestamp: 1, files };
   const manifest = sealRecord(record, seal);
   assert.deepEqual(readManifest(writeManifest(manifest)), { manifest });
   assert.deepEqual(readMessages(messagesBytes(messages)), messages);

@@ -139,8 +139,8 @@ function sourceOf(moment: Sealed): PackageSource {
     const files = [...parts.values()].map(({ path, bytes, sha256, pieces }) => {
       return { path, bytes, sha256: sha256 ?? digestOf(pieces()), media_type: mediaTypeOf(path) };
     });
-    const seal = { sealed_timestamp: moment.sealedTimestamp, salvaged: false, spilled: false };
-    return writeManifest(sealRecord(moment.record, { ...seal, files }));
+    const seal = { sealed_timestamp: moment.sealedTimestamp, files };
+    return writeManifest(sealRecord(moment.record, seal));
   };
   return {
     manifest: async () => {

@@ -89,29 +89,6 @@ test("a tombstone whose bytes are damaged is done by its name", async () => {
   assert.deepEqual([keysOf(world), await world.left()], [[], []]);
 });
 
-for (const isSealed of [true, false]) {
-  test(`an upload from memory that version 0.1 did not hear the end of is ${isSealed ? "noted" : "removed"} if it is ${isSealed ? "whole" : "cut off"} in the bucket`, async () => {
-    await using world = await started();
-    const sample = samplePackage();
-    place(world, sample, isSealed);
-    const { name } = sample;
-    const target = { bucket: "moments", region: null, endpoint: world.server.endpoint };
-    await world.packages.keepTombstone(name, {
-      state: "pending",
-      places: [{ target, prefix: prefixOf(sample) }],
-      paths: [],
-      unless_whole: true,
-      since: 1,
-      error: null,
-    });
-    await world.restart();
-    assert.ok(await world.untilNothingPends());
-    assert.equal(keysOf(world).length, isSealed ? sample.files.size : 0);
-    assert.deepEqual(await world.left(), []);
-    assert.equal(world.packages.nameOf(name.slice(-12)), isSealed ? name : undefined);
-  });
-}
-
 for (const isThere of [true, false]) {
   test(`a retraction of a package of which nothing is known here finds it by its name, ${isThere ? "if it is there" : "and fails if it is not"}`, async () => {
     await using world = await started();

@@ -1,6 +1,6 @@
 // What one status or tombstone asks for, done in the bucket.
 import type { Clock } from "../../core/clock.ts";
-import { idOf, isSearchName } from "../directory/names.ts";
+import { isSearchName } from "../directory/names.ts";
 import type { PackageDirectory } from "../directory/package-directory.ts";
 import { isSearchedFor, type Tombstone } from "../directory/tombstones.ts";
 import type { PackageStatus, UploadedCopy, UploadTarget } from "../package/package-format.ts";
@@ -160,7 +160,6 @@ export async function finishTombstone(
   const { packages, target } = ports;
   let keys = 0;
   let versionsRemain = false;
-  const events: UploadEvent[] = [];
   for (const place of tombstone.places) {
     const isAnywhere = place.target.bucket === "";
     if (!isAnywhere && !isOurs(place.target, target)) throw new UploadStop("other_target");
@@ -172,10 +171,6 @@ export async function finishTombstone(
         ? await placesOf(bucket, name, signal)
         : [place.prefix];
     for await (const prefix of prefixes) {
-      if (tombstone.unless_whole && (await isNoted(bucket, name, prefix, ports, signal))) {
-        events.push({ type: "uploaded", name, prefix });
-        continue;
-      }
       const removed = await removePackage(bucket, prefix, tombstone.paths, signal);
       keys += removed.keys;
       versionsRemain ||= removed.versionsRemain;
@@ -184,7 +179,7 @@ export async function finishTombstone(
     }
   }
   await packages.removeTombstone(name);
-  return events.length > 0 ? events : [{ type: "deleted", name, keys, versionsRemain }];
+  return [{ type: "deleted", name, keys, versionsRemain }];
 }
 
 /** Every package of the bucket that a search means; none that is here. */
@@ -203,26 +198,4 @@ async function* prefixesMeant(
     const messages = isByMessage ? await remoteMessageIds(bucket, folder, signal) : [];
     if (isSearchedFor(search, name, { ...manifest, messages })) yield prefix;
   }
-}
-
-/**
- * Whether a package that was on its way from memory when its process died is whole in the bucket, and is
- * noted; not if it was recorded again since under the same id: then that one stays.
- */
-async function isNoted(
-  bucket: S3Bucket,
-  name: string,
-  prefix: string,
-  { packages, clock, target }: WorkPorts,
-  signal: AbortSignal,
-): Promise<boolean> {
-  const known = packages.nameOf(idOf(name));
-  if (known !== undefined && known !== name) return false;
-  if ((await bucket.head(prefix + manifestFile, signal)) === undefined) return false;
-  const timestamp = Math.round(clock.now()) / 1_000;
-  const manifest = await readRemote(bucket, { name, prefix }, signal);
-  const messages = await remoteMessageIds(bucket, { prefix }, signal);
-  const of = manifest && { chat_id: manifest.chat_id, people: manifest.people, messages };
-  await packages.remote(name, { bucket: target.bucket, prefix, timestamp }, of);
-  return true;
 }

@@ -61,8 +61,6 @@ export function samplePackage(options: SampleOptions = {}): SamplePackage {
   for (const { path, pieces } of partsOf(moment)) files.set(path, Buffer.concat([...pieces()]));
   const manifest = sealRecord(record, {
     sealed_timestamp: record.timestamp,
-    salvaged: false,
-    spilled: false,
     files: Array.from(files, ([path, body]) => ({
       path,
       bytes: body.length,

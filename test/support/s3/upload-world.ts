@@ -154,7 +154,6 @@ export class UploadWorld {
     this.packages = await PackageDirectory.open({
       disk,
       path,
-      outbox: "/home/outbox",
       clock,
       newId: () => `id${++this.#ids}`,
       report: (what) => this.reports.push(what),

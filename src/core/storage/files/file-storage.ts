@@ -309,7 +309,7 @@ export class FileStorage implements Storage {
       const inHome = await this.#removeTemporary(home);
       const folders = inHome.filter(({ kind }) => kind === "directory");
       for (const { name, kind } of inHome) if (kind !== "directory") this.#noFolders.add(name);
-      for (const name of [quarantineFolder, journalFolder, "feedback", "outbox"]) {
+      for (const name of [quarantineFolder, journalFolder, "feedback"]) {
         this.#assertFolder(name);
       }
       // All of them have ended before one that failed is reported: then the home is let go of.

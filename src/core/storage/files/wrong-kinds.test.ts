@@ -54,7 +54,7 @@ for (const [kind, plant] of Object.entries(kinds)) {
     },
   );
 
-  for (const folder of ["chats", "session", "quarantine", "feedback", "outbox"]) {
+  for (const folder of ["chats", "session", "quarantine", "feedback"]) {
     if (kind === "a folder") continue;
     test(
       `${kind} in the place of the folder ${folder} is refused by its name`,
