@@ -4,11 +4,12 @@ import { isTemporaryName, makeDirectory, syncNames } from "../../core/storage/fi
 import { manifestFile } from "./content.ts";
 import { codeOf, diskCause, errnoOf } from "./disk-errors.ts";
 import { type Ending, endings, placeOf } from "./names.ts";
-import type { PackagePorts } from "./ports.ts";
+import { type PackagePorts, secondsNow } from "./ports.ts";
 import { quarantine } from "./quarantine.ts";
 import { finishRemoval, removeHere } from "./remove-here.ts";
 import { entriesOf, isThere, removeTree, sizeOf } from "./remove-tree.ts";
-import { noteComing, readStatus, removeStatus } from "./status.ts";
+import { isInFlight, noteComing, placesOf, readStatus, removeStatus } from "./status.ts";
+import { writeTombstone } from "./tombstones.ts";
 import { verifyFolder } from "./verify.ts";
 import { publish, sync, syncFolder } from "./write-package.ts";
 
@@ -67,10 +68,19 @@ async function recoverName(ports: PackagePorts, name: string, found: Found): Pro
   if (!isHere && found.has("status")) await removeOrphan(ports, name);
 }
 
-/** The status of a package that was never finished: no bucket has it, and none has to be told of it. */
+/**
+ * Removes the status of a package that was never finished. One that was on its way to a bucket from memory
+ * when its process died may have left something there: no caller was told that it is kept, so it goes.
+ */
 async function removeOrphan(ports: PackagePorts, name: string): Promise<void> {
-  const { uploaded = [null], retracted = null } = (await readStatus(ports, name)) ?? {};
-  if (uploaded.length === 0 && retracted === null) await removeStatus(ports, name);
+  const status = await readStatus(ports, name);
+  if (status === undefined || status.uploaded.length > 0) return;
+  if (isInFlight(status)) {
+    const since = secondsNow(ports.clock);
+    const places = placesOf(status);
+    await writeTombstone(ports, name, { state: "pending", places, since, error: null });
+  }
+  await removeStatus(ports, name);
 }
 
 /** Publishes a half that turns out to be whole. @returns whether it was. */
