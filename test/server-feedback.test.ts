@@ -370,7 +370,7 @@ test("every type of sound that is taken is described", async (t) => {
   }
 });
 
-test("retracting a package that only the bucket has is answered as owed; one that is not known is not found", async (t) => {
+test("retracting a package that only the bucket has is answered as pending; one that is not known is not found", async (t) => {
   const bucket = await S3Server.start({ buckets: ["moments"] });
   t.after(() => bucket.close());
   const { endpoint, credentials } = bucket;
@@ -392,7 +392,7 @@ test("retracting a package that only the bucket has is answered as owed; one tha
   const [shown, ...more] = schemas.packageList.parse({ packages, cursor: null }).packages;
   assert.deepEqual([shown?.name, shown?.state, shown?.feedback, more], [name, "bucket", null, []]);
   const answer = await jsonOf(await c.post(`/api/feedback/${name}/retract`, {}), 202);
-  assert.deepEqual(schemas.retractedThere.strict().parse(answer), { name, owed: true });
+  assert.deepEqual(schemas.retractedThere.strict().parse(answer), { name, pending: true });
   await c.moments.upload();
   const keys = [...bucket.objects("moments").keys()];
   assert.ok(keys.some((key) => key.endsWith(`/${name}/retracted.json`)));

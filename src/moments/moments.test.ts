@@ -179,7 +179,7 @@ test("packages that a chat made after it was forgotten and begun again stay at t
   );
 });
 
-test("with a bucket each package is owed, goes up, manifest last, and its receipt says so", async (t) => {
+test("with a bucket each package is pending, goes up, manifest last, and its receipt says so", async (t) => {
   const server = await S3Server.start({ buckets: ["moments"] });
   t.after(() => server.close());
   await using throughline = await openThroughline({ home: newHome(t) });
@@ -286,7 +286,7 @@ test("a reaction that a newer one takes the place of is marked beside its copy i
   const first = moments.recorder.record(praise);
   await first.whenUploaded();
   const newer = moments.recorder.record({ ...praise, supersedes: first.id });
-  // Its upload may end earlier, before the mark of the older one is owed.
+  // Its upload may end earlier, before the mark of the older one is pending.
   await newer.whenDurable();
   await moments.upload();
   const key = `feedback/${sessionId}/${first.name}/retracted.json`;

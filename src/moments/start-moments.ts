@@ -172,11 +172,11 @@ export const packagesElsewhere =
 
 /** Places that held nothing are left out, but for the first. */
 function removedOf(deleted: ForgetReceipt | undefined): readonly Removed[] {
-  const { packages = 0, owed = 0, remote = [] } = deleted ?? {};
+  const { packages = 0, pending = 0, remote = [] } = deleted ?? {};
   const { failed = [], unreadable = [] } = deleted ?? {};
   return [
     { place: "packages", count: packages },
-    ...(owed > 0 ? [{ place: "pending uploads", count: owed }] : []),
+    ...(pending > 0 ? [{ place: "pending uploads", count: pending }] : []),
     // Deleted there as soon as their bucket answers.
     ...(remote.length > 0 ? [{ place: "remote copies", count: remote.length }] : []),
     // Left where they are: the disk refused, or it is unknown whose they are.

@@ -898,7 +898,7 @@ export type Restart = {
 
 export type RetractedInBucket = {
   readonly name: string;
-  readonly owed: true;
+  readonly pending: true;
 };
 
 export type Retry = {

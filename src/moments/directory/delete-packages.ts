@@ -29,7 +29,7 @@ export interface DeleteReceipt {
   /** Of all files that were removed. */
   readonly bytes: number;
   /** Packages and retractions that were still to be sent, and are not any more. */
-  readonly owed: number;
+  readonly pending: number;
   /** Copies in buckets: a tombstone of each is here until it is deleted there. */
   readonly remote: readonly {
     readonly name: string;
@@ -68,7 +68,7 @@ export async function deletePackages(
     statuses: 0,
     quarantined: 0,
     bytes: 0,
-    owed: 0,
+    pending: 0,
     remote: [],
     failed: [],
     unreadable: [],
@@ -175,7 +175,7 @@ async function deleteOne(ports: PackagePorts, name: string, counts: Counts): Pro
     await writeTombstone(ports, name, { state: "pending", places, since, error: null });
   }
   counts.remote.push(...uploaded.map(({ bucket, prefix }) => ({ name, bucket, prefix })));
-  if (isPending) counts.owed++;
+  if (isPending) counts.pending++;
   const removed = await removeHere(ports, name);
   if (places.length > 0) ports.sender?.pending(name, "tombstone", { since });
   if (removed.isPackage) counts.packages++;

@@ -276,10 +276,21 @@ export class PackageDirectory implements PackageSink {
     });
   }
 
-  /** Notes why an attempt failed. `dead`: no other follows by itself. */
-  async uploadFailed(name: string, state: "failed" | "dead", error: UploadError): Promise<void> {
-    await this.#mark(name, ({ upload, ...status }) => {
-      return { ...status, upload: upload && { ...upload, state, error } };
+  /** Notes why an attempt at a status or a tombstone failed. `dead`: no other follows by itself. */
+  async failed(
+    name: string,
+    as: "status" | "tombstone",
+    note: { readonly state: "failed" | "dead"; readonly error: UploadError },
+  ): Promise<void> {
+    await this.#changing(name, async () => {
+      if (as === "status") {
+        await changeStatus(this.#ports, name, (status) => {
+          return { ...status, upload: status.upload && { ...status.upload, ...note } };
+        });
+        return;
+      }
+      const tombstone = await readTombstone(this.#ports, name);
+      if (tombstone) await writeTombstone(this.#ports, name, { ...tombstone, ...note });
     });
   }
 
@@ -329,14 +340,6 @@ export class PackageDirectory implements PackageSink {
       await writeTombstone(this.#ports, name, { state: "pending", places, since, error: null });
     });
     sender?.pending(name, "tombstone", { since });
-  }
-
-  /** Notes why a deletion in a bucket failed. */
-  async burialFailed(name: string, state: "failed" | "dead", error: UploadError): Promise<void> {
-    await this.#changing(name, async () => {
-      const tombstone = await readTombstone(this.#ports, name);
-      if (tombstone) await writeTombstone(this.#ports, name, { ...tombstone, state, error });
-    });
   }
 
   /** Nothing is left in these places; the tombstone goes when there are no others by now. */

@@ -63,7 +63,7 @@ test("a purge says what it removed and why, and what held the others", async () 
     purged: [names[0], names[3]].map((name) => ({ name, bytes, because: "max_bytes" })),
     kept: [
       { name: names[1], because: "preserved" },
-      { name: names[2], because: "owed" },
+      { name: names[2], because: "pending" },
     ],
     bytes: bytes * 2,
     clockIsBehind: false,

@@ -140,7 +140,7 @@ export const packageFile = z
   .union([z.looseObject({}), z.array(z.looseObject({}))])
   .meta({ id: "PackageFile", description: "`feedback.json`, or the list of `messages.json`." });
 export const retractedThere = z
-  .object({ name: z.string(), owed: z.literal(true) })
+  .object({ name: z.string(), pending: z.literal(true) })
   .meta({ id: "RetractedInBucket" });
 export const verification = z
   .object({

@@ -1,5 +1,5 @@
 // Method: one package, one fault, at one of its requests, in one mode; then let time pass. Whatever
-// went wrong, the bucket has the package once and whole, nothing is owed, and at no instant was its
+// went wrong, the bucket has the package once and whole, nothing is pending, and at no instant was its
 // manifest visible before one of its files. Proves F2, F4, E1, E2, E4, E5 and E7.
 import assert from "node:assert/strict";
 import { test } from "node:test";

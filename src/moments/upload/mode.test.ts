@@ -21,7 +21,7 @@ test("the wait after a failure is any time up to 1 s, doubled each time up to 30
   assert.ok(new Set(drawn).size > 1, "not always the same");
 });
 
-// F4, F5: the mode that holds, why, and whether packages are owed.
+// F4, F5: the mode that holds, why, and whether packages are to be uploaded.
 const bucket = "moments";
 const modes: readonly (readonly [StorageSettings, string, string | null, boolean])[] = [
   [{}, "local", "no_bucket", false],
@@ -42,7 +42,7 @@ const modes: readonly (readonly [StorageSettings, string, string | null, boolean
   [{ mode: "local", bucket, client: "missing" }, "local", null, false],
 ];
 for (const [settings, mode, reason, mayUpload] of modes) {
-  test(`${JSON.stringify(settings)} is mode ${mode} for ${reason ?? "no other reason"}, ${mayUpload ? "" : "nothing "}owed`, () => {
+  test(`${JSON.stringify(settings)} is mode ${mode} for ${reason ?? "no other reason"}, ${mayUpload ? "" : "nothing "}to be uploaded`, () => {
     assert.deepEqual(effectiveMode(settings), { mode, reason, mayUpload });
   });
 }

@@ -103,8 +103,8 @@ for (const kind of ["slow", "hang"] as const) {
     await world.save(sample);
     await world.time.until(() => world.server.held >= 2);
     assert.ok(world.server.held >= 2);
-    const { deleted, owed } = await world.packages.delete({ name: sample.name });
-    assert.deepEqual([deleted, owed], [[sample.name], 1]);
+    const { deleted, pending } = await world.packages.delete({ name: sample.name });
+    assert.deepEqual([deleted, pending], [[sample.name], 1]);
     assert.ok(await world.untilNothingPends());
     assert.equal(world.server.objects().size, 0);
     assert.equal(world.server.journal.count("PutObject", /feedback\.json$/), 0);

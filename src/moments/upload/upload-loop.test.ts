@@ -1,4 +1,4 @@
-// What is owed goes up: through restarts and outages, from disk and memory. The server
+// What is pending goes up: through restarts and outages, from disk and memory. The server
 // and the client are real, the clock is held.
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -329,7 +329,7 @@ test("a package whose folder somebody removed is dead as local_missing", async (
   assert.deepEqual([pending, dead, last_error?.class], [0, 1, "local_missing"]);
 });
 
-test("without the client library packages are owed, the target says no_client, and they go up once it is there", async () => {
+test("without the client library packages are pending, the target says no_client, and they go up once it is there", async () => {
   let isThere = false;
   const load = () =>
     isThere ? import("@aws-sdk/client-s3") : Promise.reject(new Error("not installed"));

@@ -344,12 +344,10 @@ export class UploadLoop implements Sender {
   }
 
   /** Writes a failure down. One that cannot be written is the same again in the next run. */
-  async #note({ name, as, ...item }: Item, error: UploadError): Promise<void> {
+  async #note({ name, as, state }: Item, error: UploadError): Promise<void> {
     const { packages, logger } = this.#ports;
-    const state = item.state === "dead" ? "dead" : "failed";
     try {
-      if (as === "status") await packages.uploadFailed(name, state, error);
-      else await packages.burialFailed(name, state, error);
+      await packages.failed(name, as, { state: state === "dead" ? "dead" : "failed", error });
     } catch (failure) {
       const { code } = failureOf(failure).error;
       logger.warn({ package: name, code }, "why a package was not sent could not be noted");
