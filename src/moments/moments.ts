@@ -337,12 +337,9 @@ function receiptOf(id: string, packages: PackageDirectory): ReceiptState | undef
 
 /** The mode that holds, by what the last attempt to upload lacked. */
 function storageNow(settings: StorageSettings, loop: UploadLoop | undefined) {
-  const lacks = loop?.targetError?.class;
-  const { mode, reason } = effectiveMode({
-    ...settings,
-    credentials: lacks === "no_credentials" ? "missing" : undefined,
-    client: lacks === "no_client" ? "missing" : undefined,
-  });
+  const kind = loop?.targetError?.class;
+  const lacks = kind === "no_credentials" || kind === "no_client" ? kind : undefined;
+  const { mode, reason } = effectiveMode({ ...settings, lacks });
   return { storage_mode: mode, storage_reason: reason };
 }
 

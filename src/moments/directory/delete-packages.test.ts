@@ -149,7 +149,7 @@ test("copies in buckets are in a tombstone before anything goes, and named in th
   const disk = new SimulatedDisk();
   const { packages } = await openPackages(disk, { upload });
   const { name } = await packages.save(moments[0]!);
-  await packages.sent(name, null);
+  await packages.sent(name);
   const { remote } = await packages.delete({ all: true });
   const prefix = remote[0]?.prefix ?? "";
   assert.deepEqual(remote, [{ name, bucket: "b", prefix }]);
@@ -164,7 +164,7 @@ test("copies in buckets are in a tombstone before anything goes, and named in th
 
 test("when the tombstone cannot be written, the package stays and the receipt says so", async () => {
   const { disk, packages: before } = await saved({ upload });
-  await before.sent(names[0]!, null);
+  await before.sent(names[0]!);
   const { packages } = await openPackages(
     faultyDisk(disk, { fault: "ENOSPC", at: 1, call: "open", path: /tombstone/ }),
   );

@@ -39,7 +39,6 @@ import {
   noteComing,
   readStatus,
   uploadedNow,
-  writeStatus,
 } from "./status.ts";
 import { readTombstone, removeTombstone, type Tombstone, writeTombstone } from "./tombstones.ts";
 import { type Verification, verifyFolder } from "./verify.ts";
@@ -254,26 +253,18 @@ export class PackageDirectory implements PackageSink {
     });
   }
 
-  /** Notes that the bucket has a package from memory: its manifest was read back. */
-  async sentFromMemory(name: string): Promise<void> {
-    await this.#changing(name, async () => {
-      const status = await readStatus(this.#ports, name);
-      if (status?.upload === undefined) throw new Error("its status is gone");
-      await writeStatus(this.#ports, name, uploadedNow(status, secondsNow(this.#ports.clock)));
-    });
-    this.#names.remote(name);
-  }
-
   /** Notes that the bucket agrees: it has the package, and the retraction `sent` if there was one. */
-  async sent(name: string, sent: PackageStatus["retracted"]): Promise<PackageStatus> {
+  async sent(name: string, sent: PackageStatus["retracted"] = null): Promise<void> {
     const { upload: settings } = this.#ports;
-    return this.#mark(name, (status, timestamp) => {
+    const change: ChangeStatus = (status, timestamp) => {
       const done = uploadedNow(status, timestamp, settings?.target);
       // Retracted by now, and not before: that is still to be sent.
       const isLater = status.retracted !== null && sent === null;
       if (done.upload === undefined || !isLater) return done;
       return { ...done, upload: { ...done.upload, state: "pending" } };
-    });
+    };
+    await this.#changing(name, () => changeStatus(this.#ports, name, change, { inFlight: true }));
+    if (!(await this.has(name))) this.#names.remote(name);
   }
 
   /** Notes why an attempt at a status or a tombstone failed. `dead`: no other follows by itself. */

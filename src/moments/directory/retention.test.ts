@@ -124,7 +124,7 @@ test("only a package that a bucket has is released, and one that is preserved st
   await assert.rejects(packages.release(names[0]!), (error) =>
     isThroughlineError(error, "THROUGHLINE_INVALID"),
   );
-  for (const name of names) await packages.sent(name, null);
+  for (const name of names) await packages.sent(name);
   await packages.release(names[0]!);
   await packages.release(names[0]!);
   await packages.release(names[1]!);
@@ -135,7 +135,7 @@ test("only a package that a bucket has is released, and one that is preserved st
 test("what is purged here and a bucket has stays known by its status, and is forgotten with its chat", async () => {
   const { packages, disk } = await saved({ upload });
   const [name] = names as [string];
-  await packages.sent(name, null);
+  await packages.sent(name);
   const { purged } = await packages.purge({ maxAgeMs: 8_500 });
   assert.deepEqual(
     purged.map((one) => one.name),

@@ -89,7 +89,7 @@ export class BucketSink implements PackageSink {
       const prefix = await packages.sending(moment);
       const job = { name, prefix, source: sourceOf(moment) };
       await withDeadline(timers, sendWithinMs, outer, (inner) => uploadPackage(bucket, job, inner));
-      await packages.sentFromMemory(name);
+      await packages.sent(name);
     };
     const stop = signal === undefined ? [] : [signal];
     const failure = await loop.once(name, work, AbortSignal.any([...stop, this.#closing.signal]));

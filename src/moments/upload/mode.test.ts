@@ -35,11 +35,9 @@ const modes: readonly (readonly [StorageSettings, string, string | null, boolean
   [{ mode: "S3", bucket }, "local", "unknown_mode", false],
   [{ mode: "cloud", bucket }, "local", "unknown_mode", false],
   [{ mode: " s3", bucket }, "local", "unknown_mode", false],
-  [{ mode: "s3", bucket, credentials: "missing" }, "local", "no_credentials", true],
-  [{ bucket, credentials: "found", client: "found" }, "local+s3", null, true],
-  [{ bucket, client: "missing" }, "local", "no_client", true],
-  [{ bucket, client: "missing", credentials: "missing" }, "local", "no_client", true],
-  [{ mode: "local", bucket, client: "missing" }, "local", null, false],
+  [{ mode: "s3", bucket, lacks: "no_credentials" }, "local", "no_credentials", true],
+  [{ bucket, lacks: "no_client" }, "local", "no_client", true],
+  [{ mode: "local", bucket, lacks: "no_client" }, "local", null, false],
 ];
 for (const [settings, mode, reason, mayUpload] of modes) {
   test(`${JSON.stringify(settings)} is mode ${mode} for ${reason ?? "no other reason"}, ${mayUpload ? "" : "nothing "}to be uploaded`, () => {
