@@ -78,7 +78,8 @@ async function checkStatuses(home: string): Promise<Check> {
   const says =
     `the status of ${counted(torn.length, "feedback package")} cannot be read, so they are neither ` +
     `exported nor purged: ${names}. Move <package>.status.json out of ${path}. Then retract or ` +
-    "preserve the package again if it was, or delete it with `throughline feedback delete`";
+    "preserve the package again if it was, or delete it with `throughline feedback delete`, and with " +
+    "--in-bucket if it was uploaded";
   return { id, status: "damaged", says };
 }
 

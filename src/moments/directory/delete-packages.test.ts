@@ -145,6 +145,16 @@ test("a package whose words cannot be read is named, where one message is to go"
   assert.deepEqual([deleted, unreadable], [pick(3), pick(1)]);
 });
 
+test("a package that only the bucket has, and whose status is damaged, is named where a chat is to go", async () => {
+  const { disk, packages } = await saved({ upload });
+  const [name] = pick(1) as [string];
+  await packages.sent(name);
+  await packages.release(name);
+  await (await disk.open(`${path}/${name}.status.json`, "write")).truncate(20);
+  const { deleted, unreadable } = await packages.delete({ chatId: "chat:1" });
+  assert.deepEqual([deleted, unreadable], [pick(3), [name]]);
+});
+
 test("copies in buckets are in a tombstone before anything goes, and named in the receipt", async () => {
   const disk = new SimulatedDisk();
   const { packages } = await openPackages(disk, { upload });
