@@ -258,20 +258,6 @@ test("in mode s3 a process that is ending gives what is on its way to the disk, 
   assert.ok(await world.packages.has(sample.name));
 });
 
-test("in mode s3 what was on its way and is forgotten leaves nothing in the bucket", async () => {
-  await using world = await started({ keepLocal: false });
-  world.server.fail({ operation: "PutObject", key: /audio/, does: { kind: "hang" } });
-  const stop = new AbortController();
-  const sample = samplePackage();
-  const sending = world.sendFromMemory(sample, stop.signal);
-  await world.time.until(() => world.server.held > 0 && world.server.objects().size > 0);
-  stop.abort(new Error("forgotten"));
-  await assert.rejects(sending, /forgotten/);
-  await world.packages.delete({ name: sample.name });
-  assert.ok(await world.untilNothingPends());
-  assert.deepEqual([world.server.objects().size, await world.left()], [0, []]);
-});
-
 test("in mode s3 nothing is sent of which no status could be written", async () => {
   await using world = await started({ keepLocal: false });
   const { open } = world.disk;
