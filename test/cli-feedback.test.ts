@@ -301,10 +301,12 @@ async function bucket(t: TestContext) {
   return { server, variables };
 }
 
-test("what the bucket alone has is retracted, what was cut off there a day ago is removed, and with --in-bucket the rest is deleted", async (t) => {
+test("in mode s3 what only the bucket has is listed and retracted, what was cut off there a day ago is removed, and what is not known here is deleted with --in-bucket", async (t) => {
   const at = await home(t);
   const { server, variables } = await bucket(t);
-  const run = (...args: string[]) => runCli(["feedback", ...args], { home: at.path, variables });
+  const s3 = { ...variables, FEEDBACK_STORAGE: "s3" };
+  const run = (...args: string[]) =>
+    runCli(["feedback", ...args], { home: at.path, variables: s3 });
   const sample = samplePackage();
   const prefix = keyPrefix(sample.sessionId, sample.name);
   for (const [path, bytes] of sample.files) server.place(prefix + path, bytes);
@@ -312,73 +314,83 @@ test("what the bucket alone has is retracted, what was cut off there a day ago i
   const longAgo = Date.now() - 48 * 3_600_000;
   server.place(`${lost}messages.json`, Buffer.from("[]"), "moments", longAgo);
 
-  const retracted = await run("retract", sample.name, "--reason", "a slip");
+  await agreeToUpload(at.path);
+  const recorded = await run("record", "--sentiment", "positive", "--what", "the joke", "--json");
+  assert.equal(recorded.code, 0, recorded.err);
+  const [listed, ...more] = JSON.parse((await run("list", "--json")).out);
+  assert.deepEqual([listed.state, listed.upload, more], ["bucket", null, []]);
+  const { name } = listed;
+  assert.match((await run("list")).out, new RegExp(`${name} +bucket .* uploaded`));
+  const retracted = await run("retract", name, "--reason", "a slip");
   assert.equal(retracted.code, 0, retracted.err);
   assert.match(retracted.err, /The package is only in the bucket/);
-  const swept = await run("purge", "--cut-off");
-  assert.deepEqual([swept.code, swept.out], [0, "1 upload cut off, removed from the bucket\n"]);
+  assert.equal((await run("retract", sample.name)).code, 1, "another device's");
+  const removed = await run("purge", "--cut-off");
+  assert.deepEqual([removed.code, removed.out], [0, "1 upload cut off, removed from the bucket\n"]);
   assert.equal((await run("purge", "--cut-off", "--max-megabytes", "1")).code, 2);
   assert.equal((await run("upload")).code, 0);
-  const mark = server.objects("moments").get(`${prefix}retracted.json`);
+  const mark = server.objects("moments").get(`feedback/00000000/${name}/retracted.json`);
   assert.equal(JSON.parse(mark?.body.toString() ?? "{}").reason, "a slip");
   assert.ok(![...server.objects("moments").keys()].some((key) => key.startsWith(lost)));
 
-  server.fail({ times: 100, does: { kind: "reset" } });
   const here = await run("delete", "--all", "--yes");
   assert.equal(here.code, 0, here.err);
+  assert.equal((await run("upload")).code, 0);
+  assert.equal(server.objects("moments").size, sample.files.size);
+  server.fail({ times: 100, does: { kind: "reset" } });
   const away = await run("delete", "--all", "--in-bucket", "--yes");
   assert.equal(away.code, 1);
-  assert.match(
-    away.err,
-    /It will be searched, and matching packages deleted, once it is available/,
-  );
+  assert.match(away.err, /The bucket is unavailable: not all of it was searched/);
   const nowhere = ["feedback", "delete", "--all", "--in-bucket", "--yes"];
   assert.equal((await runCli(nowhere, { home: at.path })).code, 2);
   server.faults.heal();
-  assert.equal((await run("upload")).code, 0);
+  assert.equal((await run("delete", "--all", "--in-bucket", "--yes")).code, 0);
   assert.equal(server.objects("moments").size, 0);
 });
 
-test("a package that failed is named so by list and doctor; upload ends with 1 until it is taken", async (t) => {
+async function agreeToUpload(path: string): Promise<void> {
+  await using throughline = await openThroughline({ home: path });
+  const software = { name: "throughline", version: "0.0.0" };
+  const moments = await startMoments(throughline, { sessionId: "a1b2c3d4", software });
+  await moments.agree({ messages: true, upload: true, wording: consentWording, by: "a test" });
+}
+
+test("a package that is not tried again is named so by list and doctor; upload ends with 1 until it is taken", async (t) => {
   const at = await home(t);
   const { server, variables } = await bucket(t);
   const run = (...args: string[]) => runCli(args, { home: at.path, variables });
   const listed = async () => JSON.parse((await run("feedback", "list", "--json")).out)[0].upload;
 
-  const throughline = await openThroughline({ home: at.path });
-  const software = { name: "throughline", version: "0.0.0" };
-  const moments = await startMoments(throughline, { sessionId: "a1b2c3d4", software });
-  await moments.agree({ messages: true, upload: true, wording: consentWording, by: "a test" });
-  await throughline.close();
+  await agreeToUpload(at.path);
   server.fail({ times: Number.POSITIVE_INFINITY, does: { kind: "reset" } });
   const recorded = await run(
     ...["feedback", "record", "--sentiment", "positive", "--what", "the joke"],
   );
   assert.equal(recorded.code, 0, recorded.err);
-  assert.equal((await listed()).state, "owed");
+  assert.match((await listed()).state, /^(pending|failed)$/);
   assert.match((await run("feedback", "list")).out, / {2}pending {2}/);
   const away = await run("feedback", "upload");
-  assert.deepEqual([away.code, away.out], [1, "1 pending, 0 failed: retry\n"]);
+  assert.deepEqual([away.code, away.out], [1, "1 pending, 0 dead: retry\n"]);
 
   server.faults.heal();
   const does = { kind: "error", status: 400, code: "KeyTooLongError" } as const;
   server.fail({ operation: "PutObject", times: Number.POSITIVE_INFINITY, does });
   const refused = await run("feedback", "upload");
-  assert.deepEqual([refused.code, refused.out], [1, "0 pending, 1 failed: rejected\n"]);
-  assert.deepEqual(await listed(), { state: "parked", error: "rejected" });
-  assert.match((await run("feedback", "list")).out, / {2}failed: rejected {2}/);
+  assert.deepEqual([refused.code, refused.out], [1, "0 pending, 1 dead: rejected\n"]);
+  assert.deepEqual(await listed(), { state: "dead", error: "rejected" });
+  assert.match((await run("feedback", "list")).out, / {2}dead: rejected {2}/);
   const doctor = await run("doctor");
   assert.equal(doctor.code, 0);
   assert.match(
     doctor.out,
-    /\nnote +1 upload failed \(rejected\)\. Retry with `throughline feedback upload`/,
+    /\nnote +1 upload dead \(rejected\): not tried again by itself\. Retry with `throughline feedback upload`/,
   );
   assert.equal((await run("feedback", "upload", "--json")).code, 1);
 
   server.faults.heal();
   const taken = await run("feedback", "upload");
-  assert.deepEqual([taken.code, taken.out], [0, "0 pending, 0 failed\n"]);
+  assert.deepEqual([taken.code, taken.out], [0, "0 pending, 0 dead\n"]);
   assert.equal(await listed(), null);
   assert.match((await run("feedback", "list")).out, / {2}uploaded {2}/);
-  assert.match((await run("doctor")).out, /\nok +no upload has failed\n/);
+  assert.match((await run("doctor")).out, /\nok +no upload is dead\n/);
 });

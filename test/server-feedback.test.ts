@@ -19,7 +19,6 @@ import { readManifest, writeManifest } from "../src/moments/package/package-form
 import { consentWording } from "../src/moments/record/consent.ts";
 import * as schemas from "../src/moments/routes/answer-schemas.ts";
 import { momentsRoutes } from "../src/moments/routes.ts";
-import { keyPrefix } from "../src/moments/s3/object-key.ts";
 import { startMoments } from "../src/moments/start-moments.ts";
 import * as answers from "../src/server/answer-schemas.ts";
 import { events as serverEvents } from "../src/server/event-schemas.ts";
@@ -371,20 +370,33 @@ test("every type of sound that is taken is described", async (t) => {
   }
 });
 
-test("retracting a package that the bucket alone has is answered as owed; one that is nowhere is not found", async (t) => {
+test("retracting a package that only the bucket has is answered as pending; one that is not known is not found", async (t) => {
   const bucket = await S3Server.start({ buckets: ["moments"] });
   t.after(() => bucket.close());
   const { endpoint, credentials } = bucket;
-  const c = await withMoments(t, [], { s3: { bucket: "moments", endpoint, credentials } });
-  const [there, nowhere] = [samplePackage(), samplePackage({ number: 1 })];
-  const prefix = keyPrefix(there.sessionId, there.name);
-  for (const [path, bytes] of there.files) bucket.place(prefix + path, bytes);
-  const answer = await jsonOf(await c.post(`/api/feedback/${there.name}/retract`, {}), 202);
-  const owed = schemas.retractedThere.strict().parse(answer);
-  assert.deepEqual(owed, { name: there.name, owed: true });
+  const s3 = { bucket: "moments", endpoint, credentials };
+  const c = await withMoments(t, [], { s3, mode: "s3" });
+  const { recorder } = c.moments;
+  recorder.message({
+    role: "assistant",
+    text: "Knock, knock",
+    id: "m2",
+    chatId: "a",
+    turnId: "m1",
+  });
+  await c.moments.agree({ messages: true, upload: true, wording: consentWording, by: "a test" });
+  const receipt = recorder.record({ sentiment: "positive", what: "the joke", source: "http" });
+  await receipt.whenUploaded();
+  const { name } = receipt;
+  const { packages } = await c.get("/api/feedback");
+  const [shown, ...more] = schemas.packageList.parse({ packages, cursor: null }).packages;
+  assert.deepEqual([shown?.name, shown?.state, shown?.feedback, more], [name, "bucket", null, []]);
+  const answer = await jsonOf(await c.post(`/api/feedback/${name}/retract`, {}), 202);
+  assert.deepEqual(schemas.retractedThere.strict().parse(answer), { name, pending: true });
   await c.moments.upload();
-  assert.ok(bucket.objects("moments").has(`${prefix}retracted.json`));
-  const refused = await c.post(`/api/feedback/${nowhere.name}/retract`, {});
+  const keys = [...bucket.objects("moments").keys()];
+  assert.ok(keys.some((key) => key.endsWith(`/${name}/retracted.json`)));
+  const refused = await c.post(`/api/feedback/${samplePackage().name}/retract`, {});
   await problemOf(refused, 404, "THROUGHLINE_NOT_FOUND");
 });
 

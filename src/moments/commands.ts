@@ -32,8 +32,8 @@ const addFeedbackCommand: AddCommand = (program, context) => {
   feedback
     .command("list")
     .description(
-      "List the packages, newest first, and whether each is uploaded, pending or failed. A failed upload " +
-        "is tried again only by `feedback upload`.",
+      "List the packages, newest first, and whether each is uploaded, pending or dead. A dead upload is " +
+        "tried again only by `feedback upload`.",
     )
     .addOption(homeOption())
     .addOption(jsonOption())
@@ -133,8 +133,8 @@ function addUpload(feedback: Command, context: Context): void {
   feedback
     .command("upload")
     .description(
-      "Upload pending packages now, and retry failed uploads. The exit code is 1 if any upload is still " +
-        "pending or failed.",
+      "Upload pending packages now, and retry dead uploads. The exit code is 1 if any upload is still " +
+        "pending or dead.",
     )
     .addOption(optionOf("createBucket"))
     .addOption(homeOption())
@@ -215,7 +215,7 @@ function addRemoval(feedback: Command, context: Context): void {
     .option("--chat <id>", "every package from this chat", notEmpty)
     .option("--person <name>", "every package in which this person was seen", notEmpty)
     .option("--all", "every package")
-    .option("--in-bucket", "also search the bucket for packages that this home does not know of")
+    .option("--in-bucket", "also search the bucket for packages of another home")
     .option("--yes", "do not ask for confirmation")
     .addOption(homeOption())
     .addOption(jsonOption())

@@ -74,9 +74,10 @@ test("in mode s3 a key gets the first receipt in later runs, by a note that hold
   await at.run(async (moments) => {
     const again = moments.recorder.record({ ...praise, ...keyed });
     assert.deepEqual([again.name, again.durable, again.uploaded], [name, true, true]);
-    assert.deepEqual([at.names().length, (await moments.packages.list()).packages], [1, []]);
-    const { remote, unreadable, isBucketSearched } = await moments.forget({ chatId: "a" });
-    assert.deepEqual([remote.length, unreadable, isBucketSearched], [1, [], false]);
+    const [entry, ...more] = (await moments.packages.list()).packages;
+    assert.deepEqual([at.names().length, entry?.state, more], [1, "bucket", []]);
+    const { remote, unreadable } = await moments.forget({ chatId: "a" });
+    assert.deepEqual([remote.length, unreadable], [1, []]);
     await moments.upload();
     assert.deepEqual([at.keys(), files(join(at.home, "feedback"))], [[], []]);
     assert.notEqual(await recorded(moments, { ...keyed, what: "another" }), "");
@@ -103,17 +104,10 @@ test("in mode s3 the key of a moment that went by the disk is known once its cop
 });
 
 // Taking back.
-for (const [isKeyed, isUp] of [
-  [false, true],
-  [false, false],
-  [true, true],
-  [true, false],
-] as const) {
-  test(`a package that the bucket alone has is retracted in a later run, ${isKeyed ? "with" : "without"} a note of it, the bucket ${isUp ? "up" : "away"}`, async (t) => {
+for (const isUp of [true, false]) {
+  test(`a package that the bucket alone has is retracted in a later run, the bucket ${isUp ? "up" : "away"}`, async (t) => {
     const at = await world(t);
-    const name = await at.run((moments) =>
-      recorded(moments, isKeyed ? { idempotencyKey: "k1" } : {}),
-    );
+    const name = await at.run((moments) => recorded(moments));
     const mark = { by: "ann", reason: "a slip" };
     await at.run(async (moments) => {
       if (!isUp) at.server.fail(everyRequest);
@@ -139,64 +133,40 @@ test("what is neither here nor in the bucket cannot be retracted, and that is sa
 });
 
 // Forgetting where nothing is sent.
-test("what the bucket alone has, and this home does not know, is forgotten when the bucket is asked for, and only that", async (t) => {
+test("what only the bucket has is forgotten with its chat; what this home does not know, when the bucket is asked for", async (t) => {
   const at = await world(t);
-  const [known, other] = await at.run(async (moments) => {
+  const other = await at.run(async (moments) => {
     await recorded(moments);
-    return [
-      await recorded(moments, { idempotencyKey: "k1" }),
-      await recorded(moments, { chatId: "b" }),
-    ];
+    await recorded(moments, { idempotencyKey: "k1" });
+    return await recorded(moments, { chatId: "b" });
   });
-  assert.equal(at.names().length, 3);
   await at.run(async (moments) => {
-    const { remote, isBucketSearched } = await moments.forget({ chatId: "a" });
-    assert.deepEqual([remote.map(({ name }) => name), isBucketSearched], [[known], false]);
+    const { remote, ...receipt } = await moments.forget({ chatId: "a" });
+    assert.deepEqual([remote.length, receipt.isBucketSearched], [2, undefined]);
     await moments.upload();
   });
-  assert.equal(at.names().length, 2);
-  // The bucket is away: it is looked through once it answers.
+  assert.deepEqual(at.names(), [other]);
+  // Another home, which has no status of it.
+  for (const name of files(join(at.home, "feedback"))) rmSync(join(at.home, "feedback", name));
   await at.run(async (moments) => {
     at.server.fail(everyRequest);
-    const { isBucketSearched } = await moments.forget({ chatId: "a" }, { inBucket: true });
+    const { isBucketSearched } = await moments.forget({ chatId: "b" }, { inBucket: true });
     assert.equal(isBucketSearched, false);
   });
-  const [tombstone = "", ...more] = files(join(at.home, "feedback"));
-  assert.match(tombstone, /^search_chat_[0-9a-f]{64}_\d+\.tombstone\.json$/);
-  assert.deepEqual(more, []);
-  const text = readFileSync(join(at.home, "feedback", tombstone), "utf8");
-  assert.ok(!text.includes('"a"'), "who is forgotten is not told");
   at.server.faults.heal();
-  await at.run((moments) => moments.upload());
-  assert.deepEqual(at.names(), [other]);
-  assert.deepEqual(files(join(at.home, "feedback")), []);
+  assert.deepEqual([at.names(), files(join(at.home, "feedback"))], [[other], []]);
   await at.run(async (moments) => {
-    const { isBucketSearched } = await moments.forget({ chatId: "a" }, { inBucket: true });
+    const { isBucketSearched } = await moments.forget({ chatId: "b" }, { inBucket: true });
     assert.equal(isBucketSearched, true);
   });
-});
-
-test("a package that the bucket alone has is deleted by its name, without a note of it too", async (t) => {
-  const at = await world(t);
-  const [gone, other] = await at.run(async (moments) => [
-    await recorded(moments),
-    await recorded(moments),
-  ]);
-  await at.run(async (moments) => {
-    const { isBucketSearched } = await moments.forget({ name: gone! });
-    assert.equal(isBucketSearched, true);
-  });
-  assert.deepEqual(at.names(), [other]);
+  assert.deepEqual(at.keys(), []);
 });
 
 test("a copy that was sent is deleted, once the bucket is named again, also when it was forgotten in mode local", async (t) => {
   const at = await world(t);
   await at.run((moments) => recorded(moments), { s3: at.s3 });
   const receipt = await at.run((moments) => moments.forget({ chatId: "a" }), { mode: "local" });
-  assert.deepEqual(
-    [receipt.packages, receipt.remote.length, receipt.isBucketSearched],
-    [1, 1, true],
-  );
+  assert.deepEqual([receipt.packages, receipt.remote.length], [1, 1]);
   assert.equal(at.names().length, 1);
   await at.run((moments) => moments.upload());
   assert.deepEqual([at.keys(), files(join(at.home, "feedback"))], [[], []]);
@@ -247,11 +217,11 @@ test("what an upload left in the bucket that was cut off a day ago is removed, o
   at.server.place(`${old}messages.json`, Buffer.from("[]"), "moments", Date.now() - day - 60_000);
   at.server.place(`${young}messages.json`, Buffer.from("[]"), "moments", Date.now() - day / 2);
   await at.run(async (moments) => {
-    const { remote, isBucketSearched } = await moments.sweep();
+    const { remote, isBucketSearched } = await moments.removeCutOff();
     assert.deepEqual([remote.map(({ prefix }) => prefix), isBucketSearched], [[old], true]);
     await moments.upload();
   });
   assert.deepEqual(at.keys(), [`${young}messages.json`]);
-  const nowhere = await at.run((moments) => moments.sweep(), { mode: "local" });
+  const nowhere = await at.run((moments) => moments.removeCutOff(), { mode: "local" });
   assert.deepEqual(nowhere, { remote: [], isBucketSearched: true });
 });

@@ -56,7 +56,7 @@ const praise = { sentiment: "positive", what: "the joke", source: "http", chatId
 const files = (path: string) => (existsSync(path) ? readdirSync(path) : []);
 
 // Mode s3.
-test("in mode s3 a durable receipt is an uploaded one, and nothing touches the disk", async (t) => {
+test("in mode s3 a durable receipt is an uploaded one, and the disk has its status alone", async (t) => {
   const { s3, keys } = await bucket(t);
   const home = newHome(t);
   await using throughline = await openThroughline({ home });
@@ -71,7 +71,7 @@ test("in mode s3 a durable receipt is an uploaded one, and nothing touches the d
     `${prefix}feedback.json`,
     `${prefix}messages.json`,
   ]);
-  assert.deepEqual(files(join(home, "feedback")), []);
+  assert.deepEqual(files(join(home, "feedback")), [`${receipt.name}.status.json`]);
   const { storage_mode, storage_reason } = moments.statistics();
   assert.deepEqual([storage_mode, storage_reason], ["s3", null]);
 });
@@ -105,7 +105,7 @@ test("in mode s3 the reply to the manifest is lost: the copy on the disk is that
   server.fail({ operation: "PutObject", key: /feedback\.json$/, times: 1, does });
   const receipt = moments.recorder.record(praise);
   await receipt.whenUploaded();
-  assert.equal(moments.statistics().outbox?.parked, 0);
+  assert.equal(moments.statistics().outbox?.dead, 0);
 });
 
 test("in mode s3 what nobody agreed to upload stays on the disk, and the bucket is not asked", async (t) => {

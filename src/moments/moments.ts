@@ -34,14 +34,10 @@ import {
 } from "./record/options.ts";
 import type { Receipt, ReceiptState } from "./record/receipt.ts";
 import { resolveTarget, type S3Target, type S3TargetOptions } from "./s3/options.ts";
-import { SdkS3Port } from "./s3/sdk-port.ts";
+import { S3Bucket } from "./s3/s3-bucket.ts";
+import { systemJitter } from "./upload/attempt.ts";
 import { BucketSink } from "./upload/bucket-sink.ts";
-import {
-  forgetInBucket,
-  retractPackage,
-  type SweepReceipt,
-  sweepBucket,
-} from "./upload/in-bucket.ts";
+import { type CutOffReceipt, forgetInBucket, removeCutOff } from "./upload/in-bucket.ts";
 import {
   type EffectiveMode,
   effectiveMode,
@@ -49,7 +45,6 @@ import {
   type StorageSettings,
   storageModes,
 } from "./upload/mode.ts";
-import { systemJitter } from "./upload/target-state.ts";
 import { type OutboxStatistics, UploadLoop } from "./upload/upload-loop.ts";
 
 export interface MomentsOptions extends RecordingOptions {
@@ -131,11 +126,8 @@ export interface MomentsStatistics extends MomentStats {
 }
 
 export interface ForgetReceipt extends DeleteReceipt {
-  /**
-   * False: copies that are in the bucket alone, and that this home does not know of, may be left. They
-   * are looked for with `inBucket`.
-   */
-  readonly isBucketSearched: boolean;
+  /** With `inBucket`: whether all of the bucket could be looked at. If not, ask again. */
+  readonly isBucketSearched?: boolean | undefined;
 }
 
 /** The rolling buffers and the packages of one companion. */
@@ -164,12 +156,12 @@ export interface Moments extends AsyncDisposable {
   /** Calls back at every event of a receipt. @returns a function that ends it. */
   onEvent(listener: (event: MomentEvent) => void): () => void;
   /**
-   * Forgets moments: those that wait to be saved, packages, and their copies in buckets that this home
-   * knows of, which are deleted there as soon as the bucket answers. Of a chat, also what the buffers
-   * hold. Of a message, the moments that hold it.
+   * Forgets moments: those that wait to be saved, packages, and their copies in buckets, which are
+   * deleted there as soon as the bucket answers. Of a chat, also what the buffers hold. Of a message,
+   * the moments that hold it.
    *
-   * `inBucket`: also what the bucket alone has and this home does not know of: all of it is looked
-   * through, now or as soon as it answers.
+   * `inBucket`: also what the bucket has and this home does not know of, such as packages of another
+   * device: all of the bucket is looked through.
    */
   forget(
     selection: Selection,
@@ -179,8 +171,7 @@ export interface Moments extends AsyncDisposable {
    * Takes a reaction back: it stays, no export has it, and its copies in buckets are marked too, those
    * that are still to come as well.
    *
-   * @returns `bucket`: it is not here; the mark goes to the bucket, which has it, or which was away and
-   * is searched for it once it answers.
+   * @returns `bucket`: it is not here; the mark goes to the bucket, which has it.
    * @throws ThroughlineError `THROUGHLINE_NOT_FOUND`
    */
   retract(name: string, mark: Mark): Promise<"here" | "bucket">;
@@ -188,8 +179,8 @@ export interface Moments extends AsyncDisposable {
    * Removes from the bucket what uploads left there that ended before their manifest: of any device, if
    * nothing was added for a day.
    */
-  sweep(): Promise<SweepReceipt>;
-  /** Tries again now what is pending or failed. Resolves when nothing is due any more. */
+  removeCutOff(): Promise<CutOffReceipt>;
+  /** Tries again now what is pending or dead. Resolves when nothing is due any more. */
   upload(): Promise<void>;
   /**
    * Takes nothing more, and saves what waits for at most 4 s; what is left then is lost, and reported.
@@ -241,9 +232,7 @@ export async function openMoments(ports: MomentsPorts, options: MomentsSettings)
       recording.onEvent(event);
     },
   });
-  const stopUploads = loop?.onEvent((event) => {
-    if (event.type === "uploaded") recorder.uploaded(event.name);
-  });
+  const stopUploads = loop?.onUploaded((name) => recorder.uploaded(name));
   await loop?.start();
   const auto = autoRecord ? new AutoRecord((input) => recorder.record(input), clock) : undefined;
   void size.count();
@@ -277,22 +266,24 @@ export async function openMoments(ports: MomentsPorts, options: MomentsSettings)
       return answer === undefined ? undefined : auto?.react(event, answer.text, chat);
     },
     forget: async (selection, { inBucket = false } = {}) => {
-      for (const name of await forgetWaiting(recorder, selection)) await sink?.forget(name);
+      await recorder.forget((facts) => isOf(selection, facts));
+      if ("chatId" in selection) await recorder.forgetChat(selection.chatId);
       const receipt = await packages.delete(selection);
       recorder.deleted(receipt.deleted);
-      const isKnown = loop === undefined || mode !== "s3";
-      const isAsked = inBucket || ("name" in selection && receipt.deleted.length === 0);
-      const isSearched = isAsked ? await forgetInBucket(packages, loop, selection, clock) : isKnown;
-      return { ...receipt, isBucketSearched: isSearched };
+      if (!inBucket || loop === undefined) return receipt;
+      return { ...receipt, isBucketSearched: await forgetInBucket(packages, loop, selection) };
     },
     onEvent: (listener) => {
       listeners.add(listener);
       return () => listeners.delete(listener);
     },
-    retract: (name, mark) => retractPackage(packages, loop, name, mark),
-    sweep: () => sweepBucket(packages, loop, s3?.bucket ?? "", clock),
+    retract: async (name, mark) => {
+      await packages.retract(name, mark);
+      return (await packages.has(name)) ? "here" : "bucket";
+    },
+    removeCutOff: () => removeCutOff(packages, loop, clock.now()),
     upload: async () => {
-      await loop?.probe();
+      loop?.probe();
       await loop?.idle();
     },
   };
@@ -314,37 +305,19 @@ async function openPackages(ports: MomentsPorts, s3: S3Target | undefined, mode:
   });
   const { packages, close: closePackages } = opened;
   if (s3 === undefined) return { packages, closePackages, loop: undefined, sink: undefined };
-  const { createBucket, encryption } = s3;
-  const loop = new UploadLoop(
-    { target, createBucket, encryption },
-    {
-      packages,
-      clock,
-      timers,
-      logger,
-      telemetry,
-      jitter: systemJitter,
-      connect: (name) => new SdkS3Port({ ...s3, bucket: name }, timers),
-    },
-  );
-  const first = mode === "s3" ? "bucket" : "disk";
-  const sink = new BucketSink({ loop, packages, bucket, first, clock, timers });
-  return { packages, closePackages, loop, sink };
-}
-
-/** Removes what is not saved yet. @returns its names: some of it may be in the bucket. */
-async function forgetWaiting(
-  recorder: MomentRecorder,
-  selection: Selection,
-): Promise<readonly string[]> {
-  const dropped: string[] = [];
-  await recorder.forget((facts) => {
-    const isMeantToo = isOf(selection, facts);
-    if (isMeantToo) dropped.push(facts.name);
-    return isMeantToo;
+  const loop = new UploadLoop({
+    packages,
+    target,
+    clock,
+    timers,
+    logger,
+    telemetry,
+    jitter: systemJitter,
+    connect: (name) => new S3Bucket({ ...s3, bucket: name }, { timers, logger }),
   });
-  if ("chatId" in selection) await recorder.forgetChat(selection.chatId);
-  return dropped;
+  const first = mode === "s3" ? "bucket" : "disk";
+  const sink = new BucketSink({ loop, packages, first, clock, timers });
+  return { packages, closePackages, loop, sink };
 }
 
 /** What earlier runs were told. A file that cannot be read agrees to nothing but words. */
@@ -364,12 +337,9 @@ function receiptOf(id: string, packages: PackageDirectory): ReceiptState | undef
 
 /** The mode that holds, by what the last attempt to upload lacked. */
 function storageNow(settings: StorageSettings, loop: UploadLoop | undefined) {
-  const lacks = loop?.target.error?.class;
-  const { mode, reason } = effectiveMode({
-    ...settings,
-    credentials: lacks === "no_credentials" ? "missing" : undefined,
-    client: lacks === "no_client" ? "missing" : undefined,
-  });
+  const kind = loop?.targetError?.class;
+  const lacks = kind === "no_credentials" || kind === "no_client" ? kind : undefined;
+  const { mode, reason } = effectiveMode({ ...settings, lacks });
   return { storage_mode: mode, storage_reason: reason };
 }
 
@@ -400,9 +370,7 @@ export async function withPackagesOf<T>(
   const path = join(home, "feedback");
   if (!(await isThere(realDisk, path))) return undefined;
   const { packages, close } = await openPackageDirectory({ path, guard });
-  const forget = async (selection: Selection) => {
-    return { ...(await packages.delete(selection)), isBucketSearched: true };
-  };
+  const forget = (selection: Selection) => packages.delete(selection);
   try {
     return await work({ packages, forget });
   } finally {

@@ -170,19 +170,15 @@ function portsOf({ storage, ports }: Throughline): Parameters<typeof openMoments
 export const packagesElsewhere =
   "packages at other servers: those that run delete theirs now; repeat this at one that did not run";
 
-const bucketNotSearched =
-  "packages that are only in the bucket: `throughline feedback delete --in-bucket` deletes them";
-
 /** Places that held nothing are left out, but for the first. */
 function removedOf(deleted: ForgetReceipt | undefined): readonly Removed[] {
-  const { packages = 0, owed = 0, remote = [], isBucketSearched = true } = deleted ?? {};
+  const { packages = 0, pending = 0, remote = [] } = deleted ?? {};
   const { failed = [], unreadable = [] } = deleted ?? {};
   return [
     { place: "packages", count: packages },
-    ...(owed > 0 ? [{ place: "pending uploads", count: owed }] : []),
+    ...(pending > 0 ? [{ place: "pending uploads", count: pending }] : []),
     // Deleted there as soon as their bucket answers.
     ...(remote.length > 0 ? [{ place: "remote copies", count: remote.length }] : []),
-    ...(isBucketSearched ? [] : [{ unreachable: bucketNotSearched }]),
     // Left where they are: the disk refused, or it is unknown whose they are.
     ...failed.map((each) => ({ unreachable: `the package ${each.name}, not deleted` })),
     ...unreadable.map((each) => ({ unreachable: `the package ${each}, which cannot be read` })),

@@ -15,14 +15,14 @@ import { realDisk } from "../../src/core/storage/disk/disk.ts";
 import { silentTelemetry } from "../../src/core/telemetry.ts";
 import { systemTimers } from "../../src/core/timers.ts";
 import { PackageDirectory } from "../../src/moments/directory/package-directory.ts";
-import { searchName } from "../../src/moments/directory/tombstones.ts";
+import { hashOf } from "../../src/moments/s3/local-files.ts";
 import { keyPrefix } from "../../src/moments/s3/object-key.ts";
 import { resolveTarget, type S3Credentials } from "../../src/moments/s3/options.ts";
-import type { S3Port } from "../../src/moments/s3/s3-port.ts";
-import { SdkS3Port } from "../../src/moments/s3/sdk-port.ts";
-import { systemJitter } from "../../src/moments/upload/target-state.ts";
+import { S3Bucket } from "../../src/moments/s3/s3-bucket.ts";
+import { systemJitter } from "../../src/moments/upload/attempt.ts";
+import { BucketSink } from "../../src/moments/upload/bucket-sink.ts";
+import { forgetInBucket } from "../../src/moments/upload/in-bucket.ts";
 import { UploadLoop } from "../../src/moments/upload/upload-loop.ts";
-import type { UploadEvent } from "../../src/moments/upload/upload-work.ts";
 import { S3Server } from "../support/s3/s3-server.ts";
 import { type SamplePackage, samplePackage } from "../support/s3/sample-package.ts";
 
@@ -67,7 +67,7 @@ test("packages go up to the server of these tests, by the same steps", async () 
 async function proveUploads(endpoint: string, credentials: S3Credentials): Promise<void> {
   const home = await mkdtemp(join(tmpdir(), "throughline-s3-"));
   const options = { bucket: "moments", endpoint, credentials, createBucket: true };
-  const port = new SdkS3Port(resolveTarget(options), systemTimers);
+  const port = new S3Bucket(resolveTarget(options), { timers: systemTimers, logger: silentLogger });
   const machine = await Machine.open(home, options);
   try {
     const missing = await Machine.open(home, {
@@ -77,21 +77,18 @@ async function proveUploads(endpoint: string, credentials: S3Credentials): Promi
     });
     const first = samplePackage({ number: 0, frames: 5 });
     await missing.save(first);
-    assert.equal(missing.uploader.target.error?.code, "NoSuchBucket");
+    assert.equal(missing.uploader.targetError?.code, "NoSuchBucket");
     await missing.uploader.close();
 
     await machine.start();
     await machine.save(first);
-    assert.deepEqual(
-      machine.events.map(({ type }) => type),
-      ["bucket_made", "uploaded"],
-    );
+    assert.deepEqual(machine.uploaded, [first.name]);
     await assertWhole(port, first);
 
     const wrong = { ...credentials, secretAccessKey: "wrong" };
     const stranger = await Machine.open(home, { ...options, credentials: wrong });
     await stranger.save(samplePackage({ number: 1 }));
-    assert.equal(stranger.uploader.target.error?.class, "refused");
+    assert.equal(stranger.uploader.targetError?.class, "refused");
     await stranger.uploader.close();
 
     // Two of the objects are there, as a process leaves them that died.
@@ -100,7 +97,7 @@ async function proveUploads(endpoint: string, credentials: S3Credentials): Promi
     for (const { path, sha256, media_type: contentType } of second.manifest.files.slice(0, 2)) {
       const body = second.files.get(path) ?? Buffer.alloc(0);
       const object = { key: prefix + path, body, contentType, sha256 };
-      await port.put({ ...object, checksum: "sha256", onlyIfAbsent: false }, signal);
+      await port.put(object, signal);
     }
     await machine.save(second);
     await assertWhole(port, second);
@@ -108,8 +105,7 @@ async function proveUploads(endpoint: string, credentials: S3Credentials): Promi
     const third = samplePackage({ number: 3 });
     const key = `${keyPrefix(third.sessionId, third.name)}feedback.json`;
     const theirs = { key, body: Buffer.from("theirs"), contentType: "text/plain" };
-    const digest = { sha256: "0".repeat(64), checksum: "md5", onlyIfAbsent: false } as const;
-    await port.put({ ...theirs, ...digest }, signal);
+    await port.put({ ...theirs, sha256: hashOf("sha256", theirs.body) }, signal);
     await machine.save(third);
     assert.equal(machine.uploader.statistics().last_error?.class, "conflict");
     assert.equal((await port.get(key, signal))?.toString(), "theirs");
@@ -125,19 +121,22 @@ async function proveUploads(endpoint: string, credentials: S3Credentials): Promi
 
     await machine.packages.delete({ name: second.name });
     await machine.uploader.idle();
-    assert.deepEqual((await port.list(prefix, undefined, signal)).objects, []);
+    assert.deepEqual((await port.page(prefix, undefined, signal)).objects, []);
     await assertWhole(port, first);
 
-    // What is not known here is found by its name, or by whose it is.
-    const there = keyPrefix(first.sessionId, first.name);
-    await machine.disown(first.name);
-    await machine.packages.retractInBucket(first.name, { by: null, reason: "a slip" });
-    await machine.uploader.idle();
-    const found = await port.get(`${there}retracted.json`, signal);
-    assert.equal(JSON.parse(found?.toString() ?? "").reason, "a slip");
-    await machine.packages.bury(searchName({ all: true }, first.manifest.timestamp), "");
-    await machine.uploader.idle();
-    assert.deepEqual((await port.list(there, undefined, signal)).objects, []);
+    // From memory, with no checksum, by another device; and forgotten here because somebody asks.
+    const other = await Machine.open(home, { ...options, checksums: "off" });
+    const fourth = samplePackage({ number: 4 });
+    assert.equal((await other.sink.save(fourth.moment)).uploaded, true);
+    await assertWhole(port, fourth);
+    await other.uploader.close();
+    assert.equal(
+      await forgetInBucket(machine.packages, machine.uploader, { name: fourth.name }),
+      true,
+    );
+    const there = keyPrefix(fourth.sessionId, fourth.name);
+    assert.deepEqual((await port.page(there, undefined, signal)).objects, []);
+    await assertWhole(port, first);
   } finally {
     await machine.uploader.close();
     port.close();
@@ -148,28 +147,22 @@ async function proveUploads(endpoint: string, credentials: S3Credentials): Promi
 /** One machine with its packages on the real disk. */
 class Machine {
   readonly packages: PackageDirectory;
-  readonly events: UploadEvent[] = [];
+  readonly uploaded: string[] = [];
   readonly uploader: UploadLoop;
-  readonly #path: string;
+  readonly sink: BucketSink;
 
-  private constructor(
-    packages: PackageDirectory,
-    target: ReturnType<typeof resolveTarget>,
-    path: string,
-  ) {
-    const { bucket, region, endpoint = null, createBucket, encryption } = target;
+  private constructor(packages: PackageDirectory, target: ReturnType<typeof resolveTarget>) {
+    const { bucket, region, endpoint = null } = target;
+    const ports = { packages, clock: systemClock, timers: systemTimers };
+    const logger = silentLogger;
     this.packages = packages;
-    this.#path = path;
-    this.uploader = new UploadLoop(
-      { target: { bucket, region, endpoint }, createBucket, encryption },
-      {
-        ...{ packages, clock: systemClock, timers: systemTimers, jitter: systemJitter },
-        logger: silentLogger,
-        telemetry: silentTelemetry,
-        connect: (name): S3Port => new SdkS3Port({ ...target, bucket: name }, systemTimers),
-      },
-    );
-    this.uploader.onEvent((event) => this.events.push(event));
+    this.uploader = new UploadLoop({
+      ...{ ...ports, logger, jitter: systemJitter, telemetry: silentTelemetry },
+      target: { bucket, region, endpoint },
+      connect: (name) => new S3Bucket({ ...target, bucket: name }, { ...ports, logger }),
+    });
+    this.uploader.onUploaded((name) => this.uploaded.push(name));
+    this.sink = new BucketSink({ ...ports, loop: this.uploader, first: "bucket" });
   }
 
   static async open(home: string, options: Parameters<typeof resolveTarget>[0]): Promise<Machine> {
@@ -180,7 +173,7 @@ class Machine {
       ...{ disk: realDisk, path, clock: systemClock, newId: randomId },
       upload: { target: { bucket, region, endpoint }, keepLocal: true },
     });
-    return new Machine(packages, target, path);
+    return new Machine(packages, target);
   }
 
   start(): Promise<void> {
@@ -191,15 +184,12 @@ class Machine {
     await this.packages.save(moment);
     await this.uploader.idle();
   }
-
-  /** As if another device had sent it. */
-  async disown(name: string): Promise<void> {
-    await rm(join(this.#path, name), { recursive: true });
-    await this.packages.forgetRemote(name);
-  }
 }
 
-async function assertWhole(port: S3Port, { files, name, sessionId }: SamplePackage): Promise<void> {
+async function assertWhole(
+  port: S3Bucket,
+  { files, name, sessionId }: SamplePackage,
+): Promise<void> {
   for (const [path, bytes] of files) {
     const found = await port.get(keyPrefix(sessionId, name) + path, signal);
     assert.ok(found?.equals(bytes), path);

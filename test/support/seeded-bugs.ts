@@ -693,6 +693,13 @@ const privacy: readonly SeededBug[] = [
     ...{ test: "test/server-feedback.test.ts", named: "in no package that is made after" },
   },
   {
+    id: "privacy: what a killed upload from memory left stays in the bucket",
+    file: "src/moments/directory/recover.ts",
+    find: "if (isInFlight(status)) {",
+    replace: "if (status === undefined) {",
+    ...{ test: "src/moments/upload/upload-loop.test.ts", named: "the next one removes them" },
+  },
+  {
     id: "privacy: an erasure does not name what a framework keeps",
     file: "src/core/throughline.ts",
     find: 'loss === "erase" ? namedFrameworkLogs(storage, chatId) : []',

@@ -103,7 +103,7 @@ export type Buffers = {
   readonly s3_bucket: string | null;
   readonly outbox: {
     readonly pending: number;
-    readonly parked: number;
+    readonly dead: number;
   } | null;
   readonly consent: Consent;
   /** Whether pictures or sound are arriving now, from any device. */
@@ -265,8 +265,6 @@ export type DeletedPackages = {
   }[];
   /** Packages that cannot be read, so it is not known whose they are. Delete them by name. */
   readonly unreadable: readonly string[];
-  /** `false`: copies that only the bucket has, and that are not known here, may be left. `throughline feedback delete --in-bucket` deletes them. */
-  readonly isBucketSearched: boolean;
 };
 
 export type Delivery = {
@@ -419,7 +417,7 @@ export type FeedbackStats = {
   readonly s3_bucket: string | null;
   readonly outbox: {
     readonly pending: number;
-    readonly parked: number;
+    readonly dead: number;
   } | null;
   readonly consent: Consent;
   /** Whether pictures or sound are arriving now, from any device. */
@@ -677,7 +675,8 @@ export type OfferedModel = {
 
 export type Package = {
   readonly name: string;
-  readonly state: "sealed" | "damaged" | "newer" | "seed";
+  /** `bucket`: only the bucket has its files. */
+  readonly state: "sealed" | "damaged" | "newer" | "seed" | "bucket";
   readonly detail: string | null;
   readonly bytes: number;
   readonly feedback: Feedback | null;
@@ -899,7 +898,7 @@ export type Restart = {
 
 export type RetractedInBucket = {
   readonly name: string;
-  readonly owed: true;
+  readonly pending: true;
 };
 
 export type Retry = {

@@ -32,6 +32,7 @@ export const states = {
   damaged: "Damaged",
   newer: "From a newer version",
   seed: "Old format",
+  bucket: "Only in the bucket",
 } as const satisfies Record<Package["state"], string>;
 
 /** Where moments go, why, and how many are still to be uploaded. */
@@ -40,7 +41,7 @@ export function storageInWords(stats: Buffers): string {
   const why = reason === null || reason === "no_bucket" ? "" : `: ${reasons[reason] ?? reason}`;
   const where = `${placeInWords(stats)}${why}.`;
   if (outbox === null) return where;
-  const failed = outbox.parked === 0 ? "" : `, ${outbox.parked} failed`;
+  const failed = outbox.dead === 0 ? "" : `, ${outbox.dead} failed`;
   return `${where} ${outbox.pending} waiting for upload${failed}.`;
 }
 
@@ -74,13 +75,9 @@ export function uploadInWords(
 }
 
 /** Why a moment that was to be deleted may not be gone; "": it is, or will be. */
-export function leftInWords({ failed, isBucketSearched }: Deletion): string {
-  if (failed.length > 0) return "Some of it could not be deleted from the disk. Try again.";
-  if (isBucketSearched) return "";
-  return "It is not on this machine, and the bucket could not be searched. Try again later.";
+export function leftInWords({ failed }: Pick<DeletedPackages, "failed">): string {
+  return failed.length > 0 ? "Some of it could not be deleted from the disk. Try again." : "";
 }
-
-type Deletion = Pick<DeletedPackages, "failed" | "isBucketSearched">;
 
 /** How the person reacted, where that says more than the words. */
 export function channelInWords({

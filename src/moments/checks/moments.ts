@@ -40,7 +40,7 @@ export function checkMoments({ storage, bucket }: Pick<Settings, "storage" | "bu
   return { id, status: "ok", says: `feedback packages ${where}` };
 }
 
-/** Uploads that failed and are not retried by themselves. */
+/** Uploads that are not tried again by themselves. */
 async function checkUploads(home: string): Promise<Check> {
   const id = "uploads";
   const path = join(home, "feedback");
@@ -50,11 +50,12 @@ async function checkUploads(home: string): Promise<Check> {
       as === "tombstone"
         ? await readTombstone({ disk: realDisk, path }, name)
         : as === "status" && (await readStatus({ disk: realDisk, path }, name))?.upload;
-    if (asked && asked.state === "failed") reasons.push(asked.error?.class ?? "unknown");
+    if (asked && asked.state === "dead") reasons.push(asked.error?.class ?? "unknown");
   }
-  if (reasons.length === 0) return { id, status: "ok", says: "no upload has failed" };
+  if (reasons.length === 0) return { id, status: "ok", says: "no upload is dead" };
   const why = Array.from(new Set(reasons)).sort().join(", ");
-  const says = `${counted(reasons.length, "upload")} failed (${why}). Retry with \`throughline feedback upload\``;
+  const what = `${counted(reasons.length, "upload")} dead (${why}): not tried again by itself`;
+  const says = `${what}. Retry with \`throughline feedback upload\``;
   return { id, status: "note", says };
 }
 
@@ -77,7 +78,8 @@ async function checkStatuses(home: string): Promise<Check> {
   const says =
     `the status of ${counted(torn.length, "feedback package")} cannot be read, so they are neither ` +
     `exported nor purged: ${names}. Move <package>.status.json out of ${path}. Then retract or ` +
-    "preserve the package again if it was, or delete it with `throughline feedback delete`";
+    "preserve the package again if it was, or delete it with `throughline feedback delete`, and with " +
+    "--in-bucket if it was uploaded";
   return { id, status: "damaged", says };
 }
 

@@ -26,6 +26,7 @@ export function exportSource({ packages }: Pick<Moments, "packages">, chats?: Ch
   return {
     async *list() {
       for await (const { name, state, manifest, status } of entriesOf({ packages })) {
+        if (state === "bucket") continue; // there is nothing of it to be read
         const retracted = status?.retracted ?? null;
         const superseded = retracted?.superseded_by != null;
         yield {

@@ -85,13 +85,13 @@ export function purge(flags: PurgeFlags, context: Context): Promise<void> {
 function purgeBucket(flags: PurgeFlags, context: Context): Promise<void> {
   const { io } = context;
   return withMoments(flags, context, async (moments) => {
-    const swept = await moments.sweep();
-    if (flags.json) await write(io.output, json(swept));
+    const removed = await moments.removeCutOff();
+    if (flags.json) await write(io.output, json(removed));
     else {
-      const found = counted(swept.remote.length, "upload");
+      const found = counted(removed.remote.length, "upload");
       await write(io.output, `${found} cut off, removed from the bucket\n`);
     }
-    if (swept.isBucketSearched) return;
+    if (removed.isBucketSearched) return;
     await tell(io, "The bucket is unavailable or cannot be listed: not all of it was searched.");
     throw new Exit(exitCodes.failed);
   });
@@ -133,8 +133,8 @@ interface DeleteFlags extends JsonFlag {
 }
 
 /**
- * `feedback delete`: what this home has, and the copies in buckets that it knows of; with `--in-bucket`
- * also what only the bucket has. Asks first; without a terminal it needs `--yes`.
+ * `feedback delete`: what this home has, and the copies in buckets; with `--in-bucket` also what the bucket
+ * has and this home does not know of. Asks first; without a terminal it needs `--yes`.
  *
  * @throws Exit with 1: the person said no, or something could not be removed.
  */
@@ -162,8 +162,8 @@ export async function remove(
     const receipt = await moments.forget(selection, { inBucket });
     if (flags.json) await write(io.output, json(receipt));
     else {
-      const { packages, unfinished, quarantined, owed, remote, failed, unreadable } = receipt;
-      const counts = { packages, unfinished, quarantined, "pending uploads": owed };
+      const { packages, unfinished, quarantined, pending, remote, failed, unreadable } = receipt;
+      const counts = { packages, unfinished, quarantined, "pending uploads": pending };
       const copies = { "copies in buckets, to be deleted": remote.length };
       const left = {
         "NOT DELETED": failed.length,
@@ -173,16 +173,13 @@ export async function remove(
         if (count > 0 || place === "packages") await write(io.output, `${place}: ${count}\n`);
       }
     }
-    const isLeft = !receipt.isBucketSearched;
-    if (isLeft) await tell(io, inBucket ? bucketAway : bucketNotSearched);
-    if (receipt.failed.length > 0 || (isLeft && inBucket)) throw new Exit(exitCodes.failed);
+    const isLeft = receipt.isBucketSearched === false;
+    if (isLeft) await tell(io, bucketAway);
+    if (receipt.failed.length > 0 || isLeft) throw new Exit(exitCodes.failed);
   });
 }
 
-const bucketAway =
-  "The bucket is unavailable. It will be searched, and matching packages deleted, once it is available.";
-const bucketNotSearched =
-  "Packages that are only in the bucket were not searched. Add --in-bucket to delete those too.";
+const bucketAway = "The bucket is unavailable: not all of it was searched. Run this again later.";
 
 function selectionOf(name: string | undefined, { chat, person, all }: DeleteFlags) {
   const said = [
@@ -272,6 +269,8 @@ function seedFolders(path: string): readonly string[] {
 
 async function allNames(moments: Moments): Promise<readonly string[]> {
   const names: string[] = [];
-  for await (const { name, state } of entriesOf(moments)) if (state !== "seed") names.push(name);
+  for await (const { name, state } of entriesOf(moments)) {
+    if (state !== "seed" && state !== "bucket") names.push(name);
+  }
   return names.reverse();
 }

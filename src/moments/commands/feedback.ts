@@ -49,13 +49,12 @@ export function list(flags: JsonFlag, context: Context): Promise<void> {
 function uploadOf(status: PackageStatus | undefined) {
   const { upload } = status ?? {};
   if (upload === undefined || upload.state === "done") return null;
-  const state = upload.state === "failed" ? ("parked" as const) : ("owed" as const);
-  return { state, error: upload.error?.class ?? null };
+  return { state: upload.state, error: upload.error?.class ?? null };
 }
 
 function wordOf({ state, error }: NonNullable<ReturnType<typeof uploadOf>>): string {
-  if (state === "owed") return "pending";
-  return error === null ? "failed" : `failed: ${error}`;
+  if (state !== "dead") return "pending";
+  return error === null ? "dead" : `dead: ${error}`;
 }
 
 function words(...each: readonly (string | boolean | null | undefined)[]): string {
@@ -69,7 +68,7 @@ interface UploadFlags extends JsonFlag {
 /**
  * `feedback upload`.
  *
- * @throws Exit with 1: an upload is still pending, or failed.
+ * @throws Exit with 1: an upload is still pending, or dead.
  */
 export function upload(flags: UploadFlags, context: Context): Promise<void> {
   const { io } = context;
@@ -90,9 +89,9 @@ export function upload(flags: UploadFlags, context: Context): Promise<void> {
     else if (outbox === null) await tell(io, `Uploads are off: ${storage_reason ?? "local"}.`);
     else {
       const why = outbox.last_error === null ? "" : `: ${outbox.last_error.class}`;
-      await write(io.output, `${outbox.pending} pending, ${outbox.parked} failed${why}\n`);
+      await write(io.output, `${outbox.pending} pending, ${outbox.dead} dead${why}\n`);
     }
-    if (outbox !== null && outbox.pending + outbox.parked > 0) throw new Exit(exitCodes.failed);
+    if (outbox !== null && outbox.pending + outbox.dead > 0) throw new Exit(exitCodes.failed);
   });
 }
 

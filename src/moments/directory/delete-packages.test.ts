@@ -19,6 +19,8 @@ const moments = [1, 2, 3, 4].map((number) =>
 );
 const names = moments.map(({ record }) => record.name);
 
+const upload = { target: { bucket: "b", region: null, endpoint: null }, keepLocal: true };
+
 async function saved(options: Parameters<typeof openPackages>[1] = {}) {
   const disk = new SimulatedDisk();
   const opened = await openPackages(disk, options);
@@ -143,16 +145,27 @@ test("a package whose words cannot be read is named, where one message is to go"
   assert.deepEqual([deleted, unreadable], [pick(3), pick(1)]);
 });
 
+test("a package that only the bucket has, and whose status is damaged, is named where a chat is to go", async () => {
+  const { disk, packages } = await saved({ upload });
+  const [name] = pick(1) as [string];
+  await packages.sent(name);
+  await packages.release(name);
+  await (await disk.open(`${path}/${name}.status.json`, "write")).truncate(20);
+  const { deleted, unreadable } = await packages.delete({ chatId: "chat:1" });
+  assert.deepEqual([deleted, unreadable], [pick(3), [name]]);
+});
+
 test("copies in buckets are in a tombstone before anything goes, and named in the receipt", async () => {
   const disk = new SimulatedDisk();
-  const { packages } = await openPackages(disk);
+  const { packages } = await openPackages(disk, { upload });
   const { name } = await packages.save(moments[0]!);
-  await packages.uploaded(name, { bucket: "b", prefix: "feedback/a/x/", timestamp: 1 });
+  await packages.sent(name);
   const { remote } = await packages.delete({ all: true });
-  assert.deepEqual(remote, [{ name, bucket: "b", prefix: "feedback/a/x/" }]);
-  const target = { bucket: "b", region: null, endpoint: null };
-  const { places, paths } = (await packages.tombstone(name)) ?? {};
-  assert.deepEqual([places, paths?.length], [[{ target, prefix: "feedback/a/x/" }], 2]);
+  const prefix = remote[0]?.prefix ?? "";
+  assert.deepEqual(remote, [{ name, bucket: "b", prefix }]);
+  assert.ok(prefix.endsWith(`/${name}/`));
+  const { places } = (await packages.tombstone(name)) ?? {};
+  assert.deepEqual(places, [{ target: upload.target, prefix }]);
   const files = await filesOf(disk);
   assert.deepEqual([...files.keys()], [`${path}/${name}.tombstone.json`]);
   for (const bytes of files.values())
@@ -160,8 +173,8 @@ test("copies in buckets are in a tombstone before anything goes, and named in th
 });
 
 test("when the tombstone cannot be written, the package stays and the receipt says so", async () => {
-  const { disk, packages: before } = await saved();
-  await before.uploaded(names[0]!, { bucket: "b", prefix: "feedback/a/x/", timestamp: 1 });
+  const { disk, packages: before } = await saved({ upload });
+  await before.sent(names[0]!);
   const { packages } = await openPackages(
     faultyDisk(disk, { fault: "ENOSPC", at: 1, call: "open", path: /tombstone/ }),
   );
@@ -171,16 +184,8 @@ test("when the tombstone cannot be written, the package stays and the receipt sa
 });
 
 test("a package with a tombstone is gone at the next start, whatever is left of it here", async () => {
-  const { disk, packages } = await saved();
-  const target = { bucket: "b", region: null, endpoint: null };
-  const tombstone = {
-    state: "pending",
-    places: [{ target, prefix: "feedback/a/x/" }],
-    paths: [],
-    since: 1,
-    error: null,
-  } as const;
-  await packages.keepTombstone(names[0]!, tombstone);
+  const { disk, packages } = await saved({ upload });
+  await packages.bury(names[0]!, "feedback/a/x/");
   const { packages: next } = await openPackages(disk);
   assert.deepEqual([await next.has(names[0]!), await next.has(names[1]!)], [false, true]);
   assert.ok(await next.tombstone(names[0]!));

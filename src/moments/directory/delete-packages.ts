@@ -5,10 +5,9 @@ import { codeOf } from "./disk-errors.ts";
 import { endings, placeOf, timeOf } from "./names.ts";
 import { type PackagePorts, secondsNow } from "./ports.ts";
 import { quarantined } from "./quarantine.ts";
-import { readFolder } from "./read-package.ts";
 import { removeHere } from "./remove-here.ts";
 import { entriesOf, isThere } from "./remove-tree.ts";
-import { noStatus, placesOf, readStatus } from "./status.ts";
+import { joinPlaces, noStatus, placesOf, readStatus } from "./status.ts";
 import { readTombstone, writeTombstone } from "./tombstones.ts";
 import {
   holdsMessage,
@@ -30,7 +29,7 @@ export interface DeleteReceipt {
   /** Of all files that were removed. */
   readonly bytes: number;
   /** Packages and retractions that were still to be sent, and are not any more. */
-  readonly owed: number;
+  readonly pending: number;
   /** Copies in buckets: a tombstone of each is here until it is deleted there. */
   readonly remote: readonly {
     readonly name: string;
@@ -69,7 +68,7 @@ export async function deletePackages(
     statuses: 0,
     quarantined: 0,
     bytes: 0,
-    owed: 0,
+    pending: 0,
     remote: [],
     failed: [],
     unreadable: [],
@@ -141,7 +140,7 @@ async function isSelected(
   const isPackage = await isThere(ports.disk, join(ports.path, name));
   // Without a status there is no copy in a bucket either: it is a half.
   if (isUnknown && !isPackage && !(await isThere(ports.disk, statusPath(ports, name)))) return true;
-  if (!isMeant(selection, name, whose)) return isUnknown && isPackage ? "unreadable" : false;
+  if (!isMeant(selection, name, whose)) return isUnknown ? "unreadable" : false;
   if (!("message" in selection)) return true;
   return holdsMessage(ports, name, places, selection.message.id);
 }
@@ -164,17 +163,19 @@ function placesHere(ports: PackagePorts, name: string, aside: Aside): Places {
 async function deleteOne(ports: PackagePorts, name: string, counts: Counts): Promise<boolean> {
   const status = (await readStatus(ports, name)) ?? noStatus;
   const before = await readTombstone(ports, name);
-  const places = [...(before?.places ?? []), ...placesOf(status, ports.upload?.target)];
+  const here = joinPlaces(before?.places ?? [], placesOf(status));
+  const { uploaded, upload } = status;
+  const isPending = upload !== undefined && upload.state !== "done";
+  // What is pending goes to the bucket of today, whatever its status says.
+  const target = isPending ? ports.upload?.target : undefined;
+  const places = target && upload ? joinPlaces(here, [{ target, prefix: upload.prefix }]) : here;
   const since = secondsNow(ports.clock);
   if (places.length > 0) {
     // Before anything goes: from here on nothing of it comes back, whatever happens.
-    const { manifest } = await readFolder(ports.disk, join(ports.path, name), name);
-    const paths = manifest?.files.map(({ path }) => path) ?? before?.paths ?? [];
-    await writeTombstone(ports, name, { state: "pending", places, paths, since, error: null });
+    await writeTombstone(ports, name, { state: "pending", places, since, error: null });
   }
-  const { uploaded, upload } = status;
   counts.remote.push(...uploaded.map(({ bucket, prefix }) => ({ name, bucket, prefix })));
-  if (upload !== undefined && upload.state !== "done") counts.owed++;
+  if (isPending) counts.pending++;
   const removed = await removeHere(ports, name);
   if (places.length > 0) ports.sender?.pending(name, "tombstone", { since });
   if (removed.isPackage) counts.packages++;

@@ -22,9 +22,10 @@ export interface PackageEntry {
   readonly name: string;
   /**
    * `sealed`: its manifest is right and each file that it lists is there by name; sizes and content
-   * are for `read` and `verify`. `newer`: of a later schema. `seed`: as the original wrote it.
+   * are for `read` and `verify`. `newer`: of a later schema. `seed`: as the original wrote it. `bucket`:
+   * only a bucket has its files.
    */
-  readonly state: "sealed" | "damaged" | "newer" | "seed";
+  readonly state: "sealed" | "damaged" | "newer" | "seed" | "bucket";
   /** What is wrong, or `null`. */
   readonly detail: string | null;
   readonly manifest: Manifest | undefined;
@@ -56,15 +57,21 @@ export async function listPackages(
   checkCount(limit, "limit", 1, 500);
   if (before !== undefined && !isSeedName(before)) checkName(before);
   const entries = (await entriesOf(ports.disk, ports.path)) ?? [];
-  const names = entries
-    .filter(isFolderOfPackage)
-    .map(({ name }) => name)
+  const folders = new Set(entries.filter(isFolderOfPackage).map(({ name }) => name));
+  const noted = entries.flatMap(({ name }) => {
+    const place = placeOf(name);
+    return place?.as === "status" ? [place.name] : [];
+  });
+  const names = [...new Set([...folders, ...noted])]
     .filter((name) => before === undefined || name < before)
     .sort()
     .reverse();
   const page = names.slice(0, limit);
   const packages: PackageEntry[] = [];
-  for (const name of page) packages.push(await entryOf(ports, name));
+  for (const name of page) {
+    const entry = folders.has(name) ? await entryOf(ports, name) : await entryThere(ports, name);
+    if (entry !== undefined) packages.push(entry);
+  }
   return {
     packages,
     next: names.length > limit ? (page.at(-1) ?? null) : null,
@@ -117,6 +124,13 @@ async function entryOf(ports: PackagePorts, name: string): Promise<PackageEntry>
   if (missing === 0) return { name, state: "sealed", detail: null, manifest, status, bytes };
   const detail = `${missing} of its files are not there`;
   return { name, state: "damaged", detail, manifest, status, bytes };
+}
+
+/** A package of which only a bucket has the files. `undefined`: it is still on its way. */
+async function entryThere(ports: PackagePorts, name: string): Promise<PackageEntry | undefined> {
+  const status = await readStatus(ports, name);
+  if (status?.uploaded.length === 0) return undefined;
+  return { name, state: "bucket", detail: null, manifest: undefined, status, bytes: 0 };
 }
 
 export function bytesOf({ files }: Manifest): number {

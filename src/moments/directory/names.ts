@@ -4,7 +4,6 @@ import { invalid } from "../../core/errors.ts";
 import { isPackageName } from "../package/package-format.ts";
 
 const ofSeed = /^\d{4}-\d{2}-\d{2}T\d{2}-\d{2}-\d{2}_[a-z]{1,32}_fb_[0-9a-f]{6}$/;
-const ofSearch = /^search_(chat|message|person|all)_[0-9a-f]{64}_\d{1,15}$/;
 
 /** The endings that a package's name gets: while it is made, when it is removed, and beside it. */
 export const endings = {
@@ -18,9 +17,6 @@ export type Ending = keyof typeof endings;
 
 /** Whether a folder has the name that the original gave its packages: 6 digits, local time. */
 export const isSeedName = (name: string): boolean => ofSeed.test(name);
-
-/** Whether a tombstone of this name stands for a search of the bucket, and not for one package. */
-export const isSearchName = (name: string): boolean => ofSearch.test(name);
 
 /** @throws ThroughlineError `THROUGHLINE_INVALID`: not a name; it is not repeated in the message. */
 export function checkName(name: string): void {
@@ -40,7 +36,7 @@ export function placeOf(entry: string): Place | undefined {
     const ending = endings[as];
     if (!entry.endsWith(ending)) continue;
     const name = entry.slice(0, -ending.length);
-    if (isPackageName(name) || (as === "tombstone" && isSearchName(name))) return { name, as };
+    if (isPackageName(name)) return { name, as };
   }
   return undefined;
 }

@@ -187,24 +187,19 @@ test("a newer judgement that supersedes an older one marks it; neither package c
 });
 
 test("retracted once, marked as uploaded, preserved and let go: the status says each", async () => {
-  const { packages, clock } = await openPackages(new SimulatedDisk());
+  const target = { bucket: "b", region: null, endpoint: null };
+  const upload = { target, keepLocal: true };
+  const { packages, clock } = await openPackages(new SimulatedDisk(), { upload });
   const { name } = await packages.save(momentOf(1));
-  await packages.retract(name, { by: "Ori", reason: "a slip" });
+  const retracted = await packages.retract(name, { by: "Ori", reason: "a slip" });
   clock.pass(5_000);
   await packages.retract(name, { by: "Bo", reason: "another" });
-  await packages.uploaded(name, {
-    bucket: "b",
-    prefix: "feedback/a1/x/",
-    timestamp: 1_772_366_405,
-  });
-  await packages.uploaded(name, {
-    bucket: "b",
-    prefix: "feedback/a1/x/",
-    timestamp: 1_772_366_405,
-  });
+  for (let time = 0; time < 2; time++) await packages.sent(name, retracted.retracted);
   await packages.preserve(name, { by: "Ori", reason: "for good" });
-  assert.deepEqual(await packages.status(name), {
-    uploaded: [{ bucket: "b", prefix: "feedback/a1/x/", timestamp: 1_772_366_405 }],
+  const { upload: note, ...status } = (await packages.status(name)) ?? {};
+  assert.equal(note?.state, "done");
+  assert.deepEqual(status, {
+    uploaded: [{ bucket: "b", prefix: note?.prefix, timestamp: 1_772_366_405 }],
     preserved: { timestamp: 1_772_366_405, by: "Ori", reason: "for good" },
     retracted: { timestamp: 1_772_366_400, by: "Ori", reason: "a slip", superseded_by: null },
   });

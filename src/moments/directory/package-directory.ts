@@ -8,22 +8,20 @@ import { patientDisk } from "../../core/storage/disk/patient-disk.ts";
 import type { Allocate } from "../../core/storage/files/batch-reader.ts";
 import {
   makeUuidV7,
-  type PackageOwners,
   type PackageRecord,
   type PackageSink,
   type PackageStatus,
   type Saved,
   type SealedMoment,
-  type UploadedCopy,
-  type UploadNote,
+  type UploadError,
 } from "../package/package-format.ts";
-import { manifestFile } from "./content.ts";
+import { manifestFile, partsOf } from "./content.ts";
 import { type DeleteReceipt, deletePackages, ownedPackages } from "./delete-packages.ts";
 import { codeOf, diskCause, errnoOf, unreachable } from "./disk-errors.ts";
 import { type ImportedSeed, readSeed, type SeedImportOptions } from "./import-seed.ts";
 import { KnownNames } from "./known-names.ts";
 import { type ListOptions, listPackages, type PackagePage } from "./list-packages.ts";
-import { checkName, type Place, placeOf } from "./names.ts";
+import { checkName, endings, type Place, placeOf } from "./names.ts";
 import { type ByteRange, type OpenedPart, openPart } from "./open-part.ts";
 import { defaultMinFreeBytes, type PackageDirectoryOptions } from "./options.ts";
 import { type PackagePorts, type Sender, secondsNow } from "./ports.ts";
@@ -32,16 +30,15 @@ import { bytesOf, manifestOf, type ReadPackage, readPackage } from "./read-seale
 import { prepare, recover } from "./recover.ts";
 import { entriesOf, isThere } from "./remove-tree.ts";
 import { type PurgeReport, purge, type RetentionLimits, releasePackage } from "./retention.ts";
-import { saveCopy, savePackage } from "./save-package.ts";
+import { occupantOf, saveCopy, savePackage } from "./save-package.ts";
 import {
   type ChangeStatus,
   changeStatus,
-  noStatus,
-  placesOf,
+  isSamePlace,
+  joinPlaces,
+  noteComing,
   readStatus,
-  removeStatus,
-  withCopy,
-  writeStatus,
+  uploadedNow,
 } from "./status.ts";
 import { readTombstone, removeTombstone, type Tombstone, writeTombstone } from "./tombstones.ts";
 import { type Verification, verifyFolder } from "./verify.ts";
@@ -214,43 +211,16 @@ export class PackageDirectory implements PackageSink {
     mark: Mark,
     supersededBy: string | null = null,
   ): Promise<PackageStatus> {
-    const { upload: settings, sender } = this.#ports;
+    const { sender } = this.#ports;
     const status = await this.#mark(name, (before, timestamp) => {
       if (before.retracted !== null) return before;
       const retracted = { timestamp, ...mark, superseded_by: supersededBy };
-      const [place] = placesOf(before, settings?.target);
-      if (place === undefined) return { ...before, retracted };
-      const first = { ...place, keep_local: true, since: timestamp, bytes: 0 };
-      const upload = { ...(before.upload ?? first), state: "pending", error: null } as const;
+      const upload =
+        before.upload && ({ ...before.upload, state: "pending", error: null } as const);
       return { ...before, retracted, upload };
     });
     if (status.upload?.state === "pending") sender?.pending(name, "status", status.upload);
     return status;
-  }
-
-  /**
-   * The same for a package that is unknown here: the bucket is searched for it by its name.
-   * Nothing is noted where no bucket is configured. @returns whether it was.
-   */
-  async retractInBucket(name: string, mark: Mark): Promise<boolean> {
-    const { upload: settings, sender, clock } = this.#ports;
-    if (settings === undefined) return false;
-    const since = secondsNow(clock);
-    const upload = {
-      state: "pending",
-      target: settings.target,
-      prefix: "",
-      keep_local: true,
-      since,
-      bytes: 0,
-      error: null,
-    } as const;
-    const retracted = { timestamp: since, ...mark, superseded_by: null };
-    await this.#changing(name, () => {
-      return writeStatus(this.#ports, name, { ...noStatus, retracted, upload });
-    });
-    sender?.pending(name, "status", upload);
-    return true;
   }
 
   /** Keeps a package from every retention; `null` lets it go again. */
@@ -261,41 +231,57 @@ export class PackageDirectory implements PackageSink {
     }));
   }
 
-  /** Changes what is noted of an upload, if something is. @returns the status as it is then. */
-  async noteUpload(
-    name: string,
-    change: (note: UploadNote, status: PackageStatus) => UploadNote,
-  ): Promise<PackageStatus> {
-    return this.#mark(name, (status) => {
-      return status.upload === undefined
-        ? status
-        : { ...status, upload: change(status.upload, status) };
-    });
-  }
-
-  /** Notes a copy in a bucket that was read back. The same copy again changes nothing. */
-  async uploaded(name: string, copy: UploadedCopy): Promise<PackageStatus> {
-    return this.#mark(name, (status) => withCopy(status, copy));
-  }
-
   /**
-   * Notes a package that went to a bucket and was never here, so that later runs know its id, and
-   * forgetting finds it. Durable when it resolves.
+   * Notes a package before it goes to a bucket from memory: forgetting goes by that. A start that finds it
+   * without a copy that was read back removes what the bucket has of it.
+   *
+   * @returns the prefix of its keys.
+   * @throws ThroughlineError `THROUGHLINE_CONFLICT`: its name is taken here.
    */
-  async remote(name: string, copy: UploadedCopy, of?: PackageOwners): Promise<void> {
-    await this.#changing(name, async () => {
-      const status = (await readStatus(this.#ports, name)) ?? noStatus;
-      await writeStatus(this.#ports, name, withCopy({ ...status, of: of ?? status.of }, copy));
+  sending(moment: SealedMoment): Promise<string> {
+    const { record, messages } = moment;
+    const { name, chat_id, people } = record;
+    return this.#changing(name, async () => {
+      const isFree = (await occupantOf(this.#ports, record)) === "none";
+      const bytes = partsOf(moment).reduce((sum, part) => sum + part.bytes, 0);
+      const of = { chat_id, people, messages: messages.map(({ id }) => id) };
+      const note = isFree ? await noteComing(this.#ports, record, bytes, of) : undefined;
+      if (note !== undefined) return note.prefix;
+      throw new ThroughlineError(`${name} cannot go to the bucket: its name is taken here`, {
+        code: "THROUGHLINE_CONFLICT",
+      });
     });
-    this.#names.remote(name);
   }
 
-  /** Removes the status of a package that is not here; none is fine. */
-  async forgetRemote(name: string): Promise<void> {
+  /** Notes that the bucket agrees: it has the package, and the retraction `sent` if there was one. */
+  async sent(name: string, sent: PackageStatus["retracted"] = null): Promise<void> {
+    const { upload: settings } = this.#ports;
+    const change: ChangeStatus = (status, timestamp) => {
+      const done = uploadedNow(status, timestamp, settings?.target);
+      // Retracted by now, and not before: that is still to be sent.
+      const isLater = status.retracted !== null && sent === null;
+      if (done.upload === undefined || !isLater) return done;
+      return { ...done, upload: { ...done.upload, state: "pending" } };
+    };
+    await this.#changing(name, () => changeStatus(this.#ports, name, change, { inFlight: true }));
+    if (!(await this.has(name))) this.#names.remote(name);
+  }
+
+  /** Notes why an attempt at a status or a tombstone failed. `dead`: no other follows by itself. */
+  async failed(
+    name: string,
+    as: "status" | "tombstone",
+    note: { readonly state: "failed" | "dead"; readonly error: UploadError },
+  ): Promise<void> {
     await this.#changing(name, async () => {
-      if (await this.has(name)) return;
-      await removeStatus(this.#ports, name);
-      this.#names.forget(name);
+      if (as === "status") {
+        await changeStatus(this.#ports, name, (status) => {
+          return { ...status, upload: status.upload && { ...status.upload, ...note } };
+        });
+        return;
+      }
+      const tombstone = await readTombstone(this.#ports, name);
+      if (tombstone) await writeTombstone(this.#ports, name, { ...tombstone, ...note });
     });
   }
 
@@ -323,7 +309,13 @@ export class PackageDirectory implements PackageSink {
     return noted.sort((one, other) => (one.name < other.name ? -1 : 1));
   }
 
-  /** What is to be deleted in a bucket, by the name of a package or a search. */
+  /** Whether a package is here, or a status of it. */
+  async knows(name: string): Promise<boolean> {
+    const { disk, path } = this.#ports;
+    return (await this.has(name)) || (await isThere(disk, join(path, name + endings.status)));
+  }
+
+  /** What is to be deleted in a bucket, by the name of a package. */
   tombstone(name: string): Promise<Tombstone | undefined> {
     return this.#reaching(name, () => readTombstone(this.#ports, name));
   }
@@ -333,18 +325,24 @@ export class PackageDirectory implements PackageSink {
     const { upload, clock, sender } = this.#ports;
     if (upload === undefined) return;
     const since = secondsNow(clock);
-    const places = [{ target: upload.target, prefix }];
-    await this.keepTombstone(name, { state: "pending", places, paths: [], since, error: null });
+    await this.#changing(name, async () => {
+      const { places: before = [] } = (await readTombstone(this.#ports, name)) ?? {};
+      const places = joinPlaces(before, [{ target: upload.target, prefix }]);
+      await writeTombstone(this.#ports, name, { state: "pending", places, since, error: null });
+    });
     sender?.pending(name, "tombstone", { since });
   }
 
-  async keepTombstone(name: string, tombstone: Tombstone): Promise<void> {
-    await this.#reaching(name, () => writeTombstone(this.#ports, name, tombstone));
-  }
-
-  /** The bucket agrees: nothing of it is left anywhere. */
-  async removeTombstone(name: string): Promise<void> {
-    await this.#reaching(name, () => removeTombstone(this.#ports, name));
+  /** Nothing is left in these places; the tombstone goes when there are no others by now. */
+  async buried(name: string, places: Tombstone["places"]): Promise<void> {
+    await this.#changing(name, async () => {
+      const tombstone = await readTombstone(this.#ports, name);
+      const left = tombstone?.places.filter(
+        (place) => !places.some((one) => isSamePlace(one, place)),
+      );
+      if (tombstone === undefined || !left?.length) return removeTombstone(this.#ports, name);
+      await writeTombstone(this.#ports, name, { ...tombstone, places: left });
+    });
   }
 
   /** Whose everything is that is here. */
@@ -371,7 +369,10 @@ export class PackageDirectory implements PackageSink {
     this.#assertOpen();
     return this.#reaching("the packages", async () => {
       const report = await purge(this.#ports, limits, this.#alone);
-      await this.#names.read(this.#ports);
+      for (const { name } of report.purged) {
+        this.#names.forget(name);
+        if (await this.knows(name)) this.#names.remote(name);
+      }
       return report;
     });
   }

@@ -1,16 +1,21 @@
 // What a process that died left half done, finished or set aside before anything else happens here.
 import { basename, join } from "node:path";
+import { concurrently } from "../../core/concurrently.ts";
 import { isTemporaryName, makeDirectory, syncNames } from "../../core/storage/files/file-ports.ts";
 import { manifestFile } from "./content.ts";
 import { codeOf, diskCause, errnoOf } from "./disk-errors.ts";
 import { type Ending, endings, placeOf } from "./names.ts";
-import type { PackagePorts } from "./ports.ts";
+import { type PackagePorts, secondsNow } from "./ports.ts";
 import { quarantine } from "./quarantine.ts";
 import { finishRemoval, removeHere } from "./remove-here.ts";
 import { entriesOf, isThere, removeTree, sizeOf } from "./remove-tree.ts";
-import { noteComing, readStatus, removeStatus } from "./status.ts";
+import { isInFlight, noteComing, placesOf, readStatus, removeStatus } from "./status.ts";
+import { writeTombstone } from "./tombstones.ts";
 import { verifyFolder } from "./verify.ts";
 import { publish, sync, syncFolder } from "./write-package.ts";
+
+/** How many statuses are read at once: 10,000 took 2.1 s one by one, and 0.8 s so. */
+const statusesAtOnce = 16;
 
 type Found = Set<Ending | "package">;
 
@@ -37,7 +42,7 @@ export async function recover(ports: PackagePorts): Promise<void> {
     const found: Found = byName.get(place.name) ?? new Set();
     byName.set(place.name, found.add(place.as));
   }
-  for (const [name, found] of [...byName].sort(([one], [other]) => (one < other ? -1 : 1))) {
+  const recoverOne = async ([name, found]: readonly [string, Found]) => {
     ports.guard();
     try {
       await recoverName(ports, name, found);
@@ -46,7 +51,12 @@ export async function recover(ports: PackagePorts): Promise<void> {
       if (errnoOf(diskCause(error)) === undefined) throw error;
       ports.logger.error({ package: name, error: codeOf(error) }, "not recovered: left as it is");
     }
-  }
+  };
+  const names = [...byName].sort(([one], [other]) => (one < other ? -1 : 1));
+  const isAlone = ([, found]: readonly [string, Found]) => found.size === 1 && found.has("status");
+  for (const each of names) if (!isAlone(each)) await recoverOne(each);
+  // In mode `s3` there is one for each package that was ever uploaded.
+  await concurrently(names.filter(isAlone), statusesAtOnce, recoverOne);
 }
 
 async function recoverName(ports: PackagePorts, name: string, found: Found): Promise<void> {
@@ -67,10 +77,19 @@ async function recoverName(ports: PackagePorts, name: string, found: Found): Pro
   if (!isHere && found.has("status")) await removeOrphan(ports, name);
 }
 
-/** The status of a package that was never finished: no bucket has it, and none has to be told of it. */
+/**
+ * Removes the status of a package that was never finished. One that was on its way to a bucket from memory
+ * when its process died may have left something there: no caller was told that it is kept, so it goes.
+ */
 async function removeOrphan(ports: PackagePorts, name: string): Promise<void> {
-  const { uploaded = [null], retracted = null } = (await readStatus(ports, name)) ?? {};
-  if (uploaded.length === 0 && retracted === null) await removeStatus(ports, name);
+  const status = await readStatus(ports, name);
+  if (status === undefined || status.uploaded.length > 0) return;
+  if (isInFlight(status)) {
+    const since = secondsNow(ports.clock);
+    const places = placesOf(status);
+    await writeTombstone(ports, name, { state: "pending", places, since, error: null });
+  }
+  await removeStatus(ports, name);
 }
 
 /** Publishes a half that turns out to be whole. @returns whether it was. */

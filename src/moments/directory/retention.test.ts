@@ -8,15 +8,15 @@ import type { RetentionLimits } from "./retention.ts";
 const moments = [1, 2, 3, 4].map((number) => momentOf(number, { frames: 1, samples: 0 }));
 const names = moments.map(({ record }) => record.name);
 
-const copy = { bucket: "b", prefix: "feedback/", timestamp: 1 };
+const target = { bucket: "b", region: null, endpoint: null };
+const upload = { target, keepLocal: true };
 
 /** Four packages, a second apart: the second is preserved, the upload of the third pending. */
 async function saved(options: Parameters<typeof openPackages>[1] = {}) {
   const disk = new SimulatedDisk();
   const opened = await openPackages(disk, options);
   const { packages, clock } = opened;
-  const target = { bucket: "b", region: null, endpoint: null };
-  const uploading = await openPackages(disk, { upload: { target, keepLocal: true } });
+  const uploading = await openPackages(disk, { upload });
   for (const [index, moment] of moments.entries()) {
     await (index === 2 ? uploading.packages : packages).save(moment);
   }
@@ -63,7 +63,7 @@ test("a purge says what it removed and why, and what held the others", async () 
     purged: [names[0], names[3]].map((name) => ({ name, bytes, because: "max_bytes" })),
     kept: [
       { name: names[1], because: "preserved" },
-      { name: names[2], because: "owed" },
+      { name: names[2], because: "pending" },
     ],
     bytes: bytes * 2,
     clockIsBehind: false,
@@ -120,11 +120,11 @@ test("once a package was saved by the clock that was far ahead, ages count again
 });
 
 test("only a package that a bucket has is released, and one that is preserved stays", async () => {
-  const { packages, disk, opened } = await saved();
+  const { packages, disk, opened } = await saved({ upload });
   await assert.rejects(packages.release(names[0]!), (error) =>
     isThroughlineError(error, "THROUGHLINE_INVALID"),
   );
-  for (const name of names) await packages.uploaded(name, copy);
+  for (const name of names) await packages.sent(name);
   await packages.release(names[0]!);
   await packages.release(names[0]!);
   await packages.release(names[1]!);
@@ -133,9 +133,9 @@ test("only a package that a bucket has is released, and one that is preserved st
 });
 
 test("what is purged here and a bucket has stays known by its status, and is forgotten with its chat", async () => {
-  const { packages, disk } = await saved();
+  const { packages, disk } = await saved({ upload });
   const [name] = names as [string];
-  await packages.uploaded(name, copy);
+  await packages.sent(name);
   const { purged } = await packages.purge({ maxAgeMs: 8_500 });
   assert.deepEqual(
     purged.map((one) => one.name),

@@ -31,7 +31,7 @@ export interface PurgeReport {
   /** Of the packages that stay. */
   readonly bytes: number;
   /** Would have been removed, and were not: somebody preserves them, or their upload is pending. */
-  readonly kept: readonly { readonly name: string; readonly because: "preserved" | "owed" }[];
+  readonly kept: readonly { readonly name: string; readonly because: "preserved" | "pending" }[];
   /** Nothing was removed, because the clock is behind the newest package. */
   readonly clockIsBehind: boolean;
   /** Nothing was removed for its age, because the clock is more than 365 days past the newest package. */
@@ -110,12 +110,12 @@ async function readable(ports: PackagePorts): Promise<readonly Known[]> {
 async function holdOn(
   ports: PackagePorts,
   name: string,
-): Promise<"preserved" | "owed" | "unknown" | undefined> {
+): Promise<"preserved" | "pending" | "unknown" | undefined> {
   const status = await readStatus(ports, name);
   if (status === undefined) return "unknown";
   if (status.preserved !== null) return "preserved";
   const isPending = status.upload !== undefined && status.upload.state !== "done";
-  return isPending ? "owed" : undefined;
+  return isPending ? "pending" : undefined;
 }
 
 /** The local copy. Its status stays as long as a bucket has the package. @returns how many bytes. */

@@ -14,7 +14,7 @@ import type { PackagePorts } from "./ports.ts";
 import { readFolder } from "./read-package.ts";
 import { isThere, removeTree } from "./remove-tree.ts";
 import { estimateBytes, missingBytes } from "./space.ts";
-import { noteComing, removeStatus } from "./status.ts";
+import { isInFlight, noteComing, readStatus, removeStatus } from "./status.ts";
 import { verifyFolder } from "./verify.ts";
 import { publish, sync, writePackage } from "./write-package.ts";
 
@@ -101,7 +101,8 @@ async function withFreeName(
   throw new Error("no name is free");
 }
 
-async function occupantOf(
+/** What has a name. A status of an upload from memory is that of this very moment: a start leaves none. */
+export async function occupantOf(
   ports: PackagePorts,
   { name, uuid }: PackageRecord,
 ): Promise<"none" | "this" | "another"> {
@@ -115,10 +116,12 @@ async function occupantOf(
   }
   // Only an attempt for this moment can have left a half: the start leaves none.
   if (await isThere(disk, folder + endings.partial)) await removeHalf(ports, name);
-  for (const ending of [endings.deleting, endings.status, endings.tombstone]) {
+  for (const ending of [endings.deleting, endings.tombstone]) {
     if (await isThere(disk, folder + ending)) return "another";
   }
-  return "none";
+  const isNoted = await isThere(disk, folder + endings.status);
+  const status = isNoted ? await readStatus(ports, name) : undefined;
+  return !isNoted || (status && isInFlight(status)) ? "none" : "another";
 }
 
 async function checkSpace(ports: PackagePorts, parts: readonly PartNote[]): Promise<void> {
@@ -145,9 +148,10 @@ async function throwAway(ports: PackagePorts, name: string): Promise<void> {
   }
 }
 
-/** The status first: it is that of the half as long as there is one. */
+/** The status first: it is that of the half as long as there is one. One of an upload from memory stays. */
 async function removeHalf(ports: PackagePorts, name: string): Promise<void> {
-  await removeStatus(ports, name);
+  const status = await readStatus(ports, name);
+  if (status && !isInFlight(status)) await removeStatus(ports, name);
   await removeTree(ports.disk, join(ports.path, name + endings.partial));
   await ports.disk.syncDirectory(ports.path);
 }

@@ -10,10 +10,10 @@ import {
 } from "../../core/storage/files/file-ports.ts";
 import {
   type PackageMark,
+  type PackageOwners,
   type PackageRecord,
   type PackageStatus,
   statusBytes,
-  type UploadedCopy,
   type UploadNote,
   type UploadTarget,
 } from "../package/package-format.ts";
@@ -66,29 +66,37 @@ export async function removeStatus(ports: PackagePorts, name: string): Promise<v
 }
 
 /**
- * Notes that a package is to be uploaded that is about to be here, if that was agreed to, so that none is
- * ever here of which that is not known.
+ * Notes that a package is to be uploaded that is about to be here, or to go to a bucket from memory, if
+ * that was agreed to, so that none is ever in either place of which that is not known.
+ *
+ * @param of whose it is, of one from memory.
  */
 export async function noteComing(
   ports: PackagePorts,
   { name, session_id, consent }: PackageRecord,
   bytes: number,
+  of?: PackageOwners,
 ): Promise<UploadNote | undefined> {
   if (ports.upload === undefined || !consent.upload) return undefined;
   const { target, keepLocal } = ports.upload;
-  const prefix = keyPrefix(session_id, name);
-  const since = secondsNow(ports.clock);
   const upload: UploadNote = {
     state: "pending",
     target,
-    prefix,
+    prefix: keyPrefix(session_id, name),
     keep_local: keepLocal,
-    since,
+    since: secondsNow(ports.clock),
     bytes,
     error: null,
   };
-  await writeStatus(ports, name, { ...noStatus, upload });
+  // What was tried from memory before it came to the disk may have left something in the bucket.
+  const known = of ?? (await readStatus(ports, name))?.of;
+  await writeStatus(ports, name, { ...noStatus, upload, of: known });
   return upload;
+}
+
+/** Whether a package without a folder is on its way from memory: no copy of it was read back. */
+export function isInFlight({ of, uploaded }: PackageStatus): boolean {
+  return of !== undefined && uploaded.length === 0;
 }
 
 /** @param timestamp now, in seconds since 1970. */
@@ -98,17 +106,20 @@ export type ChangeStatus = (status: PackageStatus, timestamp: number) => Package
  * Changes what is noted beside a package that is here, or that a status says a bucket alone has. A
  * change that changes nothing writes nothing.
  *
+ * @param options `inFlight`: also of a package that is on its way from memory.
  * @throws ThroughlineError `THROUGHLINE_NOT_FOUND`; `THROUGHLINE_CORRUPT`: the status cannot be read.
  */
 export async function changeStatus(
   ports: PackagePorts,
   name: string,
   change: ChangeStatus,
+  { inFlight = false } = {},
 ): Promise<PackageStatus> {
   const { disk, path } = ports;
   const isNoted = await isThere(disk, join(path, name + endings.status));
-  if (!isNoted) await assertThere(ports, name);
   const before = await readStatus(ports, name);
+  const isOnItsWay = before !== undefined && isInFlight(before) && !inFlight;
+  if (!isNoted || isOnItsWay) await assertThere(ports, name);
   if (before === undefined) {
     throw new ThroughlineError(`the status of ${name} cannot be read: repair it by hand`, {
       code: "THROUGHLINE_CORRUPT",
@@ -119,29 +130,50 @@ export async function changeStatus(
   return after;
 }
 
-/** With a copy in a bucket, once. */
-export function withCopy(
+/**
+ * Makes the status of a package that the bucket has, since `timestamp` unless a copy was noted before.
+ * Nothing is to be sent any more.
+ *
+ * @param given where packages go now, which may be another bucket than when it was recorded.
+ */
+export function uploadedNow(
   status: PackageStatus,
-  { bucket, prefix, timestamp }: UploadedCopy,
+  timestamp: number,
+  given?: UploadTarget,
 ): PackageStatus {
-  const isKnown = status.uploaded.some((one) => one.bucket === bucket && one.prefix === prefix);
-  if (isKnown) return status;
-  return { ...status, uploaded: [...status.uploaded, { bucket, prefix, timestamp }] };
+  const { upload, uploaded } = status;
+  if (upload === undefined) return status;
+  const target = given ?? upload.target;
+  const copy = { bucket: target.bucket, prefix: upload.prefix, timestamp };
+  const copies = uploaded.length > 0 ? uploaded : [copy];
+  return { ...status, uploaded: copies, upload: { ...upload, target, state: "done", error: null } };
 }
 
 /** Where something of a package is, or may be: its copies, and one that is on its way. */
-export function placesOf(
-  { uploaded, upload }: PackageStatus,
-  configured: UploadTarget | undefined,
-): readonly { readonly target: UploadTarget; readonly prefix: string }[] {
-  const { region = null, endpoint = null } = upload?.target ?? configured ?? {};
-  const places = uploaded.map(({ bucket, prefix }) => {
-    return { target: { bucket, region, endpoint }, prefix };
+export function placesOf({ uploaded, upload }: PackageStatus): readonly Place[] {
+  if (upload === undefined) return [];
+  const { target, prefix, state } = upload;
+  const copies = uploaded.map((copy) => {
+    return { target: { ...target, bucket: copy.bucket }, prefix: copy.prefix };
   });
-  const isOnItsWay = upload !== undefined && upload.state !== "done";
-  if (isOnItsWay) places.push({ target: upload.target, prefix: upload.prefix });
-  const byKey = places.map((place) => [`${place.target.bucket}/${place.prefix}`, place] as const);
-  return Array.from(new Map(byKey).values());
+  return state === "done" ? copies : joinPlaces(copies, [{ target, prefix }]);
+}
+
+/** A prefix in a bucket. */
+interface Place {
+  readonly target: UploadTarget;
+  readonly prefix: string;
+}
+
+/** Both lists, and what stands in both of them once. */
+export function joinPlaces(one: readonly Place[], other: readonly Place[]): readonly Place[] {
+  return [...one, ...other.filter((place) => !one.some((known) => isSamePlace(known, place)))];
+}
+
+export function isSamePlace(one: Place, other: Place): boolean {
+  const { bucket, endpoint } = one.target;
+  const isBucket = bucket === other.target.bucket && endpoint === other.target.endpoint;
+  return isBucket && one.prefix === other.prefix;
 }
 
 function isStatus(value: unknown): value is PackageStatus {
@@ -166,7 +198,7 @@ function isCopy(value: unknown): boolean {
 function isNote(value: unknown): boolean {
   if (!isJsonObject(value)) return false;
   const { state, target, prefix, keep_local, since } = value;
-  const isState = state === "pending" || state === "done" || state === "failed";
+  const isState = typeof state === "string" && /^(pending|failed|dead|done)$/.test(state);
   const isRest = typeof keep_local === "boolean" && typeof since === "number";
   return isState && isTarget(target) && typeof prefix === "string" && isRest;
 }

@@ -50,7 +50,7 @@ export function isMeant(selection: Selection, name: string, whose: readonly Whos
 }
 
 /** Names of people are compared without case, as they are spoken. */
-export function foldedName(name: string): string {
+function foldedName(name: string): string {
   return name.normalize("NFC").trim().toLowerCase();
 }
 

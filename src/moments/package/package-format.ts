@@ -41,7 +41,6 @@ export {
   type Source,
   type Target,
   type UploadError,
-  type UploadedCopy,
   type UploadNote,
   type UploadTarget,
 } from "./record.ts";

@@ -33,8 +33,6 @@ export interface SealedMoment {
   readonly audio: AudioRef | null;
   /** When it was sealed first, in seconds since 1970, if it was. @default when it is saved */
   readonly sealedTimestamp?: number;
-  /** Somebody named its id, by a key or a uuid, and may ask for it again. @default false */
-  readonly isKeyed?: boolean;
 }
 
 /** Why a package could not be saved. The moment is kept and tried again, but for the last one. */

@@ -219,9 +219,9 @@ export interface PackageStatus {
   readonly uploaded: readonly UploadedCopy[];
   readonly preserved: PackageMark | null;
   readonly retracted: (PackageMark & { readonly superseded_by: string | null }) | null;
-  /** Whether a bucket has to be told of it; absent: none ever had to. */
+  /** What a bucket has to be told of it; absent: none ever had to. */
   readonly upload?: UploadNote | undefined;
-  /** Of a package of which a bucket alone has the files: whose it is, for forgetting. */
+  /** Of a package that is, or is about to be, in a bucket alone: whose it is, for forgetting. */
   readonly of?: PackageOwners | undefined;
 }
 export interface PackageMark {
@@ -238,13 +238,12 @@ export interface UploadedCopy {
 }
 
 /**
- * What a bucket has to be told: `pending`, that a package or its retraction is to go there; `done`;
- * `failed`, that it will not go by itself.
+ * What a bucket has to be told: `pending`, that a package or its retraction is to go there; `failed`, that
+ * the last attempt failed and another follows; `dead`, that none follows by itself; `done`.
  */
 export interface UploadNote {
-  readonly state: "pending" | "done" | "failed";
+  readonly state: "pending" | "failed" | "dead" | "done";
   readonly target: UploadTarget;
-  /** `""`: not known; the bucket is searched for the name. */
   readonly prefix: string;
   /** Whether the folder stays here once it is uploaded: not in mode `s3`. */
   readonly keep_local: boolean;
@@ -255,7 +254,7 @@ export interface UploadNote {
   readonly error: UploadError | null;
 }
 
-/** Where a copy is, or is to go. `endpoint` null is AWS; `region` null: the service was not known. */
+/** Where a copy is, or is to go. `endpoint` null is AWS. */
 export interface UploadTarget {
   readonly bucket: string;
   readonly region: string | null;

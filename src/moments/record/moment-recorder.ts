@@ -385,8 +385,7 @@ export class MomentRecorder {
       this.#recent.overlaps({ id, fromMs, toMs }, keptMs),
     );
     const { redact } = this.#options;
-    const isKeyed = keysOf(capture.trigger.input).length > 0;
-    const options = { redact, release: () => capture.release(), isKeyed };
+    const options = { redact, release: () => capture.release() };
     this.#queue.add(new WaitingMoment(capture.receipt, captured, options));
   }
 

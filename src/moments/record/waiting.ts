@@ -17,30 +17,24 @@ export class WaitingMoment {
   readonly #media: readonly ArrayBufferView[];
   readonly #redact: Redact | undefined;
   readonly #release: () => void;
-  readonly #isKeyed: boolean;
   #moment: SealedMoment | undefined;
   #isReleased = false;
 
   /**
    * @param captured what it holds of pictures and sound, and how it is written down: that is done
    * when it is needed, because the person who reacts does not wait for it.
-   * @param options `release` gives back what it holds of the rings; `isKeyed`: see `SealedMoment`.
+   * @param options `release` gives back what it holds of the rings.
    */
   constructor(
     receipt: Receipt,
     captured: Captured,
-    options: {
-      readonly redact: Redact | undefined;
-      readonly release: () => void;
-      readonly isKeyed: boolean;
-    },
+    options: { readonly redact: Redact | undefined; readonly release: () => void },
   ) {
     this.receipt = receipt;
     this.#compose = captured.compose;
     this.#media = captured.media;
     this.#redact = options.redact;
     this.#release = options.release;
-    this.#isKeyed = options.isKeyed;
   }
 
   get draft(): MomentDraft {
@@ -64,7 +58,7 @@ export class WaitingMoment {
       const { content } = this.draft;
       const redacted = this.#redact === undefined ? content : await this.#redact(content);
       const whole = sealed({ ...this.draft, content: redacted });
-      this.#moment = this.#isKeyed ? { ...whole, isKeyed: true } : whole;
+      this.#moment = whole;
       return this.#moment;
     } catch (cause) {
       throw new SaveError("redaction_failed", { cause });

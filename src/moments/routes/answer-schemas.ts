@@ -48,7 +48,7 @@ const statsFields = {
     .nullable()
     .describe("The size of all packages here, as last counted; `null`: not counted yet."),
   s3_bucket: z.string().nullable(),
-  outbox: z.looseObject({ pending: count, parked: count }).nullable(),
+  outbox: z.looseObject({ pending: count, dead: count }).nullable(),
   consent,
   capturing: z
     .object({ frames: z.boolean(), audio: z.boolean() })
@@ -114,7 +114,9 @@ const difference = z
   .meta({ id: "Difference", description: "One difference between a package and its seal." });
 const entry = {
   name: z.string(),
-  state: z.enum(["sealed", "damaged", "newer", "seed"]),
+  state: z
+    .enum(["sealed", "damaged", "newer", "seed", "bucket"])
+    .describe("`bucket`: only the bucket has its files."),
   detail: z.string().nullable(),
   bytes: count,
   feedback: z.union([feedback, z.null()]),
@@ -138,7 +140,7 @@ export const packageFile = z
   .union([z.looseObject({}), z.array(z.looseObject({}))])
   .meta({ id: "PackageFile", description: "`feedback.json`, or the list of `messages.json`." });
 export const retractedThere = z
-  .object({ name: z.string(), owed: z.literal(true) })
+  .object({ name: z.string(), pending: z.literal(true) })
   .meta({ id: "RetractedInBucket" });
 export const verification = z
   .object({
@@ -167,12 +169,6 @@ export const deletion = z
       .array(z.string())
       .describe(
         "Packages that cannot be read, so it is not known whose they are. Delete them by name.",
-      ),
-    isBucketSearched: z
-      .boolean()
-      .describe(
-        "`false`: copies that only the bucket has, and that are not known here, may be left. " +
-          "`throughline feedback delete --in-bucket` deletes them.",
       ),
   })
   .meta({ id: "DeletedPackages" });

@@ -264,7 +264,7 @@ function addPackageChanges(router: Router, moments: Moments): void {
     async ({ params, body }) => {
       const { packages, retract } = moments;
       const where = await retract(params.name, { by: null, reason: body.reason ?? null });
-      if (where === "bucket") return json({ name: params.name, owed: true }, 202);
+      if (where === "bucket") return json({ name: params.name, pending: true }, 202);
       const { manifest, messages, status, incomplete } = await packages.read(params.name);
       return json({ feedback: manifest, messages, status: status ?? null, incomplete });
     },

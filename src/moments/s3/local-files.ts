@@ -1,7 +1,14 @@
 import { createHash } from "node:crypto";
 import { type Manifest, readManifest } from "../package/package-format.ts";
-import type { PackageSource } from "./upload-package.ts";
 import { UploadStop } from "./upload-stop.ts";
+
+/** Where the bytes of one package come from: its folder, or a moment in memory. */
+export interface PackageSource {
+  /** The bytes of feedback.json. Rejects when there is no such package. */
+  manifest(name: string): Promise<Buffer>;
+  /** The bytes of one of its files, by the path that the manifest has. */
+  part(name: string, path: string): Promise<Buffer>;
+}
 
 /** A file whose bytes were read and are those that the manifest tells of. */
 export interface LocalFile {

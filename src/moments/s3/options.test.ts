@@ -14,6 +14,7 @@ test("without more than a bucket: us-east-1, no endpoint, AES256, and nothing is
     createBucket: false,
     bucketOwner: undefined,
     encryption: "AES256",
+    checksums: "sha256",
   });
 });
 
@@ -56,6 +57,7 @@ const wrong: readonly (readonly [says: string, options: object])[] = [
   ["a region with a line break", { bucket, region: "eu\nwest" }],
   ["an owner of 11 digits", { bucket, bucketOwner: "12345678901" }],
   ["an unknown encryption", { bucket, encryption: "rot13" }],
+  ["unknown checksums", { bucket, checksums: "md5" }],
   ["a name that there is not", { bucket, owner: "123456789012" }],
 ];
 for (const [says, options] of wrong) {

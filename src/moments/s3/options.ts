@@ -31,6 +31,13 @@ export interface S3TargetOptions {
    * @default "AES256" on AWS, "none" on an endpoint of one's own
    */
   readonly encryption?: "AES256" | "none" | undefined;
+  /**
+   * Whether objects are sent with a SHA-256 in a header, which the service compares. `"off"`: for a
+   * service that refuses it.
+   *
+   * @default "sha256"
+   */
+  readonly checksums?: "sha256" | "off" | undefined;
 }
 
 export interface S3Credentials {
@@ -46,6 +53,7 @@ const defaults = {
   createBucket: false,
   bucketOwner: undefined,
   encryption: undefined,
+  checksums: "sha256",
 } as const satisfies Defaults<S3TargetOptions>;
 
 const like = (pattern: RegExp) => (value: unknown) =>
@@ -60,6 +68,7 @@ const checks: Checks<S3TargetOptions> = {
   ],
   bucketOwner: ["the 12 digits of an account", like(/^\d{12}$/)],
   encryption: oneOf("AES256", "none"),
+  checksums: oneOf("sha256", "off"),
 };
 
 /** The options, checked and filled in. */

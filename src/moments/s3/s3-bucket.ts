@@ -1,235 +1,380 @@
-import { classify, isSlowDown, noOptionalHeaders, type OptionalHeaders } from "./error-class.ts";
-import {
-  type ListedObject,
-  type ObjectHead,
-  type ObjectPage,
-  type ObjectToPut,
-  S3Error,
-  type S3Port,
-  type StoredAnswer,
-} from "./s3-port.ts";
-import { UploadStop } from "./upload-stop.ts";
+import type { Readable } from "node:stream";
+import type { S3Client, S3ClientConfig } from "@aws-sdk/client-s3";
+import type { Logger } from "../../core/logger.ts";
+import type { Timers } from "../../core/timers.ts";
+import { withDeadline } from "./deadline.ts";
+import { classify } from "./error-class.ts";
+import type { S3Target } from "./options.ts";
+import { S3Error } from "./s3-error.ts";
+import { toS3Error } from "./sdk-error.ts";
 
-/** Requests at once for objects: 4 took 1.5 s for a package where one took 2.5 s, and 16 1.4 s. */
-const maxParallel = 4;
-/** Pages of one listing: a package has some 250 objects, a page 1,000. */
-const maxPages = 10_000;
+/** The client library of AWS: an optional peer, 33 MB in memory, so loaded at the first upload. */
+type S3Sdk = typeof import("@aws-sdk/client-s3");
+export type LoadS3Sdk = () => Promise<S3Sdk>;
 
-/** What a service turned out to understand. */
-interface Features {
-  readonly condition: boolean;
-  readonly checksum: ObjectToPut["checksum"];
+/** The one place that imports it. */
+const loadS3Sdk: LoadS3Sdk = () => import("@aws-sdk/client-s3");
+
+/** Deadlines in milliseconds. The client has none of its own: a silent server hangs for ever. */
+export const requestDeadlines = {
+  /** To connect. */
+  connectMs: 5_000,
+  /** Of silence on a connection. */
+  silenceMs: 15_000,
+  /** Of a whole request, to which comes 1 ms a byte: 1 KB a second is the slowest link that works. */
+  requestMs: 30_000,
+  msPerByte: 1,
+  /** To find credentials. */
+  credentialsMs: 5_000,
+} as const;
+
+/** Nothing that is read back is larger: manifests and words. */
+const maxReadBytes = 64 * 1024 * 1024;
+
+/** An object to store. Always whole bytes: a stream is framed in a way that many servers refuse. */
+export interface ObjectToPut {
+  readonly key: string;
+  readonly body: Buffer;
+  readonly contentType: string;
+  /** 64 hex digits, of `body`. Stored as metadata, and sent as a checksum unless those are off. */
+  readonly sha256: string;
 }
 
-type NewObject = Omit<ObjectToPut, "checksum" | "onlyIfAbsent">;
+export interface ListedObject {
+  readonly key: string;
+  readonly bytes: number;
+  readonly etag: string;
+  /** When it was stored, in milliseconds since 1970; `undefined`: the service did not say. */
+  readonly modifiedMs: number | undefined;
+}
 
-interface S3BucketRules {
-  /** Whether a missing bucket is made. */
-  readonly createBucket: boolean;
-  /** Whether objects are sent with a demand for encryption at rest. */
-  readonly encrypts: boolean;
+interface ObjectPage {
+  readonly objects: readonly ListedObject[];
+  /** Where the next page begins; `undefined` on the last. */
+  readonly next: string | undefined;
+}
+
+interface BucketPorts {
+  readonly timers: Timers;
+  readonly logger: Logger;
+  /** @default imports the client library */
+  readonly load?: LoadS3Sdk | undefined;
+}
+
+const nothing = () => undefined;
+const silence = { debug: nothing, info: nothing, warn: nothing, error: nothing };
+
+interface Loaded {
+  readonly sdk: S3Sdk;
+  readonly client: S3Client;
+  /** Requests under way: a client that was replaced ends its connections after the last of them. */
+  busy: number;
+  isRetired: boolean;
 }
 
 /**
- * A bucket and what was learned of its service while this process lives: which optional headers it
- * refuses, and how many requests at once it takes. Whatever is solved by asking again at once is
- * solved here: clocks that are apart, and credentials that have expired.
+ * One bucket of one service, through the client of AWS, which is imported by the first call. A call ends
+ * within a deadline, and rejects with an `S3Error`, or with the reason of `signal` when that was aborted.
+ * It resolves only on an answer that such a service gives: the page of a captive portal is an error,
+ * whatever its status. Clocks that are apart and credentials that have expired are corrected once, at once.
  */
 export class S3Bucket {
-  readonly #port: S3Port;
-  readonly #rules: S3BucketRules;
-  #features: Features = { condition: true, checksum: "sha256" };
-  #parallel: number = maxParallel;
-  #isKnown = false;
+  readonly #target: S3Target;
+  readonly #ports: BucketPorts;
+  #loaded: Promise<Loaded> | undefined;
 
-  constructor(port: S3Port, rules: S3BucketRules) {
-    this.#port = port;
-    this.#rules = rules;
+  constructor(target: S3Target, ports: BucketPorts) {
+    this.#target = target;
+    this.#ports = ports;
   }
 
-  /** How many objects may be sent at once: 4, halved whenever the service asks for less. */
-  get parallel(): number {
-    return this.#parallel;
-  }
-
-  /** A package went up without complaints: one more at once. */
-  widen(): void {
-    this.#parallel = Math.min(this.#parallel + 1, maxParallel);
-  }
-
-  close(): void {
-    this.#port.close();
+  /** Stores an object, over whatever is at its key. @returns its ETag, as the service said it. */
+  put(object: ObjectToPut, signal: AbortSignal): Promise<string> {
+    return this.#put(object, undefined, signal);
   }
 
   /**
-   * Makes sure, once, that the bucket is there and ours to use; nothing is sent before. A missing
-   * one is made only when that was asked for.
-   *
-   * @returns whether it was made, and whether it could be closed to the public.
+   * Stores an object where nothing is. Swift knows no such condition and says so: there it is looked
+   * first. What is there stays.
    */
-  async open(signal: AbortSignal): Promise<"there" | "made" | "made_open"> {
-    if (this.#isKnown) return "there";
-    const isThere = await this.#looksThere(signal);
-    const made = isThere ? "there" : await this.#make(signal);
-    this.#isKnown = true;
-    return made;
-  }
-
-  /** The next upload looks at the bucket again. */
-  forget(): void {
-    this.#isKnown = false;
-  }
-
-  async #looksThere(signal: AbortSignal): Promise<boolean> {
+  async putIfAbsent(object: ObjectToPut, signal: AbortSignal): Promise<void> {
     try {
-      return await this.#insist(() => this.#port.hasBucket(signal));
+      await this.#put(object, "*", signal);
     } catch (error) {
-      if (!(error instanceof S3Error) || error.kind !== "answer") throw error;
-      if (classify(error) === "retry") throw error;
-      // An answer to HEAD has no body that says why: a listing has one.
-      await this.#insist(() => this.#port.list("feedback/", undefined, signal));
-      return true;
+      if (!(error instanceof S3Error)) throw error;
+      if (error.status === 412) return;
+      if (error.status !== 501) throw error;
+      if ((await this.get(object.key, signal)) === undefined) await this.put(object, signal);
     }
   }
 
-  async #make(signal: AbortSignal): Promise<"made" | "made_open"> {
-    if (!this.#rules.createBucket) {
-      throw new S3Error({ kind: "answer", code: "NoSuchBucket", status: 404 });
-    }
+  async #put(object: ObjectToPut, condition: "*" | undefined, signal: AbortSignal) {
+    const { body, contentType, sha256 } = object;
+    const { encryption, checksums } = this.#target;
+    const input = {
+      ...this.#inBucket,
+      Key: object.key,
+      Body: body,
+      ContentLength: body.length,
+      ContentType: contentType,
+      Metadata: { sha256 },
+      ChecksumSHA256:
+        checksums === "off" ? undefined : Buffer.from(sha256, "hex").toString("base64"),
+      IfNoneMatch: condition,
+      ServerSideEncryption: encryption === "none" ? undefined : encryption,
+    };
+    const answer = await this.#send(body.length, signal, ({ sdk, client }, abortSignal) =>
+      client.send(new sdk.PutObjectCommand(input), { abortSignal }),
+    );
+    if (answer.ETag === undefined || answer.ETag === "") throw hollow("NoETag", answer);
+    return answer.ETag;
+  }
+
+  /** `undefined`: nothing is at the key. */
+  async get(key: string, signal: AbortSignal): Promise<Buffer | undefined> {
+    return await this.#orAbsent(signal, async ({ sdk, client }, abortSignal) => {
+      const command = new sdk.GetObjectCommand({ ...this.#inBucket, Key: key });
+      const answer = await client.send(command, { abortSignal });
+      const { ETag: etag, ContentLength: bytes, Body: body } = answer;
+      if (etag === undefined || bytes === undefined || body === undefined) {
+        throw hollow("NoETag", answer);
+      }
+      if (bytes > maxReadBytes) throw new S3Error({ kind: "hollow", code: "TooLarge" });
+      return await readWhole(body as Readable, bytes, abortSignal);
+    });
+  }
+
+  /**
+   * One page of the objects whose keys begin with `prefix`, by key, from `after` on. A missing bucket is
+   * made first if that was asked for.
+   */
+  async page(prefix: string, after: string | undefined, signal: AbortSignal): Promise<ObjectPage> {
+    const input = { ...this.#inBucket, Prefix: prefix, ContinuationToken: after };
     try {
-      await this.#insist(() => this.#port.createBucket(signal));
+      const answer = await this.#send(0, signal, ({ sdk, client }, abortSignal) =>
+        client.send(new sdk.ListObjectsV2Command(input), { abortSignal }),
+      );
+      if (answer.Name !== this.#target.bucket) throw hollow("NoName", answer);
+      const isCut = answer.IsTruncated === true;
+      if (isCut && answer.NextContinuationToken === undefined) throw hollow("NoToken", answer);
+      const objects = (answer.Contents ?? []).map(({ Key: key, Size: bytes, ...more }) => {
+        if (key === undefined || bytes === undefined) throw hollow("NoKey", answer);
+        return { key, bytes, etag: more.ETag ?? "", modifiedMs: more.LastModified?.getTime() };
+      });
+      return { objects, next: isCut ? answer.NextContinuationToken : undefined };
     } catch (error) {
-      if (!(error instanceof S3Error) || error.code !== "BucketAlreadyExists") throw error;
-      // Somebody else's: nothing will ever go there.
-      throw new S3Error({ kind: "answer", code: error.code, status: 403 }, { cause: error });
-    }
-    try {
-      await this.#insist(() => this.#port.blockPublicAccess(signal));
-      return "made";
-    } catch (error) {
-      if (!(error instanceof S3Error) || error.kind !== "answer") throw error;
-      return "made_open";
+      const isMissing = error instanceof S3Error && error.code === "NoSuchBucket";
+      if (!isMissing || !this.#target.createBucket) throw error;
+      await this.#make(signal);
+      return { objects: [], next: undefined };
     }
   }
 
-  /** Every object under a prefix; `undefined` without the right to list. */
-  async list(
-    prefix: string,
-    signal: AbortSignal,
-  ): Promise<ReadonlyMap<string, ListedObject> | undefined> {
-    const found = new Map<string, ListedObject>();
+  /** Every object under a prefix, by key. */
+  async *list(prefix: string, signal: AbortSignal): AsyncGenerator<ListedObject, void> {
     let after: string | undefined;
-    for (let page = 0; page < maxPages; page++) {
-      const from = after;
-      let answer: Awaited<ReturnType<S3Port["list"]>>;
-      try {
-        answer = await this.#insist(() => this.#port.list(prefix, from, signal));
-      } catch (error) {
-        if (error instanceof S3Error && error.code === "AccessDenied") return undefined;
-        throw error;
-      }
-      for (const object of answer.objects) found.set(object.key, object);
-      if (answer.next === undefined) return found;
-      after = answer.next;
-    }
-    throw new S3Error({ kind: "hollow", code: "EndlessListing" });
+    do {
+      const page = await this.page(prefix, after, signal);
+      yield* page.objects;
+      after = page.next;
+    } while (after !== undefined);
   }
 
-  /** One page of the objects under a prefix. */
-  page(prefix: string, after: string | undefined, signal: AbortSignal): Promise<ObjectPage> {
-    return this.#insist(() => this.#port.list(prefix, after, signal));
+  /** Removes what is at the key; nothing there is fine. @returns whether an older version remains. */
+  async remove(key: string, signal: AbortSignal): Promise<boolean> {
+    const answer = await this.#orAbsent(signal, ({ sdk, client }, abortSignal) =>
+      client.send(new sdk.DeleteObjectCommand({ ...this.#inBucket, Key: key }), { abortSignal }),
+    );
+    if (answer === undefined) return false;
+    // A page of HTML with 200 resolves as well.
+    if (answer.$metadata.httpStatusCode !== 204) throw hollow("NotRemoved", answer);
+    return answer.DeleteMarker === true || answer.VersionId !== undefined;
   }
 
-  head(key: string, signal: AbortSignal): Promise<ObjectHead | undefined> {
-    return this.#insist(() => this.#port.head(key, signal));
+  /** Lets go of connections; the next call looks credentials up again. */
+  close(): void {
+    const loaded = this.#loaded;
+    this.#loaded = undefined;
+    loaded?.then(
+      (old) => {
+        old.isRetired = true;
+        if (old.busy === 0) old.client.destroy();
+      },
+      () => undefined, // it was never made
+    );
   }
 
-  get(key: string, signal: AbortSignal): Promise<Buffer | undefined> {
-    return this.#insist(() => this.#port.get(key, signal));
-  }
-
-  remove(key: string, signal: AbortSignal): Promise<{ readonly versionsRemain: boolean }> {
-    return this.#insist(() => this.#port.remove(key, signal));
-  }
-
-  /** Stores an object, over whatever is at its key. */
-  put(object: NewObject, signal: AbortSignal): Promise<StoredAnswer> {
-    return this.#orRefused(() => this.#put(object, false, signal));
-  }
-
-  /**
-   * Stores an object where nothing is, by a condition that the service checks; for a service that
-   * knows none, by looking first. Never over what is there.
-   */
-  async putIfAbsent(object: NewObject, signal: AbortSignal): Promise<"stored" | "occupied"> {
-    if (this.#features.condition) {
-      try {
-        await this.#put(object, true, signal);
-        return "stored";
-      } catch (error) {
-        if (!(error instanceof S3Error)) throw error;
-        const kind = classify(error, this.#sent(true, this.#features.checksum));
-        if (kind === "conflict") return "occupied";
-        if (kind !== "optional_header") throw error;
-      }
-    }
-    if ((await this.head(object.key, signal)) !== undefined) return "occupied";
-    await this.put(object, signal);
-    this.#features = { ...this.#features, condition: false }; // it went without: that was it
-    return "stored";
-  }
-
-  /** Finds out by sending which digest the service takes. */
-  async #put(object: NewObject, onlyIfAbsent: boolean, signal: AbortSignal): Promise<StoredAnswer> {
-    const { checksum } = this.#features;
-    const first = this.#sent(onlyIfAbsent, checksum);
+  /** Makes the bucket, and closes it to the public as far as the service can. */
+  async #make(signal: AbortSignal): Promise<void> {
+    const { bucket: Bucket, endpoint } = this.#target;
+    const location = this.#location();
     try {
-      return await this.#insist(
-        () => this.#port.put({ ...object, checksum, onlyIfAbsent }, signal),
-        first,
+      await this.#send(0, signal, ({ sdk, client }, abortSignal) => {
+        const command = new sdk.CreateBucketCommand({ Bucket });
+        // The client adds the region by itself, also where the service refuses it: it goes last.
+        command.middlewareStack.add((next) => (args) => next({ ...args, input: location }), {
+          step: "initialize",
+          priority: "low",
+          name: "throughlineLocation",
+        });
+        return client.send(command, { abortSignal });
+      });
+    } catch (error) {
+      if (!(error instanceof S3Error) || error.code !== "BucketAlreadyOwnedByYou") throw error;
+    }
+    // Ceph 16 takes BlockPublicAcls, and answers AccessDenied to every later PUT.
+    const acls = endpoint === undefined ? { BlockPublicAcls: true } : {};
+    const rules = { IgnorePublicAcls: true, BlockPublicPolicy: true, RestrictPublicBuckets: true };
+    const PublicAccessBlockConfiguration = { ...rules, ...acls };
+    const input = { ...this.#inBucket, PublicAccessBlockConfiguration };
+    try {
+      await this.#send(0, signal, ({ sdk, client }, abortSignal) =>
+        client.send(new sdk.PutPublicAccessBlockCommand(input), { abortSignal }),
       );
     } catch (error) {
-      const isOptional = error instanceof S3Error && classify(error, first) === "optional_header";
-      if (!isOptional || checksum === "md5") throw error;
+      if (!(error instanceof S3Error) || error.kind !== "answer") throw error;
+      const { code } = error;
+      this.#ports.logger.warn({ bucket: Bucket, code }, "the new bucket may be open to the public");
     }
-    const answer = await this.#insist(
-      () => this.#port.put({ ...object, checksum: "md5", onlyIfAbsent }, signal),
-      this.#sent(onlyIfAbsent, "md5"),
-    );
-    this.#features = { ...this.#features, checksum: "md5" };
-    return answer;
   }
 
-  #sent(condition: boolean, checksum: ObjectToPut["checksum"]): OptionalHeaders {
-    return { condition, checksum: checksum === "sha256", encryption: this.#rules.encrypts };
+  #location() {
+    const { bucket: Bucket, region, endpoint } = this.#target;
+    if (endpoint !== undefined || region === "us-east-1") return { Bucket };
+    const LocationConstraint = region as "eu-west-1";
+    return { Bucket, CreateBucketConfiguration: { LocationConstraint } };
   }
 
-  /** Encryption is the one header that is never left away: not sent is better than sent in the open. */
-  async #orRefused<T>(call: () => Promise<T>): Promise<T> {
+  get #inBucket() {
+    const { bucket: Bucket, bucketOwner: ExpectedBucketOwner } = this.#target;
+    return { Bucket, ExpectedBucketOwner };
+  }
+
+  async #orAbsent<T>(
+    signal: AbortSignal,
+    call: (loaded: Loaded, signal: AbortSignal) => Promise<T>,
+  ): Promise<T | undefined> {
     try {
-      return await call();
-    } catch (cause) {
-      const sent = this.#sent(false, "md5");
-      if (!(cause instanceof S3Error) || !this.#rules.encrypts) throw cause;
-      if (classify(cause, sent) !== "optional_header") throw cause;
-      throw new UploadStop("encryption_refused", { cause });
+      return await this.#send(0, signal, call);
+    } catch (error) {
+      if (!(error instanceof S3Error) || error.status !== 404) throw error;
+      if (error.code === "NoSuchBucket") throw error;
+      return undefined;
     }
   }
 
-  /** Asks again, at once, where that alone may help. */
-  async #insist<T>(call: () => Promise<T>, sent: OptionalHeaders = noOptionalHeaders): Promise<T> {
-    const tried = { clock: false, expired: false };
+  /** Sends a request, and once more where that alone may help. */
+  async #send<T>(
+    bytes: number,
+    signal: AbortSignal,
+    call: (loaded: Loaded, signal: AbortSignal) => Promise<T>,
+  ): Promise<T> {
+    const tried = new Set<string>();
     for (;;) {
       try {
-        return await call();
+        return await this.#sendOnce(bytes, signal, call);
       } catch (error) {
-        if (!(error instanceof S3Error)) throw error;
-        if (isSlowDown(error)) this.#parallel = Math.max(this.#parallel >> 1, 1);
-        const kind = classify(error, sent);
-        if ((kind !== "clock" && kind !== "expired") || tried[kind]) throw error;
-        tried[kind] = true;
-        if (kind === "expired") this.#port.reloadCredentials();
+        const kind = error instanceof S3Error ? classify(error) : "retry";
+        if ((kind !== "clock" && kind !== "expired") || tried.has(kind)) throw error;
+        tried.add(kind);
+        if (kind === "expired") this.close();
       }
     }
+  }
+
+  async #sendOnce<T>(
+    bytes: number,
+    signal: AbortSignal,
+    call: (loaded: Loaded, signal: AbortSignal) => Promise<T>,
+  ): Promise<T> {
+    const { requestMs, msPerByte } = requestDeadlines;
+    try {
+      this.#loaded ??= this.#load();
+      const loaded = await this.#loaded;
+      const ms = requestMs + bytes * msPerByte;
+      return await whileBusy(loaded, async () => {
+        await this.#findCredentials(loaded.client, signal);
+        return await withDeadline(this.#ports.timers, ms, signal, (inner) => call(loaded, inner));
+      });
+    } catch (error) {
+      if (signal.aborted) throw signal.reason;
+      throw toS3Error(error);
+    }
+  }
+
+  async #findCredentials(client: S3Client, signal: AbortSignal): Promise<void> {
+    try {
+      await withDeadline(this.#ports.timers, requestDeadlines.credentialsMs, signal, () =>
+        client.config.credentials(),
+      );
+    } catch (cause) {
+      if (signal.aborted) throw signal.reason;
+      this.close(); // a failed look-up is not kept
+      throw new S3Error({ kind: "no_credentials", code: "NoCredentials" }, { cause });
+    }
+  }
+
+  async #load(): Promise<Loaded> {
+    let sdk: S3Sdk;
+    try {
+      sdk = await (this.#ports.load ?? loadS3Sdk)();
+    } catch (cause) {
+      this.#loaded = undefined;
+      throw new S3Error({ kind: "no_client", code: "NoClient" }, { cause });
+    }
+    const client = new sdk.S3Client(this.#configuration());
+    return { sdk, client, busy: 0, isRetired: false };
+  }
+
+  #configuration(): S3ClientConfig {
+    const { region, endpoint, credentials } = this.#target;
+    const { connectMs, silenceMs } = requestDeadlines;
+    return {
+      region,
+      // Its retries cover 0.1 s, are not on our clock, and starve in a long outage.
+      maxAttempts: 1,
+      logger: silence, // or it writes to the console
+      requestChecksumCalculation: "WHEN_REQUIRED",
+      responseChecksumValidation: "WHEN_REQUIRED",
+      requestHandler: { connectionTimeout: connectMs, socketTimeout: silenceMs },
+      ...(endpoint === undefined ? {} : { endpoint, forcePathStyle: true }),
+      ...(credentials === undefined ? {} : { credentials }),
+    };
+  }
+}
+
+async function whileBusy<T>(loaded: Loaded, work: () => Promise<T>): Promise<T> {
+  loaded.busy++;
+  try {
+    return await work();
+  } finally {
+    loaded.busy--;
+    if (loaded.busy === 0 && loaded.isRetired) loaded.client.destroy();
+  }
+}
+
+function hollow(
+  code: string,
+  answer: { readonly $metadata: { readonly httpStatusCode?: number } },
+) {
+  return new S3Error({ kind: "hollow", code, status: answer.$metadata.httpStatusCode });
+}
+
+/** Reads a whole body. Destroys it when the signal fires: the client leaves a body that is read alone. */
+async function readWhole(body: Readable, bytes: number, signal: AbortSignal): Promise<Buffer> {
+  const destroy = () => body.destroy();
+  signal.addEventListener("abort", destroy, { once: true });
+  try {
+    const chunks: Buffer[] = [];
+    let length = 0;
+    for await (const chunk of body) {
+      chunks.push(chunk as Buffer);
+      length += (chunk as Buffer).length;
+      if (length > bytes) break;
+    }
+    if (length !== bytes) throw new S3Error({ kind: "connection", code: "CutBody" });
+    return Buffer.concat(chunks);
+  } finally {
+    signal.removeEventListener("abort", destroy);
   }
 }

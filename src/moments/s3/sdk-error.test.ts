@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { DeadlinePassed } from "./deadline.ts";
-import { S3Error, type S3ErrorKind } from "./s3-port.ts";
+import { S3Error, type S3ErrorKind } from "./s3-error.ts";
 import { toS3Error } from "./sdk-error.ts";
 
 const thrown = (fields: object) => Object.defineProperties(new Error("private"), describe(fields));

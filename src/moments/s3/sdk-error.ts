@@ -1,6 +1,6 @@
 // The errors of the AWS client, in our words.
 import { DeadlinePassed } from "./deadline.ts";
-import { S3Error } from "./s3-port.ts";
+import { S3Error } from "./s3-error.ts";
 
 const certificateCodes: readonly RegExp[] = [
   /^CERT_/,
@@ -15,7 +15,7 @@ interface ClientError {
   readonly name?: unknown;
   readonly code?: unknown;
   readonly message?: unknown;
-  readonly $metadata?: { readonly httpStatusCode?: unknown; readonly clockSkewCorrected?: unknown };
+  readonly $metadata?: { readonly httpStatusCode?: unknown };
   readonly $response?: {
     readonly statusCode?: unknown;
     readonly headers?: Readonly<Record<string, string>>;
@@ -40,31 +40,12 @@ export function toS3Error(thrown: unknown): S3Error {
   if (status === undefined) return fail("connection", code);
   if (status >= 200 && status < 300) return fail("hollow", name);
   const headers = error.$response?.headers ?? {};
-  // The answer to a HEAD has no body that names a code; the client saw that the clocks differ.
-  const isSkewed = status === 403 && error.$metadata?.clockSkewCorrected === true;
-  return new S3Error(
-    {
-      kind: "answer",
-      code: isSkewed ? "RequestTimeTooSkewed" : name,
-      status,
-      retryAfterMs: retryAfterOf(headers),
-      region: regionOf(error.message, headers),
-    },
-    { cause: thrown },
-  );
+  const region = regionOf(error.message, headers);
+  return new S3Error({ kind: "answer", code: name, status, region }, { cause: thrown });
 
   function fail(kind: S3Error["kind"], what: string): S3Error {
     return new S3Error({ kind, code: what, status }, { cause: thrown });
   }
-}
-
-/** Seconds, or a date, which is measured against the service's own clock. */
-function retryAfterOf(headers: Readonly<Record<string, string>>): number | undefined {
-  const value = headers["retry-after"];
-  if (value === undefined) return undefined;
-  if (/^\d{1,9}$/.test(value)) return Number(value) * 1_000;
-  const ms = Date.parse(value) - Date.parse(headers["date"] ?? "");
-  return Number.isFinite(ms) ? Math.max(ms, 0) : undefined;
 }
 
 function regionOf(message: unknown, headers: Readonly<Record<string, string>>): string | undefined {

@@ -1,23 +1,15 @@
 /** Why the upload of one package ended without it being there, other than by an error of S3. */
-export type StopClass =
+type StopClass =
   /** Bytes on this machine are not those that the manifest tells of. Nothing was sent. */
   | "local_damage"
-  /** Neither this machine nor the bucket has the package. */
+  /** The package is not on this machine. */
   | "local_missing"
   /** Other bytes lie where our manifest belongs. Nothing was overwritten. */
   | "conflict"
-  /** The service refuses right bytes as wrong ones, again and again. */
-  | "digest"
-  /** The service refuses encryption at rest; it is never left away silently. */
-  | "encryption_refused"
   /** The copy lies at another service than the one that is configured. */
   | "other_target"
   /** Something that was sent is not there: it is sent again. */
-  | "incomplete"
-  /** Something has to be looked for in the bucket, and there is no right to list it. */
-  | "unlistable"
-  /** It took its ten minutes: others go first, and what was sent stays sent. */
-  | "yield";
+  | "incomplete";
 
 export class UploadStop extends Error {
   override readonly name = "UploadStop";

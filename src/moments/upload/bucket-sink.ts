@@ -1,5 +1,4 @@
 // A moment goes from memory to the bucket: in mode `s3` first of all, in `local+s3` when the disk refuses.
-import { createHash } from "node:crypto";
 import type { Clock } from "../../core/clock.ts";
 import type { Timers } from "../../core/timers.ts";
 import { mediaTypeOf, partsOf } from "../directory/content.ts";
@@ -14,8 +13,8 @@ import {
   writeManifest,
 } from "../package/package-format.ts";
 import { DeadlinePassed, withDeadline } from "../s3/deadline.ts";
-import { keyPrefix } from "../s3/object-key.ts";
-import type { PackageSource } from "../s3/upload-package.ts";
+import { hashOf, type PackageSource } from "../s3/local-files.ts";
+import type { S3Bucket } from "../s3/s3-bucket.ts";
 import { uploadPackage } from "../s3/upload-package.ts";
 import type { UploadLoop } from "./upload-loop.ts";
 
@@ -23,8 +22,6 @@ interface BucketSinkPorts {
   readonly loop: UploadLoop;
   /** What it saves goes up by itself. */
   readonly packages: PackageDirectory;
-  /** That the loop sends to. */
-  readonly bucket: string;
   /** `bucket`: the disk gets what the bucket does not; `disk`: the other way round. */
   readonly first: "bucket" | "disk";
   readonly clock: Clock;
@@ -36,15 +33,14 @@ const sendWithinMs = 30_000;
 
 /**
  * Saves a moment on the disk or, from memory, in the bucket: there it is durable once its manifest was
- * read back, and not before. The one comes first, the other when that fails; without consent to upload
- * there is the disk alone. The bucket is tried once, for at most 30 s.
+ * read back and its status says so, and not before. The one comes first, the other when that fails;
+ * without consent to upload there is the disk alone. The bucket is tried once, for at most 30 s, and only
+ * when the status that forgetting goes by could be written.
  */
 export class BucketSink implements PackageSink {
   readonly #ports: BucketSinkPorts;
   /** When each one that is not saved yet was sealed, in seconds since 1970. */
   readonly #sealed = new Map<string, number>();
-  /** Something of these may be in the bucket, by name, with the prefix of its keys. */
-  readonly #tried = new Map<string, string>();
   readonly #closing = new AbortController();
 
   constructor(ports: BucketSinkPorts) {
@@ -57,25 +53,16 @@ export class BucketSink implements PackageSink {
     if (!consent.upload) return await packages.save(moment, signal);
     // One manifest, however often it is tried: when the answer to the last request was lost, what goes
     // to the disk is the very package that the bucket may have.
-    const sealedTimestamp = this.#sealed.get(name) ?? secondsNow(clock);
+    const sealedTimestamp = moment.sealedTimestamp ?? this.#sealed.get(name) ?? secondsNow(clock);
     this.#sealed.set(name, sealedTimestamp);
     const saved = await this.#save({ ...moment, sealedTimestamp }, signal);
     this.#sealed.delete(name);
-    this.#tried.delete(name);
     return saved;
   }
 
   /** From now on everything goes to the disk, what is on its way too. */
   useDisk(): void {
     this.#closing.abort(new DeadlinePassed("the process is ending"));
-  }
-
-  /** A moment is forgotten that is not saved: what there is of it in the bucket goes. */
-  async forget(name: string): Promise<void> {
-    const prefix = this.#tried.get(name);
-    this.#tried.delete(name);
-    this.#sealed.delete(name);
-    if (prefix !== undefined) await this.#ports.packages.bury(name, prefix);
   }
 
   async #save(moment: Sealed, signal: AbortSignal | undefined): Promise<Saved> {
@@ -96,36 +83,18 @@ export class BucketSink implements PackageSink {
   /** @returns `undefined`: the bucket does not have it. @throws the reason of the signal. */
   async #send(moment: Sealed, signal: AbortSignal | undefined): Promise<Saved | undefined> {
     if (this.#closing.signal.aborted) return undefined;
-    const { loop, bucket, clock, timers, packages } = this.#ports;
-    const { name, session_id, chat_id, people } = moment.record;
-    const prefix = keyPrefix(session_id, name);
-    const job = {
-      name,
-      prefix,
-      source: sourceOf(moment),
-      sentThrough: 0,
-      onProgress: () => undefined,
+    const { loop, timers, packages } = this.#ports;
+    const { name } = moment.record;
+    const work = async (bucket: S3Bucket, outer: AbortSignal) => {
+      const prefix = await packages.sending(moment);
+      const job = { name, prefix, source: sourceOf(moment) };
+      await withDeadline(timers, sendWithinMs, outer, (inner) => uploadPackage(bucket, job, inner));
+      await packages.sent(name);
     };
     const stop = signal === undefined ? [] : [signal];
-    const failure = await loop.once(
-      name,
-      async (opened, outer) => {
-        this.#tried.set(name, prefix);
-        await withDeadline(timers, sendWithinMs, outer, (inner) =>
-          uploadPackage(opened, job, { clock }, inner),
-        );
-      },
-      AbortSignal.any([...stop, this.#closing.signal]),
-    );
+    const failure = await loop.once(name, work, AbortSignal.any([...stop, this.#closing.signal]));
     if (signal?.aborted === true) throw signal.reason;
-    if (failure !== undefined) return undefined;
-    if (moment.isKeyed === true) {
-      const of = { chat_id, people, messages: moment.messages.map(({ id }) => id) };
-      const copy = { bucket, prefix, timestamp: secondsNow(clock) };
-      // A disk that takes nothing keeps no moment from the bucket.
-      await packages.remote(name, copy, of).catch(() => undefined);
-    }
-    return { name, uploaded: true };
+    return failure === undefined ? { name, uploaded: true } : undefined;
   }
 }
 
@@ -134,25 +103,17 @@ type Sealed = SealedMoment & { readonly sealedTimestamp: number };
 /** The bytes of a package that is nowhere but in memory. Media is copied a file at a time. */
 function sourceOf(moment: Sealed): PackageSource {
   const parts = new Map(partsOf(moment).map((part) => [part.path, part]));
-  let manifest: Buffer | undefined;
-  const made = () => {
-    const files = [...parts.values()].map(({ path, bytes, sha256, pieces }) => {
-      return { path, bytes, sha256: sha256 ?? digestOf(pieces()), media_type: mediaTypeOf(path) };
-    });
-    const seal = { sealed_timestamp: moment.sealedTimestamp, files };
-    return writeManifest(sealRecord(moment.record, seal));
-  };
+  const bytesOf = (path: string) => Buffer.concat([...(parts.get(path)?.pieces() ?? [])]);
   return {
     manifest: async () => {
-      manifest ??= made();
-      return manifest;
+      const files = [...parts.values()].map(({ path, bytes, sha256 }) => {
+        const digest = sha256 ?? hashOf("sha256", bytesOf(path));
+        return { path, bytes, sha256: digest, media_type: mediaTypeOf(path) };
+      });
+      return writeManifest(
+        sealRecord(moment.record, { sealed_timestamp: moment.sealedTimestamp, files }),
+      );
     },
-    part: async (_name, path) => Buffer.concat([...(parts.get(path)?.pieces() ?? [])]),
+    part: async (_name, path) => bytesOf(path),
   };
-}
-
-function digestOf(pieces: Iterable<Uint8Array>): string {
-  const hash = createHash("sha256");
-  for (const piece of pieces) hash.update(piece);
-  return hash.digest("hex");
 }

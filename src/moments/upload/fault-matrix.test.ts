@@ -1,5 +1,5 @@
 // Method: one package, one fault, at one of its requests, in one mode; then let time pass. Whatever
-// went wrong, the bucket has the package once and whole, nothing is owed, and at no instant was its
+// went wrong, the bucket has the package once and whole, nothing is pending, and at no instant was its
 // manifest visible before one of its files. Proves F2, F4, E1, E2, E4, E5 and E7.
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -35,8 +35,7 @@ const requests: readonly (readonly [
   ["feedback.json", { operation: "PutObject", key: /feedback\.json$/ }],
   ["the first LIST", { operation: "ListObjectsV2" }],
   ["the second LIST", { operation: "ListObjectsV2", nth: 2 }],
-  ["the HEAD of feedback.json", { operation: "HeadObject" }],
-  ["the HEAD of the bucket", { operation: "HeadBucket" }],
+  ["the GET of feedback.json", { operation: "GetObject" }],
 ];
 
 const modes = ["local+s3", "s3"] as const;
@@ -44,12 +43,12 @@ const modes = ["local+s3", "s3"] as const;
 const cases = faults.flatMap(([fault, does], row) =>
   requests.flatMap(([request, of], column) =>
     modes.map((mode, side) => {
-      const isChosen = column === (row * 3) % 8 && side === row % 2;
+      const isChosen = column === (row * 3) % 7 && side === row % 2;
       return { fault, does, request, of, mode, isChosen };
     }),
   ),
 );
-/** Every fault, every request and every mode is among them; all 192 take a quarter of a minute. */
+/** Every fault, every request and every mode is among them; all 168 take a quarter of a minute. */
 const chosen = isFull ? cases : cases.filter(({ isChosen }) => isChosen);
 
 for (const { fault, does, request, of, mode } of chosen) {
@@ -86,7 +85,7 @@ test("nothing is asked of the network for a package that is not to be uploaded",
   await world.uploader.start();
   await world.save(samplePackage(), false);
   await world.time.pass(3_600_000);
-  assert.equal(world.ports, 0);
+  assert.equal(world.connected, 0);
   assert.deepEqual(world.server.journal.entries, []);
 });
 
@@ -103,7 +102,7 @@ function assertOnceAndWhole(world: UploadWorld, { name, sessionId, files }: Samp
     ({ key, changed }) => changed && key.endsWith("feedback.json"),
   );
   assert.equal(sealed.length, 1, "the manifest was stored once");
-  const { pending, parked } = world.uploader.statistics();
-  assert.deepEqual({ pending, parked }, { pending: 0, parked: 0 });
-  assert.equal(world.events.filter(({ type }) => type === "uploaded").length <= 1, true);
+  const { pending, dead } = world.uploader.statistics();
+  assert.deepEqual({ pending, dead }, { pending: 0, dead: 0 });
+  assert.ok(world.uploaded.length <= 1);
 }

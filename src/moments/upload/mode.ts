@@ -11,10 +11,8 @@ export interface StorageSettings {
   /** As it was asked for; absent or empty: the default. */
   readonly mode?: string | undefined;
   readonly bucket?: string | undefined;
-  /** Whether the last look found them. `"unknown"` before the first. */
-  readonly credentials?: "found" | "missing" | "unknown" | undefined;
-  /** Whether the client library could be loaded. `"unknown"` before the first time. */
-  readonly client?: "found" | "missing" | "unknown" | undefined;
+  /** What the last attempt to upload lacked: credentials, or the client library. */
+  readonly lacks?: "no_credentials" | "no_client" | undefined;
 }
 
 export interface EffectiveMode {
@@ -30,16 +28,14 @@ export interface EffectiveMode {
 
 /** The mode that holds. Without a named bucket nothing ever leaves the machine. */
 export function effectiveMode(settings: StorageSettings): EffectiveMode {
-  const { mode, bucket, credentials, client } = settings;
+  const { mode, bucket, lacks } = settings;
   const asked = mode === undefined || mode === "" ? defaultStorageMode : mode;
   if (!isStorageMode(asked)) return { mode: "local", reason: "unknown_mode", mayUpload: false };
   if (asked === "local") return { mode: "local", reason: null, mayUpload: false };
   if (bucket === undefined || bucket === "") {
     return { mode: "local", reason: "no_bucket", mayUpload: false };
   }
-  if (client === "missing") return { mode: "local", reason: "no_client", mayUpload: true };
-  if (credentials === "missing")
-    return { mode: "local", reason: "no_credentials", mayUpload: true };
+  if (lacks !== undefined) return { mode: "local", reason: lacks, mayUpload: true };
   return { mode: asked, reason: null, mayUpload: true };
 }
 

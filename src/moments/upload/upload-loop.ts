@@ -5,23 +5,22 @@ import type { Timers } from "../../core/timers.ts";
 import type { PackageDirectory } from "../directory/package-directory.ts";
 import type { Sender } from "../directory/ports.ts";
 import type { UploadError, UploadTarget } from "../package/package-format.ts";
-import { S3Bucket } from "../s3/s3-bucket.ts";
-import type { S3Port } from "../s3/s3-port.ts";
-import { type AttemptError, closedError, errorOf, type Outcome, outcomeOf } from "./outcome.ts";
-import { type PendingItem, PendingList } from "./pending-list.ts";
-import { backoff, backoffMs, type Jitter, TargetState, type TargetView } from "./target-state.ts";
-import { finishTombstone, sendPackage, type UploadEvent, type WorkPorts } from "./upload-work.ts";
-
-interface UploadLoopOptions {
-  readonly target: UploadTarget;
-  readonly createBucket: boolean;
-  readonly encryption: "AES256" | "none";
-}
+import type { S3Bucket } from "../s3/s3-bucket.ts";
+import {
+  type AttemptError,
+  backoffMs,
+  type Failure,
+  failureOf,
+  type Jitter,
+  stoppedError,
+} from "./attempt.ts";
+import { finishTombstone, sendPackage, type WorkPorts } from "./upload-work.ts";
 
 interface UploadLoopPorts {
   readonly packages: PackageDirectory;
-  /** Makes the port to a bucket of the configured service. Called at the first upload, not before. */
-  connect(bucket: string): S3Port;
+  readonly target: UploadTarget;
+  /** Makes a bucket of the configured service. Called at the first upload, not before. */
+  connect(bucket: string): S3Bucket;
   readonly clock: Clock;
   readonly timers: Timers;
   readonly jitter: Jitter;
@@ -32,8 +31,8 @@ interface UploadLoopPorts {
 export interface OutboxStatistics {
   /** What is to be sent and will be tried. */
   readonly pending: number;
-  /** What failed and will not be tried by itself. */
-  readonly parked: number;
+  /** What is not tried by itself any more. */
+  readonly dead: number;
   readonly bytes: number;
   /** ISO 8601; `null` when nothing is to be sent. */
   readonly oldest_at: string | null;
@@ -43,41 +42,52 @@ export interface OutboxStatistics {
 /** How many statuses are read at once. */
 const readsAtOnce = 64;
 
-/** The reason of an upload that was stopped by us. */
-class Stopped extends Error {
-  override readonly name = "Stopped";
-}
-
-interface Running {
-  readonly controller: AbortController;
-  readonly done: Promise<unknown>;
+/** What the loop keeps in memory of a status or a tombstone: some 200 bytes, so 10,000 take 2 MB. */
+interface Item {
+  readonly name: string;
+  readonly as: "status" | "tombstone";
+  /** `unread`: only its name is known. */
+  state: "unread" | "pending" | "dead";
+  /** On the monotonic clock. */
+  dueAt: number;
+  /** Seconds since 1970. */
+  since: number;
+  bytes: number;
+  /** How often the service answered and it failed: those that failed go behind the others. */
+  attempts: number;
+  error: UploadError | null;
+  /** How often something asked for it: what was read before the last time does not count. */
+  asked: number;
+  /** It is about to be deleted: it is not begun any more. */
+  isHeld: boolean;
 }
 
 /**
  * Sends what the statuses and tombstones of a directory ask for, one at a time, oldest first, for as long
  * as it takes: through outages, refusals and restarts. What it needs to know is in those files; a
  * success is written there before it is told. One upload never harms another: each failure is its own,
- * but for those that tell of the whole target.
+ * but for those of the whole target.
  */
 export class UploadLoop implements Sender {
   readonly #ports: UploadLoopPorts;
-  readonly #options: UploadLoopOptions;
-  readonly #list = new PendingList();
-  readonly #target: TargetState;
+  readonly #items = new Map<string, Item>();
   readonly #buckets = new Map<string, S3Bucket>();
-  readonly #listeners = new Set<(event: UploadEvent) => void>();
-  readonly #running = new Map<string, Running>();
+  readonly #listeners = new Set<(name: string) => void>();
+  readonly #running = new Map<string, { stop(): void; readonly done: Promise<unknown> }>();
+  /** Why the target is not asked before `#targetDueAt`, on the monotonic clock. */
+  #targetError: AttemptError | null = null;
+  #targetFailures = 0;
+  #targetDueAt: number;
   #lastError: UploadError | null = null;
   #loop: Promise<void> | undefined;
   #cancelTimer: () => void = () => undefined;
-  /** Somebody asked for uploads in this run: what failed is tried again, also what is read later. */
+  /** Somebody asked for uploads in this run: what is dead is tried again, also what is read later. */
   #isAskedFor = false;
   #isClosed = false;
 
-  constructor(options: UploadLoopOptions, ports: UploadLoopPorts) {
-    this.#options = options;
+  constructor(ports: UploadLoopPorts) {
     this.#ports = ports;
-    this.#target = new TargetState(ports.clock, ports.jitter);
+    this.#targetDueAt = ports.clock.monotonic();
     ports.packages.connect(this);
   }
 
@@ -87,46 +97,46 @@ export class UploadLoop implements Sender {
    */
   async start(): Promise<void> {
     for (const { name, as } of await this.#ports.packages.noted()) {
-      if (as === "status" || as === "tombstone") this.#list.add(name, as);
+      if (as === "status" || as === "tombstone") this.#item(name, as);
     }
     this.#kick();
   }
 
-  /** How the target is: whether it answers, is away, or refuses. */
-  get target(): TargetView {
-    return this.#target.view;
+  /** Why everything waits: the last answer of a target that is away or says no. */
+  get targetError(): AttemptError | null {
+    return this.#targetError;
   }
 
   /** Whether all that earlier runs left is known. */
   get isRead(): boolean {
-    return this.#list.unread(1).length === 0;
+    return this.#unread(1).length === 0;
   }
 
   statistics(): OutboxStatistics {
-    const items = this.#list.values().filter(({ state }) => state !== "unread");
-    const failed = items.filter(({ state }) => state === "failed");
-    const since = Math.min(...items.map((item) => item.since));
+    const items = [...this.#items.values()].filter(({ state }) => state !== "unread");
+    const dead = items.filter(({ state }) => state === "dead");
+    const since = items.reduce((first, item) => Math.min(first, item.since), Infinity);
     return {
-      pending: items.length - failed.length,
-      parked: failed.length,
+      pending: items.length - dead.length,
+      dead: dead.length,
       bytes: items.reduce((sum, { bytes }) => sum + bytes, 0),
       oldest_at: Number.isFinite(since) ? isoTime(since * 1_000) : null,
-      last_error: this.#lastError ?? failed.at(-1)?.error ?? null,
+      last_error: this.#lastError ?? dead.at(-1)?.error ?? null,
     };
   }
 
-  /** Calls back at every event from now on. @returns a function that ends it. */
-  onEvent(listener: (event: UploadEvent) => void): () => void {
+  /** Calls back with the name of each package that was uploaded. @returns a function that ends it. */
+  onUploaded(listener: (name: string) => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }
 
   pending(
     name: string,
-    as: PendingItem["as"],
+    as: Item["as"],
     { since, bytes = 0 }: { readonly since: number; readonly bytes?: number },
   ): void {
-    const item = this.#list.add(name, as);
+    const item = this.#item(name, as);
     item.asked++;
     item.state = "pending";
     item.since = since;
@@ -136,36 +146,31 @@ export class UploadLoop implements Sender {
   }
 
   async hold(name: string): Promise<(isGone: boolean) => void> {
-    const item = this.#list.get(name, "status");
+    const item = this.#items.get(`${name}.status`);
     if (item !== undefined) item.isHeld = true;
     await this.#stop(name);
     return (isGone) => {
       if (item === undefined) return;
       item.isHeld = false;
-      if (isGone) this.#list.delete(item);
+      if (isGone) this.#delete(item);
       this.#kick();
     };
   }
 
-  /** The network is back: what waits for it is sent now. */
-  online(): void {
-    this.#target.online();
-    this.#hurry();
-  }
-
-  /**
-   * Somebody asks for uploads: a target that said no is asked again, and what failed is tried again, also
-   * what is not read yet.
-   */
-  async probe(): Promise<void> {
-    this.#target.probe();
+  /** Somebody asks for uploads: everything is tried now, also what is dead or not read yet. */
+  probe(): void {
+    const now = this.#ports.clock.monotonic();
     this.#isAskedFor = true;
-    for (const bucket of this.#buckets.values()) bucket.forget();
-    for (const item of this.#list.values()) if (item.state === "failed") item.state = "unread";
-    this.#hurry();
+    this.#targetFailures = 0;
+    this.#targetDueAt = now;
+    for (const item of this.#items.values()) {
+      item.dueAt = now;
+      if (item.state === "dead") item.state = "unread";
+    }
+    this.#kick();
   }
 
-  /** Resolves when nothing is due any more: all is sent, or waits, or failed. */
+  /** Resolves when nothing is due any more: all is sent, or waits, or is dead. */
   async idle(): Promise<void> {
     while (this.#loop !== undefined) await this.#loop;
   }
@@ -180,14 +185,14 @@ export class UploadLoop implements Sender {
     work: (bucket: S3Bucket, signal: AbortSignal) => Promise<void>,
     stop?: AbortSignal,
   ): Promise<AttemptError | undefined> {
-    if (!this.#target.isDue || this.#isClosed) return this.#target.view.error ?? closedError;
+    if (!this.#isTargetDue || this.#isClosed) return this.#targetError ?? stoppedError;
     const outcome = await this.#alone(name, (own) => {
       const signal = stop === undefined ? own : AbortSignal.any([own, stop]);
-      const { bucket } = this.#options.target;
-      return this.#attempt(signal, async () => work(await this.#open(bucket, signal), signal));
+      const bucket = this.#bucket(this.#ports.target.bucket);
+      return this.#attempt(signal, () => work(bucket, signal));
     });
     if (outcome === "done") return undefined;
-    return outcome === "stopped" ? closedError : errorOf(outcome);
+    return outcome === "stopped" ? stoppedError : outcome.error;
   }
 
   /** Stops what is being sent, and lets go of everything. */
@@ -199,6 +204,55 @@ export class UploadLoop implements Sender {
     for (const bucket of this.#buckets.values()) bucket.close();
   }
 
+  get #isTargetDue(): boolean {
+    return this.#ports.clock.monotonic() >= this.#targetDueAt;
+  }
+
+  #item(name: string, as: Item["as"]): Item {
+    const key = `${name}.${as}`;
+    const known = this.#items.get(key);
+    if (known !== undefined) return known;
+    const item: Item = {
+      name,
+      as,
+      state: "unread",
+      dueAt: 0,
+      since: 0,
+      bytes: 0,
+      attempts: 0,
+      error: null,
+      asked: 0,
+      isHeld: false,
+    };
+    this.#items.set(key, item);
+    return item;
+  }
+
+  #delete({ name, as }: Item): void {
+    this.#items.delete(`${name}.${as}`);
+  }
+
+  #unread(count: number): readonly Item[] {
+    const found: Item[] = [];
+    for (const item of this.#items.values()) {
+      if (found.length === count) break;
+      if (item.state === "unread") found.push(item);
+    }
+    return found;
+  }
+
+  /** The one whose turn it is, of those that are due. */
+  #next(): Item | undefined {
+    if (!this.#isTargetDue) return undefined;
+    const now = this.#ports.clock.monotonic();
+    let first: Item | undefined;
+    for (const item of this.#items.values()) {
+      const isDue = isReady(item) && item.dueAt <= now;
+      if (isDue && (first === undefined || isBefore(item, first))) first = item;
+    }
+    return first;
+  }
+
   #kick(): void {
     if (this.#isClosed) return;
     this.#loop ??= this.#run().finally(() => {
@@ -207,46 +261,38 @@ export class UploadLoop implements Sender {
     });
   }
 
-  /** What waits after a failure of its own is tried now as well. */
-  #hurry(): void {
-    for (const item of this.#list.values()) item.dueAt = this.#ports.clock.monotonic();
-    this.#kick();
-  }
-
   async #run(): Promise<void> {
     while (!this.#isClosed) {
-      await Promise.all(this.#list.unread(readsAtOnce).map((item) => this.#read(item)));
-      const item = this.#target.isDue ? this.#list.next(this.#ports.clock.monotonic()) : undefined;
+      await Promise.all(this.#unread(readsAtOnce).map((item) => this.#read(item)));
+      const item = this.#next();
       if (item !== undefined) await this.#alone(item.name, (signal) => this.#send(item, signal));
-      else if (this.#list.unread(1).length === 0) return;
+      else if (this.isRead) return;
     }
   }
 
   /** Until the target may be asked and something is due. */
   #sleep(): void {
     this.#cancelTimer();
-    const dueAt = this.#list.dueAt();
-    if (dueAt === undefined || this.#isClosed) return;
-    const delayMs = Math.max(dueAt, this.#target.dueAt) - this.#ports.clock.monotonic();
+    let dueAt = Number.POSITIVE_INFINITY;
+    for (const item of this.#items.values()) if (isReady(item)) dueAt = Math.min(dueAt, item.dueAt);
+    if (!Number.isFinite(dueAt) || this.#isClosed) return;
+    const delayMs = Math.max(dueAt, this.#targetDueAt) - this.#ports.clock.monotonic();
     this.#cancelTimer = this.#ports.timers.after(Math.max(delayMs, 1), () => this.#kick());
   }
 
-  /** What is to be done about it, if anything. */
-  async #read(item: PendingItem): Promise<void> {
+  /** Reads what is to be done about it, if anything. */
+  async #read(item: Item): Promise<void> {
     const { packages, logger } = this.#ports;
     const { name, as, asked: before } = item;
     try {
       const status = as === "status" ? (await packages.status(name))?.upload : undefined;
       const asked = as === "status" ? status : await packages.tombstone(name);
       if (item.asked !== before) return; // the status that was read is an older one
-      if (asked === undefined || asked.state === "done") {
-        this.#list.delete(item);
-        return;
-      }
+      if (asked === undefined || asked.state === "done") return this.#delete(item);
       item.since = asked.since;
-      item.bytes = status?.bytes ?? 0;
       item.error = asked.error;
-      item.state = this.#isAskedFor ? "pending" : asked.state;
+      item.bytes = status?.bytes ?? 0;
+      item.state = asked.state === "dead" && !this.#isAskedFor ? "dead" : "pending";
     } catch (error) {
       // It is to be sent all the same: the attempt reads it again.
       item.state = "pending";
@@ -255,80 +301,55 @@ export class UploadLoop implements Sender {
     }
   }
 
-  async #send(item: PendingItem, signal: AbortSignal): Promise<void> {
+  async #send(item: Item, signal: AbortSignal): Promise<void> {
     const { packages } = this.#ports;
     const { name } = item;
-    let events: readonly UploadEvent[] = [];
+    let isUploaded = false;
     const outcome = await this.#attempt(signal, async () => {
       if (item.as === "tombstone") {
         const tombstone = await packages.tombstone(name);
-        if (tombstone === undefined) return;
-        events = await finishTombstone(name, tombstone, this.#work, signal);
+        if (tombstone !== undefined) await finishTombstone(name, tombstone, this.#work, signal);
       } else {
         const status = await packages.status(name);
-        if (status === undefined || status.upload === undefined) return;
-        events = await sendPackage(name, status, item, this.#work, signal);
+        if (status) isUploaded = await sendPackage(name, status, this.#work, signal);
       }
     });
     if (outcome === "done") {
       item.attempts = 0;
       await this.#read(item); // by now there may be more to be sent
-      for (const event of events) this.#tell(event);
+      if (isUploaded) for (const listener of this.#listeners) listener(name);
     } else if (outcome !== "stopped") await this.#settle(item, outcome);
   }
 
   get #work(): WorkPorts {
-    const { packages, clock } = this.#ports;
-    const { target } = this.#options;
-    return { packages, clock, target, open: (bucket, signal) => this.#open(bucket, signal) };
+    return { ...this.#ports, bucket: (name) => this.#bucket(name) };
   }
 
-  async #settle(item: PendingItem, outcome: Outcome): Promise<void> {
+  /** Notes a failure, and when it is tried again. */
+  async #settle(item: Item, { error, waits }: Failure): Promise<void> {
+    const { clock, jitter, logger } = this.#ports;
     const before = item.error;
-    if (outcome.kind === "failed") {
-      const { name } = item;
-      const { error } = outcome;
-      item.state = "failed";
-      item.error = error;
-      this.#lastError = error;
-      await this.#note(item, "failed", error);
-      this.#ports.logger.warn({ package: name, ...error }, "a package will not go up by itself");
-      this.#tell({ type: "failed", name, error });
-      return;
+    item.error = error;
+    if (waits === "dead") {
+      item.state = "dead";
+      logger.warn({ package: item.name, ...error }, "a package will not go up by itself");
+    } else {
+      if (error.status !== null || waits === "package") item.attempts++;
+      // A service that does not answer tells nothing of this package: it is due when the target is.
+      const delayMs = waits === "package" ? backoffMs(item.attempts, jitter) : 0;
+      item.dueAt = clock.monotonic() + delayMs;
     }
-    if (outcome.kind !== "yield") {
-      item.attempts++;
-      item.error = outcome.error;
-    }
-    const isBehind = outcome.kind === "yield" || (outcome.kind === "retry" && outcome.goesBehind);
-    if (isBehind) this.#list.putBehind(item);
-    // A service that does not answer tells nothing of this package: it is due when the target is.
-    const isOwn = outcome.kind === "retry" && !outcome.isAway;
-    const delayMs = isOwn
-      ? Math.max(backoffMs(item.attempts, this.#ports.jitter), outcome.atLeastMs)
-      : 0;
-    item.dueAt = this.#ports.clock.monotonic() + Math.min(delayMs, backoff.hourMs);
-    const isNew = item.error?.class !== before?.class || item.error?.code !== before?.code;
-    if (isNew || this.#isAskedFor) await this.#note(item, "pending", item.error);
+    const isNew = error.class !== before?.class || error.code !== before?.code;
+    if (isNew || this.#isAskedFor) await this.#note(item, error);
   }
 
   /** Writes a failure down. One that cannot be written is the same again in the next run. */
-  async #note(
-    { name, as }: PendingItem,
-    state: "pending" | "failed",
-    error: UploadError | null,
-  ): Promise<void> {
+  async #note({ name, as, state }: Item, error: UploadError): Promise<void> {
     const { packages, logger } = this.#ports;
     try {
-      if (as === "status") {
-        await packages.noteUpload(name, (note) => ({ ...note, state, error }));
-        return;
-      }
-      const tombstone = await packages.tombstone(name);
-      if (tombstone !== undefined)
-        await packages.keepTombstone(name, { ...tombstone, state, error });
+      await packages.failed(name, as, { state: state === "dead" ? "dead" : "failed", error });
     } catch (failure) {
-      const { code } = errorOf(outcomeOf(failure));
+      const { code } = failureOf(failure).error;
       logger.warn({ package: name, code }, "why a package was not sent could not be noted");
     }
   }
@@ -336,10 +357,12 @@ export class UploadLoop implements Sender {
   /** Work for a package, which `#stop` can end and wait for. */
   async #alone<T>(name: string, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
     const controller = new AbortController();
-    const running = { controller, done: work(controller.signal) };
+    const stop = () => controller.abort(new Error("the upload was stopped"));
+    const done = work(controller.signal);
+    const running = { stop, done };
     this.#running.set(name, running);
     try {
-      return await running.done;
+      return await done;
     } finally {
       if (this.#running.get(name) === running) this.#running.delete(name);
     }
@@ -349,72 +372,55 @@ export class UploadLoop implements Sender {
   async #attempt(
     signal: AbortSignal,
     call: () => Promise<void>,
-  ): Promise<Outcome | "done" | "stopped"> {
+  ): Promise<Failure | "done" | "stopped"> {
     const span = this.#ports.telemetry.begin({ type: "upload" });
     try {
       await span.run(call);
       span.end();
-      this.#target.answered();
+      this.#targetError = null;
+      this.#targetFailures = 0;
+      this.#targetDueAt = this.#ports.clock.monotonic();
       this.#lastError = null;
       return "done";
-    } catch (error) {
-      const outcome = outcomeOf(error);
-      const { class: kind, code } = errorOf(outcome);
-      const isOver = signal.aborted || outcome.kind === "yield";
-      span.end(isOver ? undefined : (code ?? kind));
+    } catch (thrown) {
+      const failure = failureOf(thrown);
+      const { error } = failure;
+      span.end(signal.aborted ? undefined : (error.code ?? error.class));
       if (signal.aborted) return "stopped";
-      this.#noteFailure(outcome);
-      return outcome;
+      this.#lastError = error;
+      if (failure.waits === "target") this.#targetFailed(error);
+      return failure;
     }
   }
 
-  #noteFailure(outcome: Outcome): void {
-    if (outcome.kind === "yield") return;
-    this.#lastError = outcome.error;
-    if (this.#target.failed(outcome)) {
-      const { error } = outcome;
-      const says =
-        refusals[error.class] ?? "uploads are refused: nothing goes up until that is mended";
-      this.#ports.logger.error({ ...error }, says);
-      this.#tell({ type: "target_refused", error });
-    }
-    if (this.#target.view.state !== "ok") {
-      for (const bucket of this.#buckets.values()) bucket.forget();
-    }
+  #targetFailed(error: AttemptError): void {
+    const { clock, jitter, logger } = this.#ports;
+    const isNew = error.class !== this.#targetError?.class;
+    this.#targetError = error;
+    this.#targetDueAt = clock.monotonic() + backoffMs(++this.#targetFailures, jitter);
+    if (error.class === "retry" || !isNew) return;
+    const says =
+      refusals[error.class] ?? "uploads are refused: nothing goes up until that is mended";
+    logger.error({ ...error }, says);
   }
 
-  async #open(name: string, signal: AbortSignal): Promise<S3Bucket> {
-    const { createBucket, encryption } = this.#options;
-    let bucket = this.#buckets.get(name);
-    if (bucket === undefined) {
-      const rules = { createBucket, encrypts: encryption !== "none" };
-      bucket = new S3Bucket(this.#ports.connect(name), rules);
-      this.#buckets.set(name, bucket);
-    }
-    const found = await bucket.open(signal);
-    if (found !== "there") {
-      this.#tell({ type: "bucket_made", isClosedToPublic: found === "made" });
-    }
+  #bucket(name: string): S3Bucket {
+    const bucket = this.#buckets.get(name) ?? this.#ports.connect(name);
+    this.#buckets.set(name, bucket);
     return bucket;
   }
 
   async #stop(name: string): Promise<void> {
     const running = this.#running.get(name);
-    if (running === undefined) return;
-    running.controller.abort(new Stopped("the upload was stopped"));
-    await running.done.catch(() => undefined); // what it means is told where it was started
+    running?.stop();
+    await running?.done.catch(() => undefined); // what it means is told where it was started
   }
+}
 
-  #tell(event: UploadEvent): void {
-    for (const listener of this.#listeners) {
-      try {
-        listener(event);
-      } catch (error) {
-        const name = error instanceof Error ? error.name : "unknown";
-        this.#ports.logger.error({ error: name, event: event.type }, "a listener failed");
-      }
-    }
-  }
+const isReady = ({ state, isHeld }: Item) => state === "pending" && !isHeld;
+
+function isBefore(left: Item, right: Item): boolean {
+  return left.attempts === right.attempts ? left.name < right.name : left.attempts < right.attempts;
 }
 
 /** What a person can mend, in words. */

@@ -28,9 +28,7 @@ export type S3FaultKind =
   /** A captive portal: 200 with a page of HTML. Nothing is done. */
   | { readonly kind: "portal" }
   /** 200 whose body is an error. Nothing is done. */
-  | { readonly kind: "error_in_200" }
-  /** It is done, and the answer names another ETag than the bytes have. */
-  | { readonly kind: "wrong_etag" };
+  | { readonly kind: "error_in_200" };
 
 export interface S3Fault {
   /** Only requests of this operation. Default: all. */

@@ -3,11 +3,9 @@ import { createHash } from "node:crypto";
 export type S3Operation =
   | "PutObject"
   | "GetObject"
-  | "HeadObject"
   | "DeleteObject"
   | "ListObjectsV2"
   | "CreateBucket"
-  | "HeadBucket"
   | "PutPublicAccessBlock";
 
 /** One request, whatever became of it. */

@@ -5,10 +5,10 @@ import { createHash } from "node:crypto";
 import { Readable } from "node:stream";
 import { after, before, test } from "node:test";
 import { PutObjectCommand, S3Client } from "@aws-sdk/client-s3";
+import { silentLogger } from "../../../src/core/logger.ts";
 import { systemTimers } from "../../../src/core/timers.ts";
 import { resolveTarget, type S3TargetOptions } from "../../../src/moments/s3/options.ts";
-import type { ObjectToPut } from "../../../src/moments/s3/s3-port.ts";
-import { SdkS3Port } from "../../../src/moments/s3/sdk-port.ts";
+import { type ObjectToPut, S3Bucket } from "../../../src/moments/s3/s3-bucket.ts";
 import { S3Journal, type StoredObject } from "./s3-journal.ts";
 import { S3Server } from "./s3-server.ts";
 import { samplePackage } from "./sample-package.ts";
@@ -23,16 +23,16 @@ before(async () => {
 });
 after(() => server.close());
 
-function portTo(options: Partial<S3TargetOptions> = {}): SdkS3Port {
+function portTo(options: Partial<S3TargetOptions> = {}): S3Bucket {
   const { endpoint, credentials } = server;
   const target = resolveTarget({ bucket: "moments", endpoint, credentials, ...options });
-  return new SdkS3Port(target, systemTimers);
+  return new S3Bucket(target, { timers: systemTimers, logger: silentLogger });
 }
 
 function object(key: string, text = "hello"): ObjectToPut {
   const body = Buffer.from(text);
   const sha256 = createHash("sha256").update(body).digest("hex");
-  return { key, body, contentType: "image/jpeg", sha256, checksum: "sha256", onlyIfAbsent: false };
+  return { key, body, contentType: "image/jpeg", sha256 };
 }
 
 test("a wrong secret, key or region is told apart, and nothing is stored", async () => {
@@ -56,7 +56,7 @@ test("keys with spaces, quotes, brackets, umlauts and emoji are signed, stored a
   let next: string | undefined;
   let pages = 0;
   do {
-    const page = await port.list("k/", next, signal);
+    const page = await port.page("k/", next, signal);
     listed.push(...page.objects.map(({ key }) => key));
     next = page.next;
     pages++;
@@ -110,13 +110,13 @@ test("a body that is framed as aws-chunked is refused with 411", async () => {
 
 test("If-None-Match stores once, and answers 412 from then on, whatever the bytes", async () => {
   const port = portTo();
-  const once = { ...object("once"), onlyIfAbsent: true };
-  await port.put(once, signal);
-  await assert.rejects(port.put(once, signal), { status: 412 });
-  await assert.rejects(port.put({ ...object("once", "x"), onlyIfAbsent: true }, signal), {
-    code: "PreconditionFailed",
-  });
+  for (const text of ["hello", "hello", "x"]) await port.putIfAbsent(object("once", text), signal);
   assert.equal(server.objects().get("once")?.body.toString(), "hello");
+  const answers = server.journal.entries.filter(({ key }) => key === "once");
+  assert.deepEqual(
+    answers.map(({ status }) => status),
+    [200, 412, 412],
+  );
 });
 
 test("a fault meets the nth request of its operation and key, as often as it says, and no other", async () => {

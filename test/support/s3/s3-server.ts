@@ -28,7 +28,7 @@ const defaults = {
   ...{ accessKeyId: "test", secretAccessKey: "testsecret", sessionToken: undefined },
   ...{ region: "us-east-1", owner: "111122223333", foreignBuckets: [] },
   ...{ conditionalPut: "kept", checksum: "kept", encryption: "kept", accessBlock: "kept" },
-  ...{ list: "allowed", read: "allowed", write: "allowed" },
+  list: "allowed",
   ...{ versions: false, pageSize: 1_000, skewMs: 0 },
 } as const satisfies S3ServerRules;
 
@@ -155,7 +155,7 @@ export class S3Server {
     const entry = { operation, key, status, changed, headers: request.headers };
     this.journal.note(entry, this.objects(asked.bucket));
     const headers = { ...answer.headers, date: new Date(now).toUTCString() };
-    const send = () => write(to, { ...answer, headers }, request.method === "HEAD");
+    const send = () => write(to, { ...answer, headers });
     switch (fault?.kind) {
       case "lose_reply":
         return reset(to.socket);
@@ -171,12 +171,6 @@ export class S3Server {
         );
       case "drip":
         return this.#drip(to, raw({ ...answer, headers }));
-      case "wrong_etag":
-        return write(
-          to,
-          { ...answer, headers: { ...headers, etag: `"${"0".repeat(32)}"` } },
-          false,
-        );
       default:
         return send();
     }
@@ -216,13 +210,13 @@ function insteadOf(fault: S3FaultKind): S3Answer | undefined {
   return refused({ status, code, message }, fault.headers ?? {});
 }
 
-function write(response: ServerResponse, answer: S3Answer, isHead: boolean): void {
+function write(response: ServerResponse, answer: S3Answer): void {
   const length = { "content-length": String(answer.body.length) };
   response.writeHead(answer.status, {
     ...answer.headers,
     ...(answer.status === 204 ? {} : length),
   });
-  response.end(isHead || answer.status === 204 ? undefined : answer.body);
+  response.end(answer.status === 204 ? undefined : answer.body);
 }
 
 function raw({ status, headers, body }: S3Answer): Buffer {

@@ -12,18 +12,14 @@ export interface S3ServerRules {
   readonly region: string;
   /** Who owns the buckets that are there, for `x-amz-expected-bucket-owner`. */
   readonly owner: string;
-  /** `"refused"`: 501 as Swift says it. `"ignored"`: stored in any case. */
-  readonly conditionalPut: "kept" | "refused" | "ignored";
+  /** `"refused"`: 501 as Swift says it. */
+  readonly conditionalPut: "kept" | "refused";
   /** `"refused"`: 400 InvalidRequest to a request with `x-amz-checksum-sha256`. */
   readonly checksum: "kept" | "refused";
   /** `"refused"`: 400 InvalidRequest to a request with `x-amz-server-side-encryption`. */
   readonly encryption: "kept" | "refused";
   /** `"forbidden"`: no right to LIST. */
   readonly list: "allowed" | "forbidden";
-  /** `"forbidden"`: no right to GET and HEAD objects. */
-  readonly read: "allowed" | "forbidden";
-  /** `"forbidden"`: no right to PUT. */
-  readonly write: "allowed" | "forbidden";
   /** `"refused"`: AccessDenied to a public access block. */
   readonly accessBlock: "kept" | "refused";
   /** Whether a removed object leaves a version behind, and the answer says so. */
@@ -61,13 +57,11 @@ export function askedOf(method: string, path: string, query: URLSearchParams): A
 const ofObjects: Readonly<Record<string, S3Operation>> = {
   PUT: "PutObject",
   GET: "GetObject",
-  HEAD: "HeadObject",
   DELETE: "DeleteObject",
 };
 
 function operationOf(method: string, key: string, query: URLSearchParams): Asked["operation"] {
   if (key !== "") return ofObjects[method] ?? "unknown";
-  if (method === "HEAD") return "HeadBucket";
   if (method === "GET") return query.get("list-type") === "2" ? "ListObjectsV2" : "unknown";
   if (method !== "PUT") return "unknown";
   return query.has("publicAccessBlock") ? "PutPublicAccessBlock" : "CreateBucket";
@@ -100,14 +94,11 @@ export class S3Service {
       case "PutObject":
         return this.#put(bucket, asked.key, request, now);
       case "GetObject":
-      case "HeadObject":
         return this.#get(bucket, asked.key);
       case "DeleteObject":
         return this.#delete(bucket, asked.key);
       case "ListObjectsV2":
         return this.#list(asked.bucket, bucket, request.query);
-      case "HeadBucket":
-        return ok({ "x-amz-bucket-region": this.rules.region });
       case "PutPublicAccessBlock":
         if (this.rules.accessBlock === "refused") return error(403, "AccessDenied");
         bucket.accessBlock = request.body.toString("utf8");
@@ -135,7 +126,6 @@ export class S3Service {
     modifiedMs: number,
   ): S3Answer {
     const { rules } = this;
-    if (rules.write === "forbidden") return error(403, "AccessDenied");
     const condition = headers["if-none-match"];
     if (condition !== undefined && rules.conditionalPut === "refused") {
       return error(501, "NotImplemented", "A header implies functionality that is not there.");
@@ -146,7 +136,7 @@ export class S3Service {
     if (headers["x-amz-checksum-sha256"] !== undefined && rules.checksum === "refused") {
       return error(400, "InvalidRequest");
     }
-    if (condition === "*" && rules.conditionalPut === "kept" && bucket.objects.has(key)) {
+    if (condition === "*" && bucket.objects.has(key)) {
       return error(412, "PreconditionFailed");
     }
     const etag = `"${createHash("md5").update(body).digest("hex")}"`;
@@ -158,7 +148,6 @@ export class S3Service {
   }
 
   #get(bucket: Bucket, key: string): S3Answer {
-    if (this.rules.read === "forbidden") return error(403, "AccessDenied");
     const object = bucket.objects.get(key);
     if (object === undefined) return error(404, "NoSuchKey");
     const metadata = Object.entries(object.metadata).map(

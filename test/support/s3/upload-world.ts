@@ -5,12 +5,9 @@ import { silentTelemetry, type Telemetry } from "../../../src/core/telemetry.ts"
 import { PackageDirectory } from "../../../src/moments/directory/package-directory.ts";
 import type { UploadTarget } from "../../../src/moments/package/package-format.ts";
 import { resolveTarget, type S3TargetOptions } from "../../../src/moments/s3/options.ts";
-import type { S3Port } from "../../../src/moments/s3/s3-port.ts";
-import type { LoadS3Sdk } from "../../../src/moments/s3/sdk-port.ts";
-import { SdkS3Port } from "../../../src/moments/s3/sdk-port.ts";
+import { type LoadS3Sdk, type ObjectToPut, S3Bucket } from "../../../src/moments/s3/s3-bucket.ts";
 import { BucketSink } from "../../../src/moments/upload/bucket-sink.ts";
 import { UploadLoop } from "../../../src/moments/upload/upload-loop.ts";
-import type { UploadEvent } from "../../../src/moments/upload/upload-work.ts";
 import { seededRandom } from "../../../src/testing/random.ts";
 import { HeldClock } from "../held-clock.ts";
 import { SimulatedDisk } from "../simulated-disk.ts";
@@ -43,14 +40,17 @@ export class UploadWorld {
   readonly clock = new HeldClock();
   readonly time: VirtualTime;
   readonly server: S3Server;
-  readonly events: UploadEvent[] = [];
+  /** Names of packages, as the loop said that they are uploaded. */
+  readonly uploaded: string[] = [];
+  /** What was logged as an error. */
+  readonly errors: object[] = [];
   readonly reports: RepairReport[] = [];
   readonly disk: Disk;
   packages!: PackageDirectory;
   uploader!: UploadLoop;
   sink!: BucketSink;
-  /** Ports that were made: none in a world that never sends. */
-  ports = 0;
+  /** Buckets that were connected to: none in a world that never sends. */
+  connected = 0;
   readonly #options: UploadWorldOptions;
   readonly #inFlight: { count: number };
   #ids = 0;
@@ -102,8 +102,8 @@ export class UploadWorld {
   }
 
   /** Begins to send a package from memory. No time passes by that. */
-  sendFromMemory({ moment }: SamplePackage, isKeyed = false, signal?: AbortSignal) {
-    return this.sink.save(isKeyed ? { ...moment, isKeyed } : moment, signal);
+  sendFromMemory({ moment }: SamplePackage, signal?: AbortSignal) {
+    return this.sink.save(moment, signal);
   }
 
   /** What is still to be sent, as it lies on the disk: names with what is to be done. */
@@ -148,7 +148,7 @@ export class UploadWorld {
       ...{ bucket: "moments", endpoint: server.endpoint, credentials: server.credentials },
       ...this.#options.target,
     });
-    const { bucket, region, endpoint = null, createBucket, encryption } = options;
+    const { bucket, region, endpoint = null } = options;
     const target: UploadTarget = { bucket, region, endpoint };
     const random = seededRandom(1);
     this.packages = await PackageDirectory.open({
@@ -161,48 +161,64 @@ export class UploadWorld {
       ...(freeSpace === undefined ? {} : { freeSpace }),
     });
     const { packages } = this;
-    this.uploader = new UploadLoop(
-      { target, createBucket, encryption },
-      {
-        ...{ packages, clock, timers: time, logger: silentLogger },
-        jitter: () => random(1_000) / 1_000,
-        telemetry: this.#options.telemetry ?? silentTelemetry,
-        connect: (name) => {
-          this.ports++;
-          return this.#counted(new SdkS3Port({ ...options, bucket: name }, time, load));
-        },
+    const count = this.#inFlight;
+    const look = () => this.time.look();
+    const ports = { timers: time, logger: silentLogger, load };
+    this.uploader = new UploadLoop({
+      ...{ packages, clock, timers: time, target },
+      logger: { ...silentLogger, error: (fields) => this.errors.push(fields as object) },
+      jitter: () => random(1_000) / 1_000,
+      telemetry: this.#options.telemetry ?? silentTelemetry,
+      connect: (name) => {
+        this.connected++;
+        return new CountedBucket({ ...options, bucket: name }, ports, count, look);
       },
-    );
-    this.uploader.onEvent((event) => this.events.push(event));
+    });
+    this.uploader.onUploaded((name) => this.uploaded.push(name));
     const first = keepLocal ? "disk" : "bucket";
     const loop = this.uploader;
-    this.sink = new BucketSink({ loop, packages, bucket, first, clock, timers: time });
+    this.sink = new BucketSink({ loop, packages, first, clock, timers: time });
+  }
+}
+
+/** Counts calls under way, so that no time passes while one is. */
+class CountedBucket extends S3Bucket {
+  readonly #count: { count: number };
+  readonly #look: () => void;
+
+  constructor(
+    target: ConstructorParameters<typeof S3Bucket>[0],
+    ports: ConstructorParameters<typeof S3Bucket>[1],
+    count: { count: number },
+    look: () => void,
+  ) {
+    super(target, ports);
+    this.#count = count;
+    this.#look = look;
   }
 
-  /** Counts calls under way, so that no time passes while one is. */
-  #counted(port: S3Port): S3Port {
-    const counted = <A extends readonly unknown[], T>(call: (...args: A) => Promise<T>) => {
-      return async (...args: A): Promise<T> => {
-        this.#inFlight.count++;
-        try {
-          return await call(...args);
-        } finally {
-          this.#inFlight.count--;
-          this.time.look();
-        }
-      };
-    };
-    return {
-      put: counted((object, signal) => port.put(object, signal)),
-      head: counted((key, signal) => port.head(key, signal)),
-      get: counted((key, signal) => port.get(key, signal)),
-      list: counted((prefix, after, signal) => port.list(prefix, after, signal)),
-      remove: counted((key, signal) => port.remove(key, signal)),
-      hasBucket: counted((signal) => port.hasBucket(signal)),
-      createBucket: counted((signal) => port.createBucket(signal)),
-      blockPublicAccess: counted((signal) => port.blockPublicAccess(signal)),
-      reloadCredentials: () => port.reloadCredentials(),
-      close: () => port.close(),
-    };
+  async #counted<T>(call: Promise<T>): Promise<T> {
+    this.#count.count++;
+    try {
+      return await call;
+    } finally {
+      this.#count.count--;
+      this.#look();
+    }
+  }
+  override put(object: ObjectToPut, signal: AbortSignal) {
+    return this.#counted(super.put(object, signal));
+  }
+  override putIfAbsent(object: ObjectToPut, signal: AbortSignal) {
+    return this.#counted(super.putIfAbsent(object, signal));
+  }
+  override get(key: string, signal: AbortSignal) {
+    return this.#counted(super.get(key, signal));
+  }
+  override page(prefix: string, after: string | undefined, signal: AbortSignal) {
+    return this.#counted(super.page(prefix, after, signal));
+  }
+  override remove(key: string, signal: AbortSignal) {
+    return this.#counted(super.remove(key, signal));
   }
 }
