@@ -367,9 +367,9 @@ const turn: readonly SeededBug[] = [
   {
     id: "branches: a link leads to a chat that is no branch",
     file: "src/core/chat/branches.ts",
-    find: "if (made?.forked_from?.chat_id !== chatId) continue;",
-    replace: "if (made === undefined) continue;",
-    ...{ test: "src/core/chat/branches.test.ts", named: "a link that a crash left" },
+    find: "limit: maxBranches, label: forkLabel(chatId)",
+    replace: "limit: maxBranches",
+    ...{ test: "src/core/chat/branches.test.ts", named: "a fork that failed is not shown" },
   },
   {
     id: "turn: nothing says that a message has no answer",
