@@ -17,8 +17,10 @@ export interface Found<Row> extends ReadonlyArray<Row> {
   readonly more?: true;
 }
 
-export function withMore<Row>(rows: Row[], more: boolean): Found<Row> {
-  return more ? Object.assign(rows, { more } as const) : rows;
+/** Notes in rows that there may be others. */
+export function withMore<Row>(rows: Row[] & { more?: true }, more: boolean): Found<Row> {
+  if (more) rows.more = true;
+  return rows;
 }
 
 /** Cuts rows where one answer ends. `more`: there are others, or there may be. */

@@ -167,12 +167,11 @@ interface VerifyPorts {
 /** Takes the inventory of a copy. Damage is only what the home has too: what was removed since is none. */
 export async function verifyCopy(
   { files, unread }: HomeCopy,
-  { disk, home, folder, index, signal }: VerifyPorts,
+  ports: VerifyPorts,
 ): Promise<Verified> {
+  const { disk, home, signal } = ports;
   const has = (path: string) => files.has(path) || unread.has(path);
-  const { found, count } = await readInventory([...files.keys()], {
-    ...{ disk, folder, has, index, signal },
-  });
+  const { found, count } = await readInventory([...files.keys()], { ...ports, has });
   const live = found.length === 0 ? [] : (await takeInventory(disk, home, true, signal)).found;
   const ids = new Set(live.map(findingId));
   const ofHome = found.filter((each) => ids.has(findingId(each)));
@@ -180,11 +179,12 @@ export async function verifyCopy(
   const all = [...files.values()];
   const packages = new Set(all.map(({ path }) => packageOf(path)));
   packages.delete(undefined);
-  const { logs, records, documents } = count;
   const totals = {
     files: all.length,
     bytes: all.reduce((sum, { bytes }) => sum + bytes, 0),
-    ...{ logs, records, documents },
+    logs: count.logs,
+    records: count.records,
+    documents: count.documents,
     packages: packages.size,
   };
   return { totals, damage: await reportsOf(home, ofHome), isTorn };
