@@ -11,9 +11,21 @@ export function roomForRows(): (row: unknown) => boolean {
   };
 }
 
-/** Cuts rows where one answer ends. `more`: there are others. */
-export function fitting<Row>(all: readonly Row[]) {
+/** Rows of an answer. */
+export interface Found<Row> extends ReadonlyArray<Row> {
+  /** There may be others, past the 1,000 that are looked at or the size of an answer. */
+  readonly more?: true;
+}
+
+/** Notes in rows that there may be others. */
+export function withMore<Row>(rows: Row[] & { more?: true }, more: boolean): Found<Row> {
+  if (more) rows.more = true;
+  return rows;
+}
+
+/** Cuts rows where one answer ends. `more`: there are others, or there may be. */
+export function fitting<Row>(all: Found<Row>) {
   const fits = roomForRows();
   const end = all.findIndex((row) => !fits(row));
-  return end < 0 ? { rows: all, more: undefined } : { rows: all.slice(0, end), more: true };
+  return end < 0 ? { rows: all, more: all.more } : { rows: all.slice(0, end), more: true as const };
 }

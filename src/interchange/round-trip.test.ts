@@ -93,7 +93,6 @@ async function lived(): Promise<Throughline> {
   await chats.log.change("telegram:42", (transaction) => {
     transaction.control("replacement", { target: "m7" }, "replaced:m7");
     transaction.control("replacement", { target: "m7", restored: true }, "replaced:m7~2");
-    transaction.set({ branches: [{ chat_id: "a_b", message_id: "m7" }] });
   });
   await chats.append("a_b", [{ id: "x", role: "user", content: "Another chat" }]);
   return throughline;

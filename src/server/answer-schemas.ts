@@ -8,7 +8,9 @@ export const count = z.int().min(0);
 export const more = z
   .literal(true)
   .optional()
-  .describe("There are more than fit into one answer of 16 MiB.");
+  .describe(
+    "There are more, or there may be: an answer holds 16 MiB, and a search looks at 1,000 hits.",
+  );
 const role = z.enum(["user", "assistant", "tool", "system"]);
 
 const answerStats = z

@@ -43,8 +43,8 @@ function addReading(router: Router): void {
       description:
         "With `query`, the chats with a message that contains every word, each with the newest such message " +
         "(`match`) and their number (`match_count`, up to 100), and the chats whose title or id contains " +
-        "every word. Such a list has one page. If the first 1,000 hits are not enough, at most 2,000 more " +
-        "chats are searched. Titles and ids are searched in the first 10,000 chats.",
+        "every word. Such a list has one page. Only the newest 1,000 hits, and titles and ids of the first " +
+        "10,000 chats, are searched.",
       query: () =>
         z.strictObject({
           limit: limit(),

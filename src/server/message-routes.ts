@@ -62,8 +62,7 @@ export function addMessageRoutes(router: Router): void {
         }),
       summary: "Find the messages that contain every word, by chat, newest chat first",
       description:
-        "Cleared, redacted and taken-back messages are left out. If the first 1,000 hits are not enough, at most " +
-        "2,000 more chats are searched.",
+        "Cleared, redacted and taken-back messages are left out. Only the newest 1,000 hits are searched.",
       answers: { 200: { says: "The messages, each with its chat.", schema: schemaOf("hits") } },
     },
     async ({ query }) => {

@@ -111,6 +111,7 @@ test("branches are made at a message and by an edit, and lead there and back", {
     const branch = page.url();
     const link = message(other, "By the lake").getByRole("link", { name: "1 branch" });
     await link.waitFor();
+    c.clock.pass(1_000); // the oldest branch comes first
 
     await page.getByRole("link", { name: "“Plan a picnic”" }).click();
     await page.getByRole("region", { name: "Search result: By the lake" }).waitFor();

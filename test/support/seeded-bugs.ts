@@ -365,11 +365,18 @@ const turn: readonly SeededBug[] = [
     ...{ test: "src/core/turns/choose.test.ts", named: "once more was said" },
   },
   {
+    id: "backup: a message lacks its file",
+    file: "src/app/backup/verify.ts",
+    find: 'each.kind === "missing_file" && !ofHome.includes(each)',
+    replace: "each.kind === undefined && !ofHome.includes(each)",
+    ...{ test: "src/app/backup/backup.test.ts", named: "leaves no gap in it" },
+  },
+  {
     id: "branches: a link leads to a chat that is no branch",
     file: "src/core/chat/branches.ts",
-    find: "if (made?.forked_from?.chat_id !== chatId) continue;",
-    replace: "if (made === undefined) continue;",
-    ...{ test: "src/core/chat/branches.test.ts", named: "a link that a crash left" },
+    find: "limit: maxBranches, label: forkLabel(chatId)",
+    replace: "limit: maxBranches",
+    ...{ test: "src/core/chat/branches.test.ts", named: "a fork that failed is not shown" },
   },
   {
     id: "turn: nothing says that a message has no answer",

@@ -149,7 +149,7 @@ export type Chat = {
 export type ChatList = {
   readonly chats: readonly ChatListRow[];
   readonly cursor?: string | undefined;
-  /** There are more than fit into one answer of 16 MiB. */
+  /** There are more, or there may be: an answer holds 16 MiB, and a search looks at 1,000 hits. */
   readonly more?: true | undefined;
 };
 
@@ -471,7 +471,7 @@ export type Hits = {
     readonly chat_id: string;
     readonly message: Message;
   }[];
-  /** There are more than fit into one answer of 16 MiB. */
+  /** There are more, or there may be: an answer holds 16 MiB, and a search looks at 1,000 hits. */
   readonly more?: true | undefined;
 };
 
@@ -501,7 +501,7 @@ export type Matches = {
     /** ISO 8601, UTC; empty if it is not known. */
     readonly timestamp: string;
   }[];
-  /** There are more than fit into one answer of 16 MiB. */
+  /** There are more, or there may be: an answer holds 16 MiB, and a search looks at 1,000 hits. */
   readonly more?: true | undefined;
 };
 
@@ -603,7 +603,7 @@ export type MoodHistory = {
   };
   readonly boredom: readonly (number | null)[];
   readonly mood: readonly (string | null)[];
-  /** There are more than fit into one answer of 16 MiB. */
+  /** There are more, or there may be: an answer holds 16 MiB, and a search looks at 1,000 hits. */
   readonly more?: true | undefined;
   readonly events: readonly {
     readonly at: number;

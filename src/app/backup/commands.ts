@@ -25,7 +25,7 @@ export const addBackupCommand: AddCommand = (program, context) => {
         ["backup /mnt/backups/monday --json", "for scripts"],
       ]),
     )
-    .action(async (dir, flags) => (await import("./backup.ts")).backup(dir, flags, context));
+    .action(async (dir, flags) => (await import("./copy.ts")).backup(dir, flags, context));
 };
 
 export const addRestoreCommand: AddCommand = (program, context) => {

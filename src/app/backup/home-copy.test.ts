@@ -6,12 +6,11 @@ import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { runCli, temporaryDirectory } from "../../../test/support/command-line.ts";
 import { endOfLog } from "../../cli/doctor/log-end.ts";
-import { systemClock } from "../../core/clock.ts";
 import { realDisk } from "../../core/storage/disk/disk.ts";
 import { headerChange, putFrame } from "../../core/storage/files/journal-frame.ts";
 import { takeLease } from "../../core/storage/files/lease.ts";
 import { openThroughline } from "../../core/throughline.ts";
-import { whenRecovered } from "./recovery.ts";
+import { whenRecovered } from "./copy.ts";
 
 const log = "chats/a.jsonl";
 
@@ -54,8 +53,8 @@ test("what only the journal holds after a power cut is in the backup", async (t)
 
 test("also while another process completes the logs; one that never does is an error", async (t) => {
   const { folder, home, whole } = await homeAfterPowerCut(t);
-  const ports = { disk: realDisk, home, clock: systemClock, signal: new AbortController().signal };
-  await assert.rejects(whenRecovered({ ...ports, waitMs: 50 }), {
+  const ports = { disk: realDisk, home, signal: new AbortController().signal };
+  await assert.rejects(whenRecovered(ports, 2), {
     code: "THROUGHLINE_UNAVAILABLE",
   });
   const lease = takeLease(home);
@@ -86,9 +85,9 @@ test("a group of messages that the journal could not store is not waited for", a
     fs.writeFileSync(join(home, `journal/0000000${nth}.journal`), segment);
     position = next; // of the refused group
   }
-  await whenRecovered({ disk: realDisk, home, clock: systemClock, signal, waitMs: 0 });
+  await whenRecovered({ disk: realDisk, home, signal }, 1);
   fs.rmSync(join(home, "journal/00000002.journal"));
-  const waiting = whenRecovered({ disk: realDisk, home, clock: systemClock, signal, waitMs: 0 });
+  const waiting = whenRecovered({ disk: realDisk, home, signal }, 1);
   await assert.rejects(waiting, { code: "THROUGHLINE_UNAVAILABLE" });
 });
 

@@ -1,8 +1,6 @@
-import { createHash } from "node:crypto";
 import { join, resolve } from "node:path";
 import type { Context } from "../../cli/command.ts";
 import { configName, readConfig } from "../../cli/config-file.ts";
-import { sha256Of } from "../../cli/doctor/home-files.ts";
 import { Failed, isErrno, wrongUsage } from "../../cli/failure.ts";
 import { counted, json } from "../../cli/format.ts";
 import { findHome } from "../../cli/home.ts";
@@ -13,10 +11,9 @@ import { concurrently } from "../../core/concurrently.ts";
 import { isThroughlineError } from "../../core/errors.ts";
 import { type Disk, type DiskFile, realDisk } from "../../core/storage/disk/disk.ts";
 import { patientDisk } from "../../core/storage/disk/patient-disk.ts";
-import { contentText } from "./backup.ts";
-import { type BackupFile, type BackupList, readBackupList } from "./backup-file.ts";
-import { filesAtOnce } from "./home-copy.ts";
-import { assertFree, copyRange, NewFolder } from "./new-folder.ts";
+import { contentText, filesAtOnce } from "./copy.ts";
+import { assertFree, create, newFolder } from "./new-folder.ts";
+import { type BackupFile, type BackupList, copyVerified, readBackupList } from "./verify.ts";
 
 interface RestoreFlags {
   readonly home?: string;
@@ -31,7 +28,7 @@ interface RestorePorts {
   readonly progress: (says: string) => void;
 }
 
-/** `throughline restore`. @throws Exit with 130: stopped; there is no home then. */
+/** Runs `throughline restore`. @throws Exit with 130: stopped; there is no home then. */
 export async function restore(from: string, flags: RestoreFlags, context: Context): Promise<void> {
   const { io, env } = context;
   const directory = resolve(from);
@@ -96,25 +93,20 @@ export async function restoreBackup(ports: RestorePorts): Promise<BackupList> {
     throw wrongUsage(`the home ${home} is inside the backup ${directory}. Choose another --home`);
   }
   await assertFree(disk, home);
-  const folder = await NewFolder.begin(disk, home, "restoring");
-  try {
+  await newFolder(disk, home, "restoring", async (folder) => {
     let done = 0;
     await concurrently(list.files, filesAtOnce, async (file) => {
       ports.signal.throwIfAborted();
       await restoreFile(file, folder, ports);
       ports.progress(`Restoring: ${++done} of ${counted(list.files.length, "file")}`);
     });
-    await folder.appear();
-  } catch (error) {
-    await folder.remove().catch(() => undefined); // the next restore to this place removes it
-    throw error;
-  }
+  });
   return list;
 }
 
 async function restoreFile(
   { path, bytes, sha256 }: BackupFile,
-  folder: NewFolder,
+  folder: string,
   { disk, directory, signal }: RestorePorts,
 ): Promise<void> {
   const place = join(directory, path);
@@ -122,13 +114,10 @@ async function restoreFile(
   try {
     const size = await source.size();
     if (size !== bytes) throw isWrong(place, `has ${size} bytes instead of ${bytes}`);
-    const file = await folder.create(path);
+    const file = await create(disk, folder, path);
     try {
-      const hash = createHash("sha256");
-      await copyRange(source, file, 0, bytes, { signal, hash });
-      if (hash.digest("hex") !== sha256) throw isWrong(place, "is not the file that was backed up");
-      await file.sync();
-      if ((await sha256Of(file, bytes, signal)) !== sha256) throw isWrittenWrong(path);
+      const copied = await copyVerified(source, file, { path, end: bytes, signal });
+      if (copied.sha256 !== sha256) throw isWrong(place, "is not the file that was backed up");
     } finally {
       await file.close();
     }
@@ -144,13 +133,6 @@ async function openBacked(disk: Disk, path: string): Promise<DiskFile> {
     if (!isErrno(cause, "ENOENT", "ENOTDIR", "EISDIR", "ELOOP", "ENXIO")) throw cause;
     throw isWrong(path, "is missing", cause);
   }
-}
-
-function isWrittenWrong(path: string): Failed {
-  return new Failed(`the disk does not hold what was written to ${path}. Nothing was restored`, {
-    code: "THROUGHLINE_UNAVAILABLE",
-    wayOut: "Check the disk of the home, then try again.",
-  });
 }
 
 function isWrong(path: string, says: string, cause?: unknown): Failed {

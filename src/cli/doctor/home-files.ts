@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { lstat, realpath, stat } from "node:fs/promises";
+import { realpath } from "node:fs/promises";
 import { join } from "node:path";
 import type { Disk, DiskEntry, DiskFile } from "../../core/storage/disk/disk.ts";
 import { readExactly } from "../../core/storage/files/batch-reader.ts";
@@ -64,25 +64,10 @@ export async function listHome(disk: Disk, home: string): Promise<HomeFiles> {
 const isUnfinished = (path: string) =>
   /^feedback\/[^/]+\.(partial|deleting)$|^chats\/[^/]+\.files\/[^/]+\.tmp-/.test(path);
 
-/** A file of the home as it is now. */
-export interface SourceFile {
-  /** Where it really is: own files may be links. */
-  readonly path: string;
-  readonly device: bigint;
-  readonly inode: bigint;
-  readonly size: bigint;
-  /** When it was changed last, in nanoseconds since 1970. */
-  readonly changedNs: bigint;
-}
-
-/** @returns `undefined` if there is no file. */
-export async function sourceFile(home: string, name: string): Promise<SourceFile | undefined> {
+/** Finds where a file of the home really is: own files may be links. */
+export async function realPlace(home: string, name: string): Promise<string> {
   const path = join(home, name);
-  const isOwn = ownFiles.includes(name);
-  const stats = await (isOwn ? stat : lstat)(path, { bigint: true }).catch(unlessAbsent);
-  if (stats === undefined || !stats.isFile()) return undefined;
-  const { dev: device, ino: inode, size, ctimeNs: changedNs } = stats;
-  return { path: isOwn ? await realpath(path) : path, device, inode, size, changedNs };
+  return ownFiles.includes(name) ? realpath(path) : path;
 }
 
 /** What a program makes in its home. */
@@ -117,6 +102,16 @@ export async function* chunks(file: DiskFile, start: number, end: number, signal
     const bytes = await readExactly(file, at, Math.min(chunkBytes, end - at));
     if (bytes.length === 0) return;
     yield { bytes, at };
+  }
+}
+
+/** Reads bytes of a file, all of them by default; `undefined` where there is no file. */
+export async function bytesOf(disk: Disk, path: string, start = 0, length?: number) {
+  const file = await disk.open(path, "read").catch(unlessAbsent);
+  try {
+    return file && (await readExactly(file, start, length ?? (await file.size())));
+  } finally {
+    await file?.close();
   }
 }
 

@@ -64,7 +64,7 @@ interface InventoryPorts {
 }
 
 /** Reads the files of a home, or of its copy, one after the other, and gathers what is wrong. */
-export class Inventory {
+class Inventory {
   found: readonly Finding[] = [];
   readonly count = { logs: 0, records: 0, documents: 0, attachments: 0 };
   readonly #ports: InventoryPorts;
@@ -180,8 +180,8 @@ export class Inventory {
   }
 }
 
-/** How long a deletion takes at most, until the index has it too: in milliseconds. */
-export const deletionMs = 500;
+/** Longest time that a deletion takes until the index has it too, in milliseconds. */
+const deletionMs = 500;
 
 /**
  * Takes the inventory of a home.
@@ -197,12 +197,8 @@ export async function takeInventory(
   const once = async () => {
     const has = async (path: string) =>
       (await disk.size(join(home, path)).catch(unlessAbsent)) !== undefined;
-    const inventory = new Inventory({ index: readIndex(home), has, signal });
-    for (const path of (await listHome(disk, home)).paths) {
-      await addFrom(disk, home, path, inventory);
-    }
-    await inventory.finish();
-    return inventory;
+    const ports = { disk, folder: home, has, index: readIndex(home), signal };
+    return readInventory((await listHome(disk, home)).paths, ports);
   };
   const first = await once();
   if (first.found.length === 0 || !isLive) return first;
@@ -211,6 +207,17 @@ export async function takeInventory(
   const again = await once();
   again.found = again.found.filter((each) => ids.has(findingId(each)));
   return again;
+}
+
+/** Reads these files of a home, or of its copy, and compares them with the index. */
+export async function readInventory(
+  paths: readonly string[],
+  { disk, folder, ...ports }: InventoryPorts & { readonly disk: Disk; readonly folder: string },
+): Promise<Inventory> {
+  const inventory = new Inventory(ports);
+  for (const path of paths) await addFrom(disk, folder, path, inventory);
+  await inventory.finish();
+  return inventory;
 }
 
 async function addFrom(disk: Disk, home: string, path: string, inventory: Inventory) {

@@ -1,6 +1,6 @@
 import { setTimeout as wait } from "node:timers/promises";
 import type { DiskFile } from "../../core/storage/disk/disk.ts";
-import { batchesBackward, readExactly } from "../../core/storage/files/batch-reader.ts";
+import { batchesBackward } from "../../core/storage/files/batch-reader.ts";
 
 /** A batch that is being written is whole after some milliseconds, even on a slow disk. */
 const patience = { looks: 12, pauseMs: 20 } as const;
@@ -33,16 +33,4 @@ async function lookAt(file: DiskFile) {
     if (item.kind === "batch") return { size, end: item.end };
   }
   return { size, end: 0 };
-}
-
-/** A commit line ends with the CRC of the batch, and that covers the CRC of the batch before. */
-const sealBytes = 256;
-
-/** Whether a log still begins with what was copied of it: then nothing of it was erased since. */
-export async function beginsWith(log: DiskFile, copy: DiskFile, end: number): Promise<boolean> {
-  const start = Math.max(0, end - sealBytes);
-  const [there, here] = await Promise.all(
-    [log, copy].map((file) => readExactly(file, start, end - start)),
-  );
-  return there?.length === end - start && here?.equals(there) === true;
 }

@@ -1,18 +1,8 @@
-// A fork and the chat that it was made from name each other, so that neither has to look through all chats.
-import { errorName, isThroughlineError } from "../errors.ts";
-import { isJsonObject, type JsonObject } from "../json.ts";
-import type { ChatHead } from "./chat-head.ts";
+// A fork names the chat that it was made from, and a label of the index finds it from there.
+import { isJsonObject } from "../json.ts";
+import { type ChatHead, forkLabel, readHead } from "./chat-head.ts";
 import type { ChatLog } from "./chat-log.ts";
-import type { Removed } from "./forget-receipt.ts";
 import { isMessage } from "./message.ts";
-import type { Transaction } from "./transaction.ts";
-
-/** A chat that was made from this one, as this one's head names it. */
-export interface Branch extends JsonObject {
-  readonly chat_id: string;
-  /** The last message that was copied; absent: none was. */
-  readonly message_id?: string | undefined;
-}
 
 /** The other end of a branch. */
 export interface LinkedChat {
@@ -31,58 +21,24 @@ export interface ChatLinks {
   readonly branches: readonly LinkedChat[];
 }
 
-/** A chat names so many of its branches, the newest: they lie in every append to it. */
-const maxBranches = 20;
-/** And so many UTF-16 units of JSON. */
-const maxLength = 4_096;
+/** Most branches that are named: those that a person used last. */
+const maxBranches = 100;
 
-/**
- * Names a branch in the head of the chat that it is made from. This is written first: a branch that does not
- * follow is left out when it is read.
- */
-export function addBranch(transaction: Transaction, branch: Branch): void {
-  const others = branchesIn(transaction.head).filter(({ chat_id }) => chat_id !== branch.chat_id);
-  const branches = [...others, branch].slice(-maxBranches);
-  while (JSON.stringify(branches).length > maxLength) branches.shift();
-  transaction.control("metadata", { branches: branches.length });
-  transaction.set({ branches });
-}
-
-/**
- * Takes a chat that is being forgotten out of the head of the chat that it was made from. What fails stops
- * nothing, and is named.
- */
-export async function removeBranch(log: ChatLog, chatId: string): Promise<readonly Removed[]> {
-  const origin = (await stateOf(log, chatId))?.forked_from?.chat_id;
-  if (typeof origin !== "string") return [];
-  try {
-    await log.changeExisting(origin, (transaction) => {
-      const named = branchesIn(transaction.head);
-      const branches = named.filter(({ chat_id }) => chat_id !== chatId);
-      if (branches.length === named.length) return;
-      transaction.control("metadata", { branches: branches.length });
-      transaction.set({ branches: branches.length === 0 ? undefined : branches });
-    });
-    return [];
-  } catch (error) {
-    if (isThroughlineError(error, "THROUGHLINE_NOT_FOUND")) return [];
-    log.ports.logger.warn({ error: errorName(error) }, "a chat still names a forgotten branch");
-    return [{ unreachable: `the chat ${JSON.stringify(origin)}, which names it as a branch` }];
-  }
-}
-
-/** The chats that this one was made from, or that were made from it. */
+/** Finds the chat that this one was made from, and those that were made from it. */
 export async function linksOf(log: ChatLog, chatId: string, head: ChatHead): Promise<ChatLinks> {
+  const { rows } = await log.ports.logs.list({ limit: maxBranches, label: forkLabel(chatId) });
+  const branches: LinkedChat[] = [];
+  for (const row of rows) {
+    const made = readHead(row.head);
+    if (made.unfinished === true) continue;
+    const place = await placeOf(log, chatId, made.forked_from?.message_id);
+    branches.push({ ...linked(row.key, made), ...place });
+  }
+  const order = ({ created_at, chat_id }: LinkedChat) => `${created_at} ${chat_id}`;
+  branches.sort((a, b) => (order(a) < order(b) ? -1 : 1));
   const from = isJsonObject(head.forked_from) ? head.forked_from : undefined;
   const { chat_id: originId, message_id: lastId } = from ?? {};
   const origin = typeof originId === "string" ? await stateOf(log, originId) : undefined;
-  const branches: LinkedChat[] = [];
-  for (const { chat_id, message_id } of branchesIn(head)) {
-    const made = await stateOf(log, chat_id);
-    // Another chat may have got the id since.
-    if (made?.forked_from?.chat_id !== chatId) continue;
-    branches.push({ ...linked(chat_id, made), ...(await placeOf(log, chatId, message_id)) });
-  }
   return {
     origin: origin && {
       ...linked(String(originId), origin),
@@ -90,13 +46,6 @@ export async function linksOf(log: ChatLog, chatId: string, head: ChatHead): Pro
     },
     branches,
   };
-}
-
-function branchesIn({ branches }: ChatHead): readonly Branch[] {
-  const named: readonly unknown[] = Array.isArray(branches) ? branches : [];
-  return named.filter(
-    (each): each is Branch => isJsonObject(each) && typeof each["chat_id"] === "string",
-  );
 }
 
 /** The head of a chat, if it is there and whole. */

@@ -1,7 +1,7 @@
 import { isJsonObject, type JsonObject } from "../json.ts";
+import { sha256 } from "../sha256.ts";
 import type { LogHead, LogProjection, StoredRecord } from "../storage/log-store.ts";
 import { attachmentsOf } from "./attachments.ts";
-import type { Branch } from "./branches.ts";
 import { hiddenBy } from "./control-ids.ts";
 import { isMessage } from "./message.ts";
 import type { Period } from "./period.ts";
@@ -64,8 +64,6 @@ export interface ChatHead extends JsonObject {
   /** The newest run of the companion that this chat acknowledged. */
   readonly told_session?: number;
   readonly forked_from?: ForkedFrom;
-  /** The newest forks of this chat, oldest first. */
-  readonly branches?: readonly Branch[];
   /** A fork or import that is not complete: removed at the next start. */
   readonly unfinished?: true;
 }
@@ -122,6 +120,9 @@ export function titleOf(message: { readonly content: string; readonly [field: st
   return titleFrom(message.content) || titleFrom(attachmentsOf(message)[0]?.name ?? "");
 }
 
+/** Label of the forks of a chat. A hash: an id may be longer than an index takes. */
+export const forkLabel = (chatId: string) => `fork:${sha256(chatId).toString("hex")}`;
+
 /** How the chats' logs are listed and searched, whatever the driver. */
 export const chatProjection: LogProjection = {
   sortedAt(head) {
@@ -134,6 +135,8 @@ export const chatProjection: LogProjection = {
     const labels: string[] = [];
     if (head["open_turn"] !== undefined || head["pending"] !== undefined) labels.push("unanswered");
     if (head["unfinished"] === true) labels.push("unfinished");
+    const from = head["forked_from"];
+    if (isJsonObject(from)) labels.push(forkLabel(String(from["chat_id"])));
     return labels;
   },
   text(record: StoredRecord) {

@@ -1,9 +1,9 @@
+import type { Found } from "../answer-size.ts";
 import { invalid } from "../errors.ts";
 import type { JsonObject } from "../json.ts";
 import type { FileStore } from "../storage/file-store.ts";
 import { checkCount } from "../storage/key.ts";
 import type { LogStore, StoredRecord } from "../storage/log-store.ts";
-import { addBranch, removeBranch } from "./branches.ts";
 import { type ChatHead, type ChatRow, chatRow, readHead, titleFrom, titleOf } from "./chat-head.ts";
 import { alreadyThere, type ChatLog, checkChatId, notFound } from "./chat-log.ts";
 import { checkMetadata } from "./chat-metadata.ts";
@@ -24,7 +24,7 @@ import { isMessage, type StoredMessage } from "./message.ts";
 import type { MessageInput } from "./message-input.ts";
 import { type MessagePage, messagePage } from "./message-page.ts";
 import { rollOver } from "./period.ts";
-import { type MessageHit, searchChat, searchChats } from "./search-chats.ts";
+import { type MessageHit, searchChats } from "./search-chats.ts";
 import { firstWords, isTakenBack, shownMessages } from "./shown-messages.ts";
 import { type Mark, Tombstones } from "./tombstones.ts";
 import type { Transaction } from "./transaction.ts";
@@ -50,7 +50,6 @@ export class Chats {
     this.log = log;
     this.files = files;
     this.tombstones = new Tombstones(tombstones);
-    this.onForget((chatId, loss) => (loss === "forget" ? removeBranch(log, chatId) : []));
   }
 
   /**
@@ -368,8 +367,6 @@ export class Chats {
     const until = messageId === undefined ? undefined : await this.find(chatId, messageId);
     if (messageId !== undefined && (until?.seq ?? 0) <= after) throw notFound(chatId, "message");
     if ((await this.log.state(newChatId)).head !== undefined) throw alreadyThere(newChatId);
-    const branch = { chat_id: newChatId, message_id: messageId };
-    await this.log.changeExisting(chatId, (transaction) => addBranch(transaction, branch));
     const source = copyable(this.log.ports.logs, this.files, chatId, { after, until });
     const copying = this.write(newChatId, source, {
       metadata: head.metadata,
@@ -432,8 +429,8 @@ export class Chats {
 
   /**
    * Messages that hold every word of the query: the chats in the order of `list`, and the messages
-   * of each newest first. What was cleared, redacted or taken back is left out, and counts for no limit. Where
-   * the first 1,000 hits are not enough, at most 2,000 chats after those are looked into.
+   * of each newest first. What was cleared, redacted or taken back is left out, and counts for no limit. Only the
+   * newest 1,000 hits are looked at: where there may be others, the answer has `more`.
    *
    * @param options `prefix`: the last word is the beginning of a word, for a query that is being typed.
    */
@@ -444,20 +441,19 @@ export class Chats {
       readonly chatId?: string | undefined;
       readonly prefix?: boolean | undefined;
     } = {},
-  ): Promise<readonly MessageHit[]> {
+  ): Promise<Found<MessageHit>> {
     const { limit = 50, chatId, prefix } = options;
-    if (chatId === undefined) return searchChats(this.log, query, { limit, prefix });
-    checkChatId(chatId);
-    return searchChat(this.log, query, { chatId, limit, prefix });
+    if (chatId !== undefined) checkChatId(chatId);
+    return searchChats(this.log, query, { chatId, limit, prefix });
   }
 
   /**
    * The chats that hold every word of the query in a message, each with the newest and with how many
    * there are (up to 100), or in their title and id: in the order of `list`. What was cleared,
-   * redacted or taken back is left out. Where the first 1,000 hits are not enough, at most 2,000 chats after those are
-   * looked into; titles and ids are those of the first 10,000 chats.
+   * redacted or taken back is left out. Only the newest 1,000 hits are looked at, and the titles and ids of the
+   * first 10,000 chats: where there may be other hits, the answer has `more`.
    */
-  findChats(query: string, options: FindChatsOptions = {}): Promise<readonly FoundChat[]> {
+  findChats(query: string, options: FindChatsOptions = {}): Promise<Found<FoundChat>> {
     return findChats(this.log, query, options);
   }
 

@@ -1,12 +1,12 @@
 import { setImmediate as nextPass } from "node:timers/promises";
-import { roomForRows } from "../answer-size.ts";
+import { type Found, roomForRows, withMore } from "../answer-size.ts";
 import { checkCount } from "../storage/key.ts";
-import type { LogHead, LogRow, SearchHit } from "../storage/log-store.ts";
+import type { LogRow, SearchHit } from "../storage/log-store.ts";
 import { endsOpen, holdsEvery, queryPhrases, searchTokens } from "../storage/search-words.ts";
-import { type ChatHead, type ChatRow, chatProjection, chatRow, readHead } from "./chat-head.ts";
+import { type ChatHead, type ChatRow, chatRow, readHead } from "./chat-head.ts";
 import type { ChatLog } from "./chat-log.ts";
 import type { StoredMessage } from "./message.ts";
-import { hitsAtOnce, searchedChats, searchInSteps, shownHits } from "./search-chats.ts";
+import { searchSteps, shownHits } from "./search-chats.ts";
 
 /** A chat that a search found: by what was said in it, by its title or by its id. */
 export interface FoundChat extends ChatRow {
@@ -27,44 +27,61 @@ export interface FindChatsOptions {
   readonly damaged?: boolean | undefined;
 }
 
-interface Looked {
-  readonly head: ChatHead;
-  readonly damaged: boolean;
-}
-
 /** More hits of one chat are not counted. */
 const countedHits = 100;
-/** The titles and ids of so many chats are read. A page of 1,000 takes some milliseconds. */
+/** The titles and ids of this many chats are read. A page of 1,000 takes some milliseconds. */
 const namedChats = 10_000;
-/** So many chats are looked into one by one before more hits are asked for at once. */
-const fewChats = 64;
-/** Others get their turn after so many rows of the list. */
+/** Others get their turn after this many rows of the list. */
 const rowsAtOnce = 100;
 
 /**
- * The chats that hold every word in a message, or in their title and id, in the order of the list. They end with
- * the first that does not fit into one answer.
+ * Finds the chats that hold every word in one of the newest 1,000 hits, or in their title and id, in the order of the
+ * list. They end with the first that does not fit into one answer.
  */
 export async function findChats(
   log: ChatLog,
   query: string,
   options: FindChatsOptions,
-): Promise<FoundChat[]> {
+): Promise<Found<FoundChat>> {
   const { limit = 50, prefix = false } = options;
+  checkCount(limit, "limit", 1, 1_000);
+  let found: FoundChat[] = [];
+  let more = false;
+  for await (const step of searchSteps(log.ports.logs, query, { limit, prefix })) {
+    const hits = Map.groupBy(step.found, ({ key }) => key);
+    more = step.isCut;
+    // The last of these chats may have more hits.
+    if (!step.isLast && hits.size <= limit) continue;
+    found = await chatsWith(log, query, { ...options, limit, prefix, hits });
+    if (found.length >= limit) break;
+  }
+  return withMore(found, more);
+}
+
+interface ChatsWanted extends FindChatsOptions {
+  readonly limit: number;
+  readonly prefix: boolean;
+  /** The hits by chat. */
+  readonly hits: ReadonlyMap<string, readonly SearchHit[]>;
+}
+
+async function chatsWith(
+  log: ChatLog,
+  query: string,
+  { hits, limit, prefix, ...only }: ChatsWanted,
+): Promise<FoundChat[]> {
   const phrases = queryPhrases(query);
-  const isOpen = endsOpen(query, prefix);
-  const hits = new ChatHits(log, query, prefix);
-  await hits.ask(limit);
   if (phrases.length === 0) return [];
+  const isOpen = endsOpen(query, prefix);
   const isNamed = (key: string, title: unknown) =>
     holdsEvery(searchTokens(`${title} ${key}`), phrases, isOpen);
   const found: FoundChat[] = [];
   const fits = roomForRows();
   let isFull = false;
-  const seen = new Set<string>();
-  async function look(key: string, { head, damaged }: Looked, ofChat: readonly SearchHit[]) {
+  const look = async (key: string, head: ChatHead, damaged: boolean) => {
     const row = chatRow(key, head, damaged);
-    if ((options.unanswered && !row.unanswered) || (options.damaged && !damaged)) return;
+    if ((only.unanswered && !row.unanswered) || (only.damaged && !damaged)) return;
+    const ofChat = hits.get(key) ?? [];
     const shown = await shownHits(log, key, { clearSeq: head.clear_seq, found: ofChat });
     const match_count = Math.min(shown.length, countedHits);
     const [newest] = shown;
@@ -72,31 +89,23 @@ export async function findChats(
     else if (isNamed(key, row.title)) found.push({ ...row, match_count });
     else return;
     isFull = !fits(found.at(-1)) || found.length === limit;
-  }
-  for await (const row of rowsOf(log, options)) {
+  };
+  const seen = new Set<string>();
+  for await (const { key, head, damaged } of rowsOf(log, only)) {
     if (isFull) return found;
     // A chat that moved to the top since the page before comes twice.
-    const { key, head, damaged } = row;
     if (seen.has(key)) continue;
     seen.add(key);
-    const ofChat = await hits.of(key, head);
-    if (ofChat.length > 0 || isNamed(key, head["title"])) {
-      await look(key, { head: readHead(head), damaged }, ofChat);
-    }
+    if (hits.has(key) || isNamed(key, head["title"])) await look(key, readHead(head), damaged);
     if (seen.size === namedChats) break;
   }
   // Past those chats only what was said is found.
-  const addRest = async () => {
-    for (const key of hits.known.keys()) {
-      if (isFull) return;
-      if (seen.has(key)) continue;
-      seen.add(key);
-      const { head, damaged } = await log.state(key);
-      if (head !== undefined) await look(key, { head, damaged }, await hits.of(key, head));
-    }
-  };
-  await addRest();
-  if (!isFull && seen.size >= namedChats && (await hits.widen())) await addRest();
+  for (const key of hits.keys()) {
+    if (isFull) return found;
+    if (seen.has(key)) continue;
+    const { head, damaged } = await log.state(key);
+    if (head !== undefined) await look(key, head, damaged);
+  }
   return found;
 }
 
@@ -115,66 +124,6 @@ async function* rowsOf(
     }
     cursor = page.cursor;
   } while (cursor !== undefined);
-}
-
-/**
- * The hits of each chat. The first ones of all are asked for at once; where those are not all, the chats
- * after them are asked for one by one: some, and when those are not enough, many after the first 1,000
- * hits. To read a hit in each of many chats costs most.
- */
-class ChatHits {
-  known: ReadonlyMap<string, readonly SearchHit[]> = new Map();
-  readonly #log: ChatLog;
-  readonly #query: string;
-  readonly #prefix: boolean;
-  /** Where chats begin of which not every hit is known. */
-  #from: string | undefined;
-  /** The last chat of the first hits, which may have more. `undefined`: every hit is known. */
-  #last: string | undefined;
-  #left = fewChats;
-  #isWide = false;
-
-  constructor(log: ChatLog, query: string, prefix: boolean) {
-    this.#log = log;
-    this.#query = query;
-    this.#prefix = prefix;
-  }
-
-  /** Asks for the first hits of all chats. */
-  async ask(limit: number): Promise<void> {
-    const { found, isAll } = await this.#search({ limit });
-    this.known = Map.groupBy(found, ({ key }) => key);
-    this.#last = isAll ? undefined : found.at(-1)?.key;
-    const head = this.#last === undefined ? undefined : (await this.#log.state(this.#last)).head;
-    this.#from = head && chatProjection.sortedAt(head);
-  }
-
-  /** The newest of a chat: all, or `countedHits` of them. */
-  async of(key: string, head: LogHead): Promise<readonly SearchHit[]> {
-    const known = this.known.get(key) ?? [];
-    if (this.#last === undefined || (known.length > 0 && key !== this.#last)) return known;
-    const isBefore = this.#from !== undefined && chatProjection.sortedAt(head) > this.#from;
-    if (isBefore || this.#left < 0) return known;
-    if (this.#left-- > 0) {
-      await nextPass();
-      return (await this.#search({ limit: countedHits, key })).found;
-    }
-    return (await this.widen()) ? this.of(key, head) : known;
-  }
-
-  /** Asks for as many at once as there can be. @returns whether that was not done yet. */
-  async widen(): Promise<boolean> {
-    if (this.#isWide || this.#last === undefined) return false;
-    this.#isWide = true;
-    this.#left = searchedChats;
-    await this.ask(hitsAtOnce);
-    return true;
-  }
-
-  #search(options: { readonly limit: number; readonly key?: string }) {
-    const { logs } = this.#log.ports;
-    return searchInSteps(logs, this.#query, { ...options, prefix: this.#prefix });
-  }
 }
 
 /** Those chats of a list of which stored bytes were found damaged: looks through the rows of all. */

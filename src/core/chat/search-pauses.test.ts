@@ -40,18 +40,3 @@ for (const [what, options] of [
     assert.ok(passes >= 20, `${passes} passes`);
   });
 }
-
-test("who looks for chats one by one lets others work before each", async () => {
-  const { chats, say } = await companion(90);
-  await say("newest", "tea", 1_000);
-  const passes = await passesOf(chats.findChats("tea", { limit: 10 }));
-  assert.ok(passes >= 90, `${passes} passes`);
-});
-
-test("who looks for messages one chat after the other lets others work before each", async () => {
-  const { chats, say } = await companion(90);
-  await say("newest", "tea", 1_000);
-  await chats.clear("newest");
-  const passes = await passesOf(chats.search("tea"));
-  assert.ok(passes >= 90, `${passes} passes`);
-});

@@ -1,0 +1,226 @@
+// backup.json, the list of everything in a backup, written last (docs/formats/home.md); and what proves that
+// a copy is whole.
+import { createHash } from "node:crypto";
+import { join } from "node:path";
+import { reportsOf } from "../../cli/doctor/findings.ts";
+import {
+  backupName,
+  bytesOf,
+  chunks,
+  isOfProcess,
+  packageOf,
+  sha256Of,
+  unlessAbsent,
+} from "../../cli/doctor/home-files.ts";
+import { type IndexedLogs, readInventory, takeInventory } from "../../cli/doctor/inventory.ts";
+import { Failed } from "../../cli/failure.ts";
+import { isJsonObject, type JsonObject } from "../../core/json.ts";
+import type { Disk, DiskFile } from "../../core/storage/disk/disk.ts";
+import {
+  decodeDocument,
+  documentIndent,
+  encodeDocument,
+} from "../../core/storage/files/document-file.ts";
+import { isDiskError, writeAll } from "../../core/storage/files/file-ports.ts";
+import { findingId, type KeptReport } from "../../core/storage/files/quarantine.ts";
+
+const formatVersion = 1;
+const documentKey = "backup";
+
+export interface BackupFile {
+  /** Relative to the home, with `/` between the names. */
+  readonly path: string;
+  readonly bytes: number;
+  /** In hex. */
+  readonly sha256: string;
+}
+
+export interface BackupTotals {
+  readonly files: number;
+  readonly bytes: number;
+  readonly logs: number;
+  readonly records: number;
+  readonly documents: number;
+  readonly packages: number;
+}
+
+/** A file of which something is said. */
+interface BackupNote {
+  readonly path: string;
+  readonly reason: string;
+}
+
+export interface BackupList {
+  /** What was forgotten, erased or replaced before this is not in the backup. ISO 8601. */
+  readonly made_at: string;
+  /** Of Throughline. */
+  readonly version: string;
+  readonly totals: BackupTotals;
+  /** What was damaged in the home already, and is copied as it was. */
+  readonly damaged: readonly BackupNote[];
+  /** What lay in the home and is not in the backup. */
+  readonly left_out: readonly BackupNote[];
+  readonly files: readonly BackupFile[];
+}
+
+export function encodeBackupList(list: BackupList): Buffer {
+  const json = JSON.stringify({ format: formatVersion, ...list }, undefined, documentIndent);
+  return encodeDocument(documentKey, json, 1);
+}
+
+/**
+ * Reads the list of a backup.
+ *
+ * @throws ThroughlineError `THROUGHLINE_NOT_FOUND`: there is no such directory. `THROUGHLINE_INVALID`: it
+ * holds no complete backup. `THROUGHLINE_NEWER_FORMAT`, `THROUGHLINE_CORRUPT`.
+ */
+export async function readBackupList(disk: Disk, directory: string): Promise<BackupList> {
+  const path = join(directory, backupName);
+  const list = decodeDocument(await readList(disk, directory, path));
+  if (list === undefined || list.key !== documentKey) throw isDamaged(path);
+  const { format, ...value } = list.value;
+  if (typeof format === "number" && format > formatVersion) {
+    throw new Failed(
+      `${path} has format ${format}. This version of Throughline reads up to ${formatVersion}`,
+      {
+        code: "THROUGHLINE_NEWER_FORMAT",
+        wayOut: "Use the version of Throughline that made the backup, or a later one.",
+      },
+    );
+  }
+  if (format !== formatVersion || !isList(value)) throw isDamaged(path);
+  return value;
+}
+
+async function readList(disk: Disk, directory: string, path: string): Promise<Buffer> {
+  if ((await disk.list(directory).catch(unlessAbsent)) === undefined) {
+    throw new Failed(`there is no directory ${directory}`, {
+      code: "THROUGHLINE_NOT_FOUND",
+      wayOut: "Pass the directory that `throughline backup` made.",
+    });
+  }
+  const bytes = await bytesOf(disk, path);
+  if (bytes !== undefined) return bytes;
+  throw new Failed(`${directory} is not a complete backup: it has no ${backupName}`, {
+    code: "THROUGHLINE_INVALID",
+    wayOut:
+      "`throughline backup` writes that file last. If you copied a stopped home by hand, put the copy " +
+      "where the home was; nothing needs to be restored.",
+  });
+}
+
+/** The seal of the whole document holds, so this tells only what another program sealed. */
+function isList(value: JsonObject): value is JsonObject & BackupList {
+  const { made_at, version, totals, damaged, left_out, files } = value;
+  const isArray = [damaged, left_out, files].every((each) => Array.isArray(each));
+  if (typeof made_at !== "string" || typeof version !== "string") return false;
+  return isJsonObject(totals) && isArray && (files as readonly unknown[]).every(isFile);
+}
+
+function isFile(value: unknown): value is BackupFile {
+  if (!isJsonObject(value)) return false;
+  const { path, bytes, sha256 } = value;
+  if (typeof path !== "string" || typeof bytes !== "number" || typeof sha256 !== "string") {
+    return false;
+  }
+  // A path must not lead out of the home, nor name what no backup holds: with it the home may not open.
+  const names = path.split("/");
+  if (path === backupName || isOfProcess(names[0] ?? "")) return false;
+  return names.every((name) => !["", ".", ".."].includes(name) && !/[\0\\]/.test(name));
+}
+
+function isDamaged(path: string): Failed {
+  return new Failed(`${path} is damaged. Nothing was changed`, {
+    code: "THROUGHLINE_CORRUPT",
+    wayOut: "Restore another backup.",
+  });
+}
+
+/** What was copied of a home. */
+export interface HomeCopy {
+  /** By their paths. */
+  readonly files: ReadonlyMap<string, BackupFile>;
+  /** What is not in the copy, with the reason. */
+  readonly leftOut: ReadonlyMap<string, string>;
+  /** Files of the home that could not be read, with the reason. */
+  readonly unread: ReadonlyMap<string, string>;
+}
+
+interface Verified {
+  readonly totals: BackupTotals;
+  /** What is wrong with the home, confirmed or not. */
+  readonly damage: readonly KeptReport[];
+  /** A message of the copy lacks its attachment, which the home had: copy it again. */
+  readonly isTorn: boolean;
+}
+
+interface VerifyPorts {
+  readonly disk: Disk;
+  readonly home: string;
+  /** Where the copy lies. */
+  readonly folder: string;
+  /** What the index said of the logs before they were copied. */
+  readonly index: IndexedLogs;
+  readonly signal: AbortSignal;
+}
+
+/** Takes the inventory of a copy. Damage is only what the home has too: what was removed since is none. */
+export async function verifyCopy(
+  { files, unread }: HomeCopy,
+  ports: VerifyPorts,
+): Promise<Verified> {
+  const { disk, home, signal } = ports;
+  const has = (path: string) => files.has(path) || unread.has(path);
+  const { found, count } = await readInventory([...files.keys()], { ...ports, has });
+  const live = found.length === 0 ? [] : (await takeInventory(disk, home, true, signal)).found;
+  const ids = new Set(live.map(findingId));
+  const ofHome = found.filter((each) => ids.has(findingId(each)));
+  const isTorn = found.some((each) => each.kind === "missing_file" && !ofHome.includes(each));
+  const all = [...files.values()];
+  const packages = new Set(all.map(({ path }) => packageOf(path)));
+  packages.delete(undefined);
+  const totals = {
+    files: all.length,
+    bytes: all.reduce((sum, { bytes }) => sum + bytes, 0),
+    logs: count.logs,
+    records: count.records,
+    documents: count.documents,
+    packages: packages.size,
+  };
+  return { totals, damage: await reportsOf(home, ofHome), isTorn };
+}
+
+/**
+ * Copies a file up to `end`, syncs the copy and reads it back.
+ *
+ * @throws ThroughlineError `THROUGHLINE_UNAVAILABLE`: the copy is not what was written.
+ */
+export async function copyVerified(
+  source: DiskFile,
+  copy: DiskFile,
+  { path, end, signal }: { path: string; end: number; signal: AbortSignal },
+): Promise<{ readonly bytes: number; readonly sha256: string }> {
+  const hash = createHash("sha256");
+  let count = 0;
+  for await (const { bytes, at } of chunks(source, 0, end, signal)) {
+    hash.update(bytes);
+    await writeAll(copy, bytes, at);
+    count += bytes.length;
+  }
+  await copy.sync();
+  const sha256 = hash.digest("hex");
+  let cause: unknown;
+  try {
+    const isSame =
+      (await copy.size()) === count && (await sha256Of(copy, count, signal)) === sha256;
+    if (isSame) return { bytes: count, sha256 };
+  } catch (error) {
+    if (!isDiskError(error)) throw error;
+    cause = error;
+  }
+  throw new Failed(`the disk does not hold what was written to ${path}. Nothing was kept`, {
+    code: "THROUGHLINE_UNAVAILABLE",
+    wayOut: "Check the disk that it is written to, then try again.",
+    cause,
+  });
+}
