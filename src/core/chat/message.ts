@@ -124,7 +124,7 @@ export function isMessage(record: StoredRecord): record is StoredMessage {
   );
 }
 
-/** Whether its model ended an answer that is not whole: nothing broke off, and nobody stopped it. */
+/** Whether its model ended an answer that is not whole: nothing broke off, and no person stopped it. */
 export function isCutByModel({ partial_reason: reason }: StoredMessage): boolean {
   return reason === "length" || reason === "content_filter";
 }
