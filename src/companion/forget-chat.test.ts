@@ -59,7 +59,6 @@ test("forgetting a chat while the companion runs leaves none of its words in any
 });
 
 for (const [says, act] of [
-  ["redacted", (t: Throughline, id: string) => t.chats.redact(chat, id)],
   ["erased", (t: Throughline, id: string) => t.chats.erase(chat, id)],
   ["cleared", (t: Throughline) => t.chats.clear(chat)],
 ] as const) {

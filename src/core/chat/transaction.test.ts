@@ -21,7 +21,7 @@ test("an append has new ids only as long as no record came with an id of its own
   withMessage.message({ ...words, id: "m1" });
   assert.equal(withMessage.hasNewIds, false);
   const withControl = begin();
-  withControl.control("redaction", { target: "m1" }, "redaction:m1");
+  withControl.control("removal", { target: "m1" }, "removal:m1");
   withControl.message(words);
   assert.equal(withControl.hasNewIds, false);
 });
