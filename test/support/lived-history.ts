@@ -28,7 +28,7 @@ const content = fc.string({ unit, maxLength: 20 });
 /** The newest message of a chat, if it has one. */
 async function newestId({ chats }: Throughline, chatId: string): Promise<string | undefined> {
   const page = await chats.messages(chatId).catch(orNone);
-  return page?.messages.at(-1)?.id;
+  return page?.messages.findLast(({ redacted }) => redacted !== true)?.id;
 }
 
 function orNone(error: unknown): undefined {
