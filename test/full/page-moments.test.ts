@@ -238,7 +238,7 @@ test("a damaged moment is red, names its files and says what to do", {
   });
 });
 
-test("hiding a message deletes its moments, and says which could not be reached", {
+test("erasing a message deletes its moments, and says which could not be reached", {
   skip,
 }, async (t) => {
   const visit = await withMoments(t);

@@ -290,7 +290,7 @@ test("a chat that was forgotten while the page was away is forgotten when it com
   });
 });
 
-test("the focus moves to the composer when what had it goes: Stop, Move to draft, Hide", {
+test("the focus moves to the composer when what had it goes: Stop, Move to draft, Erase", {
   skip,
 }, async () => {
   const script: ScriptedStep[][] = [["Once", { type: "hang" }], ["Two"]];
