@@ -173,17 +173,14 @@ async function everyRecord(run: Run): Promise<string> {
   await turns.dismiss(chat);
   await chats.setMetadata(chat, { pinned: true });
   await chats.setConsolidated(chat, 2);
-  await chats.redact(chat, "t3");
   await chats.takeBack(chat, ["t3:answer:again"]);
   await chats.log.change(chat, (transaction) => {
     transaction.control("erasure", { target: "t4" }, "erasure:t4"); // as where several processes write
     const part = '{"type":"input_image"}'; // of a long message
     const id = "part:8d0a"; // and a hash, of which this is the beginning
     transaction.part({ id, _type: "metadata", kind: "part", part });
-    transaction.control("compaction", {
-      up_to_seq: 6,
-      summary: "They asked for the time in Lund.",
-    });
+    const summary = "They asked for the time in Lund.";
+    transaction.control("compaction", { up_to_seq: 6, summary }, "compaction:9c41");
   });
   await sessions.syncTarget(chat, { model: "qwen3:8b" });
   await sessions.resetProvider(chat, "ollama");
@@ -224,7 +221,7 @@ function samples(lines: readonly string[]): string {
 }
 
 const kinds = ["message", "session", "usage", "turn", "pending_input", "metadata"];
-const hiding = ["redaction", "replacement", "removal", "erasure"];
+const hiding = ["replacement", "removal", "erasure"];
 const order = (name: string) => {
   const at = [...kinds, ...hiding].indexOf(name.split(",", 1)[0] ?? "");
   return at < 0 ? kinds.length + hiding.length : at;

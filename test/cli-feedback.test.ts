@@ -243,13 +243,13 @@ test("import seals copies of the original's packages, once, and does not change 
   assert.equal((await at.run("import", join(at.path, "nowhere"))).code, 2);
 });
 
-test("an export leaves out a package from before its message was hidden, and says why", async (t) => {
+test("an export leaves out a package from before its message was erased, and says why", async (t) => {
   const at = await home(t);
   const name = await at.record("--message", "m2");
   const backup = join(at.path, "..", "backup");
   fs.cpSync(at.folder(name), backup, { recursive: true });
-  const hidden = await runCli(["sessions", "redact", "local:me", "m2"], { home: at.path });
-  assert.equal(hidden.code, 0, hidden.err);
+  const erased = await runCli(["sessions", "erase", "local:me", "m2"], { home: at.path });
+  assert.equal(erased.code, 0, erased.err);
   fs.cpSync(backup, at.folder(name), { recursive: true });
   const out = join(at.path, "..", "data");
   await at.run("export", "--format", "jsonl", "--out", out);

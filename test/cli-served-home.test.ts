@@ -31,7 +31,7 @@ async function homeWithChats(t: TestContext): Promise<string> {
     { id: "m3", role: "user", content: "a secret" },
   ]);
   await chats.setMetadata("local:me", { user_timezone: "Asia/Tokyo" });
-  await chats.redact("local:me", "m3");
+  await chats.erase("local:me", "m3");
   await chats.rename("seen", "Dentist & co. ?#%");
   await chats.append("a/b ?#%é", [{ id: "x1", role: "user", content: "odd id" }]);
   await chats.log.change("work", (transaction) => {

@@ -207,21 +207,17 @@ test("sessions fork copies a chat up to a message, and refuses an id that is in 
   assert.match(again.err, /\[THROUGHLINE_CONFLICT\]/);
 });
 
-test("sessions redact hides a message, and --erase removes its bytes from the home", async (t) => {
+test("sessions erase removes the bytes of a message from the home, and leaves a mark", async (t) => {
   const home = homeWithChats(t);
-  await runCli(["sessions", "redact", "local:me", "m1"], { home });
-  const { out } = await runCli(["sessions", "show", "local:me"], { home });
-  assert.match(out, /You \[redacted\] {2}m1\n/);
-  assert.ok(!/lighthouse/.test(out));
-  assert.ok(bytesUnder(home).includes("lighthouse"), "the bytes are kept until they are erased");
-  const erased = await runCli(["sessions", "redact", "local:me", "m1", "--erase"], { home });
+  const erased = await runCli(["sessions", "erase", "local:me", "m1"], { home });
   assert.equal(erased.code, 0, erased.err);
+  const { out } = await runCli(["sessions", "show", "local:me"], { home });
+  assert.match(out, /Message \[redacted\] {2}m1\n/);
+  assert.ok(!/lighthouse/.test(out));
   assert.ok(!bytesUnder(home).includes("lighthouse"));
-  const unknown = await runCli(["sessions", "redact", "local:me", "m9", "--erase"], { home });
+  const unknown = await runCli(["sessions", "erase", "local:me", "m9"], { home });
   assert.match(unknown.err, /\[THROUGHLINE_NOT_FOUND\]/);
   assert.match(unknown.err, /^error: there is no such message in chat "local:me" \[/);
-  const hidden = await runCli(["sessions", "redact", "local:me", "m9"], { home });
-  assert.equal(hidden.err, unknown.err);
 });
 
 test("sessions forget without --yes is refused where nobody can be asked, and forgets nothing", async (t) => {
@@ -333,23 +329,23 @@ for (const [what, out, says] of [
   });
 }
 
-test("sessions redact says where else a message was, and what it did not reach: exit 1", async (t) => {
+test("sessions erase says where else a message was, and what it did not reach: exit 1", async (t) => {
   const home = homeWithChats(t);
   await runCli(["sessions", "fork", "local:me", "m1", "copy"], { home });
-  const hidden = await runCli(["sessions", "redact", "local:me", "m1"], { home });
-  assert.equal(hidden.code, 0, hidden.err);
-  assert.match(hidden.out, /^The message is hidden\..*\nAlso in: copy\n$/);
+  const erased = await runCli(["sessions", "erase", "local:me", "m1"], { home });
+  assert.equal(erased.code, 0, erased.err);
+  assert.match(erased.out, /^The message is deleted\..*\nAlso in: copy\n$/);
   const name = "2026-02-19T15-30-00_positive_fb_a1b2c3d4e5f6";
   fs.mkdirSync(join(home, "feedback", name), { recursive: true });
   fs.writeFileSync(join(home, "feedback", name, "feedback.json"), "{");
-  const again = await runCli(["sessions", "redact", "local:me", "m1"], { home });
+  const again = await runCli(["sessions", "erase", "local:me", "m1"], { home });
   assert.equal(again.code, 1);
   assert.match(again.out, new RegExp(`\nNOT REACHED: the package ${name}, which cannot be read\n`));
 });
 
-test("an export does not hold what was redacted", async (t) => {
+test("an export does not hold what was erased", async (t) => {
   const home = homeWithChats(t);
-  await runCli(["sessions", "redact", "local:me", "m1"], { home });
+  await runCli(["sessions", "erase", "local:me", "m1"], { home });
   for (const [format] of formats) {
     const args = ["sessions", "export", "local:me", "--format", format];
     assert.ok(!(await runCli(args, { home })).out.includes("lighthouse"), format);
@@ -402,8 +398,7 @@ test("a message that failed can be answered until something else is said: then t
 
 for (const [args, says] of [
   [["fork", "local:me", "m9", "local:new"], "there is no such message in chat"],
-  [["redact", "local:me", "m9"], "there is no such message in chat"],
-  [["redact", "local:me", "m9", "--erase"], "there is no such message in chat"],
+  [["erase", "local:me", "m9"], "there is no such message in chat"],
   [["reset", "local:me", "--provider", "x"], "there is no such provider session in chat"],
 ] as const) {
   test(`sessions ${args.join(" ")} leads to the chat, where the ids are`, async (t) => {
@@ -428,7 +423,7 @@ for (const args of [
   ["reset", "nobody"],
   ["clear", "nobody"],
   ["fork", "nobody", "m1", "new"],
-  ["redact", "nobody", "m1"],
+  ["erase", "nobody", "m1"],
   ["forget", "nobody", "--yes"],
   ["answer", "nobody"],
   ["dismiss", "nobody"],

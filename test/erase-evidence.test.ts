@@ -62,7 +62,7 @@ test("an erasure in a damaged chat says how many bytes that nobody could read we
   assert.ok(!places.includes("damaged_bytes"), "nothing is damaged any more");
   await close();
   fs.appendFileSync(join(home, "chats", "a.jsonl"), '{"id":"torn');
-  const { out } = await runCli(["sessions", "redact", "a", "m3", "--erase"], { home });
+  const { out } = await runCli(["sessions", "erase", "a", "m3"], { home });
   assert.match(out, /Also deleted: 11 bytes that could not be read/);
 });
 

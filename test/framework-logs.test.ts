@@ -68,7 +68,7 @@ test("erasing a message names what frameworks keep under the id of its chat, and
     await throughline.chats.append("alone", [{ id: "m", role: "user", content: word }]);
     assert.deepEqual((await throughline.chats.erase("alone", "m")).unreachable, []);
   }
-  const { code, out } = await runCli(["sessions", "redact", "local:me", "m", "--erase"], { home });
+  const { code, out } = await runCli(["sessions", "erase", "local:me", "m"], { home });
   assert.equal(code, 1);
   for (const { collection } of frameworkLogs) {
     const says = "may hold it; forget the chat, or delete it there";

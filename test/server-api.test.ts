@@ -193,14 +193,14 @@ test("what a clear hid, and a chat with 1,001 hits, take no place from other cha
   );
 });
 
-test("what was redacted, erased, cleared or forgotten is not found and not shown", async () => {
+test("what was taken back, erased, cleared or forgotten is not found and not shown", async () => {
   const c = await companion([["r1"], ["r2"], ["r3"], ["r4"]]);
   const ids: string[] = [];
   for (const word of ["apple", "banana", "cherry"]) {
     ids.push((await jsonOf(await c.say(word), 200)).turn_id);
   }
   await c.ask(`${me}/messages/${ids[0]}`, { method: "DELETE" });
-  await c.ask(`${me}/messages/${ids[1]}?erase=true`, { method: "DELETE" });
+  await c.post(`${me}/take-back`, { ids: [ids[1]] });
   const found = async () => {
     const all = ["apple", "banana", "cherry"];
     const hits = await Promise.all(all.map((word) => c.get(`/api/search?query=${word}`)));
@@ -240,12 +240,17 @@ test("a client that asks whether a chat was begun gets 204 where it was not", as
 test("removing what is not there is 404, removing twice is removing once", async () => {
   const c = await companion([["Hi"]]);
   const { turn_id } = await jsonOf(await c.say("Hello"), 200);
-  for (const query of ["", "?erase=true", "?erase=true"]) {
+  await problemOf(
+    await c.ask(`${me}/messages/${turn_id}?erase=false`, { method: "DELETE" }),
+    400,
+    "THROUGHLINE_INVALID",
+  );
+  for (const query of ["", "?erase=true", ""]) {
     const done = await jsonOf(
       await c.ask(`${me}/messages/${turn_id}${query}`, { method: "DELETE" }),
       200,
     );
-    assert.deepEqual([done.redacted, done.erased], [query === "", query !== ""]);
+    assert.equal(done.erased, true);
   }
   for (const path of [`${me}/messages/x`, `${me}/messages/x?erase=true`]) {
     await problemOf(await c.ask(path, { method: "DELETE" }), 404, "THROUGHLINE_NOT_FOUND");

@@ -174,32 +174,30 @@ test("what was withdrawn, hidden, erased or cleared is in no package that is mad
   assert.match(label, /"reduced":"consent"/);
 });
 
-for (const erase of [false, true]) {
-  test(`a message that is ${erase ? "erased" : "hidden"} leaves the gallery and the forks, and the receipt says so`, async (t) => {
-    const c = await withMoments(t);
-    const { user, assistant } = await jsonOf(await c.say("my password is hunter2"), 200);
-    const { name } = await jsonOf(await c.post("/api/feedback", praise), 201);
-    const fork = { chat_id: "copy", message_id: assistant.id };
-    await jsonOf(await c.post(`${me}/fork`, fork), 201);
-    const removed = await c.ask(`${me}/messages/${user.id}?erase=${erase}`, { method: "DELETE" });
-    const receipt = await jsonOf(removed, 200);
-    answers.removed.strict().parse(receipt);
-    assert.deepEqual([receipt.copies, receipt.unreachable], [["copy"], []]);
-    assert.deepEqual(
-      receipt.removed.find(({ place }: { place: string }) => place === "packages"),
-      { place: "packages", count: 1 },
-    );
-    assert.deepEqual((await c.get("/api/feedback")).packages, []);
-    for (const path of ["", "/messages.json", "/package.tar"]) {
-      const response = await c.ask(`/api/feedback/${name}${path}`);
-      await problemOf(response, 404, "THROUGHLINE_NOT_FOUND");
-    }
-    assert.doesNotMatch(JSON.stringify(await c.get("/api/chats/copy/messages")), /hunter2/);
-    assert.deepEqual(readdirSync(join(c.home, "feedback")), []);
-  });
-}
+test("a message that is erased leaves the gallery and the forks, and the receipt says so", async (t) => {
+  const c = await withMoments(t);
+  const { user, assistant } = await jsonOf(await c.say("my password is hunter2"), 200);
+  const { name } = await jsonOf(await c.post("/api/feedback", praise), 201);
+  const fork = { chat_id: "copy", message_id: assistant.id };
+  await jsonOf(await c.post(`${me}/fork`, fork), 201);
+  const removed = await c.ask(`${me}/messages/${user.id}`, { method: "DELETE" });
+  const receipt = await jsonOf(removed, 200);
+  answers.removed.strict().parse(receipt);
+  assert.deepEqual([receipt.copies, receipt.unreachable], [["copy"], []]);
+  assert.deepEqual(
+    receipt.removed.find(({ place }: { place: string }) => place === "packages"),
+    { place: "packages", count: 1 },
+  );
+  assert.deepEqual((await c.get("/api/feedback")).packages, []);
+  for (const path of ["", "/messages.json", "/package.tar"]) {
+    const response = await c.ask(`/api/feedback/${name}${path}`);
+    await problemOf(response, 404, "THROUGHLINE_NOT_FOUND");
+  }
+  assert.doesNotMatch(JSON.stringify(await c.get("/api/chats/copy/messages")), /hunter2/);
+  assert.deepEqual(readdirSync(join(c.home, "feedback")), []);
+});
 
-test("a package from before its message was hidden, as a backup brings it back, shows nothing of it", async (t) => {
+test("a package from before its message was erased, as a backup brings it back, shows nothing of it", async (t) => {
   const c = await withMoments(t);
   const { user, assistant } = await jsonOf(await c.say("my password is hunter2"), 200);
   const { name } = await jsonOf(await c.post("/api/feedback", { ...praise, what: "hunter2" }), 201);

@@ -103,7 +103,7 @@ test("a package that is withheld is found by no filter", async () => {
   const folder = join(home, "feedback", packages[0].name);
   cpSync(folder, join(home, "copy"), { recursive: true });
   const { messages } = await c.throughline.chats.messages("local:other");
-  await c.throughline.chats.redact("local:other", messages[1]?.id ?? "");
+  await c.throughline.chats.erase("local:other", messages[1]?.id ?? "");
   cpSync(join(home, "copy"), folder, { recursive: true });
   assert.equal((await c.get("/api/feedback")).packages.length, 3);
   assert.deepEqual((await c.get("/api/feedback?query=sky")).packages, []);

@@ -311,32 +311,27 @@ test("the next message of a chat waits for its turn, and other chats do not wait
   assert.deepEqual(said, ["user: one", "assistant: first", "user: two", "assistant: second"]);
 });
 
-for (const [how, query] of [
-  ["hidden", ""],
-  ["erased", "?erase=true"],
-] as const) {
-  test(`a message that waits for its turn can be ${how}, also twice: it is not answered`, async () => {
-    const held = gate();
-    const c = await companion([[held.step, "One"], ["Two"]]);
-    const first = await begin(c, "1");
-    const second = c.post(`${me}/messages`, { content: "a secret" });
-    const waiting = async () => {
-      const { head } = await c.throughline.chats.log.existing("local:me");
-      return head.pending?.[0];
-    };
-    let id = await waiting();
-    for (; id === undefined; id = await waiting());
-    for (let time = 0; time < 2; time++) {
-      const removed = await c.ask(`${me}/messages/${id}${query}`, { method: "DELETE" });
-      assert.equal((await jsonOf(removed, 200))[query === "" ? "redacted" : "erased"], true);
-    }
-    held.open();
-    await Array.fromAsync(first);
-    await problemOf(await second, 404, "THROUGHLINE_NOT_FOUND");
-    assert.doesNotMatch(JSON.stringify(await c.get(`${me}/messages`)), /a secret/);
-    assert.equal(c.model.requests.length, 1);
-  });
-}
+test("a message that waits for its turn can be erased, also twice: it is not answered", async () => {
+  const held = gate();
+  const c = await companion([[held.step, "One"], ["Two"]]);
+  const first = await begin(c, "1");
+  const second = c.post(`${me}/messages`, { content: "a secret" });
+  const waiting = async () => {
+    const { head } = await c.throughline.chats.log.existing("local:me");
+    return head.pending?.[0];
+  };
+  let id = await waiting();
+  for (; id === undefined; id = await waiting());
+  for (let time = 0; time < 2; time++) {
+    const removed = await c.ask(`${me}/messages/${id}`, { method: "DELETE" });
+    assert.equal((await jsonOf(removed, 200)).erased, true);
+  }
+  held.open();
+  await Array.fromAsync(first);
+  await problemOf(await second, 404, "THROUGHLINE_NOT_FOUND");
+  assert.doesNotMatch(JSON.stringify(await c.get(`${me}/messages`)), /a secret/);
+  assert.equal(c.model.requests.length, 1);
+});
 
 test("a stream that waits for its turn begins at once", async () => {
   const held = gate();
@@ -471,7 +466,7 @@ test("the same Idempotency-Key tries a turn again that failed without a word", a
 });
 
 for (const which of ["user", "assistant"] as const) {
-  test(`an Idempotency-Key never tells again a ${which} message that was redacted`, async () => {
+  test(`an Idempotency-Key never tells again a ${which} message that was erased`, async () => {
     const c = await companion([["my secret"]]);
     const headers = { "idempotency-key": "k" };
     const answer = await jsonOf(await c.say("Hello", headers), 200);
@@ -534,8 +529,6 @@ test("events tell every message, turn and session change, in order", async () =>
   for (const name of ["turn", "message"]) await until(events, name);
   assert.equal((await until(events, "turn")).data.state, "failed");
   await c.ask(`${me}/messages/${user.id}`, { method: "DELETE" });
-  assert.equal((await next())?.data.change, "redacted");
-  await c.ask(`${me}/messages/${user.id}?erase=true`, { method: "DELETE" });
   assert.equal((await next())?.data.change, "erased");
   for (const [path, body, change] of [
     [`${me}/reset`, {}, "provider_reset"],

@@ -92,7 +92,7 @@ function addReading(sessions: Command, context: Context): void {
 function addExport(sessions: Command, context: Context): void {
   sessions
     .command("export <chat>")
-    .description("Write a chat to stdout or a file, without redacted and hidden messages.")
+    .description("Write a chat to stdout or a file, without hidden messages.")
     .addOption(
       new Option("--format <format>", "the output format")
         .choices(["jsonl", "markdown", "html"])
@@ -150,13 +150,12 @@ function addChanges(sessions: Command, context: Context): void {
 
 function addRemoving(sessions: Command, context: Context): void {
   sessions
-    .command("redact <chat> <message>")
-    .description("Hide one message from models, pages, search and exports.")
-    .option("--erase", "also delete its bytes, permanently")
+    .command("erase <chat> <message>")
+    .description("Delete one message and its bytes; a mark stays.")
     .addOption(homeOption())
     .addOption(storeOption())
     .action(async (chat, message, flags) =>
-      (await import("./chats/change.ts")).redact(chat, message, flags, context),
+      (await import("./chats/change.ts")).erase(chat, message, flags, context),
     );
   sessions
     .command("forget <chat>")

@@ -43,7 +43,6 @@ async function say(t: Throughline, run: Companion, chatId: string, content: stri
 const newHome = () => mkdtempSync(join(parent, "home-"));
 
 for (const [says, act] of [
-  ["redacted", (t: Throughline, id: string) => t.chats.redact(chat, id)],
   ["erased", (t: Throughline, id: string) => t.chats.erase(chat, id)],
   ["cleared", (t: Throughline) => t.chats.clear(chat)],
 ] as const) {

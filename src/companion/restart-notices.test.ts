@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Machine, type RunOfCompanion } from "../../test/support/kept-companion.ts";
-import { redactionId, replacementId } from "../core/chat/shown-messages.ts";
+import { replacementId } from "../core/chat/shown-messages.ts";
 import type { RestartNotice } from "./restart-notices.ts";
 
 const end = Number.MAX_SAFE_INTEGER;
@@ -108,24 +108,25 @@ test("booted after 5 s and woken 3 h later it was away for 3 h, and does not hid
   assert.doesNotMatch(notice?.text ?? "", /as if nothing happened/);
 });
 
-test("what is redacted, hidden, replaced, cleared, or no one's words is not quoted", async () => {
+test("what is taken back, erased, hidden, replaced, cleared, or no one's words is not quoted", async () => {
   const machine = await killed(["old words", "old answer"]);
   const run = await machine.run();
   const { chats } = run.throughline;
   await chats.clear("a");
   await say(run, "a", ["one", "two", "three", "four", "five", "six"]);
   await chats.log.change("a", (transaction) => {
-    transaction.control("redaction", { target: "three" }, redactionId("three"));
+    transaction.control("removal", { target: "three" }, "removal:three");
     transaction.control("replacement", { target: "four" }, replacementId("four"));
     transaction.message({ role: "assistant", content: "seven", hidden: true });
     transaction.message({ role: "system", content: "eight" });
     transaction.message({ role: "user", content: "[a pat]", synthetic: "pat_hint" });
     transaction.message({ role: "tool", content: "nine", tool_call_id: "x", name: "look" });
   });
+  await chats.erase("a", "six");
   machine.clock.pass(5_000);
   const notice = await deliver(await machine.run(), "a");
   const quoted = [...(notice?.text ?? "").matchAll(/^ {2}\w+: "(.*)"$/gm)].map(([, text]) => text);
-  assert.deepEqual(quoted, ["one", "two", "five", "six"]);
+  assert.deepEqual(quoted, ["one", "two", "five"]);
 });
 
 test("what is being answered is no part of what was said before", async () => {
@@ -216,13 +217,13 @@ test("at most 50 delivered texts are kept to be shown, the newest", async () => 
   assert.deepEqual([shown.length, shown[0]?.chatId], [50, "chat 59"]);
 });
 
-test("words that are redacted while their notice is under way are not shown with it", async () => {
+test("words that are erased while their notice is under way are not shown with it", async () => {
   const machine = await killed();
   const run = await machine.run();
   const { notices } = run.companion;
   const notice = await notices.begin("a", undefined, end);
   assert.ok(notice);
-  await run.throughline.chats.redact("a", "Hello");
+  await run.throughline.chats.erase("a", "Hello");
   notices.delivered("a", notice);
   assert.doesNotMatch(JSON.stringify(await notices.look(["a"])), /Hello/);
 });

@@ -286,7 +286,7 @@ export class RestartNotices {
     const { chats } = this.#ports;
     const { messages } = await chats.messages(chatId, { limit: recordsRead, before });
     const isSaid = ({ role, content, ...marks }: StoredMessage) => {
-      const isShown = !marks.hidden && !marks.redacted && marks.synthetic === undefined;
+      const isShown = !marks.hidden && marks.synthetic === undefined;
       return (role === "user" || role === "assistant") && isShown && content !== "";
     };
     return messages.filter(isSaid).slice(-messagesQuoted);

@@ -161,7 +161,7 @@ class ChatImport {
   #checkEnd(): void {
     if (this.#scan.bytes === 0) this.#notes.add("the file is empty");
     else if (this.#form === "own" && !this.#scan.hasEnd) {
-      // What is missing may be a redaction of what is there.
+      // What is missing may be a removal of what is there.
       if (!this.#options.force) throw corrupt("its end is missing: --force takes what is there");
       this.#notes.add("its end is missing");
     }

@@ -111,7 +111,7 @@ function exportCommand({ moves }: InterchangeParts): AddCommand {
       .summary("Write chats for other programs, or copy everything to another store.")
       .description(
         "Write every chat, or one, to a folder. The format throughline contains everything, including " +
-          "hidden and redacted messages; the others contain what their programs read. A chat that cannot " +
+          "hidden messages; the others contain what their programs read. A chat that cannot " +
           "be read is reported and left out, and the exit code is 1. With --to: copy the whole companion " +
           "to another store, which must be empty or hold an earlier copy of it.",
       )

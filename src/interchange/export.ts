@@ -71,10 +71,7 @@ async function* seedFile(chats: Chats, chatId: string): AsyncGenerator<string> {
   const { head } = await chats.log.existing(chatId);
   const marks = await marksIn(chats.records(chatId));
   const records = sinceClear(withMarks(chats.records(chatId), marks), head);
-  yield* toSeedJsonl(seedHead(chatId, head), records, {
-    redacted: marks.redacted,
-    files: chats.files,
-  });
+  yield* toSeedJsonl(seedHead(chatId, head), records, { files: chats.files });
 }
 
 async function* fullFile(chats: Chats, chatId: string): AsyncGenerator<string> {
@@ -82,11 +79,7 @@ async function* fullFile(chats: Chats, chatId: string): AsyncGenerator<string> {
   const { created_at, updated_at, [importedField]: _, ...rest } = head;
   const stamps = { created_at: created_at || null, updated_at: updated_at || null };
   const full: SeedHead = { ...rest, ...stamps, key: chatId };
-  yield* toSeedJsonl(full, chats.records(chatId), {
-    form: "full",
-    redacted: new Set(),
-    files: chats.files,
-  });
+  yield* toSeedJsonl(full, chats.records(chatId), { form: "full", files: chats.files });
 }
 
 async function* ductorFile(

@@ -4,7 +4,6 @@ import { HeldClock } from "../../test/support/held-clock.ts";
 import type { JsonObject } from "../core/json.ts";
 import { openThroughline, type Throughline } from "../core/throughline.ts";
 import { importChats } from "./chat-import.ts";
-import { exportChats } from "./export.ts";
 import type { Form } from "./head-lines.ts";
 
 const chat = "a:b";
@@ -22,7 +21,7 @@ function importInto({ chats }: Throughline, lines: readonly JsonObject[], form: 
 
 const open = () => openThroughline({ storage: "memory" });
 const secret = { id: "m", role: "user", content: "my secret pin 4711" };
-const forged = { id: "redaction:m", role: "user", content: "innocent" };
+const forged = { id: "removal:m", role: "user", content: "innocent" };
 const stamp = { timestamp: "2026-01-01T00:00:00.000Z" };
 
 for (const [says, lines] of [
@@ -34,7 +33,7 @@ for (const [says, lines] of [
       { ...forged, ...stamp, seq: 2 },
     ],
   ],
-  ["that are no messages", [secret, { id: "redaction:m", note: "innocent" }]],
+  ["that are no messages", [secret, { id: "removal:m", note: "innocent" }]],
 ] as const) {
   test(`lines ${says} are imported without the ids of our own records, once`, async () => {
     await using throughline = await open();
@@ -43,10 +42,10 @@ for (const [says, lines] of [
     const note = "an id that only our own records have is replaced";
     assert.ok(report.chats[0]?.notes.includes(note));
     const ids = (await Array.fromAsync(chats.records(chat))).map(({ id }) => id);
-    assert.deepEqual([ids[0], ids.includes("redaction:m"), ids.length], ["m", false, 2]);
+    assert.deepEqual([ids[0], ids.includes("removal:m"), ids.length], ["m", false, 2]);
     const [first] = (await chats.messages(chat)).messages;
     assert.equal(first?.content, secret.content);
-    await chats.redact(chat, "m");
+    await chats.takeBack(chat, ["m"]);
     assert.deepEqual(await chats.search("secret"), []);
     const again = await importInto(throughline, lines);
     assert.deepEqual(
@@ -56,27 +55,13 @@ for (const [says, lines] of [
   });
 }
 
-test("a real redaction is imported with its id", async () => {
-  await using throughline = await open();
-  const { chats } = throughline;
-  const redaction = { _type: "metadata", kind: "redaction", target: "m", ...stamp };
-  await importInto(throughline, [
-    { ...secret, ...stamp, seq: 1 },
-    { id: "redaction:m", seq: 2, ...redaction },
-  ]);
-  const { messages } = await chats.messages(chat);
-  assert.equal(messages[0]?.redacted, true);
-  assert.ok(await chats.log.ports.logs.find(chat, "redaction:m"));
-});
-
 test("what was taken back beside a message with the id of its removal stays so in another home", async () => {
   await using throughline = await open();
   const { chats } = throughline;
-  const innocent = { ...forged, id: "removal:m" };
   const removal = { _type: "metadata", kind: "removal", target: "m", ...stamp };
   const lines = [
     { ...secret, ...stamp, seq: 1 },
-    { ...innocent, ...stamp, seq: 2 },
+    { ...forged, ...stamp, seq: 2 },
     { id: "removal:m~2", seq: 3, ...removal },
   ];
   for (const _ of [1, 2]) await importInto(throughline, lines);
@@ -89,34 +74,6 @@ test("what was taken back beside a message with the id of its removal stays so i
   assert.equal((await chats.log.ports.logs.find(chat, "removal:m"))?.["kind"], "removal");
 });
 
-test("what was redacted beside a message with the id of its redaction stays so in another home", async () => {
-  await using before = await open();
-  await before.chats.log.change(chat, (transaction) => {
-    for (const message of [secret, forged]) transaction.message(message);
-  });
-  await before.chats.redact(chat, "m");
-  const lines: JsonObject[] = [];
-  for await (const { pieces } of exportChats(before.chats, { format: "throughline" })) {
-    for await (const piece of pieces) {
-      const text = piece.trimEnd().split("\n");
-      lines.push(...text.map((line) => JSON.parse(line)));
-    }
-  }
-  await using after = await open();
-  for (const home of [after, after, before]) {
-    const report = await importInto(home, lines);
-    assert.equal(report.chats.length, home === before ? 0 : 1);
-    const { messages } = await home.chats.messages(chat);
-    assert.deepEqual(
-      messages.map(({ content, redacted }) => [content, redacted]),
-      [
-        ["", true],
-        ["innocent", undefined],
-      ],
-    );
-  }
-});
-
 test("a chat that is titled by a message of such an id loses the title with the message", async () => {
   await using throughline = await open();
   const { chats } = throughline;
@@ -126,6 +83,6 @@ test("a chat that is titled by a message of such an id loses the title with the 
   ]);
   assert.equal((await chats.row(chat)).title, "my secret");
   const [first] = (await chats.messages(chat)).messages;
-  await chats.redact(chat, first?.id ?? "");
+  await chats.erase(chat, first?.id ?? "");
   assert.equal((await chats.row(chat)).title, "");
 });

@@ -80,13 +80,11 @@ const first = async (chats: Chats) => (await chats.messages(chat)).messages[0]?.
 const say = (chats: Chats) => chats.append(chat, [{ role: "user", content: "said here" }]);
 
 type Act = (throughline: Throughline) => Promise<unknown>;
-const redact: Act = async ({ chats }) => chats.redact(chat, await first(chats));
 const erase: Act = async ({ chats }) => chats.erase(chat, await first(chats));
 const takeBack: Act = async ({ chats }) => chats.takeBack(chat, [await first(chats)]);
 const clear: Act = ({ chats }) => chats.clear(chat);
 
 const hiding: readonly (readonly [what: string, act: Act])[] = [
-  ["redacted", redact],
   ["taken back", takeBack],
   ["erased", erase],
   ["cleared", clear],
@@ -94,9 +92,9 @@ const hiding: readonly (readonly [what: string, act: Act])[] = [
 const acts: readonly (readonly [what: string, act: Act])[] = [
   ...hiding,
   [
-    "redacted, and more was said",
+    "erased, and more was said",
     async (throughline) => {
-      await redact(throughline);
+      await erase(throughline);
       await say(throughline.chats);
     },
   ],
@@ -205,13 +203,13 @@ test("what was cleared is in no export for nanobot, and the cursor counts what i
   assert.match(await exported(throughline, "throughline"), /hunter2/);
 });
 
-test("a file of ours that was cut off is refused, unless it is forced: what redacts may be missing", async () => {
+test("a file of ours that was cut off is refused, unless it is forced: what hides may be missing", async () => {
   const before = await open();
   await before.chats.append(chat, [
     { id: "m0", role: "user", content: "my password is hunter2" },
     { id: "m1", role: "assistant", content: "noted" },
   ]);
-  await before.chats.redact(chat, "m0");
+  await before.chats.takeBack(chat, ["m0"]);
   const lines = (await exported(before, "throughline")).trimEnd().split("\n");
   for (let count = 1; count < lines.length; count++) {
     await using after = await open();

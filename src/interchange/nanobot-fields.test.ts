@@ -88,13 +88,13 @@ test("commands and their replies are kept hidden: no model gets them, and they n
   );
 });
 
-test("commands go back to nanobot as they came; a redacted one does not", async () => {
+test("commands go back to nanobot as they came; an erased one does not", async () => {
   await using throughline = await open();
   const command = line("user", "/status", { _command: true });
   const secret = line("assistant", "My PIN is 4711", { _command: true });
   await importInto(throughline, [fileOf(head({}), command, secret)]);
   const [, reply] = await records(throughline, "telegram:7");
-  await throughline.chats.redact("telegram:7", reply?.id ?? "");
+  await throughline.chats.erase("telegram:7", reply?.id ?? "");
   const [file] = await Array.fromAsync(exportChats(throughline.chats, { format: "nanobot" }));
   const text = (await Array.fromAsync(file?.pieces ?? [])).join("");
   const [, ...rows] = text

@@ -91,22 +91,22 @@ test("a chat that one process forgets is in no buffer, no waiting moment and no 
   await settled(b);
 });
 
-test("what one process redacts or clears is in no buffer of another, and the rest of its chat is", async (t) => {
+test("what one process erases or clears is in no buffer of another, and the rest of its chat is", async (t) => {
   const { a, b } = await two(t);
   const [said] = (await a.chats.messages("gone")).messages;
   const buffered = () => b.recorder.stats.messages;
   assert.equal(buffered(), 4);
-  await a.chats.redact("gone", said!.id);
+  await a.chats.erase("gone", said!.id);
   await until(() => buffered() === 3);
   await a.chats.clear("kept");
   await until(() => buffered() === 1);
   assert.equal(b.recorder.lastAnswer("gone")?.text, "Ha");
 });
 
-test("what one process redacts is in no package of another, and the receipt says what it cannot know", async (t) => {
+test("what one process erases is in no package of another, and the receipt says what it cannot know", async (t) => {
   const { a, b } = await two(t);
   const [said] = (await a.chats.messages("gone")).messages;
-  const { unreachable } = await a.chats.redact("gone", said!.id);
+  const { unreachable } = await a.chats.erase("gone", said!.id);
   assert.match(unreachable.join(), /^packages at other servers/);
   await until(async () => (await b.packaged()).join() === "kept");
 });

@@ -317,73 +317,71 @@ test("a message that is taken back leaves the packages that hold it, and is in n
 const packagesIn = ({ removed }: RemovalReceipt) =>
   removed.find(({ place }) => place === "packages")?.count;
 
-for (const act of ["redact", "erase"] as const) {
-  for (const isKept of [true, false]) {
-    test(`to ${act} a message deletes the packages that hold it, while moments are ${isKept ? "" : "not "}kept`, async (t) => {
-      const home = newHome(t);
-      const first = await openThroughline({ home });
-      const moments = await started(first);
-      await feed(moments);
-      await first.chats.append("a", said);
-      await moments.recorder.record(praise).whenDurable();
-      moments.recorder.message({ role: "assistant", text: "Hm", id: "m3", chatId: "b" });
-      const other = moments.recorder.record({ ...praise, chatId: "b" });
-      await other.whenDurable();
-      await first.close();
-      await using second = await openThroughline({ home });
-      if (isKept) await started(second);
-      else await extendWithMoments(second);
-      const receipt = await second.chats[act]("a", "m2");
-      assert.deepEqual([packagesIn(receipt), receipt.unreachable], [1, []]);
-      assert.deepEqual(readdirSync(join(home, "feedback")), [other.name]);
-      assert.equal(packagesIn(await second.chats[act]("a", "m2")), 0);
-    });
-  }
-
-  test(`to ${act} a message drops the moments that hold it and are not saved yet`, async (t) => {
-    await using throughline = await openThroughline({ home: newHome(t) });
-    const moments = await started(throughline);
-    await feed(moments);
-    await throughline.chats.append("a", said);
-    const receipt = moments.recorder.record({ ...praise, postRollMs: 30_000 });
-    await throughline.chats[act]("a", "m2");
-    await assert.rejects(receipt.whenDurable());
-    assert.equal(receipt.toJSON().reason, "forgotten");
-    assert.deepEqual((await moments.packages.list()).packages, []);
-  });
-
-  test(`to ${act} a message in a chat deletes the packages of a fork that hold it`, async (t) => {
-    await using throughline = await openThroughline({ home: newHome(t) });
-    const { chats } = throughline;
-    const { recorder, packages } = await started(throughline);
-    await chats.append("a", said);
-    await chats.fork("a", "m2", "b");
-    recorder.message({ role: "user", text: "Tell me a joke", id: "m1", chatId: "b" });
-    recorder.message({ role: "assistant", text: "Knock, knock", id: "m2", chatId: "b" });
-    await recorder.record({ ...praise, chatId: "b" }).whenDurable();
-    const receipt = await chats[act]("a", "m1");
-    assert.deepEqual([receipt.copies, packagesIn(receipt)], [["b"], 1]);
-    assert.deepEqual((await packages.list()).packages, []);
-  });
-
-  test(`to ${act} a message again reaches the package of a fork that it could not read before`, async (t) => {
+for (const isKept of [true, false]) {
+  test(`to erase a message deletes the packages that hold it, while moments are ${isKept ? "" : "not "}kept`, async (t) => {
     const home = newHome(t);
-    await using throughline = await openThroughline({ home });
-    const { chats } = throughline;
-    const { recorder, packages } = await started(throughline);
-    await chats.append("a", said);
-    await chats.fork("a", "m2", "b");
-    recorder.message({ role: "user", text: "Tell me a joke", id: "m1", chatId: "b" });
-    recorder.message({ role: "assistant", text: "Knock, knock", id: "m2", chatId: "b" });
-    const moment = recorder.record({ ...praise, chatId: "b" });
-    await moment.whenDurable();
-    const words = join(home, "feedback", moment.name, "messages.json");
-    const bytes = readFileSync(words);
-    writeFileSync(words, bytes.subarray(0, 20));
-    const { unreachable } = await chats[act]("a", "m1");
-    assert.deepEqual(unreachable, [`the package ${moment.name}, which cannot be read`]);
-    writeFileSync(words, bytes);
-    assert.equal(packagesIn(await chats[act]("a", "m1")), 1);
-    assert.deepEqual((await packages.list()).packages, []);
+    const first = await openThroughline({ home });
+    const moments = await started(first);
+    await feed(moments);
+    await first.chats.append("a", said);
+    await moments.recorder.record(praise).whenDurable();
+    moments.recorder.message({ role: "assistant", text: "Hm", id: "m3", chatId: "b" });
+    const other = moments.recorder.record({ ...praise, chatId: "b" });
+    await other.whenDurable();
+    await first.close();
+    await using second = await openThroughline({ home });
+    if (isKept) await started(second);
+    else await extendWithMoments(second);
+    const receipt = await second.chats.erase("a", "m2");
+    assert.deepEqual([packagesIn(receipt), receipt.unreachable], [1, []]);
+    assert.deepEqual(readdirSync(join(home, "feedback")), [other.name]);
+    assert.equal(packagesIn(await second.chats.erase("a", "m2")), 0);
   });
 }
+
+test(`to erase a message drops the moments that hold it and are not saved yet`, async (t) => {
+  await using throughline = await openThroughline({ home: newHome(t) });
+  const moments = await started(throughline);
+  await feed(moments);
+  await throughline.chats.append("a", said);
+  const receipt = moments.recorder.record({ ...praise, postRollMs: 30_000 });
+  await throughline.chats.erase("a", "m2");
+  await assert.rejects(receipt.whenDurable());
+  assert.equal(receipt.toJSON().reason, "forgotten");
+  assert.deepEqual((await moments.packages.list()).packages, []);
+});
+
+test(`to erase a message in a chat deletes the packages of a fork that hold it`, async (t) => {
+  await using throughline = await openThroughline({ home: newHome(t) });
+  const { chats } = throughline;
+  const { recorder, packages } = await started(throughline);
+  await chats.append("a", said);
+  await chats.fork("a", "m2", "b");
+  recorder.message({ role: "user", text: "Tell me a joke", id: "m1", chatId: "b" });
+  recorder.message({ role: "assistant", text: "Knock, knock", id: "m2", chatId: "b" });
+  await recorder.record({ ...praise, chatId: "b" }).whenDurable();
+  const receipt = await chats.erase("a", "m1");
+  assert.deepEqual([receipt.copies, packagesIn(receipt)], [["b"], 1]);
+  assert.deepEqual((await packages.list()).packages, []);
+});
+
+test(`to erase a message again reaches the package of a fork that it could not read before`, async (t) => {
+  const home = newHome(t);
+  await using throughline = await openThroughline({ home });
+  const { chats } = throughline;
+  const { recorder, packages } = await started(throughline);
+  await chats.append("a", said);
+  await chats.fork("a", "m2", "b");
+  recorder.message({ role: "user", text: "Tell me a joke", id: "m1", chatId: "b" });
+  recorder.message({ role: "assistant", text: "Knock, knock", id: "m2", chatId: "b" });
+  const moment = recorder.record({ ...praise, chatId: "b" });
+  await moment.whenDurable();
+  const words = join(home, "feedback", moment.name, "messages.json");
+  const bytes = readFileSync(words);
+  writeFileSync(words, bytes.subarray(0, 20));
+  const { unreachable } = await chats.erase("a", "m1");
+  assert.deepEqual(unreachable, [`the package ${moment.name}, which cannot be read`]);
+  writeFileSync(words, bytes);
+  assert.equal(packagesIn(await chats.erase("a", "m1")), 1);
+  assert.deepEqual((await packages.list()).packages, []);
+});

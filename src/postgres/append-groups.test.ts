@@ -17,7 +17,7 @@ import {
   messageOfBytes,
   messages,
   numbered,
-  redaction,
+  removal,
 } from "../testing/log-store-contract-fixtures.ts";
 import { seededRandom } from "../testing/random.ts";
 import { ensureSchema } from "./schema.ts";
@@ -417,7 +417,7 @@ test("a long append, and one that hides a message, go alone and keep nobody wait
   const alone = [
     log.append("b", messages(3, 40)),
     log.append("c", [messageOfBytes("m3", 70_000)]),
-    log.append("d", [redaction("r1", "m1")]),
+    log.append("d", [removal("r1", "m1")]),
   ];
   assert.deepEqual(await Promise.all(alone), [40, 3, 3]);
   assert.equal(groups(watched), 0);

@@ -7,7 +7,7 @@ import { test } from "node:test";
 import type pg from "pg";
 import { noPostgres, withPostgres } from "../../test/support/test-postgres.ts";
 import type { Storage } from "../core/storage/storage.ts";
-import { contractProjection, message, redaction } from "../testing/log-store-contract-fixtures.ts";
+import { contractProjection, message, removal } from "../testing/log-store-contract-fixtures.ts";
 import { openPostgresStorage } from "./postgres.ts";
 import { placesOf, scopeOf } from "./words.ts";
 
@@ -105,7 +105,7 @@ function calls(storage: Storage, round: number): Record<string, [number, () => P
     append: [10, () => logs.append(key, [message(`one-${round}`)])],
     "append again": [10, () => logs.append(key, [message(`one-${round}`)])],
     "append many": [310, () => logs.append(key, many)],
-    "append what hides": [10, () => logs.append(key, [redaction(`hides-${round}`, "m78")])],
+    "append what hides": [10, () => logs.append(key, [removal(`hides-${round}`, "m78")])],
     "append to twenty": [
       200,
       () => Promise.all(held.slice(9, 29).map((at) => logs.append(at.key, [message(`a${round}`)]))),

@@ -9,7 +9,7 @@ import { serverOf } from "../../test/support/postgres-logs.ts";
 import { databaseOf } from "../../test/support/test-database.ts";
 import { noPostgres, withPostgres } from "../../test/support/test-postgres.ts";
 import type { LogStore } from "../core/storage/log-store.ts";
-import { found, message, redaction } from "../testing/log-store-contract-fixtures.ts";
+import { found, message, removal } from "../testing/log-store-contract-fixtures.ts";
 import type { PostgresClient, PostgresPool } from "./pool.ts";
 import { ensureSchema } from "./schema.ts";
 import { storeMissingWords } from "./unindexed.ts";
@@ -95,7 +95,7 @@ test("erasing, hiding or deleting what has no words yet leaves none behind", { s
   await here.log.append("a", [message("m1", "tea"), message("m2", "tea"), message("m3", "tea")]);
   await here.log.append("b", [message("m1", "tea")]);
   await here.log.erase("a", ["m1"]);
-  await here.log.append("a", [redaction("r", "m2")]);
+  await here.log.append("a", [removal("r", "m2")]);
   await here.log.delete("b");
   assert.deepEqual(await found(here.log, "tea"), ["m3"]);
   await storeAll(here);
@@ -103,11 +103,11 @@ test("erasing, hiding or deleting what has no words yet leaves none behind", { s
   assert.deepEqual(await found(here.log, "tea"), ["m3"]);
 });
 
-test("erasing a redaction shows what it hid, with words and without", { skip }, async () => {
+test("erasing a removal shows what it hid, with words and without", { skip }, async () => {
   const companion = newCompanion();
   const here = serverOf(pool, companion);
   await here.log.append("a", [message("m1", "tea")]);
-  await here.log.append("a", [redaction("r1", "m1"), message("m2", "tea"), redaction("r2", "m2")]);
+  await here.log.append("a", [removal("r1", "m1"), message("m2", "tea"), removal("r2", "m2")]);
   await here.log.erase("a", ["r1"]);
   assert.deepEqual(await found(here.log, "tea"), ["m1"]);
   await storeAll(here);
@@ -126,7 +126,7 @@ const meanwhile: readonly [
   ["nothing", async () => undefined, [1, 2], ["m2", "m1"]],
   ["another append", (log) => log.append("a", [message("m3", "tea")]), [1, 2], ["m3", "m2", "m1"]],
   ["an erasure", (log) => log.erase("a", ["m1"]), [2], ["m2"]],
-  ["a redaction", (log) => log.append("a", [redaction("r", "m1")]), [2], ["m2"]],
+  ["a removal", (log) => log.append("a", [removal("r", "m1")]), [2], ["m2"]],
   ["a deletion", (log) => log.delete("a"), [], []],
   [
     "a deletion and a new log of the same key",

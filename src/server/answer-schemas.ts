@@ -73,7 +73,10 @@ export const message = z
       )
       .optional(),
     replaced: z.literal(true).optional().describe("It was replaced by another answer."),
-    redacted: z.literal(true).optional().describe("Its text is not shown."),
+    redacted: z
+      .literal(true)
+      .optional()
+      .describe("It was erased: the mark where it stood. Its `role` is `system`."),
     variants: z
       .array(z.string())
       .optional()
@@ -209,18 +212,14 @@ export const removed = z
   .object({
     chat_id: z.string(),
     message_id: z.string(),
-    redacted: z.boolean(),
-    erased: z.boolean(),
+    erased: z.literal(true),
     copies: z.array(z.string()).describe("Other chats from which the same message was removed."),
     removed: z.array(z.object({ place: z.string(), count })),
     unreachable: z
       .array(z.string())
       .describe("Places that may still hold it. The same request tries them again."),
   })
-  .meta({
-    id: "MessageReceipt",
-    description: "`redacted`: hidden. `erased`: its bytes were removed.",
-  });
+  .meta({ id: "MessageReceipt" });
 export const forgetReceipt = z
   .object({
     chat_id: z.string(),

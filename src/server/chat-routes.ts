@@ -210,7 +210,7 @@ function addFork(router: Router): void {
       body: forkBody,
       summary: "Copy a chat, up to and including one message, into a new chat",
       description:
-        "Redacted, cleared and taken-back messages are not copied, and neither are provider sessions; of several " +
+        "Cleared and taken-back messages are not copied, and neither are provider sessions; of several " +
         "replies to a message the shown one is copied, or `message_id` itself. Both chats name each other: see " +
         "`forked_from` and `branches`. A repeated request is 409: the new chat exists.",
       answers: { 201: { says: "The new chat.", schema: schemaOf("chatRow") } },

@@ -40,7 +40,7 @@ export const events = {
   message: z.union([
     z.object({ change: z.literal("stored"), chat_id: z.string(), message }),
     z.object({
-      change: z.enum(["redacted", "taken_back", "erased", "chosen"]),
+      change: z.enum(["taken_back", "erased", "chosen"]),
       chat_id: z.string(),
       message_id: z.string(),
     }),

@@ -12,7 +12,7 @@ interface Events {
   readonly message:
     | { readonly change: "stored"; readonly chat_id: string; readonly message: StoredMessage }
     | {
-        readonly change: "redacted" | "taken_back" | "erased" | "chosen";
+        readonly change: "taken_back" | "erased" | "chosen";
         readonly chat_id: string;
         readonly message_id: string;
       };

@@ -26,8 +26,7 @@ export function addExportRoute(router: Router): void {
       params: chatParams,
       query: () => z.strictObject({ format: format() }),
       summary: "Download the whole chat as a file: JSON lines, Markdown or one page of HTML",
-      description:
-        "Redacted messages come without their text. A download that broke off has no proper end.",
+      description: "A download that broke off has no proper end.",
       answers: {
         200: { says: "The file.", types: Object.values(formats).map(({ type }) => type) },
       },

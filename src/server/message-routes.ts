@@ -1,7 +1,6 @@
 import { z } from "zod";
 import { fitting } from "../core/answer-size.ts";
 import { notFound } from "../core/chat/chat-log.ts";
-import type { RemovalReceipt } from "../core/chat/forget-receipt.ts";
 import type { MessageInput } from "../core/chat/message-input.ts";
 import { pendingId, shownMessages } from "../core/chat/shown-messages.ts";
 import { isErased } from "../core/storage/batch.ts";
@@ -22,7 +21,7 @@ import {
 } from "./schemas.ts";
 import { messageJson } from "./wire.ts";
 
-/** What was said: read, searched, hidden, erased. */
+/** What was said: read, searched, taken back, erased. */
 export function addMessageRoutes(router: Router): void {
   const { chats } = router.ports.throughline;
   router.add(
@@ -62,7 +61,7 @@ export function addMessageRoutes(router: Router): void {
         }),
       summary: "Find the messages that contain every word, by chat, newest chat first",
       description:
-        "Cleared, redacted and taken-back messages are left out. Only the newest 1,000 hits are searched.",
+        "Cleared and taken-back messages are left out. Only the newest 1,000 hits are searched.",
       answers: { 200: { says: "The messages, each with its chat.", schema: schemaOf("hits") } },
     },
     async ({ query }) => {
@@ -81,7 +80,8 @@ export function addMessageRoutes(router: Router): void {
       params: chatParams,
       query: () => z.strictObject({ query: query(), prefix: prefix() }),
       summary: "Find the messages of one chat that contain every word, newest first",
-      description: "At most 1,000. Cleared, redacted and taken-back messages are left out.",
+      description:
+        "At most 1,000. Cleared and taken-back messages are left out. An erased one leaves a mark, `redacted`.",
       answers: {
         200: { says: "The messages, without their text.", schema: schemaOf("matches") },
       },
@@ -135,7 +135,7 @@ function addAppend(router: Router): void {
       summary: "Take messages back: for an edited question, or a reply that is made again",
       description:
         "All or none. No model, page, search, export or later fork has them any more, and nothing is shown " +
-        "where they stood. Their bytes stay until they are erased or the chat is forgotten. To hide what " +
+        "where they stood. Their bytes stay until they are erased or the chat is forgotten. To remove what " +
         "a person wants gone, also in forks and packages, use `DELETE` instead. 404: one of these is no " +
         "message of the chat, or was cleared; nothing is changed then. Can be repeated.",
       answers: { 200: { says: "The same ids.", schema: schemaOf("messageIds") } },
@@ -150,19 +150,12 @@ function addAppend(router: Router): void {
   );
 }
 
-const erase = () => z.enum(["true", "false"], "must be true or false").optional();
+/** What asked for an erasure when there was another way: `false` would have kept the bytes, and is refused. */
+const erase = () => z.literal("true", "must be true").optional();
 
 function addRemoval(router: Router): void {
   const { throughline, watchers } = router.ports;
   const { chats } = throughline;
-  const publish = (
-    change: "redacted" | "erased",
-    { chat_id, message_id, copies }: RemovalReceipt,
-  ) => {
-    for (const id of [chat_id, ...copies]) {
-      watchers.publish("message", { change, chat_id: id, message_id });
-    }
-  };
   router.add(
     {
       method: "delete",
@@ -170,22 +163,16 @@ function addRemoval(router: Router): void {
       id: "removeMessage",
       params: messageParams,
       query: () => z.strictObject({ erase: erase() }),
-      summary: "Hide a message, or erase it",
+      summary: "Erase a message",
       description:
-        "Hidden: no page, search, export or model shows its text any more, and its bytes stay in the " +
-        "transcript. `erase=true` removes the bytes. Both reach the forks of the chat and what it is " +
-        "a fork of, and delete the packages of moments that hold the message; `unreachable` names what was " +
-        "not reached. An erasure also removes the bytes of the chat that could not be read, and counts " +
-        "them as `damaged_bytes`. Both can be repeated.",
+        "Removes its bytes; a mark stays where it stood (`redacted`). Reaches the forks of the chat and what it is " +
+        "a fork of, and deletes the packages of moments that hold the message; `unreachable` names what was " +
+        "not reached. Also removes the bytes of the chat that could not be read, and counts " +
+        "them as `damaged_bytes`. `erase` is ignored. Can be repeated.",
       answers: { 200: { says: "What was done.", schema: schemaOf("removed") } },
     },
-    async ({ params, query }) => {
+    async ({ params }) => {
       const { id: chat_id, message_id } = params;
-      if (query.erase !== "true") {
-        const receipt = await chats.redact(chat_id, message_id);
-        publish("redacted", receipt);
-        return json({ ...receipt, redacted: true, erased: false });
-      }
       const { erased, ...receipt } = await chats.erase(chat_id, message_id);
       const { logs } = chats.log.ports;
       const wasErased = async (id: string) => {
@@ -196,8 +183,10 @@ function addRemoval(router: Router): void {
       if (!erased && !(await wasErased(message_id)) && !(await wasErased(pendingId(message_id)))) {
         throw notFound(chat_id, "message");
       }
-      publish("erased", receipt);
-      return json({ ...receipt, redacted: false, erased: true });
+      for (const id of [chat_id, ...receipt.copies]) {
+        watchers.publish("message", { change: "erased", chat_id: id, message_id });
+      }
+      return json({ ...receipt, erased: true });
     },
   );
 }

@@ -23,7 +23,7 @@ export const contractProjection: LogProjection = {
   },
   text: (record) => (typeof record["content"] === "string" ? record["content"] : undefined),
   hides(record) {
-    const target = record["kind"] === "redaction" ? record["target"] : undefined;
+    const target = record["kind"] === "removal" ? record["target"] : undefined;
     return typeof target === "string" ? target : undefined;
   },
 };
@@ -67,8 +67,8 @@ export function messages(first: number, last: number): LogRecord[] {
   return Array.from({ length: last - first + 1 }, (_, index) => message(`m${first + index}`));
 }
 
-export function redaction(id: string, target: string): LogRecord {
-  return { id, _type: "metadata", kind: "redaction", target };
+export function removal(id: string, target: string): LogRecord {
+  return { id, _type: "metadata", kind: "removal", target };
 }
 
 /** What a record that was erased reads back as. */

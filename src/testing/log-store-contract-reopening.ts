@@ -15,8 +15,8 @@ import {
   message,
   messages,
   numbered,
-  redaction,
   refuses,
+  removal,
 } from "./log-store-contract-fixtures.ts";
 
 /** Whatever can be read of a storage's logs. */
@@ -81,7 +81,7 @@ const histories: readonly History[] = [
     name: "hidden and erased records",
     async before(log) {
       const batch = [message("m1", "green tea"), message("m2", "black tea")];
-      await log.append(chat, [...batch, message("m3", "北京 tea"), redaction("r1", "m1")]);
+      await log.append(chat, [...batch, message("m3", "北京 tea"), removal("r1", "m1")]);
       await log.erase(chat, ["m2"]);
     },
   },

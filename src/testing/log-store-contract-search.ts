@@ -5,8 +5,8 @@ import {
   chat,
   found,
   message,
-  redaction,
   refuses,
+  removal,
   untyped,
   withLogs,
 } from "./log-store-contract-fixtures.ts";
@@ -91,7 +91,7 @@ const unfound: readonly Searched[] = [
     name: "a later record hides one",
     async does(log) {
       await twoTexts(log);
-      await log.append(chat, [redaction("r1", "m1")]);
+      await log.append(chat, [removal("r1", "m1")]);
       const kept = { ...message("m1", "tea at five"), seq: 1 };
       assert.deepEqual(await log.find(chat, "m1"), kept, "it is still read as it was");
     },
@@ -100,14 +100,14 @@ const unfound: readonly Searched[] = [
   {
     name: "a record of its own batch hides one",
     does: (log) =>
-      log.append(chat, [message("m1", "tea"), redaction("r1", "m1"), message("m2", "tea")]),
+      log.append(chat, [message("m1", "tea"), removal("r1", "m1"), message("m2", "tea")]),
     tea: ["m2"],
   },
   {
     name: "a record of another log hides its own",
     async does(log) {
       await twoTexts(log);
-      await log.append("telegram:4", [message("m1", "tea"), redaction("r1", "m1")]);
+      await log.append("telegram:4", [message("m1", "tea"), removal("r1", "m1")]);
     },
     tea: ["m2", "m1"],
   },
@@ -115,7 +115,7 @@ const unfound: readonly Searched[] = [
     name: "a hidden record is appended again",
     async does(log) {
       await twoTexts(log);
-      await log.append(chat, [redaction("r1", "m1")]);
+      await log.append(chat, [removal("r1", "m1")]);
       await twoTexts(log);
     },
     tea: ["m2"],
@@ -124,15 +124,15 @@ const unfound: readonly Searched[] = [
     name: "a record hides what the log does not hold",
     async does(log) {
       await twoTexts(log);
-      await log.append(chat, [redaction("r1", "m9"), redaction("r2", "r2")]);
+      await log.append(chat, [removal("r1", "m9"), removal("r2", "r2")]);
     },
     tea: ["m2", "m1"],
   },
   {
-    name: "a redaction is deleted with its log",
+    name: "a removal is deleted with its log",
     async does(log) {
       await twoTexts(log);
-      await log.append(chat, [redaction("r1", "m1")]);
+      await log.append(chat, [removal("r1", "m1")]);
       await log.delete(chat);
       await twoTexts(log);
     },

@@ -9,7 +9,7 @@ import {
   message,
   messages,
   numbered,
-  redaction,
+  removal,
   upTo,
 } from "./log-store-contract-fixtures.ts";
 import { during, withFour, withTwo } from "./shared-storage-contract-fixtures.ts";
@@ -163,7 +163,7 @@ const lists: readonly SharedClause[] = [
         assert.deepEqual(await found(log, "GREEN tea"), ["m3", "m1"]);
         assert.deepEqual(await found(log, "green", "two"), ["m2"]);
       }
-      await b.log.append("one", [redaction("r1", "m1")]);
+      await b.log.append("one", [removal("r1", "m1")]);
       for (const { log } of [a, b]) assert.deepEqual(await found(log, "tea"), ["m3"]);
     }),
   },

@@ -145,7 +145,7 @@ test("a dialog that is closed gives the focus back to what opened it", { skip },
   await onPage({ script: [["One"]] }, async ({ page }) => {
     await say(page, "Hello");
     await message(page, "One").waitFor();
-    const opener = page.getByRole("button", { name: "Hide or erase" }).last();
+    const opener = page.getByRole("button", { name: "Erase" }).last();
     await opener.focus();
     await page.keyboard.press("Enter");
     await page.getByRole("dialog").waitFor();
@@ -248,14 +248,14 @@ test("an answer is given again: the new one takes the place of the old, here and
   });
 });
 
-test("a message is hidden from its menu, and its place shows that", { skip }, async () => {
+test("a message is erased from its menu, and its place shows that", { skip }, async () => {
   await onPage({ script: [["Noted"]] }, async ({ page }, c) => {
     await say(page, "my secret");
     await message(page, "Noted").waitFor();
     await message(page, "my secret").hover();
-    await message(page, "my secret").getByRole("button", { name: "Hide or erase" }).click();
-    await page.getByRole("button", { name: "Hide", exact: true }).click();
-    await page.getByText("Your message was removed.").waitFor();
+    await message(page, "my secret").getByRole("button", { name: "Erase" }).click();
+    await page.getByRole("button", { name: "Erase permanently" }).click();
+    await page.getByText("A message was removed.").waitFor();
     await hasCount(page.getByText("my secret"), 0);
     const [first] = (await c.throughline.chats.messages("local:me")).messages;
     assert.equal(first?.["redacted"], true);

@@ -32,7 +32,7 @@ async function furnish({ throughline }: Companion): Promise<void> {
     { role: "assistant", content: "Cut", partial: true, partial_reason: "crash", ...answered },
   ]);
   const { messages } = await chats.messages("local:me");
-  await chats.redact("local:me", messages[2]!.id);
+  await chats.erase("local:me", messages[2]!.id);
   await chats.append("telegram:42", [{ role: "user", content: "Is the kettle on?" }]);
 }
 

@@ -239,7 +239,7 @@ test("a damaged moment is red, names its files and says what to do", {
   });
 });
 
-test("hiding a message deletes its moments, and says which could not be reached", {
+test("erasing a message deletes its moments, and says which could not be reached", {
   skip,
 }, async (t) => {
   const visit = await withMoments(t);
@@ -254,10 +254,10 @@ test("hiding a message deletes its moments, and says which could not be reached"
     writeFileSync(join(folder, "feedback.json"), "{");
 
     await message(page, "Tell me a joke").hover();
-    await message(page, "Tell me a joke").getByRole("button", { name: "Hide or erase" }).click();
+    await message(page, "Tell me a joke").getByRole("button", { name: "Erase" }).click();
     const dialog = page.getByRole("dialog");
-    await dialog.getByText("delete the moments that contain the message").waitFor();
-    await dialog.getByRole("button", { name: "Hide", exact: true }).click();
+    await dialog.getByText("Moments that contain it are deleted").waitFor();
+    await dialog.getByRole("button", { name: "Erase permanently" }).click();
     await dialog.getByText(`the package ${unreadable}, which cannot be read`).waitFor();
     assert.deepEqual(await violations(page), []);
     const names = async () =>
@@ -266,7 +266,7 @@ test("hiding a message deletes its moments, and says which could not be reached"
     rmSync(folder, { recursive: true });
     await dialog.getByRole("button", { name: "Try again" }).click();
     await dialog.waitFor({ state: "detached" });
-    await page.getByText("Your message was removed.").waitFor();
+    await page.getByText("A message was removed.").waitFor();
   });
 });
 

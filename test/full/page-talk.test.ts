@@ -290,7 +290,7 @@ test("a chat that was forgotten while the page was away is forgotten when it com
   });
 });
 
-test("the focus moves to the composer when what had it goes: Stop, Move to draft, Hide", {
+test("the focus moves to the composer when what had it goes: Stop, Move to draft, Erase", {
   skip,
 }, async () => {
   const script: ScriptedStep[][] = [["Once", { type: "hang" }], ["Two"]];
@@ -314,11 +314,11 @@ test("the focus moves to the composer when what had it goes: Stop, Move to draft
     await holds(page, isComposing);
     assert.equal(await field(page).inputValue(), "Unsent");
 
-    await message(page, "A story").getByRole("button", { name: "Hide or erase" }).focus();
+    await message(page, "A story").getByRole("button", { name: "Erase" }).focus();
     await page.keyboard.press("Enter");
-    await page.getByRole("button", { name: "Hide", exact: true }).focus();
+    await page.getByRole("button", { name: "Erase permanently" }).focus();
     await page.keyboard.press("Enter");
-    await page.getByText("Your message was removed.").waitFor();
+    await page.getByText("A message was removed.").waitFor();
     await holds(page, isComposing);
   });
 });

@@ -17,7 +17,7 @@ import {
   everything,
   listed,
   message,
-  redaction,
+  removal,
 } from "../../src/testing/log-store-contract-fixtures.ts";
 import { type Loss, LossyPool } from "./lossy-pool.ts";
 import { databaseOf } from "./test-database.ts";
@@ -36,7 +36,7 @@ export const storeCalls: Readonly<Record<string, StoreCall>> = {
   "an append with head and expected seq": ({ log }) =>
     log.append("a", [message("m3")], { expectedSeq: 2, head }),
   "an append that begins a log": ({ log }) => log.append("b", [message("m1")], { expectedSeq: 0 }),
-  "an append that hides a message": ({ log }) => log.append("a", [redaction("r1", "m1")]),
+  "an append that hides a message": ({ log }) => log.append("a", [removal("r1", "m1")]),
   "an append of what is stored in part": ({ log }) =>
     log.append("a", [message("m2"), message("m3")]),
   "an append at a wrong seq": ({ log }) => log.append("a", [message("m3")], { expectedSeq: 1 }),

@@ -724,7 +724,7 @@ const privacy: readonly SeededBug[] = [
     },
   },
   {
-    id: "privacy: a message with the id of a redaction passes for it",
+    id: "privacy: a message with the id of a removal passes for it",
     file: "src/core/chat/shown-messages.ts",
     find: 'if (!isControl(record, kind) || record["target"] !== target) continue;',
     replace: "",

@@ -537,7 +537,7 @@ export type Message = {
   readonly attachments?: readonly Attachment[] | undefined;
   /** It was replaced by another answer. */
   readonly replaced?: true | undefined;
-  /** Its text is not shown. */
+  /** It was erased: the mark where it stood. Its `role` is `system`. */
   readonly redacted?: true | undefined;
   /** In the newest page, on the newest reply if it was regenerated: the ids of all replies to its message that can be chosen, oldest first, its own among them. */
   readonly variants?: readonly string[] | undefined;
@@ -553,12 +553,10 @@ export type MessagePage = {
   readonly before?: number | undefined;
 };
 
-/** `redacted`: hidden. `erased`: its bytes were removed. */
 export type MessageReceipt = {
   readonly chat_id: string;
   readonly message_id: string;
-  readonly redacted: boolean;
-  readonly erased: boolean;
+  readonly erased: true;
   /** Other chats from which the same message was removed. */
   readonly copies: readonly string[];
   readonly removed: readonly {
@@ -926,7 +924,7 @@ export type ServerEvents = {
     readonly chat_id: string;
     readonly message: Message;
   } | {
-    readonly change: "redacted" | "taken_back" | "erased" | "chosen";
+    readonly change: "taken_back" | "erased" | "chosen";
     readonly chat_id: string;
     readonly message_id: string;
   };

@@ -367,7 +367,7 @@ test("what is no request of a page is refused, and nothing is stored", async (t)
     { ...request, messages: [] },
     { ...request, messages: [{ ...hi, id: "" }] },
     { ...request, messages: [{ ...hi, id: "x".repeat(201) }] },
-    { ...request, messages: [{ ...hi, id: "redaction:1" }] },
+    { ...request, messages: [{ ...hi, id: "removal:1" }] },
     { ...request, messages: [{ ...hi, role: "system" }] },
     { ...request, messages: [{ ...hi, parts: "Hi" }] },
     { ...request, messages: [{ ...hi, parts: [] }] },
@@ -523,7 +523,7 @@ test("a message that the SDK does not accept is shown as its text, and the other
     { id: "a1", role: "assistant", content: "old", exact },
     { id: "u2", role: "user", content: "secret" },
   ]);
-  await w.throughline.chats.redact("c1", "u2");
+  await w.throughline.chats.erase("c1", "u2");
   assert.deepEqual(await w.texts(), ["user: Hi", "assistant: old"]);
   assert.deepEqual((await w.load())[1]?.parts, [{ type: "text", text: "old" }]);
 });

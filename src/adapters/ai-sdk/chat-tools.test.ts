@@ -208,9 +208,9 @@ test("a call waits for a person; what was approved is stored, and runs once", as
     "assistant: It is gone.",
   ]);
   assert.equal((await w.stored()).filter(({ role }) => role === "tool").length, 2);
-  // One redacted piece of it is not shown, and nothing of it that other pieces repeat.
+  // One erased piece of it is not shown, and nothing of it that other pieces repeat.
   const last = (await w.stored()).findLast(({ content }) => content === "It is gone.");
-  await w.throughline.chats.redact("c1", last?.id ?? "");
+  await w.throughline.chats.erase("c1", last?.id ?? "");
   assert.deepEqual(await w.texts(), ["user: Erase it", "user: And now?", "assistant: Yes"]);
 });
 

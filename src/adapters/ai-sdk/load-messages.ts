@@ -23,7 +23,7 @@ export interface Shown {
  * The messages of a chat for `useChat`: all since it was last cleared, also what was said there in another way, and last
  * those that wait for their turns. Each is
  * checked alone, and one that the SDK does not accept is shown as its text. A chat that was never begun has none.
- * What was redacted or taken back is left out.
+ * What was erased or taken back is left out.
  */
 export async function loadMessages(
   throughline: Pick<Throughline, "chats">,

@@ -159,7 +159,7 @@ test("what was said in another way is in the history, and what was hidden is not
     { id: "m5", role: "user", content: "by mistake" },
     { id: "m6", role: "assistant", content: "an announcement", hidden: true },
   ]);
-  await chats.redact(chat, "m4");
+  await chats.erase(chat, "m4");
   await chats.takeBack(chat, ["m5"]);
   const history = new ThroughlineChatMessageHistory(throughline, chat);
   await history.addUserMessage("and");

@@ -38,7 +38,7 @@ export class ThroughlineChatMessageHistory {
   }
 
   /**
-   * Every message since the chat was last cleared or reset, oldest first. What was redacted, taken back or
+   * Every message since the chat was last cleared or reset, oldest first. What was erased, taken back or
    * replaced by another answer is left out.
    */
   // biome-ignore lint/suspicious/noExplicitAny: LangChain's messages, whose types need not be installed.

@@ -20,7 +20,7 @@ const removals: readonly (readonly [
   left: readonly string[],
 ])[] = [
   ["takeBack", ({ chats }) => chats.takeBack(chat, ["q2", "a2"]), all.slice(0, 4)],
-  ["redact", ({ chats }) => chats.redact(chat, "q2"), [...all.slice(0, 4), "a2"]],
+  ["erase of a question", ({ chats }) => chats.erase(chat, "q2"), [...all.slice(0, 4), "a2"]],
   ["erase", ({ chats }) => chats.erase(chat, "q1"), all.slice(1)],
   ["erase of a result", ({ chats }) => chats.erase(chat, "result"), ["q1", "a1", "q2", "a2"]],
   ["takeBack of a call", ({ chats }) => chats.takeBack(chat, ["call"]), ["q1", "a1", "q2", "a2"]],

@@ -28,7 +28,7 @@ export interface ThroughlineSaverOptions {
   /**
    * The channel whose messages are also added to the chat of the thread's id, by their ids: then the page, search
    * and other models see them. Those of subgraphs are not. The chat is complete when `put` resolves; the next `put` makes up for a crash
-   * between the two. Messages that are hidden, erased, cleared or reset there are left out of checkpoints.
+   * between the two. Messages that are taken back, erased, cleared or reset there are left out of checkpoints.
    * @default none
    */
   readonly transcript?: string | undefined;

@@ -34,7 +34,7 @@ export class Transcript {
   }
 
   /**
-   * Takes out of lists of messages what the chat hid or erased, and all up to what it cleared or reset. A call goes
+   * Takes out of lists of messages what the chat took back or erased, and all up to what it cleared or reset. A call goes
    * together with its results: models refuse one without the other.
    */
   async takeOut(chatId: string, { checkpoint, pendingWrites = [] }: CheckpointTuple) {
@@ -47,7 +47,7 @@ export class Transcript {
     const found = await logs.findAll(chatId, [...ids].filter(isStorable));
     const stored = [...found.values()].filter(isStored);
     const shown = await shownMessages(await withMarksOf(logs, chatId, stored), chatId, stored);
-    const kept = new Set(shown.flatMap((each) => (each.redacted || each.replaced ? [] : each.id)));
+    const kept = new Set(shown.flatMap((each) => (each.replaced ? [] : each.id)));
     const start = startFor(head, "langgraph");
     const isPast = ({ id = "" }: LangChainMessage) => (found.get(id)?.seq ?? start + 1) <= start;
     const isGone = ({ id = "" }: LangChainMessage) => found.has(id) && !kept.has(id);

@@ -41,7 +41,7 @@ export class ItemLog {
 
   /**
    * The newest messages that make at least `limit` items, oldest first: after the last clear and compaction,
-   * and in the current period. What was redacted, taken back or replaced by another answer is left out.
+   * and in the current period. What was erased, taken back or replaced by another answer is left out.
    *
    * @param options `isTurn`: a turn runs, so that no rule about time ends the period. `before`: only
    *   messages before this number.

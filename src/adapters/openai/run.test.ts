@@ -282,7 +282,7 @@ test("what was said in another way is in the session, and a part of a message ca
     "assistant: (call)",
   ]);
   const { messages } = (await c.chats.messages(chat)) ?? {};
-  await c.chats.redact(chat, messages[0]?.id ?? "");
+  await c.chats.erase(chat, messages[0]?.id ?? "");
   assert.equal((await c.session.getItems()).length, 2);
 });
 

@@ -47,7 +47,7 @@ export class ThroughlineSession {
 
   /**
    * The items since the chat was last cleared or compacted, oldest first: with freshness rules only those of the
-   * current period. What was redacted, taken back or replaced by another answer is left out.
+   * current period. What was erased, taken back or replaced by another answer is left out.
    *
    * @param limit the newest so many. 0 or less is none.
    */

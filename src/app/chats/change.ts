@@ -74,32 +74,30 @@ export function fork(
   });
 }
 
-export function redact(
+export function erase(
   chatId: string,
   messageId: string,
-  flags: Flags & { readonly erase?: boolean },
+  flags: Flags,
   context: Context,
 ): Promise<void> {
   const { io } = context;
   return withAllFeatures(flags, context, async (throughline) => {
     const { chats } = throughline;
     const pages = pagesOf(throughline);
-    const change = flags.erase ? "erased" : "redacted";
-    const receipt = await inChat(chats, chatId, () =>
-      flags.erase ? erase(chats, chatId, messageId) : chats.redact(chatId, messageId),
-    );
+    const receipt = await inChat(chats, chatId, async () => {
+      const erased = await chats.erase(chatId, messageId);
+      const { logs } = chats.log.ports;
+      const isHere = erased.erased || (await logs.find(chatId, messageId)) !== undefined;
+      if (!isHere) throw notFound(chatId, "message");
+      return erased;
+    });
     for (const id of [chatId, ...receipt.copies]) {
-      pages.publish("message", { change, chat_id: id, message_id: messageId });
+      pages.publish("message", { change: "erased", chat_id: id, message_id: messageId });
     }
-    await say(io, removedText[change]);
+    await say(io, "The message is deleted. Quotes of it in other messages are not.");
     await sayReach(io, receipt);
   });
 }
-
-const removedText = {
-  redacted: "The message is hidden. Its bytes are kept until --erase or `sessions forget`.",
-  erased: "The message is deleted. Quotes of it in other messages are not.",
-};
 
 /**
  * Prints where else it was. @throws Exit with 1: a place was not reached. Other servers do not count: they
@@ -118,14 +116,6 @@ async function sayReach(io: Io, { copies, removed, unreachable }: RemovalReceipt
   const notified = await Promise.all(features.map(async (each) => each.notified?.()));
   const failed = unreachable.filter((place) => !notified.includes(place));
   if (failed.length > 0) throw new Exit(exitCodes.failed);
-}
-
-async function erase(chats: Chats, chatId: string, messageId: string): Promise<RemovalReceipt> {
-  const { logs } = chats.log.ports;
-  const receipt = await chats.erase(chatId, messageId);
-  const isHere = receipt.erased || (await logs.find(chatId, messageId)) !== undefined;
-  if (!isHere) throw notFound(chatId, "message");
-  return receipt;
 }
 
 /** For a message that is not found, the advice is to look in the chat, not in the list of chats. */

@@ -57,11 +57,7 @@ for (const [args, event] of [
   [["reset", "a", "--all"], { name: "session", chat_id, change: "reset" }],
   [["clear", "a"], { name: "session", chat_id, change: "cleared" }],
   [["fork", "a", "m2", "b"], { name: "session", chat_id: "b", change: "forked" }],
-  [["redact", "a", "m1"], { name: "message", chat_id, message_id: "m1", change: "redacted" }],
-  [
-    ["redact", "a", "m2", "--erase"],
-    { name: "message", chat_id, message_id: "m2", change: "erased" },
-  ],
+  [["erase", "a", "m2"], { name: "message", chat_id, message_id: "m2", change: "erased" }],
   [["forget", "a", "--yes"], { name: "session", chat_id, change: "forgotten" }],
 ] as const) {
   test(`sessions ${args.join(" ")} on a database is told to the pages at its servers`, {

@@ -166,11 +166,8 @@ async function writeMessages(
   messages: readonly StoredMessage[],
   zone: string,
 ): Promise<void> {
-  const redacted = new Set(
-    messages.filter((each) => each["redacted"] === true).map(({ id }) => id),
-  );
   let next = 0;
-  for await (const row of renderRows(messages, { redacted, zone, hidden: "shown" })) {
+  for await (const row of renderRows(messages, { zone, hidden: "shown" })) {
     // One row for each message, in order; a row does not know its id, and people need it.
     const id = row.kind === "message" ? (messages[next++]?.id ?? "") : "";
     await write(io.output, `\n${rowText(row, id)}`);
@@ -182,8 +179,9 @@ function rowText(row: RenderRow, id: string): string {
   if (row.kind === "note") return `(${row.note})\n`;
   const by = row.by === "" ? "" : ` (${row.by})`;
   const marks = row.marks.map((mark) => ` [${mark}]`).join("");
+  const speaker = row.marks.includes("redacted") ? "Message" : speakers[row.role];
   const parts = [
-    `${row.time} ${speakers[row.role]}${by}${marks}  ${printableLine(id)}`,
+    `${row.time} ${speaker}${by}${marks}  ${printableLine(id)}`,
     ...(row.text === "" ? [] : [indented(row.text)]),
     ...row.calls.map((call) => indented(`calls ${call.name} ${call.arguments}`)),
     ...row.files.map((file) => indented(`file ${file}`)),

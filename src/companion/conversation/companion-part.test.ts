@@ -193,12 +193,12 @@ test("a turn 3 h after the boot gets the notice of a long absence", async () => 
   assert.match(c.context(0), /long_absence\.[\s\S]*Welcome them back warmly\.$/);
 });
 
-test("a redaction after the first turn does not bring the notice back, in any chat", async () => {
+test("an erasure after the first turn does not bring the notice back, in any chat", async () => {
   const c = await again([["1"], ["2"], ["3"], ["4"]]);
   await c.say("One", chat, "t1");
   await c.say("One", "new", "n1");
-  await c.chats.redact(chat, "t1");
-  await c.chats.redact("new", "n1");
+  await c.chats.erase(chat, "t1");
+  await c.chats.erase("new", "n1");
   await c.say("Two");
   await c.say("Two", "new");
   assert.doesNotMatch(c.context(2) + c.context(3), /crash_recovery/);

@@ -40,10 +40,9 @@ test("a fork without a message copies none, and is linked both ways", async () =
   assert.deepEqual(await links(t, "source"), [undefined, "other"]);
   assert.deepEqual(await links(t, "other"), ["source"]);
   assert.deepEqual((await t.chats.messages("other")).messages, []);
-  await t.chats.redact("source", "m1");
   await t.chats.append("other", [{ id: "m1", role: "user", content: "Another m1" }]);
-  await t.chats.redact("source", "m1");
-  assert.equal((await t.chats.message("other", "m1")).redacted, undefined, "it is no copy");
+  await t.chats.erase("source", "m1");
+  assert.equal((await t.chats.message("other", "m1")).content, "Another m1", "it is no copy");
 });
 
 test("a forgotten branch is not shown, and a chat that was forked and forgotten leaves no link", async () => {

@@ -337,7 +337,7 @@ export class ChatLog {
     }
   }
 
-  /** Whether others wrote to the chat since it was read; perhaps the very thing, such as a redaction. */
+  /** Whether others wrote to the chat since it was read; perhaps the very thing, such as a removal. */
   async #isBehind(chatId: string, { seq }: ChatState, error: unknown): Promise<boolean> {
     if (isThroughlineError(error, "THROUGHLINE_CONFLICT")) return true;
     if (!isThroughlineError(error, "THROUGHLINE_ID_CONFLICT")) return false;

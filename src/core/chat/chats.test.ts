@@ -94,20 +94,21 @@ test("pages go back from the newest message without a gap or a repeat", async ()
   assert.deepEqual(found, texts);
 });
 
-test("a redacted message keeps its place and loses its text: in pages, search and title", async () => {
+test("an erased message leaves a mark in its place, and nothing in search and title", async () => {
   const { chats } = await companion();
   await chats.append(chat, [user("my secret", { id: "m1" }), assistant("ok")]);
-  await chats.redact(chat, "m1");
-  await chats.redact(chat, "m1");
+  await chats.erase(chat, "m1");
+  await chats.erase(chat, "m1");
   const { messages } = await chats.messages(chat);
   assert.deepEqual(
     messages.map(({ content }) => content),
     ["", "ok"],
   );
-  assert.equal(messages[0]?.["redacted"], true);
+  const mark = { role: "system", timestamp: "", content: "", redacted: true };
+  assert.deepEqual(messages[0], { id: "m1", seq: 1, ...mark });
   assert.deepEqual(await chats.search("secret"), []);
   assert.equal((await chats.row(chat)).title, "");
-  assert.equal((await chats.message(chat, "m1")).content, "");
+  await assert.rejects(chats.message(chat, "m1"), { code: "THROUGHLINE_NOT_FOUND" });
 });
 
 test("an erased message is gone from every record, and its number stays", async () => {
@@ -173,7 +174,7 @@ test("a fork holds everything up to one message, and goes its own way from there
     user("3", { id: "c" }),
     user("4", { id: "d" }),
   ]);
-  await chats.redact(chat, "b");
+  await chats.erase(chat, "b");
   await chats.fork(chat, "c", "telegram:43");
   await chats.append("telegram:43", [user("other")]);
   assert.deepEqual(await said("telegram:43"), ["1", "3", "other"]);
@@ -496,7 +497,7 @@ for (const [name, act] of [
   ["renamed", (chats) => chats.rename(chat, "Again")],
   ["cleared", (chats) => chats.clear(chat)],
   ["given metadata", (chats) => chats.setMetadata(chat, { a: 1 })],
-  ["redacted", (chats) => chats.redact(chat, "m1")],
+  ["taken back in part", (chats) => chats.takeBack(chat, ["m1"])],
   ["consolidated", (chats) => chats.setConsolidated(chat, 0)],
 ] satisfies [string, (chats: Chats) => Promise<unknown>][]) {
   test(`a chat that is ${name} while it is forgotten stays forgotten`, async () => {
@@ -530,7 +531,7 @@ test("a chat takes a title of a person's choice, and gives it back", async () =>
   await chats.rename("a", "  Stars \n and moons ");
   assert.equal((await chats.row("a")).title, "Stars and moons");
   await chats.append("a", [{ role: "user", content: "More" }]);
-  await chats.redact("a", "m1");
+  await chats.erase("a", "m1");
   await chats.clear("a");
   assert.equal((await chats.row("a")).title, "Stars and moons", "it is the person's own");
   await chats.append("a", [{ role: "user", content: "And the sea?" }]);
@@ -559,13 +560,13 @@ test("a new title or new metadata is no activity: the list keeps its order", asy
   assert.deepEqual([after[0]?.chat_id, after[1]?.title], ["b", "My moons"]);
 });
 
-test("a title given back passes over what is redacted", async () => {
+test("a title given back passes over what is erased", async () => {
   const { chats } = await companion();
   await chats.append("a", [
     { role: "user", content: "secret", id: "m1" },
     { role: "user", content: "open" },
   ]);
-  await chats.redact("a", "m1");
+  await chats.erase("a", "m1");
   await chats.rename("a", "");
   assert.equal((await chats.row("a")).title, "open");
 });

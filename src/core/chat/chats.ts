@@ -7,9 +7,9 @@ import type { LogStore, StoredRecord } from "../storage/log-store.ts";
 import { type ChatHead, type ChatRow, chatRow, readHead, titleFrom, titleOf } from "./chat-head.ts";
 import { alreadyThere, type ChatLog, checkChatId, notFound } from "./chat-log.ts";
 import { checkMetadata } from "./chat-metadata.ts";
-import { checkMessageId } from "./control-ids.ts";
+import { checkMessageId, controlId } from "./control-ids.ts";
 import { copiesOf, copyable, forkedFrom, forksOf, removeEach } from "./copies.ts";
-import { checkedTargets, eraseFrom, hideFrom, takeBackFrom } from "./erasure.ts";
+import { checkedTargets, eraseFrom, takeBackFrom } from "./erasure.ts";
 import { damagedChats, type FindChatsOptions, type FoundChat, findChats } from "./find-chats.ts";
 import { attachmentsPlace, type Forgetting, finishForgetting, forgetChat } from "./forget.ts";
 import {
@@ -32,7 +32,7 @@ import { type Copied, storedBefore, writeMessages } from "./write-messages.ts";
 
 /**
  * The transcripts: what was said, word for word, until a person asks to forget it. Nothing that is
- * stored is ever changed to record something new: clear, redaction and every setting are records.
+ * stored is ever changed to record something new: a clear and every setting are records.
  */
 export class Chats {
   readonly log: ChatLog;
@@ -80,7 +80,7 @@ export class Chats {
 
   /**
    * A page of messages, oldest first within the page; without `before` the newest. What a clear hid
-   * or `takeBack` took is left out. Redacted messages come without their text, marked `redacted: true`. A
+   * or `takeBack` took is left out. Where an erased message stood is a mark: its id and `redacted: true`. A
    * page ends before `limit` where its messages hold 4 MiB; as long as there may be more, it comes with a
    * `before`.
    *
@@ -232,28 +232,9 @@ export class Chats {
   }
 
   /**
-   * Hides one message: from models, from pages, from search; in the chats that hold a copy of it, too,
-   * and the packages of moments that hold it are deleted. Its bytes stay in the transcript until `erase`
-   * or `forget`. Redacting twice is redacting once. One that waits for its turn is not answered any more.
-   *
-   * @throws ThroughlineError `THROUGHLINE_NOT_FOUND`
-   */
-  async redact(chatId: string, messageId: string): Promise<RemovalReceipt> {
-    const { logs } = this.log.ports;
-    const { head: before } = await this.log.existing(chatId);
-    const isThere = before.pending?.includes(messageId) || (await this.#stored(chatId, messageId));
-    if (!isThere) throw notFound(chatId, "message");
-    const mark = { kind: "redaction", target: messageId } as const;
-    const redactIn = (id: string) =>
-      this.log.changeExisting(id, (transaction) => hideFrom(transaction, mark, logs));
-    await redactIn(chatId);
-    return this.#removeCopies({ chatId, messageId, loss: "redact", removed: [] }, redactIn);
-  }
-
-  /**
    * The application takes messages of a chat back, all or none in one append: for an edited question, an
    * answer that is made again, items that an agent pops. When this resolves, no model gets them, and they are
-   * in no page, search, export, later fork or count. Unlike `redact` it leaves no mark where they stood, and
+   * in no page, search, export, later fork or count. Unlike `erase` it leaves no mark where they stood, and
    * reaches no other chat and no package. Their bytes stay until `erase` or `forget`, and `append` stores
    * nothing under their ids. Taking back twice is taking back once. What waits for its answer is not answered
    * any more.
@@ -270,9 +251,10 @@ export class Chats {
   }
 
   /**
-   * Really removes the bytes of one message, from the log and everything derived from it, the chats
-   * that hold a copy of it and the packages of moments among that; and the files that no other message of
-   * the chat refers to. This is the one operation that rewrites the log. Unreadable bytes of the log are removed too, as their content is unknown: the
+   * Removes one message and its bytes: from the log and everything derived from it, the chats that hold a
+   * copy of it and the packages of moments among that; and the files that no other message of the chat
+   * refers to. Its id stays used, and pages have a mark where it stood. One that waits for its turn is not answered any more,
+   * and no provider resumes a session of its own that may remember it. This is the one operation that rewrites the log. Unreadable bytes of the log are removed too, as their content is unknown: the
    * receipt counts them as `damaged_bytes`.
    *
    * @returns what that reached; `erased`: there was something left to remove in this chat.
@@ -301,32 +283,16 @@ export class Chats {
       return this.log.erase(id, decide, { before, onDamageRemoved: onDamage });
     };
     const erased = await eraseIn(chatId);
-    const gone = { chatId, messageId, loss: "erase", removed } as const;
-    const receipt = await this.#removeCopies(gone, eraseIn);
-    return { ...receipt, erased: erased > 0 };
-  }
-
-  /** After a message is gone from one chat: from everything else that holds it. */
-  async #removeCopies(
-    gone: {
-      readonly chatId: string;
-      readonly messageId: string;
-      readonly loss: Loss;
-      /** What is known of it already, and what is found on the way. */
-      readonly removed: Removed[];
-    },
-    removeIn: (chatId: string) => Promise<unknown>,
-  ): Promise<RemovalReceipt> {
-    const { chatId, messageId, loss, removed } = gone;
-    const { logs, logger } = this.log.ports;
-    removed.push(...(await this.#removeElsewhere(chatId, loss, messageId)));
+    removed.push(...(await this.#removeElsewhere(chatId, "erase", messageId)));
     await Promise.allSettled(this.#forking);
-    const copies = await copiesOf(logs, chatId, messageId);
-    const reached = await removeEach(copies, logger, removed, async ({ chatId: copy, isThere }) => {
-      if (isThere) await removeIn(copy);
-      removed.push(...(await this.#removeElsewhere(copy, loss, messageId)));
+    const { logs, logger } = this.log.ports;
+    const held = await copiesOf(logs, chatId, messageId);
+    const copies = await removeEach(held, logger, removed, async ({ chatId: copy, isThere }) => {
+      if (isThere) await eraseIn(copy);
+      removed.push(...(await this.#removeElsewhere(copy, "erase", messageId)));
     });
-    return { chat_id: chatId, message_id: messageId, copies: reached, ...summed(removed) };
+    const receipt = { chat_id: chatId, message_id: messageId, copies, ...summed(removed) };
+    return { ...receipt, erased: erased > 0 };
   }
 
   /**
@@ -346,15 +312,16 @@ export class Chats {
         transaction.head.clear_seq ?? 0,
         transaction.head.session?.start_seq ?? 0,
       );
-      // The caller saw the chat as it is now: without what was redacted before.
+      // The caller saw the chat as it is now: without what was taken back before.
       const scope = { after_seq: Math.min(after, upToSeq), as_of_seq: transaction.seq };
-      transaction.control("compaction", { up_to_seq: upToSeq, summary, ...scope });
+      const compaction = { up_to_seq: upToSeq, summary, ...scope };
+      transaction.control("compaction", compaction, controlId("compaction", transaction.newId()));
     });
   }
 
   /**
    * Copies a chat up to and including one message into a new chat, with the files of its messages; of the answers
-   * to a message the one that is shown, or the last message itself. What was redacted, taken back or cleared is
+   * to a message the one that is shown, or the last message itself. What was taken back or cleared is
    * not copied, and provider sessions start fresh. Both chats name each other in their heads.
    *
    * @param messageId `undefined` copies nothing: for another beginning.
@@ -429,7 +396,7 @@ export class Chats {
 
   /**
    * Messages that hold every word of the query: the chats in the order of `list`, and the messages
-   * of each newest first. What was cleared, redacted or taken back is left out, and counts for no limit. Only the
+   * of each newest first. What was cleared or taken back is left out, and counts for no limit. Only the
    * newest 1,000 hits are looked at: where there may be others, the answer has `more`.
    *
    * @param options `prefix`: the last word is the beginning of a word, for a query that is being typed.

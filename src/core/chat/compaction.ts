@@ -12,7 +12,7 @@ export interface Compaction {
   readonly upToSeq: number;
   /** `after_seq`: the start of the scope that it was made from; it tells of nothing up to here. */
   readonly afterSeq: number | undefined;
-  /** `as_of_seq`: redactions up to here were heeded when it was made. @default up_to_seq */
+  /** `as_of_seq`: removals up to here were heeded when it was made. @default up_to_seq */
   readonly asOfSeq: number;
   readonly summary: string;
 }

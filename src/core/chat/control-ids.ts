@@ -7,17 +7,17 @@ import { isControl } from "./message.ts";
 /** How the ids begin of our records about one message, or of one attempt. */
 const prefixes = {
   pending_input: "pending:",
-  redaction: "redaction:",
   replacement: "replaced:",
   removal: "removal:",
   erasure: "erasure:",
   usage: "usage:",
   retry: "retry:",
   part: "part:",
+  compaction: "compaction:",
 } as const;
 
 /** The records that hide the message which their `target` names. A replacement may show it again. */
-export const hidingKinds = ["redaction", "replacement", "removal"] as const;
+export const hidingKinds = ["replacement", "removal"] as const;
 /** The records about one message, which is their `target`. */
 export const markKinds = [...hidingKinds, "erasure"] as const;
 export type MarkKind = (typeof markKinds)[number];
@@ -25,8 +25,7 @@ export type MarkKind = (typeof markKinds)[number];
 /** The id of the message that a record hides from models and search for good, if it hides one. */
 export function hiddenBy(record: StoredRecord): string | undefined {
   const { target } = record;
-  const hides = isControl(record, "redaction") || isControl(record, "removal");
-  return hides && typeof target === "string" ? target : undefined;
+  return isControl(record, "removal") && typeof target === "string" ? target : undefined;
 }
 
 /**

@@ -20,7 +20,7 @@ async function forked() {
 
 async function shown(chats: Chats, chatId: string): Promise<readonly string[]> {
   const { messages } = await chats.messages(chatId);
-  return messages.map(({ content, redacted }) => (redacted ? "(hidden)" : content));
+  return messages.map(({ content, redacted }) => (redacted ? "(erased)" : content));
 }
 
 const family = ["first", "second", "third"] as const;
@@ -28,21 +28,14 @@ const family = ["first", "second", "third"] as const;
 for (const from of family) {
   const others = family.filter((chatId) => chatId !== from);
 
-  test(`a message that is hidden in ${from} is hidden in its forks and in what they were made of`, async () => {
-    await using throughline = await forked();
-    const { chats } = throughline;
-    const { copies, unreachable } = await chats.redact(from, "m1");
-    assert.deepEqual([[...copies].sort(), unreachable], [others, []]);
-    for (const chatId of family) assert.equal((await shown(chats, chatId))[0], "(hidden)");
-    assert.deepEqual((await chats.redact(from, "m1")).copies, copies, "it can be repeated");
-  });
-
   test(`a message that is erased in ${from} is erased in its forks and in what they were made of`, async () => {
     await using throughline = await forked();
     const { chats } = throughline;
     const { erased, copies } = await chats.erase(from, "m1");
     assert.deepEqual([erased, [...copies].sort()], [true, others]);
+    assert.deepEqual((await chats.erase(from, "m1")).copies, [], "it can be repeated");
     for (const chatId of family) {
+      assert.equal((await shown(chats, chatId))[0], "(erased)");
       for await (const record of chats.records(chatId)) {
         assert.doesNotMatch(JSON.stringify(record), /hunter2/, chatId);
       }
@@ -54,8 +47,7 @@ test("a fork of a fork shares its messages with the first chat when the one betw
   await using throughline = await forked();
   const { chats } = throughline;
   await chats.forget("second");
-  assert.deepEqual((await chats.redact("first", "m1")).copies, ["third"]);
-  assert.deepEqual((await chats.erase("third", "m1")).copies, ["first"]);
+  assert.deepEqual((await chats.erase("first", "m1")).copies, ["third"]);
 });
 
 test("a fork of a chat that was forgotten since still shares its messages with the other forks", async () => {
@@ -74,11 +66,11 @@ test("another message that has the same id in a fork, and other chats, stay as t
   await chats.append("stranger", [password]);
   assert.deepEqual((await chats.erase("first", "m3")).copies, []);
   await chats.erase("first", "m1");
-  assert.deepEqual(await shown(chats, "second"), ["noted", "another"]);
+  assert.deepEqual(await shown(chats, "second"), ["(erased)", "noted", "another"]);
   assert.deepEqual(await shown(chats, "stranger"), ["my password is hunter2"]);
 });
 
-test("what is hidden while a fork is being made is hidden in that fork", async () => {
+test("what is erased while a fork is being made is erased in that fork", async () => {
   await using throughline = await openThroughline({ storage: "memory" });
   const { chats } = throughline;
   const many = Array.from({ length: 600 }, (_, index) => `n${index}`);
@@ -97,25 +89,26 @@ test("what is hidden while a fork is being made is hidden in that fork", async (
   };
   const forking = chats.fork("first", "n599", "second");
   await isBegun;
-  const { copies } = await chats.redact("first", "m1");
+  const { copies } = await chats.erase("first", "m1");
   await forking;
   assert.deepEqual(copies, ["second"]);
-  assert.equal((await chats.message("second", "m1")).redacted, true);
+  const { messages } = await chats.messages("second", { limit: 1_000 });
+  assert.equal(messages[0]?.redacted, true);
 });
 
 test("a fork that cannot be changed now is named, and reached when it is asked for again", async () => {
   await using throughline = await forked();
   const { chats } = throughline;
   const { logs } = chats.log.ports;
-  const append = logs.append.bind(logs);
-  logs.append = (chatId, ...rest) =>
-    chatId === "second" ? Promise.reject(new Error("the disk is full")) : append(chatId, ...rest);
-  const { copies, unreachable } = await chats.redact("first", "m1");
+  const erase = logs.erase.bind(logs);
+  logs.erase = (chatId, ...rest) =>
+    chatId === "second" ? Promise.reject(new Error("the disk is full")) : erase(chatId, ...rest);
+  const { copies, unreachable } = await chats.erase("first", "m1");
   assert.deepEqual(copies, ["third"]);
-  assert.match(unreachable.join(), /"second".*hide or erase it there/);
-  logs.append = append;
-  assert.deepEqual((await chats.redact("first", "m1")).unreachable, []);
-  assert.equal((await shown(chats, "second"))[0], "(hidden)");
+  assert.match(unreachable.join(), /"second".*erase it there/);
+  logs.erase = erase;
+  assert.deepEqual((await chats.erase("first", "m1")).unreachable, []);
+  assert.equal((await shown(chats, "second"))[0], "(erased)");
 });
 
 test("forgetting a chat names its forks and theirs, which stay; not the chat that it was made from", async () => {

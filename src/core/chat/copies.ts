@@ -1,4 +1,4 @@
-// A fork copies messages under their ids. What is hidden or erased in one chat has to go from the
+// A fork copies messages under their ids. What is erased in one chat has to go from the
 // others that hold it, too.
 import { errorName } from "../errors.ts";
 import { isJsonObject } from "../json.ts";
@@ -86,7 +86,7 @@ export async function removeEach(
     } catch (error) {
       logger.warn({ error: errorName(error) }, "a copy of a message was not removed");
       const chat = JSON.stringify(copy.chatId);
-      const unreachable = `the chat ${chat}, which holds a copy: hide or erase it there`;
+      const unreachable = `the chat ${chat}, which holds a copy: erase it there`;
       removed.push({ unreachable });
     }
   }
@@ -95,7 +95,7 @@ export async function removeEach(
 
 /**
  * What a fork copies: the messages of a part of a chat up to and including one, each after its files and the parts
- * of its exact form, without what is redacted, replaced or taken back. If the last one is itself an answer that was
+ * of its exact form, without what is replaced or taken back. If the last one is itself an answer that was
  * replaced, it is copied, and the other answers to its message are not. A file that is missing or damaged is passed
  * over.
  */
@@ -116,7 +116,7 @@ export async function* copyable(
     if (record.seq > until.seq) return;
     if (!isMessage(record)) continue;
     const [shown] = await shownMessages(logs, chatId, [record]);
-    if (shown === undefined || shown.redacted) continue;
+    if (shown === undefined) continue;
     const isLeft = isOther(record) ? variantOf(record) !== variant : shown.replaced === true;
     if (isLeft) continue;
     const { seq: _, timestamp, ...message } = record;

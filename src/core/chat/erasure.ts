@@ -39,7 +39,7 @@ export async function eraseFrom(
   const summaries = isFound ? await eraseMessage(transaction, record, ports) : [];
   const waits = transaction.head.pending?.filter((id) => id !== messageId);
   if (waits !== undefined) transaction.set({ pending: waits.length > 0 ? waits : undefined });
-  endOpenTurn(transaction, messageId);
+  forgetByProviders(transaction, messageId);
   const waited = await waitingInput(logs, chatId, messageId);
   const exact = [isFound ? record.exact : undefined, waited?.["exact"]];
   const parts = exact.flatMap((fields) => (isJsonObject(fields) ? partIds(fields) : []));
@@ -84,30 +84,6 @@ async function eraseMessage(
   return summaries;
 }
 
-/**
- * Hides a message. One that waits for its turn is not answered any more, and no provider resumes a session
- * of its own, which may remember the message: each is sent the history again. Doing it twice is doing it once.
- *
- * @returns whether it was not hidden in this way yet.
- */
-export async function hideFrom(
-  transaction: Transaction,
-  mark: { readonly kind: "redaction" | "removal"; readonly target: string },
-  logs: ChatPorts["logs"],
-): Promise<boolean> {
-  const { kind, target } = mark;
-  const { id, isThere } = await markOf(logs, transaction.chatId, mark);
-  if (isThere) return false;
-  await endWaits(logs, transaction, [target]);
-  transaction.control(kind, { target }, id);
-  if (transaction.head.title_of === target) transaction.set({ title: "", title_of: undefined });
-  endOpenTurn(transaction, target);
-  const { session: period } = transaction.head;
-  if (period !== null) transaction.set({ session: withoutSessionIds(period) });
-  transaction.set({ reported: undefined }); // what providers counted had it in it
-  return true;
-}
-
 /** @throws ThroughlineError `THROUGHLINE_INVALID`: not a list of message ids. */
 export function checkedTargets(ids: unknown): ReadonlySet<string> {
   if (Array.isArray(ids) && ids.every((id) => typeof id === "string")) return new Set(ids);
@@ -131,8 +107,13 @@ export async function takeBackFrom(
     const record = await logs.find(chatId, target);
     const isThere = record !== undefined && isMessage(record) && record.seq > clearSeq;
     if (!isThere && !pending.includes(target)) throw notFound(chatId, "message");
-    const { message_count: count } = transaction.head;
-    if (!(await hideFrom(transaction, { kind: "removal", target }, logs))) continue;
+    const { message_count: count, title_of: titleOf } = transaction.head;
+    const mark = await markOf(logs, chatId, { kind: "removal", target });
+    if (mark.isThere) continue;
+    await endWaits(logs, transaction, [target]);
+    transaction.control("removal", { target }, mark.id);
+    if (titleOf === target) transaction.set({ title: "", title_of: undefined });
+    forgetByProviders(transaction, target);
     // One that waited was not counted before, and is stored as a message now.
     transaction.set({ message_count: isThere ? count - 1 : count });
     if (!isThere || record.seq > consolidated) continue;
@@ -157,9 +138,15 @@ async function consolidatedUntil(
   return Number.MAX_SAFE_INTEGER;
 }
 
-/** Nothing is left that could be answered; a turn that runs ends without it. */
-function endOpenTurn(transaction: Transaction, messageId: string): void {
-  if (transaction.head.open_turn?.id === messageId) transaction.set({ open_turn: undefined });
+/**
+ * Ends a turn that runs on a message without an answer. No provider resumes a session of its own, which may
+ * remember the message: each is sent the history again.
+ */
+function forgetByProviders(transaction: Transaction, messageId: string): void {
+  const { open_turn: open, session: period } = transaction.head;
+  if (open?.id === messageId) transaction.set({ open_turn: undefined });
+  if (period !== null) transaction.set({ session: withoutSessionIds(period) });
+  transaction.set({ reported: undefined }); // what providers counted had it in it
 }
 
 /** Each of these counts messages from the start of the file: those past this one move down. */

@@ -10,10 +10,10 @@ export interface ForgetReceipt {
 }
 
 /**
- * What is done to a chat. A clear, a redaction and what the application takes back leave its bytes;
- * forgetting leaves nothing.
+ * What is done to a chat. A clear and what the application takes back leave its bytes; forgetting leaves
+ * nothing.
  */
-export const losses = ["clear", "redact", "take_back", "erase", "forget"] as const;
+export const losses = ["clear", "take_back", "erase", "forget"] as const;
 export type Loss = (typeof losses)[number];
 
 /** A row of a receipt: how much was removed and from where; or a place that still holds something. */
@@ -28,7 +28,7 @@ export type RemoveElsewhere = (
   messageId?: string,
 ) => readonly Removed[] | Promise<readonly Removed[]>;
 
-/** What hiding or erasing a message reached. */
+/** What erasing a message reached. */
 export interface RemovalReceipt {
   readonly chat_id: string;
   readonly message_id: string;

@@ -27,7 +27,7 @@ export interface ScopedMessage {
 
 /**
  * Reads a log backwards and keeps what is in scope (rules 1 and 2). Backwards, because a clear, a
- * redaction, a replacement, a removal or a compaction lies after what it hides: what is read first decides on
+ * replacement, a removal or a compaction lies after what it hides: what is read first decides on
  * what follows, so the newest part of a log means the same whether or not the older part is read.
  */
 export class ScopeReader {

@@ -39,7 +39,7 @@ const shape = fc.oneof(
   { weight: 5, arbitrary: fc.record({ role: fc.constant("tool"), size, result: callId }) },
   { weight: 1, arbitrary: fc.record({ role: fc.constant("system"), size }) },
   { weight: 1, arbitrary: fc.record({ role: fc.constantFrom("user", "assistant"), size, back }) },
-  { weight: 1, arbitrary: fc.record({ kind: fc.constantFrom("redaction", "removal"), back }) },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant("removal"), back }) },
   {
     weight: 1,
     arbitrary: fc.record({ kind: fc.constant("compaction"), back, asOf: fc.option(fc.nat(12)) }),
@@ -79,7 +79,6 @@ function recordOf(each: Shape, seq: number): StoredRecord {
     const asOf =
       each.asOf === undefined || each.asOf === null ? {} : { as_of_seq: seq - each.asOf };
     const fields: Record<string, JsonObject> = {
-      redaction: { target: `m${earlier}` },
       removal: { target: `m${earlier}` },
       compaction: { up_to_seq: earlier, summary: `sum of ${earlier}`, ...asOf },
     };
@@ -129,9 +128,7 @@ function visible(records: readonly StoredRecord[], limits: Partial<HistoryOption
   const cleared = records.findLast((record) => isControl(record, "clear"))?.seq ?? 0;
   const start = Math.max(cleared, limits.startSeq ?? 0, limits.providerResetSeq ?? 0);
   const hides = (record: StoredRecord, { id, seq }: StoredMessage) =>
-    (isControl(record, "redaction") || isControl(record, "removal")) &&
-    record["target"] === id &&
-    record.seq > seq;
+    isControl(record, "removal") && record["target"] === id && record.seq > seq;
   return new Set(
     records
       .filter(isMessage)
@@ -242,7 +239,7 @@ test("a view of any log is within its budget, or is the newest turn alone", () =
   );
 });
 
-test("the start of a view never moves back while its log grows, but for a redacted newest turn", () => {
+test("the start of a view never moves back while its log grows, but for a newest turn that was taken back", () => {
   fc.assert(
     fc.property(logs, fc.nat(1_500), (records, budgetTokens) => {
       let viewFromSeq = 0;

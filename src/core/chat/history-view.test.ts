@@ -127,8 +127,8 @@ const rows: readonly Row[] = [
     view: ["u: 1"],
   },
   {
-    says: "no redacted row, and the rest of its turn",
-    records: [user("1"), answer("x"), answer("3"), control("redaction", { target: "m2" })],
+    says: "no row that was taken back, and the rest of its turn",
+    records: [user("1"), answer("x"), answer("3"), control("removal", { target: "m2" })],
     view: ["u: 1", "a: 3"],
   },
   {
@@ -182,22 +182,22 @@ const rows: readonly Row[] = [
     view: ["u: 1", "a:  [x,y]", "t x!: not completed: its outcome is unknown", "t y: 3"],
   },
   {
-    says: "an error in place of a redacted result",
+    says: "an error in place of a result that was taken back",
     records: [
       user("1"),
       answer("", { ...own, tool_calls: [call("x")] }),
       result("x", "3"),
-      control("redaction", { target: "m3" }),
+      control("removal", { target: "m3" }),
     ],
     view: ["u: 1", "a:  [x]", "t x!: not completed: its outcome is unknown"],
   },
   {
-    says: "no result of a redacted call",
+    says: "no result of a call that was taken back",
     records: [
       user("1"),
       answer("", { ...own, tool_calls: [call("x")] }),
       result("x", "3"),
-      control("redaction", { target: "m2" }),
+      control("removal", { target: "m2" }),
     ],
     view: ["u: 1"],
   },
@@ -721,7 +721,7 @@ test("a newest user message that is too big is sent whole and alone", () => {
 // Rules 1 and 9: compaction. `S` stands for the summary, whose exact frame has its own test.
 const compaction = (up_to_seq: number, more: JsonObject = {}) =>
   control("compaction", { up_to_seq, summary: "they met", ...more });
-const redaction = (target: string) => control("redaction", { target });
+const removal = (target: string) => control("removal", { target });
 
 const summaries: readonly Row[] = [
   {
@@ -774,8 +774,8 @@ const summaries: readonly Row[] = [
     view: ["u: 3\n\n5"],
   },
   {
-    says: "no summary that may tell what was redacted later",
-    records: [user("1"), answer("2"), user("3"), compaction(2), redaction("m1")],
+    says: "no summary that may tell what was taken back later",
+    records: [user("1"), answer("2"), user("3"), compaction(2), removal("m1")],
     view: ["u: 3"],
   },
   {
@@ -790,24 +790,24 @@ const summaries: readonly Row[] = [
     view: ["u: 3"],
   },
   {
-    says: "no summary that was made without knowing of a redaction",
-    records: [user("1"), answer("2"), user("3"), redaction("m1"), compaction(2)],
+    says: "no summary that was made without knowing of a removal",
+    records: [user("1"), answer("2"), user("3"), removal("m1"), compaction(2)],
     view: ["u: 3"],
   },
   {
-    says: "a summary that heeded a redaction",
-    records: [user("1"), answer("2"), user("3"), redaction("m1"), compaction(2, { as_of_seq: 4 })],
+    says: "a summary that heeded a removal",
+    records: [user("1"), answer("2"), user("3"), removal("m1"), compaction(2, { as_of_seq: 4 })],
     view: ["u: S 3"],
   },
   {
-    says: "no summary when its words were redacted once more after it was made",
+    says: "no summary when its words were taken back once more after it was made",
     records: [
       user("1"),
       answer("2"),
       user("3"),
-      redaction("m1"),
+      removal("m1"),
       compaction(2, { as_of_seq: 4 }),
-      redaction("m1"),
+      removal("m1"),
     ],
     view: ["u: 3"],
   },
@@ -825,25 +825,25 @@ const summaries: readonly Row[] = [
     view: ["u: S 7"],
   },
   {
-    says: "a summary beside a redaction of what it does not cover",
-    records: [user("1"), answer("2"), user("3"), user("4"), compaction(2), redaction("m3")],
+    says: "a summary beside a removal of what it does not cover",
+    records: [user("1"), answer("2"), user("3"), user("4"), compaction(2), removal("m3")],
     view: ["u: S 4"],
   },
   {
-    says: "the older summary, when the newer may tell what was redacted",
+    says: "the older summary, when the newer may tell what was taken back",
     records: [
       user("1"),
       compaction(1),
       user("3"),
       user("4"),
       compaction(3, { summary: "new" }),
-      redaction("m3"),
+      removal("m3"),
     ],
     view: ["u: S 4"],
   },
   {
-    says: "no summary that was redacted itself",
-    records: [user("1"), compaction(1), user("3"), redaction("m2")],
+    says: "no summary that was taken back itself",
+    records: [user("1"), compaction(1), user("3"), removal("m2")],
     view: ["u: 1\n\n3"],
   },
   ...(
@@ -909,14 +909,14 @@ const openings: readonly {
     view: ["u: O Dentist at 9 O\n\nMove it", "a: Done", "u: Thanks"],
   },
   {
-    says: "all that it said before, joined, without what is hidden, redacted or of a tool",
+    says: "all that it said before, joined, without what is hidden, taken back or of a tool",
     records: [
       answer("One"),
       answer("no", { hidden: true }),
       answer("gone"),
       answer("", { ...own, tool_calls: [call("x")] }),
       result("x", "3"),
-      control("redaction", { target: "m3" }),
+      control("removal", { target: "m3" }),
       answer("Two"),
       user("Hello"),
     ],
@@ -946,14 +946,8 @@ const openings: readonly {
     view: ["u: 3"],
   },
   {
-    says: "what it said first, and no answer to a first message that is redacted",
-    records: [
-      answer("0"),
-      user("1"),
-      answer("2"),
-      control("redaction", { target: "m2" }),
-      user("5"),
-    ],
+    says: "what it said first, and no answer to a first message that is taken back",
+    records: [answer("0"), user("1"), answer("2"), control("removal", { target: "m2" }), user("5")],
     view: ["u: O 0 O\n\n5"],
   },
   {

@@ -8,7 +8,7 @@ import { instantOf } from "./stamp.ts";
 export interface MessageInput extends JsonObject {
   /**
    * Makes a repeated append a no-op. Made up when absent. 1 to 256 bytes, and none that only a record of
-   * ours may have, such as `redaction:…`.
+   * ours may have, such as `removal:…`.
    */
   readonly id?: string | undefined;
   readonly role: Role;

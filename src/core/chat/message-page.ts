@@ -1,7 +1,7 @@
 import { isThroughlineError } from "../errors.ts";
 import { type LogStore, logLimits } from "../storage/log-store.ts";
 import { isMessage, type StoredMessage } from "./message.ts";
-import { shownMessages, withMarksOf } from "./shown-messages.ts";
+import { erasedMark, shownMessages, withMarksOf } from "./shown-messages.ts";
 
 export interface MessagePage {
   /** Oldest first. */
@@ -30,7 +30,9 @@ export async function messagePage(
   let isFull = false;
   while (!isFull && end > from + 1) {
     const records = await logs.page(chatId, { before: end, limit });
-    const stored = records.filter((record) => isMessage(record)).filter(({ seq }) => seq > from);
+    const stored = records
+      .filter(({ seq }) => seq > from)
+      .flatMap((record) => (isMessage(record) ? record : (erasedMark(record) ?? [])));
     const marks = await withMarksOf(logs, chatId, stored);
     for (const record of stored.reverse()) {
       const [shown] = await shownMessages(marks, chatId, [record]);

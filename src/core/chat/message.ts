@@ -63,7 +63,7 @@ export interface StoredMessage extends StoredRecord {
   readonly hidden?: true;
   /** On a user message that no person wrote: what the application told the model, such as `pat_hint`. */
   readonly synthetic?: string;
-  /** As it is shown, never as it is stored: its text is not to be seen. */
+  /** As it is shown, never as it is stored: the message was erased, and this is the mark where it stood. */
   readonly redacted?: true;
   /** The same: another answer took its place. */
   readonly replaced?: true;
@@ -98,7 +98,6 @@ export type ControlKind =
   | "usage"
   | "clear"
   | "metadata"
-  | "redaction"
   | "erasure"
   | "replacement"
   | "removal"

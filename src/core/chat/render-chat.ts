@@ -10,8 +10,7 @@ import { marksIn, withMarks } from "./shown-messages.ts";
 export type ChatFormat = "jsonl" | "markdown" | "html";
 
 /**
- * A whole chat for people or other programs, piece by piece, in bounded memory. What was redacted comes
- * without its text; what was replaced by another answer or taken back is left out. For other programs, who
+ * A whole chat for people or other programs, piece by piece, in bounded memory. What was replaced by another answer or taken back is left out. For other programs, who
  * know no clear, so is what was cleared.
  *
  * @param zone the IANA zone that a text or page shows times in, where the chat has none of its own.
@@ -25,11 +24,9 @@ export async function renderChat(
 ): Promise<AsyncGenerator<string>> {
   const { head } = await chats.log.existing(chatId);
   const marks = await marksIn(chats.records(chatId));
-  const { redacted } = marks;
   const records = withMarks(chats.records(chatId), marks);
   if (format === "jsonl") {
     return toSeedJsonl(seedHead(chatId, head), sinceClear(records, head), {
-      redacted,
       files: chats.files,
     });
   }
@@ -38,5 +35,5 @@ export async function renderChat(
   const chat = { key: chatId, title: title === "" ? undefined : title };
   // What is missing or damaged is named all the same.
   const readFile = (sha256: string) => wholeFile(chats.files, chatId, sha256);
-  return render(chat, records, { redacted, zone: chatZone(head) ?? zone, readFile });
+  return render(chat, records, { zone: chatZone(head) ?? zone, readFile });
 }

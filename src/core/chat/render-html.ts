@@ -23,7 +23,7 @@ const policy = "default-src 'none'; style-src 'unsafe-inline'; img-src data:";
 export async function* toHtml(
   chat: RenderedChat,
   records: Records,
-  options: RenderOptions,
+  options: RenderOptions = {},
 ): AsyncGenerator<string> {
   const rows = renderRows(records, options);
   yield head(chat, options.zone ?? "UTC");

@@ -25,9 +25,7 @@ async function linesOf(
   options: Partial<SeedJsonlOptions> = {},
   of = head,
 ): Promise<string[]> {
-  return await Array.fromAsync(
-    toSeedJsonl(of, records, { redacted: new Set(), files: noFiles, ...options }),
-  );
+  return await Array.fromAsync(toSeedJsonl(of, records, { files: noFiles, ...options }));
 }
 
 /** The seed's reader, in its own terms: the last metadata line wins, all other objects are messages. */
@@ -75,32 +73,6 @@ test("the seed form holds messages only: no control record, foreign record or hi
   );
 });
 
-test("the seed form says nothing of a redacted message, and stays a legal history", async () => {
-  const call = (name: string, args: string) => ({
-    id: "x",
-    type: "function",
-    function: { name, arguments: args },
-  });
-  const secret = { provider_data: { provider: "p", model: "m", canary: 1 }, canary: 1 };
-  const records = log(
-    {
-      role: "assistant",
-      content: "canary",
-      timestamp,
-      tool_calls: [call("look", "canary")],
-      ...secret,
-    },
-    { role: "tool", content: "canary", timestamp, tool_call_id: "x", name: "look", ...secret },
-  );
-  const written = (await linesOf(records, { redacted: new Set(["m1", "m2"]) })).join("");
-  assert.doesNotMatch(written, /canary/);
-  const about = { content: "[redacted]", timestamp, redacted: true };
-  assert.deepEqual(readSeed(written).messages, [
-    { role: "assistant", ...about, id: "m1", seq: 1, tool_calls: [call("look", "{}")] },
-    { role: "tool", ...about, id: "m2", seq: 2, tool_call_id: "x", name: "look" },
-  ]);
-});
-
 const cursors: readonly [cursor: number, written: number][] = [
   [0, 0],
   [1, 1],
@@ -125,12 +97,12 @@ for (const [cursor, written] of cursors) {
 test("the full form holds every record as it is stored, and the seed's reader finds the true head", async () => {
   const records = log(
     user("1"),
-    { _type: "metadata", kind: "redaction", target: "m1" },
+    { _type: "metadata", kind: "removal", target: "m1" },
     { note: "foreign" },
     user("/new", { hidden: true }),
   );
   const more = { ...head, session: { generation: 2 } };
-  const lines = await linesOf(records, { form: "full", redacted: new Set(["m1"]) }, more);
+  const lines = await linesOf(records, { form: "full" }, more);
   assert.deepEqual(
     lines.slice(1, -1).map((line) => JSON.parse(line)),
     records,
@@ -180,7 +152,6 @@ for (const form of ["seed", "full"] as const) {
     let lines = 0;
     for await (const _ of toSeedJsonl(head, endless(), {
       form,
-      redacted: new Set(),
       files: noFiles,
     })) {
       if (++lines === 1_000) break;

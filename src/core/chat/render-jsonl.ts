@@ -48,13 +48,11 @@ export async function* sinceClear(
 export interface SeedJsonlOptions {
   /**
    * `"seed"`: messages, as another reader of the format needs them, and what an import brought that
-   * is none, as it came. Redacted messages keep their place and lose their text; hidden ones are left
-   * out, but for an imported `_command`. `"full"`: every record as it is stored, what is hidden and redacted too, so that importing
+   * is none, as it came. Hidden ones are left
+   * out, but for an imported `_command`. `"full"`: every record as it is stored, what is hidden too, so that importing
    * it loses nothing. @default "seed"
    */
   readonly form?: "seed" | "full" | undefined;
-  /** Ids of redacted messages: what `marksIn` found in the same log. */
-  readonly redacted: ReadonlySet<string>;
   /** Where the files that messages refer to are. Those that are missing or damaged are passed over. */
   readonly files: Pick<FileStore, "get">;
 }
@@ -93,7 +91,7 @@ export async function* toSeedJsonl(
       repeats = true;
       continue;
     }
-    const kept = full ? record : ((message && seedMessage(message, options.redacted)) ?? object);
+    const kept = full ? record : ((message && seedMessage(message)) ?? object);
     if (kept === undefined) continue;
     for await (const line of attachmentLines(kept, head.key, options.files, written)) {
       yield line;
@@ -150,36 +148,11 @@ function headLine(head: SeedHead, full: boolean): string {
   return jsonLine({ ...seed, ...extra, ...seed });
 }
 
-/** What a message that a person redacted keeps: enough for the file to stay a legal history. */
-const redactedText = "[redacted]";
-
-function seedMessage(
-  message: StoredMessage,
-  redacted: ReadonlySet<string>,
-): JsonObject | undefined {
+function seedMessage(message: StoredMessage): JsonObject | undefined {
   // What nanobot marks as a command is hidden here: its file has it as it came.
-  const isCommand = Boolean(message["_command"]) && !redacted.has(message.id);
-  if (message.hidden === true && !isCommand) return undefined;
+  if (message.hidden === true && !message["_command"]) return undefined;
   const { role, content, timestamp, hidden: _, exact: __, ...rest } = message;
-  if (!redacted.has(message.id)) return { role, content, timestamp, ...rest };
-  const { id, seq, tool_call_id, name, tool_calls } = message;
-  return {
-    role,
-    content: redactedText,
-    timestamp,
-    id,
-    seq,
-    redacted: true,
-    tool_call_id,
-    name,
-    tool_calls: Array.isArray(tool_calls) ? tool_calls.map(withoutArguments) : undefined,
-  };
-}
-
-function withoutArguments(call: unknown): JsonObject {
-  const { id, function: fn } = isJsonObject(call) ? call : {};
-  const name = isJsonObject(fn) ? fn["name"] : undefined;
-  return { id, type: "function", function: { name, arguments: "{}" } };
+  return { role, content, timestamp, ...rest };
 }
 
 /** One line of JSON with its LF. */

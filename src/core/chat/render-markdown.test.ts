@@ -22,9 +22,7 @@ function nodesIn(node: Node): readonly Node[] {
 async function exported(content: string): Promise<string> {
   const message = { kind: "message", seq: 1, role: "user", content, id: "1", timestamp: "" };
   const records = Array.of(message as never);
-  return (await Array.fromAsync(toMarkdown({ key: "a" }, records, { redacted: new Set() }))).join(
-    "",
-  );
+  return (await Array.fromAsync(toMarkdown({ key: "a" }, records))).join("");
 }
 
 /** Compares what a viewer shows of a message with what was said, but for spaces. */

@@ -19,7 +19,7 @@ const speakers = { user: "User", assistant: "Assistant", tool: "Tool", system: "
 export async function* toMarkdown(
   chat: RenderedChat,
   records: Records,
-  options: RenderOptions,
+  options: RenderOptions = {},
 ): AsyncGenerator<string> {
   const rows = renderRows(records, options);
   const key = span(printableLine(chat.key));

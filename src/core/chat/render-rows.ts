@@ -16,11 +16,6 @@ import { printable, printableLine } from "./printable.ts";
 export type Records = Iterable<StoredRecord> | AsyncIterable<StoredRecord>;
 
 export interface RenderOptions {
-  /**
-   * Ids of the messages that are not to be shown: what `marksIn` found in the same log. A
-   * redaction lies after what it hides, so no single pass over a log can heed it.
-   */
-  readonly redacted: ReadonlySet<string>;
   /** IANA name of the zone that days and times are told in. @default "UTC" */
   readonly zone?: string | undefined;
   /** The bytes of a file of the chat, for a format that holds them; `undefined`: they are not there. */
@@ -66,7 +61,7 @@ export type RenderRow =
  */
 export async function* renderRows(
   records: Records,
-  options: RenderOptions,
+  options: RenderOptions = {},
 ): AsyncGenerator<RenderRow> {
   const clock = localClock(options.zone ?? "UTC");
   let day = "";
@@ -80,19 +75,18 @@ export async function* renderRows(
       day = local.day;
       yield { kind: "day", day };
     }
-    const redacted = options.redacted.has(record.id);
     yield {
       kind: "message",
       role: record.role,
       by: byWhom(record),
       time: local?.time ?? "",
       at: local?.at ?? "",
-      marks: marksOf(record, redacted),
-      reasoning: redacted ? "" : reasoningOf(record),
-      text: redacted ? "" : printable(record.content),
-      calls: redacted ? [] : callsOf(record),
-      files: redacted ? [] : filesOf(record).map(fileLabel),
-      attached: redacted ? [] : attachedOf(record),
+      marks: marksOf(record),
+      reasoning: reasoningOf(record),
+      text: printable(record.content),
+      calls: callsOf(record),
+      files: filesOf(record).map(fileLabel),
+      attached: attachedOf(record),
     };
   }
 }
@@ -105,11 +99,11 @@ function byWhom(message: StoredMessage): string {
   return parts.flatMap((part) => (typeof part === "string" ? [printableLine(part)] : [])).join("/");
 }
 
-function marksOf(message: StoredMessage, redacted: boolean): readonly string[] {
+function marksOf(message: StoredMessage): readonly string[] {
   const reason = message.partial_reason;
   const known = reason !== undefined && partialReasons.includes(reason);
   return [
-    redacted ? "redacted" : "",
+    message.redacted === true ? "redacted" : "",
     message.hidden === true ? "hidden" : "",
     message.partial === true ? (known ? `partial: ${reason}` : "partial") : "",
     message.is_error === true ? "error" : "",

@@ -11,10 +11,8 @@ import { printable, printableLine } from "./printable.ts";
 import { toHtml } from "./render-html.ts";
 import { toMarkdown } from "./render-markdown.ts";
 import type { RenderedChat, RenderOptions } from "./render-rows.ts";
-import { marksIn } from "./shown-messages.ts";
 
-const nothing: ReadonlySet<string> = new Set();
-const shown: RenderOptions = { redacted: nothing };
+const shown: RenderOptions = {};
 
 function log(...fields: readonly JsonObject[]): readonly StoredRecord[] {
   return fields.map((field, index) => ({ id: `m${index + 1}`, ...field, seq: index + 1 }));
@@ -36,9 +34,7 @@ const day = log(
   },
   { role: "tool", content: "", name: "look", tool_call_id: "x", timestamp: "", is_error: true },
   { role: "assistant", content: "No", timestamp: "2026-03-04T00:10:00.000Z", partial: true },
-  { role: "user", content: "psst", timestamp: "2026-03-04T00:11:00.000Z" },
   { role: "user", content: "/new", timestamp: "2026-03-04T00:12:00.000Z", hidden: true },
-  { _type: "metadata", kind: "redaction", target: "m5" },
   { _type: "metadata", kind: "erased" },
   { _type: "metadata", kind: "clear" },
   { _type: "metadata", kind: "usage" },
@@ -58,27 +54,21 @@ const thought = {
   reasoning_content: "Two and two.\n<b>```</b>",
 };
 
-test("what a model thought stands before its words in Markdown and in HTML, and goes with them when they are redacted", async () => {
+test("what a model thought stands before its words in Markdown and in HTML", async () => {
   const chat = { key: "k" };
-  const redacted = new Set<string>();
-  const markdown = await text(toMarkdown(chat, log(thought), { redacted }));
+  const markdown = await text(toMarkdown(chat, log(thought)));
   assert.match(
     markdown,
     /\n<details>\n<summary>Reasoning<\/summary>\n\n> Two and two\. {2}\n> &lt;b>\\`\\`\\`&lt;\/b>\n\n<\/details>\n\n> Four\.\n$/,
   );
-  const html = await text(toHtml(chat, log(thought), { redacted }));
+  const html = await text(toHtml(chat, log(thought)));
   assert.match(html, /<summary>Reasoning<\/summary>\n<div[^>]*>Two and two\.\n&lt;b&gt;/);
-  const hidden = { redacted: new Set(["m1"]) };
-  for (const render of [toMarkdown, toHtml]) {
-    assert.doesNotMatch(await text(render(chat, log(thought), hidden)), /Two and two|Reasoning/);
-  }
 });
 
 test("a chat as Markdown: its title, days, speakers, times and marks, texts as quotations", async () => {
   const chat = { key: "telegram:42", title: "Hello *there*" };
-  const { redacted } = await marksIn(day);
   assert.equal(
-    await text(toMarkdown(chat, day, { redacted })),
+    await text(toMarkdown(chat, day)),
     `# Hello \\*there\\*
 
 Chat \`telegram:42\`. Times are in \`UTC\`.
@@ -108,8 +98,6 @@ Calls \`look\`:
 
 > No
 
-**User** · 00:11:00 · redacted
-
 *erased here*
 
 *history cleared here*
@@ -124,8 +112,7 @@ File \`cat.jpg (9 bytes)\`
 });
 
 test("a chat as HTML: days, speakers, times, marks, texts", async () => {
-  const { redacted } = await marksIn(day);
-  const html = await text(toHtml({ key: "telegram:42" }, day, { redacted }));
+  const html = await text(toHtml({ key: "telegram:42" }, day));
   const main = html.slice(html.indexOf("<main>"));
   assert.equal(
     main,
@@ -150,9 +137,6 @@ test("a chat as HTML: days, speakers, times, marks, texts", async () => {
 <article class="assistant">
 <p class="who"><b>Assistant</b> <time datetime="2026-03-04T00:10:00.000Z">00:10:00</time> <em>partial</em></p>
 <div class="text" dir="auto">No</div>
-</article>
-<article class="user">
-<p class="who"><b>User</b> <time datetime="2026-03-04T00:11:00.000Z">00:11:00</time> <em>redacted</em></p>
 </article>
 <p class="note">erased here</p>
 <p class="note">history cleared here</p>
@@ -202,9 +186,6 @@ test("the HTML file holds the files of messages: pictures to be seen, all others
   assert.ok(html.includes("<p>File <bdi>gone.png (1 bytes)</bdi></p>"));
   assert.equal(html.match(/<img /g)?.length, 1);
   assert.doesNotMatch(html, /<script|onerror="/);
-  const redacted = new Set(["m1"]);
-  const hidden = await text(toHtml({ key: "k" }, log(message), { ...options, redacted }));
-  assert.doesNotMatch(hidden, /base64|script/);
 });
 
 const formats = { Markdown: toMarkdown, HTML: toHtml } as const;
@@ -251,19 +232,6 @@ for (const [name, render] of Object.entries(formats)) {
       await text(render(chat, day, { ...shown, hidden: "shown" })),
       /hidden(.|\n)*\/new/,
     );
-  });
-
-  test(`${name} says nothing of a redacted message but who, when and that it is redacted`, async () => {
-    const secret = log({
-      role: "assistant",
-      content: "canary",
-      timestamp: "",
-      tool_calls: [{ id: "canary", function: { name: "canary", arguments: "canary" } }],
-      attachments: [{ name: "canary" }],
-    });
-    const page = await text(render(chat, secret, { redacted: new Set(["m1"]) }));
-    assert.doesNotMatch(page, /canary/);
-    assert.match(page, /redacted/);
   });
 
   test(`${name} of an empty chat is a whole document`, async () => {

@@ -3,7 +3,14 @@ import { isErased } from "../storage/batch.ts";
 import type { LogStore, StoredRecord } from "../storage/log-store.ts";
 import { attachmentsOf } from "./attachments.ts";
 import { titleOf } from "./chat-head.ts";
-import { controlId, hidingKinds, type MarkKind, replacementIn } from "./control-ids.ts";
+import {
+  controlId,
+  hiddenBy,
+  hidingKinds,
+  isControlId,
+  type MarkKind,
+  replacementIn,
+} from "./control-ids.ts";
 import { type ControlRecord, isControl, isMessage, type StoredMessage } from "./message.ts";
 import type { Records } from "./render-rows.ts";
 import type { ChatState, Transaction } from "./transaction.ts";
@@ -11,8 +18,6 @@ import { retryAnswerId } from "./turn-ids.ts";
 
 /** The id of the record that keeps an accepted message until its turn starts. */
 export const pendingId = (messageId: string) => controlId("pending_input", messageId);
-/** The id of the record that redacts a message: the same every time, so that one is enough. */
-export const redactionId = (messageId: string) => controlId("redaction", messageId);
 /** The id of the first record that puts another answer in the place of a message. */
 export const replacementId = (messageId: string) => controlId("replacement", messageId);
 
@@ -59,8 +64,8 @@ export async function isTakenBack(
 }
 
 /**
- * Messages as people see them: what is redacted without its text, what was replaced by another answer
- * hidden. What was taken back is left out.
+ * Messages as people see them: what was replaced by another answer is hidden, and what was taken back is
+ * left out.
  */
 export async function shownMessages(
   logs: Pick<LogStore, "find">,
@@ -70,14 +75,20 @@ export async function shownMessages(
   const shown: StoredMessage[] = [];
   for (const message of messages) {
     if (await isTakenBack(logs, chatId, message.id)) continue;
-    if ((await markOf(logs, chatId, { kind: "redaction", target: message.id })).isThere) {
-      const { id, seq, role, timestamp } = message;
-      shown.push({ id, seq, role, timestamp, content: "", redacted: true });
-    } else if (await isReplaced(logs, chatId, message)) {
-      shown.push({ ...message, hidden: true, replaced: true });
-    } else shown.push(message);
+    const replaced = await isReplaced(logs, chatId, message);
+    shown.push(replaced ? { ...message, hidden: true, replaced } : message);
   }
   return shown;
+}
+
+/**
+ * The mark where an erased message stood; `undefined` for any other record. Who said it and when is gone
+ * with it.
+ */
+export function erasedMark(record: StoredRecord): StoredMessage | undefined {
+  const { id, seq } = record;
+  if (!isErased(record) || isControlId(id)) return undefined;
+  return { id, seq, role: "system", timestamp: "", content: "", redacted: true };
 }
 
 /** Reads at once what may hide these messages. @returns the logs as `shownMessages` asks them. */
@@ -148,17 +159,15 @@ function isStanding(answer: StoredRecord | undefined): boolean {
 
 /** The ids of messages that are not shown as they are stored. */
 export interface Marks {
-  readonly redacted: ReadonlySet<string>;
   readonly replaced: ReadonlySet<string>;
   readonly takenBack: ReadonlySet<string>;
 }
 
 /**
- * The ids that the redactions, replacements and removals in a log name; replaced is also what an
+ * The ids that the replacements and removals in a log name; replaced is also what an
  * unfinished retry left. Bounded by their number.
  */
 export async function marksIn(records: Records): Promise<Marks> {
-  const redacted = new Set<string>();
   const takenBack = new Set<string>();
   const replaced = new Set<string>();
   const retried = new Map<string, string[]>();
@@ -173,15 +182,13 @@ export async function marksIn(records: Records): Promise<Marks> {
     const replacement = replacementIn(record);
     if (replacement?.isReplaced) replaced.add(replacement.target);
     else if (replacement !== undefined) replaced.delete(replacement.target);
-    const { target } = record;
-    if (typeof target !== "string") continue;
-    if (isControl(record, "redaction")) redacted.add(target);
-    else if (isControl(record, "removal")) takenBack.add(target);
+    const target = hiddenBy(record);
+    if (target !== undefined) takenBack.add(target);
   }
   for (const [answer, steps] of retried) {
     if (!standing.has(answer)) for (const id of steps) replaced.add(id);
   }
-  return { redacted, replaced, takenBack };
+  return { replaced, takenBack };
 }
 
 /** The same records, with what was replaced hidden, and without the messages that were taken back. */
@@ -198,8 +205,8 @@ export async function* withMarks(
 }
 
 /**
- * Whether one of these messages was redacted or erased in its chat. What a chat never held, or forgot as a
- * whole, was not; and what the application took back no person wanted gone.
+ * Whether one of these messages was erased in its chat. What a chat never held, or forgot as a whole, was
+ * not; and what the application took back no person wanted gone.
  */
 export async function holdsRemoved(
   logs: Pick<LogStore, "find">,
@@ -209,9 +216,7 @@ export async function holdsRemoved(
   if (chatId === null) return false;
   for (const id of messageIds) {
     const record = await logs.find(chatId, id);
-    if (record === undefined) continue;
-    if (isErased(record)) return true;
-    if ((await markOf(logs, chatId, { kind: "redaction", target: id })).isThere) return true;
+    if (record !== undefined && isErased(record)) return true;
   }
   return false;
 }

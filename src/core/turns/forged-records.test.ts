@@ -35,7 +35,7 @@ test("a turn whose id only a record of ours may have is refused, at once or wher
   const gate = Promise.withResolvers<void>();
   const { chats, turns } = await companion([[{ type: "wait", until: gate.promise }, "one"]]);
   const refused = { code: "THROUGHLINE_INVALID" };
-  const wrong = { content: "innocent", id: "redaction:m" };
+  const wrong = { content: "innocent", id: "removal:m" };
   await assert.rejects(turns.submit(chat, wrong).done, refused);
   assert.deepEqual((await chats.list()).chats, []);
   const first = turns.submit(chat, { content: "1", id: "m" });

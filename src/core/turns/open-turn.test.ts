@@ -249,7 +249,7 @@ test("without content a stored message is opened again though it has an answer; 
   assert.equal((await c.head()).session?.human_at, actedAt);
   assert.equal(await c.unanswered(), 0);
   await assert.rejects(c.turns.open(chat, { id: "m9" }, target), { code: "THROUGHLINE_NOT_FOUND" });
-  await c.chats.redact(chat, "m1");
+  await c.chats.erase(chat, "m1");
   await assert.rejects(c.turns.open(chat, { id: "m1" }, target), { code: "THROUGHLINE_CONFLICT" });
 });
 
@@ -305,7 +305,7 @@ test("a message whose second answer was cut off is opened again, also when other
   assert.equal((await c.turns.open(chat, input, target)).state, "answered");
 });
 
-test("a message that is hidden while it waits to be answered again is not answered", async () => {
+test("a message that is erased while it waits to be answered again is not answered", async () => {
   const c = await companion();
   await opened(await c.turns.open(chat, { id: "m1", content: "Hi" }, target)).close(
     answered("Hello"),
@@ -314,7 +314,7 @@ test("a message that is hidden while it waits to be answered again is not answer
   const again = c.turns.open(chat, { id: "m1" }, target);
   again.catch(() => undefined);
   while (c.turns.size < 2) await setImmediate();
-  await c.chats.redact(chat, "m1");
+  await c.chats.erase(chat, "m1");
   await other.close(answered("Yes"));
   await assert.rejects(again, { code: "THROUGHLINE_CONFLICT" });
   assert.equal(await c.unanswered(), 0);

@@ -118,7 +118,6 @@ test("the same retry three times at once asks a model once", async () => {
 });
 
 const gone = {
-  redacted: (c: Awaited<ReturnType<typeof companion>>, id: string) => c.chats.redact(chat, id),
   erased: (c: Awaited<ReturnType<typeof companion>>, id: string) => c.chats.erase(chat, id),
   "taken back": (c: Awaited<ReturnType<typeof companion>>, id: string) =>
     c.chats.takeBack(chat, [id]),
@@ -184,11 +183,11 @@ test("what a message without an answer ended, and how long its person was away, 
   assert.doesNotMatch(c.model.requests[4]?.context ?? "", /40 minutes|new session/);
 });
 
-test("an answer that is regenerated after a redaction stands last", async () => {
+test("an answer that is regenerated after a removal stands last", async () => {
   const c = await companion([["one"], ["two"], ["one again"]]);
   await c.say("first");
   await c.say("second", "t2");
-  await c.chats.redact(chat, "t2");
+  await c.chats.takeBack(chat, ["t2"]);
   await c.retry("r1");
   assert.deepEqual(
     c.model.requests[2]?.messages.map(({ role, content }) => `${role}: ${content}`),

@@ -101,7 +101,7 @@ export async function newestWords(
       if (record.seq <= (head.clear_seq ?? 0)) return undefined;
       if (!isMessage(record) || record.role !== "user" || record.hidden) continue;
       const [message] = await shownMessages(logs, chatId, [record]);
-      if (message !== undefined && !message.redacted) return message;
+      if (message !== undefined) return message;
     }
     before = page[0]?.seq ?? 0;
     if (before <= 1) return undefined;

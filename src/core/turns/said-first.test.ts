@@ -99,7 +99,7 @@ test("a model with a small window is sent what the companion said while it was a
   assert.deepEqual(w.sent(1), [opened]);
 });
 
-test("a model with a small window is sent a summary, and not what it tells, a redaction hid or a reset ended", async () => {
+test("a model with a small window is sent a summary, and not what it tells, an erasure removed or a reset ended", async () => {
   const w = await world(small, [["1"], ["2"], ["3"], ["4"]]);
   await w.say("Hello");
   const [told] = await w.chats.append(chat, [{ role: "assistant", content: "Old news" }]);
@@ -108,7 +108,7 @@ test("a model with a small window is sent a summary, and not what it tells, a re
   const [slip] = await w.chats.append(chat, [{ role: "assistant", content: "Your PIN is 4711" }]);
   await w.chats.append(chat, [reminder]);
   assert.ok(slip);
-  await w.chats.redact(chat, slip.id);
+  await w.chats.erase(chat, slip.id);
   await w.say("Move it to 10");
   const [sent = "", ...others] = w.sent(1);
   assert.deepEqual(others, []);

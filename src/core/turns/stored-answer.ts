@@ -2,7 +2,7 @@ import { attachmentsOf, sameFiles } from "../chat/attachments.ts";
 import type { Chats } from "../chat/chats.ts";
 import { isControl, isCutByModel, isMessage, type StoredMessage } from "../chat/message.ts";
 import { periodView } from "../chat/provider-sessions.ts";
-import { isTakenBack, markOf, pendingId, shownMessages } from "../chat/shown-messages.ts";
+import { isTakenBack, pendingId, shownMessages } from "../chat/shown-messages.ts";
 import { answerId, stepNumber } from "../chat/turn-ids.ts";
 import { ThroughlineError } from "../errors.ts";
 import { isErased } from "../storage/batch.ts";
@@ -12,7 +12,7 @@ import type { Turn, TurnAnswer } from "./turn.ts";
  * The stored result of a turn that was answered before, replayed to the turn.
  *
  * @throws ThroughlineError `THROUGHLINE_ID_CONFLICT`: its id is of another message.
- *   `THROUGHLINE_CONFLICT`: the message or its answer was redacted, taken back, erased, cleared or
+ *   `THROUGHLINE_CONFLICT`: the message or its answer was taken back, erased, cleared or
  *   forgotten since.
  */
 export async function storedAnswer(chats: Chats, turn: Turn): Promise<TurnAnswer | undefined> {
@@ -84,8 +84,8 @@ async function replaySteps(
 }
 
 /**
- * The messages that a turn stored after its user message, oldest first, without those that are redacted
- * or replaced. `answer` is the last of the assistant's once an attempt at it has ended with one.
+ * The messages that a turn stored after its user message, oldest first, without those that are
+ * replaced. `answer` is the last of the assistant's once an attempt at it has ended with one.
  */
 export async function turnOnRecord(
   chats: Chats,
@@ -108,7 +108,7 @@ export async function turnOnRecord(
     }
   }
   const shown = await shownMessages(logs, chatId, said);
-  const messages = shown.filter(({ redacted, replaced }) => !redacted && !replaced);
+  const messages = shown.filter(({ replaced }) => !replaced);
   const answer = isOver ? messages.findLast(({ role }) => role === "assistant") : undefined;
   return { messages, answer };
 }
@@ -127,9 +127,6 @@ export async function shownStill(
   const { head } = await chats.log.state(chatId);
   if (record.seq <= (head?.clear_seq ?? 0)) throw hidden("cleared");
   if (await isTakenBack(logs, chatId, id)) throw hidden("taken back");
-  if ((await markOf(logs, chatId, { kind: "redaction", target: id })).isThere) {
-    throw hidden("redacted");
-  }
   return record;
 }
 

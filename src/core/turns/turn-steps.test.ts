@@ -132,7 +132,7 @@ function asLine({ role, content, tool_calls: calls = [] }: StoredMessage): strin
 async function rendered(c: Awaited<ReturnType<typeof companion>>): Promise<string[]> {
   const marks = await marksIn(c.chats.records(chat));
   const shown = withMarks(c.chats.records(chat), marks);
-  const rows = await Array.fromAsync(renderRows(shown, { redacted: marks.redacted }));
+  const rows = await Array.fromAsync(renderRows(shown));
   return rows.flatMap((row) => (row.kind === "message" ? [row.text] : []));
 }
 
@@ -410,24 +410,24 @@ test("a call that a model makes after its turn has lost the chat is not stored, 
   assert.deepEqual([await c.shown(), c.runs], [["user: Pay Ada"], []]);
 });
 
-test("a call that is redacted is neither run again nor told to the model that takes the turn up", async () => {
+test("a call that is erased is neither run again nor told to the model that takes the turn up", async () => {
   const c = await companion([[{ runs: "Ada" }, "FAILS"], ["Hm."]], { repeatable: true });
   const turn = c.turns.submit(chat, { content: "Pay Ada" });
   await turn.done;
-  await c.chats.redact(chat, `${turn.id}:call:1`);
-  await c.chats.redact(chat, `${turn.id}:result:1`);
+  await c.chats.erase(chat, `${turn.id}:call:1`);
+  await c.chats.erase(chat, `${turn.id}:result:1`);
   await (await c.turns.answer(chat)).done;
   assert.deepEqual(c.asked(1), ["user: Pay Ada"]);
   assert.equal(c.runs.length, 1);
 });
 
-test("the question that is redacted or erased while its tool runs ends the turn, not its record", async () => {
-  for (const how of ["redact", "erase"] as const) {
+test("the question that is erased or taken back while its tool runs ends the turn, not its record", async () => {
+  for (const how of ["erase", "take back"] as const) {
     const c: Awaited<ReturnType<typeof companion>> = await companion(
       [[{ runs: "Ada" }, "Paid."], ["Bye"]],
       {
         run: async () => {
-          await c.chats[how](chat, "q");
+          await (how === "erase" ? c.chats.erase(chat, "q") : c.chats.takeBack(chat, ["q"]));
           return "paid";
         },
       },
@@ -492,7 +492,7 @@ test("what a model thinks is stored with the call or the answer that it led to, 
   await c.turns.submit(chat, { content: "Next" }).done;
   assert.equal(JSON.stringify(c.requests[1]).includes("First pay."), false);
   assert.deepEqual(await c.chats.search("first"), []);
-  await c.chats.redact(chat, messages[1]?.id ?? "");
+  await c.chats.takeBack(chat, [messages[1]?.id ?? ""]);
   await c.chats.erase(chat, messages[3]?.id ?? "");
   const left = JSON.stringify((await c.chats.messages(chat)).messages);
   assert.equal(/First pay|Done now/.test(left), false);

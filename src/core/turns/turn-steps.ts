@@ -79,7 +79,7 @@ export class TurnSteps {
       this.#lastNumber = Math.max(this.#lastNumber, number); // that of an erased one is not used again
       if (!isMessage(record) || record.turn !== turn.id) continue;
       const [shown] = await shownMessages(logs, turn.chatId, [record]);
-      if (shown === undefined || shown.redacted) continue;
+      if (shown === undefined) continue;
       this.#stored.push(record);
       this.#bytes += Buffer.byteLength(JSON.stringify(record));
       const [call] = record.tool_calls ?? [];

@@ -143,7 +143,7 @@ export class Turns {
    * @throws ThroughlineError `THROUGHLINE_INVALID`, `THROUGHLINE_ID_CONFLICT`; `THROUGHLINE_BUSY`, the
    *   queue of this chat is full, and `THROUGHLINE_CLOSED`: nothing was stored.
    *   `THROUGHLINE_NOT_FOUND`: without `content`, there is no such message, or none without an answer.
-   *   `THROUGHLINE_CONFLICT`: the message was redacted, erased, cleared or forgotten since.
+   *   `THROUGHLINE_CONFLICT`: the message was taken back, erased, cleared or forgotten since.
    */
   async open(chatId: string, input: OpenInput, target: ProviderModel): Promise<Opened> {
     checkChatId(chatId);
@@ -342,7 +342,7 @@ export class Turns {
    * @param answerId a message of `variants`: the first answer, or that of a `retry`.
    * @returns the answer, with all `variants` if there are others.
    * @throws ThroughlineError `THROUGHLINE_NOT_FOUND`: there is no such answer. `THROUGHLINE_CONFLICT`: more
-   *   was said since, something is being answered or has no answer yet, or this answer was redacted, taken
+   *   was said since, something is being answered or has no answer yet, or this answer was taken
    *   back, erased or cleared.
    */
   choose(chatId: string, answerId: string): Promise<StoredMessage> {

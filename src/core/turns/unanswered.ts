@@ -41,7 +41,7 @@ export async function oldestUnanswered(
  * answer.
  *
  * @throws ThroughlineError `THROUGHLINE_NOT_FOUND`: there is none.
- *   `THROUGHLINE_CONFLICT`: it was redacted, taken back, erased or cleared.
+ *   `THROUGHLINE_CONFLICT`: it was taken back, erased or cleared.
  */
 export async function storedWords(
   chats: Chats,

@@ -8,7 +8,7 @@ import { retryAnswerId, variantOf } from "../chat/turn-ids.ts";
 interface Variants {
   /** Of the answers that can be chosen, oldest first. */
   readonly ids: readonly string[];
-  /** The one that is shown; `undefined`: it was redacted or erased. */
+  /** The one that is shown; `undefined`: it was taken back or erased. */
   readonly shown: string | undefined;
 }
 
@@ -39,7 +39,7 @@ export async function showVariant(
   }
 }
 
-/** The answers to a message that can be chosen: those that are whole, and neither redacted nor erased. */
+/** The answers to a message that can be chosen: those that are whole, and neither taken back nor erased. */
 export async function variantsOf(
   chats: Chats,
   chatId: string,
@@ -59,10 +59,10 @@ export async function variantsOf(
     if (shown !== undefined) answers.set(variantOf(message), shown);
   }
   const whole = [...answers].flatMap(([variant, last]) => {
-    const { id, redacted, content, tool_calls: calls = [] } = last;
+    const { id, content, tool_calls: calls = [] } = last;
     // One that was cut off in its tools has said nothing yet.
     const isAnswer = variant === undefined ? content !== "" || calls.length === 0 : id === variant;
-    return isAnswer && redacted !== true ? [last] : [];
+    return isAnswer ? [last] : [];
   });
   const shown = whole.find(({ replaced }) => replaced !== true);
   return { ids: whole.map(({ id }) => id), shown: shown?.id };
@@ -77,9 +77,8 @@ export async function withVariants(
   chatId: string,
   page: readonly StoredMessage[],
 ): Promise<readonly StoredMessage[]> {
-  const isShown = ({ hidden, redacted }: StoredMessage) => !hidden && !redacted;
-  const answer = page.findLast((each) => each.role === "assistant" && isShown(each));
-  const newest = page.findLast((each) => each.role === "user" && isShown(each));
+  const answer = page.findLast(({ role, hidden }) => role === "assistant" && !hidden);
+  const newest = page.findLast(({ role, hidden }) => role === "user" && !hidden);
   const turn = answer?.turn;
   if (answer === undefined || turn === undefined || (newest?.id ?? turn) !== turn) return page;
   const isOther = (each: StoredMessage) => each.turn === turn && each.replaced === true;

@@ -120,10 +120,10 @@ test("of several chats each keeps its own words, in the order in which they were
   assert.equal((await w.judged("b")).text, "Fine");
 });
 
-test("what was redacted or cleared is not recalled, and nothing without consent", async () => {
+test("what was erased or cleared is not recalled, and nothing without consent", async () => {
   const w = await world();
   const joke = await w.turn("a", "Tell me a joke", "Knock, knock");
-  await w.chats.redact("a", joke);
+  await w.chats.erase("a", joke);
   await w.turn("b", "How are you?", "Fine");
   await w.chats.clear("b");
   w.recorder.agree({ ...everything, messages: false } as ConsentInput);

@@ -49,7 +49,7 @@ export async function recallWords(
 /** The newest messages of a chat; none when the newest is old, or is of a time that is to come. */
 async function saidIn(chats: Chats, chatId: string, now: number): Promise<readonly Said[]> {
   const { messages } = await chats.messages(chatId, { limit: maxMessages });
-  const shown = messages.filter(({ hidden, redacted }) => !hidden && !redacted);
+  const shown = messages.filter(({ hidden }) => !hidden);
   const said = shown
     .map((message) => transcriptMessage(chatId, message))
     .filter((message): message is Said => message.atMs !== undefined);

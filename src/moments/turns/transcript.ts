@@ -41,8 +41,8 @@ export async function transcriptUpTo(
 /** The newest answer of a chat that can be seen. */
 export async function lastAnswer(chats: Chats, chatId: string): Promise<StoredMessage | undefined> {
   const { messages } = await chats.messages(chatId, { limit: maxMessages });
-  return messages.findLast(({ role, content, hidden, redacted }) => {
-    return role === "assistant" && content !== "" && !hidden && !redacted;
+  return messages.findLast(({ role, content, hidden }) => {
+    return role === "assistant" && content !== "" && !hidden;
   });
 }
 

@@ -172,12 +172,13 @@ export function isOnItsWay({ state }: Waiting): boolean {
   return state === "sending" || state === "waiting";
 }
 
-/** Whether it is shown as a row: text, reasoning, tool calls, and what was removed. */
+/** Whether it is shown as a row: text, reasoning, tool calls, and the mark of an erased one. */
 export function isShown(message: Message): boolean {
-  const { role, hidden, content, redacted, tool_calls: calls = [] } = message;
+  if (message.redacted === true) return true;
+  const { role, hidden, content, tool_calls: calls = [] } = message;
   if ((message.attachments?.length ?? 0) > 0 && role === "user" && hidden !== true) return true;
   const isSpoken = role === "user" || role === "assistant";
   if (!isSpoken || hidden === true) return false;
   const isThought = (message.reasoning_content ?? "") !== "";
-  return content !== "" || redacted === true || calls.length > 0 || isThought;
+  return content !== "" || calls.length > 0 || isThought;
 }

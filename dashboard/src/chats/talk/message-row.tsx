@@ -56,7 +56,7 @@ export const MessageRow = memo(function MessageRow(props: MessageRowProps) {
   const { edits, keepEdit } = actions;
   const [editing, setEditing] = useState(edits.has(message.id) ? "kept" : "no");
   const isUser = message.role === "user";
-  if (message.redacted === true) return <Redacted message={message} />;
+  if (message.redacted === true) return <Redacted />;
   if (isUser && message.synthetic !== undefined) return <Synthetic kind={message.synthetic} />;
   function edit(): void {
     keepEdit(message.id, message.content);
@@ -117,7 +117,7 @@ export const MessageRow = memo(function MessageRow(props: MessageRowProps) {
             {message.role === "assistant" && message.content !== ""
               ? actions.replyActions(message)
               : null}
-            <Action icon="hide" label="Hide or erase" run={() => actions.remove(message)} />
+            <Action icon="hide" label="Erase" run={() => actions.remove(message)} />
           </span>
           <Branches branches={actions.branches.get(message.id)} />
         </footer>
@@ -171,11 +171,10 @@ function Byline({ message }: { readonly message: Message }) {
   );
 }
 
-function Redacted({ message }: { readonly message: Message }) {
-  const what = message.role === "user" ? "Your message" : "This answer";
+function Redacted() {
   return (
-    <article className={`message message-${message.role}`}>
-      <p className="redacted">{what} was removed.</p>
+    <article className="message">
+      <p className="redacted">A message was removed.</p>
     </article>
   );
 }

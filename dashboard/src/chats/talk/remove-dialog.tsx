@@ -13,12 +13,12 @@ interface RemoveDialogProps {
   readonly onRemoved: () => void;
 }
 
-/** Hides one message, or erases it. */
+/** Asks once, and erases one message. */
 export function RemoveDialog({ chatId, message, onClose, onRemoved }: RemoveDialogProps) {
   const removing = useMutation({
-    mutationFn: (erase: boolean) => {
+    mutationFn: () => {
       const path = `${chatPath(chatId)}/messages/${encodeURIComponent(message.id)}`;
-      return request<MessageReceipt>(`${path}?erase=${erase}`, { method: "DELETE" });
+      return request<MessageReceipt>(path, { method: "DELETE" });
     },
     onSuccess: ({ unreachable }) => {
       if (unreachable.length === 0) onRemoved();
@@ -35,10 +35,7 @@ export function RemoveDialog({ chatId, message, onClose, onRemoved }: RemoveDial
             <Button kind="quiet" onClick={onRemoved}>
               Close
             </Button>
-            <Button
-              isBusy={removing.isPending}
-              onClick={() => removing.mutate(removing.variables ?? false)}
-            >
+            <Button isBusy={removing.isPending} onClick={() => removing.mutate()}>
               Try again
             </Button>
           </>
@@ -56,30 +53,22 @@ export function RemoveDialog({ chatId, message, onClose, onRemoved }: RemoveDial
   }
   return (
     <Dialog
-      title="Hide or erase this message?"
+      title="Erase this message?"
       onClose={onClose}
       actions={
         <>
           <Button kind="quiet" onClick={onClose}>
             Cancel
           </Button>
-          <Button isBusy={removing.isPending} onClick={() => removing.mutate(false)}>
-            Hide
-          </Button>
-          <Button kind="danger" isBusy={removing.isPending} onClick={() => removing.mutate(true)}>
+          <Button kind="danger" isBusy={removing.isPending} onClick={() => removing.mutate()}>
             Erase permanently
           </Button>
         </>
       }
     >
       <p>
-        Hide: it is no longer shown or sent to a model. Its text stays on the disk.
-        <br />
-        Erase: its text is removed from the disk too.
-      </p>
-      <p>
-        Both also apply to copies of this chat, and delete the moments that contain the message.
-        Neither can be undone.
+        It is no longer shown or sent to a model, and its text is removed from the disk, also in
+        copies of this chat. Moments that contain it are deleted. This cannot be undone.
       </p>
       <ErrorNote error={removing.error} />
     </Dialog>

@@ -68,7 +68,6 @@ for (const [says, messages, shown] of [
     [
       message(1, { tool_calls: [call("a")], hidden: true }),
       result(2, "a", "no", { hidden: true }),
-      result(3, "a", "", { redacted: true }),
       message(4, { content: "" }),
       message(5, { reasoning_content: "Hm." }),
     ],

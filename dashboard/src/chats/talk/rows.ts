@@ -55,7 +55,7 @@ export function rowsOf(messages: readonly Message[]): Row[] {
   let day = "";
   let open: { readonly turn: string | undefined; readonly call: Call }[] = [];
   for (const message of messages) {
-    const isResult = message.role === "tool" && message.hidden !== true && !message.redacted;
+    const isResult = message.role === "tool" && message.hidden !== true;
     if (!isShown(message) && !isResult) continue;
     if (message.role === "user") open = [];
     if (isResult) {

@@ -65,7 +65,7 @@ function withWords(live: Live, kind: "text" | "reasoning", more: string): Live {
   return { ...live, [kind]: live[kind] + more, retrying: undefined };
 }
 
-/** The change by an event of a message: stored, hidden, taken back or erased. After a choice the chat is read. */
+/** The change by an event of a message: stored, taken back or erased. After a choice the chat is read. */
 export function afterMessage(
   { messages, waiting, live }: FeedState,
   event: ServerEvents["message"],
@@ -88,7 +88,9 @@ export function afterMessage(
   }
   const gone = messages.findLast(({ id }) => id === event.message_id);
   if (gone === undefined) return {};
-  return { messages: withMessage(messages, { ...gone, content: "", redacted: true }) };
+  const { id, seq } = gone;
+  const mark = { id, seq, role: "system", timestamp: "", content: "", redacted: true } as const;
+  return { messages: withMessage(messages, mark) };
 }
 
 export const nothingSaid = { text: "", reasoning: "", retrying: undefined } as const;
