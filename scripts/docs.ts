@@ -158,7 +158,7 @@ async function everyRecord(run: Run): Promise<string> {
   for await (const { type } of first.progress()) if (type === "accepted") break;
   clock.pass(800);
   const second = turns.submit(chat, { id: "t3", content: "Thanks!" });
-  await chats.log.exclusively(chat, async () => undefined);
+  await chats.exclusively(chat, async () => undefined);
   asked.resolve();
   await Promise.all([first.done, second.done]);
   // The person asks for another answer.
@@ -174,7 +174,7 @@ async function everyRecord(run: Run): Promise<string> {
   await chats.setMetadata(chat, { pinned: true });
   await chats.setConsolidated(chat, 2);
   await chats.takeBack(chat, ["t3:answer:again"]);
-  await chats.log.change(chat, (transaction) => {
+  await chats.change(chat, (transaction) => {
     transaction.control("erasure", { target: "t4" }, "erasure:t4"); // as where several processes write
     const part = '{"type":"input_image"}'; // of a long message
     const id = "part:8d0a"; // and a hash, of which this is the beginning

@@ -12,7 +12,7 @@ async function homeOfTwo(t: TestContext): Promise<string> {
   await using throughline = await openThroughline({ home });
   const said = { role: "user", content: "Hello", timestamp: "2026-01-02T13:30:00Z" } as const;
   for (const id of ["auckland", "here"]) await throughline.chats.append(id, [said]);
-  await throughline.chats.log.change("auckland", (transaction) => {
+  await throughline.chats.change("auckland", (transaction) => {
     transaction.control("metadata", {});
     transaction.set({ created_at: said.timestamp });
   });

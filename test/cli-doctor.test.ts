@@ -179,7 +179,7 @@ test("doctor tells of messages without an answer", async (t) => {
   const home = await homeWithChat(t);
   {
     await using throughline = await openThroughline({ home });
-    await throughline.chats.log.change("local:me", (transaction) => {
+    await throughline.chats.change("local:me", (transaction) => {
       transaction.message({ id: "w1", role: "user", content: "Are you there?" });
       transaction.set({ open_turn: { id: "w1", seq: transaction.seq, attempts: 1 } });
     });

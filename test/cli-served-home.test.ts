@@ -34,7 +34,7 @@ async function homeWithChats(t: TestContext): Promise<string> {
   await chats.erase("local:me", "m3");
   await chats.rename("seen", "Dentist & co. ?#%");
   await chats.append("a/b ?#%é", [{ id: "x1", role: "user", content: "odd id" }]);
-  await chats.log.change("work", (transaction) => {
+  await chats.change("work", (transaction) => {
     transaction.message({ id: "w1", role: "user", content: "Are you there?" });
     transaction.set({ open_turn: { id: "w1", seq: transaction.seq, attempts: 1 } });
   });

@@ -28,7 +28,7 @@ before(async () => {
       { id: "m4", role: "assistant", content: "You are welcome." },
     ]);
     await sessions.resolve("work", { provider: "offline", model: "offline" });
-    await chats.log.change("work", (transaction) => {
+    await chats.change("work", (transaction) => {
       transaction.message({ id: "w1", role: "user", content: "Are you there?" });
       transaction.set({ open_turn: { id: "w1", seq: transaction.seq, attempts: 1 } });
     });

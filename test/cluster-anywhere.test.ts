@@ -175,7 +175,7 @@ for (const [name, openPlace] of places) {
       const first = a.turns.submit(chat, { id: "m1", content: "1" });
       await until(() => model.requests.length === 1);
       const second = b.turns.submit(chat, { id: "m2", content: "2" });
-      await until(async () => (await a.chats.log.existing(chat)).head.pending !== undefined);
+      await until(async () => (await a.chats.existing(chat)).head.pending !== undefined);
       const shown = await jsonOf(await b.ask(path), 200);
       assert.deepEqual([shown.unanswered_ids, shown.running], [["m1", "m2"], true]);
       // Nothing there is left over: neither process can dismiss what the other will answer.
@@ -298,7 +298,7 @@ for (const [name, openPlace] of places) {
       const turn = a.turns.submit(chat, { content: "a secret" });
       for await (const { type } of turn.progress()) if (type === "text") break;
       const waits = b.turns.submit(chat, { content: "another secret" });
-      await until(async () => (await a.chats.log.existing(chat)).head.pending !== undefined);
+      await until(async () => (await a.chats.existing(chat)).head.pending !== undefined);
       await jsonOf(await b.ask(path, { method: "DELETE" }), 200);
       await Promise.allSettled([turn.done, waits.done]);
       assert.deepEqual((await a.chats.list()).chats, []);
@@ -344,7 +344,7 @@ for (const [name, openPlace] of places) {
       yield { message: { role: "user" as const, content: "the last" } };
     }
     const writing = a.chats.write(chat, messages(), {});
-    await until(async () => (await a.chats.log.state(chat)).head?.unfinished === true);
+    await until(async () => (await a.chats.state(chat)).head?.unfinished === true);
     const b = await process(await place.open());
     gate.resolve();
     await writing;

@@ -42,7 +42,7 @@ test("a turn whose process died is open, is no longer running when its lease lap
   const turn = await w.b.turns.answer(chat);
   assert.equal((await turn.done).assistant?.content, "Twice");
   assert.deepEqual(await transcript(w.b), ["user: Tell me", "assistant: Twice"]);
-  assert.equal((await w.b.chats.log.existing(chat)).head.open_turn, undefined);
+  assert.equal((await w.b.chats.existing(chat)).head.open_turn, undefined);
 });
 
 test("a chat in which nobody runs a turn is elsewhere for nobody, however many ask at once", async () => {
@@ -53,7 +53,7 @@ test("a chat in which nobody runs a turn is elsewhere for nobody, however many a
   const asked = Array.from({ length: 8 }, (_, n) => [w.b, c][n % 2]!.turns.isRunning(chat));
   assert.deepEqual(new Set(await Promise.all(asked)), new Set([false]));
   // Nor while this process has it, for something that is no turn.
-  await w.b.chats.log.alone(chat, async () => {
+  await w.b.chats.alone(chat, async () => {
     assert.equal(await w.b.turns.isRunning(chat), false);
     assert.equal(await c.turns.isRunning(chat), true);
   });
@@ -112,7 +112,7 @@ test("C6: a process that wakes with its model's answer, before any timer of it, 
   assert.equal((await other.done).assistant?.content, "In time");
   gate.resolve(); // no timer of the first process has run since
   await assert.rejects(turn.done, { code: "THROUGHLINE_FENCED" });
-  const { records } = (await b.chats.log.ports.logs.tail(chat, 1_000))!;
+  const { records } = (await b.chats.logs.tail(chat, 1_000))!;
   assert.equal(records.filter(({ id }) => id === "m1:answer").length, 1);
   assert.deepEqual(await transcript(b), ["user: Tell me", "assistant: In time"]);
 });
@@ -123,7 +123,7 @@ test("a lease that is lost before anybody has it: the turn is cut off, open, and
   await w.timers.a.pass(0);
   await assert.rejects(w.turn.done, { code: "THROUGHLINE_FENCED" });
   assert.deepEqual(await transcript(w.b), ["user: Tell me"]);
-  assert.equal((await w.b.chats.log.existing(chat)).head.open_turn?.id, "m1");
+  assert.equal((await w.b.chats.existing(chat)).head.open_turn?.id, "m1");
 });
 
 test("a turn goes on for as long as its process keeps the lease, and nobody else begins there", async () => {
@@ -140,19 +140,19 @@ test("a turn goes on for as long as its process keeps the lease, and nobody else
 test("a process that ends waits for nobody's turn: what waits there stays stored, and is answered elsewhere", async () => {
   const w = await cutOff();
   const next = w.b.turns.submit(chat, { id: "m2", content: "And then?" });
-  await until(async () => (await w.a.chats.log.existing(chat)).head.pending !== undefined);
+  await until(async () => (await w.a.chats.existing(chat)).head.pending !== undefined);
   await w.b.turns.close(0);
   await assert.rejects(next.done, { code: "THROUGHLINE_CLOSED" });
   w.a.turns.stop(chat);
   await w.turn.done;
   await setImmediate();
-  assert.deepEqual((await w.a.chats.log.existing(chat)).head.pending, ["m2"]);
+  assert.deepEqual((await w.a.chats.existing(chat)).head.pending, ["m2"]);
 });
 
 test("what waits for a chat that is forgotten meanwhile is not begun", async () => {
   const w = await cutOff();
   const next = w.b.turns.submit(chat, { id: "m2", content: "And then?" });
-  await until(async () => (await w.a.chats.log.existing(chat)).head.pending !== undefined);
+  await until(async () => (await w.a.chats.existing(chat)).head.pending !== undefined);
   // By the library, whose caller ends no turns: it joins the lease of the turn that runs there.
   await w.a.chats.forget(chat);
   w.turn.stop();

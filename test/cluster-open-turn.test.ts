@@ -31,7 +31,7 @@ test("a message waits for the open turn of another process; the same message get
   const again = w.b.turns.open(chat, m1, target);
   const next = w.b.turns.open(chat, { id: "m2", content: "And now?" }, target);
   await until(async () => {
-    const { pending = [] } = (await w.b.chats.log.existing(chat)).head;
+    const { pending = [] } = (await w.b.chats.existing(chat)).head;
     return pending.includes("m2");
   });
   assert.deepEqual(await w.ids(), ["m1"]);

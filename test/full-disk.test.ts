@@ -37,7 +37,7 @@ test("a chat is forgotten on a full disk, and stays so", async () => {
   assert.deepEqual(receipt.removed[0], { place: "transcript", count: 1 });
   assert.deepEqual(receipt.unreachable, []);
   assert.notEqual(await chats.forgottenAt("a"), undefined);
-  assert.equal(await chats.log.ports.logs.tail("a", 1), undefined);
+  assert.equal(await chats.logs.tail("a", 1), undefined);
   assert.equal((await chats.list({})).chats.length, 1);
 });
 
@@ -50,5 +50,5 @@ test("where a disk stays full a chat is forgotten, and the receipt says that no 
   const { removed, unreachable } = await chats.forget("a");
   assert.deepEqual(removed[0], { place: "transcript", count: 1 });
   assert.match(unreachable.join(), /the list of forgotten chats: an import could bring it back/);
-  assert.equal(await chats.log.ports.logs.tail("a", 1), undefined);
+  assert.equal(await chats.logs.tail("a", 1), undefined);
 });

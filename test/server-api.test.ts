@@ -270,7 +270,7 @@ test("a message that has the id of a record of ours is no trace of one that was 
   await c.say("Hello");
   // As an earlier version took it: today no message gets such an id.
   const mine = { id: "pending:x", role: "user", content: "Mine" };
-  await c.throughline.chats.log.ports.logs.append("local:me", [mine]);
+  await c.throughline.chats.logs.append("local:me", [mine]);
   const path = `${me}/messages/x?erase=true`;
   await problemOf(await c.ask(path, { method: "DELETE" }), 404, "THROUGHLINE_NOT_FOUND");
 });

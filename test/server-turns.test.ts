@@ -317,7 +317,7 @@ test("a message that waits for its turn can be erased, also twice: it is not ans
   const first = await begin(c, "1");
   const second = c.post(`${me}/messages`, { content: "a secret" });
   const waiting = async () => {
-    const { head } = await c.throughline.chats.log.existing("local:me");
+    const { head } = await c.throughline.chats.existing("local:me");
     return head.pending?.[0];
   };
   let id = await waiting();

@@ -66,7 +66,7 @@ async function seen(chats: Chats, chatId = chat): Promise<string> {
     rendered.push(await Array.fromAsync(pieces));
   }
   const model = { provider: "a", model: "b", window: 100_000 };
-  const history = await readHistory(chats.log.ports.logs, chatId, model);
+  const history = await readHistory(chats.logs, chatId, model);
   const page = await chats.messages(chatId);
   const found = await Promise.all(said.map(({ id }) => chats.find(chatId, String(id))));
   const chatsFound = await chats.findChats("lighthouse");

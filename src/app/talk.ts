@@ -224,7 +224,7 @@ export class Talk {
   async #offersAnswer(): Promise<boolean> {
     const { chats } = this.#companion.throughline;
     const { chatId } = this.#options;
-    const { head } = await chats.log.state(chatId);
+    const { head } = await chats.state(chatId);
     if (head?.open_turn === undefined && head?.pending === undefined) return false;
     const { open_turn } = head;
     const words = open_turn && printableLine((await chats.message(chatId, open_turn.id)).content);

@@ -129,7 +129,7 @@ async function leftInChats(chats: Chats): Promise<{
   readonly commits: readonly ClockReading[];
   readonly interrupted: readonly InterruptedTurn[];
 }> {
-  const { logs } = chats.log.ports;
+  const { logs } = chats;
   const recent = await logs.list({ limit: recentChats });
   const commits = recent.rows.map(({ head }) => ({ at: Date.parse(readHead(head).updated_at) }));
   const interrupted: InterruptedTurn[] = [];

@@ -114,7 +114,7 @@ test("what is taken back, erased, hidden, replaced, cleared, or no one's words i
   const { chats } = run.throughline;
   await chats.clear("a");
   await say(run, "a", ["one", "two", "three", "four", "five", "six"]);
-  await chats.log.change("a", (transaction) => {
+  await chats.change("a", (transaction) => {
     transaction.control("removal", { target: "three" }, "removal:three");
     transaction.control("replacement", { target: "four" }, replacementId("four"));
     transaction.message({ role: "assistant", content: "seven", hidden: true });

@@ -132,7 +132,7 @@ export class RestartNotices {
   }
 
   async #pending(chatId: string): Promise<RestartNotice | undefined> {
-    const { head } = await this.#ports.chats.log.state(chatId);
+    const { head } = await this.#ports.chats.state(chatId);
     if (head?.told_session !== undefined)
       this.#deliveries.noteAcknowledged(chatId, head.told_session);
     const restart = this.#deliveries.pending(chatId);
@@ -247,7 +247,7 @@ export class RestartNotices {
     const { clean, totalRuns } = restart;
     const facts = { kind, gap, clean, totalRuns, isAcknowledged: true, isBorn: false };
     try {
-      const { head } = await this.#ports.chats.log.state(chatId);
+      const { head } = await this.#ports.chats.state(chatId);
       const said = head === undefined ? [] : await this.#said(chatId, before);
       // A chat in which nothing was said has nothing to go on from.
       if (said.length === 0 || this.#born.has(chatId)) {

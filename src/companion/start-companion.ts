@@ -107,7 +107,7 @@ class CompanionExtension implements Extension {
     for (const [chatId, oldest] of await keptChats(storage)) {
       const at = forgotten.at(chatId);
       if (at === undefined) continue;
-      const isThere = (await chats.log.state(chatId)).head !== undefined;
+      const isThere = (await chats.state(chatId)).head !== undefined;
       // A chat that was begun again keeps what was said since.
       if (!isThere || oldest <= at) await this.#forget(chatId);
     }

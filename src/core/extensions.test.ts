@@ -112,7 +112,7 @@ test("what extensions say of a turn goes to the model, and they hear how it ende
   const [request] = model.requests;
   assert.equal(request?.instructions, "You are kind.\n\nYou like tea.");
   assert.match(request?.context ?? "", /\nIt rains\.\n.*>>>\n\n\(a block\)$/);
-  assert.equal((await throughline.chats.log.existing(chat)).head.told_session, 7);
+  assert.equal((await throughline.chats.existing(chat)).head.told_session, 7);
 });
 
 for (const [what, hooks] of [

@@ -1,5 +1,5 @@
 import { chatProjection } from "./chat/chat-head.ts";
-import { ChatLog, chatsCollection } from "./chat/chat-log.ts";
+import { chatsCollection } from "./chat/chat-log.ts";
 import { Chats } from "./chat/chats.ts";
 import { removeWithOthers } from "./chat/cluster-memories.ts";
 import { type FreshnessOptions, type FreshnessRules, resolveFreshness } from "./chat/freshness.ts";
@@ -141,13 +141,12 @@ export async function openThroughline(given: ThroughlineOptions): Promise<Throug
     await assertMoveEnded(storage);
     const { leases, cluster } = storage;
     const logs = storage.logs(chatsCollection, chatProjection);
-    const log = new ChatLog({ logs, leases, cluster, clock, newId, logger, telemetry });
     const chats = new Chats(
-      log,
+      { logs, leases, cluster, clock, newId, logger, telemetry },
       storage.logs("forgotten", unlisted),
       storage.files(chatsCollection),
     );
-    const sessions = new ProviderSessions(log, { rules, provider, model });
+    const sessions = new ProviderSessions(chats, { rules, provider, model });
     sessions.onEnd((chatId) => workingMemory.remove(chatId));
     chats.onForget((chatId) => {
       const count = workingMemory.peek(chatId)?.stats().count ?? 0;
@@ -170,7 +169,7 @@ export async function openThroughline(given: ThroughlineOptions): Promise<Throug
     const finish = async () => {
       try {
         await extensions.close();
-        await within(settleMs, log.settled());
+        await within(settleMs, chats.settled());
       } finally {
         queue?.close();
         endRemoving();
@@ -190,7 +189,7 @@ export async function openThroughline(given: ThroughlineOptions): Promise<Throug
         // Loaded when it is needed: most processes that open the memories run no turn.
         const { newTurns } = await import("./turns/new-turns.ts");
         const { TurnQueue } = await import("./turns/turn-queue.ts");
-        queue ??= new TurnQueue(log, sessions);
+        queue ??= new TurnQueue(chats, sessions);
         return newTurns({ ...memories, extensions, queue }, own);
       },
       extend: (name, open) => extensions.add(name, open),

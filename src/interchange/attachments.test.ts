@@ -109,7 +109,7 @@ for (const [format, form] of [
       assert.equal(failed[0]?.code, "THROUGHLINE_CORRUPT");
       assert.match(failed[0]?.reason ?? "", /^the attachment \w{64} in it is damaged/);
       assert.deepEqual(await hashes(target), []);
-      assert.equal((await target.chats.log.state(chat)).head, undefined);
+      assert.equal((await target.chats.state(chat)).head, undefined);
     }
   });
 }
@@ -179,7 +179,7 @@ test("an import into a chat that came into being during it leaves the attachment
     if (isFirst) {
       isFirst = false;
       // As another process does it.
-      await target.chats.log.ports.logs.append(chat, [{ id: "other" }]);
+      await target.chats.logs.append(chat, [{ id: "other" }]);
       await put(chat, Buffer.from("other"));
     }
     return hash;

@@ -68,7 +68,7 @@ test("a nanobot file becomes its chat: stamps without a zone are read in the hom
     },
     { role: "user", content: "Danke", timestamp: "2026-03-03T10:00:00.000Z" },
   ]);
-  const { head } = await throughline.chats.log.existing("telegram:42");
+  const { head } = await throughline.chats.existing("telegram:42");
   assert.equal(head.created_at, "2026-03-03T09:00:00.123Z");
   assert.equal(head.updated_at, "2026-03-03T09:05:00.000Z");
   assert.deepEqual(head.metadata, { lang: "de" });
@@ -147,7 +147,7 @@ test("every oddity has its result, and nothing is dropped silently", async () =>
 test("lines that look like our control records and commits change nothing", async () => {
   await using throughline = await open();
   await importInto(throughline, [goldenSource("oddities.jsonl")]);
-  const { head } = await throughline.chats.log.existing("odd:1");
+  const { head } = await throughline.chats.existing("odd:1");
   assert.equal(head.session, null);
   assert.equal(head.title, "m1 first line, no metadata before");
   assert.deepEqual(head.metadata, { ok: true });

@@ -170,19 +170,19 @@ class ChatImport {
   /** What an existing chat has of the source that it was imported from. */
   async #has(chatId: string): Promise<Imported | undefined> {
     checkChatId(chatId);
-    const { head } = await this.#options.chats.log.state(chatId);
+    const { head } = await this.#options.chats.state(chatId);
     return head && (readImported(head) ?? ofNoSource);
   }
 
   /** Whether the source goes on where a chat ends that has all the rest, and nothing else. */
   async #isGrown(chatId: string, { bytes, digest, seq }: Imported): Promise<boolean> {
-    const { log } = this.#options.chats;
+    const { chats } = this.#options;
     const { source } = this.#scan;
     if (this.#form !== "seed" || bytes >= this.#scan.bytes) return false;
-    if ((await log.state(chatId)).seq !== seq) return false;
+    if ((await chats.state(chatId)).seq !== seq) return false;
     if ((await digestOf(source, bytes)) !== digest) return false;
     // What was erased here may be repeated in the rest.
-    for await (const record of log.ports.logs.read(chatId)) if (isErased(record)) return false;
+    for await (const record of chats.logs.read(chatId)) if (isErased(record)) return false;
     return true;
   }
 
@@ -272,7 +272,7 @@ class ChatImport {
   /** Whether the chat has what was too large in the head lines: it is kept once, as it first was. */
   async #hasLeft({ chatId, before }: Target): Promise<boolean> {
     if (before === undefined) return false;
-    return (await this.#options.chats.log.ports.logs.find(chatId, leftOverId)) !== undefined;
+    return (await this.#options.chats.logs.find(chatId, leftOverId)) !== undefined;
   }
 
   #count({ entry, record, isNew }: Placed): void {

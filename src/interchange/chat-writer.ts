@@ -58,8 +58,8 @@ export async function writeChat(
   fill: Fill,
 ): Promise<ChatHead> {
   const isNew = has === undefined;
-  const { logs } = chats.log.ports;
-  return chats.log.exclusively(chatId, async () => {
+  const { logs } = chats;
+  return chats.exclusively(chatId, async () => {
     const tail = isNew ? undefined : await logs.tail(chatId, 0);
     const before = isNew ? undefined : readHead(tail?.head ?? {});
     let seq = tail?.seq ?? 0;
@@ -90,7 +90,7 @@ export async function writeChat(
       if (isNew && (await logs.tail(chatId, 0)) === undefined) await chats.files.delete(chatId);
       throw error;
     } finally {
-      chats.log.forgetState(chatId);
+      chats.forgetState(chatId);
     }
   });
 }

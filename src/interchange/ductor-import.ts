@@ -86,16 +86,16 @@ async function importSession(
   const said = [...notes];
   const id = importId(chatId, read, unknown);
   const about = { chat_id: chatId, source: source.name, notes: said };
-  if ((await chats.log.ports.logs.find(chatId, id)) !== undefined) {
+  if ((await chats.logs.find(chatId, id)) !== undefined) {
     report.sessions.push({ ...about, outcome: "known" });
     return;
   }
-  if ((await chats.log.state(chatId)).head?.session) {
+  if ((await chats.state(chatId)).head?.session) {
     report.sessions.push({ ...about, outcome: "kept" });
     return;
   }
   if (!dryRun)
-    await chats.log.change(chatId, (transaction) => begin(transaction, id, state, unknown, said));
+    await chats.change(chatId, (transaction) => begin(transaction, id, state, unknown, said));
   report.sessions.push({ ...about, outcome: "imported" });
 }
 

@@ -41,7 +41,7 @@ export async function* exportChats(
   options: ExportOptions,
 ): AsyncGenerator<ExportFile> {
   const { format, chatId: only } = options;
-  if (only !== undefined) await chats.log.existing(only);
+  if (only !== undefined) await chats.existing(only);
   if (format === "ductor") {
     yield { name: "sessions.json", pieces: ductorFile(chats, options) };
     return;
@@ -68,14 +68,14 @@ async function* chatIds(chats: Chats, only: string | undefined): AsyncGenerator<
 }
 
 async function* seedFile(chats: Chats, chatId: string): AsyncGenerator<string> {
-  const { head } = await chats.log.existing(chatId);
+  const { head } = await chats.existing(chatId);
   const marks = await marksIn(chats.records(chatId));
   const records = sinceClear(withMarks(chats.records(chatId), marks), head);
   yield* toSeedJsonl(seedHead(chatId, head), records, { files: chats.files });
 }
 
 async function* fullFile(chats: Chats, chatId: string): AsyncGenerator<string> {
-  const { head } = await chats.log.existing(chatId);
+  const { head } = await chats.existing(chatId);
   const { created_at, updated_at, [importedField]: _, ...rest } = head;
   const stamps = { created_at: created_at || null, updated_at: updated_at || null };
   const full: SeedHead = { ...rest, ...stamps, key: chatId };
@@ -88,7 +88,7 @@ async function* ductorFile(
 ): AsyncGenerator<string> {
   let before = "{";
   for await (const chatId of chatIds(chats, only)) {
-    const state = await chats.log.existing(chatId).catch(async (error: unknown) => {
+    const state = await chats.existing(chatId).catch(async (error: unknown) => {
       if (onUnreadable === undefined) throw error;
       await onUnreadable(chatId, error);
       return undefined;

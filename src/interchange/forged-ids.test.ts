@@ -71,7 +71,7 @@ test("what was taken back beside a message with the id of its removal stays so i
     ["innocent"],
   );
   assert.equal((await chats.row(chat)).message_count, 1);
-  assert.equal((await chats.log.ports.logs.find(chat, "removal:m"))?.["kind"], "removal");
+  assert.equal((await chats.logs.find(chat, "removal:m"))?.["kind"], "removal");
 });
 
 test("a chat that is titled by a message of such an id loses the title with the message", async () => {

@@ -150,7 +150,7 @@ async function importLog(
     }
     const same = { ...source, bytes: sameBytes({ source, bytes, digest }) };
     // It begins again: what a process knows of the log that was here is not true of this one.
-    const born = "born" in head ? chats.log.ports.newId() : undefined;
+    const born = "born" in head ? chats.ports.newId() : undefined;
     const own = known?.head ?? { ...head, born };
     if (!dryRun) await appendAfter(logs, key, { seq, head: own }, recordsIn(same));
   }

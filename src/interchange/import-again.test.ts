@@ -112,7 +112,7 @@ const acts: readonly (readonly [what: string, act: Act])[] = [
 
 const allOf = async ({ chats }: Throughline, chatId = chat) => ({
   records: await Array.fromAsync(chats.records(chatId)),
-  head: (await chats.log.existing(chatId)).head,
+  head: (await chats.existing(chatId)).head,
 });
 
 for (const [what, act] of acts) {

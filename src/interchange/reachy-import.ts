@@ -70,7 +70,7 @@ export async function importCompanion(
   const fresh: MessageInput[] = [];
   for (const message of wanted) {
     // Also what was erased is there: its id says so.
-    const there = await chats.log.ports.logs.find(chatId, String(message.id));
+    const there = await chats.logs.find(chatId, String(message.id));
     if (there === undefined) fresh.push(message);
   }
   if (!dryRun && fresh.length > 0) await chats.append(chatId, fresh);

@@ -82,7 +82,7 @@ async function lived(): Promise<Throughline> {
   await sessions.reset("telegram:42");
   await used(3);
   await say("user", "After the reset", { id: "m7", extra: { _type: "x" }, mine: { z: 1, a: 2 } });
-  await chats.log.change("telegram:42", (transaction) => {
+  await chats.change("telegram:42", (transaction) => {
     transaction.control("compaction", { up_to_seq: 3, summary: "They greeted." });
     transaction.set({ view_from: { claude: 5 }, provider_start: { codex: 2 } });
     transaction.set({
@@ -90,7 +90,7 @@ async function lived(): Promise<Throughline> {
       pending: ["p1"],
     });
   });
-  await chats.log.change("telegram:42", (transaction) => {
+  await chats.change("telegram:42", (transaction) => {
     transaction.control("replacement", { target: "m7" }, "replaced:m7");
     transaction.control("replacement", { target: "m7", restored: true }, "replaced:m7~2");
   });
@@ -133,8 +133,8 @@ test("a full file that is damaged in the middle keeps what it hid hidden", async
   const ids = async ({ chats }: Throughline) =>
     (await chats.messages("telegram:42")).messages.map(({ id, redacted }) => [id, redacted]);
   assert.deepEqual(await ids(after), await ids(before));
-  const was = (await before.chats.log.existing("telegram:42")).head;
-  const is = (await after.chats.log.existing("telegram:42")).head;
+  const was = (await before.chats.existing("telegram:42")).head;
+  const is = (await after.chats.existing("telegram:42")).head;
   assert.equal(is.clear_seq, was.clear_seq! - 1);
   assert.equal(is.session?.start_seq, was.session!.start_seq - 1);
   assert.equal(is.open_turn?.seq, was.open_turn!.seq - 1);
@@ -226,7 +226,7 @@ for (const [what, large] of [
     const text = `${JSON.stringify(head)}\n${JSON.stringify(strange[1])}\n`;
     await using throughline = await imported(new Map([["a_b.jsonl", text]]), "seed");
     const { chats, sessions } = throughline;
-    assert.deepEqual((await chats.log.existing("a:b")).head.metadata, {});
+    assert.deepEqual((await chats.existing("a:b")).head.metadata, {});
     await chats.append("a:b", [{ role: "user", content: "x".repeat(1_000) }]);
     await sessions.resolve("a:b");
     const files = await exported(throughline, { format: "nanobot" });
@@ -250,7 +250,7 @@ test("metadata that has become too large since a chat was imported is kept besid
       from,
     );
   }
-  const kept = await chats.log.ports.logs.find("a:b", "import:head");
+  const kept = await chats.logs.find("a:b", "import:head");
   assert.match(JSON.stringify(kept), /y{40000}/);
 });
 

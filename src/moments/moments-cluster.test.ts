@@ -192,7 +192,7 @@ test("who missed that a chat was forgotten and begun again forgets what is from 
   // It is known by then: what is said since stays.
   await b.say("gone", "new words");
   await b.say("nowhere", "words");
-  await b.chats.log.ports.logs.delete("nowhere");
+  await b.chats.logs.delete("nowhere");
   b.gap();
   await until(() => !b.recorder.chatIds.has("nowhere"));
   assert.deepEqual([...b.recorder.chatIds], ["kept", "gone"]);

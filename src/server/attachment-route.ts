@@ -23,7 +23,7 @@ export function addAttachmentRoute(router: Router): void {
     },
     async ({ params }, context) => {
       const { id: chatId, message_id: messageId, sha256 } = params;
-      const { head } = await chats.log.existing(chatId);
+      const { head } = await chats.existing(chatId);
       const message = await chats.message(chatId, messageId);
       const isShown = message.seq > (head.clear_seq ?? 0);
       const file = attachmentsOf(message).find((each) => each.sha256 === sha256);

@@ -227,7 +227,7 @@ function addFork(router: Router): void {
 
 async function chatView({ chats, sessions }: Throughline, turns: Turns, id: string) {
   const row = await chats.row(id);
-  const { head } = await chats.log.existing(id);
+  const { head } = await chats.existing(id);
   const opened = await sessions.active(id);
   const { chat_id, provider, model, created_at, last_active, generation } = row;
   const none = {
@@ -243,7 +243,7 @@ async function chatView({ chats, sessions }: Throughline, turns: Turns, id: stri
     total_cost_usd: 0,
     total_tokens: 0,
   };
-  const { origin, branches } = await linksOf(chats.log, id, head);
+  const { origin, branches } = await linksOf(chats, id, head);
   const open = head.open_turn === undefined ? [] : [head.open_turn.id];
   return {
     ...(opened ?? none),

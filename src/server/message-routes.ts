@@ -117,7 +117,7 @@ function addAppend(router: Router): void {
     },
     async ({ params, body }) => {
       const stored = await chats.append(params.id, body.messages as readonly MessageInput[]);
-      const { logs } = chats.log.ports;
+      const { logs } = chats;
       for (const message of await shownMessages(logs, params.id, stored)) {
         const shown = messageJson(message);
         watchers.publish("message", { change: "stored", chat_id: params.id, message: shown });
@@ -174,7 +174,7 @@ function addRemoval(router: Router): void {
     async ({ params }) => {
       const { id: chat_id, message_id } = params;
       const { erased, ...receipt } = await chats.erase(chat_id, message_id);
-      const { logs } = chats.log.ports;
+      const { logs } = chats;
       const wasErased = async (id: string) => {
         const record = await logs.find(chat_id, id);
         return record !== undefined && isErased(record);

@@ -142,10 +142,10 @@ test("a step that could not be stored at once is stored with the next one", asyn
     { type: "finish-step" },
   ];
   const w = await world(t, [[...step, ...whole("Done.")]]);
-  const { log } = w.throughline.chats;
-  const change = log.change.bind(log);
+  const { chats } = w.throughline;
+  const change = chats.change.bind(chats);
   let failures = 0;
-  t.mock.method(log, "change", ((chatId, work) =>
+  t.mock.method(chats, "change", ((chatId, work) =>
     change(chatId, async (transaction) => {
       const part = transaction.part.bind(transaction);
       transaction.part = (record) => {
@@ -273,7 +273,7 @@ test("a message that waits is shown, with its files, and may be edited more than
   const rest = Promise.withResolvers<void>();
   const w = await world(t, [[rest.promise, ...whole("one")], whole("next")]);
   const first = await w.post(user("u1", "Hi"));
-  const head = async () => (await w.throughline.chats.log.existing("c1")).head;
+  const head = async () => (await w.throughline.chats.existing("c1")).head;
   const file = { type: "file", mediaType: "text/plain", url: "data:text/plain,x" };
   const second = { id: "u2", role: "user", parts: [file] };
   const sent = [w.post({ message: second })];

@@ -288,10 +288,10 @@ test("an answer is made again: the old one and what came after it are taken back
   // The request that came twice makes no other one.
   const { messages } = page;
   const again = { id: "c1", messages: messages.slice(0, 1), messageId: first?.id };
-  const { seq } = await w.throughline.chats.log.state("c1");
+  const { seq } = await w.throughline.chats.state("c1");
   const body = await (await w.post({ ...again, trigger: "regenerate-message" })).text();
   assert.match(body, /"delta":"three"/);
-  assert.equal((await w.throughline.chats.log.state("c1")).seq, seq);
+  assert.equal((await w.throughline.chats.state("c1")).seq, seq);
   assert.equal(w.asked.length, 3);
   // One that names none is another wish.
   await page.regenerate();
@@ -409,7 +409,7 @@ test("a second message waits for the first answer; past the limit nothing is sto
   });
   const responses = [w.post(said("u1"))];
   await until(() => w.asked.length === 1);
-  const head = async () => (await w.throughline.chats.log.existing("c1")).head;
+  const head = async () => (await w.throughline.chats.existing("c1")).head;
   for (let n = 2; n <= 33; n++) {
     responses.push(w.post(said(`u${n}`)));
     await until(async () => (await head()).pending?.includes(`u${n}`) === true);
@@ -440,7 +440,7 @@ test("a file of 2 MB in a message comes back, also after it waited", async (t) =
     text: "See",
     files: [{ type: "file", mediaType: "image/png", filename: "a.png", url }],
   });
-  const head = async () => (await w.throughline.chats.log.existing("c1")).head;
+  const head = async () => (await w.throughline.chats.existing("c1")).head;
   await until(async () => (await head()).pending !== undefined);
   first.open();
   await Promise.all([sent, waits]);
@@ -669,7 +669,7 @@ test("the stream says how the answer ended once that is stored", async (t) => {
   const [rest, stored] = [gate(), gate()];
   const w = await world(t, { answers: [["Hel", rest.closed, "lo"]] });
   const response = await w.post(request);
-  const busy = w.throughline.chats.log.between("c1", () => stored.closed);
+  const busy = w.throughline.chats.between("c1", () => stored.closed);
   rest.open();
   let text = "";
   const read = (async () => {

@@ -117,11 +117,11 @@ class ChatPages {
       if (stream !== undefined) return streamed(stream.read());
       return (await this.#storedAnswer(chatId, turn.id)) ?? new Response(null, { status: 204 });
     }
-    const { head } = await this.#throughline.chats.log.state(chatId);
+    const { head } = await this.#throughline.chats.state(chatId);
     const id = head?.open_turn?.id ?? head?.pending?.[0];
     if (id === undefined) return new Response(null, { status: 204 });
     while (!request.signal.aborted && (await turns.isRunning(chatId))) await this.#pause();
-    const { head: after } = await this.#throughline.chats.log.state(chatId);
+    const { head: after } = await this.#throughline.chats.state(chatId);
     const isOver = after?.open_turn?.id !== id;
     const stored = isOver ? await this.#storedAnswer(chatId, id) : undefined;
     return stored ?? new Response(null, { status: 204 });

@@ -32,7 +32,7 @@ test(`after each of ${kills} kills every message whose answer began is there onc
     for (const id of page.began) assert.equal(before.get(id)?.length, 1, `kill ${kill}: ${id}`);
     for (const id of page.done) assert.equal(before.get(id)?.[0], whole, `kill ${kill}: ${id}`);
     messages += page.began.size;
-    const open = (await throughline.chats.log.existing("c1")).head.open_turn?.id;
+    const open = (await throughline.chats.existing("c1")).head.open_turn?.id;
     for (const [id, [answer]] of before) {
       if (answer !== whole) assert.equal(open, id, `kill ${kill}: ${id} is unanswered`);
     }

@@ -35,7 +35,7 @@ export async function loadMessages(
   for (const [id, record] of waiting) {
     // It may have been begun since.
     if (all.some(({ stored }) => stored.some((each) => each.id === id))) continue;
-    const piece = await readPiece(chats.log, chatId, record);
+    const piece = await readPiece(chats, chatId, record);
     const { parts = plainParts("user", record.content), metadata } = piece;
     const made = { stored: [record], parts, metadata, records: undefined };
     // An edited one takes the place of what came after the first.
@@ -60,7 +60,7 @@ export async function shownIn(
     if (record.redacted) redacted.add(record.id.replace(/~\d+$/, "")).add(record.id);
     if (record.redacted || !isShown(record)) continue;
     const id = idOf(record);
-    const piece = await readPiece(chats.log, chatId, record);
+    const piece = await readPiece(chats, chatId, record);
     if (record.role === "user") {
       const { parts = plainParts("user", record.content), metadata } = piece;
       // An edited one is the end of what came after the first.
@@ -86,13 +86,13 @@ export async function shownIn(
 
 /** The messages of a chat that wait for their turns, by the ids of their records. */
 export async function waitingIn(
-  { log }: Throughline["chats"],
+  chats: Throughline["chats"],
   chatId: string,
 ): Promise<ReadonlyMap<string, StoredMessage>> {
-  const { head } = await log.state(chatId);
+  const { head } = await chats.state(chatId);
   const waiting = new Map<string, StoredMessage>();
   for (const id of head?.pending ?? []) {
-    const waited = await waitingInput(log.ports.logs, chatId, id);
+    const waited = await waitingInput(chats.logs, chatId, id);
     if (typeof waited?.["content"] !== "string") continue; // erased
     const { seq, content, timestamp, exact } = waited;
     const said = { id, seq, role: "user", content, timestamp: String(timestamp) } as const;

@@ -270,7 +270,7 @@ class Answer {
 
   #inputs(): Promise<TurnEnd["messages"]> {
     const { throughline, chatId } = this.#making;
-    return inputsOf(throughline.chats.log, chatId, this.#drafts);
+    return inputsOf(throughline.chats, chatId, this.#drafts);
   }
 
   /** Stores the end of the turn. @returns the chunk that tells how it ended. */

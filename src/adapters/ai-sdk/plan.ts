@@ -58,9 +58,9 @@ async function answer(throughline: Chats, asked: ChatRequest): Promise<Plan> {
   const prepare = (turn: OpenTurn) => readyToAnswer(throughline, chatId, turn);
   const isNews = false;
   if (newest === undefined) {
-    return { input: await userInput(chats.log, chatId, message, message.id), prepare, isNews };
+    return { input: await userInput(chats, chatId, message, message.id), prepare, isNews };
   }
-  const { logs } = chats.log.ports;
+  const { logs } = chats;
   const isRepeated = async () =>
     messageId !== undefined && messageId !== message.id && isTakenBack(logs, chatId, messageId);
   if (isRegenerate && !(await isRepeated())) {
@@ -81,7 +81,7 @@ async function answer(throughline: Chats, asked: ChatRequest): Promise<Plan> {
   const version = isSame ? count : count + 1;
   const input = isSame
     ? { id: newest.id, content: newest.content, exact: newest.exact }
-    : await userInput(chats.log, chatId, message, recordId(message.id, version));
+    : await userInput(chats, chatId, message, recordId(message.id, version));
   // An edited message stands where the first one stood: what came after that is gone.
   const edited = async (turn: OpenTurn) => {
     const before = turn.user.seq;
@@ -100,7 +100,7 @@ async function versionsOf({ chats }: Chats, chatId: string, id: string) {
   const found: StoredMessage[] = [];
   for (;;) {
     const version = recordId(id, found.length + 1);
-    const record = await chats.log.ports.logs.find(chatId, version);
+    const record = await chats.logs.find(chatId, version);
     const said = record !== undefined && isMessage(record) ? record : undefined;
     const message = said ?? waiting.get(version);
     if (message === undefined) break;
@@ -115,7 +115,7 @@ async function says(
   stored: StoredMessage,
   { parts, metadata }: Message,
 ): Promise<boolean> {
-  const piece = await readPiece(chats.log, chatId, stored);
+  const piece = await readPiece(chats, chatId, stored);
   const own = piece.parts ?? plainParts("user", stored.content);
   return isDeepStrictEqual([own, piece.metadata], [parts, metadata]);
 }
@@ -175,7 +175,7 @@ async function continuation(throughline: Chats, asked: ChatRequest): Promise<Pla
   const prepare = async (turn: OpenTurn) => {
     const { records, now, before, ...found } = await find();
     if (isMore && !found.isMore) return undefined;
-    const changes = await inputsOf(chats.log, chatId, records.next(now));
+    const changes = await inputsOf(chats, chatId, records.next(now));
     if (changes.length > 0) await turn.keep(changes);
     return continuing(before, records);
   };
@@ -202,10 +202,10 @@ async function takeBack(
     before = Number.POSITIVE_INFINITY,
   }: { readonly after: number; readonly before?: number },
 ): Promise<void> {
-  const { head } = await chats.log.existing(chatId);
+  const { head } = await chats.existing(chatId);
   const ids: string[] = [];
   const from = Math.max(after, head.clear_seq ?? 0);
-  for await (const record of chats.log.ports.logs.read(chatId, { after: from })) {
+  for await (const record of chats.logs.read(chatId, { after: from })) {
     if (record.seq >= before) break;
     if (isMessage(record)) ids.push(record.id);
   }

@@ -46,7 +46,7 @@ export class ThroughlineChatMessageHistory {
     const { mapStoredMessageToChatMessage } = await messagesModule();
     const { chats } = this.#throughline;
     const messages: unknown[] = [];
-    const start = startFor((await chats.log.state(this.#chatId)).head, framework);
+    const start = startFor((await chats.state(this.#chatId)).head, framework);
     for (const message of await allMessages(chats, this.#chatId)) {
       const stored = message.seq > start ? await this.#stored(message) : undefined;
       if (stored !== undefined) messages.push(mapStoredMessageToChatMessage(stored as never));
@@ -75,7 +75,7 @@ export class ThroughlineChatMessageHistory {
         inputs.push({ ...said, id });
         continue;
       }
-      const exact = await keepExact(chats.log, this.#chatId, id, dict);
+      const exact = await keepExact(chats, this.#chatId, id, dict);
       const shown = said ?? { role: "system", content: message.text, hidden: true };
       inputs.push({ ...shown, id, exact: { ...exact, framework } });
     }
@@ -112,7 +112,7 @@ export class ThroughlineChatMessageHistory {
   async #stored(message: StoredMessage): Promise<unknown> {
     if (message.redacted || message.replaced) return undefined;
     if (message.exact?.["framework"] === framework) {
-      return exactOf(this.#throughline.chats.log, this.#chatId, message);
+      return exactOf(this.#throughline.chats, this.#chatId, message);
     }
     return message.hidden ? undefined : dictOf(message as MessageInput);
   }

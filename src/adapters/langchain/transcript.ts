@@ -38,9 +38,9 @@ export class Transcript {
    * together with its results: models refuse one without the other.
    */
   async takeOut(chatId: string, { checkpoint, pendingWrites = [] }: CheckpointTuple) {
-    const { log } = this.#throughline.chats;
-    const { logs } = log.ports;
-    const { head } = await log.state(chatId);
+    const { chats } = this.#throughline;
+    const { logs } = chats;
+    const { head } = await chats.state(chatId);
     const written = pendingWrites.map(([, , value]) => value);
     const lists = [...Object.values(checkpoint.channel_values), ...written].filter(isMessages);
     const ids = new Set(lists.flat().map(({ id = "" }) => id));

@@ -20,7 +20,7 @@ export function mcpRoutes(remember: Remember | undefined): ServerFeature {
         forgetting: (chatId) => turns.end(chatId),
         async appended(chatId, messages) {
           // A repeated message may have been hidden since.
-          const shown = await shownMessages(throughline.chats.log.ports.logs, chatId, messages);
+          const shown = await shownMessages(throughline.chats.logs, chatId, messages);
           for (const each of shown) {
             const message = messageJson(each);
             watchers.publish("message", { change: "stored", chat_id: chatId, message });

@@ -188,10 +188,10 @@ function contextTool({ chats }: Throughline): Tool {
       annotations: reads,
     },
     async ({ chat_id, max_tokens, last_messages, ...target }) => {
-      const { head } = await chats.log.existing(chat_id);
+      const { head } = await chats.existing(chat_id);
       const provider = target.provider ?? head.session?.provider ?? "";
       const model = target.model ?? head.session?.model ?? "";
-      const { messages, tokens } = await readHistory(chats.log.ports.logs, chat_id, {
+      const { messages, tokens } = await readHistory(chats.logs, chat_id, {
         provider,
         model,
         startSeq: head.session?.start_seq,

@@ -50,7 +50,7 @@ export class ConversationItems {
 
   /** @throws ThroughlineError `THROUGHLINE_NOT_FOUND` */
   async row() {
-    const { head } = await this.#throughline.chats.log.existing(this.#id);
+    const { head } = await this.#throughline.chats.existing(this.#id);
     const created = Date.parse(head.created_at);
     return {
       id: this.#id,
@@ -70,9 +70,9 @@ export class ConversationItems {
     readonly data: readonly ShownItem[];
   }> {
     const { chats } = this.#throughline;
-    await chats.log.existing(this.#id);
+    await chats.existing(this.#id);
     const inputs = await this.inputs(items);
-    const stored = await chats.log.changeExisting(this.#id, (transaction) =>
+    const stored = await chats.changeExisting(this.#id, (transaction) =>
       inputs.map((input) => transaction.message(input) as unknown as StoredMessage),
     );
     const data = items.map((item, index) => withId(asShown(item), stored[index]?.id ?? ""));
@@ -86,7 +86,7 @@ export class ConversationItems {
     readonly after?: string | undefined;
   }): Promise<{ readonly data: readonly ShownItem[]; readonly hasMore: boolean }> {
     const { order, limit, after } = page;
-    await this.#throughline.chats.log.existing(this.#id);
+    await this.#throughline.chats.existing(this.#id);
     const from = after === undefined ? undefined : await this.#entry(after);
     // The message of that item may have more of them.
     const wanted = limit + 1 + (from?.items.length ?? 0);
@@ -107,7 +107,7 @@ export class ConversationItems {
   /** Takes an item back. @returns the id of its message. */
   async remove(itemId: string): Promise<string> {
     const { chats } = this.#throughline;
-    await chats.log.existing(this.#id);
+    await chats.existing(this.#id);
     const { message, items } = await this.#entry(itemId);
     if (items.length === 1) await chats.takeBack(this.#id, [message.id]);
     else {

@@ -53,7 +53,7 @@ export class ItemLog {
     const { chats } = this.#throughline;
     const found: Entry[] = [];
     let count = 0;
-    const { head } = await chats.log.state(this.#chatId);
+    const { head } = await chats.state(this.#chatId);
     if (head === undefined || limit <= 0) return [];
     const from = this.#start(head, options.isTurn === true);
     let { before } = options;
@@ -81,8 +81,8 @@ export class ItemLog {
 
   /** The same from the beginning, after the message of a number: those that make at least `limit` items. */
   async oldest(limit: number, after = 0): Promise<readonly Entry[]> {
-    const { logs } = this.#throughline.chats.log.ports;
-    const { head } = await this.#throughline.chats.log.state(this.#chatId);
+    const { logs } = this.#throughline.chats;
+    const { head } = await this.#throughline.chats.state(this.#chatId);
     const found: Entry[] = [];
     if (head === undefined) return found;
     let count = 0;
@@ -110,9 +110,9 @@ export class ItemLog {
   async entry(messageId: string): Promise<Entry | undefined> {
     const { chats } = this.#throughline;
     const found = await chats.find(this.#chatId, messageId);
-    const { head } = await chats.log.state(this.#chatId);
+    const { head } = await chats.state(this.#chatId);
     if (found === undefined || found.seq <= (head?.clear_seq ?? 0)) return undefined;
-    const [message] = await shownMessages(chats.log.ports.logs, this.#chatId, [found]);
+    const [message] = await shownMessages(chats.logs, this.#chatId, [found]);
     const items = message === undefined ? [] : await this.#itemsOf(message);
     return message && items.length > 0 ? { message, items } : undefined;
   }
@@ -147,7 +147,7 @@ export class ItemLog {
         isDeepStrictEqual(itemsOf(shown as StoredMessage, this.#dialect), [item]);
       if (isPlain) inputs.push({ ...shown, id });
       else {
-        const exact = await keepExact(chats.log, this.#chatId, id, item);
+        const exact = await keepExact(chats, this.#chatId, id, item);
         const said = shown ?? { role: "assistant", content: "" };
         inputs.push({ ...said, id, hidden, exact: { ...exact, framework } });
       }
@@ -188,11 +188,11 @@ export class ItemLog {
       if (rewrite === undefined) return;
       const inputs = await this.inputs(rewrite.items);
       const cutOff = cut(before, rewrite.keep);
-      gone = await chats.log.change(this.#chatId, async (transaction) => {
+      gone = await chats.change(this.#chatId, async (transaction) => {
         if (!isSame(before, await this.newest(limit, { isTurn: true }))) return undefined;
         if (!(await also(transaction))) return [];
         if (cutOff.gone.length > 0) {
-          await takeBackFrom(transaction, new Set(cutOff.gone), chats.log.ports.logs);
+          await takeBackFrom(transaction, new Set(cutOff.gone), chats.logs);
         }
         for (const item of cutOff.left) {
           const shown = shownOf(item, this.#dialect);
@@ -226,7 +226,7 @@ export class ItemLog {
       // An answer that came after its period had ended says which that was.
       if (message.hidden && message["generation"] !== undefined) return [];
       const { chats } = this.#throughline;
-      return [(await exactOf(chats.log, this.#chatId, message)) as Item];
+      return [(await exactOf(chats, this.#chatId, message)) as Item];
     }
     return message.hidden ? [] : itemsOf(message, this.#dialect);
   }

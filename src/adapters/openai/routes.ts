@@ -60,7 +60,7 @@ function addConversations(router: Router): void {
     return begin(async () => {
       const conversation = new ConversationItems(throughline, id);
       const inputs = await conversation.inputs(checkedItems(body.items ?? []));
-      const stored = await chats.log.change(id, async (transaction) => {
+      const stored = await chats.change(id, async (transaction) => {
         transaction.control("metadata", { metadata });
         transaction.set({ metadata });
         return inputs.map((input) => transaction.message(input) as unknown as StoredMessage);
@@ -75,7 +75,7 @@ function addConversations(router: Router): void {
   router.serve("delete", "/v1/conversations/{id}", ({ req }) =>
     begin(async () => {
       const id = idOf(req.param());
-      await chats.log.existing(id);
+      await chats.existing(id);
       await turns.end(id);
       await chats.forget(id);
       watchers.publish("session", { chat_id: id, change: "forgotten" });

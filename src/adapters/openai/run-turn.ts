@@ -215,7 +215,7 @@ export class RunTurn {
     const { chats } = this.#throughline;
     const { id } = turn.user;
     const assertThere = async () => {
-      const user = await chats.log.ports.logs.find(this.#chatId, id);
+      const user = await chats.logs.find(this.#chatId, id);
       if (user === undefined) throw notFound(this.#chatId, "message");
     };
     // It may have begun again, without what was said before.
@@ -230,7 +230,7 @@ export class RunTurn {
     } catch (error) {
       const isEnded = ["THROUGHLINE_CONFLICT", "THROUGHLINE_OUTCOME_UNKNOWN"] as const;
       if (!isEnded.some((code) => isThroughlineError(error, code))) throw error;
-      await chats.log.changeExisting(this.#chatId, async (transaction) => {
+      await chats.changeExisting(this.#chatId, async (transaction) => {
         await assertThere();
         for (const input of inputs) await chats.appendTo(transaction, { ...input, turn: id });
       });

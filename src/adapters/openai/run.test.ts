@@ -481,7 +481,7 @@ test("the working memory does not keep what was popped", async () => {
 
 test("what was stored while its reply was lost is there once", async () => {
   const c = await companion();
-  const { logs } = c.chats.log.ports;
+  const { logs } = c.chats;
   const append = logs.append.bind(logs);
   let lost = 0;
   const loseNext = () => {

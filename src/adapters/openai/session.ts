@@ -127,7 +127,7 @@ export class ThroughlineSession {
     const isAppend = transaction.type === "append_items";
     const limit = isAppend ? 0 : transaction.expectedSuffix.length;
     const { chats } = this.#throughline;
-    const { head } = await chats.log.state(this.#chatId);
+    const { head } = await chats.state(this.#chatId);
     if (await this.#isApplied(head?.clear_seq, operation)) return;
     const added = isAppend ? this.#turn.unstored(transaction.items) : transaction.replacement;
     const decide = (items: readonly Item[]): Rewrite => {
@@ -167,7 +167,7 @@ export class ThroughlineSession {
    * process died. Empty where there is none. `getItems` has it too, and nothing runs again by itself.
    */
   async interrupted(): Promise<AgentItem[]> {
-    const { head } = await this.#throughline.chats.log.state(this.#chatId);
+    const { head } = await this.#throughline.chats.state(this.#chatId);
     const id = head?.open_turn?.id;
     if (id === undefined) return [];
     const entries = await this.#log.all(true);
@@ -186,7 +186,7 @@ export class ThroughlineSession {
     clearSeq: number | undefined,
     operation: { readonly hash: string; readonly digest: string },
   ): Promise<boolean> {
-    const { logs } = this.#throughline.chats.log.ports;
+    const { logs } = this.#throughline.chats;
     const known = await logs.find(this.#chatId, operationKey(clearSeq, operation.hash));
     if (known === undefined) return false;
     if (isControl(known, "metadata") && known["operation"] === operation.digest) return true;

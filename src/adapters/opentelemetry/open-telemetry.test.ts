@@ -349,7 +349,7 @@ describe("with an SDK", () => {
   test("an append that fails is a failed append in a turn that failed there", async () => {
     const { turns, throughline } = await world({});
     const full = new ThroughlineError("the disk is full", { code: "THROUGHLINE_UNAVAILABLE" });
-    throughline.chats.log.ports.logs.append = () => Promise.reject(full);
+    throughline.chats.logs.append = () => Promise.reject(full);
     await assert.rejects(turns.submit(chat, { content: "Hello" }).done, full);
     assert.deepEqual(tree(true), ["invoke_agent Nova", " throughline.append"]);
     assert.equal(named("invoke_agent Nova").attributes["throughline.turn.stage"], "begin");

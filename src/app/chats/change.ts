@@ -86,7 +86,7 @@ export function erase(
     const pages = pagesOf(throughline);
     const receipt = await inChat(chats, chatId, async () => {
       const erased = await chats.erase(chatId, messageId);
-      const { logs } = chats.log.ports;
+      const { logs } = chats;
       const isHere = erased.erased || (await logs.find(chatId, messageId)) !== undefined;
       if (!isHere) throw notFound(chatId, "message");
       return erased;

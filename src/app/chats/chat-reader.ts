@@ -78,7 +78,7 @@ function ofHome({ chats, sessions, rules }: Throughline): ChatReader {
     chat: async (chatId) => ({
       chat: await chats.row(chatId),
       session: (await sessions.active(chatId)) ?? null,
-      zone: chatZone((await chats.log.existing(chatId)).head),
+      zone: chatZone((await chats.existing(chatId)).head),
     }),
     messages: async (chatId, limit) => {
       const { messages, ...rest } = await chats.messages(chatId, { limit });

@@ -29,7 +29,7 @@ export async function forget(chatId: string, flags: ForgetFlags, context: Contex
   }
   await withAllFeatures(flags, context, async (throughline) => {
     const { chats, rules, storage } = throughline;
-    const isChat = (await chats.log.state(chatId)).head !== undefined;
+    const isChat = (await chats.state(chatId)).head !== undefined;
     // A framework may have a thread or a session of this id without a chat, and files may be left of one.
     const isElse = async () =>
       (await hasFrameworkLogs(storage, chatId)) || (await chats.files.list(chatId)).length > 0;
@@ -37,7 +37,7 @@ export async function forget(chatId: string, flags: ForgetFlags, context: Contex
     if (!flags.yes) {
       const what = [printableLine(chatId)];
       if (row !== undefined) {
-        const { head } = await chats.log.existing(chatId);
+        const { head } = await chats.existing(chatId);
         const since = localTime(row.created_at, chatZone(head) ?? rules.timeZone);
         what.push(`${counted(row.message_count, "message")} since ${since}`);
       }

@@ -73,7 +73,7 @@ test("sessions answer on a database needs no home, and tells the answer to the p
   skip,
 }, async (t) => {
   const { sessions, told, throughline } = await heard(t);
-  await throughline.chats.log.change("a", (transaction) => {
+  await throughline.chats.change("a", (transaction) => {
     transaction.message({ id: "m3", role: "user", content: "Are you there?" });
     transaction.set({ open_turn: { id: "m3", seq: transaction.seq, attempts: 1 } });
   });

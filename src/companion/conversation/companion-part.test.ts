@@ -22,8 +22,7 @@ async function withTurns(
   const say = (content: string, chatId = chat, id?: string) =>
     turns.submit(chatId, { content, ...(id === undefined ? {} : { id }) }).done;
   const context = (request: number) => model.requests[request]?.context ?? "";
-  const acknowledged = async (chatId = chat) =>
-    (await chats.log.existing(chatId)).head.told_session;
+  const acknowledged = async (chatId = chat) => (await chats.existing(chatId)).head.told_session;
   return { turns, model, say, context, acknowledged, chats, companion, throughline };
 }
 

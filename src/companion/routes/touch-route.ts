@@ -38,7 +38,7 @@ export function addTouchRoute(
       },
     },
     async ({ level, chat_id: named }) => {
-      if (named !== undefined) await throughline.chats.log.existing(named);
+      if (named !== undefined) await throughline.chats.existing(named);
       const chatId = level === 2 ? (named ?? (await latestChat(router))) : undefined;
       const event = level === 1 ? "pat_level1" : "pat_level2";
       companion.wake();
@@ -91,7 +91,7 @@ async function hintModel(
 
 /** Whether there is no model that could make anything of a hint. */
 async function isOffline({ throughline, turns }: Router["ports"], chatId: string) {
-  const { head } = await throughline.chats.log.existing(chatId);
+  const { head } = await throughline.chats.existing(chatId);
   const own = head.session?.provider ?? "offline";
   return (own === "offline" ? turns.standard.provider : own) === "offline";
 }

@@ -121,7 +121,7 @@ for (const hasLog of [true, false]) {
         assert.equal(isBegun, write > 1 || when === "after");
         if (isBegun) {
           assert.deepEqual(await filesIn(chats), [], `write ${write}`);
-          assert.equal((await chats.log.state(chat)).head, undefined);
+          assert.equal((await chats.state(chat)).head, undefined);
         } else assert.notDeepEqual(await filesIn(chats), []);
         assert.deepEqual(await filesIn(chats, "other"), ["one"]);
         assert.deepEqual(await chats.tombstones.begun(), new Map());
@@ -144,7 +144,7 @@ test("erasing a message removes the files that no other message of its chat refe
 test("a message that waits for its turn keeps its files, and erasing it removes them", async (t) => {
   const { chats } = await opened(t);
   await send(chats, "m1", ["shared"]);
-  await chats.log.change(chat, (transaction) => {
+  await chats.change(chat, (transaction) => {
     const attachments = [attachment("shared"), attachment("own")];
     const said: JsonObject = { role: "user", content: "wait", attachments };
     transaction.control("pending_input", said, pendingId("m2"));
@@ -218,7 +218,7 @@ test("a fork that is killed at any write leaves no file of it after the next sta
       const dying = await opened(t, stoppingStorage(storage, { write, when }));
       isWhole = (await dying.chats.fork(chat, "m1", "fork").catch(() => undefined)) !== undefined;
       const { chats } = await opened(t, kept(storage));
-      const isThere = (await chats.log.state("fork")).head !== undefined;
+      const isThere = (await chats.state("fork")).head !== undefined;
       assert.deepEqual(await filesIn(chats, "fork"), isThere ? ["one", "two"] : []);
       assert.deepEqual(await filesIn(chats), ["one", "two"]);
     }

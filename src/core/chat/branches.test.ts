@@ -14,8 +14,8 @@ async function opened() {
 }
 
 async function links({ chats }: Throughline, chatId: string) {
-  const { head } = await chats.log.existing(chatId);
-  const { origin, branches } = await linksOf(chats.log, chatId, head);
+  const { head } = await chats.existing(chatId);
+  const { origin, branches } = await linksOf(chats, chatId, head);
   const short = ({ chat_id, message_id, seq }: (typeof branches)[number]) =>
     [chat_id, message_id, seq].filter((each) => each !== undefined).join(" ");
   return [origin && short(origin), ...branches.map(short)];
@@ -29,8 +29,8 @@ test("a fork and its source name each other, with the message where they part", 
   assert.deepEqual(await links(t, "source"), [undefined, "one m1 1", "two m2 2"]);
   assert.deepEqual(await links(t, "two"), ["source m2 2", "of-two m1 1"]);
   assert.deepEqual(await links(t, "of-two"), ["two m1 1"]);
-  const { head } = await t.chats.log.existing("one");
-  const { origin } = await linksOf(t.chats.log, "one", head);
+  const { head } = await t.chats.existing("one");
+  const { origin } = await linksOf(t.chats, "one", head);
   assert.equal(origin?.title, "Plan a picnic");
 });
 
@@ -61,10 +61,10 @@ test("a fork that failed is not shown, nor a later chat of its id", async () => 
   const broken: AsyncIterable<never> = {
     [Symbol.asyncIterator]: () => ({ next: () => Promise.reject(new Error("the disk is full")) }),
   };
-  const read = t.chats.log.ports.logs.read;
-  t.chats.log.ports.logs.read = () => broken;
+  const read = t.chats.logs.read;
+  t.chats.logs.read = () => broken;
   await assert.rejects(t.chats.fork("source", "m2", "cut"), /the disk is full/);
-  t.chats.log.ports.logs.read = read;
+  t.chats.logs.read = read;
   assert.deepEqual(await links(t, "source"), [undefined]);
   await t.chats.append("cut", [{ role: "user", content: "Something else" }]);
   assert.deepEqual(await links(t, "source"), [undefined]);
@@ -73,10 +73,10 @@ test("a fork that failed is not shown, nor a later chat of its id", async () => 
 test("a chat that exists is no branch, and changes nothing in the source", async () => {
   await using t = await opened();
   await t.chats.append("taken", [{ role: "user", content: "Hello" }]);
-  const { seq } = await t.chats.log.existing("source");
+  const { seq } = await t.chats.existing("source");
   await assert.rejects(t.chats.fork("source", "m2", "taken"), /exists already/);
   await assert.rejects(t.chats.fork("source", "m2", "source"), /exists already/);
-  assert.equal((await t.chats.log.existing("source")).seq, seq);
+  assert.equal((await t.chats.existing("source")).seq, seq);
 });
 
 test("a chat names up to 100 branches, the oldest first, also with long ids", async () => {

@@ -59,6 +59,11 @@ export class ChatLog {
     this.ports = ports;
   }
 
+  /** The logs of all chats, as they are stored. */
+  get logs(): LogStore {
+    return this.ports.logs;
+  }
+
   /** The chat as it is stored. */
   async state(chatId: string): Promise<ChatState> {
     checkChatId(chatId);
@@ -144,7 +149,7 @@ export class ChatLog {
    * @throws ThroughlineError `THROUGHLINE_CONFLICT`: another process wrote to the chat each of 20 times;
    *   nothing was removed.
    */
-  erase(
+  eraseRecords(
     chatId: string,
     decide: (transaction: Transaction) => Promise<readonly string[]>,
     {

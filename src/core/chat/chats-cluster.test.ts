@@ -8,7 +8,7 @@ import { MemoryPlace } from "../storage/memory/memory-place.ts";
 import { openMemoryStorage } from "../storage/memory/memory-storage.ts";
 import { silentTelemetry } from "../telemetry.ts";
 import { chatProjection } from "./chat-head.ts";
-import { ChatLog, chatsCollection } from "./chat-log.ts";
+import { chatsCollection } from "./chat-log.ts";
 import { Chats } from "./chats.ts";
 
 const chat = "telegram:42";
@@ -38,9 +38,9 @@ function process(place: MemoryPlace, name: string, ms = 0) {
   let ids = 0;
   const newId = () => `${name}-${++ids}`;
   const { leases, cluster } = storage;
-  const ports = { logger: silentLogger, telemetry: silentTelemetry };
-  const log = new ChatLog({ ...ports, logs, leases, cluster, clock, newId });
-  const chats = new Chats(log, storage.logs("forgotten", chatProjection), storage.files("chats"));
+  const silent = { logger: silentLogger, telemetry: silentTelemetry };
+  const ports = { ...silent, logs, leases, cluster, clock, newId };
+  const chats = new Chats(ports, storage.logs("forgotten", chatProjection), storage.files("chats"));
   return { chats, before };
 }
 
@@ -55,7 +55,7 @@ async function two() {
   ]);
   await a.chats.setConsolidated(chat, 2);
   const stored = async () => {
-    const { head } = await b.chats.log.existing(chat);
+    const { head } = await b.chats.existing(chat);
     return { head, records: await Array.fromAsync(b.chats.records(chat)) };
   };
   return { a, b, stored };
@@ -65,7 +65,7 @@ const changes = {
   "a title": ({ chats }) => chats.rename(chat, "Stars"),
   metadata: ({ chats }) => chats.setMetadata(chat, { pinned: true }),
   "a message that waits": ({ chats }) =>
-    chats.log.changeExisting(chat, (transaction) => {
+    chats.changeExisting(chat, (transaction) => {
       transaction.control("pending_input", { content: "Wait" }, "pending:m4");
       transaction.set({ pending: ["m4"] });
     }),

@@ -56,7 +56,7 @@ test("clear starts afresh and keeps metadata; the cursor moves to the clear poin
   await chats.setConsolidated(chat, 1);
   await chats.clear(chat);
   assert.deepEqual(await said(), []);
-  const { head } = await chats.log.existing(chat);
+  const { head } = await chats.existing(chat);
   assert.equal(head.last_consolidated, 2);
   assert.deepEqual(head.metadata, { mood: "fine" });
   assert.equal((await chats.row(chat)).message_count, 0);
@@ -117,7 +117,7 @@ test("an erased message is gone from every record, and its number stays", async 
   assert.equal((await chats.erase(chat, "m1")).erased, true);
   assert.equal((await chats.erase(chat, "m1")).erased, false);
   const records = await Array.fromAsync(chats.records(chat));
-  assert.doesNotMatch(JSON.stringify([records, await chats.log.state(chat)]), /secret/);
+  assert.doesNotMatch(JSON.stringify([records, await chats.state(chat)]), /secret/);
   assert.deepEqual(
     records.map(({ seq, kind }) => [seq, kind]),
     [
@@ -138,10 +138,10 @@ test("erasing a message before the cursor moves the cursor with it", async () =>
   ]);
   await chats.setConsolidated(chat, 2);
   await chats.erase(chat, "a");
-  const { head } = await chats.log.existing(chat);
+  const { head } = await chats.existing(chat);
   assert.deepEqual([head.message_count, head.last_consolidated], [2, 1]);
   await chats.erase(chat, "c");
-  const again = await chats.log.existing(chat);
+  const again = await chats.existing(chat);
   assert.deepEqual([again.head.message_count, again.head.last_consolidated], [1, 1]);
 });
 
@@ -194,12 +194,12 @@ test("a long fork is copied in many appends and is whole", async () => {
   await chats.fork(chat, "6-99", "copy");
   assert.equal((await chats.row("copy")).message_count, 700);
   assert.equal((await said("copy")).at(-1), "6-99");
-  assert.equal((await chats.log.existing("copy")).head.unfinished, undefined);
+  assert.equal((await chats.existing("copy")).head.unfinished, undefined);
 });
 
 test("a copy that a crash cut short is removed at the next start", async () => {
   const { chats } = await companion();
-  await chats.log.change("half", (transaction) => {
+  await chats.change("half", (transaction) => {
     transaction.message(user("part"));
     transaction.set({ unfinished: true });
   });
@@ -257,7 +257,7 @@ test("forgetting that a crash cut short while features removed what they keep is
   await chats.append(chat, [user("secret")]);
   chats.onForget(() => Promise.reject(new Error("the process dies here")));
   await assert.rejects(chats.forget(chat));
-  const next = new Chats(chats.log, storage.logs("forgotten", unlisted), chats.files);
+  const next = new Chats(chats.ports, storage.logs("forgotten", unlisted), chats.files);
   await next.recover();
   assert.deepEqual((await next.list()).chats, []);
 });
@@ -265,10 +265,10 @@ test("forgetting that a crash cut short while features removed what they keep is
 test("a chat that is begun again after a crash right before the end of its forgetting stays", async () => {
   const { chats, said } = await companion();
   await chats.append(chat, [user("secret")]);
-  const { log, tombstones } = chats;
+  const { tombstones } = chats;
   await tombstones.begin(chat, { id: "x", at: "2026-01-01T00:00:00.000Z" }, []);
-  await log.ports.logs.delete(chat);
-  log.forgetState(chat);
+  await chats.logs.delete(chat);
+  chats.forgetState(chat);
   await chats.recover();
   await chats.append(chat, [user("new words")]);
   await chats.recover();
@@ -314,9 +314,9 @@ test("two writers of one chat lose nothing", async () => {
 test("a chat is copied with messages of which an import knew no time", async () => {
   const { chats } = await companion();
   await chats.append(chat, [user("1")]);
-  const { head } = await chats.log.existing(chat);
+  const { head } = await chats.existing(chat);
   const untimed = { id: "m2", role: "assistant", content: "2", timestamp: "" };
-  await chats.log.ports.logs.append(chat, [untimed], { head });
+  await chats.logs.append(chat, [untimed], { head });
   await chats.fork(chat, "m2", "copy");
   const { messages } = await chats.messages("copy");
   assert.deepEqual(
@@ -335,8 +335,8 @@ for (const metadata of [5, "text", null, undefined, true, []]) {
       code: "THROUGHLINE_INVALID",
       message: "metadata must be an object",
     });
-    chats.log.forgetState(chat);
-    assert.deepEqual((await chats.log.existing(chat)).head.metadata, { mood: "fine" });
+    chats.forgetState(chat);
+    assert.deepEqual((await chats.existing(chat)).head.metadata, { mood: "fine" });
   });
 }
 
@@ -349,7 +349,7 @@ test("metadata may take 32 KiB of the head, so that a chat that has so much goes
     code: "THROUGHLINE_TOO_LARGE",
     message: "metadata is longer than 32768 bytes",
   });
-  assert.deepEqual((await chats.log.existing(chat)).head.metadata, most);
+  assert.deepEqual((await chats.existing(chat)).head.metadata, most);
   await sessions.resolve(chat);
   await chats.append(chat, [user("the next")]);
   assert.deepEqual(await said(), ["x", "the next"]);
@@ -358,7 +358,7 @@ test("metadata may take 32 KiB of the head, so that a chat that has so much goes
 test("a chat of before whose metadata leaves it no room goes on once it is made smaller", async () => {
   const { chats, sessions } = await companion();
   await chats.append(chat, [user("x")]);
-  await chats.log.change(chat, (transaction) => {
+  await chats.change(chat, (transaction) => {
     const metadata = { x: "y".repeat(65_200) };
     transaction.control("metadata", { metadata });
     transaction.set({ metadata });
@@ -378,7 +378,7 @@ test("metadata with a zone that is none is refused, and what was there stays", a
       message: "user_timezone must be a known IANA time zone",
     });
   }
-  const { head } = await chats.log.existing(chat);
+  const { head } = await chats.existing(chat);
   assert.deepEqual(head.metadata, { user_timezone: "Europe/Berlin" });
 });
 
@@ -503,9 +503,9 @@ for (const [name, act] of [
   test(`a chat that is ${name} while it is forgotten stays forgotten`, async () => {
     const { chats } = await companion();
     await chats.append(chat, [user("Hello", { id: "m1" })]);
-    const forgetting = chats.log.exclusively(chat, async () => {
-      await chats.log.ports.logs.delete(chat);
-      chats.log.forgetState(chat);
+    const forgetting = chats.exclusively(chat, async () => {
+      await chats.logs.delete(chat);
+      chats.forgetState(chat);
     });
     await assert.rejects(act(chats), { code: "THROUGHLINE_NOT_FOUND" });
     await forgetting;

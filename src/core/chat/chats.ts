@@ -5,7 +5,7 @@ import type { FileStore } from "../storage/file-store.ts";
 import { checkCount } from "../storage/key.ts";
 import type { LogStore, StoredRecord } from "../storage/log-store.ts";
 import { type ChatHead, type ChatRow, chatRow, readHead, titleFrom, titleOf } from "./chat-head.ts";
-import { alreadyThere, type ChatLog, checkChatId, notFound } from "./chat-log.ts";
+import { alreadyThere, ChatLog, type ChatPorts, checkChatId, notFound } from "./chat-log.ts";
 import { checkMetadata } from "./chat-metadata.ts";
 import { checkMessageId, controlId } from "./control-ids.ts";
 import { copiesOf, copyable, forkedFrom, forksOf, removeEach } from "./copies.ts";
@@ -34,8 +34,7 @@ import { type Copied, storedBefore, writeMessages } from "./write-messages.ts";
  * The transcripts: what was said, word for word, until a person asks to forget it. Nothing that is
  * stored is ever changed to record something new: a clear and every setting are records.
  */
-export class Chats {
-  readonly log: ChatLog;
+export class Chats extends ChatLog {
   /** What was sent with messages, by the chat's id. */
   readonly files: FileStore;
   /** The marks of forgotten chats. */
@@ -46,8 +45,8 @@ export class Chats {
   readonly #onForgotten: ((chatId: string, mark: Mark | undefined) => void)[] = [];
 
   /** @param tombstones a collection of its own: hashes of forgotten ids, never ids. */
-  constructor(log: ChatLog, tombstones: LogStore, files: FileStore) {
-    this.log = log;
+  constructor(ports: ChatPorts, tombstones: LogStore, files: FileStore) {
+    super(ports);
     this.files = files;
     this.tombstones = new Tombstones(tombstones);
   }
@@ -62,7 +61,7 @@ export class Chats {
    */
   async append(chatId: string, messages: readonly MessageInput[]): Promise<StoredMessage[]> {
     if (!Array.isArray(messages)) throw invalid("messages must be an array");
-    return this.log.change(chatId, async (transaction) => {
+    return this.change(chatId, async (transaction) => {
       const stored: StoredMessage[] = [];
       for (const message of messages) stored.push(await this.appendTo(transaction, message));
       return stored;
@@ -71,7 +70,7 @@ export class Chats {
 
   /** The same for one message of a larger change. */
   async appendTo(transaction: Transaction, message: MessageInput): Promise<StoredMessage> {
-    const { logs } = this.log.ports;
+    const { logs } = this;
     const known = await storedBefore(logs, transaction.chatId, message);
     if (known !== undefined) return known;
     checkMessageId(message?.id);
@@ -95,25 +94,25 @@ export class Chats {
     if (options.before !== undefined) {
       checkCount(options.before, "before", 0, Number.MAX_SAFE_INTEGER);
     }
-    const { head } = await this.log.existing(chatId);
+    const { head } = await this.existing(chatId);
     const from = head.clear_seq ?? 0;
     const before = options.before ?? Number.MAX_SAFE_INTEGER;
-    return messagePage(this.log.ports.logs, chatId, { limit, before, from });
+    return messagePage(this.logs, chatId, { limit, before, from });
   }
 
   /** Every record of a chat, oldest first, in bounded memory. */
   async *records(chatId: string): AsyncIterable<StoredRecord> {
-    await this.log.existing(chatId);
-    yield* this.log.ports.logs.read(chatId);
+    await this.existing(chatId);
+    yield* this.logs.read(chatId);
   }
 
   /** The message with this id. @throws ThroughlineError `THROUGHLINE_NOT_FOUND`. */
   async message(chatId: string, messageId: string): Promise<StoredMessage> {
     const record = await this.#stored(chatId, messageId);
     const found = record === undefined ? [] : [record];
-    const [message] = await shownMessages(this.log.ports.logs, chatId, found);
+    const [message] = await shownMessages(this.logs, chatId, found);
     if (message !== undefined) return message;
-    await this.log.existing(chatId); // where there is no chat either, that is the news
+    await this.existing(chatId); // where there is no chat either, that is the news
     throw notFound(chatId, "message");
   }
 
@@ -121,7 +120,7 @@ export class Chats {
   async find(chatId: string, messageId: string): Promise<StoredMessage | undefined> {
     const record = await this.#stored(chatId, messageId);
     if (record === undefined) return undefined;
-    return (await isTakenBack(this.log.ports.logs, chatId, messageId)) ? undefined : record;
+    return (await isTakenBack(this.logs, chatId, messageId)) ? undefined : record;
   }
 
   /**
@@ -139,7 +138,7 @@ export class Chats {
 
   /** The same, also if it was taken back. */
   async #stored(chatId: string, messageId: string): Promise<StoredMessage | undefined> {
-    const record = await this.log.ports.logs.find(chatId, messageId);
+    const record = await this.logs.find(chatId, messageId);
     return record !== undefined && isMessage(record) ? record : undefined;
   }
 
@@ -150,8 +149,8 @@ export class Chats {
    * @throws ThroughlineError `THROUGHLINE_NOT_FOUND`.
    */
   async clear(chatId: string): Promise<void> {
-    await this.log.existing(chatId);
-    await this.log.changeExisting(chatId, (transaction) => {
+    await this.existing(chatId);
+    await this.changeExisting(chatId, (transaction) => {
       const { head } = transaction;
       const clearSeq = transaction.control("clear", {});
       const { session: period } = head;
@@ -180,13 +179,12 @@ export class Chats {
    */
   async rename(chatId: string, title: string): Promise<void> {
     if (typeof title !== "string") throw invalid("title must be a string");
-    await this.log.existing(chatId);
+    await this.existing(chatId);
     const chosen = titleFrom(title);
     for (;;) {
-      const from = await this.log.changeExisting(chatId, async (transaction) => {
+      const from = await this.changeExisting(chatId, async (transaction) => {
         const after = transaction.head.clear_seq ?? 0;
-        const first =
-          chosen === "" ? await firstWords(this.log.ports.logs, chatId, after) : undefined;
+        const first = chosen === "" ? await firstWords(this.logs, chatId, after) : undefined;
         transaction.control("metadata", { title: chosen });
         transaction.set({
           title: first === undefined ? chosen : titleOf(first),
@@ -209,8 +207,8 @@ export class Chats {
    */
   async setMetadata(chatId: string, metadata: JsonObject): Promise<void> {
     checkMetadata(metadata);
-    await this.log.existing(chatId);
-    await this.log.changeExisting(chatId, (transaction) => {
+    await this.existing(chatId);
+    await this.changeExisting(chatId, (transaction) => {
       transaction.control("metadata", { metadata });
       transaction.set({ metadata });
     });
@@ -222,8 +220,8 @@ export class Chats {
    * @throws ThroughlineError `THROUGHLINE_INVALID`: there are not so many.
    */
   async setConsolidated(chatId: string, count: number): Promise<void> {
-    await this.log.existing(chatId);
-    await this.log.changeExisting(chatId, (transaction) => {
+    await this.existing(chatId);
+    await this.changeExisting(chatId, (transaction) => {
       const cleared = transaction.head.cleared_count ?? 0;
       checkCount(count, "last_consolidated", 0, transaction.head.message_count - cleared);
       transaction.control("metadata", { last_consolidated: cleared + count });
@@ -244,9 +242,9 @@ export class Chats {
    */
   async takeBack(chatId: string, ids: readonly string[]): Promise<void> {
     const targets = checkedTargets(ids);
-    const { logs } = this.log.ports;
-    await this.log.existing(chatId);
-    await this.log.changeExisting(chatId, (made) => takeBackFrom(made, targets, logs));
+    const { logs } = this;
+    await this.existing(chatId);
+    await this.changeExisting(chatId, (made) => takeBackFrom(made, targets, logs));
     for (const id of targets) await this.#removeElsewhere(chatId, "take_back", id);
   }
 
@@ -265,13 +263,13 @@ export class Chats {
     chatId: string,
     messageId: string,
   ): Promise<RemovalReceipt & { readonly erased: boolean }> {
-    await this.log.existing(chatId);
+    await this.existing(chatId);
     const removed: Removed[] = [];
     const onDamage = (count: number) => void removed.push({ place: "damaged_bytes", count });
     const eraseIn = async (id: string) => {
       let files: readonly string[] = [];
       const decide = async (transaction: Transaction) => {
-        const erasure = await eraseFrom(transaction, messageId, this.log.ports);
+        const erasure = await eraseFrom(transaction, messageId, this.ports);
         files = erasure.files;
         return erasure.ids;
       };
@@ -280,12 +278,12 @@ export class Chats {
         const count = files.length === 0 ? 0 : await this.files.delete(id, files);
         if (count > 0) removed.push({ place: attachmentsPlace, count });
       };
-      return this.log.erase(id, decide, { before, onDamageRemoved: onDamage });
+      return this.eraseRecords(id, decide, { before, onDamageRemoved: onDamage });
     };
     const erased = await eraseIn(chatId);
     removed.push(...(await this.#removeElsewhere(chatId, "erase", messageId)));
     await Promise.allSettled(this.#forking);
-    const { logs, logger } = this.log.ports;
+    const { logs, logger } = this.ports;
     const held = await copiesOf(logs, chatId, messageId);
     const copies = await removeEach(held, logger, removed, async ({ chatId: copy, isThere }) => {
       if (isThere) await eraseIn(copy);
@@ -302,11 +300,11 @@ export class Chats {
    * @throws ThroughlineError `THROUGHLINE_INVALID`: an empty summary, or a place that is not in the chat.
    */
   async compact(chatId: string, upToSeq: number, summary: string): Promise<void> {
-    await this.log.existing(chatId);
+    await this.existing(chatId);
     if (typeof summary !== "string" || summary.trim() === "") {
       throw invalid("summary must be a string with something in it");
     }
-    await this.log.changeExisting(chatId, (transaction) => {
+    await this.changeExisting(chatId, (transaction) => {
       checkCount(upToSeq, "up_to_seq", (transaction.head.clear_seq ?? 0) + 1, transaction.seq);
       const after = Math.max(
         transaction.head.clear_seq ?? 0,
@@ -329,12 +327,12 @@ export class Chats {
    */
   async fork(chatId: string, messageId: string | undefined, newChatId: string): Promise<ChatRow> {
     checkChatId(newChatId);
-    const { head } = await this.log.existing(chatId);
+    const { head } = await this.existing(chatId);
     const after = head.clear_seq ?? 0;
     const until = messageId === undefined ? undefined : await this.find(chatId, messageId);
     if (messageId !== undefined && (until?.seq ?? 0) <= after) throw notFound(chatId, "message");
-    if ((await this.log.state(newChatId)).head !== undefined) throw alreadyThere(newChatId);
-    const source = copyable(this.log.ports.logs, this.files, chatId, { after, until });
+    if ((await this.state(newChatId)).head !== undefined) throw alreadyThere(newChatId);
+    const source = copyable(this.logs, this.files, chatId, { after, until });
     const copying = this.write(newChatId, source, {
       metadata: head.metadata,
       forked_from: forkedFrom(chatId, messageId, head),
@@ -360,12 +358,12 @@ export class Chats {
     head: Partial<ChatHead>,
   ): Promise<void> {
     // Alone, so that a process that starts during this does not take the chat for a cut-off one.
-    return this.log.alone(chatId, () => writeMessages(this, chatId, { messages, head }));
+    return this.alone(chatId, () => writeMessages(this, chatId, { messages, head }));
   }
 
   /** One row of the list. @throws ThroughlineError `THROUGHLINE_NOT_FOUND`. */
   async row(chatId: string): Promise<ChatRow> {
-    const { head, damaged } = await this.log.existing(chatId);
+    const { head, damaged } = await this.existing(chatId);
     return chatRow(chatId, head, damaged);
   }
 
@@ -385,7 +383,7 @@ export class Chats {
       const list = (from?: string) => this.list({ limit: 1_000, unanswered, cursor: from });
       return { chats: await damagedChats(list, limit) };
     }
-    const page = await this.log.ports.logs.list({
+    const page = await this.logs.list({
       limit,
       cursor,
       label: unanswered ? "unanswered" : undefined,
@@ -411,7 +409,7 @@ export class Chats {
   ): Promise<Found<MessageHit>> {
     const { limit = 50, chatId, prefix } = options;
     if (chatId !== undefined) checkChatId(chatId);
-    return searchChats(this.log, query, { chatId, limit, prefix });
+    return searchChats(this, query, { chatId, limit, prefix });
   }
 
   /**
@@ -421,7 +419,7 @@ export class Chats {
    * first 10,000 chats: where there may be other hits, the answer has `more`.
    */
   findChats(query: string, options: FindChatsOptions = {}): Promise<Found<FoundChat>> {
-    return findChats(this.log, query, options);
+    return findChats(this, query, options);
   }
 
   /**
@@ -432,7 +430,7 @@ export class Chats {
     checkChatId(chatId);
     const receipt = await forgetChat(this.#forgetting(), chatId);
     await Promise.allSettled(this.#forking);
-    return { ...receipt, forks: await forksOf(this.log.ports.logs, chatId) };
+    return { ...receipt, forks: await forksOf(this.logs, chatId) };
   }
 
   /**
@@ -460,7 +458,7 @@ export class Chats {
 
   #forgetting(): Forgetting {
     return {
-      log: this.log,
+      log: this,
       files: this.files,
       tombstones: this.tombstones,
       removeElsewhere: (chatId) => this.#removeElsewhere(chatId, "forget"),

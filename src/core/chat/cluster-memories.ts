@@ -49,7 +49,7 @@ export function removeWithOthers(cluster: Cluster, memories: ClusterMemories): (
   const endSubscription = cluster.subscribe(({ about, chat: chatId, loss, message, mark }) => {
     if (about !== "drop" || typeof chatId !== "string") return;
     workingMemory.remove(chatId);
-    chats.log.forgetState(chatId);
+    chats.forgetState(chatId);
     if (!isLoss(loss)) return;
     const messageId = typeof message === "string" ? message : undefined;
     inOrder(async () => {

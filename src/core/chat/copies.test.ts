@@ -79,7 +79,7 @@ test("what is erased while a fork is being made is erased in that fork", async (
     "first",
     many.map((id) => ({ role: "user", content: id, id })),
   );
-  const { logs } = chats.log.ports;
+  const { logs } = chats;
   const append = logs.append.bind(logs);
   const { promise: isBegun, resolve } = Promise.withResolvers<void>();
   logs.append = async (chatId, ...rest) => {
@@ -99,7 +99,7 @@ test("what is erased while a fork is being made is erased in that fork", async (
 test("a fork that cannot be changed now is named, and reached when it is asked for again", async () => {
   await using throughline = await forked();
   const { chats } = throughline;
-  const { logs } = chats.log.ports;
+  const { logs } = chats;
   const erase = logs.erase.bind(logs);
   logs.erase = (chatId, ...rest) =>
     chatId === "second" ? Promise.reject(new Error("the disk is full")) : erase(chatId, ...rest);

@@ -19,7 +19,7 @@ async function open(t: TestContext, home: string): Promise<Throughline> {
 
 async function say(throughline: Throughline, id: string, value: unknown, chatId = chat) {
   const { chats } = throughline;
-  const exact = await keepExact(chats.log, chatId, id, value);
+  const exact = await keepExact(chats, chatId, id, value);
   const [stored] = await chats.append(chatId, [{ id, role: "user", content: "a picture", exact }]);
   return stored as StoredMessage;
 }
@@ -37,8 +37,8 @@ test("a message of 2.7 MB comes back equal after a restart, in its chat and in a
   for (const chatId of [chat, "local:fork"]) {
     const { messages } = await chats.messages(chatId);
     const [one, two] = messages as readonly [StoredMessage, StoredMessage];
-    assert.deepEqual(await exactOf(chats.log, chatId, one), picture);
-    assert.deepEqual(await exactOf(chats.log, chatId, two), { small: [-0, undefined] });
+    assert.deepEqual(await exactOf(chats, chatId, one), picture);
+    assert.deepEqual(await exactOf(chats, chatId, two), { small: [-0, undefined] });
   }
   const m3 = await chats.message(chat, "m3");
   assert.deepEqual(m3.exact, { value: { plain: true } }, "for people to read");
@@ -48,12 +48,12 @@ test("a message of 2.7 MB comes back equal after a restart, in its chat and in a
 test("a crash after the parts leaves no message, and saying it again stores no part twice", async (t) => {
   const throughline = await open(t, join(temporaryDirectory(t), "home"));
   const { chats } = throughline;
-  await keepExact(chats.log, chat, "m1", picture);
+  await keepExact(chats, chat, "m1", picture);
   assert.equal((await chats.messages(chat)).messages.length, 0);
-  const { seq } = await chats.log.state(chat);
+  const { seq } = await chats.state(chat);
   const stored = await say(throughline, "m1", picture);
   assert.equal(stored.seq, seq + 1);
-  assert.deepEqual(await exactOf(chats.log, chat, stored), picture);
+  assert.deepEqual(await exactOf(chats, chat, stored), picture);
 });
 
 test("erasing a message removes the bytes of its parts, and no other message's", async (t) => {
@@ -66,7 +66,7 @@ test("erasing a message removes the bytes of its parts, and no other message's",
   assert.ok(bytesUnder(home).includes("lighthouse lighthouse"));
   await chats.erase(chat, "m1");
   assert.ok(!bytesUnder(home).includes("lighthouse lighthouse"));
-  assert.deepEqual(await exactOf(chats.log, chat, await chats.message(chat, "m2")), picture);
+  assert.deepEqual(await exactOf(chats, chat, await chats.message(chat, "m2")), picture);
 });
 
 test("no message can have the id of a part", async (t) => {
@@ -79,19 +79,19 @@ test("a chat that is forgotten while the parts of a message are stored does not 
   const home = join(temporaryDirectory(t), "home");
   const { chats } = await open(t, home);
   const secret = { text: "lighthouse ".repeat(400_000) };
-  const { ports } = chats.log;
+  const { ports } = chats;
   const forgetting = {
     ports,
     change: async (...given: Parameters<ChatLog["change"]>) => {
-      await chats.log.change(...given);
+      await chats.change(...given);
       await chats.forget(chat);
     },
-    changeExisting: chats.log.changeExisting.bind(chats.log),
+    changeExisting: chats.changeExisting.bind(chats),
   } as unknown as ChatLog;
   const gone = { code: "THROUGHLINE_NOT_FOUND" };
   await assert.rejects(keepExact(forgetting, chat, "m1", secret), gone);
   assert.ok(!bytesUnder(home).includes("lighthouse lighthouse"));
-  const exact = await keepExact(chats.log, chat, "m2", secret);
+  const exact = await keepExact(chats, chat, "m2", secret);
   await chats.forget(chat);
   const message = { id: "m2", role: "user", content: "a picture", exact } as const;
   await assert.rejects(chats.append(chat, [message]), gone);

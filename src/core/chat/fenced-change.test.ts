@@ -53,7 +53,7 @@ test("a change that needs no lease is made again", async () => {
 
 test("a change that was on its way when the lease was released is made without it", async () => {
   const { chats, refuse } = await fencedOnce();
-  const lease = await chats.log.lease(chat);
+  const lease = await chats.lease(chat);
   refuse(() => lease.release());
   await chats.rename(chat, "Whales");
   assert.equal((await chats.row(chat)).title, "Whales");
@@ -61,10 +61,10 @@ test("a change that was on its way when the lease was released is made without i
 
 test("a change that was on its way is made under the lease that was acquired since", async () => {
   const { chats, refuse } = await fencedOnce();
-  const lease = await chats.log.lease(chat);
+  const lease = await chats.lease(chat);
   refuse(async () => {
     await lease.release();
-    await chats.log.lease(chat);
+    await chats.lease(chat);
   });
   await chats.rename(chat, "Whales");
   assert.equal((await chats.row(chat)).title, "Whales");
@@ -72,7 +72,7 @@ test("a change that was on its way is made under the lease that was acquired sin
 
 test("a change under a lease that another process has now is refused", async () => {
   const { chats, refuse } = await fencedOnce();
-  const lease = await chats.log.lease(chat);
+  const lease = await chats.lease(chat);
   refuse();
   await assert.rejects(chats.rename(chat, "Whales"), { code: "THROUGHLINE_FENCED" });
   await lease.release();

@@ -105,7 +105,7 @@ test("past the first 10,000 chats what was said is found, titles and ids are not
 test("a common word needs no more than the first hits", async (t) => {
   const { chats, say, found } = await companion(t, "in memory");
   for (let n = 0; n < 200; n++) await say(`chat ${n}`, "tea", "more tea");
-  const { logs } = chats.log.ports;
+  const { logs } = chats;
   const asked: number[] = [];
   const search = logs.search.bind(logs);
   t.mock.method(logs, "search", (query: string, options: Parameters<typeof search>[1]) => {

@@ -17,8 +17,8 @@ async function companion(storage = openMemoryStorage()) {
 }
 
 /** As a log of before says it: nothing accepts such ids any more. */
-function before({ log }: Chats, said: Readonly<Record<string, string>>): Promise<void> {
-  return log.change(chat, (transaction) => {
+function before(chats: Chats, said: Readonly<Record<string, string>>): Promise<void> {
+  return chats.change(chat, (transaction) => {
     for (const [id, content] of Object.entries(said)) {
       transaction.message({ id, role: id.endsWith("answer") ? "assistant" : "user", content });
     }

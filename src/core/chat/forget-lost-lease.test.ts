@@ -23,8 +23,8 @@ test("a chat is forgotten, and nothing waits for ever, when its lease is lost mi
   const late = pass(clock, 20_000, timers).then(() => "waits");
   assert.equal(await Promise.race([forgetting, late]), "forgotten");
   await late;
-  assert.equal(await chats.log.ports.logs.tail(chat, 1), undefined);
-  const lease = await chats.log.tryLease(chat);
+  assert.equal(await chats.logs.tail(chat, 1), undefined);
+  const lease = await chats.tryLease(chat);
   assert.notEqual(lease, undefined);
   await lease?.release();
 });
@@ -46,5 +46,5 @@ test("what a process that died began to forget is forgotten by one that starts b
   const { storage, timers } = open();
   const b = await process(storage, { clock });
   await pass(clock, 20_000, timers);
-  await until(async () => (await b.chats.log.ports.logs.tail(chat, 1)) === undefined);
+  await until(async () => (await b.chats.logs.tail(chat, 1)) === undefined);
 });

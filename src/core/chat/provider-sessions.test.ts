@@ -85,7 +85,7 @@ test("an imported zone that is none counts as absent", async () => {
   const { sessions, chats, clock } = await companion({ freshness });
   clock.set("2026-01-02T02:30Z");
   await sessions.resolve(chat);
-  await chats.log.changeExisting(chat, (transaction) => {
+  await chats.changeExisting(chat, (transaction) => {
     transaction.control("metadata", { metadata: { user_timezone: "Nowhere/Land" } });
     transaction.set({ metadata: { user_timezone: "Nowhere/Land" } });
   });
@@ -130,7 +130,7 @@ test("a chat that had no period begins again behind what was said: for all provi
     const { sessions, chats } = await companion();
     const [said] = await chats.append(chat, [{ role: "user", content: "my PIN is 4711" }]);
     await (begin === "reset" ? sessions.reset(chat) : sessions[begin](chat, "claude"));
-    const { head } = await chats.log.existing(chat);
+    const { head } = await chats.existing(chat);
     const gets = (provider: string) => (said?.seq ?? 0) > startFor(head, provider);
     const without = ["claude", "codex"].filter((provider) => !gets(provider));
     assert.deepEqual(without, behind, begin);
@@ -183,13 +183,13 @@ test("an update under one id counts once, however often it is repeated", async (
 test("what is no delta is refused, also where no period is left, and stored nowhere", async () => {
   const { chats, sessions } = await companion();
   await chats.append(chat, [{ role: "user", content: "Hello" }]);
-  const { seq } = await chats.log.existing(chat);
+  const { seq } = await chats.existing(chat);
   for (const wrong of [{}, { ...delta(), tokens: 0.5 }, { ...delta(), outcome: "sold" }]) {
     await assert.rejects(sessions.update(chat, wrong as UsageDelta), {
       code: "THROUGHLINE_INVALID",
     });
   }
-  assert.equal((await chats.log.existing(chat)).seq, seq);
+  assert.equal((await chats.existing(chat)).seq, seq);
   await assert.rejects(sessions.update("nobody", delta()), { code: "THROUGHLINE_NOT_FOUND" });
 });
 
@@ -210,7 +210,7 @@ test("an update under the id of another one, or of a message of an older log, is
   await assert.rejects(sessions.update(chat, { ...first, tokens: 11 }), refused);
   assert.equal(await sessions.update(chat, first), true);
   assert.equal((await sessions.active(chat))?.total_tokens, 10);
-  await chats.log.change(chat, (transaction) => {
+  await chats.change(chat, (transaction) => {
     transaction.message({ id: "usage:d2", role: "user", content: "innocent" });
   });
   await assert.rejects(sessions.update(chat, { ...first, id: "d2" }), refused);

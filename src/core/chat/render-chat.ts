@@ -22,7 +22,7 @@ export async function renderChat(
   format: ChatFormat,
   zone: string,
 ): Promise<AsyncGenerator<string>> {
-  const { head } = await chats.log.existing(chatId);
+  const { head } = await chats.existing(chatId);
   const marks = await marksIn(chats.records(chatId));
   const records = withMarks(chats.records(chatId), marks);
   if (format === "jsonl") {

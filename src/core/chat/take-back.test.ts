@@ -16,7 +16,7 @@ async function companion() {
   const { chats } = throughline;
   const said = async (options = {}) =>
     (await chats.messages(chat, options)).messages.map(({ content }) => content);
-  const head = async () => (await chats.log.existing(chat)).head;
+  const head = async () => (await chats.existing(chat)).head;
   return { ...throughline, said, head };
 }
 
@@ -26,7 +26,7 @@ test("all are taken back or none: an unknown id, a cleared one and one of anothe
   await chats.clear(chat);
   await chats.append(chat, [user("a"), user("b")]);
   await chats.takeBack(chat, ["b"]);
-  const { seq } = await chats.log.existing(chat);
+  const { seq } = await chats.existing(chat);
   for (const wrong of ["none", "old", "removal:b"]) {
     await assert.rejects(chats.takeBack(chat, ["a", wrong]), notFound, wrong);
   }
@@ -36,7 +36,7 @@ test("all are taken back or none: an unknown id, a cleared one and one of anothe
       code: "THROUGHLINE_INVALID",
     });
   }
-  assert.equal((await chats.log.existing(chat)).seq, seq);
+  assert.equal((await chats.existing(chat)).seq, seq);
   assert.deepEqual(await said(), ["a"]);
 });
 
@@ -92,7 +92,7 @@ test("a page reads what hides its messages at once", async () => {
     ids.map((id) => user(id)),
   );
   await chats.takeBack(chat, ["m7"]);
-  const { logs } = chats.log.ports;
+  const { logs } = chats;
   const asked: string[] = [];
   const counted = {
     page: logs.page.bind(logs),
@@ -195,11 +195,11 @@ for (const act of ["erase", "takeBack"] as const) {
     gate.resolve();
     await turn.done;
     assert.equal((await throughline.sessions.active(chat))?.session_id, "");
-    assert.equal((await throughline.chats.log.existing(chat)).head.reported, undefined);
+    assert.equal((await throughline.chats.existing(chat)).head.reported, undefined);
     await turns.submit(chat, { content: "b" }).done;
     assert.equal(model.requests.at(-1)?.providerSessionId, undefined);
     assert.equal((await throughline.sessions.active(chat))?.session_id, "resp_2");
-    const reported = async () => (await throughline.chats.log.existing(chat)).head.reported;
+    const reported = async () => (await throughline.chats.existing(chat)).head.reported;
     assert.notEqual(await reported(), undefined);
     await hide(throughline, "a:answer");
     assert.equal(await reported(), undefined, "what the provider counted had it in it");

@@ -46,15 +46,15 @@ type CopiedRecord = { readonly message: MessageInput } | { readonly part: LogRec
  * is stored the chat is marked unfinished.
  */
 export async function writeMessages(
-  { log, files }: Pick<Chats, "log" | "files">,
+  chats: Chats,
   chatId: string,
   from: { readonly messages: AsyncIterable<Copied>; readonly head: Partial<ChatHead> },
 ): Promise<void> {
-  if ((await log.state(chatId)).head !== undefined) throw alreadyThere(chatId);
+  if ((await chats.state(chatId)).head !== undefined) throw alreadyThere(chatId);
   let isBegun = false;
   let batch: CopiedRecord[] = [];
   const store = async (isLast: boolean) => {
-    await log.change(chatId, (transaction) => {
+    await chats.change(chatId, (transaction) => {
       if (!isBegun && !transaction.isNewChat) throw alreadyThere(chatId);
       for (const item of batch) {
         if ("part" in item) transaction.part(item.part);
@@ -71,7 +71,7 @@ export async function writeMessages(
     if ("file" in item) {
       // After the mark: a start after a crash removes the files of an unfinished chat with it.
       if (!isBegun) await store(false);
-      await files.put(chatId, item.file);
+      await chats.files.put(chatId, item.file);
       continue;
     }
     if (batch.length === copyBatch || bytes > copyBytes) {

@@ -205,14 +205,14 @@ async function historyFor(
 ): Promise<AskedHistory> {
   const { responder, turn, begun, chats } = running;
   const { chatId } = turn;
-  const { head } = await chats.log.existing(chatId);
+  const { head } = await chats.existing(chatId);
   const newest = begun.isNew ? undefined : await newestWords(chats, { chatId, head });
   const isNewest = newest?.id === turn.id;
   // Its calls and results stand where they were made, or else they are left out and added below.
   const isInPlace = newest === undefined || (isNewest && turn.retryId === undefined);
   const history = await readAsked({
     chatId,
-    log: chats.log.ports.logs,
+    log: chats.logs,
     head,
     responder,
     begun,

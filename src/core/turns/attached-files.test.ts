@@ -192,8 +192,7 @@ test("a message that waits keeps its files, and has them when it is taken up or 
     while (waiting.files.length > 0) await setImmediate();
     waiting.done.catch(() => undefined); // it is closed below
   }
-  const { log } = chats;
-  const record = await log.ports.logs.find(chat, pendingId("m2"));
+  const record = await chats.logs.find(chat, pendingId("m2"));
   assert.deepEqual((record?.["attachments"] as object[])?.length, 1);
   assert.deepEqual(await chats.attachment(chat, hashOf(png)), new Uint8Array(png.bytes));
   const closing = turns.close(0);

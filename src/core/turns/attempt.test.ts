@@ -37,9 +37,7 @@ async function companion(responder: Responder) {
   });
   const ask = () => turns.submit(chat, { content: "Hello" }).done;
   const stored = async () =>
-    (await chats.log.ports.logs.page(chat, { limit: 1_000 }))
-      .filter((record) => isMessage(record))
-      .slice(1);
+    (await chats.logs.page(chat, { limit: 1_000 })).filter((record) => isMessage(record)).slice(1);
   return { chats, turns, ask, stored, warned };
 }
 

@@ -76,7 +76,7 @@ type World = Awaited<ReturnType<typeof companion>>;
 async function queue({ turns, chats }: World, content: string, id = "b"): Promise<Turn> {
   const turn = turns.submit(chat, { id, content });
   turn.done.catch(() => undefined);
-  const isKept = async () => (await chats.log.existing(chat)).head.pending?.includes(id);
+  const isKept = async () => (await chats.existing(chat)).head.pending?.includes(id);
   while ((await isKept()) !== true);
   return turn;
 }
@@ -145,7 +145,7 @@ for (const [after, away] of [
     w.clock.pass(60 * minute);
     w.gate.resolve();
     await Promise.all([first.done, second.done]);
-    const records = await Array.fromAsync(w.chats.log.ports.logs.read(chat));
+    const records = await Array.fromAsync(w.chats.logs.read(chat));
     const told = records.find(({ event }) => event === "time_away");
     assert.equal(told?.["away_ms"], away);
   });
@@ -170,7 +170,7 @@ test("a message that waits is refused at once when nothing here can answer it, a
   const first = await w.begin("1");
   const lost = w.turns.submit(chat, { content: "2", provider: "ghost", model: "g" });
   await assert.rejects(lost.done, { code: "THROUGHLINE_CONFIGURATION" });
-  assert.equal((await w.chats.log.existing(chat)).head.pending, undefined);
+  assert.equal((await w.chats.existing(chat)).head.pending, undefined);
   w.gate.resolve();
   await first.done;
   assert.deepEqual(await w.transcript(), ["user: 1", "assistant: One"]);
@@ -181,7 +181,7 @@ async function stranded(script: readonly (readonly ScriptedStep[])[]): Promise<W
   const w = await companion(script);
   w.gate.resolve();
   await w.chats.append(chat, [{ id: "a", role: "user", content: "1" }]);
-  await w.chats.log.change(chat, (transaction) => {
+  await w.chats.change(chat, (transaction) => {
     const ghost = { provider: "ghost", model: "g" };
     transaction.control("pending_input", { content: "2", ...ghost }, "pending:b");
     transaction.set({ pending: ["b"] });
@@ -210,7 +210,7 @@ test("what waited and is dismissed stays what was said, at its time, and is neve
 test("what was erased while it waited, and is listed all the same, can be dismissed", async () => {
   const w = await stranded([]);
   await w.chats.erase(chat, "b");
-  await w.chats.log.change(chat, (transaction) => {
+  await w.chats.change(chat, (transaction) => {
     transaction.control("turn", { event: "attempt", turn: "a", attempt: 1 });
     transaction.set({ pending: ["b"] });
   });
@@ -237,12 +237,12 @@ test("only what a person says renews a period: not what the application tells th
 for (const how of ["erase", "take back"] as const) {
   test(`an unanswered message that is gone by ${how} stands in the way of none that waits behind it`, async () => {
     const w = await stranded([["Two"]]);
-    await w.chats.log.change(chat, (transaction) => {
+    await w.chats.change(chat, (transaction) => {
       transaction.control("turn", { event: "attempt", turn: "a", attempt: 1 });
       transaction.set({ open_turn: { id: "a", seq: 1, attempts: 1 } });
     });
     await losses[how]?.(w);
-    assert.deepEqual((await w.chats.log.existing(chat)).head.open_turn, undefined);
+    assert.deepEqual((await w.chats.existing(chat)).head.open_turn, undefined);
     const turn = await w.turns.answer(chat, { provider: "scripted", model: "script-1" });
     assert.equal((await turn.done).user.id, "b");
     assert.equal((await w.chats.row(chat)).unanswered, false);

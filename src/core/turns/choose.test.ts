@@ -99,7 +99,7 @@ test("regenerating while an older answer is shown makes one more, and hides that
 test("choosing what is shown stores nothing", async () => {
   const c = await companion([["1"], ["2"]]);
   const [first = "", second = ""] = await answered(c, "Hello", 1);
-  const end = async () => (await c.chats.log.existing(chat)).seq;
+  const end = async () => (await c.chats.existing(chat)).seq;
   const before = await end();
   await c.turns.choose(chat, second);
   assert.equal(await end(), before);
@@ -209,7 +209,7 @@ test("working memory has the chosen answer at its place, and other processes rem
 test("a summary that tells a replaced answer, or not the chosen one, is not used", async () => {
   const c = await companion([["1"], ["2"], ["more"]]);
   const [first = ""] = await answered(c, "Hello", 1);
-  const { seq } = await c.chats.log.existing(chat);
+  const { seq } = await c.chats.existing(chat);
   await c.chats.compact(chat, seq, "They said hello, and got 2.");
   await c.turns.choose(chat, first);
   await c.turns.submit(chat, { content: "More" }).done;
@@ -223,7 +223,7 @@ test("a summary without any answer is not used once one was chosen", async () =>
   const c = await companion([["1"], ["2"], ["more"]]);
   const [first = "", second = ""] = await answered(c, "Hello", 1);
   await c.chats.erase(chat, second);
-  const { seq } = await c.chats.log.existing(chat);
+  const { seq } = await c.chats.existing(chat);
   await c.chats.compact(chat, seq, "They said hello, and got nothing.");
   await c.turns.choose(chat, first);
   await c.turns.submit(chat, { content: "More" }).done;
@@ -236,7 +236,7 @@ test("a summary without any answer is not used once one was chosen", async () =>
 test("nothing is chosen while a message waits that another process left behind", async () => {
   const c = await companion([["1"], ["2"]]);
   const [first = ""] = await answered(c, "Hello", 1);
-  await c.chats.log.change(chat, (transaction) => {
+  await c.chats.change(chat, (transaction) => {
     transaction.control("pending_input", { content: "And?" }, "pending:p1");
     transaction.set({ pending: ["p1"] });
   });

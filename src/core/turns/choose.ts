@@ -18,17 +18,16 @@ export async function chooseAnswer(
   messageId: string,
 ): Promise<StoredMessage> {
   const { chats, memories, queue } = ports;
-  const { log } = chats;
-  await log.existing(chatId);
+  await chats.existing(chatId);
   if (queue.count(chatId) > 0) throw isBeingAnswered();
   const choose = (transaction: Transaction) => chooseIn(chats, transaction, messageId);
-  const chosen = await log.aloneNow(chatId, () => log.changeExisting(chatId, choose));
+  const chosen = await chats.aloneNow(chatId, () => chats.changeExisting(chatId, choose));
   if (chosen === undefined) throw isBeingAnswered();
   const { turn = "", content, partial } = chosen;
   const outcome = partial === true ? "interrupted" : "answered";
   memories.replace(chatId, turn, { response: content, outcome });
   // What other processes remember may be another answer.
-  log.ports.cluster.publish({ about: "drop", chat: chatId });
+  chats.ports.cluster.publish({ about: "drop", chat: chatId });
   return chosen;
 }
 

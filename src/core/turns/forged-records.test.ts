@@ -24,7 +24,7 @@ async function companion(script: readonly (readonly ScriptedStep[])[]) {
   const turns = await throughline.turns({ model, persona: "You are kind.", maxQueued: 4 });
   /** As a log of before has it: nothing accepts such an id any more. */
   const before = (id: string, content: string, pending?: readonly string[]) =>
-    chats.log.change(chat, (transaction) => {
+    chats.change(chat, (transaction) => {
       transaction.message({ id, role: "user", content });
       if (pending !== undefined) transaction.set({ pending });
     });
@@ -41,7 +41,7 @@ test("a turn whose id only a record of ours may have is refused, at once or wher
   const first = turns.submit(chat, { content: "1", id: "m" });
   for await (const { type } of first.progress()) if (type === "accepted") break;
   await assert.rejects(turns.submit(chat, wrong).done, refused);
-  assert.equal((await chats.log.existing(chat)).head.pending, undefined);
+  assert.equal((await chats.existing(chat)).head.pending, undefined);
   gate.resolve();
   assert.equal((await first.done).assistant?.content, "one");
 });

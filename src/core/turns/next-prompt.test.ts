@@ -43,7 +43,7 @@ async function open(
   const turns = await throughline.turns({ model, persona: "You are kind.", ...options });
   const say = (content: string) => turns.submit(chatId, { content }).done;
   const stored = async () => {
-    const { head, seq } = await throughline.chats.log.state(chatId);
+    const { head, seq } = await throughline.chats.state(chatId);
     return { head, seq, chats: (await throughline.chats.list()).chats.length };
   };
   return { clock, model, throughline, turns, say, stored, provider };

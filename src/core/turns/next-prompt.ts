@@ -78,7 +78,7 @@ export async function nextPrompt(
   const { target, responder, notice } = await speakerOf(ports, chatId, asked);
   const id = ports.newId();
   const turn = new Turn({ chatId, id, content: content ?? placeholder, isFresh: true });
-  const { result, head, log } = await chats.log.preview(chatId, (transaction) =>
+  const { result, head, log } = await chats.preview(chatId, (transaction) =>
     beginTurnIn(ports, transaction, turn, target),
   );
   const tools = shown(ports.tools?.(turn, responder));

@@ -37,7 +37,7 @@ async function companion(options: { readonly maxQueued?: number } = {}) {
   const throughline = await openThroughline({ storage: "memory", clock, timers, newId });
   const turns = await throughline.turns(options);
   const { chats } = throughline;
-  const head = async () => (await chats.log.existing(chat)).head;
+  const head = async () => (await chats.existing(chat)).head;
   const transcript = async () => {
     const { messages } = await chats.messages(chat);
     return messages.map((message) => {
@@ -81,7 +81,7 @@ test("an open turn stores the message first, then what is kept, and the rest in 
       ["r1", "m1", "elsewhere", "e-1"],
     ],
   );
-  const before = (await c.chats.log.state(chat)).seq;
+  const before = (await c.chats.state(chat)).seq;
   c.clock.pass(1_500);
   const { assistant, outcome, period } = await turn.close({
     ...answered("It is on."),
@@ -101,7 +101,7 @@ test("an open turn stores the message first, then what is kept, and the rest in 
   );
   assert.equal(period.session_id, "s-1");
   // The answer and the usage, and nothing of what was kept.
-  assert.equal((await c.chats.log.state(chat)).seq, before + 2);
+  assert.equal((await c.chats.state(chat)).seq, before + 2);
   assert.equal((await c.head()).open_turn, undefined);
   assert.equal(await c.unanswered(), 0);
   const remembered = c.workingMemory.peek(chat)?.all()[0];
@@ -149,7 +149,7 @@ test("a second message waits for its turn, stored, whichever Turns takes it; pas
   assert.throws(() => others.submit(chat, { content: "4" }), { code: "THROUGHLINE_BUSY" });
   assert.equal(others.running(chat)?.id, "m1");
   assert.equal(model.requests.length, 0);
-  assert.equal(await c.chats.log.ports.logs.find(chat, "pending:m4"), undefined);
+  assert.equal(await c.chats.logs.find(chat, "pending:m4"), undefined);
   await first.close(answered("one"));
   await second.done;
   const last = opened(await third);
@@ -348,7 +348,7 @@ test("what waited when the turns closed has its own fields when it is opened, or
 test("a message that waits is erased with the parts of its exact form", async () => {
   const c = await companion();
   const first = opened(await c.turns.open(chat, { id: "m1", content: "Hi" }, target));
-  const exact = await keepExact(c.chats.log, chat, "m2", "picture ".repeat(50_000));
+  const exact = await keepExact(c.chats, chat, "m2", "picture ".repeat(50_000));
   const waiting = c.turns.open(chat, { id: "m2", content: "", exact }, target);
   waiting.catch(() => undefined);
   await c.waits("m2");
@@ -406,7 +406,7 @@ test("what was to be kept when its turn ended is not stored any more", async () 
   const c = await companion();
   const turn = opened(await c.turns.open(chat, { id: "m1", content: "Hi" }, target));
   const gate = Promise.withResolvers<void>();
-  const busy = c.chats.log.between(chat, () => gate.promise);
+  const busy = c.chats.between(chat, () => gate.promise);
   const keeping = turn.keep([call]);
   keeping.catch(() => undefined);
   c.turns.stop(chat);
@@ -460,14 +460,14 @@ test("a chat that was forgotten without asking the turns is free again once its 
 test("a close that is refused stores nothing, and can be repeated", async () => {
   const c = await companion();
   const turn = opened(await c.turns.open(chat, { id: "m1", content: "Hi" }, target));
-  const { seq } = await c.chats.log.state(chat);
+  const { seq } = await c.chats.state(chat);
   const user = { ...answered(""), messages: [{ role: "user", content: "Hi" }] } as const;
   await assert.rejects(turn.close(user), { code: "THROUGHLINE_INVALID" });
   await assert.rejects(turn.close(answered("Hello", "m1")), { code: "THROUGHLINE_ID_CONFLICT" });
   await assert.rejects(turn.close(answered("x".repeat(2 ** 20))), {
     code: "THROUGHLINE_TOO_LARGE",
   });
-  assert.equal((await c.chats.log.state(chat)).seq, seq);
+  assert.equal((await c.chats.state(chat)).seq, seq);
   assert.equal(await c.unanswered(), 1);
   await turn.close(answered("Hello"));
   assert.deepEqual(await c.transcript(), ["user: Hi", "assistant: Hello"]);
@@ -582,7 +582,7 @@ test("a turn that is stopped while it waits is opened with its signal aborted", 
 test("an open turn stores the exact form of its message, also of one that waited", async () => {
   const c = await companion();
   const image = { image: "x".repeat(200_000) };
-  const exact = (id: string) => keepExact(c.chats.log, chat, id, image);
+  const exact = (id: string) => keepExact(c.chats, chat, id, image);
   const first = opened(
     await c.turns.open(chat, { id: "m1", content: "", exact: await exact("m1") }, target),
   );
@@ -590,7 +590,7 @@ test("an open turn stores the exact form of its message, also of one that waited
   const third = c.turns.open(chat, { id: "m3", content: "3", exact: await exact("m3") }, target);
   const gone = c.turns.open(chat, { id: "m4", content: "4", exact: await exact("m4") }, target);
   await c.waits("m4");
-  const { logs } = c.chats.log.ports;
+  const { logs } = c.chats;
   const waiting = (await logs.find(chat, "pending:m4")) as StoredMessage;
   const kinds = async () => (await partsOf(logs, chat, waiting)).map((part) => part["kind"]);
   assert.deepEqual(await kinds(), ["part", "part"]);
@@ -601,7 +601,7 @@ test("an open turn stores the exact form of its message, also of one that waited
   const last = opened(await second);
   const takenBack = (await logs.find(chat, "m3")) as StoredMessage;
   for (const user of [first.user, last.user, takenBack]) {
-    assert.deepEqual(await exactOf(c.chats.log, chat, user), image);
+    assert.deepEqual(await exactOf(c.chats, chat, user), image);
   }
   await last.fail();
   await Promise.allSettled([third, gone]);

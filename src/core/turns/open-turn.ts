@@ -171,7 +171,7 @@ export class OpenTurn implements AsyncDisposable {
     checkRoles(messages);
     const { turn, begun } = this.#running;
     const { chats } = this.#ports;
-    const { stored, after } = await chats.log.changeExisting(turn.chatId, async (transaction) => {
+    const { stored, after } = await chats.changeExisting(turn.chatId, async (transaction) => {
       this.#assertOpen(); // it may have ended while this waited
       const by = answeredBy(transaction, turn, begun, this.#target);
       const { seq } = transaction;

@@ -50,7 +50,7 @@ async function companion(
   /** Until this message waits durably. */
   const kept = async (id: string) => {
     for (let n = 0; n < 10_000; n++) {
-      const { head } = await chats.log.state(chat);
+      const { head } = await chats.state(chat);
       if (head?.pending?.includes(id)) return;
       await setImmediate();
     }
@@ -214,7 +214,7 @@ test("a message that fits into no record once it is dismissed or traced is refus
   gate.resolve();
   await first;
   await longest;
-  assert.deepEqual((await c.chats.log.state(chat)).head?.pending, undefined);
+  assert.deepEqual((await c.chats.state(chat)).head?.pending, undefined);
 });
 
 test("a command to the companion by its name is remembered as a command", async () => {

@@ -24,7 +24,7 @@ export function beginRetry(
   target: Target,
 ): Promise<Begun> {
   const { chats, sessions } = memories;
-  return chats.log.change(turn.chatId, async (transaction) => {
+  return chats.change(turn.chatId, async (transaction) => {
     const user = await newestWords(chats, transaction);
     if (user?.id !== turn.id || transaction.head.open_turn?.id === turn.id) {
       throw new ThroughlineError("only the answer to the newest message can be regenerated", {
@@ -33,7 +33,7 @@ export function beginRetry(
     }
     const resolution = await sessions.resolveIn(transaction, target);
     sessions.humanActedIn(transaction);
-    const { logs } = chats.log.ports;
+    const { logs } = chats;
     const mark = await retryMark(logs, transaction.chatId, turn.retryId);
     const trace_id = turn.span?.traceId;
     const fields = { event: "retry", turn: turn.id, retry: turn.retryId, trace_id };
@@ -64,7 +64,7 @@ export async function retriedWith(
   chatId: string,
   retryId: string,
 ): Promise<StoredMessage | undefined> {
-  const { of } = await retryMark(chats.log.ports.logs, chatId, retryId);
+  const { of } = await retryMark(chats.logs, chatId, retryId);
   if (of === undefined) return undefined;
   const user = await chats.find(chatId, of);
   if (user !== undefined) return user;
@@ -94,7 +94,7 @@ export async function newestWords(
   chats: Chats,
   { chatId, head }: Pick<Transaction, "chatId" | "head">,
 ): Promise<StoredMessage | undefined> {
-  const { logs } = chats.log.ports;
+  const { logs } = chats;
   for (let before = Number.MAX_SAFE_INTEGER; ; ) {
     const page = await logs.page(chatId, { before, limit: 50 });
     for (const record of page.toReversed()) {

@@ -31,7 +31,7 @@ export async function endedAt(
     if (start === undefined) return undefined;
     // Before the record of its beginning lies at most what no person had answered.
     const page = { after: Math.max(start - 1, 0), limit: unansweredRecords + 2 };
-    const records = await chats.log.ports.logs.page(chatId, page);
+    const records = await chats.logs.page(chatId, page);
     const ending = records.filter((record) => isControl(record, "session")).findLast(isIt);
     // With the message, in one append, or after it.
     const isSince = ending !== undefined && ending.seq >= user.seq - 1;

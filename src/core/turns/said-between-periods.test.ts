@@ -87,7 +87,7 @@ test("all that no person answered is sent, whenever it was said, and nothing old
   const opening = "user: <Good night\n\nReminder: dentist at 9>\n\nMove it to 10";
   assert.deepEqual(w.sent(1), [opening]);
   assert.deepEqual(w.sent(2), [opening, "assistant: 2", "user: Thanks"]);
-  const { head } = await w.chats.log.existing(chat);
+  const { head } = await w.chats.existing(chat);
   assert.equal(head.session?.start_seq, first.seq - 1);
 });
 
@@ -152,7 +152,7 @@ test("a summary that does not say where it begins tells nothing of the period be
   const w = await world();
   await w.say("My PIN is 4711");
   await w.chats.append(chat, [said("Good night")]);
-  await w.chats.log.change(chat, (transaction) => {
+  await w.chats.change(chat, (transaction) => {
     transaction.control("compaction", {
       up_to_seq: transaction.seq,
       summary: "Their PIN is 4711.",
@@ -185,7 +185,7 @@ test("a message that waited goes on in its period, with what was said since", as
   const first = w.turns.submit(chat, { content: "Hello" });
   for await (const { type } of first.progress()) if (type === "accepted") break;
   const second = w.turns.submit(chat, { content: "Are you there?" });
-  while ((await w.chats.log.existing(chat)).head.pending === undefined) await setImmediate();
+  while ((await w.chats.existing(chat)).head.pending === undefined) await setImmediate();
   w.clock.set("2026-03-02T09:00:00.000Z");
   await w.chats.append(chat, [reminder]);
   gate.resolve();

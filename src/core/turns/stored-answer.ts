@@ -17,7 +17,7 @@ import type { Turn, TurnAnswer } from "./turn.ts";
  */
 export async function storedAnswer(chats: Chats, turn: Turn): Promise<TurnAnswer | undefined> {
   const { chatId, retryId } = turn;
-  const { logs } = chats.log.ports;
+  const { logs } = chats;
   const user = await shownStill(chats, chatId, turn.id);
   if (user === undefined) {
     const waited = await logs.find(chatId, pendingId(turn.id));
@@ -31,7 +31,7 @@ export async function storedAnswer(chats: Chats, turn: Turn): Promise<TurnAnswer
       code: "THROUGHLINE_ID_CONFLICT",
     });
   }
-  const { head } = await chats.log.existing(chatId);
+  const { head } = await chats.existing(chatId);
   // Answered again, and not to the end.
   if (retryId === undefined && head.open_turn?.id === turn.id) return undefined;
   const assistant = await answerOf(chats, turn, user);
@@ -60,7 +60,7 @@ async function answerOf(
 ): Promise<StoredMessage | undefined> {
   const ownId = answerId(id, retryId);
   const own = await chats.find(chatId, ownId);
-  const [shown] = await shownMessages(chats.log.ports.logs, chatId, own ? [own] : []);
+  const [shown] = await shownMessages(chats.logs, chatId, own ? [own] : []);
   // One whose model was called elsewhere has an answer of any id.
   const isOther = shown === undefined && retryId === undefined;
   const other = isOther ? (await turnOnRecord(chats, chatId, user)).answer : undefined;
@@ -74,7 +74,7 @@ async function replaySteps(
   user: StoredMessage,
   assistant: StoredMessage,
 ): Promise<void> {
-  const { logs } = chats.log.ports;
+  const { logs } = chats;
   for await (const record of logs.read(turn.chatId, { after: user.seq })) {
     if (record.seq >= assistant.seq) return;
     if (stepNumber(record.id, turn) === undefined || !isMessage(record)) continue;
@@ -95,7 +95,7 @@ export async function turnOnRecord(
   readonly messages: readonly StoredMessage[];
   readonly answer: StoredMessage | undefined;
 }> {
-  const { logs } = chats.log.ports;
+  const { logs } = chats;
   const said: StoredMessage[] = [];
   let isOver = false;
   for await (const record of logs.read(chatId, { after: seq })) {
@@ -119,12 +119,12 @@ export async function shownStill(
   chatId: string,
   id: string,
 ): Promise<StoredMessage | undefined> {
-  const { logs } = chats.log.ports;
+  const { logs } = chats;
   const record = await logs.find(chatId, id);
   if (record === undefined) return undefined;
   if (isErased(record)) throw hidden("erased");
   if (!isMessage(record)) return undefined;
-  const { head } = await chats.log.state(chatId);
+  const { head } = await chats.state(chatId);
   if (record.seq <= (head?.clear_seq ?? 0)) throw hidden("cleared");
   if (await isTakenBack(logs, chatId, id)) throw hidden("taken back");
   return record;

@@ -97,7 +97,7 @@ export function beginTurn(
   turn: NewTurn,
   target: Target,
 ): Promise<Begun> {
-  return ports.chats.log.change(turn.chatId, (transaction) =>
+  return ports.chats.change(turn.chatId, (transaction) =>
     beginTurnIn(ports, transaction, turn, target),
   );
 }
@@ -113,7 +113,7 @@ export async function beginTurnIn(
   const known = await chats.find(transaction.chatId, turn.id);
   const isQueued = transaction.head.pending?.includes(turn.id) ?? false;
   const waiting = isQueued
-    ? await waitingInput(chats.log.ports.logs, transaction.chatId, turn.id)
+    ? await waitingInput(chats.logs, transaction.chatId, turn.id)
     : undefined;
   const isNew = known === undefined;
   const stored = known ?? waiting;
@@ -167,7 +167,7 @@ async function awayAt(
   chatId: string,
   { id, seq }: StoredMessage,
 ): Promise<Json | undefined> {
-  const [record] = await chats.log.ports.logs.page(chatId, { after: seq, limit: 1 });
+  const [record] = await chats.logs.page(chatId, { after: seq, limit: 1 });
   const isIt = record !== undefined && isControl(record, "turn") && record["turn"] === id;
   return isIt && record["event"] === "time_away" ? record["away_ms"] : undefined;
 }
@@ -194,9 +194,9 @@ export async function keepPending(
   target: Target,
 ): Promise<void> {
   const { chats, sessions, rules } = ports;
-  const { logs } = chats.log.ports;
+  const { logs } = chats;
   const id = pendingId(turn.id);
-  const keep = chats.log.change(turn.chatId, async (transaction) => {
+  const keep = chats.change(turn.chatId, async (transaction) => {
     if ((await logs.find(transaction.chatId, turn.id)) !== undefined) return;
     const kept = await logs.find(transaction.chatId, id);
     // Erased while it waited: its files must not come back either.
@@ -289,7 +289,7 @@ export function endTurn(
 ): Promise<{ assistant: StoredMessage | undefined; period: Period }> {
   const { chats, sessions } = memories;
   const { generation } = begun.period;
-  return chats.log.changeExisting(turn.chatId, async (transaction) => {
+  return chats.changeExisting(turn.chatId, async (transaction) => {
     const isLate = isAfterItsPeriod(transaction, begun);
     const hasAnswer = ended.text !== "" || ended.outcome === "answered";
     // Its message was hidden or erased since: the provider's own session remembers it and must not be resumed,
@@ -355,7 +355,7 @@ async function ownAnswer(
   const id = answerId(turn.id, turn.retryId);
   // A message that is answered again may have the answer of before.
   const isSecond = !begun.isNew && turn.retryId === undefined;
-  const { logs } = chats.log.ports;
+  const { logs } = chats;
   const isTaken = isSecond && (await logs.find(transaction.chatId, id)) !== undefined;
   return {
     id: isTaken ? transaction.newId() : id,

@@ -179,7 +179,7 @@ test("a call is stored before its tool runs, its result before the model continu
 
 test("a tool waits until its call is on the disk, and the model until the result is", async () => {
   const c = await companion([[{ runs: "Ada" }, "Done."]]);
-  const { logs } = c.chats.log.ports;
+  const { logs } = c.chats;
   const { append } = logs;
   const asked = { call: Promise.withResolvers<void>(), result: Promise.withResolvers<void>() };
   const open = { call: Promise.withResolvers<void>(), result: Promise.withResolvers<void>() };
@@ -216,7 +216,7 @@ test("a tool waits until its call is on the disk, and the model until the result
 
 test("a turn without tools is stored in two appends, the message and the answer", async () => {
   const c = await companion([["Hi"]]);
-  const { logs } = c.chats.log.ports;
+  const { logs } = c.chats;
   const { append } = logs;
   let appends = 0;
   logs.append = (...args) => {
@@ -458,7 +458,7 @@ test("a period that ends while a tool runs keeps what came before, and hides wha
 
 test("a call that cannot be stored does not run, and the turn stays to be answered", async () => {
   const c = await companion([[{ runs: "Ada" }], [{ runs: "Ada" }, "Paid."]]);
-  const { logs } = c.chats.log.ports;
+  const { logs } = c.chats;
   const { append } = logs;
   logs.append = async (key, records, options) => {
     if (!records.some(({ id }) => id.endsWith(":call:1")))

@@ -72,7 +72,7 @@ export class TurnSteps {
 
   async #readEarlier(): Promise<void> {
     const { chats, turn, begun } = this.#running;
-    const { logs } = chats.log.ports;
+    const { logs } = chats;
     for await (const record of logs.read(turn.chatId, { after: begun.user.seq })) {
       const number = stepNumber(record.id, turn);
       if (number === undefined) continue;
@@ -250,7 +250,7 @@ export class TurnSteps {
     const { chats, turn, begun, responder } = this.#running;
     try {
       turn.assertUnfenced();
-      await chats.log.changeExisting(turn.chatId, (transaction) =>
+      await chats.changeExisting(turn.chatId, (transaction) =>
         transaction.message({ id, ...fields, ...answeredBy(transaction, turn, begun, responder) }),
       );
       const message = await chats.find(turn.chatId, id);

@@ -92,9 +92,9 @@ test("a model that a call names is asked or refused: nothing takes its place", a
 
 test("a message that waited for a model that is gone is answered by what the chat runs on", async () => {
   const c = await companion();
-  const { logs } = c.chats.log.ports;
+  const { logs } = c.chats;
   await c.say("Hello");
-  await c.chats.log.change(chat, async (transaction) => {
+  await c.chats.change(chat, async (transaction) => {
     transaction.control("pending_input", { content: "Wait", ...gpt }, "pending:m2");
     transaction.set({ pending: ["m2"] });
   });

@@ -26,7 +26,7 @@ export async function speakerOf(
   asked: Target,
 ): Promise<Speaker> {
   const { standard } = responders;
-  const { head } = await chats.log.state(chatId);
+  const { head } = await chats.state(chatId);
   const period = head?.session ?? undefined;
   const preferred = period && preferredOf(period);
   // A period that began without a model continues with one as soon as one is configured.

@@ -94,13 +94,13 @@ test("a message that waits is stored before its turn starts, with the time it wa
   const saidAt = new Date(c.clock.now()).toISOString();
   const second = c.turns.submit(chat, { id: "m2", content: "2" });
   // The storage is asked in the order of calls: once this answer is there, the message is too.
-  while ((await c.chats.log.existing(chat)).head.pending === undefined);
-  const kept = await c.chats.log.ports.logs.find(chat, "pending:m2");
+  while ((await c.chats.existing(chat)).head.pending === undefined);
+  const kept = await c.chats.logs.find(chat, "pending:m2");
   assert.equal(kept?.["content"], "2");
   c.clock.pass(60_000);
   gate.resolve();
   assert.equal((await second.done).user.timestamp, saidAt);
-  assert.equal((await c.chats.log.existing(chat)).head.pending, undefined);
+  assert.equal((await c.chats.existing(chat)).head.pending, undefined);
 });
 
 test("a full queue refuses at once and stores nothing", async () => {
@@ -308,12 +308,12 @@ test("what was imported or copied into a chat is history for the first model tha
 test("what a provider counted is kept for the next turn's budget, per provider and model", async () => {
   const c = await companion([["a", end()], ["b"]]);
   await c.turns.submit(chat, { content: "1" }).done;
-  const { head } = await c.chats.log.existing(chat);
+  const { head } = await c.chats.existing(chat);
   const { estimated, ...use } = head.reported?.["scripted"] ?? assert.fail("not kept");
   assert.deepEqual(use, { model: "script-1", tokens: 100 });
   assert.ok(estimated > 0 && estimated < 100, `${estimated}`);
   await c.sessions.reset(chat);
-  assert.equal((await c.chats.log.existing(chat)).head.reported, undefined);
+  assert.equal((await c.chats.existing(chat)).head.reported, undefined);
 });
 
 for (const [inputTokens, messages] of [
@@ -369,7 +369,7 @@ test("a message that came while a long turn ran belongs to the period it came in
   for await (const { type } of first.progress()) if (type === "accepted") break;
   c.clock.pass(40 * 60 * 1000);
   const second = c.turns.submit(chat, { content: "+65" });
-  while ((await c.chats.log.existing(chat)).head.pending === undefined);
+  while ((await c.chats.existing(chat)).head.pending === undefined);
   gate.resolve();
   assert.equal((await second.done).period.generation, 1);
 });

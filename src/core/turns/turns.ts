@@ -316,7 +316,7 @@ export class Turns {
     checkId(id, "id");
     if (Buffer.byteLength(id) > maxRetryIdBytes) throw invalid("id is longer than 36 bytes");
     const { chats, queue } = this.#ports;
-    const { head } = await chats.log.existing(chatId);
+    const { head } = await chats.existing(chatId);
     const before = await retriedWith(chats, chatId, id);
     const user = before ?? (await newestWords(chats, { chatId, head }));
     if (user === undefined || (messageId ?? user.id) !== user.id) {
@@ -356,9 +356,9 @@ export class Turns {
    * @returns how many messages that were.
    */
   async dismiss(chatId: string): Promise<number> {
-    const { log } = this.#ports.chats;
-    await log.existing(chatId);
-    return (await log.aloneNow(chatId, () => this.#dismiss(chatId))) ?? 0;
+    const { chats } = this.#ports;
+    await chats.existing(chatId);
+    return (await chats.aloneNow(chatId, () => this.#dismiss(chatId))) ?? 0;
   }
 
   #dismiss(chatId: string): Promise<number> {

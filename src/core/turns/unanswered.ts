@@ -22,8 +22,8 @@ export async function oldestUnanswered(
   chatId: string,
   asked: Target,
 ): Promise<ReturnType<typeof wordsOf> & Target> {
-  const { head } = await chats.log.existing(chatId);
-  const { logs } = chats.log.ports;
+  const { head } = await chats.existing(chatId);
+  const { logs } = chats;
   const open = head.open_turn === undefined ? [] : [head.open_turn.id];
   for (const id of [...open, ...(head.pending ?? [])]) {
     const record = (await chats.find(chatId, id)) ?? (await waitingInput(logs, chatId, id));
@@ -50,7 +50,7 @@ export async function storedWords(
 ): Promise<ReturnType<typeof wordsOf>> {
   if (id === undefined) return oldestUnanswered(chats, chatId, {});
   const user = await shownStill(chats, chatId, id);
-  const record = user ?? (await waitingInput(chats.log.ports.logs, chatId, id));
+  const record = user ?? (await waitingInput(chats.logs, chatId, id));
   const isSaid = user === undefined || user.role === "user";
   if (typeof record?.["content"] !== "string" || !isSaid) throw notFound(chatId, "user message");
   return wordsOf(id, record["content"], record);
@@ -70,7 +70,7 @@ function wordsOf(id: string, content: string, record: StoredRecord) {
 
 /** Whether a message that waited was dismissed, taken back or erased, or its chat forgotten, before its turn came. */
 export async function isDismissed(chats: Chats, turn: NewTurn): Promise<boolean> {
-  const { head } = await chats.log.state(turn.chatId);
+  const { head } = await chats.state(turn.chatId);
   if (head?.pending?.includes(turn.id)) return false;
   const known = await chats.find(turn.chatId, turn.id);
   return known === undefined || known["dismissed"] === true;
@@ -87,13 +87,13 @@ export function dismissTurns(
   chatId: string,
   isKept: (id: string) => boolean,
 ): Promise<number> {
-  return chats.log.change(chatId, async (transaction) => {
+  return chats.change(chatId, async (transaction) => {
     const { open_turn: open, pending = [] } = transaction.head;
     const waiting = pending.filter((id) => !isKept(id));
     const isOpen = open !== undefined && !isKept(open.id);
     const turns = [...(isOpen ? [open.id] : []), ...waiting];
     if (turns.length === 0) return 0;
-    await endWaits(chats.log.ports.logs, transaction, waiting);
+    await endWaits(chats.logs, transaction, waiting);
     transaction.control("turn", { event: "dismissed", turns });
     if (isOpen) transaction.set({ open_turn: undefined });
     return turns.length;

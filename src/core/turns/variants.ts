@@ -24,7 +24,7 @@ export async function showVariant(
   user: StoredMessage,
   variant: string | undefined,
 ): Promise<void> {
-  const { logs } = chats.log.ports;
+  const { logs } = chats;
   const { chatId } = transaction;
   for await (const record of logs.read(chatId, { after: user.seq })) {
     if (!isMessage(record) || record.role === "user" || record.turn !== user.id) continue;
@@ -45,7 +45,7 @@ export async function variantsOf(
   chatId: string,
   user: StoredMessage,
 ): Promise<Variants> {
-  const { logs } = chats.log.ports;
+  const { logs } = chats;
   const said: StoredMessage[] = [];
   for await (const record of logs.read(chatId, { after: user.seq })) {
     const isOfTurn = isMessage(record) && record.turn === user.id;

@@ -52,10 +52,10 @@ test("a message that another process answered while it waited is not answered ag
   const a = await process(open().storage, { model });
   const b = await process(open().storage, { model });
   await a.turns.submit(chat, { content: "1" }).done;
-  const lease = await b.chats.log.lease(chat);
+  const lease = await b.chats.lease(chat);
   const turn = a.turns.submit(chat, { content: "2" });
   for await (const { type } of turn.progress()) if (type === "queued") break;
-  while (!(await b.chats.log.state(chat)).head?.pending?.includes(turn.id)) await setImmediate();
+  while (!(await b.chats.state(chat)).head?.pending?.includes(turn.id)) await setImmediate();
   await b.chats.append(chat, [
     { id: turn.id, role: "user", content: "2", turn: turn.id },
     { id: `${turn.id}:answer`, role: "assistant", content: "Two", turn: turn.id },

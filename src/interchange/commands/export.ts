@@ -107,7 +107,7 @@ async function* filesOf(
   const { format, chatId } = options;
   const isFull = format === "throughline";
   const hasNoChat =
-    isFull && chatId !== undefined && (await chats.log.state(chatId)).head === undefined;
+    isFull && chatId !== undefined && (await chats.state(chatId)).head === undefined;
   if (!hasNoChat || !(await hasFrameworkLogs(storage, chatId))) yield* exportChats(chats, options);
   if (isFull) yield* exportFrameworkLogs(storage, chatId);
 }

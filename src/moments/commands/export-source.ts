@@ -17,7 +17,7 @@ export function exportSource({ packages }: Pick<Moments, "packages">, chats?: Ch
     const { manifest, messages } = await packages.read(name);
     const ids = messages.map(({ id }) => id);
     try {
-      return await holdsRemoved(chats.log.ports.logs, manifest.chat_id, ids);
+      return await holdsRemoved(chats.logs, manifest.chat_id, ids);
     } catch (error) {
       if (isFaultOfLog(error)) return "unknown";
       throw error;

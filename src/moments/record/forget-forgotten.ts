@@ -47,7 +47,7 @@ export async function forgetForgotten(
     const forgotten = await read();
     for (const chatId of recorder.chatIds) {
       if (forgotten.at(chatId) !== undefined) await kept.forget({ chatId });
-      else if ((await chats.log.state(chatId)).head === undefined) {
+      else if ((await chats.state(chatId)).head === undefined) {
         await recorder.forgetChat(chatId);
       }
     }
@@ -74,7 +74,7 @@ export async function forgetPackagesOf(
     for (const chatId of chatIds) {
       const forgottenAt = forgotten.at(chatId);
       if (forgottenAt === undefined) continue;
-      const isThere = (await chats.log.state(chatId)).head !== undefined;
+      const isThere = (await chats.state(chatId)).head !== undefined;
       if (isThere && at > forgottenAt) continue;
       failed += (await kept.forget({ name })).failed.length;
       break;

@@ -83,7 +83,7 @@ function addReactions(router: Router, moments: Moments): void {
       const { recorder } = moments;
       const key = context.req.header("idempotency-key");
       const { chat_id, target_message_id, post_roll_ms, ...input } = body;
-      if (chat_id !== undefined) await router.ports.throughline.chats.log.existing(chat_id);
+      if (chat_id !== undefined) await router.ports.throughline.chats.existing(chat_id);
       const transcript = await transcriptOf(router, chat_id, target_message_id);
       const recorded = recorder.record({
         ...input,

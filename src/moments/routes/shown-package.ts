@@ -14,7 +14,7 @@ export async function assertShown(
   { chat_id: chatId }: Pick<Manifest, "chat_id">,
   messages: readonly { readonly id: string }[],
 ): Promise<void> {
-  const { logs } = ports.throughline.chats.log.ports;
+  const { logs } = ports.throughline.chats;
   const ids = messages.map(({ id }) => id);
   if (!(await holdsRemoved(logs, chatId, ids))) return;
   throw new ThroughlineError(withheld, { code: "THROUGHLINE_NOT_FOUND" });
@@ -33,7 +33,7 @@ export async function listedManifest(
 ): Promise<Manifest | typeof withheld | typeof notKnown> {
   const { chat_id: chatId, target, trigger_turn: trigger } = manifest;
   const ids = [...(target?.message_ids ?? []), trigger?.message_id ?? undefined];
-  const { logs } = ports.throughline.chats.log.ports;
+  const { logs } = ports.throughline.chats;
   const known = ids.filter((id) => id !== undefined);
   try {
     return (await holdsRemoved(logs, chatId, known)) ? withheld : manifest;

@@ -39,7 +39,7 @@ async function turn(id: string): Promise<void> {
   dieAt("after the result is kept");
   if (place === "while a second message waits") {
     turns.open(chat, { id: "m2", content: "question m2" }, target).catch(() => undefined);
-    while (!(await throughline.chats.log.existing(chat)).head.pending?.includes("m2")) {
+    while (!(await throughline.chats.existing(chat)).head.pending?.includes("m2")) {
       await setImmediate();
     }
   }
