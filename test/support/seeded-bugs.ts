@@ -402,8 +402,8 @@ const turn: readonly SeededBug[] = [
   {
     id: "turn: each Turns of a Throughline has a queue of its own",
     file: "src/core/throughline.ts",
-    find: "queue ??= new TurnQueue(log, sessions);",
-    replace: "queue = new TurnQueue(log, sessions);",
+    find: "queue ??= new TurnQueue(chats, sessions);",
+    replace: "queue = new TurnQueue(chats, sessions);",
     ...{ ...openTurns, named: "a second message waits for its turn" },
   },
   {
