@@ -42,7 +42,7 @@ export type {
 } from "./core/extension.ts";
 export type { Json, JsonObject } from "./core/json.ts";
 export type { Logger } from "./core/logger.ts";
-export type { LocalOllama, ModelList, ProviderModels } from "./core/models/model-lists.ts";
+export type { ModelList, ProviderModels } from "./core/models/model-lists.ts";
 export type { OfferedModel } from "./core/models/model-name.ts";
 export { offlineResponder } from "./core/models/offline-responder.ts";
 export {

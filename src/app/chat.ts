@@ -5,7 +5,6 @@ import { openLog } from "../cli/log.ts";
 import { type Flags, resolveSettings } from "../cli/settings.ts";
 import type { Target } from "../core/chat/provider-sessions.ts";
 import { shownModel } from "../core/models/model-name.ts";
-import { passedOverNote } from "../core/models/models.ts";
 import { openCompanion } from "./open-companion.ts";
 import { Talk } from "./talk.ts";
 
@@ -27,7 +26,6 @@ export async function chat(flags: ChatFlags, { io, env, version }: Context): Pro
     const chatId = flags.chat;
     // Named for this chat, not only for new ones.
     const target: Target = flags.model === undefined ? {} : companion.responders.standard;
-    if (companion.passedOver !== undefined) await tell(io, passedOverNote(companion.passedOver));
     if (io.isInteractive) {
       const name = shownModel(await companion.turns.target(chatId, target));
       await tell(io, `Throughline ${version} · ${chatId} · ${name} · /help lists the commands`);

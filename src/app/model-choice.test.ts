@@ -23,9 +23,8 @@ async function talk(t: TestContext, named: string | undefined, lines: readonly s
   server.offered.openai = [{ id: "gpt-5", created: 1 }];
   const standard = named === undefined ? undefined : parseModelName(named);
   const { settings } = server;
-  const ownerOf = async () => "other" as const;
   const allowed = ["openai"] as const;
-  const responders = await ResponderRegistry.open({ standard, settings, allowed, ownerOf });
+  const responders = await ResponderRegistry.open({ standard, settings, allowed });
   const throughline = await openThroughline({ storage: "memory", ...responders.standard });
   const companion = await withTurns(throughline, { responders, persona: "" });
   t.after(() => companion.close(0));
@@ -99,10 +98,11 @@ test("/model refuses what cannot be asked here, and the chat stays on its model"
   assert.equal(told.match(/Name a model as PROVIDER\/MODEL/g)?.length, 2);
 });
 
-test("/model without a model says how one is set up, and why an Ollama is not asked", async (t) => {
-  const { told } = await talk(t, undefined, ["/model"]);
+test("/model without a model says how one is found, and /model ollama finds it", async (t) => {
+  const { told } = await talk(t, undefined, ["/model", "/model ollama"]);
   assert.match(told, /^\s+1 {2}openai\/gpt-5\n\* 2 {2}Built-in responder \(no model\)\n/);
-  assert.match(told, /is run by another user, so nothing is sent to it .*--model ollama\/qwen3\./);
+  assert.match(told, /\/model ollama looks for an Ollama on this machine\./);
+  assert.match(told, /\d {2}ollama\/qwen3 {2}\(5\.2 GB\)/);
 });
 
 test("/answer asks the model that was chosen", async (t) => {

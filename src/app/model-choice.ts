@@ -1,7 +1,7 @@
 import { bytes, counted } from "../cli/format.ts";
 import { printableLine } from "../core/chat/printable.ts";
 import type { PeriodView, ProviderModel, Target } from "../core/chat/provider-sessions.ts";
-import type { LocalOllama, ModelList } from "../core/models/model-lists.ts";
+import type { ModelList } from "../core/models/model-lists.ts";
 import { type OfferedModel, providerName, shownModel } from "../core/models/model-name.ts";
 import type { Companion } from "./open-companion.ts";
 
@@ -39,14 +39,15 @@ export class ModelChoice {
   /**
    * Lists the models, or switches to one from the next message on.
    *
-   * @param wanted a number of the list, a model's name, or `provider/model`; "": list them.
+   * @param wanted a number of the list, a model's name, or `provider/model`; "": list them; "ollama":
+   *   look for an Ollama on this machine, and list them.
    * @returns what to tell.
    * @throws ThroughlineError `THROUGHLINE_INVALID`, `THROUGHLINE_CONFIGURATION`: it cannot be asked here.
    */
   async run(wanted: string): Promise<string> {
     const { turns, throughline } = this.#companion;
     const current = await turns.target(this.#chatId, this.target);
-    if (wanted === "") return this.#list(current);
+    if (wanted === "" || wanted === "ollama") return this.#list(current, wanted === "ollama");
     const asked = await this.#named(wanted);
     if (typeof asked === "string") return asked;
     const next = await turns.target(this.#chatId, asked);
@@ -57,8 +58,8 @@ export class ModelChoice {
     return [`${name} answers from your next message on.`, ...switchWords(period, next)].join(" ");
   }
 
-  async #list(current: ProviderModel): Promise<string> {
-    const list = await this.#companion.turns.models();
+  async #list(current: ProviderModel, ollama = false): Promise<string> {
+    const list = await this.#companion.turns.models({ ollama, again: ollama });
     const groups = list.providers.map(({ provider, models }) =>
       models.map((each): Choice => ({ provider, ...each })),
     );
@@ -113,23 +114,18 @@ function isSame(a: ProviderModel, b: ProviderModel): boolean {
   return a.provider === b.provider && a.model === b.model;
 }
 
-/** Why lists are missing, and how an Ollama is started. */
-function notesOf({ providers, ollama }: ModelList): readonly string[] {
+/** Says why lists are missing, and how a model is found. */
+function notesOf({ standard, providers }: ModelList): readonly string[] {
   const errors = providers.flatMap(({ error }) => (error === undefined ? [] : [`${error}.`]));
-  return [...errors, ...ollamaNote(ollama)];
-}
-
-function ollamaNote(ollama: LocalOllama | undefined): readonly string[] {
-  switch (ollama?.state) {
-    case "absent":
-      return ["Ollama is not running. Start it with `ollama serve`, then enter /model again."];
-    case "empty":
-      return ["Ollama has no chat model. Get one with `ollama pull qwen3`."];
-    case "passed_over":
-      return [`${ollama.note}.`];
-    default:
-      return [];
+  const ollama = providers.find(({ provider }) => provider === "ollama");
+  if (ollama === undefined) {
+    const isSetUp = standard.provider !== "offline";
+    return isSetUp ? errors : [...errors, "/model ollama looks for an Ollama on this machine."];
   }
+  const isEmpty = ollama.models.length === 0 && ollama.error === undefined;
+  return isEmpty
+    ? [...errors, "Ollama has no chat model. Get one with `ollama pull qwen3`."]
+    : errors;
 }
 
 /** What happens to the sessions of a chat when it is switched to another model. */

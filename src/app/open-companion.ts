@@ -4,7 +4,6 @@ import { type MemoriesWork, withMemories } from "../cli/memories.ts";
 import type { Flags, Settings } from "../cli/settings.ts";
 import { isThroughlineError } from "../core/errors.ts";
 import type { Logger } from "../core/logger.ts";
-import type { FoundOllama } from "../core/models/models.ts";
 import { ResponderRegistry } from "../core/models/registry.ts";
 import { serverOf } from "../core/storage/files/lease-holder.ts";
 import type { OwnHome, Storage } from "../core/storage/storage.ts";
@@ -19,8 +18,6 @@ export interface Companion {
   readonly throughline: Throughline;
   readonly turns: Turns;
   readonly responders: Responders;
-  /** A local model server that is not asked, because it is not known to be one's own. */
-  readonly passedOver?: FoundOllama | undefined;
   /** What it does beside talking. */
   readonly started?: StartedFeatures | undefined;
   /**
@@ -67,8 +64,7 @@ export async function openCompanion(
     const given = { settings, persona, logger, beginsRun: true };
     const started = await startFeatures(throughline, given);
     const { companionName } = settings;
-    const { passedOver } = responders;
-    const parts = { responders, passedOver, persona, companionName, started };
+    const parts = { responders, persona, companionName, started };
     return { ...(await withTurns(throughline, parts)), persona: home };
   } catch (error) {
     await throughline.close();
@@ -132,13 +128,12 @@ export async function withTurns(
   throughline: Throughline,
   parts: {
     readonly responders: Responders;
-    readonly passedOver?: FoundOllama | undefined;
     readonly persona: string | (() => string);
     readonly companionName?: string | undefined;
     readonly started?: StartedFeatures | undefined;
   },
 ): Promise<Companion> {
-  const { responders, passedOver, persona, companionName, started } = parts;
+  const { responders, persona, companionName, started } = parts;
   const { tools } = started ?? {};
   const turns = await throughline.turns({ model: responders, persona, companionName, tools });
   const close = async (graceMs: number) => {
@@ -149,7 +144,7 @@ export async function withTurns(
       await throughline.close();
     }
   };
-  return { throughline, turns, responders, passedOver, started, close };
+  return { throughline, turns, responders, started, close };
 }
 
 /**

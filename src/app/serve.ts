@@ -13,8 +13,7 @@ import { printableLine } from "../core/chat/printable.ts";
 import { errorName, isThroughlineError, type ThroughlineError } from "../core/errors.ts";
 import { randomId } from "../core/ids.ts";
 import type { Logger } from "../core/logger.ts";
-import { type ModelSpec, shownModel } from "../core/models/model-name.ts";
-import { passedOverNote } from "../core/models/models.ts";
+import { shownModel } from "../core/models/model-name.ts";
 import { misconfigured } from "../core/options.ts";
 import { noteServer } from "../core/storage/files/lease-holder.ts";
 import type { OwnHome } from "../core/storage/storage.ts";
@@ -56,8 +55,7 @@ export async function serve(flags: Flags, { io, env, version }: Context): Promis
     const features = [personaRoutes(persona), doctor, ...((await started?.routes()) ?? [])];
     server = createServer({ ...options, throughline, turns, features });
     const { url } = await server.listen(port);
-    if (companion.passedOver !== undefined) await tell(io, passedOverNote(companion.passedOver));
-    await tellWhereWordsGo(io, settings, companion);
+    await tellWhereWordsGo(io, settings);
     await tellState(io, companion);
     await tellHosts(io, settings);
     await write(io.output, `Throughline is listening on ${url} (${about(settings, companion)})\n`);
@@ -231,10 +229,8 @@ async function tellState(io: Io, { throughline, turns }: Companion): Promise<voi
 }
 
 /** Says where words go: a configuration that came with a restored home may name an unknown address. */
-async function tellWhereWordsGo(io: Io, settings: Settings, companion: Companion): Promise<void> {
-  const { provider, model } = companion.responders.standard;
-  const found = { provider: provider === "ollama" ? provider : "offline", model } as ModelSpec;
-  const address = addressOf(settings.model ?? found, settings.models);
+async function tellWhereWordsGo(io: Io, { model, models }: Settings): Promise<void> {
+  const address = model === undefined ? undefined : addressOf(model, models);
   if (address !== undefined) await tell(io, `What is said goes to ${address}`);
 }
 

@@ -7,7 +7,7 @@ import type { Companion } from "./open-companion.ts";
 const slashHelp = `/answer   answer the unanswered message, before you say something else
 /dismiss  leave the unanswered message without an answer
 /attach   add a file to your next message: /attach PATH; alone it lists them, /detach takes them back
-/model    list the models; /model 2 and /model ollama/qwen3 switch to one
+/model    list the models; /model 2 and /model ollama/qwen3 switch to one; /model ollama looks for Ollama
 /new      start over with the active provider; the transcript stays
 /newall   start over with every provider; the transcript stays
 /clear    hide every message so far; they stay in the file

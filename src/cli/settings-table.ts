@@ -58,7 +58,7 @@ export const settings = {
     flag: "--model <name>",
     env: "THROUGHLINE_MODEL",
     key: "model",
-    standard: "an Ollama of yours on this machine, else the built-in responder (offline)",
+    standard: "the built-in responder (offline)",
     form: "ollama/<model>, openai/<model>, anthropic/<model>, bedrock/<model>, http://<host>/v1#<model> or offline",
     help: "the model for new sessions",
   }),

@@ -261,19 +261,6 @@ export const modelList = z
         })
         .meta({ id: "ProviderModels" }),
     ),
-    ollama: z
-      .object({
-        url: z.string(),
-        state: z
-          .enum(["ready", "empty", "absent", "passed_over"])
-          .describe(
-            "`empty`: it has no chat model. `passed_over`: it is used only if its model is named at the start.",
-          ),
-        model: z.string().optional().describe("What it offers first."),
-        note: z.string().optional().describe("Why it is passed over."),
-      })
-      .optional()
-      .describe("The Ollama that is looked for; absent if a model was named at the start."),
   })
   .meta({ id: "ModelList" });
 

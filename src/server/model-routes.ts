@@ -21,14 +21,21 @@ export function addModelRoutes(router: Router): void {
           again: z.enum(["true", "false"], "must be true or false").optional().meta({
             description: "`true`: asks the providers also where their lists are kept.",
           }),
+          ollama: z.enum(["true", "false"], "must be true or false").optional().meta({
+            description:
+              "`true`: looks for an Ollama on this machine, if no model was named at the start. It is listed from then on.",
+          }),
         }),
       answers: { 200: { says: "The models.", schema: schemaOf("modelList") } },
     },
-    async ({ query }) => json(modelListJson(await turns.models({ again: query.again === "true" }))),
+    async ({ query }) => {
+      const [again, ollama] = [query.again === "true", query.ollama === "true"];
+      return json(modelListJson(await turns.models({ again, ollama })));
+    },
   );
 }
 
-function modelListJson({ standard, providers, ollama }: ModelList) {
+function modelListJson({ standard, providers }: ModelList) {
   return {
     standard,
     providers: providers.map(({ provider, models, error }) => ({
@@ -40,6 +47,5 @@ function modelListJson({ standard, providers, ollama }: ModelList) {
       })),
       error,
     })),
-    ollama,
   };
 }

@@ -30,7 +30,6 @@ async function serve(models: Models, named?: string) {
     standard,
     settings: models.settings,
     allowed: ["openai"],
-    ownerOf: async () => "own",
   });
   const throughline = await openThroughline({ storage: "memory", ...responders.standard });
   const turns = await throughline.turns({ model: responders });
@@ -57,6 +56,9 @@ test("from an empty home, one click chooses a model of Ollama: it answers, here 
   await using home = await serve(server);
   await withPage(home.url, {}, async ({ page, context, url }) => {
     await context.grantPermissions(["clipboard-read", "clipboard-write"]);
+    await page.getByRole("heading", { name: "Run a model on this machine" }).waitFor();
+    assert.equal(server.seen.length, 0, "nothing is asked before");
+    await page.getByRole("button", { name: "Look for Ollama" }).click();
     await page.getByRole("heading", { name: "Ollama is not running" }).waitFor();
     assert.equal(await picker(page).textContent(), "Built-in responder (no model)");
     await page.getByRole("button", { name: "Copy ollama pull qwen3" }).click();
@@ -194,6 +196,8 @@ for (const viewport of Object.values(sizes)) {
     await withPage(home.url, { browser }, async ({ page, url }) => {
       await page.goto(`${url}/chats/local%3Aone`);
       await page.getByText("Use OpenAI, Anthropic or another server").click();
+      await page.getByRole("button", { name: "Look for Ollama" }).click();
+      await page.getByRole("button", { name: "qwen3 5.2 GB" }).waitFor();
       await looksFine(page, "the card", { only: [viewport] });
       await page.getByRole("button", { name: "qwen3 5.2 GB" }).click();
       await say(page, "Hello");

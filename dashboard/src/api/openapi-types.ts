@@ -574,16 +574,6 @@ export type ModelList = {
     readonly model: string;
   };
   readonly providers: readonly ProviderModels[];
-  /** The Ollama that is looked for; absent if a model was named at the start. */
-  readonly ollama?: {
-    readonly url: string;
-    /** `empty`: it has no chat model. `passed_over`: it is used only if its model is named at the start. */
-    readonly state: "ready" | "empty" | "absent" | "passed_over";
-    /** What it offers first. */
-    readonly model?: string | undefined;
-    /** Why it is passed over. */
-    readonly note?: string | undefined;
-  } | undefined;
 };
 
 /** `null` where no run was up, or nothing is known. */

@@ -2,7 +2,7 @@
 // its chat page.
 export { type AiSdkResponderOptions, aiSdkResponder } from "../../core/models/ai-sdk-responder.ts";
 export { type ModelSpec, modelName, parseModelName } from "../../core/models/model-name.ts";
-export { createResponder, detectResponder } from "../../core/models/models.ts";
+export { createResponder } from "../../core/models/models.ts";
 export { offlineResponder } from "../../core/models/offline-responder.ts";
 export type { Price, Prices } from "../../core/models/prices.ts";
 export type { ModelSettings } from "../../core/models/providers.ts";

@@ -1,11 +1,6 @@
 import { isThroughlineError } from "../../core/errors.ts";
 import { type ModelSpec, modelName, shownModel } from "../../core/models/model-name.ts";
-import {
-  createResponder,
-  findOllama,
-  type ModelOptions,
-  passedOverNote,
-} from "../../core/models/models.ts";
+import { createResponder } from "../../core/models/models.ts";
 import { ollamaUrl } from "../../core/models/ollama.ts";
 import type { ModelSettings } from "../../core/models/providers.ts";
 import type { Settings } from "../settings.ts";
@@ -18,15 +13,18 @@ export const modelChecks: Checker = async (settings) => ({
 });
 
 /**
- * Whether the configured model could be asked. Sends a HEAD request to its address, without a key; with no model named, only at the local Ollama's.
+ * Says whether the configured model could be asked. Sends a HEAD request to its address, without a key.
  */
 export async function checkModel(
   { model, models, prices }: Pick<Settings, "model" | "models" | "prices">,
-  { fetch = globalThis.fetch, ...rest }: ModelOptions = {},
+  fetch = globalThis.fetch,
 ): Promise<Check> {
   const id = "model";
   try {
-    if (model === undefined) return await found(models, { ...rest, fetch });
+    if (model === undefined) {
+      const says = "no model is configured: the built-in responder answers";
+      return { id, status: "ok", says };
+    }
     const name = modelName(model);
     await createResponder(model, models, { prices });
     const address = addressOf(model, models);
@@ -47,31 +45,13 @@ export async function checkModel(
 export function checkProviders({ model, allowed }: Pick<Settings, "model" | "allowed">): Check {
   const named = model === undefined ? allowed : [model.provider, ...allowed];
   const clouds = [...new Set(named)].filter((provider) => provider !== "offline");
-  const found = model === undefined ? "an Ollama that this user or root runs" : undefined;
-  const list = [found, ...clouds].filter((each) => each !== undefined);
+  const chosen = model === undefined ? ["an Ollama on this machine, once it is chosen"] : [];
+  const list = [...clouds, ...chosen];
   const says =
     list.length === 0
       ? "no provider is allowed: the built-in responder answers"
       : `only these providers are allowed: ${list.join(", ")}`;
   return { id: "providers", status: "ok", says };
-}
-
-async function found(settings: ModelSettings, options: ModelOptions): Promise<Check> {
-  const id = "model";
-  const ollama = await findOllama(settings, { timeoutMs, ...options });
-  if (ollama === undefined) {
-    const says = "no model is configured and no Ollama was found: the built-in responder answers";
-    return { id, status: "ok", says };
-  }
-  const { model, owner } = ollama;
-  if (owner === "own") {
-    return {
-      id,
-      status: "ok",
-      says: `no model is configured: the local Ollama's ${model} answers`,
-    };
-  }
-  return { id, status: "note", says: `no model is configured. ${passedOverNote(ollama)}` };
 }
 
 /** Where a model is asked; `undefined`: it needs no network. */

@@ -4,19 +4,17 @@ import { test } from "node:test";
 import { collectAnswer } from "../../../test/support/collect-answer.ts";
 import { HeldClock } from "../../../test/support/held-clock.ts";
 import { modelServer } from "../../../test/support/model-server.ts";
-import type { ListenerOwner } from "./listener-owner.ts";
 import type { ModelList } from "./model-lists.ts";
 import { type NamedProvider, parseModelName } from "./model-name.ts";
 import type { ModelSettings } from "./providers.ts";
 import { type RegistryOptions, ResponderRegistry } from "./registry.ts";
 
-const own = async () => "own" as const;
 type Server = Awaited<ReturnType<typeof modelServer>>;
 
 function open(server: Server, named: string | undefined, more: Partial<RegistryOptions> = {}) {
   const standard = named === undefined ? undefined : parseModelName(named);
   const { settings } = server;
-  return ResponderRegistry.open({ standard, settings, timeoutMs: 5_000, ownerOf: own, ...more });
+  return ResponderRegistry.open({ standard, settings, ...more });
 }
 
 /** The names of the models of each provider, and the errors. */
@@ -66,7 +64,6 @@ test("each provider that is allowed lists its chat models, and each gets its own
   const [llama, llava, qwen] = list.providers[0]?.models ?? [];
   assert.deepEqual([llama?.sizeBytes, llama?.takesPictures], [4_700_000_000, undefined]);
   assert.deepEqual([llava?.takesPictures, qwen?.takesPictures], [true, true]);
-  assert.equal(list.ollama, undefined, "a model was named: no Ollama is looked for");
   assert.deepEqual(keys(server), {
     "/api/tags": "none",
     "/openai/v1/models": "Bearer canary-openai",
@@ -203,64 +200,22 @@ test("an OpenAI-compatible server is asked at its address for the models that it
   assert.equal((await registry.get("openai-compatible", "local-large")).model, "local-large");
 });
 
-test("an Ollama that starts after this program is found, and can be asked from then on", async () => {
+test("an Ollama is looked for when that is asked for, and can be asked from then on", async () => {
   await using server = await modelServer();
   await server.stop();
   const registry = await open(server, undefined);
-  const { url } = server;
-  const absent = await registry.list();
-  assert.deepEqual(absent.ollama, { url, state: "absent" });
-  assert.deepEqual(shown(absent), { offline: ["offline"] });
+  const unreached = { "ollama: Ollama cannot be reached": [], offline: ["offline"] };
+  assert.deepEqual(shown(await registry.list()), { offline: ["offline"] });
+  assert.deepEqual(shown(await registry.list({ ollama: true })), unreached);
   await server.start();
   const empty = await registry.list({ again: true });
-  assert.deepEqual(empty.ollama, { url, state: "empty" });
+  assert.deepEqual(shown(empty), { ollama: [], offline: ["offline"] });
   server.offered.ollama = [{ name: "qwen3" }, { name: "llama3" }];
   const ready = await registry.list({ again: true });
-  assert.deepEqual(ready.ollama, { url, state: "ready", model: "qwen3" });
   assert.deepEqual(ready.standard, { provider: "offline", model: "offline" });
   assert.deepEqual(shown(ready), { ollama: ["qwen3", "llama3"], offline: ["offline"] });
   const { text } = await collectAnswer(await registry.get("ollama", "llama3"), "hello");
   assert.equal(text, "llama3 hears you.");
   await server.stop();
-  assert.deepEqual(shown(await registry.list({ again: true })), {
-    "ollama: Ollama cannot be reached": [],
-    offline: ["offline"],
-  });
-});
-
-test("an Ollama that is not one's own is named with the reason, and is not asked", async () => {
-  await using server = await modelServer();
-  server.offered.ollama = [{ name: "qwen3" }];
-  let owner: ListenerOwner = "other";
-  const registry = await open(server, undefined, { ownerOf: async () => owner });
-  const { ollama, providers } = await registry.list();
-  assert.equal(ollama?.state, "passed_over");
-  assert.match(ollama.note ?? "", /run by another user.*--model ollama\/qwen3$/);
-  assert.deepEqual(
-    providers.map(({ provider }) => provider),
-    ["offline"],
-  );
-  await assert.rejects(registry.get("ollama", "qwen3"), { code: "THROUGHLINE_INVALID" });
-  owner = "own";
-  const mine = await registry.list({ again: true });
-  assert.equal(mine.ollama?.state, "ready");
-  assert.equal((await registry.get("ollama", "qwen3")).model, "qwen3");
-});
-
-test("the owner of the Ollama's port does not matter to other providers", async () => {
-  await using server = await modelServer();
-  await using cloud = await modelServer();
-  server.offered.ollama = [{ name: "qwen3" }];
-  cloud.offered.openai = [{ id: "gpt-5", created: 1 }];
-  let owner: ListenerOwner = "own";
-  const settings = { ...cloud.settings, ollamaHost: server.url };
-  const more = { settings, allowed: ["openai"] as const, ownerOf: async () => owner };
-  const registry = await open(server, undefined, more);
-  owner = "other";
-  const list = await registry.list();
-  const [ollama, openai] = list.providers;
-  assert.match(ollama?.error ?? "", /another user's program listens there now/);
-  assert.deepEqual(openai?.models, [{ model: "gpt-5" }]);
-  const { text } = await collectAnswer(await registry.get("openai", "gpt-5"), "hello");
-  assert.equal(text, "gpt-5 hears you.");
+  assert.deepEqual(shown(await registry.list({ again: true })), unreached);
 });

@@ -22,15 +22,11 @@ export interface ProviderModels {
   readonly error?: string | undefined;
 }
 
-/** The Ollama of this machine, which is used without being named if it is one's own. */
-export interface LocalOllama {
-  readonly url: string;
-  /** `absent`: it does not answer. `empty`: it has no chat model. `passed_over`: it is not one's own. */
-  readonly state: "ready" | "empty" | "absent" | "passed_over";
-  /** What it offers first. */
-  readonly model?: string | undefined;
-  /** Why it is passed over, and how it would be used. */
-  readonly note?: string | undefined;
+export interface ListOptions {
+  /** Asks the providers also where their lists are kept. @default false */
+  readonly again?: boolean | undefined;
+  /** Looks for an Ollama on this machine, if no model was named at the start. @default false */
+  readonly ollama?: boolean | undefined;
 }
 
 /** What can be chosen. */
@@ -38,8 +34,6 @@ export interface ModelList {
   /** What a new session runs on. */
   readonly standard: { readonly provider: string; readonly model: string };
   readonly providers: readonly ProviderModels[];
-  /** Absent where another model was named at the start: then no Ollama is looked for. */
-  readonly ollama?: LocalOllama | undefined;
 }
 
 /** What is asked for a list: its own address, and no other. */

@@ -6,7 +6,7 @@ import { openAiServer } from "../../../test/support/openai-server.ts";
 import { isThroughlineError } from "../errors.ts";
 import type { JsonObject } from "../json.ts";
 import { type ModelSpec, parseModelName } from "./model-name.ts";
-import { createResponder, detectResponder, type ModelOptions } from "./models.ts";
+import { createResponder } from "./models.ts";
 import { installed, type ModelSettings } from "./providers.ts";
 import { ResponderError, type ResponderRequest } from "./responder.ts";
 
@@ -340,32 +340,3 @@ for (const [what, access, header] of bedrockAccess) {
     assert.match(wire.sent[0]?.headers.get("authorization") ?? "", header);
   });
 }
-
-test("with nothing named, the first model of an Ollama that answers is used", async () => {
-  mock.onMessage(/hello/, { content: "Hi from Ollama." });
-  const asked: string[] = [];
-  const watching: typeof fetch = (input, init) => {
-    asked.push(String(input));
-    return fetch(input, init);
-  };
-  const ownerOf = async () => "own" as const;
-  const options = { fetch: watching, timeoutMs: 5_000, ownerOf };
-  const responder = await detectResponder(settings(), options);
-  assert.equal(responder.provider, "ollama");
-  assert.equal((await collectAnswer(responder, "hello")).text, "Hi from Ollama.");
-  assert.deepEqual(asked, [`${mock.url}/api/tags`, `${mock.url}/v1/chat/completions`]);
-});
-
-test("with nothing named and no Ollama, only the default address is asked and the offline responder answers", async () => {
-  const asked: string[] = [];
-  const options: ModelOptions = {
-    fetch: async (input) => {
-      asked.push(String(input));
-      throw new TypeError("fetch failed");
-    },
-  };
-  const responder = await detectResponder({}, options);
-  assert.deepEqual([responder.provider, responder.model], ["offline", "offline"]);
-  assert.match((await collectAnswer(responder, "hello")).text, /not a language model/);
-  assert.deepEqual(asked, ["http://127.0.0.1:11434/api/tags"]);
-});

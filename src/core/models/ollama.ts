@@ -22,6 +22,11 @@ export function ollamaUrl(host = ""): string {
   return url.origin + url.pathname.replace(/\/+$/, "");
 }
 
+/** Says whether an address that `ollamaUrl` gave is one of this machine's own. */
+export function isOnThisMachine(url: string): boolean {
+  return /^(localhost|127(\.\d+){3}|\[::1\])$/.test(new URL(url).hostname);
+}
+
 /** `host`, `:port` and the like with what is missing; an IPv6 address without brackets gets them. */
 function withPort(given: string): string {
   const isIpv6 = !given.startsWith("[") && given.split(":").length > 2;
@@ -29,29 +34,6 @@ function withPort(given: string): string {
     /^(\[[^\]]*\]|[^:/@]*)(?::(\d+))?(\/.*)?$/.exec(isIpv6 ? `[${given}]` : given) ?? [];
   if (host === undefined) return "";
   return `${host === "" ? "127.0.0.1" : host}:${port ?? "11434"}${path ?? ""}`;
-}
-
-/**
- * The first model that an Ollama server offers for chatting (not one for embeddings), or `undefined`
- * when no server answers as one within `timeoutMs`. Never throws.
- */
-export async function firstOllamaModel(
-  baseUrl: string,
-  fetch: typeof globalThis.fetch,
-  timeoutMs: number,
-): Promise<string | undefined> {
-  try {
-    const response = await fetch(`${baseUrl}/api/tags`, {
-      signal: AbortSignal.timeout(timeoutMs),
-      redirect: "error",
-    });
-    if (!response.ok) return undefined;
-    const body: unknown = await response.json();
-    return isJsonObject(body) ? ollamaModels(body)?.[0]?.model : undefined;
-  } catch {
-    // No answer, too slow, or not an Ollama: treat each as no Ollama.
-    return undefined;
-  }
 }
 
 /** What `/api/tags` holds, in its order; `undefined`: this is not one. */

@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { chatStream } from "../../../test/support/openai-server.ts";
-import type { ListenerOwner } from "./listener-owner.ts";
 import { type NamedProvider, parseModelName } from "./model-name.ts";
 import type { ModelSettings } from "./providers.ts";
 import { ResponderRegistry } from "./registry.ts";
@@ -23,8 +22,6 @@ function ollama(models: readonly string[]) {
   return { urls, fetch };
 }
 
-const own = async () => "own" as const;
-
 /** One that runs on the offline responder and may ask this provider too. */
 function openAllowed(provider: NamedProvider, settings: ModelSettings = {}) {
   const standard = parseModelName("offline");
@@ -40,74 +37,40 @@ async function say(responder: Responder): Promise<string> {
   return text;
 }
 
-test("with no model named and no Ollama there, new sessions run on the offline responder", async () => {
-  const registry = await ResponderRegistry.open({ settings: {}, fetch: noNetwork });
+test("with no model named nothing is asked, and new sessions run on the offline responder", async () => {
+  const { fetch, urls } = ollama(["qwen3:8b"]);
+  const registry = await ResponderRegistry.open({ settings: {}, fetch });
   assert.deepEqual(registry.standard, { provider: "offline", model: "offline" });
   const responder = await registry.get("offline", "offline");
   assert.match(await say(responder), /built-in responder/);
+  await registry.list({ again: true });
+  assert.deepEqual([registry.providers, urls], [["offline"], []]);
 });
 
-test("with no model named, new sessions run on the local Ollama's first model", async () => {
-  const { fetch, urls } = ollama(["qwen3:8b", "llama"]);
-  const registry = await ResponderRegistry.open({ settings: {}, fetch, ownerOf: own });
-  assert.deepEqual(registry.standard, { provider: "ollama", model: "qwen3:8b" });
-  assert.equal(await say(await registry.get("ollama", "qwen3:8b")), "Hello.");
-  assert.deepEqual(urls, [
-    "http://127.0.0.1:11434/api/tags",
-    "http://127.0.0.1:11434/v1/chat/completions",
-  ]);
-});
-
-for (const owner of ["other", "unknown", "elsewhere", "none"] as const) {
-  test(`an Ollama whose owner is "${owner}" is not taken without being named, and that is told`, async () => {
+for (const [host, isAsked] of [
+  [undefined, true],
+  ["localhost:1234", true],
+  ["[::1]", true],
+  ["127.1.2.3", true],
+  ["0.0.0.0", true],
+  ["box.lan", false],
+  ["192.168.0.7", false],
+  ["127.0.0.1.example", false],
+] as const) {
+  test(`with no model named an Ollama at ${host} is ${isAsked ? "" : "not "}asked once it is chosen`, async () => {
     const { fetch, urls } = ollama(["qwen3:8b"]);
-    const ownerOf = async () => owner;
-    const registry = await ResponderRegistry.open({ settings: {}, fetch, ownerOf });
-    assert.deepEqual(registry.standard, { provider: "offline", model: "offline" });
-    assert.deepEqual(registry.providers, ["offline"]);
-    const url = "http://127.0.0.1:11434";
-    assert.deepEqual(registry.passedOver, { url, model: "qwen3:8b", owner });
-    await assert.rejects(registry.get("ollama", "qwen3:8b"), { code: "THROUGHLINE_INVALID" });
-    assert.deepEqual(urls, [`${url}/api/tags`]);
+    const registry = await ResponderRegistry.open({ settings: { ollamaHost: host }, fetch });
+    const { providers } = await registry.list({ ollama: true });
+    if (!isAsked) {
+      assert.match(providers[0]?.error ?? "", /^ollama is not allowed here: .*--model/);
+      await assert.rejects(registry.get("ollama", "qwen3:8b"), { code: "THROUGHLINE_INVALID" });
+      assert.deepEqual(urls, []);
+      return;
+    }
+    assert.equal(await say(await registry.get("ollama", "qwen3:8b")), "Hello.");
+    assert.deepEqual(registry.providers, ["offline", "ollama"]);
   });
 }
-
-test("a session on Ollama is answered by it when it starts after this program, if it is one's own", async () => {
-  for (const owner of ["own", "other"] as const) {
-    const { fetch: started, urls } = ollama(["qwen3:8b"]);
-    let isUp = false;
-    const fetch: typeof globalThis.fetch = (...args) => (isUp ? started : noNetwork)(...args);
-    const ownerOf = async () => owner;
-    const registry = await ResponderRegistry.open({ settings: {}, fetch, ownerOf });
-    await assert.rejects(registry.get("ollama", "qwen3:8b"), { code: "THROUGHLINE_INVALID" });
-    isUp = true;
-    const asked = registry.get("ollama", "qwen3:8b");
-    if (owner === "other") {
-      await assert.rejects(asked, { code: "THROUGHLINE_INVALID" });
-      assert.deepEqual(urls, ["http://127.0.0.1:11434/api/tags"]);
-    } else {
-      assert.equal(await say(await asked), "Hello.");
-      assert.deepEqual(registry.providers, ["offline", "ollama"]);
-    }
-  }
-});
-
-test("an Ollama whose port another user has taken since is sent nothing, and the error says why", async () => {
-  const { fetch, urls } = ollama(["qwen3:8b"]);
-  let owner: ListenerOwner = "own";
-  const ownerOf = async () => owner;
-  const registry = await ResponderRegistry.open({ settings: {}, fetch, ownerOf });
-  const responders = [await registry.get("ollama", "qwen3:8b"), await registry.get("ollama", "b")];
-  urls.length = 0;
-  owner = "other";
-  for (const responder of responders) {
-    await assert.rejects(say(responder), {
-      kind: "refused",
-      message: /was not asked: another user's program listens there now/,
-    });
-  }
-  assert.deepEqual(urls, []);
-});
 
 test("a key alone allows no provider: not one that a session or a request names", async () => {
   const { fetch, urls } = ollama([]);

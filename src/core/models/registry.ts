@@ -4,7 +4,7 @@ import { Lru } from "../lru.ts";
 import { misconfigured } from "../options.ts";
 import type { Responders } from "../turns/turns.ts";
 import {
-  type LocalOllama,
+  type ListOptions,
   type ModelList,
   ModelLists,
   type ProviderModels,
@@ -15,24 +15,15 @@ import {
   namedProviders,
   parseModelName,
 } from "./model-name.ts";
-import {
-  createResponder,
-  detectModel,
-  type FoundOllama,
-  type ModelOptions,
-  passedOverNote,
-} from "./models.ts";
-import { ollamaUrl } from "./ollama.ts";
+import { createResponder, type ModelOptions } from "./models.ts";
+import { isOnThisMachine, ollamaUrl } from "./ollama.ts";
 import type { ModelSettings } from "./providers.ts";
 import type { Responder } from "./responder.ts";
 
 export interface RegistryOptions extends ModelOptions {
   /** Context window, in tokens, of the models of the standard provider; of all if that is offline. */
   readonly window?: number | undefined;
-  /**
-   * What a new period runs on. Absent: the first model of an Ollama of one's own, else the offline
-   * responder.
-   */
+  /** What a new period runs on. @default the offline responder */
   readonly standard?: ModelSpec | undefined;
   /** Providers that may be asked beside that of `standard`. A key alone allows none. @default none */
   readonly allowed?: readonly NamedProvider[] | undefined;
@@ -41,25 +32,25 @@ export interface RegistryOptions extends ModelOptions {
   readonly clock?: Clock | undefined;
 }
 
+const offline: ModelSpec = { provider: "offline", model: "offline" };
+
 /** Responders that are kept: names come from requests, so their number is not ours. */
 const maxKept = 100;
 
 /** The models that can be asked, made when they are first asked for. */
 export class ResponderRegistry implements Responders {
   readonly standard: { readonly provider: string; readonly model: string };
-  #passedOver: FoundOllama | undefined;
   readonly #lists: ModelLists;
   readonly #settings: ModelSettings;
   readonly #named: ModelSpec | undefined;
-  #options: ModelOptions;
+  readonly #options: ModelOptions;
   #providers: readonly string[];
   readonly #kept = new Lru<string, Promise<Responder>>(maxKept);
 
-  private constructor(given: RegistryOptions, standard: Responder, passedOver?: FoundOllama) {
+  private constructor(given: RegistryOptions, standard: Responder) {
     const { standard: named, allowed = [], settings, clock = systemClock, ...options } = given;
     const { provider, model } = standard;
     this.#providers = [...new Set([provider, ...allowed, "offline"])];
-    this.#passedOver = passedOver;
     this.#lists = new ModelLists(settings, clock);
     this.standard = { provider, model };
     this.#settings = settings;
@@ -69,20 +60,13 @@ export class ResponderRegistry implements Responders {
   }
 
   /**
-   * Settles what new periods run on. With `standard` nothing is asked of the network; without it,
-   * only the local Ollama is asked what it offers.
+   * Settles what new periods run on. Asks nothing of the network.
    *
    * @throws ThroughlineError `THROUGHLINE_CONFIGURATION`: a key, package or price is missing or wrong.
    */
   static async open(given: RegistryOptions): Promise<ResponderRegistry> {
-    const { standard, allowed, settings, clock, ...options } = given;
-    if (standard !== undefined) {
-      const responder = await createResponder(standard, settings, options);
-      return new ResponderRegistry(given, responder);
-    }
-    const { spec, fetch, passedOver } = await detectModel(settings, options);
-    const responder = await createResponder(spec, settings, { ...options, fetch });
-    return new ResponderRegistry({ ...given, fetch }, responder, passedOver);
+    const { standard = offline, allowed, settings, clock, ...options } = given;
+    return new ResponderRegistry(given, await createResponder(standard, settings, options));
   }
 
   /** The providers that may be asked; what they are sent leaves this program, but for `offline`. */
@@ -90,29 +74,27 @@ export class ResponderRegistry implements Responders {
     return this.#providers;
   }
 
-  /** An Ollama that answers and was not taken without being named: it is not one's own. */
-  get passedOver(): FoundOllama | undefined {
-    return this.#passedOver;
-  }
-
   /**
    * What can be chosen: for each provider that may be asked, the configured model and those of its own
-   * list. An Ollama of one's own that has started since is found. A provider that does not answer within
-   * 2 seconds gives its `error`. A list is kept for a minute.
+   * list. A provider that does not answer within 2 seconds gives its `error`. A list is kept for a minute.
    *
    * @param options.again asks the providers also where lists are kept.
+   * @param options.ollama looks for an Ollama on this machine, which is listed from then on.
    * @throws ThroughlineError `THROUGHLINE_CONFIGURATION`: OLLAMA_HOST is not an address.
    */
-  async list(options: { readonly again?: boolean | undefined } = {}): Promise<ModelList> {
-    const { again } = options;
-    const ollama = await this.#localOllama(again);
+  async list(options: ListOptions = {}): Promise<ModelList> {
+    const { again, ollama = false } = options;
+    if (ollama) this.#allowOllama();
     const asked = this.providers.filter((provider) => provider !== "offline");
     const providers = await Promise.all(asked.map((provider) => this.#modelsOf(provider, again)));
     const { standard } = this;
+    if (ollama && !asked.includes("ollama")) {
+      providers.push({ provider: "ollama", models: [], error: notAllowed("ollama").message });
+    }
     if (standard.provider === "offline") {
       providers.push({ provider: "offline", models: [{ model: "offline" }] });
     }
-    return { standard, providers, ollama };
+    return { standard, providers };
   }
 
   /**
@@ -121,7 +103,7 @@ export class ResponderRegistry implements Responders {
    * missing. Asked again, it is looked for again.
    */
   async get(provider: string, model: string): Promise<Responder> {
-    if (provider === "ollama" && this.#passedOver === undefined) await this.#lookForOllama();
+    if (provider === "ollama") this.#allowOllama();
     const spec = await this.#spec(provider, model);
     const key = keyOf(spec.provider, spec.model);
     const kept = this.#kept.get(key);
@@ -134,33 +116,11 @@ export class ResponderRegistry implements Responders {
     return made;
   }
 
-  /** With no model named, an Ollama of one's own may have started since. */
-  async #lookForOllama(): Promise<void> {
-    if (this.#named !== undefined || this.providers.includes("ollama")) return;
-    const { spec, fetch, passedOver } = await detectModel(this.#settings, this.#options);
-    if (this.providers.includes("ollama")) return;
-    this.#passedOver = passedOver;
-    if (spec.provider !== "ollama") return;
-    this.#options = { ...this.#options, fetch };
-    this.#providers = [...this.providers, "ollama"];
-  }
-
-  async #localOllama(again: boolean | undefined): Promise<LocalOllama | undefined> {
-    if (this.#named !== undefined) return undefined;
-    await this.#lookForOllama();
-    const url = ollamaUrl(this.#settings.ollamaHost);
-    const over = this.#passedOver;
-    if (over !== undefined) {
-      return { url, state: "passed_over", model: over.model, note: passedOverNote(over) };
-    }
-    const { models, error } = await this.#listOf("ollama", again);
-    const model = models[0]?.model;
-    if (error !== undefined) return { url, state: "absent" };
-    if (model === undefined) return { url, state: "empty" };
-    // One that has only just started is found by the next look.
-    return this.providers.includes("ollama")
-      ? { url, state: "ready", model }
-      : { url, state: "absent" };
+  /** Lets an Ollama on this machine be asked, if no model was named at the start. Asks nothing. */
+  #allowOllama(): void {
+    if (this.#named !== undefined || this.#providers.includes("ollama")) return;
+    if (!isOnThisMachine(ollamaUrl(this.#settings.ollamaHost))) return;
+    this.#providers = [...this.#providers, "ollama"];
   }
 
   async #modelsOf(provider: string, again: boolean | undefined): Promise<ProviderModels> {

@@ -17,7 +17,7 @@ import type { Extensions } from "../extensions.ts";
 import type { NewId } from "../ids.ts";
 import type { JsonObject } from "../json.ts";
 import type { Logger } from "../logger.ts";
-import type { ModelList } from "../models/model-lists.ts";
+import type { ListOptions, ModelList } from "../models/model-lists.ts";
 import type { Responder, TurnTools } from "../models/responder.ts";
 import { checkId } from "../storage/batch.ts";
 import type { Telemetry } from "../telemetry.ts";
@@ -42,7 +42,7 @@ export interface Responders {
   /** The providers that may be asked. @default that of `standard` */
   readonly providers?: readonly string[];
   /** What can be chosen. @default the model of `standard` */
-  list?(options?: { readonly again?: boolean | undefined }): Promise<ModelList>;
+  list?(options?: ListOptions): Promise<ModelList>;
   /** @throws ThroughlineError `THROUGHLINE_INVALID` or `THROUGHLINE_CONFIGURATION`: unavailable. */
   get(provider: string, model: string): Promise<Responder>;
 }
@@ -233,8 +233,9 @@ export class Turns {
    * The models that can be chosen, by provider: `provider` and `model` of a message name one.
    *
    * @param options.again asks the providers also where their lists are kept.
+   * @param options.ollama looks for an Ollama on this machine, if no model was named at the start.
    */
-  async models(options: { readonly again?: boolean | undefined } = {}): Promise<ModelList> {
+  async models(options: ListOptions = {}): Promise<ModelList> {
     const { responders } = this.#ports;
     const { provider, model } = responders.standard;
     const only = { standard: { provider, model }, providers: [{ provider, models: [{ model }] }] };

@@ -16,9 +16,14 @@ export function useModels() {
   });
 }
 
-/** Asks the providers for their lists again, also those that were asked a moment ago. */
-export async function askModelsAgain(): Promise<void> {
-  queryClient.setQueryData(listKey, await request<ModelList>("/api/models?again=true"));
+/**
+ * Asks the providers for their lists again, also those that were asked a moment ago.
+ *
+ * @param ollama looks for an Ollama on the server's machine too. @default false
+ */
+export async function askModelsAgain(ollama = false): Promise<void> {
+  const path = `/api/models?again=true${ollama ? "&ollama=true" : ""}`;
+  queryClient.setQueryData(listKey, await request<ModelList>(path));
 }
 
 /**

@@ -4,7 +4,6 @@ import type { ModelList } from "../../api/openapi-types.ts";
 import { Button } from "../../ui/button.tsx";
 import { ErrorNote } from "../../ui/error-note.tsx";
 import { Empty, Loading } from "../../ui/page.tsx";
-import { sentence } from "../../ui/plain-words.ts";
 import { askModelsAgain, currentModel, useModels } from "./choice.ts";
 import { type Model, providerName, sizeInWords } from "./model-names.ts";
 
@@ -45,12 +44,13 @@ export function SetUp({ choose }: { readonly choose: (model: Model) => void }) {
   const [isAsking, setIsAsking] = useState(false);
   const [failure, setFailure] = useState<unknown>(null);
   const asking = useRef(false);
-  async function ask(): Promise<void> {
+  const isKnown = list?.providers.some(({ provider }) => provider === "ollama") === true;
+  async function ask(ollama = false): Promise<void> {
     if (asking.current) return;
     asking.current = true;
     setIsAsking(true);
     setFailure(null);
-    await askModelsAgain().catch(setFailure);
+    await askModelsAgain(ollama).catch(setFailure);
     asking.current = false;
     setIsAsking(false);
   }
@@ -69,8 +69,8 @@ export function SetUp({ choose }: { readonly choose: (model: Model) => void }) {
       )}
       <ErrorNote error={failure} />
       <div>
-        <Button isBusy={isAsking} onClick={() => void ask()}>
-          {isAsking ? "Looking…" : "Look again"}
+        <Button isBusy={isAsking} onClick={() => void ask(true)}>
+          {isAsking ? "Looking…" : isKnown ? "Look again" : "Look for Ollama"}
         </Button>
       </div>
       <Providers />
@@ -95,7 +95,6 @@ const maxButtons = 6;
 function Ollama({ list, choose }: { list: ModelList | undefined; choose: (model: Model) => void }) {
   const own = list?.providers.find(({ provider }) => provider === "ollama");
   const models = own?.models ?? [];
-  const { state, note } = list?.ollama ?? {};
   if (models.length > 0) {
     return (
       <div className="set-up-part">
@@ -118,16 +117,15 @@ function Ollama({ list, choose }: { list: ModelList | undefined; choose: (model:
       </div>
     );
   }
-  if (state === "passed_over" && note !== undefined) {
+  if (own === undefined) {
     return (
       <div className="set-up-part">
-        <h3>An Ollama is running, and it is not known to be yours</h3>
-        <p>{sentence(note.replace(/: --model .*$/, ""))} Restart Throughline like this:</p>
-        <Command text={`npx throughline serve --model ollama/${list?.ollama?.model ?? "qwen3"}`} />
+        <h3>Run a model on this machine</h3>
+        <p>Ollama does that, free of charge. If it runs already, look for it.</p>
       </div>
     );
   }
-  if (state === "empty") {
+  if (own.error === undefined) {
     return (
       <div className="set-up-part">
         <h3>Ollama is running, but has no chat model</h3>
@@ -136,20 +134,17 @@ function Ollama({ list, choose }: { list: ModelList | undefined; choose: (model:
       </div>
     );
   }
-  if (state === "absent" || own !== undefined) {
-    return (
-      <div className="set-up-part">
-        <h3>Ollama is not running</h3>
-        <p>
-          It runs models on your own machine, free of charge. Install it from ollama.com, enter
-          these in a terminal, then look again:
-        </p>
-        <Command text="ollama serve" />
-        <Command text="ollama pull qwen3" />
-      </div>
-    );
-  }
-  return null;
+  return (
+    <div className="set-up-part">
+      <h3>Ollama is not running</h3>
+      <p>
+        It runs models on your own machine, free of charge. Install it from ollama.com, enter these
+        in a terminal, then look again:
+      </p>
+      <Command text="ollama serve" />
+      <Command text="ollama pull qwen3" />
+    </div>
+  );
 }
 
 const commands = [
