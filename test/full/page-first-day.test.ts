@@ -50,9 +50,7 @@ test("a first day: model, picture, code, variants, a branch, a pat, a fact, sear
   await withPage(await served.url(), { expected: /404/ }, async ({ page, context, url }) => {
     await context.grantPermissions(["clipboard-read", "clipboard-write"]);
 
-    // A model: three clicks.
-    await page.getByRole("button", { name: "Look for Ollama" }).click();
-    await page.getByRole("button", { name: "Look again" }).waitFor();
+    // A model: two clicks.
     await page.locator(".model-button").click();
     await page.getByRole("dialog", { name: "Models" }).getByText("llava").click();
 

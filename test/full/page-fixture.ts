@@ -137,7 +137,10 @@ function delayTasks(lateMs: number): void {
 /** Types a message and sends it. */
 export async function say(page: Page, text: string): Promise<void> {
   await field(page).fill(text);
-  await page.keyboard.press("Enter");
+  // On a keyboard of the screen Enter begins a new line.
+  const isTouch = await page.evaluate("matchMedia('(hover: none) and (pointer: coarse)').matches");
+  if (isTouch === true) await page.getByRole("button", { name: "Send", exact: true }).click();
+  else await page.keyboard.press("Enter");
 }
 
 /** Where messages are typed. */
