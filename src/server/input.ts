@@ -15,7 +15,7 @@ export function parseInput<Schema extends z.ZodType>(
 ): z.output<Schema> {
   const parsed = schema.safeParse(value);
   if (parsed.success) return parsed.data;
-  const lines = parsed.error.issues.slice(0, 5).map((issue) => issueLine(issue, where));
+  const lines = parsed.error.issues.slice(0, 5).map((issue) => issueLine(issue, where, schema));
   throw invalid(lines.join("; "));
 }
 

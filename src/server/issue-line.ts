@@ -1,13 +1,27 @@
-import type { z } from "zod";
+import { z } from "zod";
 
 /** Names the place and what is wanted there; never the value. */
-export function issueLine(issue: z.core.$ZodIssue, where: string): string {
-  if (issue.code === "unrecognized_keys") {
-    const names = issue.keys.slice(0, 5).map((key) => JSON.stringify(key.slice(0, 40)));
-    return `${where} has no ${names.join(", ")}`;
-  }
+export function issueLine(issue: z.core.$ZodIssue, where: string, schema: z.ZodType): string {
   const place = issue.path.map(String).join(".");
-  return `${place === "" ? where : place}: ${wordsOf(issue)}`;
+  return `${place === "" ? where : place}: ${wordsOf(issue, schema)}`;
+}
+
+function unknownFields(keys: readonly string[], known: readonly string[]): string {
+  const names = keys.slice(0, 5).map((key) => JSON.stringify(key.slice(0, 40)));
+  const all = known.length === 0 ? "it takes none" : `the fields are ${known.join(", ")}`;
+  return `unknown field ${names.join(", ")}; ${all}`;
+}
+
+/** Lists the names that an object may have at a place of a schema. */
+function fieldsAt(schema: z.ZodType, path: readonly PropertyKey[]): readonly string[] {
+  let at: unknown = schema;
+  for (const step of [...path, undefined]) {
+    while (at instanceof z.ZodOptional || at instanceof z.ZodNullable) at = at.unwrap();
+    if (step === undefined) break;
+    if (at instanceof z.ZodArray) at = at.element;
+    else if (at instanceof z.ZodObject) at = at.shape[step as string];
+  }
+  return at instanceof z.ZodObject ? Object.keys(at.shape) : [];
 }
 
 /** How the library's own messages begin. */
@@ -23,8 +37,9 @@ const types: Readonly<Record<string, string>> = {
 };
 
 /** What is wanted, in our words where a schema has none of its own. */
-function wordsOf(issue: z.core.$ZodIssue): string {
+function wordsOf(issue: z.core.$ZodIssue, schema: z.ZodType): string {
   const { code, message } = issue;
+  if (code === "unrecognized_keys") return unknownFields(issue.keys, fieldsAt(schema, issue.path));
   if (!notOurs.test(message)) return message;
   if (message.endsWith("received undefined")) return "is missing";
   if (code === "invalid_type") return `must be ${types[issue.expected] ?? issue.expected}`;
