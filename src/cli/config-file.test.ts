@@ -113,7 +113,14 @@ const refused: readonly [json: string, names: RegExp][] = [
   ['{"port": 70000}', /port/],
   ['{"model": ""}', /model/],
   ["[]", /the file must be an object$/],
-  ["{", /not JSON/],
+  ["{", /config\.json:1: it is not JSON from here on/],
+  ['{\n  "model": "offline",\n  "window": \n}\n', /config\.json:4: it is not JSON/],
+  ['{\n  "model": "offline"\n  "window": 5\n}\n', /config\.json:3: it is not JSON/],
+  ['{\n  "model": offline\n}', /config\.json:2: it is not JSON/],
+  ["{\n  // a comment\n}", /config\.json:2: it is not JSON/],
+  ['{\n  "model": "offline,\n}', /config\.json:2: it is not JSON/],
+  ['{\n  "model": "offline"\n}\n}\n', /config\.json:4: it is not JSON/],
+  ['{\n  "model": "offline",\n', /config\.json:3: it is not JSON/],
 ];
 for (const [json, names] of refused) {
   test(`the configuration ${json} is refused with the file and the key`, (t) => {

@@ -23,11 +23,36 @@ export function readConfig(home: string): Said {
   const text = readOwnFile(path);
   if (text === undefined) return {};
   return at(path, () => {
+    const line = brokenLine(text);
+    if (line !== undefined) throw misconfigured(`${path}:${line}: it is not JSON from here on`);
     const file = resolveOptions("the file", parseJson(text, path) as object, noKeys, checks);
     const said = keys.map(([name, key]) => [name, file[key as keyof typeof file]] as const);
     const { prices, ...rest }: { readonly prices?: object } = Object.fromEntries(said);
     return { ...rest, prices: prices && toPrices(prices) };
   });
+}
+
+/** Finds the line at which a text stops being JSON: no word or text of JSON goes over the end of a line. */
+function brokenLine(text: string): number | undefined {
+  if (parseError(text) === undefined) return undefined;
+  const lines = text.split("\n");
+  for (let count = 1; count <= lines.length; count++) {
+    const begin = lines.slice(0, count).join("\n").trimEnd();
+    const error = parseError(begin) ?? "";
+    const position = Number(/at position (\d+)/.exec(error)?.[1]);
+    const isOnlyCutOff = error.includes("end of JSON input") || position >= begin.length;
+    if (error !== "" && (!isOnlyCutOff || error.includes("Unterminated"))) return count;
+  }
+  return lines.length;
+}
+
+function parseError(text: string): string | undefined {
+  try {
+    JSON.parse(text);
+    return undefined;
+  } catch (error) {
+    return String(error);
+  }
 }
 
 interface PriceInFile {

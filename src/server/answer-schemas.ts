@@ -99,7 +99,7 @@ const row = {
   model: z.string(),
   created_at: stamp,
   last_active: stamp.describe("When a person last acted."),
-  message_count: count,
+  message_count: count.describe("All messages of the chat that are not cleared."),
   generation: count.describe("Counts the sessions of the chat; 0: none yet."),
   title: z.string(),
   unanswered: z.boolean().describe("A message waits for its answer."),
@@ -125,7 +125,7 @@ export const chatList = z
 const bucket = z
   .looseObject({
     session_id: z.string(),
-    message_count: count,
+    message_count: count.describe("Answers of this provider in this session."),
     total_cost_usd: z.number().describe("The sum of the known costs."),
     total_tokens: z.int(),
     unpriced_tokens: count
@@ -169,13 +169,12 @@ export const chat = z
     unanswered_ids: z
       .array(z.string())
       .describe("Messages without an answer, oldest first, the running one too."),
+    messages_total: count.describe("All messages of the chat that are not cleared."),
     row: chatRow.describe("The chat as the list has it."),
     forked_from: linkedChat
       .optional()
       .describe("The chat that this one was copied from, if it is there."),
-    branches: z
-      .array(linkedChat)
-      .describe("The newest 20 chats copied from this one, oldest first."),
+    branches: z.array(linkedChat).describe("Up to 100 chats copied from this one, oldest first."),
   })
   .meta({ id: "Chat" });
 

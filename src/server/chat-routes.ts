@@ -248,6 +248,7 @@ async function chatView({ chats, sessions }: Throughline, turns: Turns, id: stri
   return {
     ...(opened ?? none),
     title: row.title,
+    messages_total: row.message_count,
     metadata: head.metadata,
     damaged: row.damaged,
     running: await turns.isRunning(id),

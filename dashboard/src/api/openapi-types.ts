@@ -137,11 +137,13 @@ export type Chat = {
   readonly running: boolean;
   /** Messages without an answer, oldest first, the running one too. */
   readonly unanswered_ids: readonly string[];
+  /** All messages of the chat that are not cleared. */
+  readonly messages_total: number;
   /** The chat as the list has it. */
   readonly row: ChatRow;
   /** The chat that this one was copied from, if it is there. */
   readonly forked_from?: LinkedChat | undefined;
-  /** The newest 20 chats copied from this one, oldest first. */
+  /** Up to 100 chats copied from this one, oldest first. */
   readonly branches: readonly LinkedChat[];
 };
 
@@ -161,6 +163,7 @@ export type ChatListRow = {
   readonly created_at: string;
   /** When a person last acted. */
   readonly last_active: string;
+  /** All messages of the chat that are not cleared. */
   readonly message_count: number;
   /** Counts the sessions of the chat; 0: none yet. */
   readonly generation: number;
@@ -187,6 +190,7 @@ export type ChatRow = {
   readonly created_at: string;
   /** When a person last acted. */
   readonly last_active: string;
+  /** All messages of the chat that are not cleared. */
   readonly message_count: number;
   /** Counts the sessions of the chat; 0: none yet. */
   readonly generation: number;
@@ -800,6 +804,7 @@ export type ProviderModels = {
 
 export type ProviderSession = {
   readonly session_id: string;
+  /** Answers of this provider in this session. */
   readonly message_count: number;
   /** The sum of the known costs. */
   readonly total_cost_usd: number;
