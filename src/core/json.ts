@@ -96,6 +96,26 @@ export function parseJson(text: string, name: string): Json {
 }
 
 /**
+ * Writes JSON whose texts every reader takes: a lone surrogate, which `JSON.stringify` escapes, becomes U+FFFD.
+ */
+export function wellFormedJson(value: unknown): string {
+  const text = JSON.stringify(value);
+  if (!text.includes("\\ud")) return text;
+  return text.replace(/(?<!\\)((?:\\\\)*)\\ud[89a-f][0-9a-f]{2}/g, "$1\ufffd");
+}
+
+/** Replaces lone surrogates in all texts of plain objects and lists by U+FFFD; anything else stays as it is. */
+export function wellFormed<T>(value: T): T {
+  if (typeof value === "string") return value.toWellFormed() as T;
+  if (Array.isArray(value)) return value.map((item) => wellFormed(item)) as T;
+  if (typeof value !== "object" || value === null) return value;
+  if (Object.getPrototypeOf(value) !== Object.prototype) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([name, item]) => [name, wellFormed(item)]),
+  ) as T;
+}
+
+/**
  * JSON text as Python writes it, with `null` for the numbers that JSON has no word for: `NaN`,
  * `Infinity` and `-Infinity` outside strings. Every reader of a field takes that for a value of the
  * wrong type. Other text stays as it is.

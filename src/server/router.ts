@@ -4,7 +4,7 @@ import { TrieRouter } from "hono/router/trie-router";
 import type { z } from "zod";
 import type { GivenFile } from "../core/chat/attachments.ts";
 import { invalid } from "../core/errors.ts";
-import type { Json } from "../core/json.ts";
+import { type Json, wellFormedJson } from "../core/json.ts";
 import type { Watchers } from "./events.ts";
 import { isForm, parseInput, queryOf, readForm, readJson } from "./input.ts";
 import {
@@ -203,7 +203,7 @@ export class Router {
 }
 
 export function json(value: object, status = 200): Response {
-  const body = JSON.stringify(value);
+  const body = wellFormedJson(value);
   const headers = {
     "content-type": "application/json",
     "content-length": String(Buffer.byteLength(body)),

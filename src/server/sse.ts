@@ -1,3 +1,5 @@
+import { wellFormedJson } from "../core/json.ts";
+
 /** Server-sent events to one reader: in order, bounded, and over when either side says so. */
 export interface EventStreamOptions {
   /** What may wait for the reader. One more event drops it. */
@@ -15,7 +17,7 @@ const keepAlive = encoder.encode(": keep-alive\n\n");
 /** An event as it goes over the wire. */
 export function eventBytes(event: string, data: object): Uint8Array {
   // JSON text has no line breaks: one data line is enough.
-  return encoder.encode(`event: ${event}\ndata: ${JSON.stringify(data)}\n\n`);
+  return encoder.encode(`event: ${event}\ndata: ${wellFormedJson(data)}\n\n`);
 }
 
 export class EventStream {

@@ -1,4 +1,5 @@
 import {
+  APICallError,
   InvalidResponseDataError,
   isStepCount,
   type LanguageModel,
@@ -7,6 +8,7 @@ import {
   streamText,
   wrapLanguageModel,
 } from "ai";
+import { wellFormed } from "../json.ts";
 import {
   aName,
   anObject,
@@ -243,6 +245,10 @@ function* lastEvents(setup: Setup, answer: Answer, known: Attempt): Generator<Re
   const attempt = { ...known, usage };
   const finish = closedEarly(end) ? "other" : end.error === undefined ? end.finish : "error";
   const partial = finish === "error" || finish === "other" || finish === undefined;
+  // A request that was refused after a tool is refused in the provider's words.
+  if (partial && answer.begun && APICallError.isInstance(end.error)) {
+    throw failed(setup, end.error, attempt);
+  }
   if (partial && !answer.begun) {
     if (closedEarly(end)) throw unavailable("closed the connection without an answer", attempt);
     throw failed(setup, end.error, attempt);
@@ -289,6 +295,8 @@ function guarded(
     model: model as SdkModel,
     middleware: {
       specificationVersion: "v4",
+      // A lone surrogate, from a tool or a file, would get every request of the chat refused.
+      transformParams: async ({ params }) => wellFormed(params),
       async wrapStream({ doStream, params }) {
         const call = new ModelCall(span, { provider, model: modelId }, signal);
         calls.push(call);

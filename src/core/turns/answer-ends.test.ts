@@ -1,11 +1,11 @@
 // How an answer ends, through a server that speaks OpenAI's protocol: what is empty is no answer, and what was
 // cut at a limit says so.
 import assert from "node:assert/strict";
-import { test } from "node:test";
+import { type TestContext, test } from "node:test";
 import { deltaStream, openAiServer } from "../../../test/support/openai-server.ts";
 import { createResponder } from "../models/models.ts";
 import { unknownUsage } from "../models/prices.ts";
-import type { Responder, ResponderEvent } from "../models/responder.ts";
+import type { Responder, ResponderEvent, TurnTool } from "../models/responder.ts";
 import { openThroughline } from "../throughline.ts";
 
 const said = { content: "The boat" };
@@ -142,3 +142,56 @@ for (const [what, message, isAnswer] of [
     if (again.state === "open") await again.turn.close({ ...end, outcome: "interrupted" });
   });
 }
+
+/** Asks a model that calls a tool once, and whose server refuses what is not well formed. */
+async function askWithTool(t: TestContext, tool: TurnTool, refuses: boolean, persona: string) {
+  const called = {
+    index: 0,
+    id: "c1",
+    type: "function",
+    function: { name: "look", arguments: "{}" },
+  };
+  const server = await openAiServer((_, { body }) => {
+    const text = JSON.stringify(body);
+    if (/\\ud[89a-f]/.test(text)) return { status: 400 };
+    const hasResult = text.includes('"role":"tool"');
+    const refusal = { error: { message: "the tool message is not allowed" } };
+    if (hasResult && refuses) return { status: 400, body: JSON.stringify(refusal) };
+    if (hasResult) return { text: "At nine." };
+    return { stream: deltaStream([{ tool_calls: [called] }], "tool_calls") };
+  });
+  t.after(() => server.close());
+  const spec = { provider: "openai-compatible", model: "m", baseUrl: server.url } as const;
+  await using throughline = await openThroughline({ storage: "memory" });
+  const turns = await throughline.turns({
+    model: await createResponder(spec, {}, {}),
+    persona,
+    tools: () => ({ instructions: "", tools: [tool] }),
+  });
+  return await turns.submit("local:me", { content: "When?" }).done;
+}
+
+const lone = "half an emoji: \ud83d";
+const look: TurnTool = {
+  name: "look",
+  description: "Looks.",
+  parameters: { type: "object", properties: {} },
+  run: async () => "nine",
+};
+for (const [where, tool, persona] of [
+  ["a tool's result", { ...look, run: async () => lone }, ""],
+  ["the persona", look, lone],
+  ["a tool's description", { ...look, description: lone }, ""],
+  ["a tool's parameters", { ...look, parameters: { type: "object", description: lone } }, ""],
+] as const) {
+  test(`a lone surrogate in ${where} gets no request refused`, async (t) => {
+    const { assistant } = await askWithTool(t, tool, false, persona);
+    assert.equal(assistant?.content, "At nine.");
+  });
+}
+
+test("a refusal after a tool has the provider's words", async (t) => {
+  const { outcome, reason = "", detail = "" } = await askWithTool(t, look, true, "");
+  assert.equal(outcome, "failed");
+  assert.match(`${reason} ${detail}`, /HTTP 400.*the tool message is not allowed/);
+});
