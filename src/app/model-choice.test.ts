@@ -99,7 +99,8 @@ test("/model refuses what cannot be asked here, and the chat stays on its model"
 });
 
 test("/model without a model says how one is found, and /model ollama finds it", async (t) => {
-  const { told } = await talk(t, undefined, ["/model", "/model ollama"]);
+  const { told, said } = await talk(t, undefined, ["/model", "/model ollama", "/model 2", "Hi"]);
+  assert.match(said, /qwen3 hears you\./);
   assert.match(told, /^\s+1 {2}openai\/gpt-5\n\* 2 {2}Built-in responder \(no model\)\n/);
   assert.match(told, /\/model ollama looks for an Ollama on this machine\./);
   assert.match(told, /\d {2}ollama\/qwen3 {2}\(5\.2 GB\)/);

@@ -1,3 +1,7 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { wellFormed, wellFormedJson } from "./json.ts";
+
 for (const [value, json] of [
   ["\ud83d", '"\ufffd"'],
   ["\\ud83d", '"\\\\ud83d"'],

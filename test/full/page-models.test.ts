@@ -59,7 +59,7 @@ test("from an empty home, one click chooses a model of Ollama: it answers, here 
     await page.getByRole("heading", { name: "Run a model on this machine" }).waitFor();
     assert.equal(server.seen.length, 0, "nothing is asked before");
     await page.getByRole("button", { name: "Look for Ollama" }).click();
-    await page.getByRole("heading", { name: "Ollama is not running" }).waitFor();
+    await page.getByRole("heading", { name: "Ollama cannot be reached" }).waitFor();
     assert.equal(await picker(page).textContent(), "Built-in responder (no model)");
     await page.getByRole("button", { name: "Copy ollama pull qwen3" }).click();
     await page.getByText("Copied", { exact: true }).first().waitFor();
@@ -84,6 +84,16 @@ test("from an empty home, one click chooses a model of Ollama: it answers, here 
     await page.goto(`${url}/chats/local%3Aother`);
     await page.getByText("Nothing here yet").waitFor();
     await say(page, "And here?");
+    await answers(page, "qwen3 hears you.");
+  });
+  // A server that was started since learns from the browser what was chosen.
+  await using next = await serve(server);
+  await withPage(next.url, {}, async ({ page }) => {
+    const chosen = JSON.stringify(JSON.stringify({ provider: "ollama", model: "qwen3" }));
+    await page.evaluate(`localStorage.setItem("throughline-model", ${chosen})`);
+    await page.reload();
+    await picker(page).filter({ hasText: "Ollama \u00b7 qwen3" }).waitFor();
+    await say(page, "Hello");
     await answers(page, "qwen3 hears you.");
   });
 });

@@ -11,7 +11,14 @@ const storageKey = "throughline-model";
 export function useModels() {
   return useQuery({
     queryKey: listKey,
-    queryFn: ({ signal }) => request<ModelList>("/api/models", { signal }),
+    queryFn: async ({ signal }) => {
+      const list = await request<ModelList>("/api/models", { signal });
+      // A server that started since does not know that this browser's person chose it.
+      const isChosen = storedModel()?.provider === "ollama";
+      const isOnlyOffline = list.standard.provider === "offline";
+      if (!isChosen || !isOnlyOffline || list.providers.some(isOllama)) return list;
+      return request<ModelList>("/api/models?ollama=true", { signal });
+    },
     staleTime: 60_000,
   });
 }
@@ -87,14 +94,20 @@ export function keepForNewChats({ provider, model }: Model): void {
 
 /** What was chosen last in this browser, if the server still offers it. */
 function lastChosen(list: ModelList | undefined): Model | undefined {
+  const last = storedModel();
+  return list !== undefined && last !== undefined && isOffered(list, last) ? last : undefined;
+}
+
+function storedModel(): Model | undefined {
   try {
     const last: unknown = JSON.parse(localStorage.getItem(storageKey) ?? "null");
-    if (list === undefined || !isModel(last)) return undefined;
-    return isOffered(list, last) ? modelOf(last) : undefined;
+    return isModel(last) ? modelOf(last) : undefined;
   } catch {
     return undefined; // as above, or something else stands there
   }
 }
+
+export const isOllama = ({ provider }: { readonly provider: string }) => provider === "ollama";
 
 function isModel(value: unknown): value is Model {
   if (typeof value !== "object" || value === null) return false;

@@ -4,7 +4,8 @@ import type { ModelList } from "../../api/openapi-types.ts";
 import { Button } from "../../ui/button.tsx";
 import { ErrorNote } from "../../ui/error-note.tsx";
 import { Empty, Loading } from "../../ui/page.tsx";
-import { askModelsAgain, currentModel, useModels } from "./choice.ts";
+import { sentence } from "../../ui/plain-words.ts";
+import { askModelsAgain, currentModel, isOllama, useModels } from "./choice.ts";
 import { type Model, providerName, sizeInWords } from "./model-names.ts";
 
 interface NewChatProps {
@@ -44,7 +45,7 @@ export function SetUp({ choose }: { readonly choose: (model: Model) => void }) {
   const [isAsking, setIsAsking] = useState(false);
   const [failure, setFailure] = useState<unknown>(null);
   const asking = useRef(false);
-  const isKnown = list?.providers.some(({ provider }) => provider === "ollama") === true;
+  const isKnown = list?.providers.some(isOllama) === true;
   async function ask(ollama = false): Promise<void> {
     if (asking.current) return;
     asking.current = true;
@@ -93,7 +94,7 @@ function useReturn(callBack: () => void): void {
 const maxButtons = 6;
 
 function Ollama({ list, choose }: { list: ModelList | undefined; choose: (model: Model) => void }) {
-  const own = list?.providers.find(({ provider }) => provider === "ollama");
+  const own = list?.providers.find(isOllama);
   const models = own?.models ?? [];
   if (models.length > 0) {
     return (
@@ -136,13 +137,17 @@ function Ollama({ list, choose }: { list: ModelList | undefined; choose: (model:
   }
   return (
     <div className="set-up-part">
-      <h3>Ollama is not running</h3>
-      <p>
-        It runs models on your own machine, free of charge. Install it from ollama.com, enter these
-        in a terminal, then look again:
-      </p>
-      <Command text="ollama serve" />
-      <Command text="ollama pull qwen3" />
+      <h3>{sentence(own.error)}</h3>
+      {own.error.includes("not allowed") ? null : (
+        <>
+          <p>
+            It runs models on your own machine, free of charge. Install it from ollama.com, enter
+            these in a terminal, then look again:
+          </p>
+          <Command text="ollama serve" />
+          <Command text="ollama pull qwen3" />
+        </>
+      )}
     </div>
   );
 }
