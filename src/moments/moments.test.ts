@@ -183,6 +183,16 @@ test("with a bucket each package is pending, goes up, manifest last, and its rec
   assert.equal(moments.statistics().outbox?.pending, 0);
 });
 
+test("without a bucket nobody waits for an upload", async (t) => {
+  await using throughline = await openThroughline({ home: newHome(t) });
+  const moments = await started(throughline);
+  await feed(moments);
+  const receipt = moments.recorder.record(praise);
+  await receipt.whenDurable();
+  const code = "THROUGHLINE_CONFIGURATION";
+  await assert.rejects(receipt.whenUploaded(), { code, message: /nothing is uploaded/ });
+});
+
 test("moments are refused once the memories are closed", async (t) => {
   const throughline = await openThroughline({ home: newHome(t) });
   await throughline.close();

@@ -227,6 +227,7 @@ export async function openMoments(ports: MomentsPorts, options: MomentsSettings)
     logger,
     agreed: await agreedBefore(consent, logger),
     known: (id) => receiptOf(id, packages),
+    uploads: mode !== "local",
     onEvent: (event) => {
       for (const listener of listeners) listener(event);
       recording.onEvent(event);

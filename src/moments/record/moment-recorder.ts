@@ -211,7 +211,7 @@ export class MomentRecorder {
     if (this.#isFull) return refused(names, "busy");
     const reduced = words.reduced ?? this.#reduced(received);
     for (const [name, read] of this.#live) this.#buffers.captured.set(name, read());
-    const receipt = new Receipt(accepted(names, reduced));
+    const receipt = new Receipt(accepted(names, reduced), this.#options.uploads);
     const { sessionId, software, zone } = this.#options;
     const run = { sessionId, software, zone, consent: this.#consent };
     const zero = { ...received, wallMs, uuid, stamp };
@@ -333,7 +333,7 @@ export class MomentRecorder {
   #ofEarlierRun(uuid: string): Receipt | undefined {
     const known = this.#options.known(packageId(uuid));
     if (known === undefined) return undefined;
-    const receipt = new Receipt(known);
+    const receipt = new Receipt(known, this.#options.uploads);
     receipt.update({});
     return receipt;
   }

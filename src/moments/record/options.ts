@@ -82,6 +82,8 @@ export interface MomentRecorderOptions extends RecordingOptions {
   readonly agreed?: Consent | undefined;
   /** The package of this id that an earlier run made: its receipt is the answer. */
   readonly known?: ((id: string) => ReceiptState | undefined) | undefined;
+  /** Whether this run uploads packages: `whenUploaded` rejects where none does. @default true */
+  readonly uploads?: boolean | undefined;
   readonly clock?: Clock | undefined;
   readonly timers?: Timers | undefined;
   readonly logger?: Logger | undefined;
@@ -93,6 +95,7 @@ const defaults = {
   ...recordingDefaults,
   agreed: undefined,
   known: () => undefined,
+  uploads: true,
   clock: systemClock,
   timers: systemTimers,
   logger: silentLogger,

@@ -44,8 +44,10 @@ export class Receipt {
   readonly #durable = Promise.withResolvers<void>();
   readonly #uploaded = Promise.withResolvers<void>();
 
-  constructor(state: ReceiptState) {
+  /** @param uploads whether this run uploads packages. */
+  constructor(state: ReceiptState, uploads = true) {
     this.#state = state;
+    if (!uploads && !state.uploaded) this.#uploaded.reject(notUploaded());
     // Not every promise is asked for. Those who ask still get the rejection.
     for (const { promise } of [this.#durable, this.#uploaded]) promise.catch(() => undefined);
     if (!state.accepted) this.#settle();
@@ -96,9 +98,10 @@ export class Receipt {
   }
 
   /**
-   * Resolves when it is uploaded: in a mode that uploads nothing, never.
+   * Resolves when it is uploaded.
    *
    * @throws ThroughlineError `THROUGHLINE_UNAVAILABLE`: it was not kept; `reason` says why.
+   * @throws ThroughlineError `THROUGHLINE_CONFIGURATION`: the storage mode is `local`: nothing is uploaded.
    */
   whenUploaded(): Promise<void> {
     return awaited(this.#uploaded.promise);
@@ -128,6 +131,11 @@ export class Receipt {
     this.#durable.reject(error);
     this.#uploaded.reject(error);
   }
+}
+
+function notUploaded(): ThroughlineError {
+  const message = "nothing is uploaded: the storage mode is local";
+  return new ThroughlineError(message, { code: "THROUGHLINE_CONFIGURATION" });
 }
 
 type Names = Pick<ReceiptState, "id" | "name">;
