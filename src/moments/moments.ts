@@ -211,11 +211,8 @@ export async function openMoments(ports: MomentsPorts, options: MomentsSettings)
   const settings = { mode: asked ?? modeText, bucket: s3?.bucket };
   const { mode, reason, mayUpload } = effectiveMode(settings);
   if (reason === "unknown_mode") logger.warn({ reason }, "packages stay on this machine");
-  const { packages, loop, sink, closePackages } = await openPackages(
-    ports,
-    mayUpload && s3 ? resolveTarget(s3) : undefined,
-    mode,
-  );
+  const target = mayUpload && s3 ? resolveTarget(s3) : undefined;
+  const { packages, loop, sink, closePackages } = await openPackages(ports, target, mode);
   const kept = { ...ports, disk: realDisk, unsyncedNames: new Set<string>() };
   const consent = new KeptConsent(kept, home);
   const size = new PackageBytes(packages, () => clock.monotonic());

@@ -10,10 +10,9 @@ import { toS3Error } from "./sdk-error.ts";
 
 /** The client library of AWS: an optional peer, 33 MB in memory, so loaded at the first upload. */
 type S3Sdk = typeof import("@aws-sdk/client-s3");
-export type LoadS3Sdk = () => Promise<S3Sdk>;
 
 /** The one place that imports it. */
-const loadS3Sdk: LoadS3Sdk = () => import("@aws-sdk/client-s3");
+const loadS3Sdk = () => import("@aws-sdk/client-s3");
 
 /** Deadlines in milliseconds. The client has none of its own: a silent server hangs for ever. */
 export const requestDeadlines = {
@@ -58,7 +57,7 @@ interface BucketPorts {
   readonly timers: Timers;
   readonly logger: Logger;
   /** @default imports the client library */
-  readonly load?: LoadS3Sdk | undefined;
+  readonly load?: (() => Promise<object>) | undefined;
 }
 
 const nothing = () => undefined;
@@ -317,7 +316,7 @@ export class S3Bucket {
   async #load(): Promise<Loaded> {
     let sdk: S3Sdk;
     try {
-      sdk = await (this.#ports.load ?? loadS3Sdk)();
+      sdk = (await (this.#ports.load ?? loadS3Sdk)()) as S3Sdk;
     } catch (cause) {
       this.#loaded = undefined;
       throw new S3Error({ kind: "no_client", code: "NoClient" }, { cause });

@@ -5,7 +5,7 @@ import { silentTelemetry, type Telemetry } from "../../../src/core/telemetry.ts"
 import { PackageDirectory } from "../../../src/moments/directory/package-directory.ts";
 import type { UploadTarget } from "../../../src/moments/package/package-format.ts";
 import { resolveTarget, type S3TargetOptions } from "../../../src/moments/s3/options.ts";
-import { type LoadS3Sdk, type ObjectToPut, S3Bucket } from "../../../src/moments/s3/s3-bucket.ts";
+import { type ObjectToPut, S3Bucket } from "../../../src/moments/s3/s3-bucket.ts";
 import { BucketSink } from "../../../src/moments/upload/bucket-sink.ts";
 import { UploadLoop } from "../../../src/moments/upload/upload-loop.ts";
 import { seededRandom } from "../../../src/testing/random.ts";
@@ -24,7 +24,7 @@ export interface UploadWorldOptions {
   readonly keepLocal?: boolean;
   /** Must have a directory `/home`. Default: a simulated one. */
   readonly disk?: Disk;
-  readonly load?: LoadS3Sdk | undefined;
+  readonly load?: (() => Promise<object>) | undefined;
   readonly telemetry?: Telemetry;
   /** @default none: it is not known, and writing will show */
   readonly freeSpace?: () => Promise<number>;
