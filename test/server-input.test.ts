@@ -287,6 +287,14 @@ test("a message comes back as it was said, whatever its characters, but well for
   await fc.assert(fc.asyncProperty(content, check), { numRuns: 50 });
 });
 
+test("the events of a turn hold no lone surrogate either", async () => {
+  const c = await companion([["Hi"]]);
+  const response = await c.stream(messages, { content: "half an emoji: \ud83d" });
+  const events = await response.text();
+  assert.match(events, /half an emoji: \ufffd/);
+  assert.doesNotMatch(events, /\\ud83d/);
+});
+
 test("refusals tell neither what was sent nor where anything lies", async () => {
   const c = await companion();
   const canary = "canary-7f3a";

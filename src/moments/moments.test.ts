@@ -349,7 +349,7 @@ for (const isKept of [true, false]) {
   });
 }
 
-test(`to erase a message drops the moments that hold it and are not saved yet`, async (t) => {
+test("to erase a message drops the moments that hold it and are not saved yet", async (t) => {
   await using throughline = await openThroughline({ home: newHome(t) });
   const moments = await started(throughline);
   await feed(moments);
@@ -361,23 +361,8 @@ test(`to erase a message drops the moments that hold it and are not saved yet`, 
   assert.deepEqual((await moments.packages.list()).packages, []);
 });
 
-test(`to erase a message in a chat deletes the packages of a fork that hold it`, async (t) => {
-  await using throughline = await openThroughline({ home: newHome(t) });
-  const { chats } = throughline;
-  const { recorder, packages } = await started(throughline);
-  await chats.append("a", said);
-  await chats.fork("a", "m2", "b");
-  recorder.message({ role: "user", text: "Tell me a joke", id: "m1", chatId: "b" });
-  recorder.message({ role: "assistant", text: "Knock, knock", id: "m2", chatId: "b" });
-  await recorder.record({ ...praise, chatId: "b" }).whenDurable();
-  const receipt = await chats.erase("a", "m1");
-  assert.deepEqual([receipt.copies, packagesIn(receipt)], [["b"], 1]);
-  assert.deepEqual((await packages.list()).packages, []);
-});
-
-test(`to erase a message again reaches the package of a fork that it could not read before`, async (t) => {
-  const home = newHome(t);
-  await using throughline = await openThroughline({ home });
+/** A chat "a" and its fork "b", of which a moment is kept. */
+async function withFork(throughline: Throughline) {
   const { chats } = throughline;
   const { recorder, packages } = await started(throughline);
   await chats.append("a", said);
@@ -386,6 +371,21 @@ test(`to erase a message again reaches the package of a fork that it could not r
   recorder.message({ role: "assistant", text: "Knock, knock", id: "m2", chatId: "b" });
   const moment = recorder.record({ ...praise, chatId: "b" });
   await moment.whenDurable();
+  return { chats, packages, moment };
+}
+
+test("to erase a message in a chat deletes the packages of a fork that hold it", async (t) => {
+  await using throughline = await openThroughline({ home: newHome(t) });
+  const { chats, packages } = await withFork(throughline);
+  const receipt = await chats.erase("a", "m1");
+  assert.deepEqual([receipt.copies, packagesIn(receipt)], [["b"], 1]);
+  assert.deepEqual((await packages.list()).packages, []);
+});
+
+test("to erase a message again reaches the package of a fork that it could not read before", async (t) => {
+  const home = newHome(t);
+  await using throughline = await openThroughline({ home });
+  const { chats, packages, moment } = await withFork(throughline);
   const words = join(home, "feedback", moment.name, "messages.json");
   const bytes = readFileSync(words);
   writeFileSync(words, bytes.subarray(0, 20));
