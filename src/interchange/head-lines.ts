@@ -106,7 +106,7 @@ export class HeadLines {
 
   #title(counted: Counted): Pick<ChatHead, "title" | "title_of"> {
     const { title, title_of: titleOf, metadata } = this.#fields;
-    // A title of a message that got another id would outlive the redaction of that message.
+    // A title of a message that got another id would outlive the removal of that message.
     const isNamed = typeof titleOf !== "string" || !isControlId(titleOf);
     if (this.#form === "own" && typeof title === "string" && isNamed) return { title };
     const given = isJsonObject(metadata) ? metadata["title"] : undefined;

@@ -414,8 +414,8 @@ export class Chats extends ChatLog {
 
   /**
    * The chats that hold every word of the query in a message, each with the newest and with how many
-   * there are (up to 100), or in their title and id: in the order of `list`. What was cleared,
-   * redacted or taken back is left out. Only the newest 1,000 hits are looked at, and the titles and ids of the
+   * there are (up to 100), or in their title and id: in the order of `list`. What was cleared
+   * or taken back is left out. Only the newest 1,000 hits are looked at, and the titles and ids of the
    * first 10,000 chats: where there may be other hits, the answer has `more`.
    */
   findChats(query: string, options: FindChatsOptions = {}): Promise<Found<FoundChat>> {
