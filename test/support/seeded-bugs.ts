@@ -701,10 +701,17 @@ const privacy: readonly SeededBug[] = [
   },
   {
     id: "privacy: what a killed upload from memory left stays in the bucket",
-    file: "src/moments/directory/recover.ts",
-    find: "if (isInFlight(status)) {",
-    replace: "if (status === undefined) {",
+    file: "src/moments/upload/upload-work.ts",
+    find: "await removePackage(at, upload.prefix, signal);",
+    replace: "",
     ...{ test: "src/moments/upload/upload-loop.test.ts", named: "the next one removes them" },
+  },
+  {
+    id: "loss: a package that arrived whole before a kill is removed from the bucket",
+    file: "src/moments/upload/upload-work.ts",
+    find: "if (!(await hasArrived(at, upload.prefix, signal))) {",
+    replace: "if (at !== undefined) {",
+    ...{ test: "src/moments/upload/upload-loop.test.ts", named: "the next one keeps them" },
   },
   {
     id: "privacy: an erasure does not name what a framework keeps",

@@ -38,6 +38,7 @@ import {
   joinPlaces,
   noteComing,
   readStatus,
+  removeStatus,
   uploadedNow,
 } from "./status.ts";
 import { readTombstone, removeTombstone, type Tombstone, writeTombstone } from "./tombstones.ts";
@@ -232,8 +233,8 @@ export class PackageDirectory implements PackageSink {
   }
 
   /**
-   * Notes a package before it goes to a bucket from memory: forgetting goes by that. A start that finds it
-   * without a copy that was read back removes what the bucket has of it.
+   * Notes a package before it goes to a bucket from memory: forgetting goes by that. A later run that finds
+   * it without a copy that was read back asks the bucket: a whole one is kept, of another all is removed.
    *
    * @returns the prefix of its keys.
    * @throws ThroughlineError `THROUGHLINE_CONFLICT`: its name is taken here.
@@ -255,9 +256,10 @@ export class PackageDirectory implements PackageSink {
 
   /** Notes that the bucket agrees: it has the package, and the retraction `sent` if there was one. */
   async sent(name: string, sent: PackageStatus["retracted"] = null): Promise<void> {
-    const { upload: settings } = this.#ports;
+    // From memory it went where its status says, whatever is configured by now.
+    const target = (await this.has(name)) ? this.#ports.upload?.target : undefined;
     const change: ChangeStatus = (status, timestamp) => {
-      const done = uploadedNow(status, timestamp, settings?.target);
+      const done = uploadedNow(status, timestamp, target);
       // Retracted by now, and not before: that is still to be sent.
       const isLater = status.retracted !== null && sent === null;
       if (done.upload === undefined || !isLater) return done;
@@ -265,6 +267,12 @@ export class PackageDirectory implements PackageSink {
     };
     await this.#changing(name, () => changeStatus(this.#ports, name, change, { inFlight: true }));
     if (!(await this.has(name))) this.#names.remote(name);
+  }
+
+  /** Removes the status of a package of which nothing is here or in a bucket. */
+  async abandoned(name: string): Promise<void> {
+    await this.#changing(name, () => removeStatus(this.#ports, name));
+    this.#names.forget(name);
   }
 
   /** Notes why an attempt at a status or a tombstone failed. `dead`: no other follows by itself. */
@@ -275,9 +283,10 @@ export class PackageDirectory implements PackageSink {
   ): Promise<void> {
     await this.#changing(name, async () => {
       if (as === "status") {
-        await changeStatus(this.#ports, name, (status) => {
+        const change: ChangeStatus = (status) => {
           return { ...status, upload: status.upload && { ...status.upload, ...note } };
-        });
+        };
+        await changeStatus(this.#ports, name, change, { inFlight: true });
         return;
       }
       const tombstone = await readTombstone(this.#ports, name);

@@ -5,12 +5,11 @@ import { isTemporaryName, makeDirectory, syncNames } from "../../core/storage/fi
 import { manifestFile } from "./content.ts";
 import { codeOf, diskCause, errnoOf } from "./disk-errors.ts";
 import { type Ending, endings, placeOf } from "./names.ts";
-import { type PackagePorts, secondsNow } from "./ports.ts";
+import type { PackagePorts } from "./ports.ts";
 import { quarantine } from "./quarantine.ts";
 import { finishRemoval, removeHere } from "./remove-here.ts";
 import { entriesOf, isThere, removeTree, sizeOf } from "./remove-tree.ts";
-import { isInFlight, noteComing, placesOf, readStatus, removeStatus } from "./status.ts";
-import { writeTombstone } from "./tombstones.ts";
+import { isInFlight, noteComing, readStatus, removeStatus } from "./status.ts";
 import { verifyFolder } from "./verify.ts";
 import { publish, sync, syncFolder } from "./write-package.ts";
 
@@ -79,16 +78,11 @@ async function recoverName(ports: PackagePorts, name: string, found: Found): Pro
 
 /**
  * Removes the status of a package that was never finished. One that was on its way to a bucket from memory
- * when its process died may have left something there: no caller was told that it is kept, so it goes.
+ * stays until the bucket was asked whether all of it arrived.
  */
 async function removeOrphan(ports: PackagePorts, name: string): Promise<void> {
   const status = await readStatus(ports, name);
-  if (status === undefined || status.uploaded.length > 0) return;
-  if (isInFlight(status)) {
-    const since = secondsNow(ports.clock);
-    const places = placesOf(status);
-    await writeTombstone(ports, name, { state: "pending", places, since, error: null });
-  }
+  if (status === undefined || status.uploaded.length > 0 || isInFlight(status)) return;
   await removeStatus(ports, name);
 }
 

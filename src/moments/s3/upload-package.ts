@@ -61,6 +61,15 @@ export async function uploadPackage(
   await compareManifest(bucket, prefix, manifestBytes, signal);
 }
 
+/** Whether a package arrived whole: its manifest goes last. */
+export async function hasArrived(
+  bucket: S3Bucket,
+  prefix: string,
+  signal: AbortSignal,
+): Promise<boolean> {
+  return (await objectsLeft(bucket, prefix, signal)).has(prefix + manifestFile);
+}
+
 /**
  * Removes every object of a package, the manifest first, so that no reader ever sees it without its
  * files. Resolves when nothing is left under the prefix.

@@ -207,7 +207,7 @@ test("in mode s3 one status is written before the upload begins, and it says who
 });
 
 for (let sent = 0; sent <= 4; sent++) {
-  test(`in mode s3 a process that dies ${sent === 4 ? "before it heard of the manifest" : `after ${sent} of 4 objects`}: the next one removes them, and a chat that is forgotten leaves nothing`, async () => {
+  test(`in mode s3 a process that dies ${sent === 4 ? "before it heard of the manifest" : `after ${sent} of 4 objects`}: the next one ${sent === 4 ? "keeps" : "removes"} them, and a chat that is forgotten leaves nothing`, async () => {
     for (const isForgotten of [false, true]) {
       const disk = new SimulatedDisk();
       await disk.mkdir("/home");
@@ -219,16 +219,22 @@ for (let sent = 0; sent <= 4; sent++) {
       const ended = world.sendFromMemory(sample).catch(() => undefined);
       await world.time.until(() => world.server.held > 0);
       const image = processDeathImage(disk);
-      world.server.faults.heal();
-      await using next = await UploadWorld.open({ at: world.server, disk: image });
-      const { chat_id: chatId } = sample.moment.record;
-      if (isForgotten && chatId) await next.packages.delete({ chatId });
-      await next.uploader.start();
-      assert.ok(await next.untilNothingPends());
-      assert.deepEqual([world.server.objects().size, await next.packages.noted()], [0, []]);
-      assert.equal(next.packages.nameOf(sample.name.slice(-12)), undefined, "it may come again");
       await world.uploader.close();
       await ended;
+      world.server.faults.heal();
+      await using next = await UploadWorld.open({ at: world.server, disk: image });
+      if (isForgotten) await next.packages.delete({ chatId: "c" });
+      await next.uploader.start();
+      assert.ok(await next.untilNothingPends());
+      if (sent === 4 && !isForgotten) {
+        assertWhole(next, sample);
+        const [entry] = (await next.packages.list()).packages;
+        assert.deepEqual([entry?.name, entry?.state], [sample.name, "bucket"]);
+        assert.ok(await next.packages.retract(sample.name, { by: null, reason: null }));
+      } else {
+        assert.deepEqual([world.server.objects().size, await next.packages.noted()], [0, []]);
+        assert.equal(next.packages.nameOf(sample.name.slice(-12)), undefined, "it may come again");
+      }
     }
   });
 }

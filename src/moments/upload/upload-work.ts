@@ -1,12 +1,13 @@
 // What one status or tombstone asks for, done in the bucket.
 import type { Logger } from "../../core/logger.ts";
 import type { PackageDirectory } from "../directory/package-directory.ts";
+import { isInFlight } from "../directory/status.ts";
 import type { Tombstone } from "../directory/tombstones.ts";
 import type { PackageStatus, UploadTarget } from "../package/package-format.ts";
 import { hashOf } from "../s3/local-files.ts";
 import { retractionFile } from "../s3/object-key.ts";
 import type { S3Bucket } from "../s3/s3-bucket.ts";
-import { removePackage, uploadPackage } from "../s3/upload-package.ts";
+import { hasArrived, removePackage, uploadPackage } from "../s3/upload-package.ts";
 import { UploadStop } from "../s3/upload-stop.ts";
 
 export interface WorkPorts {
@@ -25,14 +26,25 @@ export interface WorkPorts {
  */
 export async function sendPackage(
   name: string,
-  { upload, uploaded, retracted }: PackageStatus,
+  status: PackageStatus,
   { packages, target, bucket }: WorkPorts,
   signal: AbortSignal,
 ): Promise<boolean> {
+  const { upload, uploaded, retracted } = status;
   if (upload === undefined) return false;
   const isNew = uploaded.length === 0;
-  if (!isNew && upload.target.endpoint !== target.endpoint) throw new UploadStop("other_target");
-  if (isNew) {
+  const isFromMemory = isInFlight(status) && !(await packages.has(name));
+  if ((!isNew || isFromMemory) && upload.target.endpoint !== target.endpoint)
+    throw new UploadStop("other_target");
+  if (isFromMemory) {
+    // The process that sent it died.
+    const at = bucket(upload.target.bucket);
+    if (!(await hasArrived(at, upload.prefix, signal))) {
+      await removePackage(at, upload.prefix, signal);
+      await packages.abandoned(name);
+      return false;
+    }
+  } else if (isNew) {
     if (!(await packages.has(name))) throw new UploadStop("local_missing");
     const job = { name, prefix: upload.prefix, source: packages };
     await uploadPackage(bucket(target.bucket), job, signal);

@@ -84,7 +84,7 @@ function sampleRecord(
   return {
     ...{ id: packageId(uuid), timestamp: at / 1_000, timestamp_str: stamp, sentiment: "positive" },
     ...{ what: "a joke", trigger: "", num_messages: 0, num_frames: frames },
-    ...{ audio_chunks: samples === 0 ? 0 : 1, session_id: sessionId, chat_id: null },
+    ...{ audio_chunks: samples === 0 ? 0 : 1, session_id: sessionId, chat_id: "c" },
     ...{ provider: null, model: null, source: "http", audio_samples: samples },
     ...{ schema: feedbackSchema, uuid, name: packageName(stamp, "positive", uuid) },
     ...{ channel: "touch", score: 1, correction: null, annotator: { kind: "human", id: null } },
