@@ -270,7 +270,7 @@ export class PackageDirectory implements PackageSink {
   }
 
   /** Removes the status of a package of which nothing is here or in a bucket. */
-  async abandoned(name: string): Promise<void> {
+  async forgetStatus(name: string): Promise<void> {
     await this.#changing(name, () => removeStatus(this.#ports, name));
     this.#names.forget(name);
   }

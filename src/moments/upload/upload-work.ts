@@ -41,7 +41,7 @@ export async function sendPackage(
     const at = bucket(upload.target.bucket);
     if (!(await hasArrived(at, upload.prefix, signal))) {
       await removePackage(at, upload.prefix, signal);
-      await packages.abandoned(name);
+      await packages.forgetStatus(name);
       return false;
     }
   } else if (isNew) {
