@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import fc from "fast-check";
 import { HeldClock } from "../../test/support/held-clock.ts";
+import { randomText } from "../../test/support/random-text.ts";
 import type { JsonObject } from "../core/json.ts";
 import type { StoredRecord } from "../core/storage/log-store.ts";
 import { openThroughline, type Throughline } from "../core/throughline.ts";
@@ -387,21 +388,43 @@ test("a grown source that breaks off is continued where it stopped, once each", 
   assert.deepEqual(found, ["first", ...Array.from({ length: 600 }, (_, n) => `line ${n}`)]);
 });
 
-test("a line past the limit is set aside piece by piece, and the lines around it are read", async () => {
+test("a message up to 16 MiB is imported cut, and all of it is its file; a longer line is set aside piece by piece", async () => {
   await using throughline = await open();
-  const long = "x".repeat(2_500_000);
+  const picture = { type: "image_url", image_url: { url: `data:,${randomText(2_000_000)}` } };
+  const large: readonly JsonObject[] = [
+    { role: "user", content: randomText(5_000_000), name: "Ada" },
+    { role: "user", content: [{ type: "text", text: "what is this?" }, picture] },
+    { role: "tool", content: "found", tool_call_id: "c1", raw: randomText(15_000_000) },
+  ];
+  const long = randomText(17_000_000);
   let kept = 0;
   const keep = async (bytes: Uint8Array) => {
     kept += bytes.length;
   };
-  const report = await importInto(
-    throughline,
-    [source("a_b.jsonl", line("one") + line(long) + line("two"))],
-    { keep },
+  const lines = [...large.map((each) => `${JSON.stringify(each)}\n`), line(long), line("two")];
+  const file = source("a_b.jsonl", lines.join(""));
+  const report = await importInto(throughline, [file], { keep });
+  assert.deepEqual([report.quarantined_count, kept], [1, line(long).length - 1]);
+  const cut = "a message longer than 1 MiB is cut, and attached whole as message.json (3 times)";
+  assert.ok(report.chats[0]?.notes.includes(cut), String(report.chats[0]?.notes));
+  const { chats } = throughline;
+  const { messages } = await chats.messages("a:b");
+  assert.deepEqual(
+    messages.map(({ content }) => content),
+    [String(large[0]?.["content"]).slice(0, 65_536), "what is this?\n[image]", "found", "two"],
   );
-  assert.equal(report.quarantined_count, 1);
-  assert.equal(kept, line(long).length - 1);
-  assert.equal((await messages(throughline, "a:b")).length, 2);
+  assert.deepEqual([messages[0]?.["name"], messages[2]?.tool_call_id], ["Ada", "c1"]);
+  for (const [index, message] of messages.slice(0, 3).entries()) {
+    const [{ name, sha256 } = { name: "", sha256: "" }] = message.attachments ?? [];
+    const bytes = await chats.attachment("a:b", String(sha256));
+    assert.deepEqual(
+      [name, JSON.parse(Buffer.from(bytes).toString())],
+      ["message.json", large[index]],
+    );
+  }
+  assert.equal((await importInto(throughline, [file])).chats[0]?.messages, 0);
+  for (const { id } of messages.slice(0, 3)) await chats.erase("a:b", id);
+  assert.deepEqual(await chats.files.list("a:b"), []);
 });
 
 for (const name of ["telegram_42.jsonl", "oddities.jsonl"]) {

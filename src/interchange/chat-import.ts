@@ -211,10 +211,11 @@ class ChatImport {
   async #storeFiles({ chatId }: Target): Promise<void> {
     if (this.#scan.attached === 0) return;
     const wanted = new Set<string>();
+    const { files } = this.#options.chats;
     for await (const entry of this.#records()) {
+      if (entry.file !== undefined) await files.put(chatId, entry.file);
       for (const hash of attachedIn(entry.record)) wanted.add(hash);
     }
-    const { files } = this.#options.chats;
     const missing = await storeAttachments(this.#entries(), { files, chatId, wanted });
     for (const _ of missing) this.#notes.add("an attachment of a message is not in the file");
   }

@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { foreignRecord, isMessage } from "../core/chat/message.ts";
 import { isThroughlineError } from "../core/errors.ts";
 import { checkJson, type JsonObject } from "../core/json.ts";
+import { hashOf } from "../core/storage/file-store.ts";
 import { logLimits, type StoredRecord } from "../core/storage/log-store.ts";
 import { type AttachmentPart, attachmentPart } from "./attachment-parts.ts";
 import type { Form } from "./head-lines.ts";
@@ -31,6 +32,8 @@ export interface RecordEntry {
   readonly otherId: string;
   /** The number that the record had, in a file of ours. */
   readonly oldSeq?: number;
+  /** To be stored before the record, which refers to it. */
+  readonly file?: Uint8Array;
   readonly notes: readonly string[];
 }
 
@@ -45,6 +48,10 @@ interface ReadOptions {
 
 /** A record needs room for the number that the store adds. */
 const maxRecordBytes = logLimits.recordBytes - 64;
+/** A longer line is not read into memory at once. */
+const maxLineBytes = 16 * 1024 * 1024;
+/** Of a message that is too large for a record: most characters of a field that stay in it. */
+const keptChars = 64 * 1024;
 
 /**
  * What stands in a file of the seed's format, or of ours, in bounded memory. Nothing is dropped and
@@ -54,10 +61,10 @@ export async function* readEntries(
   bytes: AsyncIterable<Uint8Array>,
   options: ReadOptions,
 ): AsyncGenerator<Entry> {
-  for await (const line of splitLines(bytes, logLimits.recordBytes)) {
+  for await (const line of splitLines(bytes, maxLineBytes)) {
     if (line.part !== "whole") {
       const place = { line: line.number, offset: line.offset, bytes: line.bytes };
-      const reason = `the line is longer than ${logLimits.recordBytes} bytes`;
+      const reason = `the line is longer than ${maxLineBytes} bytes`;
       yield { kind: "unreadable", ...place, reason, continues: line.part === "rest" };
     } else yield* readWhole(line, options);
   }
@@ -69,8 +76,9 @@ function* readWhole(line: Line, options: ReadOptions): Generator<Entry> {
   for (const [index, object] of objects.entries()) {
     const entry = readObject(object, idOf(line, index, options.chatId), options);
     if (entry.kind === "head" || entry.kind === "attachment") yield entry;
-    else if (isTooLarge(entry.record)) yield unusable(line, "it is too large or too deep");
-    else yield index === 0 ? { ...entry, notes: [...entry.notes, ...notes] } : entry;
+    else if (isTooLarge(entry.record)) {
+      yield attached(entry, object) ?? unusable(line, "it is too large or too deep");
+    } else yield index === 0 ? { ...entry, notes: [...entry.notes, ...notes] } : entry;
   }
 }
 
@@ -93,6 +101,27 @@ function readObject(object: JsonObject, id: string, { form, zone }: ReadOptions)
   const kept = form === "own" ? (ownId(object) ?? id) : id;
   const { kind, record, notes } = seedRecord(object, kept, zone);
   return { kind, record, otherId: id, notes };
+}
+
+/** Cuts a message that is too large for a record; all of it becomes a file that the message refers to. */
+function attached(entry: RecordEntry, object: JsonObject): RecordEntry | undefined {
+  if (entry.kind !== "message") return undefined;
+  const file = Buffer.from(JSON.stringify(object));
+  const { content, attachments = [], ...rest } = entry.record;
+  const text = String(content)
+    .slice(0, keptChars)
+    .replace(/[\ud800-\udbff]$/, "");
+  const small = Object.entries(rest).filter(
+    ([, value]) => JSON.stringify(value).length <= keptChars,
+  );
+  const size = file.length;
+  const whole = { name: "message.json", type: "application/json", size, sha256: hashOf(file) };
+  const files = [...(Array.isArray(attachments) ? attachments : []), whole];
+  const { id } = entry.record;
+  const record: OwnRecord = { ...Object.fromEntries(small), id, content: text, attachments: files };
+  if (isTooLarge(record)) return undefined;
+  const note = "a message longer than 1 MiB is cut, and attached whole as message.json";
+  return { ...entry, record, file, notes: [...entry.notes, note] };
 }
 
 function unusable(line: Line, reason: string, start = 0, end = line.bytes.length): Entry {

@@ -269,7 +269,7 @@ export class PackageDirectory implements PackageSink {
     if (!(await this.has(name))) this.#names.remote(name);
   }
 
-  /** Removes the status of a package of which nothing is here or in a bucket. */
+  /** Removes the status of a package that is neither here nor in a bucket. */
   async forgetStatus(name: string): Promise<void> {
     await this.#changing(name, () => removeStatus(this.#ports, name));
     this.#names.forget(name);
