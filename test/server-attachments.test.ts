@@ -1,7 +1,10 @@
 // Files with messages, over HTTP.
 import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
 import { test } from "node:test";
+import sharp from "sharp";
 import { type GivenFile, takenFiles } from "../src/core/chat/attachments.ts";
+import { openThroughline } from "../src/core/throughline.ts";
 import { pdf, png, textFile } from "./support/sample-files.ts";
 import { type Companion, companion, jsonOf, me, problemOf } from "./support/server-fixture.ts";
 
@@ -208,6 +211,25 @@ for (const [says, parts, status, code, headers] of refused) {
     assert.equal((await c.throughline.chats.files.list("local:me")).length, 0);
   });
 }
+
+test("a photo is stored without its place and device, under the hash of what is stored, unless a setting keeps them", async () => {
+  const black = { create: { width: 8, height: 8, channels: 3, background: "black" } } as const;
+  const picture = sharp(black).withExif({ IFD0: { Make: "Secretcam" } });
+  const bytes = await picture.jpeg().toBuffer();
+  for (const keepPhotoMetadata of [false, true]) {
+    const target = { provider: "scripted", model: "scripted" };
+    const memories = { storage: "memory", keepPhotoMetadata, ...target } as const;
+    await using throughline = await openThroughline(memories);
+    const c = await companion([["Nice"]], { throughline });
+    const parts: Part[] = [["file", { name: "me.jpg", type: "image/jpeg", bytes }]];
+    const { user } = await jsonOf(await sendForm(c, parts), 200);
+    const [{ sha256, size }] = user.attachments;
+    const path = `${me}/messages/${encodeURIComponent(user.id)}/attachments/${sha256}`;
+    const stored = Buffer.from(await (await c.ask(path)).arrayBuffer());
+    assert.equal(createHash("sha256").update(stored).digest("hex"), sha256);
+    assert.deepEqual([stored.length, stored.includes("Secretcam")], [size, keepPhotoMetadata]);
+  }
+});
 
 test("of a form that does not say how long it is no more is read than a message can have", async () => {
   const c = await companion([]);

@@ -62,6 +62,7 @@ const agreed = { messages: true, frames: true, audio: true, wording: consentWord
 const praise = { sentiment: "positive", what: "the joke" };
 const picture = () =>
   sharp({ create: { width: 64, height: 48, channels: 3, background: "teal" } })
+    .withExif({ IFD0: { Make: "Secretcam" } })
     .jpeg()
     .toBuffer();
 
@@ -108,7 +109,8 @@ test("praise for an answer is a package with what was said, seen and heard", asy
   assert.equal(await part.text(), "RIFF");
   const jpeg = await c.ask(`${path}/frames/000000.jpg`);
   assert.equal(jpeg.headers.get("content-type"), "image/jpeg");
-  await jpeg.body?.cancel();
+  const bytes = Buffer.from(await jpeg.arrayBuffer());
+  assert.deepEqual([bytes[0], bytes.includes("Secretcam")], [0xff, false]);
   await c.server.close();
   const told = await Array.fromAsync(watched);
   assertDescribed(told, { ...serverEvents, ...schemas.events }, [

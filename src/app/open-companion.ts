@@ -90,7 +90,7 @@ export async function openMemories(
   settings: Settings,
   { logger, standard, makesHome = false, whenTaken }: OpenMemoriesOptions,
 ): Promise<Throughline> {
-  const { isEphemeral, freshness, workingMemoryCapacity } = settings;
+  const { isEphemeral, freshness, workingMemoryCapacity, keepPhotoMetadata } = settings;
   const storage = isEphemeral ? "memory" : await openKept(settings, { logger, makesHome });
   try {
     await whenTaken?.(storage === "memory" ? undefined : storage.ownHome);
@@ -99,7 +99,7 @@ export async function openMemories(
     throw error;
   }
   const telemetry = await features.find((each) => each.telemetry)?.telemetry?.(logger);
-  const own = { freshness, workingMemoryCapacity, logger, telemetry };
+  const own = { freshness, workingMemoryCapacity, keepPhotoMetadata, logger, telemetry };
   return openThroughline({ storage, ...standard, ...own });
 }
 

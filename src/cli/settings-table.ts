@@ -150,6 +150,13 @@ export const settings = {
     standard: `${workingMemoryDefaults.capacity}`,
     help: "how many interactions each chat's working memory holds",
   }),
+  keepPhotoMetadata: setting<boolean>({
+    key: "keep_photo_metadata",
+    check: onOrOff,
+    read: switchOf,
+    standard: "false",
+    help: "keep what a camera writes beside a picture: place, device, time",
+  }),
   prices: setting<Prices>({
     key: "prices",
     check: anObject,

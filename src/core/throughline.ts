@@ -45,6 +45,12 @@ export interface ThroughlineOptions {
    * @default 3
    */
   readonly workingMemoryCapacity?: number | undefined;
+  /**
+   * Whether pictures that come with a message, or from a camera, keep what the device wrote beside them: place,
+   * device, time. By default only the orientation is kept.
+   * @default false
+   */
+  readonly keepPhotoMetadata?: boolean | undefined;
   readonly clock?: Clock | undefined;
   /** Where several processes have the companion: by what one waits for the others. */
   readonly timers?: Timers | undefined;
@@ -66,6 +72,7 @@ const defaults = {
   provider: "offline",
   model: "offline",
   workingMemoryCapacity: 3,
+  keepPhotoMetadata: false,
   clock: systemClock,
   timers: systemTimers,
   newId: randomId,
@@ -86,6 +93,7 @@ export interface ThroughlinePorts {
   readonly newId: NewId;
   readonly logger: Logger;
   readonly telemetry: Telemetry;
+  readonly keepPhotoMetadata: boolean;
 }
 
 /** The memories of one companion, on one storage. */
@@ -132,8 +140,8 @@ export interface Throughline extends AsyncDisposable {
  */
 export async function openThroughline(given: ThroughlineOptions): Promise<Throughline> {
   const options = resolveOptions("the options of openThroughline", given, defaults, checks);
-  const { provider, model, workingMemoryCapacity, clock, timers, newId, logger, telemetry } =
-    options;
+  const { provider, model, workingMemoryCapacity, keepPhotoMetadata } = options;
+  const { clock, timers, newId, logger, telemetry } = options;
   const rules = rulesOf(options.freshness);
   const workingMemory = new WorkingMemories({ capacity: workingMemoryCapacity, clock });
   const storage = await openStorage(options);
@@ -181,7 +189,7 @@ export async function openThroughline(given: ThroughlineOptions): Promise<Throug
       closing ??= finish();
       return closing;
     };
-    const ports = { clock, timers, newId, logger, telemetry };
+    const ports = { clock, timers, newId, logger, telemetry, keepPhotoMetadata };
     const memories = { chats, sessions, workingMemory, storage, rules, ports };
     return {
       ...memories,

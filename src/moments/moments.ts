@@ -114,6 +114,7 @@ interface MomentsPorts {
   readonly newId: NewId;
   readonly logger: Logger;
   readonly telemetry: Telemetry;
+  readonly keepPhotoMetadata: boolean;
 }
 
 export interface MomentsStatistics extends MomentStats {
@@ -225,6 +226,7 @@ export async function openMoments(ports: MomentsPorts, options: MomentsSettings)
     agreed: await agreedBefore(consent, logger),
     known: (id) => receiptOf(id, packages),
     uploads: mode !== "local",
+    keepPhotoMetadata: ports.keepPhotoMetadata,
     onEvent: (event) => {
       for (const listener of listeners) listener(event);
       recording.onEvent(event);

@@ -2,6 +2,7 @@ import { invalid } from "../errors.ts";
 import { isJsonObject, tooLarge } from "../json.ts";
 import { hashOf, isHash } from "../storage/file-store.ts";
 import type { Attachment } from "./message.ts";
+import { withoutPhotoMetadata } from "./photo-metadata.ts";
 
 /** A file as a person gives it with a message. */
 export interface GivenFile {
@@ -36,12 +37,12 @@ export interface TakenFile {
 }
 
 /**
- * Checks the files of one message.
+ * Checks the files of one message, and removes the metadata of photos unless it is to be kept.
  *
  * @throws ThroughlineError `THROUGHLINE_INVALID`: a name that cannot be shown, bytes that are none.
  *   `THROUGHLINE_TOO_LARGE`: see `attachmentLimits`.
  */
-export function takenFiles(given: unknown): readonly TakenFile[] {
+export function takenFiles(given: unknown, keepPhotoMetadata = false): readonly TakenFile[] {
   if (!Array.isArray(given)) throw invalid("attachments must be an array");
   const files = given as readonly unknown[];
   let total = 0;
@@ -53,15 +54,11 @@ export function takenFiles(given: unknown): readonly TakenFile[] {
   if (files.length > attachmentLimits.files || total > attachmentLimits.bytes) {
     throw tooLarge(attachmentBounds);
   }
-  return (files as readonly GivenFile[]).map(({ name, type, bytes }) => ({
-    attachment: {
-      name: shownName(name),
-      type: typeOf(bytes, type),
-      size: bytes.length,
-      sha256: hashOf(bytes),
-    },
-    bytes,
-  }));
+  return (files as readonly GivenFile[]).map(({ name: given, type: declared, bytes: whole }) => {
+    const bytes = keepPhotoMetadata ? whole : withoutPhotoMetadata(whole);
+    const [name, type] = [shownName(given), typeOf(bytes, declared)];
+    return { attachment: { name, type, size: bytes.length, sha256: hashOf(bytes) }, bytes };
+  });
 }
 
 function shownName(given: unknown): string {

@@ -53,6 +53,7 @@ export interface TurnPorts {
   readonly memories: WorkingMemories;
   readonly responders: Responders;
   readonly rules: FreshnessRules;
+  readonly keepPhotoMetadata: boolean;
   /** Shared by every `Turns` of one `Throughline`. */
   readonly queue: TurnQueue;
   readonly clock: Clock;
@@ -124,7 +125,7 @@ export class Turns {
   submit(chatId: string, input: TurnInput): Turn {
     checkChatId(chatId);
     const { content, id, synthetic, extra, provider, model, attachments = [] } = input;
-    const files = takenFiles(attachments);
+    const files = takenFiles(attachments, this.#ports.keepPhotoMetadata);
     if (typeof content !== "string" || (content.trim() === "" && files.length === 0)) {
       throw invalid("content must be a string with something in it, or come with an attachment");
     }

@@ -34,6 +34,7 @@ export interface AudioPush extends SourceTime {
 interface BufferPorts {
   readonly clock: Clock;
   readonly encoder?: FrameEncoder | undefined;
+  readonly keepPhotoMetadata?: boolean | undefined;
 }
 
 const maxPeople = 100;
@@ -58,7 +59,7 @@ export class MomentBuffers {
     this.#encoder = ports.encoder;
     this.clock = new CaptureClock(ports.clock);
     this.messages = new MessageBuffer(limits, sessionId);
-    this.frames = new FrameBuffer(limits);
+    this.frames = new FrameBuffer(limits, ports.keepPhotoMetadata);
     this.captured = new CapturedValues(limits.capturedBytes);
     const { audioSamples: samples, audioBytes: bytes, mediaAgeMs: ageMs } = limits;
     this.audio = new AudioRing({ samples, bytes, ageMs });

@@ -1,3 +1,4 @@
+import { withoutPhotoMetadata } from "../../core/chat/photo-metadata.ts";
 import { rememberDigest } from "../package/digests.ts";
 import type { Received } from "./capture-clock.ts";
 import { jpegFacts } from "./jpeg.ts";
@@ -48,14 +49,16 @@ const burst = 20;
 /** The pictures of the last two minutes, as JPEG, at most one in half a second. */
 export class FrameBuffer {
   readonly #limits: BufferLimits;
+  readonly #keepsMetadata: boolean;
   readonly #ring: Ring<BufferedFrame>;
   #last: FrameFacts | undefined;
   /** How many pictures may come now, however short they are apart when they are received. */
   #credit = burst;
   #seq = 0;
 
-  constructor(limits: BufferLimits) {
+  constructor(limits: BufferLimits, keepsMetadata = false) {
     this.#limits = limits;
+    this.#keepsMetadata = keepsMetadata;
     const { frames: count, frameBytes: bytes, mediaAgeMs: ageMs } = limits;
     this.#ring = new Ring({ count, bytes, ageMs });
   }
@@ -121,11 +124,13 @@ export class FrameBuffer {
     { camera, sourceMs, received }: FrameFacts,
     isOwn: boolean,
   ): void {
-    const kept = isOwn ? jpeg.subarray(0, bytes) : Uint8Array.from(jpeg.subarray(0, bytes));
+    const whole = jpeg.subarray(0, bytes);
+    const bare = this.#keepsMetadata ? whole : withoutPhotoMetadata(whole);
+    const kept = isOwn || bare !== whole ? bare : Uint8Array.from(bare);
     rememberDigest(kept);
     const { ageMs, monoMs: receivedMs } = received;
     this.#seq++;
-    const size = { bytes, width, height };
+    const size = { bytes: kept.length, width, height };
     this.#ring.push({ jpeg: kept, ...size, camera, seq: this.#seq, sourceMs, receivedMs, ageMs });
   }
 }

@@ -84,6 +84,8 @@ export interface MomentRecorderOptions extends RecordingOptions {
   readonly known?: ((id: string) => ReceiptState | undefined) | undefined;
   /** Whether this run uploads packages: `whenUploaded` rejects where none does. @default true */
   readonly uploads?: boolean | undefined;
+  /** Whether pictures keep place, device and time, as the camera wrote them. @default false */
+  readonly keepPhotoMetadata?: boolean | undefined;
   readonly clock?: Clock | undefined;
   readonly timers?: Timers | undefined;
   readonly logger?: Logger | undefined;
@@ -96,6 +98,7 @@ const defaults = {
   agreed: undefined,
   known: () => undefined,
   uploads: true,
+  keepPhotoMetadata: false,
   clock: systemClock,
   timers: systemTimers,
   logger: silentLogger,
