@@ -9,6 +9,7 @@ import type { Run } from "./run.ts";
 import { newestMessages, starts } from "./starts.ts";
 import { steady } from "./steady.ts";
 import { durableTurn, firstTurns, newChat, submittedTurn, unsyncedTurn } from "./turns.ts";
+import { processor, weight } from "./weight.ts";
 import { writtenBytes } from "./written.ts";
 
 type Measure = (run: Run) => Promise<readonly Figure[]>;
@@ -16,6 +17,8 @@ type Measure = (run: Run) => Promise<readonly Figure[]>;
 /** What can be measured, by group and by name. Without a name, the command line takes the group `storage`. */
 export const catalogue: Readonly<Record<string, Readonly<Record<string, Measure>>>> = {
   storage: {
+    weight,
+    processor,
     turn: durableTurn,
     first: firstTurns,
     unsynced: unsyncedTurn,
