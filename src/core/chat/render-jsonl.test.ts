@@ -58,6 +58,19 @@ test("a chat is written as the seed writes it: metadata line, then messages in i
   ]);
 });
 
+test("the result of a call that was erased is not written in the seed form", async () => {
+  const result = { id: "t:result:1", role: "tool", content: "found", timestamp, turn: "t" };
+  const erased = { id: "t:call:1", _type: "metadata", kind: "erased" };
+  const imported = { ...result, id: "m9", tool_call_id: "c9" };
+  const records = log(user("1"), erased, { ...result, tool_call_id: "c1" }, imported);
+  const { messages } = readSeed((await linesOf(records)).join(""));
+  assert.deepEqual(
+    messages.map(({ id }) => id),
+    ["m1", "m9"],
+  );
+  assert.match((await linesOf(records, { form: "full" })).join(""), /t:result:1/);
+});
+
 test("the seed form holds messages only: no control record, foreign record or hidden message", async () => {
   const records = log(
     user("1"),

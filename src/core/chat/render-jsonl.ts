@@ -1,4 +1,5 @@
 import { isJsonObject, type JsonObject } from "../json.ts";
+import { isErased } from "../storage/batch.ts";
 import type { FileStore } from "../storage/file-store.ts";
 import type { StoredRecord } from "../storage/log-store.ts";
 import { attachedIn, wholeFile } from "./attached.ts";
@@ -6,6 +7,7 @@ import type { ChatHead } from "./chat-head.ts";
 import { foreignObject, isMessage, leftOverId, type StoredMessage } from "./message.ts";
 import { printableJson } from "./printable.ts";
 import type { Records } from "./render-rows.ts";
+import { callOfResult } from "./turn-ids.ts";
 
 /** The kind of a metadata line with bytes of a file. */
 export const attachmentKind = "attachment";
@@ -76,6 +78,7 @@ export async function* toSeedJsonl(
 ): AsyncGenerator<string> {
   const full = options.form === "full";
   const written = new Set<string>();
+  const erased = new Set<string>();
   yield headLine(head, full);
   let read = 0;
   let messages = 0;
@@ -85,6 +88,9 @@ export async function* toSeedJsonl(
   for await (const record of records) {
     const message = isMessage(record) ? record : undefined;
     if (message !== undefined) read++;
+    if (isErased(record)) erased.add(record.id);
+    // A provider refuses the result of a call that it is not sent.
+    if (!full && message && erased.has(callOfResult(message) ?? "")) continue;
     const object = full ? undefined : foreignObject(record);
     if (object !== undefined && record.id === leftOverId) {
       last = withLeftOver(head, object);
