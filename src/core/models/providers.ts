@@ -62,7 +62,7 @@ export async function loadModel(
     name: provider,
     baseURL: isUrl ? spec.baseUrl : `${ollamaUrl(settings.ollamaHost)}/v1`,
     includeUsage: true,
-    ...(apiKey === undefined ? {} : { apiKey }),
+    apiKey,
     ...shared,
   })(model);
 }
@@ -108,12 +108,7 @@ async function bedrock(model: string, settings: ModelSettings, shared: Shared): 
     () => import("@ai-sdk/amazon-bedrock"),
   );
   const baseURL = optional(settings.bedrockBaseUrl);
-  return createAmazonBedrock({
-    region,
-    ...access,
-    ...(baseURL === undefined ? {} : { baseURL }),
-    ...shared,
-  })(model);
+  return createAmazonBedrock({ region, ...access, baseURL, ...shared })(model);
 }
 
 /** An empty `apiKey` tells the provider not to look for one in the environment. */
@@ -128,12 +123,11 @@ function awsAccess(settings: ModelSettings): {
   if (token !== undefined) return { apiKey: token };
   const { awsCredentials } = settings;
   if (awsCredentials !== undefined) return { apiKey: "", credentialProvider: awsCredentials };
-  const sessionToken = optional(settings.awsSessionToken);
   return {
     apiKey: "",
     accessKeyId: required(settings.awsAccessKeyId, "AWS_ACCESS_KEY_ID"),
     secretAccessKey: required(settings.awsSecretAccessKey, "AWS_SECRET_ACCESS_KEY"),
-    ...(sessionToken === undefined ? {} : { sessionToken }),
+    sessionToken: optional(settings.awsSessionToken),
   };
 }
 

@@ -88,9 +88,7 @@ export class TurnLeases {
   async stopElsewhere(chatId: string): Promise<boolean> {
     const { head } = await this.#log.state(chatId);
     if (head === undefined || !(await this.isElsewhere(chatId))) return false;
-    const turn = head.open_turn?.id;
-    const which = turn === undefined ? {} : { turn };
-    this.#log.ports.cluster.publish({ about: "stop", chat: chatId, ...which });
+    this.#log.ports.cluster.publish({ about: "stop", chat: chatId, turn: head.open_turn?.id });
     return true;
   }
 
