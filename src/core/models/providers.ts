@@ -4,38 +4,14 @@ import type { AiModel } from "./ai-sdk-responder.ts";
 import type { ModelSpec } from "./model-name.ts";
 import { ollamaUrl } from "./ollama.ts";
 import { unknownUsage } from "./prices.ts";
-import { anthropicUrl, openAiUrl, optional } from "./provider-urls.ts";
 import { ResponderError } from "./responder.ts";
-
-/** Settings for models from the environment. The program that starts the process reads them. */
-export interface ModelSettings {
-  readonly openaiApiKey?: string | undefined;
-  /** @default "https://api.openai.com/v1" */
-  readonly openaiBaseUrl?: string | undefined;
-  readonly anthropicApiKey?: string | undefined;
-  /** With or without `/v1` at its end. @default "https://api.anthropic.com/v1" */
-  readonly anthropicBaseUrl?: string | undefined;
-  /** As Ollama reads OLLAMA_HOST. @default "127.0.0.1:11434" */
-  readonly ollamaHost?: string | undefined;
-  /** For a model named by URL. No other key is ever sent to one. */
-  readonly compatibleApiKey?: string | undefined;
-  readonly awsRegion?: string | undefined;
-  readonly awsAccessKeyId?: string | undefined;
-  readonly awsSecretAccessKey?: string | undefined;
-  readonly awsSessionToken?: string | undefined;
-  /** Bedrock's own key; it goes before the others. */
-  readonly awsBearerToken?: string | undefined;
-  /** For profiles, roles and machines' own credentials; it goes before the static ones. */
-  readonly awsCredentials?: (() => PromiseLike<AwsCredentials>) | undefined;
-  /** @default Bedrock's address in the region. */
-  readonly bedrockBaseUrl?: string | undefined;
-}
-
-interface AwsCredentials {
-  readonly accessKeyId: string;
-  readonly secretAccessKey: string;
-  readonly sessionToken?: string;
-}
+import {
+  type AwsCredentials,
+  anthropicUrl,
+  type ModelSettings,
+  openAiUrl,
+  optional,
+} from "./settings.ts";
 
 type Fetch = typeof globalThis.fetch;
 type Keyed = Exclude<ModelSpec, { provider: "offline" }>;

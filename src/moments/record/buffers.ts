@@ -31,11 +31,6 @@ export interface AudioPush extends SourceTime {
   readonly encoding?: "s16le" | "f32le" | undefined;
 }
 
-interface BufferPorts {
-  readonly clock: Clock;
-  readonly encoder?: FrameEncoder | undefined;
-}
-
 const maxPeople = 100;
 
 /** The rolling buffers: what led to now, each stream within a budget of its own. */
@@ -53,10 +48,10 @@ export class MomentBuffers {
   /** When each was last seen, on the clock of ages. */
   readonly #people = new Lru<string, number>(maxPeople);
 
-  constructor(limits: BufferLimits, sessionId: string, ports: BufferPorts) {
+  constructor(limits: BufferLimits, sessionId: string, clock: Clock, encoder?: FrameEncoder) {
     this.#limits = limits;
-    this.#encoder = ports.encoder;
-    this.clock = new CaptureClock(ports.clock);
+    this.#encoder = encoder;
+    this.clock = new CaptureClock(clock);
     this.messages = new MessageBuffer(limits, sessionId);
     this.frames = new FrameBuffer(limits);
     this.captured = new CapturedValues(limits.capturedBytes);
