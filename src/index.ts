@@ -1,6 +1,6 @@
 // The main entry point: `import … from "throughline"`. It loads next to nothing, so that importing costs
 // nothing: opening loads what the chosen storage and the turns need.
-import type { Throughline, ThroughlineOptions, ThroughlinePorts } from "./core/throughline.ts";
+import type { Throughline, ThroughlineOptions } from "./core/throughline.ts";
 
 export type { GivenFile } from "./core/chat/attachments.ts";
 export type { ChatRow } from "./core/chat/chat-head.ts";
@@ -42,7 +42,7 @@ export type {
 } from "./core/extension.ts";
 export type { Json, JsonObject } from "./core/json.ts";
 export type { Logger } from "./core/logger.ts";
-export type { ModelList, ProviderModels } from "./core/models/model-lists.ts";
+export type { ModelList, ProviderModels, Responders } from "./core/models/model-lists.ts";
 export type { OfferedModel } from "./core/models/model-name.ts";
 export { offlineResponder } from "./core/models/offline-responder.ts";
 export {
@@ -80,14 +80,14 @@ export type {
 } from "./core/storage/log-store.ts";
 export { LocalCluster, LocalLeases } from "./core/storage/one-process.ts";
 export type { Durability, OwnHome, RepairReport, Storage } from "./core/storage/storage.ts";
-export type { Span, SpanFacts, SpanStart, Telemetry } from "./core/telemetry.ts";
+export type { Span, SpanFacts, SpanStart, Telemetry, ThroughlinePorts } from "./core/telemetry.ts";
 export { systemTimers, type Timers } from "./core/timers.ts";
-export type { TurnsOptions } from "./core/turns/new-turns.ts";
 export type { NextPrompt, NextPromptInput, PromptSection } from "./core/turns/next-prompt.ts";
 export type { Opened, OpenInput, OpenTurn, TurnEnd } from "./core/turns/open-turn.ts";
 export type { Turn, TurnAnswer, TurnProgress } from "./core/turns/turn.ts";
-export type { Responders, TurnInput, Turns } from "./core/turns/turns.ts";
-export type { Throughline, ThroughlineOptions, ThroughlinePorts };
+export type { TurnsOptions } from "./core/turns/turn-ports.ts";
+export type { TurnInput, Turns } from "./core/turns/turns.ts";
+export type { Throughline, ThroughlineOptions };
 
 /**
  * Opens a companion's memories. What a dead process left half done is finished first.

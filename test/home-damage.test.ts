@@ -297,8 +297,8 @@ test("a start over damage that nobody confirmed warns; a chat removed before a c
 test("a log that is missing because its chat was forgotten is not found, and its id is kept nowhere", async (t) => {
   const home = await homeOf(t);
   assert.equal((await runCli(["sessions", "forget", "b", "--yes"], { home })).code, 0);
-  const ports = { disk: realDisk, newId: () => "x", unsyncedNames: new Set<string>() };
-  const quarantine = new Quarantine(ports, home);
+  const own = { newId: () => "x", unsyncedNames: new Set<string>(), guard: () => undefined };
+  const quarantine = new Quarantine({ disk: realDisk, ...own }, home);
   // As a start says it after a kill in the middle of a deletion.
   const report = { kind: "missing_log", bytes: 0, after_seq: 0, reason: "", at: "" } as const;
   for (const id of ["b", "c"]) await quarantine.keepReport({ ...report, key: `chats/${id}` });

@@ -7,7 +7,7 @@ import type { Logger } from "../core/logger.ts";
 import type { Storage } from "../core/storage/storage.ts";
 import type { Telemetry } from "../core/telemetry.ts";
 import type { Throughline } from "../core/throughline.ts";
-import type { TurnPorts } from "../core/turns/turns.ts";
+import type { TurnsOptions } from "../core/turns/turn-ports.ts";
 import type { ServerFeature } from "../server/server.ts";
 
 /** What the program gives its commands beside. */
@@ -57,7 +57,7 @@ export interface StartGiven {
 export interface Started {
   readonly facts?: Facts;
   /** What models may do beside speaking. */
-  readonly tools?: TurnPorts["tools"];
+  readonly tools?: TurnsOptions["tools"];
   /** What it serves over HTTP. @param facts from all features. */
   readonly routes?: (facts: Facts) => Promise<ServerFeature>;
   /** Finishes what requests may wait for. */

@@ -1,6 +1,6 @@
 // The one place that reads the environment. Everything else is passed on from here.
 import { homedir } from "node:os";
-import type { ModelSettings } from "../core/models/providers.ts";
+import type { ModelSettings } from "../core/models/settings.ts";
 import { misconfigured } from "../core/options.ts";
 import { configName } from "./config-file.ts";
 import {

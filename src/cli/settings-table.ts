@@ -8,7 +8,7 @@ import {
 import { workingMemoryChecks, workingMemoryDefaults } from "../core/chat/working-memory.ts";
 import { type NamedProvider, namedProviders } from "../core/models/model-name.ts";
 import type { Prices } from "../core/models/prices.ts";
-import type { ModelSettings } from "../core/models/providers.ts";
+import type { ModelSettings } from "../core/models/settings.ts";
 import { anObject, type Check, oneOf, whole } from "../core/options.ts";
 
 export const logLevels = ["trace", "debug", "info", "warn", "error", "fatal", "silent"] as const;

@@ -7,7 +7,7 @@ import {
   namedProviders,
   parseModelName,
 } from "../core/models/model-name.ts";
-import type { ModelSettings } from "../core/models/providers.ts";
+import type { ModelSettings } from "../core/models/settings.ts";
 import { misconfigured } from "../core/options.ts";
 import { configName, readConfig } from "./config-file.ts";
 import type { Environment } from "./env.ts";

@@ -1,4 +1,3 @@
-import { chatProjection } from "./chat/chat-head.ts";
 import { chatsCollection } from "./chat/chat-log.ts";
 import { Chats } from "./chat/chats.ts";
 import { removeWithOthers } from "./chat/cluster-memories.ts";
@@ -13,11 +12,10 @@ import { type NewId, randomId } from "./ids.ts";
 import { type Logger, silentLogger } from "./logger.ts";
 import { aName, type Checks, type Defaults, type Resolved, resolveOptions } from "./options.ts";
 import { namedFrameworkLogs, removeFrameworkLogs } from "./storage/framework-logs.ts";
-import { unlisted } from "./storage/log-store.ts";
 import { type Durability, durabilityCheck, type Storage } from "./storage/storage.ts";
-import { silentTelemetry, type Telemetry } from "./telemetry.ts";
+import { silentTelemetry, type Telemetry, type ThroughlinePorts } from "./telemetry.ts";
 import { systemTimers, type Timers } from "./timers.ts";
-import type { TurnsOptions } from "./turns/new-turns.ts";
+import type { TurnsOptions } from "./turns/turn-ports.ts";
 import type { TurnQueue } from "./turns/turn-queue.ts";
 import type { Turns } from "./turns/turns.ts";
 
@@ -87,15 +85,6 @@ const checks: Checks<ThroughlineOptions> = {
   model: aName,
 };
 
-export interface ThroughlinePorts {
-  readonly clock: Clock;
-  readonly timers: Timers;
-  readonly newId: NewId;
-  readonly logger: Logger;
-  readonly telemetry: Telemetry;
-  readonly keepPhotoMetadata: boolean;
-}
-
 /** The memories of one companion, on one storage. */
 export interface Throughline extends AsyncDisposable {
   /** Transcripts: what was said, word for word. */
@@ -147,13 +136,8 @@ export async function openThroughline(given: ThroughlineOptions): Promise<Throug
   const storage = await openStorage(options);
   try {
     await assertMoveEnded(storage);
-    const { leases, cluster } = storage;
-    const logs = storage.logs(chatsCollection, chatProjection);
-    const chats = new Chats(
-      { logs, leases, cluster, clock, newId, logger, telemetry },
-      storage.logs("forgotten", unlisted),
-      storage.files(chatsCollection),
-    );
+    const ports = { clock, timers, newId, logger, telemetry, keepPhotoMetadata };
+    const chats = new Chats(storage, ports);
     const sessions = new ProviderSessions(chats, { rules, provider, model });
     sessions.onEnd((chatId) => workingMemory.remove(chatId));
     chats.onForget((chatId) => {
@@ -170,8 +154,7 @@ export async function openThroughline(given: ThroughlineOptions): Promise<Throug
       extensions.remove({ loss, chatId, messageId, isElsewhere: false }),
     );
     let closing: Promise<void> | undefined;
-    const own = { chats, sessions, workingMemory, extensions, logger };
-    const endRemoving = removeWithOthers(cluster, own);
+    const endRemoving = removeWithOthers({ chats, sessions, workingMemory, extensions });
     await chats.recover(storage.ownHome?.recreated?.(chatsCollection));
     let queue: TurnQueue | undefined;
     const finish = async () => {
@@ -189,16 +172,17 @@ export async function openThroughline(given: ThroughlineOptions): Promise<Throug
       closing ??= finish();
       return closing;
     };
-    const ports = { clock, timers, newId, logger, telemetry, keepPhotoMetadata };
     const memories = { chats, sessions, workingMemory, storage, rules, ports };
     return {
       ...memories,
       turns: async (own = {}) => {
         // Loaded when it is needed: most processes that open the memories run no turn.
-        const { newTurns } = await import("./turns/new-turns.ts");
+        const { Turns } = await import("./turns/turns.ts");
+        const { turnPorts } = await import("./turns/turn-ports.ts");
         const { TurnQueue } = await import("./turns/turn-queue.ts");
         queue ??= new TurnQueue(chats, sessions);
-        return newTurns({ ...memories, extensions, queue }, own);
+        const inside = { ...ports, chats, sessions, workingMemory, rules, extensions, queue };
+        return new Turns(turnPorts(inside, own));
       },
       extend: (name, open) => extensions.add(name, open),
       close,

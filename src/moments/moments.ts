@@ -1,8 +1,6 @@
 // What people react to, kept as packages: joins the recorder, the directory of packages, and the loop that
 // sends them.
 import { join } from "node:path";
-import type { Clock } from "../core/clock.ts";
-import type { NewId } from "../core/ids.ts";
 import type { Logger } from "../core/logger.ts";
 import {
   type Checks,
@@ -12,8 +10,7 @@ import {
   resolveOptions,
 } from "../core/options.ts";
 import { realDisk } from "../core/storage/disk/disk.ts";
-import type { Telemetry } from "../core/telemetry.ts";
-import type { Timers } from "../core/timers.ts";
+import type { ThroughlinePorts } from "../core/telemetry.ts";
 import { KeptConsent } from "./directory/consent-file.ts";
 import type { DeleteReceipt } from "./directory/delete-packages.ts";
 import { openPackageDirectory } from "./directory/open-package-directory.ts";
@@ -105,16 +102,10 @@ export function momentsSettings(given: MomentsOptions): MomentsSettings {
 }
 
 /** What lies below: a home of which this process is the one writer. */
-interface MomentsPorts {
+interface MomentsPorts extends ThroughlinePorts {
   readonly home: string;
   /** Throws when this process is no longer the writer. */
   readonly guard: () => void;
-  readonly clock: Clock;
-  readonly timers: Timers;
-  readonly newId: NewId;
-  readonly logger: Logger;
-  readonly telemetry: Telemetry;
-  readonly keepPhotoMetadata: boolean;
 }
 
 export interface MomentsStatistics extends MomentStats {
@@ -291,7 +282,7 @@ export async function openMoments(ports: MomentsPorts, options: MomentsSettings)
 
 /** The packages of a home, and what sends them. */
 async function openPackages(ports: MomentsPorts, s3: S3Target | undefined, mode: StorageMode) {
-  const { home, guard, clock, newId, logger, telemetry, timers } = ports;
+  const { home, guard, clock, newId, logger } = ports;
   const { bucket = "", region = "", endpoint = null } = s3 ?? {};
   const target = { bucket, region, endpoint };
   const opened = await openPackageDirectory({
@@ -305,18 +296,10 @@ async function openPackages(ports: MomentsPorts, s3: S3Target | undefined, mode:
   });
   const { packages, close: closePackages } = opened;
   if (s3 === undefined) return { packages, closePackages, loop: undefined, sink: undefined };
-  const loop = new UploadLoop({
-    packages,
-    target,
-    clock,
-    timers,
-    logger,
-    telemetry,
-    jitter: systemJitter,
-    connect: (name) => new S3Bucket({ ...s3, bucket: name }, { timers, logger }),
-  });
+  const connect = (name: string) => new S3Bucket({ ...s3, bucket: name }, ports);
+  const loop = new UploadLoop({ ...ports, packages, target, jitter: systemJitter, connect });
   const first = mode === "s3" ? "bucket" : "disk";
-  const sink = new BucketSink({ loop, packages, first, clock, timers });
+  const sink = new BucketSink({ ...ports, loop, packages, first });
   return { packages, closePackages, loop, sink };
 }
 

@@ -1,10 +1,7 @@
-import type { Clock } from "../core/clock.ts";
 import { isThroughlineError } from "../core/errors.ts";
-import type { NewId } from "../core/ids.ts";
-import type { Logger } from "../core/logger.ts";
 import type { LeaseRegistry } from "../core/storage/cluster-leases.ts";
 import { DatabaseFailure } from "../core/storage/database-failure.ts";
-import type { Timers } from "../core/timers.ts";
+import type { ThroughlinePorts } from "../core/telemetry.ts";
 import type { Calls } from "./calls.ts";
 import {
   type Backend,
@@ -17,11 +14,8 @@ import {
 import { type ErrorClass, errorClass, errorCode } from "./error-class.ts";
 import type { PostgresClient, PostgresPool, PostgresStatement, Row } from "./pool.ts";
 
-interface DatabasePorts {
+interface DatabasePorts extends Pick<ThroughlinePorts, "clock" | "timers" | "logger"> {
   readonly pool: PostgresPool;
-  readonly clock: Clock;
-  readonly timers: Timers;
-  readonly logger: Logger;
   /** From 0 to 1, for pauses that do not all end at once. */
   readonly random: () => number;
   /** How long one call may take, waiting for a connection and trying again included. */
@@ -29,16 +23,19 @@ interface DatabasePorts {
 }
 
 /** What the parts of the driver work with: one companion in one database. */
-export interface DriverContext {
+export interface DriverContext extends Omit<ThroughlinePorts, "telemetry"> {
   readonly database: Database;
   readonly companion: string;
   readonly calls: Calls;
   /** The epochs that the log stores of this process write under. */
   readonly epochs: LeaseRegistry;
-  readonly clock: Clock;
-  readonly timers: Timers;
-  readonly newId: NewId;
-  readonly logger: Logger;
+}
+
+/** One process of a companion, to the database and to the others. */
+export interface ClusterProcess
+  extends Pick<DriverContext, "database" | "companion" | "timers" | "logger"> {
+  readonly channel: string;
+  readonly processId: string;
 }
 
 /** What work is told of the run that it is in. */

@@ -1,7 +1,7 @@
 import type { HeldName, LeasePlace, Renewal } from "../core/storage/lease-renewer.ts";
 import type { LeaseName } from "../core/storage/leases.ts";
+import type { ClusterProcess } from "./database.ts";
 import { freedPayload } from "./notification.ts";
-import type { ClusterProcess } from "./postgres-cluster.ts";
 
 /** The leases of this process in the rows of the logs; the database's clock decides what lapsed. */
 export class PostgresLeases implements LeasePlace {

@@ -1,6 +1,6 @@
 import { errorName } from "../core/errors.ts";
 import type { Connection } from "./connection.ts";
-import type { ClusterProcess } from "./postgres-cluster.ts";
+import type { ClusterProcess } from "./database.ts";
 
 /** What it tells. */
 interface ListeningEvents {

@@ -28,13 +28,6 @@ export async function openPostgresCluster(
 /** How long a process waits for the notification that it sends itself at the start. */
 const ownNotificationMs = 5_000;
 
-/** One process of a companion, to the database and to the others. */
-export interface ClusterProcess
-  extends Pick<DriverContext, "database" | "companion" | "timers" | "logger"> {
-  readonly channel: string;
-  readonly processId: string;
-}
-
 /** One of the processes of a companion: leases in rows, messages by LISTEN and NOTIFY. */
 export class PostgresCluster implements Cluster {
   readonly processId: string;

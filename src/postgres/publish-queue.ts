@@ -1,6 +1,6 @@
 import { errorName } from "../core/errors.ts";
+import type { ClusterProcess } from "./database.ts";
 import { messagePayloads } from "./notification.ts";
-import type { ClusterProcess } from "./postgres-cluster.ts";
 
 /**
  * 1: channel; 2: payloads. In this order, and nothing of others in between: notifications of one

@@ -1,5 +1,5 @@
 // What the tests of the journal share.
-import type { HomeIndex } from "../../src/core/storage/files/file-storage.ts";
+import type { HomeIndex } from "../../src/core/storage/files/log-index.ts";
 import type { SimulatedDisk } from "./simulated-disk.ts";
 import { openOn } from "./storage-workload.ts";
 

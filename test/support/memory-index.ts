@@ -1,5 +1,4 @@
 import { type ListPlace, listCursor, parseCursor } from "../../src/core/storage/batch.ts";
-import type { HomeIndex } from "../../src/core/storage/files/file-storage.ts";
 import {
   canBegin,
   comparePlaces,
@@ -8,6 +7,7 @@ import {
   needsPlace,
 } from "../../src/core/storage/files/index-rules.ts";
 import type {
+  HomeIndex,
   IndexEntry,
   IndexedBatch,
   IndexedContent,

@@ -3,7 +3,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { LLMock } from "@copilotkit/aimock";
-import type { ModelSettings } from "../../src/core/models/providers.ts";
+import type { ModelSettings } from "../../src/core/models/settings.ts";
 
 /** What its lists hold now. A test changes it as it goes. */
 export interface Offered {

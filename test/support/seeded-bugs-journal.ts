@@ -37,14 +37,14 @@ export const journalBugs: readonly SeededBug[] = [
   {
     id: "journal: a segment is used again before its logs are synced",
     file: `${files}/journal.ts`,
-    find: "      await syncLogs(ports, segment, this.#segments());\n",
+    find: "      await syncLogs(this.#ports, segment, all, (name) => this.recovered.complete(name));\n",
     replace: "",
     ...powerCut,
   },
   {
     id: "journal: the names of new logs are not synced",
     file: `${files}/journal-segment.ts`,
-    find: "await ports.disk.syncDirectory(join(ports.home, folder));",
+    find: "await disk.syncDirectory(join(home, folder));",
     replace: "void folder;",
     ...powerCut,
   },
@@ -227,8 +227,8 @@ export const journalBugs: readonly SeededBug[] = [
     [
       "a segment of the last process goes before its logs are complete",
       "journal-segment.ts",
-      "  await complete(path);\n",
-      "  void complete;\n",
+      "      await complete(name);\n",
+      "      void complete;\n",
       "sync failed before a kill",
     ],
     [

@@ -36,7 +36,7 @@ const log: readonly SeededBug[] = [
   {
     id: "start: a journal of before a chat was forgotten brings it back",
     file: "src/core/chat/forget.ts",
-    find: "<= at) await remove(ports, chatId);",
+    find: "<= at) await remove(log, chatId);",
     replace: "<= at) continue;",
     test: "test/erase-evidence.test.ts",
   },
@@ -582,9 +582,9 @@ const cluster: readonly SeededBug[] = [
   {
     id: "cluster: a remembered chat is answered",
     file: "src/core/chat/chat-log.ts",
-    find: "const tail = await this.ports.logs.tail(chatId, 0);\n    const state",
+    find: "const tail = await this.logs.tail(chatId, 0);\n    const state",
     replace:
-      "const known = this.#guess(chatId);\n    if (known !== undefined) return known;\n    const tail = await this.ports.logs.tail(chatId, 0);\n    const state",
+      "const known = this.#guess(chatId);\n    if (known !== undefined) return known;\n    const tail = await this.logs.tail(chatId, 0);\n    const state",
     test: "src/core/chat/chat-log-cluster.test.ts",
   },
   {

@@ -5,8 +5,8 @@ export { type ModelSpec, modelName, parseModelName } from "../../core/models/mod
 export { createResponder } from "../../core/models/models.ts";
 export { offlineResponder } from "../../core/models/offline-responder.ts";
 export type { Price, Prices } from "../../core/models/prices.ts";
-export type { ModelSettings } from "../../core/models/providers.ts";
 export { ResponderRegistry } from "../../core/models/registry.ts";
+export type { ModelSettings } from "../../core/models/settings.ts";
 export { type ChatRoutes, chatRoutes } from "./chat-routes.ts";
 export { loadMessages } from "./load-messages.ts";
 export type { ChatRoutesOptions, ChatTurn, UIAnswer } from "./make-answer.ts";

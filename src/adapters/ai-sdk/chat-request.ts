@@ -9,7 +9,7 @@ import {
   ThroughlineError,
 } from "../../core/errors.ts";
 import { isJsonObject, type JsonObject } from "../../core/json.ts";
-import type { ThroughlinePorts } from "../../core/throughline.ts";
+import type { ThroughlinePorts } from "../../core/telemetry.ts";
 import type { Message } from "./ui-message.ts";
 
 export interface ChatRequest {

@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { connectMcp } from "../../../test/support/mcp-clients.ts";
 import { companion, type FixtureOptions, problemOf } from "../../../test/support/server-fixture.ts";
-import type { Remember } from "./mcp.ts";
 import { mcpRoutes } from "./routes.ts";
+import type { Remember } from "./tools.ts";
 
 const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "ping" });
 const accept = "application/json, text/event-stream";
@@ -31,13 +31,14 @@ async function served(t: TestContext, { remember, script, ...options }: Given = 
 test("a request with another host, origin or site is refused, as at every other route", async (t) => {
   const { askMcp } = await served(t);
   assert.equal((await askMcp()).status, 200);
-  for (const headers of [
+  const foreign: readonly Record<string, string>[] = [
     { host: "evil.example" },
     { host: "127.0.0.1:1" },
     { origin: "http://evil.example" },
     { origin: "http://127.0.0.1:1" },
     { "sec-fetch-site": "cross-site" },
-  ]) {
+  ];
+  for (const headers of foreign) {
     await problemOf(await askMcp(headers), 403, "THROUGHLINE_FORBIDDEN");
   }
 });

@@ -16,10 +16,6 @@ const instructions =
   "Throughline keeps conversations: every message, and where each model left off. Find a chat with " +
   `session_list or session_search. ${warning}`;
 
-export interface ServerPorts extends ToolPorts {
-  readonly version: string;
-}
-
 /** Who this is, to clients. */
 export function identity(version: string) {
   const info = { name: "throughline", title: "Throughline", version };
@@ -27,7 +23,10 @@ export function identity(version: string) {
 }
 
 /** @returns what makes a server for one connection, or for one request over HTTP. */
-export function serverOver(throughline: Throughline, ports: ServerPorts): () => McpServer {
+export function serverOver(
+  throughline: Throughline,
+  ports: ToolPorts & { readonly version: string },
+): () => McpServer {
   const tools = toolsOver(throughline, ports);
   const { logger } = throughline.ports;
   /** What may be said of an error. The message of one that is not ours may quote a chat. */

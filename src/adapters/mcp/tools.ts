@@ -7,11 +7,17 @@ import { readHistory } from "../../core/chat/history-collector.ts";
 import type { ModelInput, StoredMessage } from "../../core/chat/message.ts";
 import { invalid } from "../../core/errors.ts";
 import type { Throughline } from "../../core/throughline.ts";
-import type { Remember } from "./mcp.ts";
 import * as output from "./output.ts";
 
-/** What the server around the tools is told, so that it can close and publish. */
-export interface ToolEvents {
+/** Records what a model says it did that earned a reaction. @returns what the model is told: no more than is true. */
+export type Remember = (
+  skill: "remember_positively" | "remember_negatively",
+  said: { readonly what: string; readonly trigger?: string | undefined },
+) => Promise<string>;
+
+/** What the server around the tools gives them, and is told, so that it can close and publish. */
+export interface ToolPorts {
+  readonly remember?: Remember | undefined;
   /** Each call of a tool: a server that closes waits for it. */
   readonly running?: ((work: Promise<unknown>) => void) | undefined;
   /** Ends what runs in a chat that is to be forgotten. */
@@ -22,10 +28,6 @@ export interface ToolEvents {
   readonly changed?:
     | ((chatId: string, change: "reset" | "provider_reset" | "forgotten") => void)
     | undefined;
-}
-
-export interface ToolPorts extends ToolEvents {
-  readonly remember?: Remember | undefined;
 }
 
 export interface Tool {

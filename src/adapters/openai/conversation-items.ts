@@ -94,7 +94,7 @@ export class ConversationItems {
     const entries =
       order === "asc"
         ? await this.#log.oldest(wanted, seq === undefined ? 0 : seq - 1)
-        : await this.#log.newest(wanted, seq === undefined ? {} : { before: seq + 1 });
+        : await this.#log.newest(wanted, { before: seq && seq + 1 });
     const shown = entries.flatMap(shownItems);
     const items = order === "asc" ? shown : shown.reverse();
     const start = after === undefined ? 0 : items.findIndex(({ id }) => id === after) + 1;

@@ -45,6 +45,7 @@ import { assertFree, create, newFolder, removeTree } from "./new-folder.ts";
 import {
   type BackupFile,
   type BackupList,
+  type BackupPorts,
   type BackupTotals,
   copyVerified,
   encodeBackupList,
@@ -56,18 +57,12 @@ interface BackupFlags extends Flags {
   readonly json?: boolean;
 }
 
-interface BackupPorts {
-  readonly home: string;
-  /** Where the backup appears. */
-  readonly directory: string;
+interface MakingPorts extends BackupPorts {
   readonly version: string;
-  readonly disk: Disk;
   readonly clock: Clock;
   readonly logger: Logger;
-  readonly signal: AbortSignal;
   /** The home holds no logs of its own: they are in a database. */
   readonly hasStore: boolean;
-  readonly progress: (says: string) => void;
 }
 
 interface MadeBackup {
@@ -167,7 +162,7 @@ export function contentText(totals: BackupTotals): string {
  * @throws ThroughlineError `THROUGHLINE_NOT_FOUND`: there is no home. `THROUGHLINE_CONFLICT`: the directory
  * is there already. `THROUGHLINE_CONFIGURATION`: the home or the directory cannot be used.
  */
-export async function makeBackup(ports: BackupPorts): Promise<MadeBackup> {
+export async function makeBackup(ports: MakingPorts): Promise<MadeBackup> {
   const { home, directory, disk } = ports;
   assertHomeExists(home);
   if (!(await isHome(disk, home))) {
@@ -186,7 +181,7 @@ export async function makeBackup(ports: BackupPorts): Promise<MadeBackup> {
 }
 
 /** Does the same, once it is known whether another process uses the home. */
-export function writeBackup(ports: BackupPorts, inUse: boolean): Promise<MadeBackup> {
+export function writeBackup(ports: MakingPorts, inUse: boolean): Promise<MadeBackup> {
   const { disk, directory, version } = ports;
   return newFolder(disk, directory, "partial", async (folder) => {
     const copy = await copyWhole(folder, ports);
@@ -220,7 +215,7 @@ const byPath = (a: { readonly path: string }, b: { readonly path: string }) =>
  * Opens and closes a home that no process uses: that completes the logs after a crash, and empties the journal.
  * The lock is not held longer, so that a server can start beside the backup.
  */
-async function isInUse({ home, hasStore, logger }: BackupPorts): Promise<boolean> {
+async function isInUse({ home, hasStore, logger }: MakingPorts): Promise<boolean> {
   try {
     if (hasStore) takeLease(home, { logger }).release();
     else await (await openFileStorage({ home, logger })).close();
@@ -232,14 +227,14 @@ async function isInUse({ home, hasStore, logger }: BackupPorts): Promise<boolean
 }
 
 /** Copies and verifies a home, and does both again where something was removed that came in between. */
-async function copyWhole(folder: string, ports: BackupPorts) {
-  const { disk, home, clock, signal, progress } = ports;
+async function copyWhole(folder: string, ports: MakingPorts) {
+  const { disk, home, clock, progress } = ports;
   for (let copies = 1; ; copies++) {
     const madeAt = isoTime(clock.now());
     const index = readIndex(home);
     const copy = await copyHome(folder, ports);
     progress(`Checking: ${counted(copy.files.size, "file")}`);
-    const { isTorn, ...verified } = await verifyCopy(copy, { disk, home, folder, index, signal });
+    const { isTorn, ...verified } = await verifyCopy(copy, folder, index, ports);
     if (!isTorn) return { ...copy, ...verified, madeAt };
     if (copies === mostCopies) {
       throw new Failed("messages were erased while they were copied. No backup was made", {
@@ -258,7 +253,7 @@ async function copyWhole(folder: string, ports: BackupPorts) {
  * Copies a home that another process may be changing: each file as the home has it at some moment of the copy.
  * So what was forgotten, erased or replaced before is not in it.
  */
-async function copyHome(folder: string, ports: BackupPorts): Promise<HomeCopy> {
+async function copyHome(folder: string, ports: MakingPorts): Promise<HomeCopy> {
   const { disk, home, progress, signal } = ports;
   const files = new Map<string, BackupFile>();
   const unread = new Map<string, string>();
@@ -306,7 +301,7 @@ function groupsOf(paths: readonly string[]): readonly (readonly string[])[] {
   ];
 }
 
-async function copyFile(path: string, folder: string, { disk, home, signal }: BackupPorts) {
+async function copyFile(path: string, folder: string, { disk, home, signal }: MakingPorts) {
   const source = await disk.open(await realPlace(home, path), "read");
   try {
     const end = (isLog(path) ? await endOfLog(source) : undefined) ?? (await source.size());
@@ -331,7 +326,7 @@ async function copyFile(path: string, folder: string, { disk, home, signal }: Ba
  * @throws ThroughlineError `THROUGHLINE_UNAVAILABLE`: they still do not.
  */
 export async function whenRecovered(
-  { disk, home, signal }: Pick<BackupPorts, "disk" | "home" | "signal">,
+  { disk, home, signal }: Pick<MakingPorts, "disk" | "home" | "signal">,
   looks: number = recovery.looks,
 ): Promise<void> {
   // What is appended from now on need not be in the backup.

@@ -13,19 +13,17 @@ import { type Disk, type DiskFile, realDisk } from "../../core/storage/disk/disk
 import { patientDisk } from "../../core/storage/disk/patient-disk.ts";
 import { contentText, filesAtOnce } from "./copy.ts";
 import { assertFree, create, newFolder } from "./new-folder.ts";
-import { type BackupFile, type BackupList, copyVerified, readBackupList } from "./verify.ts";
+import {
+  type BackupFile,
+  type BackupList,
+  type BackupPorts,
+  copyVerified,
+  readBackupList,
+} from "./verify.ts";
 
 interface RestoreFlags {
   readonly home?: string;
   readonly json?: boolean;
-}
-
-interface RestorePorts {
-  readonly directory: string;
-  readonly home: string;
-  readonly disk: Disk;
-  readonly signal: AbortSignal;
-  readonly progress: (says: string) => void;
 }
 
 /** Runs `throughline restore`. @throws Exit with 130: stopped; there is no home then. */
@@ -86,7 +84,7 @@ function resultText(home: string, { made_at, totals }: BackupList): string {
  * @throws ThroughlineError as `readBackupList` does. `THROUGHLINE_CORRUPT`: a file is missing or is not the
  * one that was backed up. `THROUGHLINE_CONFLICT`: the home exists.
  */
-export async function restoreBackup(ports: RestorePorts): Promise<BackupList> {
+export async function restoreBackup(ports: BackupPorts): Promise<BackupList> {
   const { directory, home, disk } = ports;
   const list = await readBackupList(disk, directory);
   if ((await placeToHome(home, directory)) !== "outside") {
@@ -107,7 +105,7 @@ export async function restoreBackup(ports: RestorePorts): Promise<BackupList> {
 async function restoreFile(
   { path, bytes, sha256 }: BackupFile,
   folder: string,
-  { disk, directory, signal }: RestorePorts,
+  { disk, directory, signal }: BackupPorts,
 ): Promise<void> {
   const place = join(directory, path);
   const source = await openBacked(disk, place);

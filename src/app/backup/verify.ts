@@ -154,24 +154,35 @@ interface Verified {
   readonly isTorn: boolean;
 }
 
-interface VerifyPorts {
-  readonly disk: Disk;
+/** A backup that is made or restored. */
+export interface BackupPorts {
   readonly home: string;
-  /** Where the copy lies. */
-  readonly folder: string;
-  /** What the index said of the logs before they were copied. */
-  readonly index: IndexedLogs;
+  /** Where the backup is, or appears. */
+  readonly directory: string;
+  readonly disk: Disk;
   readonly signal: AbortSignal;
+  readonly progress: (says: string) => void;
 }
 
-/** Takes the inventory of a copy. Damage is only what the home has too: what was removed since is none. */
+/**
+ * Takes the inventory of a copy. Damage is only what the home has too: what was removed since is none.
+ *
+ * @param index what the index said of the logs before they were copied to `folder`.
+ */
 export async function verifyCopy(
   { files, unread }: HomeCopy,
-  ports: VerifyPorts,
+  folder: string,
+  index: IndexedLogs,
+  { disk, home, signal }: BackupPorts,
 ): Promise<Verified> {
-  const { disk, home, signal } = ports;
   const has = (path: string) => files.has(path) || unread.has(path);
-  const { found, count } = await readInventory([...files.keys()], { ...ports, has });
+  const { found, count } = await readInventory([...files.keys()], {
+    disk,
+    folder,
+    index,
+    signal,
+    has,
+  });
   const live = found.length === 0 ? [] : (await takeInventory(disk, home, true, signal)).found;
   const ids = new Set(live.map(findingId));
   const ofHome = found.filter((each) => ids.has(findingId(each)));

@@ -63,7 +63,12 @@ async function checkSpace(home: string): Promise<Check> {
 async function checkContents(home: string, isLive: boolean): Promise<Checked> {
   const { signal } = new AbortController();
   const { count, found } = await takeInventory(realDisk, home, isLive, signal);
-  const ports = { disk: realDisk, newId: randomId, unsyncedNames: new Set<string>() };
+  const ports = {
+    disk: realDisk,
+    newId: randomId,
+    unsyncedNames: new Set<string>(),
+    guard: () => undefined,
+  };
   const quarantine = new Quarantine(ports, home);
   const at = isoTime(systemClock.now());
   for (const finding of found) await quarantine.keepReport({ at, ...finding });

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type NamedProvider, parseModelName } from "../../core/models/model-name.ts";
-import type { ModelSettings } from "../../core/models/providers.ts";
+import type { ModelSettings } from "../../core/models/settings.ts";
 import { checkModel, checkProviders } from "./model.ts";
 
 /** What was sent, and a network on which these addresses answer. */

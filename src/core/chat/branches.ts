@@ -26,7 +26,7 @@ const maxBranches = 100;
 
 /** Finds the chat that this one was made from, and those that were made from it. */
 export async function linksOf(log: ChatLog, chatId: string, head: ChatHead): Promise<ChatLinks> {
-  const { rows } = await log.ports.logs.list({ limit: maxBranches, label: forkLabel(chatId) });
+  const { rows } = await log.logs.list({ limit: maxBranches, label: forkLabel(chatId) });
   const branches: LinkedChat[] = [];
   for (const row of rows) {
     const made = readHead(row.head);
@@ -70,7 +70,7 @@ async function placeOf(
   messageId: unknown,
 ): Promise<Pick<LinkedChat, "message_id" | "seq">> {
   if (typeof messageId !== "string") return {};
-  const record = await log.ports.logs.find(chatId, messageId);
+  const record = await log.logs.find(chatId, messageId);
   return record !== undefined && isMessage(record)
     ? { message_id: messageId, seq: record.seq }
     : {};

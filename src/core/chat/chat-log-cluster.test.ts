@@ -35,8 +35,10 @@ function two() {
     });
     const newId = () => `id-${++ids}`;
     const { leases, cluster } = storage;
-    const ports = { logs, leases, cluster, clock, newId, logger: silentLogger };
-    return { log: new ChatLog({ ...ports, telemetry: silentTelemetry }), timers };
+    const silent = { logger: silentLogger, telemetry: silentTelemetry };
+    const files = storage.files.bind(storage);
+    const own = { logs: () => logs, files, leases, cluster };
+    return { log: new ChatLog(own, { ...silent, clock, timers, newId }), timers };
   };
   const [a, b] = [process(), process()];
   return { a, b, clock, reads: () => reads };

@@ -1,28 +1,16 @@
-import type { Clock } from "../clock.ts";
 import { isThroughlineError, ThroughlineError } from "../errors.ts";
-import type { NewId } from "../ids.ts";
-import type { Logger } from "../logger.ts";
 import { KeyedMutex } from "../mutex.ts";
 import type { Cluster } from "../storage/cluster.ts";
+import type { FileStore } from "../storage/file-store.ts";
 import { checkKey } from "../storage/key.ts";
 import type { Lease, Leases } from "../storage/leases.ts";
-import { type LogStore, logLimits, type StoredRecord } from "../storage/log-store.ts";
-import { inSpan, type Telemetry } from "../telemetry.ts";
-import { type ChatHead, readHead } from "./chat-head.ts";
+import { type LogStore, logLimits, type StoredRecord, unlisted } from "../storage/log-store.ts";
+import type { Storage } from "../storage/storage.ts";
+import { inSpan, type ThroughlinePorts } from "../telemetry.ts";
+import { type ChatHead, chatProjection, readHead } from "./chat-head.ts";
 import type { HistorySource } from "./history-collector.ts";
+import { Tombstones } from "./tombstones.ts";
 import { type ChatState, Transaction } from "./transaction.ts";
-
-/** What the memories of a chat are built on. */
-export interface ChatPorts {
-  readonly logs: LogStore;
-  readonly clock: Clock;
-  readonly newId: NewId;
-  readonly logger: Logger;
-  readonly telemetry: Telemetry;
-  /** Of the storage that the logs lie in. */
-  readonly leases: Leases;
-  readonly cluster: Cluster;
-}
 
 /** The collection of the chats' logs: with a chat's id, the name of its lease. */
 export const chatsCollection = "chats";
@@ -51,23 +39,35 @@ interface HeldChat {
  * and only for a change that is stored: then the append's condition has found it true.
  */
 export class ChatLog {
-  readonly ports: ChatPorts;
+  readonly ports: ThroughlinePorts;
+  /** The logs of all chats, as they are stored. */
+  readonly logs: LogStore;
+  /** What was sent with messages, by the chat's id. */
+  readonly files: FileStore;
+  /** The marks of forgotten chats. */
+  readonly tombstones: Tombstones;
+  readonly cluster: Cluster;
+  readonly #leases: Leases;
   readonly #changes = new KeyedMutex();
   readonly #held = new Map<string, HeldChat>();
 
-  constructor(ports: ChatPorts) {
+  constructor(
+    storage: Pick<Storage, "logs" | "files" | "leases" | "cluster">,
+    ports: ThroughlinePorts,
+  ) {
     this.ports = ports;
-  }
-
-  /** The logs of all chats, as they are stored. */
-  get logs(): LogStore {
-    return this.ports.logs;
+    this.logs = storage.logs(chatsCollection, chatProjection);
+    this.files = storage.files(chatsCollection);
+    // A collection of its own: hashes of forgotten ids, never ids.
+    this.tombstones = new Tombstones(storage.logs("forgotten", unlisted));
+    this.cluster = storage.cluster;
+    this.#leases = storage.leases;
   }
 
   /** The chat as it is stored. */
   async state(chatId: string): Promise<ChatState> {
     checkChatId(chatId);
-    const tail = await this.ports.logs.tail(chatId, 0);
+    const tail = await this.logs.tail(chatId, 0);
     const state: ChatState =
       tail === undefined
         ? missing
@@ -119,7 +119,8 @@ export class ChatLog {
     chatId: string,
     decide: (transaction: Transaction) => T | Promise<T>,
   ): Promise<{ readonly result: T; readonly head: ChatHead; readonly log: HistorySource }> {
-    const { logs, clock, newId } = this.ports;
+    const { logs } = this;
+    const { clock, newId } = this.ports;
     const state = await this.state(chatId);
     const transaction = new Transaction(chatId, state, { now: clock.now(), newId });
     const result = await decide(transaction);
@@ -170,7 +171,7 @@ export class ChatLog {
         this.forgetState(chatId);
         await before?.();
         try {
-          return await this.ports.logs.erase(chatId, ids, { expectedSeq, head, onDamageRemoved });
+          return await this.logs.erase(chatId, ids, { expectedSeq, head, onDamageRemoved });
         } catch (error) {
           const isBehind = isThroughlineError(error, "THROUGHLINE_CONFLICT");
           if (attempt >= maxTries || !isBehind) throw error;
@@ -224,12 +225,12 @@ export class ChatLog {
   /** Waits until no process has the chat, then has it. */
   async lease(chatId: string, signal?: AbortSignal): Promise<Lease> {
     const name = this.#leaseName(chatId);
-    return this.#hold(chatId, await this.ports.leases.acquire(name, { signal }));
+    return this.#hold(chatId, await this.#leases.acquire(name, { signal }));
   }
 
   /** The same, `undefined` when another one has it. */
   async tryLease(chatId: string): Promise<Lease | undefined> {
-    const lease = await this.ports.leases.tryAcquire(this.#leaseName(chatId));
+    const lease = await this.#leases.tryAcquire(this.#leaseName(chatId));
     return lease && this.#hold(chatId, lease);
   }
 
@@ -297,7 +298,7 @@ export class ChatLog {
     chatId: string,
     decide: (transaction: Transaction) => T | Promise<T>,
   ): Promise<T> {
-    const { logs, clock, newId, telemetry } = this.ports;
+    const { clock, newId, telemetry } = this.ports;
     for (let attempt = 1; ; attempt++) {
       const guess = attempt === 1 ? this.#guess(chatId) : undefined;
       const state = guess ?? (await this.state(chatId));
@@ -323,7 +324,7 @@ export class ChatLog {
       try {
         const expectedSeq = state.seq;
         const seq = await inSpan(telemetry, { type: "append" }, () =>
-          logs.append(chatId, records, { expectedSeq, head, hasNewIds }),
+          this.logs.append(chatId, records, { expectedSeq, head, hasNewIds }),
         );
         // Another number means that some of these records had been stored before.
         if (seq === transaction.seq) this.#remember(chatId, { seq, head, damaged: state.damaged });
@@ -346,7 +347,7 @@ export class ChatLog {
   async #isBehind(chatId: string, { seq }: ChatState, error: unknown): Promise<boolean> {
     if (isThroughlineError(error, "THROUGHLINE_CONFLICT")) return true;
     if (!isThroughlineError(error, "THROUGHLINE_ID_CONFLICT")) return false;
-    return (await this.ports.logs.tail(chatId, 0))?.seq !== seq;
+    return (await this.logs.tail(chatId, 0))?.seq !== seq;
   }
 
   /** What this process stored last, if others may have stored something since, but no less. */

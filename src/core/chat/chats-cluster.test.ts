@@ -7,6 +7,7 @@ import type { LogStore } from "../storage/log-store.ts";
 import { MemoryPlace } from "../storage/memory/memory-place.ts";
 import { openMemoryStorage } from "../storage/memory/memory-storage.ts";
 import { silentTelemetry } from "../telemetry.ts";
+import { systemTimers } from "../timers.ts";
 import { chatProjection } from "./chat-head.ts";
 import { chatsCollection } from "./chat-log.ts";
 import { Chats } from "./chats.ts";
@@ -37,10 +38,13 @@ function process(place: MemoryPlace, name: string, ms = 0) {
   clock.pass(ms);
   let ids = 0;
   const newId = () => `${name}-${++ids}`;
-  const { leases, cluster } = storage;
   const silent = { logger: silentLogger, telemetry: silentTelemetry };
-  const ports = { ...silent, logs, leases, cluster, clock, newId };
-  const chats = new Chats(ports, storage.logs("forgotten", chatProjection), storage.files("chats"));
+  const ports = { ...silent, clock, timers: systemTimers, newId };
+  const { leases, cluster } = storage;
+  const files = () => storage.files("chats");
+  const logsOf = (name: string) =>
+    name === chatsCollection ? logs : storage.logs(name, chatProjection);
+  const chats = new Chats({ logs: logsOf, leases, cluster, files }, ports);
   return { chats, before };
 }
 

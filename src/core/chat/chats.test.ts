@@ -2,7 +2,6 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { HeldClock } from "../../../test/support/held-clock.ts";
 import { ThroughlineError } from "../errors.ts";
-import { unlisted } from "../storage/log-store.ts";
 import { openThroughline } from "../throughline.ts";
 import { Chats } from "./chats.ts";
 import type { MessageInput } from "./message-input.ts";
@@ -257,7 +256,7 @@ test("forgetting that a crash cut short while features removed what they keep is
   await chats.append(chat, [user("secret")]);
   chats.onForget(() => Promise.reject(new Error("the process dies here")));
   await assert.rejects(chats.forget(chat));
-  const next = new Chats(chats.ports, storage.logs("forgotten", unlisted), chats.files);
+  const next = new Chats(storage, chats.ports);
   await next.recover();
   assert.deepEqual((await next.list()).chats, []);
 });

@@ -1,14 +1,13 @@
 import type { Found } from "../answer-size.ts";
 import { invalid } from "../errors.ts";
 import type { JsonObject } from "../json.ts";
-import type { FileStore } from "../storage/file-store.ts";
 import { checkCount } from "../storage/key.ts";
-import type { LogStore, StoredRecord } from "../storage/log-store.ts";
+import type { StoredRecord } from "../storage/log-store.ts";
 import { type ChatHead, type ChatRow, chatRow, readHead, titleFrom, titleOf } from "./chat-head.ts";
-import { alreadyThere, ChatLog, type ChatPorts, checkChatId, notFound } from "./chat-log.ts";
+import { alreadyThere, ChatLog, checkChatId, notFound } from "./chat-log.ts";
 import { checkMetadata } from "./chat-metadata.ts";
 import { checkMessageId, controlId } from "./control-ids.ts";
-import { copiesOf, copyable, forkedFrom, forksOf, removeEach } from "./copies.ts";
+import { type Copied, copiesOf, copyable, forkedFrom, forksOf, removeEach } from "./copies.ts";
 import { checkedTargets, eraseFrom, takeBackFrom } from "./erasure.ts";
 import { damagedChats, type FindChatsOptions, type FoundChat, findChats } from "./find-chats.ts";
 import { attachmentsPlace, type Forgetting, finishForgetting, forgetChat } from "./forget.ts";
@@ -26,30 +25,19 @@ import { type MessagePage, messagePage } from "./message-page.ts";
 import { rollOver } from "./period.ts";
 import { type MessageHit, searchChats } from "./search-chats.ts";
 import { firstWords, isTakenBack, shownMessages } from "./shown-messages.ts";
-import { type Mark, Tombstones } from "./tombstones.ts";
+import type { Mark } from "./tombstones.ts";
 import type { Transaction } from "./transaction.ts";
-import { type Copied, storedBefore, writeMessages } from "./write-messages.ts";
+import { storedBefore, writeMessages } from "./write-messages.ts";
 
 /**
  * The transcripts: what was said, word for word, until a person asks to forget it. Nothing that is
  * stored is ever changed to record something new: a clear and every setting are records.
  */
 export class Chats extends ChatLog {
-  /** What was sent with messages, by the chat's id. */
-  readonly files: FileStore;
-  /** The marks of forgotten chats. */
-  readonly tombstones: Tombstones;
   readonly #onForget: RemoveElsewhere[] = [];
   /** Forks that are being made: what they copied already may be hidden or erased since. */
   readonly #forking = new Set<Promise<unknown>>();
   readonly #onForgotten: ((chatId: string, mark: Mark | undefined) => void)[] = [];
-
-  /** @param tombstones a collection of its own: hashes of forgotten ids, never ids. */
-  constructor(ports: ChatPorts, tombstones: LogStore, files: FileStore) {
-    super(ports);
-    this.files = files;
-    this.tombstones = new Tombstones(tombstones);
-  }
 
   /**
    * Adds messages to the end of a chat, all or none, creating the chat on first use. Only what is
@@ -269,7 +257,7 @@ export class Chats extends ChatLog {
     const eraseIn = async (id: string) => {
       let files: readonly string[] = [];
       const decide = async (transaction: Transaction) => {
-        const erasure = await eraseFrom(transaction, messageId, this.ports);
+        const erasure = await eraseFrom(transaction, messageId, this);
         files = erasure.files;
         return erasure.ids;
       };
@@ -283,12 +271,16 @@ export class Chats extends ChatLog {
     const erased = await eraseIn(chatId);
     removed.push(...(await this.#removeElsewhere(chatId, "erase", messageId)));
     await Promise.allSettled(this.#forking);
-    const { logs, logger } = this.ports;
-    const held = await copiesOf(logs, chatId, messageId);
-    const copies = await removeEach(held, logger, removed, async ({ chatId: copy, isThere }) => {
-      if (isThere) await eraseIn(copy);
-      removed.push(...(await this.#removeElsewhere(copy, "erase", messageId)));
-    });
+    const held = await copiesOf(this.logs, chatId, messageId);
+    const copies = await removeEach(
+      held,
+      this.ports.logger,
+      removed,
+      async ({ chatId: copy, isThere }) => {
+        if (isThere) await eraseIn(copy);
+        removed.push(...(await this.#removeElsewhere(copy, "erase", messageId)));
+      },
+    );
     const receipt = { chat_id: chatId, message_id: messageId, copies, ...summed(removed) };
     return { ...receipt, erased: erased > 0 };
   }
@@ -459,8 +451,6 @@ export class Chats extends ChatLog {
   #forgetting(): Forgetting {
     return {
       log: this,
-      files: this.files,
-      tombstones: this.tombstones,
       removeElsewhere: (chatId) => this.#removeElsewhere(chatId, "forget"),
       onForgotten: (chatId, mark) => {
         for (const listener of this.#onForgotten) listener(chatId, mark);

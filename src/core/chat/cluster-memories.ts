@@ -1,8 +1,6 @@
 import { errorName } from "../errors.ts";
 import type { Extensions } from "../extensions.ts";
 import type { JsonObject } from "../json.ts";
-import type { Logger } from "../logger.ts";
-import type { Cluster } from "../storage/cluster.ts";
 import type { Chats } from "./chats.ts";
 import { type Loss, losses } from "./forget-receipt.ts";
 import type { ProviderSessions } from "./provider-sessions.ts";
@@ -13,7 +11,6 @@ interface ClusterMemories {
   readonly sessions: ProviderSessions;
   readonly workingMemory: WorkingMemories;
   readonly extensions: Pick<Extensions, "remove" | "catchUp">;
-  readonly logger: Logger;
 }
 
 /**
@@ -23,15 +20,16 @@ interface ClusterMemories {
  *
  * @returns what ends it.
  */
-export function removeWithOthers(cluster: Cluster, memories: ClusterMemories): () => void {
-  const { chats, sessions, workingMemory, extensions, logger } = memories;
+export function removeWithOthers(memories: ClusterMemories): () => void {
+  const { chats, sessions, workingMemory, extensions } = memories;
+  const { cluster, ports } = chats;
   let removing = Promise.resolve();
   /** Marks of chats that were removed from here already. */
   const known = new Set<string>();
   const inOrder = (work: () => Promise<void>) => {
     removing = removing.then(work).catch((error) => {
       const fields = { error: errorName(error) };
-      logger.error(fields, "something of a chat that another process forgot is still here");
+      ports.logger.error(fields, "something of a chat that another process forgot is still here");
     });
   };
   sessions.onEnd((chatId) => cluster.publish(removeMessage(chatId)));

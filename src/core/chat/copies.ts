@@ -4,15 +4,15 @@ import { errorName } from "../errors.ts";
 import { isJsonObject } from "../json.ts";
 import type { Logger } from "../logger.ts";
 import type { FileStore } from "../storage/file-store.ts";
-import type { LogStore } from "../storage/log-store.ts";
+import type { LogRecord, LogStore } from "../storage/log-store.ts";
 import { attachedIn, wholeFile } from "./attached.ts";
 import type { ChatHead, ForkedFrom } from "./chat-head.ts";
 import { partsOf } from "./exact.ts";
 import type { Removed } from "./forget-receipt.ts";
 import { isMessage, type StoredMessage } from "./message.ts";
+import type { MessageInput } from "./message-input.ts";
 import { shownMessages } from "./shown-messages.ts";
 import { variantOf } from "./turn-ids.ts";
-import type { Copied } from "./write-messages.ts";
 
 interface Fork {
   readonly chatId: string;
@@ -92,6 +92,10 @@ export async function removeEach(
   }
   return reached;
 }
+
+/** One thing that a new chat is made of: a message, or a file or a part of the exact form of the next one. */
+export type Copied = CopiedRecord | { readonly file: Uint8Array };
+export type CopiedRecord = { readonly message: MessageInput } | { readonly part: LogRecord };
 
 /**
  * What a fork copies: the messages of a part of a chat up to and including one, each after its files and the parts

@@ -1,9 +1,10 @@
 import { invalid } from "../errors.ts";
 import { isJsonObject } from "../json.ts";
 import { partIds } from "../storage/kept-value.ts";
+import type { LogStore } from "../storage/log-store.ts";
 import { attachedOnlyIn } from "./attached.ts";
 import type { ChatHead } from "./chat-head.ts";
-import { type ChatPorts, notFound } from "./chat-log.ts";
+import { type ChatLog, notFound } from "./chat-log.ts";
 import { markKinds } from "./control-ids.ts";
 import { isControl, isMessage, type StoredMessage } from "./message.ts";
 import { withoutSessionIds } from "./period.ts";
@@ -27,16 +28,16 @@ interface Erasure {
 export async function eraseFrom(
   transaction: Transaction,
   messageId: string,
-  ports: Pick<ChatPorts, "logs" | "cluster">,
+  log: ChatLog,
 ): Promise<Erasure> {
-  const { logs } = ports;
+  const { logs } = log;
   const { chatId } = transaction;
   const record = await logs.find(chatId, messageId);
   const isMark = record !== undefined && markKinds.some((kind) => isControl(record, kind));
   const known = record ?? (await logs.find(chatId, pendingId(messageId)));
   if (isMark || known === undefined) throw notFound(chatId, "message");
   const isFound = record !== undefined && isMessage(record);
-  const summaries = isFound ? await eraseMessage(transaction, record, ports) : [];
+  const summaries = isFound ? await eraseMessage(transaction, record, log) : [];
   const waits = transaction.head.pending?.filter((id) => id !== messageId);
   if (waits !== undefined) transaction.set({ pending: waits.length > 0 ? waits : undefined });
   forgetByProviders(transaction, messageId);
@@ -61,7 +62,7 @@ export async function eraseFrom(
 async function eraseMessage(
   transaction: Transaction,
   message: StoredMessage,
-  { logs, cluster }: Pick<ChatPorts, "logs" | "cluster">,
+  { logs, cluster }: ChatLog,
 ): Promise<readonly string[]> {
   const { chatId, head } = transaction;
   const { id, isThere } = await markOf(logs, chatId, { kind: "erasure", target: message.id });
@@ -98,7 +99,7 @@ export function checkedTargets(ids: unknown): ReadonlySet<string> {
 export async function takeBackFrom(
   transaction: Transaction,
   ids: ReadonlySet<string>,
-  logs: ChatPorts["logs"],
+  logs: LogStore,
 ): Promise<void> {
   const { chatId } = transaction;
   const { clear_seq: clearSeq = 0, pending = [] } = transaction.head;
@@ -122,10 +123,7 @@ export async function takeBackFrom(
 }
 
 /** The number of the last message that was summarised elsewhere; of those that a clear hid, 0. */
-async function consolidatedUntil(
-  { chatId, head }: Transaction,
-  logs: ChatPorts["logs"],
-): Promise<number> {
+async function consolidatedUntil({ chatId, head }: Transaction, logs: LogStore): Promise<number> {
   const { clear_seq: after = 0, cleared_count: cleared = 0 } = head;
   let left = head.last_consolidated - cleared;
   if (left <= 0) return 0;

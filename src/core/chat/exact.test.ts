@@ -79,9 +79,9 @@ test("a chat that is forgotten while the parts of a message are stored does not 
   const home = join(temporaryDirectory(t), "home");
   const { chats } = await open(t, home);
   const secret = { text: "lighthouse ".repeat(400_000) };
-  const { ports } = chats;
+  const { logs } = chats;
   const forgetting = {
-    ports,
+    logs,
     change: async (...given: Parameters<ChatLog["change"]>) => {
       await chats.change(...given);
       await chats.forget(chat);

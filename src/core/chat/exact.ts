@@ -28,7 +28,7 @@ export async function keepExact(
     const change = some[0] === parts[0] ? log.change.bind(log) : log.changeExisting.bind(log);
     await change(chatId, async (transaction) => {
       const ids = some.map(({ id }) => id);
-      const stored = await log.ports.logs.findAll(chatId, ids);
+      const stored = await log.logs.findAll(chatId, ids);
       for (const part of some) if (!stored.has(part.id)) transaction.part(part);
     });
   }
@@ -45,7 +45,7 @@ export async function exactOf(
   chatId: string,
   { exact }: StoredMessage,
 ): Promise<unknown> {
-  return exact === undefined ? undefined : keptValue(log.ports.logs, chatId, exact);
+  return exact === undefined ? undefined : keptValue(log.logs, chatId, exact);
 }
 
 /** @throws ThroughlineError `THROUGHLINE_NOT_FOUND`: the chat was forgotten since the parts were stored. */

@@ -47,7 +47,7 @@ export async function findChats(
   checkCount(limit, "limit", 1, 1_000);
   let found: FoundChat[] = [];
   let more = false;
-  for await (const step of searchSteps(log.ports.logs, query, { limit, prefix })) {
+  for await (const step of searchSteps(log.logs, query, { limit, prefix })) {
     const hits = Map.groupBy(step.found, ({ key }) => key);
     more = step.isCut;
     // The last of these chats may have more hits.
@@ -111,7 +111,7 @@ async function chatsWith(
 
 /** Every row of the list that may be wanted. */
 async function* rowsOf(
-  { ports: { logs } }: ChatLog,
+  { logs }: ChatLog,
   { unanswered = false, damaged = false }: FindChatsOptions,
 ): AsyncGenerator<LogRow, void> {
   const label = unanswered ? "unanswered" : undefined;

@@ -1,11 +1,10 @@
 // Forgetting a chat: its log, its files and what others hold of it; and finishing what a crash cut short.
 import { isoTime } from "../clock.ts";
 import { errorName } from "../errors.ts";
-import type { FileStore } from "../storage/file-store.ts";
 import { type ChatLog, checkChatId } from "./chat-log.ts";
 import { type ForgetReceipt, type Removed, summed } from "./forget-receipt.ts";
 import { lastSaid } from "./shown-messages.ts";
-import { hashOf, type Mark, noMark, type Tombstones } from "./tombstones.ts";
+import { hashOf, type Mark, noMark } from "./tombstones.ts";
 
 /** What receipts call the files of messages. */
 export const attachmentsPlace = "attachments";
@@ -13,8 +12,6 @@ export const attachmentsPlace = "attachments";
 /** What forgetting works with. */
 export interface Forgetting {
   readonly log: ChatLog;
-  readonly files: FileStore;
-  readonly tombstones: Tombstones;
   /** Removes what other memories hold of a chat. */
   readonly removeElsewhere: (chatId: string) => Promise<readonly Removed[]>;
   readonly onForgotten: (chatId: string, mark: Mark | undefined) => void;
@@ -29,17 +26,18 @@ export function forgetChat(ports: Forgetting, chatId: string): Promise<Forgotten
 
 /** The mark comes first, then what others hold, the files, and last the log, by which a start finds the rest. */
 async function forget(ports: Forgetting, chatId: string): Promise<Forgotten> {
-  const { log, tombstones, onForgotten } = ports;
+  const { log, onForgotten } = ports;
   const state = await log.state(chatId);
-  const { clock, newId, logs } = log.ports;
+  const { logs, tombstones } = log;
+  const { clock, newId } = log.ports;
   const at = isoTime(clock.now());
   const given = { at, id: newId() };
   let said = state.head && (await lastSaid(logs, chatId, state));
-  if (said === undefined && (await hasFiles(ports, chatId))) said = [];
+  if (said === undefined && (await hasFiles(log, chatId))) said = [];
   const begin = async () => said && tombstones.tryBegin(chatId, given, said);
   let mark = await begin();
   const rows = [...(await ports.removeElsewhere(chatId))];
-  const { existed, files } = await remove(ports, chatId);
+  const { existed, files } = await remove(log, chatId);
   if (files !== undefined) rows.push(files);
   // Also of a chat that has no log: the mark keeps it out of an import, and what was not reached goes later.
   if (rows.some((row) => "unreachable" in row || row.count > 0)) said ??= [];
@@ -68,14 +66,14 @@ export async function finishForgetting(
   ports: Forgetting,
   recreated: readonly string[],
 ): Promise<void> {
-  const { log, tombstones } = ports;
+  const { log } = ports;
+  const { logs, tombstones } = log;
   const forgotten = recreated.length === 0 ? undefined : await tombstones.after(0);
   for (const chatId of recreated) {
     const at = forgotten?.at(chatId) ?? Number.NEGATIVE_INFINITY;
     const state = await log.state(chatId).catch(() => undefined); // reading it reports what is wrong
-    if (Date.parse(state?.head?.updated_at ?? "") <= at) await remove(ports, chatId);
+    if (Date.parse(state?.head?.updated_at ?? "") <= at) await remove(log, chatId);
   }
-  const { logs } = log.ports;
   const begun = await tombstones.begun();
   const gone = new Map(begun);
   const failed = (error: unknown) => {
@@ -91,9 +89,9 @@ export async function finishForgetting(
       gone.delete(hashOf(key));
       if (!wasBegun && head["unfinished"] !== true) continue;
       const finish = async () => {
-        if (!(await isLeftOver(ports, key, wasBegun))) return true;
+        if (!(await isLeftOver(log, key, wasBegun))) return true;
         // There was no request to forget one that is only unfinished: it may be created again.
-        await (wasBegun ? forget(ports, key) : remove(ports, key));
+        await (wasBegun ? forget(ports, key) : remove(log, key));
         return true;
       };
       // Another process is working on it, or died and has its lease for a while: this does not wait.
@@ -109,44 +107,36 @@ export async function finishForgetting(
 /** Files may be left of a chat that has no log: those of the chats in `gone` are removed. */
 async function finishFiles(ports: Forgetting, gone: Map<string, Mark>): Promise<void> {
   if (gone.size === 0) return;
-  const { log, files } = ports;
-  for await (const key of files.keys()) {
+  const { log } = ports;
+  for await (const key of log.files.keys()) {
     if (!gone.has(hashOf(key))) continue;
-    const finish = async () => (await isLeftOver(ports, key, true)) && (await forget(ports, key));
+    const finish = async () => (await isLeftOver(log, key, true)) && (await forget(ports, key));
     // Where another process has the chat, it is not for this one to end its mark.
     if ((await log.aloneNow(key, finish)) === undefined) gone.delete(hashOf(key));
   }
 }
 
 /** Another process may have finished it since it was listed. */
-async function isLeftOver(
-  { log, tombstones }: Forgetting,
-  chatId: string,
-  wasBegun: boolean,
-): Promise<boolean> {
-  if (wasBegun) return (await tombstones.begun()).has(hashOf(chatId));
+async function isLeftOver(log: ChatLog, chatId: string, wasBegun: boolean): Promise<boolean> {
+  if (wasBegun) return (await log.tombstones.begun()).has(hashOf(chatId));
   return (await log.state(chatId)).head?.unfinished === true;
 }
 
 /** Removes the log of a chat and its files: no change of it comes in between. */
 function remove(
-  ports: Forgetting,
+  log: ChatLog,
   chatId: string,
 ): Promise<{ readonly existed: boolean; readonly files: Removed | undefined }> {
-  const { log } = ports;
   return log.between(chatId, async () => {
     log.forgetState(chatId);
-    const files = await removeFiles(ports, chatId);
-    return { existed: await log.ports.logs.delete(chatId), files };
+    const files = await removeFiles(log, chatId);
+    return { existed: await log.logs.delete(chatId), files };
   });
 }
 
-async function removeFiles(
-  { log, files }: Forgetting,
-  chatId: string,
-): Promise<Removed | undefined> {
+async function removeFiles(log: ChatLog, chatId: string): Promise<Removed | undefined> {
   try {
-    const count = await files.delete(chatId);
+    const count = await log.files.delete(chatId);
     return count === 0 ? undefined : { place: attachmentsPlace, count };
   } catch (error) {
     log.ports.logger.error({ error: errorName(error) }, "attachments were not removed");
@@ -154,7 +144,7 @@ async function removeFiles(
   }
 }
 
-async function hasFiles({ files }: Forgetting, chatId: string): Promise<boolean> {
+async function hasFiles({ files }: ChatLog, chatId: string): Promise<boolean> {
   const found = await files.list(chatId).catch(() => undefined);
   return found === undefined || found.length > 0; // those that cannot be read are there
 }

@@ -134,9 +134,7 @@ export class ProviderSessions {
       const records = transaction.records.length;
       const corrected = correctClocks(before, verdict);
       const startSeq =
-        ends === "nothing"
-          ? undefined
-          : await seqBeforeUnanswered(this.#log.ports.logs, transaction);
+        ends === "nothing" ? undefined : await seqBeforeUnanswered(this.#log.logs, transaction);
       if (ends === "period") {
         this.#rollOver(transaction, corrected, before, { event: "rolled_over", reason }, startSeq);
       } else if (ends === "provider") {
@@ -253,7 +251,7 @@ export class ProviderSessions {
       const { id: given, ...rest } = delta;
       if (given === undefined) return this.updateIn(transaction, rest);
       const id = controlId("usage", given);
-      const known = await this.#log.ports.logs.find(chatId, id);
+      const known = await this.#log.logs.find(chatId, id);
       return known === undefined ? this.updateIn(transaction, rest, id) : wasCounted(known, rest);
     });
   }

@@ -54,7 +54,7 @@ export async function searchChats(
   let hits: readonly MessageHit[] = [];
   let more = false;
   const options = { limit, key: chatId, prefix };
-  for await (const { found, isCut } of searchSteps(log.ports.logs, query, options)) {
+  for await (const { found, isCut } of searchSteps(log.logs, query, options)) {
     hits = await visible(log, found);
     more = isCut;
     if (hits.length >= limit) break;
@@ -77,7 +77,7 @@ async function visible(log: ChatLog, found: readonly SearchHit[]): Promise<Messa
  * hidden for good, and an answer that was replaced may be chosen again.
  */
 export async function shownHits(
-  { ports: { logs } }: ChatLog,
+  { logs }: ChatLog,
   chatId: string,
   { clearSeq = 0, found }: { clearSeq?: number | undefined; found: readonly SearchHit[] },
 ): Promise<MessageHit[]> {

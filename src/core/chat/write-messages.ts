@@ -1,8 +1,8 @@
 import { ThroughlineError } from "../errors.ts";
-import type { LogRecord, LogStore } from "../storage/log-store.ts";
+import type { LogStore } from "../storage/log-store.ts";
 import type { ChatHead } from "./chat-head.ts";
-import { alreadyThere } from "./chat-log.ts";
-import type { Chats } from "./chats.ts";
+import { alreadyThere, type ChatLog } from "./chat-log.ts";
+import type { Copied, CopiedRecord } from "./copies.ts";
 import { assertParts } from "./exact.ts";
 import { isMessage, type StoredMessage } from "./message.ts";
 import type { MessageInput } from "./message-input.ts";
@@ -37,16 +37,12 @@ const copyBatch = 256;
 /** And at most about so many UTF-16 units of JSON, and the message that passes it: below 8 MiB. */
 const copyBytes = 1024 * 1024;
 
-/** One thing that a new chat is made of: a message, or a file or a part of the exact form of the next one. */
-export type Copied = CopiedRecord | { readonly file: Uint8Array };
-type CopiedRecord = { readonly message: MessageInput } | { readonly part: LogRecord };
-
 /**
  * Writes a new chat from messages that exist already, in appends of bounded size. Until the last one
  * is stored the chat is marked unfinished.
  */
 export async function writeMessages(
-  chats: Chats,
+  chats: ChatLog,
   chatId: string,
   from: { readonly messages: AsyncIterable<Copied>; readonly head: Partial<ChatHead> },
 ): Promise<void> {

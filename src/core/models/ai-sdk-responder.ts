@@ -213,8 +213,6 @@ function ask(
   { tools, span = silentSpan }: ResponderRequest,
   abortSignal: AbortSignal,
 ): ReturnType<typeof streamText>["stream"] {
-  const { maxOutputTokens } = setup.options;
-  const { instructions, providerOptions } = plan;
   return streamText({
     model,
     messages: plan.messages,
@@ -222,12 +220,11 @@ function ask(
     abortSignal,
     telemetry: { isEnabled: false },
     onError: () => undefined, // its default prints the request; the stream brings the error to us
-    ...(instructions === undefined ? {} : { instructions }),
-    ...(providerOptions === undefined ? {} : { providerOptions }),
-    ...(maxOutputTokens === undefined ? {} : { maxOutputTokens }),
-    ...(tools === undefined
-      ? {}
-      : { tools: toAiTools(tools, span), stopWhen: isStepCount(maxSteps) }),
+    instructions: plan.instructions,
+    providerOptions: plan.providerOptions,
+    maxOutputTokens: setup.options.maxOutputTokens,
+    tools: tools && toAiTools(tools, span),
+    stopWhen: isStepCount(maxSteps),
   }).stream;
 }
 
@@ -257,13 +254,10 @@ function* lastEvents(setup: Setup, answer: Answer, known: Attempt): Generator<Re
     const id = sessionIdOf(setup.options.model.provider, end.metadata);
     if (id !== undefined) yield { type: "provider-session", id };
     const reasoning = answer.reasoning;
-    const data = writeProviderData(
-      id === undefined ? { reasoning } : { reasoning, responseId: id },
-    );
+    const data = writeProviderData({ reasoning, responseId: id });
     if (data !== undefined) yield { type: "provider-data", data };
   }
-  const model = end.model === undefined ? {} : { model: end.model };
-  yield { type: "end", finish: finish ?? "other", usage, ...model };
+  yield { type: "end", finish: finish ?? "other", usage, model: end.model };
 }
 
 /** The connection closed without a finish. Some providers of the SDK report it as their own error. */

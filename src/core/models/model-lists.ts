@@ -9,9 +9,21 @@ import {
   providerName,
 } from "./model-name.ts";
 import { ollamaModels, ollamaUrl } from "./ollama.ts";
-import { anthropicUrl, openAiUrl, optional } from "./provider-urls.ts";
-import type { ModelSettings } from "./providers.ts";
-import { ResponderError } from "./responder.ts";
+import { type Responder, ResponderError } from "./responder.ts";
+import type { ModelSettings } from "./settings.ts";
+import { anthropicUrl, openAiUrl, optional } from "./settings.ts";
+
+/** The models that can be asked. */
+export interface Responders {
+  /** What a new period runs on. */
+  readonly standard: { readonly provider: string; readonly model: string };
+  /** The providers that may be asked. @default that of `standard` */
+  readonly providers?: readonly string[];
+  /** What can be chosen. @default the model of `standard` */
+  list?(options?: ListOptions): Promise<ModelList>;
+  /** @throws ThroughlineError `THROUGHLINE_INVALID` or `THROUGHLINE_CONFIGURATION`: unavailable. */
+  get(provider: string, model: string): Promise<Responder>;
+}
 
 /** The models of one provider that may be asked. */
 export interface ProviderModels {

@@ -7,8 +7,9 @@ import { isThroughlineError } from "../errors.ts";
 import type { JsonObject } from "../json.ts";
 import { type ModelSpec, parseModelName } from "./model-name.ts";
 import { createResponder } from "./models.ts";
-import { installed, type ModelSettings } from "./providers.ts";
+import { installed } from "./providers.ts";
 import { ResponderError, type ResponderRequest } from "./responder.ts";
+import type { ModelSettings } from "./settings.ts";
 
 // aimock speaks each provider's own protocol on one port of loopback.
 const mock = new LLMock({ port: 0, logLevel: "silent" });

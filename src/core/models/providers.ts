@@ -4,38 +4,14 @@ import type { AiModel } from "./ai-sdk-responder.ts";
 import type { ModelSpec } from "./model-name.ts";
 import { ollamaUrl } from "./ollama.ts";
 import { unknownUsage } from "./prices.ts";
-import { anthropicUrl, openAiUrl, optional } from "./provider-urls.ts";
 import { ResponderError } from "./responder.ts";
-
-/** Settings for models from the environment. The program that starts the process reads them. */
-export interface ModelSettings {
-  readonly openaiApiKey?: string | undefined;
-  /** @default "https://api.openai.com/v1" */
-  readonly openaiBaseUrl?: string | undefined;
-  readonly anthropicApiKey?: string | undefined;
-  /** With or without `/v1` at its end. @default "https://api.anthropic.com/v1" */
-  readonly anthropicBaseUrl?: string | undefined;
-  /** As Ollama reads OLLAMA_HOST. @default "127.0.0.1:11434" */
-  readonly ollamaHost?: string | undefined;
-  /** For a model named by URL. No other key is ever sent to one. */
-  readonly compatibleApiKey?: string | undefined;
-  readonly awsRegion?: string | undefined;
-  readonly awsAccessKeyId?: string | undefined;
-  readonly awsSecretAccessKey?: string | undefined;
-  readonly awsSessionToken?: string | undefined;
-  /** Bedrock's own key; it goes before the others. */
-  readonly awsBearerToken?: string | undefined;
-  /** For profiles, roles and machines' own credentials; it goes before the static ones. */
-  readonly awsCredentials?: (() => PromiseLike<AwsCredentials>) | undefined;
-  /** @default Bedrock's address in the region. */
-  readonly bedrockBaseUrl?: string | undefined;
-}
-
-interface AwsCredentials {
-  readonly accessKeyId: string;
-  readonly secretAccessKey: string;
-  readonly sessionToken?: string;
-}
+import {
+  type AwsCredentials,
+  anthropicUrl,
+  type ModelSettings,
+  openAiUrl,
+  optional,
+} from "./settings.ts";
 
 type Fetch = typeof globalThis.fetch;
 type Keyed = Exclude<ModelSpec, { provider: "offline" }>;
@@ -62,7 +38,7 @@ export async function loadModel(
     name: provider,
     baseURL: isUrl ? spec.baseUrl : `${ollamaUrl(settings.ollamaHost)}/v1`,
     includeUsage: true,
-    ...(apiKey === undefined ? {} : { apiKey }),
+    apiKey,
     ...shared,
   })(model);
 }
@@ -108,12 +84,7 @@ async function bedrock(model: string, settings: ModelSettings, shared: Shared): 
     () => import("@ai-sdk/amazon-bedrock"),
   );
   const baseURL = optional(settings.bedrockBaseUrl);
-  return createAmazonBedrock({
-    region,
-    ...access,
-    ...(baseURL === undefined ? {} : { baseURL }),
-    ...shared,
-  })(model);
+  return createAmazonBedrock({ region, ...access, baseURL, ...shared })(model);
 }
 
 /** An empty `apiKey` tells the provider not to look for one in the environment. */
@@ -128,12 +99,11 @@ function awsAccess(settings: ModelSettings): {
   if (token !== undefined) return { apiKey: token };
   const { awsCredentials } = settings;
   if (awsCredentials !== undefined) return { apiKey: "", credentialProvider: awsCredentials };
-  const sessionToken = optional(settings.awsSessionToken);
   return {
     apiKey: "",
     accessKeyId: required(settings.awsAccessKeyId, "AWS_ACCESS_KEY_ID"),
     secretAccessKey: required(settings.awsSecretAccessKey, "AWS_SECRET_ACCESS_KEY"),
-    ...(sessionToken === undefined ? {} : { sessionToken }),
+    sessionToken: optional(settings.awsSessionToken),
   };
 }
 

@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { chatStream } from "../../../test/support/openai-server.ts";
 import { type NamedProvider, parseModelName } from "./model-name.ts";
-import type { ModelSettings } from "./providers.ts";
 import { ResponderRegistry } from "./registry.ts";
 import { type Responder, ResponderError } from "./responder.ts";
+import type { ModelSettings } from "./settings.ts";
 
 const noNetwork: typeof fetch = () => Promise.reject(new Error("no network here"));
 

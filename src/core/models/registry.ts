@@ -2,12 +2,12 @@ import { type Clock, systemClock } from "../clock.ts";
 import { invalid, isThroughlineError, type ThroughlineError } from "../errors.ts";
 import { Lru } from "../lru.ts";
 import { misconfigured } from "../options.ts";
-import type { Responders } from "../turns/turns.ts";
 import {
   type ListOptions,
   type ModelList,
   ModelLists,
   type ProviderModels,
+  type Responders,
 } from "./model-lists.ts";
 import {
   type ModelSpec,
@@ -17,8 +17,8 @@ import {
 } from "./model-name.ts";
 import { createResponder, type ModelOptions } from "./models.ts";
 import { isOnThisMachine, ollamaUrl } from "./ollama.ts";
-import type { ModelSettings } from "./providers.ts";
 import type { Responder } from "./responder.ts";
+import type { ModelSettings } from "./settings.ts";
 
 export interface RegistryOptions extends ModelOptions {
   /** Context window, in tokens, of the models of the standard provider; of all if that is offline. */

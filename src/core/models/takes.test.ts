@@ -7,7 +7,7 @@ import { pdf, png } from "../../../test/support/sample-files.ts";
 import type { ModelFile } from "../chat/message.ts";
 import { parseModelName } from "./model-name.ts";
 import { createResponder } from "./models.ts";
-import type { ModelSettings } from "./providers.ts";
+import type { ModelSettings } from "./settings.ts";
 import { takesOf } from "./takes.ts";
 
 // aimock speaks each provider's own protocol on one port of loopback.

@@ -4,8 +4,8 @@ import { kindOf } from "../chat/attachments.ts";
 import { isJsonObject } from "../json.ts";
 import type { ModelSpec } from "./model-name.ts";
 import { ollamaUrl } from "./ollama.ts";
-import type { ModelSettings } from "./providers.ts";
 import type { Responder } from "./responder.ts";
+import type { ModelSettings } from "./settings.ts";
 
 /** How long an Ollama server may take to say what a model can do, in milliseconds. */
 const showMs = 3_000;

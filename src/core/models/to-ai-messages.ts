@@ -122,7 +122,7 @@ function assistantParts(message: AssistantInput, reasoning: readonly Thought[]):
     ...reasoning.map(({ text, metadata }) => ({
       type: "reasoning" as const,
       text,
-      ...(metadata === undefined ? {} : { providerOptions: metadata }),
+      providerOptions: metadata,
     })),
     ...(message.content === "" ? [] : [{ type: "text" as const, text: message.content }]),
     ...calls.map((call) => ({

@@ -6,7 +6,6 @@ import { type HistoryView, joinUsers } from "../chat/history-view.ts";
 import type { StoredMessage } from "../chat/message.ts";
 import { bucketOf } from "../chat/period.ts";
 import { estimateTokens, historyBudget, messageTokens, ratioOf } from "../chat/token-budget.ts";
-import type { TurnPart } from "../extension.ts";
 import { joined } from "../extensions.ts";
 import {
   type OfferedTools,
@@ -17,24 +16,9 @@ import {
 import { sentNames, withFiles, withoutBytes } from "./attached-files.ts";
 import { type Asked, Attempt } from "./attempt.ts";
 import { newestWords } from "./retry-records.ts";
-import type { Turn } from "./turn.ts";
 import { turnContext } from "./turn-context.ts";
 import type { Begun } from "./turn-records.ts";
-import { TurnSteps } from "./turn-steps.ts";
-import type { TurnPorts } from "./turns.ts";
-
-/** A turn that runs, with everything that asking a model for its answer takes. */
-export interface RunningTurn
-  extends Pick<TurnPorts, "chats" | "memories" | "newId" | "clock" | "logger" | "tools"> {
-  readonly persona: string;
-  readonly responder: Responder;
-  readonly turn: Turn;
-  readonly begun: Begun;
-  /** What the person is told beside the reply; added to. */
-  readonly notices: string[];
-  /** What extensions tell the model. */
-  readonly part: TurnPart;
-}
+import { type RunningTurn, TurnSteps } from "./turn-steps.ts";
 
 /** A model with so small a window gets the working memory's summary in place of the history. */
 const smallWindow = 8_192;
@@ -88,7 +72,7 @@ async function askWith(
   const isFresh = turn.retryId !== undefined || isAgain;
   const id = isFresh ? "" : bucketOf(begun.period, responder.provider).session_id;
   const { chatId, signal, span } = turn;
-  const summary = isSmall ? (running.memories.peek(chatId)?.summary(turn.id) ?? "") : "";
+  const summary = isSmall ? (running.workingMemory.peek(chatId)?.summary(turn.id) ?? "") : "";
   const asked = { ...requestOf(running, history, summary), tools, span };
   const attached = await withFiles(asked.messages, { ...running, chatId, signal });
   let request: ResponderRequest = { ...asked, messages: attached.messages };

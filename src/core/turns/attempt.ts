@@ -18,9 +18,8 @@ import {
   jsonBytes,
   storableExtras,
 } from "./answer-limits.ts";
-import type { RunningTurn } from "./ask.ts";
 import type { Ended } from "./turn-records.ts";
-import type { TurnSteps } from "./turn-steps.ts";
+import type { RunningTurn, TurnSteps } from "./turn-steps.ts";
 
 export interface Asked extends Ended {
   /** Why the answer is not whole: one sentence that is safe to show. */

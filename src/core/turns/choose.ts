@@ -8,16 +8,16 @@ import { ThroughlineError } from "../errors.ts";
 import { newestWords } from "./retry-records.ts";
 import { isBeingAnswered } from "./run-turn.ts";
 import { shownStill } from "./stored-answer.ts";
-import type { TurnPorts } from "./turns.ts";
+import type { TurnPorts } from "./turn-ports.ts";
 import { showVariant, variantsOf } from "./variants.ts";
 
 /** Makes an answer the one that is shown: see `Turns.choose`. */
 export async function chooseAnswer(
-  ports: Pick<TurnPorts, "chats" | "memories" | "queue">,
+  ports: Pick<TurnPorts, "chats" | "workingMemory" | "queue">,
   chatId: string,
   messageId: string,
 ): Promise<StoredMessage> {
-  const { chats, memories, queue } = ports;
+  const { chats, workingMemory, queue } = ports;
   await chats.existing(chatId);
   if (queue.count(chatId) > 0) throw isBeingAnswered();
   const choose = (transaction: Transaction) => chooseIn(chats, transaction, messageId);
@@ -25,9 +25,9 @@ export async function chooseAnswer(
   if (chosen === undefined) throw isBeingAnswered();
   const { turn = "", content, partial } = chosen;
   const outcome = partial === true ? "interrupted" : "answered";
-  memories.replace(chatId, turn, { response: content, outcome });
+  workingMemory.replace(chatId, turn, { response: content, outcome });
   // What other processes remember may be another answer.
-  chats.ports.cluster.publish({ about: "drop", chat: chatId });
+  chats.cluster.publish({ about: "drop", chat: chatId });
   return chosen;
 }
 

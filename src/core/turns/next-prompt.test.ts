@@ -5,8 +5,8 @@ import { type ScriptedStep, scriptedResponder } from "../../../test/support/scri
 import { noHooks, noPart } from "../extension.ts";
 import { ResponderError, type ResponderRequest, type TurnTool } from "../models/responder.ts";
 import { openThroughline } from "../throughline.ts";
-import type { TurnsOptions } from "./new-turns.ts";
 import type { NextPrompt } from "./next-prompt.ts";
+import type { TurnsOptions } from "./turn-ports.ts";
 
 const chatId = "telegram:42";
 const remember: TurnTool = {

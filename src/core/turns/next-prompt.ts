@@ -7,9 +7,9 @@ import { readAsked, requestOf } from "./ask.ts";
 import { withFiles } from "./attached-files.ts";
 import { noticesOf } from "./rollover.ts";
 import { Turn } from "./turn.ts";
+import type { TurnPorts } from "./turn-ports.ts";
 import { beginTurnIn } from "./turn-records.ts";
 import { speakerOf } from "./turn-target.ts";
-import type { TurnPorts } from "./turns.ts";
 
 /** A part of a prompt, with the estimate of its tokens. */
 export type PromptSection =
@@ -74,7 +74,7 @@ export async function nextPrompt(
   { content: said = "", ...asked }: NextPromptInput,
 ): Promise<NextPrompt> {
   const content = said.trim() === "" ? undefined : said;
-  const { chats, memories, extensions } = ports;
+  const { chats, workingMemory, extensions } = ports;
   const { target, responder, notice } = await speakerOf(ports, chatId, asked);
   const id = ports.newId();
   const turn = new Turn({ chatId, id, content: content ?? placeholder, isFresh: true });
@@ -88,7 +88,7 @@ export async function nextPrompt(
   // A period that ends takes its working memory along.
   const isOver = result.resolution.ended === "period";
   const isSummed = history.isSmall && !isOver;
-  const summary = isSummed ? (memories.peek(chatId)?.summary(id) ?? "") : "";
+  const summary = isSummed ? (workingMemory.peek(chatId)?.summary(id) ?? "") : "";
   const notices = noticesOf(result, notice);
   const running = { newId: ports.newId, persona, notices, begun: result, part };
   const request = requestOf(running, history, summary);

@@ -7,12 +7,13 @@ import { invalid, isThroughlineError, ThroughlineError } from "../errors.ts";
 import type { JsonObject } from "../json.ts";
 import { unknownUsage } from "../models/prices.ts";
 import type { Usage } from "../models/responder.ts";
-import { promptOf, type RunningTurn } from "./ask.ts";
+import { promptOf } from "./ask.ts";
 import type { Asked } from "./attempt.ts";
 import { turnOnRecord } from "./stored-answer.ts";
 import type { Turn, TurnAnswer } from "./turn.ts";
+import type { TurnPorts } from "./turn-ports.ts";
 import { answeredBy, endTurn } from "./turn-records.ts";
-import type { TurnPorts } from "./turns.ts";
+import type { RunningTurn } from "./turn-steps.ts";
 
 /** What a turn begins with whose model is called elsewhere. */
 export interface OpenInput {

@@ -6,15 +6,15 @@ import { periodView, type Target, type TurnTarget } from "../chat/provider-sessi
 import { ThroughlineError } from "../errors.ts";
 import type { TurnParts } from "../extensions.ts";
 import { inSpan } from "../telemetry.ts";
-import type { RunningTurn } from "./ask.ts";
 import { parseIntent } from "./intent.ts";
 import type { TurnStored } from "./open-turn.ts";
 import { beginRetry } from "./retry-records.ts";
 import { noticesOf } from "./rollover.ts";
 import { storedAnswer } from "./stored-answer.ts";
 import type { Turn, TurnAnswer } from "./turn.ts";
+import type { TurnPorts } from "./turn-ports.ts";
 import { beginTurn, type Ended } from "./turn-records.ts";
-import type { TurnPorts } from "./turns.ts";
+import type { RunningTurn } from "./turn-steps.ts";
 import { isDismissed } from "./unanswered.ts";
 
 /** What makes the answer of a turn. */
@@ -79,7 +79,7 @@ async function speak(
       : await beginRetry(ports, { ...turn, retryId: turn.retryId }, target);
   turn.files = [];
   ports.sessions.announceEnd(turn.chatId, begun.resolution);
-  const memory = ports.memories.of(turn.chatId);
+  const memory = ports.workingMemory.of(turn.chatId);
   const part = parts.begin(begun);
   turn.add({ type: "accepted", user: begun.user });
   const notices = noticesOf(begun, notice);
@@ -100,7 +100,7 @@ async function speak(
       response,
       outcome,
     };
-    ports.memories.appendTo(turn.chatId, memory, said, turn.id);
+    ports.workingMemory.appendTo(turn.chatId, memory, said, turn.id);
   }
   return answer;
 }

@@ -29,7 +29,7 @@ export class TurnLeases {
   /** @param stop cuts short what runs in this process. */
   constructor(log: ChatLog, stop: (asked: StopAsked) => void) {
     this.#log = log;
-    this.#unsubscribe = log.ports.cluster.subscribe((message) => {
+    this.#unsubscribe = log.cluster.subscribe((message) => {
       const asked = readStop(message);
       if (asked !== undefined) stop(asked);
     });
@@ -88,16 +88,14 @@ export class TurnLeases {
   async stopElsewhere(chatId: string): Promise<boolean> {
     const { head } = await this.#log.state(chatId);
     if (head === undefined || !(await this.isElsewhere(chatId))) return false;
-    const turn = head.open_turn?.id;
-    const which = turn === undefined ? {} : { turn };
-    this.#log.ports.cluster.publish({ about: "stop", chat: chatId, ...which });
+    this.#log.cluster.publish({ about: "stop", chat: chatId, turn: head.open_turn?.id });
     return true;
   }
 
   /** Cuts short what other processes run in a chat, and what waits there. Resolves when none has it. */
   async endElsewhere(chatId: string, closing: AbortSignal): Promise<void> {
     if (!(await this.isElsewhere(chatId))) return;
-    this.#log.ports.cluster.publish({ about: "stop", chat: chatId, all: true });
+    this.#log.cluster.publish({ about: "stop", chat: chatId, all: true });
     const lease = await this.#log.lease(chatId, closing);
     await lease.release();
   }

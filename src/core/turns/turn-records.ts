@@ -25,7 +25,7 @@ import { isErased, prepareBatch } from "../storage/batch.ts";
 import type { StoredRecord } from "../storage/log-store.ts";
 import type { Span } from "../telemetry.ts";
 import { type EndedPart, endedAt, endedBy } from "./rollover.ts";
-import type { TurnPorts } from "./turns.ts";
+import type { TurnPorts } from "./turn-ports.ts";
 import { showVariant } from "./variants.ts";
 
 export interface Begun {

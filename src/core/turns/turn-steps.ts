@@ -4,6 +4,7 @@ import { historyView } from "../chat/history-view.ts";
 import { isMessage, type ModelInput, type StoredMessage } from "../chat/message.ts";
 import { shownMessages } from "../chat/shown-messages.ts";
 import { stepNumber, stepPrefix } from "../chat/turn-ids.ts";
+import type { TurnPart } from "../extension.ts";
 import type { Json, JsonObject } from "../json.ts";
 import {
   type OfferedTools,
@@ -17,8 +18,22 @@ import {
 import { sha256 } from "../sha256.ts";
 import { inSpan } from "../telemetry.ts";
 import { answerLimits, fitText } from "./answer-limits.ts";
-import type { RunningTurn } from "./ask.ts";
-import { answeredBy } from "./turn-records.ts";
+import type { Turn } from "./turn.ts";
+import type { TurnPorts } from "./turn-ports.ts";
+import { answeredBy, type Begun } from "./turn-records.ts";
+
+/** A turn that runs, with everything that asking a model for its answer takes. */
+export interface RunningTurn
+  extends Pick<TurnPorts, "chats" | "workingMemory" | "newId" | "clock" | "logger" | "tools"> {
+  readonly persona: string;
+  readonly responder: Responder;
+  readonly turn: Turn;
+  readonly begun: Begun;
+  /** What the person is told beside the reply; added to. */
+  readonly notices: string[];
+  /** What extensions tell the model. */
+  readonly part: TurnPart;
+}
 
 type ToolCall = Extract<ResponderEvent, { readonly type: "tool-call" }>["call"];
 type ToolResult = Extract<ResponderEvent, { readonly type: "tool-result" }>;

@@ -6,23 +6,13 @@ import {
   takenFiles,
 } from "../chat/attachments.ts";
 import { checkChatId, notFound } from "../chat/chat-log.ts";
-import type { Chats } from "../chat/chats.ts";
-import type { FreshnessRules } from "../chat/freshness.ts";
 import type { Attachment, StoredMessage } from "../chat/message.ts";
-import type { ProviderModel, ProviderSessions, Target } from "../chat/provider-sessions.ts";
-import type { WorkingMemories } from "../chat/working-memories.ts";
-import type { Clock } from "../clock.ts";
+import type { ProviderModel, Target } from "../chat/provider-sessions.ts";
 import { invalid, ThroughlineError } from "../errors.ts";
-import type { Extensions } from "../extensions.ts";
-import type { NewId } from "../ids.ts";
 import type { JsonObject } from "../json.ts";
-import type { Logger } from "../logger.ts";
-import type { ListOptions, ModelList } from "../models/model-lists.ts";
-import type { Responder, TurnTools } from "../models/responder.ts";
+import type { ListOptions, ModelList, Responders } from "../models/model-lists.ts";
 import { checkId } from "../storage/batch.ts";
-import type { Telemetry } from "../telemetry.ts";
-import type { Timers } from "../timers.ts";
-import { ask, type RunningTurn } from "./ask.ts";
+import { ask } from "./ask.ts";
 import { chooseAnswer } from "./choose.ts";
 import { type NextPrompt, type NextPromptInput, nextPrompt } from "./next-prompt.ts";
 import { type Opened, type OpenInput, OpenTurn } from "./open-turn.ts";
@@ -30,47 +20,12 @@ import { newestWords, retriedWith } from "./retry-records.ts";
 import { type Answering, isBeingAnswered, runTurn } from "./run-turn.ts";
 import { turnOnRecord } from "./stored-answer.ts";
 import { checkTurnId, Turn } from "./turn.ts";
-import { closed, type TurnQueue } from "./turn-queue.ts";
+import type { TurnPorts } from "./turn-ports.ts";
+import { closed } from "./turn-queue.ts";
 import { endTurn, keepPending } from "./turn-records.ts";
+import type { RunningTurn } from "./turn-steps.ts";
 import { speakerOf, stillConfigured } from "./turn-target.ts";
 import { dismissTurns, oldestUnanswered, storedWords } from "./unanswered.ts";
-
-/** The models that can be asked. */
-export interface Responders {
-  /** What a new period runs on. */
-  readonly standard: { readonly provider: string; readonly model: string };
-  /** The providers that may be asked. @default that of `standard` */
-  readonly providers?: readonly string[];
-  /** What can be chosen. @default the model of `standard` */
-  list?(options?: ListOptions): Promise<ModelList>;
-  /** @throws ThroughlineError `THROUGHLINE_INVALID` or `THROUGHLINE_CONFIGURATION`: unavailable. */
-  get(provider: string, model: string): Promise<Responder>;
-}
-
-export interface TurnPorts {
-  readonly chats: Chats;
-  readonly sessions: ProviderSessions;
-  readonly memories: WorkingMemories;
-  readonly responders: Responders;
-  readonly rules: FreshnessRules;
-  readonly keepPhotoMetadata: boolean;
-  /** Shared by every `Turns` of one `Throughline`. */
-  readonly queue: TurnQueue;
-  readonly clock: Clock;
-  readonly timers: Timers;
-  readonly newId: NewId;
-  readonly logger: Logger;
-  readonly telemetry: Telemetry;
-  /** The stable part of every prompt, asked for once in each turn. */
-  readonly persona: () => string | Promise<string>;
-  /** How many messages may wait in one chat. */
-  readonly maxQueued: number;
-  readonly extensions: Extensions;
-  /** What it is called, so that its name beside a command is passed over. */
-  readonly companionName?: string | undefined;
-  /** What models may do beside speaking, in this turn. By default nothing. */
-  readonly tools?: ((turn: Turn, target: ProviderModel) => TurnTools) | undefined;
-}
 
 export interface TurnInput extends Target {
   /** May be empty beside an attachment. */

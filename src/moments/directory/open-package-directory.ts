@@ -7,8 +7,8 @@ import { freeSpace, realDisk } from "../../core/storage/disk/disk.ts";
 import { makeDirectory } from "../../core/storage/files/file-ports.ts";
 import { takeLease } from "../../core/storage/files/lease.ts";
 import { codeOf } from "./disk-errors.ts";
-import type { PackageDirectoryOptions } from "./options.ts";
 import { PackageDirectory } from "./package-directory.ts";
+import type { PackageDirectoryOptions } from "./ports.ts";
 
 type Machine = "disk" | "freeSpace" | "guard" | "clock" | "newId";
 

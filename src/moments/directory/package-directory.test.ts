@@ -19,7 +19,7 @@ import {
   SaveError,
   writeManifest,
 } from "../package/package-format.ts";
-import { defaultMinFreeBytes } from "./options.ts";
+import { defaultMinFreeBytes } from "./ports.ts";
 
 const code = (wanted: string) => (error: unknown) => isThroughlineError(error, wanted as never);
 

@@ -23,8 +23,13 @@ import { KnownNames } from "./known-names.ts";
 import { type ListOptions, listPackages, type PackagePage } from "./list-packages.ts";
 import { checkName, endings, type Place, placeOf } from "./names.ts";
 import { type ByteRange, type OpenedPart, openPart } from "./open-part.ts";
-import { defaultMinFreeBytes, type PackageDirectoryOptions } from "./options.ts";
-import { type PackagePorts, type Sender, secondsNow } from "./ports.ts";
+import {
+  defaultMinFreeBytes,
+  type PackageDirectoryOptions,
+  type PackagePorts,
+  type Sender,
+  secondsNow,
+} from "./ports.ts";
 import { assertThere } from "./read-package.ts";
 import { bytesOf, manifestOf, type ReadPackage, readPackage } from "./read-sealed.ts";
 import { prepare, recover } from "./recover.ts";

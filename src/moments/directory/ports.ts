@@ -3,8 +3,11 @@ import type { NewId } from "../../core/ids.ts";
 import type { Logger } from "../../core/logger.ts";
 import type { Disk } from "../../core/storage/disk/disk.ts";
 import type { NewReport } from "../../core/storage/files/file-ports.ts";
+import type { RepairReport } from "../../core/storage/storage.ts";
 import type { UploadTarget } from "../package/package-format.ts";
-import type { FreeSpace } from "./space.ts";
+
+/** How many bytes can still be written at a path, as the file system says; it can be wrong. */
+export type FreeSpace = (path: string) => Promise<number>;
 
 /** Where packages go that somebody agreed to upload. */
 export interface UploadSettings {
@@ -32,25 +35,44 @@ export interface Sender {
   hold(name: string): Promise<(isGone: boolean) => void>;
 }
 
-/** What every move in a directory of packages needs. */
-export interface PackagePorts {
+export interface PackageDirectoryOptions {
   readonly disk: Disk;
-  /** The directory itself. */
+  /** The directory; made when absent. */
   readonly path: string;
-  /** Where what cannot be read goes: a directory on the same file system. */
-  readonly quarantinePath: string;
+  /**
+   * Where what cannot be read goes, on the same file system.
+   * @default `quarantine` beside the directory
+   */
+  readonly quarantinePath?: string | undefined;
   readonly clock: Clock;
   readonly newId: NewId;
-  readonly newUuid: () => string;
-  readonly logger: Logger;
-  readonly freeSpace: FreeSpace | undefined;
-  readonly minFreeBytes: number;
+  /** Makes the uuid for a moment whose name is taken. Default: a UUIDv7 of the clock's time. */
+  readonly newUuid?: () => string;
+  readonly logger?: Logger;
+  /** Told of everything that was not as it was left. */
+  readonly report?: (report: RepairReport) => void;
+  /** Throws when this process is no longer the one writer. Called before each step that counts. */
+  readonly guard?: () => void;
+  /** How much can still be written; it may be wrong. Default: not known, and writing will show. */
+  readonly freeSpace?: FreeSpace;
+  /**
+   * Space that packages never take, in bytes: it is the chats'.
+   * @default 268_435_456
+   */
+  readonly minFreeBytes?: number;
+  /** Where packages go that somebody agreed to upload. Default: they stay here. */
+  readonly upload?: UploadSettings | undefined;
+}
+
+export const defaultMinFreeBytes = 256 * 1024 * 1024;
+
+/** What every move in a directory of packages needs. */
+export interface PackagePorts
+  extends Required<Omit<PackageDirectoryOptions, "report" | "freeSpace" | "upload">>,
+    Pick<PackageDirectoryOptions, "freeSpace" | "upload"> {
   /** Directories in which a name was changed and whose sync failed: see `syncNames`. */
   readonly unsyncedNames: Set<string>;
-  readonly upload: UploadSettings | undefined;
   sender: Sender | undefined;
-  /** Throws when this process is no longer the one writer. */
-  guard(): void;
   report(report: NewReport): void;
 }
 

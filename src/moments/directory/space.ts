@@ -1,9 +1,6 @@
 import type { PartNote } from "./content.ts";
 import type { PackagePorts } from "./ports.ts";
 
-/** How many bytes can still be written at a path, as the file system says; it can be wrong. */
-export type FreeSpace = (path: string) => Promise<number>;
-
 /** What a file takes beside its bytes: half a block on average, its inode, its name. */
 const fileBytes = 4_096;
 /** The manifest: a fixed part, and what each file adds to it. */

@@ -48,14 +48,12 @@ export class AutoRecord {
   }
 
   #inputOf(event: AutoEvent, what: string, chatId: string | undefined): MomentInput {
-    const chat = chatId === undefined ? {} : { chatId };
     if (event.kind === "pat") {
       const pat = { sentiment: "positive", trigger: "pat_level2", channel: "touch" } as const;
-      return { ...pat, ...chat, what, source: "auto" };
+      return { ...pat, chatId, what, source: "auto" };
     }
     const { matched, messageId, channel = "speech" } = event;
     const words = { sentiment: "negative", trigger: "words", channel } as const;
-    const message = messageId === undefined ? {} : { messageId };
-    return { ...words, ...chat, ...message, what, matched, source: "auto" };
+    return { ...words, chatId, messageId, what, matched, source: "auto" };
   }
 }

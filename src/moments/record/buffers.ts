@@ -1,4 +1,3 @@
-import type { Clock } from "../../core/clock.ts";
 import { Lru } from "../../core/lru.ts";
 import type { StreamName } from "../package/record.ts";
 import { AudioRing } from "./audio-ring.ts";
@@ -12,6 +11,7 @@ import {
 } from "./frame-buffer.ts";
 import type { BufferLimits } from "./limits.ts";
 import { MessageBuffer } from "./message-buffer.ts";
+import type { RecorderSettings } from "./options.ts";
 import { type AudioChunk, samplesOfBytes } from "./pcm.ts";
 import { type FrameEncoder, pushRaw, type RawFrame } from "./raw-frames.ts";
 
@@ -31,12 +31,6 @@ export interface AudioPush extends SourceTime {
   readonly encoding?: "s16le" | "f32le" | undefined;
 }
 
-interface BufferPorts {
-  readonly clock: Clock;
-  readonly encoder?: FrameEncoder | undefined;
-  readonly keepPhotoMetadata?: boolean | undefined;
-}
-
 const maxPeople = 100;
 
 /** The rolling buffers: what led to now, each stream within a budget of its own. */
@@ -54,12 +48,12 @@ export class MomentBuffers {
   /** When each was last seen, on the clock of ages. */
   readonly #people = new Lru<string, number>(maxPeople);
 
-  constructor(limits: BufferLimits, sessionId: string, ports: BufferPorts) {
+  constructor({ limits, sessionId, clock, encoder, keepPhotoMetadata }: RecorderSettings) {
     this.#limits = limits;
-    this.#encoder = ports.encoder;
-    this.clock = new CaptureClock(ports.clock);
+    this.#encoder = encoder;
+    this.clock = new CaptureClock(clock);
     this.messages = new MessageBuffer(limits, sessionId);
-    this.frames = new FrameBuffer(limits, ports.keepPhotoMetadata);
+    this.frames = new FrameBuffer(limits, keepPhotoMetadata);
     this.captured = new CapturedValues(limits.capturedBytes);
     const { audioSamples: samples, audioBytes: bytes, mediaAgeMs: ageMs } = limits;
     this.audio = new AudioRing({ samples, bytes, ageMs });

@@ -59,8 +59,8 @@ export class MomentRecorder {
   /** @throws ThroughlineError `THROUGHLINE_CONFIGURATION`: an option cannot be used. */
   constructor(options: MomentRecorderOptions) {
     this.#options = recorderSettings(options);
-    const { limits, sessionId, consent, sink, timers, logger } = this.#options;
-    this.#buffers = new MomentBuffers(limits, sessionId, this.#options);
+    const { consent, sink, timers, logger } = this.#options;
+    this.#buffers = new MomentBuffers(this.#options);
     this.#consent = consent;
     const told = (what: "durable" | "failed" | "discarded" | "uploaded", receipt: Receipt) => {
       if (what === "durable") this.#recent.renamed(receipt);

@@ -148,6 +148,5 @@ export function accepted(names: Names, reduced: Reduced | null): ReceiptState {
 /** Nothing of it exists. */
 export function refused(names: Names, reason: ReceiptReason, duplicateOf?: string): Receipt {
   const state = { ...names, accepted: false, durable: false, uploaded: false, reason };
-  const rest = duplicateOf === undefined ? {} : { duplicate_of: duplicateOf };
-  return new Receipt({ ...state, ...rest });
+  return new Receipt({ ...state, duplicate_of: duplicateOf });
 }

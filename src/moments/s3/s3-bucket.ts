@@ -336,8 +336,9 @@ export class S3Bucket {
       requestChecksumCalculation: "WHEN_REQUIRED",
       responseChecksumValidation: "WHEN_REQUIRED",
       requestHandler: { connectionTimeout: connectMs, socketTimeout: silenceMs },
-      ...(endpoint === undefined ? {} : { endpoint, forcePathStyle: true }),
-      ...(credentials === undefined ? {} : { credentials }),
+      endpoint,
+      forcePathStyle: endpoint !== undefined,
+      credentials,
     };
   }
 }

@@ -1,6 +1,5 @@
 // A moment goes from memory to the bucket: in mode `s3` first of all, in `local+s3` when the disk refuses.
-import type { Clock } from "../../core/clock.ts";
-import type { Timers } from "../../core/timers.ts";
+import type { ThroughlinePorts } from "../../core/telemetry.ts";
 import { mediaTypeOf, partsOf } from "../directory/content.ts";
 import type { PackageDirectory } from "../directory/package-directory.ts";
 import { secondsNow } from "../directory/ports.ts";
@@ -18,14 +17,12 @@ import type { S3Bucket } from "../s3/s3-bucket.ts";
 import { uploadPackage } from "../s3/upload-package.ts";
 import type { UploadLoop } from "./upload-loop.ts";
 
-interface BucketSinkPorts {
+interface BucketSinkPorts extends Pick<ThroughlinePorts, "clock" | "timers"> {
   readonly loop: UploadLoop;
   /** What it saves goes up by itself. */
   readonly packages: PackageDirectory;
   /** `bucket`: the disk gets what the bucket does not; `disk`: the other way round. */
   readonly first: "bucket" | "disk";
-  readonly clock: Clock;
-  readonly timers: Timers;
 }
 
 /** A package of 15 MB takes 12 s at 10 Mbit/s. Those behind it wait for so long. */

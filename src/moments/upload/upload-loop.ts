@@ -1,10 +1,7 @@
-import { type Clock, isoTime } from "../../core/clock.ts";
-import type { Logger } from "../../core/logger.ts";
-import type { Telemetry } from "../../core/telemetry.ts";
-import type { Timers } from "../../core/timers.ts";
-import type { PackageDirectory } from "../directory/package-directory.ts";
+import { isoTime } from "../../core/clock.ts";
+import type { ThroughlinePorts } from "../../core/telemetry.ts";
 import type { Sender } from "../directory/ports.ts";
-import type { UploadError, UploadTarget } from "../package/package-format.ts";
+import type { UploadError } from "../package/package-format.ts";
 import type { S3Bucket } from "../s3/s3-bucket.ts";
 import {
   type AttemptError,
@@ -16,16 +13,12 @@ import {
 } from "./attempt.ts";
 import { finishTombstone, sendPackage, type WorkPorts } from "./upload-work.ts";
 
-interface UploadLoopPorts {
-  readonly packages: PackageDirectory;
-  readonly target: UploadTarget;
+interface UploadLoopPorts
+  extends Omit<WorkPorts, "bucket">,
+    Pick<ThroughlinePorts, "clock" | "timers" | "telemetry"> {
   /** Makes a bucket of the configured service. Called at the first upload, not before. */
   connect(bucket: string): S3Bucket;
-  readonly clock: Clock;
-  readonly timers: Timers;
   readonly jitter: Jitter;
-  readonly logger: Logger;
-  readonly telemetry: Telemetry;
 }
 
 export interface OutboxStatistics {

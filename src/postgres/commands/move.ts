@@ -32,7 +32,7 @@ interface MoveFlags extends Flags {
 export function exportToStore(to: string, flags: MoveFlags, context: Context): Promise<void> {
   const settings = resolveSettings(flags, context.env);
   const target = parseLocation(to, "--to");
-  return move(own(settings), target, { settings, flags, io: context.io });
+  return move(own(settings), target, settings, flags, context.io);
 }
 
 /** `import --from store`: copies a companion from another store into this one. */
@@ -42,19 +42,18 @@ export function importFromStore(from: string, flags: MoveFlags, context: Context
   if (source.kind === "files" && !existsSync(source.home)) {
     return Promise.reject(wrongUsage(`there is no store at ${from}`));
   }
-  return move(source, own(settings), { settings, flags, io: context.io });
+  return move(source, own(settings), settings, flags, context.io);
 }
 
 const own = ({ store, home }: Settings): StoreLocation => store ?? filesIn(home);
 
-interface MovePorts {
-  readonly settings: Settings;
-  readonly flags: MoveFlags;
-  readonly io: Io;
-}
-
-async function move(from: StoreLocation, to: StoreLocation, ports: MovePorts): Promise<void> {
-  const { settings, flags, io } = ports;
+async function move(
+  from: StoreLocation,
+  to: StoreLocation,
+  settings: Settings,
+  flags: MoveFlags,
+  io: Io,
+): Promise<void> {
   if (from.says === to.says) throw sameStore();
   if (from.kind === "files") assertHomeExists(from.home);
   if (to.kind === "files") await assertOwnPlace(to.home, from, settings);
@@ -64,7 +63,7 @@ async function move(from: StoreLocation, to: StoreLocation, ports: MovePorts): P
   try {
     const target = await openStore(to, { logger });
     try {
-      report = await copyUntilStopped(source, target, ports);
+      report = await copyUntilStopped(source, target, flags, io);
     } catch (error) {
       throw withWayOut(error);
     } finally {
@@ -100,7 +99,8 @@ async function openSource(from: StoreLocation, logger: Logger): Promise<Storage>
 function copyUntilStopped(
   source: Storage,
   target: Storage,
-  { flags, io }: MovePorts,
+  flags: MoveFlags,
+  io: Io,
 ): Promise<CopyReport> {
   return untilStopped(io, async (signal) => {
     try {

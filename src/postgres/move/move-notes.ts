@@ -70,7 +70,7 @@ export class MoveNotes {
 
   async #note(kind: string, fields: JsonObject, head?: LogHead): Promise<void> {
     const note = { id: this.#ports.newId(), kind, ...fields };
-    await append(movesOf(this.#target), movesKey, [note], head === undefined ? {} : { head });
+    await append(movesOf(this.#target), movesKey, [note], { head });
     this.#head = head ?? this.#head;
   }
 }

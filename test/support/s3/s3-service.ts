@@ -143,8 +143,9 @@ export class S3Service {
     const contentType = headers["content-type"] ?? "application/octet-stream";
     const metadata = metadataOf(headers);
     bucket.objects.set(key, { body, etag, contentType, metadata, encryption, modifiedMs });
-    const said = encryption === undefined ? {} : { "x-amz-server-side-encryption": encryption };
-    return { ...ok({ etag, ...said }), changed: true };
+    const said: Record<string, string> = { etag };
+    if (encryption !== undefined) said["x-amz-server-side-encryption"] = encryption;
+    return { ...ok(said), changed: true };
   }
 
   #get(bucket: Bucket, key: string): S3Answer {
@@ -159,8 +160,8 @@ export class S3Service {
 
   #delete(bucket: Bucket, key: string): S3Answer {
     const wasThere = bucket.objects.delete(key);
-    const marker = this.rules.versions && wasThere ? { "x-amz-delete-marker": "true" } : {};
-    return noContent(marker);
+    const isMarked = this.rules.versions && wasThere;
+    return noContent(isMarked ? { "x-amz-delete-marker": "true" } : {});
   }
 
   #list(name: string, bucket: Bucket, query: URLSearchParams): S3Answer {

@@ -23,7 +23,7 @@ import { fileNameOf } from "./file-name.ts";
 import {
   copyBytes,
   deletedPerhaps,
-  type FilePorts,
+  type HomePorts,
   isCode,
   isTemporaryName,
   makeDirectory,
@@ -35,14 +35,6 @@ import {
   unlinkIfThere,
   writeAll,
 } from "./file-ports.ts";
-
-import type { Forgotten } from "./quarantine.ts";
-
-export interface FileDocumentStorePorts extends FilePorts {
-  readonly directory: string;
-  guard(): void;
-  forgetQuarantine(path: string): Promise<Forgotten>;
-}
 
 /** Which document a file holds; what it says is read when somebody asks for it. */
 type Sealed = Omit<DecodedDocument, "value">;
@@ -57,15 +49,19 @@ const knownBytes = 8 * 1024 * 1024;
 
 /** The file driver's documents: one JSON file each, and the one before it as `.bak`. */
 export class FileDocumentStore implements DocumentStore {
-  readonly #ports: FileDocumentStorePorts;
+  readonly #ports: HomePorts;
+  readonly #collection: string;
+  readonly #directory: string;
   readonly #changes = new KeyedMutex();
   /** By path, whole files as they were written or found: the same bytes need not be judged again. */
   readonly #known = new Lru<string, Known>(knownBytes, { weigh: ({ bytes }) => bytes.length });
   #made: Promise<void> | undefined;
   #closed = false;
 
-  constructor(ports: FileDocumentStorePorts) {
+  constructor(ports: HomePorts, collection: string) {
     this.#ports = ports;
+    this.#collection = collection;
+    this.#directory = join(ports.home, collection);
   }
 
   read(key: string): Promise<StoredDocument | undefined> {
@@ -97,7 +93,7 @@ export class FileDocumentStore implements DocumentStore {
         for (const each of [`${path}.bak`, path]) {
           if (!(await unlinkIfThere(this.#ports.disk, each))) continue;
           existed = true;
-          await syncNames(this.#ports, this.#ports.directory);
+          await syncNames(this.#ports, this.#directory);
         }
       } catch (cause) {
         throw deletedPerhaps(key, cause);
@@ -120,7 +116,7 @@ export class FileDocumentStore implements DocumentStore {
       await this.#removeTemporary(path);
       try {
         if (await unlinkIfThere(this.#ports.disk, `${path}.bak`)) {
-          await syncNames(this.#ports, this.#ports.directory);
+          await syncNames(this.#ports, this.#directory);
         }
         await this.#ports.forgetQuarantine(path);
       } catch (cause) {
@@ -134,7 +130,7 @@ export class FileDocumentStore implements DocumentStore {
     const keys = new Set<string>();
     for (const { name, kind } of await this.#list()) {
       if (kind !== "file" || !/\.json(\.bak)?$/.test(name)) continue;
-      const found = await this.#load(join(this.#ports.directory, name));
+      const found = await this.#load(join(this.#directory, name));
       if (found === undefined || found === "unreadable") continue;
       const key = found.key ?? name.replace(/\.json(\.bak)?$/, "");
       if (`${fileNameOf(key)}.json` === name.replace(/\.bak$/, "")) keys.add(key);
@@ -265,16 +261,16 @@ export class FileDocumentStore implements DocumentStore {
 
   /** Removes what a failed or killed write left under other names. */
   async #removeTemporary(path: string): Promise<void> {
-    const { disk, directory } = this.#ports;
+    const { disk } = this.#ports;
     for (const { name } of await this.#list()) {
       const isOurs = name.startsWith(`${basename(path)}.`) && isTemporaryName(name);
-      if (isOurs) await disk.unlink(join(directory, name));
+      if (isOurs) await disk.unlink(join(this.#directory, name));
     }
   }
 
   /** Once is enough: what is there was made durable then. */
   #makeDirectory(): Promise<void> {
-    this.#made ??= makeDirectory(this.#ports.disk, this.#ports.directory);
+    this.#made ??= makeDirectory(this.#ports.disk, this.#directory);
     return this.#made;
   }
 
@@ -282,7 +278,7 @@ export class FileDocumentStore implements DocumentStore {
     await this.#withFile(path, async (file) => {
       const size = await file.size();
       const quarantined = await this.#ports.quarantine(path, file, 0, size);
-      this.#ports.report({
+      this.#ports.report(this.#collection, {
         key,
         kind: "unreadable_document",
         bytes: size,
@@ -310,7 +306,7 @@ export class FileDocumentStore implements DocumentStore {
 
   async #list() {
     try {
-      return await this.#ports.disk.list(this.#ports.directory);
+      return await this.#ports.disk.list(this.#directory);
     } catch (error) {
       if (isCode(error, "ENOENT")) return [];
       throw unavailable("the documents could not be listed", error);
@@ -324,7 +320,7 @@ export class FileDocumentStore implements DocumentStore {
   }
 
   #path(key: string): string {
-    return join(this.#ports.directory, `${fileNameOf(key)}.json`);
+    return join(this.#directory, `${fileNameOf(key)}.json`);
   }
 
   #assertOpen(): void {

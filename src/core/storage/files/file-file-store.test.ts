@@ -85,8 +85,8 @@ test("a file that is removed while a list is made hides no other one", async (t)
   };
   const directory = join(home, "chats");
   const unsyncedNames = new Set<string>();
-  const ports = { disk, directory, unsyncedNames, newId: () => "1", guard: () => undefined };
-  const listed = await new FileFileStore(ports).list("a");
+  const ports = { disk, unsyncedNames, newId: () => "1", guard: () => undefined };
+  const listed = await new FileFileStore(ports, directory).list("a");
   assert.deepEqual(
     listed.map(({ sha256 }) => sha256),
     hashes.slice(1),

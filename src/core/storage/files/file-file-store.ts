@@ -1,7 +1,7 @@
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { ThroughlineError } from "../../errors.ts";
 import { KeyedMutex } from "../../mutex.ts";
-import type { DiskEntry } from "../disk/disk.ts";
+import type { Disk, DiskEntry } from "../disk/disk.ts";
 import {
   checkFileKey,
   checkHash,
@@ -27,12 +27,6 @@ import {
   writeAll,
 } from "./file-ports.ts";
 
-export interface FileFileStorePorts
-  extends Pick<FilePorts, "disk" | "newId" | "unsyncedNames" | "guard"> {
-  /** That of the collection. */
-  readonly directory: string;
-}
-
 /** The end of the name of a folder that has the files of one key. */
 export const filesSuffix = ".files";
 /** The file with the key, in a folder whose name does not spell it out. */
@@ -40,12 +34,15 @@ const keyFile = "key.json";
 
 /** The file driver's files: for each key a folder, and in it each file under its hash. */
 export class FileFileStore implements FileStore {
-  readonly #ports: FileFileStorePorts;
+  readonly #ports: FilePorts;
+  readonly #directory: string;
   readonly #changes = new KeyedMutex();
   #closed = false;
 
-  constructor(ports: FileFileStorePorts) {
+  /** @param directory that of the collection. */
+  constructor(ports: FilePorts, directory: string) {
     this.#ports = ports;
+    this.#directory = directory;
   }
 
   async put(key: string, bytes: Uint8Array): Promise<string> {
@@ -101,9 +98,9 @@ export class FileFileStore implements FileStore {
   /** Every key with a folder, also one in which a `put` that was cut short left nothing whole. */
   async *keys(): AsyncGenerator<string> {
     this.#assertOpen();
-    for (const { name, kind } of (await this.#entries(this.#ports.directory)) ?? []) {
+    for (const { name, kind } of (await this.#entries(this.#directory)) ?? []) {
       if (kind !== "directory" || !name.endsWith(filesSuffix)) continue;
-      const key = await keyOfFolder(this.#ports, name);
+      const key = await keyOfFolder(this.#ports.disk, join(this.#directory, name));
       if (key !== undefined) yield key;
     }
   }
@@ -119,7 +116,7 @@ export class FileFileStore implements FileStore {
     const folder = this.#folder(key);
     await this.#assertFolder(folder);
     // Each for itself: a call that failed may have made the first one, and not made its name durable.
-    await makeDirectory(disk, this.#ports.directory);
+    await makeDirectory(disk, this.#directory);
     await makeDirectory(disk, folder);
     const names = await this.#removeTemporary(folder);
     if (keyOfFileName(fileNameOf(key)) === undefined && !names.has(keyFile)) {
@@ -135,7 +132,7 @@ export class FileFileStore implements FileStore {
 
   async #delete(folder: string, hashes: ReadonlySet<string> | undefined): Promise<number> {
     const { disk, unsyncedNames } = this.#ports;
-    const { directory } = this.#ports;
+    const directory = this.#directory;
     await this.#assertFolder(folder);
     const entries = await this.#entries(folder);
     if (entries === undefined) {
@@ -173,7 +170,7 @@ export class FileFileStore implements FileStore {
   }
 
   async #read(path: string): Promise<Uint8Array | "too large" | undefined> {
-    return readFile(this.#ports, path, fileLimits.fileBytes);
+    return readFile(this.#ports.disk, path, fileLimits.fileBytes);
   }
 
   /** `undefined`: there is no such folder. */
@@ -201,7 +198,7 @@ export class FileFileStore implements FileStore {
   }
 
   #folder(key: string): string {
-    return join(this.#ports.directory, `${fileNameOf(key)}${filesSuffix}`);
+    return join(this.#directory, `${fileNameOf(key)}${filesSuffix}`);
   }
 
   #check(key: string): void {
@@ -217,14 +214,11 @@ export class FileFileStore implements FileStore {
 }
 
 /** The key whose files a folder has. `undefined`: its name is none of ours, or the file with its key is gone. */
-async function keyOfFolder(
-  ports: Pick<FileFileStorePorts, "disk" | "directory">,
-  folder: string,
-): Promise<string | undefined> {
-  const name = folder.slice(0, -filesSuffix.length);
+async function keyOfFolder(disk: Disk, folder: string): Promise<string | undefined> {
+  const name = basename(folder).slice(0, -filesSuffix.length);
   const spelledOut = keyOfFileName(name);
   if (spelledOut !== undefined) return spelledOut;
-  const bytes = await readFile(ports, join(ports.directory, folder, keyFile), 16 * 1024);
+  const bytes = await readFile(disk, join(folder, keyFile), 16 * 1024);
   if (!(bytes instanceof Uint8Array)) return undefined;
   try {
     const { key } = JSON.parse(Buffer.from(bytes).toString()) as { readonly key?: unknown };
@@ -235,7 +229,7 @@ async function keyOfFolder(
 }
 
 async function readFile(
-  { disk }: Pick<FilePorts, "disk">,
+  disk: Disk,
   path: string,
   maxBytes: number,
 ): Promise<Uint8Array | "too large" | undefined> {

@@ -32,9 +32,9 @@ import {
 import { recordsOf } from "./batch-reader.ts";
 import { ReadBatches, recordsFrom } from "./batch-records.ts";
 import { deletedPerhaps, logTemporary, rethrow, syncNames, unlinkIfThere } from "./file-ports.ts";
-import { type Appended, LogFile } from "./log-file.ts";
+import { type Appended, LogFile, type LogPorts } from "./log-file.ts";
 import type { IndexedContent, IndexedRecord, IndexHit } from "./log-index.ts";
-import { type FileLogStorePorts, OpenLogs, type Slot } from "./open-logs.ts";
+import { OpenLogs, type Slot } from "./open-logs.ts";
 import {
   areNamesKnown,
   compare,
@@ -46,7 +46,7 @@ import { rewriteLog } from "./rewrite.ts";
 
 /** The file driver's logs: one file per log in one directory, and an index beside them. */
 export class FileLogStore implements LogStore {
-  readonly #ports: FileLogStorePorts;
+  readonly #ports: LogPorts;
   readonly #logs: OpenLogs;
   #reconciled: Promise<Reconciled> | undefined;
   /** Compares the logs with the index in the background. */
@@ -57,7 +57,7 @@ export class FileLogStore implements LogStore {
   /** When a name in the directory had last changed before it was compared. */
   #comparedAt: string | undefined;
 
-  constructor(ports: FileLogStorePorts) {
+  constructor(ports: LogPorts) {
     this.#ports = ports;
     this.#logs = new OpenLogs(ports);
     this.#ready().catch(() => undefined); // the next listing tries again and gets the error
@@ -296,7 +296,7 @@ export class FileLogStore implements LogStore {
     // Where a file is no log of ours that is not noted, so that it is reported at the next start too.
     if (found !== "every log is known" || this.#removing > 0) return;
     const { index } = this.#ports;
-    const changed = this.#ports.directoryChanged();
+    const changed = this.#ports.directoryChanged(this.#ports.directory);
     if (changed === undefined) return;
     // Other programs may have changed names too: then the next start compares them.
     const isKnown = changed === this.#comparedAt || (await areNamesKnown(this.#ports));
@@ -314,7 +314,7 @@ export class FileLogStore implements LogStore {
 
   async #reconcile(): Promise<Reconciled> {
     const open = (key: string) => this.#logs.open(key);
-    this.#comparedAt = this.#ports.directoryChanged();
+    this.#comparedAt = this.#ports.directoryChanged(this.#ports.directory);
     const found = await reconcile(this.#ports, open);
     if (found === "covered") {
       // What other programs did in the meantime is found in the background.

@@ -1,30 +1,54 @@
-// What the files of one collection share: ports, and the few moves that every protocol is made of.
+// What the files of a home share: ports, and the few moves that every protocol is made of.
 import { basename, dirname } from "node:path";
+import type { Clock } from "../../clock.ts";
 import { isThroughlineError, ThroughlineError } from "../../errors.ts";
 import type { NewId } from "../../ids.ts";
+import type { Logger } from "../../logger.ts";
+import type { Timers } from "../../timers.ts";
 import type { Disk, DiskFile } from "../disk/disk.ts";
-import type { RepairReport } from "../storage.ts";
-import { type Damage, readExactly } from "./batch-reader.ts";
-import type { Journal } from "./journal.ts";
+import type { Durability, RepairReport } from "../storage.ts";
+import { readExactly } from "./batch-reader.ts";
+import type { HomeIndex } from "./log-index.ts";
 
 export type NewReport = Omit<RepairReport, "at">;
 
+/** What names of files are changed with. */
 export interface FilePorts {
   readonly disk: Disk;
   readonly newId: NewId;
-  /** Takes the changes of logs before their files do. Without it (level `"process"`) nothing is synced. */
-  readonly journal: Journal | undefined;
-  /** Logs with a failed write that could not be cut off: where they end, by the path of their file. */
-  readonly cuts: Map<string, number>;
   /** Directories in which a name was changed and whose sync failed: synced before anything counts. */
   readonly unsyncedNames: Set<string>;
   /** Throws when this process is no longer the writer of the home: called before a file is changed. */
   guard(): void;
+}
+
+/** The ports of one home; `openFileStorage` fills them with those of this machine. */
+export interface FileStoragePorts extends Omit<FilePorts, "unsyncedNames"> {
+  readonly home: string;
+  readonly clock: Clock;
+  readonly timers: Timers;
+  readonly logger: Logger;
+  readonly durability: Durability;
+  readonly index: HomeIndex;
+  /** Read every log from end to end at start. */
+  readonly verifyAll: boolean;
+  /** Files kept open at most, in each collection. */
+  readonly maxOpen: number;
+  /** How long a segment of the journal gets. */
+  readonly segmentBytes: number;
+  /** When a name in a directory last changed, if the system says. */
+  directoryChanged(path: string): string | undefined;
+  /** Called once, when everything else is closed. */
+  release(): Promise<void> | void;
+}
+
+/** What all stores of a home share. */
+export interface HomePorts extends FileStoragePorts, FilePorts {
   /** Keeps bytes of a file verbatim and durably. @returns the place, relative to the home. */
   quarantine(path: string, file: DiskFile, start: number, end: number): Promise<string>;
-  report(report: NewReport): void;
-  /** Damage was met while reading; the same place may be named again and again. */
-  damage(key: string, damage: Damage): void;
+  /** Removes what quarantine keeps of a file. @returns how many files, and how many bytes they kept. */
+  forgetQuarantine(path: string): Promise<{ readonly files: number; readonly bytes: number }>;
+  report(collection: string, report: NewReport): void;
 }
 
 /** Writes all of it: the kernel may take less than it was given, without an error. */
@@ -82,14 +106,12 @@ export async function openOwn(ports: FilePorts, path: string): Promise<DiskFile>
   return ports.disk.open(path, "write");
 }
 
-type NamePorts = Pick<FilePorts, "disk" | "newId" | "unsyncedNames">;
-
 /**
  * Replaces a file whole: written beside it, synced, renamed into place, the directory synced. After
  * a failure or a power cut the old file is there, or the new one, never neither.
  */
 export async function replaceFile(
-  ports: NamePorts,
+  ports: FilePorts,
   path: string,
   fill: (file: DiskFile) => Promise<void>,
   beforeRename?: () => Promise<void>,
@@ -154,7 +176,7 @@ function replacedPerhaps(cause: unknown): ThroughlineError {
 }
 
 /** Makes the names in a directory durable; a failure is remembered, and made good before a commit. */
-export async function syncNames(ports: NamePorts, directory: string): Promise<void> {
+export async function syncNames(ports: FilePorts, directory: string): Promise<void> {
   ports.unsyncedNames.add(directory);
   await ports.disk.syncDirectory(directory);
   ports.unsyncedNames.delete(directory);

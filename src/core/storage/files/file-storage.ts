@@ -1,24 +1,22 @@
-import { basename, dirname, join, resolve } from "node:path";
-import { type Clock, isoTime } from "../../clock.ts";
+import { join, resolve } from "node:path";
+import { isoTime } from "../../clock.ts";
 import { isThroughlineError, ThroughlineError } from "../../errors.ts";
-import type { NewId } from "../../ids.ts";
-import type { Logger } from "../../logger.ts";
 import { misconfigured } from "../../options.ts";
-import type { Timers } from "../../timers.ts";
-import type { Disk, DiskEntry, DiskFile } from "../disk/disk.ts";
+import type { DiskEntry } from "../disk/disk.ts";
 import { patientDisk } from "../disk/patient-disk.ts";
 import type { DocumentStore } from "../document-store.ts";
 import type { FileStore } from "../file-store.ts";
 import type { LogProjection, LogStore } from "../log-store.ts";
 import { LocalCluster, LocalLeases } from "../one-process.ts";
-import type { Durability, IndexBehind, OwnHome, RepairReport, Storage } from "../storage.ts";
+import type { OwnHome, RepairReport, Storage } from "../storage.ts";
 import type { Damage } from "./batch-reader.ts";
 import { FileDocumentStore } from "./file-document-store.ts";
 import { FileFileStore } from "./file-file-store.ts";
 import { FileLogStore } from "./file-log-store.ts";
 import { fileNameOf } from "./file-name.ts";
 import {
-  type FilePorts,
+  type FileStoragePorts,
+  type HomePorts,
   isCode,
   isTemporaryName,
   makeDirectory,
@@ -29,56 +27,18 @@ import {
   writeAll,
 } from "./file-ports.ts";
 import { Journal, journalFolder } from "./journal.ts";
-import type { IndexCoverage, OpenLogIndex } from "./log-index.ts";
-import { type Forgotten, isLoss, Quarantine, quarantineFolder, readReports } from "./quarantine.ts";
-
-/** The ports of one home; `openFileStorage` fills them with those of this machine. */
-export interface FileStoragePorts {
-  readonly home: string;
-  readonly disk: Disk;
-  readonly clock: Clock;
-  readonly timers: Timers;
-  readonly logger: Logger;
-  readonly newId: NewId;
-  readonly durability: Durability;
-  readonly index: HomeIndex;
-  /** Read every log from end to end at start. */
-  readonly verifyAll: boolean;
-  /** Files kept open at most, in each collection. */
-  readonly maxOpen: number;
-  /** How long a segment of the journal gets. */
-  readonly segmentBytes: number;
-  /** Throws when this process is no longer the writer of the home. */
-  guard(): void;
-  /** When a name in a directory last changed, if the system says. */
-  directoryChanged(path: string): string | undefined;
-  /** Called once, when everything else is closed. */
-  release(): Promise<void> | void;
-}
-
-/** The index of all collections. */
-export interface HomeIndex {
-  readonly open: OpenLogIndex;
-  coverageOf(collection: string): IndexCoverage;
-  /** The last process closed it itself. */
-  readonly clean: boolean;
-  /** All that the journal of the last process holds before this position is in the index. */
-  readonly mark: number;
-  readonly behind: IndexBehind;
-  /** Makes all durable that was added before. @throws ThroughlineError `THROUGHLINE_UNAVAILABLE` */
-  sync(): Promise<void>;
-  /** The index of this collection was not given all of its logs. */
-  uncover(collection: string): Promise<void>;
-}
+import { isLoss, Quarantine, quarantineFolder, readReports } from "./quarantine.ts";
 
 /** One home directory: logs, documents and attachments as files that a person can read. */
 export class FileStorage implements Storage {
   readonly leases = new LocalLeases();
   readonly cluster = new LocalCluster();
-  readonly #ports: FileStoragePorts;
-  readonly #shared: Omit<FilePorts, "report" | "damage">;
+  readonly #ports: HomePorts;
   readonly #quarantine: Quarantine;
   readonly #journal: Journal;
+  /** The same, where it is written at all. */
+  readonly #written: Journal | undefined;
+  readonly #cuts = new Map<string, number>();
   readonly #logs = new Map<string, FileLogStore>();
   readonly #documents = new Map<string, FileDocumentStore>();
   readonly #files = new Map<string, FileFileStore>();
@@ -99,34 +59,17 @@ export class FileStorage implements Storage {
     const indexBehind = () => ports.index.behind;
     const recreated = (collection: string) => this.#journal.recovered.recreated(collection);
     this.ownHome = { path: ports.home, assertWriter, indexBehind, recreated };
-    this.#ports = { ...ports, disk: patientDisk(ports.disk) };
-    const own = {
-      disk: this.#ports.disk,
-      newId: ports.newId,
-      unsyncedNames: new Set<string>(),
+    this.#ports = {
+      ...ports,
+      disk: patientDisk(ports.disk),
+      unsyncedNames: new Set(),
+      quarantine: (...place) => this.#quarantine.keep(...place),
+      forgetQuarantine: (path) => this.#forgetQuarantine(path),
+      report: (collection, report) => this.#report(collection, report),
     };
-    this.#quarantine = new Quarantine(own, ports.home);
-    const shared = {
-      ...own,
-      cuts: new Map(),
-      guard: () => ports.guard(),
-      quarantine: (path: string, file: DiskFile, start: number, end: number) =>
-        this.#quarantine.keep(path, file, start, end),
-    };
-    this.#journal = new Journal({
-      ...shared,
-      home: ports.home,
-      setAside: (path, file, from) => this.#setAside(path, file, from),
-      segmentBytes: ports.segmentBytes,
-      timers: ports.timers,
-      indexMark: ports.index.mark,
-      syncIndex: () => ports.index.sync(),
-      notIndexed: (collection) => ports.index.uncover(collection),
-    });
-    this.#shared = {
-      ...shared,
-      journal: ports.durability === "power-cut" ? this.#journal : undefined,
-    };
+    this.#quarantine = new Quarantine(this.#ports, ports.home);
+    this.#journal = new Journal(this.#ports);
+    this.#written = ports.durability === "power-cut" ? this.#journal : undefined;
   }
 
   /**
@@ -169,14 +112,15 @@ export class FileStorage implements Storage {
     const directory = join(this.#ports.home, collection);
     const index = this.#ports.index.open(collection, projection);
     let made: Promise<void> | undefined;
-    const { maxOpen, verifyAll } = this.#ports;
     const store = new FileLogStore({
-      ...this.#shared,
+      ...this.#ports,
+      collection,
       directory,
       index,
-      maxOpen,
-      verifyAll,
       isShared: directory === this.#ports.home,
+      journal: this.#written,
+      recovered: this.#journal.recovered,
+      cuts: this.#cuts,
       makeDirectory: () => {
         made ??= makeDirectory(this.#ports.disk, directory).catch((error) => {
           made = undefined;
@@ -184,15 +128,11 @@ export class FileStorage implements Storage {
         });
         return made;
       },
-      directoryChanged: () => this.#ports.directoryChanged(directory),
-      takeRecovered: () => this.#journal.recovered.takeUnindexed(collection),
-      keysWithoutFile: (files) => this.#journal.recovered.keysWithoutFile(collection, files),
       report: (report) => this.#report(collection, report),
       damage: (key, damage) => {
         index.markDamaged(key, true);
         this.#report(collection, damageReport(key, damage));
       },
-      forgetQuarantine: (path) => this.#forgetQuarantine(path),
     });
     this.#logs.set(collection, store);
     return store;
@@ -203,14 +143,7 @@ export class FileStorage implements Storage {
     const known = this.#documents.get(collection);
     if (known !== undefined) return known;
     this.#assertFolder(collection);
-    const store = new FileDocumentStore({
-      ...this.#shared,
-      directory: join(this.#ports.home, collection),
-      guard: this.#ports.guard,
-      report: (report) => this.#report(collection, report),
-      damage: () => undefined, // documents are whole or unreadable
-      forgetQuarantine: (path) => this.#forgetQuarantine(path),
-    });
+    const store = new FileDocumentStore(this.#ports, collection);
     this.#documents.set(collection, store);
     return store;
   }
@@ -220,8 +153,7 @@ export class FileStorage implements Storage {
     const known = this.#files.get(collection);
     if (known !== undefined) return known;
     this.#assertFolder(collection);
-    const directory = join(this.#ports.home, collection);
-    const store = new FileFileStore({ ...this.#shared, directory });
+    const store = new FileFileStore(this.#ports, join(this.#ports.home, collection));
     this.#files.set(collection, store);
     return store;
   }
@@ -236,7 +168,7 @@ export class FileStorage implements Storage {
       const message = "this process is no longer the writer of its home";
       throw new ThroughlineError(message, { code, cause });
     }
-    const { disk, newId } = this.#shared;
+    const { disk, newId } = this.#ports;
     const path = temporaryName(join(this.#ports.home, "ready.json"), newId);
     try {
       const file = await disk.open(path, "create");
@@ -255,7 +187,7 @@ export class FileStorage implements Storage {
         cause,
       );
     }
-    await this.#shared.journal?.ready();
+    await this.#written?.ready();
   }
 
   /** The index of this home was lost and recreated, empty. */
@@ -267,7 +199,7 @@ export class FileStorage implements Storage {
 
   /** Before this position in the journal everything was given to the index. */
   get journalMark(): number | undefined {
-    return this.#shared.journal?.applied;
+    return this.#written?.applied;
   }
 
   repairs(): readonly RepairReport[] {
@@ -335,7 +267,7 @@ export class FileStorage implements Storage {
   async #sweep(folder: string): Promise<void> {
     const directory = join(this.#ports.home, folder);
     const coverage = this.#ports.index.coverageOf(folder);
-    if (coverage === "all" || coverage === "covered") await syncNames(this.#shared, directory);
+    if (coverage === "all" || coverage === "covered") await syncNames(this.#ports, directory);
     else await this.#removeTemporary(directory);
   }
 
@@ -350,27 +282,12 @@ export class FileStorage implements Storage {
     for (const { name, kind } of listing) {
       if (kind === "file" && isTemporaryName(name)) await disk.unlink(join(directory, name));
     }
-    await syncNames(this.#shared, directory);
+    await syncNames(this.#ports, directory);
     return listing;
   }
 
-  /** What a start found where a log must go on otherwise. */
-  async #setAside(path: string, file: DiskFile, from: number): Promise<void> {
-    const end = await file.size();
-    const quarantined = await this.#quarantine.keep(path, file, from, end);
-    const collection = basename(dirname(path));
-    this.#report(collection, {
-      key: basename(path, ".jsonl"),
-      kind: "torn_tail",
-      bytes: end - from,
-      after_seq: 0,
-      quarantined,
-      reason: `${end - from} bytes lay where the journal has others, and were set aside`,
-    });
-  }
-
   /** A report that is being written is forgotten too. */
-  async #forgetQuarantine(path: string): Promise<Forgotten> {
+  async #forgetQuarantine(path: string): ReturnType<HomePorts["forgetQuarantine"]> {
     await Promise.all(this.#writing);
     return this.#quarantine.forget(path);
   }

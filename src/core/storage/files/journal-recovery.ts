@@ -1,8 +1,8 @@
 // What a process left of the journal: every log is made to end as the journal says.
-import { dirname, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import type { DiskFile } from "../disk/disk.ts";
 import { batchAt, batchesBackward, batchesForward, readExactly } from "./batch-reader.ts";
-import { isCode, makeDirectory, unlinkIfThere, writeAll } from "./file-ports.ts";
+import { type HomePorts, isCode, makeDirectory, unlinkIfThere, writeAll } from "./file-ports.ts";
 import {
   type Change,
   type Frame,
@@ -11,13 +11,7 @@ import {
   segmentName,
   validFrames,
 } from "./journal-frame.ts";
-import {
-  type JournalPorts,
-  newSegment,
-  noteChange,
-  type Segment,
-  settle,
-} from "./journal-segment.ts";
+import { newSegment, noteChange, type Segment, settle } from "./journal-segment.ts";
 
 export interface FoundJournal {
   /** In the order in which they were begun. */
@@ -38,7 +32,7 @@ interface FoundSegment extends ReadSegment {
  *
  * @throws ThroughlineError `THROUGHLINE_NEWER_FORMAT`.
  */
-export async function readJournal(ports: JournalPorts, folder: string): Promise<FoundJournal> {
+export async function readJournal(ports: HomePorts, folder: string): Promise<FoundJournal> {
   const read: FoundSegment[] = [];
   let nth = 0;
   try {
@@ -75,7 +69,7 @@ function valid(read: readonly FoundSegment[]): Pick<FoundJournal, "from" | "fram
   return { from, frames };
 }
 
-async function segmentNames({ disk }: JournalPorts, folder: string): Promise<readonly string[]> {
+async function segmentNames({ disk }: HomePorts, folder: string): Promise<readonly string[]> {
   try {
     const names = (await disk.list(folder)).map(({ name }) => name);
     return names.filter((name) => segmentName.test(name));
@@ -86,7 +80,7 @@ async function segmentNames({ disk }: JournalPorts, folder: string): Promise<rea
 }
 
 /** @returns `undefined`, and the file is gone, when nothing in it was ever acknowledged. */
-async function openSegment(ports: JournalPorts, path: string): Promise<FoundSegment | undefined> {
+async function openSegment(ports: HomePorts, path: string): Promise<FoundSegment | undefined> {
   const file = await ports.disk.open(path, "read");
   try {
     const read = readSegment(await readExactly(file, 0, await file.size()));
@@ -112,7 +106,7 @@ async function openSegment(ports: JournalPorts, path: string): Promise<FoundSegm
  * would say that all is well.
  */
 export async function completeLog(
-  ports: JournalPorts,
+  ports: HomePorts,
   name: string,
   changes: readonly Change[],
 ): Promise<void> {
@@ -153,7 +147,7 @@ export async function completeLog(
 
 /** Cuts a file back. What is not a part of these changes, with gaps of NUL bytes, is set aside first. */
 async function cutBack(
-  ports: JournalPorts,
+  ports: HomePorts,
   path: string,
   file: DiskFile,
   from: number,
@@ -163,12 +157,31 @@ async function cutBack(
   const expected = Buffer.concat(changes.map(({ bytes }) => bytes));
   const isOurs = found.every((byte, i) => byte === 0 || byte === expected[i]);
   ports.guard();
-  if (!isOurs) await ports.setAside(path, file, from);
+  if (!isOurs) await setAside(ports, path, file, from);
   await file.truncate(from);
 }
 
+/** Keeps the end of a log's file, from here on, and reports that it is cut off. */
+async function setAside(
+  ports: HomePorts,
+  path: string,
+  file: DiskFile,
+  from: number,
+): Promise<void> {
+  const end = await file.size();
+  const quarantined = await ports.quarantine(path, file, from, end);
+  ports.report(basename(dirname(path)), {
+    key: basename(path, ".jsonl"),
+    kind: "torn_tail",
+    bytes: end - from,
+    after_seq: 0,
+    quarantined,
+    reason: `${end - from} bytes lay where the journal has others, and were set aside`,
+  });
+}
+
 async function openLog(
-  { disk, guard }: JournalPorts,
+  { disk, guard }: HomePorts,
   path: string,
   isNew: boolean,
 ): Promise<DiskFile | undefined> {

@@ -1,10 +1,9 @@
 // The files of the journal, and the logs that depend on them.
 import { dirname, join } from "node:path";
-import type { Timers } from "../../timers.ts";
-import { blockBytes, type DiskFile } from "../disk/disk.ts";
+import { blockBytes, type Disk, type DiskFile } from "../disk/disk.ts";
 import { readExactly } from "./batch-reader.ts";
 import {
-  type FilePorts,
+  type HomePorts,
   isCode,
   isThere,
   makeDirectory,
@@ -12,27 +11,6 @@ import {
   writeAll,
 } from "./file-ports.ts";
 import { type Change, readSegment } from "./journal-frame.ts";
-
-/** What the journal needs of the home. */
-export interface JournalPorts
-  extends Pick<FilePorts, "disk" | "newId" | "unsyncedNames" | "guard"> {
-  /** Keeps the end of a log's file, from here on, and reports that it is cut off. */
-  setAside(path: string, file: DiskFile, from: number): Promise<void>;
-  readonly home: string;
-  /** How long a segment gets. */
-  readonly segmentBytes: number;
-  /** Before this position the index has all that the journal of the last process holds. */
-  readonly indexMark: number;
-  /**
-   * Resolves when the index has for good what it was given: until then the journal holds it.
-   *
-   * @throws ThroughlineError `THROUGHLINE_UNAVAILABLE`
-   */
-  syncIndex(): Promise<void>;
-  /** The index of this collection was not given what the journal of the last process held of its logs. */
-  notIndexed(collection: string): Promise<void>;
-  readonly timers: Timers;
-}
 
 /** The collection of a log, by its path in the home: the folder that it lies in, `""` for the home itself. */
 export function collectionOf(name: string): string {
@@ -67,7 +45,7 @@ export function newSegment(path: string, file: DiskFile, isReusable = true): Seg
 
 /** Makes the file of the journal's next segment. */
 export async function createSegment(
-  ports: Pick<JournalPorts, "disk" | "newId" | "unsyncedNames">,
+  ports: HomePorts,
   folder: string,
   nth: number,
 ): Promise<Segment> {
@@ -86,10 +64,7 @@ export async function createSegment(
 }
 
 /** Makes the names in the journal's folder durable; where somebody removed it, that it is gone. */
-export async function syncFolder(
-  ports: Pick<JournalPorts, "disk" | "newId" | "unsyncedNames" | "home">,
-  folder: string,
-): Promise<void> {
+export async function syncFolder(ports: HomePorts, folder: string): Promise<void> {
   try {
     await syncNames(ports, folder);
   } catch (error) {
@@ -139,38 +114,38 @@ export function noteChange({ logs, newNamesIn }: Segment, { path, offset }: Chan
 /** So many logs are synced at once. The journal's own syncs need a thread too. */
 const syncedAtOnce = 2;
 
-interface SyncPorts extends Pick<JournalPorts, "disk" | "home"> {
-  /** Logs of which a sync failed, and which could not be written again since then. */
-  readonly doubtful: Set<string>;
-  /** See `Journal.complete`. */
-  complete(path: string): Promise<void>;
-}
-
-/** Makes the logs durable that a segment names. @param segments all that there are, in order. */
+/**
+ * Makes the logs durable that a segment names.
+ *
+ * @param all `segments`: all that there are, in order. `doubtful`: logs whose sync failed, and which could
+ *   not be written again since then.
+ */
 export async function syncLogs(
-  ports: SyncPorts,
+  { disk, home }: HomePorts,
   segment: Segment,
-  segments: readonly Segment[],
+  all: { readonly segments: readonly Segment[]; readonly doubtful: Set<string> },
+  complete: (name: string) => Promise<void>,
 ): Promise<void> {
   const names = segment.logs.values();
   const syncSome = async () => {
-    for (const name of names) await syncLog(ports, name, segments);
+    for (const name of names) {
+      await complete(name);
+      await syncLog(disk, { name, path: join(home, name) }, all);
+    }
   };
   const syncing = Array.from({ length: syncedAtOnce }, syncSome);
   await Promise.allSettled(syncing);
   await Promise.all(syncing);
   for (const folder of segment.newNamesIn) {
-    await ports.disk.syncDirectory(join(ports.home, folder));
+    await disk.syncDirectory(join(home, folder));
   }
 }
 
 async function syncLog(
-  { disk, home, doubtful, complete }: SyncPorts,
-  name: string,
-  segments: readonly Segment[],
+  disk: Disk,
+  { name, path }: { readonly name: string; readonly path: string },
+  { segments, doubtful }: { readonly segments: readonly Segment[]; readonly doubtful: Set<string> },
 ): Promise<void> {
-  const path = join(home, name);
-  await complete(path);
   try {
     const file = await disk.open(path, "write");
     try {

@@ -1,6 +1,14 @@
 import { join, sep } from "node:path";
 import { ThroughlineError } from "../../errors.ts";
-import { isCode, rethrow, syncNames, unavailable, unlinkIfThere, writeAll } from "./file-ports.ts";
+import {
+  type HomePorts,
+  isCode,
+  rethrow,
+  syncNames,
+  unavailable,
+  unlinkIfThere,
+  writeAll,
+} from "./file-ports.ts";
 import { type Change, type Frame, frameLength, headerChange, putFrame } from "./journal-frame.ts";
 import { readJournal } from "./journal-recovery.ts";
 import {
@@ -8,7 +16,6 @@ import {
   createSegment,
   isCutOff,
   isMoved,
-  type JournalPorts,
   noteChange,
   preallocate,
   type Segment,
@@ -51,7 +58,7 @@ const cannotWrite = "the journal cannot be written. Nothing was stored";
  * bytes are written to the logs themselves, which are synced later, before the segment is used again.
  */
 export class Journal {
-  readonly #ports: JournalPorts;
+  readonly #ports: HomePorts;
   readonly #folder: string;
   readonly #waiting: Waiting[] = [];
   #isWriting = false;
@@ -82,7 +89,7 @@ export class Journal {
   /** Why the last group was refused. */
   #fault: ThroughlineError | undefined;
 
-  constructor(ports: JournalPorts) {
+  constructor(ports: HomePorts) {
     this.#ports = ports;
     this.recovered = new RecoveredLogs(ports);
     this.#folder = join(ports.home, journalFolder);
@@ -204,8 +211,7 @@ export class Journal {
       await this.#inTurn(async () => {
         await this.#freeSealed();
         while (this.#spare.length > 0) await this.#removeSpare();
-        const isUnsynced = this.#ports.unsyncedNames.has(this.#folder);
-        if (isUnsynced) await syncNames(this.#ports, this.#folder);
+        if (this.#ports.unsyncedNames.has(this.#folder)) await syncNames(this.#ports, this.#folder);
       });
     } catch (cause) {
       throw unavailable("the journal still holds what was written: it could not be emptied", cause);
@@ -422,9 +428,8 @@ export class Journal {
     for (let segment = this.#sealed[0]; segment !== undefined; segment = this.#sealed[0]) {
       await segment.settled;
       if (segment.logs.size > 0) await this.#syncIndex(segment);
-      const complete = (path: string) => this.complete(path);
-      const ports = { ...this.#ports, doubtful: this.#doubtful, complete };
-      await syncLogs(ports, segment, this.#segments());
+      const all = { segments: this.#segments(), doubtful: this.#doubtful };
+      await syncLogs(this.#ports, segment, all, (name) => this.recovered.complete(name));
       if (!segment.isReusable) await this.recovered.leaveUnindexed();
       if (!segment.isReusable) await this.#remove(segment);
       else if (this.#spare.length >= sealed.freed) await this.#removeSpare();
@@ -437,13 +442,12 @@ export class Journal {
 
   /** What is to be forgotten goes also where a full disk takes nothing of the index, which is compared then. */
   async #syncIndex({ logs }: Segment): Promise<void> {
+    const { index } = this.#ports;
     try {
-      await this.#ports.syncIndex();
+      await index.sync();
     } catch (error) {
       if (this.#forgetting === 0) throw error;
-      for (const collection of new Set(Array.from(logs, collectionOf))) {
-        await this.#ports.notIndexed(collection);
-      }
+      for (const name of new Set(Array.from(logs, collectionOf))) await index.uncover(name);
     }
   }
 

@@ -10,8 +10,42 @@ import {
   recordsOf,
 } from "./batch-reader.ts";
 import { encodeBatch, headOf } from "./commit.ts";
-import { type FilePorts, isCode, openOwn, syncNames, unavailable, writeAll } from "./file-ports.ts";
+import {
+  type HomePorts,
+  isCode,
+  type NewReport,
+  openOwn,
+  syncNames,
+  unavailable,
+  writeAll,
+} from "./file-ports.ts";
+import type { Journal } from "./journal.ts";
+import type { LogIndex } from "./log-index.ts";
 import { mayBeOurs } from "./own-log.ts";
+import type { RecoveredLogs } from "./recovered-logs.ts";
+
+/** What a collection of logs needs. */
+export interface LogPorts extends Omit<HomePorts, "index" | "report"> {
+  readonly collection: string;
+  readonly directory: string;
+  /**
+   * People keep other things in this directory: a file in it is a log only by what it holds, not by its
+   * name.
+   */
+  readonly isShared: boolean;
+  /** Makes the directory, once. Tried again if it fails. */
+  makeDirectory(): Promise<void>;
+  readonly index: LogIndex;
+  /** Takes the changes of logs before their files do. Without it (level `"process"`) nothing is synced. */
+  readonly journal: Journal | undefined;
+  /** What the journal of a dead process held of logs. */
+  readonly recovered: RecoveredLogs;
+  /** Logs with a failed write that could not be cut off: where they end, by the path of their file. */
+  readonly cuts: Map<string, number>;
+  report(report: NewReport): void;
+  /** Damage was met while reading; the same place may be named again and again. */
+  damage(key: string, damage: Damage): void;
+}
 
 /** What an append stores. */
 export interface Appended {
@@ -46,7 +80,7 @@ export class LogFile {
   /** Set when appends are refused until the file is reopened. */
   failed = false;
 
-  readonly #ports: FilePorts;
+  readonly #ports: LogPorts;
   #file: DiskFile;
   /** What was in it when it was opened may never have been synced. */
   #isUnsynced = false;
@@ -54,7 +88,7 @@ export class LogFile {
   #closing = false;
   #closed: Promise<void> | undefined;
 
-  private constructor(ports: FilePorts, path: string, key: string, file: DiskFile) {
+  private constructor(ports: LogPorts, path: string, key: string, file: DiskFile) {
     this.#ports = ports;
     this.path = path;
     this.key = key;
@@ -68,7 +102,7 @@ export class LogFile {
    * @returns `undefined` when there is no such file.
    * @throws ThroughlineError `THROUGHLINE_NEWER_FORMAT`, `THROUGHLINE_CORRUPT` (another log's file).
    */
-  static async open(ports: FilePorts, path: string, key: string): Promise<LogFile | undefined> {
+  static async open(ports: LogPorts, path: string, key: string): Promise<LogFile | undefined> {
     let file: DiskFile;
     try {
       await ports.journal?.complete(path);
@@ -92,7 +126,7 @@ export class LogFile {
 
   /** Creates a log with its first batch. It exists when this resolves, also after a power cut. */
   static async create(
-    ports: FilePorts,
+    ports: LogPorts,
     path: string,
     key: string,
     batch: WrittenAppend,

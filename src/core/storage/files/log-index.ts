@@ -5,6 +5,7 @@ import type {
   LogRecord,
   SearchOptions,
 } from "../log-store.ts";
+import type { IndexBehind } from "../storage.ts";
 
 /** Where a log ended when the index last took it up. */
 export interface IndexEntry {
@@ -134,3 +135,18 @@ export interface LogIndex {
 
 /** Opens the index of one collection. */
 export type OpenLogIndex = (collection: string, projection: LogProjection) => LogIndex;
+
+/** The index of all collections. */
+export interface HomeIndex {
+  readonly open: OpenLogIndex;
+  coverageOf(collection: string): IndexCoverage;
+  /** The last process closed it itself. */
+  readonly clean: boolean;
+  /** All that the journal of the last process holds before this position is in the index. */
+  readonly mark: number;
+  readonly behind: IndexBehind;
+  /** Makes all durable that was added before. @throws ThroughlineError `THROUGHLINE_UNAVAILABLE` */
+  sync(): Promise<void>;
+  /** The index of this collection was not given all of its logs. */
+  uncover(collection: string): Promise<void>;
+}

@@ -2,42 +2,9 @@ import { basename, join } from "node:path";
 import { ThroughlineError } from "../../errors.ts";
 import { KeyedMutex } from "../../mutex.ts";
 import { fileNameOf } from "./file-name.ts";
-import { type FilePorts, isCode, isDiskError, rethrow, unavailable } from "./file-ports.ts";
-import type { Change } from "./journal-frame.ts";
-import { LogFile } from "./log-file.ts";
-import type { LogIndex } from "./log-index.ts";
-import type { Forgotten } from "./quarantine.ts";
+import { isCode, isDiskError, rethrow, unavailable } from "./file-ports.ts";
+import { LogFile, type LogPorts } from "./log-file.ts";
 import { followIndex, reportUnreadable } from "./reconcile.ts";
-
-/** What a collection of logs needs. */
-export interface FileLogStorePorts extends FilePorts {
-  /** The directory of this collection. */
-  readonly directory: string;
-  /**
-   * People keep other things in this directory: a file in it is a log only by what it holds, not by its
-   * name.
-   */
-  readonly isShared: boolean;
-  /** Makes the directory, once. Tried again if it fails. */
-  makeDirectory(): Promise<void>;
-  readonly index: LogIndex;
-  /** Removes what quarantine keeps of a file. */
-  forgetQuarantine(path: string): Promise<Forgotten>;
-  /** Opens that many files at most; the least used is closed first. At least 1. */
-  readonly maxOpen: number;
-  /** Check every log from end to end at start, because pages may be missing after a power cut. */
-  readonly verifyAll: boolean;
-  /** When a name in the directory last changed, if the system says. */
-  directoryChanged(): string | undefined;
-  /** What the journal of a dead process held of each log that the index may lack, once. */
-  takeRecovered(): (readonly Change[])[];
-  /**
-   * The keys of logs that only that journal has. They get a file when they are opened.
-   *
-   * @param files the names of the logs that have one.
-   */
-  keysWithoutFile(files: ReadonlySet<string>): readonly string[];
-}
 
 /** One log in use. */
 export interface Slot {
@@ -49,7 +16,7 @@ export interface Slot {
 
 /** The logs of a collection that are in use: one change at a time for each, and a bound on open files. */
 export class OpenLogs {
-  readonly #ports: FileLogStorePorts;
+  readonly #ports: LogPorts;
   /** In order of use, the least used first. */
   readonly #slots = new Map<string, Slot>();
   readonly #changes = new KeyedMutex();
@@ -58,7 +25,7 @@ export class OpenLogs {
   #closed = false;
   #indexAge = 0;
 
-  constructor(ports: FileLogStorePorts) {
+  constructor(ports: LogPorts) {
     this.#ports = ports;
   }
 

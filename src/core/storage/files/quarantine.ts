@@ -8,6 +8,7 @@ import { readExactly } from "./batch-reader.ts";
 import {
   copyBytes,
   type FilePorts,
+  type HomePorts,
   isCode,
   makeDirectory,
   syncNames,
@@ -71,24 +72,17 @@ export async function readReports(
   return reports;
 }
 
-export interface Forgotten {
-  readonly files: number;
-  readonly bytes: number;
-}
-
-type QuarantinePorts = Pick<FilePorts, "disk" | "newId" | "unsyncedNames">;
-
 /**
  * Bytes that could not be read, kept verbatim in `<home>/quarantine/`, each with the report of why.
  * Names are derived from the file and the place, so that a recovery that is cut short and run again
  * keeps one copy, not two.
  */
 export class Quarantine {
-  readonly #ports: QuarantinePorts;
+  readonly #ports: FilePorts;
   readonly #home: string;
   readonly #directory: string;
 
-  constructor(ports: QuarantinePorts, home: string) {
+  constructor(ports: FilePorts, home: string) {
     this.#ports = ports;
     this.#home = home;
     this.#directory = join(home, quarantineFolder);
@@ -138,7 +132,7 @@ export class Quarantine {
   }
 
   /** Removes everything that was kept of one file. @returns how many files, and how many bytes they kept. */
-  async forget(path: string): Promise<Forgotten> {
+  async forget(path: string): ReturnType<HomePorts["forgetQuarantine"]> {
     const { disk } = this.#ports;
     const prefix = this.#prefix(path);
     let names: readonly string[];

@@ -7,9 +7,8 @@ import { type Batch, batchAt, recordsOf } from "./batch-reader.ts";
 import { headOf } from "./commit.ts";
 import { fileNameOf, keyOfFileName } from "./file-name.ts";
 import { isCode, isDiskError, isTemporaryName } from "./file-ports.ts";
-import type { LogFile } from "./log-file.ts";
+import type { LogFile, LogPorts } from "./log-file.ts";
 import type { IndexedRecord, LogIndex } from "./log-index.ts";
-import type { FileLogStorePorts } from "./open-logs.ts";
 import { isSurelyOurs } from "./own-log.ts";
 
 /**
@@ -17,7 +16,7 @@ import { isSurelyOurs } from "./own-log.ts";
  * two agree, a read of the new batches when the index is behind, a new start when it speaks of
  * another file. A log that holds less than the index knew is an older copy, and is reported.
  */
-export async function followIndex(ports: FileLogStorePorts, log: LogFile): Promise<void> {
+export async function followIndex(ports: LogPorts, log: LogFile): Promise<void> {
   const { index } = ports;
   const entry = index.entry(log.key);
   // The index remembers damage that was found: the tail of a log alone does not show it.
@@ -52,8 +51,8 @@ function indexed(index: LogIndex, batch: Batch): readonly IndexedRecord[] {
 }
 
 /** Takes up what the journal has of the logs, which need not be opened for it then. */
-function followJournal({ index, takeRecovered }: FileLogStorePorts): void {
-  for (const changes of takeRecovered()) {
+function followJournal({ index, recovered, collection }: LogPorts): void {
+  for (const changes of recovered.takeUnindexed(collection)) {
     for (const { offset, bytes } of changes) {
       const batch = batchAt(bytes, offset);
       if (batch === undefined) break;
@@ -76,7 +75,7 @@ export function olderCopy(seq: number, known: number): string {
   return `the log has other records than were stored up to record ${known}`;
 }
 
-function reportOlderCopy(ports: FileLogStorePorts, log: LogFile, known: number): void {
+function reportOlderCopy(ports: LogPorts, log: LogFile, known: number): void {
   log.damaged = true;
   ports.report({
     key: log.key,
@@ -97,7 +96,7 @@ function noneIfAbsent(error: unknown): readonly DiskEntry[] {
 }
 
 /** What has the name of a log where nothing but logs lies, and is no file. */
-function noFilesIn(ports: FileLogStorePorts, listing: readonly DiskEntry[]): readonly string[] {
+function noFilesIn(ports: LogPorts, listing: readonly DiskEntry[]): readonly string[] {
   if (ports.isShared) return [];
   const others = listing.filter(({ name, kind }) => kind !== "file" && name.endsWith(".jsonl"));
   return others.map(({ name }) => name);
@@ -121,7 +120,7 @@ export type Reconciled =
 
 /** Makes lists and search know every log of the directory. Most starts need not look at it. */
 export async function reconcile(
-  ports: FileLogStorePorts,
+  ports: LogPorts,
   open: (key: string) => Promise<LogFile | undefined>,
 ): Promise<Reconciled> {
   const { coverage } = ports.index;
@@ -138,17 +137,19 @@ export async function reconcile(
  * @param isOver asked on the way: then it ends, and what was found does not count.
  */
 export async function compare(
-  ports: FileLogStorePorts,
+  ports: LogPorts,
   open: (key: string) => Promise<LogFile | undefined>,
   isOver: () => boolean,
 ): Promise<Reconciled> {
-  const { disk, directory, index } = ports;
+  const { disk, directory, index, recovered } = ports;
   // The keys come first: a log that is made from now on is not missing in the listing.
   const keys: string[] = [];
   for (const key of index.keys()) if (keys.push(key) % keysAtOnce === 0) await setImmediate();
   const listing = await disk.list(directory).catch(noneIfAbsent);
   const files = new Set(logsIn(listing));
-  const withoutFile = ports.keysWithoutFile(files).filter((key) => index.entry(key) === undefined);
+  const withoutFile = recovered
+    .keysWithoutFile(ports.collection, files)
+    .filter((key) => index.entry(key) === undefined);
   // The next start removes what a dead process left there, and compares again.
   const isUnswept = listing.some(({ name }) => isTemporaryName(name));
   if (isUnswept) await index.noteCovered(false);
@@ -201,7 +202,7 @@ export async function areNamesKnown({
   disk,
   directory,
   index,
-}: FileLogStorePorts): Promise<boolean | undefined> {
+}: LogPorts): Promise<boolean | undefined> {
   const names = new Set<string>();
   for (const key of index.keys()) {
     names.add(`${fileNameOf(key)}.jsonl`);
@@ -216,7 +217,7 @@ export async function areNamesKnown({
  * it before. `"gone"`: its row has outlived it.
  */
 async function outcomeOf(
-  ports: FileLogStorePorts,
+  ports: LogPorts,
   key: string,
   open: (key: string) => Promise<LogFile | undefined>,
 ): Promise<"gone" | "unreadable" | "known"> {
@@ -237,7 +238,7 @@ async function outcomeOf(
  * A deletion takes the file first, so a process that died may have left the row of what it deleted: then
  * nothing is lost. One that ended well left none.
  */
-function reportGone(ports: FileLogStorePorts, key: string, isKnownWhole: boolean): void {
+function reportGone(ports: LogPorts, key: string, isKnownWhole: boolean): void {
   const known = `the file is not there, though record ${ports.index.entry(key)?.seq} had been stored`;
   const why = isKnownWhole
     ? "it was taken away"
@@ -253,7 +254,7 @@ function reportGone(ports: FileLogStorePorts, key: string, isKnownWhole: boolean
 
 /** Opens a log, which compares the index with it. @returns whether it could be read. */
 async function follow(
-  ports: FileLogStorePorts,
+  ports: LogPorts,
   key: string,
   open: (key: string) => Promise<LogFile | undefined>,
 ): Promise<boolean> {
@@ -273,7 +274,7 @@ async function follow(
  * Reports a log that could not be read, so that the others can be served. It is read again when it is
  * asked for. Throws what is no fault of the log.
  */
-export function reportUnreadable(ports: FileLogStorePorts, key: string, error: unknown): void {
+export function reportUnreadable(ports: LogPorts, key: string, error: unknown): void {
   if (!isDiskError(error) && !isThroughlineError(error)) throw error;
   if (isThroughlineError(error, "THROUGHLINE_CLOSED")) throw error;
   // Of a file that is not ours there is a report already.
@@ -282,7 +283,7 @@ export function reportUnreadable(ports: FileLogStorePorts, key: string, error: u
   ports.report({ key, kind: "unreadable_log", bytes: 0, after_seq: 0, reason });
 }
 
-async function isBehind(ports: FileLogStorePorts, key: string, file: string): Promise<boolean> {
+async function isBehind(ports: LogPorts, key: string, file: string): Promise<boolean> {
   if (ports.verifyAll) return true;
   const size = await ports.disk.size(join(ports.directory, file)).catch(() => undefined);
   return size !== ports.index.entry(key)?.end;
@@ -292,7 +293,7 @@ async function isBehind(ports: FileLogStorePorts, key: string, file: string): Pr
  * The key of a log that the index does not know. `undefined`: the name is none of ours, or it is that
  * of somebody else's file in a directory that is not for logs alone.
  */
-async function keyOfLog(ports: FileLogStorePorts, name: string): Promise<string | undefined> {
+async function keyOfLog(ports: LogPorts, name: string): Promise<string | undefined> {
   const decoded = keyOfFileName(name);
   if (decoded !== undefined && !ports.isShared) return decoded;
   try {

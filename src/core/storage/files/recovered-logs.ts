@@ -2,14 +2,14 @@ import { basename, join } from "node:path";
 import { KeyedMutex } from "../../mutex.ts";
 import { batchAt } from "./batch-reader.ts";
 import { headOf } from "./commit.ts";
-import { isThere } from "./file-ports.ts";
+import { type HomePorts, isThere } from "./file-ports.ts";
 import type { Change, Frame } from "./journal-frame.ts";
 import { completeLog } from "./journal-recovery.ts";
-import { collectionOf, type JournalPorts, settle } from "./journal-segment.ts";
+import { collectionOf, settle } from "./journal-segment.ts";
 
 /** What the journal of the last process holds, until it is in the logs and in their indexes. */
 export class RecoveredLogs {
-  readonly #ports: JournalPorts;
+  readonly #ports: HomePorts;
   /** What the file of each log may lack, by its path in the home. */
   readonly #incomplete = new Map<string, readonly Frame[]>();
   readonly #completing = new KeyedMutex();
@@ -18,7 +18,7 @@ export class RecoveredLogs {
   /** Collections and keys of logs that had no file. */
   readonly #recreated: (readonly [collection: string, key: string])[] = [];
 
-  constructor(ports: JournalPorts) {
+  constructor(ports: HomePorts) {
     this.#ports = ports;
   }
 
@@ -26,7 +26,7 @@ export class RecoveredLogs {
     const { disk, home } = this.#ports;
     for (const [name, changes] of Map.groupBy(frames, ({ path }) => path)) {
       this.#incomplete.set(name, changes);
-      const isIndexed = changes.every(({ position }) => position < this.#ports.indexMark);
+      const isIndexed = changes.every(({ position }) => position < this.#ports.index.mark);
       if (!isIndexed) this.#unindexed.set(name, settle(changes).kept);
       const key = keyOfNew(changes);
       if (key === undefined) continue;
@@ -84,7 +84,7 @@ export class RecoveredLogs {
   async leaveUnindexed(): Promise<void> {
     const collections = new Set(Array.from(this.#unindexed.keys(), collectionOf));
     this.#unindexed.clear();
-    for (const collection of collections) await this.#ports.notIndexed(collection);
+    for (const collection of collections) await this.#ports.index.uncover(collection);
   }
 }
 

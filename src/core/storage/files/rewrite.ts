@@ -2,8 +2,8 @@ import type { DiskFile } from "../disk/disk.ts";
 import { erasedKind } from "../log-store.ts";
 import { recordsOf } from "./batch-reader.ts";
 import { encodeBatch } from "./commit.ts";
-import { type FilePorts, isCode, replaceLog, unavailable, writeAll } from "./file-ports.ts";
-import type { LogFile } from "./log-file.ts";
+import { isCode, replaceLog, unavailable, writeAll } from "./file-ports.ts";
+import type { LogFile, LogPorts } from "./log-file.ts";
 
 /**
  * One batch of the new file ends after so many records or characters: few enough that one damaged byte
@@ -20,7 +20,7 @@ const batchLimits = { records: 64, characters: 64 * 1024 } as const;
  * @throws ThroughlineError `THROUGHLINE_UNAVAILABLE`: the disk has no space for it.
  */
 export async function rewriteLog(
-  ports: FilePorts,
+  ports: LogPorts,
   log: LogFile,
   erase: ReadonlySet<string>,
   headJson: string,

@@ -185,14 +185,11 @@ export class MemoryLogStore implements LogStore {
     const found = this.#newestFirst()
       .filter(({ log }) => label === undefined || this.#labels(log).includes(label))
       .filter((row) => after === undefined || comparePlaces(row, after) > 0);
-    const rows = found.slice(0, limit);
-    const last = rows.at(-1);
-    return {
-      rows: rows.map(({ key, log }) => {
-        return { key, seq: log.records.length, head: headOf(log), damaged: false };
-      }),
-      ...(last !== undefined && found.length > limit ? { cursor: listCursor(last) } : {}),
-    };
+    const rows = found.slice(0, limit).map(({ key, log }) => {
+      return { key, seq: log.records.length, head: headOf(log), damaged: false };
+    });
+    const last = found.length > limit ? found[limit - 1] : undefined;
+    return last === undefined ? { rows } : { rows, cursor: listCursor(last) };
   }
 
   async search(query: string, options: SearchOptions): Promise<readonly SearchHit[]> {

@@ -1,9 +1,14 @@
+import type { Chats } from "../chat/chats.ts";
+import type { FreshnessRules } from "../chat/freshness.ts";
+import type { ProviderModel, ProviderSessions } from "../chat/provider-sessions.ts";
+import type { WorkingMemories } from "../chat/working-memories.ts";
 import type { Extensions } from "../extensions.ts";
-import type { Responder } from "../models/responder.ts";
+import type { Responders } from "../models/model-lists.ts";
+import type { Responder, TurnTools } from "../models/responder.ts";
 import { type Checks, type Defaults, misconfigured, resolveOptions, whole } from "../options.ts";
-import type { Throughline } from "../throughline.ts";
+import type { ThroughlinePorts } from "../telemetry.ts";
+import type { Turn } from "./turn.ts";
 import type { TurnQueue } from "./turn-queue.ts";
-import { type Responders, type TurnPorts, Turns } from "./turns.ts";
 
 export interface TurnsOptions {
   /**
@@ -26,7 +31,7 @@ export interface TurnsOptions {
   /** What it is called, so that its name beside a command is passed over. */
   readonly companionName?: string | undefined;
   /** What models may do beside speaking, in this turn. By default nothing. */
-  readonly tools?: TurnPorts["tools"];
+  readonly tools?: ((turn: Turn, target: ProviderModel) => TurnTools) | undefined;
 }
 
 const defaults = {
@@ -49,30 +54,32 @@ const checks: Checks<TurnsOptions> = {
   ],
 };
 
-type Memories = Pick<Throughline, "chats" | "sessions" | "workingMemory" | "rules" | "ports">;
+export interface TurnPorts extends ThroughlinePorts, Omit<TurnsOptions, "model"> {
+  readonly chats: Chats;
+  readonly sessions: ProviderSessions;
+  readonly workingMemory: WorkingMemories;
+  readonly rules: FreshnessRules;
+  readonly extensions: Extensions;
+  /** Shared by every `Turns` of one `Throughline`. */
+  readonly queue: TurnQueue;
+  readonly responders: Responders;
+  readonly persona: () => string | Promise<string>;
+  readonly maxQueued: number;
+}
 
 /** @throws ThroughlineError `THROUGHLINE_CONFIGURATION`: an option cannot be used. */
-export function newTurns(
-  memories: Memories & { readonly extensions: Extensions; readonly queue: TurnQueue },
+export function turnPorts(
+  memories: Omit<TurnPorts, keyof TurnsOptions | "responders">,
   given: TurnsOptions,
-): Turns {
-  const options = resolveOptions("the options of turns", given, defaults, checks);
-  const { model, persona, maxQueued, companionName, tools } = options;
-  const { chats, sessions, workingMemory, rules, ports, extensions, queue } = memories;
-  return new Turns({
-    ...ports,
-    chats,
-    sessions,
-    memories: workingMemory,
-    rules,
-    extensions,
-    queue,
+): TurnPorts {
+  const resolved = resolveOptions("the options of turns", given, defaults, checks);
+  const { model, persona, ...options } = resolved;
+  return {
+    ...memories,
+    ...options,
     responders: model === undefined ? noModel : respondersOf(model),
     persona: typeof persona === "function" ? persona : () => persona,
-    maxQueued,
-    companionName,
-    tools,
-  });
+  };
 }
 
 const noModel: Responders = {
