@@ -6,7 +6,7 @@ import { ThroughlineError } from "../core/errors.ts";
 import type { JsonObject } from "../core/json.ts";
 import type { LogRecord, LogStore } from "../core/storage/log-store.ts";
 import { openMemoryStorage } from "../core/storage/memory/memory-storage.ts";
-import { applyEvent, setVoice, startState } from "./emotion/acts.ts";
+import { applyEvent, startState } from "./emotion/acts.ts";
 import { builtInEmotions as config } from "./emotion/built-in-emotions.ts";
 import { evolve } from "./emotion/emotion.ts";
 import type { Felt } from "./live-emotions.ts";
@@ -130,37 +130,6 @@ test("a clock that is set back begins another record, and the records are read i
   assert.deepEqual(await told({ from: noon + 6_000, to: noon + 7_000 }), ["felt 5000 insult"]);
 });
 
-test("10 flushes at once store everything once, in order", async () => {
-  const { moods, told } = history();
-  const flushes: Promise<void>[] = [];
-  for (let i = 0; i < 10; i++) {
-    moods.note(felt(i * 10_000, "pat_level1"));
-    flushes.push(moods.flush());
-  }
-  await Promise.all(flushes);
-  await moods.flush();
-  const wanted = Array.from({ length: 10 }, (_, i) => `felt ${i * 10_000} pat_level1`);
-  assert.deepEqual(await told(), wanted);
-});
-
-test("what is felt while a flush is under way is told once, before and after", async () => {
-  const { moods, disk, told } = history();
-  const gate = Promise.withResolvers<void>();
-  disk.gate = gate.promise;
-  moods.note(felt(0, "pat_level1"));
-  const flushed = moods.flush();
-  await Promise.resolve();
-  moods.note(felt(1, "insult"));
-  const wanted = ["felt 0 pat_level1", "felt 1 insult"];
-  assert.deepEqual(await told(), wanted);
-  gate.resolve();
-  const reading = told(); // stored while this reads
-  await flushed;
-  assert.deepEqual(await reading, wanted);
-  await moods.flush();
-  assert.deepEqual(await told(), wanted);
-});
-
 for (const fails of ["nothing stored", "stored, and nobody knows"] as const) {
   test(`a flush that fails (${fails}) keeps what waits, and the next one stores it once`, async () => {
     const { moods, disk, told } = history();
@@ -270,25 +239,4 @@ test("records that nobody can read are passed over, and cost no other", async ()
     [undefined, "limit"],
   );
   assert.equal(records[1]?.downAt, undefined);
-});
-
-test("a voice that was thinking when something was felt does not think for ever after", async () => {
-  const { moods } = history();
-  const thinking = setVoice(config, born, "thinking");
-  moods.note({ at: isoTime(noon), state: thinking, config });
-  const [record] = await moods.between(config, all);
-  assert.equal(record?.state.anchor.voiceState, "idle");
-});
-
-test("wounds of the past stay in it when fewer are allowed since", async () => {
-  const { moods } = history();
-  const hurt = ["violence", "abuse"].reduce(
-    (state, event) => applyEvent(config, state, { event, id: event }).state,
-    born,
-  );
-  moods.note({ at: isoTime(noon), state: hurt, config });
-  await moods.flush();
-  const strict = { ...config, settings: { ...config.settings, maxWounds: 1 } };
-  const [record] = await moods.between(strict, all);
-  assert.deepEqual(record?.state.anchor.wounds, hurt.anchor.wounds);
 });

@@ -81,19 +81,6 @@ test("a reaction becomes a package with words, picture and sound, which verifies
   assert.deepEqual([storage_mode, storage_reason, s3_bucket], ["local", "no_bucket", null]);
 });
 
-test("closing right after a reaction keeps it, and the next start has it whole", async (t) => {
-  const home = newHome(t);
-  const first = await openThroughline({ home });
-  const moments = await started(first);
-  await feed(moments);
-  const receipt = moments.recorder.record(praise);
-  await first.close();
-  await using second = await openThroughline({ home });
-  const { packages } = await started(second);
-  const { manifest } = await packages.read(receipt.toJSON().name);
-  assert.equal(manifest.what, "the joke");
-});
-
 for (const how of ["kept again", "removed from only"]) {
   test(`packages of a chat that was forgotten while moments were not loaded go once they are ${how}`, async (t) => {
     const home = newHome(t);
@@ -205,21 +192,6 @@ test("without a home nobody keeps moments, and one home keeps them once", async 
   await using throughline = await openThroughline({ home: newHome(t) });
   await started(throughline);
   await assert.rejects(started(throughline), { code: "THROUGHLINE_CONFLICT" });
-});
-
-test("a reaction that is taken back is marked beside its copy in the bucket", async (t) => {
-  const server = await S3Server.start({ buckets: ["moments"] });
-  t.after(() => server.close());
-  await using throughline = await openThroughline({ home: newHome(t) });
-  const { credentials, endpoint } = server;
-  const moments = await started(throughline, { s3: { bucket: "moments", endpoint, credentials } });
-  await feed(moments);
-  const receipt = moments.recorder.record(praise);
-  await receipt.whenUploaded();
-  await moments.retract(receipt.name, { by: "ann", reason: "a slip" });
-  await moments.upload();
-  const key = `feedback/${sessionId}/${receipt.name}/retracted.json`;
-  assert.match(String(server.objects("moments").get(key)?.body), /a slip/);
 });
 
 test("a reaction that is taken back before it went up is marked in the bucket once it is there", async (t) => {
