@@ -255,14 +255,6 @@ test("a reaction that a newer one takes the place of is marked beside its copy i
   assert.deepEqual([mark.reason, mark.superseded_by], ["superseded", newer.id]);
 });
 
-test("a name that is no package's is taken back nowhere", async (t) => {
-  await using throughline = await openThroughline({ home: newHome(t) });
-  const s3 = { bucket: "moments", endpoint: "http://127.0.0.1:9" };
-  const moments = await started(throughline, { s3 });
-  const mark = { by: null, reason: null };
-  await assert.rejects(moments.retract("../../consent", mark), { code: "THROUGHLINE_INVALID" });
-});
-
 const said = [
   { role: "user", content: "Tell me a joke", id: "m1" },
   { role: "assistant", content: "Knock, knock", id: "m2" },

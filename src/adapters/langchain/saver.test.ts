@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { AIMessage, type BaseMessage, HumanMessage } from "@langchain/core/messages";
-import { Annotation, END, MessagesAnnotation, Send, START, StateGraph } from "@langchain/langgraph";
+import { Annotation, END, MessagesAnnotation, START, StateGraph } from "@langchain/langgraph";
 import {
   type Checkpoint,
   type CheckpointTuple,
@@ -74,19 +74,6 @@ test("two branches from one checkpoint keep their own values", async (t) => {
   }
 });
 
-test("a copy of a checkpoint has its values, also where they were changed by hand", async (t) => {
-  const graph = answering(await saverOf(t));
-  const config = thread("t");
-  await graph.invoke({ messages: [new HumanMessage("one")] }, config);
-  const history = await Array.fromAsync(graph.getStateHistory(config));
-  for (const { config: old, values, next } of history) {
-    const copy = await graph.updateState(old, null, "__copy__");
-    const copied = await graph.getState(copy);
-    assert.deepEqual(copied.next, next);
-    assert.deepEqual(textsOf(copied.values.messages ?? []), textsOf(values["messages"] ?? []));
-  }
-});
-
 test("pending writes come in the order of their paths, tasks and places", async (t) => {
   const saver = await saverOf(t);
   const config = await saver.put(thread("t"), checkpointWith({}), metadata, {});
@@ -113,18 +100,6 @@ test("pending writes come in the order of their paths, tasks and places", async 
   assert.deepEqual(
     tuple?.pendingWrites?.map(([, , value]) => value),
     order.flatMap((task) => [`${task} 0`, `${task} 1`]),
-  );
-});
-
-test("the writes of 20 tasks of one step are all there", async (t) => {
-  const saver = await saverOf(t);
-  const config = await saver.put(thread("t"), checkpointWith({}), metadata, {});
-  const tasks = Array.from({ length: 20 }, (_, i) => `task ${i}`).sort();
-  for (const task of tasks.toReversed()) await saver.putWrites(config, [["x", 1]], task);
-  const { pendingWrites = [] } = (await saver.getTuple(config)) ?? {};
-  assert.deepEqual(
-    pendingWrites.map(([task]) => task),
-    tasks,
   );
 });
 
@@ -180,30 +155,6 @@ test("a checkpoint stored again with other content is the newer one, and stored 
     }
   }
   assert.equal((await Array.fromAsync(saver.list(thread("t")))).length, 1);
-});
-
-test("an older checkpoint is found by its id, also under the field's old name", async (t) => {
-  const saver = await saverOf(t);
-  const older = checkpointWith({ x: "older" });
-  await saver.put(thread("t"), older, metadata, { x: 1 });
-  await saver.put(thread("t"), checkpointWith({ x: "newer" }, 2), metadata, { x: 2 });
-  for (const named of [{ checkpoint_id: older.id }, { thread_ts: older.id }]) {
-    const tuple = await saver.getTuple({ configurable: { thread_id: "t", ...named } });
-    assert.deepEqual(tuple?.checkpoint.channel_values, { x: "older" });
-  }
-});
-
-test("the history of a channel begins at the nearest ancestor that has a value of it", async (t) => {
-  const saver = await saverOf(t);
-  let config: object = thread("t");
-  for (const i of [1, 2, 3]) {
-    const channels = i === 3 ? {} : { x: [i] };
-    const stored = await saver.put(config, checkpointWith(channels, i), metadata);
-    await saver.putWrites(stored, [["x", [`write ${i}`]]], "task");
-    config = stored;
-  }
-  const { x } = await saver.getDeltaChannelHistory({ config, channels: ["x"] });
-  assert.deepEqual(x, { writes: [["task", "x", ["write 2"]]], seed: [2] });
 });
 
 test("checkpoints that are stored out of order are listed by their ids, and the greatest is the newest", async (t) => {
@@ -306,22 +257,6 @@ test("more blocks than a saver remembers are stored by one call", async (t) => {
   );
 });
 
-test("2,000 tasks sent at once are stored by one call, and come back in their order", async (t) => {
-  const saver = await saverOf(t);
-  const config = await saver.put(thread("t"), checkpointWith({}), metadata, {});
-  const sends = Array.from({ length: 2_000 }, (_, i) => new Send("node", { i }));
-  await saver.putWrites(
-    config,
-    sends.map((send) => ["__pregel_tasks", send]),
-    "task",
-  );
-  const writes = (await saver.getTuple(config))?.pendingWrites ?? [];
-  assert.deepEqual(
-    writes.map(([, , send]) => (send as Send).args.i),
-    sends.map(({ args }) => args.i),
-  );
-});
-
 test("lists of every length come back equal, and a longer one stores only what is new", async (t) => {
   const home = join(temporaryDirectory(t), "home");
   const saver = new ThroughlineSaver(await open(t, home));
@@ -354,21 +289,6 @@ test("what is no JSON is null in a list, and harms nothing else", async (t) => {
     assert.deepEqual(back, [null, ...list.slice(1)]);
     assert.equal(f, null);
   }
-});
-
-test("threads can be deleted while they are listed", async (t) => {
-  const saver = await saverOf(t);
-  for (const id of ["a", "b", "c"]) {
-    for (const i of [1, 2]) {
-      await saver.put(thread(id), checkpointWith({ x: `${id} ${i}` }, i), metadata, { x: i });
-    }
-  }
-  let listed = 0;
-  for await (const { config } of saver.list({})) {
-    listed++;
-    await saver.deleteThread(config.configurable?.["thread_id"]);
-  }
-  assert.equal(listed, 3);
 });
 
 test("a serialiser of the application's own is used for every value", async (t) => {
@@ -420,21 +340,6 @@ test("a wrong configuration is a TypeError that names the field", async (t) => {
     });
   }
   assert.equal(await saver.getTuple({ configurable: {} }), undefined);
-});
-
-test("forgetting the chat of a thread leaves no word of it, and the thread begins again", async (t) => {
-  const home = join(temporaryDirectory(t), "home");
-  const throughline = await open(t, home);
-  const graph = answering(new ThroughlineSaver(throughline));
-  const config = thread("telegram:42");
-  await graph.invoke({ messages: [new HumanMessage(`lighthouse ${randomText(3_000)}`)] }, config);
-  assert.ok(bytesUnder(home).includes("lighthouse"));
-  await throughline.chats.forget("telegram:42");
-  assert.ok(!bytesUnder(home).includes("lighthouse"));
-  const { messages } = await graph.invoke({ messages: [new HumanMessage("hello")] }, config);
-  assert.deepEqual(textsOf(messages), ["hello", "answer to hello"]);
-  const { values } = await graph.getState(config);
-  assert.deepEqual(textsOf(values.messages), ["hello", "answer to hello"]);
 });
 
 test("a thread that is deleted and begun again by another saver is not taken for the old one", async (t) => {
@@ -490,32 +395,6 @@ test("of two checkpoints that two savers store at once the one with the greater 
     const latest = await one.getTuple(config);
     assert.deepEqual(latest?.checkpoint.channel_values, { x: "newer" });
   }
-});
-
-test("a run that was interrupted continues with another saver on the same home", async (t) => {
-  const home = join(temporaryDirectory(t), "home");
-  const State = Annotation.Root({
-    done: Annotation<string[]>({ reducer: (a, b) => [...a, ...b], default: () => [] }),
-  });
-  const build = (checkpointer: ThroughlineSaver, fails: boolean) =>
-    new StateGraph(State)
-      .addNode("one", () => ({ done: ["one"] }))
-      .addNode("two", () => {
-        if (fails) throw new Error("the process died here");
-        return { done: ["two"] };
-      })
-      .addEdge(START, "one")
-      .addEdge("one", "two")
-      .addEdge("two", END)
-      .compile({ checkpointer });
-  {
-    await using throughline = await openThroughline({ home });
-    const graph = build(new ThroughlineSaver(throughline), true);
-    await assert.rejects(graph.invoke({ done: ["asked"] }, { ...thread("t"), durability: "sync" }));
-  }
-  const graph = build(new ThroughlineSaver(await open(t, home)), false);
-  const { done } = await graph.invoke(null, thread("t"));
-  assert.deepEqual(done, ["asked", "one", "two"]);
 });
 
 test("what is said in a thread is in the chat of its id, whatever a crash left out", async (t) => {

@@ -49,23 +49,6 @@ for (const when of ["before", "after"] as const) {
   });
 }
 
-test("a deleted package goes from the bucket, manifest first, in a later run too, and no other", async () => {
-  await using world = await started({ server: { versions: true } });
-  const [sample, other] = [samplePackage({ number: 0 }), samplePackage({ number: 1 })];
-  for (const each of [sample, other]) await world.save(each);
-  assert.ok(await world.untilNothingPends());
-  const { remote } = await world.packages.delete({ name: sample.name });
-  assert.deepEqual(remote, [{ name: sample.name, bucket: "moments", prefix: prefixOf(sample) }]);
-  await world.restart();
-  assert.ok(await world.untilNothingPends());
-  assert.equal(world.server.objects().size, other.files.size);
-  assertWhole(world, other);
-  const { journal } = world.server;
-  const removed = journal.entries.filter(({ operation }) => operation === "DeleteObject");
-  assert.match(removed[0]?.key ?? "", /feedback\.json$/);
-  assert.deepEqual(await world.left(), []);
-});
-
 test("a deletion of what was never sent to a bucket that is not there is done", async () => {
   await using world = await started({ server: { buckets: [] } });
   const sample = samplePackage();
@@ -111,23 +94,6 @@ for (const kind of ["slow", "hang"] as const) {
     assert.deepEqual(await world.left(), []);
   });
 }
-
-test("a deletion while the bucket is away stays as a tombstone, over restarts, until the bucket agrees", async () => {
-  await using world = await started();
-  const sample = samplePackage();
-  await world.save(sample);
-  assert.ok(await world.untilNothingPends());
-  world.server.fail({ times: Number.POSITIVE_INFINITY, does: { kind: "reset" } });
-  await world.packages.delete({ name: sample.name });
-  await world.time.pass(3_600_000);
-  const there = (await world.disk.list("/home/feedback")).map(({ name }) => name);
-  assert.deepEqual(there, [`${sample.name}.tombstone.json`]);
-  await world.restart();
-  assert.deepEqual(await world.left(), [`${sample.name} tombstone`]);
-  world.server.faults.heal();
-  assert.ok(await world.untilNothingPends());
-  assert.deepEqual([world.server.objects().size, await world.left()], [0, []]);
-});
 
 test("a copy at another service than the configured one is not taken for deleted", async () => {
   const disk = new SimulatedDisk();

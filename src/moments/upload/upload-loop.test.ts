@@ -82,14 +82,6 @@ for (let sent = 0; sent <= 4; sent++) {
   });
 }
 
-test("without consent to upload nothing is pending and nothing asked", async () => {
-  await using world = await started();
-  await world.save(samplePackage(), false);
-  await world.time.pass(hour);
-  assert.equal(world.connected, 0);
-  assert.deepEqual(await world.packages.noted(), []);
-});
-
 test("a server that is away for 3 hours is asked fewer than 120 times, then 5 packages go up, oldest first", async () => {
   await using world = await started();
   world.server.fail({ times: Number.POSITIVE_INFINITY, does: { kind: "reset" } });
@@ -134,19 +126,6 @@ test("what is asked for while an older status is being read is sent all the same
   slow.resolve();
   assert.ok(await world.untilNothingPends());
   assert.ok(reads > before, "it was looked at again");
-});
-
-test("an outage that outlasts the process is gone on with by the next one", async () => {
-  await using world = await started();
-  world.server.fail({ times: Number.POSITIVE_INFINITY, does: { kind: "reset" } });
-  const sample = samplePackage();
-  await world.save(sample);
-  await world.time.pass(hour);
-  await world.restart();
-  await world.time.pass(hour);
-  world.server.faults.heal();
-  assert.ok(await world.untilNothingPends(hour + 1));
-  assertWhole(world, sample);
 });
 
 test("a package that the server cannot take keeps no other from going up", async () => {
@@ -313,20 +292,4 @@ test("a package whose folder somebody removed is dead as local_missing", async (
   await world.time.pass(hour);
   const { pending, dead, last_error } = world.uploader.statistics();
   assert.deepEqual([pending, dead, last_error?.class], [0, 1, "local_missing"]);
-});
-
-test("without the client library packages are pending, the target says no_client, and they go up once it is there", async () => {
-  let isThere = false;
-  const load = () =>
-    isThere ? import("@aws-sdk/client-s3") : Promise.reject(new Error("not installed"));
-  await using world = await started({ load });
-  const sample = samplePackage();
-  await world.save(sample);
-  await world.time.pass(1_000);
-  assert.equal(world.uploader.targetError?.class, "no_client");
-  assert.equal(world.uploader.statistics().pending, 1);
-  isThere = true;
-  assert.ok(await world.untilNothingPends());
-  assertWhole(world, sample);
-  assert.ok(world.clock.monotonic() <= 300_000);
 });
