@@ -265,16 +265,6 @@ test("an answer that its model cut says by what, and one without a word is none"
   }
 });
 
-test("what the application throws is an error of the stream, and the message can be sent again", async (t) => {
-  const respond = (): never => {
-    throw new Error("secret");
-  };
-  const w = await world(t, { answers: [], respond });
-  const text = await (await w.post(request)).text();
-  assert.match(text, /"type":"error","errorText":"An error occurred\."/);
-  assert.equal(await w.unanswered(), 1);
-});
-
 test("an answer is made again: the old one and what came after it are taken back", async (t) => {
   const w = await world(t, { answers: [["one"], ["two"], ["three"]] });
   const page = w.page();
@@ -590,19 +580,6 @@ test("a page that watches a turn of the application's own gets its answer when i
   await until(() => w.requests() === 3);
   await failing.fail();
   assert.equal((await again).status, 204);
-});
-
-test("a fork shows the same messages", async (t) => {
-  const w = await world(t, { answers: [[{ thinks: "Hm" }, "one"], ["two"]] });
-  const page = w.page();
-  await page.sendMessage({
-    text: "Hi",
-    files: [{ type: "file", mediaType: "text/plain", url: "data:text/plain;base64,eA==" }],
-  });
-  await page.sendMessage({ text: "Hi!", messageId: page.messages[0]?.id ?? "" });
-  const { id = "" } = (await w.stored()).at(-1) ?? {};
-  await w.throughline.chats.fork("c1", id, "c2");
-  assert.deepEqual(await loadMessages(w.throughline, "c2"), await w.load());
 });
 
 test("an answer that comes after its period has ended is not shown, and nothing is asked twice", async (t) => {
