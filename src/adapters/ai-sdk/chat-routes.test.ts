@@ -458,6 +458,7 @@ test("a page on another server waits for the answer and gets it as it is stored"
   await until(() => page.texts.at(-1) === "assistant: Hel");
   const watched = two.watch();
   const repeated = two.post(request);
+  await until(() => two.requests() === 2);
   await setTimeout(50);
   rest.open();
   await sent;
