@@ -88,15 +88,6 @@ test("what frameworks keep under an id without a chat is forgotten too", async (
   assert.ok(!bytesUnder(home).includes(word));
 });
 
-test("a home without adapters gets no folder of theirs by forgetting", async (t) => {
-  const home = join(temporaryDirectory(t), "home");
-  await using throughline = await openThroughline({ home });
-  await throughline.chats.append("local:me", [{ role: "user", content: word }]);
-  const { removed } = await throughline.chats.forget("local:me");
-  assert.ok(removed.every(({ place }) => others.every((other) => other.place !== place)));
-  for (const { collection } of frameworkLogs) assert.ok(!fs.existsSync(join(home, collection)));
-});
-
 test("doctor reads what frameworks keep, and finds damage in it", async (t) => {
   const home = await filledHome(t);
   const well = await runCli(["doctor"], { home });
@@ -195,22 +186,6 @@ test("an import that was cut short is completed; another log of the same key sta
   assert.equal((await one?.tail("local:me", 0))?.seq, 2);
   assert.equal((await two?.find("local:me", "v:1"))?.["value"], "mine");
   assert.equal((await two?.tail("local:me", 0))?.seq, 1);
-});
-
-test("a log that has grown since its export stays as it is", async (t) => {
-  const home = await filledHome(t);
-  const { folder } = await exported(t, home);
-  const place = async () => {
-    await using throughline = await openThroughline({ home });
-    const logs = frameworkStore(throughline.storage, "claude");
-    await logs?.append("local:me", [{ id: "c:2" }]); // without a head: that stays
-    return (await logs?.tail("local:me", 0))?.seq;
-  };
-  assert.equal(await place(), 3);
-  const { code, out } = await runCli(importOf(folder), { home });
-  assert.equal(code, 1);
-  assert.equal(JSON.parse(out).failed[0]?.code, "THROUGHLINE_CONFLICT");
-  assert.equal(await place(), 3);
 });
 
 test("a file of a framework's log that is not whole is refused, and nothing of it is stored", async (t) => {

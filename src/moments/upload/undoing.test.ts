@@ -2,33 +2,16 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { momentOf } from "../../../test/support/package-workload.ts";
-import { type SamplePackage, samplePackage } from "../../../test/support/s3/sample-package.ts";
-import { UploadWorld, type UploadWorldOptions } from "../../../test/support/s3/upload-world.ts";
+import { samplePackage } from "../../../test/support/s3/sample-package.ts";
+import { prefixOf, UploadWorld } from "../../../test/support/s3/upload-world.ts";
 import { SimulatedDisk } from "../../../test/support/simulated-disk.ts";
-import { keyPrefix } from "../s3/object-key.ts";
-
-async function started(options: UploadWorldOptions = {}): Promise<UploadWorld> {
-  const world = await UploadWorld.open(options);
-  await world.uploader.start();
-  return world;
-}
-
-const prefixOf = ({ sessionId, name }: SamplePackage) => keyPrefix(sessionId, name);
-
-function assertWhole(world: UploadWorld, sample: SamplePackage, bucket = "moments"): void {
-  const objects = world.server.objects(bucket);
-  for (const [path, bytes] of sample.files) {
-    assert.ok(objects.get(prefixOf(sample) + path)?.body.equals(bytes), path);
-  }
-  assert.deepEqual(world.server.journal.brokenInstants, []);
-}
 
 const mark = { by: "ori", reason: "a mistake" };
 
 // What undoes.
 for (const when of ["before", "after"] as const) {
   test(`a retraction ${when} its package is uploaded lies beside the manifest in the end, and the first one stays`, async () => {
-    await using world = await started();
+    await using world = await UploadWorld.started();
     const sample = samplePackage();
     const { name } = sample;
     world.server.fail({ times: 3, does: { kind: "reset" } });
@@ -37,7 +20,7 @@ for (const when of ["before", "after"] as const) {
     await world.packages.retract(name, mark);
     await world.restart();
     assert.ok(await world.untilNothingPends());
-    assertWhole(world, sample);
+    world.assertWhole(sample);
     const read = () => world.server.objects().get(`${prefixOf(sample)}retracted.json`)?.body;
     const { at, ...said } = JSON.parse(read()?.toString() ?? "");
     assert.deepEqual([typeof at, said], ["number", { ...mark, superseded_by: null }]);
@@ -50,7 +33,7 @@ for (const when of ["before", "after"] as const) {
 }
 
 test("a deletion of what was never sent to a bucket that is not there is done", async () => {
-  await using world = await started({ server: { buckets: [] } });
+  await using world = await UploadWorld.started({ server: { buckets: [] } });
   const sample = samplePackage();
   await world.save(sample);
   await world.time.pass(1_000);
@@ -60,7 +43,7 @@ test("a deletion of what was never sent to a bucket that is not there is done", 
 });
 
 test("a tombstone whose bytes are damaged is not taken for done", async () => {
-  await using world = await started();
+  await using world = await UploadWorld.started();
   const { name } = samplePackage();
   world.server.fail({ times: 100, does: { kind: "reset" } });
   await world.packages.bury(name, "feedback/a/b/");
@@ -79,7 +62,7 @@ test("a tombstone whose bytes are damaged is not taken for done", async () => {
 
 for (const kind of ["slow", "hang"] as const) {
   test(`a deletion beats an upload that is under way and ${kind}: nothing of it stays in the bucket`, async () => {
-    await using world = await started();
+    await using world = await UploadWorld.started();
     const sample = samplePackage({ frames: 4 });
     const does = kind === "hang" ? { kind } : { kind, msPerByte: 0, atLeastMs: 20_000 };
     world.server.fail({ operation: "PutObject", key: /jpg$/, times: 4, does });
@@ -119,7 +102,7 @@ test("a package that is released, and then forgotten by its chat, a person or a 
     { person: "ori" },
     { message: { chatId: "c", id: "m1" } },
   ]) {
-    await using world = await started({ keepLocal: false });
+    await using world = await UploadWorld.started({ keepLocal: false });
     const moment = momentOf(1, { record: { chat_id: "c", people: ["Ori"] } });
     await world.packages.save(moment);
     assert.ok(await world.untilNothingPends());
