@@ -274,6 +274,19 @@ test("a process that slept while another took the companion over writes nothing 
   assert.deepEqual(await runsOf(store), ["run_start", "run_start handover"]);
 });
 
+test("what a process that hears nothing did not hear of it reads within 10 s", async () => {
+  const w = world();
+  const [a, b] = [await w.start(), await w.start()];
+  b.storage.deafen(true);
+  a.companion.personSeen("Ada");
+  await a.companion.save();
+  w.clock.pass(10_001);
+  await until(() => {
+    b.companion.tick();
+    return b.companion.person?.name === "Ada";
+  });
+});
+
 test("a configuration that is put in force in one process is in force in all, and after a failover", async () => {
   const w = world();
   const [a, b] = [await w.start(), await w.start()];

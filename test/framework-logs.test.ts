@@ -188,6 +188,22 @@ test("an import that was cut short is completed; another log of the same key sta
   assert.equal((await two?.tail("local:me", 0))?.seq, 1);
 });
 
+test("a log that has grown since its export stays as it is", async (t) => {
+  const home = await filledHome(t);
+  const { folder } = await exported(t, home);
+  const place = async () => {
+    await using throughline = await openThroughline({ home });
+    const logs = frameworkStore(throughline.storage, "claude");
+    await logs?.append("local:me", [{ id: "c:2" }]); // without a head: that stays
+    return (await logs?.tail("local:me", 0))?.seq;
+  };
+  assert.equal(await place(), 3);
+  const { code, out } = await runCli(importOf(folder), { home });
+  assert.equal(code, 1);
+  assert.equal(JSON.parse(out).failed[0]?.code, "THROUGHLINE_CONFLICT");
+  assert.equal(await place(), 3);
+});
+
 test("a file of a framework's log that is not whole is refused, and nothing of it is stored", async (t) => {
   const { folder, names } = await exported(t, await filledHome(t), "--chat", "local:me");
   const name = names.find((each) => each.startsWith("claude_")) ?? "";

@@ -302,3 +302,17 @@ test("a signal after the one that ends the chat ends the process at once", async
   await ended;
   assert.deepEqual(io.exits, [130]);
 });
+
+test("when nobody reads the answers any more, the chat ends and the answer is kept", async (t) => {
+  const companion = await companionOf(t, [["One. "], ["never asked"]]);
+  const io = fakeIo("first\nsecond\n");
+  io.output._write = (_, __, done) => {
+    const error: NodeJS.ErrnoException = new Error("write EPIPE");
+    error.code = "EPIPE";
+    done(error);
+  };
+  io.output.on("error", () => undefined);
+  assert.equal(await talk(companion, io), 0);
+  assert.equal((await said(companion))[0], "user: first");
+  assert.ok(!(await said(companion)).includes("user: second"));
+});

@@ -76,3 +76,7 @@ test("text nested 20,000 levels deep is refused, not thrown about", () => {
   assert.match(problemsIn("[".repeat(5_000) + "]".repeat(5_000)).join("\n"), /nested too deeply/);
 });
 
+test("the key of a place is written on one line, quoted where it is no plain word", () => {
+  assert.equal(keyText(["triggers", 0, "patterns", 12]), "triggers[0].patterns[12]");
+  assert.equal(keyText(["events", "a b\u001b"]), 'events."a b␛"');
+});

@@ -6,6 +6,8 @@ import { heldPlace, mortal, pass, soon, until } from "../../test/support/cluster
 import { ThroughlineError } from "../core/errors.ts";
 import type { JsonObject } from "../core/json.ts";
 import type { Storage } from "../core/storage/storage.ts";
+import { ActLog } from "./act-log.ts";
+import type { Act } from "./acts.ts";
 import { runsProjection } from "./runs.ts";
 
 /** A storage at whose next writes of a document something comes first, one thing for each. */
@@ -221,4 +223,34 @@ test("a process that ends while it takes over has ended in order", async (t) => 
   await closing;
   assert.equal((await w.runs()).kinds?.at(-1), "run_end");
   assert.equal((await w.document())["shutdown_clean"], true);
+});
+
+test("what another process felt while the companion came up is felt", async (t) => {
+  const w = world(t);
+  const a = await w.start();
+  await a.throughline.close();
+  const own = mortal(w.open().storage);
+  const others = (await ActLog.open(w.open().storage.logs("", runsProjection), undefined))!;
+  await others.readOn();
+  const at = w.clock.now();
+  const when = { felt: at, at, reading: { at } };
+  const late: Act[] = [
+    { kind: "said", chat: "chat-1", text: "The door is blue", id: "late-1", ...when },
+    { kind: "event", name: "abuse", intensity: 1, id: "late-2", ...when },
+  ];
+  const logs: Storage["logs"] = (collection, projection) => {
+    const inner = own.logs(collection, projection);
+    const append: typeof inner.append = async (key, ...args) => {
+      if (key === "acts-1" && late.length > 0) await others.append(late.splice(0));
+      return inner.append(key, ...args);
+    };
+    return new Proxy(inner, {
+      get: (target, name) => (name === "append" ? append : Reflect.get(target, name).bind(target)),
+    });
+  };
+  const c = await awakeProcess({ ...own, logs }, { clock: w.clock, timers: soon });
+  await c.run.save();
+  assert.match(JSON.stringify(await w.document()), /The door is blue/);
+  assert.equal(wound({ companion: c.run }), 1);
+  await c.throughline.close();
 });

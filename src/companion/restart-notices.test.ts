@@ -56,6 +56,22 @@ test("a chat whose own log acknowledges a restart gets no notice of it again, wh
   assert.equal(await companion.notices.begin("a", 2, end), undefined);
 });
 
+test("after a failed attempt the notice is pending; of two at once one delivers", async () => {
+  const machine = await killed();
+  const { companion } = await machine.run();
+  const { notices } = companion;
+  const attempts = await Promise.all([
+    notices.begin("a", undefined, end),
+    notices.begin("a", undefined, end),
+  ]);
+  assert.deepEqual(
+    attempts.map((each) => each?.kind),
+    ["crash_recovery", undefined],
+  );
+  notices.failed("a");
+  assert.equal((await notices.begin("a", undefined, end))?.kind, "crash_recovery");
+});
+
 test("when the chat cannot be read there is no notice, and it stays pending", async () => {
   const machine = await killed();
   const run = await machine.run();

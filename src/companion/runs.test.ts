@@ -212,6 +212,28 @@ test("an append whose outcome is unknown is given again, and the run is stored o
   assert.equal((await recordsOf(logs)).length, 1);
 });
 
+test("a boot whose outcome stays unknown rejects, and tried again it is there once", async () => {
+  const logs = memoryLogs();
+  const before = await runsOn(logs).begin();
+  let isDoubtful = true;
+  const doubtful: LogStore = {
+    ...bound(logs),
+    async append(...given) {
+      const seq = await logs.append(...given);
+      if (!isDoubtful) return seq;
+      throw new ThroughlineError("lost", { code: "THROUGHLINE_OUTCOME_UNKNOWN" });
+    },
+  };
+  const clock = new HeldBootClock();
+  const runs = runsOn(doubtful, clock);
+  await assert.rejects(runs.begin(), (e) => isThroughlineError(e, "THROUGHLINE_OUTCOME_UNKNOWN"));
+  isDoubtful = false;
+  clock.pass(1_000);
+  const begun = await runs.begin();
+  assert.deepEqual([begun.totalRuns, begun.previous?.runId], [2, before.runId]);
+  assert.equal((await recordsOf(logs)).length, 2);
+});
+
 test("a boot that could not be stored rejects, and may be tried again", async () => {
   const logs = memoryLogs();
   let isDown = true;

@@ -123,6 +123,13 @@ test("a conversation that was forgotten comes back only by force", async () => {
 
 const said = (text: string, timestamp?: number) => ({ role: "USER", text, timestamp });
 
+test("damaged fields of a companion are repaired and said; the others come in", async () => {
+  const c = await companion();
+  const report = await c.run(withFields({ total_sessions: "many", heartbeat: null }));
+  assert.ok(report.chats[0]?.notes.some((note) => note.includes("total_sessions")));
+  assert.equal((await startCompanion(c)).person?.name, "Ori");
+});
+
 test("messages that say the same in the same millisecond are each imported, and once", async () => {
   const c = await companion();
   const at = 1_708_299_800;

@@ -194,6 +194,21 @@ test("without a home nobody keeps moments, and one home keeps them once", async 
   await assert.rejects(started(throughline), { code: "THROUGHLINE_CONFLICT" });
 });
 
+test("a reaction that is taken back is marked beside its copy in the bucket", async (t) => {
+  const server = await S3Server.start({ buckets: ["moments"] });
+  t.after(() => server.close());
+  await using throughline = await openThroughline({ home: newHome(t) });
+  const { credentials, endpoint } = server;
+  const moments = await started(throughline, { s3: { bucket: "moments", endpoint, credentials } });
+  await feed(moments);
+  const receipt = moments.recorder.record(praise);
+  await receipt.whenUploaded();
+  await moments.retract(receipt.name, { by: "ann", reason: "a slip" });
+  await moments.upload();
+  const key = `feedback/${sessionId}/${receipt.name}/retracted.json`;
+  assert.match(String(server.objects("moments").get(key)?.body), /a slip/);
+});
+
 test("a reaction that is taken back before it went up is marked in the bucket once it is there", async (t) => {
   const server = await S3Server.start({ buckets: ["moments"] });
   t.after(() => server.close());

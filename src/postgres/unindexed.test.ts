@@ -222,3 +222,17 @@ class PausingPool implements PostgresPool {
     };
   }
 }
+
+test("of two logs with two records of 600,000 bytes each, the words are stored log by log, all in the end", {
+  skip,
+}, async () => {
+  const companion = newCompanion();
+  const here = serverOf(pool, companion);
+  const long = (id: string) => message(id, `tea ${"x".repeat(600_000)}`);
+  await here.log.append("a", [long("a1"), long("a2")]);
+  await here.log.append("b", [long("b1"), long("b2")]);
+  assert.equal(await storeMissingWords(here.place), true);
+  assert.deepEqual(Object.values(await indexed(companion)), [[1, 2]]);
+  await storeAll(here);
+  assert.deepEqual(await indexed(companion), { a: [1, 2], b: [1, 2] });
+});

@@ -265,6 +265,16 @@ test("an answer that its model cut says by what, and one without a word is none"
   }
 });
 
+test("what the application throws is an error of the stream, and the message can be sent again", async (t) => {
+  const respond = (): never => {
+    throw new Error("secret");
+  };
+  const w = await world(t, { answers: [], respond });
+  const text = await (await w.post(request)).text();
+  assert.match(text, /"type":"error","errorText":"An error occurred\."/);
+  assert.equal(await w.unanswered(), 1);
+});
+
 test("an answer is made again: the old one and what came after it are taken back", async (t) => {
   const w = await world(t, { answers: [["one"], ["two"], ["three"]] });
   const page = w.page();

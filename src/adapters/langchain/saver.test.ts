@@ -103,6 +103,18 @@ test("pending writes come in the order of their paths, tasks and places", async 
   );
 });
 
+test("the writes of 20 tasks of one step are all there", async (t) => {
+  const saver = await saverOf(t);
+  const config = await saver.put(thread("t"), checkpointWith({}), metadata, {});
+  const tasks = Array.from({ length: 20 }, (_, i) => `task ${i}`).sort();
+  for (const task of tasks.toReversed()) await saver.putWrites(config, [["x", 1]], task);
+  const { pendingWrites = [] } = (await saver.getTuple(config)) ?? {};
+  assert.deepEqual(
+    pendingWrites.map(([task]) => task),
+    tasks,
+  );
+});
+
 test("of writes of one task the first count, of its errors and interrupts the last", async (t) => {
   const saver = await saverOf(t);
   const config = await saver.put(thread("t"), checkpointWith({}), metadata, {});
@@ -290,6 +302,21 @@ test("what is no JSON is null in a list, and harms nothing else", async (t) => {
     assert.deepEqual(back, [null, ...list.slice(1)]);
     assert.equal(f, null);
   }
+});
+
+test("threads can be deleted while they are listed", async (t) => {
+  const saver = await saverOf(t);
+  for (const id of ["a", "b", "c"]) {
+    for (const i of [1, 2]) {
+      await saver.put(thread(id), checkpointWith({ x: `${id} ${i}` }, i), metadata, { x: i });
+    }
+  }
+  let listed = 0;
+  for await (const { config } of saver.list({})) {
+    listed++;
+    await saver.deleteThread(config.configurable?.["thread_id"]);
+  }
+  assert.equal(listed, 3);
 });
 
 test("a serialiser of the application's own is used for every value", async (t) => {

@@ -399,6 +399,32 @@ function lyingDisk(disk: Disk, name: string, lie: (bytes: Uint8Array) => Uint8Ar
   };
 }
 
+test("a place that is taken is refused before anything is written", async (t) => {
+  const { folder, home } = await smallHome(t);
+  const calls: string[] = [];
+  const disk = hookedDisk(quickDisk, (call) => void calls.push(call));
+  await backUp(home, join(folder, "backup"));
+  const signal = new AbortController().signal;
+  const directory = join(folder, "backup");
+  const ports = { home, directory, disk, signal, progress: () => undefined };
+  const more = { version: "0", clock: systemClock, logger: silentLogger, hasStore: false };
+  await assert.rejects(makeBackup({ ...ports, ...more }), { code: "THROUGHLINE_CONFLICT" });
+  await assert.rejects(restoreBackup(ports), { code: "THROUGHLINE_CONFLICT" });
+  assert.deepEqual(
+    calls.filter((call) => /write|mkdir|rename/.test(call)),
+    [],
+  );
+  // It may be taken only in the last moment.
+  const target = join(folder, "new");
+  const late = hookedDisk(quickDisk, (call) => {
+    if (call === "rename") fs.mkdirSync(join(target, "taken"), { recursive: true });
+  });
+  const isTaken = { code: "THROUGHLINE_CONFLICT" };
+  await assert.rejects(backUp(home, target, { disk: late }), isTaken);
+  await assert.rejects(restoreFrom(directory, target, late), isTaken);
+  assert.deepEqual(fs.readdirSync(target), ["taken"]);
+});
+
 test("a file that cannot be read is named, and everything else is in the backup", async (t) => {
   const { folder, home } = await smallHome(t);
   for (const [call, name] of [

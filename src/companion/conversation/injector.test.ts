@@ -264,6 +264,20 @@ test("a text that must be delivered and is refused three times lets others by un
   assert.deepEqual(await now(bad.outcome), delivered);
 });
 
+test("a stream that goes down says nothing of the text: it is not counted as refused", async () => {
+  const { injector, stream, timers } = await start();
+  stream.isPrompt = false;
+  const injection = injector.inject("text");
+  for (let i = 0; i < 5; i++) {
+    stream.become("inactive");
+    stream.refuse();
+    await timers.pass(3_000);
+    stream.become("idle");
+  }
+  stream.acknowledge();
+  assert.deepEqual(await now(injection.outcome), delivered);
+});
+
 test("a call that the stream never answers is given up after 30 s and made again", async () => {
   const { injector, stream, timers } = await start();
   stream.isPrompt = false;

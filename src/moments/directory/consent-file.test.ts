@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, truncateSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
@@ -89,3 +89,16 @@ test("a process that is not the writer any more keeps nothing", async (t) => {
   await assert.rejects(lost.keep(everything), /lost/);
   assert.equal(await kept(path).read(), undefined);
 });
+
+for (const [what, wording, megabytes] of [
+  ["with a wording of 2,001 characters", "x".repeat(2_001), 0],
+  ["of more than 64 MiB", "x", 65],
+] as const) {
+  test(`a file ${what} is unreadable, and not absent`, async (t) => {
+    const path = home(t);
+    const file = join(path, "consent.json");
+    writeFileSync(file, JSON.stringify({ ...everything, wording }));
+    if (megabytes > 0) truncateSync(file, megabytes * 1024 * 1024);
+    assert.equal(await kept(path).read(), "unreadable");
+  });
+}

@@ -53,3 +53,11 @@ for (const [what, put] of [
     await close();
   });
 }
+
+test("a path that is a file is THROUGHLINE_CONFIGURATION", async () => {
+  const path = freshPath();
+  fs.writeFileSync(path, "");
+  await assert.rejects(openPackageDirectory({ path: join(path, "in") }), (error) =>
+    isThroughlineError(error, "THROUGHLINE_CONFIGURATION"),
+  );
+});

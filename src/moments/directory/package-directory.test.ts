@@ -109,6 +109,13 @@ for (const [free, what, shape, fits] of [
   });
 }
 
+test("when nobody can tell how much is free, writing shows", async () => {
+  const { packages } = await openPackages(new SimulatedDisk(), {
+    freeSpace: () => Promise.reject(new Error("ENOSYS")),
+  });
+  await packages.save(momentOf(1));
+});
+
 test("a save that is aborted leaves nothing behind, and the moment can be saved later", async () => {
   const disk = new SimulatedDisk();
   const opened = await openPackages(disk);

@@ -74,6 +74,26 @@ describe("a pair for OpenAI", () => {
     return row;
   };
 
+  test("has a tool's result behind the call that asked for it, and the tools in its form", () => {
+    const flat = { name: "dance", description: "Dances.", inputSchema: { type: "object" } };
+    const own = { type: "function", function: { name: "sing", parameters: { type: "object" } } };
+    const { input } = pair({
+      lines: lines("c1"),
+      target: [1, 3],
+      manifest: { latched: { tools: [flat, own, "unknown"] } },
+    });
+    const { name, description, inputSchema } = flat;
+    assert.deepEqual(input, {
+      messages: [
+        { role: "user", content: "Dance!" },
+        { role: "assistant", content: "Look.", tool_calls: calls("c1") },
+        { role: "tool", tool_call_id: "c1", content: "danced" },
+      ],
+      tools: [{ type: "function", function: { name, description, parameters: inputSchema } }, own],
+      parallel_tool_calls: true,
+    });
+  });
+
   test("leaves out a call without a result, and a result without a call", () => {
     const { input } = pair({
       lines: lines("other"),

@@ -272,6 +272,17 @@ for (const [name, cut] of cuts) {
   });
 }
 
+test("without any consent a moment is its label alone, and stays local", async () => {
+  const at = recorder({ consent: { upload: true, export: true } });
+  assert.equal(at.recorder.message({ role: "user", text: "secret" }), false);
+  at.recorder.capture("system_prompt", "secret");
+  const receipt = at.recorder.record(liked);
+  await receipt.whenDurable();
+  const { record, messages } = at.sink.saved[0]!;
+  assert.deepEqual([record.reduced, messages, record.latched], ["consent", [], {}]);
+  assert.deepEqual([record.consent.upload, record.consent.export], [false, false]);
+});
+
 test("without consent to words none come in by the message that is named, or by its transcript", async () => {
   const at = recorder({ consent: { upload: true, export: true, frames: true, wording: "w" } });
   const transcript = [
@@ -310,6 +321,21 @@ test("a chat that leaves nothing behind records nothing", () => {
   assert.deepEqual([receipt.accepted, receipt.reason], [false, "ephemeral"]);
 });
 
+test("close() saves what waits; after it everything is refused as closed", async () => {
+  const at = recorder();
+  fill(at);
+  const receipts = [at.recorder.record(liked), at.recorder.record(liked)];
+  await at.recorder.close();
+  assert.deepEqual(
+    receipts.map(({ durable }) => durable),
+    [true, true],
+  );
+  assert.equal(at.recorder.record(liked).reason, "closed");
+  assert.equal(at.recorder.frame(jpeg()), "closed");
+  assert.equal(at.recorder.message({ role: "user", text: "x" }), false);
+  await at.recorder.close();
+});
+
 test("what a save that takes longer than 4 s leaves at close() is lost, and its receipt says so", async () => {
   const at = recorder();
   fill(at);
@@ -331,6 +357,19 @@ test("what a save that takes longer than 4 s leaves at close() is lost, and its 
   }
   assert.equal(at.events.at(-1)?.type, "feedback.discarded");
   resolve();
+});
+
+test("what a full disk refuses at close() is tried once more, and so are those behind it", async () => {
+  const at = recorder();
+  at.sink.fails = "disk_full";
+  const receipts = [at.recorder.record(liked), at.recorder.record(liked)];
+  await receipts[0]?.whenDecided();
+  await at.recorder.close();
+  assert.equal(at.sink.attempts, 3);
+  for (const { durable, reason } of receipts)
+    assert.deepEqual([durable, reason], [false, "closed"]);
+  const types = at.events.map(({ type }) => type.slice("feedback.".length));
+  assert.deepEqual(types.slice(-4), ["failed", "discarded", "failed", "discarded"]);
 });
 
 test("a redaction changes what is saved before it is, and counts follow it", async () => {
@@ -368,6 +407,26 @@ for (const [name, redact] of redactions) {
     assert.equal(at.sink.attempts, 0);
   });
 }
+
+test("forgetting a chat drops its messages and its moments that wait, and no others", async () => {
+  const at = recorder();
+  const { promise, resolve } = Promise.withResolvers<void>();
+  at.sink.gate = promise;
+  at.recorder.message({ role: "user", text: "x", chatId: "a" });
+  at.recorder.message({ role: "user", text: "y", chatId: "b" });
+  const [a1, b, a2] = ["a", "b", "a"].map((chatId) => at.recorder.record({ ...liked, chatId }));
+  await at.timers.pass(0);
+  const forgotten = at.recorder.forgetChat("a");
+  resolve();
+  await forgotten;
+  await b!.whenDurable();
+  assert.deepEqual([a1?.reason, a2?.reason, b?.durable], ["forgotten", "forgotten", true]);
+  assert.equal(at.recorder.stats.messages, 1);
+  assert.deepEqual(
+    at.sink.saved.at(-1)?.messages.map(({ text }) => text),
+    ["y"],
+  );
+});
 
 test("forgetting something else lets a post-roll go on, and ends that of what is forgotten", async () => {
   const at = recorder();
@@ -489,4 +548,33 @@ test("a night's sleep leaves no picture and no sound that pass as recent, and is
   assert.equal(record.target_reason, "too_old");
   assert.deepEqual(record.clock.suspends, [{ t_ms: 0, ms: 28_800_000 }]);
   assert.deepEqual(record.clock.steps, []);
+});
+
+test("sound as bytes is read as 16 bits or float32, little endian, wherever it lies; half a sample is refused", () => {
+  const { recorder: made } = recorder();
+  const bytes = Uint8Array.of(0, 1, 0, 2, 0);
+  assert.equal(made.audio(bytes.subarray(1)), "accepted");
+  assert.equal(made.audio(bytes), "format");
+  assert.equal(made.audio(new Uint8Array(8), { encoding: "f32le" }), "accepted");
+  assert.equal(made.audio(new Uint8Array()), "accepted");
+  assert.equal(made.stats.audio_samples, 4);
+});
+
+test("a record with a wrong field is refused, and nothing is held", () => {
+  // F6
+  const at = recorder();
+  for (const wrong of [
+    ...[{ sentiment: "../../x" }, { what: "" }, { what: "x".repeat(2_001) }, { source: "me" }],
+    ...[{ trigger: "x".repeat(501) }, { score: -0.5 }, { score: 0 }, { score: Number.NaN }],
+    ...[{ correction: { text: "x" } }, { uuid: "01920000-0000-4000-8000-00000000abcd" }],
+    { postRollMs: 30_001 },
+  ]) {
+    const input = { ...liked, ...wrong } as MomentInput;
+    assert.throws(
+      () => at.recorder.record(input),
+      (error) => isThroughlineError(error),
+      JSON.stringify(wrong).slice(0, 40),
+    );
+  }
+  assert.equal(at.recorder.stats.waiting, 0);
 });

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { HeldClock } from "../../../test/support/held-clock.ts";
 import { HeldTimers } from "../../../test/support/held-timers.ts";
+import { invalid } from "../../core/errors.ts";
 import { AutoRecord } from "./auto-record.ts";
 import type { MomentInput } from "./label.ts";
 import { checkLabel } from "./label.ts";
@@ -74,4 +75,14 @@ test("recorded by rule: a pat is positive, words are negative, one of either in 
     ],
   );
   assert.equal(inputs[1]?.what.length, 2_000);
+});
+
+test("a failure that is nobody's input is not told to the model as one", async () => {
+  const timers = new HeldTimers(new HeldClock());
+  const broken = rememberSkills(() => assert.fail("a bug"), timers)[0]!;
+  await assert.rejects(broken.handle({ what: "x" }), { message: "a bug" });
+  const refusing = rememberSkills(() => {
+    throw invalid("no");
+  }, timers)[0]!;
+  assert.equal(await refusing.handle({ what: "x" }), "Not recorded: no.");
 });

@@ -32,6 +32,23 @@ for (const when of ["before", "after"] as const) {
   });
 }
 
+test("a deleted package goes from the bucket, manifest first, in a later run too, and no other", async () => {
+  await using world = await UploadWorld.started({ server: { versions: true } });
+  const [sample, other] = [samplePackage({ number: 0 }), samplePackage({ number: 1 })];
+  for (const each of [sample, other]) await world.save(each);
+  assert.ok(await world.untilNothingPends());
+  const { remote } = await world.packages.delete({ name: sample.name });
+  assert.deepEqual(remote, [{ name: sample.name, bucket: "moments", prefix: prefixOf(sample) }]);
+  await world.restart();
+  assert.ok(await world.untilNothingPends());
+  assert.equal(world.server.objects().size, other.files.size);
+  world.assertWhole(other);
+  const { journal } = world.server;
+  const removed = journal.entries.filter(({ operation }) => operation === "DeleteObject");
+  assert.match(removed[0]?.key ?? "", /feedback\.json$/);
+  assert.deepEqual(await world.left(), []);
+});
+
 test("a deletion of what was never sent to a bucket that is not there is done", async () => {
   await using world = await UploadWorld.started({ server: { buckets: [] } });
   const sample = samplePackage();

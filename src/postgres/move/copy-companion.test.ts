@@ -364,3 +364,18 @@ test("the log of moves stays with its storage", async (t) => {
   assert.deepEqual(kinds, ["move_begun", "move_done"]);
   assert.equal(await source.logs("", runsPlace.projection).tail("moves", 0), undefined);
 });
+
+test("an abort ends the waiting for a lease at once", { timeout: 10_000 }, async (t) => {
+  const { storage: source } = await storageWith(t, {});
+  const { storage: target } = await storageWith(t, {});
+  const stop = new AbortController();
+  const timers = new HeldTimers(new HeldClock());
+  const onWait = () => void setImmediate(() => stop.abort(new Error("stop")));
+  const copy = copyCompanion(source, withLeases(target, leasesOf(true).leases), {
+    timers,
+    signal: stop.signal,
+    onWait,
+  });
+  await assert.rejects(copy, { message: "stop" });
+  assert.equal(timers.count, 0);
+});
