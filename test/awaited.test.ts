@@ -34,14 +34,14 @@ const injector = (failures: number) => `
 
 /** Programs that only await, with nothing else that keeps them alive. */
 const programs = {
-  "5 appends of 5 MB at level process": `
+  "2 appends of 5 MB at level process": `
     const { openThroughline } = ${load("../src/core/throughline.ts")};
     const { seededRandom } = ${load("../src/testing/random.ts")};
     const random = seededRandom(${seed});
     const word = () => random(2 ** 31).toString(36);
     const words = Array.from({ length: 150_000 }, word).join(" ").slice(0, 1_000_000);
     const throughline = await openThroughline({ home: process.argv[1], durability: "process" });
-    for (let n = 0; n < 5; n++) {
+    for (let n = 0; n < 2; n++) {
       const message = (_, i) => ({ id: "m" + n + "-" + i, role: "user", content: i + words });
       await throughline.chats.append("a", Array.from({ length: 5 }, message));
     }

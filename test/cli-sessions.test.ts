@@ -343,15 +343,6 @@ test("sessions erase says where else a message was, and what it did not reach: e
   assert.match(again.out, new RegExp(`\nNOT REACHED: the package ${name}, which cannot be read\n`));
 });
 
-test("an export does not hold what was erased", async (t) => {
-  const home = homeWithChats(t);
-  await runCli(["sessions", "erase", "local:me", "m1"], { home });
-  for (const [format] of formats) {
-    const args = ["sessions", "export", "local:me", "--format", format];
-    assert.ok(!(await runCli(args, { home })).out.includes("lighthouse"), format);
-  }
-});
-
 test("sessions answer answers what waits, and then says that nothing does", async (t) => {
   const home = homeWithChats(t);
   const { code, out } = await runCli(["sessions", "answer", "work"], { home });

@@ -165,42 +165,6 @@ test("when fewer wounds are allowed in all processes, each feels those that ther
   assert.deepEqual([woundsOf(a), woundsOf(b)], [3, 3]);
 });
 
-test("when the leader ends, another process leads: a run on record, and no restart", async () => {
-  const w = world();
-  const [a, b] = [await w.start(), await w.start()];
-  a.companion.personSaid("chat-1", "I hate you");
-  const store = w.store();
-  await a.throughline.close();
-  await keeps(store, b);
-  assert.deepEqual(await runsOf(store), ["run_start", "run_end", "run_start handover"]);
-  assert.equal(b.companion.report.kind, "fresh_start");
-  assert.equal((await documentOf(store)).value["shutdown_clean"], false);
-  assert.deepEqual((await documentOf(store)).value["conversation"], [
-    { role: "USER", text: "I hate you", timestamp: w.clock.now() / 1_000 },
-  ]);
-  await b.throughline.close();
-  assert.deepEqual((await runsOf(store)).slice(-2), ["run_start handover", "run_end"]);
-  assert.equal((await documentOf(store)).value["shutdown_clean"], true);
-});
-
-test("when the leader is killed, another process leads once the lease lapsed, as it felt", async () => {
-  const w = world();
-  const [a, b, c] = [await w.start(), await w.start(), await w.start()];
-  b.companion.emotions.override("proud", 600);
-  await until(() => a.companion.emotions.feeling().mood === "proud");
-  a.storage.kill();
-  await pass(w.clock, 10_500, b.timers, c.timers);
-  const store = w.store();
-  await until(async () => (await runsOf(store)).length === 2);
-  assert.deepEqual(await runsOf(store), ["run_start", "run_start handover"]);
-  assert.equal(b.companion.emotions.feeling().mood, "proud");
-  assert.equal(c.companion.emotions.feeling().mood, "proud");
-  // And so on: what is said at either is kept.
-  c.companion.personSeen("Ada");
-  for (const each of [c, b, c]) await each.companion.save();
-  assert.equal((await documentOf(store)).value["last_person_seen"], "Ada");
-});
-
 test("a process that starts between one leader and the next begins no run of its own", async () => {
   const w = world();
   const [a, b] = [await w.start(), await w.start()];
@@ -308,36 +272,6 @@ test("a process that slept while another took the companion over writes nothing 
   await keeps(store, b);
   assert.equal((await documentOf(store)).value["last_person_seen"], "Nobody");
   assert.deepEqual(await runsOf(store), ["run_start", "run_start handover"]);
-});
-
-test("what a process did not hear it reads, once it knows that it missed notifications", async () => {
-  const w = world();
-  const [a, b] = [await w.start(), await w.start()];
-  b.storage.deafen(true);
-  a.companion.personSeen("Ada");
-  a.companion.emotions.event("pat_level2");
-  await until(() => a.companion.person?.name === "Ada");
-  assert.equal(b.companion.person, undefined);
-  b.storage.deafen(false);
-  b.storage.gap();
-  await until(() => {
-    a.companion.tick();
-    return b.companion.person?.name === "Ada";
-  });
-  assert.deepEqual(b.companion.emotions.feeling().levels, a.companion.emotions.feeling().levels);
-});
-
-test("what a leader did not hear of is in the next document that it writes", async () => {
-  const w = world();
-  const [a, b] = [await w.start(), await w.start()];
-  const store = w.store();
-  await saved(store, a);
-  a.storage.deafen(true);
-  b.companion.personSeen("Ada");
-  await b.companion.save();
-  assert.equal(a.companion.person, undefined);
-  await saved(store, a);
-  assert.equal((await documentOf(store)).value["last_person_seen"], "Ada");
 });
 
 test("what a process that hears nothing did not hear of it reads within 10 s", async () => {

@@ -60,25 +60,6 @@ test("a chat in which nobody runs a turn is elsewhere for nobody, however many a
   assert.equal(await c.turns.isRunning(chat), false);
 });
 
-test("the next message of a chat waits for a dead process no longer than its lease lasts", async () => {
-  const w = await cutOff();
-  w.kill();
-  const next = w.b.turns.submit(chat, { id: "m2", content: "And then?" });
-  await pass(w.clock, 9_500, w.timers.b);
-  assert.deepEqual(await transcript(w.b), ["user: Tell me"]);
-  await pass(w.clock, 1_500, w.timers.b);
-  assert.equal((await next.done).assistant?.content, "Twice");
-});
-
-test("a message sent again under its id is taken up from a process that died in its turn", async () => {
-  const w = await cutOff();
-  w.kill();
-  const again = w.b.turns.submit(chat, { id: "m1", content: "Tell me" });
-  await pass(w.clock, 10_500, w.timers.b);
-  assert.equal((await again.done).assistant?.content, "Twice");
-  assert.deepEqual(await transcript(w.b), ["user: Tell me", "assistant: Twice"]);
-});
-
 test("a process that knows that it lost its lease stops its model and stores nothing more", async () => {
   const w = await cutOff();
   // The other one takes the chat while this one sleeps; then it wakes.

@@ -88,15 +88,6 @@ test("what frameworks keep under an id without a chat is forgotten too", async (
   assert.ok(!bytesUnder(home).includes(word));
 });
 
-test("a home without adapters gets no folder of theirs by forgetting", async (t) => {
-  const home = join(temporaryDirectory(t), "home");
-  await using throughline = await openThroughline({ home });
-  await throughline.chats.append("local:me", [{ role: "user", content: word }]);
-  const { removed } = await throughline.chats.forget("local:me");
-  assert.ok(removed.every(({ place }) => others.every((other) => other.place !== place)));
-  for (const { collection } of frameworkLogs) assert.ok(!fs.existsSync(join(home, collection)));
-});
-
 test("doctor reads what frameworks keep, and finds damage in it", async (t) => {
   const home = await filledHome(t);
   const well = await runCli(["doctor"], { home });

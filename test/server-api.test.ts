@@ -160,39 +160,6 @@ test("every match in a chat is told with its place and its own time, newest firs
   assert.deepEqual((await c.get("/api/chats/none/matches?query=tea")).matches, []);
 });
 
-test("what a clear hid, and a chat with 1,001 hits, take no place from other chats", async () => {
-  const c = await companion();
-  const { chats } = c.throughline;
-  const say = async (chatId: string, count: number) => {
-    c.clock.pass(1_000);
-    const message = { role: "user" as const, content: "the lighthouse" };
-    for (let left = count; left > 0; left -= 500) {
-      await chats.append(chatId, new Array(Math.min(left, 500)).fill(message));
-    }
-  };
-  for (const id of ["a", "b", "c"]) await say(id, 1);
-  await say("d", 60);
-  await chats.clear("d");
-  const ids = (rows: readonly { readonly chat_id: string }[]) => rows.map((row) => row.chat_id);
-  const listed = async () => ids((await c.get("/api/chats?query=lighthouse&limit=3")).chats);
-  const searched = async () => ids((await c.get("/api/search?query=lighthouse&limit=3")).hits);
-  assert.deepEqual(
-    [await listed(), await searched()],
-    [
-      ["c", "b", "a"],
-      ["c", "b", "a"],
-    ],
-  );
-  await say("e", 1_001);
-  assert.deepEqual(
-    [await listed(), await searched()],
-    [
-      ["e", "c", "b"],
-      ["e", "e", "e"],
-    ],
-  );
-});
-
 test("what was taken back, erased, cleared or forgotten is not found and not shown", async () => {
   const c = await companion([["r1"], ["r2"], ["r3"], ["r4"]]);
   const ids: string[] = [];
@@ -455,13 +422,6 @@ test("working memory is told by chat, with its summary", async () => {
   const { chats } = await c.get("/api/memory");
   assert.deepEqual([chats[0].chat_id, chats[0].count, chats[0].capacity], ["local:me", 1, 3]);
   assert.match(chats[0].summary, /You said 'Hello'/);
-});
-
-test("a chat without a session is shown as such", async () => {
-  const c = await companion();
-  await c.throughline.chats.append("local:me", [{ role: "user", content: "Hello" }]);
-  const chat = await c.get(me);
-  assert.deepEqual([chat.generation, chat.provider, chat.provider_sessions], [0, "", {}]);
 });
 
 test("health says ok, the version and for how long", async () => {

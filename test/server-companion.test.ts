@@ -349,17 +349,6 @@ test("events tell feelings, the person, sleep and that a chat was told, as the r
   assert.equal((await until(events, "emotions")).data.mood, "proud");
 });
 
-test("a server that was closed tells nothing more of its companion", async () => {
-  const c = await awake();
-  const events = eventsOf((await c.ask("/api/events")).body);
-  await c.server.close();
-  c.run.personSeen("Ada");
-  assert.deepEqual(
-    (await Array.fromAsync(events)).map(({ name }) => name),
-    [":"],
-  );
-});
-
 test("forgetting a chat says what the companion held of it", async () => {
   const c = await awake([["Hi"]]);
   await c.say("Hello");
@@ -389,19 +378,6 @@ test("a retry regenerates the newest answer, and hides the one before", async ()
       [undefined, undefined],
     ],
   );
-});
-
-test("a retry is streamed like a message", async () => {
-  const c = await companion([["one"], ["two ", "three"]]);
-  await c.say("Hello");
-  const response = await c.stream(`${me}/retry`);
-  assert.equal(response.headers.get("content-type"), "text/event-stream");
-  const events = await Array.fromAsync(eventsOf(response.body));
-  assert.deepEqual(
-    events.map(({ name }) => name).filter((name) => name !== ":"),
-    ["accepted", "text", "text", "result"],
-  );
-  assert.equal(events.at(-1)?.data.assistant.content, "two three");
 });
 
 test("the same Idempotency-Key is the same retry, while it runs and afterwards", async () => {

@@ -97,7 +97,11 @@ test("praise for an answer is a package with what was said, seen and heard", asy
     messages.map(({ text }) => text),
     ["Tell me a joke", "Knock, knock"],
   );
-  assert.equal(feedback.target?.how, "explicit");
+  const { target, num_frames, audio_samples, latched } = feedback;
+  assert.deepEqual([target?.how, target?.["message_ids"]], ["explicit", [assistant.id]]);
+  assert.deepEqual([num_frames, audio_samples], [1, 16_000]);
+  const [persona, model] = ["You are kind.", { provider: "scripted", model: "script-1" }];
+  assert.deepEqual(latched, { ...model, persona, system_prompt: persona });
   const verified = await jsonOf(await c.post(`${path}/verify`), 200);
   assert.deepEqual(verified, { verified: true, state: "whole", differences: [] });
 
@@ -464,21 +468,24 @@ const wrong: readonly (readonly [path: string, body: object])[] = [
   ["/api/feedback", { ...praise, sentiment: "../../x" }], // F6
   ["/api/feedback", { ...praise, what: "" }],
   ["/api/feedback", { ...praise, what: "x".repeat(2_001) }],
-  ["/api/feedback", { ...praise, score: -1 }],
+  ["/api/feedback", { ...praise, trigger: "x".repeat(501) }],
+  ...[-1, 0, 1.5].map((score) => ["/api/feedback", { ...praise, score }] as const),
+  ["/api/feedback", { ...praise, correction: { text: "x" } }],
   ["/api/feedback", { ...praise, target_message_id: "nothing" }],
   ["/api/feedback", { ...praise, post_roll_ms: 30_001 }],
   ["/api/feedback/consent", { frames: true }],
   ["/api/feedback/consent", { frames: "yes" }],
   ["/api/feedback/..%2f..%2fetc/verify", {}],
 ];
-for (const [path, body] of wrong) {
-  test(`POST ${path} with ${JSON.stringify(body).slice(0, 60)} is refused, and nothing is written`, async (t) => {
-    const c = await withMoments(t);
-    await c.say("Tell me a joke");
+test("what is wrong in a reaction or a consent is refused, and nothing is written", async (t) => {
+  const c = await withMoments(t);
+  await c.say("Tell me a joke");
+  for (const [path, body] of wrong) {
     await problemOf(await c.post(path, body), 400, "THROUGHLINE_INVALID");
-    assert.deepEqual((await c.get("/api/feedback")).packages, []);
-  });
-}
+  }
+  assert.deepEqual((await c.get("/api/feedback")).packages, []);
+  assert.equal((await c.get("/api/feedback/stats")).waiting, 0);
+});
 
 test("feeds take their own content type alone, and no half samples", async (t) => {
   const c = await withMoments(t);

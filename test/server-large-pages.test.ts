@@ -1,7 +1,7 @@
 // Pages of messages that are as large as a message can be.
 import assert from "node:assert/strict";
 import { connect, type Socket } from "node:net";
-import { type TestContext, test } from "node:test";
+import { after, type TestContext, test } from "node:test";
 import { mcpRoutes } from "../src/adapters/mcp/routes.ts";
 import { conversationRoutes } from "../src/adapters/openai/routes.ts";
 import { fitting } from "../src/core/answer-size.ts";
@@ -83,10 +83,14 @@ function largeTexts(t: TestContext, howMany: number): readonly string[] {
   });
 }
 
+let filled: ReturnType<typeof withLargeMessages> | undefined;
+after(async () => (await filled)?.throughline.close());
+/** One for all that only read it. */
+const large30 = (t: TestContext) => (filled ??= withLargeMessages(t));
+
 /** 30 chats with a message of 1 MB each, and one chat with all of them. */
 async function withLargeMessages(t: TestContext) {
   const throughline = await openThroughline({ storage: "memory" });
-  t.after(() => throughline.close());
   const { chats } = throughline;
   for (const [n, content] of largeTexts(t, 30).entries()) {
     await chats.append(`c${n}`, [{ id: "m", role: "user", content }]);
@@ -97,7 +101,7 @@ async function withLargeMessages(t: TestContext) {
 }
 
 test("a search ends with the answer's 16 MiB and says that there is more", async (t) => {
-  const c = await withLargeMessages(t);
+  const c = await large30(t);
   const call = { name: "session_search", arguments: { query: "needle", limit: 100 } };
   const accept = { accept: "application/json, text/event-stream" };
   const rpc = { jsonrpc: "2.0", id: 1, method: "tools/call", params: call };
@@ -126,7 +130,7 @@ test("a search ends with the answer's 16 MiB and says that there is more", async
 });
 
 test("a list of items ends with the answer's 16 MiB, and its last id leads to the rest", async (t) => {
-  const c = await withLargeMessages(t);
+  const c = await large30(t);
   const items: string[] = [];
   for (let page = { has_more: true, last_id: "" }; page.has_more; ) {
     const after = page.last_id === "" ? "" : `&after=${page.last_id}`;
@@ -148,7 +152,7 @@ test("a row that is longer than an answer is given alone", () => {
 });
 
 test("answers that nobody takes have a budget: past it 503, until they are taken or left", async (t) => {
-  const c = await withLargeMessages(t);
+  const c = await large30(t);
   const limited = await companion([], {
     throughline: c.throughline,
     limits: { answeredBytes: 24 * mebibyte },

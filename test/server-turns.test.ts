@@ -242,19 +242,6 @@ test("an answer that is stopped before a word is 200 without an assistant messag
   assert.deepEqual([data.outcome, data.assistant], ["interrupted", null]);
 });
 
-test("who leaves a stream does not stop the turn", async () => {
-  const held = gate();
-  const c = await companion([["Still ", held.step, "here"]]);
-  const response = await c.stream(`${me}/messages`, { content: "Hello" });
-  const reader = response.body!.getReader();
-  await reader.read();
-  await reader.cancel();
-  const turn = c.turns.running("local:me");
-  held.open();
-  await turn?.done;
-  assert.deepEqual(await transcript(c), ["user: Hello", "assistant: Still here"]);
-});
-
 test("who reads a turn slowly misses nothing of it", async () => {
   const pieces = Array.from({ length: 30 }, (_, n) => `${n} `.padEnd(30, "x"));
   const c = await companion([pieces], { limits: { watcherBytes: 100 } });
@@ -264,21 +251,6 @@ test("who reads a turn slowly misses nothing of it", async () => {
   const texts = events.flatMap(({ name, data }) => (name === "text" ? [data.text] : []));
   assert.deepEqual(texts, pieces);
   assert.equal(events.at(-1)?.name, "result");
-});
-
-test("closing waits for a turn that is streamed", async () => {
-  const held = gate();
-  const c = await companion([[held.step, "Hi"]]);
-  const events = await begin(c, "Hello");
-  let isClosed = false;
-  const closed = c.server.close().then(() => {
-    isClosed = true;
-  });
-  await new Promise((resolve) => setImmediate(resolve));
-  assert.equal(isClosed, false);
-  held.open();
-  assert.equal((await until(events, "result")).data.assistant.content, "Hi");
-  await closed;
 });
 
 test("a turn that runs is told from its begin to who comes late; none is 204", async () => {

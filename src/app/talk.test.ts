@@ -43,20 +43,6 @@ const unavailable: ScriptedStep = {
   error: new ResponderError("The model is away.", { kind: "unavailable" }),
 };
 
-test("lines of a pipe are answered one after the other, on stdout and nowhere else", async (t) => {
-  const companion = await companionOf(t, [["One."], ["Two."]]);
-  const io = fakeIo("first\n\n   \r\nsecond\n");
-  assert.equal(await talk(companion, io), 0);
-  assert.equal(io.output.text, "One.\nTwo.\n");
-  assert.equal(io.errors.text, "");
-  assert.deepEqual(await said(companion), [
-    "user: first",
-    "assistant: One.",
-    "user: second",
-    "assistant: Two.",
-  ]);
-});
-
 for (const stop of ["goodbye", "stop", "ok Nova, quit please"]) {
   test(`"${stop}" is answered and ends the chat: what comes after it is not read`, async (t) => {
     const companion = await companionOf(t, [["Bye."]]);
@@ -88,12 +74,6 @@ test("a command before /attach is run once", async (t) => {
   const io = fakeIo("/newall\n/attach\n/detach\nhello\n");
   assert.equal(await talk(companion, io), 0);
   assert.equal(io.errors.text.match(/A new session has started/g)?.length, 1);
-});
-
-test("/quit ends the chat, and no model is asked", async (t) => {
-  const companion = await companionOf(t, []);
-  assert.equal(await talk(companion, fakeIo("/quit\nhello\n")), 0);
-  await assert.rejects(said(companion), { code: "THROUGHLINE_NOT_FOUND" });
 });
 
 test("a path, a command of two words and a line that begins with a space are talk", async (t) => {
@@ -299,20 +279,6 @@ test("Ctrl-C stops what /answer streams, too", async (t) => {
   assert.deepEqual(await said(companion), ["user: hello", "assistant: Half "]);
 });
 
-for (const signal of ["SIGTERM", "SIGHUP"] as const) {
-  test(`${signal} while an answer streams ends the chat with 130, and keeps what came`, async (t) => {
-    const companion = await companionOf(t, [["Once upon a ", { type: "hang" }]]);
-    const { input, type } = keyboard();
-    const io = fakeIo(input);
-    const ended = talk(companion, io);
-    type("tell me");
-    await io.output.has("Once upon a");
-    io.signal(signal);
-    assert.equal(await ended, 130);
-    assert.deepEqual(await said(companion), ["user: tell me", "assistant: Once upon a "]);
-  });
-}
-
 test("Ctrl-C between two lines of a pipe ends it with 130", async (t) => {
   const companion = await companionOf(t, [["One."]]);
   const { input, type } = keyboard();
@@ -349,14 +315,4 @@ test("when nobody reads the answers any more, the chat ends and the answer is ke
   assert.equal(await talk(companion, io), 0);
   assert.equal((await said(companion))[0], "user: first");
   assert.ok(!(await said(companion)).includes("user: second"));
-});
-
-test("an ephemeral chat says that nothing was kept", async (t) => {
-  const companion = await companionOf(t, []);
-  const { input, type } = keyboard();
-  const io = fakeIo(input, true);
-  const ended = talk(companion, io, true);
-  type("/quit");
-  assert.equal(await ended, 0);
-  assert.match(io.errors.text, /Nothing was stored\./);
 });

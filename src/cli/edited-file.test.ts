@@ -34,39 +34,6 @@ test("a file is made with its folder, changed and removed, each from the version
   assert.deepEqual(fs.readdirSync(join(path, "..")), []);
 });
 
-const changes: readonly [says: string, change: (path: string) => void][] = [
-  ["edited by hand", (path) => fs.writeFileSync(path, "by hand")],
-  ["removed by hand", (path) => fs.rmSync(path)],
-  ["made into text that is not UTF-8", (path) => fs.writeFileSync(path, new Uint8Array([0xff]))],
-  ["made too large by hand", (path) => fs.writeFileSync(path, "x".repeat(maxBytes + 1))],
-];
-for (const [says, change] of changes) {
-  for (const text of ["mine", undefined]) {
-    test(`a file that was ${says} is not ${text === undefined ? "removed" : "replaced"}`, (t) => {
-      const { path, file, home } = fileIn(t);
-      const { version } = file.write("one", "");
-      change(path);
-      const left = fs.existsSync(path) ? fs.readFileSync(path) : undefined;
-      for (const known of [version, "f".repeat(32)]) {
-        assert.throws(() => file.write(text, known), { code: "THROUGHLINE_CONFLICT" });
-      }
-      assert.deepEqual(fs.existsSync(path) ? fs.readFileSync(path) : undefined, left);
-      assert.ok(!String(file.read().problem).includes(home));
-    });
-  }
-}
-
-test("a text of 64 KiB is written, and one byte more is refused before anything is read", (t) => {
-  const { path, file } = fileIn(t);
-  const { version } = file.write("é".repeat(maxBytes / 2), "");
-  const tooLarge = `${"é".repeat(maxBytes / 2)}x`;
-  assert.throws(() => file.write(tooLarge, version), {
-    code: "THROUGHLINE_TOO_LARGE",
-    message: "this text is larger than 64 KiB",
-  });
-  assert.equal(fs.statSync(path).size, maxBytes);
-});
-
 test("a link stays, and the file that it leads to is replaced; a link to nothing is replaced", (t) => {
   const { home, path, file } = fileIn(t);
   const elsewhere = join(home, "elsewhere");

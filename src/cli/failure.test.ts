@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { CommanderError } from "commander";
 import { errorCodes, ThroughlineError } from "../core/errors.ts";
 import { DatabaseFailure } from "../core/storage/database-failure.ts";
-import { describeFailure, Exit, Failed, wrongUsage } from "./failure.ts";
+import { describeFailure, wrongUsage } from "./failure.ts";
 
 const quiet = { stack: false };
 
@@ -14,14 +14,6 @@ for (const code of Object.keys(errorCodes) as (keyof typeof errorCodes)[]) {
     assert.match(text, new RegExp(`^error: a b \\[${code}\\]\\n[^\\n]{5,200}\\n$`));
   });
 }
-
-test("an error that knows its own way out tells it", () => {
-  const error = new Failed("no", { code: "THROUGHLINE_INVALID", wayOut: "Do this." });
-  assert.equal(
-    describeFailure(error, "", quiet).text,
-    "error: no [THROUGHLINE_INVALID]\nDo this.\n",
-  );
-});
 
 test("a model that failed leads to asking again, and says how long that can be done", () => {
   const error = new ThroughlineError("no", { code: "THROUGHLINE_MODEL_FAILED" });
@@ -55,12 +47,6 @@ test("help and version exit with 0; help in the place of a missing command with 
   assert.deepEqual(describeFailure(missing, "", quiet), { exitCode: 2, text: "" });
 });
 
-for (const exitCode of [0, 1, 130]) {
-  test(`a command that said everything itself exits with its own ${exitCode}`, () => {
-    assert.deepEqual(describeFailure(new Exit(exitCode), "", quiet), { exitCode, text: "" });
-  });
-}
-
 test("a reader that left is no failure", () => {
   const error: NodeJS.ErrnoException = new Error("write EPIPE");
   error.code = "EPIPE";
@@ -90,11 +76,4 @@ test("where it happened is told only when asked for, with where its cause did", 
   assert.doesNotMatch(describeFailure(error, "", quiet).text, /\n\s+at /);
   const { text } = describeFailure(error, "", { stack: true });
   assert.match(text, /\nThroughlineError\n {4}at (?:.*\n)*RangeError\n {4}at /);
-});
-
-test("what is thrown and is no error at all is told too", () => {
-  assert.match(
-    describeFailure("oops", "", quiet).text,
-    /^error: an unexpected string \[string\]\n/,
-  );
 });

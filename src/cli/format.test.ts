@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { bytes, counted, localTime, table } from "./format.ts";
+import { localTime, table } from "./format.ts";
 
 test("a table's columns are as wide as their widest cell, and its lines end without spaces", () => {
   const text = table(
@@ -27,21 +27,3 @@ for (const [timestamp, zone, text] of [
     assert.equal(localTime(timestamp, zone), text);
   });
 }
-
-for (const [count, text] of [
-  [0, "0 B"],
-  [999, "999 B"],
-  [1_000, "1.0 kB"],
-  [123_456, "123 kB"],
-  [3_400_000_000, "3.4 GB"],
-  [5e15, "5000 TB"],
-] as const) {
-  test(`${count} bytes are ${text}`, () => assert.equal(bytes(count), text));
-}
-
-test("one is singular, everything else plural", () => {
-  assert.deepEqual(
-    [0, 1, 2].map((n) => counted(n, "message")),
-    ["0 messages", "1 message", "2 messages"],
-  );
-});

@@ -4,8 +4,7 @@ import fs from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { temporaryDirectory } from "../../test/support/command-line.ts";
-import { builtInPersona } from "../core/turns/persona.ts";
-import { assertHomeExists, findHome, findPersona } from "./home.ts";
+import { findHome, findPersona } from "./home.ts";
 
 const rows: readonly [
   says: string,
@@ -30,33 +29,6 @@ for (const [says, given, expected] of rows) {
     if (given.usual) fs.mkdirSync(join(userHome, ".throughline"));
     const env = { userHome, home: given.home, xdgDataHome: given.xdg };
     assert.equal(findHome(given.flag, env), expected(userHome));
-  });
-}
-
-test("a home that is not there is told of, and not made", (t) => {
-  const home = join(temporaryDirectory(t), "home");
-  assert.throws(() => assertHomeExists(home), { code: "THROUGHLINE_NOT_FOUND" });
-  assert.equal(fs.existsSync(home), false);
-});
-
-const personas: readonly [
-  file: string | undefined,
-  configured: string | undefined,
-  text: string,
-][] = [
-  [undefined, undefined, builtInPersona],
-  [undefined, "You are Nova.", "You are Nova."],
-  ["\nYou are Ada.\n", undefined, "You are Ada."],
-  ["You are Ada.", "You are Nova.", "You are Ada."],
-  [" \n\t", undefined, builtInPersona],
-  ["", "You are Nova.", "You are Nova."],
-];
-for (const [file, configured, text] of personas) {
-  const given = `persona.md ${JSON.stringify(file)} and the setting ${JSON.stringify(configured)}`;
-  test(`with ${given}, the persona begins ${JSON.stringify(text.slice(0, 14))}`, (t) => {
-    const home = temporaryDirectory(t);
-    if (file !== undefined) fs.writeFileSync(join(home, "persona.md"), file);
-    assert.equal(findPersona(home, configured), text);
   });
 }
 
@@ -87,10 +59,3 @@ for (const [says, make, message] of bad) {
     );
   });
 }
-
-test("a persona.md of exactly 64 KiB is taken", (t) => {
-  const home = temporaryDirectory(t);
-  const text = "x".repeat(64 * kibibytes);
-  fs.writeFileSync(join(home, "persona.md"), text);
-  assert.equal(findPersona(home, undefined), text);
-});

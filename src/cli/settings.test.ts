@@ -6,7 +6,6 @@ import { temporaryDirectory } from "../../test/support/command-line.ts";
 import { openMemories } from "../app/open-companion.ts";
 import { silentLogger } from "../core/logger.ts";
 import { parseModelName } from "../core/models/model-name.ts";
-import { builtInPersona } from "../core/turns/persona.ts";
 import { readEnvironment } from "./env.ts";
 import { type Flags, resolveSettings } from "./settings.ts";
 
@@ -142,20 +141,6 @@ test("a store that is no URL is refused with the place where it stands, and not 
   refused({ flags: { store: "./secret" } }, /^--store must be a URL/);
 });
 
-const personas: readonly [from: string, given: Parameters<typeof settingsOf>[1], text: string][] = [
-  ["what is built in", {}, builtInPersona],
-  ["the file's persona", { config: { persona: "You are Nova." } }, "You are Nova."],
-  [
-    "persona.md, over the configuration",
-    { config: { persona: "You are Nova." }, persona: "\nYou are Ada.\n" },
-    "You are Ada.",
-  ],
-  ["what is built in, where persona.md is blank", { persona: " \n" }, builtInPersona],
-];
-for (const [from, given, text] of personas) {
-  test(`the persona is ${from}`, (t) => assert.equal(settingsOf(t, given).persona, text));
-}
-
 test("a model that is no name is refused with the place where it stands", (t) => {
   const code = "THROUGHLINE_CONFIGURATION";
   assert.throws(() => settingsOf(t, { variables: { THROUGHLINE_MODEL: "gpt" } }), {
@@ -167,30 +152,3 @@ test("a model that is no name is refused with the place where it stands", (t) =>
     message: /throughline\.config\.json: model: /,
   });
 });
-
-for (const [from, given, isOn] of [
-  ["nothing", {}, false],
-  ["the file", { config: { auto_record: true } }, true],
-  ["the file, as false", { config: { auto_record: false } }, false],
-  ["the environment", { variables: { FEEDBACK_AUTO_RECORD: "1" } }, true],
-  ["the environment, as 0", { variables: { FEEDBACK_AUTO_RECORD: "0" } }, false],
-  [
-    "the environment, as 0, over the file",
-    { variables: { FEEDBACK_AUTO_RECORD: "0" }, config: { auto_record: true } },
-    false,
-  ],
-  [
-    "the environment, as true, over the file",
-    { variables: { FEEDBACK_AUTO_RECORD: "true" }, config: { auto_record: false } },
-    true,
-  ],
-  [
-    "the file, where the variable is blank,",
-    { variables: { FEEDBACK_AUTO_RECORD: " " }, config: { auto_record: true } },
-    true,
-  ],
-] as const) {
-  test(`reactions are ${isOn ? "" : "not "}recorded by rule when ${from} says so`, (t) => {
-    assert.equal(settingsOf(t, given).autoRecord ?? false, isOn);
-  });
-}

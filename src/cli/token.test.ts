@@ -3,7 +3,7 @@ import fs from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { temporaryDirectory } from "../../test/support/command-line.ts";
-import { checkedToken, readTokenFile } from "./token.ts";
+import { readTokenFile } from "./token.ts";
 
 const good = "kT7q-2fZ9xVb0LwN_4mRc8sYhJ6dPeAuG3oKiXnQ5tE";
 const code = "THROUGHLINE_CONFIGURATION";
@@ -16,13 +16,6 @@ test("a token file that is not there is made, with mode 0600 whatever the umask,
   assert.equal(made.isNew, true);
   assert.equal(fs.statSync(path).mode & 0o777, 0o600);
   assert.deepEqual(readTokenFile(path), { token: made.token, isNew: false });
-});
-
-test("two new tokens are different, and both are long enough", (t) => {
-  const home = temporaryDirectory(t);
-  const [a, b] = [readTokenFile(join(home, "a")), readTokenFile(join(home, "b"))];
-  assert.notEqual(a.token, b.token);
-  assert.equal(checkedToken(a.token, "it"), a.token);
 });
 
 for (const mode of [0o640, 0o604, 0o620, 0o660]) {

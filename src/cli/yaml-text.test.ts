@@ -76,40 +76,7 @@ test("text nested 20,000 levels deep is refused, not thrown about", () => {
   assert.match(problemsIn("[".repeat(5_000) + "]".repeat(5_000)).join("\n"), /nested too deeply/);
 });
 
-test("at most 50 problems are told", () => {
-  const text = Array.from({ length: 200 }, () => "a: 1").join("\n");
-  assert.equal(problemsIn(text).length, 50);
+test("the key of a place is written on one line, quoted where it is no plain word", () => {
+  assert.equal(keyText(["triggers", 0, "patterns", 12]), "triggers[0].patterns[12]");
+  assert.equal(keyText(["events", "a b\u001b"]), 'events."a b␛"');
 });
-
-const places: readonly [path: readonly (string | number)[], line: number][] = [
-  [[], 1],
-  [["a"], 1],
-  [["b"], 2],
-  [["b", "c"], 3],
-  [["b", "c", 1], 5],
-  [["b", "c", 1, "d"], 6],
-  [["b", "c", 1, "absent", "deeper"], 5],
-  [["e", "x"], 10],
-  [["absent"], 1],
-];
-for (const [path, line] of places) {
-  test(`the place of ${JSON.stringify(path)} is line ${line}`, () => {
-    const yaml = readYaml(
-      "a: 1\nb:\n  c:\n    - 1\n    - k: 1\n      d: 2\n\n\ng: &g { x: 1 }\ne: *g\n",
-    );
-    if ("problems" in yaml) assert.fail();
-    assert.equal(yaml.lineOf(path), line);
-  });
-}
-
-const keys: readonly [path: readonly (string | number)[], text: string][] = [
-  [[], ""],
-  [["events", "insult", "deltas"], "events.insult.deltas"],
-  [["transcript_triggers", 0, "patterns", 12], "transcript_triggers[0].patterns[12]"],
-  [["events", "a b\u001b"], 'events."a b␛"'],
-];
-for (const [path, text] of keys) {
-  test(`the key ${JSON.stringify(path)} is written ${JSON.stringify(text)}`, () => {
-    assert.equal(keyText(path), text);
-  });
-}

@@ -30,17 +30,6 @@ test("50 passes a second for 60 s write 7 documents, and build one for each of t
   assert.equal(snapshots.size, 3, "a heartbeat writes the snapshot that there was");
 });
 
-test("a pass with nothing due looks at nothing but the clock", async () => {
-  const machine = new Machine();
-  const { companion } = await machine.run();
-  await machine.tick(companion);
-  const { readings } = machine.clock;
-  for (let pass = 0; pass < 1_000; pass++) companion.tick();
-  await setImmediate();
-  assert.equal(machine.clock.readings, readings);
-  assert.equal(machine.storage.writes.length, 1);
-});
-
 test("a save that failed is tried again after 1, 2, 4, 8, 16 and 30 s, and logged once", async () => {
   // R12
   const machine = new Machine();
@@ -98,26 +87,6 @@ for (const [event, isSaved] of [
     );
   });
 }
-
-test("who is seen is saved at the next pass, who stays in view with the rest", async () => {
-  const machine = new Machine();
-  const { companion } = await machine.run();
-  await machine.tick(companion);
-  const saved = async (name: string) => {
-    const before = machine.storage.writes.length;
-    companion.personSeen(name);
-    await machine.tick(companion);
-    return machine.storage.writes.length - before;
-  };
-  assert.equal(await saved("Ada"), 1);
-  for (let second = 1; second < 10; second++) {
-    machine.clock.pass(500);
-    assert.equal(await saved("Ada"), 0, `${second / 2} s`);
-  }
-  assert.equal(await saved("Bob"), 1);
-  await machine.pass(companion, 30_000);
-  assert.equal(await saved("Bob"), 1, "half a minute later that is news");
-});
 
 test("with saveEveryMs 0 what is said, felt, seen and slept is written at the next pass", async () => {
   const machine = new Machine();
@@ -237,33 +206,6 @@ test("a state that cannot be stored at the close is reported, and the run has en
   assert.equal((await machine.run()).companion.report.clean, true);
 });
 
-test("three kills in a row, each before the first save, lose neither wound nor person nor words", async () => {
-  // R1, R2
-  const machine = new Machine();
-  const first = await machine.run();
-  first.companion.personSaid("a", "the last that was said");
-  first.companion.personSeen("Ada");
-  first.companion.emotions.event("abuse");
-  await machine.tick(first.companion);
-  for (let kill = 1; kill <= 3; kill++) {
-    machine.clock.pass(2_000);
-    const { companion } = await machine.run();
-    const { kind, clean, gapMs } = companion.report;
-    assert.deepEqual([kind, clean, gapMs], ["crash_recovery", false, 2_000]);
-    assert.deepEqual(
-      companion.emotions.feeling().wounds.map(({ event, ageSeconds }) => [event, ageSeconds]),
-      [["abuse", 2 * kill]],
-    );
-    assert.equal(companion.person?.name, "Ada");
-  }
-  const { companion } = await machine.run();
-  await machine.tick(companion); // nothing was said yet
-  assert.deepEqual(
-    machine.written.conversation.map(({ text }: { text: string }) => text),
-    ["the last that was said"],
-  );
-});
-
 test("a mood that was sad is sad after a restart, until the rules and 1.0 s say otherwise", async () => {
   // R19
   const machine = new Machine();
@@ -334,22 +276,6 @@ test("with sleepAfterBoredMs 0 a companion never falls asleep by itself", async 
   companion.sleep("asleep");
   assert.equal(companion.sleepState, "asleep");
   assert.throws(() => companion.sleep("dozing" as "asleep"), /awake, asleep/);
-});
-
-test("the person who was seen is kept until another is, over restarts", async () => {
-  const machine = new Machine();
-  const first = await machine.run();
-  first.companion.personSeen("  Ada\n Lovelace ");
-  const seenAt = machine.clock.now();
-  await first.throughline.close();
-  machine.clock.pass(3_600_000);
-  const second = await machine.run();
-  assert.deepEqual(second.companion.person, { name: "Ada Lovelace", seenAt });
-  await second.throughline.close();
-  const { companion } = await machine.run();
-  assert.deepEqual(companion.person, { name: "Ada Lovelace", seenAt });
-  companion.personSeen("Bob");
-  assert.equal(companion.person?.name, "Bob");
 });
 
 for (const [says, name] of [
@@ -474,18 +400,6 @@ test("one Throughline has one run; one that could not begin can be begun again",
   const configuration = { code: "THROUGHLINE_CONFIGURATION" };
   await assert.rejects(startCompanion(other, { saveEveryMs: -1 }), configuration);
   assert.equal((await startCompanion(other)).report.totalRuns, 2);
-});
-
-test("texts that must be delivered survive a kill once their save resolved", async () => {
-  // R4
-  const machine = new Machine();
-  const { companion } = await machine.run();
-  const items = [{ id: "1", text: "the tea is ready", queuedAt: "2026-03-01T12:00:00.000Z" }];
-  await companion.injections.save(items);
-  const next = await machine.run();
-  assert.deepEqual(await next.companion.injections.load(), items);
-  machine.storage.fails = { documents: true };
-  await assert.rejects(next.companion.injections.save([]), unavailable);
 });
 
 test("what a later version keeps beside ours in the document is written again", async () => {

@@ -104,62 +104,6 @@ test("a process that missed notifications and takes over has it all: words, feel
   assert.ok(b.companion.emotions.feeling().levels.sadness > 0.5 * felt.sadness);
 });
 
-test("a process that takes over has what it felt itself, also what is in no document", async (t) => {
-  const w = world(t);
-  const [a, b] = [await w.start(), await w.start()];
-  await a.companion.save();
-  b.companion.emotions.event("abuse");
-  a.storage.kill();
-  await pass(w.clock, 10_500, b.timers);
-  await w.leads(b);
-  assert.equal(wound(b), 1);
-});
-
-test("a process that takes over has what it felt while it heard nothing", async (t) => {
-  const w = world(t);
-  const [a, b] = [await w.start(), await w.start()];
-  b.companion.emotions.event("abuse");
-  a.storage.deafen(true); // it hears of nothing, and neither is heard
-  b.storage.deafen(true);
-  await a.companion.save();
-  a.storage.kill();
-  b.storage.deafen(false);
-  b.companion.emotions.override("proud", 600);
-  await pass(w.clock, 10_500, b.timers);
-  await w.leads(b);
-  assert.equal(b.companion.emotions.feeling().mood, "proud");
-});
-
-test("after missed notifications in which nothing was saved the one that takes over has what it felt", async (t) => {
-  const w = world(t);
-  const [a, b] = [await w.start(), await w.start()];
-  w.clock.pass(6_000);
-  await a.companion.save();
-  const { throughline: first } = await w.document();
-  a.storage.kill();
-  b.companion.emotions.event("abuse");
-  b.storage.gap();
-  await pass(w.clock, 10_500, b.timers);
-  await w.leads(b);
-  assert.ok(first !== undefined);
-  assert.equal(wound(b), 1);
-});
-
-test("a single process that lost its lease for a while and takes it again keeps what it felt in between", async (t) => {
-  const w = world(t);
-  const a = await w.start();
-  await a.companion.save();
-  w.clock.pass(10_500); // its timers sleep
-  a.companion.emotions.event("abuse");
-  await a.timers.pass(0);
-  await w.leads(a);
-  assert.equal(wound(a), 1);
-  assert.deepEqual(await w.runs().then(({ kinds, total }) => [kinds, total]), [
-    ["run_start", "run_start handover"],
-    2,
-  ]);
-});
-
 test("whichever process leads, all have the run of its boot: its id, its start, its report", async (t) => {
   const w = world(t);
   const runOf = ({ companion }: Awaited<ReturnType<typeof w.start>>) => {
@@ -232,15 +176,6 @@ for (const acts of [1, 1_000]) {
     }
   });
 }
-
-test("a leader that missed notifications keeps the words that it wrote", async (t) => {
-  const w = world(t);
-  const a = await w.start();
-  a.companion.personSaid("chat-1", "The door is blue");
-  a.storage.gap();
-  await a.companion.save();
-  assert.match(JSON.stringify(await w.document()), /The door is blue/);
-});
 
 for (const times of [1, 3]) {
   test(`a takeover that fails ${times} times before it is stored counts as one run`, async (t) => {

@@ -57,41 +57,6 @@ test("a machine that slept for 8 hours is felt as 8 hours", () => {
   assert.deepEqual(emotions.feeling().wounds, []);
 });
 
-test("of a machine that tells its uptime in seconds a sleep is felt to the second", () => {
-  const clock = new SleepyClock();
-  clock.uptimeStepMs = 1_000;
-  clock.pass(300);
-  const { emotions, hurt } = awake(clock);
-  clock.pass(900);
-  clock.sleep(nightMs + 450);
-  const off = emotions.state.at - hurt.at - (nightMs + 1_350);
-  assert.ok(Math.abs(off) < 1_000, `${off}`);
-  clock.setBy(10_000);
-  assert.equal(emotions.state.at - hurt.at - (nightMs + 1_350), off);
-});
-
-test("a wall clock that is set ahead while the uptime begins a second is felt as nothing", () => {
-  const clock = new SleepyClock();
-  clock.uptimeStepMs = 1_000;
-  clock.pass(999);
-  const { emotions, hurt } = awake(clock);
-  clock.pass(1);
-  clock.setBy(nightMs);
-  assert.deepEqual(emotions.state, evolve(hurt, 1));
-});
-
-test("two sleeps are felt as both, each once", () => {
-  const { clock, emotions, hurt } = awake();
-  clock.sleep(hourMs);
-  assert.deepEqual(emotions.state, evolve(hurt, hourMs));
-  clock.pass(60_000);
-  assert.deepEqual(emotions.state, evolve(hurt, hourMs + 60_000));
-  clock.sleep(nightMs);
-  for (let look = 0; look < 3; look++) {
-    assert.deepEqual(emotions.state, evolve(hurt, hourMs + nightMs + 60_000));
-  }
-});
-
 for (const [what, ms] of [
   ["ahead by 8 hours", nightMs],
   ["back by 8 hours", -nightMs],
@@ -129,15 +94,6 @@ test("the first look after somebody set the wall clock tells what is felt, and n
     { at: at(2_001), state, config },
     { at: at(0), state, config },
   ]);
-});
-
-test("a sleep from which the machine wakes with a clock put back is felt once the clock is right", () => {
-  const { clock, emotions, hurt } = awake();
-  clock.sleep(hourMs);
-  clock.setBy(-2 * hourMs);
-  assert.deepEqual(emotions.state, hurt);
-  clock.setBy(2 * hourMs);
-  assert.deepEqual(emotions.state, evolve(hurt, hourMs));
 });
 
 test("where the uptime is unknown a clock that runs ahead is felt as nothing", () => {

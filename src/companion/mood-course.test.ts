@@ -41,14 +41,6 @@ function shown(moods: readonly (string | null)[]): string[] {
   return spans;
 }
 
-test("a course has a point at both ends and the rest a step apart", () => {
-  const { at } = moodCourse(config, [], { from: noon, to: noon + 9_000, points: 10 });
-  assert.deepEqual(
-    at,
-    Array.from({ length: 10 }, (_, i) => noon + i * 1_000),
-  );
-});
-
 test("at every instant the course is what evolve and feel say, for any history", () => {
   const events = Object.keys(config.events);
   const step = fc.tuple(fc.nat(200_000), fc.constantFrom(...events));
@@ -80,13 +72,6 @@ test("at every instant the course is what evolve and feel say, for any history",
   );
 });
 
-test("nothing is drawn before the first record, and nothing out of no records", () => {
-  assert.deepEqual(shown(course([record(5, "up")], 10).mood), ["5-10"]);
-  const empty = course([], 10);
-  assert.deepEqual(shown(empty.mood), []);
-  assert.deepEqual([empty.runs, empty.wounds, empty.events], [[], [], []]);
-});
-
 test("between a clean end and the next boot nothing is drawn", () => {
   const { mood, runs } = course([record(0, "up"), record(3, "down"), record(7, "up")], 10);
   assert.deepEqual(shown(mood), ["0-3", "7-10"]);
@@ -113,13 +98,6 @@ test("a history whose beginning is not in it is of a run that was up", () => {
   const { mood, runs } = course([record(-50, "felt"), record(3, "down")], 10);
   assert.deepEqual(shown(mood), ["0-3"]);
   assert.deepEqual(runs, [{ from: noon - 50_000, to: noon + 3_000 }]);
-});
-
-test("events of the span are returned, those around it are not", () => {
-  const event = (at: number) => ({ at, event: "insult", intensity: 1 });
-  const events = [event(noon - 1), event(noon), event(noon + 10_000), event(noon + 10_001)];
-  const { events: found } = course([record(0, "up", { events })], 10);
-  assert.deepEqual(found, events.slice(1, 3));
 });
 
 const hurt = applyEvent(config, born, { event: "violence", id: "w" }).state;

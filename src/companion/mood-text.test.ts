@@ -31,34 +31,6 @@ function companion() {
   return { clock, emotions };
 }
 
-test("at rest the mood is one word", () => {
-  const { emotions } = companion();
-  assert.equal(moodText(emotions.spoken, "awake"), "happy");
-});
-
-test("an event that brought the mood is named, with its age", () => {
-  const { clock, emotions } = companion();
-  emotions.event("insult");
-  assert.equal(moodText(emotions.spoken, "awake"), "disappointed, since insult, a moment ago");
-  clock.pass(1_000);
-  assert.equal(moodText(emotions.spoken, "awake"), "disappointed, since insult, 1 second ago");
-  clock.pass(60_000);
-  assert.equal(moodText(emotions.spoken, "awake"), "happy");
-});
-
-test("an open wound is named whatever the mood, until it is gone", () => {
-  const { clock, emotions } = companion();
-  emotions.event("abuse");
-  clock.pass(36_000);
-  assert.equal(moodText(emotions.spoken, "awake"), "happy and hurt, since abuse, 36 seconds ago");
-  emotions.override("excited", 60);
-  assert.match(moodText(emotions.spoken, "awake"), /^excited and hurt, since abuse/);
-  clock.pass(974_000 - 36_000);
-  assert.equal(moodText(emotions.spoken, "awake"), "sleepy and hurt, since abuse, 16 minutes ago");
-  clock.pass(1_000);
-  assert.equal(moodText(emotions.spoken, "awake"), "sleepy");
-});
-
 test("every open wound is named, the newest first", () => {
   const { clock, emotions } = companion();
   emotions.event("violence");

@@ -73,14 +73,3 @@ for (const end of ["in order", "in a crash"] as const) {
     assert.ok(joyOf(companion) > before, "another face is");
   });
 }
-
-test("a clock that was set back by a day announces a face again", async () => {
-  const machine = new Machine();
-  const { companion } = await machine.run();
-  companion.personSeen("Ada");
-  await machine.pass(companion, 1_000, 1_000);
-  const before = joyOf(companion);
-  machine.clock.set(new Date(machine.clock.now() - 86_400_000).toISOString());
-  companion.personSeen("Ada");
-  assert.ok(joyOf(companion) > before);
-});

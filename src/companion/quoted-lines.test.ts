@@ -79,20 +79,6 @@ const talk = (count: number, text = "hi") =>
     text: `${i} ${text}`,
   }));
 
-for (const [count, has, first] of [
-  [10, 12, 2],
-  [10, 10, 0],
-  [15, 3, 0],
-  [15, 200, 185],
-] as const) {
-  test(`the last ${count} of ${has} messages begin with message ${first}, oldest first`, () => {
-    const lines = messageLines(talk(has), count);
-    assert.equal(lines.length, Math.min(count, has));
-    assert.ok(lines[0]?.includes(`"${first} hi"`));
-    assert.match(lines[0] ?? "", /^ {2}(USER|ASSISTANT): "/);
-  });
-}
-
 test("lines past 6,000 characters are left out, the oldest first, whatever has to be escaped", () => {
   const lines = messageLines(talk(15, "\u2028".repeat(600)), 15);
   assert.equal(lines.length, 2);

@@ -72,15 +72,6 @@ test("after a failed attempt the notice is pending; of two at once one delivers"
   assert.equal((await notices.begin("a", undefined, end))?.kind, "crash_recovery");
 });
 
-test("an attempt that the process did not survive was none", async () => {
-  const machine = await killed();
-  const { companion } = await machine.run();
-  await companion.notices.begin("a", undefined, end);
-  await companion.save();
-  machine.clock.pass(5_000);
-  assert.match((await deliver(await machine.run(), "a"))?.text ?? "", /Hello/);
-});
-
 test("when the chat cannot be read there is no notice, and it stays pending", async () => {
   const machine = await killed();
   const run = await machine.run();
@@ -93,19 +84,6 @@ test("when the chat cannot be read there is no notice, and it stays pending", as
   assert.equal(whole?.run, 2);
   assert.match(whole?.text ?? "", /Hello/);
   assert.equal(await deliver(run, "a"), undefined);
-});
-
-test("booted after 5 s and woken 3 h later it was away for 3 h, and does not hide it", async () => {
-  // R6
-  const machine = await killed();
-  const run = await machine.run();
-  assert.equal(run.companion.report.kind, "crash_recovery");
-  machine.clock.pass(3 * 3_600_000);
-  const notice = await deliver(run, "a");
-  assert.equal(notice?.kind, "long_absence");
-  assert.match(notice?.text ?? "", /Time away: about 3 hours\./);
-  assert.match(notice?.text ?? "", /Welcome them back warmly\.$/);
-  assert.doesNotMatch(notice?.text ?? "", /as if nothing happened/);
 });
 
 test("what is taken back, erased, hidden, replaced, cleared, or no one's words is not quoted", async () => {
@@ -127,14 +105,6 @@ test("what is taken back, erased, hidden, replaced, cleared, or no one's words i
   const notice = await deliver(await machine.run(), "a");
   const quoted = [...(notice?.text ?? "").matchAll(/^ {2}\w+: "(.*)"$/gm)].map(([, text]) => text);
   assert.deepEqual(quoted, ["one", "two", "five"]);
-});
-
-test("what is being answered is no part of what was said before", async () => {
-  const machine = await killed();
-  const run = await machine.run();
-  const [now] = await say(run, "a", ["and now"]);
-  const notice = await run.companion.notices.begin("a", undefined, now?.seq ?? 0);
-  assert.doesNotMatch(notice?.text ?? "", /and now|was not answered/);
 });
 
 test("of a chat of 300 messages the newest are quoted, of a long absence topics of the newest 50", async () => {
@@ -161,15 +131,6 @@ test("a chat that begins in this run gets no notice of a restart", async () => {
   notices.failed("new"); // the model was away
   const again = await notices.begin("new", undefined, end);
   assert.deepEqual([again?.kind, again?.text], ["fresh_start", ""]);
-});
-
-test("at the very first start there is nothing to say", async () => {
-  const machine = new Machine();
-  const run = await machine.run();
-  const silent = await deliver(run, "a");
-  assert.deepEqual([silent?.text, silent?.run], ["", 1]);
-  assert.equal(await deliver(run, "a"), undefined);
-  assert.deepEqual(await run.companion.notices.look([]), []);
 });
 
 test("the notice names wounds and the person with the true time, and never that it thinks", async () => {

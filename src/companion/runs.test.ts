@@ -57,20 +57,6 @@ test("a boot is one record with run, boot of the machine, uptime, number and pid
   });
 });
 
-test("a run that ended in order is clean, with the moment and the reason of its end", async () => {
-  const logs = memoryLogs();
-  const clock = new HeldBootClock();
-  const runs = runsOn(logs, clock);
-  const { runId } = await runs.begin();
-  clock.pass(60_000);
-  await runs.end("signal");
-  const lastSign = { at: clock.now(), bootId: "boot-a", uptimeMs: 110_000 };
-  const previous = { runId, clean: true, lastSign, reason: "signal" };
-  assert.deepEqual(await runs.last(), previous);
-  const next = await runsOn(logs, clock).begin();
-  assert.deepEqual([next.previous, next.totalRuns], [previous, 2]);
-});
-
 // R1: three kills in a row, before anything else was written.
 test("each of 3 runs that were killed is unclean, and counted", async () => {
   const logs = memoryLogs();
@@ -133,13 +119,6 @@ for (const head of [{}, { total_sessions: "7" }, { total_sessions: -1 }, { total
     assert.equal((await runsOn(logs).begin()).totalRuns, 7);
   });
 }
-
-test("the count is read from the head: no record is read for it", async () => {
-  const logs = memoryLogs();
-  await runsOn(logs).begin();
-  const unread = { ...bound(logs), read: () => assert.fail("the log was read") };
-  assert.equal(await runsOn(unread).count(), 1);
-});
 
 function bound(logs: LogStore): LogStore {
   return {
@@ -206,13 +185,6 @@ for (const [what, records, run, clean] of told) {
     assert.equal((await runsOn(logs).begin()).previous?.runId, run);
   });
 }
-
-test("a log without runs, and no log, tell of different things", async () => {
-  const logs = memoryLogs();
-  assert.equal(await runsOn(logs).last(), undefined);
-  await logs.append("runs", [{ id: "x" }]);
-  assert.deepEqual(await runsOn(logs).last(), { clean: undefined, lastSign: undefined });
-});
 
 test("of two runs that begin at once, one is the run before the other", async () => {
   const logs = memoryLogs();

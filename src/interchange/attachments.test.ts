@@ -1,7 +1,6 @@
 // What an export of a chat has of its attachments, an import has again.
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
-import { renderChat } from "../core/chat/render-chat.ts";
 import { systemClock } from "../core/clock.ts";
 import { hashOf } from "../core/storage/file-store.ts";
 import { openThroughline, type Throughline } from "../core/throughline.ts";
@@ -127,14 +126,6 @@ test("an attachment is before the first message that refers to it, once, and no 
     ...["m1", `${three}+0`, "m2"],
   ]);
   for (const line of lines) assert.ok(line.length < 1024 * 1024);
-});
-
-test("the last metadata line of an export with attachments is that of the chat, which readers of the seed's format take", async (t) => {
-  const { chats } = await talk(t);
-  const pieces = await Array.fromAsync(await renderChat(chats, chat, "jsonl", "UTC"));
-  const metadata = pieces.map((line) => JSON.parse(line)).filter(({ _type }) => _type);
-  assert.deepEqual(metadata.at(-1)?.metadata, { mood: "glad" });
-  assert.equal(metadata.filter(({ kind }) => kind === "attachment").length, 5);
 });
 
 test("the attachments of a message that was taken back are in the full form of an export alone", async (t) => {

@@ -111,15 +111,6 @@ test("ours, in full, into an empty home, and out again is the same byte for byte
   assert.deepEqual((await after.chats.list()).chats, (await before.chats.list()).chats);
 });
 
-test("ours, in full, into the home that it is from, adds nothing", async () => {
-  await using throughline = await lived();
-  const files = await exported(throughline, { format: "throughline" });
-  const { chats } = throughline;
-  const sources = [...files].map(([name, text]) => source(name, text));
-  await importChats(sources, { chats, clock: new HeldClock(), zone: "UTC" }, "own");
-  assert.deepEqual(await exported(throughline, { format: "throughline" }), files);
-});
-
 test("a full file that is damaged in the middle keeps what it hid hidden", async () => {
   await using before = await lived();
   const files = await exported(before, { format: "throughline", chatId: "telegram:42" });
@@ -279,15 +270,6 @@ test("ductor's sessions come back equal, unknown fields included, also after a n
     (await exported(throughline, { format: "ductor" })).get("sessions.json")!,
   );
   assert.deepEqual(later["42"].topic, { id: 7 });
-});
-
-test("sessions imported twice are as they were imported once", async () => {
-  await using throughline = await open();
-  await importGolden("current.json", throughline);
-  const before = await exported(throughline, { format: "throughline" });
-  const report = await importGolden("current.json", throughline);
-  assert.ok(report.sessions.every(({ outcome }) => outcome === "known"));
-  assert.deepEqual(await exported(throughline, { format: "throughline" }), before);
 });
 
 test("the flat fields of an older version become the session of its provider", async () => {

@@ -135,18 +135,6 @@ test("in mode s3 a chat that is forgotten while its moment goes up leaves nothin
   assert.deepEqual(keys(), []);
 });
 
-// Storage reasons.
-test("a mode that somebody wrote wrong is local and said; as an option it is refused", async (t) => {
-  const { s3 } = await bucket(t);
-  await using throughline = await openThroughline({ home: newHome(t) });
-  await assert.rejects(started(throughline, { mode: "cloud" as "s3", s3 }), {
-    code: "THROUGHLINE_CONFIGURATION",
-  });
-  const moments = await started(throughline, { modeText: "cloud", s3 });
-  const { storage_mode, storage_reason, outbox } = moments.statistics();
-  assert.deepEqual([storage_mode, storage_reason, outbox], ["local", "unknown_mode", null]);
-});
-
 test("without credentials the mode is local and says so, and each package is pending", async (t) => {
   const { s3 } = await bucket(t);
   const home = newHome(t);
@@ -161,20 +149,6 @@ test("without credentials the mode is local and says so, and each package is pen
   assert.deepEqual([storage_mode, storage_reason], ["local", "no_credentials"]);
   assert.deepEqual([s3_bucket, outbox?.pending], ["moments", 1]);
   assert.equal(receipt.uploaded, false);
-});
-
-test("the bytes of all packages are counted, those of earlier runs too", async (t) => {
-  const home = newHome(t);
-  const first = await openThroughline({ home });
-  const moments = await started(first);
-  feed(moments);
-  await moments.recorder.record(praise).whenDurable();
-  await first.close();
-  await using second = await openThroughline({ home });
-  const again = await started(second);
-  while (again.statistics().package_bytes === null) await new Promise((done) => setImmediate(done));
-  const bytes = again.statistics().package_bytes ?? 0;
-  assert.ok(bytes > 2 * 16_000 && bytes < 100_000, String(bytes));
 });
 
 // Across runs.

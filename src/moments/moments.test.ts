@@ -81,19 +81,6 @@ test("a reaction becomes a package with words, picture and sound, which verifies
   assert.deepEqual([storage_mode, storage_reason, s3_bucket], ["local", "no_bucket", null]);
 });
 
-test("closing right after a reaction keeps it, and the next start has it whole", async (t) => {
-  const home = newHome(t);
-  const first = await openThroughline({ home });
-  const moments = await started(first);
-  await feed(moments);
-  const receipt = moments.recorder.record(praise);
-  await first.close();
-  await using second = await openThroughline({ home });
-  const { packages } = await started(second);
-  const { manifest } = await packages.read(receipt.toJSON().name);
-  assert.equal(manifest.what, "the joke");
-});
-
 for (const how of ["kept again", "removed from only"]) {
   test(`packages of a chat that was forgotten while moments were not loaded go once they are ${how}`, async (t) => {
     const home = newHome(t);
@@ -281,14 +268,6 @@ test("a reaction that a newer one takes the place of is marked beside its copy i
   const key = `feedback/${sessionId}/${first.name}/retracted.json`;
   const mark = JSON.parse(String(server.objects("moments").get(key)?.body));
   assert.deepEqual([mark.reason, mark.superseded_by], ["superseded", newer.id]);
-});
-
-test("a name that is no package's is taken back nowhere", async (t) => {
-  await using throughline = await openThroughline({ home: newHome(t) });
-  const s3 = { bucket: "moments", endpoint: "http://127.0.0.1:9" };
-  const moments = await started(throughline, { s3 });
-  const mark = { by: null, reason: null };
-  await assert.rejects(moments.retract("../../consent", mark), { code: "THROUGHLINE_INVALID" });
 });
 
 const said = [

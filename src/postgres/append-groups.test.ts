@@ -2,8 +2,7 @@
 import assert from "node:assert/strict";
 import { before, test } from "node:test";
 import { setImmediate as nextTurn } from "node:timers/promises";
-import pg from "pg";
-import type { HeldTimers } from "../../test/support/held-timers.ts";
+import type pg from "pg";
 import type { Loss } from "../../test/support/lossy-pool.ts";
 import { serverOf } from "../../test/support/postgres-logs.ts";
 import { databaseOf } from "../../test/support/test-database.ts";
@@ -70,16 +69,6 @@ async function whileLocked(companion: string, work: () => Promise<void>): Promis
 
 const groups = ({ asked }: WatchedPool) =>
   asked.filter((name) => name === "throughline_append_group").length;
-
-/** Lets time pass until something has happened. */
-async function passUntil(timers: HeldTimers, happens: Promise<unknown>): Promise<void> {
-  let isOver = false;
-  const over = happens.finally(() => {
-    isOver = true;
-  });
-  while (!isOver) await timers.pass(10);
-  await over;
-}
 
 async function rejects(code: ErrorCode, call: Promise<unknown>): Promise<void> {
   await assert.rejects(call, (error) => {
@@ -217,41 +206,6 @@ for (const [loss, again] of [
   });
 }
 
-test("in a group that was lost, what stands against one append stands against no other", {
-  skip,
-}, async () => {
-  const opened = await withSixLogs();
-  const { log, companion, watched } = opened;
-  await pool.query(`alter table throughline.records add constraint no_poison
-    check (companion <> '${companion}' or id <> 'poison')`);
-  const { first, letGo } = held(opened);
-  watched.decide("throughline_append_group", { loss: "request" });
-  let locked: Promise<number> | undefined;
-  await whileLocked(companion, async () => {
-    locked = log.append("b", messages(3, 3));
-    const refused = rejects("THROUGHLINE_OUTCOME_UNKNOWN", log.append("c", [message("poison")]));
-    const others = [..."def"].map((key) => log.append(key, messages(3, 3)));
-    letGo();
-    assert.deepEqual(await Promise.all([first, ...others]), [3, 3, 3, 3]);
-    await refused;
-  });
-  assert.equal(await locked, 3);
-  await pool.query("alter table throughline.records drop constraint no_poison");
-});
-
-test("a group of 32 that was lost is settled side by side", { skip }, async () => {
-  const { log, watched } = await withSixLogs();
-  const keys = Array.from({ length: 32 }, (_, i) => `key-${i}`);
-  for (const key of keys) await log.append(key, messages(1, 1));
-  const { first, letGo } = held({ log, watched });
-  watched.decide("throughline_append_group", { loss: "reply" });
-  const appends = keys.map((key) => log.append(key, messages(2, 2)));
-  watched.mostAtOnce = 0;
-  letGo();
-  assert.deepEqual(await Promise.all([first, ...appends]), [3, ...keys.map(() => 2)]);
-  assert.equal(watched.mostAtOnce, 8, "as many as the pool has connections");
-});
-
 test("what waits for its group ends within its own deadline, however many wait", {
   skip,
 }, async () => {
@@ -271,44 +225,6 @@ test("what waits for its group ends within its own deadline, however many wait",
     codes,
     keys.map(() => "THROUGHLINE_UNAVAILABLE"),
   );
-});
-
-test("who goes alone after a group has the time that is left", { skip }, async () => {
-  const opened = await withSixLogs(1_000);
-  const { log, watched, timers } = opened;
-  const { first, letGo } = held(opened);
-  const text = "do $$ begin raise exception 'no'; end $$";
-  const { promise: after, resolve: refuse } = Promise.withResolvers<void>();
-  watched.decide("throughline_append_group", { after, text });
-  let code: unknown;
-  const call = log.append("b", messages(3, 3)).catch((error) => {
-    code = errorName(error);
-  });
-  letGo();
-  await first;
-  while (groups(watched) === 0) await nextTurn();
-  await timers.pass(400);
-  const { promise: isAlone, resolve: goesAlone } = Promise.withResolvers<void>();
-  watched.connect = () => {
-    goesAlone();
-    return new Promise(() => undefined);
-  };
-  refuse();
-  await isAlone;
-  await timers.pass(599);
-  assert.equal(code, undefined);
-  await timers.pass(1);
-  await call;
-  assert.equal(code, "THROUGHLINE_UNAVAILABLE");
-});
-
-test("a pool that is ended at once refuses what waits for a connection", { skip }, async () => {
-  const ending = new pg.Pool({ connectionString: url });
-  const { log, timers } = serverOf(ending, `companion-${++count}`, 300);
-  await log.append("a", messages(1, 1));
-  const refused = rejects("THROUGHLINE_UNAVAILABLE", log.append("a", messages(2, 2)));
-  void ending.end();
-  await passUntil(timers, refused);
 });
 
 test("what a lost group stored under a lease is stored, whoever holds the log when it is looked for", {
@@ -444,18 +360,6 @@ test("more than fit into a group go as several, and a log's appends stay in orde
   assert.ok(watched.asked.length < 20, String(watched.asked.length));
 });
 
-test("those that were answered together go together again", { skip }, async () => {
-  const opened = await withSixLogs();
-  const { log, watched } = opened;
-  const { first, letGo } = held(opened);
-  const takingTurns = [..."bcdef"].map(async (key) => {
-    for (let n = 3; n <= 12; n++) await log.append(key, messages(n, n));
-  });
-  letGo();
-  await Promise.all([first, ...takingTurns]);
-  assert.equal(watched.asked.length, 11, String(watched.asked));
-});
-
 test("an append that begins a log under a lease is not one of a group", { skip }, async () => {
   const opened = await withSixLogs();
   const { log, watched, epochs, companion } = opened;
@@ -484,18 +388,6 @@ test("a database that knows no such statement is asked for one once", { skip }, 
   assert.deepEqual(await Promise.all([first, ...others]), [3, 3, 3]);
   await Promise.all([..."abc"].map((key) => log.append(key, messages(4, 4))));
   assert.equal(groups(watched), 1);
-});
-
-test("when the database is away every append that waits hears of it", { skip }, async () => {
-  const watched = new WatchedPool(pool);
-  const away = serverOf(watched, `companion-${++count}`, 200);
-  for (const key of "abc") await away.log.append(key, messages(1, 1));
-  watched.connect = () => Promise.reject(new Error("the database is away"));
-  const calls = [..."abc"].map((key) => away.log.append(key, messages(2, 2)));
-  await passUntil(
-    away.timers,
-    Promise.all(calls.map((call) => rejects("THROUGHLINE_UNAVAILABLE", call))),
-  );
 });
 
 test("two servers that append to the same logs at once lose nothing and double nothing", {

@@ -152,26 +152,6 @@ test("a statement that takes longer than its deadline of 150 ms is UNAVAILABLE, 
   }
 });
 
-test("a pool without a free connection is UNAVAILABLE after 200 ms, and works when one is free", {
-  skip,
-}, async () => {
-  const small = newPool({ max: 1 });
-  const taken = await small.connect();
-  const database = databaseOf(small, 200);
-  await rejects("THROUGHLINE_UNAVAILABLE", database.query({ text: "select 1" }));
-  taken.release();
-  assert.equal((await databaseOf(small).query({ text: "select 1" })).length, 1);
-});
-
-test("when every idle connection is dead, the next call makes a new one", { skip }, async () => {
-  const own = newPool({ max: 5 });
-  const database = databaseOf(own);
-  await Promise.all(Array.from({ length: 5 }, () => database.query({ text: "select 1" })));
-  await pool.query(`select pg_terminate_backend(pid, 5000) from pg_stat_activity
-    where datname = current_database() and pid <> pg_backend_pid()`);
-  assert.equal((await database.query({ text: "select 1" })).length, 1);
-});
-
 test("a database without fsync is refused, and opened at the durability `process`", {
   skip: skip ?? (process.env["DATABASE_URL"] === undefined ? false : "a server of others"),
 }, async () => {

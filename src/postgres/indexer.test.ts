@@ -46,22 +46,6 @@ test("words are stored 500 ms after the last append, not before", { skip }, asyn
   assert.equal(timers.count, 0);
 });
 
-test("appends without a pause wait for their words for 5,000 ms", { skip }, async () => {
-  const { log, timers, indexed } = newServer();
-  for (let ms = 0; ms < 5_000; ms += 250) {
-    assert.equal(await indexed(), 0, `after ${ms} ms`);
-    await log.append("a", [message(`m${ms}`)]);
-    await timers.pass(250);
-  }
-  assert.equal(await indexed(), 20);
-});
-
-test("an append that search finds nothing in starts no timer", { skip }, async () => {
-  const { log, timers } = newServer();
-  await log.append("a", [{ id: "u1", kind: "usage" }]);
-  assert.equal(timers.count, 0);
-});
-
 for (const [records, words] of [
   [256, 0],
   [257, 257],

@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { test } from "node:test";
 import { noPostgres, withPostgres } from "../../test/support/test-postgres.ts";
 import type { JsonObject } from "../core/json.ts";
-import { type Logger, silentLogger } from "../core/logger.ts";
+import type { Logger } from "../core/logger.ts";
 import type { Timers } from "../core/timers.ts";
 import { contractProjection, messages } from "../testing/log-store-contract-fixtures.ts";
 import { openPostgresStorage, type PostgresPool } from "./postgres.ts";
@@ -136,22 +136,6 @@ test(
   },
 );
 
-test("two companions of one database have leases and messages of their own", skip, async () => {
-  const [one, other] = [newCompanion(), newCompanion()];
-  await using a = await join({ companion: one });
-  await using b = await join({ companion: one });
-  await using stranger = await join({ companion: other });
-  const heard: JsonObject[] = [];
-  stranger.cluster.subscribe((message) => heard.push(message));
-  const arrived = new Promise((resolve) => b.cluster.subscribe(resolve));
-  await a.leases.acquire(chat);
-  assert.ok(await stranger.leases.tryAcquire(chat));
-  a.cluster.publish({ n: 1 });
-  await arrived;
-  await stranger.close();
-  assert.deepEqual(heard, []);
-});
-
 test("what is published is in no table, however long it is, and is heard whole", skip, async () => {
   const companion = newCompanion();
   await using a = await join({ companion });
@@ -194,17 +178,6 @@ test(
   },
 );
 
-test("a lease is renewed in the database while it is held", skip, async () => {
-  const companion = newCompanion();
-  await using storage = await join({ companion, leaseMs: 900 });
-  const lease = await storage.leases.acquire(chat);
-  const text = "select lease_until from throughline.logs where companion = $1";
-  const until = async () => Number((await rows(text, [companion]))[0]?.["lease_until"]);
-  const first = await until();
-  while ((await until()) <= first);
-  assert.equal(lease.lost.aborted, false);
-});
-
 test(
   "a log that somebody writes for longer than a lease costs the holder that lease, no other",
   skip,
@@ -246,39 +219,6 @@ test(
     assert.deepEqual(await rows(text, [companion]), [{ lasts: true }]);
     await lease.release();
     pool.isCut = false;
-  },
-);
-
-test(
-  "what is published while the database is away is no error, and the others hear that they missed it",
-  skip,
-  async () => {
-    const companion = newCompanion();
-    const pool = new CutPool();
-    const { promise: dropped, resolve: drop } = Promise.withResolvers<void>();
-    const warn = (_fields: object, text: string) => {
-      if (text === "messages could not be sent") drop();
-    };
-    const logger = { ...silentLogger, warn };
-    await using a = await join({ companion, pool, timeoutMs: 400, logger });
-    await using b = await join({ companion });
-    const events: unknown[] = [];
-    const { promise: done, resolve } = Promise.withResolvers<void>();
-    b.cluster.onMissed(() => events.push("gap"));
-    b.cluster.subscribe((message) => {
-      events.push(message["n"]);
-      if (message["n"] === 3) resolve();
-    });
-    const first = new Promise((heard) => b.cluster.subscribe(heard));
-    a.cluster.publish({ n: 1 });
-    await first;
-    pool.isCut = true;
-    a.cluster.publish({ n: 2 });
-    await dropped;
-    pool.isCut = false;
-    a.cluster.publish({ n: 3 });
-    await done;
-    assert.deepEqual(events, [1, "gap", 3]);
   },
 );
 

@@ -13,7 +13,6 @@ import { found, message, removal } from "../testing/log-store-contract-fixtures.
 import type { PostgresClient, PostgresPool } from "./pool.ts";
 import { ensureSchema } from "./schema.ts";
 import { storeMissingWords } from "./unindexed.ts";
-import { lexemesOf, placesOf } from "./words.ts";
 
 const skip = noPostgres();
 const server = skip === undefined ? await withPostgres() : undefined;
@@ -195,74 +194,6 @@ test("1,000 records of a log and 100 logs of one get their words in turns of at 
   assert.equal(before, 1_100);
 });
 
-test("of two logs with two records of 600,000 bytes each, the words are stored log by log, all in the end", {
-  skip,
-}, async () => {
-  const companion = newCompanion();
-  const here = serverOf(pool, companion);
-  const long = (id: string) => message(id, `tea ${"x".repeat(600_000)}`);
-  await here.log.append("a", [long("a1"), long("a2")]);
-  await here.log.append("b", [long("b1"), long("b2")]);
-  assert.equal(await storeMissingWords(here.place), true);
-  assert.deepEqual(Object.values(await indexed(companion)), [[1, 2]]);
-  await storeAll(here);
-  assert.deepEqual(await indexed(companion), { a: [1, 2], b: [1, 2] });
-});
-
-/** An append of the version before: it stores words itself, and knows nothing of `unindexed_after`. */
-async function appendAsBefore({ place }: Server, key: string, ids: readonly string[]) {
-  const { companion, collection, scope } = place;
-  const at = [companion, collection, key];
-  for (const id of ids) {
-    await pool.query(
-      `with log as (
-        insert into throughline.logs as old (companion, collection, key, seq, head, sorted_at, labels)
-        values ($1, $2, $3, 1, '{}', '', '{}')
-        on conflict (companion, collection, key) do update set seq = old.seq + 1 returning seq
-      ) insert into throughline.records (companion, collection, key, seq, id, body, words)
-        select $1, $2, $3, log.seq, $4, $5, $6::tsvector from log`,
-      [...at, id, JSON.stringify(message(id, "tea")), lexemesOf("tea", placesOf(scope, key))],
-    );
-  }
-}
-
-test("beside the version before, which stores words as it appends, each finds what has words", {
-  skip,
-}, async () => {
-  const companion = newCompanion();
-  const here = serverOf(pool, companion);
-  await appendAsBefore(here, "a", ["o1"]);
-  await here.log.append("a", [message("n2", "tea")]);
-  await appendAsBefore(here, "a", ["o3"]);
-  assert.deepEqual(await indexed(companion), { a: [1, 3] });
-  assert.deepEqual(await found(here.log, "tea"), ["o3", "n2", "o1"]);
-  assert.deepEqual(await found(here.log, "tea", "a"), ["o3", "n2", "o1"]);
-  await storeAll(here);
-  assert.deepEqual(await indexed(companion), { a: [1, 2, 3] });
-  assert.deepEqual(await found(here.log, "tea"), ["o3", "n2", "o1"]);
-});
-
-test("a log that the version before deleted and left to its holder begins again: all of it is found", {
-  skip,
-}, async () => {
-  const companion = newCompanion();
-  const here = serverOf(pool, companion);
-  await here.log.append("a", [message("m1", "tea"), message("m2", "tea")]);
-  await storeAll(here);
-  await here.log.append("a", [message("m3", "tea")]);
-  await pool.query("delete from throughline.records where companion = $1", [companion]);
-  await pool.query(
-    `update throughline.logs set seq = 0, head = '{}', created_at = clock_timestamp()
-     where companion = $1`,
-    [companion],
-  );
-  assert.deepEqual(await found(here.log, "tea"), []);
-  await here.log.append("a", [message("n1", "tea")]);
-  assert.deepEqual(await found(here.log, "tea"), ["n1"]);
-  await storeAll(here);
-  assert.deepEqual(await indexed(companion), { a: [1] });
-});
-
 /** A pool that does something else before the first statement with this text. */
 class PausingPool implements PostgresPool {
   readonly on = () => undefined;
@@ -291,3 +222,17 @@ class PausingPool implements PostgresPool {
     };
   }
 }
+
+test("of two logs with two records of 600,000 bytes each, the words are stored log by log, all in the end", {
+  skip,
+}, async () => {
+  const companion = newCompanion();
+  const here = serverOf(pool, companion);
+  const long = (id: string) => message(id, `tea ${"x".repeat(600_000)}`);
+  await here.log.append("a", [long("a1"), long("a2")]);
+  await here.log.append("b", [long("b1"), long("b2")]);
+  assert.equal(await storeMissingWords(here.place), true);
+  assert.deepEqual(Object.values(await indexed(companion)), [[1, 2]]);
+  await storeAll(here);
+  assert.deepEqual(await indexed(companion), { a: [1, 2], b: [1, 2] });
+});

@@ -1,14 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { isThroughlineError } from "../core/errors.ts";
-import {
-  allowedHosts,
-  checkHostName,
-  isAmbiguous,
-  isDecodable,
-  isLoopback,
-  refusalOf,
-} from "./guard.ts";
+import { allowedHosts, checkHostName, isLoopback, refusalOf } from "./guard.ts";
 
 const hosts = allowedHosts({ host: "127.0.0.1", port: 7423 }, ["nova.example", "nova.local:8443"]);
 
@@ -100,38 +93,6 @@ test("an address of the network is a host, and every address is none", () => {
   assert.equal(allowedHosts({ host: "0.0.0.0", port: 1 }, []).size, 3);
   assert.equal(allowedHosts({ host: "::", port: 1 }, []).size, 3);
 });
-
-for (const [target, isRefused] of [
-  ["/api/chats/a%2Fb", false],
-  ["/api/chats/a..b", false],
-  ["/api/chats/...", false],
-  ["/api/chats?query=../x", false],
-  ["/a/../b", true],
-  ["/a/./b", true],
-  ["/a/..", true],
-  ["/a/%2e%2E/b", true],
-  ["/a/.%2e/b", true],
-  ["/a/%2e", true],
-  ["/a#b", true],
-  ["/a\\b", true],
-] as const) {
-  test(`the target ${target} is ${isRefused ? "ambiguous" : "plain"}`, () => {
-    assert.equal(isAmbiguous(target), isRefused);
-  });
-}
-
-for (const [text, isRight] of [
-  ["/a%20b", true],
-  ["/%F0%9F%A7%B5", true],
-  ["/%", false],
-  ["/%zz", false],
-  ["/%ff", false],
-  ["/%ed%a0%80", false],
-] as const) {
-  test(`${text} is ${isRight ? "well" : "badly"} encoded`, () => {
-    assert.equal(isDecodable(text), isRight);
-  });
-}
 
 for (const [name, isRight] of [
   ["nova.example", true],

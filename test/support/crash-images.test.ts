@@ -82,26 +82,6 @@ test("a synced file keeps its data and not its name until its directory is synce
   assert.deepEqual(await textsOf(disk, "/a"), new Set(["text"]));
 });
 
-test("the sync of a directory makes neither its own name nor its files' data durable", async () => {
-  const disk = new SimulatedDisk();
-  await disk.mkdir("/d");
-  await create(disk, "/d/a", "text");
-  await disk.syncDirectory("/d");
-  const images = await imagesOf(disk);
-  assert.equal(
-    images.some((image) => !("/d/" in image)),
-    true,
-  );
-  assert.equal(
-    images.some((image) => image["/d/a"] === ""),
-    true,
-  );
-  assert.equal(
-    images.some((image) => "/d/" in image && !("/d/a" in image)),
-    false,
-  );
-});
-
 test("a file renamed over another without a sync can be empty under the old name", async () => {
   const disk = new SimulatedDisk();
   await durable(disk, "/a", "old");
@@ -130,57 +110,6 @@ test("a rename over another file is old or new, never neither, until it is synce
   assert.deepEqual(await imagesOf(disk), [{ "/a": "new" }]);
 });
 
-test("a file moved to another directory is in one of them, whichever of the two is synced", async () => {
-  for (const synced of [[], ["/d"], ["/e"]]) {
-    const disk = new SimulatedDisk();
-    await disk.mkdir("/d");
-    await disk.syncDirectory("/");
-    await durable(disk, "/d/a", "text");
-    await disk.mkdir("/e");
-    await disk.rename("/d/a", "/e/a");
-    for (const path of synced) await disk.syncDirectory(path);
-    const places = (await imagesOf(disk)).map((image) =>
-      Object.keys(image).filter((path) => path.endsWith("a")),
-    );
-    const expected = synced.includes("/e") ? [["/e/a"]] : [["/d/a"], ["/e/a"]];
-    assert.deepEqual([...new Set(places.map(String))].sort(), expected.map(String), `${synced}`);
-  }
-});
-
-test("names made apart from each other can be durable in any combination", async () => {
-  const disk = new SimulatedDisk();
-  for (const name of ["/a", "/b", "/c"]) await disk.open(name, "create");
-  const names = (await imagesOf(disk)).map((image) => Object.keys(image).join(" "));
-  assert.deepEqual(
-    names.sort(),
-    ["", "/a", "/a /b", "/a /b /c", "/a /c", "/b", "/b /c", "/c"].sort(),
-  );
-});
-
-test("changes of one name are durable in their order", async () => {
-  const disk = new SimulatedDisk();
-  await durable(disk, "/a", "first");
-  await disk.rename("/a", "/old");
-  await (await create(disk, "/a", "second")).sync();
-  const images = await imagesOf(disk);
-  assert.deepEqual(images, [
-    { "/old": "first", "/a": "second" },
-    { "/a": "first" },
-    { "/old": "first" },
-  ]);
-});
-
-test("with more than 5 unsynced names there are still all prefixes and some other subsets", async () => {
-  const disk = new SimulatedDisk();
-  const names = Array.from({ length: 8 }, (_, index) => `/${index}`);
-  for (const name of names) await disk.open(name, "create");
-  const seen = new Set((await imagesOf(disk)).map((image) => Object.keys(image).join("")));
-  for (let count = 0; count <= 8; count++) {
-    assert.equal(seen.has(names.slice(0, count).join("")), true, `the first ${count}`);
-  }
-  assert.equal(seen.size > 100, true);
-});
-
 for (const sectorBytes of [64, 512, 4096]) {
   test(`an append of 4 sectors is torn at every sector of ${sectorBytes} bytes`, async () => {
     const disk = new SimulatedDisk();
@@ -205,20 +134,6 @@ for (const sectorBytes of [64, 512, 4096]) {
   });
 }
 
-test("a write over durable bytes can leave old and new sectors side by side", async () => {
-  const disk = new SimulatedDisk();
-  const file = await durable(disk, "/a", "o".repeat(192));
-  await file.write(Buffer.from("n".repeat(128)), 32);
-  const texts = await textsOf(disk, "/a");
-  const at = (bounds: string) => [...bounds].map((letter) => letter.repeat(32)).join("");
-  const expected = ["onnnno", "oooooo", "onoooo", "oonnno", "onnnoo"].map(at);
-  assert.deepEqual(
-    expected.filter((text) => !texts.has(text)),
-    [],
-  );
-  for (const text of texts) assert.match(text ?? "", /^o{32}[\s\S]{128}o{32}$/);
-});
-
 test("an unsynced truncate is there or not, before and after a write that follows it", async () => {
   const disk = new SimulatedDisk();
   const file = await durable(disk, "/a", "good torn");
@@ -231,27 +146,6 @@ test("an unsynced truncate is there or not, before and after a write that follow
     [],
   );
   for (const text of texts) assert.match(text ?? "", /^good /);
-});
-
-test("after many unsynced writes the content at 15 moments between is in the images", async () => {
-  const disk = new SimulatedDisk();
-  const file = await durable(disk, "/a", "");
-  for (let index = 0; index < 16 * 5; index++) await file.write(Buffer.from("x"), index);
-  const texts = await textsOf(disk, "/a");
-  for (let size = 0; size <= 80; size += 5) {
-    assert.equal(texts.has("x".repeat(size)), true, `${size} bytes`);
-  }
-  assert.equal(texts.has("x".repeat(79)), false, "not all of the moments: the number is bounded");
-});
-
-test("the data of every file that has a name is at risk, each file by itself", async () => {
-  const disk = new SimulatedDisk();
-  for (const path of ["/a", "/b"]) {
-    const file = await durable(disk, path, "");
-    await file.write(Buffer.from("new"), 0);
-  }
-  const images = new Set((await imagesOf(disk)).map((image) => `${image["/a"]}|${image["/b"]}`));
-  for (const pair of ["new|new", "|", "new|", "|new"]) assert.equal(images.has(pair), true, pair);
 });
 
 test("two names of one file stay two names of one file in an image", async () => {
@@ -303,19 +197,6 @@ test("images share nothing with their disk or with each other", async () => {
     await image.open("/new", "create");
   }
   assert.deepEqual(await everything(disk), {});
-});
-
-test("an image can be cut again", async () => {
-  const disk = new SimulatedDisk();
-  await create(disk, "/a", "first");
-  const [image] = crashImages(disk);
-  assert.notEqual(image, undefined);
-  const file = await image!.open("/a", "write");
-  await file.write(Buffer.from("-second"), 5);
-  const texts = await textsOf(image!, "/a");
-  assert.equal(texts.has("first"), true);
-  assert.equal(texts.has("first-second"), true);
-  assert.equal(texts.has(undefined), false);
 });
 
 test("in a mixture one sector can be kept, another zeroed and a third garbage", async () => {

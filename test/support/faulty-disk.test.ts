@@ -87,22 +87,6 @@ test("a fault that lasts fails call n and every later one, until the disk is hea
   ]);
 });
 
-test("two faults make a pair, and it broke only when both were reached", async () => {
-  for (const second of [8, calls.length, calls.length + 1]) {
-    const faults: DiskFault[] = [
-      { fault: "ENOSPC", at: 7 },
-      { fault: "EIO", at: second },
-    ];
-    const disk = faultyDisk(new SimulatedDisk(), faults);
-    const answers = await everyCall(disk);
-    assert.equal(answers[calls[6]!], "ENOSPC");
-    const isReached = second <= calls.length;
-    if (isReached) assert.equal(answers[calls[second - 1]!], "EIO");
-    assert.equal(disk.failures, isReached ? 2 : 1);
-    assert.equal(disk.broke, isReached);
-  }
-});
-
 const numbers = {
   EIO: ["EIO", -5],
   ENOSPC: ["ENOSPC", -28],
@@ -153,27 +137,6 @@ test("a fault counts only the calls and the paths that it names", async () => {
   }
 });
 
-test("a short write and a short read do half of their bytes and say so, at least 1", async () => {
-  const { disk, file } = await emptyFile({ fault: "short", at: 1, repeat: "forever" });
-  assert.equal(await file.write(Buffer.from("abcdef"), 0), 3);
-  assert.equal(await file.write(Buffer.from("X"), 3), 1);
-  assert.equal(await file.read(new Uint8Array(4), 0), 2);
-  assert.equal(disk.failures, 3);
-  disk.heal();
-  assert.equal(await textOf(file), "abcX");
-});
-
-test("only reads and writes are counted for a short count", async () => {
-  const disk = faultyDisk(new SimulatedDisk(), { fault: "short", at: 2 });
-  const answers = await everyCall(disk);
-  assert.equal(
-    calls.every((name) => answers[name] === "ok"),
-    true,
-  );
-  assert.equal(disk.broke, true);
-  assert.equal(disk.failures, 1);
-});
-
 for (const [does, text] of [
   ["nothing", ""],
   ["half", "abc"],
@@ -216,31 +179,4 @@ test("a failed sync loses what it should have synced, unseen until the power is 
   await file.sync();
   assert.equal(await textOf(file), "lost");
   assert.deepEqual(await textsLeft(inner), new Set([""]));
-});
-
-test("a sync that fails and does all has made the data durable", async () => {
-  const { inner, file } = await emptyFile({ fault: "EIO", at: 1, call: "sync", does: "all" });
-  await file.write(Buffer.from("kept"), 0);
-  await assert.rejects(file.sync(), { code: "EIO" });
-  assert.deepEqual(await textsLeft(inner), new Set(["kept"]));
-});
-
-test("a failed sync of a directory leaves its names as unsynced as they were", async () => {
-  const inner = new SimulatedDisk();
-  const disk = faultyDisk(inner, { fault: "EIO", at: 1, call: "syncDirectory" });
-  await disk.mkdir("/d");
-  await assert.rejects(disk.syncDirectory("/"), { code: "EIO" });
-  assert.equal([...crashImages(inner)].length, 2);
-  await disk.syncDirectory("/");
-  assert.equal([...crashImages(inner)].length, 1);
-});
-
-test("a failed close closes", async () => {
-  const { file } = await emptyFile({ fault: "EIO", at: 1, call: "close" });
-  await assert.rejects(file.close(), { code: "EIO" });
-  await assert.rejects(file.close(), { code: "EBADF" });
-});
-
-test("a fault at call 0 is refused, since no loop over n would end", () => {
-  assert.throws(() => faultyDisk(new SimulatedDisk(), { fault: "EIO", at: 0 }), TypeError);
 });

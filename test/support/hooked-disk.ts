@@ -1,62 +1,77 @@
 // A disk that calls back before each call, so that a test can do something at any point of a job.
 import type { Disk, DiskFile } from "../../src/core/storage/disk/disk.ts";
 
+/** What only some calls have. */
+interface More {
+  /** Does half of a write. */
+  readonly half: () => Promise<unknown>;
+  /** Whether a file is made that was not there. */
+  readonly isNew: boolean;
+}
+type Call = keyof Disk | keyof DiskFile;
+
 /** @param before is waited for. Where it never settles, the job stands still as if it was killed. */
 export function hookedDisk(
   disk: Disk,
-  before: (call: keyof Disk | keyof DiskFile, path: string) => Promise<void> | void,
+  before: (call: Call, path: string, more: More) => Promise<void> | void,
 ): Disk {
+  const told = async (call: Call, path: string, more: Partial<More> = {}) =>
+    before(call, path, { half: async () => undefined, isNew: false, ...more });
   const hooked = (file: DiskFile, path: string): DiskFile => ({
     read: async (into, position) => {
-      await before("read", path);
+      await told("read", path);
       return file.read(into, position);
     },
     write: async (bytes, position) => {
-      await before("write", path);
+      const half = () => file.write(bytes.subarray(0, bytes.length >> 1), position);
+      await told("write", path, { half });
       return file.write(bytes, position);
     },
     size: () => file.size(),
     placeAt: (at) => file.placeAt(at),
     truncate: async (size) => {
-      await before("truncate", path);
+      await told("truncate", path);
       return file.truncate(size);
     },
     extend: (from, size) => file.extend(from, size),
     sync: async (here) => {
-      await before("sync", path);
+      await told("sync", path);
       return file.sync(here);
     },
     close: () => file.close(),
   });
   return {
     open: async (path, how) => {
-      await before("open", path);
+      await told("open", path, { isNew: how === "create" });
       return hooked(await disk.open(path, how), path);
     },
     mkdir: async (path) => {
-      await before("mkdir", path);
+      await told("mkdir", path);
       return disk.mkdir(path);
     },
     list: async (path) => {
-      await before("list", path);
+      await told("list", path);
       return disk.list(path);
     },
     size: (path) => disk.size(path),
     rename: async (from, to) => {
-      await before("rename", from);
+      await told("rename", from);
       return disk.rename(from, to);
     },
-    link: (from, to) => disk.link(from, to),
+    link: async (from, to) => {
+      await told("link", from);
+      return disk.link(from, to);
+    },
     unlink: async (path) => {
-      await before("unlink", path);
+      await told("unlink", path);
       return disk.unlink(path);
     },
     rmdir: async (path) => {
-      await before("rmdir", path);
+      await told("rmdir", path);
       return disk.rmdir(path);
     },
     syncDirectory: async (path) => {
-      await before("syncDirectory", path);
+      await told("syncDirectory", path);
       return disk.syncDirectory(path);
     },
   };

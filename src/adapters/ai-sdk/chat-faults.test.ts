@@ -216,25 +216,6 @@ test("a promise of the application that rejects does not end the process", async
   assert.match(await (await w.post(user("u1", "Hi"))).text(), /"type":"error"/);
 });
 
-test("a message of the page without an id does not stand in the way of the newest one", async (t) => {
-  const w = await world(t, [whole("one")]);
-  const { message } = user("u1", "Hi");
-  const sent = await w.post({ messages: [{ role: "user", parts: [] }, message] });
-  await sent.text();
-  assert.deepEqual(await w.texts(), ["Hi", "one"]);
-});
-
-test("nothing is stored of a message that cannot have its id, however long it is", async (t) => {
-  const w = await world(t, [whole("one")]);
-  for (const id of ["i".repeat(201), "part:1"]) {
-    const { message } = user(id, "Hi");
-    const url = `data:text/plain,${randomText(300_000)}`;
-    const parts = [...message.parts, { type: "file", mediaType: "text/plain", url }];
-    assert.equal((await w.post({ message: { ...message, parts } })).status, 400);
-  }
-  assert.deepEqual((await w.throughline.chats.list()).chats, []);
-});
-
 const asks = (...ids: readonly string[]): Step[] => [
   { type: "start-step" },
   ...ids.flatMap((id) => [

@@ -282,19 +282,6 @@ test("the result of a page's tool, sent twice at once, makes one answer", async 
   assert.equal(w.model.doStreamCalls.length, 2);
 });
 
-test("an answer that was stopped is continued when the page asks for it", async (t) => {
-  const w = await world(t, [["One, ", new Promise(() => undefined)], ["two."]]);
-  const page = w.page();
-  const sent = page.sendMessage({ text: "Count" });
-  await until(() => page.texts.at(-1) === "assistant: One, ");
-  await w.stop();
-  await sent;
-  page.messages = await w.load();
-  await page.sendMessage();
-  assert.deepEqual(await w.texts(), ["user: Count", "assistant: One,  | two."]);
-  assert.deepEqual(await w.load(), json(page.messages));
-});
-
 test("a call that never got a result does not break the next message", async (t) => {
   const w = await world(t, [[call("place")], ["Never mind."]]);
   const page = w.page();

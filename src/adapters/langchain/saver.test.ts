@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { AIMessage, type BaseMessage, HumanMessage } from "@langchain/core/messages";
-import { Annotation, END, MessagesAnnotation, Send, START, StateGraph } from "@langchain/langgraph";
+import { Annotation, END, MessagesAnnotation, START, StateGraph } from "@langchain/langgraph";
 import {
   type Checkpoint,
   type CheckpointTuple,
@@ -71,19 +71,6 @@ test("two branches from one checkpoint keep their own values", async (t) => {
   ] as const) {
     const { values } = await graph.getState(end);
     assert.deepEqual(textsOf(values.messages), textsOf(returned.messages));
-  }
-});
-
-test("a copy of a checkpoint has its values, also where they were changed by hand", async (t) => {
-  const graph = answering(await saverOf(t));
-  const config = thread("t");
-  await graph.invoke({ messages: [new HumanMessage("one")] }, config);
-  const history = await Array.fromAsync(graph.getStateHistory(config));
-  for (const { config: old, values, next } of history) {
-    const copy = await graph.updateState(old, null, "__copy__");
-    const copied = await graph.getState(copy);
-    assert.deepEqual(copied.next, next);
-    assert.deepEqual(textsOf(copied.values.messages ?? []), textsOf(values["messages"] ?? []));
   }
 });
 
@@ -182,30 +169,6 @@ test("a checkpoint stored again with other content is the newer one, and stored 
   assert.equal((await Array.fromAsync(saver.list(thread("t")))).length, 1);
 });
 
-test("an older checkpoint is found by its id, also under the field's old name", async (t) => {
-  const saver = await saverOf(t);
-  const older = checkpointWith({ x: "older" });
-  await saver.put(thread("t"), older, metadata, { x: 1 });
-  await saver.put(thread("t"), checkpointWith({ x: "newer" }, 2), metadata, { x: 2 });
-  for (const named of [{ checkpoint_id: older.id }, { thread_ts: older.id }]) {
-    const tuple = await saver.getTuple({ configurable: { thread_id: "t", ...named } });
-    assert.deepEqual(tuple?.checkpoint.channel_values, { x: "older" });
-  }
-});
-
-test("the history of a channel begins at the nearest ancestor that has a value of it", async (t) => {
-  const saver = await saverOf(t);
-  let config: object = thread("t");
-  for (const i of [1, 2, 3]) {
-    const channels = i === 3 ? {} : { x: [i] };
-    const stored = await saver.put(config, checkpointWith(channels, i), metadata);
-    await saver.putWrites(stored, [["x", [`write ${i}`]]], "task");
-    config = stored;
-  }
-  const { x } = await saver.getDeltaChannelHistory({ config, channels: ["x"] });
-  assert.deepEqual(x, { writes: [["task", "x", ["write 2"]]], seed: [2] });
-});
-
 test("checkpoints that are stored out of order are listed by their ids, and the greatest is the newest", async (t) => {
   const saver = await saverOf(t);
   const ids = Array.from({ length: 9 }, () => uuid6(0));
@@ -250,9 +213,10 @@ test("the newest checkpoint of each of 40 namespaces is found, also after a rest
   assert.equal(await saver.getTuple(thread("t", "sub:38")), undefined);
 });
 
-test("a write of 3 MB and a value of 20 MB come back, after a restart too", async (t) => {
+const valueBytes = process.env["THROUGHLINE_FULL"] === "1" ? 20_000_000 : 5_000_000;
+test(`a write of 3 MB and a value of ${valueBytes / 1e6} MB come back, after a restart too`, async (t) => {
   const home = join(temporaryDirectory(t), "home");
-  const text = randomText(20_000_000);
+  const text = randomText(valueBytes);
   const value = { text, bytes: new Uint8Array(Buffer.from(text.slice(0, 50_000))) };
   const bytes = new Uint8Array(Buffer.from(text.slice(0, 3_000_000), "hex"));
   const channels = { value, bytes, words: value.bytes };
@@ -303,22 +267,6 @@ test("more blocks than a saver remembers are stored by one call", async (t) => {
   assert.deepEqual(
     pendingWrites.map(([, channel, value]) => [channel, value]),
     writes,
-  );
-});
-
-test("2,000 tasks sent at once are stored by one call, and come back in their order", async (t) => {
-  const saver = await saverOf(t);
-  const config = await saver.put(thread("t"), checkpointWith({}), metadata, {});
-  const sends = Array.from({ length: 2_000 }, (_, i) => new Send("node", { i }));
-  await saver.putWrites(
-    config,
-    sends.map((send) => ["__pregel_tasks", send]),
-    "task",
-  );
-  const writes = (await saver.getTuple(config))?.pendingWrites ?? [];
-  assert.deepEqual(
-    writes.map(([, , send]) => (send as Send).args.i),
-    sends.map(({ args }) => args.i),
   );
 });
 
@@ -422,21 +370,6 @@ test("a wrong configuration is a TypeError that names the field", async (t) => {
   assert.equal(await saver.getTuple({ configurable: {} }), undefined);
 });
 
-test("forgetting the chat of a thread leaves no word of it, and the thread begins again", async (t) => {
-  const home = join(temporaryDirectory(t), "home");
-  const throughline = await open(t, home);
-  const graph = answering(new ThroughlineSaver(throughline));
-  const config = thread("telegram:42");
-  await graph.invoke({ messages: [new HumanMessage(`lighthouse ${randomText(3_000)}`)] }, config);
-  assert.ok(bytesUnder(home).includes("lighthouse"));
-  await throughline.chats.forget("telegram:42");
-  assert.ok(!bytesUnder(home).includes("lighthouse"));
-  const { messages } = await graph.invoke({ messages: [new HumanMessage("hello")] }, config);
-  assert.deepEqual(textsOf(messages), ["hello", "answer to hello"]);
-  const { values } = await graph.getState(config);
-  assert.deepEqual(textsOf(values.messages), ["hello", "answer to hello"]);
-});
-
 test("a thread that is deleted and begun again by another saver is not taken for the old one", async (t) => {
   const throughline = await open(t);
   const [one, two] = [new ThroughlineSaver(throughline), new ThroughlineSaver(throughline)];
@@ -490,32 +423,6 @@ test("of two checkpoints that two savers store at once the one with the greater 
     const latest = await one.getTuple(config);
     assert.deepEqual(latest?.checkpoint.channel_values, { x: "newer" });
   }
-});
-
-test("a run that was interrupted continues with another saver on the same home", async (t) => {
-  const home = join(temporaryDirectory(t), "home");
-  const State = Annotation.Root({
-    done: Annotation<string[]>({ reducer: (a, b) => [...a, ...b], default: () => [] }),
-  });
-  const build = (checkpointer: ThroughlineSaver, fails: boolean) =>
-    new StateGraph(State)
-      .addNode("one", () => ({ done: ["one"] }))
-      .addNode("two", () => {
-        if (fails) throw new Error("the process died here");
-        return { done: ["two"] };
-      })
-      .addEdge(START, "one")
-      .addEdge("one", "two")
-      .addEdge("two", END)
-      .compile({ checkpointer });
-  {
-    await using throughline = await openThroughline({ home });
-    const graph = build(new ThroughlineSaver(throughline), true);
-    await assert.rejects(graph.invoke({ done: ["asked"] }, { ...thread("t"), durability: "sync" }));
-  }
-  const graph = build(new ThroughlineSaver(await open(t, home)), false);
-  const { done } = await graph.invoke(null, thread("t"));
-  assert.deepEqual(done, ["asked", "one", "two"]);
 });
 
 test("what is said in a thread is in the chat of its id, whatever a crash left out", async (t) => {

@@ -19,15 +19,3 @@ for (const [mode, status] of [
     assert.equal(check.says.includes("chmod 700"), status === "note");
   });
 }
-
-test("a home that is absent, a file or a link fails, and says so", async (t) => {
-  const directory = temporaryDirectory(t);
-  fs.writeFileSync(join(directory, "file"), "");
-  fs.symlinkSync(directory, join(directory, "link"));
-  assert.match((await checkFolder(join(directory, "none"), false)).says, /^there is no home at /);
-  for (const name of ["file", "link"]) {
-    const check = await checkFolder(join(directory, name), false);
-    assert.deepEqual([check.status], ["failed"]);
-    assert.match(check.says, /is (not a directory|a link: name the directory itself)$/);
-  }
-});

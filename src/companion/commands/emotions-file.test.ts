@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import fs from "node:fs";
-import { basename, join } from "node:path";
+import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { pathToFileURL } from "node:url";
 import { temporaryDirectory } from "../../../test/support/command-line.ts";
@@ -19,13 +19,6 @@ function fileWith(t: TestContext, text?: string | Uint8Array): string {
   if (text !== undefined) fs.writeFileSync(path, text);
   return path;
 }
-
-test("a file that is not there is absent, and one that is right is read", (t) => {
-  assert.deepEqual(readEmotionsFile(fileWith(t)), { kind: "absent" });
-  const file = readEmotionsFile(fileWith(t, joyOf(0.5)));
-  if (file.kind !== "read") assert.fail(JSON.stringify(file));
-  assert.equal(file.configuration.emotions.joy.baseline, 0.5);
-});
 
 const refused: readonly [says: string, text: string | Uint8Array, problem: RegExp][] = [
   ["with a wrong number", joyOf(7), /:3: emotions\.joy\.baseline: must be a number/],
@@ -56,14 +49,6 @@ for (const [says, text, problem] of refused) {
     assert.match(file.problems[0]!.slice(name.length), problem);
   });
 }
-
-test("a directory is refused", (t) => {
-  const path = temporaryDirectory(t);
-  assert.deepEqual(readEmotionsFile(path), {
-    kind: "refused",
-    problems: [`${basename(path)} cannot be read (EISDIR)`],
-  });
-});
 
 function watched(path: string) {
   const timers = new HeldTimers(new HeldClock());
@@ -182,14 +167,6 @@ test("a file that is still being written is not read", async (t) => {
   assert.deepEqual(events, [0.2]);
 });
 
-test("a version that says the same is no change", async (t) => {
-  const path = fileWith(t, joyOf(0.1));
-  const { timers, events } = watched(path);
-  fs.writeFileSync(path, `# a remark\n${joyOf(0.1)}`);
-  await timers.pass(60_000);
-  assert.deepEqual(events, []);
-});
-
 test("a reload reads the file at once and answers with what it found", (t) => {
   const path = fileWith(t, joyOf(0.1));
   const { watch, events } = watched(path);
@@ -204,34 +181,6 @@ test("a reload reads the file at once and answers with what it found", (t) => {
     [0.2],
   );
   assert.equal(events.at(-1), "built-in");
-});
-
-test("a listener that throws does not end the watch", async (t) => {
-  const path = fileWith(t, joyOf(0.1));
-  const timers = new HeldTimers(new HeldClock());
-  let calls = 0;
-  const onChange = () => {
-    calls++;
-    throw new Error("the listener's own");
-  };
-  watchEmotionsFile({ path, timers, onChange, onProblem: () => assert.fail() });
-  for (const joy of [0.2, 0.3]) {
-    fs.writeFileSync(path, joyOf(joy));
-    await timers.pass(2_000);
-    await assert.rejects(timers.pass(250), /the listener's own/);
-  }
-  assert.equal(calls, 2);
-});
-
-test("after close nothing is looked at and no timer is left", async (t) => {
-  const path = fileWith(t, joyOf(0.1));
-  const { watch, timers, events } = watched(path);
-  fs.writeFileSync(path, joyOf(0.2));
-  await timers.pass(2_000);
-  watch.close();
-  assert.equal(timers.count, 0);
-  await timers.pass(60_000);
-  assert.deepEqual(events, []);
 });
 
 test("a watch that nobody closed does not keep the process alive", (t) => {

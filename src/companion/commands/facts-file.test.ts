@@ -47,23 +47,6 @@ for (const [says, text, facts, log] of rows) {
   });
 }
 
-test("without a file, and without a home, there is nothing to remember and nothing to report", async (t) => {
-  const home = temporaryDirectory(t);
-  assert.deepEqual(await recall(home), { facts: "", lines: [] });
-  assert.deepEqual(await recall(join(home, "nothing")), { facts: "", lines: [] });
-});
-
-test("the file is read again each time", async (t) => {
-  const home = temporaryDirectory(t);
-  const provider = new FactsFile(home, silentLogger);
-  for (const text of ["first", "second"]) {
-    fs.writeFileSync(join(home, "facts.md"), text);
-    assert.equal(await provider.startupContext(), text);
-  }
-  fs.rmSync(join(home, "facts.md"));
-  assert.equal(await provider.startupContext(), "");
-});
-
 test("a problem that stays the same is reported once, and again when it comes back", async (t) => {
   const home = temporaryDirectory(t);
   const path = join(home, "facts.md");

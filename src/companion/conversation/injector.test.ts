@@ -5,8 +5,7 @@ import { HeldClock } from "../../../test/support/held-clock.ts";
 import { HeldTimers } from "../../../test/support/held-timers.ts";
 import { SimulatedVoice } from "../../../test/support/simulated-voice.ts";
 import type { Injection, InjectionResult } from "./injection.ts";
-import { queueLimits } from "./injection-queue.ts";
-import type { InjectionStream, StreamState } from "./injection-stream.ts";
+import type { StreamState } from "./injection-stream.ts";
 import { Injector } from "./injector.ts";
 import type { PendingInjections, PendingItem } from "./pending-injections.ts";
 
@@ -128,24 +127,6 @@ for (const mustDeliver of [false, true]) {
   }
 }
 
-for (const late of ["acknowledges it late", "says nothing more", "refuses it late"]) {
-  test(`a text whose voice stream changes, and whose old one ${late}, is delivered once`, async () => {
-    const { injector, stream, timers } = await start();
-    stream.isPrompt = false;
-    const injection = injector.inject("text", { mustDeliver: true, id: "x" });
-    await setImmediate();
-    stream.beginVoiceStream();
-    assert.deepEqual(await now(injection.result), queued);
-    if (late === "acknowledges it late") stream.acknowledge();
-    if (late === "refuses it late") stream.refuse();
-    await timers.pass(3_000);
-    stream.acknowledge();
-    assert.deepEqual(await now(injection.outcome), delivered);
-    assert.deepEqual(stream.takenTexts, ["text"]);
-    assert.equal(stream.calls.length, late === "acknowledges it late" ? 1 : 2);
-  });
-}
-
 test("texts within 3.0 s are merged in order with a blank line, and go at 3.0 s, not before", async () => {
   const { injector, stream, timers } = await start();
   injector.inject("first");
@@ -210,20 +191,6 @@ test("past 16 texts the oldest ordinary one is dropped and logged without its wo
   assert.deepEqual(await now(must.outcome), delivered);
   const texts = ["must", ...ordinary.slice(1).map((_, i) => `secret ${i + 1}`)];
   assert.deepEqual(stream.takenTexts, [texts.join("\n\n")]);
-});
-
-test("past 8,000 characters the oldest ordinary texts are dropped, as many as it takes", async () => {
-  const { injector } = await start({ state: "inactive" });
-  const [a, b, c] = [3_000, 3_000, 2_000].map((length) => injector.inject("x".repeat(length)));
-  assert.deepEqual(await resultsOf([a!, b!, c!]), [queued, queued, queued]);
-  const d = injector.inject("x".repeat(5_000));
-  assert.deepEqual(await Promise.all([a!, b!, c!, d].map(({ outcome }) => now(outcome))), [
-    dropped("queue_full"),
-    dropped("queue_full"),
-    "open",
-    "open",
-  ]);
-  assert.deepEqual(injector.waiting, { items: 2, characters: 7_000 });
 });
 
 test("a queue full of texts that must be delivered keeps them, and refuses whatever comes", async () => {
@@ -324,21 +291,6 @@ test("a call that the stream never answers is given up after 30 s and made again
   assert.deepEqual(stream.takenTexts, ["text"]);
 });
 
-test("a stream that throws has refused", async () => {
-  const { ports } = await start();
-  const stream: InjectionStream = {
-    state: "idle",
-    voiceStream: "voice-stream",
-    inject: () => {
-      throw new Error("no");
-    },
-    onChange: () => () => {},
-  };
-  const injector = await Injector.open({ ...ports, stream });
-  assert.deepEqual(await now(injector.inject("text").result), queued);
-  assert.equal(injector.waiting.items, 1);
-});
-
 test("an id is one injection: waiting it gets the new text in its place, delivered it is not sent again", async () => {
   const { injector, stream, clock, kept } = await start({ state: "inactive" });
   const first = injector.inject("old welcome", { mustDeliver: true, id: "welcome" });
@@ -356,61 +308,6 @@ test("an id is one injection: waiting it gets the new text in its place, deliver
   assert.deepEqual(stream.takenTexts, ["new welcome\n\n[1 minute ago] news"]);
   assert.deepEqual(await now(injector.inject("third", { id: "welcome" }).result), delivered);
   assert.equal(stream.calls.length, 1);
-});
-
-test("the same text under the same id again keeps its age, and can come to be one that must be delivered", async () => {
-  const { injector, stream, clock, kept } = await start({ state: "inactive" });
-  injector.inject("text", { id: "x" });
-  clock.pass(60_000);
-  injector.inject("text", { id: "x", mustDeliver: true });
-  await setImmediate();
-  assert.deepEqual(kept.ids, ["x"]);
-  stream.become("idle");
-  await setImmediate();
-  assert.deepEqual(stream.takenTexts, ["[1 minute ago] text"]);
-});
-
-test("a repeat that is refused is told so, and the text that was there is delivered", async () => {
-  const { injector, stream } = await start({ state: "inactive" });
-  const first = injector.inject("text", { id: "x" });
-  for (let i = 0; i < 15; i++) injector.inject(`${i}`, { mustDeliver: true });
-  const larger = injector.inject("y".repeat(7_990), { id: "x", mustDeliver: true });
-  assert.deepEqual(await now(larger.result), dropped("queue_full"));
-  assert.deepEqual(await now(injector.inject(" ", { id: "x" }).outcome), dropped("empty"));
-  stream.become("idle");
-  assert.deepEqual(await now(first.outcome), delivered);
-  assert.ok(stream.takenTexts[0]?.startsWith("text\n\n0\n\n1"));
-});
-
-test("a text on its way that comes again as one that must be delivered is kept from then on", async () => {
-  const { injector, stream, kept, timers } = await start();
-  stream.isPrompt = false;
-  injector.inject("text", { id: "x" });
-  const again = injector.inject("text", { id: "x", mustDeliver: true });
-  await setImmediate();
-  assert.deepEqual(kept.ids, ["x"]);
-  stream.refuse();
-  assert.deepEqual(await now(again.result), queued);
-  await timers.pass(3_000);
-  stream.acknowledge();
-  assert.deepEqual(await now(again.outcome), delivered);
-  assert.deepEqual(kept.ids, []);
-});
-
-test("a text that was set aside keeps its place before younger ones", async () => {
-  const { injector, stream, timers } = await start();
-  stream.isPrompt = false;
-  injector.inject("old", { mustDeliver: true, id: "old" });
-  for (let i = 0; i < 3; i++) {
-    await setImmediate();
-    stream.refuse();
-    await timers.pass(29_000);
-  }
-  injector.inject("young", { mustDeliver: true, id: "young" });
-  await timers.pass(3_000);
-  stream.beginVoiceStream();
-  await setImmediate();
-  assert.deepEqual(stream.calls.at(-1)?.ids, ["old", "young"]);
 });
 
 test("what must be delivered is taken up by the next run, in order, with its age on the wall clock", async () => {
@@ -519,9 +416,4 @@ test("an id of no characters or more than 200 is a TypeError", async () => {
   const { injector } = await start();
   assert.throws(() => injector.inject("text", { id: "" }), TypeError);
   assert.throws(() => injector.inject("text", { id: "x".repeat(201) }), TypeError);
-});
-
-test("the bounds are those of the rule: 16 items, 8,000 characters", () => {
-  assert.equal(queueLimits.items, 16);
-  assert.equal(queueLimits.characters, 8_000);
 });

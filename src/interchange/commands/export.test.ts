@@ -5,7 +5,6 @@ import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { fakeIo, Process, runCli, temporaryDirectory } from "../../../test/support/command-line.ts";
 import { openThroughline } from "../../core/throughline.ts";
-import { writeWhole } from "./whole-file.ts";
 
 /** A home with a chat that takes a while to write, and a folder to write it into. */
 async function longChat(t: TestContext) {
@@ -52,21 +51,6 @@ for (const args of [
     assert.equal(fs.readdirSync(out).length, 1);
   });
 }
-
-test("an abort ends a file at its next piece, with its reason, and leaves nothing", async (t) => {
-  const folder = temporaryDirectory(t);
-  const stop = new AbortController();
-  const reason = new Error("stop");
-  const pieces = async function* () {
-    yield "one";
-    stop.abort(reason);
-    yield "two";
-    assert.fail("it reads on");
-  };
-  const options = { names: { prefix: ".p-", areOurs: true }, force: false, signal: stop.signal };
-  await assert.rejects(writeWhole(folder, { name: "new", pieces: pieces() }, options), reason);
-  assert.deepEqual(fs.readdirSync(folder), []);
-});
 
 test("what a killed export left is removed by the next one of that home, and nothing else", async (t) => {
   const { home, out } = await longChat(t);

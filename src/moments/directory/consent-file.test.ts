@@ -90,18 +90,6 @@ test("a process that is not the writer any more keeps nothing", async (t) => {
   assert.equal(await kept(path).read(), undefined);
 });
 
-test("of a file that somebody wrote only what is ours is read", async (t) => {
-  const path = home(t);
-  const text = JSON.stringify({ ...words, more: "x".repeat(9) }).replace(
-    "{",
-    '{"__proto__":{"frames":true},',
-  );
-  writeFileSync(join(path, "consent.json"), text);
-  const read = await kept(path).read();
-  assert.deepEqual(read, words);
-  assert.equal(Object.getPrototypeOf(read), Object.prototype);
-});
-
 for (const [what, wording, megabytes] of [
   ["with a wording of 2,001 characters", "x".repeat(2_001), 0],
   ["of more than 64 MiB", "x", 65],

@@ -155,23 +155,6 @@ test("a package that only the bucket has, and whose status is damaged, is named 
   assert.deepEqual([deleted, unreadable], [pick(3), [name]]);
 });
 
-test("copies in buckets are in a tombstone before anything goes, and named in the receipt", async () => {
-  const disk = new SimulatedDisk();
-  const { packages } = await openPackages(disk, { upload });
-  const { name } = await packages.save(moments[0]!);
-  await packages.sent(name);
-  const { remote } = await packages.delete({ all: true });
-  const prefix = remote[0]?.prefix ?? "";
-  assert.deepEqual(remote, [{ name, bucket: "b", prefix }]);
-  assert.ok(prefix.endsWith(`/${name}/`));
-  const { places } = (await packages.tombstone(name)) ?? {};
-  assert.deepEqual(places, [{ target: upload.target, prefix }]);
-  const files = await filesOf(disk);
-  assert.deepEqual([...files.keys()], [`${path}/${name}.tombstone.json`]);
-  for (const bytes of files.values())
-    assert.ok(!bytes.includes("a joke") && !bytes.includes("Ori"));
-});
-
 test("when the tombstone cannot be written, the package stays and the receipt says so", async () => {
   const { disk, packages: before } = await saved({ upload });
   await before.sent(names[0]!);
@@ -181,14 +164,6 @@ test("when the tombstone cannot be written, the package stays and the receipt sa
   const { deleted, failed } = await packages.delete({ name: names[0]! });
   assert.deepEqual([deleted, failed], [[], [{ name: names[0], error: "ENOSPC" }]]);
   assert.equal((await packages.verify(names[0]!)).state, "whole");
-});
-
-test("a package with a tombstone is gone at the next start, whatever is left of it here", async () => {
-  const { disk, packages } = await saved({ upload });
-  await packages.bury(names[0]!, "feedback/a/x/");
-  const { packages: next } = await openPackages(disk);
-  assert.deepEqual([await next.has(names[0]!), await next.has(names[1]!)], [false, true]);
-  assert.ok(await next.tombstone(names[0]!));
 });
 
 test("a deletion during a save of that chat waits for it, and deletes it", async () => {

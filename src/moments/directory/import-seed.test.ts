@@ -87,15 +87,6 @@ test("the seed's example becomes a sealed copy in UTC, with every file and null 
   }
 });
 
-test("imported again, by another start, it is the same package; the seed is untouched", async () => {
-  const { disk, name } = await imported(files);
-  const before = await filesOf(disk);
-  const opened = await openPackages(disk);
-  const again = await opened.packages.importSeedPackage(folder);
-  assert.deepEqual([again.name, again.isNew], [name, false]);
-  assert.deepEqual(await filesOf(disk), before);
-});
-
 test("what is no whole JPEG, no message, or no sound of ours is left out, and named", async () => {
   const { manifest, leftOut } = await imported({
     ...files,

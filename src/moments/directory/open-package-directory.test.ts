@@ -13,22 +13,6 @@ after(() => fs.rmSync(root, { recursive: true }));
 let directories = 0;
 const freshPath = () => join(root, `feedback-${directories++}`);
 
-test("a package of two minutes is saved, verified, and only its owner can read it", async () => {
-  const path = freshPath();
-  const { packages, close } = await openPackageDirectory({ path, minFreeBytes: 0 });
-  const moment = momentOf(1, { frames: 240, frameBytes: 20_000, samples: 1_920_000 });
-  const { name } = await packages.save(moment);
-  assert.equal((await packages.verify(name)).state, "whole");
-  if (process.platform !== "win32") {
-    for (const entry of fs.readdirSync(path, { recursive: true, withFileTypes: true })) {
-      const { mode } = fs.statSync(join(entry.parentPath, entry.name));
-      assert.equal(mode & 0o777, entry.isDirectory() ? 0o700 : 0o600, entry.name);
-    }
-  }
-  assert.deepEqual((await packages.list()).foreign, []);
-  await close();
-});
-
 test("a directory has one writer at a time; the next one comes in when it is closed", async () => {
   const path = freshPath();
   const { close } = await openPackageDirectory({ path });
@@ -51,14 +35,6 @@ test("what cannot be read is set aside inside a directory with a lease of its ow
   await close();
 });
 
-test("a path that is a file is THROUGHLINE_CONFIGURATION", async () => {
-  const path = freshPath();
-  fs.writeFileSync(path, "");
-  await assert.rejects(openPackageDirectory({ path: join(path, "in") }), (error) =>
-    isThroughlineError(error, "THROUGHLINE_CONFIGURATION"),
-  );
-});
-
 for (const [what, put] of [
   ["a directory", (place: string) => fs.mkdirSync(place)],
   ["a link to the very bytes", (place: string) => fs.symlinkSync(`${place}.elsewhere`, place)],
@@ -77,3 +53,11 @@ for (const [what, put] of [
     await close();
   });
 }
+
+test("a path that is a file is THROUGHLINE_CONFIGURATION", async () => {
+  const path = freshPath();
+  fs.writeFileSync(path, "");
+  await assert.rejects(openPackageDirectory({ path: join(path, "in") }), (error) =>
+    isThroughlineError(error, "THROUGHLINE_CONFIGURATION"),
+  );
+});

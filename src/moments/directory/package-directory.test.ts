@@ -12,13 +12,7 @@ import {
 } from "../../../test/support/package-workload.ts";
 import { SimulatedDisk } from "../../../test/support/simulated-disk.ts";
 import { isThroughlineError } from "../../core/errors.ts";
-import {
-  isPackageName,
-  packageName,
-  readManifest,
-  SaveError,
-  writeManifest,
-} from "../package/package-format.ts";
+import { packageName, SaveError } from "../package/package-format.ts";
 import { defaultMinFreeBytes } from "./ports.ts";
 
 const code = (wanted: string) => (error: unknown) => isThroughlineError(error, wanted as never);
@@ -48,26 +42,6 @@ test("a moment becomes a folder with its files, byte for byte, and with a status
     ["messages.json", "audio.wav", ...manifest.frames.map(({ file }) => file)],
   );
   assert.deepEqual(status, { uploaded: [], preserved: null, retracted: null });
-});
-
-test("the bytes of feedback.json are what its writer makes of what it says", async () => {
-  const disk = new SimulatedDisk();
-  const { packages } = await openPackages(disk);
-  const { name } = await packages.save(momentOf(1));
-  const bytes = await packages.manifest(name);
-  const { manifest } = readManifest(bytes);
-  assert.ok(manifest);
-  assert.deepEqual(writeManifest(manifest), bytes);
-});
-
-test("a moment without pictures and sound has neither folder nor file for them", async () => {
-  const disk = new SimulatedDisk();
-  const opened = await openPackages(disk);
-  const moment = momentOf(1, { frames: 0, samples: 0, messages: 0 });
-  await opened.packages.save(moment);
-  assert.deepEqual(await wholePackages(disk, opened), [moment.record.name]);
-  const names = (await disk.list(`${path}/${moment.record.name}`)).map((entry) => entry.name);
-  assert.deepEqual(names.sort(), ["feedback.json", "messages.json"]);
 });
 
 test("the same moment saved twice, at once or after another, is one package", async () => {
@@ -113,18 +87,6 @@ for (const name of ["../../x", "..", "", "a/b", "2026-02-19T15-30-00_positive_fb
   });
 }
 
-test("a package that is not there is THROUGHLINE_NOT_FOUND by each call but delete, which finds nothing", async () => {
-  const { packages } = await openPackages(new SimulatedDisk());
-  const { name } = momentOf(1).record;
-  const missing = code("THROUGHLINE_NOT_FOUND");
-  await assert.rejects(packages.read(name), missing);
-  await assert.rejects(packages.verify(name), missing);
-  await assert.rejects(packages.preserve(name, null), missing);
-  await assert.rejects(packages.manifest(name), missing);
-  assert.equal(await packages.has(name), false);
-  assert.deepEqual((await packages.delete({ name })).deleted, []);
-});
-
 const mib = 1024 * 1024;
 for (const [free, what, shape, fits] of [
   [256 * mib + 200_000, "a small moment", {}, true],
@@ -168,22 +130,6 @@ test("a save that is aborted leaves nothing behind, and the moment can be saved 
   await assert.rejects(opened.packages.save(slow, abort.signal), /forgotten/);
   assert.deepEqual(await wholePackages(disk, opened), []);
   await opened.packages.save(momentOf(1));
-});
-
-test("a newer judgement that supersedes an older one marks it; neither package changes", async () => {
-  const { packages } = await openPackages(new SimulatedDisk());
-  const older = momentOf(1);
-  await packages.save(older);
-  const before = await packages.manifest(older.record.name);
-  const newer = momentOf(2, { record: { supersedes: older.record.id } });
-  await packages.save(newer);
-  assert.deepEqual((await packages.status(older.record.name))?.retracted, {
-    timestamp: 1_772_366_400,
-    by: null,
-    reason: "superseded",
-    superseded_by: newer.record.id,
-  });
-  assert.deepEqual(await packages.manifest(older.record.name), before);
 });
 
 test("retracted once, marked as uploaded, preserved and let go: the status says each", async () => {
@@ -260,14 +206,6 @@ test("pages come newest first, each package once, and name what is not ours", as
   await assert.rejects(packages.list({ before: "zz" }), { code: "THROUGHLINE_INVALID" });
 });
 
-for (const limit of [0, -1, 1.5, 501, Number.NaN, "3" as never]) {
-  test(`a page of ${JSON.stringify(limit)} packages is refused as bad input`, async () => {
-    const { packages } = await openPackages(new SimulatedDisk());
-    const message = "limit must be a whole number from 1 to 500";
-    await assert.rejects(packages.list({ limit }), { code: "THROUGHLINE_INVALID", message });
-  });
-}
-
 test("a package of a later schema is listed as newer, and left alone by every call", async () => {
   const disk = new SimulatedDisk();
   const { packages } = await openPackages(disk);
@@ -284,25 +222,6 @@ test("a package of a later schema is listed as newer, and left alone by every ca
   assert.deepEqual(await filesOf(disk), before);
 });
 
-for (const [range, wanted] of [
-  [{}, [0, 300]],
-  [{ start: 10, end: 20 }, [10, 20]],
-  [{ start: 290, end: 1_000 }, [290, 300]],
-  [{ start: 299 }, [299, 300]],
-] as const) {
-  test(`the range ${JSON.stringify(range)} of a picture of 300 bytes is ${wanted.join(" to ")}`, async () => {
-    const { packages } = await openPackages(new SimulatedDisk());
-    const moment = momentOf(1);
-    await packages.save(moment);
-    const part = await packages.openPart(moment.record.name, "frames/000001.jpg", range);
-    const pieces: Uint8Array[] = [];
-    for await (const piece of part.pieces) pieces.push(piece);
-    assert.deepEqual([part.start, part.end], wanted);
-    assert.deepEqual([part.bytes, part.mediaType], [300, "image/jpeg"]);
-    assert.deepEqual(Buffer.concat(pieces), Buffer.from(moment.frames[1]!).subarray(...wanted));
-  });
-}
-
 test("no range outside a file, and no path outside a manifest, is ever opened", async () => {
   const { packages } = await openPackages(new SimulatedDisk());
   const { name } = await packages.save(momentOf(1));
@@ -314,23 +233,6 @@ test("no range outside a file, and no path outside a manifest, is ever opened", 
     await assert.rejects(packages.openPart(name, part), code("THROUGHLINE_NOT_FOUND"), part);
     await assert.rejects(packages.part(name, part), code("THROUGHLINE_NOT_FOUND"), part);
   }
-});
-
-test("after close every change is THROUGHLINE_CLOSED, and what was begun is there", async () => {
-  const disk = new SimulatedDisk();
-  const opened = await openPackages(disk);
-  const { packages } = opened;
-  const saving = packages.save(momentOf(1));
-  await packages.close();
-  const { name } = await saving;
-  const closed = code("THROUGHLINE_CLOSED");
-  await assert.rejects(packages.save(momentOf(2)), closed);
-  await assert.rejects(packages.delete({ all: true }), closed);
-  await assert.rejects(packages.purge({}), closed);
-  await assert.rejects(packages.retract(name, { by: null, reason: null }), closed);
-  await assert.rejects(packages.importSeedPackage("/seed"), closed);
-  assert.deepEqual(await wholePackages(disk, opened), [name]);
-  assert.ok(isPackageName(name));
 });
 
 for (const options of [{ minFreeBytes: -1 }, { minFreeBytes: Number.NaN }]) {

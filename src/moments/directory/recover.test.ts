@@ -62,33 +62,6 @@ test("a package that is whole but for its name gets it, with a report", async ()
   assert.match(opened.reports[0]?.reason ?? "", /^a package was whole but for its name/);
 });
 
-for (const [file, at, bytes] of [
-  ["frames/000001.jpg", 50, 100],
-  ["audio.wav", 70_000, 1_000],
-  ["feedback.json", 400, 1],
-] as const) {
-  test(`a half with its manifest, of which ${file} is not what was written, is set aside`, async () => {
-    const disk = new SimulatedDisk();
-    await (await openPackages(disk)).packages.save(moment);
-    await disk.rename(`${path}/${name}`, partial);
-    const opened = await disk.open(`${partial}/${file}`, "write");
-    await opened.write(new Uint8Array(bytes), at);
-    await opened.close();
-    const { packages, reports } = await openPackages(disk);
-    assert.deepEqual((await packages.list()).packages, []);
-    assert.equal(reports[0]?.quarantined, `quarantine/feedback-${name}.partial`);
-  });
-}
-
-test("a folder that was made and nothing more is removed, and reported", async () => {
-  const disk = new SimulatedDisk();
-  await openPackages(disk);
-  await disk.mkdir(partial);
-  const opened = await openPackages(disk);
-  assert.deepEqual(await wholePackages(disk, opened), []);
-  assert.equal(opened.reports.length, 1);
-});
-
 test("a second recovery of the same folder sets aside beside the first, not over it", async () => {
   const disk = new SimulatedDisk();
   for (let times = 1; times <= 2; times++) {
@@ -101,15 +74,4 @@ test("a second recovery of the same folder sets aside beside the first, not over
     const ending = times === 1 ? "" : ".2";
     assert.equal(reports[0]?.quarantined, `quarantine/feedback-${name}.partial${ending}`);
   }
-});
-
-test("a whole package is opened and left as it is", async () => {
-  const disk = new SimulatedDisk();
-  const { packages } = await openPackages(disk);
-  await packages.save(moment);
-  const before = await filesOf(disk);
-  const opened = await openPackages(disk);
-  assert.deepEqual(opened.reports, []);
-  await assertIsWholly(opened, moment);
-  assert.deepEqual(await filesOf(disk), before);
 });

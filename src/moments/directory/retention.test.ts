@@ -57,20 +57,6 @@ for (const [what, limits, gone] of rows) {
   });
 }
 
-test("a purge says what it removed and why, and what held the others", async () => {
-  const { packages, bytes } = await saved();
-  assert.deepEqual(await packages.purge({ maxBytes: 0 }), {
-    purged: [names[0], names[3]].map((name) => ({ name, bytes, because: "max_bytes" })),
-    kept: [
-      { name: names[1], because: "preserved" },
-      { name: names[2], because: "pending" },
-    ],
-    bytes: bytes * 2,
-    clockIsBehind: false,
-    clockIsAhead: false,
-  });
-});
-
 test("nothing is removed while the clock is behind the newest package", async () => {
   const { packages, clock } = await saved();
   clock.set("2026-02-19T15:30:03.000Z");

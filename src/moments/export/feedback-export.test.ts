@@ -1,12 +1,11 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { describe, test } from "node:test";
-import { exported, lines } from "../../../test/support/feedback-export-files.ts";
+import { exported } from "../../../test/support/feedback-export-files.ts";
 import {
   filesUnder,
   type Line,
   type PackageShape,
-  redJpeg,
   SampleSource,
   samplePackage,
 } from "../../../test/support/feedback-packages.ts";
@@ -70,70 +69,10 @@ for (const [folder, options] of golden) {
   });
 }
 
-describe("kto", () => {
-  test("has these members in this order, with one type each, and a score that is no integer", async () => {
-    const { files } = await exported(three, { format: "kto" });
-    const rows = lines(files.get("train.jsonl"));
-    assert.equal(rows.length, 2);
-    for (const row of rows) {
-      assert.deepEqual(
-        Object.entries(row).map(([name, value]) => `${name}: ${kind(value)}`),
-        [
-          ...["id: string", "prompt: {role,content}[]", "completion: {role,content}[]"],
-          ...["label: boolean", "score: number", "what: string", "trigger: string"],
-          ...["session_id: string", "created_at: string"],
-        ],
-      );
-      assert.match(String(row["created_at"]), /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
-    }
-    assert.match(String(files.get("train.jsonl")), /"score":1\.0,[^\n]*\n[^\n]*"score":-0\.5,/);
-  });
-});
-
-function kind(value: unknown): string {
-  if (!Array.isArray(value)) return typeof value;
-  const kinds = new Set(value.map((item) => `{${Object.keys(item)}}`));
-  assert.equal(kinds.size, 1);
-  return `${[...kinds]}[]`;
-}
-
-describe("imagefolder", () => {
-  test("has each picture that a row names, and names no path that leads out", async () => {
-    const { files } = await exported(three, { format: "imagefolder" });
-    const rows = lines(files.get("metadata.jsonl"));
-    for (const row of rows) {
-      assert.deepEqual(Object.keys(row), [
-        "id",
-        "prompt",
-        "completion",
-        "label",
-        "images_file_names",
-      ]);
-    }
-    const named = rows.flatMap((row) => row["images_file_names"] as string[]);
-    assert.equal(named.length, 3);
-    for (const path of named) {
-      assert.match(path, /^[\w-]+\/frames\/\d{6}\.jpg$/);
-      assert.ok(files.get(path)?.equals(redJpeg));
-    }
-    assert.deepEqual(rows[1]?.["images_file_names"], []);
-    assert.match(String(files.get("README.md")), /drop_labels: true/);
-    assert.match(String(files.get("README.md")), /"metadata\.jsonl","\*\/frames\/\*\.jpg"/);
-  });
-});
-
 test("a card of imagefolder without a picture names no pattern that would match nothing", async () => {
   const { files } = await exported([samplePackage(0)], { format: "imagefolder" });
   assert.match(String(files.get("README.md")), /path: \["metadata\.jsonl"\]/);
   assert.doesNotMatch(String(files.get("README.md")), /drop_labels/);
-});
-
-test("jsonl has packages that judge no turn too, whole", async () => {
-  const none = samplePackage(5, { target: null, samples: 16 });
-  const { files } = await exported([none], { format: "jsonl" });
-  const [row] = lines(files.get("packages.jsonl"));
-  const { name, manifest: record, messages } = none;
-  assert.deepEqual(row, { name, record, messages, media: [`${name}/audio.wav`] });
 });
 
 describe("an export without rows", () => {
@@ -278,20 +217,6 @@ test("a damaged file keeps its package out of formats too that have no use for i
       assert.deepEqual(report.skipped, [{ name: one.name, reason: "unverified" }], format);
       assert.equal(report.rows.total, 1);
     }
-  }
-});
-
-test("a file of another size than is listed is not read", async () => {
-  for (const path of ["messages.json", "audio.wav", "frames/000000.jpg"]) {
-    const one = samplePackage(0, { frames: [-1_000], samples: 16 });
-    one.files.set(path, Buffer.concat([one.files.get(path) ?? Buffer.alloc(0), Buffer.alloc(1)]));
-    const source = new SampleSource([one]);
-    const read: string[] = [];
-    source.beforeRead = async (each) => void read.push(each);
-    const disk = new SimulatedDisk();
-    const report = await exportFeedback(source, disk, "/out", { format: "imagefolder" });
-    assert.deepEqual(report.skipped, [{ name: one.name, reason: "unverified" }]);
-    assert.equal(read.includes(`${one.name}/${path}`), false);
   }
 });
 

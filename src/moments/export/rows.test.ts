@@ -17,31 +17,6 @@ function judged(shape: PackageShape = {}) {
 }
 const replacement = { correction: { text: "No jokes.", kind: "replacement" } } as const;
 
-test("a KTO row has these members in this order, and a label that is a boolean", () => {
-  const { manifest, turn } = judged({ manifest: { sentiment: "negative", score: -0.5 } });
-  assert.deepEqual(Object.entries(ktoRow(manifest, turn)), [
-    ["id", "000000000000"],
-    [
-      "prompt",
-      [
-        { role: "system", content: "You are a small robot." },
-        { role: "user", content: "Tell me a joke." },
-      ],
-    ],
-    [
-      "completion",
-      [
-        {
-          role: "assistant",
-          content: "Why did the cat sit on the computer?\n\nTo keep an eye on the mouse.",
-        },
-      ],
-    ],
-    ...Object.entries({ label: false, score: -0.5, what: "told a joke", trigger: "laughter" }),
-    ...Object.entries({ session_id: "5e55104d", created_at: "2026-02-19T15:30:00.000Z" }),
-  ]);
-});
-
 test("a row with 2 pictures has 2 places for them at the last user's message, text as null", () => {
   const lines: Line[] = [
     ["USER", "Hi"],
@@ -65,15 +40,6 @@ test("a row with 2 pictures has 2 places for them at the last user's message, te
 });
 
 describe("a preference pair", () => {
-  test("has the correction as chosen and the answer as rejected, in this order", () => {
-    const { manifest, turn } = judged({ manifest: { sentiment: "negative", ...replacement } });
-    const row = dpoRow(manifest, turn);
-    assert.deepEqual(Object.keys(row), ["id", "prompt", "chosen", "rejected"]);
-    assert.ok(typeof row === "object");
-    assert.deepEqual(row.chosen, [{ role: "assistant", content: "No jokes." }]);
-    assert.deepEqual(row.rejected, [{ role: "assistant", content: turn.answer }]);
-  });
-
   for (const [says, correction] of [
     ["no correction", null],
     ["a note", { text: "do not shout", kind: "note" }],
@@ -108,13 +74,6 @@ describe("a pair for OpenAI", () => {
     return row;
   };
 
-  test("without tools leaves `tools` and `parallel_tool_calls` out", () => {
-    const row = pair({});
-    assert.deepEqual(Object.keys(row), ["input", "preferred_output", "non_preferred_output"]);
-    assert.deepEqual(Object.keys(row.input), ["messages"]);
-    assert.deepEqual(row.preferred_output, [{ role: "assistant", content: "No jokes." }]);
-  });
-
   test("has a tool's result behind the call that asked for it, and the tools in its form", () => {
     const flat = { name: "dance", description: "Dances.", inputSchema: { type: "object" } };
     const own = { type: "function", function: { name: "sing", parameters: { type: "object" } } };
@@ -143,14 +102,6 @@ describe("a pair for OpenAI", () => {
     });
     assert.deepEqual(input, { messages: [{ role: "user", content: "Dance!" }] });
   });
-});
-
-test("a package row has all of the package, and its media by paths from the feedback folder", () => {
-  const { manifest, messages } = samplePackage(0, { frames: [-1_000], samples: 16 });
-  const row = packageRow(manifest, messages);
-  assert.deepEqual(Object.keys(row), ["name", "record", "messages", "media"]);
-  assert.deepEqual(row.record, manifest);
-  assert.deepEqual(row.media, [`${row.name}/audio.wav`, `${row.name}/frames/000000.jpg`]);
 });
 
 test("no string of a row holds a lone surrogate, whatever was said", () => {

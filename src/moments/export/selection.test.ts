@@ -2,22 +2,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { firstTrigger, samplePackage } from "../../../test/support/feedback-packages.ts";
 import type { Manifest } from "../package/package-format.ts";
-import { type ExportFilters, Judgements, listedReason, matches } from "./selection.ts";
-
-describe("a listed package", () => {
-  const fine = { name: "n", sealed: true, newer: false, retracted: false, superseded: false };
-  for (const [change, reason] of [
-    [{}, undefined],
-    [{ sealed: false }, "unverified"],
-    [{ sealed: false, newer: true }, "newer"],
-    [{ superseded: true }, "superseded"],
-    [{ retracted: true, superseded: true, sealed: false, newer: true }, "retracted"],
-  ] as const) {
-    test(`with ${JSON.stringify(change)} is ${reason ?? "read"}`, () => {
-      assert.equal(listedReason({ ...fine, ...change }), reason);
-    });
-  }
-});
+import { type ExportFilters, Judgements, matches } from "./selection.ts";
 
 describe("a filter", () => {
   const atMs = firstTrigger * 1_000;

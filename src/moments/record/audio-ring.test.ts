@@ -99,19 +99,6 @@ test("a snapshot and the one that goes on from it are together what was fed, wit
   );
 });
 
-test("a chunk of 3 minutes leaves its own last 2 minutes, as one chunk", () => {
-  // F8
-  const audio = ring();
-  audio.push(counting(160, 0), at(10));
-  audio.push(counting(2_880_000, 160), at(180_010));
-  const snapshot = audio.snapshot();
-  assert.equal(audio.samples, 1_920_000);
-  assert.equal(chunksIn(snapshot), 1);
-  assert.equal(samplesOf(snapshot)[0], counting(1, 160 + 960_000)[0]);
-  assert.equal(startOf(snapshot), 180_010 - 120_000);
-  assert.ok(audio.bytes <= limits.bytes);
-});
-
 test("sound fed in chunks of 20 ms for 3 minutes is the last 1,920,000 samples in at most 3,904,000 bytes", () => {
   const audio = ring();
   const chunk = new Float32Array(320);
@@ -119,13 +106,6 @@ test("sound fed in chunks of 20 ms for 3 minutes is the last 1,920,000 samples i
   assert.equal(audio.samples, 1_920_000);
   assert.equal(chunksIn(audio.snapshot()), 6_000);
   assert.ok(audio.bytes <= limits.bytes, `${audio.bytes}`);
-});
-
-test("over the byte budget whole blocks go, the oldest first", () => {
-  const audio = ring({ bytes: 64_000 });
-  for (let i = 0; i < 5; i++) audio.push(counting(16_000, i * 16_000), at(0));
-  assert.equal(audio.bytes, 64_000);
-  assert.deepEqual(samplesOf(audio.snapshot()), [...counting(32_000, 48_000)]);
 });
 
 test("sound older than 120 s goes, to the second", () => {
@@ -156,16 +136,6 @@ test("a block is used again when neither the ring nor a snapshot holds it, and n
   audio.push(counting(16_000, 48_000), at(0));
   assert.equal(audio.snapshot().blocks[0], block);
   assert.equal(chunksIn(audio.snapshot()), 1);
-});
-
-test("cleared, the ring is empty, and what comes next has a time of its own", () => {
-  const audio = ring();
-  audio.push(counting(100, 0), at(1_000));
-  audio.clear();
-  assert.equal(audio.samples, 0);
-  assert.equal(audio.bytes, 0);
-  audio.push(counting(160, 5), at(9_000));
-  assert.equal(startOf(audio.snapshot()), 9_000 - 10);
 });
 
 test("the newest chunk says when the first sample was heard, by its receipt and by the sender's clock", () => {

@@ -13,28 +13,6 @@ function clocks() {
   return { at, pass, clock };
 }
 
-const steps: readonly [name: string, byMs: number][] = [
-  ["forward by an hour", 3_600_000],
-  ["back by an hour", -3_600_000],
-  ["to 1970", -1_000_000_000_000],
-];
-for (const [name, byMs] of steps) {
-  test(`a wall clock that is put ${name} is noted and ages nothing`, () => {
-    // F7
-    const { at, pass, clock } = clocks();
-    const capture = new CaptureClock(clock);
-    const before = capture.now();
-    at.wall += byMs;
-    pass(10);
-    const after = capture.now();
-    assert.equal(after.monoMs - before.monoMs, 10);
-    assert.equal(after.ageMs - before.ageMs, 10);
-    const [step] = capture.stepsSince(0);
-    assert.deepEqual(step, { monoMs: 5_010, ageMs: 5_010, byMs });
-    assert.deepEqual(capture.suspendsSince(0), []);
-  });
-}
-
 test("a sleep of 8 h ages everything by 8 h, is noted, and is no step of the wall clock", () => {
   const { at, pass, clock } = clocks();
   const capture = new CaptureClock(clock);

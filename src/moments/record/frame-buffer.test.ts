@@ -87,12 +87,6 @@ for (const [how, frames, kept] of deliveries) {
   });
 }
 
-test("a sender whose clock runs a thousand times too fast keeps two a second after 20", () => {
-  const buffer = new FrameBuffer(resolveLimits());
-  for (let ms = 0; ms < 10_000; ms += 33) buffer.push(jpeg(), at(ms, ms * 1_000), false);
-  assert.equal(buffer.count, 39);
-});
-
 test("a frame is accepted 500 ms after the last accepted one, and not before", () => {
   const frames = new FrameBuffer(resolveLimits());
   const pushes = [0, 1, 499, 500, 999, 1_000].map((ms) => frames.push(jpeg(), at(ms), false));
@@ -104,13 +98,6 @@ test("a frame is accepted 500 ms after the last accepted one, and not before", (
     "throttled",
     "accepted",
   ]);
-});
-
-test("at ten times the rate for 3 minutes the last 240 frames of 120 s are there", () => {
-  const frames = new FrameBuffer(resolveLimits());
-  for (let ms = 0; ms < 180_000; ms += 50) frames.push(jpeg(), at(ms), false);
-  assert.equal(frames.count, 240);
-  assert.equal(frames.snapshot()[0]?.receivedMs, 60_000);
 });
 
 test("frames are dropped by bytes before they are by count: 12,000,000 at most", () => {
@@ -140,13 +127,6 @@ test("a caller that overwrites its buffer after the push changes nothing, and pa
   frames.push(mine, at(0), false);
   mine.fill(7);
   assert.deepEqual(frames.snapshot()[0]?.jpeg, jpeg());
-});
-
-test("a buffer that is given away is kept as it is", () => {
-  const frames = new FrameBuffer(resolveLimits());
-  const given = jpeg();
-  frames.push(given, at(0), true);
-  assert.equal(frames.snapshot()[0]?.jpeg.buffer, given.buffer);
 });
 
 const picture: RawFrame = { data: new Uint8Array(12), width: 2, height: 2, channels: 3 };

@@ -4,17 +4,12 @@ import { HeldClock } from "../../../test/support/held-clock.ts";
 import { HeldTimers } from "../../../test/support/held-timers.ts";
 import { isThroughlineError } from "../../core/errors.ts";
 import {
-  messagesBytes,
   type PackageSink,
   pcmParts,
-  readManifest,
-  readMessages,
   type Saved,
   SaveError,
   type SaveFailure,
   type SealedMoment,
-  sealRecord,
-  writeManifest,
 } from "../package/package-format.ts";
 import type { MomentInput } from "./label.ts";
 import { MomentRecorder } from "./moment-recorder.ts";
@@ -85,76 +80,6 @@ function fill({
     recorder.audio(new Int16Array(8_000).fill(i + 1));
   }
 }
-test("a moment has the words, pictures and sound that led to it, its target, and its manifest reads back", async () => {
-  const at = recorder();
-  at.recorder.capture("system_prompt", "be kind");
-  at.recorder.capture("model", "m-1");
-  fill(at);
-  const receipt = at.recorder.record({ ...liked, trigger: "head scratch", channel: "touch" });
-  assert.equal(receipt.accepted, true);
-  assert.equal(receipt.durable, false);
-  await receipt.whenDurable();
-  assert.equal(receipt.durable, true);
-  const [moment] = at.sink.saved;
-  const { record, messages, frames, audio } = moment!;
-  assert.equal(record.name, "2026-02-19T15-30-01_positive_fb_010101010101");
-  assert.equal(record.id, "010101010101");
-  assert.equal(record.timestamp, Date.parse("2026-02-19T15:30:01.500Z") / 1_000);
-  assert.deepEqual(
-    [record.num_messages, record.num_frames, record.audio_chunks, record.audio_samples],
-    [2, 3, 3, 24_000],
-  );
-  assert.deepEqual(record.target, {
-    turn_id: "t1",
-    message_ids: ["a"],
-    index: 1,
-    count: 1,
-    how: "last-assistant",
-    partial: false,
-    interrupted: false,
-  });
-  assert.deepEqual(
-    record.frames.map(({ file, t_ms }) => [file, t_ms]),
-    [
-      ["frames/000000.jpg", -1_000],
-      ["frames/000001.jpg", -500],
-      ["frames/000002.jpg", 0],
-    ],
-  );
-  assert.deepEqual(frames[2], jpeg(2));
-  assert.equal(record.audio?.start_t_ms, -1_500);
-  assert.equal(Buffer.concat(pcmParts(audio!)).readInt16LE(47_998), 3);
-  assert.deepEqual(record.latched, { model: "m-1", system_prompt: "be kind" });
-  assert.equal(record.model, "m-1");
-  assert.equal(messages[0]?.timestamp, Date.parse("2026-02-19T15:30:00.000Z") / 1_000);
-  assert.deepEqual(record.window, {
-    pre_ms: 1_500,
-    post_ms: 0,
-    from: "ring",
-    first_seq: 1,
-    last_seq: 2,
-    overlaps: [],
-  });
-  const paths = ["messages.json", "audio.wav", ...record.frames.map(({ file }) => file)];
-  const files = paths.map((path) => ({
-    path,
-    bytes: 1,
-    sha256: "0".repeat(64),
-    media_type: "x/y",
-  }));
-  const seal = { sealed_timestamp: 1, files };
-  const manifest = sealRecord(record, seal);
-  assert.deepEqual(readManifest(writeManifest(manifest)), { manifest });
-  assert.deepEqual(readMessages(messagesBytes(messages)), messages);
-});
-
-test("a moment with nothing in the buffers is its label alone", async () => {
-  const { recorder: made, sink } = recorder();
-  await made.record(liked).whenDurable();
-  const { record, frames, audio } = sink.saved[0]!;
-  assert.equal(record.target_reason, "no_assistant_turn");
-  assert.deepEqual([frames.length, audio, record.audio, record.window.pre_ms], [0, null, null, 0]);
-});
 
 test("what is fed while a moment is saved neither enters nor leaves it, and two moments share their pictures", async () => {
   const at = recorder();
@@ -222,21 +147,6 @@ for (const reason of ["disk_full", "read_only", "io"] as const) {
     assert.deepEqual(types, ["accepted", "failed", "failed", "failed", "durable"]);
   });
 }
-
-test("when the disk refuses and 4 moments wait, a fifth is refused as busy, and the 4 are saved later", async () => {
-  const at = recorder();
-  fill(at);
-  at.sink.fails = "disk_full";
-  const four = [1, 2, 3, 4].map(() => at.recorder.record(liked));
-  await at.timers.pass(0);
-  const fifth = at.recorder.record(liked);
-  assert.deepEqual([fifth.accepted, fifth.reason], [false, "busy"]);
-  assert.equal(at.recorder.stats.waiting, 4);
-  at.sink.fails = undefined;
-  await at.timers.pass(5_000);
-  for (const receipt of four) assert.equal(receipt.durable, true);
-  assert.equal(at.recorder.record(liked).accepted, true);
-});
 
 test("a chat with an id of 1,024 characters has its moments like any other", async () => {
   const at = recorder();
@@ -361,24 +271,6 @@ for (const [name, cut] of cuts) {
     assert.equal(record.audio_samples, 24_000);
   });
 }
-
-test("withdrawn consent empties that stream at once, and nothing more of it is taken", () => {
-  const at = recorder();
-  fill(at);
-  at.recorder.agree({ messages: true, audio: true, wording: "w" });
-  assert.equal(at.recorder.frame(jpeg()), "off");
-  const { messages, frames, audio_samples, audio_seconds } = at.recorder.stats;
-  assert.deepEqual([messages, frames, audio_samples, audio_seconds], [2, 0, 24_000, 1.5]);
-});
-
-test("pictures and sound are off until somebody agrees to them, by words that were shown", () => {
-  // F9, S-26
-  const at = recorder({ consent: { messages: true } });
-  assert.equal(at.recorder.frame(jpeg()), "off");
-  assert.equal(at.recorder.audio(new Int16Array(320)), "off");
-  assert.throws(() => at.recorder.agree({ frames: true }), { code: "THROUGHLINE_INVALID" });
-  assert.equal(at.recorder.consent.frames, false);
-});
 
 test("without any consent a moment is its label alone, and stays local", async () => {
   const at = recorder({ consent: { upload: true, export: true } });
@@ -549,44 +441,6 @@ test("forgetting something else lets a post-roll go on, and ends that of what is
   assert.equal(at.sink.saved[0]?.record.window.post_ms, 4_000);
 });
 
-test("an answer whose question has left the buffers takes its words from the transcript", async () => {
-  const at = recorder();
-  const turns = Array.from({ length: 26 }, (_, i) => [
-    { role: "user", text: `q${i}`, id: `q${i}`, turnId: `t${i}` } as const,
-    { role: "assistant", text: `a${i}`, id: `a${i}`, turnId: `t${i}` } as const,
-  ]).flat();
-  for (const message of turns.slice(0, -1)) at.recorder.message(message);
-  assert.equal(at.recorder.stats.messages, 50); // from a0 on
-  const transcript = turns.slice(0, 2);
-  await at.recorder.record({ ...liked, targetMessageId: "a0", transcript }).whenDurable();
-  const { record, messages } = at.sink.saved[0]!;
-  assert.deepEqual([record.window.from, record.target?.index], ["transcript", 1]);
-  assert.equal(messages[0]?.text, "q0");
-  await at.recorder.record({ ...liked, targetMessageId: "a0" }).whenDurable();
-  assert.equal(at.sink.saved[1]?.record.window.from, "ring", "it is all there is");
-});
-
-test("the key of a moment that is lost, or of a package that was deleted, records again", async () => {
-  let isBroken = true;
-  const redact: MomentRecorderOptions["redact"] = (content) => {
-    if (isBroken) throw new Error("no");
-    return content;
-  };
-  const at = recorder({ redact });
-  const keyed = { ...liked, idempotencyKey: "k" };
-  const lost = at.recorder.record(keyed);
-  await lost.whenDecided();
-  isBroken = false;
-  const kept = at.recorder.record(keyed);
-  await kept.whenDurable();
-  assert.equal(at.recorder.record(keyed), kept);
-  at.recorder.deleted([kept.name]);
-  const again = at.recorder.record(keyed);
-  await again.whenDurable();
-  assert.notEqual(again, kept);
-  assert.equal(at.sink.saved.length, 2);
-});
-
 test("a pat repeats none that was deleted, and none of another chat", async () => {
   const at = recorder();
   const pat = { ...liked, channel: "touch" } as const;
@@ -596,22 +450,6 @@ test("a pat repeats none that was deleted, and none of another chat", async () =
   await first.whenDurable();
   at.recorder.deleted([first.name]);
   assert.equal(at.recorder.record({ ...pat, chatId: "a" }).accepted, true);
-});
-
-test("a regenerated answer takes the place of the one before, from its first word on", async () => {
-  const at = recorder();
-  const turn = { chatId: "c", turnId: "t" };
-  at.recorder.message({ role: "user", text: "question", id: "q", ...turn });
-  at.recorder.message({ role: "assistant", text: "old", id: "a1", ...turn });
-  at.recorder.regenerates("c", "t");
-  at.recorder.message({ role: "assistant", text: "new", id: "a2", ...turn });
-  await at.recorder.record({ ...liked, chatId: "c" }).whenDurable();
-  const { record, messages } = at.sink.saved[0]!;
-  assert.deepEqual(record.target?.message_ids, ["a2"]);
-  assert.deepEqual(
-    messages.map(({ text }) => text),
-    ["question", "new"],
-  );
 });
 
 test("a target older than the buffers takes its words from the transcript, and no media of another time", async () => {
@@ -712,44 +550,6 @@ test("a night's sleep leaves no picture and no sound that pass as recent, and is
   assert.deepEqual(record.clock.steps, []);
 });
 
-test("what is uploaded later is told to its receipt, once", async () => {
-  const at = recorder();
-  const receipt = at.recorder.record(liked);
-  await receipt.whenDurable();
-  at.recorder.uploaded(receipt.name);
-  at.recorder.uploaded(receipt.name);
-  await receipt.whenUploaded();
-  assert.equal(receipt.uploaded, true);
-  assert.equal(at.events.filter(({ type }) => type === "feedback.uploaded").length, 1);
-});
-
-const badInputs: readonly [name: string, input: object][] = [
-  ["sentiment ../../x", { sentiment: "../../x" }],
-  ["no what", { what: "" }],
-  ["a what of 2,001 characters", { what: "x".repeat(2_001) }],
-  ["a trigger of 501 characters", { trigger: "x".repeat(501) }],
-  ["a positive score of -0.5", { score: -0.5 }],
-  ["a score of 0", { score: 0 }],
-  ["a score of 1.5", { score: 1.5 }],
-  ["a score that is not a number", { score: Number.NaN }],
-  ["a correction without a kind", { correction: { text: "x" } }],
-  ["a uuid of version 4", { uuid: "01920000-0000-4000-8000-00000000abcd" }],
-  ["a post-roll of 30,001 ms", { postRollMs: 30_001 }],
-  ["a source of its own", { source: "me" }],
-];
-for (const [name, input] of badInputs) {
-  test(`a record with ${name} is refused, and nothing is held`, () => {
-    // F6
-    const at = recorder();
-    const wrong = { ...liked, ...input } as MomentInput;
-    assert.throws(
-      () => at.recorder.record(wrong),
-      (error) => isThroughlineError(error),
-    );
-    assert.equal(at.recorder.stats.waiting, 0);
-  });
-}
-
 test("sound as bytes is read as 16 bits or float32, little endian, wherever it lies; half a sample is refused", () => {
   const { recorder: made } = recorder();
   const bytes = Uint8Array.of(0, 1, 0, 2, 0);
@@ -758,4 +558,23 @@ test("sound as bytes is read as 16 bits or float32, little endian, wherever it l
   assert.equal(made.audio(new Uint8Array(8), { encoding: "f32le" }), "accepted");
   assert.equal(made.audio(new Uint8Array()), "accepted");
   assert.equal(made.stats.audio_samples, 4);
+});
+
+test("a record with a wrong field is refused, and nothing is held", () => {
+  // F6
+  const at = recorder();
+  for (const wrong of [
+    ...[{ sentiment: "../../x" }, { what: "" }, { what: "x".repeat(2_001) }, { source: "me" }],
+    ...[{ trigger: "x".repeat(501) }, { score: -0.5 }, { score: 0 }, { score: Number.NaN }],
+    ...[{ correction: { text: "x" } }, { uuid: "01920000-0000-4000-8000-00000000abcd" }],
+    { postRollMs: 30_001 },
+  ]) {
+    const input = { ...liked, ...wrong } as MomentInput;
+    assert.throws(
+      () => at.recorder.record(input),
+      (error) => isThroughlineError(error),
+      JSON.stringify(wrong).slice(0, 40),
+    );
+  }
+  assert.equal(at.recorder.stats.waiting, 0);
 });

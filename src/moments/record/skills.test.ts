@@ -23,20 +23,6 @@ function skills(receipt: Receipt) {
   return { timers, inputs, positively: positively!, negatively: negatively! };
 }
 
-test("a skill hands its arguments on, with the turn in which it was called", async () => {
-  const receipt = new Receipt(state);
-  const at = skills(receipt);
-  receipt.update({ durable: true });
-  await at.negatively.handle({ what: "shouted", trigger: "correction" }, { turnId: "t" });
-  assert.deepEqual(at.inputs, [
-    { turnId: "t", sentiment: "negative", what: "shouted", trigger: "correction", source: "skill" },
-  ]);
-  assert.deepEqual(
-    [at.positively.name, at.negatively.name],
-    ["remember_positively", "remember_negatively"],
-  );
-});
-
 test("a skill says Remembered. when the moment is durable within 1 s, and no longer waits", async () => {
   const receipt = new Receipt(state);
   const at = skills(receipt);
@@ -67,16 +53,6 @@ test("a skill says why a moment is not recorded: a full disk, a refusal, wrong a
   }
 });
 
-test("a failure that is nobody's input is not told to the model as one", async () => {
-  const timers = new HeldTimers(new HeldClock());
-  const broken = rememberSkills(() => assert.fail("a bug"), timers)[0]!;
-  await assert.rejects(broken.handle({ what: "x" }), { message: "a bug" });
-  const refusing = rememberSkills(() => {
-    throw invalid("no");
-  }, timers)[0]!;
-  assert.equal(await refusing.handle({ what: "x" }), "Not recorded: no.");
-});
-
 test("recorded by rule: a pat is positive, words are negative, one of either in 30 s", () => {
   const clock = new HeldClock();
   const inputs: MomentInput[] = [];
@@ -101,12 +77,12 @@ test("recorded by rule: a pat is positive, words are negative, one of either in 
   assert.equal(inputs[1]?.what.length, 2_000);
 });
 
-test("recorded by rule: what was refused takes nothing of the 30 s", () => {
-  const clock = new HeldClock();
-  let isBusy = true;
-  const auto = new AutoRecord(() => new Receipt({ ...state, accepted: !isBusy }), clock);
-  assert.equal(auto.react({ kind: "pat" }, "a joke")?.accepted, false);
-  isBusy = false;
-  assert.equal(auto.react({ kind: "pat" }, "a joke")?.accepted, true);
-  assert.equal(auto.react({ kind: "pat" }, "a joke"), undefined);
+test("a failure that is nobody's input is not told to the model as one", async () => {
+  const timers = new HeldTimers(new HeldClock());
+  const broken = rememberSkills(() => assert.fail("a bug"), timers)[0]!;
+  await assert.rejects(broken.handle({ what: "x" }), { message: "a bug" });
+  const refusing = rememberSkills(() => {
+    throw invalid("no");
+  }, timers)[0]!;
+  assert.equal(await refusing.handle({ what: "x" }), "Not recorded: no.");
 });

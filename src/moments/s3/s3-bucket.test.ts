@@ -124,13 +124,6 @@ for (const bytes of [0, 60_000]) {
   });
 }
 
-test("60,000 bytes at 1 KB a second arrive within the deadline", async () => {
-  await using world = await open();
-  world.server.fail({ does: { kind: "slow", msPerByte: 1 } });
-  await world.passing(world.port.put(object("k", "x".repeat(60_000)), signal));
-  assert.equal(world.time.clock.monotonic(), 60_000);
-});
-
 test("a call ends with the reason of its signal, at once, and the answer that comes later is nobody's", async () => {
   await using world = await open();
   world.server.fail({ does: { kind: "hang" } });
@@ -174,16 +167,6 @@ test("without the client library a call says no_client, and looks again the next
     await assert.rejects(port.get("k", signal), { kind: "no_client" });
     assert.equal(loads, call);
   }
-});
-
-test("a port that is never called loads no library", () => {
-  const load = () => assert.fail("it was loaded");
-  const timers = new VirtualTime(new HeldClock(), () => false);
-  new S3Bucket(resolveTarget({ bucket: "moments" }), {
-    timers,
-    logger: silentLogger,
-    load,
-  }).close();
 });
 
 for (const region of ["us-east-1", "eu-west-1"]) {

@@ -6,7 +6,6 @@ import type { S3FaultKind } from "../../../test/support/s3/s3-fault.ts";
 import { samplePackage } from "../../../test/support/s3/sample-package.ts";
 import { UploadWorld } from "../../../test/support/s3/upload-world.ts";
 
-const hour = 3_600_000;
 const sample = samplePackage();
 const refusals = {
   dead: { kind: "error", status: 400, code: "KeyTooLongError" },
@@ -58,34 +57,4 @@ test("a package that failed stays so when nobody asks, and one that waited is tr
     assert.deepEqual([dead, pending], as === "dead" ? [1, 0] : [0, 0]);
     assert.equal(world.uploaded.length, as === "dead" ? 0 : 1);
   }
-});
-
-test("what is refused again after somebody asked fails again, in the next process too, and asked once", async () => {
-  await using before = await left("dead");
-  await using world = await next(before);
-  await world.uploader.start();
-  world.uploader.probe();
-  await world.time.pass(3 * hour);
-  assert.equal(world.uploader.statistics().dead, 1);
-  await world.uploader.close();
-  await using third = await next(world);
-  await third.uploader.start();
-  await third.time.pass(3 * hour);
-  assert.equal(third.uploader.statistics().dead, 1);
-});
-
-test("what was asked for and could not be asked yet is pending in the next process", async () => {
-  await using before = await left("dead");
-  before.server.faults.heal();
-  before.server.fail({ times: Number.POSITIVE_INFINITY, does: { kind: "reset" } });
-  await using world = await next(before);
-  await world.uploader.start();
-  world.uploader.probe();
-  await world.time.pass(1_000);
-  await world.uploader.close();
-  before.server.faults.heal();
-  await using third = await next(before);
-  await third.uploader.start();
-  assert.ok(await third.untilNothingPends());
-  assert.equal(third.uploader.statistics().dead, 0);
 });

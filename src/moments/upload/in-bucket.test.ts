@@ -3,11 +3,9 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { momentOf } from "../../../test/support/package-workload.ts";
 import { type SamplePackage, samplePackage } from "../../../test/support/s3/sample-package.ts";
-import { UploadWorld } from "../../../test/support/s3/upload-world.ts";
-import { keyPrefix } from "../s3/object-key.ts";
+import { prefixOf, UploadWorld } from "../../../test/support/s3/upload-world.ts";
 import { forgetInBucket } from "./in-bucket.ts";
 
-const prefixOf = ({ sessionId, name }: SamplePackage) => keyPrefix(sessionId, name);
 const namesThere = (world: UploadWorld) =>
   [...new Set([...world.server.objects().keys()].map((key) => key.split("/")[2]))].sort();
 

@@ -3,34 +3,12 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { S3FaultKind } from "../../../test/support/s3/s3-fault.ts";
 import { type SamplePackage, samplePackage } from "../../../test/support/s3/sample-package.ts";
-import { UploadWorld, type UploadWorldOptions } from "../../../test/support/s3/upload-world.ts";
+import { prefixOf, UploadWorld } from "../../../test/support/s3/upload-world.ts";
 import { SimulatedDisk } from "../../../test/support/simulated-disk.ts";
-import { keyPrefix } from "../s3/object-key.ts";
 
 const isFull = process.env["THROUGHLINE_FULL"] === "1";
 const hour = 3_600_000;
 const refused = (status: number, code: string): S3FaultKind => ({ kind: "error", status, code });
-
-async function started(options: UploadWorldOptions = {}): Promise<UploadWorld> {
-  const world = await UploadWorld.open(options);
-  await world.uploader.start();
-  return world;
-}
-
-const prefixOf = ({ sessionId, name }: SamplePackage) => keyPrefix(sessionId, name);
-
-function assertWhole(world: UploadWorld, sample: SamplePackage, bucket = "moments"): void {
-  const objects = world.server.objects(bucket);
-  for (const [path, bytes] of sample.files) {
-    assert.ok(objects.get(prefixOf(sample) + path)?.body.equals(bytes), path);
-  }
-  assert.deepEqual(world.server.journal.brokenInstants, []);
-}
-
-const putsOf = (world: UploadWorld) =>
-  world.server.journal.entries
-    .filter(({ operation, status }) => operation === "PutObject" && status === 200)
-    .map(({ key }) => key.split("/").slice(3).join("/"));
 
 // E3: failed and visible, not hammered.
 const refusals: readonly (readonly [status: number, code: string, kind: string])[] = [
@@ -50,7 +28,7 @@ const chosen = isFull
   : refusals.filter(([, , kind], at) => refusals.findIndex((row) => row[2] === kind) === at);
 for (const [status, code, kind] of chosen) {
   test(`${status} ${code} stops the target as ${kind}: 3 packages wait together, and it is told once`, async () => {
-    await using world = await started();
+    await using world = await UploadWorld.started();
     const does = refused(status, code);
     world.server.fail({ operation: "PutObject", times: Number.POSITIVE_INFINITY, does });
     for (let number = 0; number < 3; number++)
@@ -72,7 +50,7 @@ for (const [status, code, kind] of chosen) {
 }
 
 test("a process that starts asks at once, though the target said no an instant ago", async () => {
-  await using world = await started();
+  await using world = await UploadWorld.started();
   const sample = samplePackage();
   world.server.fail({ operation: "PutObject", times: 4, does: refused(403, "AccessDenied") });
   await world.save(sample);
@@ -81,7 +59,7 @@ test("a process that starts asks at once, though the target said no an instant a
   world.server.faults.heal();
   await world.restart();
   assert.ok(await world.untilNothingPends());
-  assertWhole(world, sample);
+  world.assertWhole(sample);
   assert.equal(world.clock.monotonic(), 1_000);
 });
 
@@ -91,28 +69,31 @@ test("credentials that expire in the middle of a package are looked up again, an
     lookups++;
     return { accessKeyId: "test", secretAccessKey: "testsecret", sessionToken: "first" };
   };
-  await using world = await started({ server: { sessionToken: "first" }, target: { credentials } });
+  await using world = await UploadWorld.started({
+    server: { sessionToken: "first" },
+    target: { credentials },
+  });
   const sample = samplePackage({ frames: 6 });
   world.server.fail({ operation: "PutObject", nth: 3, does: refused(400, "ExpiredToken") });
   await world.save(sample);
   assert.ok(await world.untilNothingPends());
-  assertWhole(world, sample);
+  world.assertWhole(sample);
   assert.equal(lookups, 2);
   assert.equal(world.clock.monotonic(), 0, "without a wait");
 });
 
 test("clocks that are two hours apart are corrected without a wait", async () => {
-  await using world = await started({ server: { skewMs: 2 * hour } });
+  await using world = await UploadWorld.started({ server: { skewMs: 2 * hour } });
   const sample = samplePackage();
   await world.save(sample);
   assert.ok(await world.untilNothingPends());
-  assertWhole(world, sample);
+  world.assertWhole(sample);
   assert.equal(world.clock.monotonic(), 0);
 });
 
 for (const what of ["a flipped bit", "a missing file", "a cut file", "a cut manifest"] as const) {
   test(`${what} on this machine: nothing is sent, the package is dead as local_damage`, async () => {
-    await using world = await started();
+    await using world = await UploadWorld.started();
     const sample = samplePackage();
     const { name } = sample;
     world.server.fail({ times: 1, does: { kind: "reset" } });
@@ -140,13 +121,13 @@ for (const what of ["a flipped bit", "a missing file", "a cut file", "a cut mani
     }
     world.uploader.probe();
     assert.ok(await world.untilNothingPends());
-    assertWhole(world, sample);
+    world.assertWhole(sample);
   });
 }
 
 test("other bytes where our manifest belongs: a conflict, told, and not a byte is overwritten", async () => {
   for (const moment of ["before", "during"] as const) {
-    await using world = await started();
+    await using world = await UploadWorld.started();
     const sample = samplePackage();
     const key = `${prefixOf(sample)}feedback.json`;
     const theirs = Buffer.from("somebody else's");
@@ -159,21 +140,21 @@ test("other bytes where our manifest belongs: a conflict, told, and not a byte i
     await world.save(sample);
     await world.time.pass(2 * hour);
     assert.ok(world.server.objects().get(key)?.body.equals(theirs));
-    if (moment === "before") assert.equal(putsOf(world).length, 0, "nothing was sent at all");
+    if (moment === "before") assert.equal(world.puts().length, 0, "nothing was sent at all");
     assert.equal(world.uploader.statistics().dead, 1);
     assert.equal(world.uploader.targetError, null, "others are not stopped by it");
   }
 });
 
 test("two machines that send one package under one prefix: both succeed, the manifest is stored once", async () => {
-  await using world = await started();
+  await using world = await UploadWorld.started();
   await using other = await UploadWorld.open({ at: world.server });
   const sample = samplePackage();
   for (const each of [world, other]) await each.save(sample);
   assert.ok(await world.untilNothingPends());
   assert.ok(await other.untilNothingPends());
-  assertWhole(world, sample);
-  assert.equal(putsOf(world).filter((path) => path === "feedback.json").length, 1);
+  world.assertWhole(sample);
+  assert.equal(world.puts().filter((path) => path === "feedback.json").length, 1);
 });
 
 for (const [says, options] of [
@@ -185,7 +166,7 @@ for (const [says, options] of [
   ["that lists 2 keys a page", { server: { pageSize: 2 } }],
 ] as const) {
   test(`to a server ${says}, packages go up whole, through a lost reply too, and nothing is overwritten`, async () => {
-    await using world = await started(options);
+    await using world = await UploadWorld.started(options);
     const [first, second, taken] = [0, 1, 2].map((number) => samplePackage({ number })) as [
       SamplePackage,
       SamplePackage,
@@ -197,7 +178,7 @@ for (const [says, options] of [
     world.server.fail({ operation: "PutObject", key: /feedback/, nth: 2, does });
     for (const sample of [first, second, taken]) await world.save(sample);
     assert.ok(await world.untilNothingPends());
-    for (const sample of [first, second]) assertWhole(world, sample);
+    for (const sample of [first, second]) world.assertWhole(sample);
     assert.equal(world.server.objects().get(key)?.body.toString(), "theirs");
     const { dead, last_error } = world.uploader.statistics();
     assert.deepEqual([dead, last_error?.class], [1, "conflict"]);
@@ -209,7 +190,7 @@ test("a package whose encryption or checksums are refused is dead: nothing is st
     { server: { encryption: "refused" }, target: { encryption: "AES256" } },
     { server: { checksum: "refused" } },
   ] as const) {
-    await using world = await started(options);
+    await using world = await UploadWorld.started(options);
     await world.save(samplePackage());
     await world.time.pass(hour);
     assert.equal(world.server.objects().size, 0);
@@ -220,7 +201,7 @@ test("a package whose encryption or checksums are refused is dead: nothing is st
 
 // F5, S-29: buckets.
 test("a missing bucket is not made unless that was asked for: packages stay pending", async () => {
-  await using world = await started({ server: { buckets: [] } });
+  await using world = await UploadWorld.started({ server: { buckets: [] } });
   await world.save(samplePackage());
   await world.time.pass(2.5 * hour);
   assert.equal(world.server.hasBucket("moments"), false);
@@ -233,11 +214,11 @@ test("a missing bucket is not made unless that was asked for: packages stay pend
 for (const accessBlock of ["kept", "refused"] as const) {
   test(`a missing bucket that is asked for is made, its access block is ${accessBlock}, and packages go up`, async () => {
     const server = { buckets: [], accessBlock } as const;
-    await using world = await started({ server, target: { createBucket: true } });
+    await using world = await UploadWorld.started({ server, target: { createBucket: true } });
     const sample = samplePackage();
     await world.save(sample);
     assert.ok(await world.untilNothingPends());
-    assertWhole(world, sample);
+    world.assertWhole(sample);
     const block = world.server.accessBlock() ?? "";
     assert.equal(/RestrictPublicBuckets>true/.test(block), accessBlock === "kept");
     assert.doesNotMatch(block, /BlockPublicAcls/, "Ceph refuses every PUT after it");
@@ -247,7 +228,7 @@ for (const accessBlock of ["kept", "refused"] as const) {
 for (const createBucket of [false, true]) {
   test(`into a bucket of somebody else nothing is sent when createBucket is ${createBucket}`, async () => {
     const server = { buckets: [], foreignBuckets: ["moments"] };
-    await using world = await started({ server, target: { createBucket } });
+    await using world = await UploadWorld.started({ server, target: { createBucket } });
     await world.save(samplePackage());
     await world.time.pass(2 * hour);
     assert.equal(world.server.journal.count("PutObject"), 0);
@@ -267,5 +248,5 @@ test("a package that was to go to another bucket goes to the one that is named n
   await using world = await UploadWorld.open({ disk });
   await world.uploader.start();
   assert.ok(await world.untilNothingPends());
-  assertWhole(world, sample);
+  world.assertWhole(sample);
 });

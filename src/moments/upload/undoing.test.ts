@@ -2,33 +2,16 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { momentOf } from "../../../test/support/package-workload.ts";
-import { type SamplePackage, samplePackage } from "../../../test/support/s3/sample-package.ts";
-import { UploadWorld, type UploadWorldOptions } from "../../../test/support/s3/upload-world.ts";
+import { samplePackage } from "../../../test/support/s3/sample-package.ts";
+import { prefixOf, UploadWorld } from "../../../test/support/s3/upload-world.ts";
 import { SimulatedDisk } from "../../../test/support/simulated-disk.ts";
-import { keyPrefix } from "../s3/object-key.ts";
-
-async function started(options: UploadWorldOptions = {}): Promise<UploadWorld> {
-  const world = await UploadWorld.open(options);
-  await world.uploader.start();
-  return world;
-}
-
-const prefixOf = ({ sessionId, name }: SamplePackage) => keyPrefix(sessionId, name);
-
-function assertWhole(world: UploadWorld, sample: SamplePackage, bucket = "moments"): void {
-  const objects = world.server.objects(bucket);
-  for (const [path, bytes] of sample.files) {
-    assert.ok(objects.get(prefixOf(sample) + path)?.body.equals(bytes), path);
-  }
-  assert.deepEqual(world.server.journal.brokenInstants, []);
-}
 
 const mark = { by: "ori", reason: "a mistake" };
 
 // What undoes.
 for (const when of ["before", "after"] as const) {
   test(`a retraction ${when} its package is uploaded lies beside the manifest in the end, and the first one stays`, async () => {
-    await using world = await started();
+    await using world = await UploadWorld.started();
     const sample = samplePackage();
     const { name } = sample;
     world.server.fail({ times: 3, does: { kind: "reset" } });
@@ -37,7 +20,7 @@ for (const when of ["before", "after"] as const) {
     await world.packages.retract(name, mark);
     await world.restart();
     assert.ok(await world.untilNothingPends());
-    assertWhole(world, sample);
+    world.assertWhole(sample);
     const read = () => world.server.objects().get(`${prefixOf(sample)}retracted.json`)?.body;
     const { at, ...said } = JSON.parse(read()?.toString() ?? "");
     assert.deepEqual([typeof at, said], ["number", { ...mark, superseded_by: null }]);
@@ -50,7 +33,7 @@ for (const when of ["before", "after"] as const) {
 }
 
 test("a deleted package goes from the bucket, manifest first, in a later run too, and no other", async () => {
-  await using world = await started({ server: { versions: true } });
+  await using world = await UploadWorld.started({ server: { versions: true } });
   const [sample, other] = [samplePackage({ number: 0 }), samplePackage({ number: 1 })];
   for (const each of [sample, other]) await world.save(each);
   assert.ok(await world.untilNothingPends());
@@ -59,7 +42,7 @@ test("a deleted package goes from the bucket, manifest first, in a later run too
   await world.restart();
   assert.ok(await world.untilNothingPends());
   assert.equal(world.server.objects().size, other.files.size);
-  assertWhole(world, other);
+  world.assertWhole(other);
   const { journal } = world.server;
   const removed = journal.entries.filter(({ operation }) => operation === "DeleteObject");
   assert.match(removed[0]?.key ?? "", /feedback\.json$/);
@@ -67,7 +50,7 @@ test("a deleted package goes from the bucket, manifest first, in a later run too
 });
 
 test("a deletion of what was never sent to a bucket that is not there is done", async () => {
-  await using world = await started({ server: { buckets: [] } });
+  await using world = await UploadWorld.started({ server: { buckets: [] } });
   const sample = samplePackage();
   await world.save(sample);
   await world.time.pass(1_000);
@@ -77,7 +60,7 @@ test("a deletion of what was never sent to a bucket that is not there is done", 
 });
 
 test("a tombstone whose bytes are damaged is not taken for done", async () => {
-  await using world = await started();
+  await using world = await UploadWorld.started();
   const { name } = samplePackage();
   world.server.fail({ times: 100, does: { kind: "reset" } });
   await world.packages.bury(name, "feedback/a/b/");
@@ -96,7 +79,7 @@ test("a tombstone whose bytes are damaged is not taken for done", async () => {
 
 for (const kind of ["slow", "hang"] as const) {
   test(`a deletion beats an upload that is under way and ${kind}: nothing of it stays in the bucket`, async () => {
-    await using world = await started();
+    await using world = await UploadWorld.started();
     const sample = samplePackage({ frames: 4 });
     const does = kind === "hang" ? { kind } : { kind, msPerByte: 0, atLeastMs: 20_000 };
     world.server.fail({ operation: "PutObject", key: /jpg$/, times: 4, does });
@@ -111,23 +94,6 @@ for (const kind of ["slow", "hang"] as const) {
     assert.deepEqual(await world.left(), []);
   });
 }
-
-test("a deletion while the bucket is away stays as a tombstone, over restarts, until the bucket agrees", async () => {
-  await using world = await started();
-  const sample = samplePackage();
-  await world.save(sample);
-  assert.ok(await world.untilNothingPends());
-  world.server.fail({ times: Number.POSITIVE_INFINITY, does: { kind: "reset" } });
-  await world.packages.delete({ name: sample.name });
-  await world.time.pass(3_600_000);
-  const there = (await world.disk.list("/home/feedback")).map(({ name }) => name);
-  assert.deepEqual(there, [`${sample.name}.tombstone.json`]);
-  await world.restart();
-  assert.deepEqual(await world.left(), [`${sample.name} tombstone`]);
-  world.server.faults.heal();
-  assert.ok(await world.untilNothingPends());
-  assert.deepEqual([world.server.objects().size, await world.left()], [0, []]);
-});
 
 test("a copy at another service than the configured one is not taken for deleted", async () => {
   const disk = new SimulatedDisk();
@@ -153,7 +119,7 @@ test("a package that is released, and then forgotten by its chat, a person or a 
     { person: "ori" },
     { message: { chatId: "c", id: "m1" } },
   ]) {
-    await using world = await started({ keepLocal: false });
+    await using world = await UploadWorld.started({ keepLocal: false });
     const moment = momentOf(1, { record: { chat_id: "c", people: ["Ori"] } });
     await world.packages.save(moment);
     assert.ok(await world.untilNothingPends());

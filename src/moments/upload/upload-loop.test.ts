@@ -5,44 +5,22 @@ import { test } from "node:test";
 import { processDeathImage } from "../../../test/support/crash-images.ts";
 import { faultyDisk } from "../../../test/support/faulty-disk.ts";
 import type { S3FaultKind } from "../../../test/support/s3/s3-fault.ts";
-import { type SamplePackage, samplePackage } from "../../../test/support/s3/sample-package.ts";
-import { UploadWorld, type UploadWorldOptions } from "../../../test/support/s3/upload-world.ts";
+import { samplePackage } from "../../../test/support/s3/sample-package.ts";
+import { prefixOf, UploadWorld } from "../../../test/support/s3/upload-world.ts";
 import { SimulatedDisk } from "../../../test/support/simulated-disk.ts";
-import { keyPrefix } from "../s3/object-key.ts";
 
 const hour = 3_600_000;
 const refused = (status: number, code: string): S3FaultKind => ({ kind: "error", status, code });
 
-async function started(options: UploadWorldOptions = {}): Promise<UploadWorld> {
-  const world = await UploadWorld.open(options);
-  await world.uploader.start();
-  return world;
-}
-
-const prefixOf = ({ sessionId, name }: SamplePackage) => keyPrefix(sessionId, name);
-
-function assertWhole(world: UploadWorld, sample: SamplePackage, bucket = "moments"): void {
-  const objects = world.server.objects(bucket);
-  for (const [path, bytes] of sample.files) {
-    assert.ok(objects.get(prefixOf(sample) + path)?.body.equals(bytes), path);
-  }
-  assert.deepEqual(world.server.journal.brokenInstants, []);
-}
-
-const putsOf = (world: UploadWorld) =>
-  world.server.journal.entries
-    .filter(({ operation, status }) => operation === "PutObject" && status === 200)
-    .map(({ key }) => key.split("/").slice(3).join("/"));
-
 test("a package goes up in the manifest's order, the manifest last and under a condition, each typed", async () => {
-  await using world = await started();
+  await using world = await UploadWorld.started();
   const sample = samplePackage({ frames: 2 });
   await world.save(sample);
   assert.ok(await world.untilNothingPends());
-  assertWhole(world, sample);
+  world.assertWhole(sample);
   const paths = ["messages.json", "audio.wav", "frames/000000.jpg", "frames/000001.jpg"];
-  assert.deepEqual(putsOf(world).slice(0, -1).toSorted(), paths.toSorted());
-  assert.equal(putsOf(world).at(-1), "feedback.json");
+  assert.deepEqual(world.puts().slice(0, -1).toSorted(), paths.toSorted());
+  assert.equal(world.puts().at(-1), "feedback.json");
   const types = ["messages.json", "audio.wav", "frames/000000.jpg", "feedback.json"].map(
     (path) => world.server.objects().get(prefixOf(sample) + path)?.contentType,
   );
@@ -61,7 +39,7 @@ test("a package goes up in the manifest's order, the manifest last and under a c
 // F2, E4: each object once, manifest last. The process dies after each object in turn.
 for (let sent = 0; sent <= 4; sent++) {
   test(`a process that dies after ${sent} of 4 objects: the next one sends the other ${4 - sent}`, async () => {
-    await using world = await started();
+    await using world = await UploadWorld.started();
     const sample = samplePackage();
     world.server.fail({
       operation: sent === 4 ? "GetObject" : "PutObject",
@@ -72,26 +50,18 @@ for (let sent = 0; sent <= 4; sent++) {
     await world.save(sample);
     await world.time.pass(1);
     world.server.faults.heal();
-    const before = putsOf(world);
+    const before = world.puts();
     await world.restart();
     assert.ok(await world.untilNothingPends());
-    assertWhole(world, sample);
-    assert.equal(putsOf(world).length, 4, "each object once");
-    assert.equal(new Set([...before, ...putsOf(world).slice(before.length)]).size, 4);
-    assert.equal(putsOf(world).at(-1), "feedback.json");
+    world.assertWhole(sample);
+    assert.equal(world.puts().length, 4, "each object once");
+    assert.equal(new Set([...before, ...world.puts().slice(before.length)]).size, 4);
+    assert.equal(world.puts().at(-1), "feedback.json");
   });
 }
 
-test("without consent to upload nothing is pending and nothing asked", async () => {
-  await using world = await started();
-  await world.save(samplePackage(), false);
-  await world.time.pass(hour);
-  assert.equal(world.connected, 0);
-  assert.deepEqual(await world.packages.noted(), []);
-});
-
 test("a server that is away for 3 hours is asked fewer than 120 times, then 5 packages go up, oldest first", async () => {
-  await using world = await started();
+  await using world = await UploadWorld.started();
   world.server.fail({ times: Number.POSITIVE_INFINITY, does: { kind: "reset" } });
   const samples = [3, 1, 4, 0, 2].map((number) => samplePackage({ number }));
   const startedAt = world.clock.now();
@@ -112,7 +82,7 @@ test("a server that is away for 3 hours is asked fewer than 120 times, then 5 pa
 });
 
 test("what is asked for while an older status is being read is sent all the same", async () => {
-  await using world = await started();
+  await using world = await UploadWorld.started();
   const sample = samplePackage();
   const { packages } = world;
   const read = packages.status.bind(packages);
@@ -136,33 +106,20 @@ test("what is asked for while an older status is being read is sent all the same
   assert.ok(reads > before, "it was looked at again");
 });
 
-test("an outage that outlasts the process is gone on with by the next one", async () => {
-  await using world = await started();
-  world.server.fail({ times: Number.POSITIVE_INFINITY, does: { kind: "reset" } });
-  const sample = samplePackage();
-  await world.save(sample);
-  await world.time.pass(hour);
-  await world.restart();
-  await world.time.pass(hour);
-  world.server.faults.heal();
-  assert.ok(await world.untilNothingPends(hour + 1));
-  assertWhole(world, sample);
-});
-
 test("a package that the server cannot take keeps no other from going up", async () => {
-  await using world = await started();
+  await using world = await UploadWorld.started();
   const [bad, good] = [samplePackage({ number: 0 }), samplePackage({ number: 1 })];
   const does = refused(500, "InternalError");
   world.server.fail({ key: new RegExp(bad.name), times: Number.POSITIVE_INFINITY, does });
   await world.save(bad);
   await world.save(good);
   await world.time.pass(60_000);
-  assertWhole(world, good);
+  world.assertWhole(good);
   assert.equal(world.uploader.statistics().pending, 1);
 });
 
 test("a status that cannot be read keeps no other package from going up", async () => {
-  await using world = await started();
+  await using world = await UploadWorld.started();
   const [bad, good] = [samplePackage({ number: 0 }), samplePackage({ number: 1 })];
   world.server.fail({ times: 2, does: { kind: "reset" } });
   await world.save(bad);
@@ -173,7 +130,7 @@ test("a status that cannot be read keeps no other package from going up", async 
   await file.close();
   await world.restart();
   assert.ok(await world.untilNothingPends());
-  assertWhole(world, good);
+  world.assertWhole(good);
   assert.equal(world.server.objects().size, good.files.size);
 });
 
@@ -181,7 +138,7 @@ test("a status that cannot be read keeps no other package from going up", async 
 test("in mode s3 one status is written before the upload begins, and it says whose the package is and no word of it", async () => {
   const disk = new SimulatedDisk();
   await disk.mkdir("/home");
-  await using world = await started({ keepLocal: false, disk });
+  await using world = await UploadWorld.started({ keepLocal: false, disk });
   const sample = samplePackage();
   world.server.fail({ operation: "ListObjectsV2", does: { kind: "hang" } });
   const sending = world.sendFromMemory(sample);
@@ -211,7 +168,7 @@ for (let sent = 0; sent <= 4; sent++) {
     for (const isForgotten of [false, true]) {
       const disk = new SimulatedDisk();
       await disk.mkdir("/home");
-      await using world = await started({ keepLocal: false, disk });
+      await using world = await UploadWorld.started({ keepLocal: false, disk });
       const sample = samplePackage();
       const operation = sent === 4 ? "GetObject" : "PutObject";
       const nth = sent === 4 ? 1 : sent + 1;
@@ -240,7 +197,7 @@ for (let sent = 0; sent <= 4; sent++) {
 }
 
 test("in mode s3 a bucket that does not answer within 30 s gets the package from the disk, where its status alone stays", async () => {
-  await using world = await started({ keepLocal: false });
+  await using world = await UploadWorld.started({ keepLocal: false });
   const sample = samplePackage();
   world.server.fail({ operation: "PutObject", times: 1, does: { kind: "hang" } });
   const startedAt = world.clock.monotonic();
@@ -248,13 +205,13 @@ test("in mode s3 a bucket that does not answer within 30 s gets the package from
   assert.equal((await world.whileTimePasses(sending)).uploaded ?? false, false);
   assert.equal(world.clock.monotonic() - startedAt, 30_000);
   assert.ok(await world.untilNothingPends());
-  assertWhole(world, sample);
+  world.assertWhole(sample);
   const there = (await world.disk.list("/home/feedback")).map(({ name }) => name);
   assert.deepEqual(there, [`${sample.name}.status.json`]);
 });
 
 test("in mode s3 a process that is ending gives what is on its way to the disk, at once", async () => {
-  await using world = await started({ keepLocal: false });
+  await using world = await UploadWorld.started({ keepLocal: false });
   const sample = samplePackage();
   world.server.fail({ operation: "PutObject", times: 1, does: { kind: "hang" } });
   const sending = world.sendFromMemory(sample);
@@ -265,7 +222,7 @@ test("in mode s3 a process that is ending gives what is on its way to the disk, 
 });
 
 test("in mode s3 nothing is sent of which no status could be written", async () => {
-  await using world = await started({ keepLocal: false });
+  await using world = await UploadWorld.started({ keepLocal: false });
   const { open } = world.disk;
   world.disk.open = async () => {
     throw Object.defineProperty(new Error("full"), "code", { value: "ENOSPC" });
@@ -275,11 +232,11 @@ test("in mode s3 nothing is sent of which no status could be written", async () 
   assert.equal(world.server.journal.entries.length, 0);
   world.disk.open = open;
   assert.equal(await world.send(sample), "memory");
-  assertWhole(world, sample);
+  world.assertWhole(sample);
 });
 
 test("in mode s3 a target that refuses or is away is not asked by each moment: they go to the disk", async () => {
-  await using world = await started({ keepLocal: false });
+  await using world = await UploadWorld.started({ keepLocal: false });
   const does = refused(403, "AccessDenied");
   world.server.fail({ operation: "PutObject", times: Number.POSITIVE_INFINITY, does });
   for (let number = 0; number < 4; number++) {
@@ -301,17 +258,17 @@ test("a status that cannot be written is written later, and nothing is sent twic
   const broken = [2, 3].map(
     (at) => ({ fault: "EIO", at, call: "rename", path: /status/ }) as const,
   );
-  await using world = await started({ disk: faultyDisk(disk, broken) });
+  await using world = await UploadWorld.started({ disk: faultyDisk(disk, broken) });
   const sample = samplePackage();
   await world.save(sample);
   assert.ok(await world.untilNothingPends());
-  assertWhole(world, sample);
-  assert.equal(putsOf(world).length, 4, "nothing was sent twice");
+  world.assertWhole(sample);
+  assert.equal(world.puts().length, 4, "nothing was sent twice");
   assert.equal((await world.packages.status(sample.name))?.uploaded.length, 1);
 });
 
 test("a package whose folder somebody removed is dead as local_missing", async () => {
-  await using world = await started();
+  await using world = await UploadWorld.started();
   const { name } = samplePackage();
   world.server.fail({ times: 1, does: { kind: "reset" } });
   await world.save(samplePackage());
@@ -319,20 +276,4 @@ test("a package whose folder somebody removed is dead as local_missing", async (
   await world.time.pass(hour);
   const { pending, dead, last_error } = world.uploader.statistics();
   assert.deepEqual([pending, dead, last_error?.class], [0, 1, "local_missing"]);
-});
-
-test("without the client library packages are pending, the target says no_client, and they go up once it is there", async () => {
-  let isThere = false;
-  const load = () =>
-    isThere ? import("@aws-sdk/client-s3") : Promise.reject(new Error("not installed"));
-  await using world = await started({ load });
-  const sample = samplePackage();
-  await world.save(sample);
-  await world.time.pass(1_000);
-  assert.equal(world.uploader.targetError?.class, "no_client");
-  assert.equal(world.uploader.statistics().pending, 1);
-  isThere = true;
-  assert.ok(await world.untilNothingPends());
-  assertWhole(world, sample);
-  assert.ok(world.clock.monotonic() <= 300_000);
 });

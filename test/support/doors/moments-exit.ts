@@ -2,10 +2,11 @@
 // Prints what becomes of each, in the instant in which the receipt says it.
 import { writeSync } from "node:fs";
 import { setTimeout as pause } from "node:timers/promises";
-import { type Disk, type DiskFile, realDisk } from "../../../src/core/storage/disk/disk.ts";
+import { realDisk } from "../../../src/core/storage/disk/disk.ts";
 import { openPackageDirectory } from "../../../src/moments/directory/open-package-directory.ts";
 import { consentWording } from "../../../src/moments/record/consent.ts";
 import { MomentRecorder } from "../../../src/moments/record/moment-recorder.ts";
+import { hookedDisk } from "../hooked-disk.ts";
 import type { ExitPlan } from "../moments-exits.ts";
 import { jpegOf } from "../package-workload.ts";
 
@@ -31,43 +32,13 @@ class Steps {
 }
 const steps = new Steps();
 
-const disk: Disk = {
-  ...{ list: realDisk.list, size: realDisk.size },
-  mkdir: (path) => before(() => realDisk.mkdir(path)),
-  rename: (from, to) => before(() => realDisk.rename(from, to)),
-  link: (from, to) => before(() => realDisk.link(from, to)),
-  unlink: (path) => before(() => realDisk.unlink(path)),
-  rmdir: (path) => before(() => realDisk.rmdir(path)),
-  syncDirectory: (path) => before(() => realDisk.syncDirectory(path)),
-  open: async (path, how) => {
-    if (how === "create") steps.at();
-    return watched(await realDisk.open(path, how));
-  },
-};
-
-function before<T>(call: () => Promise<T>): Promise<T> {
-  steps.at();
-  return call();
-}
-
-function watched(file: DiskFile): DiskFile {
-  return {
-    read: (into, position) => file.read(into, position),
-    size: () => file.size(),
-    truncate: (size) => file.truncate(size),
-    extend: (from, size) => file.extend(from, size),
-    placeAt: (path) => file.placeAt(path),
-    sync: () => before(() => file.sync()),
-    close: () => file.close(),
-    async write(bytes, position) {
-      if (steps.at(true)) {
-        await file.write(bytes.subarray(0, bytes.length >> 1), position);
-        steps.end();
-      }
-      return file.write(bytes, position);
-    },
-  };
-}
+const uncounted = ["read", "list", "truncate"];
+const disk = hookedDisk(realDisk, async (call, _, { half, isNew }) => {
+  if (uncounted.includes(call) || (call === "open" && !isNew)) return;
+  if (!steps.at(call === "write")) return;
+  await half();
+  steps.end();
+});
 
 steps.isArmed = plan.end === "kill in a recovery";
 const { packages, close } = await openPackageDirectory({

@@ -6,12 +6,13 @@ import { systemClock } from "../../../src/core/clock.ts";
 import { randomId } from "../../../src/core/ids.ts";
 import { silentLogger } from "../../../src/core/logger.ts";
 import type { Responder } from "../../../src/core/models/responder.ts";
-import { type Disk, type DiskFile, realDisk } from "../../../src/core/storage/disk/disk.ts";
+import { realDisk } from "../../../src/core/storage/disk/disk.ts";
 import { FileStorage } from "../../../src/core/storage/files/file-storage.ts";
 import { takeLease } from "../../../src/core/storage/files/lease.ts";
 import { openSqliteIndex } from "../../../src/core/storage/files/sqlite-index.ts";
 import { openThroughline } from "../../../src/core/throughline.ts";
 import { systemTimers } from "../../../src/core/timers.ts";
+import { hookedDisk } from "../hooked-disk.ts";
 import {
   chat,
   hello,
@@ -37,40 +38,18 @@ function dieAt(...places: readonly KillPlace[]): void {
 const appended = ["the user's message", "the call", "the result", "the answer"] as const;
 
 /** This machine's disk. */
-const disk: Disk = {
-  ...{ mkdir: realDisk.mkdir, list: realDisk.list, size: realDisk.size, link: realDisk.link },
-  ...{ rename: realDisk.rename, unlink: realDisk.unlink, rmdir: realDisk.rmdir },
-  syncDirectory: realDisk.syncDirectory,
-  async open(path, how) {
-    const file = await realDisk.open(path, how);
-    return path.includes("/journal/") ? watched(file) : file;
-  },
-};
-
-function watched(file: DiskFile): DiskFile {
-  return {
-    read: (into, position) => file.read(into, position),
-    size: () => file.size(),
-    truncate: (size) => file.truncate(size),
-    extend: (from, size) => file.extend(from, size),
-    placeAt: (path) => file.placeAt(path),
-    close: () => file.close(),
-    async write(bytes, position) {
-      if (isArmed) writes++;
-      const what = appended[writes - 1] ?? "the answer";
-      dieAt(`before ${what}`);
-      if (isArmed && place === `in ${what}`) {
-        await file.write(bytes.subarray(0, bytes.length >> 1), position);
-        dieAt(`in ${what}`);
-      }
-      return file.write(bytes, position);
-    },
-    async sync() {
-      dieAt(`before the sync of ${appended[writes - 1] ?? "the answer"}`);
-      await file.sync();
-    },
-  };
-}
+const disk = hookedDisk(realDisk, async (call, path, { half }) => {
+  if (!path.includes("/journal/")) return;
+  if (call === "write" && isArmed) writes++;
+  const what = appended[writes - 1] ?? "the answer";
+  if (call === "sync") dieAt(`before the sync of ${what}`);
+  if (call !== "write") return;
+  dieAt(`before ${what}`);
+  if (isArmed && place === `in ${what}`) {
+    await half();
+    dieAt(`in ${what}`);
+  }
+});
 
 const note = (what: string) => appendFileSync(journalOf(home), `${what}\n`);
 

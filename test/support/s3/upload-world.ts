@@ -1,9 +1,11 @@
+import assert from "node:assert/strict";
 import { silentLogger } from "../../../src/core/logger.ts";
 import type { Disk } from "../../../src/core/storage/disk/disk.ts";
 import type { RepairReport } from "../../../src/core/storage/storage.ts";
 import { silentTelemetry, type Telemetry } from "../../../src/core/telemetry.ts";
 import { PackageDirectory } from "../../../src/moments/directory/package-directory.ts";
 import type { UploadTarget } from "../../../src/moments/package/package-format.ts";
+import { keyPrefix } from "../../../src/moments/s3/object-key.ts";
 import { resolveTarget, type S3TargetOptions } from "../../../src/moments/s3/options.ts";
 import { type ObjectToPut, S3Bucket } from "../../../src/moments/s3/s3-bucket.ts";
 import { BucketSink } from "../../../src/moments/upload/bucket-sink.ts";
@@ -31,6 +33,9 @@ export interface UploadWorldOptions {
 }
 
 const path = "/home/feedback";
+
+/** Where a package lies in the bucket. */
+export const prefixOf = ({ sessionId, name }: SamplePackage) => keyPrefix(sessionId, name);
 
 /**
  * A server, a machine with packages on a disk, and a clock that both live by. The client is the real one,
@@ -82,6 +87,28 @@ export class UploadWorld {
   }
 
   /** The process dies and another one starts: what was in memory is gone. */
+  static async started(options: UploadWorldOptions = {}): Promise<UploadWorld> {
+    const world = await UploadWorld.open(options);
+    await world.uploader.start();
+    return world;
+  }
+
+  /** Asserts that the bucket has a package, and never had its manifest without the rest. */
+  assertWhole(sample: SamplePackage): void {
+    const objects = this.server.objects("moments");
+    for (const [name, bytes] of sample.files) {
+      assert.ok(objects.get(prefixOf(sample) + name)?.body.equals(bytes), name);
+    }
+    assert.deepEqual(this.server.journal.brokenInstants, []);
+  }
+
+  /** What was stored, in order: the paths in packages. */
+  puts(): readonly string[] {
+    return this.server.journal.entries
+      .filter(({ operation, status }) => operation === "PutObject" && status === 200)
+      .map(({ key }) => key.split("/").slice(3).join("/"));
+  }
+
   async restart(): Promise<void> {
     await this.uploader.close();
     await this.#begin();
