@@ -1,40 +1,24 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { HeldClock } from "../../../test/support/held-clock.ts";
-import { type ScriptedStep, scriptedResponder } from "../../../test/support/scripted-responder.ts";
+import { chat, type Script, scriptedCompanion } from "../../../test/support/scripted-companion.ts";
+import type { ScriptedStep } from "../../../test/support/scripted-responder.ts";
 import { renderChat } from "../chat/render-chat.ts";
 import { isThroughlineError } from "../errors.ts";
 import { ResponderError } from "../models/responder.ts";
-import { openThroughline } from "../throughline.ts";
 
-const chat = "telegram:42";
 const end: ScriptedStep = {
   type: "end",
   finish: "stop",
   usage: { inputTokens: 100, outputTokens: 20, costUsd: 0.01 },
 };
 
-async function companion(script: readonly (readonly ScriptedStep[])[], window?: number) {
-  const clock = new HeldClock();
-  let ids = 0;
-  const newId = () => `id-${++ids}`;
-  const model = scriptedResponder(script, window === undefined ? {} : { window });
-  const { provider } = model;
-  const throughline = await openThroughline({
-    storage: "memory",
-    clock,
-    newId,
-    provider,
-    model: model.model,
-  });
-  const { workingMemory } = throughline;
-  const turns = await throughline.turns({ model, persona: "You are kind.", maxQueued: 4 });
-  const remembered = () =>
-    workingMemory
-      .of(chat)
-      .all()
-      .map(({ turn, utterance, response }) => `${turn} ${utterance}: ${response}`);
-  return { ...throughline, turns, model, remembered };
+async function companion(script: Script, window?: number) {
+  const c = await scriptedCompanion(script, { window });
+  const remembered = () => {
+    const all = c.workingMemory.of(chat).all();
+    return all.map(({ turn, utterance, response }) => `${turn} ${utterance}: ${response}`);
+  };
+  return { ...c, remembered };
 }
 
 async function shown(c: Awaited<ReturnType<typeof companion>>): Promise<string[]> {
