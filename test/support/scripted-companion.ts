@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { setImmediate } from "node:timers/promises";
-import { ResponderError } from "../../src/core/models/responder.ts";
+import { type Responder, ResponderError } from "../../src/core/models/responder.ts";
 import { openThroughline, type ThroughlineOptions } from "../../src/core/throughline.ts";
 import type { TurnsOptions } from "../../src/core/turns/new-turns.ts";
 import { HeldClock } from "./held-clock.ts";
@@ -29,13 +29,23 @@ export interface ScriptedCompanionOptions extends Partial<ThroughlineOptions> {
   readonly turns?: TurnsOptions | ((model: ScriptedResponder) => TurnsOptions);
 }
 
-/** A companion in memory by a held clock, with counted ids, whose model plays a script. */
-export async function scriptedCompanion(script: Script, options: ScriptedCompanionOptions = {}) {
+/**
+ * A companion in memory by a held clock, with counted ids.
+ *
+ * @param script what its model plays, or a model, whose requests are not noted then.
+ */
+export async function scriptedCompanion(
+  script: Script | Responder,
+  options: ScriptedCompanionOptions = {},
+) {
   const { window, at, turns: own = {}, ...rest } = options;
   const clock = new HeldClock(at);
   let ids = 0;
   const newId = () => `id-${++ids}`;
-  const model = scriptedResponder(script, window === undefined ? {} : { window });
+  const model: ScriptedResponder =
+    "respond" in script
+      ? { requests: [], ...script }
+      : scriptedResponder(script, window === undefined ? {} : { window });
   const target = { provider: model.provider, model: model.model };
   const standard = { storage: "memory", clock, newId, ...target } as const;
   const throughline = await openThroughline({ ...standard, ...rest });
