@@ -65,21 +65,6 @@ for (const bound of ["count", "weight"] as const) {
   });
 }
 
-test("an LRU bound by weight forgets as many as one that is heavy needs", () => {
-  const lru = new Lru<string, string>(10, { weigh: (value) => value.length });
-  for (const text of ["aaa", "bbb", "ccc"]) lru.set(text.slice(0, 1), text);
-  lru.get("a");
-  lru.set("d", "dddddd");
-  assert.deepEqual([...lru.keys()], ["a", "d"]);
-});
-
-test("an entry that alone is too heavy is not kept, and neither is anything else", () => {
-  const lru = new Lru<string, string>(3, { weigh: (value) => value.length });
-  lru.set("a", "a");
-  lru.set("b", "bbbb");
-  assert.deepEqual([...lru], []);
-});
-
 for (const max of [-1, Number.NaN]) {
   test(`an LRU has no bound of ${max}`, () => {
     assert.throws(() => new Lru(max), TypeError);

@@ -35,18 +35,6 @@ for (const [field, value] of wrong) {
   });
 }
 
-for (const intent of ["greeting", "GREETING", "Greeting"]) {
-  test(`the intent ${intent} is kept as GREETING`, () => {
-    assert.equal(checkInteraction({ ...hello, intent } as NewInteraction).intent, "GREETING");
-  });
-}
-
-for (const outcome of ["answered", "interrupted", "failed"] as const) {
-  test(`an interaction that was ${outcome} is kept as ${outcome}`, () => {
-    assert.equal(checkInteraction({ ...hello, outcome } as NewInteraction).outcome, outcome);
-  });
-}
-
 test("a text of any code units is kept whole, or cut to a prefix of 8 KiB and a …", () => {
   const unit = fc.nat({ max: 0xffff }).map((n) => String.fromCharCode(n));
   const text = fc

@@ -23,16 +23,6 @@ test("a chat keeps its memory from call to call, and no other chat sees it", () 
   assert.deepEqual(memories.of("Telegram:42").recentUtterances(), []);
 });
 
-for (const chatId of ["__proto__", "constructor", "..", "a/b", "Chat", "chat", "😀"]) {
-  test(`a chat called ${chatId} has a memory of its own`, () => {
-    const memories = new WorkingMemories();
-    assert.equal(memories.peek(chatId), undefined);
-    memories.of(chatId).append(said("Hello"));
-    assert.deepEqual(ids(memories), [chatId]);
-    assert.deepEqual(memories.peek(chatId)?.recentUtterances(), ["Hello"]);
-  });
-}
-
 for (const [chatId, code] of [
   ["", "THROUGHLINE_INVALID"],
   [42, "THROUGHLINE_INVALID"],
@@ -47,26 +37,6 @@ for (const [chatId, code] of [
     assert.deepEqual(memories.stats(), []);
   });
 }
-
-test("peek makes no memory", () => {
-  const memories = new WorkingMemories();
-  assert.equal(memories.peek("local:me"), undefined);
-  assert.deepEqual(memories.stats(), []);
-  memories.of("local:me").append(said("Hello"));
-  assert.equal(memories.peek("local:me")?.count, 1);
-});
-
-test("the third of at most 2 chats drops the least recently used; peek is not use", () => {
-  const memories = new WorkingMemories({ maxChats: 2 });
-  memories.of("a").append(said("Hello"));
-  memories.of("b");
-  memories.of("a");
-  memories.peek("b");
-  memories.of("c");
-  assert.deepEqual(ids(memories), ["c", "a"]);
-  assert.equal(memories.peek("b"), undefined);
-  assert.deepEqual(memories.of("a").recentUtterances(), ["Hello"]);
-});
 
 test("a dropped chat is forgotten, also where it was handed out, and begins again at turn 1", () => {
   const memories = new WorkingMemories();

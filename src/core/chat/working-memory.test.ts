@@ -71,24 +71,6 @@ test("an appended interaction is kept with its turn, its time and its upper-case
   assert.deepEqual(memory.all(), [kept]);
 });
 
-test("two appends are both kept, oldest first", () => {
-  const memory = filled(3, ["First", "Second"]);
-  assert.deepEqual(
-    memory.all().map(({ turn, utterance }) => [turn, utterance]),
-    [
-      [1, "First"],
-      [2, "Second"],
-    ],
-  );
-});
-
-test("3 appends fill a memory of 3", () => {
-  const memory = filled(3, ["First", "Second", "Third"]);
-  assert.equal(memory.isFull, true);
-  assert.equal(memory.isEmpty, false);
-  assert.equal(memory.count, 3);
-});
-
 test("A2: the fourth append into 3 leaves turns 2, 3, 4 under their own numbers, in order", () => {
   const memory = filled(3, ["First", "Second", "Third", "Fourth"]);
   assert.deepEqual(
@@ -97,16 +79,6 @@ test("A2: the fourth append into 3 leaves turns 2, 3, 4 under their own numbers,
   );
   assert.deepEqual(memory.summary().match(/Turn \d+/g), ["Turn 2", "Turn 3", "Turn 4"]);
   assert.equal(memory.isFull, true);
-});
-
-test("recent utterances, intents and responses are listed newest first", () => {
-  const memory = new WorkingMemory();
-  memory.append(said("First", { intent: "greeting", response: "1" }));
-  memory.append(said("Second", { intent: "QUESTION", response: "2" }));
-  memory.append(said("Third", { intent: "command", response: "3" }));
-  assert.deepEqual(memory.recentUtterances(), ["Third", "Second", "First"]);
-  assert.deepEqual(memory.recentIntents(), ["COMMAND", "QUESTION", "GREETING"]);
-  assert.deepEqual(memory.recentResponses(), ["3", "2", "1"]);
 });
 
 const limits: readonly [n: number | undefined, newest: readonly string[]][] = [
@@ -129,13 +101,6 @@ for (const [n, newest] of limits) {
     );
   });
 }
-
-test("n = 2 of Third, Second, First is Third, Second", () => {
-  assert.deepEqual(filled(3, ["First", "Second", "Third"]).recentUtterances(2), [
-    "Third",
-    "Second",
-  ]);
-});
 
 for (const list of ["recentUtterances", "recentIntents", "recentResponses"] as const) {
   test(`${list} refuses an n of 1.5`, () => {
@@ -229,19 +194,6 @@ for (const outcome of ["answered", "interrupted", "failed"] as const) {
   });
 }
 
-test("an interaction is stamped with the wall clock in UTC when it is appended", () => {
-  const clock = heldClock();
-  const memory = new WorkingMemory({ clock });
-  clock.advance(90_061);
-  assert.equal(memory.append(said("Now")).timestamp, "2026-03-01T12:01:30.061Z");
-});
-
-for (const capacity of [1, 3, 10, 1_000]) {
-  test(`a capacity of ${capacity} is accepted`, () => {
-    assert.equal(new WorkingMemory({ capacity }).stats().capacity, capacity);
-  });
-}
-
 const notCapacities = [0, -1, 1_001, 1e9, 2.5, Number.NaN, Infinity, "3", true, null, [3], 3n];
 for (const capacity of notCapacities) {
   test(`a capacity of ${typeof capacity} ${capacity} is refused at construction`, () => {
@@ -289,15 +241,6 @@ test("A3: the caller's object is not the record: changing it later changes nothi
   memory.append(mine);
   mine.utterance = "forged";
   assert.deepEqual(memory.recentUtterances(), ["Hi"]);
-});
-
-test("two working memories know nothing of each other", () => {
-  const one = filled(3, ["Mine"]);
-  const other = filled(3, ["Yours"]);
-  one.clear();
-  assert.deepEqual(other.recentUtterances(), ["Yours"]);
-  assert.equal(one.append(said("Again")).turn, 2);
-  assert.equal(other.append(said("Again")).turn, 2);
 });
 
 test("A5: of a 2 MB utterance and response 8 KiB each are kept, and 2,000 characters of summary", () => {

@@ -9,6 +9,7 @@ import { type AiSdkResponderOptions, aiSdkResponder } from "./ai-sdk-responder.t
 import { unknownUsage } from "./prices.ts";
 import { ResponderError, type ResponderRequest } from "./responder.ts";
 
+const hi: ResponderRequest = { instructions: "", messages: [{ role: "user", content: "hi" }] };
 const text = "Hello from the model, in nine words at most.";
 
 /** A responder of a server of ours, with short deadlines where a test asks for them. */
@@ -217,14 +218,7 @@ test("an answer that never ends is cut at the total deadline of 30 minutes", asy
       }),
     }),
   });
-  const request: ResponderRequest = {
-    instructions: "",
-    messages: [{ role: "user", content: "sing" }],
-  };
-  const song = aiSdkResponder({ provider: "p", model }).respond(
-    request,
-    new AbortController().signal,
-  );
+  const song = aiSdkResponder({ provider: "p", model }).respond(hi, new AbortController().signal);
   let notes = 0;
   const listen = async () => {
     for await (const event of song) {
@@ -243,11 +237,7 @@ test("an answer that never ends is cut at the total deadline of 30 minutes", asy
 
 test("a reader that takes longer than the deadline does not make the model late", async (t) => {
   t.mock.timers.enable({ apis: ["setTimeout"] });
-  const request: ResponderRequest = {
-    instructions: "",
-    messages: [{ role: "user", content: "hi" }],
-  };
-  const events = mock(...words, finish("stop")).respond(request, new AbortController().signal);
+  const events = mock(...words, finish("stop")).respond(hi, new AbortController().signal);
   const kinds: string[] = [];
   for await (const event of events) {
     kinds.push(event.type);
@@ -265,12 +255,8 @@ for (const when of ["before the call", "before the first byte", "after some text
     }));
     const controller = new AbortController();
     const reason = { why: "the person said stop" };
-    const request: ResponderRequest = {
-      instructions: "",
-      messages: [{ role: "user", content: "hi" }],
-    };
     if (when === "before the call") controller.abort(reason);
-    const answer = over(server.url).respond(request, controller.signal)[Symbol.asyncIterator]();
+    const answer = over(server.url).respond(hi, controller.signal)[Symbol.asyncIterator]();
     let step = answer.next();
     if (when === "after some text") {
       assert.equal((await step).value.type, "text");
@@ -296,11 +282,7 @@ test("an abort counts before a break that the reader has not seen yet", async ()
   const model = new MockLanguageModelV4({ doStream: { stream: stream as never } });
   const responder = aiSdkResponder({ provider: "p", model });
   const controller = new AbortController();
-  const request: ResponderRequest = {
-    instructions: "",
-    messages: [{ role: "user", content: "hi" }],
-  };
-  const answer = responder.respond(request, controller.signal)[Symbol.asyncIterator]();
+  const answer = responder.respond(hi, controller.signal)[Symbol.asyncIterator]();
   assert.equal((await answer.next()).value.type, "text");
   await new Promise((later) => setImmediate(later));
   controller.abort("stop");
@@ -329,11 +311,7 @@ async function drain<T>(iterator: AsyncIterator<T>): Promise<IteratorResult<T>> 
 
 test("a reader that leaves in the middle lets the model's connection go", async () => {
   await using server = await openAiServer(() => ({ text, hang: true }));
-  const request: ResponderRequest = {
-    instructions: "",
-    messages: [{ role: "user", content: "hi" }],
-  };
-  for await (const event of over(server.url).respond(request, new AbortController().signal)) {
+  for await (const event of over(server.url).respond(hi, new AbortController().signal)) {
     assert.equal(event.type, "text");
     break;
   }
@@ -516,18 +494,25 @@ test("a signed thought is provider data, also of an answer that is cut after it"
   );
 });
 
+const choice = (delta: object, finish_reason: string | null = null) =>
+  `data: ${JSON.stringify({ id: "c", choices: [{ index: 0, delta, finish_reason }] })}\n\n`;
+
+/** A responder whose server answers with this stream. */
+function overBody(stream: string) {
+  const headers = { "content-type": "text/event-stream" };
+  const fetch = async () => new Response(stream, { headers });
+  const model = createOpenAICompatible({ name: "ours", baseURL: "http://x", fetch })("asked-1");
+  return aiSdkResponder({ provider: "ours", model });
+}
+
 test("the reasoning_content of an OpenAI-compatible server is told as reasoning", async () => {
-  const choice = (delta: object, finish_reason: string | null = null) =>
-    `data: ${JSON.stringify({ id: "c", choices: [{ index: 0, delta, finish_reason }] })}\n\n`;
-  await using server = await openAiServer(() => ({
-    stream: [
-      choice({ reasoning_content: "Two and " }),
-      choice({ reasoning_content: "two." }),
-      choice({ content: "Four" }),
-      choice({}, "stop"),
-    ].join(""),
-  }));
-  const { events, error } = await collectAnswer(over(server.url), "2 + 2?");
+  const stream = [
+    choice({ reasoning_content: "Two and " }),
+    choice({ reasoning_content: "two." }),
+    choice({ content: "Four" }),
+    choice({}, "stop"),
+  ].join("");
+  const { events, error } = await collectAnswer(overBody(stream), "2 + 2?");
   assert.equal(error, undefined);
   const data = { response_id: undefined, reasoning: [{ text: "Two and two." }] };
   assert.deepEqual(events.slice(0, 4), [
@@ -549,14 +534,11 @@ const tagged: readonly (readonly [said: string, reasoning: string, text: string]
   ["Four</think>", "", "Four</think>"],
 ];
 for (const [said, reasoning, text] of tagged) {
-  for (const size of [1, 3, 1_000]) {
-    test(`${JSON.stringify(said)} in pieces of ${size} is a thought and an answer`, async () => {
-      const choice = (delta: object, finish_reason: string | null = null) =>
-        `data: ${JSON.stringify({ id: "c", choices: [{ index: 0, delta, finish_reason }] })}\n\n`;
+  test(`${JSON.stringify(said)}, in pieces of any size, is a thought and an answer`, async () => {
+    for (const size of [1, 3, 1_000]) {
       const pieces = said.match(new RegExp(`[^]{1,${size}}`, "g")) ?? [];
       const stream = [...pieces.map((content) => choice({ content })), choice({}, "stop")].join("");
-      await using server = await openAiServer(() => ({ stream }));
-      const { events, error } = await collectAnswer(over(server.url), "2 + 2?");
+      const { events, error } = await collectAnswer(overBody(stream), "2 + 2?");
       assert.equal(error, undefined);
       const all = { reasoning: "", text: "" };
       for (const event of events) {
@@ -565,8 +547,8 @@ for (const [said, reasoning, text] of tagged) {
       assert.deepEqual(all, { reasoning, text });
       const hasData = events.some(({ type }) => type === "provider-data");
       assert.equal(hasData, reasoning !== "", "the thought goes back with its answer");
-    });
-  }
+    }
+  });
 }
 
 test("no telemetry sees a request, although an integration is registered for the process", async () => {

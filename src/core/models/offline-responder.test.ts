@@ -27,28 +27,12 @@ test("it streams a word at a time, costs nothing, and names itself", async () =>
   });
 });
 
-test("it recalls what the person said before, so that a kept conversation can be seen", async () => {
-  const { text } = await collectAnswer(offlineResponder(), {
-    instructions: "Be kind.",
-    messages: history,
-  });
-  assert.equal(
-    text,
-    'Before this you said: "I like tea". I can see 3 messages of our conversation.',
-  );
-});
-
 test("context of the application is not taken for the person's words", async () => {
   const context = "The person was away for 2 hours.";
   const request = { instructions: "", messages: history, context };
   const withContext = await collectAnswer(offlineResponder(), request);
   const without = await collectAnswer(offlineResponder(), { instructions: "", messages: history });
   assert.equal(withContext.text, without.text);
-});
-
-test("the same conversation gets the same answer", async () => {
-  const { text } = await collectAnswer(offlineResponder(), "I like tea");
-  assert.equal((await collectAnswer(offlineResponder(), "I like tea")).text, text);
 });
 
 test("an abort stops it with the signal's reason", async () => {

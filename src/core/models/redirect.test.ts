@@ -49,7 +49,8 @@ const providers: readonly [string, (url: string) => readonly [ModelSpec, object]
 ];
 
 for (const [provider, named] of providers) {
-  for (const status of [301, 302, 303, 307, 308]) {
+  // Each provider goes through one and the same fetch.
+  for (const status of provider === "a URL" ? [301, 302, 303, 307, 308] : [307]) {
     test(`words for ${provider} do not follow a redirect with ${status}`, async (t) => {
       const other = await listening(t);
       const first = await listening(t, `${other.url}/v1/elsewhere`, status);

@@ -18,30 +18,6 @@ const result = (id: string, content: string): ModelInput => ({
   content,
 });
 
-test("plain turns become plain messages, and an empty answer is left out", () => {
-  const messages = toAiMessages([user("hi"), { role: "assistant", content: "" }, user("hello?")]);
-  assert.deepEqual(messages, [
-    { role: "user", content: "hi" },
-    { role: "user", content: "hello?" },
-  ]);
-});
-
-test("context is a part of its own at the beginning of the newest user message only", () => {
-  const history: ModelInput[] = [user("one"), { role: "assistant", content: "two" }, user("three")];
-  assert.deepEqual(toAiMessages(history, "Back after 2 hours."), [
-    { role: "user", content: "one" },
-    { role: "assistant", content: "two" },
-    {
-      role: "user",
-      content: [
-        { type: "text", text: fenceContext("Back after 2 hours.") },
-        { type: "text", text: "three" },
-      ],
-    },
-  ]);
-  assert.deepEqual(toAiMessages(history, ""), toAiMessages(history));
-});
-
 test("what comes before the newest user message has the same bytes whatever the context is", () => {
   const history: ModelInput[] = [user("one"), { role: "assistant", content: "two" }, user("three")];
   const before = (context?: string) => JSON.stringify(toAiMessages(history, context).slice(0, -1));

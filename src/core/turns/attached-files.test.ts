@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setImmediate } from "node:timers/promises";
 import { pdf, png, textFile } from "../../../test/support/sample-files.ts";
+import { chat, type Script, scriptedCompanion } from "../../../test/support/scripted-companion.ts";
 import {
   type ScriptedResponder,
-  type ScriptedStep,
   scriptedResponder,
 } from "../../../test/support/scripted-responder.ts";
 import { type GivenFile, takenFiles } from "../chat/attachments.ts";
@@ -15,15 +15,11 @@ import { ResponderError } from "../models/responder.ts";
 import { openThroughline } from "../throughline.ts";
 import type { Turn } from "./turn.ts";
 
-const chat = "chat-1";
-
-async function world(script: readonly (readonly ScriptedStep[])[], takes: readonly string[] = []) {
-  const throughline = await openThroughline({ storage: "memory" });
+async function world(script: Script, takes: readonly string[] = []) {
   const scripted = scriptedResponder(script, { model: "qwen3" });
-  const model = { ...scripted, takes: (type: string) => takes.includes(type) };
-  const turns = await throughline.turns({ model });
-  const { chats } = throughline;
-  return { ...throughline, throughline, chats, turns, model: scripted, responder: model };
+  const responder = { ...scripted, takes: (type: string) => takes.includes(type) };
+  const c = await scriptedCompanion(responder);
+  return { ...c, model: scripted, responder };
 }
 
 /** What the model was sent last of the person's newest message: its text, and the names of the bytes. */

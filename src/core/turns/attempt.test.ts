@@ -1,44 +1,28 @@
 // Whatever a model sends, what it said is stored.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { HeldClock } from "../../../test/support/held-clock.ts";
+import { chat, scriptedCompanion } from "../../../test/support/scripted-companion.ts";
 import { type ScriptedStep, scriptedResponder } from "../../../test/support/scripted-responder.ts";
 import { isMessage } from "../chat/message.ts";
 import type { Logger } from "../logger.ts";
 import { silentLogger } from "../logger.ts";
 import { unknownUsage } from "../models/prices.ts";
 import type { Responder, ResponderEvent } from "../models/responder.ts";
-import { openThroughline } from "../throughline.ts";
 import { answerLimits } from "./answer-limits.ts";
 
-const chat = "telegram:42";
 const usage = { inputTokens: 100, outputTokens: 20, costUsd: 0.01 };
 const end: ScriptedStep = { type: "end", finish: "stop", usage };
 
 async function companion(responder: Responder) {
-  const clock = new HeldClock();
-  let ids = 0;
-  const newId = () => `id-${++ids}`;
-  const standard = { provider: responder.provider, model: responder.model };
   const warned: object[] = [];
   const logger: Logger = { ...silentLogger, warn: (fields) => warned.push(fields) };
-  const throughline = await openThroughline({
-    storage: "memory",
-    clock,
-    newId,
-    logger,
-    ...standard,
-  });
-  const { chats } = throughline;
-  const turns = await throughline.turns({
-    model: responder,
-    persona: "You are kind.",
-    maxQueued: 4,
-  });
-  const ask = () => turns.submit(chat, { content: "Hello" }).done;
-  const stored = async () =>
-    (await chats.logs.page(chat, { limit: 1_000 })).filter((record) => isMessage(record)).slice(1);
-  return { chats, turns, ask, stored, warned };
+  const c = await scriptedCompanion(responder, { logger });
+  const ask = () => c.say("Hello");
+  const stored = async () => {
+    const page = await c.chats.logs.page(chat, { limit: 1_000 });
+    return page.filter((record) => isMessage(record)).slice(1);
+  };
+  return { ...c, ask, stored, warned };
 }
 
 /** Says one piece over and over until nobody reads any more, or after far too much of it. */

@@ -1,39 +1,22 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { HeldClock } from "../../../test/support/held-clock.ts";
+import { chat, scriptedCompanion } from "../../../test/support/scripted-companion.ts";
 import { scriptedResponder } from "../../../test/support/scripted-responder.ts";
-import { openThroughline } from "../throughline.ts";
 
-const chat = "local:me";
 const words = { provider: "words", model: "w-1" };
 const other = { provider: "other", model: "o-1" };
 
 async function world(window?: number) {
-  const clock = new HeldClock();
-  let ids = 0;
-  const newId = () => `id-${++ids}`;
   const models = [words, other, { provider: "offline", model: "offline" }].map((target) =>
     scriptedResponder([["1"], ["2"], ["3"]], { ...target, ...(window ? { window } : {}) }),
   );
-  const throughline = await openThroughline({
-    storage: "memory",
-    clock,
-    newId,
-    ...words,
-  });
-  const { sessions } = throughline;
-  const turns = await throughline.turns({
-    model: {
-      standard: words,
-      get: async (provider) => models.find((each) => each.provider === provider) ?? assert.fail(),
-    },
-    persona: "You are kind.",
-    maxQueued: 8,
-  });
+  const of = (provider: string) => models.find((each) => each.provider === provider);
+  const get = async (provider: string) => of(provider) ?? assert.fail();
+  const c = await scriptedCompanion([], { ...words, turns: { model: { standard: words, get } } });
+  const { sessions, turns } = c;
   const say = (content: string, target = {}) => turns.submit(chat, { content, ...target }).done;
   const asked = (provider: string) => {
-    const { messages, context } =
-      models.find((each) => each.provider === provider)?.requests.at(-1) ?? assert.fail();
+    const { messages, context } = of(provider)?.requests.at(-1) ?? assert.fail();
     return { messages: messages.map(({ content }) => content), context };
   };
   const beginAgain = async (target = {}) =>

@@ -1,83 +1,51 @@
 // What is done in a chat while a turn runs there, or while a message waits for its turn.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { HeldClock } from "../../../test/support/held-clock.ts";
-import { type ScriptedStep, scriptedResponder } from "../../../test/support/scripted-responder.ts";
+import {
+  chat,
+  type Script,
+  type ScriptedCompanionOptions,
+  scriptedCompanion,
+} from "../../../test/support/scripted-companion.ts";
+import type { ScriptedStep } from "../../../test/support/scripted-responder.ts";
 import { ThroughlineError } from "../errors.ts";
-import { openThroughline, type ThroughlineOptions } from "../throughline.ts";
 import type { Turn } from "./turn.ts";
 
-const chat = "telegram:42";
 const minute = 60_000;
 
 /** @param script the first turn says nothing until `gate` is resolved. */
-async function companion(
-  script: readonly (readonly ScriptedStep[])[],
-  options: Pick<ThroughlineOptions, "freshness"> & {
-    readonly at?: string;
-    readonly window?: number;
-  } = {},
-) {
-  const clock = new HeldClock(options.at ?? "2026-03-01T12:00:00.000Z");
+async function companion(script: Script, options: ScriptedCompanionOptions = {}) {
   const gate = Promise.withResolvers<void>();
   const [first = [], ...rest] = script;
-  const turnsOf = [[{ type: "wait" as const, until: gate.promise }, ...first], ...rest];
-  const model = scriptedResponder(
-    turnsOf,
-    options.window === undefined ? {} : { window: options.window },
-  );
-  const standard = { provider: model.provider, model: model.model };
-  const throughline = await openThroughline({
-    storage: "memory",
-    clock,
-    ...standard,
-    ...(options.freshness === undefined ? {} : { freshness: options.freshness }),
-  });
-  const { chats, sessions, workingMemory: memories } = throughline;
-  const responders = {
-    standard,
-    get: async (provider: string) => {
-      if (provider === model.provider) return model;
-      throw new ThroughlineError(`there is no ${provider}`, { code: "THROUGHLINE_CONFIGURATION" });
+  const gated: Script = [[{ type: "wait", until: gate.promise }, ...first], ...rest];
+  const c = await scriptedCompanion(gated, {
+    at: "2026-03-01T12:00:00.000Z",
+    ...options,
+    turns(model) {
+      const standard = { provider: model.provider, model: model.model };
+      const get = async (provider: string) => {
+        if (provider === model.provider) return model;
+        throw new ThroughlineError(`no ${provider}`, { code: "THROUGHLINE_CONFIGURATION" });
+      };
+      return { model: { standard, get } };
     },
-  };
-  const turns = await throughline.turns({
-    model: responders,
-    persona: "You are kind.",
-    maxQueued: 4,
   });
   /** Says it, and waits until the model is asked. */
   const begin = async (content: string) => {
-    const turn = turns.submit(chat, { id: "a", content });
+    const turn = c.turns.submit(chat, { id: "a", content });
     for await (const { type } of turn.progress()) if (type === "accepted") break;
     return turn;
   };
-  const transcript = async () =>
-    (await chats.messages(chat)).messages
-      .filter(({ hidden }) => hidden !== true)
-      .map(({ role, content }) => `${role}: ${content}`);
-  return {
-    throughline,
-    chats,
-    sessions,
-    memories,
-    turns,
-    clock,
-    gate,
-    model,
-    begin,
-    transcript,
-  };
+  return { ...c, gate, begin };
 }
 
 type World = Awaited<ReturnType<typeof companion>>;
 
 /** Sends a message that waits, and resolves once it is kept. */
-async function queue({ turns, chats }: World, content: string, id = "b"): Promise<Turn> {
+async function queue({ turns, waits }: World, content: string, id = "b"): Promise<Turn> {
   const turn = turns.submit(chat, { id, content });
   turn.done.catch(() => undefined);
-  const isKept = async () => (await chats.existing(chat)).head.pending?.includes(id);
-  while ((await isKept()) !== true);
+  await waits(id);
   return turn;
 }
 
@@ -96,7 +64,7 @@ for (const [name, lose] of Object.entries(losses)) {
     await lose(w);
     w.gate.resolve();
     await turn.done;
-    assert.equal(w.memories.peek(chat)?.summary() ?? "", "");
+    assert.equal(w.workingMemory.peek(chat)?.summary() ?? "", "");
     await w.turns.submit(chat, { content: "Hi" }).done;
     const { context = "", messages } = w.model.requests.at(-1) ?? assert.fail();
     assert.doesNotMatch(context, /4711/);
@@ -162,7 +130,7 @@ test("a regenerated answer hides nothing when its period ended meanwhile", async
   await w.sessions.reset(chat);
   w.gate.resolve();
   await turn.done;
-  assert.deepEqual(await w.transcript(), ["user: Which?", "assistant: This one"]);
+  assert.deepEqual(await w.shown(), ["user: Which?", "assistant: This one"]);
 });
 
 test("a message that waits is refused at once when nothing here can answer it, and is not kept", async () => {
@@ -173,7 +141,7 @@ test("a message that waits is refused at once when nothing here can answer it, a
   assert.equal((await w.chats.existing(chat)).head.pending, undefined);
   w.gate.resolve();
   await first.done;
-  assert.deepEqual(await w.transcript(), ["user: 1", "assistant: One"]);
+  assert.deepEqual(await w.shown(), ["user: 1", "assistant: One"]);
 });
 
 /** A chat as a crash leaves it: one message waits, for a model that is not to be had any more. */
@@ -202,7 +170,7 @@ test("what waited and is dismissed stays what was said, at its time, and is neve
   const saidAt = new Date(w.clock.now()).toISOString();
   w.clock.pass(minute);
   assert.equal(await w.turns.dismiss(chat), 1);
-  assert.deepEqual(await w.transcript(), ["user: 1", "user: 2"]);
+  assert.deepEqual(await w.shown(), ["user: 1", "user: 2"]);
   assert.equal((await w.chats.find(chat, "b"))?.timestamp, saidAt);
   await assert.rejects(w.turns.answer(chat), { code: "THROUGHLINE_NOT_FOUND" });
 });
@@ -215,7 +183,7 @@ test("what was erased while it waited, and is listed all the same, can be dismis
     transaction.set({ pending: ["b"] });
   });
   assert.equal(await w.turns.dismiss(chat), 1);
-  assert.deepEqual(await w.transcript(), ["user: 1"]);
+  assert.deepEqual(await w.shown(), ["user: 1"]);
   assert.equal((await w.chats.row(chat)).unanswered, false);
 });
 
@@ -283,7 +251,7 @@ test("a message that is taken back while it waits is not answered, shown or coun
   const { unanswered, message_count } = await w.chats.row(chat);
   assert.deepEqual([unanswered, message_count], [false, 2]);
   assert.equal(w.model.requests.length, 1);
-  assert.deepEqual(await w.transcript(), ["user: 1", "assistant: One"]);
+  assert.deepEqual(await w.shown(), ["user: 1", "assistant: One"]);
   const again = w.turns.submit(chat, { id: "b", content: "a secret" });
   await assert.rejects(again.done, { code: "THROUGHLINE_CONFLICT" });
 });

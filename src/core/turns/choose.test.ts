@@ -1,27 +1,24 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { type ScriptedStep, scriptedResponder } from "../../../test/support/scripted-responder.ts";
+import { chat, type Script, scriptedCompanion } from "../../../test/support/scripted-companion.ts";
+import type { ScriptedStep } from "../../../test/support/scripted-responder.ts";
 import { renderChat } from "../chat/render-chat.ts";
 import { isThroughlineError } from "../errors.ts";
+import { randomId } from "../ids.ts";
 import { ResponderError } from "../models/responder.ts";
 import { MemoryPlace } from "../storage/memory/memory-place.ts";
 import { openMemoryStorage } from "../storage/memory/memory-storage.ts";
-import { openThroughline } from "../throughline.ts";
 import { withVariants } from "./variants.ts";
 
-const chat = "telegram:42";
-
-async function companion(
-  script: readonly (readonly ScriptedStep[])[],
+const companion = (
+  script: Script,
   { window, place }: { readonly window?: number; readonly place?: MemoryPlace } = {},
-) {
-  const model = scriptedResponder(script, window === undefined ? {} : { window });
-  const target = { provider: model.provider, model: model.model };
-  const storage = place === undefined ? "memory" : openMemoryStorage({ place });
-  const throughline = await openThroughline({ storage, ...target });
-  const turns = await throughline.turns({ model, persona: "You are kind.", maxQueued: 4 });
-  return { ...throughline, turns, model };
-}
+) =>
+  scriptedCompanion(script, {
+    window,
+    newId: randomId,
+    storage: place === undefined ? "memory" : openMemoryStorage({ place }),
+  });
 
 type Companion = Awaited<ReturnType<typeof companion>>;
 

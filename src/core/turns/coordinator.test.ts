@@ -213,18 +213,6 @@ test("an intent parser that throws costs the label, not the turn", async () => {
   assert.deepEqual(kept(memory), [["Hello", "UNKNOWN", "You said Hello.", "answered"]]);
 });
 
-test("the intent parser is told the companion's name", async () => {
-  const names: unknown[] = [];
-  const { run } = setUp(["Hello"], {
-    parseIntent: (text, companionName) => {
-      names.push(companionName);
-      return parseIntent(text, companionName);
-    },
-  });
-  await run({ companionName: "Nova" });
-  assert.deepEqual(names, ["Nova"]);
-});
-
 test("the turn gets the memory, typed to be read", async () => {
   const blocks: unknown[] = [];
   const memory = new WorkingMemory();
@@ -452,11 +440,4 @@ test("the loop rejects with what the input rejects with", async () => {
   const broken = new Error("the terminal is gone");
   const { run } = setUp([], { input: { next: () => Promise.reject(broken) } });
   await assert.rejects(run(), broken);
-});
-
-test("undefined options are the defaults", async () => {
-  const { run } = setUp(["Hello"]);
-  const options = { signal: undefined, logger: undefined, companionName: undefined };
-  const report = await run(options as unknown as CoordinatorOptions);
-  assert.deepEqual(report, { turns: 1, ended: "input_ended" });
 });

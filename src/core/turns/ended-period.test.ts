@@ -1,48 +1,27 @@
 // A message whose period, or its provider's part, ended before its answer came is what is asked.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { HeldClock } from "../../../test/support/held-clock.ts";
-import { type ScriptedStep, scriptedResponder } from "../../../test/support/scripted-responder.ts";
+import {
+  chat,
+  down,
+  type Script,
+  scriptedCompanion,
+} from "../../../test/support/scripted-companion.ts";
+import type { ScriptedStep } from "../../../test/support/scripted-responder.ts";
 import type { FreshnessOptions } from "../chat/freshness.ts";
-import { ResponderError } from "../models/responder.ts";
-import { openThroughline } from "../throughline.ts";
 import type { Turn } from "./turn.ts";
 
-const chat = "telegram:42";
 const hello = { id: "t1", content: "Hello" };
-const down: ScriptedStep = {
-  type: "fail",
-  error: new ResponderError("the model is away", { kind: "unavailable" }),
-};
 
-async function companion(
-  script: readonly (readonly ScriptedStep[])[],
-  freshness: FreshnessOptions = {},
-  window?: number,
-) {
-  const clock = new HeldClock();
-  let ids = 0;
-  const newId = () => `id-${++ids}`;
-  const scripted = scriptedResponder(script, window === undefined ? {} : { window });
-  const standard = { provider: scripted.provider, model: scripted.model };
-  const get = async (provider: string, model: string) => ({ ...scripted, provider, model });
-  const throughline = await openThroughline({
-    storage: "memory",
-    clock,
-    newId,
-    freshness,
-    ...standard,
+const companion = (script: Script, freshness: FreshnessOptions = {}, window?: number) =>
+  scriptedCompanion(script, {
+    ...{ freshness, window },
+    turns(scripted) {
+      const standard = { provider: scripted.provider, model: scripted.model };
+      const get = async (provider: string, model: string) => ({ ...scripted, provider, model });
+      return { model: { standard, get } };
+    },
   });
-  const { sessions } = throughline;
-  const turns = await throughline.turns({
-    model: { standard, get },
-    persona: "You are kind.",
-    maxQueued: 4,
-  });
-  const asked = () =>
-    scripted.requests.at(-1)?.messages.map(({ role, content }) => `${role}: ${content}`);
-  return { turns, clock, sessions, standard, asked };
-}
 type Companion = Awaited<ReturnType<typeof companion>>;
 
 interface End {
@@ -63,10 +42,10 @@ const ends: Readonly<Record<string, End>> = {
   },
   "a person reset it": { come: ({ sessions }) => sessions.reset(chat) },
   "a person reset its provider": {
-    come: ({ sessions, standard }) => sessions.resetProvider(chat, standard.provider),
+    come: ({ sessions, target }) => sessions.resetProvider(chat, target.provider),
   },
   "a person dropped its provider": {
-    come: ({ sessions, standard }) => sessions.removeProvider(chat, standard.provider),
+    come: ({ sessions, target }) => sessions.removeProvider(chat, target.provider),
   },
 };
 
@@ -102,7 +81,7 @@ test("a message that a provider past its limit of messages answers is what is as
   const c = await companion([["one"], [down], ["two"]], { maxSessionMessages: 1 });
   const other = { provider: "other", model: "m" };
   await c.turns.submit(chat, { content: "before", ...other }).done;
-  await c.turns.submit(chat, { ...hello, ...c.standard }).done;
+  await c.turns.submit(chat, { ...hello, ...c.target }).done;
   const { assistant } = await (await c.turns.answer(chat, other)).done;
   assert.deepEqual([assistant?.content, c.asked()], ["two", ["user: Hello"]]);
 });

@@ -1,34 +1,17 @@
 // Messages with the ids that records of ours about a turn have.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { HeldClock } from "../../../test/support/held-clock.ts";
-import { type ScriptedStep, scriptedResponder } from "../../../test/support/scripted-responder.ts";
-import { openThroughline } from "../throughline.ts";
+import { chat, type Script, scriptedCompanion } from "../../../test/support/scripted-companion.ts";
 
-const chat = "telegram:42";
-
-async function companion(script: readonly (readonly ScriptedStep[])[]) {
-  const clock = new HeldClock();
-  let ids = 0;
-  const newId = () => `id-${++ids}`;
-  const model = scriptedResponder(script);
-  const { provider } = model;
-  const throughline = await openThroughline({
-    storage: "memory",
-    clock,
-    newId,
-    provider,
-    model: model.model,
-  });
-  const { chats } = throughline;
-  const turns = await throughline.turns({ model, persona: "You are kind.", maxQueued: 4 });
+async function companion(script: Script) {
+  const c = await scriptedCompanion(script);
   /** As a log of before has it: nothing accepts such an id any more. */
   const before = (id: string, content: string, pending?: readonly string[]) =>
-    chats.change(chat, (transaction) => {
+    c.chats.change(chat, (transaction) => {
       transaction.message({ id, role: "user", content });
       if (pending !== undefined) transaction.set({ pending });
     });
-  return { chats, turns, before };
+  return { ...c, before };
 }
 
 test("a turn whose id only a record of ours may have is refused, at once or where it waits", async () => {

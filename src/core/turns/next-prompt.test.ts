@@ -1,14 +1,13 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
-import { HeldClock } from "../../../test/support/held-clock.ts";
-import { type ScriptedStep, scriptedResponder } from "../../../test/support/scripted-responder.ts";
+import { chat, type Script, scriptedCompanion } from "../../../test/support/scripted-companion.ts";
+import type { ScriptedStep } from "../../../test/support/scripted-responder.ts";
 import { noHooks, noPart } from "../extension.ts";
+import { randomId } from "../ids.ts";
 import { ResponderError, type ResponderRequest, type TurnTool } from "../models/responder.ts";
-import { openThroughline } from "../throughline.ts";
 import type { NextPrompt } from "./next-prompt.ts";
 import type { TurnsOptions } from "./turn-ports.ts";
 
-const chatId = "telegram:42";
 const remember: TurnTool = {
   name: "remember",
   description: "Keeps something.",
@@ -28,25 +27,17 @@ const broken: ScriptedStep = {
 
 async function open(
   t: TestContext,
-  script: readonly (readonly ScriptedStep[])[],
-  { window, ...options }: Partial<TurnsOptions> & { readonly window?: number } = {},
+  script: Script,
+  { window, ...turns }: TurnsOptions & { readonly window?: number } = {},
 ) {
-  const clock = new HeldClock();
-  const model = scriptedResponder(script, window === undefined ? {} : { window });
-  const throughline = await openThroughline({
-    storage: "memory",
-    clock,
-    freshness: { idleTimeoutMinutes: 120 },
-  });
-  t.after(() => throughline.close());
-  const { provider } = model;
-  const turns = await throughline.turns({ model, persona: "You are kind.", ...options });
-  const say = (content: string) => turns.submit(chatId, { content }).done;
+  const freshness = { idleTimeoutMinutes: 120 };
+  const c = await scriptedCompanion(script, { window, freshness, newId: randomId, turns });
+  t.after(() => c.close());
   const stored = async () => {
-    const { head, seq } = await throughline.chats.state(chatId);
-    return { head, seq, chats: (await throughline.chats.list()).chats.length };
+    const { head, seq } = await c.chats.state(chat);
+    return { head, seq, chats: (await c.chats.list()).chats.length };
   };
-  return { clock, model, throughline, turns, say, stored, provider };
+  return { ...c, stored, provider: c.model.provider };
 }
 
 type Opened = Awaited<ReturnType<typeof open>>;
@@ -71,7 +62,7 @@ function plain({
 const situations: readonly [
   says: string,
   before: (c: Opened) => Promise<unknown>,
-  more?: Partial<TurnsOptions> & { readonly window?: number },
+  more?: TurnsOptions & { readonly window?: number },
 ][] = [
   ["is the first", async () => undefined],
   ["is the second", (c) => c.say("Hello")],
@@ -85,11 +76,11 @@ const situations: readonly [
     (c) => c.say("Hello").then(() => c.clock.pass(3 * 86_400_000)),
     { window: 4_096 },
   ],
-  ["comes after a clear", (c) => c.say("Hello").then(() => c.throughline.chats.clear(chatId))],
-  ["comes after a reset", (c) => c.say("Hello").then(() => c.throughline.sessions.reset(chatId))],
+  ["comes after a clear", (c) => c.say("Hello").then(() => c.throughline.chats.clear(chat))],
+  ["comes after a reset", (c) => c.say("Hello").then(() => c.throughline.sessions.reset(chat))],
   [
     "follows words of the companion",
-    (c) => c.throughline.chats.append(chatId, [{ role: "assistant", content: "Are you there?" }]),
+    (c) => c.throughline.chats.append(chat, [{ role: "assistant", content: "Are you there?" }]),
   ],
 ];
 for (const [says, before, more] of situations) {
@@ -112,7 +103,7 @@ for (const [says, before, more] of situations) {
     if (says.includes("without an answer")) script[0] = [broken];
     await before(c);
     const stored = await c.stored();
-    const shown = await c.turns.nextPrompt(chatId, { content: "And now?" });
+    const shown = await c.turns.nextPrompt(chat, { content: "And now?" });
     assert.deepEqual(await c.stored(), stored);
     await c.say("And now?");
     const asked = c.model.requests.at(-1);
@@ -139,12 +130,12 @@ for (const [says, before, more] of situations) {
 test("without a message the prompt ends with the history, or with what nothing has answered", async (t) => {
   const c = await open(t, [["One."], [broken]]);
   const names = async () =>
-    (await c.turns.nextPrompt(chatId, { content: " " })).sections.map(({ name }) => name);
+    (await c.turns.nextPrompt(chat, { content: " " })).sections.map(({ name }) => name);
   assert.deepEqual(await names(), ["persona"]);
   await c.say("Hello");
   assert.deepEqual(await names(), ["persona", "history"]);
   await c.say("Are you there?").catch(() => undefined);
-  const { sections, request } = await c.turns.nextPrompt(chatId);
+  const { sections, request } = await c.turns.nextPrompt(chat);
   const last = sections.at(-1);
   assert.ok(last?.name === "message");
   assert.equal(last.text, "Are you there?");
@@ -154,16 +145,16 @@ test("without a message the prompt ends with the history, or with what nothing h
 test("the prompt says what the next message ends, and what the provider counted", async (t) => {
   const usage = { inputTokens: 70, outputTokens: 3, costUsd: 0 };
   const c = await open(t, [["One.", { type: "end", finish: "stop", usage }]]);
-  const first = await c.turns.nextPrompt(chatId);
+  const first = await c.turns.nextPrompt(chat);
   assert.deepEqual(
     [first.ends, first.reason, first.reportedTokens],
     ["nothing", "no_session", undefined],
   );
   await c.say("Hello");
-  const next = await c.turns.nextPrompt(chatId);
+  const next = await c.turns.nextPrompt(chat);
   assert.deepEqual([next.ends, next.reportedTokens, next.historyTokens], ["nothing", 70, 24_000]);
   c.clock.pass(7 * 86_400_000);
-  const late = await c.turns.nextPrompt(chatId);
+  const late = await c.turns.nextPrompt(chat);
   assert.deepEqual([late.ends, late.reason], ["period", "idle_timeout"]);
   assert.deepEqual(
     late.sections.map(({ name }) => name),
@@ -185,7 +176,7 @@ test("what extensions add is asked for without a turn; one that fails adds nothi
   await c.throughline.extend("broken", async () =>
     extension(() => Promise.reject(new Error("no"))),
   );
-  const shown = await c.turns.nextPrompt(chatId, { content: "Hello" });
+  const shown = await c.turns.nextPrompt(chat, { content: "Hello" });
   await c.say("Hello");
   assert.deepEqual(plain(shown.request), plain(c.model.requests[0] ?? {}));
   assert.equal(shown.request.instructions, "You are kind.\n\nLikes tea.");
@@ -200,12 +191,12 @@ test("a persona that is a function is asked in each turn; one that throws fails 
   const c = await open(t, [["One."], ["Two."], ["Three."]], { persona: () => persona() });
   await c.say("1");
   persona = () => "You are brief.";
-  assert.equal((await c.turns.nextPrompt(chatId)).request.instructions, "You are brief.");
+  assert.equal((await c.turns.nextPrompt(chat)).request.instructions, "You are brief.");
   await c.say("2");
   persona = () => assert.fail("no persona");
   await assert.rejects(c.say("3"), /no persona/);
   persona = () => "You are back.";
-  await (await c.turns.answer(chatId)).done;
+  await (await c.turns.answer(chat)).done;
   assert.deepEqual(
     c.model.requests.map(({ instructions }) => instructions),
     ["You are kind.", "You are brief.", "You are back."],
@@ -216,5 +207,5 @@ test("a chat id that is none, and a model that is not configured, are refused", 
   const c = await open(t, []);
   await assert.rejects(c.turns.nextPrompt(""), { code: "THROUGHLINE_INVALID" });
   const asked = { provider: "openai", model: "gpt" };
-  await assert.rejects(c.turns.nextPrompt(chatId, asked), { code: "THROUGHLINE_CONFIGURATION" });
+  await assert.rejects(c.turns.nextPrompt(chat, asked), { code: "THROUGHLINE_CONFIGURATION" });
 });

@@ -1,62 +1,25 @@
 // A turn or a retry that comes again under its id: late, at once, or once what it led to is gone.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { setImmediate } from "node:timers/promises";
-import { HeldClock } from "../../../test/support/held-clock.ts";
-import { type ScriptedStep, scriptedResponder } from "../../../test/support/scripted-responder.ts";
+import {
+  chat,
+  type Script,
+  type ScriptedCompanionOptions,
+  scriptedCompanion,
+} from "../../../test/support/scripted-companion.ts";
 import { isThroughlineError } from "../errors.ts";
 import { ResponderError } from "../models/responder.ts";
 import { silentSpan } from "../telemetry.ts";
-import { openThroughline, type ThroughlineOptions } from "../throughline.ts";
 import type { Turn } from "./turn.ts";
 
-const chat = "telegram:42";
 const minute = 60_000;
 
-async function companion(
-  script: readonly (readonly ScriptedStep[])[],
-  options: Pick<ThroughlineOptions, "freshness" | "telemetry"> = {},
-) {
-  const clock = new HeldClock();
-  let ids = 0;
-  const newId = () => `id-${++ids}`;
-  const model = scriptedResponder(script);
-  const target = { provider: model.provider, model: model.model };
-  const throughline = await openThroughline({
-    storage: "memory",
-    clock,
-    newId,
-    ...target,
-    ...options,
-  });
-  const { chats } = throughline;
-  const turns = await throughline.turns({
-    model,
-    persona: "You are kind.",
-    maxQueued: 4,
-    companionName: "Nova",
-  });
+async function companion(script: Script, options: ScriptedCompanionOptions = {}) {
+  const c = await scriptedCompanion(script, { ...options, turns: { companionName: "Nova" } });
   const heard: Turn[] = [];
-  turns.onTurn((turn) => heard.push(turn));
-  const say = (content: string, id?: string) =>
-    turns.submit(chat, { content, ...(id === undefined ? {} : { id }) }).done;
-  const retry = async (id: string) => (await turns.retry(chat, { id })).done;
-  const shown = async () => {
-    const { messages } = await chats.messages(chat);
-    return messages
-      .filter(({ hidden }) => hidden !== true)
-      .map(({ role, content }) => `${role}: ${content}`);
-  };
-  /** Until this message waits durably. */
-  const kept = async (id: string) => {
-    for (let n = 0; n < 10_000; n++) {
-      const { head } = await chats.state(chat);
-      if (head?.pending?.includes(id)) return;
-      await setImmediate();
-    }
-    throw new Error(`${id} was never kept`);
-  };
-  return { ...throughline, turns, kept, model, clock, heard, say, retry, shown };
+  c.turns.onTurn((turn) => heard.push(turn));
+  const retry = async (id: string) => (await c.turns.retry(chat, { id })).done;
+  return { ...c, heard, retry };
 }
 
 const conflict = (error: unknown) => isThroughlineError(error, "THROUGHLINE_CONFLICT");
@@ -145,7 +108,7 @@ test("a message that was erased while it waited is not taken again under its id"
   const c = await companion([[{ type: "wait", until: gate.promise }, "one"], ["two"]]);
   const first = c.say("first");
   const waiting = c.say("second", "t2");
-  await c.kept("t2");
+  await c.waits("t2");
   await c.chats.erase(chat, "t2");
   gate.resolve();
   await first;
@@ -209,7 +172,7 @@ test("a message that fits into no record once it is dismissed or traced is refus
     isThroughlineError(error, "THROUGHLINE_TOO_LARGE"),
   );
   const longest = c.say(text(339), id("b"));
-  await c.kept(id("b"));
+  await c.waits(id("b"));
   c.turns.stop(chat);
   gate.resolve();
   await first;

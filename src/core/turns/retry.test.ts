@@ -1,40 +1,24 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { HeldClock } from "../../../test/support/held-clock.ts";
-import { type ScriptedStep, scriptedResponder } from "../../../test/support/scripted-responder.ts";
+import { chat, type Script, scriptedCompanion } from "../../../test/support/scripted-companion.ts";
+import type { ScriptedStep } from "../../../test/support/scripted-responder.ts";
 import { renderChat } from "../chat/render-chat.ts";
 import { isThroughlineError } from "../errors.ts";
 import { ResponderError } from "../models/responder.ts";
-import { openThroughline } from "../throughline.ts";
 
-const chat = "telegram:42";
 const end: ScriptedStep = {
   type: "end",
   finish: "stop",
   usage: { inputTokens: 100, outputTokens: 20, costUsd: 0.01 },
 };
 
-async function companion(script: readonly (readonly ScriptedStep[])[], window?: number) {
-  const clock = new HeldClock();
-  let ids = 0;
-  const newId = () => `id-${++ids}`;
-  const model = scriptedResponder(script, window === undefined ? {} : { window });
-  const { provider } = model;
-  const throughline = await openThroughline({
-    storage: "memory",
-    clock,
-    newId,
-    provider,
-    model: model.model,
-  });
-  const { workingMemory } = throughline;
-  const turns = await throughline.turns({ model, persona: "You are kind.", maxQueued: 4 });
-  const remembered = () =>
-    workingMemory
-      .of(chat)
-      .all()
-      .map(({ turn, utterance, response }) => `${turn} ${utterance}: ${response}`);
-  return { ...throughline, turns, model, remembered };
+async function companion(script: Script, window?: number) {
+  const c = await scriptedCompanion(script, { window });
+  const remembered = () => {
+    const all = c.workingMemory.of(chat).all();
+    return all.map(({ turn, utterance, response }) => `${turn} ${utterance}: ${response}`);
+  };
+  return { ...c, remembered };
 }
 
 async function shown(c: Awaited<ReturnType<typeof companion>>): Promise<string[]> {
@@ -77,21 +61,6 @@ test("a regenerated answer takes the place of the one before, which is kept and 
   assert.ok(page.includes("second words") && !page.includes("first words"));
 });
 
-test("a fork takes the answer along that is shown, and not the one that it replaced", async () => {
-  const c = await companion([
-    ["first", end],
-    ["second", end],
-  ]);
-  await c.turns.submit(chat, { content: "Hello" }).done;
-  const { assistant } = await (await c.turns.retry(chat)).done;
-  await c.chats.fork(chat, assistant?.id ?? "", "copy");
-  const { messages } = await c.chats.messages("copy");
-  assert.deepEqual(
-    messages.map(({ content }) => content),
-    ["Hello", "second"],
-  );
-});
-
 test("the tool calls that led to a replaced answer are hidden with it", async () => {
   const call = { id: "c1", type: "function", function: { name: "look", arguments: "{}" } } as const;
   const c = await companion([
@@ -124,21 +93,6 @@ test("when no word comes the answer before stays the answer", async () => {
   assert.equal(outcome, "failed");
   assert.deepEqual(await shown(c), ["user: Hello", "assistant: first"]);
   assert.equal((await c.chats.row(chat)).unanswered, false);
-});
-
-test("the same retry twice is one: joined while it runs, told again afterwards", async () => {
-  const c = await companion([
-    ["first", end],
-    ["second", end],
-    ["third", end],
-  ]);
-  await c.turns.submit(chat, { content: "Hello" }).done;
-  const turn = await c.turns.retry(chat, { id: "r1" });
-  assert.equal(await c.turns.retry(chat, { id: "r1" }), turn);
-  await turn.done;
-  const again = await (await c.turns.retry(chat, { id: "r1" })).done;
-  assert.equal(again.assistant?.content, "second");
-  assert.equal(c.model.requests.length, 2);
 });
 
 test("a retry that was cut off by a crash leaves the message answered as it was", async () => {

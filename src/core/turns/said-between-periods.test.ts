@@ -2,57 +2,29 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setImmediate } from "node:timers/promises";
-import { HeldClock } from "../../../test/support/held-clock.ts";
-import { type ScriptedStep, scriptedResponder } from "../../../test/support/scripted-responder.ts";
+import {
+  chat,
+  down,
+  type Script,
+  type ScriptedCompanionOptions,
+  scriptedCompanion,
+} from "../../../test/support/scripted-companion.ts";
 import type { FreshnessOptions } from "../chat/freshness.ts";
-import type { ModelInput } from "../chat/message.ts";
-import { ResponderError } from "../models/responder.ts";
-import { openThroughline } from "../throughline.ts";
 
-const chat = "local:me";
 const said = (content: string) => ({ role: "assistant", content }) as const;
 const reminder = said("Reminder: dentist at 9");
 const opened = "user: <Reminder: dentist at 9>\n\nMove it to 10";
 
 const daily: FreshnessOptions = { dailyReset: true, timeZone: "UTC" };
 const idle: FreshnessOptions = { idleTimeoutMinutes: 60 };
-const down: ScriptedStep = {
-  type: "fail",
-  error: new ResponderError("the model is away", { kind: "unavailable" }),
-};
-
-interface Options {
-  readonly freshness?: FreshnessOptions;
-  readonly window?: number;
-  readonly script?: readonly (readonly ScriptedStep[])[];
-}
 
 /** At ten in the evening. */
-async function world({ freshness = daily, window, script }: Options = {}) {
-  const clock = new HeldClock("2026-03-01T22:00:00.000Z");
-  let ids = 0;
-  const newId = () => `id-${++ids}`;
-  const answers = script ?? [["1"], ["2"], ["3"]];
-  const model = scriptedResponder(answers, window === undefined ? {} : { window });
-  const standard = { provider: model.provider, model: model.model };
-  const throughline = await openThroughline({
-    storage: "memory",
-    clock,
-    newId,
-    freshness,
-    ...standard,
-  });
-  const { chats, sessions } = throughline;
-  const turns = await throughline.turns({ model, persona: "You are kind.", maxQueued: 8 });
-  const say = (content: string) => turns.submit(chat, { content }).done;
-  const sent = (request: number) => short(model.requests[request]?.messages ?? []);
-  return { chats, sessions, turns, clock, model, say, sent };
-}
-
-/** Role and content; of an opening, what was said and what the person answered. */
-function short(messages: readonly ModelInput[]): readonly string[] {
-  const opening = /^Before the person wrote, you said .*?\n(record-\w+)\n(.*?)\n\1/s;
-  return messages.map(({ role, content }) => `${role}: ${content.replace(opening, "<$2>")}`);
+function world({
+  script = [["1"], ["2"], ["3"]],
+  ...options
+}: ScriptedCompanionOptions & { readonly script?: Script } = {}) {
+  const at = "2026-03-01T22:00:00.000Z";
+  return scriptedCompanion(script, { at, freshness: daily, ...options });
 }
 
 for (const [rule, freshness] of Object.entries({ "daily reset": daily, "idle rule": idle })) {
@@ -65,7 +37,7 @@ for (const [rule, freshness] of Object.entries({ "daily reset": daily, "idle rul
       await w.chats.append(chat, [reminder]);
       w.clock.set("2026-03-02T09:05:00.000Z");
       const { notices } = await w.say("Move it to 10");
-      assert.deepEqual(w.sent(1), [opened]);
+      assert.deepEqual(w.asked(1), [opened]);
       assert.match(String(notices), /^A new session began/);
       assert.doesNotMatch(JSON.stringify(w.model.requests[1]), /4711/);
       assert.equal((await w.sessions.active(chat))?.generation, 2);
@@ -85,8 +57,8 @@ test("all that no person answered is sent, whenever it was said, and nothing old
   await w.say("Move it to 10");
   await w.say("Thanks");
   const opening = "user: <Good night\n\nReminder: dentist at 9>\n\nMove it to 10";
-  assert.deepEqual(w.sent(1), [opening]);
-  assert.deepEqual(w.sent(2), [opening, "assistant: 2", "user: Thanks"]);
+  assert.deepEqual(w.asked(1), [opening]);
+  assert.deepEqual(w.asked(2), [opening, "assistant: 2", "user: Thanks"]);
   const { head } = await w.chats.existing(chat);
   assert.equal(head.session?.start_seq, first.seq - 1);
 });
@@ -96,7 +68,7 @@ test("it is sent too where the provider's part ends at its limit of messages", a
   await w.say("Hello");
   await w.chats.append(chat, [reminder]);
   await w.say("Move it to 10");
-  assert.deepEqual(w.sent(1), [opened]);
+  assert.deepEqual(w.asked(1), [opened]);
 });
 
 test("a period that ends twice before the person comes back keeps what was said in between", async () => {
@@ -108,7 +80,7 @@ test("a period that ends twice before the person comes back keeps what was said 
   await w.chats.append(chat, [reminder]);
   w.clock.set("2026-03-03T09:00:00.000Z");
   await w.say("Move it to 10");
-  assert.deepEqual(w.sent(1), ["user: <Good night\n\nReminder: dentist at 9>\n\nMove it to 10"]);
+  assert.deepEqual(w.asked(1), ["user: <Good night\n\nReminder: dentist at 9>\n\nMove it to 10"]);
   assert.equal((await w.sessions.active(chat))?.generation, 3);
 });
 
@@ -125,7 +97,7 @@ for (const [who, reset] of [
     await w.chats.append(chat, [reminder]);
     w.clock.set("2026-03-02T09:05:00.000Z");
     await w.say("Move it to 10");
-    assert.deepEqual(w.sent(1), [opened]);
+    assert.deepEqual(w.asked(1), [opened]);
   });
 }
 
@@ -144,7 +116,7 @@ for (const [what, fields] of [
     w.clock.set("2026-03-02T09:00:00.000Z");
     await w.chats.append(chat, [reminder]);
     await w.say("Move it to 10");
-    assert.deepEqual(w.sent(0), [opened]);
+    assert.deepEqual(w.asked(0), [opened]);
   });
 }
 
@@ -161,7 +133,7 @@ test("a summary that does not say where it begins tells nothing of the period be
   await w.chats.append(chat, [reminder]);
   w.clock.set("2026-03-02T09:05:00.000Z");
   await w.say("Move it to 10");
-  assert.deepEqual(w.sent(1), [opened]);
+  assert.deepEqual(w.asked(1), [opened]);
 });
 
 for (const count of [1, 60]) {
@@ -173,8 +145,8 @@ for (const count of [1, 60]) {
     w.clock.set("2026-03-02T09:05:00.000Z");
     await w.say("Move it to 10");
     const { notices } = await (await w.turns.answer(chat)).done;
-    assert.deepEqual(w.sent(2), w.sent(1));
-    assert.match(String(w.sent(2)), /Reminder: dentist at 9>\n\nMove it to 10$/);
+    assert.deepEqual(w.asked(2), w.asked(1));
+    assert.match(String(w.asked(2)), /Reminder: dentist at 9>\n\nMove it to 10$/);
     assert.match(String(notices), /^A new session began/);
   });
 }
@@ -191,7 +163,7 @@ test("a message that waited goes on in its period, with what was said since", as
   gate.resolve();
   await Promise.all([first.done, second.done]);
   const answer = "assistant: Reminder: dentist at 9\n\n1";
-  assert.deepEqual(w.sent(1), ["user: Hello", answer, "user: Are you there?"]);
+  assert.deepEqual(w.asked(1), ["user: Hello", answer, "user: Are you there?"]);
   assert.equal((await w.sessions.active(chat))?.generation, 1);
 });
 

@@ -1,39 +1,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { HeldClock } from "../../../test/support/held-clock.ts";
-import { type ScriptedStep, scriptedResponder } from "../../../test/support/scripted-responder.ts";
-import type { ModelInput } from "../chat/message.ts";
-import { openThroughline } from "../throughline.ts";
+import { chat, type Script, scriptedCompanion } from "../../../test/support/scripted-companion.ts";
 
-const chat = "local:me";
 const reminder = { role: "assistant", content: "Reminder: dentist at 9" } as const;
 
 const threeAnswers = [["1"], ["2"], ["3"]];
 
-async function world(window?: number, script: readonly (readonly ScriptedStep[])[] = threeAnswers) {
-  const clock = new HeldClock();
-  let ids = 0;
-  const newId = () => `id-${++ids}`;
-  const model = scriptedResponder(script, window === undefined ? {} : { window });
-  const standard = { provider: model.provider, model: model.model };
-  const throughline = await openThroughline({
-    storage: "memory",
-    clock,
-    newId,
-    ...standard,
-  });
-  const { chats, sessions } = throughline;
-  const turns = await throughline.turns({ model, persona: "You are kind.", maxQueued: 8 });
-  const say = (content: string) => turns.submit(chat, { content }).done;
-  const sent = (request: number) => short(model.requests[request]?.messages ?? []);
-  return { chats, sessions, turns, say, sent };
-}
-
-/** Role and content; of an opening, what was said and what the person answered. */
-function short(messages: readonly ModelInput[]): readonly string[] {
-  const opening = /^Before the person wrote, you said .*?\n(record-\w+)\n(.*?)\n\1/s;
-  return messages.map(({ role, content }) => `${role}: ${content.replace(opening, "<$2>")}`);
-}
+const world = (window?: number, script: Script = threeAnswers) =>
+  scriptedCompanion(script, { window });
 
 const opened = "user: <Reminder: dentist at 9>\n\nMove it to 10";
 
@@ -43,7 +17,7 @@ for (const window of [undefined, 4_096]) {
     const w = await world(window);
     await w.chats.append(chat, [reminder]);
     await w.say("Move it to 10");
-    assert.deepEqual(w.sent(0), [opened]);
+    assert.deepEqual(w.asked(0), [opened]);
   });
 }
 
@@ -53,8 +27,8 @@ test("it stays the start of every request, byte for byte, also of an answer made
   await w.say("Move it to 10");
   await (await w.turns.retry(chat)).done;
   await w.say("Thanks");
-  assert.deepEqual(w.sent(1), [opened]);
-  assert.deepEqual(w.sent(2), [opened, "assistant: 2", "user: Thanks"]);
+  assert.deepEqual(w.asked(1), [opened]);
+  assert.deepEqual(w.asked(2), [opened, "assistant: 2", "user: Thanks"]);
 });
 
 for (const [says, reset] of [
@@ -69,7 +43,7 @@ for (const [says, reset] of [
     await reset(w);
     await w.chats.append(chat, [reminder]);
     await w.say("Move it to 10");
-    assert.deepEqual(w.sent(1), [opened]);
+    assert.deepEqual(w.asked(1), [opened]);
   });
 }
 
@@ -81,10 +55,10 @@ test("a model with a small window is sent what the companion said after the answ
   await w.chats.append(chat, [{ role: "assistant", content: "Drink some water" }, reminder]);
   await w.say("Move it to 10");
   await w.say("Thanks");
-  assert.deepEqual(w.sent(1), [
+  assert.deepEqual(w.asked(1), [
     "user: <Drink some water\n\nReminder: dentist at 9>\n\nMove it to 10",
   ]);
-  assert.deepEqual(w.sent(2), ["user: Thanks"]);
+  assert.deepEqual(w.asked(2), ["user: Thanks"]);
 });
 
 test("a model with a small window is sent what the companion said while it was answering", async () => {
@@ -96,7 +70,7 @@ test("a model with a small window is sent what the companion said while it was a
   gate.resolve();
   await first.done;
   await w.say("Move it to 10");
-  assert.deepEqual(w.sent(1), [opened]);
+  assert.deepEqual(w.asked(1), [opened]);
 });
 
 test("a model with a small window is sent a summary, and not what it tells, an erasure removed or a reset ended", async () => {
@@ -110,7 +84,7 @@ test("a model with a small window is sent a summary, and not what it tells, an e
   assert.ok(slip);
   await w.chats.erase(chat, slip.id);
   await w.say("Move it to 10");
-  const [sent = "", ...others] = w.sent(1);
+  const [sent = "", ...others] = w.asked(1);
   assert.deepEqual(others, []);
   assert.match(sent, /They said hello\./);
   assert.match(sent, /\nReminder: dentist at 9\n.*\n\nMove it to 10$/);
@@ -118,7 +92,7 @@ test("a model with a small window is sent a summary, and not what it tells, an e
   await w.chats.append(chat, [reminder]);
   await w.sessions.reset(chat);
   await w.say("Hello again");
-  assert.deepEqual(w.sent(2), ["user: Hello again"]);
+  assert.deepEqual(w.asked(2), ["user: Hello again"]);
 });
 
 type World = Awaited<ReturnType<typeof world>>;

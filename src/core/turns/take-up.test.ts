@@ -1,31 +1,10 @@
 // A message that nobody answered is sent again, or taken up, when others were said since.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { HeldClock } from "../../../test/support/held-clock.ts";
-import { type ScriptedStep, scriptedResponder } from "../../../test/support/scripted-responder.ts";
-import { ResponderError } from "../models/responder.ts";
-import { openThroughline } from "../throughline.ts";
+import { chat, down, scriptedCompanion } from "../../../test/support/scripted-companion.ts";
 
-const chat = "telegram:42";
-const down: ScriptedStep = {
-  type: "fail",
-  error: new ResponderError("the model is away", { kind: "unavailable" }),
-};
 const first = { id: "t1", content: "What is the time?" };
 const second = { id: "t2", content: "And the weather?" };
-
-async function companion(script: readonly (readonly ScriptedStep[])[], window?: number) {
-  const clock = new HeldClock();
-  let ids = 0;
-  const newId = () => `id-${++ids}`;
-  const model = scriptedResponder(script, window === undefined ? {} : { window });
-  const standard = { provider: model.provider, model: model.model };
-  const throughline = await openThroughline({ storage: "memory", clock, newId, ...standard });
-  const turns = await throughline.turns({ model, persona: "You are kind.", maxQueued: 4 });
-  const asked = () =>
-    model.requests.at(-1)?.messages.map(({ role, content }) => `${role}: ${content}`);
-  return { turns, asked };
-}
 
 for (const [model, window, view] of [
   [
@@ -40,7 +19,7 @@ for (const [model, window, view] of [
   ["a model with a window of 4,096 tokens", 4_096, ["user: What is the time?"]],
 ] as const) {
   test(`a message that is sent again after another was answered is the last that ${model} reads`, async () => {
-    const c = await companion([[down], ["It rains"], ["It is noon"]], window);
+    const c = await scriptedCompanion([[down], ["It rains"], ["It is noon"]], { window });
     assert.equal((await c.turns.submit(chat, first).done).outcome, "failed");
     await c.turns.submit(chat, second).done;
     const { assistant } = await c.turns.submit(chat, first).done;
@@ -50,7 +29,7 @@ for (const [model, window, view] of [
 }
 
 test("a message that is sent again while a later one has no answer either is the last that a model reads", async () => {
-  const c = await companion([[down], [down], ["It is noon"], ["It rains"]]);
+  const c = await scriptedCompanion([[down], [down], ["It is noon"], ["It rains"]]);
   await c.turns.submit(chat, first).done;
   await c.turns.submit(chat, second).done;
   await c.turns.submit(chat, first).done;
@@ -64,7 +43,7 @@ test("a message that is sent again while a later one has no answer either is the
 });
 
 test("the newest message, sent again, is read once", async () => {
-  const c = await companion([["It rains"], [down], ["It is noon"]]);
+  const c = await scriptedCompanion([["It rains"], [down], ["It is noon"]]);
   await c.turns.submit(chat, second).done;
   await c.turns.submit(chat, first).done;
   await c.turns.submit(chat, first).done;

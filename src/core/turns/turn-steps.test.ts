@@ -1,7 +1,7 @@
 // A tool's call is on record before the tool runs, its result before the model gets it.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { HeldClock } from "../../../test/support/held-clock.ts";
+import { chat, scriptedCompanion } from "../../../test/support/scripted-companion.ts";
 import type { StoredMessage } from "../chat/message.ts";
 import { notCompleted } from "../chat/model-row.ts";
 import { renderRows } from "../chat/render-rows.ts";
@@ -14,11 +14,9 @@ import {
   type ResponderRequest,
   type TurnTool,
 } from "../models/responder.ts";
-import { openThroughline } from "../throughline.ts";
 import { answerLimits } from "./answer-limits.ts";
 import type { TurnProgress } from "./turn.ts";
 
-const chat = "local:me";
 const usage = { inputTokens: 10, outputTokens: 5, costUsd: 0 };
 
 /** What a model does in one answer; `runs` calls the tool `pay` that it is offered, as a model would. */
@@ -67,9 +65,6 @@ async function companion(
     readonly idleMinutes?: number;
   } = {},
 ) {
-  const clock = new HeldClock();
-  let ids = 0;
-  const newId = () => `id-${++ids}`;
   const requests: ResponderRequest[] = [];
   const model: Responder = {
     provider: "scripted",
@@ -84,15 +79,6 @@ async function companion(
       );
     },
   };
-  const standard = { provider: model.provider, model: model.model };
-  const throughline = await openThroughline({
-    storage: "memory",
-    clock,
-    newId,
-    ...standard,
-    freshness: { idleTimeoutMinutes: options.idleMinutes ?? 0 },
-  });
-  const { chats, sessions } = throughline;
   const runs: string[] = [];
   const pay: TurnTool = {
     name: "pay",
@@ -105,14 +91,12 @@ async function companion(
       return (await options.run?.(to, key)) ?? `paid ${to}`;
     },
   };
-  const turns = await throughline.turns({
-    model,
-    persona: "You are kind.",
-    maxQueued: 4,
-    tools: () => ({ instructions: "", tools: [pay] }),
+  const c = await scriptedCompanion(model, {
+    freshness: { idleTimeoutMinutes: options.idleMinutes ?? 0 },
+    turns: { tools: () => ({ instructions: "", tools: [pay] }) },
   });
   const shown = async () => {
-    const { messages } = await chats.messages(chat);
+    const { messages } = await c.chats.messages(chat);
     return messages.filter(({ hidden }) => !hidden).map(asLine);
   };
   const asked = (n: number) =>
@@ -121,7 +105,7 @@ async function companion(
         ? `assistant: ${message.content}${(message.toolCalls ?? []).map((call) => ` [${call.function.arguments}]`).join("")}`
         : `${message.role}: ${message.content}`,
     );
-  return { chats, sessions, turns, clock, requests, runs, shown, asked };
+  return { ...c, requests, runs, shown, asked };
 }
 
 function asLine({ role, content, tool_calls: calls = [] }: StoredMessage): string {

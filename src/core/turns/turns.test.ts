@@ -1,46 +1,18 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { HeldClock } from "../../../test/support/held-clock.ts";
-import { type ScriptedStep, scriptedResponder } from "../../../test/support/scripted-responder.ts";
+import { chat, scriptedCompanion } from "../../../test/support/scripted-companion.ts";
+import type { ScriptedStep } from "../../../test/support/scripted-responder.ts";
 import { ResponderError } from "../models/responder.ts";
-import { openThroughline, type ThroughlineOptions } from "../throughline.ts";
 import type { TurnProgress } from "./turn.ts";
 
-const chat = "telegram:42";
 const usage = { inputTokens: 100, outputTokens: 20, costUsd: 0.01 };
 const end = (extra = {}): ScriptedStep => ({ type: "end", finish: "stop", usage, ...extra });
-
-/** A companion in memory whose model plays a script. */
-async function companion(
-  script: readonly (readonly ScriptedStep[])[],
-  options: Partial<ThroughlineOptions> & {
-    readonly window?: number;
-    readonly maxQueued?: number;
-  } = {},
-) {
-  const clock = new HeldClock();
-  let ids = 0;
-  const newId = () => `id-${++ids}`;
-  const { window, maxQueued = 32, ...rest } = options;
-  const model = scriptedResponder(script, window === undefined ? {} : { window });
-  const { provider } = model;
-  const throughline = await openThroughline({
-    storage: "memory",
-    clock,
-    newId,
-    provider,
-    model: model.model,
-    ...rest,
-  });
-  const turns = await throughline.turns({ model, persona: "You are kind.", maxQueued });
-  return { ...throughline, throughline, turns, clock, model };
-}
 
 async function all(progress: AsyncIterable<TurnProgress>): Promise<TurnProgress[]> {
   return Array.fromAsync(progress);
 }
 
-async function transcript(c: Awaited<ReturnType<typeof companion>>): Promise<string[]> {
+async function transcript(c: Awaited<ReturnType<typeof scriptedCompanion>>): Promise<string[]> {
   const { messages } = await c.chats.messages(chat);
   return messages.map(
     ({ role, content, partial }) => `${role}: ${content}${partial ? " (partial)" : ""}`,
@@ -48,7 +20,7 @@ async function transcript(c: Awaited<ReturnType<typeof companion>>): Promise<str
 }
 
 test("a turn commits both messages, the usage and the period, and streams the answer", async () => {
-  const c = await companion([["Hi ", "there", end()]]);
+  const c = await scriptedCompanion([["Hi ", "there", end()]]);
   const turn = c.turns.submit(chat, { content: "Hello" });
   const types = (await all(turn.progress())).map(({ type }) => type);
   assert.deepEqual(types, ["accepted", "text", "text", "result"]);
@@ -64,7 +36,7 @@ test("a turn commits both messages, the usage and the period, and streams the an
 
 test("the user's message is stored before the model is asked", async () => {
   const gate = Promise.withResolvers<void>();
-  const c = await companion([[{ type: "wait", until: gate.promise }, "late"]]);
+  const c = await scriptedCompanion([[{ type: "wait", until: gate.promise }, "late"]]);
   const turn = c.turns.submit(chat, { content: "Hello" });
   for await (const { type } of turn.progress()) if (type === "accepted") break;
   assert.deepEqual(await transcript(c), ["user: Hello"]);
@@ -75,7 +47,11 @@ test("the user's message is stored before the model is asked", async () => {
 
 test("messages of one chat are answered one at a time, in order, and other chats do not wait", async () => {
   const gate = Promise.withResolvers<void>();
-  const c = await companion([[{ type: "wait", until: gate.promise }, "one"], ["other"], ["two"]]);
+  const c = await scriptedCompanion([
+    [{ type: "wait", until: gate.promise }, "one"],
+    ["other"],
+    ["two"],
+  ]);
   const first = c.turns.submit(chat, { content: "1" });
   const second = c.turns.submit(chat, { content: "2" });
   for await (const { type } of first.progress()) if (type === "accepted") break;
@@ -88,7 +64,7 @@ test("messages of one chat are answered one at a time, in order, and other chats
 
 test("a message that waits is stored before its turn starts, with the time it was said", async () => {
   const gate = Promise.withResolvers<void>();
-  const c = await companion([[{ type: "wait", until: gate.promise }, "one"], ["two"]]);
+  const c = await scriptedCompanion([[{ type: "wait", until: gate.promise }, "one"], ["two"]]);
   const first = c.turns.submit(chat, { content: "1" });
   for await (const { type } of first.progress()) if (type === "accepted") break;
   const saidAt = new Date(c.clock.now()).toISOString();
@@ -105,8 +81,8 @@ test("a message that waits is stored before its turn starts, with the time it wa
 
 test("a full queue refuses at once and stores nothing", async () => {
   const gate = Promise.withResolvers<void>();
-  const c = await companion([[{ type: "wait", until: gate.promise }, "one"], ["two"]], {
-    maxQueued: 1,
+  const c = await scriptedCompanion([[{ type: "wait", until: gate.promise }, "one"], ["two"]], {
+    turns: { maxQueued: 1 },
   });
   const first = c.turns.submit(chat, { content: "1" });
   const second = c.turns.submit(chat, { content: "2" });
@@ -117,7 +93,7 @@ test("a full queue refuses at once and stores nothing", async () => {
 });
 
 test("the same id is the same turn: joined while it runs, answered again afterwards", async () => {
-  const c = await companion([["once", end()]]);
+  const c = await scriptedCompanion([["once", end()]]);
   const first = c.turns.submit(chat, { id: "k1", content: "Hello" });
   assert.equal(c.turns.submit(chat, { id: "k1", content: "Hello" }), first);
   await first.done;
@@ -128,7 +104,7 @@ test("the same id is the same turn: joined while it runs, answered again afterwa
 });
 
 test("the same id with other words is refused, running or answered", async () => {
-  const c = await companion([["once"]]);
+  const c = await scriptedCompanion([["once"]]);
   const first = c.turns.submit(chat, { id: "k1", content: "Hello" });
   const conflict = { code: "THROUGHLINE_ID_CONFLICT" };
   assert.throws(() => c.turns.submit(chat, { id: "k1", content: "Bye" }), conflict);
@@ -137,7 +113,7 @@ test("the same id with other words is refused, running or answered", async () =>
 });
 
 test("a stopped answer is kept as far as it came", async () => {
-  const c = await companion([["Once upon", { type: "hang" }], ["next"]]);
+  const c = await scriptedCompanion([["Once upon", { type: "hang" }], ["next"]]);
   const turn = c.turns.submit(chat, { content: "A story" });
   for await (const { type } of turn.progress()) if (type === "text") break;
   assert.equal(c.turns.stop(chat), true);
@@ -149,7 +125,10 @@ test("a stopped answer is kept as far as it came", async () => {
 });
 
 test("an answer that breaks off is kept as far as it came, and the chat is free", async () => {
-  const c = await companion([["Half an", { type: "fail", error: new Error("reset") }], ["fine"]]);
+  const c = await scriptedCompanion([
+    ["Half an", { type: "fail", error: new Error("reset") }],
+    ["fine"],
+  ]);
   const { outcome, reason, assistant } = await c.turns.submit(chat, { content: "1" }).done;
   assert.equal(outcome, "failed");
   assert.equal(assistant?.content, "Half an");
@@ -158,7 +137,7 @@ test("an answer that breaks off is kept as far as it came, and the chat is free"
 });
 
 test("a connection that closes without an end leaves a partial answer of unknown usage", async () => {
-  const c = await companion([["Half", { type: "cut" }]]);
+  const c = await scriptedCompanion([["Half", { type: "cut" }]]);
   const { outcome, assistant, usage: used } = await c.turns.submit(chat, { content: "1" }).done;
   assert.equal(outcome, "failed");
   assert.equal(assistant?.partial, true);
@@ -170,7 +149,7 @@ test("a model that fails without a word leaves the message to be answered later"
     kind: "unavailable",
     usage: { inputTokens: 5, outputTokens: 0, costUsd: 0.5 },
   });
-  const c = await companion([[{ type: "fail", error: down }], ["Here I am", end()]]);
+  const c = await scriptedCompanion([[{ type: "fail", error: down }], ["Here I am", end()]]);
   const failed = await c.turns.submit(chat, { content: "Hello" }).done;
   assert.equal(failed.outcome, "failed");
   assert.equal(failed.reason, "The model cannot be reached.");
@@ -186,7 +165,7 @@ test("a model that fails without a word leaves the message to be answered later"
 
 test("an unanswered message can be dismissed, and then there is nothing to answer", async () => {
   const down = new ResponderError("down", { kind: "unavailable" });
-  const c = await companion([[{ type: "fail", error: down }]]);
+  const c = await scriptedCompanion([[{ type: "fail", error: down }]]);
   await c.turns.submit(chat, { content: "Hello" }).done;
   assert.equal(await c.turns.dismiss(chat), 1);
   await assert.rejects(c.turns.answer(chat), { code: "THROUGHLINE_NOT_FOUND" });
@@ -200,7 +179,7 @@ for (const [kind, asked] of [
   test(`a provider's session id is kept and resumed; after ${kind} it is asked afresh once, announced`, async () => {
     const unknown = { inputTokens: undefined, outputTokens: undefined, costUsd: undefined };
     const refused = new ResponderError("unknown id", { kind, usage: unknown });
-    const c = await companion([
+    const c = await scriptedCompanion([
       ["a", { type: "provider-session", id: "s1" }, end()],
       [{ type: "fail", error: refused }],
       ["b", { type: "provider-session", id: "s2" }, end()],
@@ -228,7 +207,7 @@ for (const [kind, asked] of [
 
 test("a reset while a turn runs stays reset: the late answer changes nothing in the new period", async () => {
   const gate = Promise.withResolvers<void>();
-  const c = await companion([
+  const c = await scriptedCompanion([
     [{ type: "wait", until: gate.promise }, "late", { type: "provider-session", id: "s1" }, end()],
     ["fresh", end()],
   ]);
@@ -249,7 +228,7 @@ test("a reset while a turn runs stays reset: the late answer changes nothing in 
 
 test("a person's choice of provider while a turn runs stays; usage goes to the one that ran", async () => {
   const gate = Promise.withResolvers<void>();
-  const c = await companion([[{ type: "wait", until: gate.promise }, "x", end()]]);
+  const c = await scriptedCompanion([[{ type: "wait", until: gate.promise }, "x", end()]]);
   const turn = c.turns.submit(chat, { content: "hi" });
   for await (const { type } of turn.progress()) if (type === "accepted") break;
   await c.sessions.syncTarget(chat, { provider: "codex", model: "gpt" });
@@ -262,7 +241,7 @@ test("a person's choice of provider while a turn runs stays; usage goes to the o
 });
 
 test("the prompt is the persona, then whole turns; what changes comes last, as fenced data", async () => {
-  const c = await companion([["a"], ["b"]]);
+  const c = await scriptedCompanion([["a"], ["b"]]);
   await c.turns.submit(chat, { content: "1" }).done;
   c.clock.pass(2 * 60 * 60 * 1000 + 1);
   await c.turns.submit(chat, { content: "2" }).done;
@@ -286,7 +265,7 @@ for (const [timeAwayMinutes, goneMs, isTold] of [
   [0, 365 * 24 * 60 * 60_000, false],
 ] as const) {
   test(`a model ${isTold ? "is" : "is not"} told of ${goneMs} ms away where it is told from ${timeAwayMinutes} minutes on`, async () => {
-    const c = await companion([["a"], ["b"]], { freshness: { timeAwayMinutes } });
+    const c = await scriptedCompanion([["a"], ["b"]], { freshness: { timeAwayMinutes } });
     await c.turns.submit(chat, { content: "1" }).done;
     c.clock.pass(goneMs);
     await c.turns.submit(chat, { content: "2" }).done;
@@ -295,7 +274,7 @@ for (const [timeAwayMinutes, goneMs, isTold] of [
 }
 
 test("what was imported or copied into a chat is history for the first model that is asked", async () => {
-  const c = await companion([["a"]]);
+  const c = await scriptedCompanion([["a"]]);
   await c.chats.append(chat, [
     { role: "user", content: "before" },
     { role: "assistant", content: "yes" },
@@ -306,7 +285,7 @@ test("what was imported or copied into a chat is history for the first model tha
 });
 
 test("what a provider counted is kept for the next turn's budget, per provider and model", async () => {
-  const c = await companion([["a", end()], ["b"]]);
+  const c = await scriptedCompanion([["a", end()], ["b"]]);
   await c.turns.submit(chat, { content: "1" }).done;
   const { head } = await c.chats.existing(chat);
   const { estimated, ...use } = head.reported?.["scripted"] ?? assert.fail("not kept");
@@ -322,7 +301,7 @@ for (const [inputTokens, messages] of [
 ] as const) {
   test(`a provider that counted ${inputTokens} tokens for 6,000 characters gets ${messages} messages next`, async () => {
     const counted = end({ usage: { ...usage, inputTokens } });
-    const c = await companion([["a", counted], ["b"]], { window: 11_000 });
+    const c = await scriptedCompanion([["a", counted], ["b"]], { window: 11_000 });
     await c.turns.submit(chat, { content: "word ".repeat(1_200) }).done;
     await c.turns.submit(chat, { content: "word ".repeat(1_200) }).done;
     assert.equal(c.model.requests[1]?.messages.length, messages);
@@ -331,20 +310,22 @@ for (const [inputTokens, messages] of [
 
 test("words that a person has read are not asked for again with less", async () => {
   const error = new ResponderError("too long", { kind: "too_long", window: 9_000 });
-  const c = await companion([["One", end()], ["Two", { type: "fail", error }], ["Three"]]);
+  const c = await scriptedCompanion([["One", end()], ["Two", { type: "fail", error }], ["Three"]]);
   await c.turns.submit(chat, { content: "1" }).done;
   const second = await c.turns.submit(chat, { content: "2" }).done;
   assert.deepEqual([second.assistant?.content, c.model.requests.length], ["Two", 2]);
 });
 
 test("a provider without a model is refused when nothing says which", async () => {
-  const c = await companion([]);
+  const c = await scriptedCompanion([]);
   const turn = c.turns.submit(chat, { content: "x", provider: "other" });
   await assert.rejects(turn.done, { code: "THROUGHLINE_INVALID" });
 });
 
 test("an idle period rolls over at the next message, announced once to person and model", async () => {
-  const c = await companion([["a"], ["b"], ["c"]], { freshness: { idleTimeoutMinutes: 30 } });
+  const c = await scriptedCompanion([["a"], ["b"], ["c"]], {
+    freshness: { idleTimeoutMinutes: 30 },
+  });
   await c.turns.submit(chat, { content: "1" }).done;
   c.clock.pass(30 * 60 * 1000);
   const second = await c.turns.submit(chat, { content: "2" }).done;
@@ -360,22 +341,8 @@ test("an idle period rolls over at the next message, announced once to person an
   assert.equal(c.model.requests[2]?.context, undefined);
 });
 
-test("a message that came while a long turn ran belongs to the period it came in", async () => {
-  const gate = Promise.withResolvers<void>();
-  const c = await companion([[{ type: "wait", until: gate.promise }, "a"], ["b"]], {
-    freshness: { idleTimeoutMinutes: 30 },
-  });
-  const first = c.turns.submit(chat, { content: "+25" });
-  for await (const { type } of first.progress()) if (type === "accepted") break;
-  c.clock.pass(40 * 60 * 1000);
-  const second = c.turns.submit(chat, { content: "+65" });
-  while ((await c.chats.existing(chat)).head.pending === undefined);
-  gate.resolve();
-  assert.equal((await second.done).period.generation, 1);
-});
-
 test("a model with a small window gets the working memory's summary in place of the history", async () => {
-  const c = await companion([["a"], ["b"]], { window: 4_096 });
+  const c = await scriptedCompanion([["a"], ["b"]], { window: 4_096 });
   await c.turns.submit(chat, { content: "Hello" }).done;
   await c.turns.submit(chat, { content: "Again" }).done;
   const request = c.model.requests[1];
@@ -390,7 +357,7 @@ test("a model with a small window gets the working memory's summary in place of 
 });
 
 test("working memory gets every turn once, however it ended", async () => {
-  const c = await companion([["a"], [{ type: "fail", error: new Error("x") }]]);
+  const c = await scriptedCompanion([["a"], [{ type: "fail", error: new Error("x") }]]);
   await c.turns.submit(chat, { content: "Hello" }).done;
   await c.turns.submit(chat, { content: "What time is it?" }).done;
   const memory = c.workingMemory.of(chat);
@@ -403,30 +370,9 @@ test("working memory gets every turn once, however it ended", async () => {
   assert.equal(c.workingMemory.peek(chat), undefined);
 });
 
-test("a tool call and its result are stored before the answer, in order", async () => {
-  const call = { id: "c1", type: "function", function: { name: "look", arguments: "{}" } } as const;
-  const c = await companion([
-    [
-      "Let me look. ",
-      { type: "tool-call", call },
-      { type: "tool-result", toolCallId: "c1", toolName: "look", content: "rain", isError: false },
-      "It rains.",
-      end(),
-    ],
-  ]);
-  await c.turns.submit(chat, { content: "Weather?" }).done;
-  const { messages } = await c.chats.messages(chat);
-  assert.deepEqual(
-    messages.map(({ role }) => role),
-    ["user", "assistant", "tool", "assistant"],
-  );
-  assert.equal(messages[1]?.tool_calls?.[0]?.id, "c1");
-  assert.equal(messages[2]?.tool_call_id, "c1");
-});
-
 test("closing lets a running turn end, and keeps what waits unanswered", async () => {
   const gate = Promise.withResolvers<void>();
-  const c = await companion([[{ type: "wait", until: gate.promise }, "done"]]);
+  const c = await scriptedCompanion([[{ type: "wait", until: gate.promise }, "done"]]);
   const first = c.turns.submit(chat, { content: "1" });
   const second = c.turns.submit(chat, { content: "2" });
   for await (const { type } of first.progress()) if (type === "accepted") break;
@@ -440,7 +386,7 @@ test("closing lets a running turn end, and keeps what waits unanswered", async (
 });
 
 test("closing cuts a turn short that does not end in time, and keeps what came", async () => {
-  const c = await companion([["Once", { type: "hang" }]]);
+  const c = await scriptedCompanion([["Once", { type: "hang" }]]);
   const turn = c.turns.submit(chat, { content: "1" });
   for await (const { type } of turn.progress()) if (type === "text") break;
   await c.turns.close(1);
@@ -449,14 +395,14 @@ test("closing cuts a turn short that does not end in time, and keeps what came",
 
 for (const content of ["", "   ", "\n"]) {
   test(`a message of ${JSON.stringify(content)} is refused, nothing stored`, async () => {
-    const c = await companion([]);
+    const c = await scriptedCompanion([]);
     assert.throws(() => c.turns.submit(chat, { content }), { code: "THROUGHLINE_INVALID" });
     assert.deepEqual((await c.chats.list()).chats, []);
   });
 }
 
 test("a model that cannot be had refuses the turn before anything is stored", async () => {
-  const c = await companion([]);
+  const c = await scriptedCompanion([]);
   const turns = await c.throughline.turns({
     model: {
       standard: { provider: "p", model: "m" },

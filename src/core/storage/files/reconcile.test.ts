@@ -13,17 +13,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { faultyDisk } from "../../../../test/support/faulty-disk.ts";
-import { systemClock } from "../../clock.ts";
-import { randomId } from "../../ids.ts";
-import { silentLogger } from "../../logger.ts";
-import { systemTimers } from "../../timers.ts";
-import { type Disk, directoryChanged, realDisk } from "../disk/disk.ts";
+import { type IndexedHomeOptions, openIndexed } from "../../../../test/support/indexed-home.ts";
+import { type Disk, realDisk } from "../disk/disk.ts";
 import type { LogProjection, LogStore } from "../log-store.ts";
 import { fileNameOf } from "./file-name.ts";
-import { FileStorage } from "./file-storage.ts";
-import type { LogIndex } from "./log-index.ts";
+import type { FileStorage } from "./file-storage.ts";
 import { openFileStorage } from "./open-file-storage.ts";
-import { openSqliteIndex, type SqliteIndex } from "./sqlite-index.ts";
 
 const projection: LogProjection = {
   sortedAt: () => "",
@@ -53,39 +48,12 @@ async function listed(logs: LogStore): Promise<readonly string[]> {
 
 const pathOf = (home: string, key: string) => join(home, "chats", `${fileNameOf(key)}.jsonl`);
 
-/** @param onOpened called with the index of each collection. */
-function openedOver(
+const openedOver = async (
   home: string,
   disk: Disk,
-  onOpened: (index: LogIndex, file: SqliteIndex) => void = () => undefined,
-): Promise<FileStorage> {
-  const index = openSqliteIndex(join(home, "index.db"), {
-    changed: (collection) => directoryChanged(join(home, collection)),
-  });
-  return FileStorage.open({
-    home,
-    disk,
-    durability: "power-cut",
-    segmentBytes: 65_536,
-    verifyAll: false,
-    maxOpen: 256,
-    clock: systemClock,
-    timers: systemTimers,
-    newId: randomId,
-    logger: silentLogger,
-    index: {
-      ...index,
-      open: (...collection) => {
-        const opened = index.open(...collection);
-        onOpened(opened, index);
-        return opened;
-      },
-    },
-    directoryChanged,
-    guard: () => undefined,
-    release: () => index.close(),
-  });
-}
+  onOpened?: IndexedHomeOptions["onOpened"],
+): Promise<FileStorage> =>
+  (await openIndexed(home, { disk, onOpened, isJournaled: false })).storage;
 
 test("after a clean exit, a log that was taken away and one that was put there are found", async (t) => {
   const other = await homeWith(t, "c:new");

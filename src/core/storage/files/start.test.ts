@@ -7,17 +7,13 @@ import { DatabaseSync } from "node:sqlite";
 import { type TestContext, test } from "node:test";
 import { setTimeout as delay, setImmediate as nextPass } from "node:timers/promises";
 import { faultyDisk } from "../../../../test/support/faulty-disk.ts";
+import { type IndexedHomeOptions, openIndexed } from "../../../../test/support/indexed-home.ts";
 import { homeIndex } from "../../../../test/support/memory-index.ts";
 import { SimulatedDisk } from "../../../../test/support/simulated-disk.ts";
 import { openOn, projection } from "../../../../test/support/storage-workload.ts";
-import { systemClock } from "../../clock.ts";
-import { randomId } from "../../ids.ts";
-import { silentLogger } from "../../logger.ts";
-import { systemTimers } from "../../timers.ts";
-import { type Disk, directoryChanged, realDisk } from "../disk/disk.ts";
+import { type Disk, realDisk } from "../disk/disk.ts";
 import type { LogStore } from "../log-store.ts";
-import { FileStorage } from "./file-storage.ts";
-import { openSqliteIndex } from "./sqlite-index.ts";
+import type { FileStorage } from "./file-storage.ts";
 
 const opened = new Set<FileStorage>();
 
@@ -30,49 +26,10 @@ function folder(t: TestContext): string {
   return path;
 }
 
-/** @param onEntry called with the key of each log that is looked up in the index. */
-async function open(
-  home: string,
-  disk: Disk = realDisk,
-  onEntry: (key: string) => void = () => undefined,
-) {
-  let storage: FileStorage | undefined;
-  const index = openSqliteIndex(join(home, "index.db"), {
-    onLost: () => storage?.indexLost(),
-    isJournaled: true,
-    mark: () => storage?.journalMark,
-    changed: (collection) => directoryChanged(join(home, collection)),
-  });
-  const coverage = index.coverageOf("chats");
-  storage = await FileStorage.open({
-    home,
-    disk,
-    index: {
-      ...index,
-      open(...collection) {
-        const part = index.open(...collection);
-        const entry = part.entry.bind(part);
-        part.entry = (key) => {
-          onEntry(key);
-          return entry(key);
-        };
-        return part;
-      },
-    },
-    directoryChanged,
-    durability: "power-cut",
-    segmentBytes: 65_536,
-    verifyAll: false,
-    maxOpen: 256,
-    clock: systemClock,
-    timers: systemTimers,
-    newId: randomId,
-    logger: silentLogger,
-    guard: () => undefined,
-    release: () => index.close(),
-  });
-  opened.add(storage);
-  return { storage, index, coverage };
+async function open(home: string, options: IndexedHomeOptions = {}) {
+  const one = await openIndexed(home, options);
+  opened.add(one.storage);
+  return one;
 }
 
 const say = (logs: LogStore, key: string, id = "m1") =>
@@ -122,7 +79,7 @@ function heldBack() {
 test("after a kill lists and searches have all that was stored, before the folder of chats is read", async (t) => {
   const home = await killedHome(t, "a", "b");
   const { disk, release } = heldBack();
-  const { storage, coverage } = await open(home, disk);
+  const { storage, coverage } = await open(home, { disk });
   const logs = storage.logs("chats", projection);
   assert.equal(coverage, "covered");
   const first = await Promise.race([listed(logs), delay(2_000).then(release)]);
@@ -154,7 +111,7 @@ test("after a clean end the folder of chats is not read, unless a name in it cha
     if (changes) fs.writeFileSync(join(home, "chats", "note.txt"), "");
     const { disk, read, release } = heldBack();
     release();
-    const { storage, coverage } = await open(home, disk);
+    const { storage, coverage } = await open(home, { disk });
     assert.deepEqual(await listed(storage.logs("chats", projection)), ["a1"]);
     assert.equal(coverage, changes ? "names" : "all");
     assert.equal(read.includes(join(home, "chats")), changes);
@@ -172,7 +129,7 @@ for (const what of ["a deletion", "an erasure"] as const) {
       call: what === "a deletion" ? "unlink" : "rename",
       path: /chats\/a\.jsonl/,
     });
-    const { storage, index } = await open(home, disk);
+    const { storage, index } = await open(home, { disk });
     const logs = storage.logs("chats", projection);
     await listed(logs);
     await say(logs, "a");
@@ -224,7 +181,7 @@ for (const isRefused of [false, true]) {
       ...fault,
       path: isRefused ? /chats\/b\.jsonl/ : /no such/,
     });
-    const { storage, index } = await open(cut, disk);
+    const { storage, index } = await open(cut, { disk });
     const logs = storage.logs("chats", projection);
     assert.deepEqual(await listed(logs), ["a2", "b1"]);
     await index.sync();
@@ -251,7 +208,15 @@ test("what the index had before a kill is not looked up again for the journal", 
   await index.sync();
   await say(logs, "b", "m2");
   const lookedUp: string[] = [];
-  const next = await open(killed(t, home), realDisk, (key) => lookedUp.push(key));
+  const next = await open(killed(t, home), {
+    onOpened(part) {
+      const entry = part.entry.bind(part);
+      part.entry = (key) => {
+        lookedUp.push(key);
+        return entry(key);
+      };
+    },
+  });
   assert.deepEqual(await listed(next.storage.logs("chats", projection)), ["a1", "b2", "c1"]);
   assert.deepEqual(new Set(lookedUp), new Set(["b"]));
 });
