@@ -184,7 +184,7 @@ for (let sent = 0; sent <= 4; sent++) {
       await next.uploader.start();
       assert.ok(await next.untilNothingPends());
       if (sent === 4 && !isForgotten) {
-        assertWhole(next, sample);
+        next.assertWhole(sample);
         const [entry] = (await next.packages.list()).packages;
         assert.deepEqual([entry?.name, entry?.state], [sample.name, "bucket"]);
         assert.ok(await next.packages.retract(sample.name, { by: null, reason: null }));

@@ -525,7 +525,8 @@ for (const [dies, die] of Object.entries(deaths)) {
       }
       const next = await open(home);
       assert.equal(next.index.clean, true);
-      const counts = during === "close" ? { a: 300, b: 100, gone: 1 } : { a: 300, b: 150 };
+      const counts: Record<string, number> =
+        during === "close" ? { a: 300, b: 100, gone: 1 } : { a: 300, b: 150 };
       await checkHas(next.logs, counts);
     });
   }
