@@ -2,35 +2,18 @@
 
 import type { Removed } from "../core/chat/forget-receipt.ts";
 import type { ForgottenChats } from "../core/chat/tombstones.ts";
-import {
-  type Extension,
-  noHooks,
-  noPart,
-  type Removal,
-  type TurnHooks,
-  type TurnPart,
-} from "../core/extension.ts";
+import { type Extension, noHooks, noPart, type Removal, type TurnHooks, type TurnPart } from "../core/extension.ts";
 import { misconfigured } from "../core/options.ts";
 import type { Throughline } from "../core/throughline.ts";
 import type { Turn } from "../core/turns/turn.ts";
-import {
-  deletePackagesOf,
-  type ForgetReceipt,
-  type Moments,
-  type MomentsOptions,
-  type MomentsSettings,
-  momentsSettings,
-  openMoments,
-  withPackagesOf,
-} from "./moments.ts";
-import { agreeWithOthers } from "./record/agree-with-others.ts";
-import {
-  forgetForgotten,
-  forgetPackagesOf,
-  type LostPackages,
-  lostPackages,
-} from "./record/forget-forgotten.ts";
+import { deletePackagesOf, type ForgetReceipt, type Moments, type MomentsOptions, type MomentsSettings, momentsSettings, openMoments, withPackagesOf } from "./moments.ts";
+import { forgetForgotten, forgetPackagesOf, type LostPackages, lostPackages } from "./record/forget-forgotten.ts";
 import { capturePrompt, feedTurn } from "./turns/feed.ts";
+import { errorName } from "../core/errors.ts";
+import type { JsonObject } from "../core/json.ts";
+import type { Logger } from "../core/logger.ts";
+import type { Cluster } from "../core/storage/cluster.ts";
+import type { Consent } from "./package/record.ts";
 
 export type { Mark, PackageDirectory } from "./directory/package-directory.ts";
 export type { Selection } from "./directory/whose.ts";
@@ -183,4 +166,34 @@ function removedOf(deleted: ForgetReceipt | undefined): readonly Removed[] {
     ...failed.map((each) => ({ unreachable: `the package ${each.name}, not deleted` })),
     ...unreadable.map((each) => ({ unreachable: `the package ${each}, which cannot be read` })),
   ];
+}
+
+/** Moments, as far as what somebody agreed to goes. */
+interface Agreeing {
+  onAgreed(listener: (consent: Consent, by: "here" | "elsewhere") => void): () => void;
+  agreedElsewhere(consent: unknown): Promise<void>;
+}
+
+/**
+ * What is agreed to at one process holds at all that run: a person who withdraws it does not know
+ * which of them they reach.
+ *
+ * @returns what ends it.
+ */
+function agreeWithOthers(cluster: Cluster, moments: Agreeing, logger: Logger): () => void {
+  const endAgreed = moments.onAgreed((consent, by) => {
+    if (by === "here")
+      cluster.publish({ about: "consent", consent: consent as unknown as JsonObject });
+  });
+  const endTold = cluster.subscribe(({ about, consent }) => {
+    if (about !== "consent") return;
+    moments.agreedElsewhere(consent).catch((error: unknown) => {
+      const fields = { error: errorName(error) };
+      logger.error(fields, "what was agreed to at another process is not kept for the next run");
+    });
+  });
+  return () => {
+    endAgreed();
+    endTold();
+  };
 }

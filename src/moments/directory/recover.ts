@@ -12,7 +12,7 @@ import { entriesOf, isThere, removeTree, sizeOf } from "./remove-tree.ts";
 import { isInFlight, noteComing, placesOf, readStatus, removeStatus } from "./status.ts";
 import { writeTombstone } from "./tombstones.ts";
 import { verifyFolder } from "./verify.ts";
-import { publish, sync, syncFolder } from "./write-package.ts";
+import { publish, sync, syncFolder } from "./save-package.ts";
 
 /** How many statuses are read at once: 10,000 took 2.1 s one by one, and 0.8 s so. */
 const statusesAtOnce = 16;
