@@ -1,5 +1,6 @@
 // What people react to, kept as packages: joins the recorder, the directory of packages, and the loop that
 // sends them.
+import { isThere } from "../core/storage/files/file-ports.ts";
 import { join } from "node:path";
 import type { Logger } from "../core/logger.ts";
 import {
@@ -15,7 +16,6 @@ import { KeptConsent } from "./directory/consent-file.ts";
 import type { DeleteReceipt } from "./directory/delete-packages.ts";
 import { openPackageDirectory } from "./directory/open-package-directory.ts";
 import type { Mark, PackageDirectory } from "./directory/package-directory.ts";
-import { isThere } from "./directory/remove-tree.ts";
 import { isMeant, type Selection } from "./directory/whose.ts";
 import type { Consent } from "./package/record.ts";
 import { Agreements } from "./record/agreements.ts";

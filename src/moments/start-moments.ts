@@ -2,18 +2,39 @@
 
 import type { Removed } from "../core/chat/forget-receipt.ts";
 import type { ForgottenChats } from "../core/chat/tombstones.ts";
-import { type Extension, noHooks, noPart, type Removal, type TurnHooks, type TurnPart } from "../core/extension.ts";
-import { misconfigured } from "../core/options.ts";
-import type { Throughline } from "../core/throughline.ts";
-import type { Turn } from "../core/turns/turn.ts";
-import { deletePackagesOf, type ForgetReceipt, type Moments, type MomentsOptions, type MomentsSettings, momentsSettings, openMoments, withPackagesOf } from "./moments.ts";
-import { forgetForgotten, forgetPackagesOf, type LostPackages, lostPackages } from "./record/forget-forgotten.ts";
-import { capturePrompt, feedTurn } from "./turns/feed.ts";
 import { errorName } from "../core/errors.ts";
+import {
+  type Extension,
+  noHooks,
+  noPart,
+  type Removal,
+  type TurnHooks,
+  type TurnPart,
+} from "../core/extension.ts";
 import type { JsonObject } from "../core/json.ts";
 import type { Logger } from "../core/logger.ts";
+import { misconfigured } from "../core/options.ts";
 import type { Cluster } from "../core/storage/cluster.ts";
+import type { Throughline } from "../core/throughline.ts";
+import type { Turn } from "../core/turns/turn.ts";
+import {
+  deletePackagesOf,
+  type ForgetReceipt,
+  type Moments,
+  type MomentsOptions,
+  type MomentsSettings,
+  momentsSettings,
+  openMoments,
+  withPackagesOf,
+} from "./moments.ts";
 import type { Consent } from "./package/record.ts";
+import {
+  forgetForgotten,
+  forgetPackagesOf,
+  type LostPackages,
+  lostPackages,
+} from "./record/forget-forgotten.ts";
+import { capturePrompt, feedTurn } from "./turns/feed.ts";
 
 export type { Mark, PackageDirectory } from "./directory/package-directory.ts";
 export type { Selection } from "./directory/whose.ts";

@@ -213,10 +213,7 @@ export async function takeInventory(
 }
 
 /** Reads these files of a home, or of its copy, and compares them with the index. */
-export async function readInventory(
-  paths: readonly string[],
-  files: Files,
-): Promise<Inventory> {
+export async function readInventory(paths: readonly string[], files: Files): Promise<Inventory> {
   const inventory = new Inventory(files);
   for (const path of paths) await addFrom(files, path, inventory);
   await inventory.finish();

@@ -1,3 +1,4 @@
+import { isThere } from "../../core/storage/files/file-ports.ts";
 import { dirname, join } from "node:path";
 import { isoTime } from "../../core/clock.ts";
 import { ThroughlineError } from "../../core/errors.ts";
@@ -33,7 +34,7 @@ import {
 import { assertThere } from "./read-package.ts";
 import { bytesOf, manifestOf, type ReadPackage, readPackage } from "./read-sealed.ts";
 import { prepare, recover } from "./recover.ts";
-import { entriesOf, isThere } from "./remove-tree.ts";
+import { entriesOf } from "./remove-tree.ts";
 import { type PurgeReport, purge, type RetentionLimits, releasePackage } from "./retention.ts";
 import { occupantOf, saveCopy, savePackage } from "./save-package.ts";
 import {

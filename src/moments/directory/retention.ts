@@ -1,3 +1,4 @@
+import { isThere } from "../../core/storage/files/file-ports.ts";
 import { join } from "node:path";
 import { invalid } from "../../core/errors.ts";
 import type { KeyedMutex } from "../../core/mutex.ts";
@@ -7,7 +8,6 @@ import type { PackagePorts } from "./ports.ts";
 import { readFolder } from "./read-package.ts";
 import { readPackage } from "./read-sealed.ts";
 import { removeFolder, removeHere } from "./remove-here.ts";
-import { isThere } from "./remove-tree.ts";
 import { readStatus } from "./status.ts";
 
 export interface RetentionLimits {

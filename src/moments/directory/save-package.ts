@@ -1,18 +1,36 @@
+import { createHash } from "node:crypto";
 import { join } from "node:path";
+import { concurrently } from "../../core/concurrently.ts";
 import { ThroughlineError } from "../../core/errors.ts";
-import { type PackageRecord, renameMoment, type Saved, SaveError, type SealedMoment, type FileEntry, type Manifest, sealRecord, writeManifest } from "../package/package-format.ts";
-import { type PackageContent, type PartNote, partsOf, manifestFile, mediaTypeOf, type PackagePart, type Pieces } from "./content.ts";
+import type { Disk, DiskFile } from "../../core/storage/disk/disk.ts";
+import { makeDirectory, writeAll, isThere } from "../../core/storage/files/file-ports.ts";
+import {
+  type FileEntry,
+  type Manifest,
+  type PackageRecord,
+  renameMoment,
+  type Saved,
+  SaveError,
+  type SealedMoment,
+  sealRecord,
+  writeManifest,
+} from "../package/package-format.ts";
+import {
+  manifestFile,
+  mediaTypeOf,
+  type PackageContent,
+  type PackagePart,
+  type PartNote,
+  type Pieces,
+  partsOf,
+} from "./content.ts";
 import { codeOf, diskCause, failureOf, isGone, SyncFailed } from "./disk-errors.ts";
 import { endings } from "./names.ts";
 import { type PackagePorts, secondsNow } from "./ports.ts";
 import { readFolder } from "./read-package.ts";
-import { isThere, removeTree } from "./remove-tree.ts";
+import { removeTree } from "./remove-tree.ts";
 import { isInFlight, noteComing, readStatus, removeStatus } from "./status.ts";
 import { verifyFolder } from "./verify.ts";
-import { createHash } from "node:crypto";
-import { concurrently } from "../../core/concurrently.ts";
-import type { Disk, DiskFile } from "../../core/storage/disk/disk.ts";
-import { makeDirectory, writeAll } from "../../core/storage/files/file-ports.ts";
 
 /** Names are 48 random bits: a second one that is taken means that something else is wrong. */
 const maxNames = 4;

@@ -2,12 +2,7 @@
 import { join } from "node:path";
 import { ThroughlineError } from "../../core/errors.ts";
 import { isJsonObject } from "../../core/json.ts";
-import {
-  replaceFile,
-  syncNames,
-  unlinkIfThere,
-  writeAll,
-} from "../../core/storage/files/file-ports.ts";
+import { replaceFile, syncNames, unlinkIfThere, writeAll, isThere } from "../../core/storage/files/file-ports.ts";
 import {
   type PackageMark,
   type PackageOwners,
@@ -21,7 +16,6 @@ import { keyPrefix } from "../s3/object-key.ts";
 import { endings } from "./names.ts";
 import { type PackagePorts, secondsNow } from "./ports.ts";
 import { assertThere, readWhole } from "./read-package.ts";
-import { isThere } from "./remove-tree.ts";
 
 export const noStatus: PackageStatus = { uploaded: [], preserved: null, retracted: null };
 

@@ -1,20 +1,20 @@
+import { createHash } from "node:crypto";
 import { type Clock, systemClock } from "../../core/clock.ts";
 import { ThroughlineError } from "../../core/errors.ts";
 import { type NewId, randomId } from "../../core/ids.ts";
 import { companionLease, type Lease } from "../../core/storage/leases.ts";
 import type { Storage } from "../../core/storage/storage.ts";
 import { systemTimers, type Timers } from "../../core/timers.ts";
+import { compareLogs } from "./compare-logs.ts";
 import { copyLog } from "./copy-log.ts";
-import { copyDocuments, foreignDocuments, compareDocuments } from "./documents.ts";
+import { compareDocuments, copyDocuments, foreignDocuments } from "./documents.ts";
 import { everyLog, type FoundLog } from "./every-log.ts";
-import { copyFiles, foreignFiles, compareFiles } from "./files.ts";
-import { joinMarks, newMarks, type NewMarks, missingMarks } from "./forgotten-marks.ts";
+import { compareFiles, copyFiles, foreignFiles } from "./files.ts";
+import { joinMarks, missingMarks, type NewMarks, newMarks } from "./forgotten-marks.ts";
 import { inOrder, logsAtOnce } from "./in-order.ts";
 import { MoveNotes } from "./move-notes.ts";
-import { chatsPlace, logPlaces, marksPlace, documentPlaces } from "./places.ts";
-import { type OnDamage, placeName, type LogName, digestOf } from "./records.ts";
-import { compareLogs } from "./compare-logs.ts";
-import { createHash } from "node:crypto";
+import { chatsPlace, documentPlaces, logPlaces, marksPlace } from "./places.ts";
+import { digestOf, type LogName, type OnDamage, placeName } from "./records.ts";
 
 export interface CopyProgress {
   /** `check`: what the target holds already. `verify`: both are read from end to end. */
