@@ -15,6 +15,7 @@ import type { JsonObject } from "../core/json.ts";
 import type { Logger } from "../core/logger.ts";
 import { misconfigured } from "../core/options.ts";
 import type { Cluster } from "../core/storage/cluster.ts";
+import type { OwnHome } from "../core/storage/storage.ts";
 import type { Throughline } from "../core/throughline.ts";
 import type { Turn } from "../core/turns/turn.ts";
 import {
@@ -86,7 +87,7 @@ export async function startMoments(
   const { kept } = await throughline.extend(name, async () => {
     const options = momentsSettings(given);
     const { persona, withSkills, hurtful } = options;
-    const moments = await openMoments(portsOf(throughline), options);
+    const moments = await openMoments(throughline.ports, homeOf(throughline), options);
     if (persona !== undefined) capturePrompt(moments.recorder, persona, withSkills);
     return new MomentsExtension(throughline, { moments, hurtful });
   });
@@ -131,7 +132,7 @@ class MomentsExtension implements Extension {
   async #forget(selection: LostPackages): Promise<ForgetReceipt | undefined> {
     if (this.kept !== undefined) return this.kept.moments.forget(selection);
     const home = this.#throughline.storage.ownHome;
-    return home && deletePackagesOf(home.path, home.assertWriter, selection);
+    return home && deletePackagesOf(home, selection);
   }
 
   async preview(): Promise<TurnPart> {
@@ -144,9 +145,7 @@ class MomentsExtension implements Extension {
     const forgotten = await read();
     const home = storage.ownHome;
     if (home === undefined || forgotten.isEmpty) return;
-    await withPackagesOf(home.path, home.assertWriter, (packages) =>
-      forgetPackagesOf(packages, chats, forgotten),
-    );
+    await withPackagesOf(home, (packages) => forgetPackagesOf(packages, chats, forgotten));
   }
 
   turn(turn: Turn): TurnHooks {
@@ -160,14 +159,11 @@ class MomentsExtension implements Extension {
   }
 }
 
-function portsOf({ storage, ports }: Throughline): Parameters<typeof openMoments>[0] {
-  const home = storage.ownHome;
-  if (home === undefined) {
-    throw misconfigured(
-      "moments are kept in a home, and this process has none: open one, and only in this process",
-    );
-  }
-  return { ...ports, home: home.path, guard: home.assertWriter };
+function homeOf({ storage }: Throughline): OwnHome {
+  if (storage.ownHome !== undefined) return storage.ownHome;
+  throw misconfigured(
+    "moments are kept in a home, and this process has none: open one, and only in this process",
+  );
 }
 
 /** Each server has packages of its own. One that does not run does not hear of it, and none answers. */

@@ -3,7 +3,12 @@ import { join } from "node:path";
 import { ThroughlineError } from "../../core/errors.ts";
 import { isJsonObject } from "../../core/json.ts";
 import type { Disk } from "../../core/storage/disk/disk.ts";
-import { replaceFile, unlinkIfThere, writeAll, isThere } from "../../core/storage/files/file-ports.ts";
+import {
+  isThere,
+  replaceFile,
+  unlinkIfThere,
+  writeAll,
+} from "../../core/storage/files/file-ports.ts";
 import type { Consent } from "../package/record.ts";
 import { isNoFile } from "./disk-errors.ts";
 import type { PackagePorts } from "./ports.ts";

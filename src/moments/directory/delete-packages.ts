@@ -1,6 +1,6 @@
-import { isThere } from "../../core/storage/files/file-ports.ts";
 import { join } from "node:path";
 import type { KeyedMutex } from "../../core/mutex.ts";
+import { isThere } from "../../core/storage/files/file-ports.ts";
 import { isPackageName } from "../package/package-format.ts";
 import { codeOf } from "./disk-errors.ts";
 import { endings, placeOf, timeOf } from "./names.ts";

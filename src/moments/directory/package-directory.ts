@@ -1,4 +1,3 @@
-import { isThere } from "../../core/storage/files/file-ports.ts";
 import { dirname, join } from "node:path";
 import { isoTime } from "../../core/clock.ts";
 import { ThroughlineError } from "../../core/errors.ts";
@@ -7,6 +6,7 @@ import { silentLogger } from "../../core/logger.ts";
 import { KeyedMutex } from "../../core/mutex.ts";
 import { patientDisk } from "../../core/storage/disk/patient-disk.ts";
 import type { Allocate } from "../../core/storage/files/batch-reader.ts";
+import { isThere } from "../../core/storage/files/file-ports.ts";
 import {
   makeUuidV7,
   type PackageRecord,

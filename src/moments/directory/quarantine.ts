@@ -1,6 +1,12 @@
 import { join } from "node:path";
 import { isoTime } from "../../core/clock.ts";
-import { makeDirectory, syncNames, unlinkIfThere, writeAll, isThere } from "../../core/storage/files/file-ports.ts";
+import {
+  isThere,
+  makeDirectory,
+  syncNames,
+  unlinkIfThere,
+  writeAll,
+} from "../../core/storage/files/file-ports.ts";
 import type { RepairReport } from "../../core/storage/storage.ts";
 import type { PackagePorts } from "./ports.ts";
 import { entriesOf, removeTree } from "./remove-tree.ts";

@@ -1,10 +1,11 @@
 // Reading what lies in a package's folder: whole small files, and large ones in pieces.
-import { isThere, readFrom } from "../../core/storage/files/file-ports.ts";
+
 import { createHash } from "node:crypto";
 import { join } from "node:path";
 import { ThroughlineError } from "../../core/errors.ts";
 import type { Disk } from "../../core/storage/disk/disk.ts";
 import { type Allocate, readExactly } from "../../core/storage/files/batch-reader.ts";
+import { isThere, readFrom } from "../../core/storage/files/file-ports.ts";
 import {
   type Manifest,
   type ManifestProblem,

@@ -1,7 +1,12 @@
 // What a process that died left half done, finished or set aside before anything else happens here.
 import { basename, join } from "node:path";
 import { concurrently } from "../../core/concurrently.ts";
-import { isTemporaryName, makeDirectory, syncNames, isThere } from "../../core/storage/files/file-ports.ts";
+import {
+  isTemporaryName,
+  isThere,
+  makeDirectory,
+  syncNames,
+} from "../../core/storage/files/file-ports.ts";
 import { manifestFile } from "./content.ts";
 import { codeOf, diskCause, errnoOf } from "./disk-errors.ts";
 import { type Ending, endings, placeOf } from "./names.ts";

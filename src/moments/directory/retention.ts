@@ -1,7 +1,7 @@
-import { isThere } from "../../core/storage/files/file-ports.ts";
 import { join } from "node:path";
 import { invalid } from "../../core/errors.ts";
 import type { KeyedMutex } from "../../core/mutex.ts";
+import { isThere } from "../../core/storage/files/file-ports.ts";
 import { bytesOf, packageNames } from "./list-packages.ts";
 import { timeOf } from "./names.ts";
 import type { PackagePorts } from "./ports.ts";

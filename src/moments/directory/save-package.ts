@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { concurrently } from "../../core/concurrently.ts";
 import { ThroughlineError } from "../../core/errors.ts";
 import type { Disk, DiskFile } from "../../core/storage/disk/disk.ts";
-import { makeDirectory, writeAll, isThere } from "../../core/storage/files/file-ports.ts";
+import { isThere, makeDirectory, writeAll } from "../../core/storage/files/file-ports.ts";
 import {
   type FileEntry,
   type Manifest,

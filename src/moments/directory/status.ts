@@ -2,7 +2,13 @@
 import { join } from "node:path";
 import { ThroughlineError } from "../../core/errors.ts";
 import { isJsonObject } from "../../core/json.ts";
-import { replaceFile, syncNames, unlinkIfThere, writeAll, isThere } from "../../core/storage/files/file-ports.ts";
+import {
+  isThere,
+  replaceFile,
+  syncNames,
+  unlinkIfThere,
+  writeAll,
+} from "../../core/storage/files/file-ports.ts";
 import {
   type PackageMark,
   type PackageOwners,

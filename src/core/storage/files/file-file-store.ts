@@ -100,7 +100,9 @@ export class FileFileStore implements FileStore {
   /** Every key with a folder, also one in which a `put` that was cut short left nothing whole. */
   async *keys(): AsyncGenerator<string> {
     this.#assertOpen();
-    for (const { name, kind } of (await this.#ports.disk.list(this.#directory).catch(unlessAbsent)) ?? []) {
+    for (const { name, kind } of (await this.#ports.disk
+      .list(this.#directory)
+      .catch(unlessAbsent)) ?? []) {
       if (kind !== "directory" || !name.endsWith(filesSuffix)) continue;
       const key = await keyOfFolder(this.#ports.disk, join(this.#directory, name));
       if (key !== undefined) yield key;

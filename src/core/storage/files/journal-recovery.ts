@@ -2,7 +2,14 @@
 import { basename, dirname, join } from "node:path";
 import type { DiskFile } from "../disk/disk.ts";
 import { batchAt, batchesBackward, batchesForward, readExactly } from "./batch-reader.ts";
-import { type HomePorts, isCode, makeDirectory, unlessAbsent, unlinkIfThere, writeAll } from "./file-ports.ts";
+import {
+  type HomePorts,
+  isCode,
+  makeDirectory,
+  unlessAbsent,
+  unlinkIfThere,
+  writeAll,
+} from "./file-ports.ts";
 import {
   type Change,
   type Frame,
