@@ -1,5 +1,6 @@
 // What people react to, kept as packages: joins the recorder, the directory of packages, and the loop that
 // sends them.
+
 import { join } from "node:path";
 import type { Logger } from "../core/logger.ts";
 import {
@@ -10,13 +11,13 @@ import {
   resolveOptions,
 } from "../core/options.ts";
 import { realDisk } from "../core/storage/disk/disk.ts";
+import { isThere } from "../core/storage/files/file-ports.ts";
+import type { OwnHome } from "../core/storage/storage.ts";
 import type { ThroughlinePorts } from "../core/telemetry.ts";
 import { KeptConsent } from "./directory/consent-file.ts";
 import type { DeleteReceipt } from "./directory/delete-packages.ts";
 import { openPackageDirectory } from "./directory/open-package-directory.ts";
-import { PackageBytes } from "./directory/package-bytes.ts";
 import type { Mark, PackageDirectory } from "./directory/package-directory.ts";
-import { isThere } from "./directory/remove-tree.ts";
 import { isMeant, type Selection } from "./directory/whose.ts";
 import type { Consent } from "./package/record.ts";
 import { Agreements } from "./record/agreements.ts";
@@ -101,13 +102,6 @@ export function momentsSettings(given: MomentsOptions): MomentsSettings {
   return resolveOptions("the options of startMoments", given, defaults, checks);
 }
 
-/** What lies below: a home of which this process is the one writer. */
-interface MomentsPorts extends ThroughlinePorts {
-  readonly home: string;
-  /** Throws when this process is no longer the writer. */
-  readonly guard: () => void;
-}
-
 export interface MomentsStatistics extends MomentStats {
   readonly storage_mode: EffectiveMode["mode"];
   readonly storage_reason: EffectiveMode["reason"];
@@ -187,8 +181,12 @@ export interface Moments extends AsyncDisposable {
  * @throws ThroughlineError `THROUGHLINE_UNAVAILABLE`: the disk refused. `THROUGHLINE_CONFIGURATION`: the
  *   bucket cannot be used.
  */
-export async function openMoments(ports: MomentsPorts, options: MomentsSettings): Promise<Moments> {
-  const { home, clock, logger, timers } = ports;
+export async function openMoments(
+  ports: ThroughlinePorts,
+  home: OwnHome,
+  options: MomentsSettings,
+): Promise<Moments> {
+  const { clock, logger, timers } = ports;
   const {
     s3,
     mode: asked,
@@ -204,9 +202,9 @@ export async function openMoments(ports: MomentsPorts, options: MomentsSettings)
   const { mode, reason, mayUpload } = effectiveMode(settings);
   if (reason === "unknown_mode") logger.warn({ reason }, "packages stay on this machine");
   const target = mayUpload && s3 ? resolveTarget(s3) : undefined;
-  const { packages, loop, sink, closePackages } = await openPackages(ports, target, mode);
-  const kept = { ...ports, disk: realDisk, unsyncedNames: new Set<string>() };
-  const consent = new KeptConsent(kept, home);
+  const { packages, loop, sink, closePackages } = await openPackages(ports, home, target, mode);
+  const written = { disk: realDisk, unsyncedNames: new Set<string>(), guard: home.assertWriter };
+  const consent = new KeptConsent({ ...ports, ...written }, home.path);
   const size = new PackageBytes(packages, () => clock.monotonic());
   const recorder = new MomentRecorder({
     ...recording,
@@ -281,16 +279,21 @@ export async function openMoments(ports: MomentsPorts, options: MomentsSettings)
 }
 
 /** The packages of a home, and what sends them. */
-async function openPackages(ports: MomentsPorts, s3: S3Target | undefined, mode: StorageMode) {
-  const { home, guard, clock, newId, logger } = ports;
+async function openPackages(
+  ports: ThroughlinePorts,
+  home: OwnHome,
+  s3: S3Target | undefined,
+  mode: StorageMode,
+) {
+  const { clock, newId, logger } = ports;
   const { bucket = "", region = "", endpoint = null } = s3 ?? {};
   const target = { bucket, region, endpoint };
   const opened = await openPackageDirectory({
-    path: join(home, "feedback"),
+    path: join(home.path, "feedback"),
     clock,
     newId,
     logger,
-    guard,
+    guard: home.assertWriter,
     // What is recorded while no bucket is named stays here.
     upload: s3 && { target, keepLocal: mode !== "s3" },
   });
@@ -337,26 +340,84 @@ function isOf(selection: Selection, { name, chatId, people, holds }: MomentFacts
  * Their copies in buckets are deleted by the next run that uploads.
  */
 export function deletePackagesOf(
-  home: string,
-  guard: () => void,
+  home: OwnHome,
   selection: Selection,
 ): Promise<ForgetReceipt | undefined> {
-  return withPackagesOf(home, guard, ({ forget }) => forget(selection));
+  return withPackagesOf(home, ({ forget }) => forget(selection));
 }
 
 /** Works with the packages of such a home. `undefined`: it has none. */
 export async function withPackagesOf<T>(
-  home: string,
-  guard: () => void,
+  home: OwnHome,
   work: (kept: Pick<Moments, "packages" | "forget">) => Promise<T>,
 ): Promise<T | undefined> {
-  const path = join(home, "feedback");
+  const path = join(home.path, "feedback");
   if (!(await isThere(realDisk, path))) return undefined;
-  const { packages, close } = await openPackageDirectory({ path, guard });
+  const { packages, close } = await openPackageDirectory({ path, guard: home.assertWriter });
   const forget = (selection: Selection) => packages.delete(selection);
   try {
     return await work({ packages, forget });
   } finally {
     await close();
+  }
+}
+
+/** How long a count holds, in milliseconds, when nothing is known to have changed. */
+const freshMs = 5_000;
+
+/**
+ * How much the packages of a directory take, counted in the background: reading 10,000 of them
+ * takes seconds, and no caller waits for that.
+ */
+class PackageBytes {
+  readonly #packages: PackageDirectory;
+  readonly #monotonic: () => number;
+  #bytes: number | null = null;
+  #countedAt = Number.NEGATIVE_INFINITY;
+  #counting: Promise<void> | undefined;
+  #isOver = false;
+
+  constructor(packages: PackageDirectory, monotonic: () => number) {
+    this.#packages = packages;
+    this.#monotonic = monotonic;
+  }
+
+  /** As it was counted last, at most some seconds ago; `null` before the first count. */
+  get bytes(): number | null {
+    const isOld = this.#monotonic() - this.#countedAt > freshMs;
+    if (isOld) void this.count();
+    return this.#bytes;
+  }
+
+  /** Resolves when they are counted, or cannot be. */
+  count(): Promise<void> {
+    this.#counting ??= this.#count()
+      .catch(() => undefined) // the disk refuses: the number stays what it was
+      .finally(() => {
+        this.#counting = undefined;
+      });
+    return this.#counting;
+  }
+
+  /** Counts no more. */
+  async close(): Promise<void> {
+    this.#isOver = true;
+    await this.#counting;
+  }
+
+  async #count(): Promise<void> {
+    let bytes = 0;
+    let before: string | undefined;
+    this.#countedAt = this.#monotonic();
+    do {
+      if (this.#isOver) return;
+      const page: Awaited<ReturnType<PackageDirectory["list"]>> = await this.#packages.list({
+        limit: 100,
+        before,
+      });
+      for (const one of page.packages) bytes += one.bytes;
+      before = page.next ?? undefined;
+    } while (before !== undefined);
+    this.#bytes = bytes;
   }
 }

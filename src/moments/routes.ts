@@ -4,17 +4,14 @@ import type { Router } from "../server/router.ts";
 import type { Moments } from "./moments.ts";
 import { addFeedbackRoutes } from "./routes/feedback-routes.ts";
 import { addMediaRoutes } from "./routes/media-routes.ts";
-import { MediaSockets } from "./routes/media-sockets.ts";
+import { type BufferState, MediaSockets } from "./routes/media-sockets.ts";
 
 /** Moments over HTTP, for `createServer`. */
 export function momentsRoutes(moments: Moments): ServerFeature {
   return (router: Router) => {
     const { watchers, clock } = router.ports;
-    const media = new MediaSockets({
-      moments,
-      clock,
-      publish: (state) => watchers.publishHere("buffers", state),
-    });
+    const tell = (state: BufferState) => watchers.publishHere("buffers", state);
+    const media = new MediaSockets(moments, clock, tell);
     addMediaRoutes(router, moments, media);
     addFeedbackRoutes(router, moments, media);
     router.describeEvents(async () => (await import("./routes/answer-schemas.ts")).events);

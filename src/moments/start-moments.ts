@@ -2,6 +2,7 @@
 
 import type { Removed } from "../core/chat/forget-receipt.ts";
 import type { ForgottenChats } from "../core/chat/tombstones.ts";
+import { errorName } from "../core/errors.ts";
 import {
   type Extension,
   noHooks,
@@ -10,7 +11,11 @@ import {
   type TurnHooks,
   type TurnPart,
 } from "../core/extension.ts";
+import type { JsonObject } from "../core/json.ts";
+import type { Logger } from "../core/logger.ts";
 import { misconfigured } from "../core/options.ts";
+import type { Cluster } from "../core/storage/cluster.ts";
+import type { OwnHome } from "../core/storage/storage.ts";
 import type { Throughline } from "../core/throughline.ts";
 import type { Turn } from "../core/turns/turn.ts";
 import {
@@ -23,7 +28,7 @@ import {
   openMoments,
   withPackagesOf,
 } from "./moments.ts";
-import { agreeWithOthers } from "./record/agree-with-others.ts";
+import type { Consent } from "./package/record.ts";
 import {
   forgetForgotten,
   forgetPackagesOf,
@@ -82,7 +87,7 @@ export async function startMoments(
   const { kept } = await throughline.extend(name, async () => {
     const options = momentsSettings(given);
     const { persona, withSkills, hurtful } = options;
-    const moments = await openMoments(portsOf(throughline), options);
+    const moments = await openMoments(throughline.ports, homeOf(throughline), options);
     if (persona !== undefined) capturePrompt(moments.recorder, persona, withSkills);
     return new MomentsExtension(throughline, { moments, hurtful });
   });
@@ -127,7 +132,7 @@ class MomentsExtension implements Extension {
   async #forget(selection: LostPackages): Promise<ForgetReceipt | undefined> {
     if (this.kept !== undefined) return this.kept.moments.forget(selection);
     const home = this.#throughline.storage.ownHome;
-    return home && deletePackagesOf(home.path, home.assertWriter, selection);
+    return home && deletePackagesOf(home, selection);
   }
 
   async preview(): Promise<TurnPart> {
@@ -140,9 +145,7 @@ class MomentsExtension implements Extension {
     const forgotten = await read();
     const home = storage.ownHome;
     if (home === undefined || forgotten.isEmpty) return;
-    await withPackagesOf(home.path, home.assertWriter, (packages) =>
-      forgetPackagesOf(packages, chats, forgotten),
-    );
+    await withPackagesOf(home, (packages) => forgetPackagesOf(packages, chats, forgotten));
   }
 
   turn(turn: Turn): TurnHooks {
@@ -156,14 +159,11 @@ class MomentsExtension implements Extension {
   }
 }
 
-function portsOf({ storage, ports }: Throughline): Parameters<typeof openMoments>[0] {
-  const home = storage.ownHome;
-  if (home === undefined) {
-    throw misconfigured(
-      "moments are kept in a home, and this process has none: open one, and only in this process",
-    );
-  }
-  return { ...ports, home: home.path, guard: home.assertWriter };
+function homeOf({ storage }: Throughline): OwnHome {
+  if (storage.ownHome !== undefined) return storage.ownHome;
+  throw misconfigured(
+    "moments are kept in a home, and this process has none: open one, and only in this process",
+  );
 }
 
 /** Each server has packages of its own. One that does not run does not hear of it, and none answers. */
@@ -183,4 +183,34 @@ function removedOf(deleted: ForgetReceipt | undefined): readonly Removed[] {
     ...failed.map((each) => ({ unreachable: `the package ${each.name}, not deleted` })),
     ...unreadable.map((each) => ({ unreachable: `the package ${each}, which cannot be read` })),
   ];
+}
+
+/** Moments, as far as what somebody agreed to goes. */
+interface Agreeing {
+  onAgreed(listener: (consent: Consent, by: "here" | "elsewhere") => void): () => void;
+  agreedElsewhere(consent: unknown): Promise<void>;
+}
+
+/**
+ * What is agreed to at one process holds at all that run: a person who withdraws it does not know
+ * which of them they reach.
+ *
+ * @returns what ends it.
+ */
+function agreeWithOthers(cluster: Cluster, moments: Agreeing, logger: Logger): () => void {
+  const endAgreed = moments.onAgreed((consent, by) => {
+    if (by === "here")
+      cluster.publish({ about: "consent", consent: consent as unknown as JsonObject });
+  });
+  const endTold = cluster.subscribe(({ about, consent }) => {
+    if (about !== "consent") return;
+    moments.agreedElsewhere(consent).catch((error: unknown) => {
+      const fields = { error: errorName(error) };
+      logger.error(fields, "what was agreed to at another process is not kept for the next run");
+    });
+  });
+  return () => {
+    endAgreed();
+    endTold();
+  };
 }

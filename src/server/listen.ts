@@ -1,10 +1,14 @@
-import { createServer as createHttpServer, type Server } from "node:http";
-import type { AddressInfo } from "node:net";
+import {
+  createServer as createHttpServer,
+  type IncomingMessage,
+  type Server,
+  type ServerResponse,
+} from "node:http";
+import type { AddressInfo, Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { getRequestListener, RequestError } from "@hono/node-server";
 import { ThroughlineError } from "../core/errors.ts";
 import type { Logger } from "../core/logger.ts";
-import { Connections } from "./connections.ts";
 import { securityHeaders } from "./guard.ts";
 import type { PortSettings } from "./options.ts";
 import { type Problem, problem, problemResponse, rawProblem, writeProblem } from "./problem.ts";
@@ -12,12 +16,10 @@ import { acceptUpgrades, isHandshake } from "./upgrade.ts";
 
 export type Fetch = Parameters<typeof getRequestListener>[0];
 
-interface ListenPorts {
+interface Answering extends PortSettings {
   readonly fetch: Fetch;
   /** Whether a request to this path may become a WebSocket. */
   readonly takesSocket: (path: string) => boolean;
-  readonly limits: PortSettings["limits"];
-  readonly logger: Logger;
 }
 
 /** Both of this machine's own addresses, since browsers take either for `localhost`. */
@@ -31,7 +33,7 @@ const loopback = ["127.0.0.1", "::1"] as const;
  */
 export async function listenAt(
   address: { readonly host: string; readonly port: number },
-  ports: ListenPorts,
+  ports: Answering,
 ): Promise<{ readonly port: number; readonly servers: readonly Server[] }> {
   const isOwn = ["localhost", loopback[0]].includes(address.host);
   const first = nodeServer(ports);
@@ -72,7 +74,7 @@ export async function closeAll(
   clearTimeout(giveUp);
 }
 
-function nodeServer({ fetch, takesSocket, limits, logger }: ListenPorts): Server {
+function nodeServer({ fetch, takesSocket, limits, logger }: Answering): Server {
   const listener = getRequestListener(fetch, {
     // The process is the user's: its Request and Response stay as they are.
     overrideGlobalObjects: false,
@@ -148,4 +150,77 @@ function unexpected(): Problem {
 
 function codeOf(error: unknown): string {
   return (error as NodeJS.ErrnoException | undefined)?.code ?? "unknown";
+}
+
+/** Requests that may wait for the answer before theirs. One more closes the connection. */
+const maxWaiting = 16;
+
+interface Exchange {
+  readonly outgoing: ServerResponse;
+  readonly begin: () => void;
+}
+
+/**
+ * Bounds what the connections of a server hold: one answer at a time on each, as long as the client
+ * takes it, and only some of the connections for one client's address.
+ */
+class Connections {
+  readonly #maxPerClient: number;
+  readonly #perClient = new Map<string, number>();
+  /** For each connection with a request: what is being answered, then what waits. */
+  readonly #exchanges = new WeakMap<Duplex, Exchange[]>();
+
+  constructor(server: Server, limits: PortSettings["limits"]) {
+    this.#maxPerClient = limits.connectionsPerClient;
+    server.maxConnections = limits.connections;
+    server.on("connection", (socket) => this.#admit(socket));
+    // Node calls this when nothing was read or written for so long, and no write made progress.
+    server.timeout = limits.writeTimeoutMs;
+    server.on("timeout", (socket) => {
+      const isWaitingForUs = this.answering(socket) !== undefined && socket.writableLength === 0;
+      if (!isWaitingForUs) socket.destroy();
+    });
+  }
+
+  /** Begins an answer, once every answer before it on the same connection was written. */
+  answer({ socket }: IncomingMessage, outgoing: ServerResponse, begin: () => void): void {
+    const exchanges = this.#exchanges.get(socket) ?? [];
+    exchanges.push({ outgoing, begin });
+    if (exchanges.length === 1) {
+      this.#exchanges.set(socket, exchanges);
+      this.#begin(socket, exchanges);
+    } else if (exchanges.length > 1 + maxWaiting) socket.destroy();
+    else socket.pause();
+  }
+
+  /** The answer that a connection waits for, or takes. */
+  answering(socket: Duplex): ServerResponse | undefined {
+    return this.#exchanges.get(socket)?.[0]?.outgoing;
+  }
+
+  #begin(socket: Socket, exchanges: Exchange[]): void {
+    const [exchange] = exchanges;
+    if (exchange === undefined) {
+      this.#exchanges.delete(socket);
+      return;
+    }
+    exchange.outgoing.once("close", () => {
+      exchanges.shift();
+      if (exchanges.length === 1) socket.resume();
+      if (!socket.destroyed) this.#begin(socket, exchanges);
+    });
+    exchange.begin();
+  }
+
+  #admit(socket: Socket): void {
+    const client = socket.remoteAddress ?? "";
+    const count = (this.#perClient.get(client) ?? 0) + 1;
+    this.#perClient.set(client, count);
+    socket.once("close", () => {
+      const left = (this.#perClient.get(client) ?? 0) - 1;
+      if (left > 0) this.#perClient.set(client, left);
+      else this.#perClient.delete(client);
+    });
+    if (count > this.#maxPerClient) socket.destroy();
+  }
 }

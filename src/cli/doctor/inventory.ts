@@ -56,7 +56,10 @@ export function readIndex(home: string): IndexedLogs {
   return logs;
 }
 
-interface InventoryPorts {
+/** A home, or its copy. */
+interface Files {
+  readonly disk: Disk;
+  readonly folder: string;
   readonly index: IndexedLogs;
   /** Whether there is a file at this path. */
   readonly has: (path: string) => boolean | Promise<boolean>;
@@ -67,13 +70,13 @@ interface InventoryPorts {
 class Inventory {
   found: readonly Finding[] = [];
   readonly count = { logs: 0, records: 0, documents: 0, attachments: 0 };
-  readonly #ports: InventoryPorts;
+  readonly #files: Files;
   /** The number of the record that names an attachment, by the attachment's path. */
   readonly #named = new Map<string, number>();
   #runs = 0;
 
-  constructor(ports: InventoryPorts) {
-    this.#ports = ports;
+  constructor(files: Files) {
+    this.#files = files;
   }
 
   /** Adds one file. @param end up to where it is read. */
@@ -81,7 +84,7 @@ class Inventory {
     const hash = hashInName(path);
     if (hash !== undefined) {
       this.count.attachments++;
-      const isWhole = (await sha256Of(file, end, this.#ports.signal)) === hash;
+      const isWhole = (await sha256Of(file, end, this.#files.signal)) === hash;
       if (!isWhole) this.find(path, "damaged_file", "it is not the file that its name says", end);
     } else if (isLog(path)) {
       this.count.logs++;
@@ -95,7 +98,7 @@ class Inventory {
 
   /** Compares what is there with what should be. */
   async finish(): Promise<void> {
-    const { index, has } = this.#ports;
+    const { index, has } = this.#files;
     for (const [path, { seq }] of index) {
       const reason = `the file is not there, though record ${seq} had been stored`;
       if (!(await has(path))) this.find(path, "older_copy", reason);
@@ -121,11 +124,11 @@ class Inventory {
 
   /** The key of a log by its path; `undefined`: only the log itself says it. */
   #keyOf(path: string): string | undefined {
-    return this.#ports.index.get(path)?.key ?? keyOfFileName(basename(path, ".jsonl"));
+    return this.#files.index.get(path)?.key ?? keyOfFileName(basename(path, ".jsonl"));
   }
 
   async #addLog(path: string, file: DiskFile, end: number): Promise<void> {
-    const known = this.#ports.index.get(path);
+    const known = this.#files.index.get(path);
     const damages: Damage[] = [];
     let seq = 0;
     let last = 0;
@@ -134,7 +137,7 @@ class Inventory {
     let isOther = false;
     try {
       for await (const item of batchesForward(file, 0, end)) {
-        this.#ports.signal.throwIfAborted();
+        this.#files.signal.throwIfAborted();
         if (item.kind === "damage") damages.push(item);
         else {
           ({ seq } = item.commit);
@@ -210,21 +213,18 @@ export async function takeInventory(
 }
 
 /** Reads these files of a home, or of its copy, and compares them with the index. */
-export async function readInventory(
-  paths: readonly string[],
-  { disk, folder, ...ports }: InventoryPorts & { readonly disk: Disk; readonly folder: string },
-): Promise<Inventory> {
-  const inventory = new Inventory(ports);
-  for (const path of paths) await addFrom(disk, folder, path, inventory);
+export async function readInventory(paths: readonly string[], files: Files): Promise<Inventory> {
+  const inventory = new Inventory(files);
+  for (const path of paths) await addFrom(files, path, inventory);
   await inventory.finish();
   return inventory;
 }
 
-async function addFrom(disk: Disk, home: string, path: string, inventory: Inventory) {
+async function addFrom({ disk, folder }: Files, path: string, inventory: Inventory) {
   const isOther = !isLog(path) && !isDocument(path) && hashInName(path) === undefined;
   if (isOther && path !== consent) return;
   try {
-    const file = await disk.open(join(home, path), "read");
+    const file = await disk.open(join(folder, path), "read");
     try {
       const size = await file.size();
       await inventory.add(path, file, isLog(path) ? ((await endOfLog(file)) ?? size) : size);

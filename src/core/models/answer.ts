@@ -9,12 +9,12 @@ type AnswerPart = TextStreamPart<ToolSet>;
 /** How the stream of one answer ended, as far as it said. */
 export interface AnswerEnd {
   /** `undefined`: the stream stopped without an end. */
-  readonly finish: FinishReason | undefined;
-  readonly usage: ReportedUsage | undefined;
-  readonly model: string | undefined;
-  readonly metadata: ProviderMetadata | undefined;
+  readonly finish?: FinishReason | undefined;
+  readonly usage?: ReportedUsage;
+  readonly model?: string;
+  readonly metadata?: ProviderMetadata | undefined;
   /** The first error part, if there was one. A piece of the answer is lost, also before a good end. */
-  readonly error: unknown;
+  readonly error?: unknown;
 }
 
 /** What is told is bounded by who reads it: this bounds the rest, in UTF-16 units. */
@@ -37,13 +37,7 @@ export class Answer {
   #begun = false;
   #untoldChars = 0;
   #isAskedAgain = false;
-  #end: AnswerEnd = {
-    finish: undefined,
-    usage: undefined,
-    model: undefined,
-    metadata: undefined,
-    error: undefined,
-  };
+  #end: AnswerEnd = {};
 
   /** @param keepsPlain also thoughts that are nothing but text are wanted again. */
   constructor(keepsPlain: boolean) {

@@ -56,17 +56,7 @@ export function unavailable(what: string, attempt: Attempt): ResponderError {
 }
 
 function factsOf(error: unknown): Facts {
-  const fields: unknown = error;
-  if (!isJsonObject(fields)) {
-    return {
-      status: undefined,
-      codes: [],
-      param: undefined,
-      errno: undefined,
-      name: "Error",
-      waitMs: undefined,
-    };
-  }
+  const fields = isJsonObject(error) ? error : {};
   const body = APICallError.isInstance(error) ? errorBody(error.data) : fields;
   const status = fields["statusCode"];
   const param = body["param"];

@@ -26,7 +26,7 @@ export interface Asked extends Ended {
   readonly reason?: string | undefined;
   readonly detail?: string | undefined;
   /** Why the model ended its answer; absent when it did not. */
-  readonly finish: FinishReason | undefined;
+  readonly finish?: FinishReason | undefined;
 }
 
 /** Where the view of a request begins, and its tokens as they are estimated. */

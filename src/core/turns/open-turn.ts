@@ -238,19 +238,15 @@ export class OpenTurn implements AsyncDisposable {
       messages,
       reasoning: "",
       usedTools: true,
-      providerData: undefined,
       providerSessionId,
       usage,
       outcome,
       partialReason: partialReasons[outcome],
       provider: this.#target.provider,
       model: end.model ?? this.#target.model,
-      viewFrom: undefined,
       latencyMs: Math.round(this.#ports.clock.monotonic() - this.#beganAt),
-      firstWordMs: undefined,
       acknowledged: end.usedContext ? part.acknowledged : undefined,
       reason: isEmpty ? "The model answered without a word." : reasons[outcome],
-      finish: undefined,
     };
     const { inputTokens: input, outputTokens: output } = usage;
     turn.span.add({ stage: "store", input, output });

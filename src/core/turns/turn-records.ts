@@ -257,7 +257,7 @@ export interface Ended {
   readonly reasoning: string;
   /** Whether calls or results are stored of this attempt. */
   readonly usedTools: boolean;
-  readonly providerData: JsonObject | undefined;
+  readonly providerData?: JsonObject | undefined;
   readonly providerSessionId: string | undefined;
   readonly usage: Usage;
   readonly outcome: Outcome;
@@ -270,7 +270,7 @@ export interface Ended {
   /** From when the model was asked to the end of its answer, waits for the provider included. */
   readonly latencyMs: number;
   /** To its first word. */
-  readonly firstWordMs: number | undefined;
+  readonly firstWordMs?: number | undefined;
   /** Stored with the answer: see `TurnPart.acknowledged`. */
   readonly acknowledged?: number | undefined;
   /** What is stored in place of `text`, where the model was called elsewhere. `text` is of its last one. */

@@ -3,12 +3,16 @@ import { join } from "node:path";
 import { ThroughlineError } from "../../core/errors.ts";
 import { isJsonObject } from "../../core/json.ts";
 import type { Disk } from "../../core/storage/disk/disk.ts";
-import { replaceFile, unlinkIfThere, writeAll } from "../../core/storage/files/file-ports.ts";
+import {
+  isThere,
+  replaceFile,
+  unlinkIfThere,
+  writeAll,
+} from "../../core/storage/files/file-ports.ts";
 import type { Consent } from "../package/record.ts";
 import { isNoFile } from "./disk-errors.ts";
 import type { PackagePorts } from "./ports.ts";
 import { readWhole } from "./read-package.ts";
-import { isThere } from "./remove-tree.ts";
 
 const consentPath = (home: string): string => join(home, "consent.json");
 /** Of the words that were shown, and of who agreed. */

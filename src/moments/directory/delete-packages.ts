@@ -1,12 +1,13 @@
 import { join } from "node:path";
 import type { KeyedMutex } from "../../core/mutex.ts";
+import { isThere } from "../../core/storage/files/file-ports.ts";
 import { isPackageName } from "../package/package-format.ts";
 import { codeOf } from "./disk-errors.ts";
 import { endings, placeOf, timeOf } from "./names.ts";
 import { type PackagePorts, secondsNow } from "./ports.ts";
 import { quarantined } from "./quarantine.ts";
 import { removeHere } from "./remove-here.ts";
-import { entriesOf, isThere } from "./remove-tree.ts";
+import { entriesOf } from "./remove-tree.ts";
 import { joinPlaces, noStatus, placesOf, readStatus } from "./status.ts";
 import { readTombstone, writeTombstone } from "./tombstones.ts";
 import {

@@ -6,6 +6,7 @@ import { silentLogger } from "../../core/logger.ts";
 import { KeyedMutex } from "../../core/mutex.ts";
 import { patientDisk } from "../../core/storage/disk/patient-disk.ts";
 import type { Allocate } from "../../core/storage/files/batch-reader.ts";
+import { isThere } from "../../core/storage/files/file-ports.ts";
 import {
   makeUuidV7,
   type PackageRecord,
@@ -33,7 +34,7 @@ import {
 import { assertThere } from "./read-package.ts";
 import { bytesOf, manifestOf, type ReadPackage, readPackage } from "./read-sealed.ts";
 import { prepare, recover } from "./recover.ts";
-import { entriesOf, isThere } from "./remove-tree.ts";
+import { entriesOf } from "./remove-tree.ts";
 import { type PurgeReport, purge, type RetentionLimits, releasePackage } from "./retention.ts";
 import { occupantOf, saveCopy, savePackage } from "./save-package.ts";
 import {

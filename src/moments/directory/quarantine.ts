@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import { isoTime } from "../../core/clock.ts";
 import {
+  isThere,
   makeDirectory,
   syncNames,
   unlinkIfThere,
@@ -8,7 +9,7 @@ import {
 } from "../../core/storage/files/file-ports.ts";
 import type { RepairReport } from "../../core/storage/storage.ts";
 import type { PackagePorts } from "./ports.ts";
-import { entriesOf, isThere, removeTree } from "./remove-tree.ts";
+import { entriesOf, removeTree } from "./remove-tree.ts";
 
 /** So that what the storage keeps there and what is ours are never taken for each other. */
 const ours = "feedback-";

@@ -1,9 +1,11 @@
 // Reading what lies in a package's folder: whole small files, and large ones in pieces.
+
 import { createHash } from "node:crypto";
 import { join } from "node:path";
 import { ThroughlineError } from "../../core/errors.ts";
 import type { Disk } from "../../core/storage/disk/disk.ts";
 import { type Allocate, readExactly } from "../../core/storage/files/batch-reader.ts";
+import { isThere, readFrom } from "../../core/storage/files/file-ports.ts";
 import {
   type Manifest,
   type ManifestProblem,
@@ -11,10 +13,9 @@ import {
   readManifest,
 } from "../package/package-format.ts";
 import { manifestFile } from "./content.ts";
-import { isGone, isNoFile } from "./disk-errors.ts";
+import { isNoFile } from "./disk-errors.ts";
 import { checkName } from "./names.ts";
 import type { PackagePorts } from "./ports.ts";
-import { isThere } from "./remove-tree.ts";
 
 /** Larger is no JSON file of a package, and is not read into memory. */
 const maxBytes = 64 * 1024 * 1024;
@@ -27,19 +28,10 @@ export async function readWhole(
   path: string,
   allocate?: Allocate,
 ): Promise<Buffer | undefined> {
-  let file: Awaited<ReturnType<Disk["open"]>>;
-  try {
-    file = await disk.open(path, "read");
-  } catch (error) {
-    if (isGone(error)) return undefined;
-    throw error;
-  }
-  try {
+  return readFrom(disk, path, async (file) => {
     const size = await file.size();
-    return size > maxBytes ? undefined : await readExactly(file, 0, size, allocate);
-  } finally {
-    await file.close();
-  }
+    return size > maxBytes ? undefined : readExactly(file, 0, size, allocate);
+  });
 }
 
 /** Bytes `start` up to `end` of a file, or what there is of them, in pieces. */

@@ -1,17 +1,22 @@
 // What a process that died left half done, finished or set aside before anything else happens here.
 import { basename, join } from "node:path";
 import { concurrently } from "../../core/concurrently.ts";
-import { isTemporaryName, makeDirectory, syncNames } from "../../core/storage/files/file-ports.ts";
+import {
+  isTemporaryName,
+  isThere,
+  makeDirectory,
+  syncNames,
+} from "../../core/storage/files/file-ports.ts";
 import { manifestFile } from "./content.ts";
 import { codeOf, diskCause, errnoOf } from "./disk-errors.ts";
 import { type Ending, endings, placeOf } from "./names.ts";
 import type { PackagePorts } from "./ports.ts";
 import { quarantine } from "./quarantine.ts";
 import { finishRemoval, removeHere } from "./remove-here.ts";
-import { entriesOf, isThere, removeTree, sizeOf } from "./remove-tree.ts";
+import { entriesOf, removeTree, sizeOf } from "./remove-tree.ts";
+import { publish, sync, syncFolder } from "./save-package.ts";
 import { isInFlight, noteComing, readStatus, removeStatus } from "./status.ts";
 import { verifyFolder } from "./verify.ts";
-import { publish, sync, syncFolder } from "./write-package.ts";
 
 /** How many statuses are read at once: 10,000 took 2.1 s one by one, and 0.8 s so. */
 const statusesAtOnce = 16;

@@ -1,12 +1,12 @@
 // Removing all that this machine has of one package. The rename is the decision: from there on a start
 // finishes it, and what lies beside goes before the package does, so that nothing of it comes back.
 import { join } from "node:path";
-import { syncNames, unlinkIfThere } from "../../core/storage/files/file-ports.ts";
+import { isThere, syncNames, unlinkIfThere } from "../../core/storage/files/file-ports.ts";
 import type { PackageStatus } from "../package/package-format.ts";
 import { endings } from "./names.ts";
 import type { PackagePorts } from "./ports.ts";
 import { quarantined, removeQuarantined } from "./quarantine.ts";
-import { isThere, removeTree, sizeOf } from "./remove-tree.ts";
+import { removeTree, sizeOf } from "./remove-tree.ts";
 import { readStatus, writeStatus } from "./status.ts";
 
 /** What there was of one package, by place. */

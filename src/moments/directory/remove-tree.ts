@@ -1,8 +1,7 @@
 import { join } from "node:path";
 import type { Disk, DiskEntry } from "../../core/storage/disk/disk.ts";
-import { unlinkIfThere } from "../../core/storage/files/file-ports.ts";
+import { unlessAbsent, unlinkIfThere } from "../../core/storage/files/file-ports.ts";
 import { manifestFile } from "./content.ts";
-import { isGone } from "./disk-errors.ts";
 
 /** Deeper than any package: what somebody else put there is not followed for ever. */
 const maxDepth = 8;
@@ -39,12 +38,7 @@ export async function entriesOf(
   disk: Disk,
   path: string,
 ): Promise<readonly DiskEntry[] | undefined> {
-  try {
-    return await disk.list(path);
-  } catch (error) {
-    if (isGone(error)) return undefined;
-    throw error;
-  }
+  return disk.list(path).catch(unlessAbsent);
 }
 
 /** The size of a file; 0 if there is none. */
@@ -53,15 +47,5 @@ export async function sizeOf(disk: Disk, path: string): Promise<number> {
 }
 
 export async function sizeIfThere(disk: Disk, path: string): Promise<number | undefined> {
-  try {
-    return await disk.size(path);
-  } catch (error) {
-    if (isGone(error)) return undefined;
-    throw error;
-  }
-}
-
-/** Whether something has this name. */
-export async function isThere(disk: Disk, path: string): Promise<boolean> {
-  return (await sizeIfThere(disk, path)) !== undefined;
+  return disk.size(path).catch(unlessAbsent);
 }

@@ -1,13 +1,13 @@
 import { join } from "node:path";
 import { invalid } from "../../core/errors.ts";
 import type { KeyedMutex } from "../../core/mutex.ts";
+import { isThere } from "../../core/storage/files/file-ports.ts";
 import { bytesOf, packageNames } from "./list-packages.ts";
 import { timeOf } from "./names.ts";
 import type { PackagePorts } from "./ports.ts";
 import { readFolder } from "./read-package.ts";
 import { readPackage } from "./read-sealed.ts";
 import { removeFolder, removeHere } from "./remove-here.ts";
-import { isThere } from "./remove-tree.ts";
 import { readStatus } from "./status.ts";
 
 export interface RetentionLimits {

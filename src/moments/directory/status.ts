@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { ThroughlineError } from "../../core/errors.ts";
 import { isJsonObject } from "../../core/json.ts";
 import {
+  isThere,
   replaceFile,
   syncNames,
   unlinkIfThere,
@@ -21,7 +22,6 @@ import { keyPrefix } from "../s3/object-key.ts";
 import { endings } from "./names.ts";
 import { type PackagePorts, secondsNow } from "./ports.ts";
 import { assertThere, readWhole } from "./read-package.ts";
-import { isThere } from "./remove-tree.ts";
 
 export const noStatus: PackageStatus = { uploaded: [], preserved: null, retracted: null };
 

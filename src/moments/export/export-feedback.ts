@@ -1,4 +1,3 @@
-import { datasetCard } from "./dataset-card.ts";
 import { ExportTally, type FeedbackExportReport } from "./export-report.ts";
 import { OpenPackage, openManifest, SkippedPackage } from "./open-package.ts";
 import { type ExportSettings, exportSettings, type FeedbackExportOptions } from "./options.ts";
@@ -141,3 +140,106 @@ function progress(
 ): void {
   options.onProgress?.({ ...step, rows: tally.rows });
 }
+
+/**
+ * `README.md` of an export, as the Hugging Face Hub reads it: where the rows are, in YAML that is
+ * JSON where a value is free text, then what they are, for people.
+ */
+function datasetCard(report: FeedbackExportReport): string {
+  const facts = formatFacts(report);
+  const { rows, packages, filters } = report;
+  const asked = Object.entries(filters).filter(([, value]) => value !== null);
+  return [
+    ...["---", ...header(report, facts), "---", ""],
+    ...["# Judged answers of a companion", "", facts.says, ""],
+    `- Format: \`${report.format}\``,
+    `- Rows: ${rows.total}, of which ${rows.positive} positive and ${rows.negative} negative: the`,
+    "  weights for an uneven split follow from these counts",
+    `- Packages: ${packages.listed} looked at, ${packages.not_selected} not asked for, ` +
+      `${packages.skipped} left out`,
+    `- Left out, one by one in \`export-report.json\`: ${reasonsText(report)}`,
+    `- Judged from ${report.first_at ?? "never"} to ${report.last_at ?? "never"} (UTC)`,
+    `- Filters: ${asked.length === 0 ? "none" : `\`${JSON.stringify(Object.fromEntries(asked))}\``}`,
+    `- Pictures: ${rows.frames} in all, ${perRow(rows.frames, rows.total)} a row`,
+    `- Prompts cut to their length: ${rows.cut}, by ${rows.cut_turns} whole turns in all`,
+    "",
+    ...consent(report),
+    ...["## Retraction", ""],
+    "Who is in these rows may take a judgement back at any time. A retracted or superseded package is",
+    "in no later export: export again before training, and delete what this export replaces.",
+    "",
+  ].join("\n");
+}
+
+function header(report: FeedbackExportReport, { dataFiles, dropLabels }: FormatFacts): string[] {
+  const lines = ["pretty_name: Judged answers of a companion"];
+  // Without rows there is no data file, and a configuration that names none fails.
+  if (report.rows.total === 0) return lines;
+  return [
+    ...lines,
+    "configs:",
+    "- config_name: default",
+    ...(dropLabels ? ["  drop_labels: true"] : []),
+    "  data_files:",
+    "  - split: train",
+    `    path: ${JSON.stringify(dataFiles)}`,
+  ];
+}
+
+function reasonsText({ reasons }: FeedbackExportReport): string {
+  const met = Object.entries(reasons).filter(([, count]) => count > 0);
+  return met.length === 0 ? "none" : met.map(([reason, count]) => `${reason} ${count}`).join(", ");
+}
+
+function perRow(frames: number, rows: number): string {
+  return rows === 0 ? "0" : (frames / rows).toFixed(1);
+}
+
+function consent({ consent_wordings }: FeedbackExportReport): readonly string[] {
+  const head = ["## Consent", ""];
+  if (consent_wordings.length === 0) return [...head, "No wording was recorded.", ""];
+  // As JSON, each on a line: what it says cannot become part of this page.
+  const lines = consent_wordings.map((wording) => JSON.stringify(wording));
+  return [
+    ...head,
+    "The people agreed to the export in these words:",
+    "",
+    ...["```json", ...lines, "```", ""],
+  ];
+}
+
+/** What the dataset card says of a format. */
+interface FormatFacts {
+  /** One paragraph. */
+  readonly says: string;
+  /** Patterns of the files with the rows, for `datasets`. */
+  readonly dataFiles: readonly string[];
+  /** Stops `datasets` from guessing labels from the names of folders. */
+  readonly dropLabels: boolean;
+}
+
+function formatFacts({ format, rows }: FeedbackExportReport): FormatFacts {
+  switch (format) {
+    case "kto":
+      return { says: says.kto, dataFiles: ["train.jsonl"], dropLabels: false };
+    case "imagefolder": {
+      // A pattern that matches nothing is an error to its reader.
+      const pictures = rows.frames === 0 ? [] : ["*/frames/*.jpg"];
+      const dataFiles = ["metadata.jsonl", ...pictures];
+      return { says: says.folder, dataFiles, dropLabels: rows.frames > 0 };
+    }
+    case "dpo":
+      return { says: says.dpo, dataFiles: ["train.jsonl"], dropLabels: false };
+    case "jsonl":
+      return { says: says.packages, dataFiles: ["packages.jsonl"], dropLabels: false };
+  }
+}
+
+const says = {
+  kto: "Each row is an answer, what it was given to, and whether a person liked it: for KTO (TRL).",
+  folder:
+    "Each row is an answer, what it was given to, what the camera saw, and whether a person liked it. The pictures are files beside `metadata.jsonl`.",
+  dpo: "Each row is an answer, what it was given to, and what a person would have said instead: for preference tuning.",
+  packages:
+    "Each row is a package as it was recorded. Paths in `media` begin in the folder that the packages are kept in; the media are not in this export.",
+} as const;

@@ -7,7 +7,7 @@ import {
 } from "../../../test/support/feedback-packages.ts";
 import type { Manifest } from "../package/package-format.ts";
 import { judgedTurn } from "./judged-turn.ts";
-import { plainPrompt } from "./plain-messages.ts";
+import { plainPrompt } from "./rows.ts";
 
 const noSystem: Partial<Manifest> = { latched: {} };
 

@@ -1,9 +1,8 @@
 import { isoTime } from "../../core/clock.ts";
 import type { Json } from "../../core/json.ts";
 import type { FileEntry, Manifest, PackageMessage } from "../package/package-format.ts";
-import type { JudgedTurn } from "./judged-turn.ts";
+import { delivered, type JudgedTurn } from "./judged-turn.ts";
 import { openaiMessages, openaiTools } from "./openai-messages.ts";
-import { assistantSays, type PlainMessage, plainPrompt } from "./plain-messages.ts";
 import type { SkipReason } from "./selection.ts";
 
 /** A piece of a message; an image's place, which the row's pictures fill in order. */
@@ -168,4 +167,34 @@ function copy(value: unknown): unknown {
   return Object.fromEntries(
     Object.entries(value).map(([key, item]) => [key.toWellFormed(), copy(item)]),
   );
+}
+
+/** A message as trainers' chat templates know it. */
+interface PlainMessage {
+  readonly role: "system" | "user" | "assistant" | "tool";
+  readonly content: string;
+}
+
+const roles = { SYSTEM: "system", USER: "user", ASSISTANT: "assistant", TOOL: "tool" } as const;
+
+/**
+ * The prompt with plain text as content. Neighbours of one role are one message, because templates
+ * demand that roles take turns and voice models send many pieces. The last role is user or tool.
+ */
+export function plainPrompt({ system, before }: JudgedTurn): readonly PlainMessage[] {
+  const out: PlainMessage[] =
+    system === undefined || system.trim() === "" ? [] : [{ role: "system", content: system }];
+  for (const message of before) {
+    const role = roles[message.role];
+    const content = delivered(message);
+    if (role === "assistant" && content.trim() === "") continue; // only called a tool
+    const last = out.at(-1);
+    if (last?.role !== role) out.push({ role, content });
+    else out[out.length - 1] = { role, content: `${last.content}\n\n${content}` };
+  }
+  return out;
+}
+
+function assistantSays(content: string): readonly PlainMessage[] {
+  return [{ role: "assistant", content }];
 }

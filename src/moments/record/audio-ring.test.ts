@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { pcmParts } from "../package/wav.ts";
-import { AudioPool } from "./audio-block.ts";
 import {
+  AudioPool,
   AudioRing,
   type AudioSnapshot,
   audioRef,

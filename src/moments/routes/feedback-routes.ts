@@ -3,12 +3,12 @@ import { invalid, isThroughlineError, ThroughlineError } from "../../core/errors
 import { foreignFile } from "../../server/guard.ts";
 import { problem, problemResponse } from "../../server/problem.ts";
 import { isHead, json, type Router } from "../../server/router.ts";
+import type { PackageEntry } from "../directory/list-packages.ts";
 import type { Moments } from "../moments.ts";
 import type { MomentInput } from "../record/label.ts";
 import type { Receipt } from "../record/receipt.ts";
 import { transcriptUpTo } from "../turns/transcript.ts";
 import type { MediaSockets } from "./media-sockets.ts";
-import { packagePage } from "./package-list.ts";
 import {
   consentBody,
   filePath,
@@ -20,7 +20,7 @@ import {
   schemaOf,
   whose,
 } from "./schemas.ts";
-import { assertShown } from "./shown-package.ts";
+import { assertShown, listedManifest } from "./shown-package.ts";
 
 /** What people react to: consent, reactions, packages. */
 export function addFeedbackRoutes(router: Router, moments: Moments, media: MediaSockets): void {
@@ -365,4 +365,64 @@ function noSuchRange(bytes: number): Response {
     { ...refused, title: "Range Not Satisfiable", status: 416 },
     { "content-range": `bytes */${bytes}` },
   );
+}
+
+type Query = z.infer<ReturnType<typeof packageFilter>>;
+type Filter = Omit<Query, "limit" | "cursor">;
+
+/** How many packages one request opens at most to find those that match. */
+const mostOpened = 500;
+const opensAtOnce = 50;
+
+/** A page of packages, newest first, without those that do not match. */
+async function packagePage(router: Router, { packages }: Moments, query: Query) {
+  const { limit = 50, cursor, ...filter } = query;
+  const isFiltered = Object.values(filter).some((value) => value !== undefined);
+  const shown: object[] = [];
+  let before = cursor;
+  for (let opened = 0; opened < mostOpened; ) {
+    const page = await packages.list({ limit: isFiltered ? opensAtOnce : limit, before });
+    opened += page.packages.length;
+    for (const entry of page.packages) {
+      if (isFiltered && !isMatch(entry, filter)) continue;
+      const one = await shownEntry(router, entry);
+      if (isFiltered && one.feedback === null) continue;
+      shown.push(one);
+      if (shown.length < limit) continue;
+      const isLast = page.next === null && entry === page.packages.at(-1);
+      return { packages: shown, cursor: isLast ? null : entry.name };
+    }
+    if (page.next === null) return { packages: shown, cursor: null };
+    before = page.next;
+  }
+  return { packages: shown, cursor: before };
+}
+
+async function shownEntry(router: Router, { manifest, status, ...entry }: PackageEntry) {
+  const listed = manifest && (await listedManifest(router, manifest));
+  const isShown = typeof listed !== "string";
+  const detail = isShown ? entry.detail : listed;
+  return { ...entry, detail, feedback: (isShown && listed) || null, status: status ?? null };
+}
+
+/** By what the record of the package says; one without a record matches nothing. */
+function isMatch({ manifest, status }: PackageEntry, filter: Filter): boolean {
+  if (manifest === undefined) return false;
+  const { sentiment, media, preserved, chat_id: chatId, query } = filter;
+  const { num_frames: frames, audio_samples: samples } = manifest;
+  return (
+    isSame(sentiment, manifest.sentiment) &&
+    isSame(media, String(frames > 0 || samples > 0)) &&
+    isSame(preserved, String((status?.preserved ?? null) !== null)) &&
+    isSame(chatId, manifest.chat_id) &&
+    wordsOf(manifest).includes(query?.toLowerCase() ?? "")
+  );
+}
+
+function isSame(wanted: string | undefined, value: string | null): boolean {
+  return wanted === undefined || wanted === value;
+}
+
+function wordsOf({ what, trigger, correction }: NonNullable<PackageEntry["manifest"]>): string {
+  return [what, trigger, correction?.text ?? ""].join("\n").toLowerCase();
 }

@@ -18,7 +18,6 @@ import {
   until,
 } from "../../../test/support/server-fixture.ts";
 import { systemClock } from "../../core/clock.ts";
-import { randomId } from "../../core/ids.ts";
 import { openThroughline } from "../../core/throughline.ts";
 import { resolvePort } from "../../server/options.ts";
 import { type Address, Port } from "../../server/port.ts";
@@ -157,12 +156,7 @@ test("a WebSocket is closed with 4403 before anybody agreed, and once that is wi
 test("who watches hears at once what was agreed to, also at another process", async (t) => {
   const { moments } = await listening(t);
   const told: BufferState[] = [];
-  const ports = {
-    clock: systemClock,
-    newId: randomId,
-    publish: (state: BufferState) => told.push(state),
-  };
-  const sockets = new MediaSockets({ moments, ...ports });
+  const sockets = new MediaSockets(moments, systemClock, (state) => told.push(state));
   t.after(() => sockets.end());
   moments.recorder.agree({ messages: true });
   const { consent } = moments.recorder;

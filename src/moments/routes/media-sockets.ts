@@ -19,16 +19,11 @@ export type BufferState = MomentsStatistics & {
   readonly capturing: { readonly frames: boolean; readonly audio: boolean };
 };
 
-interface MediaPorts {
-  readonly moments: Moments;
-  readonly clock: Clock;
-  /** Called with the state of the buffers at most once a second, when anything has changed. */
-  readonly publish: (state: BufferState) => void;
-}
-
 /** Everybody who sends pictures and sound, and the state of what they fill. */
 export class MediaSockets {
-  readonly #ports: MediaPorts;
+  readonly #moments: Moments;
+  readonly #clock: Clock;
+  readonly #tell: (state: BufferState) => void;
   readonly #sockets = new Set<MediaSocket>();
   readonly #timer: NodeJS.Timeout;
   readonly #seen = {
@@ -38,10 +33,13 @@ export class MediaSockets {
   #published = "";
   #isOver = false;
 
-  constructor(ports: MediaPorts) {
-    this.#ports = ports;
+  /** @param tell is called with the state of the buffers at most once a second, when anything has changed. */
+  constructor(moments: Moments, clock: Clock, tell: (state: BufferState) => void) {
+    this.#moments = moments;
+    this.#clock = clock;
+    this.#tell = tell;
     this.#timer = setInterval(() => this.#look(), lookEveryMs).unref();
-    ports.moments.onAgreed(() => this.#consentChanged());
+    moments.onAgreed(() => this.#consentChanged());
   }
 
   get size(): number {
@@ -65,8 +63,7 @@ export class MediaSockets {
   }
 
   #open(socket: WebSocket): void {
-    const { moments, clock } = this.#ports;
-    const feed = new MediaSocket(socket, moments.recorder, clock);
+    const feed = new MediaSocket(socket, this.#moments.recorder, this.#clock);
     socket.once("close", () => this.#sockets.delete(feed));
     // Others may have come while it shook hands.
     if (this.#isFull) feed.close(mediaCloses.busy);
@@ -76,7 +73,7 @@ export class MediaSockets {
 
   /** The state of the buffers now. */
   state(): BufferState {
-    const { moments } = this.#ports;
+    const moments = this.#moments;
     const { frames, audio } = moments.recorder.fed;
     const capturing = {
       frames: this.#isComing("frames", frames),
@@ -118,13 +115,13 @@ export class MediaSockets {
     const text = JSON.stringify(state);
     if (text === this.#published) return;
     this.#published = text;
-    this.#ports.publish(state);
+    this.#tell(state);
   }
 
   #isComing(stream: "frames" | "audio", count: number): boolean {
     const seen = this.#seen[stream];
-    const now = this.#ports.clock.monotonic();
-    const { [stream]: isAgreed } = this.#ports.moments.recorder.consent;
+    const now = this.#clock.monotonic();
+    const { [stream]: isAgreed } = this.#moments.recorder.consent;
     if (count !== seen.count) this.#seen[stream] = { count, atMs: now };
     return isAgreed && now - this.#seen[stream].atMs < capturingMs;
   }

@@ -1,20 +1,20 @@
+import { createHash } from "node:crypto";
 import { type Clock, systemClock } from "../../core/clock.ts";
 import { ThroughlineError } from "../../core/errors.ts";
 import { type NewId, randomId } from "../../core/ids.ts";
 import { companionLease, type Lease } from "../../core/storage/leases.ts";
 import type { Storage } from "../../core/storage/storage.ts";
 import { systemTimers, type Timers } from "../../core/timers.ts";
+import { compareLogs } from "./compare-logs.ts";
 import { copyLog } from "./copy-log.ts";
-import { copyDocuments } from "./documents.ts";
+import { compareDocuments, copyDocuments, foreignDocuments } from "./documents.ts";
 import { everyLog, type FoundLog } from "./every-log.ts";
-import { copyFiles } from "./files.ts";
-import { joinMarks, newMarks } from "./forgotten-marks.ts";
+import { compareFiles, copyFiles, foreignFiles } from "./files.ts";
+import { joinMarks, missingMarks, type NewMarks, newMarks } from "./forgotten-marks.ts";
 import { inOrder, logsAtOnce } from "./in-order.ts";
 import { MoveNotes } from "./move-notes.ts";
-import { chatsPlace, logPlaces, marksPlace } from "./places.ts";
-import { type OnDamage, placeName } from "./records.ts";
-import { survey } from "./survey.ts";
-import { type Verified, verify } from "./verify.ts";
+import { chatsPlace, documentPlaces, logPlaces, marksPlace } from "./places.ts";
+import { digestOf, type LogName, type OnDamage, placeName } from "./records.ts";
 
 export interface CopyProgress {
   /** `check`: what the target holds already. `verify`: both are read from end to end. */
@@ -207,4 +207,169 @@ class Progress {
       records: this.copied,
     });
   }
+}
+
+interface Survey {
+  /** The target held nothing at all. */
+  readonly isEmpty: boolean;
+  /** Names of logs of which the source erased records after they had been copied. */
+  readonly withErasures: ReadonlySet<string>;
+  /** Copies of chats that were forgotten at the source since. */
+  readonly forgotten: readonly LogName[];
+}
+
+/** So many names stand in the message of a refusal. */
+const namesTold = 3;
+
+/**
+ * Compares everything that the target holds with the source.
+ *
+ * @throws ThroughlineError `THROUGHLINE_CONFLICT`: it holds something that is no copy of the source's.
+ */
+async function survey(
+  { from, to }: { readonly from: Storage; readonly to: Storage },
+  options: {
+    readonly marks: NewMarks;
+    readonly notes: MoveNotes;
+    readonly damaged: OnDamage;
+    readonly signal?: AbortSignal | undefined;
+    onLog(found: FoundLog): void;
+  },
+): Promise<Survey> {
+  const { marks, notes, damaged, signal, onLog } = options;
+  const withErasures = new Set<string>();
+  const forgotten: LogName[] = [];
+  const foreign: string[] = [];
+  let logCount = 0;
+  const compareOne = async (found: FoundLog) => {
+    signal?.throwIfAborted();
+    onLog(found);
+    const { place, logs: target, row } = found;
+    const name = { collection: place.collection, key: row.key };
+    const source = from.logs(place.collection, place.projection);
+    const isChat = place === chatsPlace;
+    if (isChat && marks.isForgottenAtTarget(row.key)) return undefined; // started over at the target: not ours
+    return { name, isChat, ...(await compareLogs({ name, source, target }, damaged)) };
+  };
+  for await (const compared of inOrder(everyLog(to, logPlaces), logsAtOnce, compareOne)) {
+    logCount++;
+    if (compared === undefined) continue;
+    const { name, isChat, relation, erased } = compared;
+    if (relation === "same" || relation === "behind") {
+      if (erased.length > 0) withErasures.add(placeName(name));
+    } else if (isChat && notes.holdsOnlyCopies && marks.isForgottenAtSource(name.key)) {
+      forgotten.push(name);
+    } else foreign.push(placeName(name));
+  }
+  foreign.push(...(await foreignDocuments(from, to, notes, signal)));
+  const files = await foreignFiles({ from, to }, notes, { marks, signal });
+  foreign.push(...files.names);
+  if (foreign.length > 0) throw isForeign(foreign);
+  const documents = await Promise.all(documentPlaces.map((each) => to.documents(each).keys()));
+  const isEmpty = logCount + documents.flat().length + files.count === 0;
+  return { isEmpty, withErasures, forgotten };
+}
+
+function isForeign(names: readonly string[]): ThroughlineError {
+  const told = names.slice(0, namesTold).join(", ");
+  const more = names.length > namesTold ? ` and ${names.length - namesTold} more` : "";
+  return new ThroughlineError(
+    `the target holds what is no copy of the source: ${told}${more}; nothing was written`,
+    { code: "THROUGHLINE_CONFLICT" },
+  );
+}
+
+/** What was read from end to end in both storages, and found equal. */
+interface Verified {
+  readonly logs: number;
+  readonly records: number;
+  readonly documents: number;
+  /** Attachments of chats. */
+  readonly files: number;
+  /** Of everything, in the order of the lists: the same for the same companion in any storage. */
+  readonly sha256: string;
+  /** Chats that were left out, because they are forgotten at the target. */
+  readonly left_out: number;
+}
+
+/**
+ * Reads everything in both storages and compares counts, digests, heads, documents and files.
+ *
+ * @throws ThroughlineError `THROUGHLINE_CONFLICT`: a log, a document or a file is not the same.
+ */
+async function verify(
+  { from, to }: { readonly from: Storage; readonly to: Storage },
+  options: {
+    readonly marks: NewMarks;
+    readonly damaged: OnDamage;
+    readonly signal?: AbortSignal | undefined;
+    onLog(found: FoundLog): void;
+  },
+): Promise<Verified> {
+  const { marks, damaged, signal, onLog } = options;
+  const all = createHash("sha256");
+  let logs = 0;
+  let records = 0;
+  let leftOut = 0;
+  const verifyOne = async (found: FoundLog) => {
+    signal?.throwIfAborted();
+    onLog(found);
+    const name = { collection: found.place.collection, key: found.row.key };
+    const isLeftOut = found.place === chatsPlace && marks.isForgottenAtTarget(name.key);
+    return isLeftOut ? undefined : { name, digest: await digestOfBoth(found, to, name, damaged) };
+  };
+  for await (const found of inOrder(everyLog(from, logPlaces), logsAtOnce, verifyOne)) {
+    if (found === undefined) {
+      leftOut++;
+      continue;
+    }
+    const { name, digest } = found;
+    all.update(`${JSON.stringify([name.collection, name.key, digest.sha256])}\n`);
+    records += digest.records;
+    logs++;
+  }
+  for await (const _ of missingMarks(from, to)) throw isOther("the log of forgotten chats");
+  const documents = await compareDocuments(from, to, signal);
+  const [other] = documents.other;
+  if (other !== undefined) throw isOther(other);
+  all.update(documents.sha256);
+  const files = await compareFiles({ from, to }, { marks, damaged, signal });
+  const [otherFiles] = files.other;
+  if (otherFiles !== undefined) throw isOther(otherFiles);
+  for (const name of files.same) all.update(`${name}\n`);
+  const counts = {
+    logs,
+    records,
+    documents: documents.same,
+    files: files.same.length,
+    left_out: leftOut,
+  };
+  return { ...counts, sha256: all.digest("hex") };
+}
+
+async function digestOfBoth(
+  { place, logs }: FoundLog,
+  to: Storage,
+  name: LogName,
+  damaged: OnDamage,
+) {
+  const target = to.logs(place.collection, place.projection);
+  // The ends first: what is appended from now on is another's, and is not hidden by being read.
+  const [given, own] = [await logs.tail(name.key, 0), await target.tail(name.key, 0)];
+  if (given === undefined || own === undefined || given.seq !== own.seq) {
+    throw isOther(placeName(name));
+  }
+  const [digest, ownDigest] = await Promise.all([
+    digestOf(logs, name, given, damaged),
+    digestOf(target, name, own, "refuse"),
+  ]);
+  if (digest.sha256 !== ownDigest.sha256) throw isOther(placeName(name));
+  return digest;
+}
+
+function isOther(name: string): ThroughlineError {
+  return new ThroughlineError(
+    `${name} is not the same in both: something was written during the move; run it again`,
+    { code: "THROUGHLINE_CONFLICT" },
+  );
 }

@@ -21,17 +21,20 @@ import {
 } from "./document-file.ts";
 import { fileNameOf } from "./file-name.ts";
 import {
+  closed,
   copyBytes,
   deletedPerhaps,
   type HomePorts,
   isCode,
   isTemporaryName,
   makeDirectory,
+  readFrom,
   replaceFile,
   rethrow,
   syncNames,
   temporaryName,
   unavailable,
+  unlessAbsent,
   unlinkIfThere,
   writeAll,
 } from "./file-ports.ts";
@@ -247,7 +250,7 @@ export class FileDocumentStore implements DocumentStore {
   }
 
   async #bytes(path: string): Promise<Buffer | "unreadable" | undefined> {
-    return this.#withFile(path, async (file) => {
+    return readFrom(this.#ports.disk, path, async (file) => {
       const size = await file.size();
       // Twice the limit: indented, a value takes more room than it was allowed to.
       return size > 4 * documentLimits.valueBytes ? "unreadable" : readExactly(file, 0, size);
@@ -275,7 +278,7 @@ export class FileDocumentStore implements DocumentStore {
   }
 
   async #setAside(key: string, path: string): Promise<void> {
-    await this.#withFile(path, async (file) => {
+    await readFrom(this.#ports.disk, path, async (file) => {
       const size = await file.size();
       const quarantined = await this.#ports.quarantine(path, file, 0, size);
       this.#ports.report(this.#collection, {
@@ -289,26 +292,10 @@ export class FileDocumentStore implements DocumentStore {
     });
   }
 
-  async #withFile<T>(path: string, use: (file: DiskFile) => Promise<T>): Promise<T | undefined> {
-    let file: DiskFile;
-    try {
-      file = await this.#ports.disk.open(path, "read");
-    } catch (error) {
-      if (isCode(error, "ENOENT")) return undefined;
-      throw error;
-    }
-    try {
-      return await use(file);
-    } finally {
-      await file.close();
-    }
-  }
-
   async #list() {
     try {
-      return await this.#ports.disk.list(this.#directory);
+      return (await this.#ports.disk.list(this.#directory).catch(unlessAbsent)) ?? [];
     } catch (error) {
-      if (isCode(error, "ENOENT")) return [];
       throw unavailable("the documents could not be listed", error);
     }
   }
@@ -324,9 +311,7 @@ export class FileDocumentStore implements DocumentStore {
   }
 
   #assertOpen(): void {
-    if (this.#closed) {
-      throw new ThroughlineError("the storage is closed", { code: "THROUGHLINE_CLOSED" });
-    }
+    if (this.#closed) throw closed();
   }
 }
 

@@ -1,7 +1,6 @@
 import { basename, join } from "node:path";
-import { ThroughlineError } from "../../errors.ts";
 import { KeyedMutex } from "../../mutex.ts";
-import type { Disk, DiskEntry } from "../disk/disk.ts";
+import type { Disk } from "../disk/disk.ts";
 import {
   checkFileKey,
   checkHash,
@@ -16,13 +15,16 @@ import {
 import { readExactly } from "./batch-reader.ts";
 import { fileNameOf, keyOfFileName } from "./file-name.ts";
 import {
+  closed,
   deletedPerhaps,
   type FilePorts,
   isCode,
   makeDirectory,
+  readFrom,
   replaceFile,
   rethrow,
   syncNames,
+  unlessAbsent,
   unlinkIfThere,
   writeAll,
 } from "./file-ports.ts";
@@ -71,9 +73,9 @@ export class FileFileStore implements FileStore {
     const folder = this.#folder(key);
     const listed: StoredFile[] = [];
     try {
-      for (const { name: sha256, kind } of (await this.#entries(folder)) ?? []) {
+      for (const { name: sha256, kind } of (await disk.list(folder).catch(unlessAbsent)) ?? []) {
         if (kind !== "file" || !isHash(sha256)) continue;
-        const bytes = await disk.size(join(folder, sha256)).catch(unlessGone);
+        const bytes = await disk.size(join(folder, sha256)).catch(unlessAbsent);
         if (bytes !== undefined) listed.push({ sha256, bytes });
       }
     } catch (error) {
@@ -98,7 +100,9 @@ export class FileFileStore implements FileStore {
   /** Every key with a folder, also one in which a `put` that was cut short left nothing whole. */
   async *keys(): AsyncGenerator<string> {
     this.#assertOpen();
-    for (const { name, kind } of (await this.#entries(this.#directory)) ?? []) {
+    for (const { name, kind } of (await this.#ports.disk
+      .list(this.#directory)
+      .catch(unlessAbsent)) ?? []) {
       if (kind !== "directory" || !name.endsWith(filesSuffix)) continue;
       const key = await keyOfFolder(this.#ports.disk, join(this.#directory, name));
       if (key !== undefined) yield key;
@@ -134,7 +138,7 @@ export class FileFileStore implements FileStore {
     const { disk, unsyncedNames } = this.#ports;
     const directory = this.#directory;
     await this.#assertFolder(folder);
-    const entries = await this.#entries(folder);
+    const entries = await disk.list(folder).catch(unlessAbsent);
     if (entries === undefined) {
       // An earlier call removed it, perhaps not for good.
       if (unsyncedNames.has(directory)) await syncNames(this.#ports, directory);
@@ -173,16 +177,6 @@ export class FileFileStore implements FileStore {
     return readFile(this.#ports.disk, path, fileLimits.fileBytes);
   }
 
-  /** `undefined`: there is no such folder. */
-  async #entries(folder: string): Promise<readonly DiskEntry[] | undefined> {
-    try {
-      return await this.#ports.disk.list(folder);
-    } catch (error) {
-      if (isCode(error, "ENOENT")) return undefined;
-      throw error;
-    }
-  }
-
   /** A folder that is a link would be written, and emptied, wherever the link leads. */
   async #assertFolder(folder: string): Promise<void> {
     try {
@@ -207,9 +201,7 @@ export class FileFileStore implements FileStore {
   }
 
   #assertOpen(): void {
-    if (this.#closed) {
-      throw new ThroughlineError("the storage is closed", { code: "THROUGHLINE_CLOSED" });
-    }
+    if (this.#closed) throw closed();
   }
 }
 
@@ -228,28 +220,15 @@ async function keyOfFolder(disk: Disk, folder: string): Promise<string | undefin
   }
 }
 
-async function readFile(
+function readFile(
   disk: Disk,
   path: string,
   maxBytes: number,
 ): Promise<Uint8Array | "too large" | undefined> {
-  try {
-    const file = await disk.open(path, "read");
-    try {
-      const size = await file.size();
-      return size > maxBytes ? "too large" : await readExactly(file, 0, size);
-    } finally {
-      await file.close();
-    }
-  } catch (error) {
-    if (isCode(error, "ENOENT")) return undefined;
-    throw error;
-  }
-}
-
-/** A file may be removed while others are listed. */
-function unlessGone(error: unknown): undefined {
-  if (!isCode(error, "ENOENT")) throw error;
+  return readFrom(disk, path, async (file) => {
+    const size = await file.size();
+    return size > maxBytes ? "too large" : readExactly(file, 0, size);
+  });
 }
 
 const isTemporary = (name: string) => /^(?:[0-9a-f]{64}|key\.json)\.tmp-/.test(name);

@@ -204,13 +204,26 @@ export async function makeDirectory(disk: Disk, path: string): Promise<void> {
 }
 
 export async function isThere(disk: Disk, path: string): Promise<boolean> {
+  return (await disk.size(path).catch(unlessAbsent)) !== undefined;
+}
+
+/** Resolves with what is read of a file. `undefined`: it is not there. */
+export async function readFrom<T>(
+  disk: Disk,
+  path: string,
+  read: (file: DiskFile) => Promise<T>,
+): Promise<T | undefined> {
+  const file = await disk.open(path, "read").catch(unlessAbsent);
   try {
-    await disk.size(path);
-    return true;
-  } catch (error) {
-    if (isCode(error, "ENOENT")) return false;
-    throw error;
+    return file && (await read(file));
+  } finally {
+    await file?.close();
   }
+}
+
+/** Makes `undefined` of the error that something is not there. */
+export function unlessAbsent(error: unknown): undefined {
+  if (!isCode(error, "ENOENT")) throw error;
 }
 
 /**
@@ -246,6 +259,10 @@ export function isNotAllowed(error: unknown): boolean {
 
 export function unavailable(message: string, cause?: unknown): ThroughlineError {
   return new ThroughlineError(message, { code: "THROUGHLINE_UNAVAILABLE", cause });
+}
+
+export function closed(): ThroughlineError {
+  return new ThroughlineError("the storage is closed", { code: "THROUGHLINE_CLOSED" });
 }
 
 /** What `Disk.open` refuses because it is no file, by the code that it gives then. */

@@ -15,6 +15,7 @@ import { FileFileStore } from "./file-file-store.ts";
 import { FileLogStore } from "./file-log-store.ts";
 import { fileNameOf } from "./file-name.ts";
 import {
+  closed,
   type FileStoragePorts,
   type HomePorts,
   isCode,
@@ -321,9 +322,7 @@ export class FileStorage implements Storage {
   }
 
   #assertOpen(): void {
-    if (this.#closing !== undefined) {
-      throw new ThroughlineError("the storage is closed", { code: "THROUGHLINE_CLOSED" });
-    }
+    if (this.#closing !== undefined) throw closed();
   }
 }
 

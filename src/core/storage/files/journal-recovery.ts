@@ -2,7 +2,14 @@
 import { basename, dirname, join } from "node:path";
 import type { DiskFile } from "../disk/disk.ts";
 import { batchAt, batchesBackward, batchesForward, readExactly } from "./batch-reader.ts";
-import { type HomePorts, isCode, makeDirectory, unlinkIfThere, writeAll } from "./file-ports.ts";
+import {
+  type HomePorts,
+  isCode,
+  makeDirectory,
+  unlessAbsent,
+  unlinkIfThere,
+  writeAll,
+} from "./file-ports.ts";
 import {
   type Change,
   type Frame,
@@ -70,13 +77,8 @@ function valid(read: readonly FoundSegment[]): Pick<FoundJournal, "from" | "fram
 }
 
 async function segmentNames({ disk }: HomePorts, folder: string): Promise<readonly string[]> {
-  try {
-    const names = (await disk.list(folder)).map(({ name }) => name);
-    return names.filter((name) => segmentName.test(name));
-  } catch (error) {
-    if (isCode(error, "ENOENT")) return [];
-    throw error;
-  }
+  const listing = (await disk.list(folder).catch(unlessAbsent)) ?? [];
+  return listing.map(({ name }) => name).filter((name) => segmentName.test(name));
 }
 
 /** @returns `undefined`, and the file is gone, when nothing in it was ever acknowledged. */

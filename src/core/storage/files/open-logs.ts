@@ -1,8 +1,7 @@
 import { basename, join } from "node:path";
-import { ThroughlineError } from "../../errors.ts";
 import { KeyedMutex } from "../../mutex.ts";
 import { fileNameOf } from "./file-name.ts";
-import { isCode, isDiskError, rethrow, unavailable } from "./file-ports.ts";
+import { closed, isCode, isDiskError, rethrow, unavailable } from "./file-ports.ts";
 import { LogFile, type LogPorts } from "./log-file.ts";
 import { followIndex, reportUnreadable } from "./reconcile.ts";
 
@@ -215,8 +214,4 @@ export class OpenLogs {
     this.#slots.delete(slot.key);
     this.#slots.set(slot.key, slot);
   }
-}
-
-function closed(): ThroughlineError {
-  return new ThroughlineError("the storage is closed", { code: "THROUGHLINE_CLOSED" });
 }

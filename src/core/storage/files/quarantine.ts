@@ -11,7 +11,9 @@ import {
   type HomePorts,
   isCode,
   makeDirectory,
+  readFrom,
   syncNames,
+  unlessAbsent,
   writeAll,
 } from "./file-ports.ts";
 
@@ -60,7 +62,7 @@ export async function readReports(
   for (const name of listing.map((entry) => entry.name).sort()) {
     if (!name.endsWith(".json")) continue;
     try {
-      const value: unknown = JSON.parse((await bytesAt(disk, join(folder, name))).toString());
+      const value: unknown = JSON.parse(String(await bytesAt(disk, join(folder, name))));
       if (!isJsonObject(value)) continue;
       const report = value as unknown as KeptReport;
       const confirmed = name.endsWith(".confirmed.json");
@@ -126,8 +128,8 @@ export class Quarantine {
     const marks = bytesAt(this.#ports.disk, join(this.#home, "forgotten", "chats.jsonl"));
     const hash = sha256(id.join("/")).toString("hex");
     return marks.then(
-      (bytes) => bytes.includes(hash),
-      (error) => !isCode(error, "ENOENT"),
+      (bytes) => bytes?.includes(hash) ?? false,
+      () => true,
     );
   }
 
@@ -135,16 +137,9 @@ export class Quarantine {
   async forget(path: string): ReturnType<HomePorts["forgetQuarantine"]> {
     const { disk } = this.#ports;
     const prefix = this.#prefix(path);
-    let names: readonly string[];
-    try {
-      names = (await disk.list(this.#directory)).map((entry) => entry.name);
-    } catch (error) {
-      if (isCode(error, "ENOENT")) return { files: 0, bytes: 0 };
-      throw error;
-    }
-    const kept = names
-      .filter((name) => name.startsWith(prefix))
-      .map((name) => join(this.#directory, name));
+    const kept = ((await disk.list(this.#directory).catch(unlessAbsent)) ?? [])
+      .filter(({ name }) => name.startsWith(prefix))
+      .map(({ name }) => join(this.#directory, name));
     let bytes = 0;
     for (const each of kept) {
       if (each.endsWith(".bytes")) bytes += await disk.size(each);
@@ -184,11 +179,6 @@ export class Quarantine {
   }
 }
 
-async function bytesAt(disk: Disk, path: string): Promise<Buffer> {
-  const file = await disk.open(path, "read");
-  try {
-    return await readExactly(file, 0, await file.size());
-  } finally {
-    await file.close();
-  }
+function bytesAt(disk: Disk, path: string): Promise<Buffer | undefined> {
+  return readFrom(disk, path, async (file) => readExactly(file, 0, await file.size()));
 }

@@ -6,7 +6,7 @@ import type { DiskEntry, DiskFile } from "../disk/disk.ts";
 import { type Batch, batchAt, recordsOf } from "./batch-reader.ts";
 import { headOf } from "./commit.ts";
 import { fileNameOf, keyOfFileName } from "./file-name.ts";
-import { isCode, isDiskError, isTemporaryName } from "./file-ports.ts";
+import { isCode, isDiskError, isTemporaryName, unlessAbsent } from "./file-ports.ts";
 import type { LogFile, LogPorts } from "./log-file.ts";
 import type { IndexedRecord, LogIndex } from "./log-index.ts";
 import { isSurelyOurs } from "./own-log.ts";
@@ -89,12 +89,6 @@ function reportOlderCopy(ports: LogPorts, log: LogFile, known: number): void {
 /** So many keys are read before others have their turn. */
 const keysAtOnce = 1_000;
 
-/** A collection has no folder before its first log. */
-function noneIfAbsent(error: unknown): readonly DiskEntry[] {
-  if (isCode(error, "ENOENT")) return [];
-  throw error;
-}
-
 /** What has the name of a log where nothing but logs lies, and is no file. */
 function noFilesIn(ports: LogPorts, listing: readonly DiskEntry[]): readonly string[] {
   if (ports.isShared) return [];
@@ -145,7 +139,7 @@ export async function compare(
   // The keys come first: a log that is made from now on is not missing in the listing.
   const keys: string[] = [];
   for (const key of index.keys()) if (keys.push(key) % keysAtOnce === 0) await setImmediate();
-  const listing = await disk.list(directory).catch(noneIfAbsent);
+  const listing = (await disk.list(directory).catch(unlessAbsent)) ?? [];
   const files = new Set(logsIn(listing));
   const withoutFile = recovered
     .keysWithoutFile(ports.collection, files)
