@@ -44,8 +44,8 @@ export {
 export { ReplayBreaker, voiceReplay } from "./conversation/voice-replay.ts";
 export { builtInEmotions } from "./emotion/built-in-emotions.ts";
 export type { EmotionConfiguration } from "./emotion/configuration.ts";
+export { readEmotionConfiguration } from "./emotion/emotions-schema.ts";
 export type { Feeling } from "./emotion/feel.ts";
-export { readEmotionConfiguration } from "./emotion/read-configuration.ts";
 export type { MemoryProvider } from "./facts.ts";
 export type { CompanionOptions } from "./options.ts";
 export type { RestartKind, RestartReport } from "./restart.ts";

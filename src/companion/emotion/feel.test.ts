@@ -22,8 +22,8 @@ import {
   lastInstant,
   type Mood,
 } from "./emotion.ts";
+import { readEmotionConfiguration } from "./emotions-schema.ts";
 import { feel, nextMoodChange } from "./feel.ts";
-import { readEmotionConfiguration } from "./read-configuration.ts";
 import { restoreEmotions } from "./restore-emotions.ts";
 import { storeEmotions } from "./stored-emotions.ts";
 

@@ -24,8 +24,8 @@ import { builtInEmotionsFile } from "./built-in-emotions.ts";
 import type { EmotionConfiguration } from "./configuration.ts";
 import type { EmotionState, VoiceState } from "./emotion.ts";
 import { evolve } from "./emotion.ts";
+import { readEmotionConfiguration } from "./emotions-schema.ts";
 import { feel } from "./feel.ts";
-import { readEmotionConfiguration } from "./read-configuration.ts";
 import { restoreEmotions, withRoomForWounds } from "./restore-emotions.ts";
 import { storeEmotions } from "./stored-emotions.ts";
 

@@ -1,4 +1,5 @@
 import { isJsonObject } from "../../core/json.ts";
+import { own } from "../../core/shape.ts";
 import { longestOverrideSeconds } from "./acts.ts";
 import { anchored, anchorNow, longestToHeal, restingAnchor } from "./anchor.ts";
 import { type EmotionConfiguration, emotionLimits } from "./configuration.ts";
@@ -15,7 +16,6 @@ import {
   voiceStates,
   type Wound,
 } from "./emotion.ts";
-import { own } from "./problems.ts";
 import { isInstant, Repairs } from "./repairs.ts";
 import { readOwnWounds, readSeedWounds } from "./stored-wounds.ts";
 

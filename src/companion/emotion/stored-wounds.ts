@@ -1,6 +1,6 @@
+import { own } from "../../core/shape.ts";
 import { emotionLimits } from "./configuration.ts";
 import { type Emotion, emotions, type Wound } from "./emotion.ts";
-import { own } from "./problems.ts";
 import type { Repairs } from "./repairs.ts";
 
 /** As many are looked at; a file that holds more was not written by any of us. */

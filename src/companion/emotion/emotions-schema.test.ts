@@ -3,8 +3,8 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { startState } from "./acts.ts";
 import { builtInEmotions, builtInEmotionsFile } from "./built-in-emotions.ts";
+import { readEmotionConfiguration } from "./emotions-schema.ts";
 import { feel } from "./feel.ts";
-import { readEmotionConfiguration } from "./read-configuration.ts";
 
 function read(file: unknown) {
   const found = readEmotionConfiguration(file);
