@@ -2,19 +2,20 @@ import { errorName, isThroughlineError } from "../core/errors.ts";
 import { isJsonObject, type JsonObject } from "../core/json.ts";
 import type { Logger } from "../core/logger.ts";
 import type { DocumentStore } from "../core/storage/document-store.ts";
-import type { Position } from "./act-log.ts";
-import { type BootClock, readClock, storedReading } from "./boot-clock.ts";
+import { type BootClock, readClock, readReading } from "./boot-clock.ts";
 import {
   type CompanionDocument,
   companionDocument,
   type DocumentParts,
   documentKey,
+  emptyDocument,
+  type Position,
 } from "./companion-document.ts";
+import type { StoredDeliveries } from "./deliveries.ts";
 import type { EmotionState } from "./emotion/emotion.ts";
-import { storeEmotions } from "./emotion/stored-emotions.ts";
+import { readState, toSeed } from "./emotion/stored-emotions.ts";
 import type { Life } from "./fold.ts";
 import type { CompanionSettings } from "./options.ts";
-import { foreignFields } from "./own-fields.ts";
 import {
   closeSchedule,
   type DocumentWrite,
@@ -174,7 +175,7 @@ interface SnapshotParts extends Pick<DocumentParts, "run" | "uptimeMs" | "shutdo
   readonly life: Life;
   /** Its emotions now. */
   readonly emotions: EmotionState;
-  readonly deliveries: JsonObject;
+  readonly deliveries: StoredDeliveries;
   /** Where `life` stands in the log of acts, if there is one. */
   readonly position: Position | undefined;
 }
@@ -185,29 +186,27 @@ interface SnapshotParts extends Pick<DocumentParts, "run" | "uptimeMs" | "shutdo
  * @param last the document that was written last, whose feelings are written again.
  */
 export function snapshot(parts: SnapshotParts, last?: JsonObject): JsonObject {
-  const { clock, left, life, deliveries, position, run, uptimeMs, shutdownClean } = parts;
+  const { clock, left = emptyDocument, life, deliveries, position, ...run } = parts;
   const { conversation, person, injections, config } = life;
   const heartbeat = readClock(clock);
-  const felt = last === undefined ? storeEmotions(config, parts.emotions) : undefined;
-  const before = isJsonObject(last?.["throughline"]) ? last["throughline"] : {};
+  const before = isJsonObject(last?.["throughline"]) ? last["throughline"] : undefined;
+  const emotions = readState(before?.["emotions"]) ?? parts.emotions;
   return companionDocument({
-    run,
-    uptimeMs,
-    shutdownClean,
+    ...run,
     heartbeat,
     person,
     conversation,
     sleepState: life.sleep,
-    emotions: (felt?.emotions ?? last?.["emotions"]) as unknown as JsonObject,
-    unknown: left?.unknown ?? {},
-    throughline: {
-      ...foreignFields(left),
+    emotions: toSeed(config, emotions),
+    others: left.others,
+    own: {
       deliveries,
       injections,
-      conversation_chats: conversation.map(({ chatId }) => chatId ?? null),
-      emotions: (felt?.own as unknown as JsonObject | undefined) ?? before["emotions"] ?? null,
-      saved: felt === undefined ? (before["saved"] ?? null) : storedReading(heartbeat),
+      conversationChats: conversation.map(({ chatId }) => chatId),
+      emotions,
+      saved: before === undefined ? heartbeat : readReading(before["saved"]),
       acts: position && { ...position, felt: life.emotions.at },
+      others: left.own.others,
     },
   });
 }

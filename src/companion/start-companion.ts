@@ -15,7 +15,7 @@ import { bootClock } from "./boot-clock.ts";
 import { Companion } from "./companion.ts";
 import { documentKey } from "./companion-document.ts";
 import { CompanionPart, partOf } from "./conversation/companion-part.ts";
-import { forgetLeft, forgetRepaired, keptChats } from "./forget-chat.ts";
+import { forgetLeft, keptChats } from "./forget-chat.ts";
 import type { CompanionOptions } from "./options.ts";
 
 export { historyView } from "../core/chat/history-view.ts";
@@ -114,7 +114,6 @@ class CompanionExtension implements Extension {
     if (storage.cluster.isShared) return;
     const documents = storage.documents("session");
     // What left the document may be in the copies of it, and what cannot be read may be of any chat.
-    await forgetRepaired(documents, "");
     await documents.forgetCopies(documentKey);
   }
 

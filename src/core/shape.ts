@@ -169,9 +169,8 @@ export function object<T extends object>(
     },
     write(value) {
       const of = value as Section;
-      return Object.fromEntries(
-        all.map(({ name, written, shape }) => [written, shape.write(of[name])]),
-      );
+      const entries = all.map(({ name, written, shape }) => [written, shape.write(of[name])]);
+      return Object.fromEntries(entries.filter(([, each]) => each !== undefined));
     },
   };
 }
@@ -277,6 +276,11 @@ export function orNone<T>(shape: Shape<T>): Shape<T | undefined> {
     read: (value, at) => ((value ?? undefined) === undefined ? undefined : shape.read(value, at)),
     write: (value) => (value === undefined ? null : shape.write(value)),
   };
+}
+
+/** `null` is read as absence: so other programs write a number that is none. */
+export function nullAsAbsent<T>(shape: Shape<T>): Shape<T> {
+  return { read: (value, at) => shape.read(value ?? undefined, at), write: shape.write };
 }
 
 /** One more rule, about what was read. */
