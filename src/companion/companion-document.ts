@@ -68,17 +68,21 @@ export interface OwnFields extends Others {
   readonly acts: (Position & { readonly felt: number }) | undefined;
 }
 
-/** A document as it was read. Instants are milliseconds since 1970. */
+/** A document in memory. Instants are milliseconds since 1970. */
 export interface CompanionDocument extends Others {
   /** When the document was written; with the boot and the uptime if it was by us. */
   readonly heartbeat: ClockReading | undefined;
   /** For a file that no log of runs stands beside. */
   readonly shutdownClean: boolean;
-  /** The id of the run that wrote it. */
+  /** When the run that wrote it began. */
+  readonly startedAt: number | undefined;
+  /** The id of that run. */
   readonly runId: string | undefined;
+  /** Of that run. */
+  readonly uptimeMs: number;
   /** `undefined`: to be counted from the log of runs. */
   readonly totalRuns: number | undefined;
-  /** The original's part; `undefined`: it is not there, or empty. */
+  /** The original's part. */
   readonly emotions: SeedEmotions | undefined;
   /** A copy for readers of the original's schema; ours read it when a file of theirs is taken over. */
   readonly conversation: readonly ConversationMessage[];
@@ -128,7 +132,11 @@ const heartbeat: Shape<OwnHeartbeat> = {
 /** The most keys and items of fields that a later version has: less than the document takes. */
 const ownKeys = 1_000;
 
-const ownFields = openObject<OwnFields & { readonly heartbeat: OwnHeartbeat | undefined }>(
+interface WrittenOwn extends OwnFields {
+  readonly heartbeat: OwnHeartbeat | undefined;
+}
+
+const ownFields = openObject<WrittenOwn>(
   {
     deliveries: optional(storedDeliveries),
     injections: list(json),
@@ -147,20 +155,12 @@ const ownFields = openObject<OwnFields & { readonly heartbeat: OwnHeartbeat | un
 );
 
 /** What is stored, field by field. */
-export interface Written extends Others {
+interface Written extends Omit<CompanionDocument, "heartbeat" | "person" | "own" | "isOriginal"> {
   readonly version: number;
   readonly heartbeat: number | undefined;
-  readonly shutdownClean: boolean;
-  readonly startedAt: number | undefined;
-  readonly runId: string | undefined;
-  readonly uptimeMs: number;
-  readonly totalRuns: number | undefined;
-  readonly emotions: SeedEmotions | undefined;
-  readonly conversation: readonly ConversationMessage[];
-  readonly sleepState: string;
   readonly person: string | undefined;
   readonly seenAt: number | undefined;
-  readonly own: Parameters<typeof ownFields.write>[0] | undefined;
+  readonly own: WrittenOwn | undefined;
 }
 
 const written = openObject<Written>(
@@ -205,39 +205,25 @@ export function readCompanionDocument(value: unknown): ReadDocument {
   const [problem] = top.problems;
   // Deeper keys may be the ids of chats.
   if (problem) return { problem: `${problem.path.slice(0, 2).join(".") || "it"} ${problem.says}` };
-  const { own, person: name, seenAt, runId } = found;
-  const document: CompanionDocument = {
-    heartbeat: heartbeatOf(found),
-    shutdownClean: found.shutdownClean,
-    runId: isRunId(runId) ? runId : undefined,
-    totalRuns: found.totalRuns,
-    emotions: found.emotions,
-    conversation: found.conversation,
-    sleepState: found.sleepState,
-    person: name === undefined || name === "" ? undefined : { name, seenAt },
-    own: own ?? noFields,
-    isOriginal: own === undefined,
-    others: found.others,
-  };
-  return { document };
+  return { document: fromWritten(found) };
 }
 
-const noFields: OwnFields = ownFields.read({}, new Place());
+function fromWritten(found: Written): CompanionDocument {
+  const { version: _, person: name, seenAt, runId, own, ...rest } = found;
+  return {
+    ...rest,
+    heartbeat: heartbeatOf(found),
+    runId: isRunId(runId) ? runId : undefined,
+    person: name === undefined || name === "" ? undefined : { name, seenAt },
+    own: own ?? ownFields.read({}, new Place()),
+    isOriginal: own === undefined,
+  };
+}
 
-/** What a document says that says nothing. */
-export const emptyDocument: CompanionDocument = {
-  heartbeat: undefined,
-  shutdownClean: false,
-  runId: undefined,
-  totalRuns: undefined,
-  emotions: undefined,
-  conversation: [],
-  sleepState: "awake",
-  person: undefined,
-  own: noFields,
-  isOriginal: false,
-  others: {},
-};
+/** A document of ours that tells nothing. */
+export const emptyDocument = fromWritten(
+  written.read({ version: 1, shutdown_clean: false, throughline: {} }, new Place()),
+);
 
 function heartbeatOf({ heartbeat: at, own }: Written): ClockReading | undefined {
   const { seconds, clocks } = own?.heartbeat ?? {};
@@ -251,7 +237,6 @@ function heartbeatOf({ heartbeat: at, own }: Written): ClockReading | undefined 
 export interface FoundDocument {
   /** `undefined`: there is none that can be used. */
   readonly document: CompanionDocument | undefined;
-  readonly value: JsonObject | undefined;
   /** 0: there is none. */
   readonly revision: number;
   /** What was wrong with each copy that was set aside now. */
@@ -273,63 +258,25 @@ export async function findDocument(documents: DocumentStore): Promise<FoundDocum
     return "problem" in found ? found.problem : undefined;
   });
   const document = stored === undefined ? undefined : read.at(-1);
-  return { document, value: stored?.value, revision: stored?.revision ?? 0, damage };
-}
-
-/** What goes into a document; see `CompanionDocument` for the units. */
-export interface DocumentParts
-  extends Pick<CompanionDocument, "conversation" | "sleepState" | "person" | "own" | "others"> {
-  readonly run: {
-    readonly runId: string;
-    readonly startedAt: ClockReading;
-    readonly totalRuns: number;
-  };
-  /** Now. */
-  readonly heartbeat: ClockReading;
-  /** Of the run. */
-  readonly uptimeMs: number;
-  readonly shutdownClean: boolean;
-  readonly emotions: SeedEmotions;
+  return { document, revision: stored?.revision ?? 0, damage };
 }
 
 /** The value to store: of the conversation, the newest 50. */
-export function companionDocument(parts: DocumentParts): JsonObject {
-  const { run, person, uptimeMs, shutdownClean, emotions, sleepState, own, others } = parts;
-  const { at, bootId, uptimeMs: machineUpMs } = parts.heartbeat;
-  const clocks = reading(at, bootId, machineUpMs);
-  const conversation = parts.conversation.slice(-companionLimits.conversation);
+export function companionDocument(document: CompanionDocument): JsonObject {
+  const { heartbeat, uptimeMs, person, own, isOriginal, ...rest } = document;
+  const clocks = reading(heartbeat?.at, heartbeat?.bootId, heartbeat?.uptimeMs);
+  const conversation = rest.conversation.slice(-companionLimits.conversation);
   return written.write({
+    ...rest,
     version: documentVersion,
     heartbeat: clocks.at,
-    shutdownClean,
-    startedAt: run.startedAt.at,
-    runId: run.runId,
     uptimeMs: uptimeMs > 0 && uptimeMs < 1e15 ? uptimeMs : 0,
-    totalRuns: run.totalRuns,
-    emotions,
     // A copy beside the chat's log, which has all of it.
     conversation: conversation.map(({ role, text, at }) => {
       return { role, text: text.slice(0, companionLimits.text).toWellFormed(), at };
     }),
-    sleepState,
     person: person?.name,
     seenAt: person?.seenAt,
-    own: { ...own, heartbeat: { seconds: clocks.at, clocks } },
-    others,
+    own: isOriginal ? undefined : { ...own, heartbeat: { seconds: clocks.at, clocks } },
   }) as JsonObject;
-}
-
-/** Where a stored document stands in the log of acts. */
-export function positionIn(value: JsonObject | undefined): Position | undefined {
-  const read = readCompanionDocument(value);
-  return "document" in read ? read.document.own.acts : undefined;
-}
-
-/** The value to store for a document that was read, with some fields changed. */
-export function changedDocument(
-  value: JsonObject,
-  change: (document: Written) => Partial<Written>,
-): JsonObject {
-  const document = written.read(value, new Place());
-  return written.write({ ...document, ...change(document) }) as JsonObject;
 }

@@ -9,7 +9,7 @@ import type { Act, Happening, SharedRun, SleepState } from "./acts.ts";
 import { type Begun, comeUp, join, runActs, sharedRun } from "./begin.ts";
 import { type Boot, missedRestart } from "./boot.ts";
 import type { BootClock } from "./boot-clock.ts";
-import { documentKey, type PersonSeen, positionIn } from "./companion-document.ts";
+import { type CompanionDocument, documentKey, type PersonSeen } from "./companion-document.ts";
 import { suspend } from "./emotion/acts.ts";
 import { evolve } from "./emotion/emotion.ts";
 import { factsText, readFacts } from "./facts.ts";
@@ -451,21 +451,20 @@ export class Companion implements AsyncDisposable {
   }
 
   /** After the document the history of moods up to it is stored, and what it covers can go. */
-  async #saved(stored: JsonObject): Promise<void> {
+  async #saved({ own }: CompanionDocument): Promise<void> {
     await this.#history.flush();
     const shared = this.#shared;
-    const covered = positionIn(stored);
-    if (shared !== undefined && covered !== undefined) {
+    if (shared !== undefined && own.acts !== undefined) {
       const at = (happening: Happening) => this.#living.newAct(happening);
       const first = ({ config, emotions }: Life) => runActs(this.#boot, config, emotions).map(at);
-      await shared.compact(covered, first, (next) => at({ kind: "end", next }));
+      await shared.compact(own.acts, first, (next) => at({ kind: "end", next }));
     } else if (this.#leftLog !== undefined) {
       await removeActs(this.#logs);
       this.#leftLog = undefined;
     }
   }
 
-  #document(isLast: boolean, last?: JsonObject): JsonObject {
+  #document(isLast: boolean, last?: CompanionDocument): CompanionDocument {
     const { document: left, run } = this.#boot;
     const life = this.#shared?.confirmed ?? this.#living.life;
     const parts = {

@@ -4,7 +4,7 @@ import { isThroughlineError } from "../core/errors.ts";
 import type { Storage } from "../core/storage/storage.ts";
 import { ActLog, actsOfChats, eraseActs } from "./act-log.ts";
 import type { Act } from "./acts.ts";
-import { changedDocument, documentKey, findDocument } from "./companion-document.ts";
+import { companionDocument, documentKey, findDocument } from "./companion-document.ts";
 import { copiedIn, withoutChat } from "./fold.ts";
 import type { CompanionPorts } from "./options.ts";
 import { runsProjection } from "./runs.ts";
@@ -32,24 +32,24 @@ export async function forgetInDocument(storage: Storage, chatId: string): Promis
 
 async function forgetOnce(storage: Storage, chatId: string): Promise<number> {
   const documents = storage.documents("session");
-  const { document, value, revision: expectedRevision } = await findDocument(documents);
-  if (document === undefined || value === undefined) {
+  const { document, revision: expectedRevision } = await findDocument(documents);
+  if (document === undefined) {
     await documents.forgetCopies(documentKey); // they may hold words of any chat
     return 0;
   }
   const before = copiedIn(document);
   const copy = withoutChat(before, hashOf(chatId));
-  const changed = changedDocument(value, ({ own }) => ({
+  const { own } = document;
+  const { told = {}, restarts = [] } = own.deliveries ?? {};
+  const changed = companionDocument({
+    ...document,
     conversation: copy,
-    own: own && {
+    own: {
       ...own,
       conversationChats: copy.map((each) => each.chatId),
-      deliveries: own.deliveries && {
-        ...own.deliveries,
-        told: withoutKey(own.deliveries.told, chatId),
-      },
+      deliveries: own.deliveries && { restarts, told: withoutKey(told, chatId) },
     },
-  }));
+  });
   await documents.write(documentKey, changed, { expectedRevision });
   await documents.forgetCopies(documentKey);
   return before.length - copy.length;
