@@ -401,7 +401,7 @@ for (const [which, corrupt] of Object.entries(damages)) {
     assert.equal(await isUnconfirmed(home), true);
   });
 
-  test(`with both copies ${which} it is no fresh start: sessions count on, and doctor says so until confirmed`, async (t) => {
+  test(`with both copies ${which} it is no fresh start: sessions count on, and report and doctor say so until confirmed`, async (t) => {
     const home = homeWith(t, corrupt);
     fs.writeFileSync(join(home, "session/session.json.bak"), `${corrupt} `);
     const chats = chatsOf(home);
@@ -413,13 +413,15 @@ for (const [which, corrupt] of Object.entries(damages)) {
     assert.equal(next.report.quarantined, 2);
     assert.equal(next.saved["last_person_seen"], null);
     assert.deepEqual(chatsOf(home), chats);
-    assert.deepEqual((await nextRun({ home })).report.totalRuns, 4);
+    const again = await nextRun({ home });
+    assert.deepEqual([again.report.totalRuns, again.report.quarantined], [4, 2]);
     assert.equal(await isUnconfirmed(home), true);
     const { repairs } = JSON.parse(
       (await runCli(["doctor", "--json"], { home, io: fakeIo() })).out,
     );
     await isUnconfirmed(home, ...repairs.flatMap(({ id }: { id: string }) => ["--confirm", id]));
     assert.equal(await isUnconfirmed(home), false);
+    assert.equal((await nextRun({ home })).report.quarantined, 0);
   });
 
   test(`where a chat was forgotten without the companion, a session.json ${which} and a good .bak begin a run without it`, async (t) => {

@@ -50,7 +50,7 @@ export async function boot(
   { totalRuns: atLeast, revision, damage, document, lastAct }: Left,
 ): Promise<Boot> {
   const { storage, chats, clock, logger } = ports;
-  const found = await leftInChats(chats);
+  const inChats = await leftInChats(chats);
   const runs = new RunsLog(storage.logs("", runsProjection), ports);
   const run = await runs.begin({ atLeast, pid });
   for (const problem of damage) {
@@ -60,16 +60,17 @@ export async function boot(
   const heartbeat = document?.heartbeat;
   const { lastSign: record, clean: isEnded = false } = run.previous ?? {};
   const left = { heartbeat, record, isEnded };
-  const commits = commitsOfRun(found.commits, left, heartbeatEveryMs);
-  const setAside = storage.repairs().filter(({ quarantined }) => quarantined !== undefined);
+  const commits = commitsOfRun(inChats.commits, left, heartbeatEveryMs);
+  const found = storage.repairs().flatMap(({ quarantined }) => quarantined ?? []);
+  const setAside = new Set([...found, ...(storage.ownHome?.unconfirmed?.() ?? [])]);
   const report = restartReport({
     previous: run.previous,
     document: document ?? (damage.length > 0 ? "unreadable" : undefined),
-    hasChats: found.hasChats,
+    hasChats: inChats.hasChats,
     gap: judgeGap([heartbeat, lastAct, record, ...commits], run.startedAt),
     totalRuns: run.totalRuns,
-    interrupted: found.interrupted,
-    quarantined: Math.max(setAside.length, damage.length),
+    interrupted: inChats.interrupted,
+    quarantined: Math.max(setAside.size, damage.length),
   });
   const uptime = new Uptime(clock, run.startedAt.at);
   return { runs, run, began: run, uptime, report, document, revision };

@@ -51,7 +51,7 @@ export interface JudgedRestart extends JudgedGap {
 export interface RestartReport extends JudgedRestart {
   readonly previousRunId?: string | undefined;
   readonly interrupted: readonly InterruptedTurn[];
-  /** Things that were set aside because they could not be read. */
+  /** Things that were set aside because they could not be read, now or before, until somebody confirms it. */
   readonly quarantined: number;
 }
 
