@@ -81,6 +81,7 @@ export class FileDocumentStore implements DocumentStore {
         const { value, revision, path } = found;
         const damage = damageIn?.(value);
         if (damage === undefined) return { value, revision };
+        this.#ports.guard();
         await this.#setAside(key, path, `${damage}; the copy before it is used, if there is one`);
         // The next write must not make it the copy before.
         this.#forgetKnown(this.#path(key));
