@@ -162,10 +162,12 @@ export function object<T extends object>(
       for (const key of unknown.filter((each) => !names.includes(each))) {
         at.in(key).says(`is no key of this place; those are ${names.join(", ")}`);
       }
-      const read = all.map(({ name, written, shape }) => {
-        return [name, shape.read(own(given, written), at.in(written))] as const;
-      });
-      return Object.fromEntries(read.filter(([, each]) => each !== undefined)) as T;
+      const read: Record<string, unknown> = {};
+      for (const { name, written, shape } of all) {
+        const value = shape.read(own(given, written), at.in(written));
+        if (value !== undefined) read[name] = value;
+      }
+      return read as T;
     },
     write(value) {
       const of = value as Section;
