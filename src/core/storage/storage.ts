@@ -45,7 +45,7 @@ export interface OwnHome {
   readonly path: string;
   /** @throws ThroughlineError when this process is no longer its writer: `THROUGHLINE_LOCKED`, for one. */
   readonly assertWriter: () => void;
-  /** Files of earlier starts in quarantine whose loss nobody confirmed; relative to the home. */
+  /** Files of earlier starts in quarantine whose loss is not confirmed yet; relative to the home. */
   readonly unconfirmed?: (() => readonly string[]) | undefined;
   /** What waits to be written to the index. Present where the home has one. */
   readonly indexBehind?: (() => IndexBehind) | undefined;
