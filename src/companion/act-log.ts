@@ -1,13 +1,7 @@
 import { isThroughlineError } from "../core/errors.ts";
-import type { JsonObject } from "../core/json.ts";
 import type { LogRecord, LogStore, StoredRecord } from "../core/storage/log-store.ts";
 import { type Act, actRecord, readAct } from "./acts.ts";
-
-/** A place in the log of acts: what is up to it is folded. */
-export interface Position {
-  readonly log: string;
-  readonly seq: number;
-}
+import type { Position } from "./companion-document.ts";
 
 /** Where an act was read. `undefined`: a record that is erased, or not known here. */
 interface ReadAct extends Position {
@@ -172,13 +166,6 @@ export async function eraseActs(
 /** Removes every log of acts. */
 export async function removeActs(logs: LogStore): Promise<void> {
   for (const name of await namesIn(logs)) await logs.delete(name);
-}
-
-/** The place that a document was taken at, as it is stored in it. */
-export function readPosition(stored: JsonObject): Position | undefined {
-  const { log, seq } = stored;
-  const isPosition = typeof log === "string" && typeof seq === "number";
-  return isPosition && numberOf(log) > 0 && Number.isSafeInteger(seq) ? { log, seq } : undefined;
 }
 
 async function namesIn(logs: LogStore): Promise<readonly string[]> {

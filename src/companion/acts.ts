@@ -7,7 +7,7 @@ import type { LogRecord } from "../core/storage/log-store.ts";
 import { type ClockReading, readReading, storedReading } from "./boot-clock.ts";
 import { companionLimits } from "./companion-document.ts";
 import type { EmotionConfiguration } from "./emotion/configuration.ts";
-import { readWrittenConfiguration, writtenConfiguration } from "./emotion/written-configuration.ts";
+import { readWrittenConfiguration, writtenConfiguration } from "./emotion/emotions-schema.ts";
 import type { RestartReport } from "./restart.ts";
 import type { ShownNotice } from "./restart-notices.ts";
 import type { BegunRun, RunStart } from "./runs.ts";

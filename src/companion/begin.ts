@@ -36,11 +36,10 @@ export async function comeUp(
   left: Left,
   leader: Leadership | undefined,
 ): Promise<Begun> {
-  const { clock, logger, newId, storage } = ports;
+  const { clock, newId, storage } = ports;
   const config = options.emotions;
   const begun = await boot(ports, options, left);
-  const { state, repaired } = emotionsAtBoot(config, begun, clock.now());
-  if (repaired.length > 0) logger.warn({ repaired }, "stored emotions were repaired");
+  const state = emotionsAtBoot(config, begun, clock.now());
   let life: Life = { ...left.life, config, emotions: state, wokenAt: state.at };
   const alone = { boot: begun, left, isJoined: false, leader };
   if (leader === undefined) return { ...alone, life, now: state, log: undefined };
@@ -111,7 +110,6 @@ function joinRun(ports: CompanionPorts, shared: SharedRun, left: Left): Boot {
   const { began, report } = shared;
   const run = { ...shared.run, previous: undefined };
   const uptime = Uptime.sinceThen(ports.clock, began.startedAt.at);
-  const { document, stored } = left;
-  const revision = stored?.revision ?? 0;
+  const { document, revision } = left;
   return { runs: newRuns(ports), run, began, report, uptime, document, revision };
 }

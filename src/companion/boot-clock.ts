@@ -1,6 +1,7 @@
 import { instantOf, isInstant } from "../core/chat/stamp.ts";
 import { type Clock, isoTime } from "../core/clock.ts";
 import { isJsonObject, type JsonObject } from "../core/json.ts";
+import type { Shape } from "../core/shape.ts";
 
 /** A clock that also knows the machine's boot, so that a gap between two processes can be measured. */
 export interface BootClock extends Clock {
@@ -53,6 +54,15 @@ export function readReading(stored: unknown): ClockReading | undefined {
   const isKnown = found.at !== undefined || isBootKnown(found);
   return isKnown ? found : undefined;
 }
+
+/** A reading as it is stored: what of it cannot be used is unknown. */
+export const clockReading: Shape<ClockReading> = {
+  read(value, at) {
+    if (!isJsonObject(value)) at.says("must be what the clocks said");
+    return readReading(value) ?? { at: undefined };
+  },
+  write: storedReading,
+};
 
 /** A reading of valid parts only: the rest counts as unknown. */
 export function reading(at: unknown, bootId: unknown, uptimeMs: unknown): ClockReading {

@@ -2,20 +2,17 @@
 
 import { readHead } from "../core/chat/chat-head.ts";
 import type { Chats } from "../core/chat/chats.ts";
-import { isThroughlineError } from "../core/errors.ts";
-import { isJsonObject, type JsonObject } from "../core/json.ts";
 import type { Logger } from "../core/logger.ts";
-import type { DocumentStore } from "../core/storage/document-store.ts";
 import type { LogHead } from "../core/storage/log-store.ts";
-import { type ClockReading, readReading } from "./boot-clock.ts";
+import type { ClockReading } from "./boot-clock.ts";
 import type { CompanionDocument } from "./companion-document.ts";
 import { resume, startState, suspend } from "./emotion/acts.ts";
 import { builtInEmotions } from "./emotion/built-in-emotions.ts";
-import type { EmotionConfiguration } from "./emotion/configuration.ts";
+import { type EmotionConfiguration, emotionLimits } from "./emotion/configuration.ts";
 import { type EmotionState, evolve } from "./emotion/emotion.ts";
-import { restoreEmotions, withRoomForWounds } from "./emotion/restore-emotions.ts";
+import { withWounds } from "./emotion/stored-emotions.ts";
 import { commitsOfRun, gapBetween, judgeGap } from "./gap.ts";
-import type { Left } from "./left.ts";
+import { type Left, storedEmotions } from "./left.ts";
 import type { CompanionPorts, CompanionSettings } from "./options.ts";
 import {
   type InterruptedTurn,
@@ -26,9 +23,6 @@ import {
 } from "./restart.ts";
 import { type BegunRun, type RunStart, RunsLog, runsProjection } from "./runs.ts";
 import { Uptime } from "./uptime.ts";
-
-/** With the id of a run the key of the copy of a document that had to be repaired at its boot. */
-export const repairedPrefix = "repaired-";
 
 export interface Boot {
   readonly runs: RunsLog;
@@ -46,45 +40,37 @@ export interface Boot {
 }
 
 /**
- * Begins a run: reads what was left, stores the boot, judges the restart. What had to be repaired is
- * kept as it was, in a document of its own, before anything takes its place.
+ * Begins a run: stores the boot, judges the restart by what was left.
  *
- * @throws ThroughlineError `THROUGHLINE_NEWER_FORMAT`: nothing was written.
+ * @throws ThroughlineError the codes of the storage: no run has begun.
  */
 export async function boot(
   ports: CompanionPorts,
   { pid, heartbeatEveryMs }: Pick<CompanionSettings, "pid" | "heartbeatEveryMs">,
-  { stored, read, document, lastAct }: Left,
+  { totalRuns: atLeast, revision, damage, document, lastAct }: Left,
 ): Promise<Boot> {
   const { storage, chats, clock, logger } = ports;
-  const documents = storage.documents("session");
-  const repaired = stored !== undefined && (read === undefined || read.repaired.length > 0);
-  const found = await leftInChats(chats);
+  const inChats = await leftInChats(chats);
   const runs = new RunsLog(storage.logs("", runsProjection), ports);
-  const atLeast = read?.document.totalRuns;
-  const run = await runs.begin({
-    atLeast,
-    pid,
-  });
-  if (repaired) {
-    await keepRepaired(documents, `${repairedPrefix}${run.runId}`, stored.value);
-    const fields = { fields: read?.repaired ?? ["the whole document"] };
-    logger.warn(fields, "the companion document was repaired; a copy of it was kept");
+  const run = await runs.begin({ atLeast, pid });
+  for (const problem of damage) {
+    logger.warn({ problem }, "the companion's document is damaged and was set aside");
   }
   tellOriginal(document, logger);
-  const revision = stored?.revision ?? 0;
   const heartbeat = document?.heartbeat;
   const { lastSign: record, clean: isEnded = false } = run.previous ?? {};
   const left = { heartbeat, record, isEnded };
-  const commits = commitsOfRun(found.commits, left, heartbeatEveryMs);
+  const commits = commitsOfRun(inChats.commits, left, heartbeatEveryMs);
+  const found = storage.repairs().flatMap(({ quarantined }) => quarantined ?? []);
+  const setAside = new Set([...found, ...(storage.ownHome?.unconfirmed?.() ?? [])]);
   const report = restartReport({
     previous: run.previous,
-    document: documentFacts(document, stored !== undefined),
-    hasChats: found.hasChats,
+    document: document ?? (damage.length > 0 ? "unreadable" : undefined),
+    hasChats: inChats.hasChats,
     gap: judgeGap([heartbeat, lastAct, record, ...commits], run.startedAt),
     totalRuns: run.totalRuns,
-    interrupted: found.interrupted,
-    quarantined: storage.repairs().filter(({ quarantined }) => quarantined !== undefined).length,
+    interrupted: inChats.interrupted,
+    quarantined: Math.max(setAside.size, damage.length),
   });
   const uptime = new Uptime(clock, run.startedAt.at);
   return { runs, run, began: run, uptime, report, document, revision };
@@ -112,12 +98,6 @@ export function missedRestart({ document, report }: Boot): JudgedRestart | undef
   const { shutdownClean: clean } = document;
   const gap = judgeGap([document.heartbeat], report.judgedAt);
   return { ...gap, clean, totalRuns, kind: restartKind({ ...gap, clean }) };
-}
-
-function documentFacts(document: CompanionDocument | undefined, isThere: boolean) {
-  if (document === undefined) return isThere ? ("unreadable" as const) : undefined;
-  const { shutdownClean, runId } = document;
-  return { shutdownClean, runId };
 }
 
 /** Of so many chats, those in which a person acted last, the newest commits are looked at. */
@@ -164,60 +144,18 @@ export function emotionsAtBoot(
   config: EmotionConfiguration,
   { document, report, run }: Pick<Boot, "document" | "report" | "run">,
   now: number,
-): { readonly state: EmotionState; readonly repaired: readonly string[] } {
-  const stored = document?.throughline["emotions"];
-  const own = isJsonObject(stored) ? stored : undefined;
-  // Either part alone will do.
-  const isStored = own !== undefined || Object.keys(document?.emotions ?? {}).length > 0;
-  if (document === undefined || !isStored) {
-    return { state: startState(config, Math.max(0, now)), repaired: [] };
-  }
-  const saved = readReading(document.throughline["saved"]) ?? document.heartbeat;
+): EmotionState {
+  const stored = storedEmotions(document, config, now);
+  if (document === undefined || stored === undefined) return startState(config, Math.max(0, now));
   // The built-in one may stand for somebody's that is refused for now: what that allows is not known.
-  const toBegin = config === builtInEmotions ? withRoomForWounds(config) : config;
-  const restored = restoreEmotions(toBegin, document.emotions, own, saved?.at ?? now);
+  const most = config === builtInEmotions ? emotionLimits.wounds : config.settings.maxWounds;
+  const saved = document.own.saved ?? document.heartbeat;
   // Runs that were killed before they saved lived for no time worth feeling.
   const last = document.heartbeat ?? report.before;
-  const lived = evolve(restored.state, (last && gapBetween(saved, last).gapMs) ?? 0);
+  const lived = evolve(
+    withWounds(config, stored, most),
+    (last && gapBetween(saved, last).gapMs) ?? 0,
+  );
   const down = evolve(suspend(config, lived), gapBetween(last, run.startedAt).gapMs ?? 0);
-  return { state: resume(config, down), repaired: restored.repaired };
-}
-
-/** UTF-16 units, of which each takes at most 6 bytes in JSON text: within what a document may hold. */
-const longestText = 1024 * 1024;
-/** Deeper than anything of ours; `JSON.stringify` itself gives up at some thousands. */
-const deepest = 100;
-
-/**
- * Keeps a document as it was found, before another takes its place. What JSON text cannot keep, such
- * as the number 1e999, or what is larger than a document may be, is kept as `{ "text": … }`: its
- * JSON text up to 1 Mi characters, with such numbers as words.
- *
- * @throws ThroughlineError the codes of `DocumentStore.write`, but for `THROUGHLINE_INVALID` and
- *   `THROUGHLINE_TOO_LARGE`: what somebody wrote into a file is not to keep a companion from waking.
- */
-async function keepRepaired(
-  documents: DocumentStore,
-  key: string,
-  value: JsonObject,
-): Promise<void> {
-  try {
-    await documents.write(key, value);
-  } catch (error) {
-    const isRefused =
-      isThroughlineError(error, "THROUGHLINE_INVALID") ||
-      isThroughlineError(error, "THROUGHLINE_TOO_LARGE");
-    if (!isRefused) throw error;
-    const text = JSON.stringify(writable(value, 0)).slice(0, longestText).toWellFormed();
-    await documents.write(key, { text });
-  }
-}
-
-function writable(value: unknown, depth: number): unknown {
-  if (typeof value === "number" && !Number.isFinite(value)) return String(value);
-  if (typeof value !== "object" || value === null) return value;
-  if (depth >= deepest) return "…";
-  if (Array.isArray(value)) return value.map((item) => writable(item, depth + 1));
-  const entries = isJsonObject(value) ? Object.entries(value) : [];
-  return Object.fromEntries(entries.map(([name, item]) => [name, writable(item, depth + 1)]));
+  return resume(config, down);
 }

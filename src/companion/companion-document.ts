@@ -4,10 +4,29 @@
 import { isInstant } from "../core/chat/stamp.ts";
 import { ThroughlineError } from "../core/errors.ts";
 import { isJsonObject, type Json, type JsonObject } from "../core/json.ts";
-import { reservedDocumentNames } from "../core/storage/document-store.ts";
-import { type ClockReading, reading } from "./boot-clock.ts";
-import { DocumentReader, instantOfSeconds } from "./document-reader.ts";
-import { readOwnObject } from "./own-fields.ts";
+import {
+  flag,
+  json,
+  list,
+  nullAsAbsent,
+  number,
+  type Others,
+  object,
+  openObject,
+  optional,
+  orNone,
+  Place,
+  type Shape,
+  text,
+  whole,
+  word,
+} from "../core/shape.ts";
+import { type DocumentStore, reservedDocumentNames } from "../core/storage/document-store.ts";
+import { type ClockReading, clockReading, reading } from "./boot-clock.ts";
+import { type StoredDeliveries, storedDeliveries } from "./deliveries.ts";
+import type { EmotionState } from "./emotion/emotion.ts";
+import { type SeedEmotions, seedEmotions, storedState } from "./emotion/stored-emotions.ts";
+import { isRunId } from "./run-records.ts";
 
 /** The key of the document in its collection: `session/session.json`. */
 export const documentKey = "session";
@@ -29,192 +48,235 @@ export interface PersonSeen {
   readonly seenAt: number | undefined;
 }
 
-/** A document as it was read: every field is of its type. Instants are milliseconds since 1970. */
-export interface CompanionDocument {
+/** A place in the log of acts: what is up to it is folded. */
+export interface Position {
+  readonly log: string;
+  readonly seq: number;
+}
+
+/** What the original has no field for. */
+export interface OwnFields extends Others {
+  readonly deliveries: StoredDeliveries | undefined;
+  /** Texts that an injector must still deliver. */
+  readonly injections: readonly Json[];
+  /** The chat of each message of the conversation, in its order. */
+  readonly conversationChats: readonly (string | undefined)[];
+  readonly emotions: EmotionState | undefined;
+  /** What the clocks said when the emotions were saved. */
+  readonly saved: ClockReading | undefined;
+  /** Where the document stands in the log of acts, and on the clock of its emotions. */
+  readonly acts: (Position & { readonly felt: number }) | undefined;
+}
+
+/** A document in memory. Instants are milliseconds since 1970. */
+export interface CompanionDocument extends Others {
   /** When the document was written; with the boot and the uptime if it was by us. */
   readonly heartbeat: ClockReading | undefined;
   /** For a file that no log of runs stands beside. */
   readonly shutdownClean: boolean;
-  readonly runStartedAt: number | undefined;
-  /** The id of the run that wrote it: 8 lower-case hexadecimal digits. */
+  /** When the run that wrote it began. */
+  readonly startedAt: number | undefined;
+  /** The id of that run. */
   readonly runId: string | undefined;
+  /** Of that run. */
   readonly uptimeMs: number;
   /** `undefined`: to be counted from the log of runs. */
   readonly totalRuns: number | undefined;
-  /** As it was stored. Its owner checks it. */
-  readonly emotions: Readonly<Record<string, unknown>>;
+  /** The original's part. */
+  readonly emotions: SeedEmotions | undefined;
   /** A copy for readers of the original's schema; ours read it when a file of theirs is taken over. */
   readonly conversation: readonly ConversationMessage[];
   readonly sleepState: string;
   readonly person: PersonSeen | undefined;
-  /** What the original has no field for, as it was stored; a field that cannot be used is absent. */
-  readonly throughline: Readonly<Record<string, unknown>>;
+  readonly own: OwnFields;
   /** Whether the original wrote it, not we. */
   readonly isOriginal: boolean;
-  /** Unknown fields. They are written back. */
-  readonly unknown: JsonObject;
 }
 
-export interface ReadDocument {
-  readonly document: CompanionDocument;
-  /** What was missing or of a wrong type and is as by default now; never a value. */
-  readonly repaired: readonly string[];
+/** Milliseconds since 1970, written in seconds. `null`, the original's 0 and what is before: not known. */
+const time: Shape<number | undefined> = {
+  read(value, at) {
+    if (value === undefined || value === null) return undefined;
+    if (typeof value === "number" && value <= 0) return undefined;
+    const found = typeof value === "number" ? Math.round(value * 1_000) : Number.NaN;
+    if (isInstant(found)) return found;
+    at.says("must be a time in seconds");
+    return undefined;
+  },
+  write: (at) => (at !== undefined && isInstant(at) ? Math.round(at) / 1_000 + 0 : null),
+};
+
+const message = object<ConversationMessage>(
+  { role: word(["USER", "ASSISTANT"]), text: text(), at: ["timestamp", time] },
+  "left out",
+);
+
+const count = whole(0, Number.MAX_SAFE_INTEGER);
+
+/** The clocks at the last sign of life; `seconds` repeats the heartbeat of the document. */
+interface OwnHeartbeat {
+  readonly seconds: number | undefined;
+  readonly clocks: ClockReading;
 }
 
-const names: readonly string[] = [
-  "version",
-  "heartbeat",
-  "shutdown_clean",
-  "session_start",
-  "session_id",
-  "uptime_seconds",
-  "total_sessions",
-  "emotions",
-  "conversation",
-  "sleep_state",
-  "last_person_seen",
-  "last_person_seen_time",
-  "throughline",
-  ...reservedDocumentNames,
-];
+const heartbeat: Shape<OwnHeartbeat> = {
+  read: (value, at) => ({
+    seconds: isJsonObject(value) ? time.read(value["seconds"], at.in("seconds")) : undefined,
+    clocks: clockReading.read(value, at),
+  }),
+  write: ({ seconds, clocks: { bootId, uptimeMs } }) => {
+    return { seconds: time.write(seconds), boot_id: bootId, uptime_ms: uptimeMs };
+  },
+};
+
+/** The most keys and items of fields that a later version has: less than the document takes. */
+const ownKeys = 1_000;
+
+interface WrittenOwn extends OwnFields {
+  readonly heartbeat: OwnHeartbeat | undefined;
+}
+
+const ownFields = openObject<WrittenOwn>(
+  {
+    deliveries: optional(storedDeliveries),
+    injections: list(json),
+    conversationChats: ["conversation_chats", list(orNone(text()))],
+    emotions: optional(storedState),
+    saved: optional(clockReading),
+    acts: optional(
+      object<Position & { readonly felt: number }>(
+        { log: text(), seq: count, felt: whole(-Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER) },
+        "left out",
+      ),
+    ),
+    heartbeat: optional(heartbeat),
+  },
+  { keys: ownKeys },
+);
+
+/** What is stored, field by field. */
+interface Written extends Omit<CompanionDocument, "heartbeat" | "person" | "own" | "isOriginal"> {
+  readonly version: number;
+  readonly heartbeat: number | undefined;
+  readonly person: string | undefined;
+  readonly seenAt: number | undefined;
+  readonly own: WrittenOwn | undefined;
+}
+
+const written = openObject<Written>(
+  {
+    version: whole(documentVersion, documentVersion),
+    heartbeat: time,
+    shutdownClean: ["shutdown_clean", flag(true)],
+    startedAt: ["session_start", time],
+    runId: ["session_id", optional(text(companionLimits.word))],
+    uptimeMs: ["uptime_seconds", nullAsAbsent(number(-1e12, 1e12, 0, 1_000))],
+    totalRuns: ["total_sessions", optional(count)],
+    emotions: optional(seedEmotions),
+    conversation: list(message),
+    sleepState: ["sleep_state", text(companionLimits.word, "awake")],
+    person: ["last_person_seen", orNone(text(companionLimits.name))],
+    seenAt: ["last_person_seen_time", time],
+    own: ["throughline", optional(ownFields)],
+  },
+  { reserved: reservedDocumentNames },
+);
+
+/** A document, or what is wrong with it: a sentence that quotes no value. */
+export type ReadDocument = { readonly document: CompanionDocument } | { readonly problem: string };
 
 /**
- * Reads a stored document: each field that cannot be used gets its default, and is reported. One
- * damaged field costs no other.
+ * Reads a stored document. What is missing has its default; a field that is not what it must be makes the
+ * whole of it damaged.
  *
- * @returns `undefined` for what is no document of ours or of the original: not an object, or without
- * the version. Set its bytes aside before anything is written.
  * @throws ThroughlineError `THROUGHLINE_NEWER_FORMAT`: leave the bytes as they are.
  */
-export function readCompanionDocument(value: unknown): ReadDocument | undefined {
-  if (!isJsonObject(value)) return undefined;
-  const version = Object.hasOwn(value, "version") ? value["version"] : undefined;
+export function readCompanionDocument(value: unknown): ReadDocument {
+  const version =
+    isJsonObject(value) && Object.hasOwn(value, "version") ? value["version"] : undefined;
   if (typeof version === "number" && version > documentVersion && Number.isFinite(version)) {
     throw new ThroughlineError(
       `the companion document has version ${version}; this program reads ${documentVersion}`,
       { code: "THROUGHLINE_NEWER_FORMAT" },
     );
   }
-  if (version !== documentVersion) return undefined;
-  const reader = new DocumentReader(value);
-  const isOriginal = !Object.hasOwn(value, "throughline");
-  const { own: throughline, repaired } = readOwnObject(
-    isOriginal ? {} : reader.object("throughline"),
-  );
-  reader.repaired.push(...repaired);
-  const document: CompanionDocument = {
-    heartbeat: readHeartbeat(reader, throughline),
-    shutdownClean: reader.flag("shutdown_clean", true),
-    runStartedAt: reader.seconds("session_start"),
-    runId: reader.runId("session_id"),
-    uptimeMs: (reader.amount("uptime_seconds") ?? 0) * 1_000,
-    totalRuns: reader.count("total_sessions"),
-    emotions: reader.object("emotions"),
-    conversation: readConversation(reader),
-    sleepState: reader.text("sleep_state", companionLimits.word) ?? "awake",
-    person: readPerson(reader),
-    throughline,
-    isOriginal,
-    unknown: reader.unknown(names),
-  };
-  return { document, repaired: reader.repaired };
+  const top = new Place();
+  const found = written.read(value, top);
+  const [problem] = top.problems;
+  // Deeper keys may be the ids of chats.
+  if (problem) return { problem: `${problem.path.slice(0, 2).join(".") || "it"} ${problem.says}` };
+  return { document: fromWritten(found) };
 }
 
-function readHeartbeat(
-  reader: DocumentReader,
-  throughline: Readonly<Record<string, unknown>>,
-): ClockReading | undefined {
-  const at = reader.seconds("heartbeat");
-  const { heartbeat } = throughline;
-  const ours = isJsonObject(heartbeat) ? heartbeat : {};
+function fromWritten(found: Written): CompanionDocument {
+  const { version: _, person: name, seenAt, runId, own, ...rest } = found;
+  return {
+    ...rest,
+    heartbeat: heartbeatOf(found),
+    runId: isRunId(runId) ? runId : undefined,
+    person: name === undefined || name === "" ? undefined : { name, seenAt },
+    own: own ?? ownFields.read({}, new Place()),
+    isOriginal: own === undefined,
+  };
+}
+
+/** A document of ours that tells nothing. */
+export const emptyDocument = fromWritten(
+  written.read({ version: 1, shutdown_clean: false, throughline: {} }, new Place()),
+);
+
+function heartbeatOf({ heartbeat: at, own }: Written): ClockReading | undefined {
+  const { seconds, clocks } = own?.heartbeat ?? {};
   // If another writer has replaced the heartbeat since, our part of it is out of date.
-  const isOurs = secondsOf(at) === (ours["seconds"] ?? null);
-  const told = reading(at, isOurs && ours["boot_id"], isOurs && ours["uptime_ms"]);
+  const isOurs = seconds === at;
+  const told = reading(at, isOurs && clocks?.bootId, isOurs && clocks?.uptimeMs);
   return told.at === undefined && told.bootId === undefined ? undefined : told;
 }
 
-function readConversation(reader: DocumentReader): readonly ConversationMessage[] {
-  let timeless = 0;
-  const conversation = reader.list("conversation", (item): ConversationMessage | undefined => {
-    if (!isJsonObject(item) || typeof item["text"] !== "string") return undefined;
-    const role = typeof item["role"] === "string" ? item["role"].toUpperCase() : "";
-    if (role !== "USER" && role !== "ASSISTANT") return undefined;
-    const at = instantOfSeconds(item["timestamp"]);
-    if (at === undefined && (item["timestamp"] ?? null) !== null) timeless++;
-    return { role, text: item["text"].toWellFormed(), at };
+/** The document in its store: what was read of it, and what had to be set aside. */
+export interface FoundDocument {
+  /** `undefined`: there is none that can be used. */
+  readonly document: CompanionDocument | undefined;
+  /** 0: there is none. */
+  readonly revision: number;
+  /** What was wrong with each copy that was set aside now. */
+  readonly damage: readonly string[];
+}
+
+/**
+ * Reads the document. A copy that is damaged is set aside, and the one before it counts.
+ *
+ * @throws ThroughlineError `THROUGHLINE_NEWER_FORMAT`; the codes of the storage.
+ */
+export async function findDocument(documents: DocumentStore): Promise<FoundDocument> {
+  const damage: string[] = [];
+  const read: CompanionDocument[] = [];
+  const stored = await documents.read(documentKey, (value) => {
+    const found = readCompanionDocument(value);
+    if ("document" in found) read.push(found.document);
+    else damage.push(found.problem);
+    return "problem" in found ? found.problem : undefined;
   });
-  if (timeless > 0) reader.repaired.push(`times in conversation that cannot be used: ${timeless}`);
-  return conversation;
+  const document = stored === undefined ? undefined : read.at(-1);
+  return { document, revision: stored?.revision ?? 0, damage };
 }
 
-function readPerson(reader: DocumentReader): PersonSeen | undefined {
-  const name = reader.textOrNull("last_person_seen", companionLimits.name);
-  const seenAt = reader.secondsOrNull("last_person_seen_time");
-  return name === undefined || name === "" ? undefined : { name, seenAt };
-}
-
-/** What goes into a document; see `CompanionDocument` for the units. */
-export interface DocumentParts {
-  readonly run: {
-    readonly runId: string;
-    readonly startedAt: ClockReading;
-    readonly totalRuns: number;
-  };
-  /** Now. */
-  readonly heartbeat: ClockReading;
-  /** Of the run. */
-  readonly uptimeMs: number;
-  readonly shutdownClean: boolean;
-  readonly emotions: JsonObject;
-  /** Oldest first; the newest 50 are kept. */
-  readonly conversation: readonly ConversationMessage[];
-  readonly sleepState: string;
-  readonly person: PersonSeen | undefined;
-  readonly throughline: JsonObject;
-  readonly unknown: JsonObject;
-}
-
-/** The value to store. Built only when it is due: it copies what it is given. */
-export function companionDocument(parts: DocumentParts): JsonObject {
-  const { run, heartbeat, person } = parts;
-  const { at, bootId, uptimeMs } = reading(heartbeat.at, heartbeat.bootId, heartbeat.uptimeMs);
-  const beat = {
-    seconds: secondsOf(at),
-    boot_id: bootId,
-    uptime_ms: uptimeMs,
-  };
-  return {
+/** The value to store: of the conversation, the newest 50. */
+export function companionDocument(document: CompanionDocument): JsonObject {
+  const { heartbeat, uptimeMs, person, own, isOriginal, ...rest } = document;
+  const clocks = reading(heartbeat?.at, heartbeat?.bootId, heartbeat?.uptimeMs);
+  const conversation = rest.conversation.slice(-companionLimits.conversation);
+  return written.write({
+    ...rest,
     version: documentVersion,
-    heartbeat: secondsOf(at),
-    shutdown_clean: parts.shutdownClean,
-    session_start: secondsOf(run.startedAt.at),
-    session_id: run.runId,
-    uptime_seconds: parts.uptimeMs > 0 && parts.uptimeMs < 1e15 ? parts.uptimeMs / 1_000 : 0,
-    total_sessions: run.totalRuns,
-    emotions: parts.emotions,
-    conversation: parts.conversation.slice(-companionLimits.conversation).map(storedMessage),
-    sleep_state: parts.sleepState,
-    last_person_seen: person?.name ?? null,
-    last_person_seen_time: secondsOf(person?.seenAt),
-    throughline: { ...parts.throughline, heartbeat: beat },
-    ...withoutKnown(parts.unknown),
-  };
-}
-
-function storedMessage({ role, text, at }: ConversationMessage): JsonObject {
-  // A copy beside the chat's log, which has all of it.
-  return {
-    role,
-    text: text.slice(0, companionLimits.text).toWellFormed(),
-    timestamp: secondsOf(at),
-  };
-}
-
-function withoutKnown(unknown: JsonObject): Record<string, Json | undefined> {
-  return Object.fromEntries(Object.entries(unknown).filter(([name]) => !names.includes(name)));
-}
-
-/** Seconds since 1970 with milliseconds, as the original has them. */
-function secondsOf(at: number | undefined): number | null {
-  return at !== undefined && isInstant(at) ? Math.round(at) / 1_000 + 0 : null;
+    heartbeat: clocks.at,
+    uptimeMs: uptimeMs > 0 && uptimeMs < 1e15 ? uptimeMs : 0,
+    // A copy beside the chat's log, which has all of it.
+    conversation: conversation.map(({ role, text, at }) => {
+      return { role, text: text.slice(0, companionLimits.text).toWellFormed(), at };
+    }),
+    person: person?.name,
+    seenAt: person?.seenAt,
+    own: isOriginal ? undefined : { ...own, heartbeat: { seconds: clocks.at, clocks } },
+  }) as JsonObject;
 }

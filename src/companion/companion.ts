@@ -9,15 +9,15 @@ import type { Act, Happening, SharedRun, SleepState } from "./acts.ts";
 import { type Begun, comeUp, join, runActs, sharedRun } from "./begin.ts";
 import { type Boot, missedRestart } from "./boot.ts";
 import type { BootClock } from "./boot-clock.ts";
-import { documentKey, type PersonSeen, readCompanionDocument } from "./companion-document.ts";
+import { type CompanionDocument, documentKey, type PersonSeen } from "./companion-document.ts";
 import { suspend } from "./emotion/acts.ts";
 import { evolve } from "./emotion/emotion.ts";
 import { factsText, readFacts } from "./facts.ts";
 import { followedRun, runsToTakeOver, takeOverRun, withoutInterrupted } from "./failover.ts";
 import type { FeltEvent, Life } from "./fold.ts";
-import { forgetLeft, forgetRepaired, forgetStored } from "./forget-chat.ts";
+import { forgetLeft, forgetStored } from "./forget-chat.ts";
 import { Leadership } from "./leader.ts";
-import { positionIn, readLeft, savedAt } from "./left.ts";
+import { readLeft } from "./left.ts";
 import { type CompanionChange, feltBy, LivingCompanion } from "./life.ts";
 import type { Felt, LiveEmotions } from "./live-emotions.ts";
 import { type MoodCourse, moodCourse } from "./mood-course.ts";
@@ -28,7 +28,6 @@ import {
   type CompanionSettings,
   companionSettings,
 } from "./options.ts";
-import { ownField } from "./own-fields.ts";
 import type { RestartReport } from "./restart.ts";
 import { RestartNotices, type ShownNotice } from "./restart-notices.ts";
 import { type RunsLog, runsProjection } from "./runs.ts";
@@ -136,7 +135,7 @@ export class Companion implements AsyncDisposable {
     if (!isJoined) this.#history.note(up, "up", report.before?.at);
     const missed = isJoined ? undefined : missedRestart(this.#boot);
     this.notices = new RestartNotices(ports, this, options, {
-      stored: ownField(document, "deliveries"),
+      stored: document?.own.deliveries,
       report,
       missed,
     });
@@ -321,7 +320,6 @@ export class Companion implements AsyncDisposable {
     }
     // What was said long ago may have left this process and not the disk.
     await this.#snapshots.saveAlone();
-    await forgetRepaired(this.#documents, chatId);
     await eraseActs(this.#logs, chatId, undefined);
     return before - this.#living.life.conversation.length;
   }
@@ -428,7 +426,7 @@ export class Companion implements AsyncDisposable {
     if (this.#closing !== undefined) return boot.runs.end();
     this.#boot = boot;
     this.#ownRun = boot.run.runId;
-    const since = savedAt(left.read?.document)?.at ?? 0;
+    const since = left.savedAt?.at ?? 0;
     this.#history.startOver(this.#unsaved.filter(({ at }) => Date.parse(at) > since));
     this.#history.note(this.emotions.felt, "up");
     const shared = sharedRun(boot);
@@ -453,21 +451,20 @@ export class Companion implements AsyncDisposable {
   }
 
   /** After the document the history of moods up to it is stored, and what it covers can go. */
-  async #saved(stored: JsonObject): Promise<void> {
+  async #saved({ own }: CompanionDocument): Promise<void> {
     await this.#history.flush();
     const shared = this.#shared;
-    const covered = positionIn(readCompanionDocument(stored)?.document);
-    if (shared !== undefined && covered !== undefined) {
+    if (shared !== undefined && own.acts !== undefined) {
       const at = (happening: Happening) => this.#living.newAct(happening);
       const first = ({ config, emotions }: Life) => runActs(this.#boot, config, emotions).map(at);
-      await shared.compact(covered, first, (next) => at({ kind: "end", next }));
+      await shared.compact(own.acts, first, (next) => at({ kind: "end", next }));
     } else if (this.#leftLog !== undefined) {
       await removeActs(this.#logs);
       this.#leftLog = undefined;
     }
   }
 
-  #document(isLast: boolean, last?: JsonObject): JsonObject {
+  #document(isLast: boolean, last?: CompanionDocument): CompanionDocument {
     const { document: left, run } = this.#boot;
     const life = this.#shared?.confirmed ?? this.#living.life;
     const parts = {
@@ -478,7 +475,7 @@ export class Companion implements AsyncDisposable {
       uptimeMs: this.uptimeMs,
       shutdownClean: isLast,
       emotions: evolve(life.emotions, this.emotions.state.at - life.emotions.at),
-      deliveries: this.notices.toJson(),
+      deliveries: this.notices.stored,
       position: (this.#shared ?? this.#leftLog)?.position,
     };
     return snapshot(parts, last);

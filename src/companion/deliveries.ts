@@ -1,11 +1,37 @@
-import { isJsonObject, type JsonObject } from "../core/json.ts";
 import { Lru } from "../core/lru.ts";
-import { readReading, storedReading } from "./boot-clock.ts";
-import { type Certainty, validGap } from "./gap.ts";
-import type { JudgedRestart, RestartKind } from "./restart.ts";
-import { countOr } from "./run-records.ts";
+import { flag, list, number, object, optional, record, whole, word } from "../core/shape.ts";
+import { clockReading } from "./boot-clock.ts";
+import { certainties, longestGapMs } from "./gap.ts";
+import { type JudgedRestart, restartKinds } from "./restart.ts";
 
 export const deliveryLimits = { chats: 1_000, keyBytes: 64 * 1024, restarts: 32, inRun: 100_000 };
+
+const run = whole(0, Number.MAX_SAFE_INTEGER);
+
+const restart = object<JudgedRestart>(
+  {
+    kind: word(restartKinds),
+    clean: flag(),
+    totalRuns: ["total_sessions", run],
+    certainty: word(certainties),
+    gapMs: ["gap_ms", optional(number(0, longestGapMs))],
+    before: optional(clockReading),
+    judgedAt: ["judged", clockReading],
+  },
+  "left out",
+);
+
+/** What the document keeps of deliveries. */
+export interface StoredDeliveries {
+  readonly restarts: readonly JudgedRestart[];
+  /** By chat, the newest run that it acknowledged. */
+  readonly told: Readonly<Record<string, number>>;
+}
+
+export const storedDeliveries = object<StoredDeliveries>(
+  { restarts: list(restart), told: record(run) },
+  "left out",
+);
 
 /**
  * Which chats acknowledged which restarts. A restart stays pending in a chat until the chat
@@ -31,21 +57,21 @@ export class Deliveries {
   }
 
   /**
-   * Reads what `toJson` made, and adds the restart that led to this run: its report, for one. What
-   * cannot be used is left out.
+   * Goes on from what was stored, and adds the restart that led to this run: its report, for one.
    *
    * @param missed the restart before it, if the run that it led to did not live to store it.
    */
-  static begin(stored: unknown, restart: JudgedRestart, missed?: JudgedRestart): Deliveries {
-    const { restarts, told } = isJsonObject(stored) ? stored : {};
-    const known = [...(Array.isArray(restarts) ? restarts : []).flatMap(readRestart), missed ?? []]
+  static begin(
+    stored: StoredDeliveries | undefined,
+    restart: JudgedRestart,
+    missed?: JudgedRestart,
+  ): Deliveries {
+    const { restarts = [], told = {} } = stored ?? {};
+    const known = [...restarts, missed ?? []]
       .flat()
-      .filter(({ totalRuns }) => totalRuns < restart.totalRuns)
+      .filter(({ kind, totalRuns }) => kind !== "fresh_start" && totalRuns < restart.totalRuns)
       .sort((a, b) => a.totalRuns - b.totalRuns);
-    const chats = Object.entries(isJsonObject(told) ? told : {}).flatMap(([chat, value]) => {
-      const run = countOr(value, restart.totalRuns);
-      return run < restart.totalRuns ? [[chat, run] as const] : [];
-    });
+    const chats = Object.entries(told).filter(([, run]) => run < restart.totalRuns);
     const oldestFirst = chats.sort(([, a], [, b]) => a - b).slice(-deliveryLimits.chats);
     // Where no chat is known here, their own logs may say what they acknowledged.
     const [, least = 0] = oldestFirst[0] ?? [];
@@ -104,7 +130,7 @@ export class Deliveries {
   }
 
   /** What the document keeps: at most 1,000 chats, the last to acknowledge, and 64 KiB of their ids. */
-  toJson(): JsonObject {
+  get stored(): StoredDeliveries {
     const told: [string, number][] = [];
     let bytes = 0;
     for (const [chatId, run] of [...this.#acknowledged].slice(-deliveryLimits.chats).toReversed()) {
@@ -112,7 +138,7 @@ export class Deliveries {
       if (bytes > deliveryLimits.keyBytes) break;
       told.unshift([chatId, run]);
     }
-    return { restarts: this.#restarts.map(storedRestart), told: Object.fromEntries(told) };
+    return { restarts: this.#restarts, told: Object.fromEntries(told) };
   }
 }
 
@@ -128,45 +154,4 @@ function bounded(restarts: readonly JudgedRestart[]): readonly JudgedRestart[] {
 function joined(first: JudgedRestart, second: JudgedRestart): JudgedRestart {
   const { kind, totalRuns } = second;
   return { ...first, kind, totalRuns, clean: first.clean && second.clean };
-}
-
-function storedRestart(restart: JudgedRestart): JsonObject {
-  const { kind, clean, totalRuns, gapMs, certainty, before, judgedAt } = restart;
-  return {
-    kind,
-    clean,
-    total_sessions: totalRuns,
-    certainty,
-    gap_ms: gapMs,
-    before: before && storedReading(before),
-    judged: storedReading(judgedAt),
-  };
-}
-
-/** Whether every part of what was stored can be used. */
-export function isWholeDeliveries(stored: unknown): boolean {
-  const { restarts, told } = isJsonObject(stored) ? stored : {};
-  if (!Array.isArray(restarts) || !isJsonObject(told)) return false;
-  const isWhole = (restart: unknown) =>
-    (isJsonObject(restart) && restart["kind"] === "fresh_start") ||
-    JSON.stringify(readRestart(restart).map(storedRestart)) === JSON.stringify([restart]);
-  const isCount = (value: unknown) => countOr(value, undefined) !== undefined;
-  return restarts.every(isWhole) && Object.values(told).every(isCount);
-}
-
-const kinds: readonly RestartKind[] = ["crash_recovery", "short_break", "long_absence"];
-const certainties: readonly Certainty[] = ["certain", "clock", "uncertain"];
-
-function readRestart(stored: unknown): readonly JudgedRestart[] {
-  if (!isJsonObject(stored)) return [];
-  const { gap_ms: gap } = stored;
-  const kind = kinds.find((each) => each === stored["kind"]);
-  const certainty = certainties.find((each) => each === stored["certainty"]) ?? "uncertain";
-  const totalRuns = countOr(stored["total_sessions"], 0);
-  const judgedAt = readReading(stored["judged"]);
-  if (kind === undefined || totalRuns === 0 || judgedAt === undefined) return [];
-  const { gapMs } = validGap({ gapMs: typeof gap === "number" ? gap : undefined, certainty });
-  const before = readReading(stored["before"]);
-  const clean = stored["clean"] === true;
-  return [{ kind, clean, totalRuns, gapMs, certainty, before, judgedAt }];
 }

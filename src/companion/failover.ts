@@ -39,7 +39,7 @@ export async function runsToTakeOver(
  */
 export async function takeOverRun(
   joined: Boot,
-  { document, stored }: Pick<Left, "document" | "stored">,
+  { document, revision }: Pick<Left, "document" | "revision">,
   { runs, pid }: { readonly runs: RunsLog; readonly pid: number | undefined },
 ): Promise<Boot> {
   const run = await runs.begin({
@@ -47,7 +47,7 @@ export async function takeOverRun(
     atLeast: Math.max(joined.run.totalRuns, document?.totalRuns ?? 0),
     pid,
   });
-  return { ...joined, runs, run, document, revision: stored?.revision ?? 0 };
+  return { ...joined, runs, run, document, revision };
 }
 
 export function newRuns(ports: CompanionPorts): RunsLog {

@@ -13,9 +13,8 @@ import {
 import { applyEvent, overrideMood, personActs, reconfigure, resetLevels } from "./emotion/acts.ts";
 import type { EmotionConfiguration } from "./emotion/configuration.ts";
 import { type EmotionState, evolve, moods } from "./emotion/emotion.ts";
-import { restoreEmotions, withRoomForWounds } from "./emotion/restore-emotions.ts";
+import { readState } from "./emotion/stored-emotions.ts";
 import { feelHeard } from "./emotion/triggers.ts";
-import { ownField } from "./own-fields.ts";
 
 /** A face that was announced is not announced again before this. Source: the seed. */
 const announceEveryMs = 30_000;
@@ -68,22 +67,18 @@ export function lifeOf(
     sleep: sleepState === "asleep" ? "asleep" : "awake",
     wokenAt: emotions.at,
     conversation: copiedIn(document),
-    injections: (ownField(document, "injections") ?? []) as readonly Json[],
+    injections: document?.own.injections ?? [],
   };
 }
 
 /** The copy of the conversation in a document. */
 export function copiedIn(document: CompanionDocument | undefined): readonly Copied[] {
-  const messages = document?.conversation ?? [];
-  const chats = ownField(document, "conversation_chats");
-  // Where an item was lost, chats can no longer be matched to messages.
-  const isWhole = Array.isArray(chats) && chats.length === messages.length;
-  const chatOf = (i: number) => {
-    const chat: unknown = isWhole ? chats[i] : undefined;
-    return typeof chat === "string" ? chat : undefined;
-  };
-  return messages
-    .map((message, i) => ({ ...message, chatId: chatOf(i) }))
+  const { conversation = [], own } = document ?? {};
+  const chats = own?.conversationChats ?? [];
+  // Where an item was taken out by hand, chats can no longer be matched to messages.
+  const isWhole = chats.length === conversation.length;
+  return conversation
+    .map((message, i) => ({ ...message, chatId: isWhole ? chats[i] : undefined }))
     .slice(-companionLimits.conversation);
 }
 
@@ -136,9 +131,8 @@ export function fold(
     case "up": {
       const configured = { ...life, config: act.configuration ?? config };
       if (act.state === undefined) return { life: configured, felt: [] };
-      const room = withRoomForWounds(configured.config);
-      const { state } = restoreEmotions(room, {}, act.state, act.felt);
-      return { life: { ...configured, emotions: state }, felt: [] };
+      const emotions = readState(act.state) ?? life.emotions;
+      return { life: { ...configured, emotions }, felt: [] };
     }
     default:
       return { life: foldUnfelt(life, act), felt: [] };

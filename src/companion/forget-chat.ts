@@ -1,17 +1,12 @@
 import { hashOf } from "../core/chat/tombstones.ts";
 import type { Clock } from "../core/clock.ts";
 import { isThroughlineError } from "../core/errors.ts";
-import { isJsonObject, type JsonObject } from "../core/json.ts";
-import type { DocumentStore } from "../core/storage/document-store.ts";
 import type { Storage } from "../core/storage/storage.ts";
 import { ActLog, actsOfChats, eraseActs } from "./act-log.ts";
 import type { Act } from "./acts.ts";
-import { repairedPrefix } from "./boot.ts";
-import { documentKey, type ReadDocument, readCompanionDocument } from "./companion-document.ts";
-import { type Copied, copiedIn, withoutChat } from "./fold.ts";
-import { positionIn } from "./left.ts";
+import { companionDocument, documentKey, findDocument } from "./companion-document.ts";
+import { copiedIn, withoutChat } from "./fold.ts";
 import type { CompanionPorts } from "./options.ts";
-import { ownField } from "./own-fields.ts";
 import { runsProjection } from "./runs.ts";
 
 const attempts = 5;
@@ -37,21 +32,27 @@ export async function forgetInDocument(storage: Storage, chatId: string): Promis
 
 async function forgetOnce(storage: Storage, chatId: string): Promise<number> {
   const documents = storage.documents("session");
-  const stored = await documents.read(documentKey);
-  const read = stored && readCompanionDocument(stored.value);
-  let count = 0;
-  if (stored !== undefined && read !== undefined) {
-    const before = copiedIn(read.document);
-    const copy = withoutChat(before, hashOf(chatId));
-    count = before.length - copy.length;
-    const value = { ...stored.value, ...without(chatId, read, copy, count > 0) };
-    // What no JSON holds becomes null here, as it would be read.
-    const plain = JSON.parse(JSON.stringify(value)) as JsonObject;
-    await documents.write(documentKey, plain, { expectedRevision: stored.revision });
-    await documents.forgetCopies(documentKey);
+  const { document, revision: expectedRevision } = await findDocument(documents);
+  if (document === undefined) {
+    await documents.forgetCopies(documentKey); // they may hold words of any chat
+    return 0;
   }
-  await forgetRepaired(documents, chatId);
-  return count;
+  const before = copiedIn(document);
+  const copy = withoutChat(before, hashOf(chatId));
+  const { own } = document;
+  const { told = {}, restarts = [] } = own.deliveries ?? {};
+  const changed = companionDocument({
+    ...document,
+    conversation: copy,
+    own: {
+      ...own,
+      conversationChats: copy.map((each) => each.chatId),
+      deliveries: own.deliveries && { restarts, told: withoutKey(told, chatId) },
+    },
+  });
+  await documents.write(documentKey, changed, { expectedRevision });
+  await documents.forgetCopies(documentKey);
+  return before.length - copy.length;
 }
 
 /**
@@ -62,27 +63,18 @@ export async function keptChats(storage: Storage): Promise<ReadonlyMap<string, n
   const oldest = new Map<string, number>();
   const note = (chatId: string, at: number) =>
     oldest.set(chatId, Math.min(at, oldest.get(chatId) ?? Number.POSITIVE_INFINITY));
-  const documents = storage.documents("session");
-  for (const key of await documents.keys()) {
-    const stored = await documents.read(key);
-    const read = stored && readCompanionDocument(stored.value);
-    if (read === undefined) continue;
-    for (const { chatId, at } of copiedIn(read.document)) {
-      if (chatId !== undefined) note(chatId, at ?? Number.NEGATIVE_INFINITY);
-    }
-    for (const chatId of Object.keys(acknowledgedIn(read))) note(chatId, Number.POSITIVE_INFINITY);
+  const { document } = await findDocument(storage.documents("session"));
+  for (const { chatId, at } of copiedIn(document)) {
+    if (chatId !== undefined) note(chatId, at ?? Number.NEGATIVE_INFINITY);
+  }
+  for (const chatId of Object.keys(document?.own.deliveries?.told ?? {})) {
+    note(chatId, Number.POSITIVE_INFINITY);
   }
   for await (const act of actsOfChats(storage.logs("", runsProjection))) {
     const isSaid = act.kind === "said" || act.kind === "replied";
     note(act.chat, isSaid ? act.at : Number.POSITIVE_INFINITY);
   }
   return oldest;
-}
-
-function acknowledgedIn({ document }: ReadDocument): JsonObject {
-  const deliveries = ownField(document, "deliveries");
-  const told = isJsonObject(deliveries) ? deliveries["told"] : undefined;
-  return isJsonObject(told) ? told : {};
 }
 
 /**
@@ -106,64 +98,14 @@ export async function forgetLeft(
   return forgetStored(storage, chatId);
 }
 
-/** Removes what is stored of a chat: in the document, in its copies, and in the acts. */
+/** Removes what is stored of a chat: in the document, in its copies (all of what was set aside), and in the acts. */
 export async function forgetStored(storage: Storage, chatId: string): Promise<number> {
-  const stored = await storage.documents("session").read(documentKey);
-  const covered = positionIn(stored && readCompanionDocument(stored.value)?.document);
+  const { document } = await findDocument(storage.documents("session"));
+  const covered = document?.own.acts;
   const count = await forgetInDocument(storage, chatId);
   return count + (await eraseActs(storage.logs("", runsProjection), chatId, covered));
 }
 
-function without(
-  chatId: string,
-  read: ReadDocument,
-  copy: readonly Copied[],
-  isChanged: boolean,
-): JsonObject {
-  const { document } = read;
-  const deliveries = ownField(document, "deliveries");
-  const told = isJsonObject(deliveries) ? deliveries["told"] : undefined;
-  const fewer =
-    isJsonObject(deliveries) && isJsonObject(told)
-      ? { deliveries: { ...deliveries, told: withoutKey(told, chatId) } }
-      : undefined;
-  const own: JsonObject = { ...(document.throughline as JsonObject), ...fewer };
-  // What cannot be read as a conversation may hold words of any chat.
-  if (!isChanged && !isConversationRepaired(read)) return fewer ? { throughline: own } : {};
-  return {
-    conversation: copy.map(({ role, text, at }) => ({
-      role,
-      text,
-      timestamp: at === undefined ? null : at / 1_000,
-    })),
-    throughline: { ...own, conversation_chats: copy.map((each) => each.chatId ?? null) },
-  };
-}
-
-/**
- * Deletes the copies of documents that were repaired, but for those that hold nothing of the chat: a
- * copy keeps everything as it was found, and its parts cannot be assigned to chats.
- */
-export async function forgetRepaired(documents: DocumentStore, chatId: string): Promise<void> {
-  for (const key of await documents.keys()) {
-    if (!key.startsWith(repairedPrefix)) continue;
-    const stored = await documents.read(key);
-    if (stored !== undefined && mayHold(stored.value, chatId)) await documents.delete(key);
-  }
-}
-
-function mayHold(value: JsonObject, chatId: string): boolean {
-  const read = readCompanionDocument(value);
-  if (read === undefined || isConversationRepaired(read)) return true;
-  if (Object.hasOwn(acknowledgedIn(read), chatId)) return true;
-  const copied = copiedIn(read.document);
-  return withoutChat(copied, hashOf(chatId)).length < copied.length;
-}
-
-function isConversationRepaired({ repaired }: ReadDocument): boolean {
-  return repaired.some((said) => /\bconversation\b/.test(said));
-}
-
-function withoutKey(from: JsonObject, key: string): JsonObject {
-  return Object.fromEntries(Object.entries(from).filter(([name]) => name !== key)) as JsonObject;
+function withoutKey<T>(from: Readonly<Record<string, T>>, key: string): Record<string, T> {
+  return Object.fromEntries(Object.entries(from).filter(([name]) => name !== key));
 }

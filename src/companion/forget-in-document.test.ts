@@ -35,7 +35,7 @@ async function world(newer: readonly JsonObject[]) {
     documents: (collection) => {
       const inner = mine.documents(collection);
       return {
-        read: (key) => inner.read(key),
+        read: (...args) => inner.read(...args),
         write: async (...args) => {
           const first = left.shift();
           if (first !== undefined) await documents.write("session", first);
@@ -65,7 +65,8 @@ for (const times of [1, 4]) {
     assert.equal(await forgetInDocument(late, "gone"), 2);
     const document = await stored();
     assert.deepEqual(document["conversation"], [said("USER", "Hello")]);
-    assert.deepEqual(document["throughline"], { conversation_chats: ["kept"] });
+    const { conversation_chats } = document["throughline"] as JsonObject;
+    assert.deepEqual(conversation_chats, ["kept"]);
   });
 }
 

@@ -7,7 +7,8 @@ import { type ClockReading, reading } from "./boot-clock.ts";
  * How a gap is known. `certain`: by the uptime, within one boot of the machine. `clock`: by the wall
  * clock alone. `uncertain`: the wall clock went backwards, contradicts the uptime, or is missing.
  */
-export type Certainty = "certain" | "clock" | "uncertain";
+export const certainties = ["certain", "clock", "uncertain"] as const;
+export type Certainty = (typeof certainties)[number];
 
 /** A length of time: never negative, never NaN, never infinite. */
 export interface Gap {
@@ -17,7 +18,7 @@ export interface Gap {
 }
 
 /** Past all that two readings can be apart. */
-const longestGapMs = 1e15;
+export const longestGapMs = 1e15;
 /** A clock that was not set between two readings drifts by less than this. */
 const driftMs = 60_000;
 

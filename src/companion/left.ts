@@ -1,31 +1,28 @@
 // What a companion left: its document, and the acts that are in the log since.
 
 import { hashOf } from "../core/chat/tombstones.ts";
-import { isJsonObject, type JsonObject } from "../core/json.ts";
-import type { StoredDocument } from "../core/storage/document-store.ts";
 import type { Storage } from "../core/storage/storage.ts";
-import { ActLog, type Position, readPosition } from "./act-log.ts";
+import { ActLog } from "./act-log.ts";
 import type { Act, SharedRun } from "./acts.ts";
-import { type ClockReading, readReading } from "./boot-clock.ts";
-import {
-  type CompanionDocument,
-  documentKey,
-  type ReadDocument,
-  readCompanionDocument,
-} from "./companion-document.ts";
+import type { ClockReading } from "./boot-clock.ts";
+import { type CompanionDocument, emptyDocument, findDocument } from "./companion-document.ts";
 import { startState } from "./emotion/acts.ts";
 import type { EmotionConfiguration } from "./emotion/configuration.ts";
 import type { EmotionState } from "./emotion/emotion.ts";
-import { restoreEmotions, withRoomForWounds } from "./emotion/restore-emotions.ts";
+import { fromSeed } from "./emotion/stored-emotions.ts";
 import { foldRead, type Life, lifeOf } from "./fold.ts";
-import { ownField } from "./own-fields.ts";
 import type { InterruptedTurn } from "./restart.ts";
 import { runsProjection } from "./runs.ts";
 
 export interface Left {
-  /** The document as it is stored, and what was read of it. */
-  readonly stored: StoredDocument | undefined;
-  readonly read: ReadDocument | undefined;
+  /** Of the document as it is stored; 0: there is none. */
+  readonly revision: number;
+  /** What was wrong with documents that were set aside now. */
+  readonly damage: readonly string[];
+  /** When the stored document was saved. */
+  readonly savedAt: ClockReading | undefined;
+  /** How many runs the stored document knows of. */
+  readonly totalRuns: number | undefined;
   /** The document as it would be, had it been written after the last act. */
   readonly document: CompanionDocument | undefined;
   /** The same with its emotions right after the last act. */
@@ -38,12 +35,6 @@ export interface Left {
   readonly log: ActLog | undefined;
   /** The run that the log tells of. */
   readonly shared: SharedRun | undefined;
-}
-
-/** Where a document stands in the log of acts. */
-export function positionIn(document: CompanionDocument | undefined): Position | undefined {
-  const stored = ownField(document, "acts");
-  return isJsonObject(stored) ? readPosition(stored) : undefined;
 }
 
 /**
@@ -59,14 +50,14 @@ export async function readLeft(
 ): Promise<Left> {
   const logs = storage.logs("", runsProjection);
   for (;;) {
-    const stored = await storage.documents("session").read(documentKey);
-    const read = stored && readCompanionDocument(stored.value);
-    const covered = positionIn(read?.document);
+    const found = await findDocument(storage.documents("session"));
+    const covered = found.document?.own.acts;
     const log = await ActLog.open(logs, covered);
     const acts = await log?.readOn();
     if (log !== undefined && acts === undefined) continue; // removed: there is a newer document
-    const state = emotionsIn(read?.document, config, now);
-    let life = lifeOf(config, read?.document, asFelt(state, read?.document));
+    const state =
+      storedEmotions(found.document, config, now) ?? startState(config, Math.max(0, now));
+    let life = lifeOf(config, found.document, asFelt(state, covered?.felt));
     let lastAct: ClockReading | undefined;
     const run = new RunOfActs();
     for (const { act, ...position } of acts ?? []) {
@@ -80,14 +71,15 @@ export async function readLeft(
         life = { ...life, config: act.configuration ?? life.config };
       }
     }
-    const { shared } = run;
+    const { damage, revision } = found;
+    const known = { damage, revision, savedAt: savedAt(found.document), life, lastAct, log };
+    const left = { ...known, totalRuns: found.document?.totalRuns, shared: run.shared };
     if (lastAct === undefined) {
-      const saved = { state, reading: savedAt(read?.document) };
-      return { stored, read, document: read?.document, life, lastAct, saved, log, shared };
+      const saved = { state, reading: left.savedAt };
+      return { ...left, document: found.document, saved };
     }
-    const document = folded(read?.document, life, lastAct);
-    const saved = { state: life.emotions, reading: lastAct };
-    return { stored, read, document, life, lastAct, saved, log, shared };
+    const document = folded(found.document, life, lastAct);
+    return { ...left, document, saved: { state: life.emotions, reading: lastAct } };
   }
 }
 
@@ -114,62 +106,42 @@ class RunOfActs {
   }
 }
 
-/** The emotions as they were saved. */
-function emotionsIn(
+/** The emotions as they were saved. `undefined`: no document has any. */
+export function storedEmotions(
   document: CompanionDocument | undefined,
   config: EmotionConfiguration,
   now: number,
-): EmotionState {
-  if (document === undefined) return startState(config, Math.max(0, now));
-  const stored = document.throughline["emotions"];
-  const own = isJsonObject(stored) ? stored : undefined;
-  const at = savedAt(document)?.at ?? now;
-  return restoreEmotions(withRoomForWounds(config), document.emotions, own, at).state;
+): EmotionState | undefined {
+  const { own, emotions } = document ?? {};
+  if (own?.emotions !== undefined || emotions === undefined) return own?.emotions;
+  return fromSeed(config, emotions, savedAt(document)?.at ?? now);
 }
 
 /** What the clocks said when a document was written. */
-export function savedAt(document: CompanionDocument | undefined): ClockReading | undefined {
-  return readReading(document?.throughline["saved"]) ?? document?.heartbeat;
+function savedAt(document: CompanionDocument | undefined): ClockReading | undefined {
+  return document?.own.saved ?? document?.heartbeat;
 }
 
 /** The same right after the last act that the document has: from there every process folds on. */
-function asFelt(state: EmotionState, document: CompanionDocument | undefined): EmotionState {
-  const acts = ownField(document, "acts");
-  const felt = isJsonObject(acts) ? acts["felt"] : undefined;
-  if (typeof felt !== "number" || !Number.isSafeInteger(felt)) return state;
-  return felt >= state.anchor.at && felt <= state.at
-    ? Object.freeze({ ...state, at: felt })
-    : state;
+function asFelt(state: EmotionState, felt: number | undefined): EmotionState {
+  if (felt === undefined || felt < state.anchor.at || felt > state.at) return state;
+  return Object.freeze({ ...state, at: felt });
 }
 
 /** The document as it would have been written right after an act. */
 function folded(
-  document: CompanionDocument | undefined,
+  document: CompanionDocument = emptyDocument,
   { emotions, person, sleep, conversation, injections }: Life,
   reading: ClockReading,
 ): CompanionDocument {
-  const own = {
-    ...document?.throughline,
-    injections,
-    conversation_chats: conversation.map(({ chatId }) => chatId ?? null),
-    emotions: JSON.parse(JSON.stringify(emotions)) as JsonObject,
-    saved: { at: reading.at, boot_id: reading.bootId, uptime_ms: reading.uptimeMs },
-  };
-  const isLater = (reading.at ?? 0) >= (document?.heartbeat?.at ?? 0);
+  const conversationChats = conversation.map(({ chatId }) => chatId);
+  const isLater = (reading.at ?? 0) >= (document.heartbeat?.at ?? 0);
   return {
-    shutdownClean: false,
-    runStartedAt: undefined,
-    runId: undefined,
-    uptimeMs: 0,
-    totalRuns: undefined,
-    isOriginal: false,
-    unknown: {},
     ...document,
-    emotions: {},
-    heartbeat: isLater ? reading : document?.heartbeat,
+    heartbeat: isLater ? reading : document.heartbeat,
     conversation,
     sleepState: sleep,
     person,
-    throughline: own,
+    own: { ...document.own, injections, conversationChats, emotions, saved: reading },
   };
 }

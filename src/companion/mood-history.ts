@@ -7,7 +7,7 @@ import { type EmotionConfiguration, emotionLimits } from "./emotion/configuratio
 import type { EmotionState } from "./emotion/emotion.ts";
 import { evolve } from "./emotion/emotion.ts";
 import { feel } from "./emotion/feel.ts";
-import { restoreEmotions, withRoomForWounds } from "./emotion/restore-emotions.ts";
+import { readState } from "./emotion/stored-emotions.ts";
 import { type Felt, hasMoved } from "./live-emotions.ts";
 
 /** What happened within this long of the first of it is one record: the state after it, and its events. */
@@ -209,11 +209,9 @@ function readMoodRecord(
 ): MoodRecord | undefined {
   const at = instantOf(record["at"]);
   const kind = (["up", "felt", "down"] as const).find((each) => each === record["kind"]);
-  const stored = record["state"];
-  if (at === undefined || kind === undefined) return undefined;
-  if (!isJsonObject(stored) || !isJsonObject(stored["anchor"])) return undefined;
-  const restored = restoreEmotions(withRoomForWounds(config), {}, stored, at);
-  const state = setVoice(config, restored.state, "idle");
+  const felt = readState(record["state"]);
+  if (at === undefined || kind === undefined || felt === undefined) return undefined;
+  const state = setVoice(config, felt, "idle");
   const downAt = instantOf(record["down_at"]);
   const events = Array.isArray(record["events"]) ? record["events"].flatMap(readEvent) : [];
   return { at, kind, state, events, downAt };

@@ -3,11 +3,10 @@ import type { StoredMessage } from "../core/chat/message.ts";
 import { hashOf } from "../core/chat/tombstones.ts";
 import { isoTime } from "../core/clock.ts";
 import { errorName } from "../core/errors.ts";
-import type { JsonObject } from "../core/json.ts";
 import { Lru } from "../core/lru.ts";
 import { readClock } from "./boot-clock.ts";
 import type { PersonSeen } from "./companion-document.ts";
-import { Deliveries } from "./deliveries.ts";
+import { Deliveries, type StoredDeliveries } from "./deliveries.ts";
 import { type Gap, gapBetween } from "./gap.ts";
 import type { LiveEmotions } from "./live-emotions.ts";
 import type { CompanionPorts, CompanionSettings } from "./options.ts";
@@ -78,7 +77,7 @@ export class RestartNotices {
     host: Host,
     options: CompanionSettings,
     left: {
-      readonly stored: unknown;
+      readonly stored: StoredDeliveries | undefined;
       readonly report: JudgedRestart;
       readonly missed?: JudgedRestart | undefined;
     },
@@ -184,7 +183,7 @@ export class RestartNotices {
   cameUp(report: JudgedRestart): void {
     if (report.totalRuns <= this.#report.totalRuns) return;
     this.#report = report;
-    this.#deliveries = Deliveries.begin(this.toJson(), report);
+    this.#deliveries = Deliveries.begin(this.stored, report);
     this.#begun.clear(); // they do not cover it
   }
 
@@ -219,8 +218,8 @@ export class RestartNotices {
     return [...[...this.#shown.values()].reverse(), ...pending];
   }
 
-  toJson(): JsonObject {
-    return this.#deliveries.toJson();
+  get stored(): StoredDeliveries {
+    return this.#deliveries.stored;
   }
 
   async #notice(

@@ -1,8 +1,14 @@
 import type { ClockReading } from "./boot-clock.ts";
 import { type Gap, gapAtDelivery, type JudgedGap } from "./gap.ts";
 
+export const restartKinds = [
+  "fresh_start",
+  "crash_recovery",
+  "short_break",
+  "long_absence",
+] as const;
 /** How a run found things: the words and the limits are those of the original. */
-export type RestartKind = "fresh_start" | "crash_recovery" | "short_break" | "long_absence";
+export type RestartKind = (typeof restartKinds)[number];
 
 export const restartLimits = { crashWindowMs: 30_000, longAbsenceMs: 3_600_000 } as const;
 
@@ -45,7 +51,7 @@ export interface JudgedRestart extends JudgedGap {
 export interface RestartReport extends JudgedRestart {
   readonly previousRunId?: string | undefined;
   readonly interrupted: readonly InterruptedTurn[];
-  /** Things that were set aside because they could not be read. */
+  /** Things that were set aside because they could not be read, now or before, until somebody confirms it. */
   readonly quarantined: number;
 }
 

@@ -1,9 +1,10 @@
 import { hashOf } from "../core/chat/tombstones.ts";
 import { errorName, ThroughlineError } from "../core/errors.ts";
 import type { Logger } from "../core/logger.ts";
-import type { ActLog, Position } from "./act-log.ts";
+import type { ActLog } from "./act-log.ts";
 import type { Act } from "./acts.ts";
 import type { BootClock } from "./boot-clock.ts";
+import type { Position } from "./companion-document.ts";
 import { type FeltEvent, foldRead, type Life } from "./fold.ts";
 
 /** An act of another process, and what it did. */

@@ -1,20 +1,20 @@
 import { errorName, isThroughlineError } from "../core/errors.ts";
-import { isJsonObject, type JsonObject } from "../core/json.ts";
 import type { Logger } from "../core/logger.ts";
 import type { DocumentStore } from "../core/storage/document-store.ts";
-import type { Position } from "./act-log.ts";
-import { type BootClock, readClock, storedReading } from "./boot-clock.ts";
+import { type BootClock, readClock } from "./boot-clock.ts";
 import {
   type CompanionDocument,
   companionDocument,
-  type DocumentParts,
   documentKey,
+  emptyDocument,
+  type Position,
 } from "./companion-document.ts";
+import type { StoredDeliveries } from "./deliveries.ts";
 import type { EmotionState } from "./emotion/emotion.ts";
-import { storeEmotions } from "./emotion/stored-emotions.ts";
+import { toSeed } from "./emotion/stored-emotions.ts";
 import type { Life } from "./fold.ts";
 import type { CompanionSettings } from "./options.ts";
-import { foreignFields } from "./own-fields.ts";
+import type { BegunRun } from "./runs.ts";
 import {
   closeSchedule,
   type DocumentWrite,
@@ -35,9 +35,9 @@ interface SnapshotPorts {
   /** Called before each document is made: what it covers is in the log of acts then. */
   readonly before: () => Promise<void>;
   /** The document as it is to be written; given the one before: the same state with a new sign of life. */
-  readonly document: (isLast: boolean, before?: JsonObject) => JsonObject;
+  readonly document: (isLast: boolean, before?: CompanionDocument) => CompanionDocument;
   /** What belongs to a whole state beside the document; once that is stored. */
-  readonly afterSave: (stored: JsonObject) => Promise<void>;
+  readonly afterSave: (stored: CompanionDocument) => Promise<void>;
   /**
    * Present where several processes may write it: each write then asks for the revision of the one
    * before. Called when there is another.
@@ -55,7 +55,7 @@ export class SnapshotWriter {
   readonly #options: CompanionSettings;
   #schedule: SaveSchedule;
   /** What was written last: a heartbeat writes it again. */
-  #written: JsonObject | undefined;
+  #written: CompanionDocument | undefined;
   #revision: number;
   /** Settles with the last write that was asked for. */
   #writing: Promise<unknown> = Promise.resolve();
@@ -146,14 +146,14 @@ export class SnapshotWriter {
     await this.#put(() => this.#ports.document(false, written));
   }
 
-  async #put(document: () => JsonObject): Promise<JsonObject> {
+  async #put(document: () => CompanionDocument): Promise<CompanionDocument> {
     const { documents, before, onConflict } = this.#ports;
     for (let attempt = 1; ; attempt++) {
       await before();
       const value = document();
       try {
         const options = onConflict === undefined ? {} : { expectedRevision: this.#revision };
-        this.#revision = await documents.write(documentKey, value, options);
+        this.#revision = await documents.write(documentKey, companionDocument(value), options);
         this.#written = value;
         return value;
       } catch (error) {
@@ -167,14 +167,17 @@ export class SnapshotWriter {
 }
 
 /** What a document is made of. */
-interface SnapshotParts extends Pick<DocumentParts, "run" | "uptimeMs" | "shutdownClean"> {
+interface SnapshotParts {
   readonly clock: BootClock;
   /** The document that this run found. Its unknown fields are written back. */
   readonly left: CompanionDocument | undefined;
+  readonly run: BegunRun;
+  readonly uptimeMs: number;
+  readonly shutdownClean: boolean;
   readonly life: Life;
   /** Its emotions now. */
   readonly emotions: EmotionState;
-  readonly deliveries: JsonObject;
+  readonly deliveries: StoredDeliveries;
   /** Where `life` stands in the log of acts, if there is one. */
   readonly position: Position | undefined;
 }
@@ -184,30 +187,32 @@ interface SnapshotParts extends Pick<DocumentParts, "run" | "uptimeMs" | "shutdo
  *
  * @param last the document that was written last, whose feelings are written again.
  */
-export function snapshot(parts: SnapshotParts, last?: JsonObject): JsonObject {
-  const { clock, left, life, deliveries, position, run, uptimeMs, shutdownClean } = parts;
+export function snapshot(parts: SnapshotParts, last?: CompanionDocument): CompanionDocument {
+  const { clock, left = emptyDocument, run, life, deliveries, position } = parts;
   const { conversation, person, injections, config } = life;
   const heartbeat = readClock(clock);
-  const felt = last === undefined ? storeEmotions(config, parts.emotions) : undefined;
-  const before = isJsonObject(last?.["throughline"]) ? last["throughline"] : {};
-  return companionDocument({
-    run,
-    uptimeMs,
-    shutdownClean,
+  const emotions = last?.own.emotions ?? parts.emotions;
+  return {
     heartbeat,
-    person,
+    shutdownClean: parts.shutdownClean,
+    startedAt: run.startedAt.at,
+    runId: run.runId,
+    uptimeMs: parts.uptimeMs,
+    totalRuns: run.totalRuns,
+    emotions: toSeed(config, emotions),
     conversation,
     sleepState: life.sleep,
-    emotions: (felt?.emotions ?? last?.["emotions"]) as unknown as JsonObject,
-    unknown: left?.unknown ?? {},
-    throughline: {
-      ...foreignFields(left),
+    person,
+    own: {
       deliveries,
       injections,
-      conversation_chats: conversation.map(({ chatId }) => chatId ?? null),
-      emotions: (felt?.own as unknown as JsonObject | undefined) ?? before["emotions"] ?? null,
-      saved: felt === undefined ? (before["saved"] ?? null) : storedReading(heartbeat),
+      conversationChats: conversation.map(({ chatId }) => chatId),
+      emotions,
+      saved: last === undefined ? heartbeat : last.own.saved,
       acts: position && { ...position, felt: life.emotions.at },
+      others: left.own.others,
     },
-  });
+    isOriginal: false,
+    others: left.others,
+  };
 }

@@ -15,7 +15,7 @@ import { bootClock } from "./boot-clock.ts";
 import { Companion } from "./companion.ts";
 import { documentKey } from "./companion-document.ts";
 import { CompanionPart, partOf } from "./conversation/companion-part.ts";
-import { forgetLeft, forgetRepaired, keptChats } from "./forget-chat.ts";
+import { forgetLeft, keptChats } from "./forget-chat.ts";
 import type { CompanionOptions } from "./options.ts";
 
 export { historyView } from "../core/chat/history-view.ts";
@@ -44,8 +44,8 @@ export {
 export { ReplayBreaker, voiceReplay } from "./conversation/voice-replay.ts";
 export { builtInEmotions } from "./emotion/built-in-emotions.ts";
 export type { EmotionConfiguration } from "./emotion/configuration.ts";
+export { readEmotionConfiguration } from "./emotion/emotions-schema.ts";
 export type { Feeling } from "./emotion/feel.ts";
-export { readEmotionConfiguration } from "./emotion/read-configuration.ts";
 export type { MemoryProvider } from "./facts.ts";
 export type { CompanionOptions } from "./options.ts";
 export type { RestartKind, RestartReport } from "./restart.ts";
@@ -114,7 +114,6 @@ class CompanionExtension implements Extension {
     if (storage.cluster.isShared) return;
     const documents = storage.documents("session");
     // What left the document may be in the copies of it, and what cannot be read may be of any chat.
-    await forgetRepaired(documents, "");
     await documents.forgetCopies(documentKey);
   }
 

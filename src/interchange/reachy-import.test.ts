@@ -123,11 +123,12 @@ test("a conversation that was forgotten comes back only by force", async () => {
 
 const said = (text: string, timestamp?: number) => ({ role: "USER", text, timestamp });
 
-test("damaged fields of a companion are repaired and said; the others come in", async () => {
+test("a companion with a damaged field is not imported, and the report names the field", async () => {
   const c = await companion();
   const report = await c.run(withFields({ total_sessions: "many", heartbeat: null }));
-  assert.ok(report.chats[0]?.notes.some((note) => note.includes("total_sessions")));
-  assert.equal((await startCompanion(c)).person?.name, "Ori");
+  assert.deepEqual(report.chats, []);
+  assert.match(report.failed[0]?.reason ?? "", /version 1: total_sessions must be a number/);
+  assert.equal((await startCompanion(c)).person, undefined);
 });
 
 test("messages that say the same in the same millisecond are each imported, and once", async () => {

@@ -12,16 +12,14 @@ export interface CompanionReader {
   /** The document's key in the collection `session`. */
   readonly documentKey: string;
   /**
-   * @returns `undefined` for what is no such document.
+   * @returns the document, or why it cannot be used.
    * @throws ThroughlineError `THROUGHLINE_NEWER_FORMAT`.
    */
-  readonly readCompanionDocument: (value: unknown) => ReadCompanion | undefined;
-}
-
-interface ReadCompanion {
-  readonly document: { readonly conversation: readonly ConversationMessage[] };
-  /** What was missing or of a wrong type. */
-  readonly repaired: readonly string[];
+  readonly readCompanionDocument: (
+    value: unknown,
+  ) =>
+    | { readonly document: { readonly conversation: readonly ConversationMessage[] } }
+    | { readonly problem: string };
 }
 
 interface ConversationMessage {
@@ -56,9 +54,8 @@ export async function importCompanion(
     report.unusable(source.name, found);
     return report.done();
   }
-  const { document, value, repaired } = found;
-  const notes = repaired.map((field) => `repaired: ${field}`);
-  notes.push(await takeOver(value, options));
+  const { document, value } = found;
+  const notes = [await takeOver(value, options)];
   const { chats, chatId, force, dryRun } = options;
   const messages = messagesOf(document.conversation);
   const forgottenAt = force ? undefined : await chats.forgottenAt(chatId);
@@ -85,8 +82,8 @@ async function readSource(source: Source, companion: CompanionReader) {
   const bytes = JSON.stringify(read.value).length;
   try {
     const found = companion.readCompanionDocument(read.value);
-    if (found !== undefined) return { ...found, value: read.value };
-    const reason = "it is no session of a companion, version 1";
+    if ("document" in found) return { ...found, value: read.value };
+    const reason = `it is no session of a companion, version 1: ${found.problem}`;
     return { code: "THROUGHLINE_INVALID", reason, bytes } as const;
   } catch (error) {
     if (!isThroughlineError(error, "THROUGHLINE_NEWER_FORMAT")) throw error;

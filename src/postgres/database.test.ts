@@ -211,6 +211,25 @@ test("a server that does not get what it notifies itself is refused, and leaves 
   assert.equal(own.idleCount, own.totalCount);
 });
 
+test("a document that was set aside is kept until it is deleted or its copies are forgotten", {
+  skip,
+}, async () => {
+  await using storage = await openPostgresStorage({
+    pool,
+    companion: "aside",
+    durability: "process",
+  });
+  const documents = storage.documents("session");
+  const setAside = () => storage.documents("quarantine").read("session/state");
+  for (const forget of ["forgetCopies", "delete"] as const) {
+    await documents.write("state", { mood: "wrong" });
+    assert.equal(await documents.read("state", () => "it is wrong"), undefined);
+    assert.deepEqual((await setAside())?.value, { mood: "wrong" });
+    await documents[forget]("state");
+    assert.equal(await setAside(), undefined);
+  }
+});
+
 test("each of two companions sees nothing of the other's logs and documents", {
   skip,
 }, async () => {

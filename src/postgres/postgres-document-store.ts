@@ -40,6 +40,13 @@ const statements = {
     text: `update throughline.documents set body = $4, revision = revision + 1, write_id = $5
   ${where} and revision = $6 returning revision`,
   },
+  /** In one statement: a server that has written it since keeps what it wrote. */
+  setAside: {
+    text: `with damaged as (delete from throughline.documents ${where} and revision = $4 returning *)
+  insert into throughline.documents (companion, collection, key, body, revision, write_id)
+  select companion, $5, $6, body, revision, write_id from damaged
+  on conflict (companion, collection, key) do update set body = excluded.body`,
+  },
   lock: { text: `select revision from throughline.documents ${where} for update` },
   delete: { text: `delete from throughline.documents ${where}` },
   keys: {
@@ -47,6 +54,9 @@ const statements = {
     text: "select key from throughline.documents where companion = $1 and collection = $2",
   },
 } as const;
+
+/** The collection of documents that were set aside. */
+const quarantine = "quarantine";
 
 /** Documents in rows, as exact JSON text. */
 export class PostgresDocumentStore implements DocumentStore {
@@ -58,9 +68,12 @@ export class PostgresDocumentStore implements DocumentStore {
     this.#collection = collection;
   }
 
-  async read(key: string): Promise<StoredDocument | undefined> {
+  async read(
+    key: string,
+    damageIn?: (value: JsonObject) => string | undefined,
+  ): Promise<StoredDocument | undefined> {
     this.#check(key);
-    return this.#context.calls.run(async () => {
+    const stored = await this.#context.calls.run(async () => {
       const [row] = await this.#context.database.query({
         ...statements.read,
         values: this.#place(key),
@@ -69,6 +82,14 @@ export class PostgresDocumentStore implements DocumentStore {
       const value = JSON.parse(String(row["body"])) as JsonObject;
       return { value, revision: Number(row["revision"]) };
     });
+    if (stored === undefined || damageIn?.(stored.value) === undefined) return stored;
+    const values = [...this.#place(key), stored.revision, ...this.#asidePlace(key)];
+    await this.#inOrder(key, () =>
+      this.#context.database.transaction((connection) => {
+        return connection.run({ ...statements.setAside, values });
+      }),
+    );
+    return this.read(key, damageIn); // what another server wrote since, if it did
   }
 
   async write(key: string, value: JsonObject, options?: WriteOptions): Promise<number> {
@@ -93,13 +114,17 @@ export class PostgresDocumentStore implements DocumentStore {
         // An earlier attempt may have deleted it, its answer lost.
         existed ||= row !== undefined;
         await connection.run({ ...statements.delete, values });
+        await this.#forgetSetAside(connection, key);
         return existed;
       }),
     );
   }
 
   async forgetCopies(key: string): Promise<void> {
-    this.#check(key); // the database keeps none that a query could read
+    this.#check(key);
+    await this.#inOrder(key, () =>
+      this.#context.database.transaction((connection) => this.#forgetSetAside(connection, key)),
+    );
   }
 
   async keys(): Promise<readonly string[]> {
@@ -152,8 +177,17 @@ export class PostgresDocumentStore implements DocumentStore {
     return this.#context.calls.inOrder(JSON.stringify(["documents", this.#collection, key]), call);
   }
 
+  async #forgetSetAside(connection: Connection, key: string): Promise<void> {
+    const values = [this.#context.companion, ...this.#asidePlace(key)];
+    await connection.run({ ...statements.delete, values });
+  }
+
   #place(key: string): unknown[] {
     return [this.#context.companion, this.#collection, key];
+  }
+
+  #asidePlace(key: string): unknown[] {
+    return [quarantine, `${this.#collection}/${key}`];
   }
 
   #check(key: string): void {

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import type { JsonObject } from "../core/json.ts";
 import type { DocumentStore } from "../core/storage/document-store.ts";
 import type { Storage } from "../core/storage/storage.ts";
 import { type Clause, type Contract, clauseWithTable } from "./contract.ts";
@@ -75,6 +76,30 @@ const storages: readonly Clause[] = [
       await isGone(documents);
       await documents.write(state, { a: 1 });
       await documents.forgetCopies(state);
+      await holds(documents, { a: 1 }, 1);
+    }),
+  },
+  {
+    id: "document.damage.set-aside",
+    says: "a value in which the reader finds damage is neither read again nor listed, and the next write begins again",
+    proof: withDocuments(async (documents) => {
+      await documents.write(state, { a: "wrong" });
+      const find = ({ a }: JsonObject) => (a === "wrong" ? "a must be a number" : undefined);
+      assert.equal(await documents.read(state, find), undefined);
+      await isGone(documents);
+      assert.equal(await documents.write(state, { a: 1 }, { expectedRevision: 0 }), 1);
+      assert.deepEqual(await documents.read(state, find), { value: { a: 1 }, revision: 1 });
+      await documents.forgetCopies(state);
+      await holds(documents, { a: 1 }, 1);
+    }),
+  },
+  {
+    id: "document.damage.refused",
+    says: "a reader that throws at a value leaves it as it is",
+    proof: withDocuments(async (documents) => {
+      await documents.write(state, { a: 1 });
+      const refuse = () => assert.fail("not this one");
+      await assert.rejects(documents.read(state, refuse), { message: "not this one" });
       await holds(documents, { a: 1 }, 1);
     }),
   },

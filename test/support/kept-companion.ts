@@ -73,7 +73,7 @@ export class KeptStorage implements Storage {
   documents(collection: string): DocumentStore {
     const inner = this.#inner.documents(collection);
     return {
-      read: (key) => inner.read(key),
+      read: (...args) => inner.read(...args),
       delete: (key) => inner.delete(key),
       forgetCopies: (key) => inner.forgetCopies(key),
       keys: () => inner.keys(),

@@ -173,7 +173,7 @@ const documents: readonly SeededBug[] = [
   {
     id: "document: saved over what could not be read",
     file: `${files}/file-document-store.ts`,
-    find: `if (found === "unreadable") await this.#setAside(key, each);`,
+    find: `if (found === "unreadable") await this.#setAside(key, each, unreadable);`,
     replace: `if (found === "unreadable") continue;`,
     ...document,
   },
@@ -743,6 +743,14 @@ const privacy: readonly SeededBug[] = [
     find: "const isMarked = (names: readonly string[]) => names.includes(markFile);",
     replace: "const isMarked = (_names: readonly string[]) => true;",
     test: `${exporter}/out-folder.test.ts`,
+  },
+  {
+    id: "documents: a damaged copy before it stays in quarantine when a chat is forgotten",
+    file: "src/core/storage/files/file-document-store.ts",
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: the text of a source.
+    find: "await this.#ports.forgetQuarantine(`${path}.bak`);",
+    replace: "{ files: 0 };",
+    ...{ test: "src/companion/forget-chat.test.ts", named: "2 damaged" },
   },
   {
     id: "documents: one that somebody else wrote is passed over for its copy",

@@ -42,7 +42,7 @@ export function stoppingStorage(storage: Storage, { write, when }: StopAt): Stor
     search: (...args) => store.search(...args),
   });
   const documents = (store: DocumentStore): DocumentStore => ({
-    read: (key) => store.read(key),
+    read: (...args) => store.read(...args),
     write: watched((...args) => store.write(...args)),
     delete: watched((key) => store.delete(key)),
     forgetCopies: (key) => store.forgetCopies(key), // no write: nothing is stored by it

@@ -221,7 +221,7 @@ export type CompanionRun = {
   /** `certain`: measured by the machine's uptime. `clock`: by its clock. `uncertain`: the clock went backwards or cannot be used. */
   readonly certainty: "certain" | "clock" | "uncertain";
   readonly previous_session_id: string | null;
-  /** Stored things that could not be read and were set aside. */
+  /** Stored things that could not be read and were set aside, until `doctor --confirm`. */
   readonly quarantined: number;
   readonly sleep_state: "awake" | "asleep";
   readonly models: {

@@ -7,7 +7,7 @@ import { type KeyPath, keyText, readYaml } from "../../cli/yaml-text.ts";
 import { isThroughlineError } from "../../core/errors.ts";
 import type { Timers } from "../../core/timers.ts";
 import type { EmotionConfiguration } from "../emotion/configuration.ts";
-import { readEmotionConfiguration } from "../emotion/read-configuration.ts";
+import { readEmotionConfiguration } from "../emotion/emotions-schema.ts";
 
 export const emotionsName = "emotions.yaml";
 

@@ -1,6 +1,7 @@
 // What can change a feeling besides time. Each act anchors the state again at its present values.
 
 import { invalid } from "../../core/errors.ts";
+import { own } from "../../core/shape.ts";
 import { anchored, anchorHere, anchorNow, restingAnchor } from "./anchor.ts";
 import type { EmotionConfiguration } from "./configuration.ts";
 import {
@@ -16,7 +17,6 @@ import {
 import { effectOf } from "./event-effect.ts";
 import { levelsAt } from "./levels.ts";
 import { ruledMood } from "./mood-rules.ts";
-import { own } from "./problems.ts";
 
 /** A person who comes back after more than this makes it interesting again. Source: the seed. */
 const personAwayMs = 60_000;

@@ -1,5 +1,5 @@
 import type { EmotionConfiguration } from "./configuration.ts";
-import { readEmotionConfiguration } from "./read-configuration.ts";
+import { readEmotionConfiguration } from "./emotions-schema.ts";
 
 /**
  * The built-in configuration as it would stand in a file: what is felt when there is none, and

@@ -22,10 +22,9 @@ import {
   lastInstant,
   type Mood,
 } from "./emotion.ts";
+import { readEmotionConfiguration } from "./emotions-schema.ts";
 import { feel, nextMoodChange } from "./feel.ts";
-import { readEmotionConfiguration } from "./read-configuration.ts";
-import { restoreEmotions } from "./restore-emotions.ts";
-import { storeEmotions } from "./stored-emotions.ts";
+import { withWounds } from "./stored-emotions.ts";
 
 const config = builtInEmotions;
 const bornAt = 1_700_000_000_000;
@@ -391,10 +390,8 @@ for (const most of [0, 1, 2]) {
     const { state: hurt, wound } = applyEvent(strict, state, { event: "abuse", id: "one more" });
     assert.equal(wound, "limit");
     assert.equal(feel(strict, hurt).wounds.length, 3);
-    const { emotions: seed, own } = storeEmotions(strict, state);
-    const restored = restoreEmotions(strict, seed, own, bornAt);
-    assert.equal(feel(strict, restored.state).wounds.length, most, "a boot cuts them");
-    assert.match(restored.repaired.join(), /3 wounds/);
+    const booted = withWounds(strict, state, most);
+    assert.equal(feel(strict, booted).wounds.length, most, "a boot cuts them");
   });
 }
 

@@ -5,8 +5,6 @@ import { builtInEmotions as config } from "./built-in-emotions.ts";
 import type { EmotionState } from "./emotion.ts";
 import { evolve } from "./emotion.ts";
 import { feel } from "./feel.ts";
-import { restoreEmotions } from "./restore-emotions.ts";
-import { storeEmotions } from "./stored-emotions.ts";
 
 const bornAt = 1_700_000_000_000;
 const born = startState(config, bornAt);
@@ -68,25 +66,4 @@ test("a mood that was set, or comes from the voice, has no event as its cause", 
   const thinking = evolve(setVoice(config, evolve(insulted, 500), "thinking"), 1_000);
   assert.equal(feel(config, thinking).mood, "thinking");
   assert.equal(feel(config, thinking).cause, undefined);
-});
-
-test("the cause is stored, and a state that was stored without one is whole", () => {
-  const insulted = after(evolve(born, 5_000), "insult");
-  const { emotions: seed, own } = storeEmotions(config, insulted);
-  const json = JSON.parse(JSON.stringify(own));
-  const back = restoreEmotions(config, seed, json, bornAt);
-  assert.deepEqual(back, { state: insulted, repaired: [] });
-
-  delete json.anchor.cause;
-  const old = restoreEmotions(config, seed, json, bornAt);
-  assert.deepEqual(old.repaired, []);
-  assert.equal(feel(config, old.state).cause, undefined);
-  assert.equal(feel(config, old.state).mood, "disappointed");
-
-  for (const cause of [7, { event: "insult" }, { event: "insult", at: bornAt, mood: "angry" }]) {
-    json.anchor.cause = cause;
-    const damaged = restoreEmotions(config, seed, json, bornAt);
-    assert.deepEqual(damaged.repaired, ["the cause of the mood cannot be read: left out"]);
-    assert.deepEqual(damaged.state.anchor.levels, insulted.anchor.levels);
-  }
 });

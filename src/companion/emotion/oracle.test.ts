@@ -24,10 +24,9 @@ import { builtInEmotionsFile } from "./built-in-emotions.ts";
 import type { EmotionConfiguration } from "./configuration.ts";
 import type { EmotionState, VoiceState } from "./emotion.ts";
 import { evolve } from "./emotion.ts";
+import { readEmotionConfiguration } from "./emotions-schema.ts";
 import { feel } from "./feel.ts";
-import { readEmotionConfiguration } from "./read-configuration.ts";
-import { restoreEmotions, withRoomForWounds } from "./restore-emotions.ts";
-import { storeEmotions } from "./stored-emotions.ts";
+import { readState } from "./stored-emotions.ts";
 
 const isFull = process.env["THROUGHLINE_FULL"] === "1";
 const histories = isFull ? 10_000 : 400;
@@ -421,9 +420,7 @@ class Life {
   }
 
   saveAndLoad(): void {
-    const { emotions, own } = JSON.parse(JSON.stringify(storeEmotions(this.config, this.state)));
-    const { state, repaired } = restoreEmotions(withRoomForWounds(this.config), emotions, own, 0);
-    assert.deepEqual(repaired, []);
+    const state = readState(JSON.parse(JSON.stringify(this.state)));
     assert.deepEqual(state, this.state);
     this.state = state;
   }
@@ -527,8 +524,9 @@ test("an evolution in parts, saved and loaded on the way, is the same to the bit
         for (const part of parts) {
           inParts = evolve(inParts, part);
           feel(config, inParts);
-          const { emotions, own } = JSON.parse(JSON.stringify(storeEmotions(config, inParts)));
-          inParts = restoreEmotions(config, emotions, own, 0).state;
+          const stored = readState(JSON.parse(JSON.stringify(inParts)));
+          assert.ok(stored);
+          inParts = stored;
         }
         // R15, U33, C13
         assert.deepEqual(inParts, atOnce);

@@ -1,10 +1,10 @@
+import { own } from "../../core/shape.ts";
 import {
   type EmotionConfiguration,
   type Severity,
   severities,
   type Trigger,
 } from "./configuration.ts";
-import { own } from "./problems.ts";
 import { type Word, wordsOf } from "./words.ts";
 
 /** A pattern found in a text: the words from `from` to `to`, the last included. */

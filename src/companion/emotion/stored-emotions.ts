@@ -1,55 +1,195 @@
-import type { EmotionConfiguration } from "./configuration.ts";
-import type { Emotion, EmotionState, Levels, Mood } from "./emotion.ts";
+// A feeling as it is stored, declared twice: our own state, to the bit, and the part that the seed has.
+import {
+  checked,
+  each,
+  flag,
+  list,
+  nullAsAbsent,
+  nullable,
+  number,
+  object,
+  optional,
+  Place,
+  record,
+  type Shape,
+  text,
+  whole,
+  word,
+} from "../../core/shape.ts";
+import { longestOverrideSeconds } from "./acts.ts";
+import { anchored, anchorHere, longestToHeal, restingAnchor } from "./anchor.ts";
+import { type EmotionConfiguration, emotionLimits as limits } from "./configuration.ts";
+import {
+  type Anchor,
+  type EmotionState,
+  emotions,
+  freezeDeep,
+  type Levels,
+  lastInstant,
+  type Mood,
+  type MoodCause,
+  moods,
+  type Override,
+  voiceStates,
+  type Wound,
+} from "./emotion.ts";
 import { feel } from "./feel.ts";
 
-/** What `session/session.json` holds under `emotions`, in the seed's names; nothing is rounded. */
-interface SeedEmotions {
-  readonly levels: Levels;
+const share = number(0, 1);
+const instant = whole(-lastInstant, lastInstant);
+const byEmotion = each(emotions, optional(share), "left out") as Shape<Partial<Levels>>;
+
+const wound = object<Wound>(
+  {
+    id: text(),
+    event: text(),
+    floors: byEmotion,
+    durationMs: whole(0, limits.seconds * 1000),
+    healPerSecond: number(0, limits.perSecond),
+    createdAt: instant,
+  },
+  "left out",
+);
+
+const anchor = object<Anchor>(
+  {
+    at: instant,
+    levels: each(emotions, share, "left out"),
+    boredom: share,
+    wounds: list(wound, limits.wounds),
+    isUp: flag(),
+    voiceState: word(voiceStates),
+    stimulusAt: instant,
+    personAt: instant,
+    mood: word(moods),
+    moodSince: instant,
+    override: nullable(object<Override>({ mood: word(moods), until: instant }, "left out")),
+    cause: nullable(
+      object<MoodCause>({ event: text(), at: instant, mood: word(moods) }, "left out"),
+    ),
+    heardAt: record(instant),
+  },
+  "left out",
+);
+
+/** The state itself: what comes back is the same to the bit. */
+export const storedState = checked(
+  object<EmotionState>({ at: instant, anchor }, "left out"),
+  ({ at, anchor: { at: anchoredAt, wounds, override, cause, heardAt, ...since } }, place) => {
+    const { stimulusAt, personAt, moodSince } = since;
+    const past = [stimulusAt, personAt, moodSince, cause?.at ?? anchoredAt];
+    past.push(...wounds.map(({ createdAt }) => createdAt), ...Object.values(heardAt));
+    const latest = anchoredAt + longestOverrideSeconds * 1000;
+    if (anchoredAt > at) place.says("must not be earlier than its anchor");
+    if (past.some((then) => then > anchoredAt)) place.says("must not know what came after it");
+    if (override !== null && override.until > latest)
+      place.says("must end its override in an hour");
+  },
+);
+
+/** Reads a state. `undefined`: something in it is damaged. */
+export function readState(stored: unknown): EmotionState | undefined {
+  const place = new Place();
+  const state = storedState.read(stored, place);
+  return place.problems.length > 0 ? undefined : freezeDeep(state);
+}
+
+/** What `session/session.json` holds under `emotions`. */
+export interface SeedEmotions {
+  readonly levels: Readonly<Partial<Levels>>;
   readonly boredom: number;
   /** The mood without an override, as the seed has it. */
-  readonly current_mood: Mood;
+  readonly mood: Mood;
   readonly wounds: readonly SeedWound[];
 }
 
-interface SeedWound {
-  readonly id: string;
-  readonly event: string;
-  /** As they are at the save. */
-  readonly floors: Readonly<Partial<Record<Emotion, number>>>;
-  /** Seconds. */
-  readonly duration: number;
-  /** Per second. */
-  readonly heal_rate: number;
-  /** Seconds on the state's clock. */
-  readonly created_at: number;
-  readonly remaining_fixed_seconds: number;
+interface SeedWound extends Wound {
+  /** Of `durationMs`, at the save. */
+  readonly leftMs: number;
 }
 
-interface StoredEmotions {
-  /** For readers of the seed's format, and to rebuild from should `own` be damaged. */
-  readonly emotions: SeedEmotions;
-  /** The state itself: what comes back is the same to the bit. */
-  readonly own: EmotionState;
-}
+/** Wounds that are read of a file of the seed, which has no bound. */
+const mostSeedWounds = 1_000;
 
-/** The two parts of a stored feeling, both plain JSON; see `restoreEmotions`. */
-export function storeEmotions(config: EmotionConfiguration, state: EmotionState): StoredEmotions {
+/** For readers of the seed's format, in its names and seconds; what is missing has the seed's defaults. */
+export const seedEmotions = object<SeedEmotions>(
+  {
+    levels: each(emotions, nullAsAbsent(optional(share)), "left out") as Shape<Partial<Levels>>,
+    boredom: nullAsAbsent(number(0, 1, 0)),
+    mood: ["current_mood", word(moods, "happy")],
+    wounds: list(
+      object<SeedWound>(
+        {
+          id: text(undefined, "unknown"),
+          event: text(undefined, "unknown"),
+          floors: byEmotion,
+          durationMs: ["duration", number(0, limits.seconds, 300, 1000)],
+          healPerSecond: ["heal_rate", number(0, limits.perSecond, 0.001)],
+          createdAt: ["created_at", number(-lastInstant / 1000, lastInstant / 1000, 0, 1000)],
+          leftMs: ["remaining_fixed_seconds", number(0, limits.seconds, 0, 1000)],
+        },
+        "left out",
+      ),
+      mostSeedWounds,
+    ),
+  },
+  "left out",
+);
+
+/** What is felt now, as the seed has it. */
+export function toSeed(config: EmotionConfiguration, state: EmotionState): SeedEmotions {
   const { at, levels, boredom, derivedMood, wounds } = feel(config, state);
   return {
-    emotions: {
-      levels,
-      boredom,
-      current_mood: derivedMood,
-      wounds: wounds.map(({ id, event, floors, durationMs, healPerSecond, createdAt }) => ({
-        id,
-        event,
-        floors,
-        duration: durationMs / 1000,
-        heal_rate: healPerSecond,
-        created_at: createdAt / 1000,
-        remaining_fixed_seconds: Math.max(0, createdAt + durationMs - at) / 1000,
-      })),
-    },
-    own: state,
+    levels,
+    boredom,
+    mood: derivedMood,
+    wounds: wounds.map(({ id, event, floors, durationMs, healPerSecond, createdAt }) => {
+      const leftMs = Math.max(0, createdAt + durationMs - at);
+      return { id, event, floors, durationMs, healPerSecond, createdAt, leftMs };
+    }),
   };
+}
+
+/**
+ * The state that a file of the seed tells of.
+ *
+ * @param at the instant of the save, in milliseconds.
+ */
+export function fromSeed(
+  config: EmotionConfiguration,
+  { levels, boredom, mood, wounds }: SeedEmotions,
+  at: number,
+): EmotionState {
+  const savedAt = Math.min(lastInstant, Math.max(0, Math.round(at)));
+  const resting = restingAnchor(config, savedAt);
+  const hurting = wounds
+    .filter(({ floors }) => Object.values(floors).some((floor) => floor > 0))
+    .map((stored) => woundAt(stored, savedAt));
+  return anchored({
+    ...resting,
+    levels: { ...resting.levels, ...levels },
+    boredom,
+    mood,
+    wounds: longestToHeal(hurting, savedAt, limits.wounds),
+  });
+}
+
+/** The time that is left decides. Past it, the age is the stored one if it can be. */
+function woundAt({ leftMs, ...wound }: SeedWound, savedAt: number): Wound {
+  const { createdAt, durationMs } = wound;
+  const isPast = leftMs === 0 && createdAt > 0 && createdAt + durationMs <= savedAt;
+  // Rounding to 0.1 s, as the original did, may leave a little more than the whole.
+  const fixedUntil = savedAt + Math.min(durationMs, leftMs);
+  return { ...wound, createdAt: isPast ? createdAt : fixedUntil - durationMs };
+}
+
+/** With at most so many wounds, those that take longest to heal. */
+export function withWounds(
+  config: EmotionConfiguration,
+  state: EmotionState,
+  most: number,
+): EmotionState {
+  if (state.anchor.wounds.length <= most) return state;
+  const { at, anchor: now } = anchorHere(config, state);
+  return anchored({ ...now, wounds: longestToHeal(now.wounds, at, most) });
 }

@@ -4,8 +4,8 @@ import fc from "fast-check";
 import { startState } from "./acts.ts";
 import { builtInEmotions, builtInEmotionsFile } from "./built-in-emotions.ts";
 import { evolve } from "./emotion.ts";
+import { readEmotionConfiguration } from "./emotions-schema.ts";
 import { feel } from "./feel.ts";
-import { readEmotionConfiguration } from "./read-configuration.ts";
 import { hear } from "./triggers.ts";
 
 const config = builtInEmotions;

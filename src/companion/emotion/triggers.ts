@@ -1,10 +1,10 @@
 import type { NewId } from "../../core/ids.ts";
+import { own } from "../../core/shape.ts";
 import { applyEvent } from "./acts.ts";
 import { anchorHere } from "./anchor.ts";
 import type { EmotionConfiguration } from "./configuration.ts";
 import type { EmotionState } from "./emotion.ts";
 import { findPatterns, type Match } from "./patterns.ts";
-import { own } from "./problems.ts";
 import { type Word, wordsOf } from "./words.ts";
 
 interface Heard {

@@ -63,7 +63,9 @@ export const companionRun = z
       .describe("Messages that the run before left without an answer."),
     certainty,
     previous_session_id: z.string().nullable(),
-    quarantined: count.describe("Stored things that could not be read and were set aside."),
+    quarantined: count.describe(
+      "Stored things that could not be read and were set aside, until `doctor --confirm`.",
+    ),
     sleep_state: sleepState,
     models: z.object({
       standard: z

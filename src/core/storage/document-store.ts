@@ -22,8 +22,15 @@ export interface DocumentStore {
   /**
    * The newest valid value, or `undefined` if there is none. When the current copy is damaged and an
    * older one is not, the older one is answered and the damage is reported.
+   *
+   * @param damageIn says what is wrong with a value, in words that quote none of it; `undefined`: nothing.
+   *   A value with damage is set aside as a damaged copy is: out of the way of the next write, and on a
+   *   disk or in a database kept until `delete` or `forgetCopies`.
    */
-  read(key: string): Promise<StoredDocument | undefined>;
+  read(
+    key: string,
+    damageIn?: (value: JsonObject) => string | undefined,
+  ): Promise<StoredDocument | undefined>;
 
   /**
    * Replaces a document. A reader sees the old value or the new one, never a part of either, also

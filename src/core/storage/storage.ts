@@ -45,6 +45,8 @@ export interface OwnHome {
   readonly path: string;
   /** @throws ThroughlineError when this process is no longer its writer: `THROUGHLINE_LOCKED`, for one. */
   readonly assertWriter: () => void;
+  /** Files of earlier starts in quarantine whose loss is not confirmed yet; relative to the home. */
+  readonly unconfirmed?: (() => readonly string[]) | undefined;
   /** What waits to be written to the index. Present where the home has one. */
   readonly indexBehind?: (() => IndexBehind) | undefined;
   /** The keys of logs without a file that this start made again from the journal. */

@@ -3,6 +3,11 @@ import fs from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
+import { forEveryCrashPoint } from "../../../../test/support/crash-points.ts";
+import { fileWith } from "../../../../test/support/image-digest.ts";
+import { SimulatedDisk } from "../../../../test/support/simulated-disk.ts";
+import { openOn } from "../../../../test/support/storage-workload.ts";
+import type { JsonObject } from "../../json.ts";
 import { openFileStorage } from "./open-file-storage.ts";
 
 async function opened() {
@@ -120,4 +125,37 @@ test("after a kill between the two renames of a save no other name holds what is
   fs.writeFileSync(join(path, "..", "session.json.of-mine"), "not ours");
   await documents.delete("session");
   assert.deepEqual(names(), ["session.json.of-mine"]);
+});
+
+test("a power cut at any step of setting a value aside leaves the copy before it, and the bytes of both", async () => {
+  const text = "of a reader who finds it wrong";
+  const damageIn = ({ text }: JsonObject) =>
+    text === undefined ? undefined : "text must be absent";
+  const start = new SimulatedDisk();
+  const { storage } = await openOn(start);
+  const values: readonly JsonObject[] = [{ count: 1 }, { count: 2 }, { text }];
+  for (const value of values) await storage.documents("session").write("session", value);
+  await storage.close();
+  const counts = await forEveryCrashPoint<number>({
+    start,
+    async scenario(disk, promise) {
+      const { storage } = await openOn(disk);
+      const documents = storage.documents("session");
+      const found = await documents.read("session", damageIn);
+      assert.deepEqual(found?.value, { count: 2 });
+      assert.match(storage.repairs()[0]?.reason ?? "", /^text must be absent; the copy before/);
+      await documents.write("session", { count: 3 });
+      promise(3);
+      await storage.close();
+    },
+    async check(image, promised) {
+      assert.notEqual(fileWith(image.tree, [Buffer.from(text)]), undefined);
+      const { storage } = await openOn(image);
+      const found = await storage.documents("session").read("session", damageIn);
+      const count = found?.value["count"];
+      assert.ok(count === 3 || (count === 2 && promised.length === 0), String(count));
+      await storage.close();
+    },
+  });
+  assert.ok(counts.points >= 20, JSON.stringify(counts));
 });

@@ -47,6 +47,8 @@ interface Known {
   readonly sealed: Sealed;
 }
 
+const unreadable = "the file is not a whole document; the copy before it is used, if there is one";
+
 /** Of so many bytes of files it is known what they hold. Larger ones are judged at every write. */
 const knownBytes = 8 * 1024 * 1024;
 
@@ -67,10 +69,24 @@ export class FileDocumentStore implements DocumentStore {
     this.#directory = join(ports.home, collection);
   }
 
-  read(key: string): Promise<StoredDocument | undefined> {
+  read(
+    key: string,
+    damageIn?: (value: JsonObject) => string | undefined,
+  ): Promise<StoredDocument | undefined> {
     return this.#alone(key, async () => {
-      const found = await this.#newest(key, (path) => this.#load(path));
-      return found === undefined ? undefined : { value: found.value, revision: found.revision };
+      for (;;) {
+        const found = await this.#newest(key, (path) => this.#load(path));
+        if (found === undefined) return undefined;
+        const { value, revision, path } = found;
+        const damage = damageIn?.(value);
+        if (damage === undefined) return { value, revision };
+        this.#ports.guard();
+        await this.#setAside(key, path, `${damage}; the copy before it is used, if there is one`);
+        // The next write must not make it the copy before.
+        this.#forgetKnown(this.#path(key));
+        await this.#ports.disk.unlink(path);
+        await syncNames(this.#ports, this.#directory);
+      }
     });
   }
 
@@ -89,7 +105,7 @@ export class FileDocumentStore implements DocumentStore {
       this.#ports.guard();
       const path = this.#path(key);
       this.#forgetKnown(path);
-      let existed = (await this.#ports.forgetQuarantine(path)).files > 0;
+      let existed = await this.#forgetSetAside(path);
       await this.#removeTemporary(path);
       // The older copy goes first and for good: were the current one gone and it not, it would speak.
       try {
@@ -112,16 +128,18 @@ export class FileDocumentStore implements DocumentStore {
       const current = await this.#load(path);
       const newest = await this.#newest(key, (each) => this.#load(each));
       const isCurrent = isForeign(current) || newest?.revision === revisionOf(current);
-      if (current === "unreadable" || !isCurrent) {
+      if (newest !== undefined && !isCurrent) {
         throw unavailable(`the copies of ${key} are all that there is of it: write it first`);
       }
       this.#forgetKnown(path);
       await this.#removeTemporary(path);
       try {
-        if (await unlinkIfThere(this.#ports.disk, `${path}.bak`)) {
+        const copies = current === "unreadable" ? [`${path}.bak`, path] : [`${path}.bak`];
+        for (const each of copies) {
+          if (!(await unlinkIfThere(this.#ports.disk, each))) continue;
           await syncNames(this.#ports, this.#directory);
         }
-        await this.#ports.forgetQuarantine(path);
+        await this.#forgetSetAside(path);
       } catch (cause) {
         throw unavailable(`copies of ${key} may be left`, cause);
       }
@@ -213,18 +231,19 @@ export class FileDocumentStore implements DocumentStore {
   async #newest<T extends Sealed>(
     key: string,
     load: (path: string) => Promise<T | "unreadable" | undefined>,
-  ): Promise<T | undefined> {
+  ): Promise<(T & { readonly path: string }) | undefined> {
     const path = this.#path(key);
-    let newest: T | undefined;
+    let newest: (T & { readonly path: string }) | undefined;
     for (const each of [path, `${path}.bak`]) {
       const found = await load(each);
-      if (found === "unreadable") await this.#setAside(key, each);
+      if (found === "unreadable") await this.#setAside(key, each, unreadable);
       else if (found?.key !== undefined && found.key !== key) {
         throw new ThroughlineError(`the file of ${key} holds another document`, {
           code: "THROUGHLINE_CORRUPT",
         });
       } else if (found !== undefined) {
-        newest = newest === undefined ? found : newerOf(newest, found);
+        const there = { ...found, path: each };
+        newest = newest === undefined ? there : newerOf(newest, there);
       }
     }
     return newest;
@@ -257,6 +276,13 @@ export class FileDocumentStore implements DocumentStore {
     });
   }
 
+  /** @returns whether anything of either copy was in quarantine. */
+  async #forgetSetAside(path: string): Promise<boolean> {
+    const current = await this.#ports.forgetQuarantine(path);
+    const before = await this.#ports.forgetQuarantine(`${path}.bak`);
+    return current.files + before.files > 0;
+  }
+
   /** What was dropped is not kept here either. */
   #forgetKnown(path: string): void {
     for (const each of [path, `${path}.bak`]) this.#known.delete(each);
@@ -277,7 +303,7 @@ export class FileDocumentStore implements DocumentStore {
     return this.#made;
   }
 
-  async #setAside(key: string, path: string): Promise<void> {
+  async #setAside(key: string, path: string, reason: string): Promise<void> {
     await readFrom(this.#ports.disk, path, async (file) => {
       const size = await file.size();
       const quarantined = await this.#ports.quarantine(path, file, 0, size);
@@ -287,7 +313,7 @@ export class FileDocumentStore implements DocumentStore {
         bytes: size,
         after_seq: 0,
         quarantined,
-        reason: "the file is not a whole document; the copy before it is used, if there is one",
+        reason,
       });
     });
   }

@@ -46,6 +46,7 @@ export class FileStorage implements Storage {
   /** What else the home held then, by name. */
   readonly #noFolders = new Set<string>();
   readonly #repairs: RepairReport[] = [];
+  #unconfirmed: readonly string[] = [];
   readonly #reported = new Set<string>();
   readonly #listeners = new Set<(report: RepairReport) => void>();
   readonly #writing = new Set<Promise<void>>();
@@ -59,7 +60,8 @@ export class FileStorage implements Storage {
     };
     const indexBehind = () => ports.index.behind;
     const recreated = (collection: string) => this.#journal.recovered.recreated(collection);
-    this.ownHome = { path: ports.home, assertWriter, indexBehind, recreated };
+    const unconfirmed = () => this.#unconfirmed;
+    this.ownHome = { path: ports.home, assertWriter, unconfirmed, indexBehind, recreated };
     this.#ports = {
       ...ports,
       disk: patientDisk(ports.disk),
@@ -94,10 +96,11 @@ export class FileStorage implements Storage {
 
   async #warn(): Promise<void> {
     const reports = [...(await readReports(this.#ports.disk, this.#ports.home)).values()];
-    const findings = reports.filter((each) => isLoss(each) && !each.confirmed).length;
-    if (findings === 0) return;
+    const findings = reports.filter((each) => isLoss(each) && !each.confirmed);
+    this.#unconfirmed = findings.flatMap(({ quarantined }) => quarantined ?? []);
+    if (findings.length === 0) return;
     const says = "damage of this home is not confirmed: see `throughline doctor`";
-    this.#ports.logger.warn({ findings }, says);
+    this.#ports.logger.warn({ findings: findings.length }, says);
   }
 
   logs(collection: string, projection: LogProjection): LogStore {

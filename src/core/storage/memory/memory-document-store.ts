@@ -25,11 +25,17 @@ export class MemoryDocumentStore implements DocumentStore {
     this.#checkOpen = checkOpen;
   }
 
-  async read(key: string): Promise<StoredDocument | undefined> {
+  async read(
+    key: string,
+    damageIn?: (value: JsonObject) => string | undefined,
+  ): Promise<StoredDocument | undefined> {
     this.#check(key);
     const found = this.#documents.get(key);
     if (found === undefined) return undefined;
-    return { value: JSON.parse(found.json) as JsonObject, revision: found.revision };
+    const value = JSON.parse(found.json) as JsonObject;
+    if (damageIn?.(value) === undefined) return { value, revision: found.revision };
+    this.#documents.delete(key);
+    return undefined;
   }
 
   async write(key: string, value: JsonObject, options?: WriteOptions): Promise<number> {

@@ -1,0 +1,205 @@
+// The schema of the originals' `emotions.yaml`: every name, unit, bound and default, once.
+import { isDeepStrictEqual } from "node:util";
+import type { JsonObject } from "../../core/json.ts";
+import {
+  checked,
+  each,
+  flag,
+  list,
+  nullable,
+  number,
+  object,
+  optional,
+  Place,
+  type Problem,
+  record,
+  type Shape,
+  section,
+  whole,
+  word,
+} from "../../core/shape.ts";
+import {
+  type Condition,
+  comparators,
+  type EmotionConfiguration,
+  emotionLimits as limits,
+  severities,
+} from "./configuration.ts";
+import { type Emotion, emotions, freezeDeep, moods, voiceStates } from "./emotion.ts";
+import { wordsOf } from "./words.ts";
+
+const seconds = (otherwise: number) => number(0, limits.seconds, otherwise, 1000);
+const rate = (otherwise: number) => number(0, limits.perSecond, otherwise);
+const byEmotion = (shape: Shape<number>) =>
+  each(emotions, optional(shape)) as Shape<Readonly<Partial<Record<Emotion, number>>>>;
+
+const emotionRule = object<EmotionConfiguration["emotions"]["joy"]>({
+  baseline: number(0, 1, 0),
+  decayPerSecond: ["decay_rate", rate(0.03)],
+});
+
+const wound = object<NonNullable<EmotionConfiguration["events"][string]["wound"]>>({
+  floors: byEmotion(number(0, 1, 0)),
+  durationMs: ["duration", seconds(300)],
+  healPerSecond: ["heal_rate", rate(0.001)],
+});
+
+const event = checked(
+  object<EmotionConfiguration["events"][string]>({
+    severity: word(severities, "mild"),
+    deltas: byEmotion(number(-limits.delta, limits.delta, 0)),
+    woundReduction: ["wound_reduction", number(0, 1, 0)],
+    wound: optional(wound),
+  }),
+  ({ severity, wound: left }, at) => {
+    const isLeft = left !== undefined && severity !== "severe";
+    if (isLeft) at.in("wound").says("belongs to severe events only");
+    const name = String(at.path.at(-1));
+    const isNamed = name !== "" && name.length <= limits.nameLength;
+    if (!isNamed) at.says(`must have a name of 1 to ${limits.nameLength} characters`);
+  },
+);
+
+const written = /^(>=|<=|==|>|<)?\s*(\d{1,20}(?:\.\d{1,20})?|\.\d{1,20})$/;
+
+/** What a key of `conditions` compares with, as in `{ joy: ">= 0.7", _has_wounds: true }`. */
+const conditions: Readonly<Record<string, (wanted: unknown, at: Place) => Condition | undefined>> =
+  {
+    ...Object.fromEntries(
+      emotions.map((what) => [what, (wanted, at) => comparison(what, wanted, at)]),
+    ),
+    _voice_state: (wanted, at) => ({ kind: "voice", value: word(voiceStates).read(wanted, at) }),
+    _boredom: (wanted, at) => comparison("boredom", wanted, at),
+    _has_wounds: (wanted, at) => ({ kind: "wounds", value: flag().read(wanted, at) }),
+    _dominant: (wanted, at) => ({ kind: "dominant", value: word(emotions).read(wanted, at) }),
+  };
+
+function comparison(what: Emotion | "boredom", wanted: unknown, at: Place): Condition {
+  if (typeof wanted === "number" && Number.isFinite(wanted) && wanted >= 0) {
+    return { kind: "compare", what, comparator: ">=", value: wanted + 0 };
+  }
+  const found = typeof wanted === "string" ? written.exec(wanted.trim()) : null;
+  if (found === null) at.says('must be a number from 0, or a comparison such as ">= 0.7"');
+  const comparator = comparators.find((name) => name === found?.[1]) ?? ">=";
+  return { kind: "compare", what, comparator, value: Number(found?.[2] ?? 0) };
+}
+
+/** A rule for what is left over may be written as `conditions:` and nothing behind it. */
+const ruleConditions: Shape<readonly Condition[]> = {
+  read(value, at) {
+    const entries = Object.entries(section(value ?? undefined, at));
+    if (entries.length > limits.conditions) {
+      at.says(`has ${entries.length} entries; ${limits.conditions} are the most`);
+    }
+    return entries.flatMap(([key, wanted]) => {
+      const read = Object.hasOwn(conditions, key) ? conditions[key] : undefined;
+      if (read === undefined) {
+        at.in(key).says(`is no condition; those are ${Object.keys(conditions).join(", ")}`);
+      }
+      return read?.(wanted, at.in(key)) ?? [];
+    });
+  },
+  write: (all) => Object.fromEntries(all.map(writtenCondition)),
+};
+
+function writtenCondition(condition: Condition): [string, string | boolean] {
+  if (condition.kind === "voice") return ["_voice_state", condition.value];
+  if (condition.kind === "wounds") return ["_has_wounds", condition.value];
+  if (condition.kind === "dominant") return ["_dominant", condition.value];
+  const { what, comparator, value } = condition;
+  return [what === "boredom" ? "_boredom" : what, `${comparator} ${value}`];
+}
+
+const pattern: Shape<string> = {
+  read(value, at) {
+    const { patternLength, patternWords } = limits;
+    const text = typeof value === "string" && value.length <= patternLength ? value : "";
+    const count = wordsOf(text).length;
+    if (count >= 1 && count <= patternWords) return text;
+    at.says(`must be text of 1 to ${patternWords} words, at most ${patternLength} long`);
+    return "";
+  },
+  write: (value) => value,
+};
+
+const trigger = object<EmotionConfiguration["triggers"][number]>({
+  event: { read: (value) => String(value), write: (value) => value },
+  patterns: list(pattern, limits.patterns),
+  capsOnly: ["caps_only", flag(false)],
+  directed: flag(false),
+});
+
+const rule = object<EmotionConfiguration["moodRules"][number]>({
+  mood: word(moods),
+  conditions: ruleConditions,
+});
+
+const boredom = object<EmotionConfiguration["boredom"]>({
+  growPerSecond: ["accumulate_rate", rate(0.008)],
+  decayPerSecond: ["decay_rate", rate(0.05)],
+  joyBelow: ["joy_threshold", number(0, 1_000, 0.15)],
+  negativesBelow: ["negative_threshold", number(0, 1_000, 0.1)],
+  neglectAfterMs: ["neglect_after", nullable(seconds(300))],
+});
+
+const settings = object<EmotionConfiguration["settings"]>({
+  hysteresisMs: ["hysteresis", seconds(1)],
+  transcriptCooldownMs: ["transcript_cooldown", seconds(5)],
+  maxWounds: ["max_wounds", whole(0, limits.wounds, 5)],
+  publishThreshold: ["mqtt_publish_threshold", number(0, 1, 0.05)],
+});
+
+const schema = checked(
+  object<EmotionConfiguration>({
+    emotions: each(emotions, emotionRule),
+    events: record(event, limits.events),
+    moodRules: ["derived_mood_rules", list(rule, limits.rules)],
+    boredom,
+    triggers: ["transcript_triggers", list(trigger, limits.triggers)],
+    settings,
+  }),
+  ({ events, triggers }, at) => {
+    const names = Object.keys(events);
+    const those = names.length > 0 ? names.join(", ") : "the events, and there are none";
+    const count = triggers.reduce((sum, { patterns }) => sum + patterns.length, 0);
+    const place = at.in("transcript_triggers");
+    if (count > limits.patterns)
+      place.says(`has ${count} patterns; ${limits.patterns} are the most`);
+    for (const [index, { event: name }] of triggers.entries()) {
+      if (!names.includes(name)) place.in(index).in("event").says(`must be one of ${those}`);
+    }
+  },
+);
+
+/**
+ * Reads a configuration from plain data in the schema of the originals' `emotions.yaml`, such as
+ * `builtInEmotionsFile`. Seconds are kept to the millisecond.
+ *
+ * A file stands for itself: it replaces the built-in configuration whole, and what it leaves out
+ * has the defaults above: no events, rules or triggers. Nothing is guessed: one thing wrong, an
+ * unknown key among them, and the answer is a list of problems, at most 50.
+ */
+export function readEmotionConfiguration(
+  value: unknown,
+): { readonly configuration: EmotionConfiguration } | { readonly problems: readonly Problem[] } {
+  if (value === undefined || value === null) {
+    return { problems: [{ path: [], says: "is empty; leave the file out for the built-in one" }] };
+  }
+  const top = new Place();
+  const configuration = schema.read(value, top);
+  return top.problems.length > 0
+    ? { problems: top.problems }
+    : { configuration: freezeDeep(configuration) };
+}
+
+/** In the schema of `emotions.yaml`. `undefined`: it cannot say it, as two conditions on one level. */
+export function writtenConfiguration(config: EmotionConfiguration): JsonObject | undefined {
+  const plain = JSON.parse(JSON.stringify(schema.write(config))) as JsonObject;
+  return isDeepStrictEqual(readWrittenConfiguration(plain), config) ? plain : undefined;
+}
+
+/** Reads what `writtenConfiguration` made. */
+export function readWrittenConfiguration(stored: unknown): EmotionConfiguration | undefined {
+  const found = readEmotionConfiguration(stored);
+  return "configuration" in found ? found.configuration : undefined;
+}
