@@ -1,10 +1,17 @@
 // A disk that calls back before each call, so that a test can do something at any point of a job.
 import type { Disk, DiskFile } from "../../src/core/storage/disk/disk.ts";
 
-/** @param before is waited for. Where it never settles, the job stands still as if it was killed. */
+/**
+ * @param before is waited for. Where it never settles, the job stands still as if it was killed. `of`: how a file is
+ * opened, or the place that is written to.
+ */
 export function hookedDisk(
   disk: Disk,
-  before: (call: keyof Disk | keyof DiskFile, path: string) => Promise<void> | void,
+  before: (
+    call: keyof Disk | keyof DiskFile,
+    path: string,
+    of?: number | "read" | "write" | "create",
+  ) => Promise<void> | void,
 ): Disk {
   const hooked = (file: DiskFile, path: string): DiskFile => ({
     read: async (into, position) => {
@@ -12,7 +19,7 @@ export function hookedDisk(
       return file.read(into, position);
     },
     write: async (bytes, position) => {
-      await before("write", path);
+      await before("write", path, position);
       return file.write(bytes, position);
     },
     size: () => file.size(),
@@ -30,7 +37,7 @@ export function hookedDisk(
   });
   return {
     open: async (path, how) => {
-      await before("open", path);
+      await before("open", path, how);
       return hooked(await disk.open(path, how), path);
     },
     mkdir: async (path) => {
