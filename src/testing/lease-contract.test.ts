@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { changed } from "../../test/support/changed.ts";
 import type { Lease, Leases } from "../core/storage/leases.ts";
 import { openMemoryStorage } from "../core/storage/memory/memory-storage.ts";
 import type { Storage } from "../core/storage/storage.ts";
@@ -34,7 +35,7 @@ const bugs: readonly (readonly [
   [
     "counts every holder as the first",
     ["lease.epoch"],
-    (leases) => ({ acquire: async (name) => changed(await leases.acquire(name), { epoch: 1 }) }),
+    (leases) => ({ acquire: async (name) => withOther(await leases.acquire(name), { epoch: 1 }) }),
   ],
   [
     "pays no regard to the signal of a call",
@@ -46,7 +47,7 @@ const bugs: readonly (readonly [
     ["lease.closed"],
     (leases) => {
       const { signal: lost } = new AbortController();
-      return { acquire: async (name) => changed(await leases.acquire(name), { lost }) };
+      return { acquire: async (name) => withOther(await leases.acquire(name), { lost }) };
     },
   ],
   [
@@ -56,7 +57,7 @@ const bugs: readonly (readonly [
   ],
 ];
 
-function changed(lease: Lease, changes: Partial<Lease>): Lease {
+function withOther(lease: Lease, changes: Partial<Lease>): Lease {
   return { epoch: lease.epoch, lost: lease.lost, release: () => lease.release(), ...changes };
 }
 
@@ -68,13 +69,7 @@ function broken(breaks: (leases: Leases) => Partial<Leases>): Storage {
     tryAcquire: (...args) => leases.tryAcquire(...args),
     ...breaks(leases),
   };
-  return new Proxy(storage, {
-    get(target, name) {
-      if (name === "leases") return own;
-      const value: unknown = Reflect.get(target, name);
-      return typeof value === "function" ? value.bind(target) : value;
-    },
-  });
+  return changed(storage, { leases: own });
 }
 
 for (const [bug, caughtBy, breaks] of bugs) {

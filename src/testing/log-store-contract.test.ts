@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { changed } from "../../test/support/changed.ts";
 import type { LogStore } from "../core/storage/log-store.ts";
 import { openMemoryStorage } from "../core/storage/memory/memory-storage.ts";
 import type { Storage } from "../core/storage/storage.ts";
@@ -220,21 +221,10 @@ const bugs: readonly Bug[] = [
 
 function broken({ breaks }: Bug): Storage {
   const storage = openMemoryStorage();
-  const logs: Storage["logs"] = (collection, projection) => {
-    const log = storage.logs(collection, projection);
-    const changed = breaks(log);
-    return new Proxy(log, {
-      get(_target, name: keyof LogStore) {
-        const call = changed[name] ?? log[name];
-        return call.bind(changed[name] === undefined ? log : changed);
-      },
-    });
-  };
-  return new Proxy(storage, {
-    get(_target, name: keyof Storage) {
-      if (name === "logs") return logs;
-      const value: unknown = storage[name];
-      return typeof value === "function" ? value.bind(storage) : value;
+  return changed(storage, {
+    logs(collection, projection) {
+      const log = storage.logs(collection, projection);
+      return changed(log, breaks(log));
     },
   });
 }

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { changed } from "../../test/support/changed.ts";
 import { MemorySharedPlace } from "../../test/support/memory-shared-place.ts";
 import type { Cluster } from "../core/storage/cluster.ts";
 import type { Lease, Leases } from "../core/storage/leases.ts";
@@ -195,17 +196,6 @@ const bugs: readonly Bug[] = [
     }),
   },
 ];
-
-/** An object that answers some calls in its own way, and the rest as the whole one does. */
-function changed<T extends object>(whole: T, changes: Partial<T> = {}): T {
-  return new Proxy(whole, {
-    get(_target, name) {
-      const isOwn = Object.hasOwn(changes, name);
-      const value: unknown = Reflect.get(isOwn ? changes : whole, name);
-      return typeof value === "function" ? value.bind(isOwn ? changes : whole) : value;
-    },
-  });
-}
 
 function broken({ logs, leases, cluster }: Bug): (storage: Storage) => Storage {
   return (storage) => {

@@ -5,8 +5,8 @@ import type { Disk, DiskFile } from "../../src/core/storage/disk/disk.ts";
 interface More {
   /** Does half of a write. */
   readonly half: () => Promise<unknown>;
-  /** Whether a file is made that was not there. */
-  readonly isNew: boolean;
+  /** How a file is opened, or the place that is written to. */
+  readonly of?: number | "read" | "write" | "create" | undefined;
 }
 type Call = keyof Disk | keyof DiskFile;
 
@@ -16,7 +16,7 @@ export function hookedDisk(
   before: (call: Call, path: string, more: More) => Promise<void> | void,
 ): Disk {
   const told = async (call: Call, path: string, more: Partial<More> = {}) =>
-    before(call, path, { half: async () => undefined, isNew: false, ...more });
+    before(call, path, { half: async () => undefined, ...more });
   const hooked = (file: DiskFile, path: string): DiskFile => ({
     read: async (into, position) => {
       await told("read", path);
@@ -24,7 +24,7 @@ export function hookedDisk(
     },
     write: async (bytes, position) => {
       const half = () => file.write(bytes.subarray(0, bytes.length >> 1), position);
-      await told("write", path, { half });
+      await told("write", path, { half, of: position });
       return file.write(bytes, position);
     },
     size: () => file.size(),
@@ -42,7 +42,7 @@ export function hookedDisk(
   });
   return {
     open: async (path, how) => {
-      await told("open", path, { isNew: how === "create" });
+      await told("open", path, { of: how });
       return hooked(await disk.open(path, how), path);
     },
     mkdir: async (path) => {

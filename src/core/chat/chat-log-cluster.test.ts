@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { changed } from "../../../test/support/changed.ts";
 import { HeldClock } from "../../../test/support/held-clock.ts";
 import { HeldTimers } from "../../../test/support/held-timers.ts";
 import { silentLogger } from "../logger.ts";
@@ -26,12 +27,9 @@ function two() {
     const timers = new HeldTimers(clock);
     const storage = openMemoryStorage({ place, timers });
     const store = storage.logs(chatsCollection, chatProjection);
-    const logs = new Proxy(store, {
-      get(target, name) {
-        if (name === "tail") reads++;
-        const value: unknown = Reflect.get(target, name);
-        return typeof value === "function" ? value.bind(target) : value;
-      },
+    const logs = changed(store, (name) => {
+      if (name === "tail") reads++;
+      return undefined;
     });
     const newId = () => `id-${++ids}`;
     const { leases, cluster } = storage;

@@ -216,23 +216,6 @@ test("forgetting removes a chat and no other, with a receipt, and is remembered 
   assert.equal(await chats.forgottenAt("other"), undefined);
 });
 
-test("forgetting that was begun and not finished is finished at the next start", async () => {
-  const { chats, storage } = await companion();
-  await chats.append(chat, [user("secret")]);
-  const { createHash } = await import("node:crypto");
-  const hash = createHash("sha256").update(chat).digest("hex");
-  const projection = {
-    sortedAt: () => "",
-    labels: () => [],
-    text: () => undefined,
-    hides: () => undefined,
-  };
-  const marks = storage.logs("forgotten", projection);
-  await marks.append("chats", [{ id: "x", hash, at: "2026-01-01T00:00:00.000Z", state: "begun" }]);
-  await chats.recover();
-  assert.deepEqual((await chats.list()).chats, []);
-});
-
 test("forgetting that a crash cut short while features removed what they keep is finished at the next start", async () => {
   const { chats, storage } = await companion();
   await chats.append(chat, [user("secret")]);

@@ -1,10 +1,9 @@
 // A change of a chat whose append is refused because of a lease, where several processes write.
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { changed } from "../../../test/support/changed.ts";
 import { heldPlace } from "../../../test/support/cluster-world.ts";
 import { ThroughlineError } from "../errors.ts";
-import type { LogStore } from "../storage/log-store.ts";
-import type { Storage } from "../storage/storage.ts";
 import { openThroughline } from "../throughline.ts";
 
 const chat = "telegram:42";
@@ -13,28 +12,16 @@ const chat = "telegram:42";
 async function fencedOnce() {
   const { storage } = heldPlace().open();
   let next: (() => Promise<void>) | undefined;
-  const refusing = (logs: LogStore): LogStore =>
-    new Proxy(logs, {
-      get: (target, name) => {
-        if (next !== undefined && name === "append") {
-          return async () => {
-            const before = next;
-            next = undefined;
-            await before?.();
-            throw new ThroughlineError("held", { code: "THROUGHLINE_FENCED" });
-          };
-        }
-        const value: unknown = Reflect.get(target, name);
-        return typeof value === "function" ? value.bind(target) : value;
-      },
-    });
-  const logs: Storage["logs"] = (...args) => refusing(storage.logs(...args));
-  const hindered = new Proxy(storage, {
-    get: (target, name) => {
-      if (name === "logs") return logs;
-      const value: unknown = Reflect.get(target, name);
-      return typeof value === "function" ? value.bind(target) : value;
-    },
+  const refuseNext = async () => {
+    const before = next;
+    next = undefined;
+    await before?.();
+    throw new ThroughlineError("held", { code: "THROUGHLINE_FENCED" });
+  };
+  const isRefused = (name: unknown) => next !== undefined && name === "append";
+  const hindered = changed(storage, {
+    logs: (...args) =>
+      changed(storage.logs(...args), (name) => (isRefused(name) ? refuseNext : undefined)),
   });
   const throughline = await openThroughline({ storage: hindered });
   await throughline.chats.append(chat, [{ role: "user", content: "Hello" }]);

@@ -121,7 +121,8 @@ const options = fc.record(
   { requiredKeys: ["budgetTokens"] },
 );
 
-const runs = { numRuns: 400 };
+const isFull = process.env["THROUGHLINE_FULL"] === "1";
+const runs = { numRuns: isFull ? 400 : 150 };
 
 /** What a model may see of a log, by the plain reading of rules 1 and 2. */
 function visible(records: readonly StoredRecord[], limits: Partial<HistoryOptions>): Set<number> {
@@ -251,7 +252,7 @@ test("the start of a view never moves back while its log grows, but for a newest
         viewFromSeq = fromSeq;
       }
     }),
-    { numRuns: 300 },
+    { numRuns: isFull ? 300 : 100 },
   );
 });
 
@@ -295,7 +296,7 @@ test("while its start stays, a view begins with all of the view before it, large
       // Otherwise the start would move in every turn, and nothing would have been tested.
       if (budgetTokens === 2_000) assert.ok(kept >= Math.min(2, turns.length - 1));
     }),
-    { numRuns: 300 },
+    { numRuns: isFull ? 300 : 100 },
   );
 });
 
@@ -318,9 +319,9 @@ test("a log that is read from its end, page by page, gives the view of the whole
       );
       assert.deepEqual(collector.view(), historyView(known, all));
     }),
-    { numRuns: 800 },
+    { numRuns: isFull ? 800 : 200 },
   );
-  assert.ok(cutShort > 200, `only ${cutShort} logs were read in part`);
+  assert.ok(cutShort > (isFull ? 200 : 50), `only ${cutShort} logs were read in part`);
 });
 
 test("of a log of 50,000 messages the newest 6,000 at most are read", () => {

@@ -629,13 +629,6 @@ for (const [says, records, tokens] of estimates) {
   });
 }
 
-test("a newest user message that is too big is sent whole and alone", () => {
-  const big = "x".repeat(3_000);
-  const view = historyView(log(user("1"), answer("2"), user(big)), { ...gpt, budgetTokens: 100 });
-  assert.deepEqual(view.messages, [{ role: "user", content: big }]);
-  assert.equal(view.tokens, 1_004);
-});
-
 const compaction = (up_to_seq: number, more: JsonObject = {}) =>
   control("compaction", { up_to_seq, summary: "they met", ...more });
 

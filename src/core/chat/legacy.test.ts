@@ -212,19 +212,6 @@ test("a bucket that is no object is skipped, reported and written back", () => {
   assert.deepEqual(toDuctor(chatId, state, unknown).entry["provider_sessions"], provider_sessions);
 });
 
-test("unknown keys, of an entry and of a bucket, are kept and written back", () => {
-  const entry = {
-    ...whole,
-    topic: { id: 7 },
-    state: [1, "a", null],
-    provider_sessions: { codex: { ...whole.provider_sessions.codex, thread: "x" } },
-  };
-  const { chatId, state, unknown } = read(entry);
-  assert.deepEqual(unknown, { topic: { id: 7 }, state: [1, "a", null] });
-  assert.equal(bucketOf(state, "codex")["thread"], "x");
-  assert.deepEqual(toDuctor(chatId, state, unknown), { key: "42", entry });
-});
-
 test("an unknown key that cannot be stored is left out and told, and its neighbours stay", () => {
   const { unknown, notes } = read({ ...whole, far: 1e300 * 1e300, near: 1 });
   assert.deepEqual(unknown, { near: 1 });

@@ -129,15 +129,6 @@ test("every reset of a provider counts, also of one without a bucket", () => {
   assert.deepEqual(Object.keys(openBuckets(onlyAnId)), ["claude"]);
 });
 
-test("switching the target moves no clock and no bucket, and back again resumes", () => {
-  const state = used(first, "claude");
-  const away = syncTarget(state, "codex", "o9");
-  assert.equal(isNew(away, "codex"), true);
-  assert.deepEqual({ ...away, provider: "claude", model: "opus" }, state);
-  assert.deepEqual(syncTarget(away, "claude", "opus"), state);
-  assert.equal(isNew(away, "claude"), false);
-});
-
 test("switching to what is the target already changes nothing at all", () => {
   assert.equal(syncTarget(first), first);
   assert.equal(syncTarget(first, "claude", "opus"), first);

@@ -93,23 +93,6 @@ test("an imported zone that is none counts as absent", async () => {
   assert.equal((await sessions.resolve(chat)).reason, "daily_reset");
 });
 
-test("buckets survive switching away and back: the old id and counters resume", async () => {
-  const { sessions } = await companion();
-  await sessions.resolve(chat);
-  await sessions.update(chat, delta({ session_id: "c1", cost_usd: 0.2, tokens: 400 }));
-  const codex = await sessions.resolve(chat, { provider: "codex", model: "gpt" });
-  assert.equal(codex.isNew, true);
-  await sessions.update(
-    chat,
-    delta({ provider: "codex", session_id: "x1", cost_usd: 0.1, tokens: 50 }),
-  );
-  const back = await sessions.resolve(chat, { provider: "claude" });
-  assert.equal(back.isNew, false);
-  const { session_id, message_count, total_cost_usd, total_tokens } = back.period;
-  assert.deepEqual([session_id, message_count, total_cost_usd, total_tokens], ["c1", 1, 0.2, 400]);
-  assert.equal(back.period.provider_sessions["codex"]?.total_tokens, 50);
-});
-
 test("a reset begins a new generation with empty buckets, and the old period stays readable", async () => {
   const { sessions, chats } = await companion();
   await sessions.resolve(chat);
@@ -236,33 +219,6 @@ test("ten chats resolved at once, thirty rounds: every one has its period", asyn
   }
   assert.equal((await chats.list({ limit: 1_000 })).chats.length, 300);
 });
-
-test("a limit reached on one provider ends that provider's part only", async () => {
-  const { sessions } = await companion({ freshness: { maxSessionMessages: 1 } });
-  await sessions.resolve(chat);
-  await sessions.update(chat, delta({ session_id: "c1" }));
-  await sessions.resolve(chat, { provider: "codex", model: "gpt" });
-  await sessions.resolve(chat, { provider: "claude", model: "opus" });
-  const { period } = await sessions.resolve(chat, { provider: "codex", model: "gpt" });
-  assert.equal(period.generation, 1);
-  assert.equal((await sessions.resolve(chat, { provider: "claude" })).period.session_id, "");
-});
-
-const idle: readonly (readonly [quietMs: number, generation: number, reason: string])[] = [
-  [30 * minute - 1, 1, "no_provider_session"],
-  [30 * minute, 2, "idle_timeout"],
-];
-for (const [quietMs, generation, reason] of idle) {
-  test(`with an idle limit of 30 minutes, ${quietMs} ms of quiet give generation ${generation}`, async () => {
-    const { sessions, clock } = await companion({ freshness: { idleTimeoutMinutes: 30 } });
-    await sessions.resolve(chat);
-    clock.pass(quietMs);
-    const resolution = await sessions.resolve(chat);
-    assert.equal(resolution.period.generation, generation);
-    assert.equal(resolution.reason, reason);
-    assert.equal(resolution.previous?.generation, generation === 2 ? 1 : undefined);
-  });
-}
 
 test("by default nothing resets by itself, not after a year", async () => {
   const { sessions, clock } = await companion();

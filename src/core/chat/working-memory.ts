@@ -190,7 +190,7 @@ export class WorkingMemory {
  * @returns a list of the caller's own.
  * @throws ThroughlineError `THROUGHLINE_INVALID`: `n` is not a whole number.
  */
-export function lastN<T>(items: readonly T[], n?: number): T[] {
+function lastN<T>(items: readonly T[], n?: number): T[] {
   if (n === undefined) return items.slice();
   if (!Number.isInteger(n)) throw invalid("n must be a whole number");
   // Not slice(-n) alone: slice(-0) is everything.

@@ -115,6 +115,19 @@ test("two texts are the same record when they parse to equal values, for any two
   );
 });
 
+test("records that differ in a key that every object has, or in a list for an object, are different", () => {
+  for (const [one, two] of [
+    ['{"a":{}}', '{"a":[]}'],
+    ['{"a":null}', '{"a":{}}'],
+    ['{"a":1}', '{"toString":1}'],
+    ['{"a":1,"b":2}', '{"a":1,"__proto__":2}'],
+    ['{"__proto__":{"a":1}}', '{"__proto__":{"a":2}}'],
+    ['{"__proto__":{}}', '{"a":1}'],
+  ] as const) {
+    assert.deepEqual([sameRecord(one, two), sameRecord(two, one)], [false, false], one);
+  }
+});
+
 test("what is left of an erased record says so, with its seq or without; a record with more does not", () => {
   const json = erasedJson("m1");
   assert.equal(json, '{"id":"m1","_type":"metadata","kind":"erased"}');

@@ -1,35 +1,21 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setImmediate } from "node:timers/promises";
+import { changed } from "../../../test/support/changed.ts";
 import { heldPlace, process } from "../../../test/support/cluster-world.ts";
 import { scriptedResponder } from "../../../test/support/scripted-responder.ts";
 import { ThroughlineError } from "../errors.ts";
-import type { LogStore } from "../storage/log-store.ts";
-import type { Storage } from "../storage/storage.ts";
 
 const chat = "chat-1";
 
 test("a message that could not be kept while another one is answered fails alone, in its turn", async () => {
   const { storage } = heldPlace().open();
   let isAway = false;
-  const away = (logs: LogStore): LogStore =>
-    new Proxy(logs, {
-      get: (target, name) => {
-        if (isAway && name === "append") {
-          return () =>
-            Promise.reject(new ThroughlineError("away", { code: "THROUGHLINE_UNAVAILABLE" }));
-        }
-        const value: unknown = Reflect.get(target, name);
-        return typeof value === "function" ? value.bind(target) : value;
-      },
-    });
-  const logs: Storage["logs"] = (...args) => away(storage.logs(...args));
-  const failing = new Proxy(storage, {
-    get: (target, name) => {
-      if (name === "logs") return logs;
-      const value: unknown = Reflect.get(target, name);
-      return typeof value === "function" ? value.bind(target) : value;
-    },
+  const away = () =>
+    Promise.reject(new ThroughlineError("away", { code: "THROUGHLINE_UNAVAILABLE" }));
+  const failing = changed(storage, {
+    logs: (...args) =>
+      changed(storage.logs(...args), (name) => (isAway && name === "append" ? away : undefined)),
   });
   const gate = Promise.withResolvers<void>();
   const model = scriptedResponder([[{ type: "wait", until: gate.promise }, "One"], ["Two"]]);

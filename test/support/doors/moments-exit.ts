@@ -33,8 +33,8 @@ class Steps {
 const steps = new Steps();
 
 const uncounted = ["read", "list", "truncate"];
-const disk = hookedDisk(realDisk, async (call, _, { half, isNew }) => {
-  if (uncounted.includes(call) || (call === "open" && !isNew)) return;
+const disk = hookedDisk(realDisk, async (call, _, { half, of }) => {
+  if (uncounted.includes(call) || (call === "open" && of !== "create")) return;
   if (!steps.at(call === "write")) return;
   await half();
   steps.end();

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { fileNameOf, keyMatchesFileName, keyOfFileName } from "./file-name.ts";
 
-const numRuns = process.env["THROUGHLINE_FULL"] === "1" ? 20_000 : 2_000;
+const numRuns = process.env["THROUGHLINE_FULL"] === "1" ? 20_000 : 500;
 
 const rows: readonly (readonly [key: string, name: string])[] = [
   ["telegram:42", "telegram%3a42"],
@@ -63,7 +63,7 @@ const anyKey = fc.oneof(
   fc.constantFrom(...corpus),
 );
 
-test("20,000 pairs of different keys have names that differ without case and in NFC", () => {
+test("pairs of different keys have names that differ without case and in NFC", () => {
   // The second key is either another one or a near miss of the first.
   const pair = anyKey.chain((key) =>
     fc.tuple(

@@ -7,6 +7,7 @@ import { crc32 } from "node:zlib";
 import { crashImages, processDeathImage } from "../../../../test/support/crash-images.ts";
 import { forEveryCrashPoint } from "../../../../test/support/crash-points.ts";
 import { faultyDisk } from "../../../../test/support/faulty-disk.ts";
+import { hookedDisk } from "../../../../test/support/hooked-disk.ts";
 import {
   bytesOf,
   callsOn,
@@ -24,7 +25,7 @@ import {
 import { SimulatedDisk } from "../../../../test/support/simulated-disk.ts";
 import { openOn } from "../../../../test/support/storage-workload.ts";
 import { systemError } from "../../../../test/support/system-error.ts";
-import type { Disk, DiskFile } from "../disk/disk.ts";
+import type { Disk } from "../disk/disk.ts";
 import { readSegment } from "./journal-frame.ts";
 
 test("one sync makes the appends of fifty logs durable that wait for it", async () => {
@@ -202,38 +203,13 @@ test("a log whose sync fails is written again from the journal", async () => {
   }
 });
 
-/** A disk that does what `before` does before each sync, or before another call on an open file. */
-function withSync(
+/** A disk that does what `before` does before each sync, or each write. */
+const withSync = (
   disk: SimulatedDisk,
-  before: (path: string, position?: number) => Promise<void>,
+  before: (path: string, position?: unknown) => Promise<void>,
   call: "sync" | "write" = "sync",
-): Disk {
-  const bound = <T extends object>(target: T, name: string | symbol) => {
-    const value: unknown = Reflect.get(target, name);
-    return typeof value === "function" ? value.bind(target) : value;
-  };
-  return new Proxy(disk, {
-    get(target, name) {
-      if (name !== "open") return bound(target, name);
-      return async (path: string, how: "read" | "write" | "create") => {
-        const file = await target.open(path, how);
-        const late: Pick<DiskFile, "sync" | "write"> = {
-          async sync() {
-            await before(path);
-            await file.sync();
-          },
-          async write(bytes, position) {
-            await before(path, position);
-            return file.write(bytes, position);
-          },
-        };
-        return new Proxy(file, {
-          get: (of, each) => (each === call ? late[call] : bound(of, each)),
-        });
-      };
-    },
-  });
-}
+): Disk =>
+  hookedDisk(disk, (each, path, { of: position }) => (each === call ? before(path, position) : undefined));
 
 test("an append that the journal refuses while it frees segments does not wait for itself", async () => {
   const inner = new SimulatedDisk();

@@ -3,6 +3,7 @@ import { test } from "node:test";
 import { crc32 } from "node:zlib";
 import { processDeathImage } from "../../../../test/support/crash-images.ts";
 import { faultyDisk } from "../../../../test/support/faulty-disk.ts";
+import { hookedDisk } from "../../../../test/support/hooked-disk.ts";
 import { openMemoryIndex } from "../../../../test/support/memory-index.ts";
 import { SimulatedDisk } from "../../../../test/support/simulated-disk.ts";
 import { openOn, projection } from "../../../../test/support/storage-workload.ts";
@@ -196,17 +197,9 @@ test("a file that comes to lie where a creation failed is not emptied", async ()
 
 test("a file that comes to lie in the place of a new log is not replaced by it", async () => {
   const inner = new SimulatedDisk();
-  const late = new Proxy(inner, {
-    get(target, name) {
-      const value = Reflect.get(target, name);
-      if (name !== "open") return typeof value === "function" ? value.bind(target) : value;
-      return async (at: string, how: "read" | "write" | "create") => {
-        if (at === path && how === "create") {
-          await (await target.open(path, "create")).write(Buffer.from(nanobot), 0);
-        }
-        return target.open(at, how);
-      };
-    },
+  const late = hookedDisk(inner, async (call, at, { of: how }) => {
+    if (call !== "open" || at !== path || how !== "create") return;
+    await (await inner.open(path, "create")).write(Buffer.from(nanobot), 0);
   });
   const { storage, logs } = await openOn(late);
   await assert.rejects(logs.append("a", [{ id: "m1" }]), { code: "THROUGHLINE_UNAVAILABLE" });

@@ -324,9 +324,10 @@ class Pair {
   }
 }
 
+const isFull = process.env["THROUGHLINE_FULL"] === "1";
 for (const { written, open, numRuns } of [
-  { written: "by the main thread", open: openWithoutThread, numRuns: 60 },
-  { written: "by a thread of its own", open: openWithThread, numRuns: 15 },
+  { written: "by the main thread", open: openWithoutThread, numRuns: isFull ? 60 : 20 },
+  { written: "by a thread of its own", open: openWithThread, numRuns: isFull ? 15 : 5 },
 ]) {
   test(`the index in SQLite, written ${written}, answers as the one in memory after every one of ${numRuns} times 25 steps`, async () => {
     await fc.assert(
