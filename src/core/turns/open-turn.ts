@@ -23,6 +23,8 @@ export interface OpenInput {
    * answer; or without an `id` the oldest that has none.
    */
   readonly content?: string | undefined;
+  /** Who of a group said it: 1 to 200 characters on one line. */
+  readonly name?: string | undefined;
   /** Set when the application, not a person, tells this to the model: what it is. */
   readonly synthetic?: string | undefined;
   /** The caller's own fields of the message: stored with it, and sent to no model. */

@@ -1,3 +1,4 @@
+import { withName } from "../../core/chat/person-name.ts";
 import type { Manifest, PackageMessage } from "../package/package-format.ts";
 import type { SkipReason } from "./selection.ts";
 
@@ -59,8 +60,14 @@ export function judgedTurn(
 }
 
 /** What was heard or seen of a message. */
-export function delivered(message: PackageMessage): string {
+function delivered(message: PackageMessage): string {
   return message.delivered ?? message.text;
+}
+
+/** A message as its model got it. */
+export function asSent(message: PackageMessage): string {
+  const text = delivered(message);
+  return message.role === "USER" ? withName(message.name, text) : text;
 }
 
 function hasCalls({ tool_calls }: PackageMessage): boolean {
@@ -110,7 +117,7 @@ function lastTurns(
   let cutTurns = 0;
   for (const start of starts.reverse()) {
     const turn = messages.slice(start, from);
-    chars += turn.reduce((sum, message) => sum + delivered(message).length, 0);
+    chars += turn.reduce((sum, message) => sum + asSent(message).length, 0);
     if (from <= lastUser && chars > room) {
       cutTurns = starts.filter((one) => one <= start).length;
       break;

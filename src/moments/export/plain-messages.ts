@@ -1,4 +1,4 @@
-import { delivered, type JudgedTurn } from "./judged-turn.ts";
+import { asSent, type JudgedTurn } from "./judged-turn.ts";
 
 /** A message as trainers' chat templates know it. */
 export interface PlainMessage {
@@ -17,7 +17,7 @@ export function plainPrompt({ system, before }: JudgedTurn): readonly PlainMessa
     system === undefined || system.trim() === "" ? [] : [{ role: "system", content: system }];
   for (const message of before) {
     const role = roles[message.role];
-    const content = delivered(message);
+    const content = asSent(message);
     if (role === "assistant" && content.trim() === "") continue; // only called a tool
     const last = out.at(-1);
     if (last?.role !== role) out.push({ role, content });

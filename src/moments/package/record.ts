@@ -211,6 +211,8 @@ export interface PackageMessage {
   readonly truncated: boolean;
   readonly tool_calls: Json;
   readonly tool_call_id: string | null;
+  /** Of a USER message: who of a group said it. */
+  readonly name?: string | undefined;
 }
 
 /** `<name>.status.json`, beside the folder: local, replaced whole, never uploaded. */

@@ -83,6 +83,7 @@ export function draftMessage(message: BufferedMessage, zero: Zero): PackageMessa
     truncated,
     tool_calls: message.toolCalls,
     tool_call_id: message.toolCallId,
+    ...(message.name === undefined ? {} : { name: message.name }),
   };
 }
 

@@ -1,3 +1,4 @@
+import { checkPersonName } from "../../core/chat/person-name.ts";
 import { invalid } from "../../core/errors.ts";
 import { checkJson, type Json } from "../../core/json.ts";
 import type { MessageRole } from "../package/record.ts";
@@ -10,6 +11,8 @@ export interface NewMessage {
   /** In either case; `USER` and `user` are the same. */
   readonly role: MessageRole | Lowercase<MessageRole>;
   readonly text: string;
+  /** Of a user message: who of a group said it. */
+  readonly name?: string | undefined;
   /** The same id again replaces what was said: an answer grows while it comes out. */
   readonly id?: string | undefined;
   readonly chatId?: string | undefined;
@@ -31,6 +34,7 @@ export interface NewMessage {
 export interface BufferedMessage {
   readonly role: MessageRole;
   readonly text: string;
+  readonly name: string | undefined;
   readonly id: string;
   readonly seq: number;
   readonly chatId: string | null;
@@ -168,6 +172,7 @@ export function bufferedMessage(message: NewMessage, place: Place): BufferedMess
     ...rest,
     role: role as MessageRole,
     text: cut,
+    name: message.name,
     chatId: message.chatId ?? null,
     turnId: message.turnId ?? null,
     synthetic: message.synthetic ?? null,
@@ -187,6 +192,7 @@ export function bufferedMessage(message: NewMessage, place: Place): BufferedMess
 
 function checkNames(message: NewMessage): void {
   const { id, chatId, turnId, synthetic, toolCallId } = message;
+  checkPersonName(message.name);
   for (const [name, value] of Object.entries({ id, chatId, turnId, synthetic, toolCallId })) {
     const isRight = typeof value === "string" && value.length >= 1 && value.length <= maxNameLength;
     if (value !== undefined && !isRight) throw invalid(`${name} must have 1 to 1,024 characters`);

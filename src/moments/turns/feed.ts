@@ -52,13 +52,11 @@ async function feed(turn: Turn, to: Fed, hurtful: MomentsSettings["hurtful"]): P
   };
   for await (const item of turn.progress()) {
     if (item.type === "accepted") {
-      const { id, content } = item.user;
-      turnId = item.user.turn ?? id;
       // As it was stored, so that a message keeps its mark when its answer is regenerated.
-      const { synthetic: mark } = item.user;
-      const synthetic = mark === undefined ? {} : { synthetic: mark };
-      recorder.message({ role: "user", text: content, id, chatId, turnId, ...synthetic });
-      if (mark === undefined && turn.retryId === undefined) {
+      const { id, content, name, synthetic } = item.user;
+      turnId = item.user.turn ?? id;
+      recorder.message({ role: "user", text: content, name, id, chatId, turnId, synthetic });
+      if (synthetic === undefined && turn.retryId === undefined) {
         const matched = hurtful(content);
         if (matched.length > 0) {
           to.happened({ kind: "words", matched, messageId: id, channel: "text" }, chatId);
