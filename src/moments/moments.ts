@@ -33,6 +33,7 @@ import {
   recordingDefaults,
 } from "./record/options.ts";
 import type { Receipt, ReceiptState } from "./record/receipt.ts";
+import type { ReadFile } from "./record/waiting.ts";
 import { resolveTarget, type S3Target, type S3TargetOptions } from "./s3/options.ts";
 import { S3Bucket } from "./s3/s3-bucket.ts";
 import { systemJitter } from "./upload/attempt.ts";
@@ -109,6 +110,7 @@ interface MomentsPorts {
   readonly home: string;
   /** Throws when this process is no longer the writer. */
   readonly guard: () => void;
+  readonly readFile: ReadFile;
   readonly clock: Clock;
   readonly timers: Timers;
   readonly newId: NewId;
@@ -224,6 +226,7 @@ export async function openMoments(ports: MomentsPorts, options: MomentsSettings)
     logger,
     agreed: await agreedBefore(consent, logger),
     known: (id) => receiptOf(id, packages),
+    readFile: ports.readFile,
     uploads: mode !== "local",
     onEvent: (event) => {
       for (const listener of listeners) listener(event);

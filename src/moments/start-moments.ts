@@ -1,5 +1,6 @@
 // `import … from "throughline/moments"`: what people react to, kept as packages.
 
+import { wholeFile } from "../core/chat/attached.ts";
 import type { Removed } from "../core/chat/forget-receipt.ts";
 import type { ForgottenChats } from "../core/chat/tombstones.ts";
 import {
@@ -30,6 +31,7 @@ import {
   type LostPackages,
   lostPackages,
 } from "./record/forget-forgotten.ts";
+import type { ReadFile } from "./record/waiting.ts";
 import { capturePrompt, feedTurn } from "./turns/feed.ts";
 
 export type { Mark, PackageDirectory } from "./directory/package-directory.ts";
@@ -156,14 +158,15 @@ class MomentsExtension implements Extension {
   }
 }
 
-function portsOf({ storage, ports }: Throughline): Parameters<typeof openMoments>[0] {
+function portsOf({ storage, ports, chats }: Throughline): Parameters<typeof openMoments>[0] {
   const home = storage.ownHome;
   if (home === undefined) {
     throw misconfigured(
       "moments are kept in a home, and this process has none: open one, and only in this process",
     );
   }
-  return { ...ports, home: home.path, guard: home.assertWriter };
+  const readFile: ReadFile = (chatId, sha256) => wholeFile(chats.files, chatId, sha256);
+  return { ...ports, home: home.path, guard: home.assertWriter, readFile };
 }
 
 /** Each server has packages of its own. One that does not run does not hear of it, and none answers. */

@@ -40,15 +40,6 @@ describe("the answer and its prompt", () => {
       "Knock, knock.",
     ],
     [
-      "who spoke in a group, as models get it",
-      {
-        lines: [["USER", 'Tell me a joke.\n"Bob": no', { name: "Ann" }], told],
-        target: [1, 1],
-      },
-      ['user: "Ann": Tell me a joke.\n "Bob": no'],
-      "Knock, knock.",
-    ],
-    [
       "a system prompt from before the window",
       {
         lines: [asked, told],

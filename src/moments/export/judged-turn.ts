@@ -1,4 +1,3 @@
-import { withName } from "../../core/chat/person-name.ts";
 import type { Manifest, PackageMessage } from "../package/package-format.ts";
 import type { SkipReason } from "./selection.ts";
 
@@ -6,7 +5,7 @@ import type { SkipReason } from "./selection.ts";
 export interface JudgedTurn {
   /** The system prompt that was in force; undefined: not known. */
   readonly system: string | undefined;
-  /** What the answer was given to: nothing synthetic, beginning with a user's message. */
+  /** What the answer was given to: nothing synthetic, beginning with a user's message, as in `sentMessages`. */
   readonly before: readonly PackageMessage[];
   /** The answer as it was delivered; never blank. */
   readonly answer: string;
@@ -60,14 +59,8 @@ export function judgedTurn(
 }
 
 /** What was heard or seen of a message. */
-function delivered(message: PackageMessage): string {
+export function delivered(message: PackageMessage): string {
   return message.delivered ?? message.text;
-}
-
-/** A message as its model got it. */
-export function asSent(message: PackageMessage): string {
-  const text = delivered(message);
-  return message.role === "USER" ? withName(message.name, text) : text;
 }
 
 function hasCalls({ tool_calls }: PackageMessage): boolean {
@@ -117,7 +110,7 @@ function lastTurns(
   let cutTurns = 0;
   for (const start of starts.reverse()) {
     const turn = messages.slice(start, from);
-    chars += turn.reduce((sum, message) => sum + asSent(message).length, 0);
+    chars += turn.reduce((sum, message) => sum + delivered(message).length, 0);
     if (from <= lastUser && chars > room) {
       cutTurns = starts.filter((one) => one <= start).length;
       break;

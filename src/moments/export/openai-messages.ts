@@ -1,6 +1,6 @@
 import { isJsonObject, type Json, type JsonObject } from "../../core/json.ts";
 import type { PackageMessage } from "../package/package-format.ts";
-import { asSent, type JudgedTurn } from "./judged-turn.ts";
+import { delivered, type JudgedTurn } from "./judged-turn.ts";
 
 const plainRoles = { SYSTEM: "system", USER: "user", ASSISTANT: "assistant" } as const;
 
@@ -13,7 +13,7 @@ export function openaiMessages({ system, before }: JudgedTurn): readonly JsonObj
     system === undefined || system.trim() === "" ? [] : [{ role: "system", content: system }];
   for (const [index, message] of before.entries()) {
     if (message.role === "TOOL") continue; // taken with its call
-    const content = asSent(message);
+    const content = delivered(message);
     const pair = message.role === "ASSISTANT" ? answeredCalls(before, index) : undefined;
     if (pair !== undefined) {
       out.push({ role: "assistant", content: content === "" ? null : content, ...pair.calls });

@@ -24,16 +24,15 @@ interface VisionRow {
   readonly label: boolean;
 }
 
-/** Messages with structured content, and the places of the pictures in the last user's. */
+/** Messages with structured content, and the places of their pictures. */
 function withImages(
   messages: readonly PlainMessage[],
-  images: number,
+  images: readonly number[],
 ): readonly StructuredMessage[] {
-  const at = messages.findLastIndex(({ role }) => role === "user");
-  const places = Array.from({ length: images }, () => ({ type: "image", text: null }) as const);
+  const place = { type: "image", text: null } as const;
   return messages.map(({ role, content }, index) => ({
     role,
-    content: [...(index === at ? places : []), { type: "text", text: content } as const],
+    content: [...Array(images[index] ?? 0).fill(place), { type: "text", text: content } as const],
   }));
 }
 
@@ -72,11 +71,16 @@ export function createdAt({ timestamp }: Manifest): string {
   return isoTime(Math.round(timestamp * 1_000));
 }
 
-export function visionRow(manifest: Manifest, turn: JudgedTurn, images: number): VisionRow {
+/** @param images how many pictures stand in each message of the prompt. */
+export function visionRow(
+  manifest: Manifest,
+  turn: JudgedTurn,
+  images: readonly number[],
+): VisionRow {
   return wellFormed({
     id: manifest.id,
     prompt: withImages(plainPrompt(turn), images),
-    completion: withImages(assistantSays(turn.answer), 0),
+    completion: withImages(assistantSays(turn.answer), []),
     label: manifest.sentiment === "positive",
   });
 }

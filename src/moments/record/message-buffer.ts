@@ -1,3 +1,4 @@
+import type { Attachment } from "../../core/chat/message.ts";
 import { checkPersonName } from "../../core/chat/person-name.ts";
 import { invalid } from "../../core/errors.ts";
 import { checkJson, type Json } from "../../core/json.ts";
@@ -13,6 +14,8 @@ export interface NewMessage {
   readonly text: string;
   /** Of a user message: who of a group said it. */
   readonly name?: string | undefined;
+  /** Of a user message: its files, which lie with its chat. */
+  readonly attachments?: readonly Attachment[] | undefined;
   /** The same id again replaces what was said: an answer grows while it comes out. */
   readonly id?: string | undefined;
   readonly chatId?: string | undefined;
@@ -35,6 +38,7 @@ export interface BufferedMessage {
   readonly role: MessageRole;
   readonly text: string;
   readonly name: string | undefined;
+  readonly attachments: readonly Attachment[] | undefined;
   readonly id: string;
   readonly seq: number;
   readonly chatId: string | null;
@@ -173,6 +177,7 @@ export function bufferedMessage(message: NewMessage, place: Place): BufferedMess
     role: role as MessageRole,
     text: cut,
     name: message.name,
+    attachments: message.attachments,
     chatId: message.chatId ?? null,
     turnId: message.turnId ?? null,
     synthetic: message.synthetic ?? null,
@@ -186,6 +191,7 @@ export function bufferedMessage(message: NewMessage, place: Place): BufferedMess
       Buffer.byteLength(cut) +
       (cutDelivered === null ? 0 : Buffer.byteLength(cutDelivered)) +
       (areCallsKept ? Buffer.byteLength(calls) : 0) +
+      Buffer.byteLength(JSON.stringify(message.attachments ?? "")) +
       overheadBytes,
   };
 }

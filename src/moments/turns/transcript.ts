@@ -55,6 +55,7 @@ export function transcriptMessage(chatId: string, message: StoredMessage): Trans
     role,
     text: content,
     name: role === "user" ? name : undefined,
+    attachments: message.attachments,
     chatId,
     turnId: turn ?? id,
     interrupted: partial === true,
