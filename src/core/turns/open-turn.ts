@@ -1,5 +1,5 @@
 import type { Outcome } from "../chat/interaction.ts";
-import type { StoredMessage } from "../chat/message.ts";
+import type { Attachment, StoredMessage } from "../chat/message.ts";
 import type { MessageInput } from "../chat/message-input.ts";
 import type { Period } from "../chat/period.ts";
 import type { ProviderModel, Resolution } from "../chat/provider-sessions.ts";
@@ -31,6 +31,8 @@ export interface OpenInput {
   readonly extra?: JsonObject | undefined;
   /** What `keepExact` returned for this `id`. */
   readonly exact?: JsonObject | undefined;
+  /** The same: files that are stored. */
+  readonly attachments?: readonly Attachment[] | undefined;
 }
 
 /** What became of a message that a turn was to be opened for. */
