@@ -109,17 +109,17 @@ for (const [path, body, detail] of [
   [
     messages,
     '{"content":"a","role":"system"}',
-    'the body: unknown field "role"; the fields are content, provider, model',
+    'the body: unknown field "role"; the fields are content, name, provider, model',
   ],
   [
     messages,
     '{"content":"a","id":"x","seq":1}',
-    'the body: unknown field "id", "seq"; the fields are content, provider, model',
+    'the body: unknown field "id", "seq"; the fields are content, name, provider, model',
   ],
   [
     messages,
     '{"content":"a","__proto__":{"x":1}}',
-    'the body: unknown field "__proto__"; the fields are content, provider, model',
+    'the body: unknown field "__proto__"; the fields are content, name, provider, model',
   ],
   [messages, '{"content":"a","provider":""}', "provider: must not be empty"],
   [

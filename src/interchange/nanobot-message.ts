@@ -51,7 +51,7 @@ export function seedRecord(source: JsonObject, id: string, zone: string): SeedRe
     const value = name === "tool_calls" ? toolCalls(given) : given;
     if (value !== given) extra.put(name, given);
     if (reserved.includes(name)) extra.put(name, given);
-    else if (isUsable(name, value)) define(fields, name, value);
+    else if (isUsable(role, name, value)) define(fields, name, value);
     else {
       if (value === given) extra.put(name, given);
       if (given !== null) notes.push("a field of a wrong type is kept in extra");
@@ -112,8 +112,8 @@ function toolCalls(value: Json | undefined): Json | undefined {
 }
 
 /** Whether this field of a message may be stored as it is. */
-function isUsable(name: string, value: Json | undefined): boolean {
-  const bare: Record<string, Json | undefined> = { id: "x", role: "user", content: "" };
+function isUsable(role: Role, name: string, value: Json | undefined): boolean {
+  const bare: Record<string, Json | undefined> = { id: "x", role, content: "" };
   define(bare, name, value);
   try {
     messageRecord(bare, () => "x", "1970-01-01T00:00:00.000Z");

@@ -31,6 +31,7 @@ import {
   recordingDefaults,
 } from "./record/options.ts";
 import type { Receipt, ReceiptState } from "./record/receipt.ts";
+import type { ReadFile } from "./record/waiting.ts";
 import { resolveTarget, type S3Target, type S3TargetOptions } from "./s3/options.ts";
 import { S3Bucket } from "./s3/s3-bucket.ts";
 import { systemJitter } from "./upload/attempt.ts";
@@ -184,6 +185,7 @@ export interface Moments extends AsyncDisposable {
 export async function openMoments(
   ports: ThroughlinePorts,
   home: OwnHome,
+  readFile: ReadFile,
   options: MomentsSettings,
 ): Promise<Moments> {
   const { clock, logger, timers } = ports;
@@ -214,6 +216,7 @@ export async function openMoments(
     logger,
     agreed: await agreedBefore(consent, logger),
     known: (id) => receiptOf(id, packages),
+    readFile,
     uploads: mode !== "local",
     keepPhotoMetadata: ports.keepPhotoMetadata,
     onEvent: (event) => {

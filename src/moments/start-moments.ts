@@ -1,5 +1,6 @@
 // `import … from "throughline/moments"`: what people react to, kept as packages.
 
+import { wholeFile } from "../core/chat/attached.ts";
 import type { Removed } from "../core/chat/forget-receipt.ts";
 import type { ForgottenChats } from "../core/chat/tombstones.ts";
 import { errorName } from "../core/errors.ts";
@@ -35,6 +36,7 @@ import {
   type LostPackages,
   lostPackages,
 } from "./record/forget-forgotten.ts";
+import type { ReadFile } from "./record/waiting.ts";
 import { capturePrompt, feedTurn } from "./turns/feed.ts";
 
 export type { Mark, PackageDirectory } from "./directory/package-directory.ts";
@@ -87,7 +89,9 @@ export async function startMoments(
   const { kept } = await throughline.extend(name, async () => {
     const options = momentsSettings(given);
     const { persona, withSkills, hurtful } = options;
-    const moments = await openMoments(throughline.ports, homeOf(throughline), options);
+    const { ports, chats } = throughline;
+    const readFile: ReadFile = (chatId, sha256) => wholeFile(chats.files, chatId, sha256);
+    const moments = await openMoments(ports, homeOf(throughline), readFile, options);
     if (persona !== undefined) capturePrompt(moments.recorder, persona, withSkills);
     return new MomentsExtension(throughline, { moments, hurtful });
   });

@@ -54,7 +54,7 @@ export const message = z
       .optional()
       .describe("The tools that the model called after this text."),
     tool_call_id: z.string().optional().describe("On a tool's result: the id of the call."),
-    name: z.string().optional().describe("On a tool's result: the name of the tool."),
+    name: z.string().optional().describe("On a tool's result: the tool. Else: who said it."),
     is_error: z.literal(true).optional().describe("The tool failed."),
     stats: answerStats.optional(),
     attachments: z

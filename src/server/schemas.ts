@@ -92,6 +92,7 @@ export const newMessage = () =>
   z
     .strictObject({
       content: z.string().meta({ description: "What the person says. Kept word for word." }),
+      name: text(200).optional().meta({ description: "Who of a group says it. On one line." }),
       provider: name().optional().meta({ description: "The session's when absent." }),
       model: name().optional().meta({ description: "The session's when absent." }),
     })
@@ -124,7 +125,8 @@ export const appendBody = () =>
               description: "On a tool's result: the id of the call.",
             }),
             name: text(1_024).optional().meta({
-              description: "On a tool's result: the name of the tool.",
+              description:
+                "On a tool's result: the tool. On a user's message: who of a group said it.",
             }),
             is_error: z.literal(true).optional().meta({ description: "The tool failed." }),
           }),

@@ -58,7 +58,7 @@ function addMessage(router: Router): void {
       description:
         `${streams}\n\nThe message is stored before a model is asked. While a turn runs, the next ` +
         "message waits; when too many wait, it is 503 and nothing is stored. A message with files is a form: " +
-        "`content`, `provider` and `model` as its fields, and each file as a part called `file`; at most 10 " +
+        "`content`, `name`, `provider` and `model` as its fields, and each file as a part called `file`; at most 10 " +
         "files and 20 MiB in all. If the model wrote nothing " +
         "it is 502, and the message is kept: it can be answered until the next message.\n\nThe same " +
         "`Idempotency-Key` (1 to 255 printable ASCII characters) is the same message for good: its " +
@@ -68,10 +68,11 @@ function addMessage(router: Router): void {
     },
     async ({ params, body, files }, context) => {
       const key = context.req.header("idempotency-key");
-      const { content, provider, model } = body;
+      const { content, name, provider, model } = body;
       const isBusy = turns.running(params.id) !== undefined;
       const turn = turns.submit(params.id, {
         content,
+        name,
         attachments: files,
         id: key === undefined ? undefined : messageIdFor(key),
         provider,

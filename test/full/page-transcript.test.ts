@@ -103,6 +103,21 @@ test(
   }),
 );
 
+test("who of a group said something stands above it, as text", { skip }, async () => {
+  const prepare = async ({ throughline }: Companion) => {
+    const said = [
+      { role: "user", content: "Hello", name: "Ann <b>&" },
+      { role: "user", content: "Hello too" },
+    ] as const;
+    await throughline.chats.append("local:me", said);
+  };
+  await onPage({ prepare }, async ({ page }) => {
+    await message(page, "Hello too").waitFor();
+    const headings = await page.locator(".message-user h2").allTextContents();
+    assert.deepEqual(headings, ["Ann <b>&", "You"]);
+  });
+});
+
 test("what is read stays where it is when older messages come in above", { skip }, async () => {
   await onPage({ prepare: chatOf(1_000) }, async ({ page }) => {
     await message(page, "Message 1000 of them.").waitFor();

@@ -8,6 +8,7 @@ import { PackageDirectory } from "../../src/moments/directory/package-directory.
 import type { PackageDirectoryOptions } from "../../src/moments/directory/ports.ts";
 import {
   type AudioRef,
+  attachmentFile,
   feedbackSchema,
   frameFile,
   makeUuidV7,
@@ -29,6 +30,8 @@ export interface MomentShape {
   readonly frameBytes?: number;
   readonly samples?: number;
   readonly messages?: number;
+  /** A file was sent with its words. */
+  readonly withFile?: true;
   readonly record?: Partial<PackageRecord>;
 }
 
@@ -77,8 +80,11 @@ export function momentOf(number: number, shape: MomentShape = {}): SealedMoment 
     software: { name: "throughline", version: "0.0.0" },
     ...shape.record,
   } as PackageRecord;
+  const file = Buffer.from(`a file of ${number}`);
+  const sha256 = createHash("sha256").update(file).digest("hex");
   return {
     record,
+    attachments: new Map(shape.withFile ? [[sha256, file]] : []),
     messages: Array.from({ length: messages }, (_, index) => messageOf(number, index, at)),
     frames: Array.from({ length: frames }, (_, index) => jpegOf(number, index, frameBytes)),
     audio,
@@ -176,6 +182,9 @@ export async function assertIsWholly({ packages }: Opened, moment: SealedMoment)
       await partOf(packages, moment.record.name, frameFile(index)),
       Buffer.from(jpeg),
     );
+  }
+  for (const [sha256, bytes] of moment.attachments ?? []) {
+    assert.deepEqual(await partOf(packages, moment.record.name, attachmentFile(sha256)), bytes);
   }
 }
 

@@ -56,7 +56,7 @@ export type Append = {
     }[] | undefined;
     /** On a tool's result: the id of the call. */
     readonly tool_call_id?: string | undefined;
-    /** On a tool's result: the name of the tool. */
+    /** On a tool's result: the tool. On a user's message: who of a group said it. */
     readonly name?: string | undefined;
     /** The tool failed. */
     readonly is_error?: true | undefined;
@@ -533,7 +533,7 @@ export type Message = {
   readonly tool_calls?: readonly unknown[] | undefined;
   /** On a tool's result: the id of the call. */
   readonly tool_call_id?: string | undefined;
-  /** On a tool's result: the name of the tool. */
+  /** On a tool's result: the tool. Else: who said it. */
   readonly name?: string | undefined;
   /** The tool failed. */
   readonly is_error?: true | undefined;
@@ -630,6 +630,8 @@ export type MoodSet = {
 export type NewMessage = {
   /** What the person says. Kept word for word. */
   readonly content: string;
+  /** Who of a group says it. On one line. */
+  readonly name?: string | undefined;
   /** The session's when absent. */
   readonly provider?: string | undefined;
   /** The session's when absent. */

@@ -1,9 +1,10 @@
 import { safeValidateUIMessages } from "ai";
+import { filesInPlace } from "../../core/chat/exact-files.ts";
 import type { StoredMessage } from "../../core/chat/message.ts";
 import { allMessages } from "../../core/chat/message-page.ts";
-import { waitingInput } from "../../core/chat/shown-messages.ts";
+import { besideWords, waitingInput } from "../../core/chat/shown-messages.ts";
 import { type PairedCall, pairToolCalls } from "../../core/chat/tool-pairs.ts";
-import { isJsonObject, type JsonObject } from "../../core/json.ts";
+import type { JsonObject } from "../../core/json.ts";
 import type { Throughline } from "../../core/throughline.ts";
 import { noResult, type Part, plainParts, type UIChatMessage } from "./ui-message.ts";
 import { idOf, isPiece, readPiece, UiRecords } from "./ui-records.ts";
@@ -17,6 +18,8 @@ export interface Shown {
   readonly stored: readonly StoredMessage[];
   /** Of an answer that can be continued: what the log has of it. */
   readonly records: UiRecords | undefined;
+  /** Puts the files of a person's message in their places. */
+  readonly whole: (message: UIChatMessage) => Promise<UIChatMessage>;
 }
 
 /**
@@ -41,12 +44,12 @@ export async function loadMessages(
     // An edited one takes the place of what came after the first.
     const place = all.findIndex(({ message }) => message.id === piece.id);
     if (place >= 0) all.splice(place);
-    all.push(await shown(piece.id, made));
+    all.push(await shown(throughline, chatId, [piece.id, made]));
   }
-  return all.map(({ message }) => message);
+  return Promise.all(all.map(({ message, whole }) => whole(message)));
 }
 
-/** The same without those that wait, and with what the log has of each. */
+/** The same without those that wait, with the names of files in their places, and with what the log has of each. */
 export async function shownIn(
   throughline: Pick<Throughline, "chats">,
   chatId: string,
@@ -81,7 +84,7 @@ export async function shownIn(
     }
   }
   for (const id of redacted) byId.delete(id);
-  return Promise.all(Array.from(byId, ([id, made]) => shown(id, made)));
+  return Promise.all(Array.from(byId, (each) => shown(throughline, chatId, each)));
 }
 
 /** The messages of a chat that wait for their turns, by the ids of their records. */
@@ -94,9 +97,9 @@ export async function waitingIn(
   for (const id of head?.pending ?? []) {
     const waited = await waitingInput(chats.logs, chatId, id);
     if (typeof waited?.["content"] !== "string") continue; // erased
-    const { seq, content, timestamp, exact } = waited;
+    const { seq, content, timestamp } = waited;
     const said = { id, seq, role: "user", content, timestamp: String(timestamp) } as const;
-    waiting.set(id, isJsonObject(exact) ? { ...said, exact } : said);
+    waiting.set(id, { ...said, ...besideWords(waited) } as StoredMessage);
   }
   return waiting;
 }
@@ -108,7 +111,11 @@ interface Made {
   readonly records: UiRecords | undefined;
 }
 
-async function shown(id: string, { stored, parts, metadata, records }: Made): Promise<Shown> {
+async function shown(
+  { chats: { files } }: Pick<Throughline, "chats">,
+  chatId: string,
+  [id, { stored, parts, metadata, records }]: readonly [string, Made],
+): Promise<Shown> {
   const [first] = stored;
   const role = first?.role === "user" ? "user" : "assistant";
   const message: UIChatMessage = { id, role, parts: [...parts] };
@@ -121,6 +128,10 @@ async function shown(id: string, { stored, parts, metadata, records }: Made): Pr
     turn: first?.turn,
     stored,
     records,
+    whole: async (said) =>
+      first?.role === "user"
+        ? { ...said, parts: await filesInPlace(files, chatId, first, said.parts) }
+        : said,
   };
 }
 

@@ -1,7 +1,8 @@
 // What a message of a chat page means for the chat, as it is stored: the log decides, not what the page has.
 import { isDeepStrictEqual } from "node:util";
+import { withoutFiles } from "../../core/chat/exact-files.ts";
 import { isCutByModel, isMessage, type StoredMessage } from "../../core/chat/message.ts";
-import { isTakenBack } from "../../core/chat/shown-messages.ts";
+import { besideWords, isTakenBack } from "../../core/chat/shown-messages.ts";
 import { ThroughlineError } from "../../core/errors.ts";
 import type { Throughline } from "../../core/throughline.ts";
 import type { OpenInput, OpenTurn } from "../../core/turns/open-turn.ts";
@@ -80,7 +81,7 @@ async function answer(throughline: Chats, asked: ChatRequest): Promise<Plan> {
   }
   const version = isSame ? count : count + 1;
   const input = isSame
-    ? { id: newest.id, content: newest.content, exact: newest.exact }
+    ? { id: newest.id, content: newest.content, ...besideWords(newest) }
     : await userInput(chats, chatId, message, recordId(message.id, version));
   // An edited message stands where the first one stood: what came after that is gone.
   const edited = async (turn: OpenTurn) => {
@@ -117,7 +118,8 @@ async function says(
 ): Promise<boolean> {
   const piece = await readPiece(chats, chatId, stored);
   const own = piece.parts ?? plainParts("user", stored.content);
-  return isDeepStrictEqual([own, piece.metadata], [parts, metadata]);
+  const { value: given } = withoutFiles([parts, metadata]);
+  return isDeepStrictEqual([own, piece.metadata], given);
 }
 
 async function readyToAnswer(
@@ -143,7 +145,7 @@ async function readyToAnswer(
     if (made.records.message.parts.some(isForPage)) return undefined;
     return continuing(before, made.records);
   }
-  const messages = forModel(isEnded ? before : [...before, ...steps]);
+  const messages = await forModel(isEnded ? before : [...before, ...steps]);
   return { messages, records: new UiRecords(throughline.ports.newId()) };
 }
 
@@ -182,13 +184,17 @@ async function continuation(throughline: Chats, asked: ChatRequest): Promise<Pla
   return { input: isMore ? { id } : { id, content }, prepare, isNews };
 }
 
-function continuing(before: readonly Shown[], records: UiRecords): Ready {
+async function continuing(before: readonly Shown[], records: UiRecords): Promise<Ready> {
   const last = records.message as unknown as UIChatMessage;
-  return { messages: [...forModel(before), last], records };
+  return { messages: [...(await forModel(before)), last], records };
 }
 
 const forModel = (shown: readonly Shown[]) =>
-  shown.map(({ message }) => withResults(asJson(message)) as unknown as UIChatMessage);
+  Promise.all(
+    shown.map(({ message, whole }) =>
+      whole(withResults(asJson(message)) as unknown as UIChatMessage),
+    ),
+  );
 
 /** How many messages are taken back in one append. */
 const atOnce = 500;

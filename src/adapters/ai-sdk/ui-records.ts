@@ -2,7 +2,7 @@
 // and its calls get results. So each record holds the parts from a place on, and replaces what was there. Its
 // text and its calls are those of our own messages, and each result is a message too: any model can continue.
 import { isDeepStrictEqual } from "node:util";
-import type { ChatLog } from "../../core/chat/chat-log.ts";
+import type { Chats } from "../../core/chat/chats.ts";
 import { checkMessageId } from "../../core/chat/control-ids.ts";
 import { exactOf, keepExact } from "../../core/chat/exact.ts";
 import type { StoredMessage } from "../../core/chat/message.ts";
@@ -10,6 +10,7 @@ import type { MessageInput } from "../../core/chat/message-input.ts";
 import { isThroughlineError } from "../../core/errors.ts";
 import { isJsonObject, type JsonObject } from "../../core/json.ts";
 import { answerLimits, fitText } from "../../core/turns/answer-limits.ts";
+import type { OpenInput } from "../../core/turns/open-turn.ts";
 import { checkTurnId } from "../../core/turns/turn.ts";
 import {
   isFinal,
@@ -51,11 +52,8 @@ export function idOf({ id, exact }: StoredMessage): string {
 /** Whether a record was written for a UI message. */
 export const isPiece = ({ exact }: StoredMessage) => exact?.["framework"] === framework;
 
-export async function readPiece(
-  log: ChatLog,
-  chatId: string,
-  record: StoredMessage,
-): Promise<Piece> {
+/** The parts of a person's message have the names of files in their places: see `filesInPlace`. */
+export async function readPiece(log: Chats, chatId: string, record: StoredMessage): Promise<Piece> {
   const { exact } = record;
   const id = idOf(record);
   if (exact === undefined || !isPiece(record)) {
@@ -63,7 +61,9 @@ export async function readPiece(
   }
   const from = typeof exact["from"] === "number" ? exact["from"] : 0;
   const hasValue = ["value", "text", "parts"].some((name) => exact[name] !== undefined);
-  const value = hasValue ? await exactOf(log, chatId, record).catch(unlessDamaged) : undefined;
+  const value = hasValue
+    ? await exactOf(log, chatId, record, record.role !== "user").catch(unlessDamaged)
+    : undefined;
   const { parts, metadata } = isJsonObject(value) ? value : {};
   return { id, from, parts: Array.isArray(parts) ? (parts as Part[]) : undefined, metadata };
 }
@@ -73,33 +73,33 @@ function unlessDamaged(error: unknown): undefined {
   if (!isThroughlineError(error, "THROUGHLINE_CORRUPT")) throw error;
 }
 
-/** The fields of a record's `exact`, once what is too long for it is stored. */
+/** The fields of a record that give back its piece, once what is too long for it is stored. */
 async function exactFields(
-  log: ChatLog,
+  log: Chats,
   chatId: string,
   of: { readonly record: string } & Piece,
-): Promise<JsonObject> {
+): Promise<Partial<Awaited<ReturnType<typeof keepExact>>>> {
   const { record, id, from, parts, metadata } = of;
   const value = metadata === undefined ? { parts } : { parts, metadata };
   const isPlain = parts === undefined && metadata === undefined;
-  const kept = isPlain ? {} : await keepExact(log, chatId, record, value);
-  return { ...kept, framework, ui_message: id, from };
+  const kept = isPlain ? undefined : await keepExact(log, chatId, record, value);
+  return { ...kept, exact: { ...kept?.exact, framework, ui_message: id, from } };
 }
 
 /** What is stored of a person's message. */
 export async function userInput(
-  log: ChatLog,
+  log: Chats,
   chatId: string,
   { id, metadata, parts }: Message,
   record: string,
-): Promise<{ readonly id: string; readonly content: string; readonly exact?: JsonObject }> {
+): Promise<OpenInput & { readonly content: string }> {
   const content = textOf(parts);
   const isPlain = isDeepStrictEqual(parts, plainParts("user", content));
   if (isPlain && metadata === undefined && record === id) return { id, content };
   checkMessageId(record);
   checkTurnId(record);
   const piece = { record, id, from: 0, parts: isPlain ? undefined : parts, metadata };
-  return { id: record, content, exact: await exactFields(log, chatId, piece) };
+  return { id: record, content, ...(await exactFields(log, chatId, piece)) };
 }
 
 /** A record that is to be stored. */
@@ -228,14 +228,14 @@ export class UiRecords {
 
 /** Drafts as they are stored, once what is too long for them is stored. */
 export async function inputsOf(
-  log: ChatLog,
+  log: Chats,
   chatId: string,
   drafts: readonly Draft[],
 ): Promise<readonly MessageInput[]> {
   const inputs: MessageInput[] = [];
   for (const { message, piece } of drafts) {
-    const exact = piece && (await exactFields(log, chatId, { record: message.id, ...piece }));
-    inputs.push({ ...message, exact });
+    const kept = piece && (await exactFields(log, chatId, { record: message.id, ...piece }));
+    inputs.push({ ...message, ...kept });
   }
   return inputs;
 }

@@ -1,6 +1,7 @@
 // A LangChain message as a message of a chat.
 import type { Role } from "../../core/chat/message.ts";
 import type { MessageInput } from "../../core/chat/message-input.ts";
+import { isPersonName } from "../../core/chat/person-name.ts";
 
 const roles: Readonly<Record<string, Role>> = {
   human: "user",
@@ -40,7 +41,7 @@ export function chatMessage(message: LangChainMessage): MessageInput | undefined
     id: id || undefined,
     role,
     content: text,
-    name: name || undefined,
+    name: role === "user" && !isPersonName(name) ? undefined : name || undefined,
     tool_calls: tool_calls?.length
       ? tool_calls.map((call, index) => ({
           id: call.id || `call-${index + 1}`,

@@ -75,9 +75,9 @@ export class ThroughlineChatMessageHistory {
         inputs.push({ ...said, id });
         continue;
       }
-      const exact = await keepExact(chats, this.#chatId, id, dict);
+      const { exact, attachments } = await keepExact(chats, this.#chatId, id, dict);
       const shown = said ?? { role: "system", content: message.text, hidden: true };
-      inputs.push({ ...shown, id, exact: { ...exact, framework } });
+      inputs.push({ ...shown, id, attachments, exact: { ...exact, framework } });
     }
     if (inputs.length > 0) await chats.append(this.#chatId, inputs);
   }

@@ -247,7 +247,7 @@ test("what only one model or one framework can use of a message is in no result"
   const client = await mounted(t);
   const signature = { provider: "openai", signature: "x".repeat(1_000) };
   const { chats } = client.throughline;
-  const exact = await keepExact(chats, "a", "m1", { kept: signature });
+  const { exact } = await keepExact(chats, "a", "m1", { kept: signature });
   const message = { id: "m1", role: "assistant", content: "Hello", provider: "openai" } as const;
   await chats.append("a", [{ ...message, provider_data: signature, exact }]);
   const { hits } = await client.call("session_search", { query: "hello" });

@@ -146,6 +146,7 @@ const messageInput = z.strictObject({
     .describe("Unique in the chat. A message whose id the chat has is not stored again."),
   role: z.enum(["user", "assistant"]),
   content: z.string(),
+  name: name.describe("Of a user's message: who of a group said it. On one line."),
   timestamp: z.string().optional().describe("ISO 8601 with a zone. Now, when absent."),
 });
 

@@ -147,9 +147,9 @@ export class ItemLog {
         isDeepStrictEqual(itemsOf(shown as StoredMessage, this.#dialect), [item]);
       if (isPlain) inputs.push({ ...shown, id });
       else {
-        const exact = await keepExact(chats, this.#chatId, id, item);
+        const { exact, attachments } = await keepExact(chats, this.#chatId, id, item);
         const said = shown ?? { role: "assistant", content: "" };
-        inputs.push({ ...said, id, hidden, exact: { ...exact, framework } });
+        inputs.push({ ...said, id, hidden, attachments, exact: { ...exact, framework } });
       }
     }
     return inputs;

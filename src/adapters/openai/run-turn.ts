@@ -164,8 +164,9 @@ export class RunTurn {
       await this.end();
       const input = await inputOf();
       if (input === undefined) return;
-      const { id, content, exact } = input;
-      const opened = await (await turns).open(this.#chatId, { id, content, exact }, target);
+      const { id, content, exact, attachments } = input;
+      const words = { id, content, exact, attachments };
+      const opened = await (await turns).open(this.#chatId, words, target);
       if (opened.state !== "open") throw isAnswered();
       const { turn } = opened;
       this.#turn = turn;

@@ -19,8 +19,10 @@ async function open(t: TestContext, home: string): Promise<Throughline> {
 
 async function say(throughline: Throughline, id: string, value: unknown, chatId = chat) {
   const { chats } = throughline;
-  const exact = await keepExact(chats, chatId, id, value);
-  const [stored] = await chats.append(chatId, [{ id, role: "user", content: "a picture", exact }]);
+  const kept = await keepExact(chats, chatId, id, value);
+  const [stored] = await chats.append(chatId, [
+    { id, role: "user", content: "a picture", ...kept },
+  ]);
   return stored as StoredMessage;
 }
 
@@ -87,11 +89,12 @@ test("a chat that is forgotten while the parts of a message are stored does not 
       await chats.forget(chat);
     },
     changeExisting: chats.changeExisting.bind(chats),
-  } as unknown as ChatLog;
+    files: chats.files,
+  } as unknown as typeof chats;
   const gone = { code: "THROUGHLINE_NOT_FOUND" };
   await assert.rejects(keepExact(forgetting, chat, "m1", secret), gone);
   assert.ok(!bytesUnder(home).includes("lighthouse lighthouse"));
-  const exact = await keepExact(chats, chat, "m2", secret);
+  const { exact } = await keepExact(chats, chat, "m2", secret);
   await chats.forget(chat);
   const message = { id: "m2", role: "user", content: "a picture", exact } as const;
   await assert.rejects(chats.append(chat, [message]), gone);

@@ -1,10 +1,13 @@
 // The exact form in which a framework gave a message, where role, content and the other fields do not give it
-// back: it may be of any size. Long ones are stored in parts, before the message.
+// back: it may be of any size. Long ones are stored in parts, before the message, and files in it as files.
 import { isJsonObject, type JsonObject } from "../json.ts";
-import { keepValue, keptValue, partGroups, partIds } from "../storage/kept-value.ts";
+import { exactText } from "../storage/exact-json.ts";
+import type { FileStore } from "../storage/file-store.ts";
+import { keepText, keepValue, keptValue, partGroups, partIds } from "../storage/kept-value.ts";
 import type { LogRecord, LogStore } from "../storage/log-store.ts";
 import { type ChatLog, notFound } from "./chat-log.ts";
-import type { StoredMessage } from "./message.ts";
+import { filesInPlace, withoutFiles } from "./exact-files.ts";
+import type { Attachment, StoredMessage } from "./message.ts";
 import type { MessageInput } from "./message-input.ts";
 
 /**
@@ -12,40 +15,54 @@ import type { MessageInput } from "./message-input.ts";
  * nothing twice.
  *
  * @param messageId of the message that is appended next, with what this returns as `exact`.
- * @returns what stands for the value.
+ * @returns what stands for the value: the `exact` and the `attachments` of the message.
  * @throws ThroughlineError `THROUGHLINE_INVALID`, `THROUGHLINE_TOO_LARGE`: see `exactText`.
  *   `THROUGHLINE_NOT_FOUND`: the chat was forgotten during this.
  */
 export async function keepExact(
-  log: ChatLog,
+  log: ChatLog & { readonly files: FileStore },
   chatId: string,
   messageId: string,
-  value: unknown,
-): Promise<JsonObject> {
-  const { fields, parts } = keepValue(messageId, value, "a message");
+  given: unknown,
+): Promise<{
+  readonly exact: JsonObject;
+  readonly attachments: readonly (Attachment & JsonObject)[] | undefined;
+}> {
+  const { value, files } = withoutFiles(given);
+  // With files there is a part, so that a chat that was forgotten since is noticed.
+  const { fields, parts } =
+    files.length === 0
+      ? keepValue(messageId, value, "a message")
+      : keepText(messageId, exactText(value, "a message"), "a message", 0);
   for (const some of partGroups(parts)) {
     // What is forgotten from now on must not begin again by its parts.
     const change = some[0] === parts[0] ? log.change.bind(log) : log.changeExisting.bind(log);
     await change(chatId, async (transaction) => {
+      if (some[0] === parts[0]) for (const { bytes } of files) await log.files.put(chatId, bytes);
       const ids = some.map(({ id }) => id);
       const stored = await log.logs.findAll(chatId, ids);
       for (const part of some) if (!stored.has(part.id)) transaction.part(part);
     });
   }
-  return fields;
+  const attachments = files.map(({ attachment }) => ({ ...attachment }));
+  return { exact: fields, attachments: files.length === 0 ? undefined : attachments };
 }
 
 /**
  * The exact form of a message, equal to what was given; `undefined` where none was given.
  *
+ * @param isWhole `false`: names stand in the places of its files, for `filesInPlace`.
  * @throws ThroughlineError `THROUGHLINE_CORRUPT`: a part of it is missing.
  */
 export async function exactOf(
-  log: ChatLog,
+  log: ChatLog & { readonly files: FileStore },
   chatId: string,
-  { exact }: StoredMessage,
+  message: StoredMessage,
+  isWhole = true,
 ): Promise<unknown> {
-  return exact === undefined ? undefined : keptValue(log.logs, chatId, exact);
+  if (message.exact === undefined) return undefined;
+  const value = await keptValue(log.logs, chatId, message.exact);
+  return isWhole ? filesInPlace(log.files, chatId, message, value) : value;
 }
 
 /** @throws ThroughlineError `THROUGHLINE_NOT_FOUND`: the chat was forgotten since the parts were stored. */

@@ -371,7 +371,7 @@ for (const [says, row] of Object.entries(rows)) {
 test("a message for a model has no stamp, id or field of the log", () => {
   const { messages } = historyView(
     log(
-      user("1", { name: "Ann", mood: "glad", turn: "m1" }),
+      user("1", { mood: "glad", turn: "m1" }),
       answer("2", { ...own, tool_calls: [{ ...call("x"), index: 0 }], usage: {} }),
       result("x", "3", { name: "other" }),
     ),

@@ -4,6 +4,7 @@ import { fit, uncovered } from "./history-fit.ts";
 import { checkHistoryOptions, type HistoryOptions, ScopeReader } from "./history-scope.ts";
 import type { Attachment, ModelInput } from "./message.ts";
 import { rowMessages } from "./model-row.ts";
+import { withoutName } from "./person-name.ts";
 import { historyBudget } from "./token-budget.ts";
 import { lastTurns, type Turn, turnsOf } from "./turns.ts";
 
@@ -74,16 +75,19 @@ function merged(messages: readonly ModelInput[]): readonly ModelInput[] {
   return out;
 }
 
-/** Two user messages as one. A file that both have is in it once. */
+/** Two user messages as one. A file that both have is in it once, and so is a name. */
 export function joinUsers(
   a: Extract<ModelInput, { role: "user" }>,
   b: Extract<ModelInput, { role: "user" }>,
 ): ModelInput {
-  const content = [a.content, b.content].filter((text) => text !== "").join("\n\n");
+  const isSame = a.name !== undefined && a.name === b.name;
+  const more = isSame ? withoutName(b.name, b.content) : b.content;
+  const content = [a.content, more].filter((text) => text !== "").join("\n\n");
+  const said = { role: "user", content, ...(isSame ? { name: a.name } : {}) } as const;
   const { files: first = [] } = a;
   const isNew = ({ sha256 }: Attachment) => !first.some((file) => file.sha256 === sha256);
   const files = [...first, ...(b.files ?? []).filter(isNew)];
-  return files.length === 0 ? { role: "user", content } : { role: "user", content, files };
+  return files.length === 0 ? said : { ...said, files };
 }
 
 function join(a: ModelInput, b: ModelInput): ModelInput | undefined {

@@ -2,6 +2,7 @@ import { invalid } from "../errors.ts";
 import { checkJson, isJsonObject, type JsonObject } from "../json.ts";
 import { checkId } from "../storage/batch.ts";
 import { partialReasons, type Role, roles } from "./message.ts";
+import { checkPersonName } from "./person-name.ts";
 import { instantOf } from "./stamp.ts";
 
 /** A message as a caller gives it: our fields checked, its own fields kept as they are. */
@@ -15,6 +16,8 @@ export interface MessageInput extends JsonObject {
   readonly content: string;
   /** ISO 8601 with a zone. Now, when absent. */
   readonly timestamp?: string | undefined;
+  /** Of a user message: who of a group said it. 1 to 200 characters on one line. Of a tool's: the tool. */
+  readonly name?: string | undefined;
 }
 
 /** Fields that mean something to us: what each must be. Everything else is the caller's own. */
@@ -76,6 +79,7 @@ export function messageRecord(input: unknown, newId: () => string, at: string): 
     const wanted = name === "timestamp" ? "must be ISO 8601 with a zone" : "has a wrong type";
     throw invalid(`message.${name} ${wanted}`);
   }
+  if (known === "user") checkPersonName(input["name"]);
   checkJson(rest, "message");
   const others = Object.entries(rest);
   const moved = others.filter(([name]) => reserved.has(name));

@@ -75,6 +75,7 @@ export interface StoredMessage extends StoredRecord {
   readonly tool_calls?: readonly (ToolCall & JsonObject)[];
   /** On a tool message: which call this is the result of. */
   readonly tool_call_id?: string;
+  /** On a user message: who of a group said it. On a tool message: the name of the tool. */
   readonly name?: string;
   readonly is_error?: true;
   /** What the model thought before it wrote this, as its provider sent it. Never sent to a model. */
@@ -142,8 +143,10 @@ export interface ModelFile extends Attachment {
 export type ModelInput =
   | {
       readonly role: "user";
-      /** In a request it also names each file, and holds the text of text files. */
+      /** Begins with `name` as a JSON string. In a request it also names each file, and holds the text of text files. */
       readonly content: string;
+      /** The person who said it, where that is known, and one person said all of it. */
+      readonly name?: string;
       readonly files?: readonly ModelFile[];
     }
   | {

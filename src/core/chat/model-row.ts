@@ -1,6 +1,7 @@
 import { isJsonObject, type JsonObject } from "../json.ts";
 import { attachmentsOf } from "./attachments.ts";
 import type { Attachment, ModelInput, StoredMessage, ToolCall } from "./message.ts";
+import { isPersonName, withName } from "./person-name.ts";
 import type { PairedCall } from "./tool-pairs.ts";
 
 /** Which model a history is for. */
@@ -20,7 +21,11 @@ export interface ModelRow {
   readonly providerData?: JsonObject;
   /** Of a user message, where the caller hands them over. */
   readonly files?: readonly Attachment[];
+  /** Of a user message: its content begins with it. */
+  readonly name?: string;
 }
+
+type UserInput = Extract<ModelInput, { role: "user" }>;
 
 interface ModelPair {
   readonly call: ToolCall;
@@ -58,13 +63,24 @@ export function modelRow(
 }
 
 function userRow(message: StoredMessage, { handsFilesOver = false }: ModelTarget): ModelRow {
-  const { seq } = message;
+  const { seq, name } = message;
   const files = handsFilesOver ? attachmentsOf(message) : [];
-  const row = { seq, role: "user", pairs: [] } as const;
-  if (files.length === 0) return { ...row, content: textOf(message) || noText };
+  const by = isPersonName(name) ? { name } : {};
+  const row = { seq, role: "user", pairs: [], ...by } as const;
+  if (files.length === 0) return { ...row, content: withName(name, textOf(message) || noText) };
   // What an import names without bytes is noted still.
   const rest = (message.attachments ?? []).filter((file) => !files.includes(file));
-  return { ...row, content: textOf({ ...message, attachments: rest }), files };
+  const content = withName(name, textOf({ ...message, attachments: rest }));
+  return { ...row, content, files };
+}
+
+/** A user message for a model that gets its files, too. */
+export function userInput(message: StoredMessage): UserInput {
+  return asInput(userRow(message, { provider: "", model: "", handsFilesOver: true }));
+}
+
+function asInput({ seq: _, pairs: __, ...user }: ModelRow): UserInput {
+  return user as UserInput;
 }
 
 function textOf(message: StoredMessage): string {
@@ -137,16 +153,14 @@ function rewrittenId(seq: number, index: number): string {
 }
 
 /** Names in the form that every provider takes: a call to a name outside it is refused for good. */
-function legalName(name: string): string {
+export function legalName(name: string): string {
   return name.replace(/[^a-zA-Z0-9_-]/g, "_").slice(0, 64);
 }
 
 /** The row as messages. */
 export function rowMessages(row: ModelRow): readonly ModelInput[] {
-  const { content, pairs, providerData, files } = row;
-  if (row.role === "user") {
-    return [files === undefined ? { role: "user", content } : { role: "user", content, files }];
-  }
+  if (row.role === "user") return [asInput(row)];
+  const { content, pairs, providerData } = row;
   const said = { role: "assistant", content } as const;
   const lead = pairs.length > 0 ? { ...said, toolCalls: pairs.map(({ call }) => call) } : said;
   const results = pairs.map(({ result }) => result);

@@ -37,7 +37,7 @@ export type RenderRow =
   | {
       readonly kind: "message";
       readonly role: StoredMessage["role"];
-      /** The model that wrote it, or the tool. */
+      /** The model that wrote it, the tool, or the person of a group. */
       readonly by: string;
       /** Time of day; empty when it is not known. */
       readonly time: string;
@@ -95,7 +95,7 @@ function byWhom(message: StoredMessage): string {
   const { role, provider, model, name } = message;
   if (role === "assistant" && provider === "offline") return shownModel({ provider, model: "" });
   const parts: readonly unknown[] =
-    role === "tool" ? [name] : role === "assistant" ? [provider, model] : [];
+    role === "tool" || role === "user" ? [name] : role === "assistant" ? [provider, model] : [];
   return parts.flatMap((part) => (typeof part === "string" ? [printableLine(part)] : [])).join("/");
 }
 

@@ -221,6 +221,19 @@ export async function holdsRemoved(
   return false;
 }
 
+/** What a user message says beside its words, given or stored. */
+export function besideWords(message: object) {
+  const { name, synthetic, extra, exact, attachments } = message as Record<string, unknown>;
+  const files = attachmentsOf({ attachments }).map((file) => ({ ...file }));
+  return {
+    name: typeof name === "string" ? name : undefined,
+    synthetic: typeof synthetic === "string" ? synthetic : undefined,
+    extra: isJsonObject(extra) ? extra : undefined,
+    exact: isJsonObject(exact) ? exact : undefined,
+    attachments: files.length === 0 ? undefined : files,
+  };
+}
+
 /**
  * Ends the wait of messages for their turns, as part of a larger change: each becomes a message like any
  * other, since it was said, and is never answered. Those that do not wait are passed over.
@@ -236,13 +249,9 @@ export async function endWaits(
   for (const id of ended) {
     const waited = await waitingInput(logs, transaction.chatId, id);
     if (typeof waited?.["content"] !== "string") continue; // erased: nothing is left to be shown
-    const { content, timestamp, synthetic } = waited;
-    const extra = isJsonObject(waited["extra"]) ? waited["extra"] : undefined;
-    const exact = isJsonObject(waited["exact"]) ? waited["exact"] : undefined;
-    const files = attachmentsOf(waited);
-    const attachments = files.length === 0 ? undefined : files.map((file) => ({ ...file }));
+    const { content, timestamp } = waited;
     const said = { id, role: "user", content, timestamp, turn: id, dismissed: true };
-    transaction.message({ ...said, synthetic, extra, exact, attachments });
+    transaction.message({ ...said, ...besideWords(waited) });
   }
   const rest = pending.filter((id) => !ended.includes(id));
   transaction.set({ pending: rest.length === 0 ? undefined : rest });

@@ -127,6 +127,9 @@ interface Setup {
   window: number | undefined;
 }
 
+/** The clients whose user messages have a `name`. Ollama's server speaks the same protocol and ignores it. */
+const withNameField: readonly string[] = ["openai.chat", "openai-compatible.chat"];
+
 /** How often a model is asked within one answer, each time but the last one with new results. */
 const maxSteps = 4;
 
@@ -171,7 +174,8 @@ async function* respondOnce(
   try {
     const abortSignal = AbortSignal.any([signal, deadline.signal, reader.signal]);
     const model = guarded(setup, request, { attempt, calls, signal });
-    const messages = toAiMessages(plan.messages, request.context, thinking);
+    const hasNames = withNameField.includes(setup.options.model.provider);
+    const messages = toAiMessages(plan.messages, request.context, thinking, hasNames);
     for await (const part of ask(setup, model, { ...plan, messages }, request, abortSignal)) {
       const event = answer.read(part);
       deadline.pause();

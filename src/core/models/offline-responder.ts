@@ -1,5 +1,6 @@
 import { setImmediate } from "node:timers/promises";
 import type { ModelInput } from "../chat/message.ts";
+import { withoutName } from "../chat/person-name.ts";
 import { type HeardMessage, offlineAnswer } from "./offline-answer.ts";
 import type { Responder, ResponderEvent, ResponderRequest, Usage } from "./responder.ts";
 
@@ -41,7 +42,8 @@ async function* respond(
 /** What the two said; an assistant that only called tools said nothing. */
 function heardIn(messages: readonly ModelInput[]): readonly HeardMessage[] {
   return messages.flatMap((message): HeardMessage[] => {
-    const { role, content: text } = message;
+    const { role, content } = message;
+    const text = role === "user" ? withoutName(message.name, content) : content;
     if (role === "user") {
       const files = (message.files ?? []).map(({ name }) => name);
       return [{ role, text: files.length === 0 ? text : text.replace(namedFiles, ""), files }];

@@ -7,6 +7,8 @@ import {
   type UserModelMessage,
 } from "ai";
 import type { ModelInput, ToolCall } from "../chat/message.ts";
+import { legalName } from "../chat/model-row.ts";
+import { withoutName } from "../chat/person-name.ts";
 import { fenced } from "./fence.ts";
 import { readProviderData, type Thought } from "./provider-data.ts";
 
@@ -24,11 +26,14 @@ type ToolInput = Extract<ModelInput, { role: "tool" }>;
  *
  * @param thinking `false`: without what the model thought. `true`: each assistant message has some. Absent:
  *   the same if a message has a plain thought, for then the model may want one of every message.
+ * @param hasNames its protocol has a field for the name of a person. Such a name stands before the text
+ *   only if the field cannot hold it as it is.
  */
 export function toAiMessages(
   messages: readonly ModelInput[],
   context?: string,
   thinking?: boolean,
+  hasNames = false,
 ): ModelMessage[] {
   const newest = messages.findLastIndex((message) => message.role === "user");
   const fills = thinking ?? messages.some((each) => thoughtsOf(each).some(isPlain));
@@ -37,7 +42,7 @@ export function toAiMessages(
   for (const [index, message] of messages.entries()) {
     if (message.role === "tool") out.push(toolMessage(message));
     else if (message.role === "user") {
-      out.push(userMessage(message, index === newest ? context : undefined));
+      out.push(userMessage(message, index === newest ? context : undefined, hasNames));
     } else {
       const content = assistantParts(message, thinking === false ? [] : thoughtsOf(message));
       const { continues } = readProviderData(message.providerData);
@@ -94,18 +99,28 @@ export function refusesThinking(error: unknown): boolean {
 }
 
 function userMessage(
-  { content, files = [] }: UserInput,
+  { name: person, content: said, files = [] }: UserInput,
   context: string | undefined,
+  hasNames: boolean,
 ): UserModelMessage {
+  const name = hasNames && person !== undefined ? legalName(person) : undefined;
+  const content = name === person ? withoutName(name, said) : said;
   const sent = files.flatMap(({ name, type, bytes }): FilePart[] =>
     bytes === undefined ? [] : [{ type: "file", data: bytes, mediaType: type, filename: name }],
   );
   const hasContext = context !== undefined && context !== "";
-  if (!hasContext && sent.length === 0) return { role: "user", content };
+  const isAlone = !hasContext && sent.length === 0;
+  if (isAlone && name === undefined) return { role: "user", content };
   const parts: (TextPart | FilePart)[] = hasContext
     ? [{ type: "text", text: fenceContext(context) }]
     : [];
-  return { role: "user", content: [...parts, { type: "text", text: content }, ...sent] };
+  const text: TextPart = { type: "text", text: content };
+  const message: UserModelMessage = { role: "user", content: [...parts, text, ...sent] };
+  if (name === undefined) return message;
+  // Where a text is alone, the client of compatible servers reads what belongs to the message from its part.
+  const providerOptions = { openai: { name }, openaiCompatible: { name } };
+  if (isAlone) text.providerOptions = providerOptions;
+  return { ...message, providerOptions };
 }
 
 /** Names the block as data, and closes it so that nothing in it can. */

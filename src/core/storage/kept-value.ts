@@ -41,10 +41,14 @@ export function keepValue(owner: string, value: unknown, name: string): Kept {
   return keepText(owner, text, name);
 }
 
-/** The same for a text, which `keptText` gives back. */
-export function keepText(owner: string, text: string, name: string): Kept {
+/**
+ * The same for a text, which `keptText` gives back.
+ *
+ * @param most of its units that the record itself holds.
+ */
+export function keepText(owner: string, text: string, name: string, most?: number): Kept {
   const { units, textUnits } = keptLimits;
-  if (text.length <= units) return { fields: { text }, parts: [] };
+  if (text.length <= (most ?? units)) return { fields: { text }, parts: [] };
   if (text.length > textUnits) throw tooLarge(`${name} is longer than ${textUnits} characters`);
   const ids: string[] = [];
   const parts = new Map<string, LogRecord>();

@@ -1,9 +1,9 @@
-import { attachmentsOf } from "../chat/attachments.ts";
 import type { ChatHead } from "../chat/chat-head.ts";
 import { type HistorySource, readHistory } from "../chat/history-collector.ts";
 import type { HistoryOptions } from "../chat/history-scope.ts";
 import { type HistoryView, joinUsers } from "../chat/history-view.ts";
 import type { StoredMessage } from "../chat/message.ts";
+import { userInput } from "../chat/model-row.ts";
 import { bucketOf } from "../chat/period.ts";
 import { estimateTokens, historyBudget, messageTokens, ratioOf } from "../chat/token-budget.ts";
 import { joined } from "../extensions.ts";
@@ -220,10 +220,9 @@ function sayingAgain(
   user: StoredMessage,
 ): HistoryView["messages"] {
   const last = messages.at(-1);
-  const said = { role: "user", content: user.content, files: attachmentsOf(user) } as const;
-  const isAfter = last?.role === "user";
-  const before = isAfter ? last : ({ role: "user", content: "" } as const);
-  return [...(isAfter ? messages.slice(0, -1) : messages), joinUsers(before, said)];
+  const said = userInput(user);
+  if (last?.role !== "user") return [...messages, said];
+  return [...messages.slice(0, -1), joinUsers(last, said)];
 }
 
 /** From its user message: the calls of an attempt that broke off may follow. */

@@ -54,7 +54,7 @@ export async function withFiles(
     }
     if (index === newest) notices.push(...noticesOf(refused));
     const content = [message.content, ...lines].filter((text) => text !== "").join("\n\n");
-    made.unshift({ role: "user", content, files });
+    made.unshift({ ...message, content, files });
   }
   return { messages: made, notices, hasBytes: room < attachmentLimits.bytes };
 }

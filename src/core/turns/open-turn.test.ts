@@ -348,7 +348,7 @@ test("what waited when the turns closed has its own fields when it is opened, or
 test("a message that waits is erased with the parts of its exact form", async () => {
   const c = await companion();
   const first = opened(await c.turns.open(chat, { id: "m1", content: "Hi" }, target));
-  const exact = await keepExact(c.chats, chat, "m2", "picture ".repeat(50_000));
+  const { exact } = await keepExact(c.chats, chat, "m2", "picture ".repeat(50_000));
   const waiting = c.turns.open(chat, { id: "m2", content: "", exact }, target);
   waiting.catch(() => undefined);
   await c.waits("m2");
@@ -582,7 +582,7 @@ test("a turn that is stopped while it waits is opened with its signal aborted", 
 test("an open turn stores the exact form of its message, also of one that waited", async () => {
   const c = await companion();
   const image = { image: "x".repeat(200_000) };
-  const exact = (id: string) => keepExact(c.chats, chat, id, image);
+  const exact = async (id: string) => (await keepExact(c.chats, chat, id, image)).exact;
   const first = opened(
     await c.turns.open(chat, { id: "m1", content: "", exact: await exact("m1") }, target),
   );

@@ -1,5 +1,5 @@
 import type { Outcome } from "../chat/interaction.ts";
-import type { StoredMessage } from "../chat/message.ts";
+import type { Attachment, StoredMessage } from "../chat/message.ts";
 import type { MessageInput } from "../chat/message-input.ts";
 import type { Period } from "../chat/period.ts";
 import type { ProviderModel, Resolution } from "../chat/provider-sessions.ts";
@@ -24,12 +24,16 @@ export interface OpenInput {
    * answer; or without an `id` the oldest that has none.
    */
   readonly content?: string | undefined;
+  /** Who of a group said it: 1 to 200 characters on one line. */
+  readonly name?: string | undefined;
   /** Set when the application, not a person, tells this to the model: what it is. */
   readonly synthetic?: string | undefined;
   /** The caller's own fields of the message: stored with it, and sent to no model. */
   readonly extra?: JsonObject | undefined;
   /** What `keepExact` returned for this `id`. */
   readonly exact?: JsonObject | undefined;
+  /** The same: files that are stored. */
+  readonly attachments?: readonly Attachment[] | undefined;
 }
 
 /** What became of a message that a turn was to be opened for. */

@@ -15,7 +15,7 @@ import {
 import type { MessageInput } from "../chat/message-input.ts";
 import { bucketOf, type Period } from "../chat/period.ts";
 import type { Resolution, Target } from "../chat/provider-sessions.ts";
-import { pendingId, waitingInput } from "../chat/shown-messages.ts";
+import { besideWords, pendingId, waitingInput } from "../chat/shown-messages.ts";
 import type { Transaction } from "../chat/transaction.ts";
 import { answerId } from "../chat/turn-ids.ts";
 import { isThroughlineError, ThroughlineError } from "../errors.ts";
@@ -48,6 +48,8 @@ export interface NewTurn {
   readonly chatId: string;
   readonly id: string;
   readonly content: string;
+  /** Who of a group said it. */
+  readonly name?: string | undefined;
   /** Set when no person said it: what it is. */
   readonly synthetic?: string | undefined;
   /** The caller's own fields of the message. */
@@ -60,13 +62,6 @@ export interface NewTurn {
   readonly isAgain?: boolean | undefined;
   /** By which the turn is found in traces. */
   readonly span?: Pick<Span, "traceId"> | undefined;
-}
-
-/** What a message says of its files, if it has any. */
-function namedFiles({
-  attachments = [],
-}: NewTurn): readonly (Attachment & JsonObject)[] | undefined {
-  return attachments.length === 0 ? undefined : attachments.map((file) => ({ ...file }));
 }
 
 /**
@@ -129,10 +124,7 @@ export async function beginTurnIn(
     role: "user",
     content: turn.content,
     turn: turn.id,
-    synthetic: turn.synthetic,
-    extra: turn.extra,
-    exact: turn.exact,
-    attachments: namedFiles(turn),
+    ...besideWords(turn),
     trace_id: turn.span?.traceId,
     // A message that waited was said when it came.
     timestamp: waiting && String(waiting["timestamp"]),
@@ -209,10 +201,7 @@ export async function keepPending(
       "pending_input",
       {
         content: turn.content,
-        synthetic: turn.synthetic,
-        extra: turn.extra,
-        exact: turn.exact,
-        attachments: namedFiles(turn),
+        ...besideWords(turn),
         provider: target.provider,
         model: target.model,
         away_ms: away,
@@ -235,17 +224,14 @@ export async function keepPending(
 
 /** What is kept must fit into a record in whatever form it ends: traced or dismissed. */
 function checkRoom(turn: NewTurn, { at }: Transaction): void {
-  const { chatId, id, content, synthetic, extra, exact } = turn;
+  const { chatId, id, content } = turn;
   const longest = {
     id,
     role: "user",
     content,
     timestamp: at,
     turn: id,
-    synthetic,
-    extra,
-    exact,
-    attachments: namedFiles(turn),
+    ...besideWords(turn),
     trace_id: "0".repeat(32), // longer than the mark of a dismissed one
   };
   prepareBatch(chatId, [longest]);

@@ -57,6 +57,7 @@ interface TurnOptions {
   readonly id: string;
   readonly content: string;
   readonly retryId?: string | undefined;
+  readonly name?: string | undefined;
   readonly synthetic?: string | undefined;
   readonly extra?: JsonObject | undefined;
   readonly exact?: JsonObject | undefined;
@@ -76,6 +77,8 @@ export class Turn {
   readonly content: string;
   /** Set when this regenerates the answer to a message: the id of the retry. */
   readonly retryId: string | undefined;
+  /** Who of a group said it. */
+  readonly name: string | undefined;
   /** Set when no person said it: what it is. */
   readonly synthetic: string | undefined;
   /** The caller's own fields of the message. */
@@ -108,6 +111,7 @@ export class Turn {
     this.id = options.id;
     this.content = options.content;
     this.retryId = options.retryId;
+    this.name = options.name;
     this.synthetic = options.synthetic;
     this.extra = options.extra;
     this.exact = options.exact;

@@ -7,6 +7,7 @@ import {
 } from "../chat/attachments.ts";
 import { checkChatId, notFound } from "../chat/chat-log.ts";
 import type { Attachment, StoredMessage } from "../chat/message.ts";
+import { checkPersonName } from "../chat/person-name.ts";
 import type { ProviderModel, Target } from "../chat/provider-sessions.ts";
 import { invalid, ThroughlineError } from "../errors.ts";
 import type { JsonObject } from "../json.ts";
@@ -37,6 +38,8 @@ export interface TurnInput extends Target {
   readonly attachments?: readonly GivenFile[] | undefined;
   /** Makes a repeated submit the same turn. At most 200 bytes. Made up when absent. */
   readonly id?: string | undefined;
+  /** Who of a group says it, for models and people to know: 1 to 200 characters on one line. */
+  readonly name?: string | undefined;
   /** Set when the application, not a person, tells this to the model: what it is, as `pat_hint`. */
   readonly synthetic?: string | undefined;
   /** The caller's own fields of the message: stored with it, and sent to no model. */
@@ -79,13 +82,13 @@ export class Turns {
    */
   submit(chatId: string, input: TurnInput): Turn {
     checkChatId(chatId);
-    const { content, id, synthetic, extra, provider, model, attachments = [] } = input;
+    const { content, id, name, synthetic, extra, provider, model, attachments = [] } = input;
     const files = takenFiles(attachments, this.#ports.keepPhotoMetadata);
     if (typeof content !== "string" || (content.trim() === "" && files.length === 0)) {
       throw invalid("content must be a string with something in it, or come with an attachment");
     }
     const own = files.map(({ attachment }) => attachment);
-    const words = { content, id, synthetic, extra, files, attachments: own };
+    const words = { content, id, name, synthetic, extra, files, attachments: own };
     return this.#take(chatId, words, this.#byModel(chatId, { provider, model })).turn;
   }
 
@@ -158,6 +161,7 @@ export class Turns {
     const isFresh = words.id === undefined;
     const id = words.id ?? this.#ports.newId();
     checkTurnId(id);
+    checkPersonName(words.name);
     const known = this.#ports.queue.find(chatId, id);
     const turn = new Turn({ ...said, chatId, id, isFresh });
     if (known !== undefined) {

@@ -5,8 +5,7 @@ import { notFound } from "../chat/chat-log.ts";
 import type { Chats } from "../chat/chats.ts";
 import { isMessage } from "../chat/message.ts";
 import type { Target } from "../chat/provider-sessions.ts";
-import { endWaits, waitingInput } from "../chat/shown-messages.ts";
-import { isJsonObject } from "../json.ts";
+import { besideWords, endWaits, waitingInput } from "../chat/shown-messages.ts";
 import type { StoredRecord } from "../storage/log-store.ts";
 import { shownStill } from "./stored-answer.ts";
 import type { NewTurn } from "./turn-records.ts";
@@ -57,15 +56,7 @@ export async function storedWords(
 }
 
 function wordsOf(id: string, content: string, record: StoredRecord) {
-  const { synthetic, extra, exact } = record;
-  return {
-    id,
-    attachments: attachmentsOf(record),
-    content,
-    synthetic: typeof synthetic === "string" ? synthetic : undefined,
-    extra: isJsonObject(extra) ? extra : undefined,
-    exact: isJsonObject(exact) ? exact : undefined,
-  };
+  return { id, content, ...besideWords(record), attachments: attachmentsOf(record) };
 }
 
 /** Whether a message that waited was dismissed, taken back or erased, or its chat forgotten, before its turn came. */

@@ -1,6 +1,8 @@
 // A package on its way to the disk or the bucket: its record, and its files as bytes in pieces.
+import { dirname } from "node:path/posix";
 import { digestOf } from "../package/digests.ts";
 import {
+  attachmentFile,
   frameFile,
   messagesBytes,
   type PackageRecord,
@@ -42,7 +44,7 @@ interface MemoryPart extends PackagePart {
 
 export interface PackageContent {
   readonly record: PackageRecord;
-  /** Every file but the manifest, in upload order: messages, audio, frames. */
+  /** Every file but the manifest, in upload order: messages, audio, frames, attachments. */
   readonly parts: readonly PackagePart[];
   /** In seconds since 1970. Default: now. */
   readonly sealedTimestamp?: number | undefined;
@@ -56,10 +58,17 @@ export function memoryPart(path: string, pieces: readonly Uint8Array[]): MemoryP
 }
 
 /** The files of a moment. No picture and no sound is copied. */
-export function partsOf({ messages, audio, frames }: SealedMoment): readonly MemoryPart[] {
+export function partsOf(moment: SealedMoment): readonly MemoryPart[] {
+  const { messages, audio, frames, attachments = new Map<string, Uint8Array>() } = moment;
   return [
     memoryPart(messagesFile, [messagesBytes(messages)]),
     ...(audio === null ? [] : [memoryPart(audioFile, wavParts(audio))]),
     ...frames.map((jpeg, index) => memoryPart(frameFile(index), [jpeg])),
+    ...[...attachments].map(([sha256, bytes]) => memoryPart(attachmentFile(sha256), [bytes])),
   ];
+}
+
+/** The folders in a package that has these files. */
+export function foldersOf(files: readonly { readonly path: string }[]): ReadonlySet<string> {
+  return new Set(files.map(({ path }) => dirname(path)).filter((folder) => folder !== "."));
 }

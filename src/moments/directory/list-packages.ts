@@ -2,6 +2,7 @@ import { join } from "node:path";
 import type { DiskEntry } from "../../core/storage/disk/disk.ts";
 import { checkCount } from "../../core/storage/key.ts";
 import type { Manifest, PackageStatus } from "../package/package-format.ts";
+import { foldersOf } from "./content.ts";
 import { checkName, isSeedName, placeOf } from "./names.ts";
 import type { PackagePorts } from "./ports.ts";
 import { readFolder } from "./read-package.ts";
@@ -143,10 +144,10 @@ async function missingNames(
   { files }: Manifest,
 ): Promise<number> {
   const there = new Set((await entriesOf(disk, folder))?.map(({ name }) => name));
-  if (there.has("frames")) {
-    for (const { name } of (await entriesOf(disk, join(folder, "frames"))) ?? []) {
-      there.add(`frames/${name}`);
-    }
+  for (const inner of foldersOf(files)) {
+    if (!there.has(inner)) continue;
+    const found = (await entriesOf(disk, join(folder, inner))) ?? [];
+    for (const { name } of found) there.add(`${inner}/${name}`);
   }
   return files.filter(({ path }) => !there.has(path)).length;
 }

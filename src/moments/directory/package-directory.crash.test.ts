@@ -20,7 +20,7 @@ const isFull = process.env["THROUGHLINE_FULL"] === "1";
 Error.stackTraceLimit = 2;
 
 const small = { frames: 2, frameBytes: 80, samples: 300, messages: 2 };
-const first = momentOf(1, small);
+const first = momentOf(1, { ...small, withFile: true });
 const second = momentOf(2, { ...small, frames: 1 });
 const names = { first: first.record.name, second: second.record.name };
 

@@ -106,7 +106,7 @@ async function publishWhole(ports: PackagePorts, name: string): Promise<boolean>
       await open.close();
     }
   }
-  await syncFolder(disk, folder, manifest.num_frames > 0);
+  await syncFolder(disk, folder, manifest.files);
   const bytes = manifest.files.reduce((sum, file) => sum + file.bytes, 0);
   const hasStatus = await isThere(disk, join(path, name + endings.status));
   if (!hasStatus) await noteComing(ports, manifest, bytes);
@@ -136,7 +136,7 @@ async function setAside(ports: PackagePorts, name: string): Promise<void> {
 
 async function bytesIn({ disk, path }: PackagePorts, entry: string): Promise<number> {
   let bytes = 0;
-  for (const inside of ["", "frames"]) {
+  for (const inside of ["", "frames", "attachments"]) {
     const folder = join(path, entry, inside);
     for (const { name, kind } of (await entriesOf(disk, folder)) ?? []) {
       if (kind === "file") bytes += await sizeOf(disk, join(folder, name));

@@ -16,6 +16,7 @@ import {
   writeManifest,
 } from "../package/package-format.ts";
 import {
+  foldersOf,
   manifestFile,
   mediaTypeOf,
   type PackageContent,
@@ -228,9 +229,7 @@ export async function writePackage(
     files.set(part.path, { path: part.path, ...written, media_type: mediaTypeOf(part.path) });
   };
   await makeFolder(ports, folder);
-  const frames = join(folder, "frames");
-  const hasFrames = content.parts.some(({ path }) => path.startsWith("frames/"));
-  if (hasFrames) await disk.mkdir(frames);
+  for (const inner of foldersOf(content.parts)) await disk.mkdir(join(folder, inner));
   await concurrently(content.parts, filesAtOnce, write);
   signal?.throwIfAborted();
   const manifest = sealRecord(content.record, {
@@ -238,7 +237,7 @@ export async function writePackage(
     files: content.parts.flatMap(({ path }) => files.get(path) ?? []),
   });
   await writeFile(disk, join(folder, manifestFile), [writeManifest(manifest)]);
-  await syncFolder(disk, folder, hasFrames);
+  await syncFolder(disk, folder, content.parts);
   return manifest;
 }
 
@@ -253,8 +252,12 @@ async function makeFolder({ disk, path }: PackagePorts, folder: string): Promise
 }
 
 /** Makes the names in a package's folder durable. */
-export async function syncFolder(disk: Disk, folder: string, hasFrames: boolean): Promise<void> {
-  if (hasFrames) await sync(() => disk.syncDirectory(join(folder, "frames")));
+export async function syncFolder(
+  disk: Disk,
+  folder: string,
+  files: readonly { readonly path: string }[],
+): Promise<void> {
+  for (const inner of foldersOf(files)) await sync(() => disk.syncDirectory(join(folder, inner)));
   await sync(() => disk.syncDirectory(folder));
 }
 

@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { concurrently } from "../../core/concurrently.ts";
 import type { Disk } from "../../core/storage/disk/disk.ts";
 import type { FileEntry, Manifest } from "../package/package-format.ts";
-import { manifestFile } from "./content.ts";
+import { foldersOf, manifestFile } from "./content.ts";
 import { isGone } from "./disk-errors.ts";
 import { hashFile, readFolder } from "./read-package.ts";
 import { entriesOf, sizeIfThere } from "./remove-tree.ts";
@@ -108,9 +108,7 @@ async function unlisted(
   manifest: Manifest,
 ): Promise<readonly Difference[]> {
   const listed = new Set([manifestFile, ...manifest.files.map(({ path }) => path)]);
-  const directories = new Set(
-    manifest.files.some(({ path }) => path.includes("/")) ? ["frames"] : [],
-  );
+  const directories = foldersOf(manifest.files);
   const found: string[] = [];
   for (const { name, kind } of (await entriesOf(disk, folder)) ?? []) {
     if (kind === "directory" && directories.has(name)) {

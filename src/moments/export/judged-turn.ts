@@ -5,7 +5,7 @@ import type { SkipReason } from "./selection.ts";
 export interface JudgedTurn {
   /** The system prompt that was in force; undefined: not known. */
   readonly system: string | undefined;
-  /** What the answer was given to: nothing synthetic, beginning with a user's message. */
+  /** What the answer was given to: nothing synthetic, beginning with a user's message, as in `sentMessages`. */
   readonly before: readonly PackageMessage[];
   /** The answer as it was delivered; never blank. */
   readonly answer: string;

@@ -1,4 +1,6 @@
+import type { Attachment } from "../../core/chat/message.ts";
 import { printableJson } from "../../core/chat/printable.ts";
+import { attachmentFile } from "../package/package-format.ts";
 import { chooseFrames } from "./frame-choice.ts";
 import { type JudgedTurn, judgedTurn } from "./judged-turn.ts";
 import { type OpenPackage, SkippedPackage } from "./open-package.ts";
@@ -11,8 +13,10 @@ import {
   ktoRow,
   openaiDpoRow,
   packageRow,
+  picturedPrompt,
   visionRow,
 } from "./rows.ts";
+import { sentMessages } from "./sent-messages.ts";
 
 /** What a row is made of and with, for the card. */
 export interface RowFacts {
@@ -49,7 +53,7 @@ export function rowWriter(folder: OutFolder, options: ExportSettings): RowWriter
 async function judged(from: OpenPackage, options: ExportSettings): Promise<JudgedTurn> {
   if (!from.manifest.consent.messages) throw new SkippedPackage("no_consent");
   if (from.manifest.target === null) throw new SkippedPackage("no_target");
-  const turn = judgedTurn(from.manifest, await from.messages(), options.maxPromptChars);
+  const turn = judgedTurn(from.manifest, await sentMessages(from), options.maxPromptChars);
   if (typeof turn === "string") throw new SkippedPackage(turn);
   return turn;
 }
@@ -69,12 +73,28 @@ function textRows(folder: OutFolder, options: ExportSettings): RowWriter {
   };
 }
 
-/** The pictures of the judged turn. */
-async function pictures(from: OpenPackage, turn: JudgedTurn, options: ExportSettings) {
-  const { consent, frames } = from.manifest;
-  const chosen = consent.frames ? chooseFrames(frames, turn.startMs, options.maxFrames) : [];
-  const read = await from.pictures(chosen.map(({ file }) => file));
-  return read.map(({ file, bytes }) => ({ path: `${from.manifest.name}/${file}`, bytes }));
+/** The pictures of the judged turn: those of each message, and in the last one what the camera saw. */
+async function pictures(from: OpenPackage, turn: JudgedTurn, { maxFrames }: ExportSettings) {
+  const { consent, frames, name } = from.manifest;
+  const prompt = picturedPrompt(turn);
+  const sent = prompt.flatMap(({ pictures }) => pictures);
+  const kept = sent.slice(Math.max(0, sent.length - maxFrames));
+  const room = maxFrames - kept.length;
+  const chosen = consent.frames ? chooseFrames(frames, turn.startMs, room) : [];
+  const last = prompt.findLastIndex(({ role }) => role === "user");
+  const byMessage = prompt.map(({ pictures }, index) => [
+    ...(index === last ? chosen.map(({ file }) => ({ file, as: file })) : []),
+    ...pictures.filter((file) => kept.includes(file)).map(sentPicture),
+  ]);
+  const all = byMessage.flat();
+  const read = await from.pictures(all.map(({ file }) => file));
+  const images = read.map(({ bytes }, index) => ({ path: `${name}/${all[index]?.as}`, bytes }));
+  return { images, counts: byMessage.map(({ length }) => length) };
+}
+
+/** Readers of folders of images go by the ending of a name. */
+function sentPicture({ sha256, type }: Attachment) {
+  return { file: attachmentFile(sha256), as: `frames/${sha256}.${type.replace("image/", "")}` };
 }
 
 function imageFolderRows(folder: OutFolder, options: ExportSettings): RowWriter {
@@ -82,13 +102,14 @@ function imageFolderRows(folder: OutFolder, options: ExportSettings): RowWriter 
   return {
     async read(from) {
       const turn = await judged(from, options);
-      const images = await pictures(from, turn, options);
-      const row = visionRow(from.manifest, turn, images.length);
+      const { images, counts } = await pictures(from, turn, options);
+      const row = visionRow(from.manifest, turn, counts);
       const names = images.map(({ path }) => path);
+      const files = new Map(images.map(({ path, bytes }) => [path, bytes]));
       return {
         facts: { frames: images.length, cutTurns: turn.cutTurns },
         async write() {
-          for (const { path, bytes } of images) await folder.write(path, bytes);
+          for (const [path, bytes] of files) await folder.write(path, bytes);
           await lines.add({ ...row, images_file_names: names } satisfies ImageFolderRow);
         },
       };

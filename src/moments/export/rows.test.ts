@@ -27,7 +27,7 @@ test("a row with 2 pictures has 2 places for them at the last user's message, te
   const { manifest, turn } = judged({ lines, target: [3, 3], manifest: { latched: {} } });
   const image = { type: "image", text: null };
   const text = (text: string) => ({ type: "text", text });
-  assert.deepEqual(visionRow(manifest, turn, 2), {
+  assert.deepEqual(visionRow(manifest, turn, [0, 0, 2]), {
     id: "000000000000",
     prompt: [
       { role: "user", content: [text("Hi")] },
@@ -121,7 +121,7 @@ test("no string of a row holds a lone surrogate, whatever was said", () => {
   });
   for (const row of [
     ktoRow(manifest, turn),
-    visionRow(manifest, turn, 1),
+    visionRow(manifest, turn, [1]),
     dpoRow(manifest, turn),
     openaiDpoRow(manifest, turn),
     packageRow(manifest, messages),

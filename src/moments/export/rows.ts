@@ -1,3 +1,4 @@
+import type { Attachment } from "../../core/chat/message.ts";
 import { isoTime } from "../../core/clock.ts";
 import type { Json } from "../../core/json.ts";
 import type { FileEntry, Manifest, PackageMessage } from "../package/package-format.ts";
@@ -23,16 +24,15 @@ interface VisionRow {
   readonly label: boolean;
 }
 
-/** Messages with structured content, and the places of the pictures in the last user's. */
+/** Messages with structured content, and the places of their pictures. */
 function withImages(
   messages: readonly PlainMessage[],
-  images: number,
+  images: readonly number[],
 ): readonly StructuredMessage[] {
-  const at = messages.findLastIndex(({ role }) => role === "user");
-  const places = Array.from({ length: images }, () => ({ type: "image", text: null }) as const);
+  const place = { type: "image", text: null } as const;
   return messages.map(({ role, content }, index) => ({
     role,
-    content: [...(index === at ? places : []), { type: "text", text: content } as const],
+    content: [...Array(images[index] ?? 0).fill(place), { type: "text", text: content } as const],
   }));
 }
 
@@ -71,11 +71,16 @@ export function createdAt({ timestamp }: Manifest): string {
   return isoTime(Math.round(timestamp * 1_000));
 }
 
-export function visionRow(manifest: Manifest, turn: JudgedTurn, images: number): VisionRow {
+/** @param images how many pictures stand in each message of the prompt. */
+export function visionRow(
+  manifest: Manifest,
+  turn: JudgedTurn,
+  images: readonly number[],
+): VisionRow {
   return wellFormed({
     id: manifest.id,
     prompt: withImages(plainPrompt(turn), images),
-    completion: withImages(assistantSays(turn.answer), 0),
+    completion: withImages(assistantSays(turn.answer), []),
     label: manifest.sentiment === "positive",
   });
 }
@@ -175,22 +180,35 @@ interface PlainMessage {
   readonly content: string;
 }
 
+/** The same with the pictures that were sent in it. */
+interface PicturedMessage extends PlainMessage {
+  readonly pictures: readonly Attachment[];
+}
+
 const roles = { SYSTEM: "system", USER: "user", ASSISTANT: "assistant", TOOL: "tool" } as const;
 
 /**
  * The prompt with plain text as content. Neighbours of one role are one message, because templates
  * demand that roles take turns and voice models send many pieces. The last role is user or tool.
  */
-export function plainPrompt({ system, before }: JudgedTurn): readonly PlainMessage[] {
-  const out: PlainMessage[] =
-    system === undefined || system.trim() === "" ? [] : [{ role: "system", content: system }];
+export function plainPrompt(turn: JudgedTurn): readonly PlainMessage[] {
+  return picturedPrompt(turn).map(({ role, content }) => ({ role, content }));
+}
+
+export function picturedPrompt({ system = "", before }: JudgedTurn): readonly PicturedMessage[] {
+  const out: PicturedMessage[] =
+    system.trim() === "" ? [] : [{ role: "system", content: system, pictures: [] }];
   for (const message of before) {
     const role = roles[message.role];
     const content = delivered(message);
     if (role === "assistant" && content.trim() === "") continue; // only called a tool
     const last = out.at(-1);
-    if (last?.role !== role) out.push({ role, content });
-    else out[out.length - 1] = { role, content: `${last.content}\n\n${content}` };
+    const { attachments: pictures = [] } = message;
+    if (last?.role !== role) out.push({ role, content, pictures });
+    else {
+      const all = [...last.pictures, ...pictures];
+      out[out.length - 1] = { role, content: `${last.content}\n\n${content}`, pictures: all };
+    }
   }
   return out;
 }

@@ -19,7 +19,7 @@ import {
 
 const stamp = /^\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d$/;
 /** No other path exists in a package, so none can lead out of it. */
-const path = /^(messages\.json|audio\.wav|frames\/\d{6}\.jpg)$/;
+const path = /^(messages\.json|audio\.wav|frames\/\d{6}\.jpg|attachments\/[0-9a-f]{64})$/;
 const uuid = that(isUuidV7);
 const id = matching(/^[0-9a-f]{12}$/);
 const nullOrString = orNull(anyString);

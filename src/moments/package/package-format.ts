@@ -19,6 +19,7 @@ export {
   type SealedMoment,
 } from "./package-sink.ts";
 export {
+  attachmentFile,
   frameFile,
   type ManifestProblem,
   type ManifestReading,

@@ -21,7 +21,7 @@ export interface AudioRef {
 
 /**
  * A moment that is complete and redacted: everything a package needs. The sink writes
- * `messages.json` from `messages`, `audio.wav` from `audio`, a file from each of `frames`, and
+ * `messages.json` from `messages`, `audio.wav` from `audio`, a file from each of `frames` and `attachments`, and
  * `feedback.json` by `writeManifest(sealRecord(record, …))`.
  */
 export interface SealedMoment {
@@ -31,6 +31,8 @@ export interface SealedMoment {
   readonly frames: readonly Uint8Array[];
   /** Null exactly when `record.audio` is. */
   readonly audio: AudioRef | null;
+  /** The bytes of files that messages name, by their hash. */
+  readonly attachments?: ReadonlyMap<string, Uint8Array>;
   /** When it was sealed first, in seconds since 1970, if it was. @default when it is saved */
   readonly sealedTimestamp?: number;
 }

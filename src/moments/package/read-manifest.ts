@@ -88,12 +88,19 @@ function disagreement(manifest: Manifest): string | undefined {
   if (manifest.num_frames !== frames.length) return "num_frames";
   if (manifest.audio_samples !== (audio?.samples ?? 0)) return "audio_samples";
   if (frames.some(({ file }, index) => file !== frameFile(index))) return "frames";
-  const paths = files.map(({ path }) => path);
+  const sent = files.filter(({ path, sha256 }) => path === attachmentFile(sha256));
+  const paths = files.filter((file) => !sent.includes(file)).map(({ path }) => path);
+  if (new Set(sent.map(({ path }) => path)).size < sent.length) return "files";
   const wanted = frames.map(({ file }) => file);
   if (audio !== null) wanted.push(audio.file);
   wanted.push("messages.json");
   const isSame = paths.toSorted().join("\n") === wanted.sort().join("\n");
   return isSame ? undefined : "files";
+}
+
+/** Of a file that a person sent with a message. */
+export function attachmentFile(sha256: string): string {
+  return `attachments/${sha256}`;
 }
 
 /** Of the frame at this index: numbered from 0 without gaps. */

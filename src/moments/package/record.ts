@@ -3,6 +3,7 @@
 // Times on the wall are seconds since 1970 with 3 decimals; `t_ms` is milliseconds of the monotonic
 // clock relative to the trigger, negative before it. `null` is "not known"; no member is left out.
 
+import type { Attachment } from "../../core/chat/message.ts";
 import type { Json } from "../../core/json.ts";
 
 /** The format of a package. A later one is left alone. */
@@ -123,7 +124,7 @@ export interface AudioEntry {
 
 /** A file of the folder other than feedback.json. */
 export interface FileEntry {
-  /** `messages.json`, `audio.wav` or `frames/<6 digits>.jpg`. */
+  /** `messages.json`, `audio.wav`, `frames/<6 digits>.jpg` or `attachments/<sha256>`. */
   readonly path: string;
   readonly bytes: number;
   /** 64 lower-case hex digits. */
@@ -211,6 +212,10 @@ export interface PackageMessage {
   readonly truncated: boolean;
   readonly tool_calls: Json;
   readonly tool_call_id: string | null;
+  /** Of a USER message: who of a group said it. */
+  readonly name?: string | undefined;
+  /** Of a USER message: its files. Those that the package has are `attachments/<sha256>`. */
+  readonly attachments?: readonly Attachment[] | undefined;
 }
 
 /** `<name>.status.json`, beside the folder: local, replaced whole, never uploaded. */

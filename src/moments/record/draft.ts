@@ -67,6 +67,7 @@ export interface Zero {
 
 export function draftMessage(message: BufferedMessage, zero: Zero): PackageMessage {
   const { role, text, id, seq, synthetic, interrupted, truncated, live, delivered } = message;
+  const { name, attachments } = message;
   const t = message.timeMs - zero.monoMs;
   return {
     role,
@@ -83,6 +84,8 @@ export function draftMessage(message: BufferedMessage, zero: Zero): PackageMessa
     truncated,
     tool_calls: message.toolCalls,
     tool_call_id: message.toolCallId,
+    ...(name === undefined ? {} : { name }),
+    ...(attachments === undefined ? {} : { attachments }),
   };
 }
 

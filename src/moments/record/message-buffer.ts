@@ -1,3 +1,5 @@
+import type { Attachment } from "../../core/chat/message.ts";
+import { checkPersonName } from "../../core/chat/person-name.ts";
 import { invalid } from "../../core/errors.ts";
 import { checkJson, type Json } from "../../core/json.ts";
 import type { MessageRole } from "../package/record.ts";
@@ -10,6 +12,10 @@ export interface NewMessage {
   /** In either case; `USER` and `user` are the same. */
   readonly role: MessageRole | Lowercase<MessageRole>;
   readonly text: string;
+  /** Of a user message: who of a group said it. */
+  readonly name?: string | undefined;
+  /** Of a user message: its files, which lie with its chat. */
+  readonly attachments?: readonly Attachment[] | undefined;
   /** The same id again replaces what was said: an answer grows while it comes out. */
   readonly id?: string | undefined;
   readonly chatId?: string | undefined;
@@ -31,6 +37,8 @@ export interface NewMessage {
 export interface BufferedMessage {
   readonly role: MessageRole;
   readonly text: string;
+  readonly name: string | undefined;
+  readonly attachments: readonly Attachment[] | undefined;
   readonly id: string;
   readonly seq: number;
   readonly chatId: string | null;
@@ -168,6 +176,8 @@ export function bufferedMessage(message: NewMessage, place: Place): BufferedMess
     ...rest,
     role: role as MessageRole,
     text: cut,
+    name: message.name,
+    attachments: message.attachments,
     chatId: message.chatId ?? null,
     turnId: message.turnId ?? null,
     synthetic: message.synthetic ?? null,
@@ -181,12 +191,14 @@ export function bufferedMessage(message: NewMessage, place: Place): BufferedMess
       Buffer.byteLength(cut) +
       (cutDelivered === null ? 0 : Buffer.byteLength(cutDelivered)) +
       (areCallsKept ? Buffer.byteLength(calls) : 0) +
+      Buffer.byteLength(JSON.stringify(message.attachments ?? "")) +
       overheadBytes,
   };
 }
 
 function checkNames(message: NewMessage): void {
   const { id, chatId, turnId, synthetic, toolCallId } = message;
+  checkPersonName(message.name);
   for (const [name, value] of Object.entries({ id, chatId, turnId, synthetic, toolCallId })) {
     const isRight = typeof value === "string" && value.length >= 1 && value.length <= maxNameLength;
     if (value !== undefined && !isRight) throw invalid(`${name} must have 1 to 1,024 characters`);

@@ -384,8 +384,8 @@ export class MomentRecorder {
     const captured = capture.end((fromMs, toMs) =>
       this.#recent.overlaps({ id, fromMs, toMs }, keptMs),
     );
-    const { redact } = this.#options;
-    const options = { redact, release: () => capture.release() };
+    const { redact, readFile } = this.#options;
+    const options = { redact, readFile, release: () => capture.release() };
     this.#queue.add(new WaitingMoment(capture.receipt, captured, options));
   }
 

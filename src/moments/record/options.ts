@@ -10,6 +10,7 @@ import type { Redact } from "./draft.ts";
 import { type BufferLimits, resolveLimits } from "./limits.ts";
 import type { FrameEncoder } from "./raw-frames.ts";
 import type { ReceiptState } from "./receipt.ts";
+import type { ReadFile } from "./waiting.ts";
 
 /** What became of a moment. `failed`: not yet, tried again; `discarded`: never will be. */
 export interface MomentEvent {
@@ -82,6 +83,8 @@ export interface MomentRecorderOptions extends RecordingOptions {
   readonly agreed?: Consent | undefined;
   /** The package of this id that an earlier run made: its receipt is the answer. */
   readonly known?: ((id: string) => ReceiptState | undefined) | undefined;
+  /** Reads a file that a message names, for the package. @default it is not there */
+  readonly readFile?: ReadFile | undefined;
   /** Whether this run uploads packages: `whenUploaded` rejects where none does. @default true */
   readonly uploads?: boolean | undefined;
   /** Whether pictures keep place, device and time, as the camera wrote them. @default false */
@@ -97,6 +100,7 @@ const defaults = {
   ...recordingDefaults,
   agreed: undefined,
   known: () => undefined,
+  readFile: async () => undefined,
   uploads: true,
   keepPhotoMetadata: false,
   clock: systemClock,

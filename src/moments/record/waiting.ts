@@ -1,7 +1,11 @@
+import { attachmentLimits, attachmentsOf, tokensOf } from "../../core/chat/attachments.ts";
 import { SaveError, type SealedMoment } from "../package/package-sink.ts";
 import type { MomentDraft, Redact } from "./draft.ts";
 import type { Receipt } from "./receipt.ts";
 import { sealed } from "./seal.ts";
+
+/** Reads a file that was sent in a chat; `undefined`: it is not there. */
+export type ReadFile = (chatId: string, sha256: string) => Promise<Uint8Array | undefined>;
 
 /** What the buffers held for a moment, by reference. */
 export interface Captured {
@@ -16,6 +20,7 @@ export class WaitingMoment {
   #draft: MomentDraft | undefined;
   readonly #media: readonly ArrayBufferView[];
   readonly #redact: Redact | undefined;
+  readonly #readFile: ReadFile;
   readonly #release: () => void;
   #moment: SealedMoment | undefined;
   #isReleased = false;
@@ -28,12 +33,17 @@ export class WaitingMoment {
   constructor(
     receipt: Receipt,
     captured: Captured,
-    options: { readonly redact: Redact | undefined; readonly release: () => void },
+    options: {
+      readonly redact: Redact | undefined;
+      readonly readFile: ReadFile;
+      readonly release: () => void;
+    },
   ) {
     this.receipt = receipt;
     this.#compose = captured.compose;
     this.#media = captured.media;
     this.#redact = options.redact;
+    this.#readFile = options.readFile;
     this.#release = options.release;
   }
 
@@ -48,21 +58,20 @@ export class WaitingMoment {
   }
 
   /**
-   * Redacted and whole, the same one each time.
+   * Redacted and whole, the same one each time. Its files are read each time, so that none is held while
+   * it waits.
    *
    * @throws SaveError `redaction_failed`
    */
   async sealed(): Promise<SealedMoment> {
-    if (this.#moment !== undefined) return this.#moment;
     try {
       const { content } = this.draft;
-      const redacted = this.#redact === undefined ? content : await this.#redact(content);
-      const whole = sealed({ ...this.draft, content: redacted });
-      this.#moment = whole;
-      return this.#moment;
+      const redact = async () => (this.#redact === undefined ? content : this.#redact(content));
+      this.#moment ??= sealed({ ...this.draft, content: await redact() });
     } catch (cause) {
       throw new SaveError("redaction_failed", { cause });
     }
+    return { ...this.#moment, attachments: await sentFiles(this.#moment, this.#readFile) };
   }
 
   /** Gives back what it holds; once, however often it is called. */
@@ -71,6 +80,25 @@ export class WaitingMoment {
     this.#isReleased = true;
     this.#release();
   }
+}
+
+/**
+ * Reads what a model can have got of the files of messages: the newest first, at most 20 MiB in all. A moment
+ * that is one too many in its hour keeps their names alone.
+ */
+async function sentFiles({ record, messages }: SealedMoment, read: ReadFile) {
+  const { chat_id: chatId, reduced } = record;
+  const sent = new Map<string, Uint8Array>();
+  if (chatId === null || reduced === "rate_cap") return sent;
+  let room: number = attachmentLimits.bytes;
+  const files = messages.toReversed().flatMap(({ attachments }) => attachmentsOf({ attachments }));
+  for (const file of files) {
+    if (tokensOf(file) === 0 || file.size > room || sent.has(file.sha256)) continue;
+    const bytes = await read(chatId, file.sha256);
+    room -= bytes?.length ?? 0;
+    if (bytes !== undefined) sent.set(file.sha256, bytes);
+  }
+  return sent;
 }
 
 /** Bytes that moments hold, what they share counted once. */

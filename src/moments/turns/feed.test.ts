@@ -40,13 +40,13 @@ test("what is said before a call of a tool has the id in a package that it has i
   const world = await MomentsWorld.open();
   const { recorder } = world;
   turns.onTurn((turn) => feedTurn(turn, { recorder, happened: () => undefined }, () => []));
-  await turns.submit("chat-1", { content: "What is it?" }).done;
+  await turns.submit("chat-1", { content: "What is it?", name: "Ann" }).done;
   await setImmediate();
   const { messages: stored } = await chats.messages("chat-1");
   const said = stored.filter(({ role }) => role !== "tool");
   const { messages: kept } = await world.packages.read(await world.react());
   assert.deepEqual(
-    kept.map(({ id, text }) => [id, text]),
-    said.map(({ id, content }) => [id, content]),
+    kept.map(({ id, text, name }) => [id, text, name]),
+    said.map(({ id, content, name }) => [id, content, name]),
   );
 });

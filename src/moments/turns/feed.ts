@@ -4,6 +4,7 @@ import type { Turn } from "../../core/turns/turn.ts";
 import type { Moments, MomentsSettings } from "../moments.ts";
 import type { MomentRecorder } from "../record/moment-recorder.ts";
 import { reactionsPrompt } from "../record/skills.ts";
+import { transcriptMessage } from "./transcript.ts";
 
 /** The persona, and what models are told beside it, as packages keep them. */
 export function capturePrompt(
@@ -52,11 +53,12 @@ async function feed(turn: Turn, to: Fed, hurtful: MomentsSettings["hurtful"]): P
   };
   for await (const item of turn.progress()) {
     if (item.type === "accepted") {
-      const { id, content, synthetic } = item.user;
-      turnId = item.user.turn ?? id;
       // As it was stored, so that a message keeps its mark when its answer is regenerated.
-      recorder.message({ role: "user", text: content, id, chatId, turnId, synthetic });
-      if (synthetic === undefined && turn.retryId === undefined) {
+      const said = transcriptMessage(chatId, item.user);
+      const { id, text: content } = said;
+      turnId = said.turnId ?? id;
+      recorder.message(said);
+      if (said.synthetic === undefined && turn.retryId === undefined) {
         const matched = hurtful(content);
         if (matched.length > 0) {
           to.happened({ kind: "words", matched, messageId: id, channel: "text" }, chatId);

@@ -48,12 +48,14 @@ export async function lastAnswer(chats: Chats, chatId: string): Promise<StoredMe
 
 export function transcriptMessage(chatId: string, message: StoredMessage): TranscriptMessage {
   const { id, role, content, turn, timestamp, tool_calls, tool_call_id, partial } = message;
-  const { synthetic } = message;
+  const { synthetic, name } = message;
   const atMs = Date.parse(timestamp);
   return {
     id,
     role,
     text: content,
+    name: role === "user" ? name : undefined,
+    attachments: message.attachments,
     chatId,
     turnId: turn ?? id,
     interrupted: partial === true,

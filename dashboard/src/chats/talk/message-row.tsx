@@ -78,7 +78,13 @@ export const MessageRow = memo(function MessageRow(props: MessageRowProps) {
   }
   return (
     <article className={`message message-${message.role}`}>
-      <h2 className="visually-hidden">{isUser ? "You" : "Companion"}</h2>
+      {isUser && message.name !== undefined ? (
+        <h2 className="byline" dir="auto">
+          {message.name}
+        </h2>
+      ) : (
+        <h2 className="visually-hidden">{isUser ? "You" : "Companion"}</h2>
+      )}
       <MessageFiles chatId={actions.chatId} message={message} />
       {isUser ? (
         message.content === "" ? null : (

@@ -209,7 +209,9 @@ const withSync = (
   before: (path: string, position?: unknown) => Promise<void>,
   call: "sync" | "write" = "sync",
 ): Disk =>
-  hookedDisk(disk, (each, path, { of: position }) => (each === call ? before(path, position) : undefined));
+  hookedDisk(disk, (each, path, { of: position }) =>
+    each === call ? before(path, position) : undefined,
+  );
 
 test("an append that the journal refuses while it frees segments does not wait for itself", async () => {
   const inner = new SimulatedDisk();
