@@ -25,7 +25,10 @@ import type { TurnPorts } from "./turns.ts";
 
 /** A turn that runs, with everything that asking a model for its answer takes. */
 export interface RunningTurn
-  extends Pick<TurnPorts, "chats" | "memories" | "newId" | "clock" | "logger" | "tools"> {
+  extends Pick<
+    TurnPorts,
+    "chats" | "memories" | "newId" | "clock" | "timers" | "logger" | "tools"
+  > {
   readonly persona: string;
   readonly responder: Responder;
   readonly turn: Turn;

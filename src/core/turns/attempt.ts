@@ -1,5 +1,6 @@
 import { errorName } from "../errors.ts";
 import type { JsonObject } from "../json.ts";
+import { thrown } from "../logger.ts";
 import { unknownUsage } from "../models/prices.ts";
 import {
   type FinishReason,
@@ -19,6 +20,14 @@ import {
   storableExtras,
 } from "./answer-limits.ts";
 import type { RunningTurn } from "./ask.ts";
+import {
+  type Broken,
+  BrokenContract,
+  brokenBy,
+  checkEvent,
+  eventsOf,
+  withoutEnd,
+} from "./responder-contract.ts";
 import type { Ended } from "./turn-records.ts";
 import type { TurnSteps } from "./turn-steps.ts";
 
@@ -83,13 +92,16 @@ export class Attempt {
     const signal = AbortSignal.any([turn.signal, reader.signal, steps.signal]);
     const onRetry = (retry: Retry) => turn.add({ ...retry, type: "retrying" });
     try {
-      for await (const event of responder.respond({ ...request, onRetry }, signal)) {
+      for await (const event of eventsOf(responder, { ...request, onRetry }, signal)) {
+        steps.hear(true);
+        checkEvent(event);
         // A responder continues once its call is stored; words wait for nothing.
         if (event.type === "tool-call") await this.#addCall(event.call);
         else if (event.type === "tool-result") await this.#addResult(event);
         else this.#take(event);
+        steps.hear(false);
       }
-      return undefined;
+      return this.#finish === undefined && !signal.aborted ? withoutEnd() : undefined;
     } catch (error) {
       // Such a request used nothing, and is repeated in another form.
       const usedNothing = ["session_refused", "too_long"];
@@ -178,11 +190,26 @@ export class Attempt {
     return Math.round(this.#running.clock.monotonic() - this.#beganAt);
   }
 
+  /** Logs no word of a refusal. What a tool threw is logged where it ran. */
+  #logFailure(error: unknown, { isOwn }: Broken): void {
+    if (!isOwn) {
+      const { errno } = (error ?? {}) as { readonly errno?: string };
+      this.#warn({ error: errorName(error), errno }, "the model did not finish its answer");
+    } else if (this.#steps.toolOf(error) === undefined) {
+      const says =
+        error instanceof BrokenContract ? "a contract was broken" : "the responder threw";
+      this.#running.logger.error({ ...this.#where(), ...thrown(error) }, says);
+    }
+  }
+
   #warn(fields: object, says: string): void {
-    const { responder, turn, logger } = this.#running;
+    this.#running.logger.warn({ ...this.#where(), ...fields }, says);
+  }
+
+  #where(): object {
+    const { responder, turn } = this.#running;
     const { traceId: trace_id } = turn.span;
-    const where = { chat: turn.chatId, turn: turn.id, trace_id, provider: responder.provider };
-    logger.warn({ ...where, ...fields }, says);
+    return { chat: turn.chatId, turn: turn.id, trace_id, provider: responder.provider };
   }
 
   result(error: unknown): Asked {
@@ -197,15 +224,12 @@ export class Attempt {
     const isSilentEnd = limit !== undefined || (!this.#steps.hasWords && !isToolsAlone);
     const isEmpty = !isBroken && isBlank && isSilentEnd;
     const isFailed = !isStopped && (isBroken || isEmpty);
-    const known = error instanceof ResponderError ? error : undefined;
     const name = `${responder.provider}/${responder.model}`;
-    if (isFailed) {
-      const fields = { error: errorName(error), errno: known?.errno };
-      this.#warn(fields, "the model did not finish its answer");
-    }
+    const broken = brokenBy(error, name, this.#steps.toolOf(error));
+    if (isFailed) this.#logFailure(error, broken);
     const said = isEmpty ? `${name} answered without a word` : `${name} did not end its answer`;
     const atLimit = limit && `${said}: ${limit.says}`;
-    const failure = isEmpty ? (atLimit ?? said) : reasonOf(error);
+    const failure = isEmpty ? (atLimit ?? said) : broken.reason;
     const ended = isStopped ? "The answer was stopped." : atLimit;
     const reason = isFailed ? failure : ended;
     const { kept, lost } = storableExtras({
@@ -229,7 +253,7 @@ export class Attempt {
       latencyMs: this.#elapsedMs(),
       firstWordMs: this.#firstWordMs,
       reason,
-      detail: isFailed ? known?.detail : undefined,
+      detail: isFailed ? broken.detail : undefined,
       finish: this.#finish,
     };
   }
@@ -245,12 +269,6 @@ const limits = new Map<
 ]);
 
 const lostSays = "a part of what the model sent cannot be stored; its answer is";
-
-/** Only a `ResponderError` has a message that is safe to show. */
-function reasonOf(error: unknown): string {
-  if (error instanceof ResponderError) return error.message;
-  return "The model's answer broke off.";
-}
 
 function sum(a: Usage, b: Usage): Usage {
   const add = (x: number | undefined, y: number | undefined) =>

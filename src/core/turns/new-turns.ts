@@ -1,6 +1,14 @@
 import type { Extensions } from "../extensions.ts";
-import type { Responder } from "../models/responder.ts";
-import { type Checks, type Defaults, misconfigured, resolveOptions, whole } from "../options.ts";
+import { ofApplication } from "../logger.ts";
+import type { Responder, TurnTool, TurnTools } from "../models/responder.ts";
+import {
+  aFunction,
+  type Checks,
+  type Defaults,
+  misconfigured,
+  resolveOptions,
+  whole,
+} from "../options.ts";
 import type { Throughline } from "../throughline.ts";
 import type { TurnQueue } from "./turn-queue.ts";
 import { type Responders, type TurnPorts, Turns } from "./turns.ts";
@@ -39,6 +47,7 @@ const defaults = {
 
 const checks: Checks<TurnsOptions> = {
   maxQueued: whole(0),
+  tools: aFunction,
   persona: [
     "text or a function",
     (value) => typeof value === "string" || typeof value === "function",
@@ -59,6 +68,8 @@ export function newTurns(
   const options = resolveOptions("the options of turns", given, defaults, checks);
   const { model, persona, maxQueued, companionName, tools } = options;
   const { chats, sessions, workingMemory, rules, ports, extensions, queue } = memories;
+  const { logger } = ports;
+  const ownPersona = typeof persona === "function" ? persona : () => persona;
   return new Turns({
     ...ports,
     chats,
@@ -68,11 +79,20 @@ export function newTurns(
     extensions,
     queue,
     responders: model === undefined ? noModel : respondersOf(model),
-    persona: typeof persona === "function" ? persona : () => persona,
+    persona: () => ofApplication(logger, "persona", ownPersona),
     maxQueued,
     companionName,
-    tools,
+    tools: tools && ((...of) => checkedTools(ofApplication(logger, "tools", () => tools(...of)))),
   });
+}
+
+/** @throws ThroughlineError `THROUGHLINE_CONFIGURATION`: what an application's `tools` returned cannot be offered. */
+function checkedTools(given: TurnTools): TurnTools {
+  const isTool = ({ name, run }: TurnTool) => typeof name === "string" && typeof run === "function";
+  if (typeof given?.instructions === "string" && given.tools?.every?.(isTool)) return given;
+  throw misconfigured(
+    "tools() must return { instructions, tools }: each tool has name, description, parameters and run",
+  );
 }
 
 const noModel: Responders = {

@@ -5,6 +5,7 @@ import { isMessage, type ModelInput, type StoredMessage } from "../chat/message.
 import { shownMessages } from "../chat/shown-messages.ts";
 import { stepNumber, stepPrefix } from "../chat/turn-ids.ts";
 import type { Json, JsonObject } from "../json.ts";
+import { thrown } from "../logger.ts";
 import {
   type OfferedTools,
   type Responder,
@@ -18,12 +19,16 @@ import { sha256 } from "../sha256.ts";
 import { inSpan } from "../telemetry.ts";
 import { answerLimits, fitText } from "./answer-limits.ts";
 import type { RunningTurn } from "./ask.ts";
+import { ranEarly } from "./responder-contract.ts";
 import { answeredBy } from "./turn-records.ts";
 
 type ToolCall = Extract<ResponderEvent, { readonly type: "tool-call" }>["call"];
 type ToolResult = Extract<ResponderEvent, { readonly type: "tool-result" }>;
 
-type Running = Pick<RunningTurn, "chats" | "turn" | "begun" | "responder">;
+type Running = Pick<RunningTurn, "chats" | "turn" | "begun" | "responder" | "logger" | "timers">;
+
+/** How long a responder may be silent whose tool waits for its call, in milliseconds: it awaits the tool. */
+const silentMs = 1_000;
 
 type Fields = { [field: string]: Json };
 
@@ -32,6 +37,13 @@ interface RecordedCall {
   readonly call: ToolCall;
   isStarted: boolean;
   hasResult: boolean;
+}
+
+/** A tool that a responder started before its call was stored. */
+interface Waiting {
+  readonly callId: string;
+  readonly start: (call?: RecordedCall) => void;
+  readonly refuse: () => void;
 }
 
 /** What a model said and thought before it called a tool, and what it wants to see again of that. */
@@ -50,7 +62,12 @@ export class TurnSteps {
   readonly #calls: RecordedCall[] = [];
   readonly #stored: StoredMessage[] = [];
   /** Tools that a responder started before its call was stored. */
-  #waiting: { readonly callId: string; readonly start: (call?: RecordedCall) => void }[] = [];
+  #waiting: Waiting[] = [];
+  /** An event of the responder is being stored. */
+  #isBusy = false;
+  #stopWatch: (() => void) | undefined;
+  /** What tools threw, with their names. */
+  readonly #thrown = new Map<unknown, string>();
   /** Calls that could not be stored: their tools do not run. */
   readonly #lost = new Set<string>();
   readonly #broken = new AbortController();
@@ -125,14 +142,36 @@ export class TurnSteps {
   #offered(tool: TurnTool): ResponderTool {
     const { name, description, parameters } = tool;
     const run = async (args: unknown, { id }: ToolCall) => {
-      const recorded = await this.#toStart(id);
+      const recorded = await this.#toStart(id, name);
       if (recorded === undefined) throw new Error("the call could not be stored");
       return this.#run(tool, recorded, args);
     };
     return { name, description, parameters, run };
   }
 
-  async #toStart(callId: string): Promise<RecordedCall | undefined> {
+  /** The responder yielded an event, which is stored now, or was stored. */
+  hear(isBusy: boolean): void {
+    this.#isBusy = isBusy;
+    this.#watch();
+  }
+
+  /** Refuses the tools that wait once their responder is silent: it awaits what waits for it. */
+  #watch(): void {
+    this.#stopWatch?.();
+    this.#stopWatch = undefined;
+    if (this.#waiting.length === 0 || this.#isBusy) return;
+    const refuse = () => {
+      for (const each of this.#waiting.splice(0)) each.refuse();
+    };
+    this.#stopWatch = this.#running.timers.after(silentMs, refuse, { holdsProcess: true });
+  }
+
+  /** The tool that threw this. */
+  toolOf(error: unknown): string | undefined {
+    return this.#thrown.get(error);
+  }
+
+  async #toStart(callId: string, tool: string): Promise<RecordedCall | undefined> {
     const stored = this.#calls.find(
       ({ call, isStarted, hasResult }) => call.id === callId && !isStarted && !hasResult,
     );
@@ -141,11 +180,23 @@ export class TurnSteps {
       return stored;
     }
     if (this.#isOver || this.#lost.has(callId)) return undefined;
-    return new Promise((start) => this.#waiting.push({ callId, start }));
+    return new Promise((start, reject) => {
+      this.#waiting.push({ callId, start, refuse: () => reject(ranEarly(tool)) });
+      this.#watch();
+    });
   }
 
   async #run(tool: TurnTool, recorded: RecordedCall, args: unknown): Promise<string> {
-    const result: unknown = await tool.run(args, recorded.call, this.#keyOf(recorded));
+    let result: unknown;
+    try {
+      result = await tool.run(args, recorded.call, this.#keyOf(recorded));
+    } catch (error) {
+      this.#thrown.set(error, tool.name);
+      const { turn, logger } = this.#running;
+      const where = { chat: turn.chatId, turn: turn.id, tool: tool.name };
+      logger.error({ ...where, ...thrown(error) }, "a tool threw");
+      throw error;
+    }
     const content = typeof result === "string" ? result : (JSON.stringify(result) ?? "");
     await this.#storeResult(recorded, { content, isError: false });
     return content;
@@ -270,6 +321,7 @@ export class TurnSteps {
    */
   async end(): Promise<void> {
     this.#isOver = true;
+    this.#stopWatch?.();
     for (const { start } of this.#waiting) start();
     await this.#storing;
     if (this.signal.aborted) throw this.signal.reason;
