@@ -11,18 +11,18 @@ export interface Logger {
   error(fields: object, message: string): void;
 }
 
-/**
- * The same logger, whose failures stop nothing: while no file can be opened, for example, a logger
- * that loads what it needs with its first line may throw.
- */
+/** The same logger, whose failures stop nothing: one that loads what it needs with its first line may throw. */
 export function unfailing(logger: Logger): Logger {
-  const at = (level: keyof Logger) => (fields: object, message: string) => {
+  return ofLevels((level) => (fields, message) => {
     try {
       logger[level](fields, message);
     } catch {
       // There is no place left to tell it.
     }
-  };
+  });
+}
+
+function ofLevels(at: (level: keyof Logger) => Logger["error"]): Logger {
   return { debug: at("debug"), info: at("info"), warn: at("warn"), error: at("error") };
 }
 
@@ -38,44 +38,21 @@ export function thrown(error: unknown): object {
   return { error: name, message: cut(message), stack: cut(stack) };
 }
 
-/** Runs a function of the application's, and logs what it throws. @throws what it throws. */
-export function ofApplication<T>(logger: Logger, what: string, run: () => T): T {
-  const note = (error: unknown): never => {
-    logger.error(thrown(error), `${what} threw`);
-    throw error;
-  };
-  try {
-    const made = run();
-    return made instanceof Promise ? (made.catch(note) as T) : made;
-  } catch (error) {
-    return note(error);
-  }
-}
-
 /** The same logger, without the words of what `thrown` describes. */
 export function withoutWords(logger: Logger): Logger {
-  const at = (level: keyof Logger) => (fields: object, message: string) => {
-    const { message: _, stack: __, ...rest } = fields as Record<string, unknown>;
-    logger[level](rest, message);
-  };
-  return { debug: at("debug"), info: at("info"), warn: at("warn"), error: at("error") };
+  return ofLevels((level) => (fields, says) => {
+    const { message: _, stack: __, ...rest } = fields as { message?: unknown; stack?: unknown };
+    logger[level](rest, says);
+  });
 }
 
-const silence = () => undefined;
-export const silentLogger: Logger = {
-  debug: silence,
-  info: silence,
-  warn: silence,
-  error: silence,
-};
+export const silentLogger: Logger = ofLevels(() => () => undefined);
 
 /** Writes what is logged at `error` on standard error, and nothing else. */
 export const standardError: Logger = {
   ...silentLogger,
   error(fields, says) {
-    const { stack, ...rest } = fields as { readonly stack?: string };
-    process.stderr.write(
-      `throughline: ${says} ${JSON.stringify(rest)}\n${stack ? `${stack}\n` : ""}`,
-    );
+    const { stack = "", ...rest } = fields as { readonly stack?: string };
+    process.stderr.write(`throughline: ${says} ${JSON.stringify(rest)}\n${stack}\n`);
   },
 };

@@ -65,10 +65,22 @@ function like(standard: unknown): Check {
   if (standard === undefined) return ["there", () => true];
   if (typeof standard === "number") return ["a number", Number.isFinite];
   if (typeof standard === "boolean") return oneOf(true, false);
-  if (typeof standard === "string") return ["text", (value) => typeof value === "string"];
+  if (typeof standard === "string") return aText;
   if (Array.isArray(standard)) return ["a list", Array.isArray];
   return typeof standard === "function" ? aFunction : anObject;
 }
+
+/** Says which of these values is not what it must be, if one is not. */
+export function wrongIn(
+  values: object,
+  checks: Readonly<Record<string, Check>>,
+): string | undefined {
+  const given = values as Readonly<Record<string, unknown>>;
+  const wrong = Object.entries(checks).find(([name, [, fits]]) => !fits(given[name]));
+  return wrong && `${wrong[0]} must be ${wrong[1][0]}`;
+}
+
+export const aText: Check = ["text", (value) => typeof value === "string"];
 
 export const anObject: Check = [
   "an object",

@@ -104,11 +104,13 @@ export async function makeAnswer(options: ChatRoutesOptions, making: Making): Pr
   }
 }
 
+const broken = { message: "An error occurred.", detail: undefined };
+
 function says(error: unknown): string {
   if (isThroughlineError(error, "THROUGHLINE_CONFIGURATION")) return error.message;
   if (isThroughlineError(error)) return errorCodes[error.code].says;
-  const { reason = "An error occurred.", detail } = refusalIn(error, "The model") ?? {};
-  return detail === undefined ? reason : `${reason}: ${detail}`;
+  const { message, detail } = refusalIn(error, "The model") ?? broken;
+  return detail === undefined ? message : `${message}: ${detail}`;
 }
 
 /** `respond` broke its contract. */
@@ -200,8 +202,8 @@ class Answer {
     const finishReason = end?.["finishReason"];
     const isEnded = end?.type === "finish" && finishes.has(finishReason);
     const isAnswer = isEnded && said.parts.some(isSaid);
-    const broken = { type: "error", errorText: "An error occurred." };
-    const last = isEnded && !isAnswer ? broken : (end ?? broken);
+    const failed = { type: "error", errorText: broken.message };
+    const last = isEnded && !isAnswer ? failed : (end ?? failed);
     if (!isAnswer) return { message, outcome: "failed", last, isFinished };
     return {
       message: said,

@@ -1,6 +1,7 @@
 // What providers say of a failure: for the caller and the page, never for the log.
 import { refusedStatus } from "../errors.ts";
 import { isJsonObject } from "../json.ts";
+import { ResponderError } from "./responder.ts";
 
 const mostChars = 500;
 
@@ -24,27 +25,18 @@ export function isCode(value: unknown): value is string {
   return typeof value === "string" && /^[A-Za-z_]{1,48}$/.test(value);
 }
 
-/**
- * Reads the refusal in an error that a provider's own client throws, such as those of OpenAI and Anthropic: it has
- * the status of the answer. `undefined`: it is an exception like any other.
- *
- * @param name `provider/model`.
- */
-export function refusalIn(
-  error: unknown,
-  name: string,
-): { readonly reason: string; readonly detail: string | undefined } | undefined {
+/** Reads the refusal in an error that a provider's own client throws, with the status of its answer. */
+export function refusalIn(error: unknown, name: string): ResponderError | undefined {
   const status = refusedStatus(error);
   if (status === undefined) return undefined;
   const { error: body, data = body } = error as {
     readonly error?: unknown;
     readonly data?: unknown;
   };
-  const otherwise = status >= 500 ? "failed" : "refused the request";
-  const reason = `${name} ${status === 429 ? "is rate limited" : otherwise} (HTTP ${status})`;
   // Who refuses a key may quote it.
-  const isOfKey = status === 401 || status === 403;
-  return { reason, detail: isOfKey ? undefined : safeLine(wordsIn(data), name) };
+  const detail = status === 401 || status === 403 ? undefined : safeLine(wordsIn(data), name);
+  const kind = status === 429 || status >= 500 ? "unavailable" : "refused";
+  return new ResponderError(`${name} refused the request (HTTP ${status})`, { kind, detail });
 }
 
 /** `{ error: { message } }`, `{ error: "…" }` or `{ message }`. An `Error` holds words of our own side. */

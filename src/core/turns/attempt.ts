@@ -2,6 +2,7 @@ import { errorName } from "../errors.ts";
 import type { JsonObject } from "../json.ts";
 import { thrown } from "../logger.ts";
 import { unknownUsage } from "../models/prices.ts";
+import { refusalIn } from "../models/provider-words.ts";
 import {
   type FinishReason,
   ResponderError,
@@ -20,14 +21,7 @@ import {
   storableExtras,
 } from "./answer-limits.ts";
 import type { RunningTurn } from "./ask.ts";
-import {
-  type Broken,
-  BrokenContract,
-  brokenBy,
-  checkEvent,
-  eventsOf,
-  withoutEnd,
-} from "./responder-contract.ts";
+import { BrokenContract, checkEvent, eventsOf, reasonOf } from "./responder-contract.ts";
 import type { Ended } from "./turn-records.ts";
 import type { TurnSteps } from "./turn-steps.ts";
 
@@ -92,17 +86,21 @@ export class Attempt {
     const signal = AbortSignal.any([turn.signal, reader.signal, steps.signal]);
     const onRetry = (retry: Retry) => turn.add({ ...retry, type: "retrying" });
     try {
-      for await (const event of eventsOf(responder, { ...request, onRetry }, signal)) {
-        steps.hear(true);
+      for await (const event of eventsOf(responder.respond?.({ ...request, onRetry }, signal))) {
+        steps.watch(true);
         checkEvent(event);
         // A responder continues once its call is stored; words wait for nothing.
         if (event.type === "tool-call") await this.#addCall(event.call);
         else if (event.type === "tool-result") await this.#addResult(event);
         else this.#take(event);
-        steps.hear(false);
+        steps.watch(false);
       }
-      return this.#finish === undefined && !signal.aborted ? withoutEnd() : undefined;
-    } catch (error) {
+      if (this.#finish !== undefined || signal.aborted) return undefined;
+      throw new BrokenContract(
+        'ends without yielding its last event, { type: "end", finish, usage }',
+      );
+    } catch (thrownHere) {
+      const error = refusalIn(thrownHere, `${responder.provider}/${responder.model}`) ?? thrownHere;
       // Such a request used nothing, and is repeated in another form.
       const usedNothing = ["session_refused", "too_long"];
       if (error instanceof ResponderError && !usedNothing.includes(error.kind)) {
@@ -190,18 +188,6 @@ export class Attempt {
     return Math.round(this.#running.clock.monotonic() - this.#beganAt);
   }
 
-  /** Logs no word of a refusal. What a tool threw is logged where it ran. */
-  #logFailure(error: unknown, { isOwn }: Broken): void {
-    if (!isOwn) {
-      const { errno } = (error ?? {}) as { readonly errno?: string };
-      this.#warn({ error: errorName(error), errno }, "the model did not finish its answer");
-    } else if (this.#steps.toolOf(error) === undefined) {
-      const says =
-        error instanceof BrokenContract ? "a contract was broken" : "the responder threw";
-      this.#running.logger.error({ ...this.#where(), ...thrown(error) }, says);
-    }
-  }
-
   #warn(fields: object, says: string): void {
     this.#running.logger.warn({ ...this.#where(), ...fields }, says);
   }
@@ -224,12 +210,19 @@ export class Attempt {
     const isSilentEnd = limit !== undefined || (!this.#steps.hasWords && !isToolsAlone);
     const isEmpty = !isBroken && isBlank && isSilentEnd;
     const isFailed = !isStopped && (isBroken || isEmpty);
+    const known = error instanceof ResponderError ? error : undefined;
     const name = `${responder.provider}/${responder.model}`;
-    const broken = brokenBy(error, name, this.#steps.toolOf(error));
-    if (isFailed) this.#logFailure(error, broken);
+    const tool = this.#steps.toolOf(error);
+    if (isFailed && (error === undefined || known !== undefined)) {
+      const fields = { error: errorName(error), errno: known?.errno };
+      this.#warn(fields, "the model did not finish its answer");
+    } else if (isFailed && tool === undefined) {
+      // What a tool threw is logged where it ran.
+      this.#running.logger.error({ ...this.#where(), ...thrown(error) }, "the responder threw");
+    }
     const said = isEmpty ? `${name} answered without a word` : `${name} did not end its answer`;
     const atLimit = limit && `${said}: ${limit.says}`;
-    const failure = isEmpty ? (atLimit ?? said) : broken.reason;
+    const failure = isEmpty ? (atLimit ?? said) : reasonOf(error, name, tool);
     const ended = isStopped ? "The answer was stopped." : atLimit;
     const reason = isFailed ? failure : ended;
     const { kept, lost } = storableExtras({
@@ -253,7 +246,7 @@ export class Attempt {
       latencyMs: this.#elapsedMs(),
       firstWordMs: this.#firstWordMs,
       reason,
-      detail: isFailed ? broken.detail : undefined,
+      detail: isFailed ? known?.detail : undefined,
       finish: this.#finish,
     };
   }

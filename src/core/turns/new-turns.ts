@@ -1,5 +1,4 @@
 import type { Extensions } from "../extensions.ts";
-import { ofApplication } from "../logger.ts";
 import type { Responder, TurnTool, TurnTools } from "../models/responder.ts";
 import {
   aFunction,
@@ -68,8 +67,6 @@ export function newTurns(
   const options = resolveOptions("the options of turns", given, defaults, checks);
   const { model, persona, maxQueued, companionName, tools } = options;
   const { chats, sessions, workingMemory, rules, ports, extensions, queue } = memories;
-  const { logger } = ports;
-  const ownPersona = typeof persona === "function" ? persona : () => persona;
   return new Turns({
     ...ports,
     chats,
@@ -79,10 +76,10 @@ export function newTurns(
     extensions,
     queue,
     responders: model === undefined ? noModel : respondersOf(model),
-    persona: () => ofApplication(logger, "persona", ownPersona),
+    persona: typeof persona === "function" ? persona : () => persona,
     maxQueued,
     companionName,
-    tools: tools && ((...of) => checkedTools(ofApplication(logger, "tools", () => tools(...of)))),
+    tools: tools && ((...of) => checkedTools(tools(...of))),
   });
 }
 
@@ -90,9 +87,7 @@ export function newTurns(
 function checkedTools(given: TurnTools): TurnTools {
   const isTool = ({ name, run }: TurnTool) => typeof name === "string" && typeof run === "function";
   if (typeof given?.instructions === "string" && given.tools?.every?.(isTool)) return given;
-  throw misconfigured(
-    "tools() must return { instructions, tools }: each tool has name, description, parameters and run",
-  );
+  throw misconfigured("tools() must return { instructions, tools: [{ name, …, run }] }");
 }
 
 const noModel: Responders = {

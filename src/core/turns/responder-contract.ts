@@ -1,115 +1,63 @@
-// The contract of a responder. What breaks it is a bug of the application's, and told apart from a model that refuses.
+// The contract of a responder: what breaks it is a bug of the application's own.
 import { isJsonObject } from "../json.ts";
-import { isCode, refusalIn } from "../models/provider-words.ts";
-import { ResponderError, type ResponderEvent, type ResponderRequest } from "../models/responder.ts";
+import { isCode } from "../models/provider-words.ts";
+import { ResponderError, type ResponderEvent } from "../models/responder.ts";
+import { aName, anObject, aText, type Check, wrongIn } from "../options.ts";
 
-/** A responder did what its type forbids. The message ends a sentence that begins with its name, and is safe to show. */
+/** A responder does what its type forbids. The message goes on from "its responder", and is safe to show. */
 export class BrokenContract extends Error {
   override readonly name = "BrokenContract";
 }
 
-interface Given {
-  readonly respond: (request: ResponderRequest, signal: AbortSignal) => unknown;
-}
-
 /** @throws BrokenContract: what `respond` returned is no stream. */
-export function eventsOf(
-  responder: Given,
-  request: ResponderRequest,
-  signal: AbortSignal,
-): AsyncIterable<ResponderEvent> {
-  const isFunction = typeof responder.respond === "function";
-  if (!isFunction) throw new BrokenContract("its responder has no `respond`");
-  const stream: unknown = responder.respond(request, signal);
-  if (typeof stream === "object" && stream !== null) {
-    if (Symbol.asyncIterator in stream || Symbol.iterator in stream) return stream as never;
-    if (stream instanceof Promise) stream.catch(() => undefined); // it must not end the process
-  }
-  const given = stream instanceof Promise ? "promise" : typeof stream;
-  const what = given === "undefined" ? given : `${given === "object" ? "an" : "a"} ${given}`;
-  throw new BrokenContract(
-    `its responder returned ${what}: write \`async *respond\`, and yield events`,
-  );
+export function eventsOf(stream: unknown): AsyncIterable<ResponderEvent> {
+  const iterator: unknown = Object(stream)[Symbol.asyncIterator];
+  if (typeof iterator === "function") return stream as AsyncIterable<ResponderEvent>;
+  if (stream instanceof Promise) stream.catch(() => undefined); // it must not end the process
+  const what = stream instanceof Promise ? "promise" : typeof stream;
+  throw new BrokenContract(`returns a ${what}: it must be an async generator, \`async *respond\``);
 }
 
-const isText = (value: unknown) => typeof value === "string";
-const isObject = isJsonObject as (value: unknown) => boolean;
+const aCall: Check = [
+  "{ id, type, function: { name, arguments } }",
+  (call) => isJsonObject(call) && isJsonObject(call["function"]),
+];
 
-/** The fields of each event, each with what it must be. */
-const fields: Readonly<Record<string, Readonly<Record<string, readonly [string, Fits]>>>> = {
-  text: { text: ["text", isText] },
-  reasoning: { text: ["text", isText] },
-  "tool-call": {
-    call: [
-      "{ id, type, function: { name, arguments } }",
-      (call) => isObject((call as Call)?.function),
-    ],
-  },
-  "tool-result": { toolCallId: ["text", isText], content: ["text", isText] },
-  "provider-session": { id: ["text", isText] },
-  "provider-data": { data: ["an object", isObject] },
-  end: { finish: ["text", isText], usage: ["an object", isObject] },
+const checks: Readonly<Record<string, Readonly<Record<string, Check>>>> = {
+  text: { text: aText },
+  reasoning: { text: aText },
+  "tool-call": { call: aCall },
+  "tool-result": { toolCallId: aText, content: aText },
+  "provider-session": { id: aText },
+  "provider-data": { data: anObject },
+  end: { finish: aName, usage: anObject },
 };
-
-type Fits = (value: unknown) => boolean;
-type Call = { readonly function?: unknown } | undefined;
 
 /** @throws BrokenContract: this is no event. */
 export function checkEvent(event: unknown): asserts event is ResponderEvent {
-  if (!isJsonObject(event)) {
-    const instead = typeof event === "string" ? 'yield { type: "text", text }' : "yield events";
-    throw new BrokenContract(`its responder yielded a ${typeof event}: ${instead}`);
+  if (typeof event === "string") {
+    throw new BrokenContract('yields a string: yield { type: "text", text }');
   }
-  const { type } = event;
-  const known = typeof type === "string" && Object.hasOwn(fields, type) ? fields[type] : undefined;
-  if (known === undefined) {
-    const what = isCode(type) ? `of the type "${type}"` : "without a type that is known";
-    const types = Object.keys(fields).join(", ");
-    throw new BrokenContract(`its responder yielded an event ${what}; there are ${types}`);
-  }
-  for (const [name, [wanted, fits]] of Object.entries(known)) {
-    if (fits(event[name])) continue;
-    throw new BrokenContract(
-      `its responder yielded a \`${type}\` event whose ${name} is not ${wanted}`,
-    );
-  }
-}
-
-export const withoutEnd = () =>
-  new BrokenContract(
-    'its responder ended without an `end` event: yield { type: "end", finish, usage } last',
+  const { type } = Object(event) as { readonly type?: unknown };
+  const [name, wanted] = Object.entries(checks).find(([each]) => each === type) ?? [];
+  const types = `its type must be one of ${Object.keys(checks).join(", ")}`;
+  const problem = wanted === undefined ? types : wrongIn(event as object, wanted);
+  if (problem === undefined) return;
+  throw new BrokenContract(
+    `yields an event${name ? ` "${name}"` : ""} of a wrong form: ${problem}`,
   );
-
-export const ranEarly = (tool: string) =>
-  new BrokenContract(
-    `its responder called \`run\` of the tool ${tool} before it yielded its \`tool-call\` event`,
-  );
-
-/** Why an answer broke off, in words that are safe to show. */
-export interface Broken {
-  readonly reason: string;
-  readonly detail?: string | undefined;
-  /** The application's own code is at fault. */
-  readonly isOwn: boolean;
 }
 
 /**
- * Tells a refusal of the provider from a bug of the application's own code.
+ * Says why an answer broke off, in words that are safe to show.
  *
- * @param name `provider/model`.
- * @param tool the one that threw this, if one did.
+ * @param name `provider/model`. @param tool the one that threw this, if one did.
  */
-export function brokenBy(error: unknown, name: string, tool: string | undefined): Broken {
-  if (error === undefined) return { reason: "The model's answer broke off.", isOwn: false };
-  if (error instanceof ResponderError) {
-    return { reason: error.message, detail: error.detail, isOwn: false };
-  }
-  if (error instanceof BrokenContract) {
-    return { reason: `${name} broke off: ${error.message}`, isOwn: true };
-  }
-  const refusal = refusalIn(error, name);
-  if (refusal !== undefined) return { ...refusal, isOwn: false };
+export function reasonOf(error: unknown, name: string, tool: string | undefined): string {
+  if (error === undefined) return "The model's answer broke off.";
+  if (error instanceof ResponderError) return error.message;
+  if (error instanceof BrokenContract) return `${name} broke off: its responder ${error.message}`;
   const what = error instanceof Error && isCode(error.name) ? error.name : "an exception";
   const who = tool === undefined ? "responder" : `tool ${tool}`;
-  return { reason: `${name} broke off: its ${who} threw ${what}; see the log`, isOwn: true };
+  return `${name} broke off: its ${who} threw ${what}; see the log`;
 }

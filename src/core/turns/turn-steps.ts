@@ -19,7 +19,7 @@ import { sha256 } from "../sha256.ts";
 import { inSpan } from "../telemetry.ts";
 import { answerLimits, fitText } from "./answer-limits.ts";
 import type { RunningTurn } from "./ask.ts";
-import { ranEarly } from "./responder-contract.ts";
+import { BrokenContract } from "./responder-contract.ts";
 import { answeredBy } from "./turn-records.ts";
 
 type ToolCall = Extract<ResponderEvent, { readonly type: "tool-call" }>["call"];
@@ -39,13 +39,6 @@ interface RecordedCall {
   hasResult: boolean;
 }
 
-/** A tool that a responder started before its call was stored. */
-interface Waiting {
-  readonly callId: string;
-  readonly start: (call?: RecordedCall) => void;
-  readonly refuse: () => void;
-}
-
 /** What a model said and thought before it called a tool, and what it wants to see again of that. */
 interface SaidBefore {
   readonly text: string;
@@ -62,9 +55,11 @@ export class TurnSteps {
   readonly #calls: RecordedCall[] = [];
   readonly #stored: StoredMessage[] = [];
   /** Tools that a responder started before its call was stored. */
-  #waiting: Waiting[] = [];
-  /** An event of the responder is being stored. */
-  #isBusy = false;
+  #waiting: {
+    readonly callId: string;
+    readonly start: (call?: RecordedCall) => void;
+    readonly refuse: () => void;
+  }[] = [];
   #stopWatch: (() => void) | undefined;
   /** What tools threw, with their names. */
   readonly #thrown = new Map<unknown, string>();
@@ -149,17 +144,14 @@ export class TurnSteps {
     return { name, description, parameters, run };
   }
 
-  /** The responder yielded an event, which is stored now, or was stored. */
-  hear(isBusy: boolean): void {
-    this.#isBusy = isBusy;
-    this.#watch();
-  }
-
-  /** Refuses the tools that wait once their responder is silent: it awaits what waits for it. */
-  #watch(): void {
+  /**
+   * Refuses the tools that wait once their responder is silent: it awaits what waits for it.
+   *
+   * @param isBusy an event is being stored.
+   */
+  watch(isBusy: boolean): void {
     this.#stopWatch?.();
-    this.#stopWatch = undefined;
-    if (this.#waiting.length === 0 || this.#isBusy) return;
+    if (this.#waiting.length === 0 || isBusy) return;
     const refuse = () => {
       for (const each of this.#waiting.splice(0)) each.refuse();
     };
@@ -181,8 +173,9 @@ export class TurnSteps {
     }
     if (this.#isOver || this.#lost.has(callId)) return undefined;
     return new Promise((start, reject) => {
-      this.#waiting.push({ callId, start, refuse: () => reject(ranEarly(tool)) });
-      this.#watch();
+      const says = `calls \`run\` of the tool ${tool} before it yields its \`tool-call\` event`;
+      this.#waiting.push({ callId, start, refuse: () => reject(new BrokenContract(says)) });
+      this.watch(false);
     });
   }
 
