@@ -53,9 +53,13 @@ export type { RestartKind, RestartReport } from "./restart.ts";
 /** What receipts call it. */
 const name = "companion";
 
+/** How often a run does what is due, in milliseconds: fast enough to feel immediate on the page. */
+const passEveryMs = 100;
+
 /**
  * Begins a run of the companion: how the last one ended, how it feels, whom it saw. It takes part in the
- * turns of this `Throughline`, and closing that ends the run.
+ * turns of this `Throughline`, and closing that ends the run. Until then it saves when something is due; its
+ * timer does not hold the process.
  *
  * @throws ThroughlineError `THROUGHLINE_NEWER_FORMAT`: a later version wrote its document, which was
  *   left as it is. `THROUGHLINE_CONFLICT`: it was started before on this `Throughline`.
@@ -82,10 +86,19 @@ export async function extendWithCompanion(throughline: Throughline): Promise<voi
 class CompanionExtension implements Extension {
   readonly run: Companion | undefined;
   readonly #throughline: Throughline;
+  #endPasses: (() => void) | undefined;
 
   constructor(throughline: Throughline, run: Companion | undefined) {
     this.#throughline = throughline;
     this.run = run;
+    if (run !== undefined) this.#passLater(run);
+  }
+
+  #passLater(run: Companion): void {
+    this.#endPasses = this.#throughline.ports.timers.after(passEveryMs, () => {
+      run.tick();
+      this.#passLater(run);
+    });
   }
 
   async remove({ chatId, isElsewhere }: Removal): Promise<readonly Removed[]> {
@@ -128,6 +141,7 @@ class CompanionExtension implements Extension {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
+    this.#endPasses?.();
     await this.run?.close();
   }
 }
