@@ -1,4 +1,5 @@
 // `import … from "throughline/companion"`: who the companion is over all its runs, and how it feels.
+
 import type { Removed } from "../core/chat/forget-receipt.ts";
 import type { ForgottenChats } from "../core/chat/tombstones.ts";
 import {
@@ -9,6 +10,7 @@ import {
   type TurnHooks,
   type TurnPart,
 } from "../core/extension.ts";
+import { aThroughline, checkArgument } from "../core/options.ts";
 import type { Throughline } from "../core/throughline.ts";
 import type { Turn } from "../core/turns/turn.ts";
 import { bootClock } from "./boot-clock.ts";
@@ -69,6 +71,7 @@ export async function startCompanion(
   throughline: Throughline,
   options?: CompanionOptions,
 ): Promise<Companion> {
+  checkArgument(throughline, "throughline", aThroughline);
   const { storage, chats, ports } = throughline;
   const { run } = await throughline.extend(name, async () => {
     const clock = bootClock(ports.clock);
@@ -80,6 +83,7 @@ export async function startCompanion(
 
 /** Without a run: what the companion keeps of a chat is removed with the chat, and nothing else happens. */
 export async function extendWithCompanion(throughline: Throughline): Promise<void> {
+  checkArgument(throughline, "throughline", aThroughline);
   await throughline.extend(name, async () => new CompanionExtension(throughline, undefined));
 }
 

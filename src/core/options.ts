@@ -1,4 +1,4 @@
-import { ThroughlineError } from "./errors.ts";
+import { invalid, ThroughlineError } from "./errors.ts";
 
 /** What a value must be, as the end of "it must be ...", and whether a value is that. */
 export type Check = readonly [wanted: string, fits: (value: unknown) => boolean];
@@ -79,6 +79,18 @@ export function wrongIn(
   const wrong = Object.entries(checks).find(([name, [, fits]]) => !fits(given[name]));
   return wrong && `${wrong[0]} must be ${wrong[1][0]}`;
 }
+
+/** Checks what a public function was called with. @throws ThroughlineError `THROUGHLINE_INVALID`. */
+export function checkArgument(value: unknown, name: string, [wanted, fits]: Check): void {
+  if (!fits(value)) throw invalid(`${name} must be ${wanted}`);
+}
+
+/** Fits what has one of these parts. */
+export function having(wanted: string, ...parts: readonly string[]): Check {
+  return [wanted, (value) => parts.some((part) => Object(value)[part] !== undefined)];
+}
+
+export const aThroughline = having("what openThroughline resolves to", "chats", "storage");
 
 export const aText: Check = ["text", (value) => typeof value === "string"];
 

@@ -12,8 +12,10 @@ import { Extensions } from "./extensions.ts";
 import { type NewId, randomId } from "./ids.ts";
 import { type Logger, standardError, withoutWords } from "./logger.ts";
 import {
+  aFunction,
   aName,
   type Checks,
+  checkArgument,
   type Defaults,
   misconfigured,
   oneOf,
@@ -212,7 +214,10 @@ export async function openThroughline(given: ThroughlineOptions): Promise<Throug
         queue ??= new TurnQueue(chats, sessions);
         return newTurns({ ...memories, extensions, queue }, own);
       },
-      extend: (name, open) => extensions.add(name, open),
+      extend: async (name, open) => {
+        checkArgument(open, "open", aFunction);
+        return extensions.add(name, open);
+      },
       close,
       [Symbol.asyncDispose]: close,
     };

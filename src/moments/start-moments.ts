@@ -10,7 +10,7 @@ import {
   type TurnHooks,
   type TurnPart,
 } from "../core/extension.ts";
-import { misconfigured } from "../core/options.ts";
+import { aThroughline, checkArgument, misconfigured } from "../core/options.ts";
 import type { Throughline } from "../core/throughline.ts";
 import type { Turn } from "../core/turns/turn.ts";
 import {
@@ -79,6 +79,7 @@ export async function startMoments(
   throughline: Throughline,
   given: MomentsOptions,
 ): Promise<Moments> {
+  checkArgument(throughline, "throughline", aThroughline);
   const { kept } = await throughline.extend(name, async () => {
     const options = momentsSettings(given);
     const { persona, withSkills, hurtful } = options;
@@ -91,6 +92,7 @@ export async function startMoments(
 
 /** Keeps nothing: what the home has of a chat is removed with the chat, and nothing else happens. */
 export async function extendWithMoments(throughline: Throughline): Promise<void> {
+  checkArgument(throughline, "throughline", aThroughline);
   await throughline.extend(name, async () => new MomentsExtension(throughline, undefined));
 }
 

@@ -4,6 +4,7 @@ import type { NewId } from "../../core/ids.ts";
 import type { JsonObject } from "../../core/json.ts";
 import type { Logger } from "../../core/logger.ts";
 import { KeyedMutex } from "../../core/mutex.ts";
+import { aFunction, aThroughline, checkArgument } from "../../core/options.ts";
 import { sha256 } from "../../core/sha256.ts";
 import { prepareHead } from "../../core/storage/batch.ts";
 import { claudeLogs, ownerLabel, rowsOf } from "../../core/storage/framework-logs.ts";
@@ -60,14 +61,15 @@ export class ThroughlineSessionStore {
   /** Calls for one transcript are done in the order in which they were made. */
   readonly #calls = new KeyedMutex();
 
-  /** @throws TypeError without `foldSessionSummary`. */
+  /** @throws ThroughlineError `THROUGHLINE_INVALID`: without `foldSessionSummary`, which is of the SDK. */
   constructor(
-    { storage, ports }: Pick<Throughline, "storage" | "ports">,
-    { foldSessionSummary }: ThroughlineSessionStoreOptions,
+    throughline: Pick<Throughline, "storage" | "ports">,
+    options: ThroughlineSessionStoreOptions,
   ) {
-    if (typeof foldSessionSummary !== "function") {
-      throw new TypeError("ThroughlineSessionStore needs the SDK's foldSessionSummary");
-    }
+    checkArgument(throughline, "throughline", aThroughline);
+    checkArgument(options?.foldSessionSummary, "foldSessionSummary", aFunction);
+    const { storage, ports } = throughline;
+    const { foldSessionSummary } = options;
     this.#logs = storage.logs(claudeLogs.collection, claudeLogs.projection);
     this.#clock = ports.clock;
     this.#newId = ports.newId;

@@ -1,6 +1,13 @@
 import { isDeepStrictEqual } from "node:util";
 import { isThroughlineError } from "../../core/errors.ts";
 import { Lru } from "../../core/lru.ts";
+import {
+  aName,
+  aThroughline,
+  checkArgument,
+  type Defaults,
+  resolveOptions,
+} from "../../core/options.ts";
 import type { Throughline } from "../../core/throughline.ts";
 import { type BlockValue, dumpBlocks, loadBlocks, type MadeBlocks } from "./blocks.ts";
 import { type CheckpointRecord, Checkpoints } from "./checkpoints.ts";
@@ -34,6 +41,11 @@ export interface ThroughlineSaverOptions {
   readonly transcript?: string | undefined;
 }
 
+const defaults = {
+  serde: undefined,
+  transcript: undefined,
+} as const satisfies Defaults<ThroughlineSaverOptions>;
+
 /** What a checkpoint needs to know of the one before it. */
 interface Parent {
   readonly versions: ChannelVersions;
@@ -65,7 +77,11 @@ export class ThroughlineSaver {
 
   readonly #transcript: { readonly channel: string; readonly chat: Transcript } | undefined;
 
-  constructor(throughline: Throughline, { serde, transcript }: ThroughlineSaverOptions = {}) {
+  /** @throws ThroughlineError `THROUGHLINE_INVALID`, `THROUGHLINE_CONFIGURATION`: an argument cannot be used. */
+  constructor(throughline: Throughline, given: ThroughlineSaverOptions = {}) {
+    checkArgument(throughline, "throughline", aThroughline);
+    const what = "the options of ThroughlineSaver";
+    const { serde, transcript } = resolveOptions(what, given, defaults, { transcript: aName });
     this.serde = serde ?? langGraphSerializer;
     this.#isDivisible = serde === undefined;
     this.#threads = new ThreadLogs(throughline);

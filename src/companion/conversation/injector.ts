@@ -3,6 +3,7 @@ import { errorName } from "../../core/errors.ts";
 import type { NewId } from "../../core/ids.ts";
 import { type Logger, silentLogger } from "../../core/logger.ts";
 import { Lru } from "../../core/lru.ts";
+import { checkArgument, having } from "../../core/options.ts";
 import type { Timers } from "../../core/timers.ts";
 import { awayText } from "../../core/turns/turn-context.ts";
 import type { Injection, InjectionResult, InjectOptions } from "./injection.ts";
@@ -80,6 +81,7 @@ export class Injector {
    * Rejects with what `pending.load` rejects with: what cannot be read is not overwritten.
    */
   static async open(ports: InjectorPorts): Promise<Injector> {
+    checkArgument(ports, "ports", having("{ stream, pending, clock, timers }", "pending"));
     return new Injector(ports, await ports.pending.load());
   }
 

@@ -1,6 +1,7 @@
 import type { ReadOnlyMemory } from "../chat/working-memory.ts";
 import { errorName, isThroughlineError } from "../errors.ts";
 import { type Logger, silentLogger, thrown } from "../logger.ts";
+import { checkArgument, having } from "../options.ts";
 import type { CoordinatorPorts, Input, OutputSink, TurnResult } from "./coordinator-ports.ts";
 import type { Intent } from "./intent.ts";
 import { isStopRequest } from "./stop-words.ts";
@@ -35,6 +36,7 @@ export async function runCoordinator(
   ports: CoordinatorPorts,
   options: CoordinatorOptions = {},
 ): Promise<CoordinatorReport> {
+  checkArgument(ports, "ports", having("{ input, output, converse, … }", "input"));
   const { signal = new AbortController().signal, logger = silentLogger } = options;
   const loop: Loop = { ...options, signal, logger };
   let turns = 0;

@@ -19,6 +19,7 @@ import type { JsonObject } from "../json.ts";
 import type { Logger } from "../logger.ts";
 import type { ListOptions, ModelList } from "../models/model-lists.ts";
 import type { Responder, TurnTools } from "../models/responder.ts";
+import { aName, anObject, checkArgument } from "../options.ts";
 import { checkId } from "../storage/batch.ts";
 import type { Telemetry } from "../telemetry.ts";
 import type { Timers } from "../timers.ts";
@@ -123,6 +124,7 @@ export class Turns {
    */
   submit(chatId: string, input: TurnInput): Turn {
     checkChatId(chatId);
+    checkArgument(input, "input", anObject);
     const { content, id, synthetic, extra, provider, model, attachments = [] } = input;
     const files = takenFiles(attachments);
     if (typeof content !== "string" || (content.trim() === "" && files.length === 0)) {
@@ -147,10 +149,10 @@ export class Turns {
    */
   async open(chatId: string, input: OpenInput, target: ProviderModel): Promise<Opened> {
     checkChatId(chatId);
+    checkArgument(input, "input", anObject);
+    checkArgument(target?.provider, "target.provider", aName);
+    checkArgument(target?.model, "target.model", aName);
     const { provider, model } = target;
-    for (const name of [provider, model]) {
-      if (typeof name !== "string" || name === "") throw invalid("target names provider and model");
-    }
     const { chats } = this.#ports;
     const { id, content, extra, exact } = input;
     if (content === undefined) {
