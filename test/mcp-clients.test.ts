@@ -138,11 +138,11 @@ test("a server that is killed and started elsewhere is found again, and a repeat
   assert.deepEqual(await idsIn(throughline), all);
 });
 
-test("`throughline mcp` ends with 0 and lets go of the home when its client closes stdin, and at SIGTERM", {
+test("`throughline mcp` ends with 0 and lets go of the home when its client closes stdin, at SIGTERM and at SIGHUP", {
   skip: noSignals,
 }, async (t) => {
   const home = join(temporaryDirectory(t), "home");
-  for (const end of ["stdin", "SIGTERM"] as const) {
+  for (const end of ["stdin", "SIGTERM", "SIGHUP"] as const) {
     const mcp = new Process(t, ["mcp"], { home });
     mcp.child.stdin.write('{"jsonrpc":"2.0","id":1,"method":"ping"}\n');
     await mcp.prints("\n");

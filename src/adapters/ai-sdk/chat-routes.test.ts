@@ -443,7 +443,7 @@ test("what is no request of a page is refused, and nothing is stored", async (t)
   }
   assert.equal(w.asked.length, 0);
   assert.deepEqual(await w.load(), []);
-  assert.throws(() => chatRoutes(w.throughline, {} as never), TypeError);
+  assert.throws(() => chatRoutes(w.throughline, {} as never), { code: "THROUGHLINE_INVALID" });
 });
 
 test("a second message waits for the first answer; past the limit nothing is stored", async (t) => {
