@@ -81,7 +81,11 @@ export function wrongIn(
 }
 
 /** Checks what a public function was called with. @throws ThroughlineError `THROUGHLINE_INVALID`. */
-export function checkArgument(value: unknown, name: string, [wanted, fits]: Check): void {
+export function checkArgument<T>(
+  value: T,
+  name: string,
+  [wanted, fits]: Check,
+): asserts value is NonNullable<T> {
   if (!fits(value)) throw invalid(`${name} must be ${wanted}`);
 }
 

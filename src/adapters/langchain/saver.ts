@@ -3,6 +3,7 @@ import { isThroughlineError } from "../../core/errors.ts";
 import { Lru } from "../../core/lru.ts";
 import {
   aName,
+  aText,
   aThroughline,
   checkArgument,
   type Defaults,
@@ -63,7 +64,7 @@ const maxParents = 1_000;
  * What was put is stored as the storage's `durability` says when `put` or `putWrites` resolves, whole or not at
  * all. Putting the same again stores nothing.
  *
- * All methods throw a TypeError that names the field where the configuration is wrong, and
+ * All methods reject with `THROUGHLINE_INVALID` and the name of the field where the configuration is wrong, and with
  * `THROUGHLINE_UNAVAILABLE` or `THROUGHLINE_OUTCOME_UNKNOWN` where the storage failed: then repeat the call.
  */
 export class ThroughlineSaver {
@@ -200,8 +201,8 @@ export class ThroughlineSaver {
     taskPath = "",
   ): Promise<void> {
     const [threadId, ns, id] = [threadOf(config), namespaceOf(config), checkpointOf(config)];
-    if (id === undefined) throw new TypeError("configurable.checkpoint_id is missing");
-    if (typeof taskId !== "string") throw new TypeError("taskId must be a string");
+    checkArgument(id, "configurable.checkpoint_id", aText);
+    checkArgument(taskId, "taskId", aText);
     const blocks: MadeBlocks = new Map();
     const given = await Promise.all(
       writes.map(async ([channel, value], position): Promise<Write> => {

@@ -212,17 +212,15 @@ export class Attempt {
     const isFailed = !isStopped && (isBroken || isEmpty);
     const known = error instanceof ResponderError ? error : undefined;
     const name = `${responder.provider}/${responder.model}`;
-    const tool = this.#steps.toolOf(error);
     if (isFailed && (error === undefined || known !== undefined)) {
       const fields = { error: errorName(error), errno: known?.errno };
       this.#warn(fields, "the model did not finish its answer");
-    } else if (isFailed && tool === undefined) {
-      // What a tool threw is logged where it ran.
+    } else if (isFailed) {
       this.#running.logger.error({ ...this.#where(), ...thrown(error) }, "the responder threw");
     }
     const said = isEmpty ? `${name} answered without a word` : `${name} did not end its answer`;
     const atLimit = limit && `${said}: ${limit.says}`;
-    const failure = isEmpty ? (atLimit ?? said) : reasonOf(error, name, tool);
+    const failure = isEmpty ? (atLimit ?? said) : reasonOf(error, name);
     const ended = isStopped ? "The answer was stopped." : atLimit;
     const reason = isFailed ? failure : ended;
     const { kept, lost } = storableExtras({

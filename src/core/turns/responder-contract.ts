@@ -48,16 +48,11 @@ export function checkEvent(event: unknown): asserts event is ResponderEvent {
   );
 }
 
-/**
- * Says why an answer broke off, in words that are safe to show.
- *
- * @param name `provider/model`. @param tool the one that threw this, if one did.
- */
-export function reasonOf(error: unknown, name: string, tool: string | undefined): string {
+/** Says why an answer broke off, in words that are safe to show. @param name `provider/model`. */
+export function reasonOf(error: unknown, name: string): string {
   if (error === undefined) return "The model's answer broke off.";
   if (error instanceof ResponderError) return error.message;
   if (error instanceof BrokenContract) return `${name} broke off: its responder ${error.message}`;
   const what = error instanceof Error && isCode(error.name) ? error.name : "an exception";
-  const who = tool === undefined ? "responder" : `tool ${tool}`;
-  return `${name} broke off: its ${who} threw ${what}; see the log`;
+  return `${name} broke off: its responder threw ${what}; see the log`;
 }

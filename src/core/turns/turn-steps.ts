@@ -61,8 +61,6 @@ export class TurnSteps {
     readonly refuse: () => void;
   }[] = [];
   #stopWatch: (() => void) | undefined;
-  /** What tools threw, with their names. */
-  readonly #thrown = new Map<unknown, string>();
   /** Calls that could not be stored: their tools do not run. */
   readonly #lost = new Set<string>();
   readonly #broken = new AbortController();
@@ -158,11 +156,6 @@ export class TurnSteps {
     this.#stopWatch = this.#running.timers.after(silentMs, refuse, { holdsProcess: true });
   }
 
-  /** The tool that threw this. */
-  toolOf(error: unknown): string | undefined {
-    return this.#thrown.get(error);
-  }
-
   async #toStart(callId: string, tool: string): Promise<RecordedCall | undefined> {
     const stored = this.#calls.find(
       ({ call, isStarted, hasResult }) => call.id === callId && !isStarted && !hasResult,
@@ -184,7 +177,6 @@ export class TurnSteps {
     try {
       result = await tool.run(args, recorded.call, this.#keyOf(recorded));
     } catch (error) {
-      this.#thrown.set(error, tool.name);
       const { turn, logger } = this.#running;
       const where = { chat: turn.chatId, turn: turn.id, tool: tool.name };
       logger.error({ ...where, ...thrown(error) }, "a tool threw");
