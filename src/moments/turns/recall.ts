@@ -26,7 +26,7 @@ export async function recallWords(
   recorder: MomentRecorder,
   clock: Clock,
 ): Promise<number> {
-  checkArgument(chats, "chats", having("the chats of a Throughline", "find"));
+  checkArgument(chats, "chats", having("the chats of a Throughline", "list"));
   checkArgument(clock, "clock", having("a clock", "now"));
   const now = clock.now();
   const said: Said[] = [];
