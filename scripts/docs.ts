@@ -4,6 +4,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { errorCodes } from "../src/core/errors.ts";
+import { ResponderError } from "../src/core/models/responder.ts";
 import type { StoredRecord } from "../src/core/storage/log-store.ts";
 import { openThroughline, type Throughline } from "../src/core/throughline.ts";
 import type { Turns } from "../src/core/turns/turns.ts";
@@ -167,7 +168,8 @@ async function everyRecord(run: Run): Promise<string> {
   const lines = linesOf(run, chat);
   // Three quarters of an hour later a model fails, twice.
   clock.pass(45 * 60_000);
-  for (const _ of [1, 2]) script.push([{ type: "fail", error: new Error("the line is dead") }]);
+  const dead = new ResponderError("the line is dead", { kind: "unavailable" });
+  for (const _ of [1, 2]) script.push([{ type: "fail", error: dead }]);
   await turns.submit(chat, { id: "t4", content: "Are you there?" }).done;
   await (await turns.answer(chat)).done;
   await turns.dismiss(chat);

@@ -92,9 +92,9 @@ export type { Throughline, ThroughlineOptions };
 /**
  * Opens a companion's memories. What a dead process left half done is finished first.
  *
- * @throws TypeError neither `home` nor `storage`, or both.
  * @throws ThroughlineError `THROUGHLINE_LOCKED`: another process writes this home.
- * @throws ThroughlineError `THROUGHLINE_CONFIGURATION`: a setting or the home cannot be used.
+ * @throws ThroughlineError `THROUGHLINE_CONFIGURATION`: a setting or the home cannot be used; neither
+ *   `home` nor `storage`, or both.
  */
 export async function openThroughline(options: ThroughlineOptions): Promise<Throughline> {
   // Both at once, where both are needed: what opening costs is mostly loading.

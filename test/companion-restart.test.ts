@@ -35,8 +35,8 @@ interface ServerOptions {
 }
 
 const heldLoop = `data:text/javascript,
-  const set = globalThis.setInterval;
-  globalThis.setInterval = (work, ms, ...more) => set(work, ms === 100 ? 2 ** 30 : ms, ...more);`;
+  const set = globalThis.setTimeout;
+  globalThis.setTimeout = (work, ms, ...more) => set(work, ms === 100 ? 2 ** 30 : ms, ...more);`;
 
 async function serve(t: TestContext, home: string, options: ServerOptions = {}): Promise<Server> {
   const { model = "offline", isHeld = false } = options;

@@ -220,6 +220,21 @@ test("doctor is content with a home that is whole", async (t) => {
   assert.equal((await doctor(await homeOf(t))).code, 0);
 });
 
+test("an empty log that a kill left is removed at the next start, and its chat can begin", async (t) => {
+  const home = await homeOf(t);
+  const folder = join(home, "chats");
+  for (const name of ["never", "begun"]) fs.writeFileSync(join(folder, `${name}.jsonl`), "");
+  const throughline = await openThroughline({ home });
+  await throughline.chats.append("begun", [{ role: "user", content: "Hello" }]);
+  assert.equal((await throughline.chats.messages("begun")).messages.length, 1);
+  await throughline.close();
+  assert.deepEqual(
+    fs.readdirSync(folder).filter((name) => fs.statSync(join(folder, name)).size === 0),
+    [],
+  );
+  assert.ok(!fs.existsSync(join(folder, "never.jsonl")));
+});
+
 test("doctor says of a home that is not there or is none that there is no home: exit 1", async (t) => {
   const folder = temporaryDirectory(t);
   fs.writeFileSync(join(folder, "letter.txt"), "Dear Ann");

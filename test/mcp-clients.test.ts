@@ -138,11 +138,11 @@ test("a server that is killed and started elsewhere is found again, and a repeat
   assert.deepEqual(await idsIn(throughline), all);
 });
 
-test("`throughline mcp` ends with 0 and lets go of the home when its client closes stdin, and at SIGTERM", {
+test("`throughline mcp` ends with 0 and lets go of the home when its client closes stdin, at SIGTERM and at SIGHUP", {
   skip: noSignals,
 }, async (t) => {
   const home = join(temporaryDirectory(t), "home");
-  for (const end of ["stdin", "SIGTERM"] as const) {
+  for (const end of ["stdin", "SIGTERM", "SIGHUP"] as const) {
     const mcp = new Process(t, ["mcp"], { home });
     mcp.child.stdin.write('{"jsonrpc":"2.0","id":1,"method":"ping"}\n');
     await mcp.prints("\n");
@@ -154,6 +154,42 @@ test("`throughline mcp` ends with 0 and lets go of the home when its client clos
     assert.deepEqual(JSON.parse(out), { jsonrpc: "2.0", id: 1, result: {} });
     assert.ok(!fs.existsSync(join(home, "lock.json")), end);
   }
+});
+
+test("what a client asks right before the end of its input is answered", async (t) => {
+  const home = join(temporaryDirectory(t), "home");
+  const mcp = new Process(t, ["mcp"], { home });
+  const ids = Array.from({ length: 20 }, (_, i) => i + 1);
+  const messages = ids.map((id) => {
+    const message = { id: `m${id}`, role: "user", content: `message ${id}` };
+    const params = { name: "session_append", arguments: { chat_id: "a", messages: [message] } };
+    return { jsonrpc: "2.0", id, method: "tools/call", params };
+  });
+  mcp.child.stdin.end(messages.map((each) => `${JSON.stringify(each)}\n`).join(""));
+  const { code, out } = await mcp.ended();
+  assert.equal(code, 0);
+  const answers = out.trim().split("\n");
+  const answered = answers.map((line) => JSON.parse(line) as { id: number; result?: object });
+  assert.deepEqual(
+    answered
+      .filter(({ result }) => result !== undefined)
+      .map(({ id }) => id)
+      .toSorted((a, b) => a - b),
+    ids,
+  );
+});
+
+test("a message that is too long ends `throughline mcp` with 1 and says so", async (t) => {
+  const home = join(temporaryDirectory(t), "home");
+  const mcp = new Process(t, ["mcp"], { home });
+  mcp.child.stdin.on("error", () => undefined); // it ends while this is written
+  const block = "x".repeat(1024 * 1024);
+  for (let mebibytes = 0; mebibytes < (isFull ? 300 : 12); mebibytes++)
+    mcp.child.stdin.write(block);
+  const { code, err } = await mcp.ended();
+  assert.equal(code, 1);
+  assert.match(err, /a message of the client is longer than 10 MiB.*THROUGHLINE_TOO_LARGE/s);
+  assert.ok(!fs.existsSync(join(home, "lock.json")));
 });
 
 test("the registrations of docs/guides/mcp.md start this command, or name this route", async (t) => {

@@ -1,13 +1,13 @@
 import { createRequire } from "node:module";
 import type { DestinationStream, Logger as Pino } from "pino";
-import { type Logger, unfailing } from "../core/logger.ts";
+import { type Logger, unfailing, withoutWords } from "../core/logger.ts";
 import { type LogLevel, logLevels } from "./settings-table.ts";
 
 /** Fields that could hold a secret, should one ever be logged. */
 const secrets = ["token", "apiKey", "authorization", "cookie", "password"];
 
 /**
- * One line of JSON per event on stderr, written before the call returns.
+ * One line of JSON per event on stderr, written before the call returns. It holds no words: all code here is ours.
  *
  * @param level what `LOG_LEVEL` says; it goes before `standard`, the command's own.
  */
@@ -26,12 +26,8 @@ export function openLog(
       opened[name](fields, message);
     };
   };
-  return unfailing({
-    debug: at("debug"),
-    info: at("info"),
-    warn: at("warn"),
-    error: at("error"),
-  });
+  const logger = { debug: at("debug"), info: at("info"), warn: at("warn"), error: at("error") };
+  return unfailing(withoutWords(logger));
 }
 
 function openPino(level: LogLevel, destination: DestinationStream | undefined): Pino {

@@ -193,8 +193,8 @@ export class Companion implements AsyncDisposable {
   }
 
   /**
-   * One pass of the loop: call it as often as you like, 50 times a second or 5. Costs a comparison
-   * when nothing is due, and never waits for what is to be written.
+   * One pass of the loop, which `startCompanion` runs: call it as often as you like beside that. Costs a
+   * comparison when nothing is due, and never waits for what is to be written.
    */
   tick(): void {
     const now = this.#clock.monotonic();

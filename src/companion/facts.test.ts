@@ -53,12 +53,18 @@ for (const [says, source, facts, logged] of [
   ["is absent", undefined, "", []],
   ["gives nothing", async () => undefined as unknown as string, "", []],
   ["gives a number", async () => 7 as unknown as string, "", [{ type: "number" }]],
-  ["rejects", () => Promise.reject(new RangeError("canary")), "", [{ error: "RangeError" }]],
-  ["throws", () => assert.fail("canary"), "", [{ error: "AssertionError" }]],
+  [
+    "rejects",
+    () => Promise.reject(new RangeError("canary")),
+    "",
+    [{ error: "RangeError", message: "canary" }],
+  ],
+  ["throws", () => assert.fail("canary"), "", [{ error: "AssertionError", message: "canary" }]],
 ] as const) {
-  test(`a memory that ${says} gives ${JSON.stringify(facts)} and ${logged.length} warnings`, async () => {
+  test(`a memory that ${says} gives ${JSON.stringify(facts)} and ${logged.length} lines of log`, async () => {
     const lines: object[] = [];
-    const logger: Logger = { ...silentLogger, warn: (fields) => lines.push(fields) };
+    const note = ({ stack: _, ...fields }: { readonly stack?: string }) => lines.push(fields);
+    const logger: Logger = { ...silentLogger, warn: note, error: note };
     assert.equal(await readFacts(source, logger), facts);
     assert.deepEqual(lines, logged);
   });

@@ -1,5 +1,4 @@
-import { errorName } from "../core/errors.ts";
-import type { Logger } from "../core/logger.ts";
+import { type Logger, thrown } from "../core/logger.ts";
 import { quoted, quotedWithin } from "./quoted-lines.ts";
 
 /** Where facts to remember come from: a file, a vector memory, a service. */
@@ -79,7 +78,7 @@ export async function readFacts(
     if (typeof facts === "string") return facts;
     logger.warn({ type: typeof facts }, "the memory of the companion gave no text");
   } catch (error) {
-    logger.warn({ error: errorName(error) }, "the memory of the companion could not be read");
+    logger.error(thrown(error), "the memory of the companion could not be read");
   }
   return "";
 }

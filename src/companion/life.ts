@@ -1,7 +1,7 @@
 import { isoTime } from "../core/clock.ts";
-import { errorName, invalid } from "../core/errors.ts";
+import { invalid } from "../core/errors.ts";
 import type { NewId } from "../core/ids.ts";
-import type { Logger } from "../core/logger.ts";
+import { type Logger, thrown } from "../core/logger.ts";
 import type { Act, Happening, SleepState } from "./acts.ts";
 import { type BootClock, readClock } from "./boot-clock.ts";
 import type { PersonSeen } from "./companion-document.ts";
@@ -149,8 +149,7 @@ export class LivingCompanion {
         listener(change);
       } catch (error) {
         // Neither the loop nor a turn is to end with a watcher.
-        const fields = { change: change.type, error: errorName(error) };
-        this.#ports.logger.error(fields, "a watcher failed");
+        this.#ports.logger.error({ change: change.type, ...thrown(error) }, "a watcher failed");
       }
     }
   }

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { pathToFileURL } from "node:url";
 import { HeldClock } from "../../test/support/held-clock.ts";
+import { HeldTimers } from "../../test/support/held-timers.ts";
 import { openThroughline } from "../core/throughline.ts";
 import { startCompanion } from "./start-companion.ts";
 
@@ -23,11 +24,14 @@ test("a process that has nothing else to do waits until its companion has begun"
     const storage = openMemoryStorage({ place: new MemoryPlace() });
     const throughline = await openThroughline({ storage });
     await startCompanion(throughline);
-    await throughline.close();
+    if (process.argv.includes("closes")) await throughline.close();
     process.stdout.write("closed");`;
-  const args = ["--input-type=module", "--eval", script];
-  const { status, stdout } = spawnSync(process.execPath, args, { timeout: 20_000 });
-  assert.deepEqual([status, String(stdout)], [0, "closed"]);
+  // Its own timer holds no process.
+  for (const more of [["closes"], []]) {
+    const args = ["--input-type=module", "--eval", script, ...more];
+    const { status, stdout } = spawnSync(process.execPath, args, { timeout: 20_000 });
+    assert.deepEqual([status, String(stdout)], [0, "closed"]);
+  }
 });
 
 test("every option of a companion that is undefined is as if absent", async () => {
@@ -36,6 +40,20 @@ test("every option of a companion that is undefined is as if absent", async () =
   const absent = Object.fromEntries([...names, "timeZone", "pid"].map((name) => [name, undefined]));
   const companion = await startCompanion(throughline, absent);
   assert.equal(companion.report.kind, "fresh_start");
+});
+
+test("a companion saves itself when something is due, and no more once its memories are closed", async () => {
+  const clock = new HeldClock();
+  const timers = new HeldTimers(clock);
+  const throughline = await openThroughline({ storage: "memory", clock, timers });
+  const documents = throughline.storage.documents("session");
+  const companion = await startCompanion(throughline, { saveEveryMs: 1_000 });
+  companion.emotions.event("pat_level2");
+  const { revision = 0 } = (await documents.read("session")) ?? {};
+  await timers.pass(1_200);
+  assert.ok(((await documents.read("session"))?.revision ?? 0) > revision);
+  await throughline.close();
+  assert.equal(timers.count, 0);
 });
 
 for (const options of [null, "30000", []]) {

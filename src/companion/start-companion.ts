@@ -1,4 +1,5 @@
 // `import … from "throughline/companion"`: who the companion is over all its runs, and how it feels.
+
 import type { Removed } from "../core/chat/forget-receipt.ts";
 import type { ForgottenChats } from "../core/chat/tombstones.ts";
 import {
@@ -9,6 +10,7 @@ import {
   type TurnHooks,
   type TurnPart,
 } from "../core/extension.ts";
+import { aThroughline, checkArgument } from "../core/options.ts";
 import type { Throughline } from "../core/throughline.ts";
 import type { Turn } from "../core/turns/turn.ts";
 import { bootClock } from "./boot-clock.ts";
@@ -53,9 +55,13 @@ export type { RestartKind, RestartReport } from "./restart.ts";
 /** What receipts call it. */
 const name = "companion";
 
+/** How often a run does what is due, in milliseconds: fast enough to feel immediate on the page. */
+const passEveryMs = 100;
+
 /**
  * Begins a run of the companion: how the last one ended, how it feels, whom it saw. It takes part in the
- * turns of this `Throughline`, and closing that ends the run.
+ * turns of this `Throughline`, and closing that ends the run. Until then it saves when something is due; its
+ * timer does not hold the process.
  *
  * @throws ThroughlineError `THROUGHLINE_NEWER_FORMAT`: a later version wrote its document, which was
  *   left as it is. `THROUGHLINE_CONFLICT`: it was started before on this `Throughline`.
@@ -65,6 +71,7 @@ export async function startCompanion(
   throughline: Throughline,
   options?: CompanionOptions,
 ): Promise<Companion> {
+  checkArgument(throughline, "throughline", aThroughline);
   const { storage, chats, ports } = throughline;
   const { run } = await throughline.extend(name, async () => {
     const clock = bootClock(ports.clock);
@@ -76,16 +83,26 @@ export async function startCompanion(
 
 /** Without a run: what the companion keeps of a chat is removed with the chat, and nothing else happens. */
 export async function extendWithCompanion(throughline: Throughline): Promise<void> {
+  checkArgument(throughline, "throughline", aThroughline);
   await throughline.extend(name, async () => new CompanionExtension(throughline, undefined));
 }
 
 class CompanionExtension implements Extension {
   readonly run: Companion | undefined;
   readonly #throughline: Throughline;
+  #endPasses: (() => void) | undefined;
 
   constructor(throughline: Throughline, run: Companion | undefined) {
     this.#throughline = throughline;
     this.run = run;
+    if (run !== undefined) this.#passLater(run);
+  }
+
+  #passLater(run: Companion): void {
+    this.#endPasses = this.#throughline.ports.timers.after(passEveryMs, () => {
+      run.tick();
+      this.#passLater(run);
+    });
   }
 
   async remove({ chatId, isElsewhere }: Removal): Promise<readonly Removed[]> {
@@ -127,6 +144,7 @@ class CompanionExtension implements Extension {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
+    this.#endPasses?.();
     await this.run?.close();
   }
 }

@@ -57,3 +57,10 @@ export function errorName(error: unknown): string {
   if (isThroughlineError(error)) return error.code;
   return error instanceof Error ? error.name : typeof error;
 }
+
+/** Reads the status with which a provider refused, where its client threw this; of anything else there is none. */
+export function refusedStatus(error: unknown): number | undefined {
+  const { status, statusCode = status } = (error ?? {}) as Readonly<Record<string, unknown>>;
+  const isStatus = typeof statusCode === "number" && statusCode >= 400 && statusCode < 600;
+  return isStatus ? statusCode : undefined;
+}

@@ -1,4 +1,4 @@
-import { ThroughlineError } from "./errors.ts";
+import { invalid, ThroughlineError } from "./errors.ts";
 
 /** What a value must be, as the end of "it must be ...", and whether a value is that. */
 export type Check = readonly [wanted: string, fits: (value: unknown) => boolean];
@@ -65,10 +65,38 @@ function like(standard: unknown): Check {
   if (standard === undefined) return ["there", () => true];
   if (typeof standard === "number") return ["a number", Number.isFinite];
   if (typeof standard === "boolean") return oneOf(true, false);
-  if (typeof standard === "string") return ["text", (value) => typeof value === "string"];
+  if (typeof standard === "string") return aText;
   if (Array.isArray(standard)) return ["a list", Array.isArray];
   return typeof standard === "function" ? aFunction : anObject;
 }
+
+/** Says which of these values is not what it must be, if one is not. */
+export function wrongIn(
+  values: object,
+  checks: Readonly<Record<string, Check>>,
+): string | undefined {
+  const given = values as Readonly<Record<string, unknown>>;
+  const wrong = Object.entries(checks).find(([name, [, fits]]) => !fits(given[name]));
+  return wrong && `${wrong[0]} must be ${wrong[1][0]}`;
+}
+
+/** Checks what a public function was called with. @throws ThroughlineError `THROUGHLINE_INVALID`. */
+export function checkArgument<T>(
+  value: T,
+  name: string,
+  [wanted, fits]: Check,
+): asserts value is NonNullable<T> {
+  if (!fits(value)) throw invalid(`${name} must be ${wanted}`);
+}
+
+/** Fits what has one of these parts. */
+export function having(wanted: string, ...parts: readonly string[]): Check {
+  return [wanted, (value) => parts.some((part) => Object(value)[part] !== undefined)];
+}
+
+export const aThroughline = having("what openThroughline resolves to", "chats", "storage");
+
+export const aText: Check = ["text", (value) => typeof value === "string"];
 
 export const anObject: Check = [
   "an object",

@@ -9,8 +9,18 @@ import { type Clock, systemClock } from "./clock.ts";
 import type { Extension } from "./extension.ts";
 import { Extensions } from "./extensions.ts";
 import { type NewId, randomId } from "./ids.ts";
-import { type Logger, silentLogger } from "./logger.ts";
-import { aName, type Checks, type Defaults, type Resolved, resolveOptions } from "./options.ts";
+import { type Logger, standardError, withoutWords } from "./logger.ts";
+import {
+  aFunction,
+  aName,
+  type Checks,
+  checkArgument,
+  type Defaults,
+  misconfigured,
+  oneOf,
+  type Resolved,
+  resolveOptions,
+} from "./options.ts";
 import { namedFrameworkLogs, removeFrameworkLogs } from "./storage/framework-logs.ts";
 import { type Durability, durabilityCheck, type Storage } from "./storage/storage.ts";
 import { silentTelemetry, type Telemetry, type ThroughlinePorts } from "./telemetry.ts";
@@ -57,7 +67,14 @@ export interface ThroughlineOptions {
    * before they are stored. By default they have 93 random bits.
    */
   readonly newId?: NewId | undefined;
+  /** @default what is logged at `error` is written on standard error */
   readonly logger?: Logger | undefined;
+  /**
+   * What the log has of an exception that your own code threw, such as a responder or a tool: its words
+   * too (message and stack, each cut at 2,000 characters), or its name alone.
+   * @default "words"
+   */
+  readonly logErrors?: "words" | "names" | undefined;
   /** What turns, models, tools, appends and uploads take: `openTelemetry` of `throughline/opentelemetry`. */
   readonly telemetry?: Telemetry | undefined;
 }
@@ -74,7 +91,8 @@ const defaults = {
   clock: systemClock,
   timers: systemTimers,
   newId: randomId,
-  logger: silentLogger,
+  logger: standardError,
+  logErrors: "words",
   telemetry: silentTelemetry,
 } as const satisfies Defaults<ThroughlineOptions>;
 
@@ -83,6 +101,7 @@ const checks: Checks<ThroughlineOptions> = {
   durability: durabilityCheck,
   provider: aName,
   model: aName,
+  logErrors: oneOf("words", "names"),
 };
 
 /** The memories of one companion, on one storage. */
@@ -121,14 +140,17 @@ export interface Throughline extends AsyncDisposable {
 /**
  * Opens a companion's memories. What a dead process left half done is finished first.
  *
- * @throws TypeError neither `home` nor `storage`, or both.
  * @throws ThroughlineError `THROUGHLINE_LOCKED`: another process writes this home.
- * @throws ThroughlineError `THROUGHLINE_CONFIGURATION`: a setting or the home cannot be used.
+ * @throws ThroughlineError `THROUGHLINE_CONFIGURATION`: a setting or the home cannot be used; neither
+ *   `home` nor `storage`, or both.
  * @throws ThroughlineError `THROUGHLINE_CONFLICT`: a move into this storage has not ended: it holds a
  *   part of a companion, and what was added to that could not be copied over any more. Move again.
  */
 export async function openThroughline(given: ThroughlineOptions): Promise<Throughline> {
-  const options = resolveOptions("the options of openThroughline", given, defaults, checks);
+  const resolved = resolveOptions("the options of openThroughline", given, defaults, checks);
+  const { logErrors } = resolved;
+  const ownLogger = logErrors === "names" ? withoutWords(resolved.logger) : resolved.logger;
+  const options = { ...resolved, logger: ownLogger };
   const { provider, model, workingMemoryCapacity, keepPhotoMetadata } = options;
   const { clock, timers, newId, logger, telemetry } = options;
   const rules = rulesOf(options.freshness);
@@ -184,7 +206,10 @@ export async function openThroughline(given: ThroughlineOptions): Promise<Throug
         const inside = { ...ports, chats, sessions, workingMemory, rules, extensions, queue };
         return new Turns(turnPorts(inside, own));
       },
-      extend: (name, open) => extensions.add(name, open),
+      extend: async (name, open) => {
+        checkArgument(open, "open", aFunction);
+        return extensions.add(name, open);
+      },
       close,
       [Symbol.asyncDispose]: close,
     };
@@ -226,7 +251,7 @@ async function openStorage(
 ): Promise<Storage> {
   const { home, storage, durability, clock, newId, logger } = options;
   if ((home === undefined) === (storage === undefined)) {
-    throw new TypeError("openThroughline takes either a home or a storage");
+    throw misconfigured("openThroughline takes either a home or a storage");
   }
   if (home !== undefined) {
     const { openFileStorage } = await import("./storage/files/open-file-storage.ts");

@@ -14,7 +14,7 @@ import {
 } from "../core/extension.ts";
 import type { JsonObject } from "../core/json.ts";
 import type { Logger } from "../core/logger.ts";
-import { misconfigured } from "../core/options.ts";
+import { aThroughline, checkArgument, misconfigured } from "../core/options.ts";
 import type { Cluster } from "../core/storage/cluster.ts";
 import type { OwnHome } from "../core/storage/storage.ts";
 import type { Throughline } from "../core/throughline.ts";
@@ -86,6 +86,7 @@ export async function startMoments(
   throughline: Throughline,
   given: MomentsOptions,
 ): Promise<Moments> {
+  checkArgument(throughline, "throughline", aThroughline);
   const { kept } = await throughline.extend(name, async () => {
     const options = momentsSettings(given);
     const { persona, withSkills, hurtful } = options;
@@ -100,6 +101,7 @@ export async function startMoments(
 
 /** Keeps nothing: what the home has of a chat is removed with the chat, and nothing else happens. */
 export async function extendWithMoments(throughline: Throughline): Promise<void> {
+  checkArgument(throughline, "throughline", aThroughline);
   await throughline.extend(name, async () => new MomentsExtension(throughline, undefined));
 }
 

@@ -1,6 +1,6 @@
 import { type Clock, systemClock } from "../core/clock.ts";
 import { type NewId, randomId } from "../core/ids.ts";
-import { type Logger, silentLogger, unfailing } from "../core/logger.ts";
+import { type Logger, standardError, unfailing } from "../core/logger.ts";
 import {
   aName,
   anObject,
@@ -84,7 +84,10 @@ export interface PortOptions {
   readonly hosts?: readonly string[] | undefined;
   readonly limits?: ServerLimits | undefined;
   readonly clock?: Clock | undefined;
-  /** Gets routes, codes and ids; never what a person said. */
+  /**
+   * Gets routes, codes and ids; never what a person said.
+   * @default what is logged at `error` is written on standard error
+   */
   readonly logger?: Logger | undefined;
 }
 
@@ -114,7 +117,7 @@ const portDefaults = {
   hosts: [],
   limits: {},
   clock: systemClock,
-  logger: silentLogger,
+  logger: standardError,
 } as const satisfies Defaults<PortOptions>;
 
 const portChecks: Checks<PortOptions> = { version: aName };

@@ -11,6 +11,7 @@ import { everyLog } from "../../src/postgres/move/every-log.ts";
 import { moveUnderWay } from "../../src/postgres/move/move-notes.ts";
 import { logPlaces, marksPlace } from "../../src/postgres/move/places.ts";
 import { HeldClock } from "./held-clock.ts";
+import { HeldTimers } from "./held-timers.ts";
 import { kept } from "./kept-storage.ts";
 import { Stopped, stoppingStorage } from "./stopping-storage.ts";
 
@@ -78,12 +79,13 @@ export function sayMany([chatId, count]: [string, number]): Step {
 /** One run of a companion, with what is done to it. */
 export async function live(storage: Storage, steps: readonly Step[], at: string): Promise<void> {
   const clock = new HeldClock(at);
+  const timers = new HeldTimers(clock);
   // The same steps make the same ids, in any storage.
   let ids = 0;
   const newId = () => `${Date.parse(at)}-${++ids}`;
   // As one process alone has it: several of them keep records that one does not need.
   const alone = { ...kept(storage), leases: new LocalLeases(), cluster: new LocalCluster() };
-  const throughline = await openThroughline({ storage: alone, clock, newId });
+  const throughline = await openThroughline({ storage: alone, clock, timers, newId });
   const companion = await startCompanion(throughline);
   for (const each of steps) await each(throughline, clock);
   companion.emotions.event("pat_level1", 1);

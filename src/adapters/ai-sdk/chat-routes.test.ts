@@ -9,6 +9,7 @@ import { memoryPlace } from "../../../test/support/cluster-world.ts";
 import { randomText } from "../../../test/support/random-text.ts";
 import { type AiStep, scriptedAiModel } from "../../../test/support/scripted-ai-model.ts";
 import type { JsonObject } from "../../core/json.ts";
+import type { Logger } from "../../core/logger.ts";
 import { openThroughline, type Throughline } from "../../core/throughline.ts";
 import { chatRoutes } from "./chat-routes.ts";
 import { loadMessages } from "./load-messages.ts";
@@ -275,6 +276,51 @@ test("what the application throws is an error of the stream, and the message can
   assert.equal(await w.unanswered(), 1);
 });
 
+/** A `respond` that does not do what its type says, and the error that the page and the log get. */
+const refused = Object.assign(new Error("400 canary"), { status: 400, error: { message: "no" } });
+const faults: readonly [what: string, respond: () => unknown, page: RegExp, log: RegExp][] = [
+  ["returns text", () => "Hi", /must return what `streamText` returns/, /must return/],
+  [
+    "returns nothing",
+    async () => undefined,
+    /must return what `streamText` returns/,
+    /must return/,
+  ],
+  [
+    "returns a stream of text",
+    () => ReadableStream.from(["Hi"]),
+    /must return what `streamText` returns/,
+    /must return/,
+  ],
+  [
+    "throws",
+    () => {
+      throw new RangeError("no such field");
+    },
+    /"An error occurred\."/,
+    /"RangeError","message":"no such field","stack":"RangeError: no such field\\n +at /,
+  ],
+  [
+    "is refused by a provider",
+    () => Promise.reject(refused),
+    /"The model refused the request \(HTTP 400\): no"/,
+    /^(?!.*canary)/,
+  ],
+];
+
+for (const [what, respond, onPage, inLog] of faults) {
+  test(`a respond that ${what} is told so on the page, and in the log`, async (t) => {
+    const lines: string[] = [];
+    const note = (fields: object) => void lines.push(JSON.stringify(fields));
+    const logger: Logger = { debug: note, info: note, warn: note, error: note };
+    const throughline = await openThroughline({ storage: "memory", logger });
+    const w = await world(t, { answers: [], respond: respond as never, throughline });
+    const text = await (await w.post(request)).text();
+    assert.match(text, onPage);
+    assert.match(lines.join("\n"), inLog);
+  });
+}
+
 test("an answer is made again: the old one and what came after it are taken back", async (t) => {
   const w = await world(t, { answers: [["one"], ["two"], ["three"]] });
   const page = w.page();
@@ -397,7 +443,7 @@ test("what is no request of a page is refused, and nothing is stored", async (t)
   }
   assert.equal(w.asked.length, 0);
   assert.deepEqual(await w.load(), []);
-  assert.throws(() => chatRoutes(w.throughline, {} as never), TypeError);
+  assert.throws(() => chatRoutes(w.throughline, {} as never), { code: "THROUGHLINE_INVALID" });
 });
 
 test("a second message waits for the first answer; past the limit nothing is stored", async (t) => {

@@ -1,6 +1,7 @@
 import { createUIMessageStreamResponse, type UIMessageChunk } from "ai";
 import { ThroughlineError } from "../../core/errors.ts";
 import { unknownUsage } from "../../core/models/prices.ts";
+import { aFunction, aThroughline, checkArgument } from "../../core/options.ts";
 import type { Throughline } from "../../core/throughline.ts";
 import type { Opened, OpenTurn } from "../../core/turns/open-turn.ts";
 import type { Turn } from "../../core/turns/turn.ts";
@@ -40,7 +41,8 @@ export function chatRoutes(
   throughline: Pick<Throughline, "chats" | "ports" | "turns">,
   options: ChatRoutesOptions,
 ): ChatRoutes {
-  if (typeof options?.respond !== "function") throw new TypeError("chatRoutes needs `respond`");
+  checkArgument(throughline, "throughline", aThroughline);
+  checkArgument(options?.respond, "respond", aFunction);
   const pages = new ChatPages(throughline, options);
   const route = (serve: (request: Request) => Promise<Response>) => async (request: Request) => {
     try {

@@ -5,6 +5,7 @@ import { allMessages } from "../../core/chat/message-page.ts";
 import { besideWords, waitingInput } from "../../core/chat/shown-messages.ts";
 import { type PairedCall, pairToolCalls } from "../../core/chat/tool-pairs.ts";
 import type { JsonObject } from "../../core/json.ts";
+import { aThroughline, checkArgument } from "../../core/options.ts";
 import type { Throughline } from "../../core/throughline.ts";
 import { noResult, type Part, plainParts, type UIChatMessage } from "./ui-message.ts";
 import { idOf, isPiece, readPiece, UiRecords } from "./ui-records.ts";
@@ -32,6 +33,7 @@ export async function loadMessages(
   throughline: Pick<Throughline, "chats">,
   chatId: string,
 ): Promise<UIChatMessage[]> {
+  checkArgument(throughline, "throughline", aThroughline);
   const { chats } = throughline;
   const waiting = await waitingIn(chats, chatId);
   const all = [...(await shownIn(throughline, chatId))];

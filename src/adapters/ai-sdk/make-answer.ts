@@ -2,9 +2,17 @@
 import { isDeepStrictEqual } from "node:util";
 import { createUIMessageStream, type UIMessage, type UIMessageChunk } from "ai";
 import type { StoredMessage } from "../../core/chat/message.ts";
-import { errorCodes, errorName, isThroughlineError } from "../../core/errors.ts";
+import {
+  errorCodes,
+  errorName,
+  isThroughlineError,
+  type ThroughlineError,
+} from "../../core/errors.ts";
 import type { JsonObject } from "../../core/json.ts";
+import { thrown } from "../../core/logger.ts";
 import { toUsage, unknownUsage } from "../../core/models/prices.ts";
+import { refusalIn } from "../../core/models/provider-words.ts";
+import { misconfigured } from "../../core/options.ts";
 import type { Throughline } from "../../core/throughline.ts";
 import type { OpenTurn, TurnEnd } from "../../core/turns/open-turn.ts";
 import type { AnswerStream } from "./answer-stream.ts";
@@ -44,13 +52,13 @@ export interface ChatTurn {
  * What `streamText` returns; or a stream of UI message chunks, such as that of `toUIMessageStream` or
  * `createUIMessageStream`, which holds the `finish` of a model.
  */
-export type UIAnswer =
-  | ReadableStream<unknown>
-  | {
-      toUIMessageStream(): ReadableStream<unknown>;
-      readonly usage?: PromiseLike<unknown> | undefined;
-      readonly response?: PromiseLike<{ readonly modelId?: string | undefined }> | undefined;
-    };
+export type UIAnswer = ReadableStream<unknown> | ModelResult;
+
+interface ModelResult {
+  toUIMessageStream(): ReadableStream<unknown>;
+  readonly usage?: PromiseLike<unknown> | undefined;
+  readonly response?: PromiseLike<{ readonly modelId?: string | undefined }> | undefined;
+}
 
 export interface ChatRoutesOptions {
   /** Asks a model. Called once the message is stored, by one turn at a time in each chat. */
@@ -96,8 +104,20 @@ export async function makeAnswer(options: ChatRoutesOptions, making: Making): Pr
   }
 }
 
+const broken = { message: "An error occurred.", detail: undefined };
+
 function says(error: unknown): string {
-  return isThroughlineError(error) ? errorCodes[error.code].says : "An error occurred.";
+  if (isThroughlineError(error, "THROUGHLINE_CONFIGURATION")) return error.message;
+  if (isThroughlineError(error)) return errorCodes[error.code].says;
+  const { message, detail } = refusalIn(error, "The model") ?? broken;
+  return detail === undefined ? message : `${message}: ${detail}`;
+}
+
+/** `respond` broke its contract. */
+function notAnAnswer(): ThroughlineError {
+  return misconfigured(
+    "`respond` must return what `streamText` returns, or a stream of UI message chunks: not text",
+  );
 }
 
 /** Whether a part is of an answer: no step, no thought, no white space. */
@@ -138,7 +158,7 @@ class Answer {
   #drafts: readonly Draft[] = [];
   #usedContext = false;
   /** What the application gave. */
-  #result: Exclude<UIAnswer, ReadableStream<unknown>> | undefined;
+  #result: ModelResult | undefined;
 
   constructor(making: Making) {
     this.#making = making;
@@ -146,7 +166,8 @@ class Answer {
 
   /** Reads the application's stream to its end, also when no page watches. */
   async readAll(options: ChatRoutesOptions): Promise<Made> {
-    const { records, stream, turn } = this.#making;
+    const { records, stream, turn, throughline } = this.#making;
+    const { logger } = throughline.ports;
     const before = records.message;
     let made = before;
     let end: Chunk | undefined;
@@ -155,6 +176,10 @@ class Answer {
       originalMessages: [made as unknown as UIMessage],
       execute: async ({ writer }) => {
         for await (const chunk of this.#chunks(options)) writer.write(chunk);
+      },
+      onError: (error) => {
+        logger.error(thrown(error), "respond threw");
+        return says(error);
       },
       onStepEnd: ({ responseMessage }) => this.#keep(asJson(responseMessage)),
       onEnd: ({ responseMessage }) => {
@@ -177,8 +202,8 @@ class Answer {
     const finishReason = end?.["finishReason"];
     const isEnded = end?.type === "finish" && finishes.has(finishReason);
     const isAnswer = isEnded && said.parts.some(isSaid);
-    const broken = { type: "error", errorText: "An error occurred." };
-    const last = isEnded && !isAnswer ? broken : (end ?? broken);
+    const failed = { type: "error", errorText: broken.message };
+    const last = isEnded && !isAnswer ? failed : (end ?? failed);
     if (!isAnswer) return { message, outcome: "failed", last, isFinished };
     return {
       message: said,
@@ -211,13 +236,14 @@ class Answer {
       if (next === undefined) void reader.cancel().catch(() => undefined);
       if (next === undefined || next.done) break;
       const chunk = next.value as UIMessageChunk;
+      if (typeof chunk !== "object") throw notAnAnswer();
       yield chunk.type === "start" ? { ...chunk, messageId: records.id } : chunk;
     }
     if (signal.aborted) yield { type: "abort" };
   }
 
   async #ask({ respond }: ChatRoutesOptions): Promise<ReadableStream<unknown>> {
-    const { turn, chatId, messages, body, throughline } = this.#making;
+    const { turn, chatId, messages, body } = this.#making;
     const { signal, instructions } = turn;
     const use = () => {
       this.#usedContext = true;
@@ -233,20 +259,16 @@ class Answer {
       },
       body,
     };
-    try {
-      const answer = await respond(asked);
-      if (!("toUIMessageStream" in answer)) return answer;
-      this.#result = answer;
-      for (const name of ["usage", "response"]) {
-        // It may reject before it is read, and that must not end the process. The SDK's own are getters.
-        const value: unknown = Object.getOwnPropertyDescriptor(answer, name)?.value;
-        if (value instanceof Promise) value.catch(() => undefined);
-      }
-      return answer.toUIMessageStream();
-    } catch (error) {
-      throughline.ports.logger.error({ error: errorName(error) }, "respond failed");
-      throw error;
+    const answer: Partial<ReadableStream> & Partial<ModelResult> = Object(await respond(asked));
+    if (typeof answer.getReader === "function") return answer as ReadableStream<unknown>;
+    if (typeof answer.toUIMessageStream !== "function") throw notAnAnswer();
+    this.#result = answer as ModelResult;
+    for (const name of ["usage", "response"]) {
+      // It may reject before it is read, and that must not end the process. The SDK's own are getters.
+      const value: unknown = Object.getOwnPropertyDescriptor(answer, name)?.value;
+      if (value instanceof Promise) value.catch(() => undefined);
     }
+    return answer.toUIMessageStream();
   }
 
   /** Stores a step that called something: what follows is made with its results. */
@@ -301,9 +323,7 @@ class Answer {
 }
 
 /** What an answer took, and which model gave it. The SDK rejects where it does not know. */
-async function spentOn(
-  result: Exclude<UIAnswer, ReadableStream<unknown>> | undefined,
-): Promise<Pick<TurnEnd, "usage" | "model">> {
+async function spentOn(result: ModelResult | undefined): Promise<Pick<TurnEnd, "usage" | "model">> {
   const model = await Promise.resolve(result?.response).catch(() => undefined);
   const reported = await Promise.resolve(result?.usage).catch(() => undefined);
   if (reported === undefined) return { usage: unknownUsage, model: model?.modelId };

@@ -297,9 +297,10 @@ test("a summary that is too large is cut, and one that cannot be kept is left to
   }
 });
 
-test("arguments of the wrong kind are a TypeError, and nothing is stored", async () => {
+test("arguments of the wrong kind are refused with a code, and nothing is stored", async () => {
   await using throughline = await openThroughline({ storage: "memory" });
   const store = storeOn(throughline);
+  const refused = { code: "THROUGHLINE_INVALID" };
   const bad = [
     { ...key, subpath: "" },
     { ...key, subpath: 7 },
@@ -309,15 +310,15 @@ test("arguments of the wrong kind are a TypeError, and nothing is stored", async
     undefined,
   ] as unknown as readonly (typeof key)[];
   for (const each of bad) {
-    await assert.rejects(store.append(each, [entry(1)]), TypeError);
-    await assert.rejects(store.load(each), TypeError);
-    await assert.rejects(store.delete(each), TypeError);
+    await assert.rejects(store.append(each, [entry(1)]), refused);
+    await assert.rejects(store.load(each), refused);
+    await assert.rejects(store.delete(each), refused);
   }
-  await assert.rejects(store.listSubkeys({ projectKey: "", sessionId: "s" }), TypeError);
-  await assert.rejects(store.listSessions(""), TypeError);
-  await assert.rejects(store.listSessionSummaries(""), TypeError);
+  await assert.rejects(store.listSubkeys({ projectKey: "", sessionId: "s" }), refused);
+  await assert.rejects(store.listSessions(""), refused);
+  await assert.rejects(store.listSessionSummaries(""), refused);
   for (const entries of ["entries", [entry(1), "text"], [null]]) {
-    await assert.rejects(store.append(key, entries as unknown as []), TypeError);
+    await assert.rejects(store.append(key, entries as unknown as []), refused);
   }
   assert.throws(
     () => storeOn(throughline, {} as ThroughlineSessionStoreOptions),

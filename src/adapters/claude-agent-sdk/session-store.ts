@@ -1,9 +1,10 @@
 import { type Clock, isoTime } from "../../core/clock.ts";
-import { errorName, isThroughlineError } from "../../core/errors.ts";
+import { errorName, invalid, isThroughlineError } from "../../core/errors.ts";
 import type { NewId } from "../../core/ids.ts";
 import type { JsonObject } from "../../core/json.ts";
 import type { Logger } from "../../core/logger.ts";
 import { KeyedMutex } from "../../core/mutex.ts";
+import { aFunction, aThroughline, checkArgument } from "../../core/options.ts";
 import { sha256 } from "../../core/sha256.ts";
 import { prepareHead } from "../../core/storage/batch.ts";
 import { claudeLogs, ownerLabel, rowsOf } from "../../core/storage/framework-logs.ts";
@@ -48,7 +49,7 @@ export interface ThroughlineSessionStoreOptions {
  * Keeps the transcripts of the Claude Agent SDK: its `SessionStore`, for `query({ options: { sessionStore } })`.
  *
  * Several stores and processes may write one session. Errors of the storage pass through, and the call can be
- * repeated. Arguments of the wrong kind are a TypeError: an id or `subpath` that is empty or no text, an entry that
+ * repeated. Arguments of the wrong kind are `THROUGHLINE_INVALID`: an id or `subpath` that is empty or no text, an entry that
  * is no object.
  */
 export class ThroughlineSessionStore {
@@ -60,14 +61,15 @@ export class ThroughlineSessionStore {
   /** Calls for one transcript are done in the order in which they were made. */
   readonly #calls = new KeyedMutex();
 
-  /** @throws TypeError without `foldSessionSummary`. */
+  /** @throws ThroughlineError `THROUGHLINE_INVALID`: without `foldSessionSummary`, which is of the SDK. */
   constructor(
-    { storage, ports }: Pick<Throughline, "storage" | "ports">,
-    { foldSessionSummary }: ThroughlineSessionStoreOptions,
+    throughline: Pick<Throughline, "storage" | "ports">,
+    options: ThroughlineSessionStoreOptions,
   ) {
-    if (typeof foldSessionSummary !== "function") {
-      throw new TypeError("ThroughlineSessionStore needs the SDK's foldSessionSummary");
-    }
+    checkArgument(throughline, "throughline", aThroughline);
+    checkArgument(options?.foldSessionSummary, "foldSessionSummary", aFunction);
+    const { storage, ports } = throughline;
+    const { foldSessionSummary } = options;
     this.#logs = storage.logs(claudeLogs.collection, claudeLogs.projection);
     this.#clock = ports.clock;
     this.#newId = ports.newId;
@@ -85,7 +87,7 @@ export class ThroughlineSessionStore {
   async append(key: SessionKey, entries: readonly SessionStoreEntry[]): Promise<void> {
     const place = placeOf(key);
     if (!Array.isArray(entries) || !entries.every(isObject)) {
-      throw new TypeError("entries must be an array of objects");
+      throw invalid("entries must be an array of objects");
     }
     await this.#calls.run(place.logKey, async () => {
       for (const batch of batchesOf(entries, this.#newId)) await this.#store(place, batch);
@@ -242,7 +244,7 @@ function placeOf(key: SessionKey): Place {
 
 function text(value: unknown, name: string): string {
   if (typeof value === "string" && value !== "") return value;
-  throw new TypeError(`${name} must be a text that is not empty`);
+  throw invalid(`${name} must be a text that is not empty`);
 }
 
 const isObject = (value: unknown): boolean => typeof value === "object" && value !== null;

@@ -1,12 +1,13 @@
 import { isDeepStrictEqual } from "node:util";
 import { startFor } from "../../core/chat/chat-head.ts";
+import { checkChatId } from "../../core/chat/chat-log.ts";
 import { exactOf, keepExact } from "../../core/chat/exact.ts";
 import type { StoredMessage, ToolCall } from "../../core/chat/message.ts";
 import type { MessageInput } from "../../core/chat/message-input.ts";
 import { allMessages } from "../../core/chat/message-page.ts";
 import { isThroughlineError } from "../../core/errors.ts";
 import { isJsonObject, type JsonObject } from "../../core/json.ts";
-import { misconfigured } from "../../core/options.ts";
+import { aThroughline, checkArgument, misconfigured } from "../../core/options.ts";
 import type { Throughline } from "../../core/throughline.ts";
 import { chatMessage, type LangChainMessage } from "./chat-message.ts";
 
@@ -33,6 +34,8 @@ export class ThroughlineChatMessageHistory {
 
   /** @param chatId the chat: LangChain's session id. It begins with its first message. */
   constructor(throughline: Throughline, chatId: string) {
+    checkArgument(throughline, "throughline", aThroughline);
+    checkChatId(chatId);
     this.#throughline = throughline;
     this.#chatId = chatId;
   }

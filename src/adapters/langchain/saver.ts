@@ -1,6 +1,14 @@
 import { isDeepStrictEqual } from "node:util";
 import { isThroughlineError } from "../../core/errors.ts";
 import { Lru } from "../../core/lru.ts";
+import {
+  aName,
+  aText,
+  aThroughline,
+  checkArgument,
+  type Defaults,
+  resolveOptions,
+} from "../../core/options.ts";
 import type { Throughline } from "../../core/throughline.ts";
 import { type BlockValue, dumpBlocks, loadBlocks, type MadeBlocks } from "./blocks.ts";
 import { type CheckpointRecord, Checkpoints } from "./checkpoints.ts";
@@ -34,6 +42,11 @@ export interface ThroughlineSaverOptions {
   readonly transcript?: string | undefined;
 }
 
+const defaults = {
+  serde: undefined,
+  transcript: undefined,
+} as const satisfies Defaults<ThroughlineSaverOptions>;
+
 /** What a checkpoint needs to know of the one before it. */
 interface Parent {
   readonly versions: ChannelVersions;
@@ -51,7 +64,7 @@ const maxParents = 1_000;
  * What was put is stored as the storage's `durability` says when `put` or `putWrites` resolves, whole or not at
  * all. Putting the same again stores nothing.
  *
- * All methods throw a TypeError that names the field where the configuration is wrong, and
+ * All methods reject with `THROUGHLINE_INVALID` and the name of the field where the configuration is wrong, and with
  * `THROUGHLINE_UNAVAILABLE` or `THROUGHLINE_OUTCOME_UNKNOWN` where the storage failed: then repeat the call.
  */
 export class ThroughlineSaver {
@@ -65,7 +78,11 @@ export class ThroughlineSaver {
 
   readonly #transcript: { readonly channel: string; readonly chat: Transcript } | undefined;
 
-  constructor(throughline: Throughline, { serde, transcript }: ThroughlineSaverOptions = {}) {
+  /** @throws ThroughlineError `THROUGHLINE_INVALID`, `THROUGHLINE_CONFIGURATION`: an argument cannot be used. */
+  constructor(throughline: Throughline, given: ThroughlineSaverOptions = {}) {
+    checkArgument(throughline, "throughline", aThroughline);
+    const what = "the options of ThroughlineSaver";
+    const { serde, transcript } = resolveOptions(what, given, defaults, { transcript: aName });
     this.serde = serde ?? langGraphSerializer;
     this.#isDivisible = serde === undefined;
     this.#threads = new ThreadLogs(throughline);
@@ -184,8 +201,8 @@ export class ThroughlineSaver {
     taskPath = "",
   ): Promise<void> {
     const [threadId, ns, id] = [threadOf(config), namespaceOf(config), checkpointOf(config)];
-    if (id === undefined) throw new TypeError("configurable.checkpoint_id is missing");
-    if (typeof taskId !== "string") throw new TypeError("taskId must be a string");
+    checkArgument(id, "configurable.checkpoint_id", aText);
+    checkArgument(taskId, "taskId", aText);
     const blocks: MadeBlocks = new Map();
     const given = await Promise.all(
       writes.map(async ([channel, value], position): Promise<Write> => {

@@ -1,6 +1,8 @@
+import { checkChatId } from "../../core/chat/chat-log.ts";
 import { isControl } from "../../core/chat/message.ts";
 import type { Transaction } from "../../core/chat/transaction.ts";
 import { isThroughlineError, ThroughlineError } from "../../core/errors.ts";
+import { aThroughline, checkArgument } from "../../core/options.ts";
 import { sha256 } from "../../core/sha256.ts";
 import type { Throughline } from "../../core/throughline.ts";
 import { digestOf, keyOf } from "./item-keys.ts";
@@ -35,6 +37,8 @@ export class ThroughlineSession {
 
   /** @param chatId the chat: the id of the session. It begins with the first item. */
   constructor(throughline: Throughline, chatId: string) {
+    checkArgument(throughline, "throughline", aThroughline);
+    checkChatId(chatId);
     this.#throughline = throughline;
     this.#chatId = chatId;
     this.#log = new ItemLog(throughline, chatId, agentsDialect);

@@ -10,9 +10,6 @@ import type { EmotionConfiguration } from "../emotion/configuration.ts";
 import { emotionsName, watchEmotionsFile } from "./emotions-file.ts";
 import { FactsFile } from "./facts-file.ts";
 
-/** How often the loop passes, in milliseconds: fast enough to feel immediate on the page. */
-const passEveryMs = 100;
-
 type RunSettings = Pick<Settings, "home" | "freshness"> & Partial<Pick<Settings, "isEphemeral">>;
 
 /** A run of the companion with the files of its home. */
@@ -23,7 +20,7 @@ export interface Run {
   /** Reads the emotions' file again, now. @returns what is wrong with it. */
   readonly reloadEmotions: () => readonly string[];
   readonly facts: FactsFile;
-  /** Ends the loop. The companion itself is closed with its memories. */
+  /** Watches the emotions' file no more. The companion itself is closed with its memories. */
   readonly stop: () => void;
 }
 
@@ -67,21 +64,15 @@ export async function beginRun(
     watch.close();
     throw error;
   }
-  const begun = companion;
-  const loop = setInterval(() => begun.tick(), passEveryMs);
-  loop.unref();
   return {
-    companion: begun,
+    companion,
     facts,
     emotionWarnings: () => problems,
     reloadEmotions: () => {
       watch.reload();
       return problems;
     },
-    stop: () => {
-      clearInterval(loop);
-      watch.close();
-    },
+    stop: () => watch.close(),
   };
 }
 

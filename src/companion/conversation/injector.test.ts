@@ -412,8 +412,10 @@ test("close gives what was sent its grace to be acknowledged, and no more", asyn
   }
 });
 
-test("an id of no characters or more than 200 is a TypeError", async () => {
+test("an id of no characters or more than 200 is refused", async () => {
   const { injector } = await start();
-  assert.throws(() => injector.inject("text", { id: "" }), TypeError);
-  assert.throws(() => injector.inject("text", { id: "x".repeat(201) }), TypeError);
+  assert.throws(() => injector.inject("text", { id: "" }), { code: "THROUGHLINE_INVALID" });
+  assert.throws(() => injector.inject("text", { id: "x".repeat(201) }), {
+    code: "THROUGHLINE_INVALID",
+  });
 });

@@ -1,8 +1,9 @@
 import { type Clock, isoTime } from "../../core/clock.ts";
-import { errorName } from "../../core/errors.ts";
+import { errorName, invalid } from "../../core/errors.ts";
 import type { NewId } from "../../core/ids.ts";
 import { type Logger, silentLogger } from "../../core/logger.ts";
 import { Lru } from "../../core/lru.ts";
+import { checkArgument, having } from "../../core/options.ts";
 import type { Timers } from "../../core/timers.ts";
 import { awayText } from "../../core/turns/turn-context.ts";
 import type { Injection, InjectionResult, InjectOptions } from "./injection.ts";
@@ -80,6 +81,7 @@ export class Injector {
    * Rejects with what `pending.load` rejects with: what cannot be read is not overwritten.
    */
   static async open(ports: InjectorPorts): Promise<Injector> {
+    checkArgument(ports, "ports", having("{ stream, pending, clock, timers }", "pending"));
     return new Injector(ports, await ports.pending.load());
   }
 
@@ -103,7 +105,7 @@ export class Injector {
    */
   inject(text: string, options: InjectOptions = {}): Injection {
     const { mustDeliver = false, id = this.#ports.newId() } = options;
-    if (id.length < 1 || id.length > 200) throw new TypeError("id must have 1 to 200 characters");
+    if (id.length < 1 || id.length > 200) throw invalid("id must have 1 to 200 characters");
     if (this.#isClosed) return over(id, { kind: "dropped", reason: "closed" });
     if (this.#delivered.has(id)) return over(id, { kind: "delivered" });
     const { clock } = this.#ports;

@@ -1,6 +1,7 @@
 import { errorName } from "../../core/errors.ts";
 import { isJsonObject } from "../../core/json.ts";
 import type { Logger } from "../../core/logger.ts";
+import { checkArgument, having } from "../../core/options.ts";
 import type { Timers } from "../../core/timers.ts";
 import type { Companion } from "../companion.ts";
 
@@ -113,7 +114,9 @@ function isSame(a: readonly PendingItem[], b: readonly PendingItem[]): boolean {
 }
 
 /** Keeps what an injector must still deliver in the companion's document: saved at once, each time. */
-export function companionInjections({ injections }: Companion): PendingInjections {
+export function companionInjections(companion: Companion): PendingInjections {
+  checkArgument(companion, "companion", having("what startCompanion resolves to", "injections"));
+  const { injections } = companion;
   return {
     load: async () => readPendingItems(await injections.load()),
     save: (items) => injections.save(items.map((item) => ({ ...item }))),

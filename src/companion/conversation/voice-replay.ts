@@ -1,4 +1,5 @@
 import { type Logger, silentLogger } from "../../core/logger.ts";
+import { checkArgument } from "../../core/options.ts";
 
 /** One message of a replay. */
 interface ReplayMessage {
@@ -20,6 +21,7 @@ interface ReplayMessage {
 export function voiceReplay(
   messages: readonly { readonly role: string; readonly text: string }[],
 ): readonly ReplayMessage[] {
+  checkArgument(messages, "messages", ["a list", Array.isArray]);
   const merged: ReplayMessage[] = [];
   for (const { role, text } of messages) {
     const known = roles.find((each) => each === role.trim().toLowerCase());

@@ -439,7 +439,8 @@ export class Chats extends ChatLog {
   }
 
   /** When this chat was last forgotten, ISO 8601. What is older must not come back by an import. */
-  forgottenAt(chatId: string): Promise<string | undefined> {
+  async forgottenAt(chatId: string): Promise<string | undefined> {
+    checkChatId(chatId);
     return this.tombstones.forgottenAt(chatId);
   }
 

@@ -1,3 +1,4 @@
+import { aFunction, anObject, checkArgument } from "../options.ts";
 import type { StoredRecord } from "../storage/log-store.ts";
 import { summaryText } from "./compaction.ts";
 import { fit, uncovered } from "./history-fit.ts";
@@ -30,6 +31,8 @@ export interface HistoryView {
  * @throws ThroughlineError `THROUGHLINE_INVALID`: an option that is no whole number or token count.
  */
 export function historyView(records: Iterable<StoredRecord>, options: HistoryOptions): HistoryView {
+  checkArgument(Object(records)[Symbol.iterator], "what iterates over records", aFunction);
+  checkArgument(options, "options", anObject);
   checkHistoryOptions(options);
   const scope = new ScopeReader(options);
   for (const record of [...records].reverse()) {

@@ -1,4 +1,5 @@
 import { invalid } from "../errors.ts";
+import { anObject, checkArgument } from "../options.ts";
 
 const outcomes = ["answered", "interrupted", "failed"] as const;
 /** How a turn ended. `interrupted`: stopped or talked over, the response is what came before. */
@@ -35,6 +36,7 @@ const label = /^[A-Za-z][A-Za-z0-9_-]{0,63}$/;
  * @throws ThroughlineError `THROUGHLINE_INVALID`: a field is not what `NewInteraction` says.
  */
 export function checkInteraction(input: NewInteraction): NewInteraction {
+  checkArgument(input, "an interaction", anObject);
   const { utterance, intent, response, outcome } = input;
   for (const [name, value] of Object.entries({ utterance, intent, response })) {
     if (typeof value !== "string") throw invalid(`the ${name} of an interaction must be a string`);

@@ -1,5 +1,6 @@
 import { ThroughlineError } from "../errors.ts";
 import type { JsonObject } from "../json.ts";
+import { anObject, checkArgument } from "../options.ts";
 import { sameRecord } from "../storage/batch.ts";
 import type { StoredRecord } from "../storage/log-store.ts";
 import { type ChatLog, notFound } from "./chat-log.ts";
@@ -99,6 +100,7 @@ export class ProviderSessions {
    * @throws ThroughlineError `THROUGHLINE_INVALID`: a bad chat id or name.
    */
   async resolve(chatId: string, target: Target = {}): Promise<Resolution> {
+    checkArgument(target, "target", anObject);
     const resolution = await this.#log.change(chatId, (transaction) => {
       return this.resolveIn(transaction, target, { isQueued: this.#turns.has(chatId) });
     });
@@ -247,6 +249,7 @@ export class ProviderSessions {
    * @throws ThroughlineError `THROUGHLINE_ID_CONFLICT`: the id was used before, for another delta.
    */
   async update(chatId: string, delta: UsageDelta & { readonly id?: string }): Promise<boolean> {
+    checkArgument(delta, "delta", anObject);
     return this.#log.changeExisting(chatId, async (transaction) => {
       const { id: given, ...rest } = delta;
       if (given === undefined) return this.updateIn(transaction, rest);
@@ -276,6 +279,7 @@ export class ProviderSessions {
 
   /** Sets what the next turn runs on. No clock moves, no bucket changes. */
   async syncTarget(chatId: string, target: Target): Promise<PeriodView> {
+    checkArgument(target, "target", anObject);
     const period = await this.#log.change(chatId, (transaction) => {
       const before = transaction.head.session;
       if (before === null) this.#openDefault(transaction, target);

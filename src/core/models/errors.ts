@@ -1,6 +1,7 @@
 import { APICallError } from "ai";
 import { isJsonObject } from "../json.ts";
 import { contextSize } from "./context-size.ts";
+import { isCode, safeLine, wordsIn } from "./provider-words.ts";
 import { ResponderError, type Usage } from "./responder.ts";
 import { longestWaitMs, requestedWaitMs } from "./retries.ts";
 import { refusesPictures } from "./takes.ts";
@@ -74,11 +75,6 @@ function factsOf(error: unknown): Facts {
 function errorBody(data: unknown): Readonly<Record<string, unknown>> {
   if (!isJsonObject(data)) return {};
   return isJsonObject(data["error"]) ? data["error"] : data;
-}
-
-/** Letters only, and few: a name out of a list, never a key or a sentence. */
-function isCode(value: unknown): value is string {
-  return typeof value === "string" && /^[A-Za-z_]{1,48}$/.test(value);
 }
 
 /** The first code of a connection in the chain of causes, which is cut at five. */
@@ -164,24 +160,10 @@ function hint(facts: Facts): string {
   return facts.status === 404 ? ": check the name of the model" : "";
 }
 
-const mostChars = 500;
-
-/**
- * What a provider says about a failure: one line, bounded, without control characters and without what
- * looks like a key. `undefined`: it said nothing, or it refused the key, which it then quotes.
- *
- * @param name `provider/model`: a part of it is no key.
- */
+/** What a provider says about a failure. `undefined`: it said nothing, or it refused the key, which it then quotes. */
 function providerWords(error: unknown, name: string): string | undefined {
-  const said = APICallError.isInstance(error) ? wordsOfCall(error) : wordsIn(error);
-  const line = said?.replace(/[\p{Cc}\p{Cf}\s]+/gu, " ").trim();
-  if (line === undefined || line === "") return undefined;
-  const safe = line.replace(likeKey, (run) => (name.includes(run) ? run : "[…]"));
-  return safe.length > mostChars ? `${safe.slice(0, mostChars - 1)}…` : safe;
+  return safeLine(APICallError.isInstance(error) ? wordsOfCall(error) : wordsIn(error), name);
 }
-
-/** Long, without a space, and with a digit or a star in it: a key, also one that is masked. */
-const likeKey = /(?=[\w\-+=/]*[\d*])[\w\-+=/*]{16,}/g;
 
 function wordsOfCall({ statusCode, data, responseBody }: APICallError): string | undefined {
   if (statusCode === 401 || statusCode === 403) return undefined;
@@ -193,13 +175,4 @@ function wordsOfCall({ statusCode, data, responseBody }: APICallError): string |
     // Not JSON. A page of HTML says nothing to a person.
     return responseBody.includes("<") ? undefined : responseBody;
   }
-}
-
-/** `{ error: { message } }`, `{ error: "…" }` or `{ message }`. An `Error` holds words of our own side. */
-function wordsIn(said: unknown): string | undefined {
-  if (!isJsonObject(said) || said instanceof Error) return undefined;
-  const { error, message } = said;
-  if (typeof error === "string") return error;
-  if (isJsonObject(error)) return wordsIn(error);
-  return typeof message === "string" ? message : undefined;
 }

@@ -1,4 +1,5 @@
 import { invalid } from "../errors.ts";
+import { aText, checkArgument, having } from "../options.ts";
 
 /** Which model, before anything is known about keys: what `--model` and a chat's period name. */
 export type ModelSpec =
@@ -30,6 +31,7 @@ const forms =
  * in the message, since people put passwords into URLs.
  */
 export function parseModelName(name: string): ModelSpec {
+  checkArgument(name, "name", aText);
   if (name === "offline") return { provider: "offline", model: "offline" };
   if (/^https?:\/\//i.test(name)) return parseUrl(name);
   const slash = name.indexOf("/");
@@ -40,6 +42,7 @@ export function parseModelName(name: string): ModelSpec {
 
 /** The name that `parseModelName` reads back as the same. */
 export function modelName(spec: ModelSpec): string {
+  checkArgument(spec, "spec", having("{ provider, model }", "provider"));
   if (spec.provider === "offline") return "offline";
   return "baseUrl" in spec
     ? `${spec.baseUrl}#${encodeURIComponent(spec.model)}`

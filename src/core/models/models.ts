@@ -1,4 +1,11 @@
-import { type Checks, type Defaults, resolveOptions } from "../options.ts";
+import {
+  anObject,
+  type Checks,
+  checkArgument,
+  type Defaults,
+  having,
+  resolveOptions,
+} from "../options.ts";
 import { type AskOptions, askChecks, askDefaults } from "./ask-options.ts";
 import type { ModelSpec } from "./model-name.ts";
 import { offlineResponder } from "./offline-responder.ts";
@@ -34,6 +41,8 @@ export async function createResponder(
   settings: ModelSettings,
   given: ModelOptions = {},
 ): Promise<Responder> {
+  checkArgument(spec, "spec", having("what parseModelName returns", "provider"));
+  checkArgument(settings, "settings", anObject);
   const options = resolveOptions("the options of models", given, defaults, checks);
   const { prices, fetch, isKept, ...ask } = options;
   if (spec.provider === "offline") return offlineResponder({ isKept });

@@ -1,7 +1,7 @@
 import { type Clock, systemClock } from "../clock.ts";
 import { invalid, isThroughlineError, type ThroughlineError } from "../errors.ts";
 import { Lru } from "../lru.ts";
-import { misconfigured } from "../options.ts";
+import { checkArgument, having, misconfigured } from "../options.ts";
 import {
   type ListOptions,
   type ModelList,
@@ -65,6 +65,7 @@ export class ResponderRegistry implements Responders {
    * @throws ThroughlineError `THROUGHLINE_CONFIGURATION`: a key, package or price is missing or wrong.
    */
   static async open(given: RegistryOptions): Promise<ResponderRegistry> {
+    checkArgument(given, "given", having("an object with settings", "settings"));
     const { standard = offline, allowed, settings, clock, ...options } = given;
     return new ResponderRegistry(given, await createResponder(standard, settings, options));
   }

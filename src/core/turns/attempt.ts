@@ -1,6 +1,8 @@
 import { errorName } from "../errors.ts";
 import type { JsonObject } from "../json.ts";
+import { thrown } from "../logger.ts";
 import { unknownUsage } from "../models/prices.ts";
+import { refusalIn } from "../models/provider-words.ts";
 import {
   type FinishReason,
   ResponderError,
@@ -18,6 +20,7 @@ import {
   jsonBytes,
   storableExtras,
 } from "./answer-limits.ts";
+import { BrokenContract, checkEvent, eventsOf, reasonOf } from "./responder-contract.ts";
 import type { Ended } from "./turn-records.ts";
 import type { RunningTurn, TurnSteps } from "./turn-steps.ts";
 
@@ -82,14 +85,21 @@ export class Attempt {
     const signal = AbortSignal.any([turn.signal, reader.signal, steps.signal]);
     const onRetry = (retry: Retry) => turn.add({ ...retry, type: "retrying" });
     try {
-      for await (const event of responder.respond({ ...request, onRetry }, signal)) {
+      for await (const event of eventsOf(responder.respond?.({ ...request, onRetry }, signal))) {
+        steps.watch(true);
+        checkEvent(event);
         // A responder continues once its call is stored; words wait for nothing.
         if (event.type === "tool-call") await this.#addCall(event.call);
         else if (event.type === "tool-result") await this.#addResult(event);
         else this.#take(event);
+        steps.watch(false);
       }
-      return undefined;
-    } catch (error) {
+      if (this.#finish !== undefined || signal.aborted) return undefined;
+      throw new BrokenContract(
+        'ends without yielding its last event, { type: "end", finish, usage }',
+      );
+    } catch (thrownHere) {
+      const error = refusalIn(thrownHere, `${responder.provider}/${responder.model}`) ?? thrownHere;
       // Such a request used nothing, and is repeated in another form.
       const usedNothing = ["session_refused", "too_long"];
       if (error instanceof ResponderError && !usedNothing.includes(error.kind)) {
@@ -178,10 +188,13 @@ export class Attempt {
   }
 
   #warn(fields: object, says: string): void {
-    const { responder, turn, logger } = this.#running;
+    this.#running.logger.warn({ ...this.#where(), ...fields }, says);
+  }
+
+  #where(): object {
+    const { responder, turn } = this.#running;
     const { traceId: trace_id } = turn.span;
-    const where = { chat: turn.chatId, turn: turn.id, trace_id, provider: responder.provider };
-    logger.warn({ ...where, ...fields }, says);
+    return { chat: turn.chatId, turn: turn.id, trace_id, provider: responder.provider };
   }
 
   result(error: unknown): Asked {
@@ -198,13 +211,15 @@ export class Attempt {
     const isFailed = !isStopped && (isBroken || isEmpty);
     const known = error instanceof ResponderError ? error : undefined;
     const name = `${responder.provider}/${responder.model}`;
-    if (isFailed) {
+    if (isFailed && (error === undefined || known !== undefined)) {
       const fields = { error: errorName(error), errno: known?.errno };
       this.#warn(fields, "the model did not finish its answer");
+    } else if (isFailed) {
+      this.#running.logger.error({ ...this.#where(), ...thrown(error) }, "the responder threw");
     }
     const said = isEmpty ? `${name} answered without a word` : `${name} did not end its answer`;
     const atLimit = limit && `${said}: ${limit.says}`;
-    const failure = isEmpty ? (atLimit ?? said) : reasonOf(error);
+    const failure = isEmpty ? (atLimit ?? said) : reasonOf(error, name);
     const ended = isStopped ? "The answer was stopped." : atLimit;
     const reason = isFailed ? failure : ended;
     const { kept, lost } = storableExtras({
@@ -244,12 +259,6 @@ const limits = new Map<
 ]);
 
 const lostSays = "a part of what the model sent cannot be stored; its answer is";
-
-/** Only a `ResponderError` has a message that is safe to show. */
-function reasonOf(error: unknown): string {
-  if (error instanceof ResponderError) return error.message;
-  return "The model's answer broke off.";
-}
 
 function sum(a: Usage, b: Usage): Usage {
   const add = (x: number | undefined, y: number | undefined) =>

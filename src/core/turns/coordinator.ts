@@ -1,6 +1,7 @@
 import type { ReadOnlyMemory } from "../chat/working-memory.ts";
 import { errorName, isThroughlineError } from "../errors.ts";
-import { type Logger, silentLogger } from "../logger.ts";
+import { type Logger, silentLogger, thrown } from "../logger.ts";
+import { checkArgument, having } from "../options.ts";
 import type { CoordinatorPorts, Input, OutputSink, TurnResult } from "./coordinator-ports.ts";
 import type { Intent } from "./intent.ts";
 import { isStopRequest } from "./stop-words.ts";
@@ -35,6 +36,7 @@ export async function runCoordinator(
   ports: CoordinatorPorts,
   options: CoordinatorOptions = {},
 ): Promise<CoordinatorReport> {
+  checkArgument(ports, "ports", having("{ input, output, converse, … }", "input"));
   const { signal = new AbortController().signal, logger = silentLogger } = options;
   const loop: Loop = { ...options, signal, logger };
   let turns = 0;
@@ -59,8 +61,8 @@ async function heard(ports: CoordinatorPorts, input: Input, loop: Loop): Promise
   try {
     return await ports.speechToText.transcribe(input.audio, input.format, loop.signal);
   } catch (error) {
-    loop.logger.warn({ error: errorName(error) }, "speech to text failed");
     if (loop.signal.aborted) return "";
+    loop.logger.error(thrown(error), "speech to text failed");
     const delivery = new Delivery(ports.output, loop);
     await delivery.begin();
     await delivery.end({ outcome: "failed", response: "", reason: reasonOf(error) });
@@ -80,7 +82,7 @@ async function runTurn(ports: CoordinatorPorts, text: string, loop: Loop): Promi
       else result = event;
     }
   } catch (error) {
-    loop.logger.warn({ error: errorName(error) }, "a turn failed");
+    if (!signal.aborted) loop.logger.error(thrown(error), "a turn failed");
     result = signal.aborted
       ? { outcome: "interrupted", response: "" }
       : { outcome: "failed", response: "", reason: reasonOf(error) };
@@ -94,7 +96,7 @@ function intentOf(ports: CoordinatorPorts, text: string, loop: Loop): Intent {
   try {
     return ports.parseIntent(text, loop.companionName);
   } catch (error) {
-    loop.logger.warn({ error: errorName(error) }, "the intent parser failed");
+    loop.logger.error(thrown(error), "the intent parser failed");
     return { type: "unknown", confidence: 0 };
   }
 }
@@ -144,7 +146,7 @@ class Delivery {
       await (this.signal.aborted ? call() : unlessAborted(this.signal, call));
     } catch (error) {
       this.#failed = true;
-      this.#logger.warn({ error: errorName(error) }, "the output failed");
+      this.#logger.error(thrown(error), "the output failed");
     }
   }
 }

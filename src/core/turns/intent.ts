@@ -1,3 +1,4 @@
+import { aText, checkArgument } from "../options.ts";
 import { isStopRequest } from "./stop-words.ts";
 import { words } from "./words.ts";
 
@@ -15,6 +16,7 @@ export interface Intent {
  * about the turn: a label for working memory.
  */
 export function parseIntent(text: string, companionName?: string): Intent {
+  checkArgument(text, "text", aText);
   const trimmed = text.trim();
   if (trimmed === "") return { type: "unknown", confidence: 0 };
   if (isStopRequest(trimmed, companionName)) return { type: "command", confidence: 1 };

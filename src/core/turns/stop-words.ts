@@ -1,3 +1,4 @@
+import { aText, checkArgument } from "../options.ts";
 import { words } from "./words.ts";
 
 const stopWords: ReadonlySet<string> = new Set(["stop", "goodbye", "quit", "exit"]);
@@ -18,6 +19,7 @@ const fillers: ReadonlySet<string> = new Set([
  * do not. Only ever for what a person said, never for an answer.
  */
 export function isStopRequest(utterance: string, companionName = ""): boolean {
+  checkArgument(utterance, "utterance", aText);
   const name = new Set(words(companionName));
   let isFirst = true;
   let stops = false;

@@ -1,8 +1,10 @@
 import { ThroughlineError } from "../errors.ts";
+import { aFunction, checkArgument } from "../options.ts";
 import type { InputTrigger, OutputSink, SpeechToText } from "./coordinator-ports.ts";
 
 /** Every line is an input, until there are no more. Closing the lines is the caller's part. */
 export function textInput(lines: AsyncIterable<string>): InputTrigger {
+  checkArgument(Object(lines)[Symbol.asyncIterator], "what iterates over lines", aFunction);
   const iterator = lines[Symbol.asyncIterator]();
   return {
     async next() {
@@ -28,6 +30,7 @@ export const textOnly: SpeechToText = {
  * @param write What it returns is awaited.
  */
 export function textOutput(write: (text: string) => unknown): OutputSink {
+  checkArgument(write, "write", aFunction);
   let isLineOpen = false;
   const put = async (text: string) => {
     const plain = text.replace(unsafe, "");

@@ -3,11 +3,20 @@ import type { FreshnessRules } from "../chat/freshness.ts";
 import type { ProviderModel, ProviderSessions } from "../chat/provider-sessions.ts";
 import type { WorkingMemories } from "../chat/working-memories.ts";
 import type { Extensions } from "../extensions.ts";
+
 import type { Responders } from "../models/model-lists.ts";
-import type { Responder, TurnTools } from "../models/responder.ts";
-import { type Checks, type Defaults, misconfigured, resolveOptions, whole } from "../options.ts";
+import type { Responder, TurnTool, TurnTools } from "../models/responder.ts";
+import {
+  aFunction,
+  type Checks,
+  type Defaults,
+  misconfigured,
+  resolveOptions,
+  whole,
+} from "../options.ts";
 import type { ThroughlinePorts } from "../telemetry.ts";
 import type { Turn } from "./turn.ts";
+
 import type { TurnQueue } from "./turn-queue.ts";
 
 export interface TurnsOptions {
@@ -44,6 +53,7 @@ const defaults = {
 
 const checks: Checks<TurnsOptions> = {
   maxQueued: whole(0),
+  tools: aFunction,
   persona: [
     "text or a function",
     (value) => typeof value === "string" || typeof value === "function",
@@ -73,13 +83,21 @@ export function turnPorts(
   given: TurnsOptions,
 ): TurnPorts {
   const resolved = resolveOptions("the options of turns", given, defaults, checks);
-  const { model, persona, ...options } = resolved;
+  const { model, persona, tools, ...options } = resolved;
   return {
     ...memories,
     ...options,
     responders: model === undefined ? noModel : respondersOf(model),
     persona: typeof persona === "function" ? persona : () => persona,
+    tools: tools && ((...of) => checkedTools(tools(...of))),
   };
+}
+
+/** @throws ThroughlineError `THROUGHLINE_CONFIGURATION`: what an application's `tools` returned cannot be offered. */
+function checkedTools(given: TurnTools): TurnTools {
+  const isTool = ({ name, run }: TurnTool) => typeof name === "string" && typeof run === "function";
+  if (typeof given?.instructions === "string" && given.tools?.every?.(isTool)) return given;
+  throw misconfigured("tools() must return { instructions, tools: [{ name, …, run }] }");
 }
 
 const noModel: Responders = {

@@ -6,6 +6,7 @@ import { shownMessages } from "../chat/shown-messages.ts";
 import { stepNumber, stepPrefix } from "../chat/turn-ids.ts";
 import type { TurnPart } from "../extension.ts";
 import type { Json, JsonObject } from "../json.ts";
+import { thrown } from "../logger.ts";
 import {
   type OfferedTools,
   type Responder,
@@ -18,13 +19,17 @@ import {
 import { sha256 } from "../sha256.ts";
 import { inSpan } from "../telemetry.ts";
 import { answerLimits, fitText } from "./answer-limits.ts";
+import { BrokenContract } from "./responder-contract.ts";
 import type { Turn } from "./turn.ts";
 import type { TurnPorts } from "./turn-ports.ts";
 import { answeredBy, type Begun } from "./turn-records.ts";
 
 /** A turn that runs, with everything that asking a model for its answer takes. */
 export interface RunningTurn
-  extends Pick<TurnPorts, "chats" | "workingMemory" | "newId" | "clock" | "logger" | "tools"> {
+  extends Pick<
+    TurnPorts,
+    "chats" | "workingMemory" | "newId" | "clock" | "timers" | "logger" | "tools"
+  > {
   readonly persona: string;
   readonly responder: Responder;
   readonly turn: Turn;
@@ -38,7 +43,10 @@ export interface RunningTurn
 type ToolCall = Extract<ResponderEvent, { readonly type: "tool-call" }>["call"];
 type ToolResult = Extract<ResponderEvent, { readonly type: "tool-result" }>;
 
-type Running = Pick<RunningTurn, "chats" | "turn" | "begun" | "responder">;
+type Running = Pick<RunningTurn, "chats" | "turn" | "begun" | "responder" | "logger" | "timers">;
+
+/** How long a responder may be silent whose tool waits for its call, in milliseconds: it awaits the tool. */
+const silentMs = 1_000;
 
 type Fields = { [field: string]: Json };
 
@@ -65,7 +73,12 @@ export class TurnSteps {
   readonly #calls: RecordedCall[] = [];
   readonly #stored: StoredMessage[] = [];
   /** Tools that a responder started before its call was stored. */
-  #waiting: { readonly callId: string; readonly start: (call?: RecordedCall) => void }[] = [];
+  #waiting: {
+    readonly callId: string;
+    readonly start: (call?: RecordedCall) => void;
+    readonly refuse: () => void;
+  }[] = [];
+  #stopWatch: (() => void) | undefined;
   /** Calls that could not be stored: their tools do not run. */
   readonly #lost = new Set<string>();
   readonly #broken = new AbortController();
@@ -140,14 +153,28 @@ export class TurnSteps {
   #offered(tool: TurnTool): ResponderTool {
     const { name, description, parameters } = tool;
     const run = async (args: unknown, { id }: ToolCall) => {
-      const recorded = await this.#toStart(id);
+      const recorded = await this.#toStart(id, name);
       if (recorded === undefined) throw new Error("the call could not be stored");
       return this.#run(tool, recorded, args);
     };
     return { name, description, parameters, run };
   }
 
-  async #toStart(callId: string): Promise<RecordedCall | undefined> {
+  /**
+   * Refuses the tools that wait once their responder is silent: it awaits what waits for it.
+   *
+   * @param isBusy an event is being stored.
+   */
+  watch(isBusy: boolean): void {
+    this.#stopWatch?.();
+    if (this.#waiting.length === 0 || isBusy) return;
+    const refuse = () => {
+      for (const each of this.#waiting.splice(0)) each.refuse();
+    };
+    this.#stopWatch = this.#running.timers.after(silentMs, refuse, { holdsProcess: true });
+  }
+
+  async #toStart(callId: string, tool: string): Promise<RecordedCall | undefined> {
     const stored = this.#calls.find(
       ({ call, isStarted, hasResult }) => call.id === callId && !isStarted && !hasResult,
     );
@@ -156,11 +183,23 @@ export class TurnSteps {
       return stored;
     }
     if (this.#isOver || this.#lost.has(callId)) return undefined;
-    return new Promise((start) => this.#waiting.push({ callId, start }));
+    return new Promise((start, reject) => {
+      const says = `calls \`run\` of the tool ${tool} before it yields its \`tool-call\` event`;
+      this.#waiting.push({ callId, start, refuse: () => reject(new BrokenContract(says)) });
+      this.watch(false);
+    });
   }
 
   async #run(tool: TurnTool, recorded: RecordedCall, args: unknown): Promise<string> {
-    const result: unknown = await tool.run(args, recorded.call, this.#keyOf(recorded));
+    let result: unknown;
+    try {
+      result = await tool.run(args, recorded.call, this.#keyOf(recorded));
+    } catch (error) {
+      const { turn, logger } = this.#running;
+      const where = { chat: turn.chatId, turn: turn.id, tool: tool.name };
+      logger.error({ ...where, ...thrown(error) }, "a tool threw");
+      throw error;
+    }
     const content = typeof result === "string" ? result : (JSON.stringify(result) ?? "");
     await this.#storeResult(recorded, { content, isError: false });
     return content;
@@ -285,6 +324,7 @@ export class TurnSteps {
    */
   async end(): Promise<void> {
     this.#isOver = true;
+    this.#stopWatch?.();
     for (const { start } of this.#waiting) start();
     await this.#storing;
     if (this.signal.aborted) throw this.signal.reason;

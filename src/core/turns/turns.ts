@@ -12,6 +12,7 @@ import type { ProviderModel, Target } from "../chat/provider-sessions.ts";
 import { invalid, ThroughlineError } from "../errors.ts";
 import type { JsonObject } from "../json.ts";
 import type { ListOptions, ModelList, Responders } from "../models/model-lists.ts";
+import { aName, anObject, checkArgument } from "../options.ts";
 import { checkId } from "../storage/batch.ts";
 import { ask } from "./ask.ts";
 import { chooseAnswer } from "./choose.ts";
@@ -82,6 +83,7 @@ export class Turns {
    */
   submit(chatId: string, input: TurnInput): Turn {
     checkChatId(chatId);
+    checkArgument(input, "input", anObject);
     const { content, id, name, synthetic, extra, provider, model, attachments = [] } = input;
     const files = takenFiles(attachments, this.#ports.keepPhotoMetadata);
     if (typeof content !== "string" || (content.trim() === "" && files.length === 0)) {
@@ -106,10 +108,10 @@ export class Turns {
    */
   async open(chatId: string, input: OpenInput, target: ProviderModel): Promise<Opened> {
     checkChatId(chatId);
+    checkArgument(input, "input", anObject);
+    checkArgument(target?.provider, "target.provider", aName);
+    checkArgument(target?.model, "target.model", aName);
     const { provider, model } = target;
-    for (const name of [provider, model]) {
-      if (typeof name !== "string" || name === "") throw invalid("target names provider and model");
-    }
     const { chats } = this.#ports;
     const { id, content, extra, exact } = input;
     if (content === undefined) {

@@ -1,4 +1,5 @@
 import type { Clock } from "../../core/clock.ts";
+import { aFunction, checkArgument, having } from "../../core/options.ts";
 import type { MomentInput } from "./label.ts";
 import type { Receipt } from "./receipt.ts";
 
@@ -29,6 +30,8 @@ export class AutoRecord {
   #lastMs = Number.NEGATIVE_INFINITY;
 
   constructor(record: (input: MomentInput) => Receipt, clock: Clock) {
+    checkArgument(record, "record", aFunction);
+    checkArgument(clock, "clock", having("a clock", "monotonic"));
     this.#record = record;
     this.#clock = clock;
   }

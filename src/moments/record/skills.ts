@@ -1,5 +1,6 @@
 import { isThroughlineError } from "../../core/errors.ts";
 import { isJsonObject, type JsonObject } from "../../core/json.ts";
+import { aFunction, checkArgument } from "../../core/options.ts";
 import type { Timers } from "../../core/timers.ts";
 import type { Sentiment } from "../package/record.ts";
 import type { MomentInput } from "./label.ts";
@@ -56,6 +57,7 @@ export function rememberSkills(
   record: (input: MomentInput) => Receipt,
   timers: Timers,
 ): readonly Skill[] {
+  checkArgument(record, "record", aFunction);
   const skill = (sentiment: Sentiment, told: Omit<Skill, "handle">): Skill => ({
     ...told,
     handle: (args, call = {}) => remember(record, timers, sentiment, args, call),

@@ -1,5 +1,6 @@
 import type { Chats } from "../../core/chat/chats.ts";
 import type { Clock } from "../../core/clock.ts";
+import { checkArgument, having } from "../../core/options.ts";
 import type { TranscriptMessage } from "../record/label.ts";
 import type { MomentRecorder } from "../record/moment-recorder.ts";
 import { recentMs } from "../record/target-turn.ts";
@@ -25,6 +26,8 @@ export async function recallWords(
   recorder: MomentRecorder,
   clock: Clock,
 ): Promise<number> {
+  checkArgument(chats, "chats", having("the chats of a Throughline", "list"));
+  checkArgument(clock, "clock", having("a clock", "now"));
   const now = clock.now();
   const said: Said[] = [];
   let failure: { readonly cause: unknown } | undefined;

@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import type { ToolCall } from "../../core/chat/message.ts";
 import type { Responder, TurnTool, TurnTools } from "../../core/models/responder.ts";
+import { checkArgument, having } from "../../core/options.ts";
 import type { Timers } from "../../core/timers.ts";
 import type { Turn } from "../../core/turns/turn.ts";
 import type { MomentRecorder } from "../record/moment-recorder.ts";
@@ -17,6 +18,7 @@ export function offerSkills(
   recorder: MomentRecorder,
   timers: Timers,
 ): (turn: Turn, target: Target) => TurnTools {
+  checkArgument(recorder, "recorder", having("the recorder of moments", "capture"));
   const skills = rememberSkills((input) => recorder.record(input), timers);
   const shown = skills.map(({ name, description, parameters }) => {
     return { name, description, parameters };

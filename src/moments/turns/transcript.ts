@@ -2,6 +2,7 @@ import type { Chats } from "../../core/chat/chats.ts";
 import type { StoredMessage } from "../../core/chat/message.ts";
 import type { MessagePage } from "../../core/chat/message-page.ts";
 import { invalid } from "../../core/errors.ts";
+import { checkArgument, having } from "../../core/options.ts";
 import type { TranscriptMessage } from "../record/label.ts";
 
 /** What a package holds at most. */
@@ -20,6 +21,7 @@ export async function transcriptUpTo(
   chatId: string,
   messageId: string,
 ): Promise<readonly TranscriptMessage[]> {
+  checkArgument(chats, "chats", having("the chats of a Throughline", "find"));
   const named = await chats.find(chatId, messageId);
   if (named === undefined) throw invalid("the target is no message of this chat");
   let said: readonly StoredMessage[] = [];

@@ -99,6 +99,13 @@ export class OpenLogs {
       // Deleted behind our back, or a file system that lost sight of it: not a new log.
       throw unavailable(`${slot.key} was stored, and its file is not there`);
     }
+    if (log.end === 0 && !log.damaged && this.#ports.index.entry(slot.key) === undefined) {
+      // The process that created it died before its first batch: nothing was stored.
+      await log.close();
+      this.#ports.guard();
+      await this.#ports.disk.unlink(log.path);
+      return undefined;
+    }
     try {
       await followIndex(this.#ports, log);
     } catch (error) {

@@ -1,0 +1,168 @@
+// What a program calls in a wrong way answers with an error of ours, never with one of the engine's.
+import assert from "node:assert/strict";
+import { after, test } from "node:test";
+import * as aiSdk from "../src/adapters/ai-sdk/ai-sdk.ts";
+import * as claude from "../src/adapters/claude-agent-sdk/session-store.ts";
+import * as langchain from "../src/adapters/langchain/langchain.ts";
+import * as langgraph from "../src/adapters/langchain/langgraph.ts";
+import * as mcp from "../src/adapters/mcp/mcp.ts";
+import * as openai from "../src/adapters/openai/openai-agents.ts";
+import * as telemetry from "../src/adapters/opentelemetry/open-telemetry.ts";
+import * as companionRoutes from "../src/companion/routes.ts";
+import * as companion from "../src/companion/start-companion.ts";
+import * as core from "../src/index.ts";
+import * as momentsRoutes from "../src/moments/routes.ts";
+import * as moments from "../src/moments/start-moments.ts";
+import * as postgres from "../src/postgres/postgres.ts";
+import * as server from "../src/server/server.ts";
+
+const { isThroughlineError, openThroughline } = core;
+
+const throughline = await openThroughline({ storage: "memory" });
+after(() => throughline.close());
+const { chats, sessions, workingMemory } = throughline;
+await chats.append("a", [{ role: "user", content: "x", id: "b" }]);
+const turns = await throughline.turns({ model: core.offlineResponder() });
+
+const wrong: readonly (readonly unknown[])[] = [[], [5], [{ wrong: 1 }], ["a"], [undefined, 5]];
+
+/** Runs a call to its end. @returns what it threw. */
+async function thrownBy(call: () => unknown): Promise<unknown> {
+  try {
+    const made = (await call()) as { readonly done?: unknown } | undefined;
+    await made?.done;
+    return undefined;
+  } catch (error) {
+    return error ?? new Error("nothing was thrown");
+  }
+}
+
+function assertOurs(error: unknown, called: string): void {
+  assert.ok(isThroughlineError(error), `${called}: ${String(error)}`);
+  assert.doesNotMatch(error.message, /Cannot|is not a function|is not iterable|The "/, called);
+}
+
+const entries: Readonly<Record<string, object>> = {
+  throughline: core,
+  companion,
+  companionRoutes,
+  moments,
+  momentsRoutes,
+  postgres,
+  server,
+  claude,
+  aiSdk,
+  langchain,
+  langgraph,
+  mcp,
+  openai,
+  telemetry,
+};
+
+/** Made by `open`, or by who throws them. */
+const notCalled = ["Injector", "ResponderRegistry", "ResponderError", "ThroughlineError"];
+
+// biome-ignore lint/suspicious/noExplicitAny: these are called as no type allows.
+type Any = any;
+
+for (const [entry, exported] of Object.entries(entries)) {
+  for (const [name, value] of Object.entries(exported)) {
+    if (typeof value !== "function" || notCalled.includes(name)) continue;
+    test(`${name} of ${entry} refuses arguments that are none`, async () => {
+      const isClass = /^class /.test(Function.prototype.toString.call(value));
+      const call = value as Any;
+      for (const args of wrong) {
+        const error = await thrownBy(() => (isClass ? new call(...args) : call(...args)));
+        if (error !== undefined) assertOurs(error, `${name}(${JSON.stringify(args)})`);
+      }
+    });
+  }
+}
+
+/** Calls that are refused, by their code. */
+const refused: readonly [called: string, call: () => unknown, code: core.ErrorCode][] = [
+  ["submit without input", () => turns.submit("a", undefined as Any), "THROUGHLINE_INVALID"],
+  [
+    "open without a target",
+    () => turns.open("a", { content: "x" }, undefined as Any),
+    "THROUGHLINE_INVALID",
+  ],
+  [
+    "open with half a target",
+    () => turns.open("a", { content: "x" }, { provider: "p" } as Any),
+    "THROUGHLINE_INVALID",
+  ],
+  [
+    "open without input",
+    () => turns.open("a", undefined as Any, { provider: "p", model: "m" }),
+    "THROUGHLINE_INVALID",
+  ],
+  [
+    "a saver without memories",
+    () => new langgraph.ThroughlineSaver(undefined as Any),
+    "THROUGHLINE_INVALID",
+  ],
+  [
+    "a saver with transcript: 5",
+    () => new langgraph.ThroughlineSaver(throughline, { transcript: 5 } as Any),
+    "THROUGHLINE_CONFIGURATION",
+  ],
+  [
+    "a session without an id",
+    () => new openai.ThroughlineSession(throughline, undefined as Any),
+    "THROUGHLINE_INVALID",
+  ],
+  [
+    "a history without an id",
+    () => new langchain.ThroughlineChatMessageHistory(throughline, undefined as Any),
+    "THROUGHLINE_INVALID",
+  ],
+  [
+    "a session store without its fold",
+    () => new claude.ThroughlineSessionStore(throughline, undefined as Any),
+    "THROUGHLINE_INVALID",
+  ],
+  [
+    "a fork with options for ids",
+    () => chats.fork("a", { messageId: "b" } as Any, undefined as Any),
+    "THROUGHLINE_INVALID",
+  ],
+  [
+    "a page without respond",
+    () => aiSdk.chatRoutes(throughline, undefined as Any),
+    "THROUGHLINE_INVALID",
+  ],
+  ["no chat id", () => chats.forgottenAt(undefined as Any), "THROUGHLINE_INVALID"],
+  ["usage without counts", () => sessions.update("a", undefined as Any), "THROUGHLINE_INVALID"],
+  ["a target that is a number", () => sessions.resolve("a", 5 as Any), "THROUGHLINE_INVALID"],
+  ["no interaction", () => workingMemory.of("a").append(undefined as Any), "THROUGHLINE_INVALID"],
+  [
+    "a feature without open",
+    () => throughline.extend("a", undefined as Any),
+    "THROUGHLINE_INVALID",
+  ],
+  [
+    "an injector without ports",
+    () => companion.Injector.open(undefined as Any),
+    "THROUGHLINE_INVALID",
+  ],
+  [
+    "a registry without settings",
+    () => aiSdk.ResponderRegistry.open({} as Any),
+    "THROUGHLINE_INVALID",
+  ],
+  ["neither home nor storage", () => openThroughline({}), "THROUGHLINE_CONFIGURATION"],
+  [
+    "an unknown word for logErrors",
+    () => openThroughline({ storage: "memory", logErrors: "all" as Any }),
+    "THROUGHLINE_CONFIGURATION",
+  ],
+];
+
+for (const [called, call, code] of refused) {
+  test(`${called}: ${code}`, async () => {
+    const error = await thrownBy(call);
+    assertOurs(error, called);
+    assert.equal(isThroughlineError(error, code), true, String(error));
+  });
+}
