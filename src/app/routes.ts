@@ -1,5 +1,5 @@
 // How a command gets the routes of a home: from the server that has it, else from a server in this process.
-import type { Context } from "../cli/command.ts";
+import type { Context, Prepare } from "../cli/command.ts";
 import { Failed } from "../cli/failure.ts";
 import { assertHomeExists } from "../cli/home.ts";
 import { tell } from "../cli/io.ts";
@@ -12,7 +12,7 @@ import { silentLogger } from "../core/logger.ts";
 import type { Throughline } from "../core/throughline.ts";
 import type { Turns } from "../core/turns/turns.ts";
 import { refusals } from "../server/problem.ts";
-import { createServer } from "../server/server.ts";
+import { createServer, type ServerOptions } from "../server/server.ts";
 import { features } from "./features.ts";
 import { openCompanion, openMemories } from "./open-companion.ts";
 
@@ -20,6 +20,7 @@ import { openCompanion, openMemories } from "./open-companion.ts";
 interface Opened {
   readonly throughline: Throughline;
   readonly turns: Turns;
+  readonly features?: ServerOptions["features"];
   close(): Promise<void>;
 }
 
@@ -31,11 +32,16 @@ type Work<T> = (routes: Routes, settings: Settings, isServed: boolean) => Promis
 /** How long an answer may take once the command is told to end, in milliseconds. */
 const graceMs = 1_000;
 
+/** Prepares for what removes something of a chat: what each feature keeps of it is removed too. */
+export const everywhere: Prepare = async (throughline) => {
+  for (const { extend } of features) await extend?.(throughline);
+  return [];
+};
+
 /**
  * Works with the chats of a home or a database that exists. No model is asked, and no run of the companion
  * begins.
  *
- * @param reach `"everywhere"`: what is removed from a chat is removed from what features keep of it, too.
  * @throws ThroughlineError `THROUGHLINE_NOT_FOUND`: there is no home. `THROUGHLINE_LOCKED`: another process
  *   has it, and does not serve it.
  */
@@ -43,15 +49,20 @@ export function withRoutes<T>(
   flags: Flags,
   context: Context,
   work: Work<T>,
-  reach: "chats" | "everywhere" = "chats",
+  prepare: Prepare = async () => [],
 ): Promise<T> {
   const settings = resolveSettings(flags, context.env);
   if (settings.store === undefined) assertHomeExists(settings.home);
   const open: Open = async (_, logger) => {
     const throughline = await openMemories(settings, { logger });
-    const extended = reach === "everywhere" ? features : [];
-    for (const { extend } of extended) await extend?.(throughline);
-    return { throughline, turns: await throughline.turns(), close: () => throughline.close() };
+    const close = () => throughline.close();
+    try {
+      const routes = await prepare(throughline, settings);
+      return { throughline, turns: await throughline.turns(), features: routes, close };
+    } catch (error) {
+      await close();
+      throw error;
+    }
   };
   return withOpened(settings, context, { open, level: "warn" }, work);
 }
@@ -87,9 +98,9 @@ async function withOpened<T>(
     if (routes === undefined) throw error;
     return work(routes, settings, true);
   }
-  const { throughline, turns } = opened;
+  const { throughline, turns, features } = opened;
   const { version } = context;
-  const server = createServer({ throughline, turns, version, logger: silentLogger });
+  const server = createServer({ throughline, turns, features, version, logger: silentLogger });
   try {
     return await work(routesOf(server), settings, false);
   } finally {

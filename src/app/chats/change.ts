@@ -11,7 +11,7 @@ import type { PeriodView } from "../../core/chat/provider-sessions.ts";
 import { isThroughlineError } from "../../core/errors.ts";
 import { shownModel } from "../../core/models/model-name.ts";
 import { features } from "../features.ts";
-import { withRoutes } from "../routes.ts";
+import { everywhere, withRoutes } from "../routes.ts";
 import { type ServedChat, sessionOf } from "./served-chat.ts";
 
 const say = (io: Io, line: string) => write(io.output, `${line}\n`);
@@ -51,7 +51,7 @@ export function clear(chatId: string, flags: Flags, context: Context): Promise<v
     const what = counted(row.message_count, "message is", "messages are");
     return say(io, `${what} no longer shown or sent to a model. The file keeps them.`);
   };
-  return withRoutes(flags, context, work, "everywhere");
+  return withRoutes(flags, context, work, everywhere);
 }
 
 export function fork(
@@ -86,7 +86,7 @@ export function erase(
     await say(io, "The message is deleted. Quotes of it in other messages are not.");
     await sayReach(io, receipt);
   };
-  return withRoutes(flags, context, work, "everywhere");
+  return withRoutes(flags, context, work, everywhere);
 }
 
 /**

@@ -8,7 +8,7 @@ import type { Flags, Settings } from "../../cli/settings.ts";
 import { notFound } from "../../core/chat/chat-log.ts";
 import type { ForgetReceipt } from "../../core/chat/forget-receipt.ts";
 import { printableLine } from "../../core/chat/printable.ts";
-import { withRoutes } from "../routes.ts";
+import { everywhere, withRoutes } from "../routes.ts";
 import { type ServedChat, zoneOf } from "./served-chat.ts";
 
 interface ForgetFlags extends Flags {
@@ -50,7 +50,7 @@ export async function forget(chatId: string, flags: ForgetFlags, context: Contex
     await write(io.output, flags.json ? json(receipt) : receiptText(receipt));
     if (unreachable.length > 0) throw new Exit(exitCodes.failed);
   };
-  await withRoutes(flags, context, work, "everywhere");
+  await withRoutes(flags, context, work, everywhere);
 }
 
 function receiptText(receipt: ForgetReceipt): string {

@@ -8,8 +8,14 @@ import { tell, write } from "../../cli/io.ts";
 import { confirm } from "../../cli/line-reader.ts";
 import { withMadeHome } from "../../cli/memories.ts";
 import type { ImportedSeed } from "../directory/import-seed.ts";
-import type { Moments } from "../moments.ts";
-import { entriesOf, type JsonFlag, nothingYet, withMoments } from "./feedback.ts";
+import {
+  entriesOf,
+  type JsonFlag,
+  nothingYet,
+  type ReadPackages,
+  withMoments,
+  withPackages,
+} from "./feedback.ts";
 import { startConfiguredMoments } from "./start-moments.ts";
 
 interface MarkFlags extends JsonFlag {
@@ -41,9 +47,8 @@ export function retract(name: string, flags: MarkFlags, context: Context): Promi
 /** `feedback verify`: the named packages, or all. @throws Exit with 1: one is damaged. */
 export function verify(names: readonly string[], flags: JsonFlag, context: Context): Promise<void> {
   const { io } = context;
-  return withMoments(flags, context, async (moments) => {
-    const { packages } = moments;
-    const all = names.length > 0 ? names : await allNames(moments);
+  return withPackages(flags, context, async (packages) => {
+    const all = names.length > 0 ? names : await allNames(packages);
     const found = [];
     for (const name of all) found.push(await packages.verify(name));
     if (flags.json) await write(io.output, json(found));
@@ -267,9 +272,9 @@ function seedFolders(path: string): readonly string[] {
   }
 }
 
-async function allNames(moments: Moments): Promise<readonly string[]> {
+async function allNames(packages: ReadPackages): Promise<readonly string[]> {
   const names: string[] = [];
-  for await (const { name, state } of entriesOf(moments)) {
+  for await (const { name, state } of entriesOf(packages)) {
     if (state !== "seed" && state !== "bucket") names.push(name);
   }
   return names.reverse();

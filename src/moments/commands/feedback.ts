@@ -1,10 +1,16 @@
+import { join } from "node:path";
 import type { Context } from "../../cli/command.ts";
 import { Exit, exitCodes } from "../../cli/failure.ts";
 import { counted, json, table } from "../../cli/format.ts";
+import { assertHomeExists } from "../../cli/home.ts";
 import { showProgress, tell, write } from "../../cli/io.ts";
 import { withMemories } from "../../cli/memories.ts";
-import type { Flags } from "../../cli/settings.ts";
+import { type Flags, resolveSettings } from "../../cli/settings.ts";
+import { systemClock } from "../../core/clock.ts";
+import { randomId } from "../../core/ids.ts";
+import { realDisk } from "../../core/storage/disk/disk.ts";
 import type { Throughline } from "../../core/throughline.ts";
+import { PackageDirectory } from "../directory/package-directory.ts";
 import type { Moments } from "../moments.ts";
 import type { PackageStatus } from "../package/package-format.ts";
 import { startConfiguredMoments } from "./start-moments.ts";
@@ -19,8 +25,8 @@ export const nothingYet = "No reactions have been recorded yet.";
 /** `feedback list`. */
 export function list(flags: JsonFlag, context: Context): Promise<void> {
   const { io } = context;
-  return withMoments(flags, context, async (moments) => {
-    const found = await Array.fromAsync(entriesOf(moments));
+  return withPackages(flags, context, async (read) => {
+    const found = await Array.fromAsync(entriesOf(read));
     const packages = found.map((each) => ({
       ...each,
       // In JSON what is not defined would not be there at all.
@@ -106,8 +112,27 @@ export function withMoments(
   );
 }
 
+/** Reads the packages of a home that exists, also while a server has it: a sealed one never changes. */
+export function withPackages<T>(
+  flags: Flags,
+  { env }: Context,
+  work: (packages: ReadPackages) => Promise<T>,
+): Promise<T> {
+  const { home } = resolveSettings(flags, env);
+  assertHomeExists(home);
+  return work(packagesIn(home));
+}
+
+export type ReadPackages = ReturnType<typeof packagesIn>;
+
+export function packagesIn(home: string) {
+  const path = join(home, "feedback");
+  const ports = { disk: realDisk, clock: systemClock, newId: randomId };
+  return PackageDirectory.beside({ ...ports, path });
+}
+
 /** Every package, newest first. */
-export async function* entriesOf({ packages }: Pick<Moments, "packages">) {
+export async function* entriesOf(packages: Pick<ReadPackages, "list">) {
   let before: string | undefined;
   do {
     const page = await packages.list({ limit: pageSize, before });

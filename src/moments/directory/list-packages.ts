@@ -5,7 +5,7 @@ import type { Manifest, PackageStatus } from "../package/package-format.ts";
 import { checkName, isSeedName, placeOf } from "./names.ts";
 import type { PackagePorts } from "./ports.ts";
 import { readFolder } from "./read-package.ts";
-import { entriesOf } from "./remove-tree.ts";
+import { entriesOf, isThere } from "./remove-tree.ts";
 import { readStatus } from "./status.ts";
 
 export interface ListOptions {
@@ -110,11 +110,12 @@ function isForeign(entry: DiskEntry): boolean {
   return entry.kind !== (isFile ? "file" : "directory");
 }
 
-async function entryOf(ports: PackagePorts, name: string): Promise<PackageEntry> {
+async function entryOf(ports: PackagePorts, name: string): Promise<PackageEntry | undefined> {
   const folder = join(ports.path, name);
   const { manifest, problem } = await readFolder(ports.disk, folder, name);
   const status = await readStatus(ports, name);
   if (manifest === undefined) {
+    if (!(await isThere(ports.disk, folder))) return undefined; // deleted since it was listed
     const kind = problem?.kind;
     const state = kind === "newer" || kind === "seed" ? kind : "damaged";
     return { name, state, detail: problem?.detail ?? null, manifest, status, bytes: 0 };

@@ -108,6 +108,13 @@ export class PackageDirectory implements PackageSink {
     return directory;
   }
 
+  /** Reads a directory that another process may be changing: nothing is made, finished or set aside. */
+  static beside(
+    options: PackageDirectoryOptions,
+  ): Pick<PackageDirectory, "list" | "read" | "manifest" | "part" | "status" | "verify"> {
+    return new PackageDirectory(options);
+  }
+
   async save(moment: SealedMoment, signal?: AbortSignal): Promise<Saved> {
     this.#assertOpen();
     const { record } = moment;
