@@ -49,19 +49,13 @@ export interface ThroughlineServer {
  */
 export function createServer(options: ServerOptions): ThroughlineServer {
   const settings = resolveServer(options);
-  const { throughline, turns, clock, limits, token } = settings;
+  const { throughline, clock, limits, token } = settings;
   const watchers = new Watchers(limits.watchers, {
     maxBytes: limits.watcherBytes,
     keepAliveMs: limits.keepAliveMs,
   });
   const readiness = new Readiness(throughline.storage, clock);
-  const metrics = new Metrics(clock, settings.version, {
-    isReady: async () => (await readiness.reason()) === undefined,
-    turns: () => turns.size,
-    chats: () => throughline.workingMemory.stats().length,
-    watchers: () => watchers.size,
-    indexBehind: () => throughline.storage.ownHome?.indexBehind?.() ?? { batches: 0, bytes: 0 },
-  });
+  const metrics = new Metrics({ ...settings, watchers, readiness });
   const work = new Work();
   const unsubscribe = subscribe(settings, watchers, metrics);
   const access = new Access(token, clock);
