@@ -77,7 +77,7 @@ export interface RouteEvent {
   readonly data: Readonly<Record<string, unknown>>;
 }
 
-/** What a command asks, whoever answers. Each call throws what it is refused with. */
+/** What a command asks. Each call throws what it is refused with. */
 export class Routes {
   readonly #at: Answering;
 

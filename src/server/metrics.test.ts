@@ -22,10 +22,10 @@ test("the first answer and later ones are valid text of Prometheus, without NaN"
   assert.equal(first.get('throughline_build_info{version="1.2\\"3\\\\\\n4"}'), 1);
   assert.equal(first.get("throughline_ready"), 1);
   for (const ms of [5, 50, 51, 400_000]) {
-    const { promise, resolve } = Promise.withResolvers<{ outcome: string }>();
-    const counted = metrics.turn({ done: promise } as unknown as Turn);
+    const { promise, resolve } = Promise.withResolvers<object>();
+    const counted = metrics.turn({ done: promise, waits: [] } as unknown as Turn);
     clock.pass(ms);
-    resolve({ outcome: "answered" });
+    resolve({ outcome: "answered", period: { provider: "p" } });
     await counted;
   }
   const later = samplesIn(await metrics.text());
@@ -42,7 +42,8 @@ function samplesIn(text: string): ReadonlyMap<string, number> {
   let family = "";
   for (const line of text.replace(/\n$/, "").split("\n")) {
     if (/^# HELP [a-z_]+ \S/.test(line)) continue;
-    const [, named] = /^# TYPE ([a-z][a-z0-9_]*) (?:counter|gauge|histogram)$/.exec(line) ?? [];
+    const [, named] =
+      /^# TYPE ([a-z][a-z0-9_]*) (?:counter|gauge|histogram|summary)$/.exec(line) ?? [];
     if (named !== undefined) {
       assert.ok(!families.has(named), `${named} appears twice`);
       family = named;

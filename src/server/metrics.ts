@@ -1,6 +1,9 @@
 import { monitorEventLoopDelay } from "node:perf_hooks";
-import type { RepairReport } from "../core/storage/storage.ts";
+import { realDisk } from "../core/storage/disk/disk.ts";
+import { readLastBackup } from "../core/storage/files/last-backup.ts";
+import type { OwnHome, RepairReport } from "../core/storage/storage.ts";
 import type { Turn } from "../core/turns/turn.ts";
+import { HomeSize } from "./home-size.ts";
 import type { Settings } from "./options.ts";
 
 /** What is looked at when somebody asks. */
@@ -25,7 +28,25 @@ const help: Readonly<Record<string, string>> = {
   throughline_watchers: "Open event streams.",
   throughline_index_waiting_batches: "Stored batches that wait to be written to the index.",
   throughline_index_waiting_bytes: "Bytes of log in batches that wait to be written to the index.",
+  throughline_sync_seconds: "How long the syncs took that made appends durable.",
+  throughline_sync_longest_seconds: "The longest of these syncs.",
+  throughline_home_bytes: "Bytes of the home's files by part, at most some minutes old.",
+  throughline_damaged_chats:
+    "Chats found damaged, up to 1,000. `sessions list` and `doctor` name them.",
+  throughline_last_backup_time_seconds: "When the last backup of the home was made.",
+  throughline_last_backup_whole:
+    "1 when nothing in the last backup was damaged or left out, else 0.",
+  throughline_provider_waits_total: "Waits before a provider was called again.",
+  throughline_provider_wait_seconds_total: "How long these waits were to take.",
+  throughline_provider_errors_total: "Turns in which a provider failed.",
   throughline_ready: "1 when something could be stored now, else 0.",
+};
+
+/** By how a name ends. */
+const types: Readonly<Record<string, string>> = {
+  total: "counter",
+  turn_seconds: "histogram",
+  sync_seconds: "summary",
 };
 
 /** Counts what `GET /metrics` shows. Labels are names of ours, never of people. */
@@ -33,6 +54,7 @@ export class Metrics {
   readonly #from: Sources;
   readonly #delay = monitorEventLoopDelay();
   readonly #counts = new Map<string, Samples>();
+  readonly #size = new HomeSize();
 
   constructor(from: Sources) {
     this.#from = from;
@@ -43,6 +65,11 @@ export class Metrics {
   /** Watches the event loop. Once per process is enough: it costs a timer. */
   watchProcess(): void {
     this.#delay.enable();
+  }
+
+  /** Ends what would hold the process. */
+  end(): void {
+    this.#size.end();
   }
 
   request(method: string, route: string, status: number): void {
@@ -62,6 +89,15 @@ export class Metrics {
     this.#add("turn_seconds", "_sum", seconds);
     this.#add("turn_seconds", "_count");
     for (const le of turnBuckets) if (seconds <= le) this.#add("turn_seconds", bucket(le));
+    if (answer === undefined) return;
+    const provider = labels({ provider: answer.period.provider });
+    for (const { waitMs } of turn.waits) {
+      this.#add("provider_waits_total", provider);
+      this.#add("provider_wait_seconds_total", provider, waitMs / 1000);
+    }
+    const { outcome, assistant } = answer;
+    const isError = outcome === "failed" || assistant?.partial_reason === "error";
+    if (isError) this.#add("provider_errors_total", provider);
   }
 
   /** Writes all of it in the text format of Prometheus. */
@@ -69,8 +105,8 @@ export class Metrics {
     const values = { ...Object.fromEntries(this.#counts), ...(await this.#read()) };
     const families = Object.entries(values).map(([name, value]) => {
       const all = Object.entries(typeof value === "number" ? { "": value } : value);
-      const isTurns = name.endsWith("turn_seconds");
-      const type = name.endsWith("_total") ? "counter" : isTurns ? "histogram" : "gauge";
+      const [end = ""] = /total$|turn_seconds$|sync_seconds$|$/.exec(name) ?? [];
+      const type = types[end] ?? "gauge";
       const says = help[name] === undefined ? [] : [`# HELP ${name} ${help[name]}`];
       return [...says, `# TYPE ${name} ${type}`, ...all.map(([rest, n]) => `${name}${rest} ${n}`)];
     });
@@ -80,7 +116,11 @@ export class Metrics {
   /** Reads what is not counted. The names of the process are those that dashboards for Node know. */
   async #read(): Promise<Record<string, number | Samples>> {
     const { throughline, turns, watchers, readiness, version } = this.#from;
-    const behind = throughline.storage.ownHome?.indexBehind?.();
+    const { ownHome } = throughline.storage;
+    const behind = ownHome?.indexBehind?.();
+    const damaged = await throughline.chats
+      .list({ damaged: true, limit: 1_000 })
+      .catch(() => undefined);
     const { user, system } = process.cpuUsage();
     const { rss, heapTotal, heapUsed } = process.memoryUsage();
     return {
@@ -89,6 +129,8 @@ export class Metrics {
       throughline_watchers: watchers.size,
       throughline_index_waiting_batches: behind?.batches ?? 0,
       throughline_index_waiting_bytes: behind?.bytes ?? 0,
+      ...(damaged && { throughline_damaged_chats: damaged.chats.length }),
+      ...(ownHome && (await this.#ofHome(ownHome))),
       throughline_ready: Number((await readiness.reason()) === undefined),
       throughline_build_info: { [labels({ version })]: 1 },
       process_cpu_seconds_total: (user + system) / 1e6,
@@ -98,6 +140,21 @@ export class Metrics {
       nodejs_heap_size_used_bytes: heapUsed,
       nodejs_version_info: { [labels({ version: process.version })]: 1 },
       ...this.#lag(),
+    };
+  }
+
+  async #ofHome({ path, syncTimes }: OwnHome): Promise<Record<string, number | Samples>> {
+    const bytes = Object.entries(await this.#size.read(path, this.#from.clock));
+    const { sum = 0, count = 0, longest = 0 } = syncTimes?.() ?? {};
+    const backup = await readLastBackup(realDisk, path);
+    return {
+      throughline_sync_seconds: { _sum: sum, _count: count },
+      throughline_sync_longest_seconds: longest,
+      throughline_home_bytes: Object.fromEntries(bytes.map(([part, n]) => [labels({ part }), n])),
+      ...(backup && {
+        throughline_last_backup_time_seconds: Date.parse(backup.made_at) / 1000,
+        throughline_last_backup_whole: Number(backup.whole),
+      }),
     };
   }
 

@@ -90,6 +90,7 @@ export function createServer(options: ServerOptions): ThroughlineServer {
     close() {
       closing ??= (async () => {
         unsubscribe();
+        metrics.end();
         endFeatures();
         watchers.end();
         await Promise.all([work.end(), port?.close(work.end())]);

@@ -16,22 +16,14 @@ export interface ServedChat extends PeriodView {
 /** Reads the session out of a chat. @returns `null`: none was opened yet. */
 export function sessionOf(served: ServedChat): PeriodView | null {
   if (served.row.generation === 0) return null;
-  const { chat_id, provider, model, created_at, last_active, generation } = served;
-  const { provider_sessions, session_id, message_count, total_cost_usd, total_tokens } = served;
-  return {
-    chat_id,
-    provider,
-    model,
-    created_at,
-    last_active,
-    generation,
-    provider_sessions,
-    session_id,
-    message_count,
-    total_cost_usd,
-    total_tokens,
-  };
+  return Object.fromEntries(fields.map((name) => [name, served[name]])) as unknown as PeriodView;
 }
+
+const fields = [
+  ...(["chat_id", "provider", "model", "created_at", "last_active", "generation"] as const),
+  ...(["provider_sessions", "session_id", "message_count"] as const),
+  ...(["total_cost_usd", "total_tokens"] as const),
+];
 
 /** The zone of the person in a chat; where it tells none, the one of the settings. */
 export function zoneOf({ freshness }: Settings, chat?: Pick<ServedChat, "metadata">): string {

@@ -1,8 +1,8 @@
 import { once } from "node:events";
 import { StdioServerTransport, serveStdio } from "@modelcontextprotocol/server/stdio";
 import type { Context } from "../../../cli/command.ts";
-import { serverTarget } from "../../../cli/routes.ts";
 import { openLog } from "../../../cli/log.ts";
+import { serverTarget } from "../../../cli/routes.ts";
 import { type Flags, resolveSettings, type Settings } from "../../../cli/settings.ts";
 import { isThroughlineError } from "../../../core/errors.ts";
 import type { Logger } from "../../../core/logger.ts";

@@ -98,7 +98,8 @@ export class FileStorage implements Storage {
     };
     const indexBehind = () => ports.index.behind;
     const recreated = (collection: string) => this.#journal.recovered.recreated(collection);
-    this.ownHome = { path: ports.home, assertWriter, indexBehind, recreated };
+    const syncTimes = () => this.#journal.syncTimes;
+    this.ownHome = { path: ports.home, assertWriter, indexBehind, syncTimes, recreated };
     this.#ports = { ...ports, disk: patientDisk(ports.disk) };
     const own = {
       disk: this.#ports.disk,
