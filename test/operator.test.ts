@@ -67,8 +67,7 @@ test("metrics say how large the home is by part, how long syncs take, what is da
   const later = await scrape(url);
   assert.equal(later.get("damaged_chats"), 1);
   assert.ok((later.get("sync_seconds_count") ?? 0) > 0);
-  assert.ok((later.get("sync_seconds_sum") ?? 0) >= (later.get("sync_longest_seconds") ?? 0));
-  assert.ok((later.get("sync_longest_seconds") ?? 0) > 0);
+  assert.ok((later.get("sync_seconds_sum") ?? 0) > 0);
   assert.equal(later.get("last_backup_whole"), 0);
   const made = (later.get("last_backup_time_seconds") ?? 0) * 1000;
   assert.ok(made >= before && made <= Date.now());

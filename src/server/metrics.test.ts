@@ -16,7 +16,6 @@ test("the first answer and later ones are valid text of Prometheus, without NaN"
     watchers: { size: 3 },
     readiness: { reason: async () => undefined },
   });
-  metrics.watchProcess();
   const first = samplesIn(await metrics.text());
   assert.equal(first.get("throughline_turn_seconds_count"), 0);
   assert.equal(first.get('throughline_build_info{version="1.2\\"3\\\\\\n4"}'), 1);

@@ -1,4 +1,3 @@
-import { monitorEventLoopDelay } from "node:perf_hooks";
 import { realDisk } from "../core/storage/disk/disk.ts";
 import { readLastBackup } from "../core/storage/files/last-backup.ts";
 import type { OwnHome, RepairReport } from "../core/storage/storage.ts";
@@ -29,13 +28,10 @@ const help: Readonly<Record<string, string>> = {
   throughline_index_waiting_batches: "Stored batches that wait to be written to the index.",
   throughline_index_waiting_bytes: "Bytes of log in batches that wait to be written to the index.",
   throughline_sync_seconds: "How long the syncs took that made appends durable.",
-  throughline_sync_longest_seconds: "The longest of these syncs.",
   throughline_home_bytes: "Bytes of the home's files by part, at most some minutes old.",
-  throughline_damaged_chats:
-    "Chats found damaged, up to 1,000. `sessions list` and `doctor` name them.",
+  throughline_damaged_chats: "Chats found damaged, up to 1,000; `sessions list` names them.",
   throughline_last_backup_time_seconds: "When the last backup of the home was made.",
-  throughline_last_backup_whole:
-    "1 when nothing in the last backup was damaged or left out, else 0.",
+  throughline_last_backup_whole: "1 when nothing in it was damaged or left out, else 0.",
   throughline_provider_waits_total: "Waits before a provider was called again.",
   throughline_provider_wait_seconds_total: "How long these waits were to take.",
   throughline_provider_errors_total: "Turns in which a provider failed.",
@@ -52,7 +48,6 @@ const types: Readonly<Record<string, string>> = {
 /** Counts what `GET /metrics` shows. Labels are names of ours, never of people. */
 export class Metrics {
   readonly #from: Sources;
-  readonly #delay = monitorEventLoopDelay();
   readonly #counts = new Map<string, Samples>();
   readonly #size = new HomeSize();
 
@@ -60,11 +55,6 @@ export class Metrics {
     this.#from = from;
     for (const bound of turnBuckets) this.#add("turn_seconds", bucket(bound), 0);
     for (const sum of ["_sum", "_count"]) this.#add("turn_seconds", sum, 0);
-  }
-
-  /** Watches the event loop. Once per process is enough: it costs a timer. */
-  watchProcess(): void {
-    this.#delay.enable();
   }
 
   /** Ends what would hold the process. */
@@ -96,8 +86,8 @@ export class Metrics {
       this.#add("provider_wait_seconds_total", provider, waitMs / 1000);
     }
     const { outcome, assistant } = answer;
-    const isError = outcome === "failed" || assistant?.partial_reason === "error";
-    if (isError) this.#add("provider_errors_total", provider);
+    if (outcome !== "failed" && assistant?.partial_reason !== "error") return;
+    this.#add("provider_errors_total", provider);
   }
 
   /** Writes all of it in the text format of Prometheus. */
@@ -113,7 +103,7 @@ export class Metrics {
     return `${families.flat().join("\n")}\n`;
   }
 
-  /** Reads what is not counted. The names of the process are those that dashboards for Node know. */
+  /** Reads what is not counted. */
   async #read(): Promise<Record<string, number | Samples>> {
     const { throughline, turns, watchers, readiness, version } = this.#from;
     const { ownHome } = throughline.storage;
@@ -122,7 +112,6 @@ export class Metrics {
       .list({ damaged: true, limit: 1_000 })
       .catch(() => undefined);
     const { user, system } = process.cpuUsage();
-    const { rss, heapTotal, heapUsed } = process.memoryUsage();
     return {
       throughline_turns: turns.size,
       throughline_open_chats: throughline.workingMemory.stats().length,
@@ -135,39 +124,21 @@ export class Metrics {
       throughline_build_info: { [labels({ version })]: 1 },
       process_cpu_seconds_total: (user + system) / 1e6,
       process_start_time_seconds: performance.timeOrigin / 1000,
-      process_resident_memory_bytes: rss,
-      nodejs_heap_size_total_bytes: heapTotal,
-      nodejs_heap_size_used_bytes: heapUsed,
-      nodejs_version_info: { [labels({ version: process.version })]: 1 },
-      ...this.#lag(),
+      process_resident_memory_bytes: process.memoryUsage.rss(),
     };
   }
 
   async #ofHome({ path, syncTimes }: OwnHome): Promise<Record<string, number | Samples>> {
     const bytes = Object.entries(await this.#size.read(path, this.#from.clock));
-    const { sum = 0, count = 0, longest = 0 } = syncTimes?.() ?? {};
+    const { sum = 0, count = 0 } = syncTimes?.() ?? {};
     const backup = await readLastBackup(realDisk, path);
     return {
       throughline_sync_seconds: { _sum: sum, _count: count },
-      throughline_sync_longest_seconds: longest,
       throughline_home_bytes: Object.fromEntries(bytes.map(([part, n]) => [labels({ part }), n])),
       ...(backup && {
         throughline_last_backup_time_seconds: Date.parse(backup.made_at) / 1000,
         throughline_last_backup_whole: Number(backup.whole),
       }),
-    };
-  }
-
-  /** Gives the delays of the event loop since the last answer; none before the first was measured. */
-  #lag(): Record<string, number> {
-    const { count, max, mean } = this.#delay;
-    if (count === 0) return {};
-    const p99 = this.#delay.percentile(99);
-    this.#delay.reset();
-    return {
-      nodejs_eventloop_lag_max_seconds: max / 1e9,
-      nodejs_eventloop_lag_mean_seconds: mean / 1e9,
-      nodejs_eventloop_lag_p99_seconds: p99 / 1e9,
     };
   }
 

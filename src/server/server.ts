@@ -83,7 +83,6 @@ export function createServer(options: ServerOptions): ThroughlineServer {
       if (port !== undefined) throw new TypeError("a server listens once");
       port = at instanceof Port ? at : await Port.open(at, settings);
       port.serve(router);
-      metrics.watchProcess();
       return { url: port.url, port: port.address.port };
     },
     signInCode: () => access.signInCode(),

@@ -47,17 +47,10 @@ export interface OwnHome {
   readonly assertWriter: () => void;
   /** What waits to be written to the index. Present where the home has one. */
   readonly indexBehind?: (() => IndexBehind) | undefined;
-  /** How long the syncs took that made appends durable. Present where the home has logs. */
-  readonly syncTimes?: (() => SyncTimes) | undefined;
+  /** How many syncs made appends durable, and how long all of them took, in seconds. */
+  readonly syncTimes?: (() => { readonly count: number; readonly sum: number }) | undefined;
   /** The keys of logs without a file that this start made again from the journal. */
   readonly recreated?: ((collection: string) => readonly string[]) | undefined;
-}
-
-/** How many syncs there were, how long all of them took, and the longest one, in seconds. */
-export interface SyncTimes {
-  readonly count: number;
-  readonly sum: number;
-  readonly longest: number;
 }
 
 /** How far an index is behind what is stored. Lists and searches have all of it, from memory. */

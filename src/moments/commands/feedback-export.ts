@@ -6,14 +6,14 @@ import { showProgress, tell, untilStopped, write } from "../../cli/io.ts";
 import { wrongOut } from "../../cli/out-path.ts";
 import { assertOutsideHome, placeToHome } from "../../cli/outside-home.ts";
 import type { Routes } from "../../cli/routes.ts";
-import { resolveSettings, type Settings } from "../../cli/settings.ts";
+import { resolveSettings } from "../../cli/settings.ts";
 import { realDisk } from "../../core/storage/disk/disk.ts";
 import { exportFeedback } from "../export/export-feedback.ts";
 import type { FeedbackExportReport } from "../export/export-report.ts";
 import type { FeedbackExportOptions } from "../export/options.ts";
 import { momentsRoutes } from "../routes.ts";
 import { exportSource } from "./export-source.ts";
-import { type JsonFlag, packagesIn } from "./feedback.ts";
+import { type JsonFlag, packagesOf } from "./feedback.ts";
 import { startConfiguredMoments } from "./start-moments.ts";
 
 type Filters = NonNullable<FeedbackExportOptions["filters"]>;
@@ -35,9 +35,9 @@ export async function exportPackages(flags: ExportFlags, context: Context): Prom
   const { io } = context;
   await assertApart(flags, resolveSettings(flags, context.env).home);
   const { format, style, replace, maxFrames, maxPromptChars } = flags;
-  const work = async (routes: Routes, { home }: Settings) => {
+  const work = async (routes: Routes) => {
     const out = resolve(flags.out);
-    const source = exportSource(packagesIn(home), routes);
+    const source = exportSource(packagesOf(flags, context), routes);
     const exportUntil = (signal: AbortSignal) =>
       exportFeedback(source, realDisk, out, {
         format,

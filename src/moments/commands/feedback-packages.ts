@@ -12,9 +12,9 @@ import {
   entriesOf,
   type JsonFlag,
   nothingYet,
+  packagesOf,
   type ReadPackages,
   withMoments,
-  withPackages,
 } from "./feedback.ts";
 import { startConfiguredMoments } from "./start-moments.ts";
 
@@ -45,24 +45,27 @@ export function retract(name: string, flags: MarkFlags, context: Context): Promi
 }
 
 /** `feedback verify`: the named packages, or all. @throws Exit with 1: one is damaged. */
-export function verify(names: readonly string[], flags: JsonFlag, context: Context): Promise<void> {
+export async function verify(
+  names: readonly string[],
+  flags: JsonFlag,
+  context: Context,
+): Promise<void> {
   const { io } = context;
-  return withPackages(flags, context, async (packages) => {
-    const all = names.length > 0 ? names : await allNames(packages);
-    const found = [];
-    for (const name of all) found.push(await packages.verify(name));
-    if (flags.json) await write(io.output, json(found));
-    else if (found.length === 0) await tell(io, nothingYet);
-    else {
-      for (const { name, state, differences } of found) {
-        await write(io.output, `${name}: ${state}\n`);
-        for (const { path, detail } of differences) {
-          await write(io.output, `  ${path}: ${detail}\n`);
-        }
+  const packages = packagesOf(flags, context);
+  const all = names.length > 0 ? names : await allNames(packages);
+  const found = [];
+  for (const name of all) found.push(await packages.verify(name));
+  if (flags.json) await write(io.output, json(found));
+  else if (found.length === 0) await tell(io, nothingYet);
+  else {
+    for (const { name, state, differences } of found) {
+      await write(io.output, `${name}: ${state}\n`);
+      for (const { path, detail } of differences) {
+        await write(io.output, `  ${path}: ${detail}\n`);
       }
     }
-    if (found.some(({ state }) => state === "damaged")) throw new Exit(exitCodes.failed);
-  });
+  }
+  if (found.some(({ state }) => state === "damaged")) throw new Exit(exitCodes.failed);
 }
 
 interface PurgeFlags extends JsonFlag {
