@@ -61,6 +61,8 @@ const rows: readonly (readonly [line: string, input?: string])[] = [
     "Hello\n/new\n/newall\n/clear\n/dismiss\n/answer\n/model\n/nonsense\nAgain\ngoodbye\nnot read\n",
   ],
   ["chat --chat new", "/clear\n/new\nHello\n"],
+  ["chat --chat files", "/attach FILE\nlook\n"],
+  ["sessions export files --format markdown"],
   ["sessions show copy"],
   ["sessions forget copy"],
   ["sessions forget copy --yes --json"],
@@ -74,15 +76,18 @@ test("commands that change chats or talk do and print the same on a free home an
   const served = join(free, "..", "served");
   fs.cpSync(free, served, { recursive: true });
   fs.rmSync(join(served, "lock.db"));
+  const file = join(free, "..", "notes.txt");
+  fs.writeFileSync(file, "tea\n");
   const { process } = await serve(t, served, "--token-file", join(served, "..", "token"));
   for (const [line, input] of rows) {
     const both = [];
     for (const home of [free, served]) {
-      const io = fakeIo(input ?? "");
+      const io = fakeIo((input ?? "").replace("FILE", file));
       const { code, out, err } = await runCli(line.split(" "), { home, io });
       // Times and places differ, and a server remembers what was said a moment ago.
       const says = `${out}\n${err}`
         .replaceAll(/\d{4}-\d\d-\d\d[T ][\d:.]+Z?/g, "TIME")
+        .replaceAll(/\b\d\d:\d\d(:\d\d)?\b/g, "TIME")
         .replaceAll(/(working memory\D+)\d+/g, "$1N")
         .replaceAll(home, "HOME");
       both.push({ code, says });
