@@ -56,14 +56,14 @@ test("an ephemeral chat and an ephemeral server write nothing anywhere", async (
   assert.deepEqual(listing(directory), []);
 });
 
-test("chat, sessions and serve on a home that is in use name the holder and the address to use", async (t) => {
+test("chat, sessions and serve on a home that another program uses name the holder", async (t) => {
   const home = join(temporaryDirectory(t), "home");
   await using _ = await openThroughline({ home });
   for (const args of [["chat"], ["sessions", "list"], ["serve", "--port", "0"]]) {
     const { code, out, err } = await runCli(args, { home });
     assert.deepEqual({ code, out }, { code: 1, out: "" });
     assert.match(err, new RegExp(`^error: process ${process.pid} .* \\[THROUGHLINE_LOCKED\\]\n`));
-    assert.match(err, /http:\/\/127\.0\.0\.1:7423/);
+    assert.match(err, /\nStop that process, then run this again\./);
   }
 });
 
@@ -182,6 +182,5 @@ test("at LOG_LEVEL=debug the intent is logged, and not a word of what was said",
   assert.equal(code, 0);
   assert.match(out, /xylophone/);
   assert.match(err, /"intent":\{"type":"question","confidence":1\}/);
-  assert.match(err, /"memory":\{"capacity":3,"count":1,/);
   assert.ok(!err.includes("xylophone"));
 });

@@ -1,13 +1,16 @@
 // What people reacted to, at the command line: recorded, kept, mended, exported, taken over, removed.
 import assert from "node:assert/strict";
+import { once } from "node:events";
 import fs from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { dirname, join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { openThroughline } from "../src/core/throughline.ts";
 import { consentWording } from "../src/moments/record/consent.ts";
 import { keyPrefix } from "../src/moments/s3/object-key.ts";
 import { startMoments } from "../src/moments/start-moments.ts";
-import { fakeIo, Process, runCli, temporaryDirectory } from "./support/command-line.ts";
+import { bytesUnder, fakeIo, Process, runCli, temporaryDirectory } from "./support/command-line.ts";
 import { S3Server } from "./support/s3/s3-server.ts";
 import { samplePackage } from "./support/s3/sample-package.ts";
 
@@ -279,6 +282,61 @@ test("a package of a chat that cannot be read keeps neither an export nor the ga
     [false, true],
     [true, false],
   ]);
+});
+
+test("list, verify and export do and print the same while a server has the home", async (t) => {
+  const at = await home(t);
+  const erased = await at.record("--message", "m2");
+  const backup = join(at.path, "..", "backup");
+  fs.cpSync(at.folder(erased), backup, { recursive: true });
+  await runCli(["sessions", "erase", "local:me", "m2"], { home: at.path });
+  fs.cpSync(backup, at.folder(erased), { recursive: true });
+  await at.record("--message", "m4");
+  await at.ok("import", seedIn(join(at.path, "..")), "--allow-export");
+  const all = async (out: string) => {
+    const said = [];
+    for (const args of [
+      ["list"],
+      ["list", "--json"],
+      ["verify"],
+      ["export", "--format", "kto", "--out", join(at.path, "..", out)],
+      ["export", "--format", "kto", "--out", join(at.path, "inside")],
+    ]) {
+      const { code, out: printed, err } = await at.run(...args);
+      said.push([code, printed.replaceAll(out, "OUT"), err]);
+    }
+    return { said, files: bytesUnder(join(at.path, "..", out)) };
+  };
+  const free = await all("data");
+  const serve = new Process(t, ["serve", "--port", "0"], { home: at.path });
+  await serve.url();
+  assert.deepEqual(await all("atad"), free);
+  assert.match(free.files, /"removed_message"/);
+  serve.child.kill("SIGTERM");
+  assert.equal((await serve.ended()).code, 0);
+});
+
+test("a server that is gone in the middle of an export ends it, and leaves nothing of it", async (t) => {
+  const at = await home(t);
+  await at.record("--message", "m4");
+  await using _ = await openThroughline({ home: at.path });
+  const other = createServer((request, response) => {
+    if (request.url === "/healthz") response.end('{"version":"0.1.0"}');
+    else {
+      other.close();
+      other.closeAllConnections();
+    }
+  });
+  other.listen(0, "127.0.0.1");
+  await once(other, "listening");
+  const url = `http://127.0.0.1:${(other.address() as AddressInfo).port}`;
+  const note = join(at.path, "lock.json");
+  fs.writeFileSync(note, JSON.stringify({ ...readJson(note), url }));
+  const out = join(at.path, "..", "data");
+  const { code, err } = await at.run("export", "--format", "jsonl", "--out", out);
+  assert.equal(code, 1);
+  assert.match(err, /the server at \S+ has this home, and does not answer/);
+  assert.equal(fs.existsSync(out), false);
 });
 
 test("import makes the home that it imports into; a path that holds nothing makes none", async (t) => {

@@ -6,6 +6,7 @@ import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
+import { fileURLToPath } from "node:url";
 import { openThroughline } from "../src/core/throughline.ts";
 import { fakeIo, runCli, temporaryDirectory } from "./support/command-line.ts";
 
@@ -128,18 +129,21 @@ test("an export through the server writes a whole new file, or none", async (t) 
   await stop();
 });
 
-test("chat, changing commands and a second serve name the page of the server that has the home", async (t) => {
+test("a command that no route serves says that the server is to be stopped, and where it is", async (t) => {
   const home = await homeWithChats(t);
   const { url, stop } = await serve(home);
-  for (const args of [["chat"], ["sessions", "clear", "seen"], ["serve", "--port", "0"]]) {
+  const golden = fileURLToPath(new URL("golden/nanobot", import.meta.url));
+  for (const args of [
+    ["serve", "--port", "0"],
+    ["import", golden, "--from", "nanobot"],
+    ["export", "--to", join(home, "..", "other")],
+  ]) {
     const { code, err } = await runCli(args, { home });
-    assert.equal(code, 1);
+    assert.equal(code, 1, args[0]);
     const [error = "", wayOut] = err.split("\n");
     assert.match(error, /^error: process \d+ .* is the writer of .* \[THROUGHLINE_LOCKED\]$/);
-    assert.equal(
-      wayOut,
-      `That process serves this home: open ${url} in a browser, or stop it first.`,
-    );
+    assert.ok(error.includes(`, and serves it at ${url}: stop it, or use another home`), error);
+    assert.match(wayOut ?? "", /^Stop that process, then run this again\./);
   }
   await stop();
 });
@@ -235,12 +239,20 @@ test("a server that has not begun to answer after 10 s is given up", async (t) =
   other.closeAllConnections();
 });
 
-test("a chat whose id cannot be in an address is refused, and no other is read", async (t) => {
+test("what no path leads to is refused, and nothing else is shown, changed or forgotten", async (t) => {
   const home = await homeWithChats(t);
+  const free = (await runCli(["sessions", "list", "--json"], { home })).out;
   const { stop } = await serve(home);
-  for (const id of [".", ".."]) {
-    const { err } = await runCli(["sessions", "show", id], { home });
-    assert.match(err, /cannot be read through a server: stop it first \[THROUGHLINE_INVALID\]/);
+  for (const args of [
+    ["sessions", "show", "."],
+    ["sessions", "forget", "..", "--yes"],
+    ["sessions", "erase", "seen", ".."],
+    ["sessions", "erase", "seen", "."],
+    ["chat", "--chat", ".."],
+  ]) {
+    const { err } = await runCli(args, { home, io: fakeIo("hello\n") });
+    assert.match(err, /no path leads to the id "\.+" \[THROUGHLINE_INVALID\]/);
   }
+  assert.equal((await runCli(["sessions", "list", "--json"], { home })).out, free);
   await stop();
 });

@@ -300,7 +300,7 @@ for (const [says, harm] of Object.entries(harms)) {
       await world.react();
       await harm(disk, `${path}/${name}/${file}`);
       // Its judgement counts nevertheless: the manifest is right.
-      const listed = await Array.fromAsync(exportSource(world).list());
+      const listed = await Array.fromAsync(exportSource(world.packages).list());
       assert.deepEqual(
         listed.map(({ sealed }) => sealed),
         [true, true],

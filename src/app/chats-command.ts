@@ -27,7 +27,7 @@ export const addChatsCommand: AddCommand = (program, context) => {
         ["sessions export local:me --format markdown", "a page to keep or print"],
         ["sessions forget local:me", "delete a chat everywhere"],
       ])}
-\nWhile \`throughline serve\` has the home, list, show, search and export ask that server.`,
+\nWhile \`throughline serve\` has the home, these commands ask that server.`,
     );
   addReading(sessions, context);
   addExport(sessions, context);

@@ -13,6 +13,7 @@ const context: ProgramContext = {
   env,
   version: "1.2.3",
   openMemories: () => Promise.reject(new Error("help opens nothing")),
+  withRoutes: () => Promise.reject(new Error("help opens nothing")),
   openForTools: () => Promise.reject(new Error("help opens nothing")),
 };
 const added = features.flatMap(({ commands = {} }) => Object.keys(commands));

@@ -6,7 +6,9 @@ import { silentLogger } from "../core/logger.ts";
 import { parseModelName } from "../core/models/model-name.ts";
 import { ResponderRegistry } from "../core/models/registry.ts";
 import { openThroughline } from "../core/throughline.ts";
+import { createServer } from "../server/server.ts";
 import { withTurns } from "./open-companion.ts";
+import { routesOf } from "./routes.ts";
 import { slashCommand } from "./slash-commands.ts";
 import { Talk } from "./talk.ts";
 
@@ -30,13 +32,15 @@ async function talk(t: TestContext, named: string | undefined, lines: readonly s
   t.after(() => companion.close(0));
   const io = fakeIo(`${lines.join("\n")}\n`);
   const options = {
-    chatId,
+    path: `/api/chats/${chatId}`,
     target: {},
     companionName: "",
     isEphemeral: false,
     isDumbTerminal: false,
   };
-  await new Talk(companion, io, { ...options, logger: silentLogger }).run();
+  const { turns } = companion;
+  const routes = routesOf(createServer({ throughline, turns, version: "0" }));
+  await new Talk(routes, io, { ...options, logger: silentLogger }).run();
   const period = await throughline.sessions.active(chatId);
   return { said: io.output.text, told: io.errors.text, period, throughline };
 }

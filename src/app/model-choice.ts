@@ -1,28 +1,41 @@
 import { bytes, counted } from "../cli/format.ts";
+import type { Routes } from "../cli/routes.ts";
 import { printableLine } from "../core/chat/printable.ts";
 import type { PeriodView, ProviderModel, Target } from "../core/chat/provider-sessions.ts";
-import type { ModelList } from "../core/models/model-lists.ts";
-import { type OfferedModel, providerName, shownModel } from "../core/models/model-name.ts";
-import type { Companion } from "./open-companion.ts";
+import { providerName, shownModel } from "../core/models/model-name.ts";
+import type { modelListJson } from "../server/model-routes.ts";
+import { type ServedChat, sessionOf } from "./chats/served-chat.ts";
 
 /** So many models of one provider are listed. */
 const maxShown = 40;
 
-type Choice = ProviderModel & OfferedModel;
+type ModelList = ReturnType<typeof modelListJson>;
+type Choice = ProviderModel & ModelList["providers"][number]["models"][number];
+
+/** What the next turn of a chat runs on. @throws ThroughlineError what is asked for cannot be asked. */
+export async function targetOf(
+  routes: Routes,
+  path: string,
+  { provider: asked, model: named }: Target,
+): Promise<ProviderModel> {
+  const query = { provider: asked, model: named };
+  const { provider, model } = await routes.json<ProviderModel>(`${path}/prompt`, { query });
+  return { provider, model };
+}
 
 /** Which model the turns of one chat are to run on: `/model` shows and changes it. */
 export class ModelChoice {
-  readonly #companion: Companion;
-  readonly #chatId: string;
+  readonly #routes: Routes;
+  readonly #path: string;
   readonly #given: Target;
   #chosen: ProviderModel | undefined;
   /** As they were numbered last. */
   #shown: readonly Choice[] | undefined;
 
   /** @param given what every turn is to run on until one is chosen; empty: what its period ran on. */
-  constructor(companion: Companion, chatId: string, given: Target) {
-    this.#companion = companion;
-    this.#chatId = chatId;
+  constructor(routes: Routes, path: string, given: Target) {
+    this.#routes = routes;
+    this.#path = path;
     this.#given = given;
   }
 
@@ -45,21 +58,27 @@ export class ModelChoice {
    * @throws ThroughlineError `THROUGHLINE_INVALID`, `THROUGHLINE_CONFIGURATION`: it cannot be asked here.
    */
   async run(wanted: string): Promise<string> {
-    const { turns, throughline } = this.#companion;
-    const current = await turns.target(this.#chatId, this.target);
+    const current = await targetOf(this.#routes, this.#path, this.target);
     if (wanted === "" || wanted === "ollama") return this.#list(current, wanted === "ollama");
     const asked = await this.#named(wanted);
     if (typeof asked === "string") return asked;
-    const next = await turns.target(this.#chatId, asked);
+    const next = await targetOf(this.#routes, this.#path, asked);
     const name = printableLine(shownModel(next));
     if (isSame(next, current)) return `This chat already runs on ${name}.`;
-    const period = await throughline.sessions.active(this.#chatId);
+    const query = { if_exists: true };
+    const chat = await this.#routes.json<ServedChat | undefined>(this.#path, { query });
     this.#chosen = next;
-    return [`${name} answers from your next message on.`, ...switchWords(period, next)].join(" ");
+    const words = switchWords(chat && sessionOf(chat), next);
+    return [`${name} answers from your next message on.`, ...words].join(" ");
+  }
+
+  #models(again = false): Promise<ModelList> {
+    const query = { again, ollama: again };
+    return this.#routes.json("/api/models", { query });
   }
 
   async #list(current: ProviderModel, ollama = false): Promise<string> {
-    const list = await this.#companion.turns.models({ ollama, again: ollama });
+    const list = await this.#models(ollama);
     const groups = list.providers.map(({ provider, models }) =>
       models.map((each): Choice => ({ provider, ...each })),
     );
@@ -69,8 +88,8 @@ export class ModelChoice {
     const lines = shown.map((each, at) => {
       const mark = isSame(each, current) ? "*" : " ";
       const facts = [
-        each.sizeBytes === undefined ? "" : bytes(each.sizeBytes),
-        each.takesPictures === true ? "takes pictures" : "",
+        each.size_bytes === undefined ? "" : bytes(each.size_bytes),
+        each.takes_pictures === true ? "takes pictures" : "",
       ].filter((fact) => fact !== "");
       const about = facts.length === 0 ? "" : `  (${facts.join(", ")})`;
       return `${mark} ${String(at + 1).padStart(width)}  ${printableLine(shownModel(each))}${about}`;
@@ -89,13 +108,13 @@ export class ModelChoice {
   /** @returns a text: why there is none. */
   async #named(wanted: string): Promise<ProviderModel | string> {
     if (/^\d+$/.test(wanted)) {
-      if (this.#shown === undefined) await this.#list(this.#companion.turns.standard);
+      if (this.#shown === undefined) await this.#list((await this.#models()).standard);
       const choice = this.#shown?.[Number(wanted) - 1];
       return choice ?? `There is no model ${wanted} in the list. /model shows the list.`;
     }
     if (wanted === "offline") return { provider: wanted, model: wanted };
     const slash = wanted.indexOf("/");
-    const { providers } = await this.#companion.turns.models();
+    const { providers } = await this.#models();
     const known = providers.flatMap(({ provider, models }) =>
       models.filter(({ model }) => model === wanted).map(({ model }) => ({ provider, model })),
     );
@@ -129,8 +148,11 @@ function notesOf({ standard, providers }: ModelList): readonly string[] {
 }
 
 /** What happens to the sessions of a chat when it is switched to another model. */
-function switchWords(period: PeriodView | undefined, next: ProviderModel): readonly string[] {
-  if (period === undefined) return [];
+function switchWords(
+  period: PeriodView | null | undefined,
+  next: ProviderModel,
+): readonly string[] {
+  if (!period) return [];
   const from = providerName(period.provider);
   const to = providerName(next.provider);
   if (period.provider === next.provider) {

@@ -1,12 +1,9 @@
-import type { Context, OpenOptions } from "../cli/command.ts";
-import { Failed, wrongUsage } from "../cli/failure.ts";
-import { type MemoriesWork, withMemories } from "../cli/memories.ts";
-import type { Flags, Settings } from "../cli/settings.ts";
-import { isThroughlineError } from "../core/errors.ts";
+import type { OpenOptions } from "../cli/command.ts";
+import { wrongUsage } from "../cli/failure.ts";
+import type { Settings } from "../cli/settings.ts";
 import type { Logger } from "../core/logger.ts";
 import type { Responders } from "../core/models/model-lists.ts";
 import { ResponderRegistry } from "../core/models/registry.ts";
-import { serverOf } from "../core/storage/files/lease-holder.ts";
 import type { OwnHome, Storage } from "../core/storage/storage.ts";
 import { openThroughline, type Throughline } from "../core/throughline.ts";
 import type { Turns } from "../core/turns/turns.ts";
@@ -104,18 +101,9 @@ export async function openMemories(
   return openThroughline({ storage, ...standard, ...own });
 }
 
-/** @throws ThroughlineError `THROUGHLINE_LOCKED`; if a server has the home, its way out names the page. */
-async function openKept(settings: Settings, options: OpenOptions): Promise<Storage> {
+function openKept(settings: Settings, options: OpenOptions): Promise<Storage> {
   const { openStorage = openFiles } = features.find((each) => each.openStorage) ?? {};
-  try {
-    return await openStorage(settings, options);
-  } catch (cause) {
-    const code = "THROUGHLINE_LOCKED";
-    const url = isThroughlineError(cause, code) ? serverOf(settings.home)?.url : undefined;
-    if (url === undefined || !isThroughlineError(cause, code)) throw cause;
-    const wayOut = `That process serves this home: open ${url} in a browser, or stop it first.`;
-    throw new Failed(cause.message, { code, wayOut, cause });
-  }
+  return openStorage(settings, options);
 }
 
 async function openFiles({ home, store }: Settings, { logger }: OpenOptions): Promise<Storage> {
@@ -172,19 +160,4 @@ export async function openForTools(settings: Settings, logger: Logger): Promise<
     await throughline.close();
     throw error;
   }
-}
-
-/**
- * Works with the memories of a home that exists, for what removes something: what each feature keeps is
- * removed too. No run of the companion begins.
- */
-export function withAllFeatures<T>(
-  flags: Flags,
-  context: Context,
-  work: MemoriesWork<T>,
-): Promise<T> {
-  return withMemories(flags, context, async (throughline, settings) => {
-    for (const { extend } of features) await extend?.(throughline);
-    return work(throughline, settings);
-  });
 }

@@ -35,6 +35,8 @@ export async function run(
       version: ownPackage().version,
       openMemories: async (settings, options) =>
         (await import("./open-companion.ts")).openMemories(settings, options),
+      withRoutes: async (flags, work, prepare) =>
+        (await import("./routes.ts")).withRoutes(flags, context, work, prepare),
       openForTools: async (settings, logger) =>
         (await import("./open-companion.ts")).openForTools(settings, logger),
     };

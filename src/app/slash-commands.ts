@@ -1,8 +1,9 @@
+import type { Routes } from "../cli/routes.ts";
 import { isThroughlineError } from "../core/errors.ts";
 import { shownModel } from "../core/models/model-name.ts";
-import type { Turn } from "../core/turns/turn.ts";
-import type { ModelChoice } from "./model-choice.ts";
-import type { Companion } from "./open-companion.ts";
+import type { ServedChat } from "./chats/served-chat.ts";
+import { type ModelChoice, targetOf } from "./model-choice.ts";
+import type { AskedTurn } from "./turn-events.ts";
 
 const slashHelp = `/answer   answer the unanswered message, before you say something else
 /dismiss  leave the unanswered message without an answer
@@ -22,7 +23,7 @@ const othersStay =
 /** What a command did: a line to show, a turn to follow, or the end of the chat. */
 type SlashResult =
   | { readonly type: "say"; readonly text: string }
-  | { readonly type: "turn"; readonly turn: Turn }
+  | { readonly type: "turn"; readonly turn: AskedTurn }
   | { readonly type: "quit" };
 
 /** Commands that take one more word. */
@@ -42,53 +43,54 @@ export function slashCommand(line: string): string | undefined {
 /** Runs one. Something that does not exist is a line to show, not an error. */
 export async function runSlashCommand(
   command: string,
-  chatId: string,
-  companion: Companion,
+  path: string,
+  routes: Routes,
   models: ModelChoice,
 ): Promise<SlashResult> {
-  const { turns } = companion;
   const [name = "", word = ""] = command.split(" ");
   if (name === "quit" || name === "exit") return { type: "quit" };
   if (name === "model") return { type: "say", text: await models.run(word) };
   try {
-    if (name === "answer") return { type: "turn", turn: await turns.answer(chatId, models.chosen) };
-    return { type: "say", text: await change(name, chatId, companion, models) };
+    if (name !== "answer") return { type: "say", text: await change(name, path, routes, models) };
+    const query = { if_exists: true };
+    const chat = await routes.json<ServedChat | undefined>(path, { query });
+    if (!chat?.row.unanswered) return { type: "say", text: "There are no unanswered messages." };
+    const events = routes.events(`${path}/answer`, models.chosen ?? {});
+    return { type: "turn", turn: { routes, path, events } };
   } catch (error) {
     if (!isThroughlineError(error, "THROUGHLINE_NOT_FOUND")) throw error;
-    return {
-      type: "say",
-      text:
-        name === "answer" ? "There are no unanswered messages." : "This chat has no messages yet.",
-    };
+    return { type: "say", text: "This chat has no messages yet." };
   }
 }
 
 async function change(
   name: string,
-  chatId: string,
-  { turns, throughline }: Companion,
+  path: string,
+  routes: Routes,
   { target }: ModelChoice,
 ): Promise<string> {
-  const { chats, sessions } = throughline;
   if (name === "help") return slashHelp;
   if (name === "dismiss") {
-    const count = await turns.dismiss(chatId);
-    if (count === 0) return "There are no unanswered messages.";
-    return count === 1 ? "The message stays unanswered." : `${count} messages stay unanswered.`;
+    const { dismissed } = await routes.post<{ readonly dismissed: number }>(`${path}/dismiss`);
+    if (dismissed === 0) return "There are no unanswered messages.";
+    return dismissed === 1
+      ? "The message stays unanswered."
+      : `${dismissed} messages stay unanswered.`;
   }
   if (name === "new") {
-    await chats.row(chatId);
-    const { provider } = await turns.target(chatId, target);
-    await sessions.beginAgain(chatId, provider);
+    const { provider_sessions: known } = await routes.json<ServedChat>(path);
+    const { provider } = await targetOf(routes, path, target);
+    // One that the session does not know yet gets nothing of before.
+    if (Object.hasOwn(known, provider)) await routes.post(`${path}/reset`, { provider });
     return `${shownModel({ provider, model: "" })} starts over and no longer gets what was said before. ${othersStay}`;
   }
   if (name === "newall") {
-    await chats.row(chatId);
-    await sessions.reset(chatId);
+    await routes.json(path); // a reset would begin a chat
+    await routes.post(`${path}/reset`, { all: true });
     return "A new session has started with every provider. The session before is kept and can still be read.";
   }
   if (name === "clear") {
-    await chats.clear(chatId);
+    await routes.post(`${path}/clear`);
     return "Done. Earlier messages are no longer shown or sent to a model.";
   }
   return `There is no command /${name}. /help lists the commands.`;

@@ -8,7 +8,9 @@ import { type ScriptedStep, scriptedResponder } from "../../test/support/scripte
 import { silentLogger } from "../core/logger.ts";
 import { ResponderError } from "../core/models/responder.ts";
 import { openThroughline } from "../core/throughline.ts";
+import { createServer } from "../server/server.ts";
 import { type Companion, withTurns } from "./open-companion.ts";
+import { routesOf } from "./routes.ts";
 import { Talk } from "./talk.ts";
 
 const chatId = "local:me";
@@ -26,10 +28,12 @@ async function companionOf(t: TestContext, script: readonly (readonly ScriptedSt
   return companion;
 }
 
-function talk(companion: Companion, io: FakeIo, isEphemeral = false): Promise<number> {
+function talk({ throughline, turns }: Companion, io: FakeIo, isEphemeral = false): Promise<number> {
   const logger = silentLogger;
-  const given = { chatId, target: {}, companionName: "Nova", isEphemeral, isDumbTerminal: false };
-  return new Talk(companion, io, { ...given, logger }).run();
+  const path = `/api/chats/${chatId}`;
+  const given = { path, target: {}, companionName: "Nova", isEphemeral, isDumbTerminal: false };
+  const routes = routesOf(createServer({ throughline, turns, version: "0" }));
+  return new Talk(routes, io, { ...given, logger }).run();
 }
 
 /** Messages of the chat, as "role: content". */

@@ -2,7 +2,10 @@ import { exitCodes, isErrno } from "../cli/failure.ts";
 import { type EndSignal, type Io, tell, write } from "../cli/io.ts";
 import { confirm, type LineReader, readLines } from "../cli/line-reader.ts";
 import { isStyled, MarkdownStyler } from "../cli/markdown-styles.ts";
+import type { Routes } from "../cli/routes.ts";
 import { Spinner } from "../cli/spinner.ts";
+import type { GivenFile } from "../core/chat/attachments.ts";
+import type { MessagePage } from "../core/chat/message-page.ts";
 import { printableLine } from "../core/chat/printable.ts";
 import type { Target } from "../core/chat/provider-sessions.ts";
 import { isThroughlineError } from "../core/errors.ts";
@@ -12,13 +15,14 @@ import type { InputTrigger, OutputSink } from "../core/turns/coordinator-ports.t
 import { type Intent, parseIntent } from "../core/turns/intent.ts";
 import { textOnly, textOutput } from "../core/turns/text-ports.ts";
 import { AttachedFiles } from "./attach-files.ts";
+import type { ServedChat } from "./chats/served-chat.ts";
 import { ModelChoice } from "./model-choice.ts";
-import type { Companion } from "./open-companion.ts";
 import { runSlashCommand, slashCommand } from "./slash-commands.ts";
 import { deliver, type Notices, turnEvents } from "./turn-events.ts";
 
 interface TalkOptions {
-  readonly chatId: string;
+  /** The path of the chat. */
+  readonly path: string;
   /** What every turn is to run on; empty: what its period ran on. */
   readonly target: Target;
   readonly companionName: string | undefined;
@@ -30,7 +34,7 @@ interface TalkOptions {
 
 /** One person at one terminal (or one pipe), in one chat. */
 export class Talk {
-  readonly #companion: Companion;
+  readonly #routes: Routes;
   readonly #io: Io;
   readonly #options: TalkOptions;
   readonly #ending = new AbortController();
@@ -48,13 +52,13 @@ export class Talk {
   #failures = 0;
   #exitCode: number = exitCodes.done;
 
-  constructor(companion: Companion, io: Io, options: TalkOptions) {
-    this.#companion = companion;
+  constructor(routes: Routes, io: Io, options: TalkOptions) {
+    this.#routes = routes;
     this.#io = io;
     this.#options = options;
     this.#spinner = new Spinner(io, options.isDumbTerminal);
     this.#attached = new AttachedFiles(io);
-    this.#models = new ModelChoice(companion, options.chatId, options.target);
+    this.#models = new ModelChoice(routes, options.path, options.target);
     this.#sink = this.#output();
     this.#notices = {
       early: (text) => {
@@ -127,8 +131,8 @@ export class Talk {
   /** Runs a command of the chat. @returns false when it ends the chat. */
   async #run(name: string): Promise<boolean> {
     try {
-      const { chatId } = this.#options;
-      const result = await runSlashCommand(name, chatId, this.#companion, this.#models);
+      const { path } = this.#options;
+      const result = await runSlashCommand(name, path, this.#routes, this.#models);
       if (result.type === "quit") return false;
       if (result.type === "say") await tell(this.#io, result.text);
       else await deliver(result.turn, this.#sink, this.#ending.signal, this.#notices);
@@ -140,18 +144,13 @@ export class Talk {
   }
 
   async *#converse(text: string, intent: Intent, signal: AbortSignal) {
-    const { chatId, logger } = this.#options;
-    const { turns, throughline } = this.#companion;
-    const { files: attachments } = this.#attached;
-    const turn = turns.submit(chatId, { content: text, attachments, ...this.#models.target });
-    this.#attached.clear(); // the turn has them
+    const { path, logger } = this.#options;
+    const body = messageBody(text, this.#attached.files, this.#models.target);
+    const routes = this.#routes;
+    this.#attached.clear(); // the message has them
+    const turn = { routes, path, events: routes.events(`${path}/messages`, body) };
     yield* turnEvents(turn, signal, this.#notices);
-    const memory = throughline.workingMemory.peek(chatId)?.stats();
-    const { traceId: trace_id } = turn.span;
-    logger.debug(
-      { chat: chatId, turn: turn.id, trace_id, intent, memory },
-      "the turn is remembered",
-    );
+    logger.debug({ path, intent }, "the turn is remembered");
   }
 
   #output(): OutputSink {
@@ -192,10 +191,10 @@ export class Talk {
 
   async #onFailure(): Promise<void> {
     this.#failures++;
-    const { chats } = this.#companion.throughline;
-    const isOpen = await chats.row(this.#options.chatId).then(
-      (row) => row.unanswered,
-      () => false, // not even the message could be stored: that was reported
+    // Not even the message could be stored, or asking fails too: that was reported.
+    const isOpen = await this.#chat().then(
+      (chat) => chat?.row.unanswered ?? false,
+      () => false,
     );
     if (!isOpen) return;
     await tell(
@@ -222,18 +221,23 @@ export class Talk {
 
   /** Reports an unanswered message. @returns whether it is to be answered first. */
   async #offersAnswer(): Promise<boolean> {
-    const { chats } = this.#companion.throughline;
-    const { chatId } = this.#options;
-    const { head } = await chats.state(chatId);
-    if (head?.open_turn === undefined && head?.pending === undefined) return false;
-    const { open_turn } = head;
-    const words = open_turn && printableLine((await chats.message(chatId, open_turn.id)).content);
+    const chat = await this.#chat();
+    if (chat === undefined || chat.running || chat.unanswered_ids.length === 0) return false;
+    const { messages } = await this.#routes.json<MessagePage>(`${this.#options.path}/messages`);
+    // What waited for its turn is in no list.
+    const open = messages.find(({ id }) => id === chat.unanswered_ids[0]);
+    const words = open && printableLine(open.content);
     const what = words ? `"${words}"` : "A message";
     if (this.#io.isInteractive) {
       return confirm(this.#io, `${what} has no answer yet. Answer it now?`, true);
     }
     await tell(this.#io, `(${what} has no answer yet. Use /answer or /dismiss.)`);
     return false;
+  }
+
+  /** @returns `undefined`: it was not begun. */
+  #chat(): Promise<ServedChat | undefined> {
+    return this.#routes.json(this.#options.path, { query: { if_exists: true } });
   }
 
   #goodbye(): Promise<void> {
@@ -243,4 +247,13 @@ export class Talk {
       `\nGoodbye. ${isEphemeral ? "Nothing was stored." : "Your messages are kept."}`,
     );
   }
+}
+
+/** JSON, or a form if files go with the message. */
+function messageBody(content: string, files: readonly GivenFile[], target: Target): object {
+  if (files.length === 0) return { content, ...target };
+  const form = new FormData();
+  for (const [name, value] of Object.entries({ content, ...target })) form.append(name, value);
+  for (const { name, bytes } of files) form.append("file", new Blob([bytes]), name);
+  return form;
 }

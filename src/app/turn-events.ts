@@ -1,6 +1,7 @@
+import type { RouteEvent, Routes } from "../cli/routes.ts";
 import { isThroughlineError } from "../core/errors.ts";
 import type { OutputSink, TurnEvent, TurnResult } from "../core/turns/coordinator-ports.ts";
-import type { Turn } from "../core/turns/turn.ts";
+import type { answerJson } from "../server/wire.ts";
 
 /** What a terminal is told of a turn beside its words. */
 export interface Notices {
@@ -8,40 +9,60 @@ export interface Notices {
   early(text: string): Promise<void>;
   /** After its last. */
   late(text: string): void;
+  /** The whole result, as HTTP answers it. */
+  result?(answer: AnswerJson): void;
+}
+
+export type AnswerJson = ReturnType<typeof answerJson>;
+
+/** A turn that was asked of the routes of its chat. */
+export interface AskedTurn {
+  readonly routes: Routes;
+  /** That of the chat. */
+  readonly path: string;
+  readonly events: AsyncIterable<RouteEvent>;
 }
 
 /**
- * A turn as the coordinator reads it: its text, then its result. When the signal is aborted the
+ * Reads a turn as the coordinator does: its text, then its result. When the signal is aborted the
  * answer is cut short, and the result still comes.
  */
 export async function* turnEvents(
-  turn: Turn,
+  { routes, path, events }: AskedTurn,
   signal: AbortSignal,
   notices: Notices,
 ): AsyncGenerator<TurnEvent, void, undefined> {
-  const stop = () => turn.stop();
-  if (signal.aborted) stop();
+  // Before its turn has begun, the answer that would be stopped is that of another message.
+  let hasBegun = false;
+  const stop = () => {
+    if (hasBegun) void routes.post(`${path}/stop`).catch(() => undefined);
+  };
   signal.addEventListener("abort", stop, { once: true });
   const told = new Set<string>();
   try {
-    for await (const progress of turn.progress()) {
-      if (progress.type === "text") yield progress;
-      else if (progress.type === "notice") {
-        told.add(progress.text);
-        await notices.early(progress.text);
-      } else if (progress.type === "retrying") {
-        const { reason, waitMs } = progress;
-        const seconds = Math.ceil(waitMs / 1_000);
+    for await (const { name, data } of events) {
+      if (name === "accepted") {
+        hasBegun = true;
+        if (signal.aborted) stop();
+      } else if (name === "text") yield { type: "text", text: String(data["text"]) };
+      else if (name === "notice") {
+        told.add(String(data["text"]));
+        await notices.early(String(data["text"]));
+      } else if (name === "retrying") {
+        const { reason, seconds } = data;
         await notices.early(`${reason}. Trying again in ${seconds} s; Ctrl-C stops it.`);
-      } else if (progress.type === "result") {
-        const { answer } = progress;
-        for (const text of answer.notices) if (!told.has(text)) notices.late(text);
+      } else if (name === "result") {
+        const answer = data as unknown as AnswerJson;
         const { outcome, assistant, reason } = answer;
+        for (const text of answer.notices) if (!told.has(text)) notices.late(text);
         if (outcome === "answered" && reason !== undefined) notices.late(reason);
-        const response = assistant?.content ?? "";
-        yield { type: "result", outcome, response, reason };
+        notices.result?.(answer);
+        yield { type: "result", outcome, response: assistant?.content ?? "", reason };
       }
     }
+  } catch (error) {
+    if (!isThroughlineError(error, "THROUGHLINE_MODEL_FAILED")) throw error;
+    yield { type: "result", outcome: "failed", response: "", reason: error.message };
   } finally {
     signal.removeEventListener("abort", stop);
   }
@@ -49,15 +70,16 @@ export async function* turnEvents(
 
 /** Brings one turn to an output, as the coordinator does for what it submits. */
 export async function deliver(
-  turn: Turn,
+  turn: AskedTurn,
   sink: OutputSink,
   signal: AbortSignal,
   notices: Notices,
 ): Promise<TurnResult> {
   let result: TurnResult = { outcome: "failed", response: "" };
-  await sink.begin(() => turn.stop());
+  const cut = new AbortController();
+  await sink.begin(() => cut.abort());
   try {
-    for await (const event of turnEvents(turn, signal, notices)) {
+    for await (const event of turnEvents(turn, AbortSignal.any([signal, cut.signal]), notices)) {
       if (event.type === "text") await sink.write(event.text);
       else result = event;
     }

@@ -6,7 +6,8 @@ import { parseModelName } from "../core/models/model-name.ts";
 import type { Throughline } from "../core/throughline.ts";
 import type { Environment } from "./env.ts";
 import type { Io } from "./io.ts";
-import type { Settings } from "./settings.ts";
+import type { Routes } from "./routes.ts";
+import type { Flags, Settings } from "./settings.ts";
 import { type SettingName, settings, textValue } from "./settings-table.ts";
 
 /** What every command is given. */
@@ -16,7 +17,19 @@ export interface Context {
   readonly version: string;
   /** Opens the memories that the settings name, for commands that ask no model. */
   readonly openMemories: (settings: Settings, options: OpenOptions) => Promise<Throughline>;
+  /** Works with the routes of the server that has the home, else of this process. */
+  readonly withRoutes: <T>(
+    flags: Flags,
+    work: (routes: Routes, settings: Settings) => Promise<T>,
+    prepare: Prepare,
+  ) => Promise<T>;
 }
+
+/** Prepares memories that this process opened. @returns what adds the routes of features, for `createServer`. */
+export type Prepare = (
+  throughline: Throughline,
+  settings: Settings,
+) => Promise<readonly ((router: never) => () => void)[]>;
 
 export interface OpenOptions {
   readonly logger: Logger;

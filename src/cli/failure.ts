@@ -47,8 +47,7 @@ const waysOut = {
   THROUGHLINE_ID_CONFLICT: "Use another id.",
   THROUGHLINE_INVALID: "`throughline help` shows what is accepted.",
   THROUGHLINE_LOCKED:
-    "If that process is `throughline serve`, use the address that it printed (default: " +
-    "http://127.0.0.1:7423). For another companion, pass another --home.",
+    "Stop that process, then run this again. For another companion, pass another --home.",
   THROUGHLINE_MEDIA_TYPE: "Send one of the accepted content types.",
   THROUGHLINE_MODEL_FAILED:
     "Your message is kept. `throughline sessions answer ID` asks again, until you say something else " +

@@ -56,7 +56,7 @@ async function world(t: TestContext, options: Partial<MomentsOptions> = {}) {
   };
   const exported = async (format: FeedbackExportFormat) => {
     const disk = new SimulatedDisk();
-    const source = exportSource(moments, throughline.chats);
+    const source = exportSource(moments.packages);
     const report = await exportFeedback(source, disk, "/out", { format });
     return { report, files: (await filesUnder(disk, "/out")) ?? new Map<string, Buffer>() };
   };

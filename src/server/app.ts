@@ -20,7 +20,8 @@ export function createApp(ports: Ports, state: ServerState) {
   const router = new Router(ports);
   const { app } = router;
   app.onError((error, context) => {
-    const about = { route: context.get("route"), turnId: context.get("turn") };
+    const request = context.req.raw;
+    const about = { route: context.get("route"), turnId: context.get("turn"), request };
     return problemResponse(reportError(ports, error, about));
   });
   app.use(counted(ports, state), withHeaders);

@@ -38,7 +38,8 @@ export function addExportRoute(router: Router): void {
       const parts = await renderChat(chats, params.id, format, rules.timeZone);
       const first = await parts.next(); // what cannot be read at all is a problem, not a file
       const failed = (error: unknown) => {
-        reportError(router.ports, error, { route: context.get("route") });
+        const request = context.req.raw;
+        reportError(router.ports, error, { route: context.get("route"), request });
         disconnect(context)();
       };
       return new Response(isHead(context) ? null : bytesOf(first, parts, failed), {

@@ -1,19 +1,18 @@
-import { monitorEventLoopDelay } from "node:perf_hooks";
-import type { Clock } from "../core/clock.ts";
-import type { IndexBehind, RepairReport } from "../core/storage/storage.ts";
+import { realDisk } from "../core/storage/disk/disk.ts";
+import { readLastBackup } from "../core/storage/files/last-backup.ts";
+import type { OwnHome, RepairReport } from "../core/storage/storage.ts";
 import type { Turn } from "../core/turns/turn.ts";
+import { HomeSize } from "./home-size.ts";
+import type { Settings } from "./options.ts";
 
-/** Values that are read when somebody asks. */
-interface Gauges {
-  readonly turns: () => number;
-  readonly chats: () => number;
-  readonly watchers: () => number;
-  readonly indexBehind: () => IndexBehind;
-  readonly isReady: () => Promise<boolean>;
+/** What is looked at when somebody asks. */
+interface Sources extends Pick<Settings, "clock" | "version" | "throughline" | "turns"> {
+  readonly watchers: { readonly size: number };
+  readonly readiness: { reason(): Promise<unknown> };
 }
 
-/** One value, or values by what follows the name: a suffix, labels, or both. */
-type Samples = number | Readonly<Record<string, number>>;
+/** Values by what follows the name: a suffix, labels, both or nothing. */
+type Samples = Record<string, number>;
 
 /** Upper bounds of how long turns run, in seconds. */
 const turnBuckets = [0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, Infinity];
@@ -28,140 +27,133 @@ const help: Readonly<Record<string, string>> = {
   throughline_watchers: "Open event streams.",
   throughline_index_waiting_batches: "Stored batches that wait to be written to the index.",
   throughline_index_waiting_bytes: "Bytes of log in batches that wait to be written to the index.",
+  throughline_sync_seconds: "How long the syncs took that made appends durable.",
+  throughline_home_bytes: "Bytes of the home's files by part, at most some minutes old.",
+  throughline_damaged_chats: "Chats found damaged, up to 1,000; `sessions list` names them.",
+  throughline_last_backup_time_seconds: "When the last backup of the home was made.",
+  throughline_last_backup_whole: "1 when nothing in it was damaged or left out, else 0.",
+  throughline_provider_waits_total: "Waits before a provider was called again.",
+  throughline_provider_wait_seconds_total: "How long these waits were to take.",
+  throughline_provider_errors_total: "Turns in which a provider failed.",
   throughline_ready: "1 when something could be stored now, else 0.",
+};
+
+/** By how a name ends. */
+const types: Readonly<Record<string, string>> = {
+  total: "counter",
+  turn_seconds: "histogram",
+  sync_seconds: "summary",
 };
 
 /** Counts what `GET /metrics` shows. Labels are names of ours, never of people. */
 export class Metrics {
-  readonly #requests: Record<string, number> = {};
-  readonly #turns: Record<string, number> = {};
-  readonly #repairs: Record<string, number> = {};
-  #turnSeconds = turnBuckets.map(() => 0);
-  #turnSecondsSum = 0;
-  readonly #delay = monitorEventLoopDelay();
-  readonly #clock: Clock;
-  readonly #version: string;
-  readonly #now: Gauges;
+  readonly #from: Sources;
+  readonly #counts = new Map<string, Samples>();
+  readonly #size = new HomeSize();
 
-  constructor(clock: Clock, version: string, now: Gauges) {
-    this.#clock = clock;
-    this.#version = version;
-    this.#now = now;
+  constructor(from: Sources) {
+    this.#from = from;
+    for (const bound of turnBuckets) this.#add("turn_seconds", bucket(bound), 0);
+    for (const sum of ["_sum", "_count"]) this.#add("turn_seconds", sum, 0);
   }
 
-  /** Watches the event loop. Once per process is enough: it costs a timer. */
-  watchProcess(): void {
-    this.#delay.enable();
+  /** Ends what would hold the process. */
+  end(): void {
+    this.#size.end();
   }
 
   request(method: string, route: string, status: number): void {
-    add(this.#requests, { method, route, status: String(status) });
-  }
-
-  async turn(turn: Turn): Promise<void> {
-    const begun = this.#clock.monotonic();
-    const outcome = await turn.done.then(
-      (answer) => answer.outcome,
-      () => "error",
-    );
-    const seconds = (this.#clock.monotonic() - begun) / 1000;
-    add(this.#turns, { outcome });
-    this.#turnSecondsSum += seconds;
-    const from = turnBuckets.findIndex((bound) => seconds <= bound);
-    this.#turnSeconds = this.#turnSeconds.map((count, index) => count + (index >= from ? 1 : 0));
+    this.#add("http_requests_total", labels({ method, route, status: String(status) }));
   }
 
   repair({ kind }: RepairReport): void {
-    add(this.#repairs, { kind });
+    this.#add("repairs_total", labels({ kind }));
+  }
+
+  async turn(turn: Turn): Promise<void> {
+    const { clock } = this.#from;
+    const begun = clock.monotonic();
+    const answer = await turn.done.catch(() => undefined);
+    const seconds = (clock.monotonic() - begun) / 1000;
+    this.#add("turns_total", labels({ outcome: answer?.outcome ?? "error" }));
+    this.#add("turn_seconds", "_sum", seconds);
+    this.#add("turn_seconds", "_count");
+    for (const le of turnBuckets) if (seconds <= le) this.#add("turn_seconds", bucket(le));
+    if (answer === undefined) return;
+    const provider = labels({ provider: answer.period.provider });
+    for (const { waitMs } of turn.waits) {
+      this.#add("provider_waits_total", provider);
+      this.#add("provider_wait_seconds_total", provider, waitMs / 1000);
+    }
+    const { outcome, assistant } = answer;
+    if (outcome !== "failed" && assistant?.partial_reason !== "error") return;
+    this.#add("provider_errors_total", provider);
   }
 
   /** Writes all of it in the text format of Prometheus. */
-  async read(): Promise<{ readonly type: string; readonly text: string }> {
-    const now = this.#now;
-    const { batches, bytes } = now.indexBehind();
-    const text = inPrometheusText({
-      throughline_http_requests_total: this.#requests,
-      throughline_turns_total: this.#turns,
-      throughline_turn_seconds: this.#histogram(),
-      throughline_repairs_total: this.#repairs,
-      throughline_turns: now.turns(),
-      throughline_open_chats: now.chats(),
-      throughline_watchers: now.watchers(),
-      throughline_index_waiting_batches: batches,
-      throughline_index_waiting_bytes: bytes,
-      throughline_ready: Number(await now.isReady()),
-      throughline_build_info: { [labels({ version: this.#version })]: 1 },
-      ...ofProcess(),
-      ...this.#lag(),
+  async text(): Promise<string> {
+    const values = { ...Object.fromEntries(this.#counts), ...(await this.#read()) };
+    const families = Object.entries(values).map(([name, value]) => {
+      const all = Object.entries(typeof value === "number" ? { "": value } : value);
+      const [end = ""] = /total$|turn_seconds$|sync_seconds$|$/.exec(name) ?? [];
+      const type = types[end] ?? "gauge";
+      const says = help[name] === undefined ? [] : [`# HELP ${name} ${help[name]}`];
+      return [...says, `# TYPE ${name} ${type}`, ...all.map(([rest, n]) => `${name}${rest} ${n}`)];
     });
-    return { type: "text/plain; version=0.0.4; charset=utf-8", text };
+    return `${families.flat().join("\n")}\n`;
   }
 
-  #histogram(): Samples {
-    const buckets = turnBuckets.map((bound, index) => {
-      const le = bound === Infinity ? "+Inf" : String(bound);
-      return [`_bucket${labels({ le })}`, this.#turnSeconds[index] ?? 0] as const;
-    });
-    const count = this.#turnSeconds.at(-1) ?? 0;
-    return { ...Object.fromEntries(buckets), _sum: this.#turnSecondsSum, _count: count };
+  /** Reads what is not counted. */
+  async #read(): Promise<Record<string, number | Samples>> {
+    const { throughline, turns, watchers, readiness, version } = this.#from;
+    const { ownHome } = throughline.storage;
+    const behind = ownHome?.indexBehind?.();
+    const damaged = await throughline.chats
+      .list({ damaged: true, limit: 1_000 })
+      .catch(() => undefined);
+    const { user, system } = process.cpuUsage();
+    return {
+      throughline_turns: turns.size,
+      throughline_open_chats: throughline.workingMemory.stats().length,
+      throughline_watchers: watchers.size,
+      throughline_index_waiting_batches: behind?.batches ?? 0,
+      throughline_index_waiting_bytes: behind?.bytes ?? 0,
+      ...(damaged && { throughline_damaged_chats: damaged.chats.length }),
+      ...(ownHome && (await this.#ofHome(ownHome))),
+      throughline_ready: Number((await readiness.reason()) === undefined),
+      throughline_build_info: { [labels({ version })]: 1 },
+      process_cpu_seconds_total: (user + system) / 1e6,
+      process_start_time_seconds: performance.timeOrigin / 1000,
+      process_resident_memory_bytes: process.memoryUsage.rss(),
+    };
   }
 
-  /** Gives the delays of the event loop since the last answer; none before the first was measured. */
-  #lag(): Readonly<Record<string, Samples>> {
-    const { count, min, max, mean, stddev } = this.#delay;
-    if (count === 0) return {};
-    const [p50 = 0, p90 = 0, p99 = 0] = [50, 90, 99].map((each) => this.#delay.percentile(each));
-    this.#delay.reset();
-    const all = Object.entries({ min, max, mean, stddev, p50, p90, p99 }).map(
-      ([name, nanoseconds]) => [`nodejs_eventloop_lag_${name}_seconds`, nanoseconds / 1e9] as const,
-    );
-    return Object.fromEntries(all);
+  async #ofHome({ path, syncTimes }: OwnHome): Promise<Record<string, number | Samples>> {
+    const bytes = Object.entries(await this.#size.read(path, this.#from.clock));
+    const { sum = 0, count = 0 } = syncTimes?.() ?? {};
+    const backup = await readLastBackup(realDisk, path);
+    return {
+      throughline_sync_seconds: { _sum: sum, _count: count },
+      throughline_home_bytes: Object.fromEntries(bytes.map(([part, n]) => [labels({ part }), n])),
+      ...(backup && {
+        throughline_last_backup_time_seconds: Date.parse(backup.made_at) / 1000,
+        throughline_last_backup_whole: Number(backup.whole),
+      }),
+    };
+  }
+
+  #add(name: string, key: string, by = 1): void {
+    const counts = this.#counts.get(`throughline_${name}`) ?? {};
+    counts[key] = (counts[key] ?? 0) + by;
+    this.#counts.set(`throughline_${name}`, counts);
   }
 }
 
-/** Describes this process under the names that dashboards for Node know. */
-function ofProcess(): Readonly<Record<string, Samples>> {
-  const { user, system } = process.cpuUsage();
-  const { rss, heapTotal, heapUsed, external } = process.memoryUsage();
-  return {
-    process_cpu_user_seconds_total: user / 1e6,
-    process_cpu_system_seconds_total: system / 1e6,
-    process_cpu_seconds_total: (user + system) / 1e6,
-    process_start_time_seconds: performance.timeOrigin / 1000,
-    process_resident_memory_bytes: rss,
-    nodejs_heap_size_total_bytes: heapTotal,
-    nodejs_heap_size_used_bytes: heapUsed,
-    nodejs_external_memory_bytes: external,
-    nodejs_version_info: { [labels({ version: process.version })]: 1 },
-  };
-}
-
-function add(counts: Record<string, number>, values: Readonly<Record<string, string>>): void {
-  const key = labels(values);
-  counts[key] = (counts[key] ?? 0) + 1;
-}
+const bucket = (le: number) => `_bucket${labels({ le: le === Infinity ? "+Inf" : String(le) })}`;
 
 function labels(values: Readonly<Record<string, string>>): string {
   const all = Object.entries(values).map(([name, value]) => {
     return `${name}="${value.replace(/[\\"]/g, "\\$&").replaceAll("\n", "\\n")}"`;
   });
   return `{${all.join()}}`;
-}
-
-function inPrometheusText(metrics: Readonly<Record<string, Samples>>): string {
-  const lines = Object.entries(metrics).flatMap(([name, samples]) => {
-    const says = help[name];
-    const type = /_total$/.test(name)
-      ? "counter"
-      : /_turn_seconds$/.test(name)
-        ? "histogram"
-        : "gauge";
-    const all = Object.entries(typeof samples === "number" ? { "": samples } : samples);
-    return [
-      ...(says === undefined ? [] : [`# HELP ${name} ${says}`]),
-      `# TYPE ${name} ${type}`,
-      ...all.map(([rest, value]) => `${name}${rest} ${value}`),
-    ];
-  });
-  return `${lines.join("\n")}\n`;
 }

@@ -35,7 +35,7 @@ export function addModelRoutes(router: Router): void {
   );
 }
 
-function modelListJson({ standard, providers }: ModelList) {
+export function modelListJson({ standard, providers }: ModelList) {
   return {
     standard,
     providers: providers.map(({ provider, models, error }) => ({

@@ -119,6 +119,9 @@ function headersOf(body: string) {
   };
 }
 
+/** The errors that requests were refused with: a caller in this process may know more than a problem says. */
+export const refusals = new WeakMap<Request, unknown>();
+
 /** What the operator should know about: not what a client did wrong. */
 const oursToFix: readonly string[] = [
   "THROUGHLINE_CORRUPT",
@@ -134,9 +137,14 @@ const oursToFix: readonly string[] = [
 export function reportError(
   ports: { readonly logger: Logger; readonly newId: NewId },
   error: unknown,
-  about: { readonly route: string; readonly turnId?: string | undefined },
+  about: {
+    readonly route: string;
+    readonly turnId?: string | undefined;
+    readonly request?: Request | undefined;
+  },
 ): Problem {
-  const { route, turnId } = about;
+  const { route, turnId, request } = about;
+  if (request !== undefined) refusals.set(request, error);
   if (!isThroughlineError(error)) {
     const id = ports.newId();
     ports.logger.error({ route, id, ...traceOf(error) }, "a defect");

@@ -49,19 +49,13 @@ export interface ThroughlineServer {
  */
 export function createServer(options: ServerOptions): ThroughlineServer {
   const settings = resolveServer(options);
-  const { throughline, turns, clock, limits, token } = settings;
+  const { throughline, clock, limits, token } = settings;
   const watchers = new Watchers(limits.watchers, {
     maxBytes: limits.watcherBytes,
     keepAliveMs: limits.keepAliveMs,
   });
   const readiness = new Readiness(throughline.storage, clock);
-  const metrics = new Metrics(clock, settings.version, {
-    isReady: async () => (await readiness.reason()) === undefined,
-    turns: () => turns.size,
-    chats: () => throughline.workingMemory.stats().length,
-    watchers: () => watchers.size,
-    indexBehind: () => throughline.storage.ownHome?.indexBehind?.() ?? { batches: 0, bytes: 0 },
-  });
+  const metrics = new Metrics({ ...settings, watchers, readiness });
   const work = new Work();
   const unsubscribe = subscribe(settings, watchers, metrics);
   const access = new Access(token, clock);
@@ -89,13 +83,13 @@ export function createServer(options: ServerOptions): ThroughlineServer {
       if (port !== undefined) throw new TypeError("a server listens once");
       port = at instanceof Port ? at : await Port.open(at, settings);
       port.serve(router);
-      metrics.watchProcess();
       return { url: port.url, port: port.address.port };
     },
     signInCode: () => access.signInCode(),
     close() {
       closing ??= (async () => {
         unsubscribe();
+        metrics.end();
         endFeatures();
         watchers.end();
         await Promise.all([work.end(), port?.close(work.end())]);

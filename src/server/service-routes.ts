@@ -70,8 +70,8 @@ function addHealth(router: Router, { metrics, readiness }: ServerState): void {
       answers: { 200: { says: "Its text format.", types: ["text/plain"] } },
     },
     async () => {
-      const { type, text } = await metrics.read();
-      return new Response(text, { headers: { "content-type": type } });
+      const type = "text/plain; version=0.0.4; charset=utf-8";
+      return new Response(await metrics.text(), { headers: { "content-type": type } });
     },
   );
 }

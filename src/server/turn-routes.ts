@@ -244,7 +244,8 @@ async function outcomeOf(
 
 function problemMaker(ports: Ports, turn: Turn, context: Context<Env>): (error: unknown) => object {
   const route = context.get("route");
-  return (error) => reportError(ports, error, { route, turnId: turn.id });
+  const request = context.req.raw;
+  return (error) => reportError(ports, error, { route, turnId: turn.id, request });
 }
 
 function wantsEvents(context: Context<Env>): boolean {

@@ -83,7 +83,7 @@ export class MomentsWorld {
 
   async export(options: FeedbackExportOptions) {
     const out = new SimulatedDisk();
-    const report = await exportFeedback(exportSource(this), out, "/out", options);
+    const report = await exportFeedback(exportSource(this.packages), out, "/out", options);
     const files = await filesUnder(out, "/out");
     const train = files?.get("train.jsonl");
     const rows: readonly Row[] = train === undefined ? [] : lines(train);

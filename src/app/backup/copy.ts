@@ -25,6 +25,7 @@ import { printableLine } from "../../core/chat/printable.ts";
 import { type Clock, isoTime, systemClock } from "../../core/clock.ts";
 import { concurrently } from "../../core/concurrently.ts";
 import { isThroughlineError } from "../../core/errors.ts";
+import { randomId } from "../../core/ids.ts";
 import type { Logger } from "../../core/logger.ts";
 import { type Disk, realDisk } from "../../core/storage/disk/disk.ts";
 import { patientDisk } from "../../core/storage/disk/patient-disk.ts";
@@ -38,6 +39,7 @@ import {
   validFrames,
 } from "../../core/storage/files/journal-frame.ts";
 import { settle } from "../../core/storage/files/journal-segment.ts";
+import { noteBackup } from "../../core/storage/files/last-backup.ts";
 import { takeLease } from "../../core/storage/files/lease.ts";
 import { openFileStorage } from "../../core/storage/files/open-file-storage.ts";
 import { isLoss } from "../../core/storage/files/quarantine.ts";
@@ -114,12 +116,17 @@ export async function backup(to: string, flags: BackupFlags, context: Context): 
       progress: (says) => showProgress(io, says),
     }).finally(() => showProgress(io, "")),
   );
-  const { files: _, ...rest } = list;
+  const { files: _, made_at, ...rest } = list;
+  const whole = list.damaged.length === 0 && list.left_out.length === 0;
+  await noteBackup(realDisk, home, { made_at, directory, whole }, randomId).catch(() =>
+    tell(io, `Not noted in ${home}: its doctor and metrics do not know of this backup.`),
+  );
   const result: BackupResult = {
     directory,
     home,
     in_use: inUse,
     not_included: store?.says,
+    made_at,
     ...rest,
   };
   await write(io.output, flags.json ? json(result) : resultText(result));

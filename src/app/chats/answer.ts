@@ -3,19 +3,14 @@ import { Exit, exitCodes } from "../../cli/failure.ts";
 import { counted, json } from "../../cli/format.ts";
 import { assertHomeExists } from "../../cli/home.ts";
 import { tell, write } from "../../cli/io.ts";
-import { openLog } from "../../cli/log.ts";
-import { withMemories } from "../../cli/memories.ts";
+import { chatPath } from "../../cli/routes.ts";
 import { type Flags, resolveSettings } from "../../cli/settings.ts";
 import { textOutput } from "../../core/turns/text-ports.ts";
-import { answerJson } from "../../server/wire.ts";
-import { openCompanion } from "../open-companion.ts";
-import { deliver } from "../turn-events.ts";
-import { pagesOf } from "./pages.ts";
+import { modelBody, withModelRoutes, withRoutes } from "../routes.ts";
+import { type AnswerJson, deliver } from "../turn-events.ts";
+import type { ServedChat } from "./served-chat.ts";
 
 const allAnswered = "There are no unanswered messages.\n";
-
-/** How long an answer may take once the command is told to end. */
-const graceMs = 1_000;
 
 /**
  * Answers the oldest unanswered message, streaming the answer to stdout. Without one it prints so: `null`
@@ -26,49 +21,47 @@ const graceMs = 1_000;
 export async function answer(
   chatId: string,
   flags: Flags & { readonly json?: boolean },
-  { io, env }: Context,
+  context: Context,
 ): Promise<void> {
-  const settings = resolveSettings(flags, env);
+  const { io } = context;
+  const settings = resolveSettings(flags, context.env);
   if (settings.store === undefined) assertHomeExists(settings.home);
-  const logger = openLog(settings.logLevel, "error");
-  const companion = await openCompanion(settings, logger);
   const ending = new AbortController();
   const ignoreSignals = io.onSignal(() => {
     if (ending.signal.aborted) io.exitNow(exitCodes.interrupted);
     ending.abort();
   });
-  try {
-    if (!(await companion.throughline.chats.row(chatId)).unanswered) {
+  await withModelRoutes(settings, context, async (routes, _, isServed) => {
+    const path = chatPath(chatId);
+    const body = modelBody(flags, isServed); // a model that is named here is for this answer
+    if (!(await routes.json<ServedChat>(path)).row.unanswered) {
       return await write(io.output, flags.json ? json(null) : allAnswered);
     }
-    // A model that is named here is for this answer.
-    const asked = flags.model === undefined ? {} : companion.responders.standard;
-    const turn = await companion.turns.answer(chatId, asked);
-    const told = pagesOf(companion.throughline).publishTurn(turn);
     const late: string[] = [];
+    let whole: AnswerJson | undefined;
     const sink = textOutput((text) => (flags.json ? undefined : write(io.output, text)));
-    const { outcome } = await deliver(turn, sink, ending.signal, {
+    const turn = { routes, path, events: routes.events(`${path}/answer`, body) };
+    const { outcome, reason } = await deliver(turn, sink, ending.signal, {
       early: (text) => tell(io, `(${text})`),
       late: (text) => void late.push(text),
+      result: (found) => {
+        whole = found;
+      },
     });
-    await told;
     for (const text of late) await tell(io, `(${text})`);
-    if (flags.json) await write(io.output, json(answerJson(await turn.done)));
+    if (flags.json) await write(io.output, json(whole ?? { outcome, reason }));
     if (ending.signal.aborted) throw new Exit(exitCodes.interrupted);
     if (outcome !== "answered") throw new Exit(exitCodes.failed);
-  } finally {
-    ignoreSignals();
-    await companion.close(graceMs);
-  }
+  }).finally(ignoreSignals);
 }
 
 /** `sessions dismiss`. */
 export function dismiss(chatId: string, flags: Flags, context: Context): Promise<void> {
   const { io } = context;
-  return withMemories(flags, context, async (throughline) => {
-    const turns = await throughline.turns();
-    const count = await turns.dismiss(chatId);
-    const what = counted(count, "message stays", "messages stay");
-    await write(io.output, count === 0 ? allAnswered : `${what} unanswered.\n`);
+  return withRoutes(flags, context, async (routes) => {
+    const path = `${chatPath(chatId)}/dismiss`;
+    const { dismissed } = await routes.post<{ readonly dismissed: number }>(path);
+    const what = counted(dismissed, "message stays", "messages stay");
+    await write(io.output, dismissed === 0 ? allAnswered : `${what} unanswered.\n`);
   });
 }

@@ -2,17 +2,17 @@ import type { Context } from "../../cli/command.ts";
 import { Exit, exitCodes, Failed } from "../../cli/failure.ts";
 import { counted } from "../../cli/format.ts";
 import { type Io, write } from "../../cli/io.ts";
-import { withMemories } from "../../cli/memories.ts";
+import { chatPath, pathPart, type Routes } from "../../cli/routes.ts";
 import type { Flags } from "../../cli/settings.ts";
-import { notFound } from "../../core/chat/chat-log.ts";
-import type { Chats } from "../../core/chat/chats.ts";
+import type { ChatRow } from "../../core/chat/chat-head.ts";
 import type { RemovalReceipt } from "../../core/chat/forget-receipt.ts";
 import { printableLine } from "../../core/chat/printable.ts";
+import type { PeriodView } from "../../core/chat/provider-sessions.ts";
 import { isThroughlineError } from "../../core/errors.ts";
 import { shownModel } from "../../core/models/model-name.ts";
 import { features } from "../features.ts";
-import { withAllFeatures } from "../open-companion.ts";
-import { pagesOf } from "./pages.ts";
+import { everywhere, withRoutes } from "../routes.ts";
+import { type ServedChat, sessionOf } from "./served-chat.ts";
 
 const say = (io: Io, line: string) => write(io.output, `${line}\n`);
 
@@ -22,22 +22,18 @@ export function reset(
   context: Context,
 ): Promise<void> {
   const { io } = context;
-  return withMemories(flags, context, async (throughline) => {
-    const { chats, sessions } = throughline;
-    await chats.row(chatId); // a reset would create a missing chat
-    const active = (await sessions.active(chatId))?.provider;
-    const pages = pagesOf(throughline);
+  return withRoutes(flags, context, async (routes) => {
+    const path = chatPath(chatId);
+    const active = sessionOf(await routes.json<ServedChat>(path))?.provider; // a reset makes a chat
     // Where no model has answered yet, every provider starts over.
     const isAll = active === undefined || active === "offline";
     const provider = flags.provider ?? (isAll || flags.all === true ? undefined : active);
     if (provider === undefined) {
-      const { generation } = await sessions.reset(chatId);
-      pages.publish("session", { chat_id: chatId, change: "reset" });
+      const { generation } = await routes.post<PeriodView>(`${path}/reset`, { all: true });
       const begins = `Session ${generation} has started with every provider.`;
       return say(io, `${begins} The session before is kept and can still be read.`);
     }
-    await inChat(chats, chatId, () => sessions.removeProvider(chatId, provider));
-    pages.publish("session", { chat_id: chatId, change: "provider_reset" });
+    await inChat(routes, chatId, () => routes.post(`${path}/reset`, { provider }));
     return say(
       io,
       `${shownModel({ provider, model: "" })} starts over in this chat and no longer gets what was said before. Other providers ` +
@@ -48,28 +44,29 @@ export function reset(
 
 export function clear(chatId: string, flags: Flags, context: Context): Promise<void> {
   const { io } = context;
-  return withAllFeatures(flags, context, async (throughline) => {
-    const { chats } = throughline;
-    const { message_count } = await chats.row(chatId);
-    await chats.clear(chatId);
-    pagesOf(throughline).publish("session", { chat_id: chatId, change: "cleared" });
-    const what = counted(message_count, "message is", "messages are");
+  const work = async (routes: Routes) => {
+    const path = chatPath(chatId);
+    const { row } = await routes.json<ServedChat>(path);
+    await routes.post(`${path}/clear`);
+    const what = counted(row.message_count, "message is", "messages are");
     return say(io, `${what} no longer shown or sent to a model. The file keeps them.`);
-  });
+  };
+  return withRoutes(flags, context, work, everywhere);
 }
 
 export function fork(
   chatId: string,
-  messageId: string,
-  newChatId: string,
+  message_id: string,
+  chat_id: string,
   flags: Flags,
   context: Context,
 ): Promise<void> {
   const { io } = context;
-  return withMemories(flags, context, async (throughline) => {
-    const { chats } = throughline;
-    const row = await inChat(chats, chatId, () => chats.fork(chatId, messageId, newChatId));
-    pagesOf(throughline).publish("session", { chat_id: row.chat_id, change: "forked" });
+  return withRoutes(flags, context, async (routes) => {
+    const copy = { message_id, chat_id };
+    const row = await inChat(routes, chatId, () =>
+      routes.post<ChatRow>(`${chatPath(chatId)}/fork`, copy),
+    );
     return say(io, `Created ${row.chat_id} with ${counted(row.message_count, "message")}.`);
   });
 }
@@ -81,22 +78,15 @@ export function erase(
   context: Context,
 ): Promise<void> {
   const { io } = context;
-  return withAllFeatures(flags, context, async (throughline) => {
-    const { chats } = throughline;
-    const pages = pagesOf(throughline);
-    const receipt = await inChat(chats, chatId, async () => {
-      const erased = await chats.erase(chatId, messageId);
-      const { logs } = chats;
-      const isHere = erased.erased || (await logs.find(chatId, messageId)) !== undefined;
-      if (!isHere) throw notFound(chatId, "message");
-      return erased;
-    });
-    for (const id of [chatId, ...receipt.copies]) {
-      pages.publish("message", { change: "erased", chat_id: id, message_id: messageId });
-    }
+  const work = async (routes: Routes) => {
+    const path = `${chatPath(chatId)}/messages/${pathPart(messageId)}`;
+    const receipt = await inChat(routes, chatId, () =>
+      routes.json<RemovalReceipt>(path, { method: "DELETE" }),
+    );
     await say(io, "The message is deleted. Quotes of it in other messages are not.");
     await sayReach(io, receipt);
-  });
+  };
+  return withRoutes(flags, context, work, everywhere);
 }
 
 /**
@@ -119,13 +109,13 @@ async function sayReach(io: Io, { copies, removed, unreachable }: RemovalReceipt
 }
 
 /** For a message that is not found, the advice is to look in the chat, not in the list of chats. */
-async function inChat<T>(chats: Chats, chatId: string, work: () => Promise<T>): Promise<T> {
+async function inChat<T>(routes: Routes, chatId: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (cause) {
     const code = "THROUGHLINE_NOT_FOUND";
     if (!isThroughlineError(cause, code)) throw cause;
-    await chats.row(chatId);
+    await routes.json(chatPath(chatId));
     const wayOut = "`throughline sessions show CHAT` shows the messages of a chat with their ids.";
     throw new Failed(cause.message, { code, wayOut, cause });
   }

@@ -3,13 +3,13 @@ import { Exit, exitCodes, wrongUsage } from "../../cli/failure.ts";
 import { counted, json, localTime } from "../../cli/format.ts";
 import { tell, write } from "../../cli/io.ts";
 import { confirm } from "../../cli/line-reader.ts";
-import type { Flags } from "../../cli/settings.ts";
-import { chatZone } from "../../core/chat/chat-metadata.ts";
+import { chatPath, type Routes } from "../../cli/routes.ts";
+import type { Flags, Settings } from "../../cli/settings.ts";
+import { notFound } from "../../core/chat/chat-log.ts";
 import type { ForgetReceipt } from "../../core/chat/forget-receipt.ts";
 import { printableLine } from "../../core/chat/printable.ts";
-import { hasFrameworkLogs } from "../../core/storage/framework-logs.ts";
-import { withAllFeatures } from "../open-companion.ts";
-import { pagesOf } from "./pages.ts";
+import { everywhere, withRoutes } from "../routes.ts";
+import { type ServedChat, zoneOf } from "./served-chat.ts";
 
 interface ForgetFlags extends Flags {
   readonly yes?: boolean;
@@ -27,30 +27,30 @@ export async function forget(chatId: string, flags: ForgetFlags, context: Contex
   if (!flags.yes && !io.isInteractive) {
     throw wrongUsage("forgetting cannot be undone. Pass --yes to confirm");
   }
-  await withAllFeatures(flags, context, async (throughline) => {
-    const { chats, rules, storage } = throughline;
-    const isChat = (await chats.state(chatId)).head !== undefined;
-    // A framework may have a thread or a session of this id without a chat, and files may be left of one.
-    const isElse = async () =>
-      (await hasFrameworkLogs(storage, chatId)) || (await chats.files.list(chatId)).length > 0;
-    const row = isChat || !(await isElse()) ? await chats.row(chatId) : undefined;
+  const work = async (routes: Routes, settings: Settings) => {
+    const path = chatPath(chatId);
+    const query = { if_exists: true };
+    const chat = await routes.json<ServedChat | undefined>(path, { query });
     if (!flags.yes) {
       const what = [printableLine(chatId)];
-      if (row !== undefined) {
-        const { head } = await chats.existing(chatId);
-        const since = localTime(row.created_at, chatZone(head) ?? rules.timeZone);
-        what.push(`${counted(row.message_count, "message")} since ${since}`);
+      if (chat !== undefined) {
+        const since = localTime(chat.row.created_at, zoneOf(settings, chat));
+        what.push(`${counted(chat.row.message_count, "message")} since ${since}`);
       }
       if (!(await confirm(io, `Forget ${what.join(", ")}? This cannot be undone.`, false))) {
         await tell(io, "Nothing was forgotten.");
         throw new Exit(exitCodes.failed);
       }
     }
-    const receipt = await chats.forget(chatId);
-    pagesOf(throughline).publish("session", { chat_id: chatId, change: "forgotten" });
+    const receipt = await routes.json<ForgetReceipt>(path, { method: "DELETE" });
+    const { removed, unreachable } = receipt;
+    // A framework may have a thread or a session of this id without a chat, and files may be left of one.
+    const isElse = removed.some(({ count }) => count > 0) || unreachable.length > 0;
+    if (chat === undefined && !isElse) throw notFound(chatId);
     await write(io.output, flags.json ? json(receipt) : receiptText(receipt));
-    if (receipt.unreachable.length > 0) throw new Exit(exitCodes.failed);
-  });
+    if (unreachable.length > 0) throw new Exit(exitCodes.failed);
+  };
+  await withRoutes(flags, context, work, everywhere);
 }
 
 function receiptText(receipt: ForgetReceipt): string {

@@ -53,8 +53,8 @@ async function heard(t: TestContext) {
 }
 
 const chat_id = "a";
-for (const [args, event] of [
-  [["reset", "a", "--all"], { name: "session", chat_id, change: "reset" }],
+for (const [args, event, before] of [
+  [["reset", "a", "--all"], { name: "session", chat_id, change: "reset" }, "ended"],
   [["clear", "a"], { name: "session", chat_id, change: "cleared" }],
   [["fork", "a", "m2", "b"], { name: "session", chat_id: "b", change: "forked" }],
   [["erase", "a", "m2"], { name: "message", chat_id, message_id: "m2", change: "erased" }],
@@ -65,7 +65,8 @@ for (const [args, event] of [
   }, async (t) => {
     const { sessions, told } = await heard(t);
     await sessions(...args);
-    assert.deepEqual(await told(event.change), [event]);
+    const first = before === undefined ? [] : [{ ...event, change: before }];
+    assert.deepEqual(await told(event.change), [...first, event]);
   });
 }
 

@@ -3,15 +3,25 @@ import { counted, json, localTime, table } from "../../cli/format.ts";
 import { type Io, tell, untilStopped, write } from "../../cli/io.ts";
 import { writeNewFile } from "../../cli/out-path.ts";
 import { assertOutsideHome } from "../../cli/outside-home.ts";
+import { chatPath } from "../../cli/routes.ts";
 import type { Flags } from "../../cli/settings.ts";
 import type { ChatRow } from "../../core/chat/chat-head.ts";
+import type { FoundChat } from "../../core/chat/find-chats.ts";
 import type { StoredMessage } from "../../core/chat/message.ts";
+import type { MessagePage } from "../../core/chat/message-page.ts";
 import { printableLine } from "../../core/chat/printable.ts";
 import type { PeriodView } from "../../core/chat/provider-sessions.ts";
 import type { ChatFormat } from "../../core/chat/render-chat.ts";
 import { type RenderRow, renderRows } from "../../core/chat/render-rows.ts";
+import type { MessageHit } from "../../core/chat/search-chats.ts";
 import { shownModel } from "../../core/models/model-name.ts";
-import { withReader } from "./chat-reader.ts";
+import { withRoutes } from "../routes.ts";
+import { type ServedChat, sessionOf, zoneOf } from "./served-chat.ts";
+
+interface ChatPage {
+  readonly chats: readonly FoundChat[];
+  readonly cursor?: string;
+}
 
 interface ListFlags extends Flags {
   readonly limit: number;
@@ -22,14 +32,16 @@ interface ListFlags extends Flags {
 
 export function list(flags: ListFlags, context: Context): Promise<void> {
   const { io } = context;
-  return withReader(flags, context, async (reader) => {
+  return withRoutes(flags, context, async (routes, settings) => {
     const { limit, cursor, unanswered } = flags;
-    const page = await reader.list({ limit, cursor, unanswered });
+    const page = await routes.json<ChatPage>("/api/chats", {
+      query: { limit, cursor, unanswered },
+    });
     if (flags.json) return write(io.output, json(page));
     if (page.chats.length === 0) return tell(io, noChats(flags));
     const rows = page.chats.map((row) => [
       row.chat_id,
-      localTime(row.last_active, reader.zone),
+      localTime(row.last_active, zoneOf(settings)),
       String(row.message_count),
       shownModel(row),
       marksOf(row),
@@ -46,8 +58,9 @@ const offeredChats = 200;
 /** The ids of the newest chats, for a shell; none where they cannot be read. It is no place for an error. */
 export async function chatIds(flags: Flags, context: Context): Promise<readonly string[]> {
   try {
-    return await withReader(flags, context, async (reader) => {
-      const { chats } = await reader.list({ limit: offeredChats });
+    return await withRoutes(flags, context, async (routes) => {
+      const query = { limit: offeredChats };
+      const { chats } = await routes.json<ChatPage>("/api/chats", { query });
       return chats.map(({ chat_id }) => chat_id);
     });
   } catch {
@@ -62,10 +75,13 @@ interface ShowFlags extends Flags {
 
 export function show(chatId: string, flags: ShowFlags, context: Context): Promise<void> {
   const { io } = context;
-  return withReader(flags, context, async (reader) => {
-    const { chat, session, zone = reader.zone } = await reader.chat(chatId);
-    const page =
-      flags.messages === 0 ? { messages: [] } : await reader.messages(chatId, flags.messages);
+  return withRoutes(flags, context, async (routes, settings) => {
+    const path = chatPath(chatId);
+    const served = await routes.json<ServedChat>(path);
+    const [chat, session, zone] = [served.row, sessionOf(served), zoneOf(settings, served)];
+    const query = { limit: flags.messages };
+    const page: MessagePage =
+      flags.messages === 0 ? { messages: [] } : await routes.json(`${path}/messages`, { query });
     if (flags.json) return write(io.output, json({ chat, session, ...page }));
     await write(io.output, describe(chat, session, zone));
     await writeMessages(io, page.messages, zone);
@@ -83,20 +99,23 @@ interface SearchFlags extends Flags {
 
 export function search(query: string, flags: SearchFlags, context: Context): Promise<void> {
   const { io } = context;
-  return withReader(flags, context, async (reader) => {
-    const { limit, chat: chatId } = flags;
-    const hits = await reader.search(query, limit, chatId);
-    const found = chatId === undefined ? await reader.findChats(query, limit) : [];
+  return withRoutes(flags, context, async (routes, settings) => {
+    const { limit, chat: chat_id } = flags;
+    const asked = { query: { query, limit, chat_id, prefix: true } };
+    const { hits } = await routes.json<{ hits: readonly MessageHit[] }>("/api/search", asked);
+    const found =
+      chat_id === undefined ? (await routes.json<ChatPage>("/api/chats", asked)).chats : [];
+    const zone = zoneOf(settings);
     if (flags.json) return write(io.output, json({ hits, chats: found }));
     if (hits.length === 0 && found.length === 0) {
       return tell(io, "No message, title or chat id contains these words.");
     }
     const named = found.filter(({ match_count }) => match_count === 0);
-    if (named.length > 0) await writeNamed(io, named, reader.zone);
+    if (named.length > 0) await writeNamed(io, named, zone);
     if (hits.length === 0) return;
     const rows = hits.map(({ chat_id, message }) => [
       chat_id,
-      localTime(message.timestamp, reader.zone),
+      localTime(message.timestamp, zone),
       message.role,
       message.id,
       message.content,
@@ -199,10 +218,10 @@ interface ExportFlags extends Flags {
 /** Writes a chat to stdout or into a new file, in bounded memory however long it is. */
 export function exportChat(chatId: string, flags: ExportFlags, context: Context): Promise<void> {
   const { io } = context;
-  return withReader(flags, context, async (reader, { home }) => {
-    if (flags.out !== undefined) await assertOutsideHome(flags.out, home);
-    const pieces = await reader.export(chatId, flags.format);
-    const { out } = flags;
+  return withRoutes(flags, context, async (routes, { home }) => {
+    const { out, format } = flags;
+    if (out !== undefined) await assertOutsideHome(out, home);
+    const pieces = await routes.text(`${chatPath(chatId)}/export`, { query: { format } });
     if (out === undefined) {
       for await (const piece of pieces) await write(io.output, piece);
       return;

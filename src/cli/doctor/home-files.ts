@@ -21,9 +21,10 @@ export interface HomeFiles {
 /** Files that people keep elsewhere, and put into the home as a link. */
 const ownFiles = ["persona.md", "facts.md", "emotions.yaml", "throughline.config.json"];
 
-/** Of one process, or derived from the logs. A start makes them again. */
+/** Of one process, about the home alone, or derived from the logs. */
 export const isOfProcess = (name: string) =>
-  /^(lock\.db|lock\.json|index\.db)(-\w+)?$/i.test(name) || name === journalFolder;
+  /^(lock\.db|lock\.json|index\.db|last-backup\.json)(-\w+)?$/i.test(name) ||
+  name === journalFolder;
 
 /** Where a feature keeps what is no log and no document of ours, also where it is called like one. */
 const otherFolders = /^(quarantine|feedback|outbox)\//;

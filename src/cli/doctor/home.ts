@@ -7,7 +7,9 @@ import { randomId } from "../../core/ids.ts";
 import { silentLogger } from "../../core/logger.ts";
 import { realDisk } from "../../core/storage/disk/disk.ts";
 import type { FileStorage } from "../../core/storage/files/file-storage.ts";
+import { homeBytes } from "../../core/storage/files/home-bytes.ts";
 import { checkHome } from "../../core/storage/files/home-guard.ts";
+import { readLastBackup } from "../../core/storage/files/last-backup.ts";
 import { openFileStorage } from "../../core/storage/files/open-file-storage.ts";
 import { Quarantine } from "../../core/storage/files/quarantine.ts";
 import { frameworkLogs } from "../../core/storage/framework-logs.ts";
@@ -25,7 +27,7 @@ const littleBytes = 1e9;
 export const homeChecks: Checker = async ({ home, store }, isOpen) => {
   const check = await checkFolder(home, store !== undefined);
   if (check.status === "failed" || check.says.startsWith("there is no")) return { checks: [check] };
-  const folder = [check, await checkSpace(home)];
+  const folder = [check, await checkSpace(home), await checkSize(home), await checkBackup(home)];
   if (store !== undefined) return { checks: folder };
   const opened = isOpen ? [] : await settle(home);
   const { checks, found } = await checkContents(home, opened[0]?.status !== "ok");
@@ -57,6 +59,26 @@ async function checkSpace(home: string): Promise<Check> {
   const free = bavail * bsize;
   const status = free < littleBytes ? "note" : "ok";
   return { id: "space", status, says: `${bytes(free)} free on the home's disk` };
+}
+
+async function checkSize(home: string): Promise<Check> {
+  const parts = await homeBytes(realDisk, home);
+  const sum = Object.values(parts).reduce((all, one) => all + one, 0);
+  const each = Object.entries(parts).filter(([, size]) => size > 0);
+  const list = each.map(([part, size]) => `${part} ${bytes(size)}`).join(", ");
+  return { id: "size", status: "ok", says: `the home has ${bytes(sum)}: ${list}` };
+}
+
+async function checkBackup(home: string): Promise<Check> {
+  const id = "backup";
+  const last = await readLastBackup(realDisk, home);
+  if (last === undefined) {
+    return { id, status: "ok", says: "no backup is noted: throughline backup DIR makes one" };
+  }
+  const { made_at, directory, whole } = last;
+  const says = `the last backup, in ${directory}, was made at ${made_at}`;
+  if (whole) return { id, status: "ok", says: `${says}, and is whole` };
+  return { id, status: "note", says: `${says}, and something in it is damaged or left out` };
 }
 
 /** Takes the inventory, and keeps what was found until a person confirms it. */

@@ -49,6 +49,14 @@ async function forget(ports: Forgetting, chatId: string): Promise<Forgotten> {
   const count = existed ? (state.head?.message_count ?? 1) : 0;
   const isUnmarked = said !== undefined && mark === undefined;
   const { removed, unreachable } = summed(isUnmarked ? [...rows, noMark] : rows);
+  if (said !== undefined) {
+    const found = {
+      transcript: count,
+      ...Object.fromEntries(removed.map((row) => [row.place, row.count])),
+    };
+    const about = { chat_hash: hashOf(chatId), removed: found, unreachable: unreachable.length };
+    log.ports.logger.info(about, "a chat was forgotten");
+  }
   return {
     chat_id: chatId,
     at,

@@ -49,6 +49,8 @@ export interface OwnHome {
   readonly unconfirmed?: (() => readonly string[]) | undefined;
   /** What waits to be written to the index. Present where the home has one. */
   readonly indexBehind?: (() => IndexBehind) | undefined;
+  /** How many syncs made appends durable, and how long all of them took, in seconds. */
+  readonly syncTimes?: (() => { readonly count: number; readonly sum: number }) | undefined;
   /** The keys of logs without a file that this start made again from the journal. */
   readonly recreated?: ((collection: string) => readonly string[]) | undefined;
 }

@@ -130,6 +130,11 @@ export class Turn {
     return this.#controller.signal;
   }
 
+  /** The waits for the provider so far. */
+  get waits(): readonly Retry[] {
+    return this.#progress.filter((item) => item.type === "retrying");
+  }
+
   /** Cuts the answer short: what came so far is kept, marked partial. */
   stop(): void {
     this.#controller.abort(new Error("the turn was stopped"));

@@ -18,7 +18,7 @@ async function exported(later: "as saved" | "retracted" | "torn") {
     await file.truncate(20);
     await file.close();
   }
-  const source = exportSource({ packages });
+  const source = exportSource(packages);
   const { rows, skipped } = await exportFeedback(source, disk, "/out", { format: "kto" });
   const reasonOf = (one: string) => skipped.find((each) => each.name === one)?.reason;
   return { rows: rows.total, earlier: reasonOf(earlier), later: reasonOf(name) };

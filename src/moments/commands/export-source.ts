@@ -1,31 +1,30 @@
-import type { Chats } from "../../core/chat/chats.ts";
-import { holdsRemoved } from "../../core/chat/shown-messages.ts";
+import type { Routes } from "../../cli/routes.ts";
+import { isThroughlineError } from "../../core/errors.ts";
 import { isFaultOfLog } from "../../core/storage/database-failure.ts";
 import type { ExportSource } from "../export/ports.ts";
-import type { Moments } from "../moments.ts";
-import { entriesOf } from "./feedback.ts";
+import { entriesOf, type ReadPackages } from "./feedback.ts";
 
 /**
  * The packages of a home as an export reads them.
  *
- * @param chats where the messages in them were said: what was hidden or erased there is not exported,
- *   and nothing of a chat that cannot be read.
+ * @param routes those of the moments: a package with a message that was hidden or erased is not shown there,
+ *   and is not exported, nor is one of a chat that cannot be read. Absent: there are no chats.
  */
-export function exportSource({ packages }: Pick<Moments, "packages">, chats?: Chats): ExportSource {
+export function exportSource(packages: ReadPackages, routes?: Routes): ExportSource {
   const isRemoved = async (name: string) => {
-    if (chats === undefined) return false;
-    const { manifest, messages } = await packages.read(name);
-    const ids = messages.map(({ id }) => id);
     try {
-      return await holdsRemoved(chats.logs, manifest.chat_id, ids);
+      await routes?.json(`/api/feedback/${name}`);
+      return false;
     } catch (error) {
-      if (isFaultOfLog(error)) return "unknown";
-      throw error;
+      if (isThroughlineError(error, "THROUGHLINE_NOT_FOUND")) return true;
+      if (!isFaultOfLog(error)) throw error;
+      await routes?.json("/healthz"); // a server that is gone is no fault of one chat
+      return "unknown";
     }
   };
   return {
     async *list() {
-      for await (const { name, state, manifest, status } of entriesOf({ packages })) {
+      for await (const { name, state, manifest, status } of entriesOf(packages)) {
         if (state === "bucket") continue; // there is nothing of it to be read
         const retracted = status?.retracted ?? null;
         const superseded = retracted?.superseded_by != null;

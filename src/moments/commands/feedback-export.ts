@@ -5,13 +5,16 @@ import { counted, json } from "../../cli/format.ts";
 import { showProgress, tell, untilStopped, write } from "../../cli/io.ts";
 import { wrongOut } from "../../cli/out-path.ts";
 import { assertOutsideHome, placeToHome } from "../../cli/outside-home.ts";
+import type { Routes } from "../../cli/routes.ts";
 import { resolveSettings } from "../../cli/settings.ts";
 import { realDisk } from "../../core/storage/disk/disk.ts";
 import { exportFeedback } from "../export/export-feedback.ts";
 import type { FeedbackExportReport } from "../export/export-report.ts";
 import type { FeedbackExportOptions } from "../export/options.ts";
+import { momentsRoutes } from "../routes.ts";
 import { exportSource } from "./export-source.ts";
-import { type JsonFlag, withMoments } from "./feedback.ts";
+import { type JsonFlag, packagesOf } from "./feedback.ts";
+import { startConfiguredMoments } from "./start-moments.ts";
 
 type Filters = NonNullable<FeedbackExportOptions["filters"]>;
 
@@ -32,10 +35,11 @@ export async function exportPackages(flags: ExportFlags, context: Context): Prom
   const { io } = context;
   await assertApart(flags, resolveSettings(flags, context.env).home);
   const { format, style, replace, maxFrames, maxPromptChars } = flags;
-  return withMoments(flags, context, async (moments, { chats }) => {
+  const work = async (routes: Routes) => {
     const out = resolve(flags.out);
+    const source = exportSource(packagesOf(flags, context), routes);
     const exportUntil = (signal: AbortSignal) =>
-      exportFeedback(exportSource(moments, chats), realDisk, out, {
+      exportFeedback(source, realDisk, out, {
         format,
         filters: filtersOf(flags),
         signal,
@@ -51,7 +55,10 @@ export async function exportPackages(flags: ExportFlags, context: Context): Prom
     if (flags.json) return write(io.output, json(report));
     await tellLeftOut(io, report);
     await write(io.output, `${counted(report.rows.total, "row")} in ${flags.out}\n`);
-  });
+  };
+  return context.withRoutes(flags, work, async (throughline, settings) => [
+    momentsRoutes(await startConfiguredMoments(throughline, settings)),
+  ]);
 }
 
 /** `--replace` removes the folder with everything in it. */

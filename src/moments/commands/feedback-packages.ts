@@ -8,8 +8,14 @@ import { tell, write } from "../../cli/io.ts";
 import { confirm } from "../../cli/line-reader.ts";
 import { withMadeHome } from "../../cli/memories.ts";
 import type { ImportedSeed } from "../directory/import-seed.ts";
-import type { Moments } from "../moments.ts";
-import { entriesOf, type JsonFlag, nothingYet, withMoments } from "./feedback.ts";
+import {
+  entriesOf,
+  type JsonFlag,
+  nothingYet,
+  packagesOf,
+  type ReadPackages,
+  withMoments,
+} from "./feedback.ts";
 import { startConfiguredMoments } from "./start-moments.ts";
 
 interface MarkFlags extends JsonFlag {
@@ -39,25 +45,27 @@ export function retract(name: string, flags: MarkFlags, context: Context): Promi
 }
 
 /** `feedback verify`: the named packages, or all. @throws Exit with 1: one is damaged. */
-export function verify(names: readonly string[], flags: JsonFlag, context: Context): Promise<void> {
+export async function verify(
+  names: readonly string[],
+  flags: JsonFlag,
+  context: Context,
+): Promise<void> {
   const { io } = context;
-  return withMoments(flags, context, async (moments) => {
-    const { packages } = moments;
-    const all = names.length > 0 ? names : await allNames(moments);
-    const found = [];
-    for (const name of all) found.push(await packages.verify(name));
-    if (flags.json) await write(io.output, json(found));
-    else if (found.length === 0) await tell(io, nothingYet);
-    else {
-      for (const { name, state, differences } of found) {
-        await write(io.output, `${name}: ${state}\n`);
-        for (const { path, detail } of differences) {
-          await write(io.output, `  ${path}: ${detail}\n`);
-        }
+  const packages = packagesOf(flags, context);
+  const all = names.length > 0 ? names : await allNames(packages);
+  const found = [];
+  for (const name of all) found.push(await packages.verify(name));
+  if (flags.json) await write(io.output, json(found));
+  else if (found.length === 0) await tell(io, nothingYet);
+  else {
+    for (const { name, state, differences } of found) {
+      await write(io.output, `${name}: ${state}\n`);
+      for (const { path, detail } of differences) {
+        await write(io.output, `  ${path}: ${detail}\n`);
       }
     }
-    if (found.some(({ state }) => state === "damaged")) throw new Exit(exitCodes.failed);
-  });
+  }
+  if (found.some(({ state }) => state === "damaged")) throw new Exit(exitCodes.failed);
 }
 
 interface PurgeFlags extends JsonFlag {
@@ -267,9 +275,9 @@ function seedFolders(path: string): readonly string[] {
   }
 }
 
-async function allNames(moments: Moments): Promise<readonly string[]> {
+async function allNames(packages: ReadPackages): Promise<readonly string[]> {
   const names: string[] = [];
-  for await (const { name, state } of entriesOf(moments)) {
+  for await (const { name, state } of entriesOf(packages)) {
     if (state !== "seed" && state !== "bucket") names.push(name);
   }
   return names.reverse();

@@ -1,10 +1,13 @@
+import { join } from "node:path";
 import type { Context } from "../../cli/command.ts";
 import { Exit, exitCodes } from "../../cli/failure.ts";
 import { counted, json, table } from "../../cli/format.ts";
+import { assertHomeExists } from "../../cli/home.ts";
 import { showProgress, tell, write } from "../../cli/io.ts";
 import { withMemories } from "../../cli/memories.ts";
-import type { Flags } from "../../cli/settings.ts";
+import { type Flags, resolveSettings } from "../../cli/settings.ts";
 import type { Throughline } from "../../core/throughline.ts";
+import { PackageDirectory } from "../directory/package-directory.ts";
 import type { Moments } from "../moments.ts";
 import type { PackageStatus } from "../package/package-format.ts";
 import { startConfiguredMoments } from "./start-moments.ts";
@@ -17,32 +20,30 @@ const pageSize = 500;
 export const nothingYet = "No reactions have been recorded yet.";
 
 /** `feedback list`. */
-export function list(flags: JsonFlag, context: Context): Promise<void> {
+export async function list(flags: JsonFlag, context: Context): Promise<void> {
   const { io } = context;
-  return withMoments(flags, context, async (moments) => {
-    const found = await Array.fromAsync(entriesOf(moments));
-    const packages = found.map((each) => ({
-      ...each,
-      // In JSON what is not defined would not be there at all.
-      status: each.status ?? null,
-      upload: uploadOf(each.status),
-    }));
-    if (flags.json) return write(io.output, json(packages));
-    if (packages.length === 0) return tell(io, nothingYet);
-    const rows = packages.map(({ name, state, bytes, manifest, status, upload }) => [
-      name,
-      state,
-      `${Math.ceil(bytes / 1024)} KiB`,
-      words((status?.uploaded.length ?? 0) > 0 && "uploaded", upload !== null && wordOf(upload)),
-      words(
-        status === null && "status unreadable",
-        status?.retracted && "retracted",
-        status?.preserved && "preserved",
-      ),
-      manifest?.what ?? "",
-    ]);
-    await write(io.output, table(["PACKAGE", "STATE", "SIZE", "", "", "WHAT"], rows));
-  });
+  const found = await Array.fromAsync(entriesOf(packagesOf(flags, context)));
+  const packages = found.map((each) => ({
+    ...each,
+    // In JSON what is not defined would not be there at all.
+    status: each.status ?? null,
+    upload: uploadOf(each.status),
+  }));
+  if (flags.json) return write(io.output, json(packages));
+  if (packages.length === 0) return tell(io, nothingYet);
+  const rows = packages.map(({ name, state, bytes, manifest, status, upload }) => [
+    name,
+    state,
+    `${Math.ceil(bytes / 1024)} KiB`,
+    words((status?.uploaded.length ?? 0) > 0 && "uploaded", upload !== null && wordOf(upload)),
+    words(
+      status === null && "status unreadable",
+      status?.retracted && "retracted",
+      status?.preserved && "preserved",
+    ),
+    manifest?.what ?? "",
+  ]);
+  await write(io.output, table(["PACKAGE", "STATE", "SIZE", "", "", "WHAT"], rows));
 }
 
 /** What is still to be done about it in the bucket, as `--json` has it. */
@@ -106,8 +107,17 @@ export function withMoments(
   );
 }
 
+/** Reads the packages of a home that exists, also while a server has it: a sealed one never changes. */
+export function packagesOf(flags: Flags, { env }: Pick<Context, "env">) {
+  const { home } = resolveSettings(flags, env);
+  assertHomeExists(home);
+  return PackageDirectory.beside(join(home, "feedback"));
+}
+
+export type ReadPackages = ReturnType<typeof packagesOf>;
+
 /** Every package, newest first. */
-export async function* entriesOf({ packages }: Pick<Moments, "packages">) {
+export async function* entriesOf(packages: Pick<ReadPackages, "list">) {
   let before: string | undefined;
   do {
     const page = await packages.list({ limit: pageSize, before });

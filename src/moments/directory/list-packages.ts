@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import type { DiskEntry } from "../../core/storage/disk/disk.ts";
+import { isThere } from "../../core/storage/files/file-ports.ts";
 import { checkCount } from "../../core/storage/key.ts";
 import type { Manifest, PackageStatus } from "../package/package-format.ts";
 import { foldersOf } from "./content.ts";
@@ -111,11 +112,12 @@ function isForeign(entry: DiskEntry): boolean {
   return entry.kind !== (isFile ? "file" : "directory");
 }
 
-async function entryOf(ports: PackagePorts, name: string): Promise<PackageEntry> {
+async function entryOf(ports: PackagePorts, name: string): Promise<PackageEntry | undefined> {
   const folder = join(ports.path, name);
   const { manifest, problem } = await readFolder(ports.disk, folder, name);
   const status = await readStatus(ports, name);
   if (manifest === undefined) {
+    if (!(await isThere(ports.disk, folder))) return undefined; // deleted since it was listed
     const kind = problem?.kind;
     const state = kind === "newer" || kind === "seed" ? kind : "damaged";
     return { name, state, detail: problem?.detail ?? null, manifest, status, bytes: 0 };

@@ -1,9 +1,10 @@
 import { dirname, join } from "node:path";
-import { isoTime } from "../../core/clock.ts";
+import { isoTime, systemClock } from "../../core/clock.ts";
 import { ThroughlineError } from "../../core/errors.ts";
-import { fillWithRandom } from "../../core/ids.ts";
+import { fillWithRandom, randomId } from "../../core/ids.ts";
 import { silentLogger } from "../../core/logger.ts";
 import { KeyedMutex } from "../../core/mutex.ts";
+import { realDisk } from "../../core/storage/disk/disk.ts";
 import { patientDisk } from "../../core/storage/disk/patient-disk.ts";
 import type { Allocate } from "../../core/storage/files/batch-reader.ts";
 import { isThere } from "../../core/storage/files/file-ports.ts";
@@ -113,6 +114,13 @@ export class PackageDirectory implements PackageSink {
       throw errnoOf(diskCause(error)) === undefined ? error : unreachable("the packages", error);
     }
     return directory;
+  }
+
+  /** Reads a directory that another process may be changing: nothing is made, finished or set aside. */
+  static beside(
+    path: string,
+  ): Pick<PackageDirectory, "list" | "read" | "manifest" | "part" | "status" | "verify"> {
+    return new PackageDirectory({ path, disk: realDisk, clock: systemClock, newId: randomId });
   }
 
   async save(moment: SealedMoment, signal?: AbortSignal): Promise<Saved> {

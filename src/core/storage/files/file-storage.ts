@@ -61,7 +61,15 @@ export class FileStorage implements Storage {
     const indexBehind = () => ports.index.behind;
     const recreated = (collection: string) => this.#journal.recovered.recreated(collection);
     const unconfirmed = () => this.#unconfirmed;
-    this.ownHome = { path: ports.home, assertWriter, unconfirmed, indexBehind, recreated };
+    const syncTimes = () => this.#journal.syncTimes;
+    this.ownHome = {
+      path: ports.home,
+      assertWriter,
+      unconfirmed,
+      indexBehind,
+      syncTimes,
+      recreated,
+    };
     this.#ports = {
       ...ports,
       disk: patientDisk(ports.disk),

@@ -328,6 +328,10 @@ export class Journal {
     for (const { reject } of group) reject(error);
   }
 
+  get syncTimes() {
+    return this.#syncPlace.times;
+  }
+
   async #sync({ file }: Segment, waiting: number): Promise<void> {
     const isHere = this.#syncPlace.isHere(waiting);
     const began = performance.now();

@@ -230,10 +230,11 @@ function noteHolder(home: string, since: string, logger: Logger): void {
 function refusal(home: string): string {
   const holder = holderOf(home);
   if (holder === undefined) return `another process is the writer of ${home}`;
-  const { pid, host, since } = holder;
+  const { pid, host, since, url } = holder;
   const self = pid === process.pid && host === hostname() ? " (this process)" : "";
+  const served = url === undefined ? "" : `, and serves it at ${url}`;
   return (
-    `process ${pid}${self} on ${host} is the writer of ${home} since ${since}: ` +
+    `process ${pid}${self} on ${host} is the writer of ${home} since ${since}${served}: ` +
     "stop it, or use another home"
   );
 }

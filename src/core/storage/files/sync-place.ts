@@ -15,6 +15,8 @@ export class SyncPlace {
   #crowd = 0;
   #blockedMs = 0;
   #isReset = true;
+  /** How many syncs there were, and how long they took, in seconds. */
+  readonly times = { count: 0, sum: 0 };
 
   /** @param waiting how many wait for this sync. */
   isHere(waiting: number): boolean {
@@ -23,6 +25,8 @@ export class SyncPlace {
   }
 
   took(ms: number, wasHere: boolean): void {
+    this.times.count++;
+    this.times.sum += ms / 1_000;
     this.#averageMs += (ms - this.#averageMs) / 8;
     if (!wasHere) return;
     if (ms > mostMs) this.#averageMs = Math.max(this.#averageMs, mostMs);

@@ -1,0 +1,31 @@
+import type { Settings } from "../../cli/settings.ts";
+import type { ChatRow } from "../../core/chat/chat-head.ts";
+import { chatZone } from "../../core/chat/chat-metadata.ts";
+import type { PeriodView } from "../../core/chat/provider-sessions.ts";
+import type { JsonObject } from "../../core/json.ts";
+import { rulesOf } from "../../core/throughline.ts";
+
+/** What `GET /api/chats/{id}` answers, of which the session is a part. */
+export interface ServedChat extends PeriodView {
+  readonly row: ChatRow;
+  readonly metadata: JsonObject;
+  readonly running: boolean;
+  readonly unanswered_ids: readonly string[];
+}
+
+/** Reads the session out of a chat. @returns `null`: none was opened yet. */
+export function sessionOf(served: ServedChat): PeriodView | null {
+  if (served.row.generation === 0) return null;
+  return Object.fromEntries(fields.map((name) => [name, served[name]])) as unknown as PeriodView;
+}
+
+const fields = [
+  ...(["chat_id", "provider", "model", "created_at", "last_active", "generation"] as const),
+  ...(["provider_sessions", "session_id", "message_count"] as const),
+  ...(["total_cost_usd", "total_tokens"] as const),
+];
+
+/** The zone of the person in a chat; where it tells none, the one of the settings. */
+export function zoneOf({ freshness }: Settings, chat?: Pick<ServedChat, "metadata">): string {
+  return (chat && chatZone(chat)) ?? rulesOf(freshness).timeZone;
+}
