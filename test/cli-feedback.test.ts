@@ -72,6 +72,35 @@ for (const [what, args, says] of [
   });
 }
 
+test("a second reaction supersedes the first, sessions show names the one that holds, and an export has no other", async (t) => {
+  const at = await home(t);
+  const liked = await at.record("--message", "m2");
+  const shown = async (...more: string[]) => {
+    const args = ["sessions", "show", "local:me", ...more];
+    return (await runCli(args, { home: at.path })).out;
+  };
+  assert.match(await shown(), /Companion \[liked\] {2}m2\n/);
+  const disliked = (
+    await at.ok("record", "--sentiment", "negative", "--what", "it", "--message", "m2")
+  ).trim();
+  const text = await shown();
+  assert.match(text, /Companion \[disliked\] {2}m2\n/);
+  assert.equal(text.match(/liked\]/g)?.length, 1);
+  const reactions = [{ message_ids: ["m2"], sentiment: "negative", name: disliked }];
+  assert.deepEqual(JSON.parse(await shown("--json")).reactions, reactions);
+  // As a kill between the newer package and the mark leaves it.
+  fs.rmSync(at.folder(`${liked}.status.json`));
+  const out = join(dirname(at.path), "out");
+  await at.ok("export", "--format", "jsonl", "--out", out);
+  const rows = fs.readFileSync(join(out, "packages.jsonl"), "utf8").trim().split("\n");
+  assert.deepEqual(
+    rows.map((row) => JSON.parse(row).name),
+    [disliked],
+  );
+  await at.ok("retract", disliked);
+  assert.doesNotMatch(await shown(), /liked/);
+});
+
 test("verify names what differs, and verify of all says when nothing does", async (t) => {
   const at = await home(t);
   const name = await at.record();
@@ -118,7 +147,7 @@ test("export takes what the filters ask for, names what it leaves out and why, a
   const { code, err } = await at.run("export", "--format", "kto", "--out", out);
   assert.equal(code, 0, err);
   assert.ok(err.includes(`  ${taken}: retracted\n`), err);
-  assert.ok(err.includes(`  ${liked}: later_judgement\n`), err);
+  assert.ok(err.includes(`  ${liked}: superseded\n`), err);
   const rows = fs.readFileSync(join(out, "train.jsonl"), "utf8").trim().split("\n");
   assert.deepEqual(
     rows.map((row) => JSON.parse(row).label),

@@ -7,6 +7,7 @@ import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { openThroughline } from "../src/core/throughline.ts";
+import { startMoments, transcriptUpTo } from "../src/moments/start-moments.ts";
 import { fakeIo, runCli, temporaryDirectory } from "./support/command-line.ts";
 
 type Variables = Readonly<Record<string, string>>;
@@ -38,6 +39,12 @@ async function homeWithChats(t: TestContext): Promise<string> {
     transaction.message({ id: "w1", role: "user", content: "Are you there?" });
     transaction.set({ open_turn: { id: "w1", seq: transaction.seq, attempts: 1 } });
   });
+  const software = { name: "throughline", version: "0.0.0" };
+  const { recorder } = await startMoments(throughline, { sessionId: "a1b2c3d4", software });
+  const liked = { sentiment: "positive", what: "it", source: "http" } as const;
+  const transcript = await transcriptUpTo(chats, "local:me", "m2");
+  const at = { chatId: "local:me", targetMessageId: "m2", transcript };
+  await recorder.record({ ...liked, ...at }).whenDurable();
   return home;
 }
 

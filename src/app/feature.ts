@@ -38,8 +38,16 @@ export interface Feature {
   readonly notified?: () => Promise<string>;
   /** Without a start: what it keeps of a chat is removed with the chat, and nothing else happens. */
   readonly extend?: (throughline: Throughline) => Promise<void>;
+  /** The reactions to the messages of a chat, where nothing was started. */
+  readonly reactions?: (throughline: Throughline, chatId: string) => Promise<readonly Reacted[]>;
   /** Begins what it does beside the chats. It ends when the `Throughline` is closed. */
   readonly start?: (throughline: Throughline, given: StartGiven) => Promise<Started>;
+}
+
+/** A reaction to messages, as `GET /api/chats/{id}/reactions` has it. */
+export interface Reacted {
+  readonly message_ids: readonly string[];
+  readonly sentiment: "positive" | "negative";
 }
 
 export interface StartGiven {

@@ -19,6 +19,13 @@ export const moments: Feature = {
   },
   notified: async () => (await import("../moments/start-moments.ts")).packagesElsewhere,
   extend,
+  reactions: async ({ storage: { ownHome } }, chatId) => {
+    const { withPackagesOf } = await import("../moments/moments.ts");
+    if (ownHome === undefined) return [];
+    const { path, assertWriter } = ownHome;
+    const asked = withPackagesOf(path, assertWriter, ({ packages }) => packages.reactions(chatId));
+    return (await asked) ?? [];
+  },
   start,
 };
 

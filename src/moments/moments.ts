@@ -16,6 +16,7 @@ import type { Telemetry } from "../core/telemetry.ts";
 import type { Timers } from "../core/timers.ts";
 import { KeptConsent } from "./directory/consent-file.ts";
 import type { DeleteReceipt } from "./directory/delete-packages.ts";
+import { idOf } from "./directory/names.ts";
 import { openPackageDirectory } from "./directory/open-package-directory.ts";
 import { PackageBytes } from "./directory/package-bytes.ts";
 import type { Mark, PackageDirectory } from "./directory/package-directory.ts";
@@ -208,13 +209,16 @@ export async function openMoments(ports: MomentsPorts, options: MomentsSettings)
     ...recording
   } = options;
   const listeners = new Set<(event: MomentEvent) => void>();
+  const tell = (event: MomentEvent) => {
+    for (const listener of listeners) listener(event);
+    recording.onEvent(event);
+  };
   const settings = { mode: asked ?? modeText, bucket: s3?.bucket };
   const { mode, reason, mayUpload } = effectiveMode(settings);
   if (reason === "unknown_mode") logger.warn({ reason }, "packages stay on this machine");
   const target = mayUpload && s3 ? resolveTarget(s3) : undefined;
   const { packages, loop, sink, closePackages } = await openPackages(ports, target, mode);
-  const kept = { ...ports, disk: realDisk, unsyncedNames: new Set<string>() };
-  const consent = new KeptConsent(kept, home);
+  const consent = new KeptConsent({ ...ports, disk: realDisk, unsyncedNames: new Set() }, home);
   const size = new PackageBytes(packages, () => clock.monotonic());
   const recorder = new MomentRecorder({
     ...recording,
@@ -225,10 +229,7 @@ export async function openMoments(ports: MomentsPorts, options: MomentsSettings)
     agreed: await agreedBefore(consent, logger),
     known: (id) => receiptOf(id, packages),
     uploads: mode !== "local",
-    onEvent: (event) => {
-      for (const listener of listeners) listener(event);
-      recording.onEvent(event);
-    },
+    onEvent: tell,
   });
   const stopUploads = loop?.onUploaded((name) => recorder.uploaded(name));
   await loop?.start();
@@ -268,6 +269,7 @@ export async function openMoments(ports: MomentsPorts, options: MomentsSettings)
       if ("chatId" in selection) await recorder.forgetChat(selection.chatId);
       const receipt = await packages.delete(selection);
       recorder.deleted(receipt.deleted);
+      for (const name of receipt.deleted) tell(retracted(name));
       if (!inBucket || loop === undefined) return receipt;
       return { ...receipt, isBucketSearched: await forgetInBucket(packages, loop, selection) };
     },
@@ -277,6 +279,7 @@ export async function openMoments(ports: MomentsPorts, options: MomentsSettings)
     },
     retract: async (name, mark) => {
       await packages.retract(name, mark);
+      tell(retracted(name));
       return (await packages.has(name)) ? "here" : "bucket";
     },
     removeCutOff: () => removeCutOff(packages, loop, clock.now()),
@@ -285,6 +288,11 @@ export async function openMoments(ports: MomentsPorts, options: MomentsSettings)
       await loop?.idle();
     },
   };
+}
+
+function retracted(name: string): MomentEvent {
+  const receipt = { id: idOf(name), name, accepted: true, durable: false, uploaded: false };
+  return { type: "feedback.retracted", receipt };
 }
 
 /** The packages of a home, and what sends them. */

@@ -445,9 +445,10 @@ test("a long answer is not seen as it was written, neither as it comes in nor on
 
 /** Counts what is shown before it is read as Markdown. */
 const noteUnread = () => {
-  const all = globalThis as unknown as { unread: number };
-  all.unread = 0;
-  new MutationObserver(() => {
-    all.unread += document.querySelectorAll(".markdown-unread").length;
-  }).observe(document, { childList: true, subtree: true });
+  // biome-ignore lint/suspicious/noExplicitAny: Node's types do not know what a page has
+  const page = globalThis as any;
+  page.unread = 0;
+  new page.MutationObserver(() => {
+    page.unread += page.document.querySelectorAll(".markdown-unread").length;
+  }).observe(page.document, { childList: true, subtree: true });
 };

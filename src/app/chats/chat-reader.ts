@@ -13,6 +13,8 @@ import { invalid, isThroughlineError } from "../../core/errors.ts";
 import type { JsonObject } from "../../core/json.ts";
 import { rulesOf, type Throughline } from "../../core/throughline.ts";
 import { messageJson } from "../../server/wire.ts";
+import type { Reacted } from "../feature.ts";
+import { features } from "../features.ts";
 
 interface ListOptions {
   readonly limit: number;
@@ -38,6 +40,7 @@ export interface ChatReader {
   chat(chatId: string): Promise<ShownChat>;
   /** The newest, oldest first. */
   messages(chatId: string, limit: number): Promise<MessagePage>;
+  reactions(chatId: string): Promise<readonly Reacted[]>;
   search(query: string, limit: number, chatId?: string): Promise<readonly MessageHit[]>;
   findChats(query: string, limit: number): Promise<readonly FoundChat[]>;
   export(chatId: string, format: ChatFormat): Promise<AsyncIterable<string>>;
@@ -68,7 +71,8 @@ export async function withReader<T>(
   }
 }
 
-function ofHome({ chats, sessions, rules }: Throughline): ChatReader {
+function ofHome(throughline: Throughline): ChatReader {
+  const { chats, sessions, rules } = throughline;
   const shown = <T extends { readonly message: MessageHit["message"] }>(hit: T): T => {
     return { ...hit, message: messageJson(hit.message) };
   };
@@ -83,6 +87,10 @@ function ofHome({ chats, sessions, rules }: Throughline): ChatReader {
     messages: async (chatId, limit) => {
       const { messages, ...rest } = await chats.messages(chatId, { limit });
       return { messages: messages.map(messageJson), ...rest };
+    },
+    reactions: async (chatId) => {
+      const asked = features.map(async ({ reactions }) => reactions?.(throughline, chatId) ?? []);
+      return (await Promise.all(asked)).flat();
     },
     search: async (query, limit, chatId) => {
       return (await chats.search(query, { limit, chatId, prefix: true })).map(shown);
@@ -111,6 +119,15 @@ function ofServer(server: ServerTarget, zone: string): ChatReader {
       return { chat, session: sessionOf(served), zone: chatZone({ metadata }) };
     },
     messages: (chatId, limit) => jsonFrom(server, `${pathOf(chatId)}/messages`, { limit }),
+    reactions: async (chatId) => {
+      const path = `${pathOf(chatId)}/reactions`;
+      try {
+        return (await jsonFrom<{ reactions: readonly Reacted[] }>(server, path)).reactions;
+      } catch (error) {
+        if (isThroughlineError(error, "THROUGHLINE_NOT_FOUND")) return []; // it keeps no moments
+        throw error;
+      }
+    },
     search: async (query, limit, chat_id) => {
       const asked = { query, limit, chat_id, prefix: true };
       return (await jsonFrom<{ hits: readonly MessageHit[] }>(server, "/api/search", asked)).hits;

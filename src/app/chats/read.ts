@@ -11,6 +11,7 @@ import type { PeriodView } from "../../core/chat/provider-sessions.ts";
 import type { ChatFormat } from "../../core/chat/render-chat.ts";
 import { type RenderRow, renderRows } from "../../core/chat/render-rows.ts";
 import { shownModel } from "../../core/models/model-name.ts";
+import type { Reacted } from "../feature.ts";
 import { withReader } from "./chat-reader.ts";
 
 interface ListFlags extends Flags {
@@ -66,9 +67,10 @@ export function show(chatId: string, flags: ShowFlags, context: Context): Promis
     const { chat, session, zone = reader.zone } = await reader.chat(chatId);
     const page =
       flags.messages === 0 ? { messages: [] } : await reader.messages(chatId, flags.messages);
-    if (flags.json) return write(io.output, json({ chat, session, ...page }));
+    const reactions = await reader.reactions(chatId);
+    if (flags.json) return write(io.output, json({ chat, session, reactions, ...page }));
     await write(io.output, describe(chat, session, zone));
-    await writeMessages(io, page.messages, zone);
+    await writeMessages(io, page.messages, reactions, zone);
     if (chat.unanswered) {
       await tell(io, "\nA message is unanswered. Use `sessions answer` or `sessions dismiss`.");
     }
@@ -164,21 +166,26 @@ const speakers = { user: "You", assistant: "Companion", tool: "Tool", system: "S
 async function writeMessages(
   io: Io,
   messages: readonly StoredMessage[],
+  reactions: readonly Reacted[],
   zone: string,
 ): Promise<void> {
+  const marks = new Map<string, string>();
+  for (const { message_ids: ids, sentiment } of reactions) {
+    for (const id of ids) marks.set(id, sentiment === "positive" ? " [liked]" : " [disliked]");
+  }
   let next = 0;
   for await (const row of renderRows(messages, { zone, hidden: "shown" })) {
     // One row for each message, in order; a row does not know its id, and people need it.
     const id = row.kind === "message" ? (messages[next++]?.id ?? "") : "";
-    await write(io.output, `\n${rowText(row, id)}`);
+    await write(io.output, `\n${rowText(row, id, marks.get(id) ?? "")}`);
   }
 }
 
-function rowText(row: RenderRow, id: string): string {
+function rowText(row: RenderRow, id: string, reaction: string): string {
   if (row.kind === "day") return `${row.day}\n`;
   if (row.kind === "note") return `(${row.note})\n`;
   const by = row.by === "" ? "" : ` (${row.by})`;
-  const marks = row.marks.map((mark) => ` [${mark}]`).join("");
+  const marks = row.marks.map((mark) => ` [${mark}]`).join("") + reaction;
   const speaker = row.marks.includes("redacted") ? "Message" : speakers[row.role];
   const parts = [
     `${row.time} ${speaker}${by}${marks}  ${printableLine(id)}`,

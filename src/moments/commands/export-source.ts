@@ -1,6 +1,7 @@
 import type { Chats } from "../../core/chat/chats.ts";
 import { holdsRemoved } from "../../core/chat/shown-messages.ts";
 import { isFaultOfLog } from "../../core/storage/database-failure.ts";
+import { idOf } from "../directory/names.ts";
 import type { ExportSource } from "../export/ports.ts";
 import type { Moments } from "../moments.ts";
 import { entriesOf } from "./feedback.ts";
@@ -25,10 +26,15 @@ export function exportSource({ packages }: Pick<Moments, "packages">, chats?: Ch
   };
   return {
     async *list() {
+      // By a kill the mark may be missing, which the newer package tells too.
+      const replaced = new Set<string>();
+      for await (const { manifest } of entriesOf({ packages })) {
+        if (manifest?.supersedes) replaced.add(manifest.supersedes);
+      }
       for await (const { name, state, manifest, status } of entriesOf({ packages })) {
         if (state === "bucket") continue; // there is nothing of it to be read
         const retracted = status?.retracted ?? null;
-        const superseded = retracted?.superseded_by != null;
+        const superseded = retracted?.superseded_by != null || replaced.has(idOf(name));
         yield {
           name,
           sealed: manifest !== undefined,

@@ -11,9 +11,12 @@ import { type BufferLimits, resolveLimits } from "./limits.ts";
 import type { FrameEncoder } from "./raw-frames.ts";
 import type { ReceiptState } from "./receipt.ts";
 
-/** What became of a moment. `failed`: not yet, tried again; `discarded`: never will be. */
+/** `failed`: not yet, tried again; `discarded`: never will be; `retracted`: also by deleting it. */
+type News = "accepted" | "durable" | "uploaded" | "failed" | "discarded" | "retracted";
+
+/** What became of a moment. */
 export interface MomentEvent {
-  readonly type: `feedback.${"accepted" | "durable" | "uploaded" | "failed" | "discarded"}`;
+  readonly type: `feedback.${News}`;
   readonly receipt: ReceiptState;
 }
 
