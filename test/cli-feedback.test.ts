@@ -75,6 +75,22 @@ for (const [what, args, says] of [
   });
 }
 
+test("a second reaction supersedes the first, and an export has no other", async (t) => {
+  const at = await home(t);
+  const liked = await at.record("--message", "m2");
+  const again = ["--sentiment", "negative", "--what", "it", "--message", "m2"];
+  const disliked = (await at.ok("record", ...again)).trim();
+  // As a kill between the newer package and the mark leaves it.
+  fs.rmSync(at.folder(`${liked}.status.json`));
+  const out = join(dirname(at.path), "out");
+  await at.ok("export", "--format", "jsonl", "--out", out);
+  const rows = fs.readFileSync(join(out, "packages.jsonl"), "utf8").trim().split("\n");
+  assert.deepEqual(
+    rows.map((row) => JSON.parse(row).name),
+    [disliked],
+  );
+});
+
 test("verify names what differs, and verify of all says when nothing does", async (t) => {
   const at = await home(t);
   const name = await at.record();
@@ -121,7 +137,7 @@ test("export takes what the filters ask for, names what it leaves out and why, a
   const { code, err } = await at.run("export", "--format", "kto", "--out", out);
   assert.equal(code, 0, err);
   assert.ok(err.includes(`  ${taken}: retracted\n`), err);
-  assert.ok(err.includes(`  ${liked}: later_judgement\n`), err);
+  assert.ok(err.includes(`  ${liked}: superseded\n`), err);
   const rows = fs.readFileSync(join(out, "train.jsonl"), "utf8").trim().split("\n");
   assert.deepEqual(
     rows.map((row) => JSON.parse(row).label),

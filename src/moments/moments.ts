@@ -16,6 +16,7 @@ import type { OwnHome } from "../core/storage/storage.ts";
 import type { ThroughlinePorts } from "../core/telemetry.ts";
 import { KeptConsent } from "./directory/consent-file.ts";
 import type { DeleteReceipt } from "./directory/delete-packages.ts";
+import { idOf } from "./directory/names.ts";
 import { openPackageDirectory } from "./directory/open-package-directory.ts";
 import type { Mark, PackageDirectory } from "./directory/package-directory.ts";
 import { isMeant, type Selection } from "./directory/whose.ts";
@@ -200,6 +201,10 @@ export async function openMoments(
     ...recording
   } = options;
   const listeners = new Set<(event: MomentEvent) => void>();
+  const tell = (event: MomentEvent) => {
+    for (const listener of listeners) listener(event);
+    recording.onEvent(event);
+  };
   const settings = { mode: asked ?? modeText, bucket: s3?.bucket };
   const { mode, reason, mayUpload } = effectiveMode(settings);
   if (reason === "unknown_mode") logger.warn({ reason }, "packages stay on this machine");
@@ -219,10 +224,7 @@ export async function openMoments(
     readFile,
     uploads: mode !== "local",
     keepPhotoMetadata: ports.keepPhotoMetadata,
-    onEvent: (event) => {
-      for (const listener of listeners) listener(event);
-      recording.onEvent(event);
-    },
+    onEvent: tell,
   });
   const stopUploads = loop?.onUploaded((name) => recorder.uploaded(name));
   await loop?.start();
@@ -262,6 +264,7 @@ export async function openMoments(
       if ("chatId" in selection) await recorder.forgetChat(selection.chatId);
       const receipt = await packages.delete(selection);
       recorder.deleted(receipt.deleted);
+      for (const name of receipt.deleted) tell(retracted(name));
       if (!inBucket || loop === undefined) return receipt;
       return { ...receipt, isBucketSearched: await forgetInBucket(packages, loop, selection) };
     },
@@ -271,6 +274,7 @@ export async function openMoments(
     },
     retract: async (name, mark) => {
       await packages.retract(name, mark);
+      tell(retracted(name));
       return (await packages.has(name)) ? "here" : "bucket";
     },
     removeCutOff: () => removeCutOff(packages, loop, clock.now()),
@@ -279,6 +283,11 @@ export async function openMoments(
       await loop?.idle();
     },
   };
+}
+
+function retracted(name: string): MomentEvent {
+  const receipt = { id: idOf(name), name, accepted: true, durable: false, uploaded: false };
+  return { type: "feedback.retracted", receipt };
 }
 
 /** The packages of a home, and what sends them. */

@@ -108,6 +108,49 @@ test("a reply that is liked is in the gallery with what led to it, and can be ta
   });
 });
 
+test("a thumb that was given is on in every window and after a reload, is changed by the other one and taken back by a click", {
+  skip,
+}, async (t) => {
+  await onPage(await withMoments(t), async ({ page, context, url }, c) => {
+    const thumb = (on: Page, name: string, pressed: boolean) => {
+      return message(on, "Knock, knock").getByRole("button", { name, pressed }).waitFor();
+    };
+    const live = async () => {
+      const { packages } = await c.get("/api/feedback");
+      const held = packages.filter(({ status }: (typeof packages)[0]) => status.retracted === null);
+      return [
+        packages.length,
+        ...held.map(({ feedback }: (typeof packages)[0]) => feedback.sentiment),
+      ];
+    };
+    await say(page, "Tell me a joke");
+    await message(page, "Knock, knock").waitFor();
+    await react(page, "Knock, knock", "Good answer");
+    await thumb(page, "Good answer", true);
+    await page.reload();
+    await thumb(page, "Good answer", true);
+    const other = await context.newPage();
+    await other.goto(url);
+    await thumb(other, "Good answer", true);
+
+    await react(other, "Knock, knock", "Bad answer");
+    await other.getByRole("button", { name: "Save" }).click();
+    for (const each of [other, page]) {
+      await thumb(each, "Bad answer", true);
+      await thumb(each, "Good answer", false);
+    }
+    assert.deepEqual(await live(), [2, "negative"]);
+
+    await react(page, "Knock, knock", "Bad answer");
+    await notice(page, "Taken back").waitFor();
+    for (const each of [other, page]) await thumb(each, "Bad answer", false);
+    assert.deepEqual(await live(), [2]);
+    await react(other, "Knock, knock", "Good answer");
+    for (const each of [other, page]) await thumb(each, "Good answer", true);
+    assert.deepEqual(await live(), [3, "positive"]);
+  });
+});
+
 /** Pictures and sound for some seconds, with words between them. */
 async function lived(page: Page, recorder: Recorder): Promise<void> {
   const live = async (background: string) => {

@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Page } from "playwright-core";
+import { randomText } from "../support/random-text.ts";
 import type { Companion } from "../support/server-fixture.ts";
 import {
   field,
@@ -386,3 +387,83 @@ for (const colorScheme of ["light", "dark"] as const) {
     });
   }
 }
+
+/** Markdown of many kinds, no part of which is like another. */
+function longMarkdown(length: number): string {
+  const hex = randomText(2 * length);
+  let at = 0;
+  const word = () => {
+    at += 2 + (at % 7);
+    return hex.slice(at - 2, at + 6);
+  };
+  const words = (count: number) => Array.from({ length: count }, word).join(" ");
+  const rows = (count: number, row: () => string) => Array.from({ length: count }, row).join("\n");
+  const block = () =>
+    [
+      `## ${words(5)}`,
+      `${words(60)} [link](https://a.example/${words(1)}) and *${words(3)}*.`,
+      rows(6, () => `- **${words(2)}** ${words(9)} \`${words(1)}\``),
+      `\`\`\`ts\n${rows(12, () => `const x = "${words(4)}"; // ${words(4)}`)}\n\`\`\``,
+      `| a | b |\n|---|---|\n${rows(5, () => `| ${words(2)} | ${words(3)} |`)}`,
+    ].join("\n\n");
+  let text = "";
+  while (text.length < length) text += `${block()}\n\n`;
+  return text;
+}
+
+test("a message of 328 kB opens at its end, which stays in sight, and the page goes on while it is read", {
+  skip,
+}, async () => {
+  const content = `${longMarkdown(328_000)}The end.`;
+  const prepare = async ({ throughline }: Companion) => {
+    await throughline.chats.append("local:me", [{ role: "assistant", content }]);
+  };
+  await onPage({ prepare, inject: noteLongTasks }, async ({ page, context }) => {
+    const client = await context.newCDPSession(page);
+    await client.send("Performance.enable");
+    await message(page, "The end.").waitFor();
+    await holds(page, "document.querySelectorAll('.markdown-unread').length === 0");
+    await hasCount(page.locator(".markdown h2"), content.split("## ").length - 1);
+    const gap = await box(page).evaluate((each) => {
+      return each.scrollHeight - each.scrollTop - each.clientHeight;
+    });
+    assert.ok(gap <= 1, `${gap} px above the end`);
+    const { metrics } = await client.send("Performance.getMetrics");
+    const busyMs = 1_000 * (metrics.find(({ name }) => name === "TaskDuration")?.value ?? 0);
+    const longest = Math.max(0, ...((await page.evaluate("longTasks")) as number[]));
+    assert.ok(longest < busyMs / 3, `${longest} ms of ${busyMs} ms in one go`);
+  });
+});
+
+test("a long answer is not seen as it was written, neither as it comes in nor once it is stored", {
+  skip,
+}, async () => {
+  const [more, end] = [gate(), gate()];
+  const said = [
+    "It begins.\n\n",
+    { type: "wait" as const, until: more.until },
+    `${longMarkdown(65_000)}All of it.`,
+    { type: "wait" as const, until: end.until },
+    " Done.",
+  ];
+  await onPage({ script: [said], inject: noteUnread }, async ({ page }) => {
+    await say(page, "Go");
+    await message(page, "It begins.").waitFor();
+    more.open();
+    await message(page, "All of it.").waitFor();
+    end.open();
+    await message(page, "All of it. Done.").waitFor();
+    await page.getByRole("button", { name: "Regenerate" }).waitFor();
+    assert.equal(await page.evaluate("unread"), 0);
+  });
+});
+
+/** Counts what is shown before it is read as Markdown. */
+const noteUnread = () => {
+  // biome-ignore lint/suspicious/noExplicitAny: Node's types do not know what a page has
+  const page = globalThis as any;
+  page.unread = 0;
+  new page.MutationObserver(() => {
+    page.unread += page.document.querySelectorAll(".markdown-unread").length;
+  }).observe(page.document, { childList: true, subtree: true });
+};

@@ -31,7 +31,7 @@ const features: Readonly<Record<string, Additions>> = {
   interchange: { commands: ["import", "export"] },
   moments: {
     commands: ["feedback"],
-    routes: /^\/api\/(media|frames|audio|feedback)/,
+    routes: /^\/api\/(media|frames|audio|feedback|chats\/[^/]+\/reactions$)/,
     events: ["buffers", "feedback"],
   },
   postgres: {},

@@ -557,6 +557,14 @@ export type MessagePage = {
   readonly before?: number | undefined;
 };
 
+export type MessageReaction = {
+  /** The answers and tool results of the turn. */
+  readonly message_ids: readonly string[];
+  readonly sentiment: "positive" | "negative";
+  /** Of its package. */
+  readonly name: string;
+};
+
 export type MessageReceipt = {
   readonly chat_id: string;
   readonly message_id: string;
@@ -836,6 +844,10 @@ export type Reaction = {
   /** The answer that it is about; if absent, the last one. */
   readonly target_message_id?: string | undefined;
   readonly post_roll_ms?: number | undefined;
+};
+
+export type ReactionsOfChat = {
+  readonly reactions: readonly MessageReaction[];
 };
 
 export type Ready = {

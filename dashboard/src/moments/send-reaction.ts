@@ -1,7 +1,8 @@
-// Reactions to replies: sent, and held for the page as long as it is open.
-import { detailOf, newKey, ProblemError, queryClient, request } from "../api/client.ts";
+// Reactions to replies: sent, and taken back.
+import { detailOf, newKey, ProblemError, request } from "../api/client.ts";
 import type { Message, Reaction, Receipt } from "../api/openapi-types.ts";
 import { Store } from "../api/store.ts";
+import { momentPath, refreshMoments } from "./use-moments.ts";
 
 export type Sentiment = Reaction["sentiment"];
 /** What should have been said, or a note about it. */
@@ -14,8 +15,6 @@ export interface Reply {
 }
 
 interface Reactions {
-  /** What was recorded since the page was opened, by the keys of the replies. */
-  readonly recorded: ReadonlyMap<string, Sentiment>;
   /** The outcome of the last one, in words, and its chat. */
   readonly notice: { readonly chatId: string; readonly says: string } | undefined;
   /** The reply whose correction is being asked for. */
@@ -31,7 +30,6 @@ const keys = new Map<string, string>();
 let hiding: ReturnType<typeof setTimeout> | undefined;
 
 export const reactions = new Store<Reactions>({
-  recorded: new Map(),
   notice: undefined,
   asked: undefined,
   isSending: false,
@@ -60,12 +58,8 @@ export async function react(
   try {
     const receipt = await send(reply, sentiment, correction);
     const isRecorded = receipt.durable || receipt.duplicate_of !== undefined;
-    if (isRecorded) {
-      const { recorded } = reactions.get();
-      change({ recorded: new Map([...recorded, [replyKey(reply), sentiment]]) });
-    }
     notify(chatId, isRecorded ? recordedInWords(receipt) : `Not saved: ${reasonOf(receipt)}`);
-    void queryClient.invalidateQueries({ queryKey: ["moments"] });
+    void refreshMoments();
     return isRecorded;
   } catch (error) {
     change({ error });
@@ -74,6 +68,17 @@ export async function react(
   } finally {
     change({ isSending: false });
   }
+}
+
+/** Takes a reaction back. @param name of its package. */
+export async function takeBack({ chatId }: Reply, name: string): Promise<void> {
+  try {
+    await request(`${momentPath(name)}/retract`, { method: "POST", body: {} });
+    notify(chatId, "Taken back");
+  } catch (error) {
+    notify(chatId, `Not taken back: ${detailOf(error)}`);
+  }
+  await refreshMoments();
 }
 
 /** Why a reaction was refused, in words for a person. */

@@ -1,13 +1,15 @@
 import { useMutation, useQuery } from "@tanstack/react-query";
-import { isMissing, queryClient, request, usePages } from "../api/client.ts";
+import { chatPath, isMissing, queryClient, request, usePages } from "../api/client.ts";
 import { useServerEvent } from "../api/events.ts";
 import type {
   Buffers,
   DeletedPackages,
+  MessageReaction,
   PackageContent,
   PackageList,
   PackageStatus,
   Preservation,
+  ReactionsOfChat,
   Verification,
 } from "../api/openapi-types.ts";
 import { leftInWords } from "./words.ts";
@@ -44,6 +46,18 @@ export function useLiveBuffers(): void {
 export function useHasMoments(): boolean {
   const { data } = useMomentStats();
   return data !== undefined && data !== null;
+}
+
+/** The reaction that each message of a chat has, as they are now. */
+export function useReactions(chatId: string): readonly MessageReaction[] {
+  const { data } = useQuery({
+    queryKey: [...momentsKey, "reactions", chatId],
+    queryFn: ({ signal }) => {
+      return request<ReactionsOfChat>(`${chatPath(chatId)}/reactions`, { signal });
+    },
+    enabled: useHasMoments(),
+  });
+  return data?.reactions ?? [];
 }
 
 /** What is looked for among the moments; "" and `false` look for nothing. */
@@ -139,6 +153,6 @@ export function useDelete(name: string, done: () => void) {
   });
 }
 
-function refreshMoments(): Promise<void> {
+export function refreshMoments(): Promise<void> {
   return queryClient.invalidateQueries({ queryKey: momentsKey });
 }

@@ -1,6 +1,7 @@
 import type { Routes } from "../../cli/routes.ts";
 import { isThroughlineError } from "../../core/errors.ts";
 import { isFaultOfLog } from "../../core/storage/database-failure.ts";
+import { idOf } from "../directory/names.ts";
 import type { ExportSource } from "../export/ports.ts";
 import { entriesOf, type ReadPackages } from "./feedback.ts";
 
@@ -24,10 +25,15 @@ export function exportSource(packages: ReadPackages, routes?: Routes): ExportSou
   };
   return {
     async *list() {
+      // By a kill the mark may be missing, which the newer package tells too.
+      const replaced = new Set<string>();
+      for await (const { manifest } of entriesOf(packages)) {
+        if (manifest?.supersedes) replaced.add(manifest.supersedes);
+      }
       for await (const { name, state, manifest, status } of entriesOf(packages)) {
         if (state === "bucket") continue; // there is nothing of it to be read
         const retracted = status?.retracted ?? null;
-        const superseded = retracted?.superseded_by != null;
+        const superseded = retracted?.superseded_by != null || replaced.has(idOf(name));
         yield {
           name,
           sealed: manifest !== undefined,

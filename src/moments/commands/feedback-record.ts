@@ -26,7 +26,7 @@ interface RecordFlags extends JsonFlag {
 export function record(flags: RecordFlags, context: Context): Promise<void> {
   const { io } = context;
   const { sentiment, what, trigger, chat, score } = flags;
-  return withMoments(flags, context, async ({ recorder }, { chats }) => {
+  return withMoments(flags, context, async ({ recorder, packages }, { chats }) => {
     const answer = flags.message ?? (await lastAnswer(chats, chat))?.id;
     if (answer === undefined) throw invalid("this chat has no answer yet");
     const receipt = recorder.record({
@@ -34,6 +34,7 @@ export function record(flags: RecordFlags, context: Context): Promise<void> {
       what,
       chatId: chat,
       targetMessageId: answer,
+      supersedes: await packages.reactionTo(chat, answer),
       source: "cli",
       trigger,
       score,

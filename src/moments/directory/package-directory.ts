@@ -23,7 +23,7 @@ import { codeOf, diskCause, errnoOf, unreachable } from "./disk-errors.ts";
 import { type ImportedSeed, readSeed, type SeedImportOptions } from "./import-seed.ts";
 import { KnownNames } from "./known-names.ts";
 import { type ListOptions, listPackages, type PackagePage } from "./list-packages.ts";
-import { checkName, endings, type Place, placeOf } from "./names.ts";
+import { checkName, endings, idOf, type Place, placeOf } from "./names.ts";
 import { type ByteRange, type OpenedPart, openPart } from "./open-part.ts";
 import {
   defaultMinFreeBytes,
@@ -32,6 +32,7 @@ import {
   type Sender,
   secondsNow,
 } from "./ports.ts";
+import { type MessageReaction, ownersOf, Reactions } from "./reactions.ts";
 import { assertThere } from "./read-package.ts";
 import { bytesOf, manifestOf, type ReadPackage, readPackage } from "./read-sealed.ts";
 import { prepare, recover } from "./recover.ts";
@@ -68,6 +69,7 @@ export class PackageDirectory implements PackageSink {
   /** Being saved at this moment, by name. */
   readonly #saving = new Map<string, PackageRecord>();
   readonly #names = new KnownNames();
+  readonly #reactions: Reactions;
   /** What the package lists of which a part was read last; until anything is changed here. */
   #listed: { readonly name: string; readonly paths: Promise<ReadonlySet<string>> } | undefined;
   #closing: Promise<void> | undefined;
@@ -96,6 +98,7 @@ export class PackageDirectory implements PackageSink {
         report?.(full);
       },
     };
+    this.#reactions = new Reactions(this.#ports, (name, by) => this.#supersede(name, by));
   }
 
   /**
@@ -133,8 +136,20 @@ export class PackageDirectory implements PackageSink {
       .run(record.name, () => savePackage(this.#ports, moment, signal))
       .finally(() => this.#saving.delete(record.name));
     this.#names.here(saved.name);
-    await this.#noteSuperseded(record);
+    await this.noteSuperseded(record);
     return saved;
+  }
+
+  /** The reactions to the messages of a chat, one for each message. */
+  reactions(chatId: string): Promise<readonly MessageReaction[]> {
+    return this.#reaching("the packages", () => this.#reactions.of(chatId));
+  }
+
+  /** The id of the package of the reaction to a message, which another reaction supersedes. */
+  async reactionTo(chatId = "", messageId = ""): Promise<string | undefined> {
+    const all = messageId === "" ? [] : await this.reactions(chatId);
+    const given = all.find(({ message_ids: ids }) => ids.includes(messageId));
+    return given && idOf(given.name);
   }
 
   list(options: ListOptions = {}): Promise<PackagePage> {
@@ -255,11 +270,11 @@ export class PackageDirectory implements PackageSink {
    */
   sending(moment: SealedMoment): Promise<string> {
     const { record, messages } = moment;
-    const { name, chat_id, people } = record;
+    const { name } = record;
     return this.#changing(name, async () => {
       const isFree = (await occupantOf(this.#ports, record)) === "none";
       const bytes = partsOf(moment).reduce((sum, part) => sum + part.bytes, 0);
-      const of = { chat_id, people, messages: messages.map(({ id }) => id) };
+      const of = ownersOf(record, messages);
       const note = isFree ? await noteComing(this.#ports, record, bytes, of) : undefined;
       if (note !== undefined) return note.prefix;
       throw new ThroughlineError(`${name} cannot go to the bucket: its name is taken here`, {
@@ -427,14 +442,17 @@ export class PackageDirectory implements PackageSink {
   }
 
   /** The older judgement is marked; the newer one names it, so losing the mark loses nothing. */
-  async #noteSuperseded({ supersedes, id }: PackageRecord): Promise<void> {
-    if (supersedes === null) return;
-    const { logger } = this.#ports;
+  async noteSuperseded({ supersedes, id }: PackageRecord): Promise<void> {
+    const older = supersedes === null ? undefined : this.nameOf(supersedes);
+    if (older !== undefined) await this.#supersede(older, id);
+  }
+
+  async #supersede(name: string, by: string): Promise<void> {
     try {
-      const older = this.nameOf(supersedes);
-      if (older !== undefined) await this.retract(older, { by: null, reason: "superseded" }, id);
+      await this.retract(name, { by: null, reason: "superseded" }, by);
     } catch (error) {
-      logger.warn({ superseded: supersedes, error: codeOf(error) }, "not marked as superseded");
+      const { logger } = this.#ports;
+      logger.warn({ superseded: idOf(name), error: codeOf(error) }, "not marked as superseded");
     }
   }
 

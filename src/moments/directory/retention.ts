@@ -5,6 +5,7 @@ import { isThere } from "../../core/storage/files/file-ports.ts";
 import { bytesOf, packageNames } from "./list-packages.ts";
 import { timeOf } from "./names.ts";
 import type { PackagePorts } from "./ports.ts";
+import { ownersOf } from "./reactions.ts";
 import { readFolder } from "./read-package.ts";
 import { readPackage } from "./read-sealed.ts";
 import { removeFolder, removeHere } from "./remove-here.ts";
@@ -125,9 +126,7 @@ async function remove(ports: PackagePorts, name: string): Promise<number> {
     return (await removeHere(ports, name)).bytes;
   }
   const { manifest, messages } = await readPackage(ports, name);
-  const { chat_id, people } = manifest;
-  const of = { chat_id, people, messages: messages.map(({ id }) => id) };
-  return removeFolder(ports, name, { ...status, of });
+  return removeFolder(ports, name, { ...status, of: ownersOf(manifest, messages) });
 }
 
 function told(ports: PackagePorts, purged: Purged): Purged {

@@ -278,4 +278,8 @@ export interface PackageOwners {
   readonly people: readonly string[];
   /** The ids of its messages. */
   readonly messages: readonly string[];
+  /** Of a person's reaction to a message that was named: what it is about, and what tells which is newer. */
+  readonly judged?:
+    | (Pick<Target, "message_ids"> & Pick<PackageRecord, "timestamp" | "supersedes">)
+    | undefined;
 }

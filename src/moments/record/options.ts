@@ -12,9 +12,12 @@ import type { FrameEncoder } from "./raw-frames.ts";
 import type { ReceiptState } from "./receipt.ts";
 import type { ReadFile } from "./waiting.ts";
 
-/** What became of a moment. `failed`: not yet, tried again; `discarded`: never will be. */
+/** `failed`: not yet, tried again; `discarded`: never will be; `retracted`: also by deleting it. */
+type News = "accepted" | "durable" | "uploaded" | "failed" | "discarded" | "retracted";
+
+/** What became of a moment. */
 export interface MomentEvent {
-  readonly type: `feedback.${"accepted" | "durable" | "uploaded" | "failed" | "discarded"}`;
+  readonly type: `feedback.${News}`;
   readonly receipt: ReceiptState;
 }
 

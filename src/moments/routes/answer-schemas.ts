@@ -61,6 +61,19 @@ const buffers = z.object(statsFields).meta({
 export const stats = z.object(statsFields).meta({ id: "FeedbackStats" });
 
 const mark = z.looseObject({ timestamp: z.number(), reason: z.string().nullable() });
+export const reactions = z
+  .object({
+    reactions: z.array(
+      z
+        .object({
+          message_ids: z.array(z.string()).describe("The answers and tool results of the turn."),
+          sentiment: z.enum(["positive", "negative"]),
+          name: z.string().describe("Of its package."),
+        })
+        .meta({ id: "MessageReaction" }),
+    ),
+  })
+  .meta({ id: "ReactionsOfChat" });
 export const packageStatus = z
   .looseObject({
     uploaded: z.array(z.looseObject({ bucket: z.string(), timestamp: z.number() })),

@@ -3,6 +3,7 @@ import { invalid, isThroughlineError, ThroughlineError } from "../../core/errors
 import { foreignFile } from "../../server/guard.ts";
 import { problem, problemResponse } from "../../server/problem.ts";
 import { isHead, json, type Router } from "../../server/router.ts";
+import { chatParams } from "../../server/schemas.ts";
 import type { PackageEntry } from "../directory/list-packages.ts";
 import type { Moments } from "../moments.ts";
 import type { MomentInput } from "../record/label.ts";
@@ -26,6 +27,7 @@ import { assertShown, listedManifest } from "./shown-package.ts";
 export function addFeedbackRoutes(router: Router, moments: Moments, media: MediaSockets): void {
   addConsent(router, moments, media);
   addReactions(router, moments);
+  addReactionsOfChat(router, moments);
   addPackages(router, moments);
   addPackageChanges(router, moments);
 }
@@ -71,7 +73,8 @@ function addReactions(router: Router, moments: Moments): void {
       headers: () => z.object({ "Idempotency-Key": z.string().optional() }),
       summary: "Record a reaction, and keep what led to it",
       description:
-        "Answers when it is durable (201), or not yet (202). 200: it repeats a touch of the last 30 s. The same " +
+        "Answers when it is durable (201), or not yet (202). 200: it repeats a touch of the last 30 s. With a " +
+        "`target_message_id` it supersedes the reaction that this message has. The same " +
         "`Idempotency-Key` gets the first receipt, as long as its package is there.",
       answers: {
         200: { says: "It repeats a touch of the last 30 s.", schema: schemaOf("receipt") },
@@ -85,18 +88,36 @@ function addReactions(router: Router, moments: Moments): void {
       const { chat_id, target_message_id, post_roll_ms, ...input } = body;
       if (chat_id !== undefined) await router.ports.throughline.chats.existing(chat_id);
       const transcript = await transcriptOf(router, chat_id, target_message_id);
+      const supersedes = await moments.packages.reactionTo(chat_id, target_message_id);
       const recorded = recorder.record({
         ...input,
         transcript,
         source: "http",
         chatId: chat_id,
         targetMessageId: target_message_id,
+        supersedes,
         postRollMs: post_roll_ms,
         idempotencyKey: key,
       });
       await settled(recorded);
       return receiptResponse(recorded);
     },
+  );
+}
+
+function addReactionsOfChat(router: Router, { packages }: Moments): void {
+  router.add(
+    {
+      method: "get",
+      path: "/api/chats/{id}/reactions",
+      id: "listReactions",
+      params: chatParams,
+      summary: "List the reactions to the messages of a chat, one for each turn",
+      description:
+        "A newer reaction supersedes the one before. Of several servers, each lists those that it recorded.",
+      answers: { 200: { says: "The reactions.", schema: schemaOf("reactions") } },
+    },
+    async ({ params }) => json({ reactions: await packages.reactions(params.id) }),
   );
 }
 

@@ -87,6 +87,7 @@ export class BucketSink implements PackageSink {
       const job = { name, prefix, source: sourceOf(moment) };
       await withDeadline(timers, sendWithinMs, outer, (inner) => uploadPackage(bucket, job, inner));
       await packages.sent(name);
+      await packages.noteSuperseded(moment.record);
     };
     const stop = signal === undefined ? [] : [signal];
     const failure = await loop.once(name, work, AbortSignal.any([...stop, this.#closing.signal]));

@@ -1,5 +1,13 @@
 import "./markdown.css";
-import { type ComponentProps, memo, useMemo } from "react";
+import {
+  type ComponentProps,
+  memo,
+  type ReactNode,
+  startTransition,
+  useEffect,
+  useMemo,
+  useState,
+} from "react";
 import ReactMarkdown, { type Components } from "react-markdown";
 import remarkBreaks from "remark-breaks";
 import remarkGfm from "remark-gfm";
@@ -7,6 +15,7 @@ import { useCjkBold } from "./cjk-bold.ts";
 import { CodeBlock } from "./code-block.tsx";
 import { Formula } from "./formula.tsx";
 import { Elsewhere, Picture, placeOf } from "./picture.tsx";
+import { piecesOf } from "./pieces.ts";
 import { hideMath, remarkVerbatimMath } from "./verbatim-math.ts";
 
 const components: Components = {
@@ -119,10 +128,54 @@ interface MarkdownProps {
   readonly isLive?: boolean;
 }
 
-/** A model's Markdown. HTML stays text, and pictures are named, not loaded. */
+/** Pieces of a text that are read at once. Its end is what is seen first. */
+const firstPieces = 4;
+/** Pieces that are read together afterwards. */
+const morePieces = 12;
+
+/**
+ * A model's Markdown. HTML stays text, and pictures are named, not loaded. Pieces that are finished are kept
+ * while more is coming. The beginning of a long text is there as it was written until it is read, bit by bit.
+ */
 export const Markdown = memo(function Markdown({ text, isLive = false }: MarkdownProps) {
-  const { text: withoutMath, formulas } = useMemo(() => hideMath(text), [text]);
+  const pieces = useMemo(() => piecesOf(text), [text]);
+  const last = pieces.length - 1;
+  const [unread, setUnread] = useState(() => Math.max(0, pieces.length - firstPieces));
+  useEffect(() => {
+    if (unread > 0) startTransition(() => setUnread(Math.max(0, unread - morePieces)));
+  }, [unread]);
+  return (
+    <div className="markdown" dir="auto">
+      {pieces.map((piece, at) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: pieces never change their places
+        <Piece key={at} text={piece} isLive={isLive && at === last} isUnread={at < unread} />
+      ))}
+    </div>
+  );
+});
+
+/** Pieces that were read, so that an answer which is stored, or scrolled back to, is not read again. */
+const known = new Map<string, ReactNode>();
+const mostKnown = 500;
+
+type PieceProps = Required<MarkdownProps> & { readonly isUnread: boolean };
+
+const Piece = memo(function Piece({ text, isLive, isUnread }: PieceProps) {
   const cjkBold = useCjkBold(text);
+  return useMemo(() => {
+    if (isLive) return elementOf(text, cjkBold, true);
+    const key = `${cjkBold !== undefined} ${text}`;
+    if (isUnread && !known.has(key)) return <p className="markdown-unread">{text}</p>;
+    const element = known.get(key) ?? elementOf(text, cjkBold, false);
+    const [oldest = ""] = known.keys();
+    if (known.size >= mostKnown) known.delete(oldest);
+    known.set(key, element);
+    return element;
+  }, [text, isLive, isUnread, cjkBold]);
+});
+
+function elementOf(text: string, cjkBold: Plugins[number] | undefined, isLive: boolean): ReactNode {
+  const { text: withoutMath, formulas } = hideMath(text);
   const plugins: Plugins = [
     remarkGfm,
     remarkBreaks,
@@ -131,11 +184,6 @@ export const Markdown = memo(function Markdown({ text, isLive = false }: Markdow
   ];
   if (cjkBold !== undefined) plugins.push(cjkBold);
   if (isLive) plugins.push(remarkOpenCode);
-  return (
-    <div className="markdown" dir="auto">
-      <ReactMarkdown remarkPlugins={plugins} components={components}>
-        {withoutMath}
-      </ReactMarkdown>
-    </div>
-  );
-});
+  // It has no state: called, its elements can be kept.
+  return ReactMarkdown({ remarkPlugins: plugins, components, children: withoutMath });
+}

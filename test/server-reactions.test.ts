@@ -1,0 +1,164 @@
+// The reaction that a message has: one at most, over restarts, kills, two clicks at once, and in a bucket alone.
+import assert from "node:assert/strict";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type TestContext, test } from "node:test";
+import { openThroughline } from "../src/core/throughline.ts";
+import type { MomentsOptions } from "../src/moments/moments.ts";
+import { consentWording } from "../src/moments/record/consent.ts";
+import * as schemas from "../src/moments/routes/answer-schemas.ts";
+import { momentsRoutes } from "../src/moments/routes.ts";
+import { startMoments } from "../src/moments/start-moments.ts";
+import { S3Server } from "./support/s3/s3-server.ts";
+import { companion, eventsOf, jsonOf, until } from "./support/server-fixture.ts";
+
+type Sentiment = "positive" | "negative";
+
+/** Starts a companion with moments in a home; `end` ends it. */
+async function started(home: string, options: Partial<MomentsOptions>) {
+  const throughline = await openThroughline({ home, provider: "scripted", model: "scripted" });
+  const software = { name: "throughline", version: "0.0.0" };
+  const moments = await startMoments(throughline, { sessionId: "a1b2c3d4", software, ...options });
+  const c = await companion([["Knock, knock"]], {
+    throughline,
+    features: [momentsRoutes(moments)],
+  });
+  const end = async () => {
+    await c.server.close();
+    await throughline.close();
+  };
+  return { ...c, moments, end };
+}
+
+/** A home with an answer in the chat `local:me`, that can be started again. */
+async function world(t: TestContext, options: Partial<MomentsOptions> = {}) {
+  const home = mkdtempSync(join(tmpdir(), "throughline-reactions-"));
+  let c = await started(home, options);
+  t.after(async () => {
+    await c.end();
+    rmSync(home, { recursive: true, force: true });
+  });
+  const { assistant } = await jsonOf(await c.say("Tell me a joke"), 200);
+  const react = async (sentiment: Sentiment) => {
+    const body = { sentiment, what: "it", chat_id: "local:me", target_message_id: assistant.id };
+    return jsonOf(await c.post("/api/feedback", body), 201);
+  };
+  const reactions = async () => {
+    const { reactions } = schemas.reactions
+      .strict()
+      .parse(await c.get("/api/chats/local%3Ame/reactions"));
+    for (const { message_ids: ids } of reactions) assert.deepEqual(ids, [assistant.id]);
+    return reactions.map(({ sentiment }) => sentiment);
+  };
+  const status = async (name: string) => c.moments.packages.status(name);
+  const restart = async () => {
+    await c.end();
+    c = await started(home, options);
+  };
+  return { home, react, reactions, status, restart, now: () => c };
+}
+
+const upload = { messages: true, upload: true, export: true, wording: consentWording };
+
+async function inBucket(t: TestContext): Promise<Partial<MomentsOptions>> {
+  const server = await S3Server.start({ buckets: ["moments"] });
+  t.after(() => server.close());
+  const { credentials, endpoint } = server;
+  return { mode: "s3", consent: upload, s3: { bucket: "moments", endpoint, credentials } };
+}
+
+const places = { "on the disk": async () => ({}), "in a bucket alone": inBucket } as const;
+
+for (const [where, options] of Object.entries(places)) {
+  test(`a message has the newest reaction, which is ${where}, also after a restart, until it is taken back`, async (t) => {
+    const c = await world(t, await options(t));
+    assert.deepEqual(await c.reactions(), []);
+    const liked = await c.react("positive");
+    assert.deepEqual(await c.reactions(), ["positive"]);
+    await c.restart();
+    assert.deepEqual(await c.reactions(), ["positive"]);
+    const disliked = await c.react("negative");
+    const { retracted } = (await c.status(liked.name)) ?? {};
+    assert.deepEqual([retracted?.reason, retracted?.superseded_by], ["superseded", disliked.id]);
+    assert.deepEqual(await c.reactions(), ["negative"]);
+    await c.restart();
+    assert.deepEqual(await c.reactions(), ["negative"]);
+    await c.now().post(`/api/feedback/${disliked.name}/retract`);
+    assert.deepEqual(await c.reactions(), []);
+    await c.restart();
+    assert.deepEqual(await c.reactions(), []);
+    await c.react("positive");
+    assert.deepEqual(await c.reactions(), ["positive"]);
+    await c.now().throughline.chats.forget("local:me");
+    assert.deepEqual(await c.reactions(), []);
+  });
+
+  test(`of reactions in two windows at once one holds, ${where}`, async (t) => {
+    const c = await world(t, await options(t));
+    const both = await Promise.all([c.react("positive"), c.react("negative")]);
+    const [reaction, ...more] = await c.reactions();
+    assert.deepEqual(more, []);
+    const marks = await Promise.all(
+      both.map(async ({ name }) => (await c.status(name))?.retracted),
+    );
+    assert.equal(marks.filter((mark) => mark === null).length, 1);
+    assert.equal(reaction, marks[0] === null ? "positive" : "negative");
+    const { packages } = await c.now().get("/api/feedback");
+    const live = packages.find(({ status }: (typeof packages)[0]) => status.retracted === null);
+    await c.now().post(`/api/feedback/${live.name}/retract`);
+    assert.deepEqual(await c.reactions(), [], "the other one does not come back");
+  });
+}
+
+test("a kill between a reaction and the mark of the one before leaves one, also where the clock was put back", async (t) => {
+  const c = await world(t);
+  const liked = await c.react("positive");
+  const disliked = await c.react("negative");
+  // As the kill leaves it.
+  const status = join(c.home, "feedback", `${liked.name}.status.json`);
+  await c.now().moments.packages.close();
+  writeFileSync(status, JSON.stringify({ uploaded: [], preserved: null, retracted: null }));
+  await c.restart();
+  assert.deepEqual(await c.reactions(), ["negative"]);
+  assert.equal(JSON.parse(readFileSync(status, "utf8")).retracted.superseded_by, disliked.id);
+});
+
+test("who watches is told of a reaction, of one that is taken back and of one that is deleted", async (t) => {
+  const c = await world(t);
+  const watched = eventsOf((await c.now().ask("/api/events")).body);
+  const next = async (type: string) => {
+    for (;;) {
+      const { data } = await until(watched, "feedback");
+      const { receipt } = schemas.events.feedback.parse(data);
+      if (data.type === type) return receipt.name;
+    }
+  };
+  const { name } = await c.react("positive");
+  await c.now().post(`/api/feedback/${name}/retract`);
+  assert.equal(await next("feedback.retracted"), name);
+  await c.now().ask(`/api/feedback/${name}`, { method: "DELETE" });
+  assert.equal(await next("feedback.retracted"), name);
+  assert.deepEqual(readdirSync(join(c.home, "feedback")), []);
+});
+
+test("reactions of a named annotator, of the model and to no named message are no thumb", async (t) => {
+  const c = await world(t);
+  const { recorder } = c.now().moments;
+  const { messages } = await c.now().get("/api/chats/local%3Ame/messages");
+  const said = { sentiment: "negative", what: "it", chatId: "local:me" } as const;
+  const named = { ...said, source: "http", targetMessageId: messages.at(-1).id } as const;
+  for (const input of [
+    { ...named, annotator: { kind: "human", id: "Ann" } },
+    { ...named, annotator: { kind: "model", id: null } },
+    { ...said, source: "skill" },
+    { ...said, source: "http" },
+  ] as const) {
+    await recorder.record(input).whenDurable();
+  }
+  assert.deepEqual(await c.reactions(), []);
+  await c.react("positive");
+  assert.deepEqual(await c.reactions(), ["positive"]);
+  const { packages } = await c.now().get("/api/feedback");
+  for (const { status } of packages) assert.equal(status.retracted, null);
+});
