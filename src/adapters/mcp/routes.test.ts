@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { connectMcp } from "../../../test/support/mcp-clients.ts";
 import { companion, type FixtureOptions, problemOf } from "../../../test/support/server-fixture.ts";
+import type { Remember } from "./mcp.ts";
 import { mcpRoutes } from "./routes.ts";
-import type { Remember } from "./tools.ts";
 
 const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "ping" });
 const accept = "application/json, text/event-stream";
