@@ -3,7 +3,6 @@ import { spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { test } from "node:test";
 import { pathToFileURL } from "node:url";
-import { HeldClock } from "../../test/support/held-clock.ts";
 import { openThroughline } from "../core/throughline.ts";
 import { startCompanion } from "./start-companion.ts";
 
@@ -47,18 +46,3 @@ for (const options of [null, "30000", []]) {
     });
   });
 }
-
-test("words that hurt are named, also right after they were felt; naming them changes nothing", async () => {
-  const clock = new HeldClock();
-  await using throughline = await openThroughline({ storage: "memory", clock });
-  const { emotions } = await startCompanion(throughline);
-  const before = emotions.state;
-  assert.deepEqual(emotions.hurtful("I hate you"), ["hate you"]);
-  assert.deepEqual(emotions.state, before);
-  emotions.personSaid("I hate you");
-  const felt = emotions.state;
-  assert.notDeepEqual(felt, before);
-  assert.deepEqual(emotions.hurtful("I hate you"), ["hate you"]);
-  assert.deepEqual(emotions.hurtful("I like you"), []);
-  assert.deepEqual(emotions.state, felt);
-});
