@@ -1,7 +1,37 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { samplePackage } from "../../../test/support/feedback-packages.ts";
-import { Judgements } from "./selection.ts";
+import { firstTrigger, samplePackage } from "../../../test/support/feedback-packages.ts";
+import type { Manifest } from "../package/package-format.ts";
+import { type ExportFilters, Judgements, matches } from "./selection.ts";
+
+describe("a filter", () => {
+  const atMs = firstTrigger * 1_000;
+  const rows: readonly (readonly [filters: ExportFilters, manifest: Partial<Manifest>, boolean])[] =
+    [
+      [{}, {}, true],
+      [{ sentiment: "positive" }, {}, true],
+      [{ sentiment: "negative" }, {}, false],
+      [{ sinceMs: atMs }, {}, true],
+      [{ sinceMs: atMs + 1 }, {}, false],
+      [{ untilMs: atMs + 1 }, {}, true],
+      [{ untilMs: atMs }, {}, false],
+      [{ chatId: "local:me" }, {}, true],
+      [{ chatId: "local:me" }, { chat_id: null }, false],
+      [{ person: "ADA" }, {}, true],
+      [{ person: "Ada" }, { people: [] }, false],
+      [{ source: "skill" }, {}, true],
+      [{ source: "http" }, {}, false],
+      [{ minScore: 0.5 }, { score: 0.5 }, true],
+      [{ minScore: 0.5 }, { score: -0.7 }, true],
+      [{ minScore: 0.5 }, { score: 0.4 }, false],
+      [{ sentiment: "positive", source: "http" }, {}, false],
+    ];
+  for (const [filters, change, passes] of rows) {
+    test(`${JSON.stringify(filters)} ${passes ? "takes" : "leaves"} a moment with ${JSON.stringify(change)}`, () => {
+      assert.equal(matches(samplePackage(0, { manifest: change }).manifest, filters), passes);
+    });
+  }
+});
 
 describe("of several judgements", () => {
   const judgement = (name: string, timestamp: number, turn: string | null, chat_id = "c") => {
