@@ -25,6 +25,8 @@ import {
 } from "./support/server-fixture.ts";
 
 const token = "Zk3vQ9xT1mB7wYc5RdH0sLgE8uNpA2jFoIyXqVtMaeK";
+/** At full size each route meets each host; otherwise each fourth, another quarter than its neighbour. */
+const step = process.env["THROUGHLINE_FULL"] === "1" ? 1 : 4;
 const { Request: ownRequest, Response: ownResponse } = globalThis;
 const hang: ScriptedStep = { type: "hang" };
 
@@ -158,8 +160,9 @@ test("no route answers a host that is not its own, however it is written", async
     const isRefused = [400, 403].includes(statusOf(answer)) && secured(answer);
     if (!isRefused) wrong.push(`${method} ${path} with ${lines}: ${answer.slice(0, 80)}`);
   };
-  for (const [method, path] of await routesOf(c)) {
-    await Promise.all(variants.map((lines) => request(method, path, lines)));
+  for (const [n, [method, path]] of (await routesOf(c)).entries()) {
+    const chosen = variants.filter((_, at) => at % step === n % step);
+    await Promise.all(chosen.map((lines) => request(method, path, lines)));
   }
   assert.deepEqual(wrong, []);
   const records = await Array.fromAsync(c.throughline.chats.records("local:me"));

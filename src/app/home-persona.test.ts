@@ -61,13 +61,3 @@ test("a file that cannot be used from the first turn on keeps the persona of the
   assert.deepEqual([text, source, file.version], ["At the start.", "file", ""]);
   assert.throws(() => persona.write("Mine.", ""), { code: "THROUGHLINE_CONFLICT" });
 });
-
-test("what is written is used, and removing the file returns to the default", (t) => {
-  const { path, persona } = personaIn(t, "You are set.");
-  persona.write("\nYou are Nova.\n\n", "");
-  assert.equal(fs.readFileSync(path, "utf8"), "You are Nova.\n");
-  assert.equal(persona.text(), "You are Nova.");
-  persona.write(undefined, persona.read().file.version);
-  assert.ok(!fs.existsSync(path));
-  assert.equal(persona.text(), "You are set.");
-});

@@ -163,24 +163,6 @@ for (const [total, isNamed] of [
   });
 }
 
-test("the day and its part are named in the person's own zone only", () => {
-  const { local: _, ...nowhere } = all;
-  assert.doesNotMatch(noticeText(nowhere, newId), /night|day,/);
-  const wrong = { at: Date.UTC(2026, 2, 2, 23), timeZone: "Nowhere/Land" };
-  assert.doesNotMatch(of("short_break", { local: wrong }), /night|day,/);
-});
-
-test("the messages are at most 6,000 characters", () => {
-  const long = Array.from({ length: 30 }, (_, i) => ({
-    role: "user",
-    text: `${i}${"\u2028".repeat(400)}`,
-  }));
-  const text = of("short_break", { messages: long });
-  const part = (from: string, to: string) => text.slice(text.indexOf(from), text.indexOf(to));
-  const said = part("What was said last", "\nYour mood");
-  assert.ok(said.length <= 6_000 && said.includes('USER: "29'), `${said.length}`);
-});
-
 test("no stored text holds the mark: one that would is not used", () => {
   const ids = ["Ori", "happy", "q7"];
   const text = noticeText(all, () => ids.shift() ?? "");

@@ -65,18 +65,3 @@ for (const options of [null, "30000", []]) {
     });
   });
 }
-
-test("words that hurt are named, also right after they were felt; naming them changes nothing", async () => {
-  const clock = new HeldClock();
-  await using throughline = await openThroughline({ storage: "memory", clock });
-  const { emotions } = await startCompanion(throughline);
-  const before = emotions.state;
-  assert.deepEqual(emotions.hurtful("I hate you"), ["hate you"]);
-  assert.deepEqual(emotions.state, before);
-  emotions.personSaid("I hate you");
-  const felt = emotions.state;
-  assert.notDeepEqual(felt, before);
-  assert.deepEqual(emotions.hurtful("I hate you"), ["hate you"]);
-  assert.deepEqual(emotions.hurtful("I like you"), []);
-  assert.deepEqual(emotions.state, felt);
-});

@@ -51,14 +51,6 @@ async function durable(disk: SimulatedDisk, path: string, text: string): Promise
   return file;
 }
 
-test("a disk with nothing unsynced has one image, equal to it", async () => {
-  const disk = new SimulatedDisk();
-  await disk.mkdir("/d");
-  await disk.syncDirectory("/");
-  await durable(disk, "/d/a", "text");
-  assert.deepEqual(await imagesOf(disk), [{ "/d/": "", "/d/a": "text" }]);
-});
-
 test("a file that was never synced can be gone, empty, NUL, garbage, cut or whole", async () => {
   const disk = new SimulatedDisk();
   const text = "x".repeat(100);
@@ -148,17 +140,6 @@ test("an unsynced truncate is there or not, before and after a write that follow
   for (const text of texts) assert.match(text ?? "", /^good /);
 });
 
-test("two names of one file stay two names of one file in an image", async () => {
-  const disk = new SimulatedDisk();
-  await durable(disk, "/a", "text");
-  await disk.link("/a", "/b");
-  await disk.syncDirectory("/");
-  for (const image of [...crashImages(disk), processDeathImage(disk)]) {
-    await (await image.open("/a", "write")).write(Buffer.from("TEXT"), 0);
-    assert.equal(await textOf(image, "/b"), "TEXT");
-  }
-});
-
 test("a process death leaves all that the kernel had, as durable", async () => {
   const disk = new SimulatedDisk();
   await disk.mkdir("/d");
@@ -180,23 +161,6 @@ test("data that a failed sync lost is read back and synced again, and gone after
   assert.equal(await textOf(disk, "/a"), "old,lost,new");
   assert.deepEqual(await imagesOf(disk), [{ "/a": `old,${"\0".repeat(5)}new` }]);
   assert.deepEqual(await everything(processDeathImage(disk)), { "/a": "old,lost,new" });
-});
-
-test("images share nothing with their disk or with each other", async () => {
-  const disk = new SimulatedDisk();
-  const file = await durable(disk, "/a", "old");
-  await file.write(Buffer.from("new"), 3);
-  const images = [...crashImages(disk), processDeathImage(disk)];
-  const before = await Promise.all(images.map((image) => everything(image)));
-  await file.write(Buffer.from("XXXXXXXX"), 0);
-  await disk.unlink("/a");
-  for (const [index, image] of images.entries()) {
-    assert.deepEqual(await everything(image), before[index]);
-    const copy = await image.open("/a", "write");
-    await copy.write(Buffer.from("YYYYYYYYYYYY"), 0);
-    await image.open("/new", "create");
-  }
-  assert.deepEqual(await everything(disk), {});
 });
 
 test("in a mixture one sector can be kept, another zeroed and a third garbage", async () => {

@@ -166,16 +166,6 @@ test("the late answer of a period that was reset leaves the notice pending in th
   assert.match(c.context(1), /crash_recovery/);
 });
 
-test("two chats that are answered at once each get what was said there", async () => {
-  const c = await again([["1"], ["2"]]);
-  await Promise.all([c.say("One"), c.say("Two", "other")]);
-  const [a, b] = [c.context(0), c.context(1)].toSorted((one) => (one.includes("Hello") ? -1 : 1));
-  assert.match(a ?? "", /Hello/);
-  assert.doesNotMatch(a ?? "", /Good day/);
-  assert.match(b ?? "", /Good day/);
-  assert.deepEqual([await c.acknowledged(), await c.acknowledged("other")], [2, 2]);
-});
-
 test("a memory callback that throws fails neither the turn nor the notice", async () => {
   // R5
   const c = await again([["1"]], { memory: () => Promise.reject(new Error("no")) });
@@ -293,14 +283,6 @@ test("a retry and a second attempt are not heard twice", async () => {
   assert.equal(said.filter(({ text }) => text === "You are trash").length, 1);
 });
 
-test("a watcher that throws fails no turn", async () => {
-  const c = await again([["1"]]);
-  c.companion.onChange(() => {
-    throw new Error("no");
-  });
-  assert.equal((await c.say("One")).outcome, "answered");
-});
-
 test("a companion that was closed fails no turn that is still answered", async () => {
   const c = await again([["1"]]);
   await c.companion.close();
@@ -327,16 +309,6 @@ test("the replies of 50 runs carry 50 notices, each bounded, and the history is 
       said,
     );
   }
-});
-
-test("words that are sent again under their id are heard once", async () => {
-  const machine = new Machine();
-  const c = await withTurns(await machine.run(), [[away], ["B"], ["A"]]);
-  await c.say("You are trash", chat, "t1");
-  machine.clock.pass(3_600_000);
-  await c.say("Something else");
-  await c.say("You are trash", chat, "t1");
-  assert.equal(c.companion.emotions.feeling().levels.anger, 0);
 });
 
 test("an answer without a word acknowledges nothing: the notice stays pending", async () => {

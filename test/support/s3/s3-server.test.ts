@@ -138,37 +138,15 @@ test("a fault meets the nth request of its operation and key, as often as it say
 // say the opposite.
 const { files, name } = samplePackage();
 const prefix = `feedback/s/${name}/`;
+const all = ["messages.json", "audio.wav", "frames/000000.jpg"];
 const journalRows: readonly (readonly [says: string, order: readonly string[], broken: number])[] =
   [
-    ["manifest last", ["messages.json", "audio.wav", "frames/000000.jpg", "feedback.json"], 0],
-    [
-      "one file after the manifest",
-      ["messages.json", "audio.wav", "feedback.json", "frames/000000.jpg"],
-      1,
-    ],
-    ["manifest first", ["feedback.json", "messages.json", "audio.wav", "frames/000000.jpg"], 6],
-    [
-      "a file removed under the manifest",
-      ["messages.json", "audio.wav", "frames/000000.jpg", "feedback.json", "-audio.wav"],
-      1,
-    ],
-    [
-      "the manifest removed first",
-      [
-        "messages.json",
-        "audio.wav",
-        "frames/000000.jpg",
-        "feedback.json",
-        "-feedback.json",
-        "-audio.wav",
-      ],
-      0,
-    ],
-    [
-      "other bytes put under the manifest",
-      ["messages.json", "audio.wav", "frames/000000.jpg", "feedback.json", "!audio.wav"],
-      1,
-    ],
+    ["manifest last", [...all, "feedback.json"], 0],
+    ["one file after the manifest", [...all.slice(0, 2), "feedback.json", ...all.slice(2)], 1],
+    ["manifest first", ["feedback.json", ...all], 6],
+    ["a file removed under the manifest", [...all, "feedback.json", "-audio.wav"], 1],
+    ["the manifest removed first", [...all, "feedback.json", "-feedback.json", "-audio.wav"], 0],
+    ["other bytes put under the manifest", [...all, "feedback.json", "!audio.wav"], 1],
   ];
 for (const [says, order, broken] of journalRows) {
   test(`with ${says} the journal names ${broken} broken instants`, () => {
@@ -176,28 +154,14 @@ for (const [says, order, broken] of journalRows) {
     const objects = new Map<string, StoredObject>();
     for (const step of order) {
       const path = step.replace(/^[-!]/, "");
-      const body = step.startsWith("!")
-        ? Buffer.from("other")
-        : (files.get(path) ?? Buffer.alloc(0));
-      const stored = {
-        body,
-        etag: "",
-        contentType: "",
-        metadata: {},
-        encryption: undefined,
-        modifiedMs: 0,
-      };
-      if (step.startsWith("-")) objects.delete(prefix + path);
-      else objects.set(prefix + path, stored);
-      const operation = step.startsWith("-") ? "DeleteObject" : "PutObject";
-      const entry = {
-        operation,
-        key: prefix + path,
-        status: 200,
-        changed: true,
-        headers: {},
-      } as const;
-      journal.note(entry, objects);
+      const key = prefix + path;
+      const body = (step.startsWith("!") ? undefined : files.get(path)) ?? Buffer.from("other");
+      const more = { encryption: undefined, modifiedMs: 0, etag: "", contentType: "" };
+      const isRemoval = step.startsWith("-");
+      if (isRemoval) objects.delete(key);
+      else objects.set(key, { body, metadata: {}, ...more });
+      const operation = isRemoval ? "DeleteObject" : "PutObject";
+      journal.note({ operation, key, status: 200, changed: true, headers: {} }, objects);
     }
     assert.equal(journal.brokenInstants.length, broken);
   });
