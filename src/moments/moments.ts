@@ -200,11 +200,7 @@ export async function openMoments(
     hurtful,
     ...recording
   } = options;
-  const listeners = new Set<(event: MomentEvent) => void>();
-  const tell = (event: MomentEvent) => {
-    for (const listener of listeners) listener(event);
-    recording.onEvent(event);
-  };
+  const { tell, onEvent } = eventsFor(recording.onEvent);
   const settings = { mode: asked ?? modeText, bucket: s3?.bucket };
   const { mode, reason, mayUpload } = effectiveMode(settings);
   if (reason === "unknown_mode") logger.warn({ reason }, "packages stay on this machine");
@@ -255,9 +251,8 @@ export async function openMoments(
     agreedElsewhere,
     onAgreed,
     happened: (event, chatId) => {
-      const answer = auto === undefined ? undefined : recorder.lastAnswer(chatId);
-      const chat = chatId ?? answer?.chatId ?? undefined;
-      return answer === undefined ? undefined : auto?.react(event, answer.text, chat);
+      const answer = auto && recorder.lastAnswer(chatId);
+      return answer && auto?.react(event, answer.text, chatId ?? answer.chatId ?? undefined);
     },
     forget: async (selection, { inBucket = false } = {}) => {
       await recorder.forget((facts) => isOf(selection, facts));
@@ -268,10 +263,7 @@ export async function openMoments(
       if (!inBucket || loop === undefined) return receipt;
       return { ...receipt, isBucketSearched: await forgetInBucket(packages, loop, selection) };
     },
-    onEvent: (listener) => {
-      listeners.add(listener);
-      return () => listeners.delete(listener);
-    },
+    onEvent,
     retract: async (name, mark) => {
       await packages.retract(name, mark);
       tell(retracted(name));
@@ -281,6 +273,22 @@ export async function openMoments(
     upload: async () => {
       loop?.probe();
       await loop?.idle();
+    },
+  };
+}
+
+/** Tells listeners of events, and `first` after all others. */
+function eventsFor(first: (event: MomentEvent) => void): Pick<Moments, "onEvent"> & {
+  readonly tell: (event: MomentEvent) => void;
+} {
+  const listeners = new Set<(event: MomentEvent) => void>();
+  return {
+    tell: (event) => {
+      for (const listener of [...listeners, first]) listener(event);
+    },
+    onEvent: (listener) => {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
     },
   };
 }

@@ -4,7 +4,7 @@ import { isThere } from "../../core/storage/files/file-ports.ts";
 import { checkCount } from "../../core/storage/key.ts";
 import type { Manifest, PackageStatus } from "../package/package-format.ts";
 import { foldersOf } from "./content.ts";
-import { checkName, isSeedName, placeOf } from "./names.ts";
+import { checkName, isSeedName, type Place, placeOf } from "./names.ts";
 import type { PackagePorts } from "./ports.ts";
 import { readFolder } from "./read-package.ts";
 import { entriesOf } from "./remove-tree.ts";
@@ -79,6 +79,13 @@ export async function listPackages(
     next: names.length > limit ? (page.at(-1) ?? null) : null,
     foreign: before === undefined ? foreignNames(ports, entries) : [],
   };
+}
+
+/** Names of which there is a status or a tombstone, oldest first. Reads none of them. */
+export async function notedPlaces({ disk, path }: PackagePorts): Promise<readonly Place[]> {
+  const places = ((await entriesOf(disk, path)) ?? []).flatMap(({ name }) => placeOf(name) ?? []);
+  const noted = places.filter(({ as }) => as === "status" || as === "tombstone");
+  return noted.sort((one, other) => (one.name < other.name ? -1 : 1));
 }
 
 /** Every package by name, oldest first, without those of the original. */

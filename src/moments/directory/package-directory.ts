@@ -22,8 +22,8 @@ import { type DeleteReceipt, deletePackages, ownedPackages } from "./delete-pack
 import { codeOf, diskCause, errnoOf, unreachable } from "./disk-errors.ts";
 import { type ImportedSeed, readSeed, type SeedImportOptions } from "./import-seed.ts";
 import { KnownNames } from "./known-names.ts";
-import { type ListOptions, listPackages, type PackagePage } from "./list-packages.ts";
-import { checkName, endings, idOf, type Place, placeOf } from "./names.ts";
+import { type ListOptions, listPackages, notedPlaces, type PackagePage } from "./list-packages.ts";
+import { checkName, endings, idOf, type Place } from "./names.ts";
 import { type ByteRange, type OpenedPart, openPart } from "./open-part.ts";
 import {
   defaultMinFreeBytes,
@@ -36,20 +36,23 @@ import { type MessageReaction, ownersOf, Reactions } from "./reactions.ts";
 import { assertThere } from "./read-package.ts";
 import { bytesOf, manifestOf, type ReadPackage, readPackage } from "./read-sealed.ts";
 import { prepare, recover } from "./recover.ts";
-import { entriesOf } from "./remove-tree.ts";
 import { type PurgeReport, purge, type RetentionLimits, releasePackage } from "./retention.ts";
 import { occupantOf, saveCopy, savePackage } from "./save-package.ts";
 import {
   type ChangeStatus,
   changeStatus,
-  isSamePlace,
-  joinPlaces,
   noteComing,
   readStatus,
   removeStatus,
   uploadedNow,
 } from "./status.ts";
-import { readTombstone, removeTombstone, type Tombstone, writeTombstone } from "./tombstones.ts";
+import {
+  addPlace,
+  readTombstone,
+  removePlaces,
+  type Tombstone,
+  writeTombstone,
+} from "./tombstones.ts";
 import { type Verification, verifyFolder } from "./verify.ts";
 import { isMeant, type OwnedPackage, type Selection } from "./whose.ts";
 
@@ -146,10 +149,8 @@ export class PackageDirectory implements PackageSink {
   }
 
   /** The id of the package of the reaction to a message, which another reaction supersedes. */
-  async reactionTo(chatId = "", messageId = ""): Promise<string | undefined> {
-    const all = messageId === "" ? [] : await this.reactions(chatId);
-    const given = all.find(({ message_ids: ids }) => ids.includes(messageId));
-    return given && idOf(given.name);
+  reactionTo(chatId?: string, messageId?: string): Promise<string | undefined> {
+    return this.#reaching("the packages", () => this.#reactions.to(chatId, messageId));
   }
 
   list(options: ListOptions = {}): Promise<PackagePage> {
@@ -340,11 +341,8 @@ export class PackageDirectory implements PackageSink {
   }
 
   /** Names of which there is a status or a tombstone, oldest first. Reads none of them. */
-  async noted(): Promise<readonly Place[]> {
-    const { disk, path } = this.#ports;
-    const places = ((await entriesOf(disk, path)) ?? []).flatMap(({ name }) => placeOf(name) ?? []);
-    const noted = places.filter(({ as }) => as === "status" || as === "tombstone");
-    return noted.sort((one, other) => (one.name < other.name ? -1 : 1));
+  noted(): Promise<readonly Place[]> {
+    return notedPlaces(this.#ports);
   }
 
   /** Whether a package is here, or a status of it. */
@@ -363,24 +361,14 @@ export class PackageDirectory implements PackageSink {
     const { upload, clock, sender } = this.#ports;
     if (upload === undefined) return;
     const since = secondsNow(clock);
-    await this.#changing(name, async () => {
-      const { places: before = [] } = (await readTombstone(this.#ports, name)) ?? {};
-      const places = joinPlaces(before, [{ target: upload.target, prefix }]);
-      await writeTombstone(this.#ports, name, { state: "pending", places, since, error: null });
-    });
+    const place = { target: upload.target, prefix };
+    await this.#changing(name, () => addPlace(this.#ports, name, place, since));
     sender?.pending(name, "tombstone", { since });
   }
 
   /** Nothing is left in these places; the tombstone goes when there are no others by now. */
   async buried(name: string, places: Tombstone["places"]): Promise<void> {
-    await this.#changing(name, async () => {
-      const tombstone = await readTombstone(this.#ports, name);
-      const left = tombstone?.places.filter(
-        (place) => !places.some((one) => isSamePlace(one, place)),
-      );
-      if (tombstone === undefined || !left?.length) return removeTombstone(this.#ports, name);
-      await writeTombstone(this.#ports, name, { ...tombstone, places: left });
-    });
+    await this.#changing(name, () => removePlaces(this.#ports, name, places));
   }
 
   /** Whose everything is that is here. */

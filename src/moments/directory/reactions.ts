@@ -48,6 +48,13 @@ export class Reactions {
     return live;
   }
 
+  /** The id of the package of the reaction to a message. */
+  async to(chatId: string | undefined, messageId: string | undefined): Promise<string | undefined> {
+    if (chatId === undefined || messageId === undefined) return undefined;
+    const given = (await this.of(chatId)).find(({ message_ids: ids }) => ids.includes(messageId));
+    return given && idOf(given.name);
+  }
+
   /** Reads what is new. @returns the packages whose files are here. */
   async #look(): Promise<ReadonlySet<string>> {
     const { disk, path } = this.#ports;

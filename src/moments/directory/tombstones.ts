@@ -12,7 +12,7 @@ import type { UploadError, UploadTarget } from "../package/package-format.ts";
 import { endings, timeOf } from "./names.ts";
 import type { PackagePorts } from "./ports.ts";
 import { readWhole } from "./read-package.ts";
-import { isTarget } from "./status.ts";
+import { isSamePlace, isTarget, joinPlaces } from "./status.ts";
 
 export interface Tombstone {
   /** As in the status of a package. */
@@ -70,4 +70,28 @@ function isTombstone(value: unknown): value is Tombstone {
     places.every(isPlace) &&
     typeof since === "number"
   );
+}
+
+/** Adds a place in which something of a package is to be deleted. */
+export async function addPlace(
+  ports: PackagePorts,
+  name: string,
+  place: Tombstone["places"][number],
+  since: number,
+): Promise<void> {
+  const { places: before = [] } = (await readTombstone(ports, name)) ?? {};
+  const places = joinPlaces(before, [place]);
+  await writeTombstone(ports, name, { state: "pending", places, since, error: null });
+}
+
+/** Notes that nothing is left in these places; the tombstone goes when there are no others by now. */
+export async function removePlaces(
+  ports: PackagePorts,
+  name: string,
+  places: Tombstone["places"],
+): Promise<void> {
+  const tombstone = await readTombstone(ports, name);
+  const left = tombstone?.places.filter((place) => !places.some((one) => isSamePlace(one, place)));
+  if (tombstone === undefined || !left?.length) return removeTombstone(ports, name);
+  await writeTombstone(ports, name, { ...tombstone, places: left });
 }

@@ -61,7 +61,7 @@ export class FileStorage implements Storage {
     const indexBehind = () => ports.index.behind;
     const recreated = (collection: string) => this.#journal.recovered.recreated(collection);
     const unconfirmed = () => this.#unconfirmed;
-    const syncTimes = () => this.#journal.syncTimes;
+    const syncTimes = () => this.#journal.syncPlace.times;
     this.ownHome = {
       path: ports.home,
       assertWriter,

@@ -72,7 +72,8 @@ export class Journal {
   #position = 0;
   /** Of the newest segment. */
   #nth = 0;
-  #isUnsynced = false;
+  /** Logs may hold bytes that were never synced: each must be before anything is added to it. */
+  isUnsynced = false;
   /** What the last process left in it. */
   readonly recovered: RecoveredLogs;
   #isAwaitingIdle = false;
@@ -85,7 +86,7 @@ export class Journal {
   #beginning: Promise<unknown> = Promise.resolve();
   #freeing: Promise<void> = Promise.resolve();
   readonly #doubtful = new Set<string>();
-  readonly #syncPlace = new SyncPlace();
+  readonly syncPlace = new SyncPlace();
   /** Why the last group was refused. */
   #fault: ThroughlineError | undefined;
 
@@ -107,7 +108,7 @@ export class Journal {
       const { segments, from, frames } = found;
       this.#sealed.push(...segments);
       this.#nth = found.nth;
-      this.#isUnsynced = segments.length > 0 ? found.isUnsynced : isUnclean;
+      this.isUnsynced = segments.length > 0 ? found.isUnsynced : isUnclean;
       if (segments.length === 0) return;
       this.#position = from;
       await this.#repeat(frames.filter(({ position }) => position >= from));
@@ -122,11 +123,6 @@ export class Journal {
   /** Makes the log at this path end as the journal of the last process says. Called before it is opened. */
   complete(path: string): Promise<void> {
     return this.recovered.complete(this.nameOf(path));
-  }
-
-  /** Logs may hold bytes that were never synced: each must be before anything is added to it. */
-  get isUnsynced(): boolean {
-    return this.#isUnsynced;
   }
 
   /** Everything before this position is in the logs, and was given to the index. `undefined`: not yet. */
@@ -328,15 +324,11 @@ export class Journal {
     for (const { reject } of group) reject(error);
   }
 
-  get syncTimes() {
-    return this.#syncPlace.times;
-  }
-
   async #sync({ file }: Segment, waiting: number): Promise<void> {
-    const isHere = this.#syncPlace.isHere(waiting);
+    const isHere = this.syncPlace.isHere(waiting);
     const began = performance.now();
     await file.sync(isHere);
-    this.#syncPlace.took(performance.now() - began, isHere);
+    this.syncPlace.took(performance.now() - began, isHere);
   }
 
   #isFull(segment: Segment, more: number): boolean {
@@ -402,7 +394,7 @@ export class Journal {
     }
     const spare = this.#emptying === 0 ? this.#spare.shift() : undefined;
     const segment = spare ?? (await createSegment(this.#ports, this.#folder, nth));
-    const header = headerChange({ nth, repeated, unsynced: this.#isUnsynced });
+    const header = headerChange({ nth, repeated, unsynced: this.isUnsynced });
     const bytes = Buffer.allocUnsafe(frameLength(header));
     const position = this.#position;
     segment.position = position;
