@@ -360,8 +360,7 @@ export class PackageDirectory implements PackageSink {
   async bury(name: string, prefix: string): Promise<void> {
     const { upload, clock, sender } = this.#ports;
     if (upload === undefined) return;
-    const since = secondsNow(clock);
-    const place = { target: upload.target, prefix };
+    const [since, place] = [secondsNow(clock), { target: upload.target, prefix }];
     await this.#changing(name, () => addPlace(this.#ports, name, place, since));
     sender?.pending(name, "tombstone", { since });
   }
