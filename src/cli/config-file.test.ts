@@ -32,6 +32,7 @@ test("every key of a configuration is read, the original's by their names", (t) 
         token_file: "/etc/nova",
         store: "postgres://nova@db/chats",
         auto_record: true,
+        keep_photo_metadata: true,
         prices: {
           "openai/gpt": {
             input_per_million_usd: 2,
@@ -64,6 +65,7 @@ test("every key of a configuration is read, the original's by their names", (t) 
     tokenFile: "/etc/nova",
     store: "postgres://nova@db/chats",
     autoRecord: true,
+    keepPhotoMetadata: true,
     workingMemoryCapacity: 12,
     window: 8_192,
     prices: {
