@@ -7,15 +7,21 @@ import { HumanMessage } from "@langchain/core/messages";
 import { chatRoutes, loadMessages } from "../src/adapters/ai-sdk/ai-sdk.ts";
 import { ThroughlineChatMessageHistory } from "../src/adapters/langchain/history.ts";
 import { ThroughlineSession } from "../src/adapters/openai/session.ts";
+import { exactOf, keepExact } from "../src/core/chat/exact.ts";
 import { hashOf } from "../src/core/storage/file-store.ts";
 import { openThroughline, type Throughline } from "../src/core/throughline.ts";
 import { temporaryDirectory } from "./support/command-line.ts";
 import { randomText } from "./support/random-text.ts";
 
 const chat = "a";
+/** A PNG with a text beside the picture, which nothing removes from what a framework brings. */
 const bytes = Buffer.concat([
-  Buffer.from("89504e470d0a1a0a", "hex"),
+  Buffer.from("89504e470d0a1a0a00000007", "hex"),
+  Buffer.from("tEXtAuthor\0\0\0\0\0", "latin1"),
+  Buffer.from("000493e0", "hex"),
+  Buffer.from("IDAT"),
   Buffer.from(randomText(600_000), "hex"),
+  Buffer.alloc(4),
 ]);
 const sha256 = hashOf(bytes);
 const base64 = bytes.toString("base64");
@@ -31,6 +37,7 @@ interface Framework {
 const uiMessage = (url: string) => ({
   id: "m1",
   role: "user",
+  metadata: { shot: url },
   parts: [
     { type: "text", text: "look" },
     { type: "file", mediaType: "image/png", filename: "cat.png", url },
@@ -112,6 +119,30 @@ async function world(t: TestContext) {
   t.after(() => throughline.close());
   return { home, throughline, files: async () => throughline.chats.files.list(chat) };
 }
+
+test("a message that was erased and is sent again leaves no file", async (t) => {
+  const { throughline, files } = await world(t);
+  await post(throughline, uiMessage(url));
+  await throughline.chats.erase(chat, "m1");
+  assert.deepEqual(await files(), []);
+  await assert.rejects(post(throughline, uiMessage(url)), { name: "AssertionError" });
+  assert.deepEqual(await files(), []);
+});
+
+test("a file stays that a message is about to name, when the other one that named it is erased", async (t) => {
+  const { throughline, files } = await world(t);
+  const { chats } = throughline;
+  await post(throughline, uiMessage(url));
+  const content = { parts: [{ type: "file", url }] };
+  const { exact, attachments } = await keepExact(chats, chat, "b", content);
+  await chats.erase(chat, "m1");
+  assert.deepEqual(await files(), [{ sha256, bytes: bytes.length }]);
+  await chats.append(chat, [{ id: "b", role: "user", content: "again", exact, attachments }]);
+  const found = await chats.message(chat, "b");
+  assert.deepEqual(await exactOf(chats, chat, found), content);
+  await chats.erase(chat, "b");
+  assert.deepEqual(await files(), []);
+});
 
 for (const [name, { store, read }] of Object.entries(frameworks)) {
   test(`a picture of ${name} is a file of the chat, and comes back equal`, async (t) => {

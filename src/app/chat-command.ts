@@ -32,7 +32,8 @@ export const addChatCommand: AddCommand = (program, context) => {
         ["chat --ephemeral", "store nothing"],
         ["chat < questions.txt", "one message per line, answers on stdout"],
       ])}
-\nIn the chat: /answer /attach /dismiss /model /new /newall /clear /help /quit`,
+\nIn the chat: /answer /attach /dismiss /model /new /newall /clear /help /quit
+While \`throughline serve\` has the home, this asks that server; --window and a model by URL are then refused.`,
     )
     .action(async (flags) => {
       const { chat } = await import("./chat.ts");

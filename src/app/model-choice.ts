@@ -6,7 +6,7 @@ import { providerName, shownModel } from "../core/models/model-name.ts";
 import type { modelListJson } from "../server/model-routes.ts";
 import { type ServedChat, sessionOf } from "./chats/served-chat.ts";
 
-/** So many models of one provider are listed. */
+/** Most models listed for one provider. */
 const maxShown = 40;
 
 type ModelList = ReturnType<typeof modelListJson>;

@@ -109,7 +109,10 @@ export const settings = {
     check: listOf("names", text, 100),
     help: "names by which other machines call the server, such as nova.example",
   }),
-  token: textSetting({ env: "THROUGHLINE_TOKEN", help: "the server's token: requests need it" }),
+  token: textSetting({
+    env: "THROUGHLINE_TOKEN",
+    help: "the server's token: requests need it, and commands send it",
+  }),
   tokenFile: textSetting({
     flag: "--token-file <file>",
     env: "THROUGHLINE_TOKEN_FILE",
@@ -165,7 +168,7 @@ export const settings = {
   }),
   idleTimeoutMinutes: freshness("idleTimeoutMinutes", {
     key: "idle_timeout_minutes",
-    help: "a period ends when the person has said nothing for so long. 0: never",
+    help: "end the period after this many minutes without a message; 0 disables it",
   }),
   dailyReset: freshness("dailyReset", {
     key: "daily_reset_enabled",
@@ -177,7 +180,7 @@ export const settings = {
   }),
   dailyResetQuietMinutes: freshness("dailyResetQuietMinutes", {
     key: "daily_reset_quiet_minutes",
-    help: "the daily reset waits until the chat has been quiet for so long",
+    help: "the daily reset waits until the chat has been quiet for this many minutes",
   }),
   maxSessionMessages: freshness("maxSessionMessages", {
     key: "max_session_messages",
@@ -194,7 +197,7 @@ export const settings = {
   }),
   timeAwayMinutes: freshness("timeAwayMinutes", {
     key: "time_away_minutes",
-    help: "after so long without the person, the model is told how long they were away. 0: never",
+    help: "tell the model how long the person was away, from this many minutes on; 0 disables it",
   }),
   logLevel: setting<LogLevel>({
     env: "LOG_LEVEL",

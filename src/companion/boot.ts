@@ -100,7 +100,7 @@ export function missedRestart({ document, report }: Boot): JudgedRestart | undef
   return { ...gap, clean, totalRuns, kind: restartKind({ ...gap, clean }) };
 }
 
-/** Of so many chats, those in which a person acted last, the newest commits are looked at. */
+/** How many chats, those in which a person acted last, have their newest commits looked at. */
 const recentChats = 50;
 const maxInterrupted = 1_000;
 

@@ -79,7 +79,7 @@ export function word<T extends string>(words: readonly T[], otherwise?: T): Shap
   return { read, write: (value) => value };
 }
 
-/** Any text of at most so many UTF-16 units, without lone surrogates. */
+/** Any text of at most `most` UTF-16 units, without lone surrogates. */
 export function text(most = Number.POSITIVE_INFINITY, otherwise?: string): Shape<string> {
   const read = (value: unknown = otherwise, at: Place) => {
     if (typeof value === "string" && value.length <= most) return value.toWellFormed();

@@ -68,7 +68,7 @@ function importCommand({ moves, companion }: InterchangeParts): AddCommand {
       .addOption(jsonOption())
       .addHelpText(
         "after",
-        examples([
+        `${examples([
           ["import ~/.nanobot --from nanobot", "its chats, from both of its session folders"],
           ["import ~/.ductor/sessions.json --from ductor", "its sessions, which can be resumed"],
           [
@@ -81,7 +81,8 @@ function importCommand({ moves, companion }: InterchangeParts): AddCommand {
             "import 'postgres://me@db/chats?companion=nova' --from store",
             "from a database to files",
           ],
-        ]),
+        ])}
+\nStop \`throughline serve\` first: this needs the home for itself.`,
       )
       .action(async (path, flags) => {
         const { from } = flags;
@@ -139,7 +140,7 @@ function exportCommand({ moves }: InterchangeParts): AddCommand {
           ["export --store postgres://me@db/chats --to ./home", "and back to files"],
         ])}
 \nIf a copy with --to is interrupted, run the same command again: it continues where it stopped. At the end
-both stores are read and compared. The source is not changed.`,
+both stores are read and compared. The source is not changed. Stop \`throughline serve\` first.`,
       )
       .action(async (flags) => {
         const { format, out, to, chat, force } = flags;

@@ -138,7 +138,7 @@ export async function readJsonSource(
   }
   let value: unknown;
   try {
-    // Not our own parser: each field is checked and repaired by the code that reads it.
+    // Not our own parser: each field is checked by the code that reads it.
     value = JSON.parse(withNullForNaN(text));
   } catch {
     return { code, reason: "it is not JSON", bytes };

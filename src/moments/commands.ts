@@ -20,14 +20,15 @@ const addFeedbackCommand: AddCommand = (program, context) => {
     .description("Manage the packages of recorded reactions, in <home>/feedback.")
     .addHelpText(
       "after",
-      examples([
+      `${examples([
         ["feedback list", "every package"],
         [
           "feedback record --sentiment positive --what 'the joke'",
           "a reaction to the last answer in local:me",
         ],
         ["feedback export --format kto --out data", "training data for TRL"],
-      ]),
+      ])}
+\nWhile \`throughline serve\` has the home, list, verify and export work; stop it for the others.`,
     );
   feedback
     .command("list")

@@ -25,7 +25,7 @@ const versions = `create table if not exists throughline.migrations (
  * Every other table. Each primary key begins with the companion, the collection and the key, and nothing
  * refers to another row, so that each table can be distributed by them. Texts compare by their bytes.
  *
- * - `logs`: the log's row in lists, its head, and its lease: see `lease-statements.ts`. A row with
+ * - `logs`: the log's row in lists, its head, and its lease: see `leases.ts`. A row with
  *   `seq` 0 is a lease only. `created_at` tells a log from the one that was deleted before it.
  *   `wanted` says that somebody waits for the lease. Records after `unindexed_after` may have no words
  *   yet, and search reads those itself; null: all have theirs. Past the end of a log it says nothing:

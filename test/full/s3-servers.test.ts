@@ -183,6 +183,11 @@ class Machine {
   async save({ moment }: SamplePackage): Promise<void> {
     await this.packages.save(moment);
     await this.uploader.idle();
+    // A busy server may say that it is to be asked again.
+    for (let again = 0; again < 5 && this.uploader.targetError?.class === "retry"; again++) {
+      this.uploader.probe();
+      await this.uploader.idle();
+    }
   }
 }
 

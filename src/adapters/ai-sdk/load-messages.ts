@@ -131,9 +131,7 @@ async function shown(
     stored,
     records,
     whole: async (said) =>
-      first?.role === "user"
-        ? { ...said, parts: await filesInPlace(files, chatId, first, said.parts) }
-        : said,
+      first?.role === "user" ? filesInPlace(files, chatId, first, said) : said,
   };
 }
 

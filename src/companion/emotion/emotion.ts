@@ -2,10 +2,10 @@
 // function takes one and gives another, with the configuration beside it.
 //
 //   what may happen      configuration.ts, built-in-emotions.ts, emotions-schema.ts
-//   time                 evolve.ts moves the instant; feel.ts says how it feels then
+//   time                 emotion.ts moves the instant; feel.ts says how it feels then
 //   what happens         acts.ts: an event, a person, an override, a run that goes down or comes up
 //   the person's words   triggers.ts
-//   on disk              stored-emotions.ts, restore-emotions.ts
+//   on disk              stored-emotions.ts
 //   below that           levels.ts, boredom.ts, mood-rules.ts, mood-changes.ts, lines.ts
 
 /** In the order in which a tie for the highest level is decided. */

@@ -183,7 +183,7 @@ function woundAt({ leftMs, ...wound }: SeedWound, savedAt: number): Wound {
   return { ...wound, createdAt: isPast ? createdAt : fixedUntil - durationMs };
 }
 
-/** With at most so many wounds, those that take longest to heal. */
+/** Keeps at most `most` wounds: those that take longest to heal. */
 export function withWounds(
   config: EmotionConfiguration,
   state: EmotionState,

@@ -55,7 +55,7 @@ export function withoutFiles(given: unknown): {
     const named = String(around["filename"] ?? around["name"] ?? "").slice(0, 60);
     const name = named.replace(/[\p{Cc}\p{Cs}/\\]/gu, "") || "file";
     const type = head.slice("data:".length).split(/[;,]/, 1)[0];
-    const [file] = takenFiles([{ name, type, bytes }]);
+    const [file] = takenFiles([{ name, type, bytes }], true);
     if (file === undefined) return text;
     files.set(file.attachment.sha256, file);
     return `${head}sha256:${file.attachment.sha256}`;

@@ -1,6 +1,8 @@
 // The exact form in which a framework gave a message, where role, content and the other fields do not give it
 // back: it may be of any size. Long ones are stored in parts, before the message, and files in it as files.
+import { ThroughlineError } from "../errors.ts";
 import { isJsonObject, type JsonObject } from "../json.ts";
+import { isErased } from "../storage/batch.ts";
 import { exactText } from "../storage/exact-json.ts";
 import type { FileStore } from "../storage/file-store.ts";
 import { keepText, keepValue, keptValue, partGroups, partIds } from "../storage/kept-value.ts";
@@ -17,7 +19,7 @@ import type { MessageInput } from "./message-input.ts";
  * @param messageId of the message that is appended next, with what this returns as `exact`.
  * @returns what stands for the value: the `exact` and the `attachments` of the message.
  * @throws ThroughlineError `THROUGHLINE_INVALID`, `THROUGHLINE_TOO_LARGE`: see `exactText`.
- *   `THROUGHLINE_NOT_FOUND`: the chat was forgotten during this.
+ *   `THROUGHLINE_NOT_FOUND`: the chat was forgotten during this. `THROUGHLINE_CONFLICT`: the message was erased.
  */
 export async function keepExact(
   log: ChatLog & { readonly files: FileStore },
@@ -38,10 +40,21 @@ export async function keepExact(
     // What is forgotten from now on must not begin again by its parts.
     const change = some[0] === parts[0] ? log.change.bind(log) : log.changeExisting.bind(log);
     await change(chatId, async (transaction) => {
-      if (some[0] === parts[0]) for (const { bytes } of files) await log.files.put(chatId, bytes);
       const ids = some.map(({ id }) => id);
-      const stored = await log.logs.findAll(chatId, ids);
-      for (const part of some) if (!stored.has(part.id)) transaction.part(part);
+      const stored = await log.logs.findAll(chatId, [messageId, ...ids]);
+      if ([...stored.values()].some(isErased)) {
+        const says = `the message ${JSON.stringify(messageId)} was erased`;
+        throw new ThroughlineError(says, { code: "THROUGHLINE_CONFLICT" });
+      }
+      const isFirst = some[0] === parts[0];
+      if (isFirst) for (const { bytes } of files) await log.files.put(chatId, bytes);
+      // The first part names the files: until the message is there, erasing another one leaves them.
+      const named = isFirst
+        ? { attachments: files.map(({ attachment }) => ({ ...attachment })) }
+        : {};
+      for (const [index, part] of some.entries()) {
+        if (!stored.has(part.id)) transaction.part(index === 0 ? { ...part, ...named } : part);
+      }
     });
   }
   const attachments = files.map(({ attachment }) => ({ ...attachment }));

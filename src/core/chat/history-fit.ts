@@ -105,7 +105,7 @@ export function uncovered(
  * instead of handing them over.
  *
  * @param most in tokens.
- * @param keptRows so many rows from the first stay as they are.
+ * @param keptRows how many rows from the first stay as they are.
  */
 function shortenTurn(turn: Turn, most: number, keptRows = 0): Turn {
   const rows = turn.rows.map((row, index) => (index < keptRows ? row : shortenRow(row, most)));

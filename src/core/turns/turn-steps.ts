@@ -79,6 +79,8 @@ export class TurnSteps {
     readonly refuse: () => void;
   }[] = [];
   #stopWatch: (() => void) | undefined;
+  /** An event is being stored. */
+  #isBusy = false;
   /** Calls that could not be stored: their tools do not run. */
   readonly #lost = new Set<string>();
   readonly #broken = new AbortController();
@@ -166,6 +168,7 @@ export class TurnSteps {
    * @param isBusy an event is being stored.
    */
   watch(isBusy: boolean): void {
+    this.#isBusy = isBusy;
     this.#stopWatch?.();
     if (this.#waiting.length === 0 || isBusy) return;
     const refuse = () => {
@@ -186,7 +189,7 @@ export class TurnSteps {
     return new Promise((start, reject) => {
       const says = `calls \`run\` of the tool ${tool} before it yields its \`tool-call\` event`;
       this.#waiting.push({ callId, start, refuse: () => reject(new BrokenContract(says)) });
-      this.watch(false);
+      this.watch(this.#isBusy);
     });
   }
 

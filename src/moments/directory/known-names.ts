@@ -8,15 +8,16 @@ export class KnownNames {
   /** Those of which only a status is here. */
   readonly #remote = new Map<string, string>();
 
-  /** Starts over with what a directory has. */
-  async read({ disk, path }: PackagePorts): Promise<void> {
+  /** Starts over with what a directory has, without what may never arrive in a bucket. */
+  async read({ disk, path }: PackagePorts, inFlight: ReadonlySet<string>): Promise<void> {
     const entries = (await entriesOf(disk, path)) ?? [];
     this.#here.clear();
     this.#remote.clear();
     for (const { name } of entries) {
       const place = placeOf(name);
       if (place?.as === "package") this.#here.set(idOf(name), name);
-      if (place?.as === "status") this.#remote.set(idOf(place.name), place.name);
+      if (place?.as === "status" && !inFlight.has(place.name))
+        this.#remote.set(idOf(place.name), place.name);
     }
   }
 

@@ -114,8 +114,7 @@ export class PackageDirectory implements PackageSink {
     const directory = new PackageDirectory(options);
     try {
       await prepare(directory.#ports);
-      await recover(directory.#ports);
-      await directory.#names.read(directory.#ports);
+      await directory.#names.read(directory.#ports, await recover(directory.#ports));
     } catch (error) {
       throw errnoOf(diskCause(error)) === undefined ? error : unreachable("the packages", error);
     }

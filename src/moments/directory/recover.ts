@@ -36,8 +36,11 @@ export async function prepare(ports: PackagePorts): Promise<void> {
 /**
  * Finishes begun deletions, gives a package that was written whole its name, and sets aside every half,
  * with a report. Running it again after any interruption comes to the same end.
+ *
+ * @returns the names of packages that were on their way to a bucket from memory.
  */
-export async function recover(ports: PackagePorts): Promise<void> {
+export async function recover(ports: PackagePorts): Promise<ReadonlySet<string>> {
+  const inFlight = new Set<string>();
   const entries = await ports.disk.list(ports.path);
   const byName = new Map<string, Found>();
   for (const { name: entry } of entries) {
@@ -49,7 +52,7 @@ export async function recover(ports: PackagePorts): Promise<void> {
   const recoverOne = async ([name, found]: readonly [string, Found]) => {
     ports.guard();
     try {
-      await recoverName(ports, name, found);
+      if (await recoverName(ports, name, found)) inFlight.add(name);
     } catch (error) {
       // One folder that the disk will not give up keeps no other from being recovered.
       if (errnoOf(diskCause(error)) === undefined) throw error;
@@ -61,34 +64,40 @@ export async function recover(ports: PackagePorts): Promise<void> {
   for (const each of names) if (!isAlone(each)) await recoverOne(each);
   // In mode `s3` there is one for each package that was ever uploaded.
   await concurrently(names.filter(isAlone), statusesAtOnce, recoverOne);
+  return inFlight;
 }
 
-async function recoverName(ports: PackagePorts, name: string, found: Found): Promise<void> {
+/** @returns whether it is on its way to a bucket. */
+async function recoverName(ports: PackagePorts, name: string, found: Found): Promise<boolean> {
   if (found.has("tombstone")) {
     // It was forgotten, and the process died before it was gone here.
     if (found.size > 1) await removeHere(ports, name);
-    return;
+    return false;
   }
   if (found.has("deleting")) {
     await finishRemoval(ports, name);
-    if (!found.has("package")) return;
+    if (!found.has("package")) return false;
   }
   let isHere = found.has("package");
   if (found.has("partial")) {
     if (!isHere && (await publishWhole(ports, name))) isHere = true;
     else await setAside(ports, name);
   }
-  if (!isHere && found.has("status")) await removeOrphan(ports, name);
+  return !isHere && found.has("status") && (await removeOrphan(ports, name));
 }
 
 /**
  * Removes the status of a package that was never finished. One that was on its way to a bucket from memory
  * stays until the bucket was asked whether all of it arrived.
+ *
+ * @returns whether it stays.
  */
-async function removeOrphan(ports: PackagePorts, name: string): Promise<void> {
+async function removeOrphan(ports: PackagePorts, name: string): Promise<boolean> {
   const status = await readStatus(ports, name);
-  if (status === undefined || status.uploaded.length > 0 || isInFlight(status)) return;
+  if (status === undefined || status.uploaded.length > 0) return false;
+  if (isInFlight(status)) return true;
   await removeStatus(ports, name);
+  return false;
 }
 
 /** Publishes a half that turns out to be whole. @returns whether it was. */

@@ -13,7 +13,7 @@ import { type Judgement, Judgements, listedReason, matches } from "./selection.t
  * package in memory. The same packages and options make the same bytes.
  *
  * Rejects with the reason of `signal` after an abort, and as the disk and the source do.
- * @throws TypeError an option out of its bounds.
+ * @throws ThroughlineError `THROUGHLINE_CONFIGURATION`: an option is out of its bounds.
  * @throws ThroughlineError `THROUGHLINE_CONFLICT`: something stands at `out`, and `replace` is not
  * set or it is no export; or in the way beside it. It is as it was.
  */
