@@ -2,7 +2,7 @@ import { join } from "node:path";
 import type { NewId } from "../../ids.ts";
 import type { Disk } from "../disk/disk.ts";
 import { readExactly } from "./batch-reader.ts";
-import { replaceFile, writeAll } from "./file-ports.ts";
+import { readFrom, replaceFile, writeAll } from "./file-ports.ts";
 
 /** The note that `backup` leaves in the home that it copied. */
 export interface LastBackup {
@@ -15,6 +15,7 @@ export interface LastBackup {
 
 const pathIn = (home: string) => join(home, "last-backup.json");
 
+/** Writes the note, whole or not at all. @throws what the disk rejects with. */
 export async function noteBackup(disk: Disk, home: string, note: LastBackup, newId: NewId) {
   const ports = { disk, newId, unsyncedNames: new Set<string>(), guard: () => undefined };
   const bytes = Buffer.from(`${JSON.stringify(note)}\n`);
@@ -23,12 +24,11 @@ export async function noteBackup(disk: Disk, home: string, note: LastBackup, new
 
 /** @returns `undefined`: none is noted, or the note cannot be read. */
 export async function readLastBackup(disk: Disk, home: string): Promise<LastBackup | undefined> {
-  const file = await disk.open(pathIn(home), "read").catch(() => undefined);
   try {
-    return file && JSON.parse(String(await readExactly(file, 0, await file.size())));
+    return await readFrom(disk, pathIn(home), async (file) =>
+      JSON.parse(String(await readExactly(file, 0, await file.size()))),
+    );
   } catch {
     return undefined;
-  } finally {
-    await file?.close();
   }
 }
