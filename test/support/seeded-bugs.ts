@@ -204,8 +204,8 @@ const lock: readonly SeededBug[] = [
   {
     id: "lock: not asked before an append",
     file: `${files}/file-log-store.ts`,
-    find: "    this.#ports.guard();\n    await this.#write",
-    replace: "    await this.#write",
+    find: "    this.#ports.guard();\n    const batchOf",
+    replace: "    const batchOf",
     ...{ test: "test/kill.test.ts", named: "lock file was taken away" },
   },
 ];
@@ -214,7 +214,7 @@ const contracts: readonly SeededBug[] = [
   {
     id: "contract: a repeated id is stored again",
     file: `${files}/file-log-store.ts`,
-    find: "if (isStored || content === undefined) continue;",
+    find: "if (isKnown || content === undefined) continue;",
     replace: "if (content === undefined) continue;",
     ...{ ...contract, named: "one batch appended 20 times at once" },
   },
@@ -227,7 +227,7 @@ const contracts: readonly SeededBug[] = [
   },
   {
     id: "contract: other content under a known id is taken for the same",
-    file: `${files}/file-log-store.ts`,
+    file: `${files}/batch-records.ts`,
     find: "if (sameRecord(JSON.stringify(content), record.json)) return true;",
     replace: "return true;",
     ...{ ...contract, named: "of one id with different content" },

@@ -1,5 +1,4 @@
-import { dirname } from "node:path";
-import { isThroughlineError, ThroughlineError } from "../../errors.ts";
+import { ThroughlineError } from "../../errors.ts";
 import type { DiskFile, FilePlace } from "../disk/disk.ts";
 import { logLimits, type StoredRecord } from "../log-store.ts";
 import {
@@ -9,17 +8,16 @@ import {
   type Damage,
   recordsOf,
 } from "./batch-reader.ts";
-import { encodeBatch, headOf } from "./commit.ts";
+import { headOf, type NewBatch, putBatch, roomFor } from "./commit.ts";
 import {
   type HomePorts,
   isCode,
   type NewReport,
   openOwn,
-  syncNames,
   unavailable,
   writeAll,
 } from "./file-ports.ts";
-import type { Journal } from "./journal.ts";
+import type { Journal, JournaledLog, PushedChange } from "./journal.ts";
 import type { LogIndex } from "./log-index.ts";
 import { mayBeOurs } from "./own-log.ts";
 
@@ -50,21 +48,35 @@ export interface Appended {
   readonly lines: string;
   readonly count: number;
   readonly headJson: string;
-}
-
-interface WrittenAppend extends Appended {
+  /** The ids of its records. */
+  readonly ids: readonly string[];
   /** Called when the log ends with the batch. @param start where the batch begins. */
   readonly applied: (log: LogFile, start: number) => void;
 }
 
+/** Where a log ends. */
+interface LogEnd {
+  readonly seq: number;
+  readonly end: number;
+  readonly crc: string;
+  readonly headJson: string;
+}
+
+/** An append on its way, and where the log ends after it. */
+interface Coming extends LogEnd {
+  readonly start: number;
+  readonly appended: Appended;
+}
+
 /**
- * One log, open. Calls of `append` must not overlap: the store runs one at a time for each log. There is one
- * repair path, opening; after a failure that leaves the bytes in doubt the file refuses appends
- * (`failed`) but continues to serve reads, and the store reopens it.
+ * One log, open. Its appends follow each other without waiting: each is made on top of those on their way (`last`),
+ * and readers see what is in the file (`seq`, `end`, …). There is one repair path, opening: after a failed append the
+ * file refuses others (`failed`), and the store reopens it.
  */
-export class LogFile {
+export class LogFile implements JournaledLog {
   readonly path: string;
   readonly key: string;
+  readonly name: string;
   /** Number of the last record, 0 in a file without any. */
   seq = 0;
   headJson = "{}";
@@ -77,6 +89,19 @@ export class LogFile {
   /** Set when appends are refused until the file is reopened. */
   failed = false;
 
+  /** Where it ends with all that is on its way. */
+  last: LogEnd = { seq: 0, end: 0, crc: "", headJson: "{}" };
+  /** The ids of what is on its way. */
+  readonly comingIds = new Set<string>();
+  readonly #coming: Coming[] = [];
+  #ahead = 0;
+  #caughtUp: Promise<void> = Promise.resolve();
+  #settled: (() => void)[] = [];
+  #taken: PushedChange[] = [];
+  #isWriting = false;
+  /** Why what is on its way cannot be written to the file. */
+  #fault: ThroughlineError | undefined;
+
   readonly #ports: LogPorts;
   #file: DiskFile;
   #users = 0;
@@ -87,6 +112,7 @@ export class LogFile {
     this.#ports = ports;
     this.path = path;
     this.key = key;
+    this.name = ports.journal.nameOf(path);
     this.#file = file;
   }
 
@@ -111,6 +137,7 @@ export class LogFile {
       const cut = ports.cuts.get(path);
       if (cut !== undefined) await log.#cut(cut);
       await log.#recover(await file.size());
+      log.last = { seq: log.seq, end: log.end, crc: log.crc, headJson: log.headJson };
       return log;
     } catch (error) {
       await file.close();
@@ -118,34 +145,58 @@ export class LogFile {
     }
   }
 
-  /** Creates a log with its first batch. It exists when this resolves, also after a power cut. */
-  static async create(
-    ports: LogPorts,
-    path: string,
-    key: string,
-    batch: WrittenAppend,
-  ): Promise<LogFile> {
-    const log = new LogFile(ports, path, key, await ports.disk.open(path, "create"));
-    try {
-      await log.append(batch);
-      return log;
-    } catch (error) {
-      // Left behind it is an empty file, which counts as no log.
-      if (!ports.cuts.has(path)) await ports.disk.unlink(path).catch(() => undefined);
-      await log.close().catch(() => undefined); // the write that failed is the news
-      throw error;
-    }
+  /** Creates the empty file of a log, which counts as no log. */
+  static async create(ports: LogPorts, path: string, key: string): Promise<LogFile> {
+    return new LogFile(ports, path, key, await ports.disk.open(path, "create"));
   }
 
-  /** Adds one batch at the end. Resolves once it is as durable as the ports say. */
-  async append(batch: WrittenAppend): Promise<void> {
+  /** Adds one batch at the end. Resolves once it is in the file, and as durable as the storage's level says. */
+  append(appended: Appended): Promise<void> {
     if (this.failed) throw unavailable(`${this.key} cannot be written until it is reopened`);
-    try {
-      await this.#write(batch);
-    } catch (error) {
-      // The journal says itself what became of it.
-      throw isThroughlineError(error) ? error : await this.#undo(error);
-    }
+    const { lines, count, headJson } = appended;
+    const { seq: before, end: start, crc: prev } = this.last;
+    const seq = before + count;
+    const { key, damaged } = this;
+    const batch: NewBatch = { key, lines, count, seq, headJson, prev, damaged, opens: start === 0 };
+    const stored = this.#ports.journal.push(this, start, roomFor(batch), (into, at) => {
+      const { end, crc } = putBatch(into, at, batch);
+      this.last = { seq, end: start + end - at, crc, headJson };
+      return end;
+    });
+    this.#coming.push({ ...this.last, start, appended });
+    for (const id of appended.ids) this.comingIds.add(id);
+    this.#ahead++;
+    this.#caughtUp = stored.then(this.#arrived, this.#arrived);
+    return stored;
+  }
+
+  /** Whether something is on its way. */
+  get isAhead(): boolean {
+    return this.#ahead > 0;
+  }
+
+  /** Resolves when what is on its way now is in the file, or the log has failed. */
+  caughtUp(): Promise<void> {
+    return this.#caughtUp;
+  }
+
+  /** Resolves when nothing is on its way. */
+  settled(): Promise<void> {
+    if (this.#ahead === 0) return Promise.resolve();
+    return new Promise((resolve) => this.#settled.push(resolve));
+  }
+
+  #arrived = (): void => {
+    if (--this.#ahead > 0) return;
+    for (const resolve of this.#settled.splice(0)) resolve();
+  };
+
+  take(change: PushedChange): void {
+    this.#taken.push(change);
+  }
+
+  write(): void {
+    if (!this.#isWriting) void this.#writeTaken();
   }
 
   /** What its path leads to now: only its own file may be written. */
@@ -237,6 +288,12 @@ export class LogFile {
     if (this.#closing) await this.close();
   }
 
+  async sync(): Promise<boolean> {
+    if (this.#closing) return false;
+    await this.#reading((file) => file.sync());
+    return true;
+  }
+
   /** Closes the file handle as soon as it has no users. */
   close(): Promise<void> {
     this.#closing = true;
@@ -278,47 +335,59 @@ export class LogFile {
     return pages.reverse().flat().slice(-limit);
   }
 
-  async #write(batch: WrittenAppend): Promise<void> {
-    const seq = this.seq + batch.count;
-    const { lines, count, headJson } = batch;
-    const { bytes, crc } = encodeBatch({
-      key: this.key,
-      lines,
-      count,
-      seq,
-      headJson,
-      prev: this.crc,
-      damaged: this.damaged,
-      opens: this.end === 0,
-    });
-    const { journal, unsyncedNames } = this.#ports;
-    if (unsyncedNames.has(dirname(this.path))) await syncNames(this.#ports, dirname(this.path));
-    const start = this.end;
-    const apply = async () => {
-      await writeAll(this.#file, bytes, start);
-      this.end = start + bytes.length;
-      this.seq = seq;
-      this.crc = crc;
-      this.headJson = headJson;
-      batch.applied(this, start);
-    };
-    await journal.write({ path: journal.nameOf(this.path), offset: start, bytes }, apply);
+  async #writeTaken(): Promise<void> {
+    this.#isWriting = true;
+    for (let [first] = this.#taken; first !== undefined; [first] = this.#taken) {
+      const all = this.#taken.splice(0);
+      try {
+        if (this.#fault !== undefined) throw this.#fault;
+        const isOne = all.length === 1;
+        const bytes = isOne ? first.bytes : Buffer.concat(all.map((change) => change.bytes));
+        await writeAll(this.#file, bytes, first.offset);
+        for (const change of all) {
+          this.#reached();
+          change.resolve();
+          change.settled();
+        }
+      } catch (cause) {
+        const error = this.#fault ?? (await this.#undo(cause));
+        for (const change of all) {
+          change.reject(error);
+          change.settled();
+        }
+      }
+    }
+    this.#isWriting = false;
   }
 
-  /** After a failed write the file ends where it did, or refuses appends. @returns what to throw. */
+  /** The file ends with the next of what was on its way. */
+  #reached(): void {
+    const coming = this.#coming.shift();
+    if (coming === undefined) return;
+    const { seq, end, crc, headJson, start, appended } = coming;
+    this.seq = seq;
+    this.end = end;
+    this.crc = crc;
+    this.headJson = headJson;
+    appended.applied(this, start);
+    for (const id of appended.ids) this.comingIds.delete(id);
+  }
+
+  /** After a failed write the file ends where it did, and what is on its way is void. @returns what to throw. */
   async #undo(cause: unknown): Promise<ThroughlineError> {
+    this.failed = true;
     try {
       await this.#cut(this.end);
+      this.#fault = unavailable(`${this.key} could not be written`, cause);
     } catch {
       // Until it can be cut back, it is unknown if the batch will be there.
-      this.failed = true;
       this.#ports.cuts.set(this.path, this.end);
-      return new ThroughlineError(`${this.key} could not be written, nor cut back`, {
+      this.#fault = new ThroughlineError(`${this.key} could not be written, nor cut back`, {
         code: "THROUGHLINE_OUTCOME_UNKNOWN",
         cause,
       });
     }
-    return unavailable(`${this.key} could not be written`, cause);
+    return this.#fault;
   }
 
   /** Cuts the file back to a commit, and has the journal do the same. */
@@ -326,8 +395,7 @@ export class LogFile {
     const { cuts, guard, journal } = this.#ports;
     guard();
     await this.#file.truncate(end);
-    const path = journal.nameOf(this.path);
-    await journal.write({ path, offset: end, bytes: Buffer.alloc(0) }, done);
+    await journal.cut(this.name, end);
     cuts.delete(this.path);
   }
 
@@ -385,5 +453,3 @@ export class LogFile {
     this.#ports.damage(this.key, damage);
   }
 }
-
-const done = () => Promise.resolve();

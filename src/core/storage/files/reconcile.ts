@@ -52,7 +52,7 @@ function indexed(index: LogIndex, batch: Batch): readonly IndexedRecord[] {
 
 /** Takes up what the journal has of the logs, which need not be opened for it then. */
 function followJournal({ index, journal, collection }: LogPorts): void {
-  for (const changes of journal.recovered.takeUnindexed(collection)) {
+  for (const changes of journal.segments.recovered.takeUnindexed(collection)) {
     for (const { offset, bytes } of changes) {
       const batch = batchAt(bytes, offset);
       if (batch === undefined) break;
@@ -141,7 +141,7 @@ export async function compare(
   for (const key of index.keys()) if (keys.push(key) % keysAtOnce === 0) await setImmediate();
   const listing = (await disk.list(directory).catch(unlessAbsent)) ?? [];
   const files = new Set(logsIn(listing));
-  const withoutFile = journal.recovered
+  const withoutFile = journal.segments.recovered
     .keysWithoutFile(ports.collection, files)
     .filter((key) => index.entry(key) === undefined);
   // The next start removes what a dead process left there, and compares again.
