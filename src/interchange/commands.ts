@@ -140,7 +140,8 @@ function exportCommand({ moves }: InterchangeParts): AddCommand {
           ["export --store postgres://me@db/chats --to ./home", "and back to files"],
         ])}
 \nIf a copy with --to is interrupted, run the same command again: it continues where it stopped. At the end
-each copy is read back and compared. The source is not changed. Stop \`throughline serve\` first.`,
+each copy is read back and compared. The source is not changed. --to needs the home for itself: stop
+\`throughline serve\` first. While it has the home, the other exports ask that server.`,
       )
       .action(async (flags) => {
         const { format, out, to, chat, force } = flags;
