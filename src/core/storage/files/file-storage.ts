@@ -29,6 +29,7 @@ import {
 } from "./file-ports.ts";
 import { Journal, journalFolder } from "./journal.ts";
 import { isLoss, Quarantine, quarantineFolder, readReports } from "./quarantine.ts";
+import { RecentRecords } from "./recent-records.ts";
 
 /** One home directory: logs, documents and attachments as files that a person can read. */
 export class FileStorage implements Storage {
@@ -40,6 +41,7 @@ export class FileStorage implements Storage {
   /** The same, where it is written at all. */
   readonly #written: Journal | undefined;
   readonly #cuts = new Map<string, number>();
+  readonly #recent = new RecentRecords();
   readonly #logs = new Map<string, FileLogStore>();
   readonly #documents = new Map<string, FileDocumentStore>();
   readonly #files = new Map<string, FileFileStore>();
@@ -133,6 +135,7 @@ export class FileStorage implements Storage {
       journal: this.#written,
       recovered: this.#journal.recovered,
       cuts: this.#cuts,
+      recent: this.#recent,
       makeDirectory: () => {
         made ??= makeDirectory(this.#ports.disk, directory).catch((error) => {
           made = undefined;
