@@ -22,6 +22,7 @@ import {
 import type { Journal } from "./journal.ts";
 import type { LogIndex } from "./log-index.ts";
 import { mayBeOurs } from "./own-log.ts";
+import type { RecentBatch, RecentRecords } from "./recent-records.ts";
 
 /** What a collection of logs needs. */
 export interface LogPorts extends Omit<HomePorts, "index" | "report"> {
@@ -37,6 +38,7 @@ export interface LogPorts extends Omit<HomePorts, "index" | "report"> {
   readonly index: LogIndex;
   /** Takes the changes of logs before their files do. */
   readonly journal: Journal;
+  readonly recent: RecentRecords;
   /** Logs with a failed write that could not be cut off: where they end, by the path of their file. */
   readonly cuts: Map<string, number>;
   report(report: NewReport): void;
@@ -163,6 +165,45 @@ export class LogFile {
     return this.#reading((file) => this.#newest(file, limit, this.end, logLimits.pageBytes));
   }
 
+  /**
+   * The newest `limit` records, those before `seq`, shared with other readers: from memory as far as they
+   * are there. `undefined` where that is not near the end of the log.
+   */
+  async shared(limit: number, seq = this.seq + 1): Promise<StoredRecord[] | undefined> {
+    if (this.#closing) return undefined;
+    const { recent } = this.#ports;
+    const batches = recent.of(this);
+    const [first] = batches;
+    if (seq < (first?.records[0]?.seq ?? this.seq + 1)) return undefined;
+    const newest: StoredRecord[] = [];
+    for (let i = batches.length - 1; i >= 0 && newest.length < limit; i--) {
+      const { records = [] } = batches[i] ?? {};
+      for (let j = records.length - 1; j >= 0 && newest.length < limit; j--) {
+        const record = records[j];
+        if (record !== undefined && record.seq < seq) newest.push(record);
+      }
+    }
+    newest.reverse();
+    const { start } = first ?? { start: this.end };
+    if (newest.length === limit || start === 0) return newest;
+    const left = limit - newest.length;
+    const read = (file: DiskFile) => this.#batchesBefore(file, left, start, logLimits.pageBytes);
+    const older = await this.#reading(read);
+    let next = first;
+    for (const batch of older) {
+      // Another reader may have added them by now, or the log be closed.
+      if (this.#closing || recent.of(this)[0] !== next || !recent.prepend(this, batch)) break;
+      next = batch;
+    }
+    return [
+      ...older
+        .reverse()
+        .flatMap(({ records }) => records)
+        .slice(-left),
+      ...newest,
+    ];
+  }
+
   /** The records before `seq`, at most `limit`, oldest first; `from` is a batch start before it. */
   async pageBefore(seq: number, limit: number, from: number): Promise<StoredRecord[]> {
     if (seq > this.seq) return this.newestPage(limit);
@@ -240,6 +281,7 @@ export class LogFile {
   /** Closes the file handle as soon as it has no users. */
   close(): Promise<void> {
     this.#closing = true;
+    this.#ports.recent.drop(this);
     if (this.#users > 0) return Promise.resolve();
     this.#closed ??= this.#file.close();
     return this.#closed;
@@ -260,22 +302,31 @@ export class LogFile {
     end: number,
     maxBytes = Number.POSITIVE_INFINITY,
   ): Promise<StoredRecord[]> {
-    const pages: StoredRecord[][] = [];
+    const batches = await this.#batchesBefore(file, limit, end, maxBytes);
+    return batches
+      .reverse()
+      .flatMap(({ records }) => records)
+      .slice(-limit);
+  }
+
+  /** The newest batches before `end` that hold `limit` records or so many bytes, the last one first. */
+  async #batchesBefore(file: DiskFile, limit: number, end: number, maxBytes: number) {
+    const batches: RecentBatch[] = [];
     let count = 0;
     let bytes = 0;
-    if (limit <= 0 || maxBytes <= 0) return [];
+    if (limit <= 0 || maxBytes <= 0) return batches;
     for await (const item of batchesBackward(file, end)) {
       if (item.kind === "damage") {
         this.#foundDamage(item);
         continue;
       }
       const records = recordsOf(item);
-      pages.push(records);
+      batches.push({ start: item.start, bytes: item.body.length, records });
       count += records.length;
       bytes += item.body.length;
       if (count >= limit || bytes >= maxBytes) break;
     }
-    return pages.reverse().flat().slice(-limit);
+    return batches;
   }
 
   async #write(batch: WrittenAppend): Promise<void> {
@@ -300,6 +351,7 @@ export class LogFile {
       this.seq = seq;
       this.crc = crc;
       this.headJson = headJson;
+      this.#ports.recent.append(this, start, lines);
       batch.applied(this, start);
     };
     await journal.write({ path: journal.nameOf(this.path), offset: start, bytes }, apply);
