@@ -56,7 +56,7 @@ const log: readonly SeededBug[] = [
   },
   {
     id: "log: a file whose first line is not JSON is taken for torn",
-    file: `${files}/own-log.ts`,
+    file: `${files}/log-end.ts`,
     find: "return size <= reachBytes && isHalfHeader(withoutNuls(start));",
     replace: "return true;",
     ...{ test: `${files}/log-file.test.ts`, named: "a file that another program wrote" },
@@ -84,9 +84,9 @@ const log: readonly SeededBug[] = [
   },
   {
     id: "log: a torn tail is not cut",
-    file: `${files}/log-file.ts`,
-    find: "if (this.end < size) await this.#settleTail(size);",
-    replace: "",
+    file: `${files}/log-end.ts`,
+    find: "if (end === size) return found;",
+    replace: "if (end <= size) return found;",
     ...cutLog,
   },
   {
@@ -98,9 +98,9 @@ const log: readonly SeededBug[] = [
   },
   {
     id: "log: a torn tail is not reported",
-    file: `${files}/log-file.ts`,
-    find: "this.#ports.report({\n      key: this.key,",
-    replace: "void ({\n      key: this.key,",
+    file: `${files}/log-end.ts`,
+    find: "ports.report({ key, kind: \"torn_tail\",",
+    replace: "void ({ key, kind: \"torn_tail\",",
     ...cutLog,
   },
   {
@@ -740,8 +740,8 @@ const privacy: readonly SeededBug[] = [
   {
     id: "privacy: an export removes whatever has the name of its own partial",
     file: `${exporter}/out-folder.ts`,
-    find: "const isMarked = (names: readonly string[]) => names.includes(markFile);",
-    replace: "const isMarked = (_names: readonly string[]) => true;",
+    find: "return name.startsWith(start) && /^[0-9a-z]{18}$/.test(name.slice(start.length));",
+    replace: "return name.startsWith(start);",
     test: `${exporter}/out-folder.test.ts`,
   },
   {

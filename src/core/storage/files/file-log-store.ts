@@ -89,9 +89,11 @@ export class FileLogStore implements LogStore {
 
   async page(key: string, options: PageOptions): Promise<readonly StoredRecord[]> {
     checkPage(key, options);
-    const { before, after, limit } = options;
+    const { before, after, limit, isShared } = options;
     return this.#logs.read(key, async (log) => {
       if (log === undefined) return [];
+      const shared = isShared && after === undefined && (await log.shared(limit, before));
+      if (shared) return shared;
       const from = (seq: number) => this.#ports.index.seek(key, seq);
       if (after !== undefined) {
         return after >= log.seq ? [] : log.pageAfter(after, limit, from(after + 1));

@@ -29,6 +29,7 @@ import {
 } from "./file-ports.ts";
 import { Journal } from "./journal.ts";
 import { isLoss, Quarantine, quarantineFolder, readReports } from "./quarantine.ts";
+import { RecentRecords } from "./recent-records.ts";
 import { journalFolder } from "./segments.ts";
 
 /** One home directory: logs, documents and attachments as files that a person can read. */
@@ -39,6 +40,7 @@ export class FileStorage implements Storage {
   readonly #quarantine: Quarantine;
   readonly #journal: Journal;
   readonly #cuts = new Map<string, number>();
+  readonly #recent = new RecentRecords();
   readonly #logs = new Map<string, FileLogStore>();
   readonly #documents = new Map<string, FileDocumentStore>();
   readonly #files = new Map<string, FileFileStore>();
@@ -126,6 +128,7 @@ export class FileStorage implements Storage {
       // Written but not synced, batches may be missing anywhere after a power cut.
       verifyAll: this.#ports.verifyAll && this.#journal.segments.wasUnsynced,
       cuts: this.#cuts,
+      recent: this.#recent,
       makeDirectory: () => {
         made ??= makeDirectory(this.#ports.disk, directory).catch((error) => {
           made = undefined;

@@ -8,7 +8,7 @@ import {
   type Damage,
   recordsOf,
 } from "./batch-reader.ts";
-import { headOf, type NewBatch, putBatch, roomFor } from "./commit.ts";
+import { type NewBatch, putBatch, roomFor } from "./commit.ts";
 import {
   type HomePorts,
   isCode,
@@ -18,8 +18,9 @@ import {
   writeAll,
 } from "./file-ports.ts";
 import type { Journal, JournaledLog, PushedChange } from "./journal.ts";
+import { type LogEnd, noEnd, settleEnd } from "./log-end.ts";
 import type { LogIndex } from "./log-index.ts";
-import { mayBeOurs } from "./own-log.ts";
+import type { RecentBatch, RecentRecords } from "./recent-records.ts";
 
 /** What a collection of logs needs. */
 export interface LogPorts extends Omit<HomePorts, "index" | "report"> {
@@ -35,6 +36,7 @@ export interface LogPorts extends Omit<HomePorts, "index" | "report"> {
   readonly index: LogIndex;
   /** Takes the changes of logs before their files do. */
   readonly journal: Journal;
+  readonly recent: RecentRecords;
   /** Logs with a failed write that could not be cut off: where they end, by the path of their file. */
   readonly cuts: Map<string, number>;
   report(report: NewReport): void;
@@ -52,14 +54,6 @@ export interface Appended {
   readonly ids: readonly string[];
   /** Called when the log ends with the batch. @param start where the batch begins. */
   readonly applied: (log: LogFile, start: number) => void;
-}
-
-/** Where a log ends. */
-interface LogEnd {
-  readonly seq: number;
-  readonly end: number;
-  readonly crc: string;
-  readonly headJson: string;
 }
 
 /** An append on its way, and where the log ends after it. */
@@ -90,7 +84,7 @@ export class LogFile implements JournaledLog {
   failed = false;
 
   /** Where it ends with all that is on its way. */
-  last: LogEnd = { seq: 0, end: 0, crc: "", headJson: "{}" };
+  last = noEnd;
   /** The ids of what is on its way. */
   readonly comingIds = new Set<string>();
   readonly #coming: Coming[] = [];
@@ -136,8 +130,10 @@ export class LogFile implements JournaledLog {
     try {
       const cut = ports.cuts.get(path);
       if (cut !== undefined) await log.#cut(cut);
-      await log.#recover(await file.size());
-      log.last = { seq: log.seq, end: log.end, crc: log.crc, headJson: log.headJson };
+      const { damaged, ...end } = await settleEnd(ports, file, log);
+      log.damaged = damaged;
+      log.last = end;
+      log.#endsAt(end);
       return log;
     } catch (error) {
       await file.close();
@@ -212,6 +208,45 @@ export class LogFile implements JournaledLog {
   /** The same, ending where it holds the bytes of a page. */
   newestPage(limit: number): Promise<StoredRecord[]> {
     return this.#reading((file) => this.#newest(file, limit, this.end, logLimits.pageBytes));
+  }
+
+  /**
+   * The newest `limit` records, those before `seq`, shared with other readers: from memory as far as they
+   * are there. `undefined` where that is not near the end of the log.
+   */
+  async shared(limit: number, seq = this.seq + 1): Promise<StoredRecord[] | undefined> {
+    if (this.#closing) return undefined;
+    const { recent } = this.#ports;
+    const batches = recent.of(this);
+    const [first] = batches;
+    if (seq < (first?.records[0]?.seq ?? this.seq + 1)) return undefined;
+    const newest: StoredRecord[] = [];
+    for (let i = batches.length - 1; i >= 0 && newest.length < limit; i--) {
+      const { records = [] } = batches[i] ?? {};
+      for (let j = records.length - 1; j >= 0 && newest.length < limit; j--) {
+        const record = records[j];
+        if (record !== undefined && record.seq < seq) newest.push(record);
+      }
+    }
+    newest.reverse();
+    const { start } = first ?? { start: this.end };
+    if (newest.length === limit || start === 0) return newest;
+    const left = limit - newest.length;
+    const read = (file: DiskFile) => this.#batchesBefore(file, left, start, logLimits.pageBytes);
+    const older = await this.#reading(read);
+    let next = first;
+    for (const batch of older) {
+      // Another reader may have added them by now, or the log be closed.
+      if (this.#closing || recent.of(this)[0] !== next || !recent.prepend(this, batch)) break;
+      next = batch;
+    }
+    return [
+      ...older
+        .reverse()
+        .flatMap(({ records }) => records)
+        .slice(-left),
+      ...newest,
+    ];
   }
 
   /** The records before `seq`, at most `limit`, oldest first; `from` is a batch start before it. */
@@ -297,6 +332,7 @@ export class LogFile implements JournaledLog {
   /** Closes the file handle as soon as it has no users. */
   close(): Promise<void> {
     this.#closing = true;
+    this.#ports.recent.drop(this);
     if (this.#users > 0) return Promise.resolve();
     this.#closed ??= this.#file.close();
     return this.#closed;
@@ -317,22 +353,31 @@ export class LogFile implements JournaledLog {
     end: number,
     maxBytes = Number.POSITIVE_INFINITY,
   ): Promise<StoredRecord[]> {
-    const pages: StoredRecord[][] = [];
+    const batches = await this.#batchesBefore(file, limit, end, maxBytes);
+    return batches
+      .reverse()
+      .flatMap(({ records }) => records)
+      .slice(-limit);
+  }
+
+  /** The newest batches before `end` that hold `limit` records or so many bytes, the last one first. */
+  async #batchesBefore(file: DiskFile, limit: number, end: number, maxBytes: number) {
+    const batches: RecentBatch[] = [];
     let count = 0;
     let bytes = 0;
-    if (limit <= 0 || maxBytes <= 0) return [];
+    if (limit <= 0 || maxBytes <= 0) return batches;
     for await (const item of batchesBackward(file, end)) {
       if (item.kind === "damage") {
         this.#foundDamage(item);
         continue;
       }
       const records = recordsOf(item);
-      pages.push(records);
+      batches.push({ start: item.start, bytes: item.body.length, records });
       count += records.length;
       bytes += item.body.length;
       if (count >= limit || bytes >= maxBytes) break;
     }
-    return pages.reverse().flat().slice(-limit);
+    return batches;
   }
 
   async #writeTaken(): Promise<void> {
@@ -364,13 +409,18 @@ export class LogFile implements JournaledLog {
   #reached(): void {
     const coming = this.#coming.shift();
     if (coming === undefined) return;
-    const { seq, end, crc, headJson, start, appended } = coming;
+    const { start, appended } = coming;
+    this.#endsAt(coming);
+    this.#ports.recent.append(this, start, appended.lines);
+    appended.applied(this, start);
+    for (const id of appended.ids) this.comingIds.delete(id);
+  }
+
+  #endsAt({ seq, end, crc, headJson }: LogEnd): void {
     this.seq = seq;
     this.end = end;
     this.crc = crc;
     this.headJson = headJson;
-    appended.applied(this, start);
-    for (const id of appended.ids) this.comingIds.delete(id);
   }
 
   /** After a failed write the file ends where it did, and what is on its way is void. @returns what to throw. */
@@ -397,55 +447,6 @@ export class LogFile implements JournaledLog {
     await this.#file.truncate(end);
     await journal.cut(this.name, end);
     cuts.delete(this.path);
-  }
-
-  async #recover(size: number): Promise<void> {
-    for await (const item of batchesBackward(this.#file, size)) {
-      if (item.kind === "batch") {
-        this.#take(item);
-        break;
-      }
-    }
-    if (this.end === 0 && size > 0) await this.#refuseForeign(size);
-    if (this.end < size) await this.#settleTail(size);
-  }
-
-  #take(batch: Batch): void {
-    const { key, headJson, damaged } = headOf(batch.line);
-    if (key !== this.key) {
-      throw new ThroughlineError(
-        `the file of ${this.key} holds another log; it was left as it is`,
-        { code: "THROUGHLINE_CORRUPT" },
-      );
-    }
-    this.seq = batch.commit.seq;
-    this.headJson = headJson;
-    this.end = batch.end;
-    this.crc = batch.commit.crc;
-    this.damaged = damaged;
-  }
-
-  async #refuseForeign(size: number): Promise<void> {
-    if (await mayBeOurs(this.#file, size)) return;
-    const reason = "another program wrote this file; it was left as it is, and can be imported";
-    const { key } = this;
-    this.#ports.report({ key, kind: "foreign_lines", bytes: size, after_seq: 0, reason });
-    throw new ThroughlineError(`${key}: ${reason}`, { code: "THROUGHLINE_CORRUPT" });
-  }
-
-  async #settleTail(size: number): Promise<void> {
-    const bytes = size - this.end;
-    this.#ports.guard();
-    const where = await this.#ports.quarantine(this.path, this.#file, this.end, size);
-    await this.#file.truncate(this.end);
-    this.#ports.report({
-      key: this.key,
-      kind: "torn_tail",
-      bytes,
-      after_seq: this.seq,
-      quarantined: where,
-      reason: `${bytes} bytes after the last commit were set aside`,
-    });
   }
 
   #foundDamage(damage: Damage): void {

@@ -7,9 +7,9 @@ import { type Batch, batchAt, recordsOf } from "./batch-reader.ts";
 import { headOf } from "./commit.ts";
 import { fileNameOf, keyOfFileName } from "./file-name.ts";
 import { isCode, isDiskError, isTemporaryName, unlessAbsent } from "./file-ports.ts";
+import { isSurelyOurs } from "./log-end.ts";
 import type { LogFile, LogPorts } from "./log-file.ts";
 import type { IndexedRecord, LogIndex } from "./log-index.ts";
-import { isSurelyOurs } from "./own-log.ts";
 
 /**
  * Brings the index up to what a log holds. Called whenever a log is opened: one comparison when the
