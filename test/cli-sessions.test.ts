@@ -424,7 +424,10 @@ for (const args of [
     assert.deepEqual({ code, out }, { code: 1, out: "" });
     const [said, wayOut] = err.split("\n");
     assert.equal(said, 'error: there is no chat "nobody" [THROUGHLINE_NOT_FOUND]');
-    assert.match(wayOut ?? "", /^`throughline sessions list` shows the chats, and `sessions show CHAT`/);
+    assert.match(
+      wayOut ?? "",
+      /^`throughline sessions list` shows the chats, and `sessions show CHAT`/,
+    );
     const list = await runCli(["sessions", "list", "--json"], { home });
     assert.equal(JSON.parse(list.out).chats.length, 2);
   });

@@ -5,23 +5,19 @@ import { join } from "node:path";
 import { invalid, ThroughlineError } from "../../core/errors.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../core/json.ts";
 import type { Disk } from "../../core/storage/disk/disk.ts";
+import { makeUuidV7, packageId, packageName, packageStamp } from "../package/package-name.ts";
+import { audioRateHz } from "../package/package-sink.ts";
+import { frameFile } from "../package/read-manifest.ts";
 import {
   type AudioEntry,
-  audioRateHz,
   type FrameEntry,
   feedbackSchema,
-  frameFile,
   type MessageRole,
-  makeUuidV7,
-  messagesBytes,
   type PackageMessage,
   type PackageRecord,
-  packageId,
-  packageName,
-  packageStamp,
-  wavHeader,
-  wavHeaderBytes,
-} from "../package/package-format.ts";
+} from "../package/record.ts";
+import { wavHeader, wavHeaderBytes } from "../package/wav.ts";
+import { messagesBytes } from "../package/write-manifest.ts";
 import { jpegFacts } from "../record/jpeg.ts";
 import {
   audioFile,

@@ -8,16 +8,9 @@ import { realDisk } from "../../core/storage/disk/disk.ts";
 import { patientDisk } from "../../core/storage/disk/patient-disk.ts";
 import type { Allocate } from "../../core/storage/files/batch-reader.ts";
 import { isThere } from "../../core/storage/files/file-ports.ts";
-import {
-  makeUuidV7,
-  type PackageRecord,
-  type PackageSink,
-  type PackageStatus,
-  type Saved,
-  type SealedMoment,
-  type Tombstone,
-  type UploadError,
-} from "../package/package-format.ts";
+import { makeUuidV7 } from "../package/package-name.ts";
+import type { PackageSink, Saved, SealedMoment } from "../package/package-sink.ts";
+import type { PackageRecord, PackageStatus, Tombstone, UploadError } from "../package/record.ts";
 import { manifestFile, partsOf } from "./content.ts";
 import { type DeleteReceipt, deletePackages, ownedPackages } from "./delete-packages.ts";
 import { codeOf, diskCause, errnoOf, unreachable } from "./disk-errors.ts";

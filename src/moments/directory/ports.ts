@@ -4,7 +4,7 @@ import type { Logger } from "../../core/logger.ts";
 import type { Disk } from "../../core/storage/disk/disk.ts";
 import type { NewReport } from "../../core/storage/files/file-ports.ts";
 import type { RepairReport } from "../../core/storage/storage.ts";
-import type { UploadTarget } from "../package/package-format.ts";
+import type { UploadTarget } from "../package/record.ts";
 
 /** How many bytes can still be written at a path, as the file system says; it can be wrong. */
 export type FreeSpace = (path: string) => Promise<number>;
