@@ -66,7 +66,8 @@ export class PackageDirectory implements PackageSink {
   #closing: Promise<void> | undefined;
 
   private constructor(options: PackageDirectoryOptions) {
-    const { minFreeBytes = defaultMinFreeBytes, clock, newId, path } = options;
+    const { clock = systemClock, newId = randomId, disk = realDisk, path } = options;
+    const { minFreeBytes = defaultMinFreeBytes } = options;
     if (!(minFreeBytes >= 0)) throw new TypeError("minFreeBytes must be 0 or more");
     const { logger = silentLogger, report, upload, freeSpace } = options;
     this.#ports = {
@@ -78,7 +79,7 @@ export class PackageDirectory implements PackageSink {
       upload,
       sender: undefined,
       freeSpace,
-      disk: patientDisk(options.disk),
+      disk: patientDisk(disk),
       quarantinePath: options.quarantinePath ?? join(dirname(path), "quarantine"),
       unsyncedNames: new Set(),
       newUuid: options.newUuid ?? (() => makeUuidV7(clock.now(), fillWithRandom)),
@@ -113,7 +114,7 @@ export class PackageDirectory implements PackageSink {
   static beside(
     path: string,
   ): Pick<PackageDirectory, "list" | "read" | "manifest" | "part" | "status" | "verify"> {
-    return new PackageDirectory({ path, disk: realDisk, clock: systemClock, newId: randomId });
+    return new PackageDirectory({ path });
   }
 
   async save(moment: SealedMoment, signal?: AbortSignal): Promise<Saved> {

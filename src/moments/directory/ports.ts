@@ -36,7 +36,8 @@ export interface Sender {
 }
 
 export interface PackageDirectoryOptions {
-  readonly disk: Disk;
+  /** @default the machine's */
+  readonly disk?: Disk;
   /** The directory; made when absent. */
   readonly path: string;
   /**
@@ -44,8 +45,8 @@ export interface PackageDirectoryOptions {
    * @default `quarantine` beside the directory
    */
   readonly quarantinePath?: string | undefined;
-  readonly clock: Clock;
-  readonly newId: NewId;
+  readonly clock?: Clock | undefined;
+  readonly newId?: NewId | undefined;
   /** Makes the uuid for a moment whose name is taken. Default: a UUIDv7 of the clock's time. */
   readonly newUuid?: () => string;
   readonly logger?: Logger;
