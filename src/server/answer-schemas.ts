@@ -164,6 +164,7 @@ export const chat = z
     ...sessionFields,
     title: z.string(),
     metadata: z.record(z.string(), z.unknown()).describe("The user's own."),
+    last_consolidated: count.describe("How many of the messages were summarised elsewhere."),
     damaged: z.boolean(),
     running: z.boolean().describe("A turn is running: it can be followed or stopped."),
     unanswered_ids: z
@@ -204,6 +205,65 @@ export const answer = z
     notices: z.array(z.string()).describe("For the person, beside the reply."),
   })
   .meta({ id: "Answer" });
+
+const turnId = z.string().describe("The id of its message.");
+const wasStopped = z
+  .boolean()
+  .describe("The answer is not wanted any more: end the turn as `interrupted` within 5 s.");
+export const openedTurn = z
+  .object({
+    state: z.enum(["open", "running", "answered"]),
+    turn_id: turnId,
+    user: message.optional(),
+    messages: z
+      .array(message)
+      .optional()
+      .describe("What the turn has stored after its message, oldest first: its steps and answer."),
+    attempt: count.optional().describe("2 or more: an attempt before was cut off or failed."),
+    session: session.optional(),
+    session_id: z
+      .string()
+      .optional()
+      .describe("What the provider can resume; empty: nothing, so send it the whole history."),
+    is_new: z.boolean().optional().describe("The provider has nothing to resume."),
+    reason: z.string().optional().describe("Why the session goes on or began."),
+    instructions: z
+      .string()
+      .optional()
+      .describe("The persona and the facts, for the system prompt."),
+    context: z
+      .string()
+      .optional()
+      .describe("What changes from turn to turn, for the prompt's end."),
+    stopped: wasStopped.optional(),
+  })
+  .meta({ id: "OpenedTurn", description: "`attempt` and what follows it: only if it is `open`." });
+export const openTurns = z
+  .object({
+    turns: z.array(z.object({ turn_id: turnId, state: z.enum(["open", "running", "unanswered"]) })),
+  })
+  .meta({ id: "OpenTurns" });
+export const keptSteps = z
+  .object({ ids: z.array(z.string()), stopped: wasStopped })
+  .meta({ id: "KeptSteps" });
+export const resolved = z
+  .object({
+    session,
+    session_id: z.string().describe("What the provider can resume; empty: nothing."),
+    is_new: z.boolean().describe("The provider has nothing to resume."),
+    reason: z.string().describe("Why the session goes on, or another began."),
+    ended: z.enum(["period", "provider", "nothing"]).describe("What this ended."),
+    clock: z.enum(["certain", "uncertain"]),
+    bucket_generation: count.describe("Counts the resets of this provider in the session."),
+    previous: session.optional().describe("What was ended."),
+  })
+  .meta({ id: "ResolvedSession" });
+export const usageCounted = z
+  .object({
+    counted: z.boolean().describe("`false`: it is of a session that has ended, and in no total."),
+    session,
+  })
+  .meta({ id: "UsageCounted" });
 
 export const stopped = z.object({ stopped: z.boolean() }).meta({ id: "Stopped" });
 export const dismissed = z.object({ dismissed: count }).meta({ id: "Dismissed" });

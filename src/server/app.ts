@@ -7,11 +7,13 @@ import { addExportRoute } from "./export-route.ts";
 import { isAmbiguous, isDecodable, refusalOf, securityHeaders } from "./guard.ts";
 import { addMessageRoutes } from "./message-routes.ts";
 import { addModelRoutes } from "./model-routes.ts";
+import { addOpenTurnRoutes } from "./open-turn-routes.ts";
 import { addPage, isPagePath } from "./page-routes.ts";
 import { problemResponse, reportError } from "./problem.ts";
 import { addPromptRoute } from "./prompt-route.ts";
 import { type Env, type Ports, Router } from "./router.ts";
 import { addServiceRoutes, type ServerState } from "./service-routes.ts";
+import { addSessionRoutes } from "./session-routes.ts";
 import { addTurnRoutes } from "./turn-routes.ts";
 import { addWatchRoutes } from "./watch-routes.ts";
 
@@ -34,6 +36,8 @@ export function createApp(ports: Ports, state: ServerState) {
   addMessageRoutes(router);
   addAttachmentRoute(router);
   addTurnRoutes(router);
+  const endTurns = addOpenTurnRoutes(router);
+  addSessionRoutes(router);
   addModelRoutes(router);
   addExportRoute(router);
   addPromptRoute(router);
@@ -44,7 +48,7 @@ export function createApp(ports: Ports, state: ServerState) {
   const elsewhere = addPage(router);
   router.finish(elsewhere);
   const endFeatures = () => {
-    for (const end of endings) end();
+    for (const end of [endTurns, ...endings]) end();
   };
   return { router, endFeatures };
 }

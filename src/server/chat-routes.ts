@@ -225,7 +225,7 @@ function addFork(router: Router): void {
   );
 }
 
-async function chatView({ chats, sessions }: Throughline, turns: Turns, id: string) {
+export async function chatView({ chats, sessions }: Throughline, turns: Turns, id: string) {
   const row = await chats.row(id);
   const { head } = await chats.existing(id);
   const opened = await sessions.active(id);
@@ -250,6 +250,7 @@ async function chatView({ chats, sessions }: Throughline, turns: Turns, id: stri
     title: row.title,
     messages_total: row.message_count,
     metadata: head.metadata,
+    last_consolidated: Math.max(0, head.last_consolidated - (head.cleared_count ?? 0)),
     damaged: row.damaged,
     running: await turns.isRunning(id),
     unanswered_ids: [...open, ...(head.pending ?? [])],

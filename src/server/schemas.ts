@@ -65,6 +65,8 @@ export const chatParams = () =>
     }),
   });
 export const messageParams = () => chatParams().extend({ message_id: id() });
+export const turnParams = () =>
+  chatParams().extend({ turn: id().meta({ description: "The id of the turn's message." }) });
 export const attachmentParams = () =>
   messageParams().extend({
     sha256: z
@@ -139,6 +141,112 @@ export const takeBackBody = () =>
   z
     .strictObject({ ids: z.array(text(256)).min(1, "must not be empty").max(500) })
     .meta({ id: "TakeBack" });
+export const openTurnBody = () =>
+  z
+    .strictObject({
+      id: text(200).optional().meta({
+        description: "Of the message: makes a repeated request the same turn. Made up when absent.",
+      }),
+      content: z.string().optional().meta({
+        description: "What the person says. Absent: a stored message is taken up.",
+      }),
+      name: text(200).optional().meta({ description: "Who of a group says it. On one line." }),
+      provider: name().meta({ description: "Who makes the answer: any name." }),
+      model: name(),
+    })
+    .meta({ id: "OpenTurn" });
+/** Their roles are checked by the turn. */
+export const turnSteps = () =>
+  z
+    .strictObject({ messages: appendBody().shape.messages.meta({ description: saidByTurn }) })
+    .meta({ id: "TurnSteps" });
+const saidByTurn = "Messages of the roles `assistant` and `tool`, in order.";
+const tokens = () => z.int().min(0).nullable().optional();
+export const turnEndBody = () =>
+  z
+    .strictObject({
+      messages: z
+        .array(appendBody().shape.messages.element)
+        .max(1_000)
+        .optional()
+        .meta({
+          description: `${saidByTurn} One that is stored already, by its id, is passed over.`,
+        }),
+      outcome: z.enum(["answered", "interrupted", "failed"]).optional().meta({
+        description: "`answered` when absent. The others mark the last message as partial.",
+      }),
+      partial_reason: z.enum(["length", "content_filter"]).optional().meta({
+        description: "The model cut the last message for this reason.",
+      }),
+      usage: z
+        .strictObject({
+          input_tokens: tokens(),
+          output_tokens: tokens(),
+          cached_input_tokens: z.int().min(0).optional(),
+          cost_usd: z.number().min(0).nullable().optional(),
+        })
+        .optional()
+        .meta({ description: "What the turn used. What is absent or `null` is not known." }),
+      model: name().optional().meta({ description: "That of the turn when absent." }),
+      session_id: z.string().max(1_024).optional().meta({
+        description: "What the provider resumes next time. Absent: what it was.",
+      }),
+      used_context: z.boolean().optional().meta({
+        description: "The model was given `context`: what it says once is not said again.",
+      }),
+    })
+    .meta({ id: "TurnEnd" });
+export const resolveBody = () =>
+  z
+    .strictObject({
+      provider: name().optional().meta({ description: "That of the session when absent." }),
+      model: name().optional().meta({ description: "That of the session when absent." }),
+    })
+    .meta({ id: "ResolveSession" });
+export const usageBody = () =>
+  z
+    .strictObject({
+      id: text(256).optional().meta({
+        description: "Counts a repeated request once. Send it with both generations.",
+      }),
+      provider: name().optional().meta({ description: "That of the session when absent." }),
+      model: name().optional().meta({ description: "That of the session when absent." }),
+      messages: z.int().optional().meta({ description: "1 when absent. Negative corrects." }),
+      tokens: z.int().optional().meta({ description: "0 when absent. Negative corrects." }),
+      cost_usd: z.number().nullable().optional().meta({
+        description: "0 when absent; `null`: not known. Negative corrects.",
+      }),
+      session_id: z.string().max(1_024).optional().meta({
+        description: "What the provider resumes next time. Absent: what it was.",
+      }),
+      generation: z.int().min(1).optional().meta({
+        description:
+          "Of the session, as `resolve` answered it: usage that comes late is not counted.",
+      }),
+      bucket_generation: z
+        .int()
+        .min(1)
+        .optional()
+        .meta({ description: "The same of its provider." }),
+    })
+    .meta({ id: "SessionUsage" });
+export const consolidatedBody = () =>
+  z
+    .strictObject({
+      last_consolidated: z.int().min(0).meta({
+        description: "How many messages from the start were summarised elsewhere.",
+      }),
+    })
+    .meta({ id: "Consolidated" });
+export const compactBody = () =>
+  z
+    .strictObject({
+      up_to_seq: z.int().min(1).meta({
+        description: "The `seq` of the last message that the summary stands for.",
+      }),
+      summary: z.string().meta({ description: "What models get in place of those messages." }),
+    })
+    .meta({ id: "Compact" });
 export const renameBody = () =>
   z
     .strictObject({
