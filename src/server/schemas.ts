@@ -154,12 +154,20 @@ export const openTurnBody = () =>
       provider: name().meta({ description: "Who makes the answer: any name." }),
       model: name(),
     })
-    .meta({ id: "OpenTurn" });
+    .meta({
+      id: "OpenTurn",
+      examples: [{ id: "m1", content: "Is the lamp on?", provider: "openai", model: "gpt-5-mini" }],
+    });
 /** Their roles are checked by the turn. */
 export const turnSteps = () =>
-  z
-    .strictObject({ messages: appendBody().shape.messages.meta({ description: saidByTurn }) })
-    .meta({ id: "TurnSteps" });
+  z.strictObject({ messages: appendBody().shape.messages.meta({ description: saidByTurn }) }).meta({
+    id: "TurnSteps",
+    examples: [{ messages: [{ ...answerExample, tool_calls: [callExample] }] }],
+  });
+const answerExample = { id: "m1-1", role: "assistant", content: "It is on." };
+const callFunction = { name: "lamp", arguments: "{}" };
+const callExample = { id: "c1", type: "function", function: callFunction };
+const usageExample = { input_tokens: 40, output_tokens: 5, cost_usd: 0.001 };
 const saidByTurn = "Messages of the roles `assistant` and `tool`, in order.";
 const tokens = () => z.int().min(0).nullable().optional();
 export const turnEndBody = () =>
@@ -195,7 +203,10 @@ export const turnEndBody = () =>
         description: "The model was given `context`: what it says once is not said again.",
       }),
     })
-    .meta({ id: "TurnEnd" });
+    .meta({
+      id: "TurnEnd",
+      examples: [{ messages: [answerExample], usage: usageExample, session_id: "session-1" }],
+    });
 export const resolveBody = () =>
   z
     .strictObject({
@@ -279,7 +290,7 @@ export const retryBody = () =>
 export const answerBody = () =>
   z
     .strictObject({ provider: name().optional(), model: name().optional() })
-    .meta({ id: "Answering" });
+    .meta({ id: "Answering", examples: [{ provider: "openai", model: "gpt-5-mini" }] });
 export const resetBody = () =>
   z
     .strictObject({

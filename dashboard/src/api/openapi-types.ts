@@ -132,6 +132,8 @@ export type Chat = {
   readonly title: string;
   /** The user's own. */
   readonly metadata: Readonly<Record<string, unknown>>;
+  /** How many of the messages were summarised elsewhere. */
+  readonly last_consolidated: number;
   readonly damaged: boolean;
   /** A turn is running: it can be followed or stopped. */
   readonly running: boolean;
@@ -201,6 +203,13 @@ export type ChatRow = {
   readonly damaged: boolean;
 };
 
+export type Compact = {
+  /** The `seq` of the last message that the summary stands for. */
+  readonly up_to_seq: number;
+  /** What models get in place of those messages. */
+  readonly summary: string;
+};
+
 export type CompanionRun = {
   /** Of the run: 8 hexadecimal digits. */
   readonly session_id: string;
@@ -259,6 +268,11 @@ export type ConsentInput = {
   /** What the person was shown: needed for pictures and sound. */
   readonly wording?: string | undefined;
   readonly by?: string | undefined;
+};
+
+export type Consolidated = {
+  /** How many messages from the start were summarised elsewhere. */
+  readonly last_consolidated: number;
 };
 
 export type DeletedPackages = {
@@ -479,6 +493,12 @@ export type Hits = {
   readonly more?: true | undefined;
 };
 
+export type KeptSteps = {
+  readonly ids: readonly string[];
+  /** The answer is not wanted any more: end the turn as `interrupted` within 5 s. */
+  readonly stopped: boolean;
+};
+
 export type Levels = {
   readonly joy: number;
   readonly sadness: number;
@@ -673,6 +693,51 @@ export type OfferedModel = {
   readonly size_bytes?: number | undefined;
   /** Absent: not known. */
   readonly takes_pictures?: boolean | undefined;
+};
+
+export type OpenTurn = {
+  /** Of the message: makes a repeated request the same turn. Made up when absent. */
+  readonly id?: string | undefined;
+  /** What the person says. Absent: a stored message is taken up. */
+  readonly content?: string | undefined;
+  /** Who of a group says it. On one line. */
+  readonly name?: string | undefined;
+  /** Who makes the answer: any name. */
+  readonly provider: string;
+  readonly model: string;
+};
+
+export type OpenTurns = {
+  readonly turns: readonly {
+    /** The id of its message. */
+    readonly turn_id: string;
+    readonly state: "open" | "running" | "unanswered";
+  }[];
+};
+
+/** `attempt` and what follows it: only if it is `open`. */
+export type OpenedTurn = {
+  readonly state: "open" | "running" | "answered";
+  /** The id of its message. */
+  readonly turn_id: string;
+  readonly user?: Message | undefined;
+  /** What the turn has stored after its message, oldest first: its steps and answer. */
+  readonly messages?: readonly Message[] | undefined;
+  /** 2 or more: an attempt before was cut off or failed. */
+  readonly attempt?: number | undefined;
+  readonly session?: Session | undefined;
+  /** What the provider can resume; empty: nothing, so send it the whole history. */
+  readonly session_id?: string | undefined;
+  /** The provider has nothing to resume. */
+  readonly is_new?: boolean | undefined;
+  /** Why the session goes on or began. */
+  readonly reason?: string | undefined;
+  /** The persona and the facts, for the system prompt. */
+  readonly instructions?: string | undefined;
+  /** What changes from turn to turn, for the prompt's end. */
+  readonly context?: string | undefined;
+  /** The answer is not wanted any more: end the turn as `interrupted` within 5 s. */
+  readonly stopped?: boolean | undefined;
 };
 
 export type Package = {
@@ -884,6 +949,30 @@ export type Reset = {
   readonly all?: boolean | undefined;
 };
 
+export type ResolveSession = {
+  /** That of the session when absent. */
+  readonly provider?: string | undefined;
+  /** That of the session when absent. */
+  readonly model?: string | undefined;
+};
+
+export type ResolvedSession = {
+  readonly session: Session;
+  /** What the provider can resume; empty: nothing. */
+  readonly session_id: string;
+  /** The provider has nothing to resume. */
+  readonly is_new: boolean;
+  /** Why the session goes on, or another began. */
+  readonly reason: string;
+  /** What this ended. */
+  readonly ended: "period" | "provider" | "nothing";
+  readonly clock: "certain" | "uncertain";
+  /** Counts the resets of this provider in the session. */
+  readonly bucket_generation: number;
+  /** What was ended. */
+  readonly previous?: Session | undefined;
+};
+
 export type Restart = {
   readonly report: {
     readonly kind: "fresh_start" | "crash_recovery" | "short_break" | "long_absence";
@@ -1018,6 +1107,27 @@ export type Session = {
   readonly total_tokens: number;
 };
 
+export type SessionUsage = {
+  /** Counts a repeated request once. Send it with both generations. */
+  readonly id?: string | undefined;
+  /** That of the session when absent. */
+  readonly provider?: string | undefined;
+  /** That of the session when absent. */
+  readonly model?: string | undefined;
+  /** 1 when absent. Negative corrects. */
+  readonly messages?: number | undefined;
+  /** 0 when absent. Negative corrects. */
+  readonly tokens?: number | undefined;
+  /** 0 when absent; `null`: not known. Negative corrects. */
+  readonly cost_usd?: number | null | undefined;
+  /** What the provider resumes next time. Absent: what it was. */
+  readonly session_id?: string | undefined;
+  /** Of the session, as `resolve` answered it: usage that comes late is not counted. */
+  readonly generation?: number | undefined;
+  /** The same of its provider. */
+  readonly bucket_generation?: number | undefined;
+};
+
 export type SignIn = {
   readonly code: string;
 };
@@ -1056,6 +1166,50 @@ export type Touched = {
   readonly recorded: string | null;
 };
 
+export type TurnEnd = {
+  /** Messages of the roles `assistant` and `tool`, in order. One that is stored already, by its id, is passed over. */
+  readonly messages?: readonly {
+    /** A message that is sent again under its id is stored once. */
+    readonly id?: string | undefined;
+    readonly role: "user" | "assistant" | "tool" | "system";
+    readonly content: string;
+    /** ISO 8601 with a zone. Now, when absent. */
+    readonly timestamp?: string | undefined;
+    readonly tool_calls?: readonly {
+      readonly id: string;
+      readonly type: "function";
+      readonly function: {
+        readonly name: string;
+        /** JSON, as the model wrote it. */
+        readonly arguments: string;
+      };
+    }[] | undefined;
+    /** On a tool's result: the id of the call. */
+    readonly tool_call_id?: string | undefined;
+    /** On a tool's result: the tool. On a user's message: who of a group said it. */
+    readonly name?: string | undefined;
+    /** The tool failed. */
+    readonly is_error?: true | undefined;
+  }[] | undefined;
+  /** `answered` when absent. The others mark the last message as partial. */
+  readonly outcome?: "answered" | "interrupted" | "failed" | undefined;
+  /** The model cut the last message for this reason. */
+  readonly partial_reason?: "length" | "content_filter" | undefined;
+  /** What the turn used. What is absent or `null` is not known. */
+  readonly usage?: {
+    readonly input_tokens?: number | null | undefined;
+    readonly output_tokens?: number | null | undefined;
+    readonly cached_input_tokens?: number | undefined;
+    readonly cost_usd?: number | null | undefined;
+  } | undefined;
+  /** That of the turn when absent. */
+  readonly model?: string | undefined;
+  /** What the provider resumes next time. Absent: what it was. */
+  readonly session_id?: string | undefined;
+  /** The model was given `context`: what it says once is not said again. */
+  readonly used_context?: boolean | undefined;
+};
+
 /** The data of each event of a turn, by the event's name. */
 export type TurnEvents = {
   readonly accepted: {
@@ -1078,6 +1232,39 @@ export type TurnEvents = {
   readonly retrying: Retrying;
   readonly result: Answer;
   readonly error: Problem;
+};
+
+export type TurnSteps = {
+  /** Messages of the roles `assistant` and `tool`, in order. */
+  readonly messages: readonly {
+    /** A message that is sent again under its id is stored once. */
+    readonly id?: string | undefined;
+    readonly role: "user" | "assistant" | "tool" | "system";
+    readonly content: string;
+    /** ISO 8601 with a zone. Now, when absent. */
+    readonly timestamp?: string | undefined;
+    readonly tool_calls?: readonly {
+      readonly id: string;
+      readonly type: "function";
+      readonly function: {
+        readonly name: string;
+        /** JSON, as the model wrote it. */
+        readonly arguments: string;
+      };
+    }[] | undefined;
+    /** On a tool's result: the id of the call. */
+    readonly tool_call_id?: string | undefined;
+    /** On a tool's result: the tool. On a user's message: who of a group said it. */
+    readonly name?: string | undefined;
+    /** The tool failed. */
+    readonly is_error?: true | undefined;
+  }[];
+};
+
+export type UsageCounted = {
+  /** `false`: it is of a session that has ended, and in no total. */
+  readonly counted: boolean;
+  readonly session: Session;
 };
 
 export type Verification = {
