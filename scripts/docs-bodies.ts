@@ -11,7 +11,6 @@ export interface Schema {
   readonly properties?: Readonly<Record<string, Schema>>;
   readonly required?: readonly string[];
   readonly description?: string;
-  readonly examples?: readonly unknown[];
   readonly minimum?: number;
   readonly maximum?: number;
   readonly maxLength?: number;
@@ -50,6 +49,23 @@ const samples: Readonly<Record<string, unknown>> = {
   what: "told a funny joke",
 };
 
+const on = { provider: "openai", model: "gpt-5-mini" };
+const said = { id: "m1-1", role: "assistant", content: "It is on." };
+
+/** Examples of bodies whose fields depend on each other, by the name of the body. */
+const examples: Readonly<Record<string, unknown>> = {
+  Answering: on,
+  Compact: { summary: "They spoke about the lamp.", up_to_seq: 1, last_consolidated: 0 },
+  OpenTurn: { id: "m1", content: "Is the lamp on?", ...on },
+  SessionUsage: { ...on, generation: 1, bucket_generation: 1, tokens: 45, cost_usd: 0.001 },
+  TurnEnd: {
+    messages: [said],
+    usage: { input_tokens: 40, output_tokens: 5, cost_usd: 0.001 },
+    session_id: "session-1",
+  },
+  TurnSteps: { messages: [said] },
+};
+
 function resolved(schema: Schema, schemas: Schemas): Schema {
   const name = schema.$ref?.split("/").at(-1);
   return name === undefined ? schema : { ...schemas[name], ...schema };
@@ -58,7 +74,8 @@ function resolved(schema: Schema, schemas: Schemas): Schema {
 /** A value that the schema allows: with its required fields, or the first one if it requires none. */
 export function exampleOf(given: Schema, schemas: Schemas, name = ""): unknown {
   const schema = resolved(given, schemas);
-  const { examples: [example] = [], const: only, enum: [first] = [], anyOf, properties } = schema;
+  const example = examples[given.$ref?.split("/").at(-1) ?? ""];
+  const { const: only, enum: [first] = [], anyOf, properties } = schema;
   if (example !== undefined) return example;
   if (only !== undefined || first !== undefined) return only ?? first;
   const { required = [], items, minimum = 0 } = schema;

@@ -46,7 +46,7 @@ async function agent(script: Parameters<typeof companion>[0] = [], options: Fixt
 const m1 = { id: "m1", content: "Is the lamp on?" };
 const ids = (messages: readonly { readonly id: string }[] = []) => messages.map(({ id }) => id);
 
-test("a turn is begun, its steps are stored, and it ends once; each request can be repeated", async () => {
+test("a turn is begun, its steps are stored, and it ends once; each may be sent again", async () => {
   const c = await agent();
   const first = await c.begin(m1);
   assert.deepEqual(
@@ -54,7 +54,7 @@ test("a turn is begun, its steps are stored, and it ends once; each request can 
     ["open", "m1", 1, true, "", "no_session"],
   );
   assert.deepEqual([first.instructions, first.stopped], ["You are kind.", false]);
-  assert.deepEqual(await c.open(), [{ turn_id: "m1", state: "open" }]);
+  assert.deepEqual(await c.open(), [{ turn_id: "m1", state: "running" }]);
   for (const _ of [1, 2]) {
     const kept = await c.steps("m1", [call, result]);
     assert.deepEqual(kept, { ids: ["m1-call", "m1-result"], stopped: false });
@@ -67,7 +67,7 @@ test("a turn is begun, its steps are stored, and it ends once; each request can 
     [answer.outcome, answer.assistant?.content, answer.session.session_id],
     ["answered", "It is on.", "session-of-m1"],
   );
-  assert.equal((await c.ended("m1")).assistant?.id, "m1-answer");
+  await problemOf(await c.post(`${turns}/m1/end`, end("m1")), 409, "THROUGHLINE_CONFLICT");
   for (const body of [m1, { id: "m1" }]) {
     const over = await c.begin(body);
     assert.deepEqual(
@@ -134,33 +134,21 @@ test("a message that the server's own model answers is running, then answered", 
   assert.equal((await c.begin({ id })).state, "answered");
 });
 
-test("a turn of which nothing is heard fails, and can be taken up", async () => {
-  const c = await agent([], { limits: { openTurnMs: 20 } });
-  await c.begin(m1);
-  // It waits for the end of the first.
-  const next = await c.begin({ id: "m2", content: "Hello?" });
-  assert.equal(next.state, "open");
-  await problemOf(
-    await c.post(`${turns}/m1/steps`, { messages: [call] }),
-    409,
-    "THROUGHLINE_CONFLICT",
-  );
-  await problemOf(await c.post(`${turns}/m1/end`, end("m1")), 409, "THROUGHLINE_CONFLICT");
-});
-
-test("a server that closes leaves its open turns to the next one, with their steps", async () => {
+test("a turn of which nothing is heard for 10 minutes fails, and the next one runs", async (t) => {
+  t.mock.timers.enable({ apis: ["setTimeout"] });
   const c = await agent();
   await c.begin(m1);
+  const next = c.begin({ id: "m2", content: "Hello?" });
+  t.mock.timers.tick(599_000);
   await c.steps("m1", [call]);
-  await c.server.close();
-  const next = await agent([], { throughline: c.throughline });
-  await problemOf(await next.post(`${turns}/m1/end`, end("m1")), 409, "THROUGHLINE_CONFLICT");
-  assert.deepEqual(await next.open(), [{ turn_id: "m1", state: "unanswered" }]);
-  for (const body of [{}, m1]) {
-    const taken = await next.begin(body);
-    assert.deepEqual([taken.state, taken.attempt, ids(taken.messages)], ["open", 2, ["m1-call"]]);
+  t.mock.timers.tick(599_000);
+  assert.equal((await c.steps("m1", [result])).ids.length, 1);
+  t.mock.timers.tick(600_000);
+  assert.equal((await next).state, "open");
+  for (const path of ["steps", "end"]) {
+    const late = await c.post(`${turns}/m1/${path}`, { messages: [call] });
+    await problemOf(late, 409, "THROUGHLINE_CONFLICT");
   }
-  assert.equal((await next.ended("m1")).session.message_count, 1);
 });
 
 test("a client is told that its answer is not wanted any more, and what came is kept", async () => {
@@ -182,7 +170,8 @@ test("an answer that its model cut says why; a turn that failed without words ca
   const failed = await c.ended("m1", { outcome: "failed" });
   assert.deepEqual([failed.outcome, failed.assistant], ["failed", null]);
   assert.equal((await c.begin(m1)).attempt, 2);
-  const cut = await c.ended("m1", { ...end("m1"), partial_reason: "length" });
+  const partial = { partial: true, partial_reason: "length" };
+  const cut = await c.ended("m1", { messages: [{ ...end("m1").messages[0], ...partial }] });
   assert.deepEqual([cut.assistant?.partial, cut.assistant?.partial_reason], [true, "length"]);
 });
 
@@ -200,9 +189,8 @@ const refused: readonly (readonly [string, string, object, number, string])[] = 
     400,
     "THROUGHLINE_INVALID",
   ],
-  ["no steps", `${turns}/m1/steps`, { messages: [] }, 400, "THROUGHLINE_INVALID"],
   ["steps of no turn", `${turns}/m9/steps`, { messages: [call] }, 409, "THROUGHLINE_CONFLICT"],
-  ["the end of no turn", `${turns}/m9/end`, {}, 404, "THROUGHLINE_NOT_FOUND"],
+  ["the end of no turn", `${turns}/m9/end`, {}, 409, "THROUGHLINE_CONFLICT"],
   ["a negative cost", `${turns}/m1/end`, { usage: { cost_usd: -1 } }, 400, "THROUGHLINE_INVALID"],
 ];
 
@@ -228,25 +216,30 @@ test("a session is resolved with its reason, and usage is counted once, in the s
   const resolve = async () => schemas.resolved.strict().parse(await session(c, "resolve", target));
   const count = async (body: object) =>
     schemas.usageCounted.strict().parse(await session(c, "usage", body));
-  const missing = await c.post(`${me}/session/usage`, { tokens: 1 });
+  const of = { ...target, generation: 1, bucket_generation: 1 };
+  const missing = await c.post(`${me}/session/usage`, of);
   await problemOf(missing, 404, "THROUGHLINE_NOT_FOUND");
   const first = await resolve();
   assert.deepEqual([first.is_new, first.session_id, first.reason], [true, "", "no_session"]);
-  const { bucket_generation } = first;
-  const delta = { id: "u1", tokens: 30, cost_usd: 0.5, session_id: "s-1", bucket_generation };
+  assert.deepEqual([first.session.generation, first.bucket_generation], [1, 1]);
+  const delta = { ...of, id: "u1", tokens: 30, cost_usd: 0.5, session_id: "s-1" };
   for (const _ of [1, 2]) {
-    const { counted, session: now } = await count({ ...delta, generation: 1 });
+    const now = await count(delta);
     assert.deepEqual(
-      [counted, now.message_count, now.total_tokens, now.total_cost_usd, now.session_id],
+      [now.counted, now.message_count, now.total_tokens, now.total_cost_usd, now.session_id],
       [true, 1, 30, 0.5, "s-1"],
     );
   }
   const again = await resolve();
   assert.deepEqual([again.is_new, again.session_id, again.reason], [false, "s-1", "still_valid"]);
   await jsonOf(await c.post(`${me}/reset`, { all: true }), 200);
-  assert.equal((await count({ tokens: 7, generation: 1 })).counted, false);
-  const { session: now } = await count({ messages: 0, tokens: 7 });
-  assert.deepEqual([now.generation, now.message_count, now.total_tokens], [2, 0, 7]);
+  assert.equal((await count({ ...of, tokens: 7 })).counted, false);
+  const { session: begun } = await resolve();
+  const now = await count({ ...of, generation: begun.generation, tokens: 7 });
+  assert.deepEqual([now.generation, now.message_count, now.total_tokens], [2, 1, 7]);
+  await jsonOf(await c.post(`${me}/reset`, { provider: target.provider }), 200);
+  assert.equal((await count({ ...of, generation: 2, session_id: "s-1" })).counted, false);
+  assert.deepEqual([(await resolve()).session_id, (await resolve()).bucket_generation], ["", 2]);
 });
 
 test("what was summarised is recorded, and models get the summary in place of it", async () => {
@@ -259,7 +252,7 @@ test("what was summarised is recorded, and models get the summary in place of it
   await jsonOf(await c.post(`${me}/append`, { messages: said }), 200);
   const change = async (path: string, body: object) =>
     schemas.chat.strict().parse(await jsonOf(await c.post(`${me}/${path}`, body), 200));
-  assert.equal((await change("consolidated", { last_consolidated: 2 })).last_consolidated, 2);
+  assert.equal((await change("compact", { last_consolidated: 2 })).last_consolidated, 2);
   await jsonOf(await c.post(`${me}/clear`), 200);
   assert.equal((await c.get(me)).last_consolidated, 0);
   await jsonOf(
@@ -272,15 +265,16 @@ test("what was summarised is recorded, and models get the summary in place of it
   const prompt = JSON.stringify(c.model.requests[0]?.messages);
   assert.match(prompt, /They counted to four/);
   assert.doesNotMatch(prompt, /"four"/);
-  for (const [path, body] of [
-    ["consolidated", { last_consolidated: 99 }],
-    ["compact", { up_to_seq: 99_999, summary: "x" }],
-    ["compact", { up_to_seq: 1, summary: " " }],
-  ] as const) {
-    await problemOf(await c.post(`${me}/${path}`, body), 400, "THROUGHLINE_INVALID");
+  for (const body of [
+    { last_consolidated: 99 },
+    { up_to_seq: 99_999, summary: "x" },
+    { up_to_seq: 1, summary: " " },
+    { summary: "x" },
+  ]) {
+    await problemOf(await c.post(`${me}/compact`, body), 400, "THROUGHLINE_INVALID");
   }
   await problemOf(
-    await c.post("/api/chats/none/consolidated", { last_consolidated: 0 }),
+    await c.post("/api/chats/none/compact", { last_consolidated: 0 }),
     404,
     "THROUGHLINE_NOT_FOUND",
   );

@@ -206,63 +206,33 @@ export const answer = z
   })
   .meta({ id: "Answer" });
 
-const turnId = z.string().describe("The id of its message.");
-const wasStopped = z
-  .boolean()
-  .describe("The answer is not wanted any more: end the turn as `interrupted` within 5 s.");
-export const openedTurn = z
-  .object({
-    state: z.enum(["open", "running", "answered"]),
-    turn_id: turnId,
-    user: message.optional(),
-    messages: z
-      .array(message)
-      .optional()
-      .describe("What the turn has stored after its message, oldest first: its steps and answer."),
-    attempt: count.optional().describe("2 or more: an attempt before was cut off or failed."),
-    session: session.optional(),
-    session_id: z
-      .string()
-      .optional()
-      .describe("What the provider can resume; empty: nothing, so send it the whole history."),
-    is_new: z.boolean().optional().describe("The provider has nothing to resume."),
-    reason: z.string().optional().describe("Why the session goes on or began."),
-    instructions: z
-      .string()
-      .optional()
-      .describe("The persona and the facts, for the system prompt."),
-    context: z
-      .string()
-      .optional()
-      .describe("What changes from turn to turn, for the prompt's end."),
-    stopped: wasStopped.optional(),
+const isStopped = z.boolean().describe("The answer is not wanted: end the turn within 5 s.");
+const resolution = z.object({
+  session,
+  session_id: z.string().describe("What the provider can resume; empty: nothing."),
+  is_new: z.boolean().describe("The provider has nothing to resume."),
+  reason: z.string().describe("Why the session goes on, or another one began."),
+});
+export const openedTurn = resolution
+  .extend({
+    user: message,
+    messages: z.array(message).describe("What the turn has stored since: its steps and answer."),
+    attempt: count.describe("2 or more: an attempt before was cut off or failed."),
+    instructions: z.string().describe("The persona and the facts, for the system prompt."),
+    context: z.string().describe("What changes from turn to turn, for the prompt's end."),
+    stopped: isStopped,
   })
-  .meta({ id: "OpenedTurn", description: "`attempt` and what follows it: only if it is `open`." });
-export const openTurns = z
-  .object({
-    turns: z.array(z.object({ turn_id: turnId, state: z.enum(["open", "running", "unanswered"]) })),
-  })
-  .meta({ id: "OpenTurns" });
-export const keptSteps = z
-  .object({ ids: z.array(z.string()), stopped: wasStopped })
-  .meta({ id: "KeptSteps" });
-export const resolved = z
-  .object({
-    session,
-    session_id: z.string().describe("What the provider can resume; empty: nothing."),
-    is_new: z.boolean().describe("The provider has nothing to resume."),
-    reason: z.string().describe("Why the session goes on, or another began."),
-    ended: z.enum(["period", "provider", "nothing"]).describe("What this ended."),
-    clock: z.enum(["certain", "uncertain"]),
-    bucket_generation: count.describe("Counts the resets of this provider in the session."),
-    previous: session.optional().describe("What was ended."),
-  })
+  .partial()
+  .extend({ state: z.enum(["open", "running", "answered"]), turn_id: z.string() })
+  .meta({ id: "OpenedTurn" });
+const openTurn = { turn_id: z.string(), state: z.enum(["running", "unanswered"]) };
+export const openTurns = z.object({ turns: z.array(z.object(openTurn)) }).meta({ id: "OpenTurns" });
+export const keptSteps = messageIds.extend({ stopped: isStopped }).meta({ id: "KeptSteps" });
+export const resolved = resolution
+  .extend({ ended: z.enum(["period", "provider", "nothing"]), bucket_generation: count })
   .meta({ id: "ResolvedSession" });
-export const usageCounted = z
-  .object({
-    counted: z.boolean().describe("`false`: it is of a session that has ended, and in no total."),
-    session,
-  })
+export const usageCounted = session
+  .extend({ counted: z.boolean().describe("`false`: it is of a session that has ended.") })
   .meta({ id: "UsageCounted" });
 
 export const stopped = z.object({ stopped: z.boolean() }).meta({ id: "Stopped" });

@@ -1,5 +1,6 @@
 import type { MiddlewareHandler } from "hono";
 import { invalid, ThroughlineError } from "../core/errors.ts";
+import { addAgentRoutes } from "./agent-routes.ts";
 import { addAttachmentRoute } from "./attachment-route.ts";
 import { arriving, Budget } from "./budget.ts";
 import { addChatRoutes } from "./chat-routes.ts";
@@ -7,13 +8,11 @@ import { addExportRoute } from "./export-route.ts";
 import { isAmbiguous, isDecodable, refusalOf, securityHeaders } from "./guard.ts";
 import { addMessageRoutes } from "./message-routes.ts";
 import { addModelRoutes } from "./model-routes.ts";
-import { addOpenTurnRoutes } from "./open-turn-routes.ts";
 import { addPage, isPagePath } from "./page-routes.ts";
 import { problemResponse, reportError } from "./problem.ts";
 import { addPromptRoute } from "./prompt-route.ts";
 import { type Env, type Ports, Router } from "./router.ts";
 import { addServiceRoutes, type ServerState } from "./service-routes.ts";
-import { addSessionRoutes } from "./session-routes.ts";
 import { addTurnRoutes } from "./turn-routes.ts";
 import { addWatchRoutes } from "./watch-routes.ts";
 
@@ -36,8 +35,7 @@ export function createApp(ports: Ports, state: ServerState) {
   addMessageRoutes(router);
   addAttachmentRoute(router);
   addTurnRoutes(router);
-  const endTurns = addOpenTurnRoutes(router);
-  addSessionRoutes(router);
+  addAgentRoutes(router);
   addModelRoutes(router);
   addExportRoute(router);
   addPromptRoute(router);
@@ -48,7 +46,7 @@ export function createApp(ports: Ports, state: ServerState) {
   const elsewhere = addPage(router);
   router.finish(elsewhere);
   const endFeatures = () => {
-    for (const end of [endTurns, ...endings]) end();
+    for (const end of endings) end();
   };
   return { router, endFeatures };
 }

@@ -43,11 +43,6 @@ export interface ServerLimits {
    * is closed. @default 30_000
    */
   readonly writeTimeoutMs?: number | undefined;
-  /**
-   * How long nothing may be heard of a turn that a client has open, in milliseconds. Then it has failed.
-   * @default 600_000
-   */
-  readonly openTurnMs?: number | undefined;
   /** Who may watch at once: streams of events, and of turns taken up again. @default 64 */
   readonly watchers?: number | undefined;
   /** What may wait for one slow reader, in bytes. One more event drops the reader. @default 1_048_576 */
@@ -67,7 +62,6 @@ const limitDefaults = {
   headersTimeoutMs: 10_000,
   requestTimeoutMs: 30_000,
   writeTimeoutMs: 30_000,
-  openTurnMs: 600_000,
   watchers: 64,
   watcherBytes: 1_048_576,
   keepAliveMs: 15_000,

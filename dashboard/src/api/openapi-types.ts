@@ -243,10 +243,11 @@ export type ClientRun = {
 };
 
 export type Compact = {
-  /** The `seq` of the last message that the summary stands for. */
-  readonly up_to_seq: number;
-  /** What models get in place of those messages. */
-  readonly summary: string;
+  /** The last message that it stands for. */
+  readonly up_to_seq?: number | undefined;
+  readonly summary?: string | undefined;
+  /** How many messages you summarised. */
+  readonly last_consolidated?: number | undefined;
 };
 
 export type CompanionRun = {
@@ -310,11 +311,6 @@ export type ConsentInput = {
   /** What the person was shown: needed for pictures and sound. */
   readonly wording?: string | undefined;
   readonly by?: string | undefined;
-};
-
-export type Consolidated = {
-  /** How many messages from the start were summarised elsewhere. */
-  readonly last_consolidated: number;
 };
 
 export type DeletedPackages = {
@@ -543,7 +539,7 @@ export type Inject = {
 
 export type KeptSteps = {
   readonly ids: readonly string[];
-  /** The answer is not wanted any more: end the turn as `interrupted` within 5 s. */
+  /** The answer is not wanted: end the turn within 5 s. */
   readonly stopped: boolean;
 };
 
@@ -744,9 +740,9 @@ export type OfferedModel = {
 };
 
 export type OpenTurn = {
-  /** Of the message: makes a repeated request the same turn. Made up when absent. */
+  /** Of the message. Made up when absent. */
   readonly id?: string | undefined;
-  /** What the person says. Absent: a stored message is taken up. */
+  /** Absent: a stored message is taken up. */
   readonly content?: string | undefined;
   /** Who of a group says it. On one line. */
   readonly name?: string | undefined;
@@ -757,35 +753,32 @@ export type OpenTurn = {
 
 export type OpenTurns = {
   readonly turns: readonly {
-    /** The id of its message. */
     readonly turn_id: string;
-    readonly state: "open" | "running" | "unanswered";
+    readonly state: "running" | "unanswered";
   }[];
 };
 
-/** `attempt` and what follows it: only if it is `open`. */
 export type OpenedTurn = {
-  readonly state: "open" | "running" | "answered";
-  /** The id of its message. */
-  readonly turn_id: string;
-  readonly user?: Message | undefined;
-  /** What the turn has stored after its message, oldest first: its steps and answer. */
-  readonly messages?: readonly Message[] | undefined;
-  /** 2 or more: an attempt before was cut off or failed. */
-  readonly attempt?: number | undefined;
   readonly session?: Session | undefined;
-  /** What the provider can resume; empty: nothing, so send it the whole history. */
+  /** What the provider can resume; empty: nothing. */
   readonly session_id?: string | undefined;
   /** The provider has nothing to resume. */
   readonly is_new?: boolean | undefined;
-  /** Why the session goes on or began. */
+  /** Why the session goes on, or another one began. */
   readonly reason?: string | undefined;
+  readonly user?: Message | undefined;
+  /** What the turn has stored since: its steps and answer. */
+  readonly messages?: readonly Message[] | undefined;
+  /** 2 or more: an attempt before was cut off or failed. */
+  readonly attempt?: number | undefined;
   /** The persona and the facts, for the system prompt. */
   readonly instructions?: string | undefined;
   /** What changes from turn to turn, for the prompt's end. */
   readonly context?: string | undefined;
-  /** The answer is not wanted any more: end the turn as `interrupted` within 5 s. */
+  /** The answer is not wanted: end the turn within 5 s. */
   readonly stopped?: boolean | undefined;
+  readonly state: "open" | "running" | "answered";
+  readonly turn_id: string;
 };
 
 export type Package = {
@@ -997,28 +990,16 @@ export type Reset = {
   readonly all?: boolean | undefined;
 };
 
-export type ResolveSession = {
-  /** That of the session when absent. */
-  readonly provider?: string | undefined;
-  /** That of the session when absent. */
-  readonly model?: string | undefined;
-};
-
 export type ResolvedSession = {
   readonly session: Session;
   /** What the provider can resume; empty: nothing. */
   readonly session_id: string;
   /** The provider has nothing to resume. */
   readonly is_new: boolean;
-  /** Why the session goes on, or another began. */
+  /** Why the session goes on, or another one began. */
   readonly reason: string;
-  /** What this ended. */
   readonly ended: "period" | "provider" | "nothing";
-  readonly clock: "certain" | "uncertain";
-  /** Counts the resets of this provider in the session. */
   readonly bucket_generation: number;
-  /** What was ended. */
-  readonly previous?: Session | undefined;
 };
 
 export type Restart = {
@@ -1180,24 +1161,20 @@ export type Session = {
 };
 
 export type SessionUsage = {
-  /** Counts a repeated request once. Send it with both generations. */
+  /** Counts a repeated request once. */
   readonly id?: string | undefined;
-  /** That of the session when absent. */
-  readonly provider?: string | undefined;
-  /** That of the session when absent. */
-  readonly model?: string | undefined;
-  /** 1 when absent. Negative corrects. */
-  readonly messages?: number | undefined;
-  /** 0 when absent. Negative corrects. */
+  readonly provider: string;
+  readonly model: string;
+  /** Of the session, as it was resolved. */
+  readonly generation: number;
+  /** The same, of its provider. */
+  readonly bucket_generation: number;
+  /** Negative corrects. */
   readonly tokens?: number | undefined;
-  /** 0 when absent; `null`: not known. Negative corrects. */
+  /** `null`: not known. */
   readonly cost_usd?: number | null | undefined;
-  /** What the provider resumes next time. Absent: what it was. */
+  /** What the provider resumes next. */
   readonly session_id?: string | undefined;
-  /** Of the session, as `resolve` answered it: usage that comes late is not counted. */
-  readonly generation?: number | undefined;
-  /** The same of its provider. */
-  readonly bucket_generation?: number | undefined;
 };
 
 export type SignIn = {
@@ -1239,7 +1216,7 @@ export type Touched = {
 };
 
 export type TurnEnd = {
-  /** Messages of the roles `assistant` and `tool`, in order. One that is stored already, by its id, is passed over. */
+  /** Of the roles `assistant` and `tool`. One whose id is stored is passed over. */
   readonly messages?: readonly {
     /** A message that is sent again under its id is stored once. */
     readonly id?: string | undefined;
@@ -1263,22 +1240,11 @@ export type TurnEnd = {
     /** The tool failed. */
     readonly is_error?: true | undefined;
   }[] | undefined;
-  /** `answered` when absent. The others mark the last message as partial. */
   readonly outcome?: "answered" | "interrupted" | "failed" | undefined;
-  /** The model cut the last message for this reason. */
-  readonly partial_reason?: "length" | "content_filter" | undefined;
-  /** What the turn used. What is absent or `null` is not known. */
-  readonly usage?: {
-    readonly input_tokens?: number | null | undefined;
-    readonly output_tokens?: number | null | undefined;
-    readonly cached_input_tokens?: number | undefined;
-    readonly cost_usd?: number | null | undefined;
-  } | undefined;
-  /** That of the turn when absent. */
-  readonly model?: string | undefined;
-  /** What the provider resumes next time. Absent: what it was. */
+  readonly usage?: UsageOfTurn | undefined;
+  /** What the provider resumes next. */
   readonly session_id?: string | undefined;
-  /** The model was given `context`: what it says once is not said again. */
+  /** The model was given `context`. */
   readonly used_context?: boolean | undefined;
 };
 
@@ -1307,7 +1273,7 @@ export type TurnEvents = {
 };
 
 export type TurnSteps = {
-  /** Messages of the roles `assistant` and `tool`, in order. */
+  /** Of the roles `assistant` and `tool`. One whose id is stored is passed over. */
   readonly messages: readonly {
     /** A message that is sent again under its id is stored once. */
     readonly id?: string | undefined;
@@ -1334,9 +1300,30 @@ export type TurnSteps = {
 };
 
 export type UsageCounted = {
-  /** `false`: it is of a session that has ended, and in no total. */
+  readonly chat_id: string;
+  readonly provider: string;
+  readonly model: string;
+  /** ISO 8601, UTC; empty if it is not known. */
+  readonly created_at: string;
+  /** ISO 8601, UTC; empty if it is not known. */
+  readonly last_active: string;
+  readonly generation: number;
+  readonly provider_sessions: Readonly<Record<string, ProviderSession>>;
+  /** The provider's own; empty: none yet. */
+  readonly session_id: string;
+  /** With this provider in this session. */
+  readonly message_count: number;
+  readonly total_cost_usd: number;
+  readonly total_tokens: number;
+  /** `false`: it is of a session that has ended. */
   readonly counted: boolean;
-  readonly session: Session;
+};
+
+export type UsageOfTurn = {
+  readonly input_tokens?: number | null | undefined;
+  readonly output_tokens?: number | null | undefined;
+  readonly cached_input_tokens?: number | undefined;
+  readonly cost_usd?: number | null | undefined;
 };
 
 export type Verification = {
