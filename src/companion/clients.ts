@@ -154,7 +154,10 @@ export class Clients {
   deliver(client: string, stream: InjectionStream): () => void {
     const { clock, logger, timers = systemTimers } = this.#ports;
     const injector = new Injector({
-      ...{ stream, clock, logger, timers },
+      stream,
+      clock,
+      logger,
+      timers,
       injects: () => this.#runs().get(client)?.injects ?? [],
       heard: (id) => this.heard(client, id),
       onChange: (listener) => this.#host.onChange(({ type }) => type === "injects" && listener()),

@@ -233,7 +233,10 @@ function fromWritten(found: Written): CompanionDocument {
   const { shutdownClean, startedAt, runId, uptimeMs, totalRuns } = run;
   return {
     ...rest,
-    ...{ shutdownClean, startedAt, uptimeMs, totalRuns },
+    shutdownClean,
+    startedAt,
+    uptimeMs,
+    totalRuns,
     heartbeat: heartbeatOf(run),
     runId: isRunId(runId) ? runId : undefined,
     person: name === undefined || name === "" ? undefined : { name, seenAt },

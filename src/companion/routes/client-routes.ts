@@ -86,8 +86,8 @@ export function addClientRoutes(
 }
 
 /**
- * Publishes what clients are to hear: at most every 3 s, and for each all that came since. Whoever begins to
- * listen gets all that was not reported as heard.
+ * Publishes what clients are to hear: at most every 3 s, and for each all that came since. A new listener
+ * gets all that was not reported as heard.
  *
  * @returns what ends it.
  */
