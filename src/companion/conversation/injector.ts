@@ -72,7 +72,7 @@ export class Injector {
     if (voiceStream !== this.#voiceStream) {
       this.#voiceStream = voiceStream;
       this.#refusals = 0;
-      if (this.#attempt !== undefined) this.#failed(this.#attempt, "the voice stream changed");
+      if (this.#attempt !== undefined) void this.#failed(this.#attempt, "the voice stream changed");
     }
     this.#pump();
   }
@@ -92,7 +92,7 @@ export class Injector {
   #send(items: readonly Inject[]): void {
     const { stream, clock, timers } = this.#ports;
     const { voiceStream } = stream;
-    const late = () => this.#failed(attempt, "no answer");
+    const late = () => void this.#failed(attempt, "no answer");
     const attempt = { voiceStream, items, stopTimeout: timers.after(acknowledgeTimeoutMs, late) };
     this.#attempt = attempt;
     this.#nextAt = clock.monotonic() + throttleMs;
