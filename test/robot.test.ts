@@ -20,7 +20,10 @@ const chat = "robot:nova";
 test("the guide shows the robot as it is tested, in at most 80 lines", () => {
   const text = fs.readFileSync(program, "utf8");
   const guide = fs.readFileSync(join(import.meta.dirname, "../docs/guides/robot.md"), "utf8");
-  assert.ok(guide.includes(`\`\`\`python\n${text}\`\`\`\n`), "copy examples/robot/robot.py into it");
+  assert.ok(
+    guide.includes(`\`\`\`python\n${text}\`\`\`\n`),
+    "copy examples/robot/robot.py into it",
+  );
   assert.ok(text.split("\n").length <= 81);
 });
 
