@@ -652,6 +652,20 @@ const cluster: readonly SeededBug[] = [
     ...{ test: "test/cluster-companion.test.ts", named: "when all are killed" },
   },
   {
+    id: "cluster: a chat that was told is told again once all were killed",
+    file: "src/companion/left.ts",
+    find: "told.set(act.chat, act.session);",
+    replace: "told.set(act.chat, 0);",
+    ...{ test: "test/cluster-companion.test.ts", named: "what was told is not told again" },
+  },
+  {
+    id: "clients: a run that ended is taken for a crash",
+    file: "src/companion/client-runs.ts",
+    find: "previous: before && { runId: before.runId, clean: before.isEnded },",
+    replace: "previous: before && { runId: before.runId, clean: false },",
+    ...{ test: "test/server-clients.test.ts", named: "an end, 20 s ago" },
+  },
+  {
     id: "cluster: words of a chat that was forgotten elsewhere are stored",
     file: "src/companion/shared-acts.ts",
     find: "this.#pending = this.#pending.filter((each) => !isOf(each));",
