@@ -34,6 +34,14 @@ const guard = { test: "src/server/guard.test.ts" };
 
 const log: readonly SeededBug[] = [
   {
+    id: "agent routes: a turn that is begun again lacks the steps since it was opened",
+    file: "src/server/agent-routes.ts",
+    find: "const { messages } = await turnOnRecord(chats, params.id, user);",
+    replace: "const messages = turnOnRecord && turn.kept;",
+    test: "test/server-open-turns.test.ts",
+    named: "a turn is begun, its steps",
+  },
+  {
     id: "start: a journal of before a chat was forgotten brings it back",
     file: "src/core/chat/forget.ts",
     find: "<= at) await remove(log, chatId);",
@@ -541,9 +549,23 @@ const companion: readonly SeededBug[] = [
     ...companionParts,
   },
   {
+    id: "chats: what is appended is not heard",
+    file: "src/core/chat/chat-log.ts",
+    find: "this.#onHeard(chatId, message, client);",
+    replace: "break;",
+    test: "test/server-hearing.test.ts",
+  },
+  {
+    id: "chats: what is appended again is heard again",
+    file: "src/core/chat/chats.ts",
+    find: "if (heard && one.seq > seq) transaction.hear(one, client);",
+    replace: "if (heard) transaction.hear(one, client);",
+    test: "test/server-hearing.test.ts",
+  },
+  {
     id: "companion: words are heard after the model was asked",
-    file: "src/companion/conversation/companion-part.ts",
-    find: "companion.personSaid(chatId, content);",
+    file: "src/core/turns/run-turn.ts",
+    find: "if (begun.isNew) ports.extensions.heard(turn.chatId, begun.user);",
     replace: "",
     ...companionParts,
   },
@@ -628,6 +650,20 @@ const cluster: readonly SeededBug[] = [
     find: "const isCovered = position.log === covered?.log && position.seq <= covered.seq;",
     replace: "const isCovered = position.seq < 0;",
     ...{ test: "test/cluster-companion.test.ts", named: "when all are killed" },
+  },
+  {
+    id: "cluster: a chat that was told is told again once all were killed",
+    file: "src/companion/left.ts",
+    find: "told.set(act.chat, act.session);",
+    replace: "told.set(act.chat, 0);",
+    ...{ test: "test/cluster-companion.test.ts", named: "what was told is not told again" },
+  },
+  {
+    id: "clients: a run that ended is taken for a crash",
+    file: "src/companion/client-runs.ts",
+    find: "previous: before && { runId: before.runId, clean: before.isEnded },",
+    replace: "previous: before && { runId: before.runId, clean: false },",
+    ...{ test: "test/server-clients.test.ts", named: "an end, 20 s ago" },
   },
   {
     id: "cluster: words of a chat that was forgotten elsewhere are stored",
