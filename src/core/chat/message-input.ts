@@ -81,7 +81,7 @@ export function messageRecord(input: unknown, newId: () => string, at: string): 
   }
   if (known === "user") checkPersonName(input["name"]);
   checkJson(rest, "message");
-  const others = Object.entries(rest);
+  const others = Object.entries(rest).filter(([, value]) => value !== undefined);
   const moved = others.filter(([name]) => reserved.has(name));
   const own = moved.length === 0 ? others : others.filter(([name]) => !reserved.has(name));
   const kept = moved.length === 0 ? extra : { ...(extra as JsonObject), ...fromEntries(moved) };

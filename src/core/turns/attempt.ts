@@ -99,6 +99,7 @@ export class Attempt {
         'ends without yielding its last event, { type: "end", finish, usage }',
       );
     } catch (thrownHere) {
+      reader.abort(); // what is left of it
       const error = refusalIn(thrownHere, `${responder.provider}/${responder.model}`) ?? thrownHere;
       // Such a request used nothing, and is repeated in another form.
       const usedNothing = ["session_refused", "too_long"];
@@ -106,8 +107,6 @@ export class Attempt {
         this.#usage = sum(this.#usage, error.usage ?? noUsage);
       }
       return error ?? new Error("the model's stream broke");
-    } finally {
-      reader.abort();
     }
   }
 

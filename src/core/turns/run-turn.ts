@@ -44,7 +44,7 @@ export async function runTurn(
 ): Promise<TurnAnswer> {
   const isGone = waited && (await isUnwanted(ports.chats, turn));
   // While it waited, another process may have taken it up, no matter which one made its id.
-  const isRepeat = !isGone && !turn.isAgain && (waited || !turn.isFresh);
+  const isRepeat = !isGone && !turn.isAgain && !turn.isFresh;
   const again = isRepeat ? await storedAnswer(ports.chats, turn) : undefined;
   if (again !== undefined) return again;
   ports.queue.publish(turn);
@@ -106,12 +106,11 @@ async function speak(
 }
 
 async function makeAnswer(
-  running: Pick<TurnPorts, "chats" | "rules" | "clock"> &
-    Pick<RunningTurn, "turn" | "begun" | "notices">,
+  running: Pick<TurnPorts, "rules" | "clock"> & Pick<RunningTurn, "turn" | "begun" | "notices">,
   parts: TurnParts,
   work: () => Promise<TurnStored>,
 ): Promise<{ readonly answer: TurnAnswer; readonly ended: Ended }> {
-  const { chats, rules, clock, turn, begun, notices } = running;
+  const { rules, clock, turn, begun, notices } = running;
   const { assistant, period, ended } = await work().catch((error: unknown) => {
     parts.end(undefined);
     throw error;
@@ -119,13 +118,12 @@ async function makeAnswer(
   parts.end(assistant);
   const note = ageNote(period, ended.provider, clock.now(), rules);
   if (note !== undefined) notices.push(note);
-  const stored = assistant && (await chats.find(turn.chatId, assistant.id));
   const answer: TurnAnswer = {
     turnId: turn.id,
     user: begun.user,
     notices,
     usage: ended.usage,
-    assistant: stored,
+    assistant,
     period: periodView(turn.chatId, period),
     outcome: ended.outcome,
     reason: ended.reason,
