@@ -23,7 +23,6 @@ import type { Journal } from "./journal.ts";
 import type { LogIndex } from "./log-index.ts";
 import { mayBeOurs } from "./own-log.ts";
 import type { RecentBatch, RecentRecords } from "./recent-records.ts";
-import type { RecoveredLogs } from "./recovered-logs.ts";
 
 /** What a collection of logs needs. */
 export interface LogPorts extends Omit<HomePorts, "index" | "report"> {
@@ -37,10 +36,8 @@ export interface LogPorts extends Omit<HomePorts, "index" | "report"> {
   /** Makes the directory, once. Tried again if it fails. */
   makeDirectory(): Promise<void>;
   readonly index: LogIndex;
-  /** Takes the changes of logs before their files do. Without it (level `"process"`) nothing is synced. */
-  readonly journal: Journal | undefined;
-  /** What the journal of a dead process held of logs. */
-  readonly recovered: RecoveredLogs;
+  /** Takes the changes of logs before their files do. */
+  readonly journal: Journal;
   readonly recent: RecentRecords;
   /** Logs with a failed write that could not be cut off: where they end, by the path of their file. */
   readonly cuts: Map<string, number>;
@@ -84,8 +81,6 @@ export class LogFile {
 
   readonly #ports: LogPorts;
   #file: DiskFile;
-  /** What was in it when it was opened may never have been synced. */
-  #isUnsynced = false;
   #users = 0;
   #closing = false;
   #closed: Promise<void> | undefined;
@@ -107,7 +102,7 @@ export class LogFile {
   static async open(ports: LogPorts, path: string, key: string): Promise<LogFile | undefined> {
     let file: DiskFile;
     try {
-      await ports.journal?.complete(path);
+      await ports.journal.complete(path);
       file = await openOwn(ports, path);
     } catch (error) {
       if (isCode(error, "ENOENT")) return undefined;
@@ -118,7 +113,6 @@ export class LogFile {
       const cut = ports.cuts.get(path);
       if (cut !== undefined) await log.#cut(cut);
       await log.#recover(await file.size());
-      log.#isUnsynced = ports.journal?.isUnsynced === true;
       return log;
     } catch (error) {
       await file.close();
@@ -293,11 +287,6 @@ export class LogFile {
     return this.#closed;
   }
 
-  /** Makes everything durable that was only written. */
-  sync(): Promise<void> {
-    return this.#file.sync();
-  }
-
   async #reading<T>(read: (file: DiskFile) => Promise<T>): Promise<T> {
     this.hold();
     try {
@@ -354,8 +343,6 @@ export class LogFile {
       opens: this.end === 0,
     });
     const { journal, unsyncedNames } = this.#ports;
-    if (this.#isUnsynced) await this.#file.sync();
-    this.#isUnsynced = false;
     if (unsyncedNames.has(dirname(this.path))) await syncNames(this.#ports, dirname(this.path));
     const start = this.end;
     const apply = async () => {
@@ -367,8 +354,7 @@ export class LogFile {
       this.#ports.recent.append(this, start, lines);
       batch.applied(this, start);
     };
-    if (journal === undefined) await apply();
-    else await journal.write({ path: journal.nameOf(this.path), offset: start, bytes }, apply);
+    await journal.write({ path: journal.nameOf(this.path), offset: start, bytes }, apply);
   }
 
   /** After a failed write the file ends where it did, or refuses appends. @returns what to throw. */
@@ -392,9 +378,8 @@ export class LogFile {
     const { cuts, guard, journal } = this.#ports;
     guard();
     await this.#file.truncate(end);
-    const path = journal?.nameOf(this.path);
-    const nothing = Buffer.alloc(0);
-    if (path !== undefined) await journal?.write({ path, offset: end, bytes: nothing }, done);
+    const path = journal.nameOf(this.path);
+    await journal.write({ path, offset: end, bytes: Buffer.alloc(0) }, done);
     cuts.delete(this.path);
   }
 
