@@ -108,12 +108,12 @@ export function uncovered(
  * @param keptRows how many rows from the first stay as they are.
  */
 function shortenTurn(turn: Turn, most: number, keptRows = 0): Turn {
+  if (turn.rows.every(({ tokens }) => tokens <= most)) return turn;
   const rows = turn.rows.map((row, index) => (index < keptRows ? row : shortenRow(row, most)));
   return { ...turn, rows };
 }
 
 function shortenRow(row: ModelRow, most: number): ModelRow {
-  if (row.tokens <= most) return row;
   const { files = [] } = row;
   const named = files.filter((file) => tokensOf(file) > most);
   const notes = attachmentNotes(named);

@@ -46,12 +46,30 @@ interface ModelPair {
 export const notCompleted = "not completed: its outcome is unknown";
 const noText = "[empty message]";
 
+/** Rows of shared messages that are the same for every model. */
+const plainRows = new WeakMap<StoredMessage, ModelRow>();
+
 /**
  * Rules 2, 4 and 8 for one message: its text, and what else this model may have of it.
  *
  * @returns `undefined` for an assistant message with neither text nor calls.
  */
 export function modelRow(
+  message: StoredMessage,
+  calls: readonly PairedCall[],
+  target: ModelTarget,
+): ModelRow | undefined {
+  const { attachments, provider_data } = message;
+  const isPlain = calls.length === 0 && attachments === undefined && provider_data === undefined;
+  if (isPlain && Object.isFrozen(message)) {
+    const row = plainRows.get(message) ?? freshRow(message, calls, target);
+    if (row !== undefined) plainRows.set(message, row);
+    return row;
+  }
+  return freshRow(message, calls, target);
+}
+
+function freshRow(
   message: StoredMessage,
   calls: readonly PairedCall[],
   target: ModelTarget,
