@@ -81,7 +81,9 @@ export function isFilled(turns: readonly Turn[], { budget, ratio }: Room): boole
 }
 
 function sum(turns: readonly Turn[]): number {
-  return turns.reduce((tokens, turn) => tokens + turnTokens(turn), 0);
+  let tokens = 0;
+  for (const turn of turns) tokens += turnTokens(turn);
+  return tokens;
 }
 
 /**

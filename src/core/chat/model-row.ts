@@ -80,7 +80,7 @@ function freshRow(
   }
   const content = textOf(message);
   if (calls.length === 0 && content === "") return undefined;
-  const pairs = modelPairs(message, calls, target);
+  const pairs = calls.length === 0 ? [] : modelPairs(message, calls, target);
   const providerData = message.provider_data;
   // Also of a message that was cut short or repaired: a model may refuse each one without its thought.
   const keeps = isJsonObject(providerData) && sameMaker(providerData, target);
@@ -191,7 +191,8 @@ export function legalName(name: string): string {
 
 export function rowOf(parts: RowParts): ModelRow {
   const messages = rowMessages(parts);
-  const tokens = messages.reduce((sum, message) => sum + messageTokens(message), 0);
+  let tokens = 0;
+  for (const message of messages) tokens += messageTokens(message);
   return { ...parts, messages, tokens };
 }
 

@@ -43,7 +43,8 @@ export function turnsOf(
     if (message.role === "user") {
       isFirst = false;
       if (row !== undefined) {
-        const first = turns.length === 0 ? withOpening(row, saidFirst) : row;
+        const first =
+          turns.length === 0 && saidFirst.length > 0 ? withOpening(row, saidFirst) : row;
         turns.push({ seq: message.seq, rows: [first], unnamed: none, isNamed: false });
       }
       // A hidden user message opens no turn: its answer is said in the turn that was under way. And
@@ -72,7 +73,9 @@ function messageCount(turn: Turn): number {
 }
 
 export function turnTokens(turn: Turn): number {
-  return turn.rows.reduce((sum, { tokens }) => sum + tokens, 0);
+  let sum = 0;
+  for (const { tokens } of turn.rows) sum += tokens;
+  return sum;
 }
 
 /**
@@ -84,6 +87,7 @@ export function turnTokens(turn: Turn): number {
  */
 export function lastTurns(turns: readonly Turn[], count: number, summarySeq = 0): readonly Turn[] {
   if (count <= 0) return [];
+  if (count === Number.POSITIVE_INFINITY) return turns;
   let from = turns.length;
   for (let left = count; from > 0; from--) {
     const turn = turns[from - 1];

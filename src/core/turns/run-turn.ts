@@ -12,7 +12,7 @@ import { beginRetry } from "./retry-records.ts";
 import { noticesOf } from "./rollover.ts";
 import { storedAnswer } from "./stored-answer.ts";
 import type { Turn, TurnAnswer } from "./turn.ts";
-import { beginTurn, type Ended } from "./turn-records.ts";
+import { beginTurn } from "./turn-records.ts";
 import type { RunningTurn } from "./turn-steps.ts";
 import type { TurnsRuntime } from "./turns-options.ts";
 import { isDismissed } from "./unanswered.ts";
@@ -85,51 +85,42 @@ async function speak(
   const notices = noticesOf(begun, notice);
   for (const text of notices) turn.add({ type: "notice", text });
   turn.span.add({ stage: "model", freshness: begun.resolution.reason });
-  const running = { ...ports, turn, begun, notices };
-  const work = async () => make({ ...running, persona: await ports.persona(), part: await part });
-  const { answer, ended } = await makeAnswer(running, parts, work);
-  // A retry without a word leaves what was answered before.
-  if (turn.retryId === undefined || answer.assistant !== undefined) {
-    const { text: response, outcome } = ended;
-    const { companionName } = ports;
-    // What was sent without a word is remembered by its name.
-    const utterance = turn.content.trim() === "" ? attachmentNotes(turn.attachments) : turn.content;
-    const said = {
-      utterance,
-      intent: parseIntent(utterance, companionName).type,
-      response,
-      outcome,
-    };
-    ports.workingMemory.appendTo(turn.chatId, memory, said, turn.id);
-  }
-  return answer;
-}
-
-async function makeAnswer(
-  running: Pick<TurnsRuntime, "rules" | "clock"> & Pick<RunningTurn, "turn" | "begun" | "notices">,
-  parts: TurnParts,
-  work: () => Promise<TurnStored>,
-): Promise<{ readonly answer: TurnAnswer; readonly ended: Ended }> {
-  const { rules, clock, turn, begun, notices } = running;
-  const { assistant, period, ended } = await work().catch((error: unknown) => {
+  let stored: TurnStored;
+  try {
+    const [persona, own] = [await ports.persona(), await part];
+    stored = await make({ ...ports, turn, begun, notices, persona, part: own });
+  } catch (error) {
     parts.end(undefined);
     throw error;
-  });
+  }
+  const { assistant, period, ended } = stored;
   parts.end(assistant);
-  const note = ageNote(period, ended.provider, clock.now(), rules);
+  const note = ageNote(period, ended.provider, ports.clock.now(), ports.rules);
   if (note !== undefined) notices.push(note);
-  const answer: TurnAnswer = {
+  const { text: response, outcome, usage, reason, detail } = ended;
+  // A retry without a word leaves what was answered before.
+  if (turn.retryId === undefined || assistant !== undefined) {
+    // What was sent without a word is remembered by its name.
+    const utterance = turn.content.trim() === "" ? attachmentNotes(turn.attachments) : turn.content;
+    const intent = parseIntent(utterance, ports.companionName).type;
+    ports.workingMemory.appendTo(
+      turn.chatId,
+      memory,
+      { utterance, intent, response, outcome },
+      turn.id,
+    );
+  }
+  return {
     turnId: turn.id,
     user: begun.user,
     notices,
-    usage: ended.usage,
+    usage,
     assistant,
     period: periodView(turn.chatId, period),
-    outcome: ended.outcome,
-    reason: ended.reason,
-    detail: ended.detail,
+    outcome,
+    reason,
+    detail,
   };
-  return { answer, ended };
 }
 
 /** A waiting turn may have been erased by now, or another process may have decided about it. */
