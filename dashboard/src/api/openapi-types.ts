@@ -977,12 +977,6 @@ export type Rename = {
   readonly title: string;
 };
 
-/** `not_repaired`: it is damaged, and stays so. */
-export type RepairedPackage = {
-  readonly outcome: "whole" | "not_repaired";
-  readonly differences: readonly Difference[];
-};
-
 export type Reset = {
   /** The provider to start over with. Without it: the provider of the next turn. */
   readonly provider?: string | undefined;

@@ -1,7 +1,7 @@
 import { holdsRemoved } from "../../core/chat/shown-messages.ts";
 import { isThroughlineError, ThroughlineError } from "../../core/errors.ts";
 import type { Router } from "../../server/router.ts";
-import type { Manifest } from "../package/package-format.ts";
+import type { Manifest } from "../package/record.ts";
 
 /**
  * A package is deleted with a message that it holds. One that was not reached then, such as one that a
