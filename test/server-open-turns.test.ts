@@ -189,6 +189,16 @@ const refused: readonly (readonly [string, string, object, number, string])[] = 
     400,
     "THROUGHLINE_INVALID",
   ],
+  ...["exact", "hidden", "attachments", "provider_data"].map(
+    (name) =>
+      [
+        `a step with ${name}`,
+        `${turns}/m1/steps`,
+        { messages: [{ ...call, [name]: {} }] },
+        400,
+        "THROUGHLINE_INVALID",
+      ] as const,
+  ),
   ["steps of no turn", `${turns}/m9/steps`, { messages: [call] }, 409, "THROUGHLINE_CONFLICT"],
   ["the end of no turn", `${turns}/m9/end`, {}, 409, "THROUGHLINE_CONFLICT"],
   ["a negative cost", `${turns}/m1/end`, { usage: { cost_usd: -1 } }, 400, "THROUGHLINE_INVALID"],

@@ -141,7 +141,6 @@ function addSteps(router: Router): void {
         usage: {
           inputTokens: usage.input_tokens ?? undefined,
           outputTokens: usage.output_tokens ?? undefined,
-          cachedInputTokens: usage.cached_input_tokens,
           costUsd: usage.cost_usd ?? undefined,
         },
         outcome,

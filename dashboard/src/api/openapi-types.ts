@@ -1233,6 +1233,8 @@ export type TurnEnd = {
     readonly name?: string | undefined;
     /** The tool failed. */
     readonly is_error?: true | undefined;
+    readonly partial?: true | undefined;
+    readonly partial_reason?: "length" | "content_filter" | undefined;
   }[] | undefined;
   readonly outcome?: "answered" | "interrupted" | "failed" | undefined;
   readonly usage?: UsageOfTurn | undefined;
@@ -1290,6 +1292,8 @@ export type TurnSteps = {
     readonly name?: string | undefined;
     /** The tool failed. */
     readonly is_error?: true | undefined;
+    readonly partial?: true | undefined;
+    readonly partial_reason?: "length" | "content_filter" | undefined;
   }[];
 };
 
@@ -1316,7 +1320,6 @@ export type UsageCounted = {
 export type UsageOfTurn = {
   readonly input_tokens?: number | null | undefined;
   readonly output_tokens?: number | null | undefined;
-  readonly cached_input_tokens?: number | undefined;
   readonly cost_usd?: number | null | undefined;
 };
 
