@@ -20,7 +20,7 @@ import {
   summed,
 } from "./forget-receipt.ts";
 import { isMessage, type StoredMessage } from "./message.ts";
-import type { MessageInput } from "./message-input.ts";
+import { type AppendInput, type MessageInput, messageOf } from "./message-input.ts";
 import { type MessagePage, messagePage } from "./message-page.ts";
 import { rollOver } from "./period.ts";
 import { type MessageHit, searchChats } from "./search-chats.ts";
@@ -44,14 +44,28 @@ export class Chats extends ChatLog {
    * new is written. A message whose id the chat holds with the same role and content is passed over,
    * also one that was taken back; in one call, every id may be given once.
    *
+   * What is new and said now (no `timestamp`, or one within 60 s of the clock) is also heard, as in a turn:
+   * working memory and extensions get it.
+   *
+   * @param options `heard: false` only stores. `client`: the program whose run says this.
    * @returns the messages as they are stored, in the same order.
    * @throws ThroughlineError `THROUGHLINE_INVALID`, `THROUGHLINE_TOO_LARGE`, `THROUGHLINE_ID_CONFLICT`.
    */
-  async append(chatId: string, messages: readonly MessageInput[]): Promise<StoredMessage[]> {
+  async append(
+    chatId: string,
+    messages: readonly AppendInput[],
+    options: { readonly heard?: boolean | undefined; readonly client?: string | undefined } = {},
+  ): Promise<StoredMessage[]> {
+    const { heard = true, client } = options;
     if (!Array.isArray(messages)) throw invalid("messages must be an array");
     return this.change(chatId, async (transaction) => {
       const stored: StoredMessage[] = [];
-      for (const message of messages) stored.push(await this.appendTo(transaction, message));
+      for (const message of messages) {
+        const { seq } = transaction;
+        const one = await this.appendTo(transaction, messageOf(message));
+        if (heard && one.seq > seq) transaction.hear(one, client);
+        stored.push(one);
+      }
       return stored;
     });
   }

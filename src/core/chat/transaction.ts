@@ -3,7 +3,7 @@ import type { NewId } from "../ids.ts";
 import type { Json, JsonObject } from "../json.ts";
 import type { LogRecord } from "../storage/log-store.ts";
 import { type ChatHead, newHead, titleOf } from "./chat-head.ts";
-import type { ControlKind } from "./message.ts";
+import type { ControlKind, StoredMessage } from "./message.ts";
 import { type MessageRecord, messageRecord } from "./message-input.ts";
 
 /** A chat as it was read: where its log ends, and what the log says of the whole. */
@@ -13,6 +13,9 @@ export interface ChatState {
   readonly head: ChatHead | undefined;
   readonly damaged: boolean;
 }
+
+/** How far from the clock the time of a message may be that is said now, in milliseconds. */
+const nowMs = 60_000;
 
 /** A change of a head: fields set to `undefined` are removed. */
 export type HeadChange = { readonly [K in keyof ChatHead]?: ChatHead[K] | undefined };
@@ -29,6 +32,8 @@ export class Transaction {
   readonly isNewChat: boolean;
   head: ChatHead;
   readonly records: LogRecord[] = [];
+  /** Messages that are heard once this is stored, and the program that appended them. */
+  readonly heard: { readonly message: StoredMessage; readonly client: string | undefined }[] = [];
   /** No record was given its id by the caller. */
   hasNewIds = true;
   readonly #seq: number;
@@ -89,6 +94,13 @@ export class Transaction {
     this.set({ message_count: head.message_count + 1 });
     if (title !== "") this.set({ title, title_of: record.id });
     return { ...record, seq: this.seq };
+  }
+
+  /** Lets a message of this transaction be heard once it is stored, if it is shown and said now. */
+  hear(message: StoredMessage | MessageRecord, client?: string): void {
+    const isNow = Math.abs(Date.parse(message.timestamp) - this.now) <= nowMs;
+    if (!isNow || message["hidden"] === true) return;
+    this.heard.push({ message: message as StoredMessage, client });
   }
 
   newId(): string {

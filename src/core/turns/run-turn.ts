@@ -1,12 +1,11 @@
 import { notFound } from "../chat/chat-log.ts";
 import type { Chats } from "../chat/chats.ts";
 import { ageNote } from "../chat/freshness.ts";
-import { attachmentNotes } from "../chat/model-row.ts";
 import { periodView, type Target, type TurnTarget } from "../chat/provider-sessions.ts";
+import { utteranceOf } from "../chat/working-memories.ts";
 import { ThroughlineError } from "../errors.ts";
 import type { TurnParts } from "../extensions.ts";
 import { inSpan } from "../telemetry.ts";
-import { parseIntent } from "./intent.ts";
 import type { TurnStored } from "./open-turn.ts";
 import { beginRetry } from "./retry-records.ts";
 import { noticesOf } from "./rollover.ts";
@@ -80,6 +79,7 @@ async function speak(
   turn.files = [];
   ports.sessions.announceEnd(turn.chatId, begun.resolution);
   const memory = ports.workingMemory.of(turn.chatId);
+  if (begun.isNew) ports.extensions.heard(turn.chatId, begun.user);
   const part = parts.begin(begun);
   turn.add({ type: "accepted", user: begun.user });
   const notices = noticesOf(begun, notice);
@@ -91,32 +91,25 @@ async function speak(
   // A retry without a word leaves what was answered before.
   if (turn.retryId === undefined || answer.assistant !== undefined) {
     const { text: response, outcome } = ended;
-    const { companionName } = ports;
-    // What was sent without a word is remembered by its name.
-    const utterance = turn.content.trim() === "" ? attachmentNotes(turn.attachments) : turn.content;
-    const said = {
-      utterance,
-      intent: parseIntent(utterance, companionName).type,
-      response,
-      outcome,
-    };
+    const said = { ...utteranceOf(turn, ports.companionName), response, outcome };
     ports.workingMemory.appendTo(turn.chatId, memory, said, turn.id);
   }
   return answer;
 }
 
 async function makeAnswer(
-  running: Pick<TurnsRuntime, "chats" | "rules" | "clock"> &
+  running: Pick<TurnsRuntime, "chats" | "rules" | "clock" | "extensions"> &
     Pick<RunningTurn, "turn" | "begun" | "notices">,
   parts: TurnParts,
   work: () => Promise<TurnStored>,
 ): Promise<{ readonly answer: TurnAnswer; readonly ended: Ended }> {
-  const { chats, rules, clock, turn, begun, notices } = running;
+  const { chats, rules, clock, extensions, turn, begun, notices } = running;
   const { assistant, period, ended } = await work().catch((error: unknown) => {
     parts.end(undefined);
     throw error;
   });
   parts.end(assistant);
+  if (assistant !== undefined) extensions.heard(turn.chatId, assistant);
   const note = ageNote(period, ended.provider, clock.now(), rules);
   if (note !== undefined) notices.push(note);
   const stored = assistant && (await chats.find(turn.chatId, assistant.id));
