@@ -5,7 +5,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { HumanMessage } from "@langchain/core/messages";
+import { emptyCheckpoint } from "@langchain/langgraph-checkpoint";
 import { ThroughlineChatMessageHistory } from "../src/adapters/langchain/history.ts";
+import { ThroughlineSaver } from "../src/adapters/langchain/saver.ts";
 import { mcpRoutes } from "../src/adapters/mcp/routes.ts";
 import { ThroughlineSession } from "../src/adapters/openai/session.ts";
 import type { AppendInput } from "../src/core/chat/message-input.ts";
@@ -183,6 +185,18 @@ const addItem = (throughline: Throughline) =>
   new ThroughlineSession(throughline, chat).addItems([
     { type: "message", role: "user", content: insult.content },
   ]);
+
+test("a thread of LangGraph is copied into its chat, and not heard", async (t) => {
+  const c = await hearing(t);
+  const said = new HumanMessage({ id: "q", content: insult.content });
+  const config = { configurable: { thread_id: chat, checkpoint_ns: "" } };
+  const checkpoint = { ...emptyCheckpoint(), channel_values: { messages: [said] } };
+  const metadata = { source: "loop", step: 0, parents: {} } as const;
+  const saver = new ThroughlineSaver(c.throughline, { transcript: "messages" });
+  await saver.put(config, checkpoint, metadata, { messages: 1 });
+  assert.equal((await c.get(`${me}/messages`)).messages.length, 1);
+  assert.deepEqual(briefly(await c.heard()), nothing);
+});
 
 test("what is forgotten at once is heard by nobody later", async (t) => {
   const c = await hearing(t);

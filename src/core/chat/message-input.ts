@@ -35,15 +35,14 @@ export function messageOf(input: AppendInput): MessageInput {
   if (!isJsonObject(input)) return input; // refused with the rest of its checks
   const { role, timestamp } = input as AppendInput;
   const lower = typeof role === "string" ? role.toLowerCase() : role;
-  if (typeof timestamp !== "number") return { ...input, role: lower } as MessageInput;
+  if (typeof timestamp !== "number") {
+    return lower === role ? (input as MessageInput) : ({ ...input, role: lower } as MessageInput);
+  }
   if (!(Math.abs(timestamp) <= mostSeconds)) {
     throw invalid("message.timestamp must be seconds since 1970; this looks like milliseconds");
   }
-  return {
-    ...input,
-    role: lower,
-    timestamp: stampOf(Math.round(timestamp * 1_000)),
-  } as MessageInput;
+  const at = stampOf(Math.round(timestamp * 1_000));
+  return { ...input, role: lower, timestamp: at } as MessageInput;
 }
 
 /** Fields that mean something to us: what each must be. Everything else is the caller's own. */
