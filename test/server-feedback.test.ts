@@ -18,7 +18,8 @@ import { silentLogger } from "../src/core/logger.ts";
 import { openThroughline, type ThroughlineOptions } from "../src/core/throughline.ts";
 import { checkMoments } from "../src/moments/checks/moments.ts";
 import type { MomentsOptions } from "../src/moments/moments.ts";
-import { readManifest, writeManifest } from "../src/moments/package/package-format.ts";
+import { readManifest } from "../src/moments/package/read-manifest.ts";
+import { writeManifest } from "../src/moments/package/write-manifest.ts";
 import { consentWording } from "../src/moments/record/consent.ts";
 import * as schemas from "../src/moments/routes/answer-schemas.ts";
 import { momentsRoutes } from "../src/moments/routes.ts";
@@ -475,7 +476,7 @@ test("a reaction in a chat that is not there is not found, and nothing is kept",
   assert.deepEqual((await c.get("/api/feedback")).packages, []);
 });
 
-test("a package is preserved, let go, and mended", async (t) => {
+test("a package is preserved, let go, and verified", async (t) => {
   const c = await withMoments(t);
   await c.say("Tell me a joke");
   const { name } = await jsonOf(await c.post("/api/feedback", praise), 201);
@@ -485,9 +486,8 @@ test("a package is preserved, let go, and mended", async (t) => {
   const free = await jsonOf(await c.post(`${path}/preserve`, { preserved: false }), 200);
   assert.equal(free.preserved, null);
   writeFileSync(join(c.home, "feedback", name, "stray.txt"), "not ours");
-  const mended = schemas.repaired.parse(await jsonOf(await c.post(`${path}/repair`), 200));
-  assert.deepEqual([mended.outcome, mended.differences.length], ["not_repaired", 1]);
-  assert.equal((await jsonOf(await c.post(`${path}/verify`), 200)).verified, false);
+  const found = schemas.verification.parse(await jsonOf(await c.post(`${path}/verify`), 200));
+  assert.deepEqual([found.verified, found.differences.length], [false, 1]);
 });
 
 test("the packages of a chat, or of a person who was seen, are deleted together, and no others", async (t) => {

@@ -72,3 +72,26 @@ test("each test of a seed is a test here, by its name", () => {
   assert.ok(rows.length > 10);
   assert.deepEqual(missing, []);
 });
+
+test("each sentence of a seed has a route that is there, a call, a test, or a reason", () => {
+  const { paths } = JSON.parse(readFileSync("api/openapi.json", "utf8")) as {
+    readonly paths: Readonly<Record<string, object>>;
+  };
+  const known = new Set(
+    Object.entries(paths).flatMap(([path, operations]) =>
+      Object.keys(operations).map((method) => `${method.toUpperCase()} ${path}`),
+    ),
+  );
+  const tables = readFileSync("docs/internals/lineage.md", "utf8").split("\n### Each sentence of ");
+  const rows = tables
+    .slice(1)
+    .flatMap((table) => table.split("\n## ", 1)[0]?.match(/^\| (?!---).*\|$/gm) ?? []);
+  const wrong = rows.filter((row) => {
+    const [, says = "", http = "", , why = ""] = row.split("|").map((cell) => cell.trim());
+    const named = http.matchAll(/`((?:GET|POST|PUT|DELETE) \/[^`?]*)/g);
+    const routes = Array.from(named, ([, route = ""]) => route);
+    return says === "" || why === "" || routes.some((route) => !known.has(route));
+  });
+  assert.deepEqual(wrong, []);
+  assert.ok(rows.length > 60, `${rows.length} rows`);
+});

@@ -34,6 +34,14 @@ const guard = { test: "src/server/guard.test.ts" };
 
 const log: readonly SeededBug[] = [
   {
+    id: "agent routes: a turn that is begun again lacks the steps since it was opened",
+    file: "src/server/agent-routes.ts",
+    find: "const { messages } = await turnOnRecord(chats, params.id, user);",
+    replace: "const messages = turnOnRecord && turn.kept;",
+    test: "test/server-open-turns.test.ts",
+    named: "a turn is begun, its steps",
+  },
+  {
     id: "start: a journal of before a chat was forgotten brings it back",
     file: "src/core/chat/forget.ts",
     find: "<= at) await remove(log, chatId);",

@@ -350,21 +350,6 @@ function addKeeping(router: Router, moments: Moments): void {
       return json(await moments.packages.preserve(params.name, mark));
     },
   );
-  router.add(
-    {
-      method: "post",
-      path: "/api/feedback/{name}/repair",
-      id: "repairFeedback",
-      params: name,
-      summary: "Say whether a package is whole; a damaged one is not repaired",
-      answers: { 200: { says: "Its state.", schema: schemaOf("repaired") } },
-    },
-    async ({ params }) => {
-      const { state, differences } = await moments.packages.verify(params.name);
-      const outcome = state === "whole" ? "whole" : "not_repaired";
-      return json({ name: params.name, outcome, differences });
-    },
-  );
 }
 
 /** One range of bytes, from the start: what players ask for. */

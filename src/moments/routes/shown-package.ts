@@ -3,7 +3,7 @@ import { holdsRemoved } from "../../core/chat/shown-messages.ts";
 import { isThroughlineError, ThroughlineError } from "../../core/errors.ts";
 import type { Router } from "../../server/router.ts";
 import type { PackageEntry } from "../directory/list-packages.ts";
-import type { Manifest } from "../package/package-format.ts";
+import type { Manifest } from "../package/record.ts";
 import type { packageFilter } from "./schemas.ts";
 
 /**

@@ -1,7 +1,7 @@
 import { isoTime } from "../../core/clock.ts";
 import type { Runtime } from "../../core/runtime.ts";
 import type { Sender } from "../directory/ports.ts";
-import type { UploadError } from "../package/package-format.ts";
+import type { UploadError } from "../package/record.ts";
 import type { S3Bucket } from "../s3/s3-bucket.ts";
 import {
   type AttemptError,
