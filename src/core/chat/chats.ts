@@ -58,14 +58,13 @@ export class Chats extends ChatLog {
   ): Promise<StoredMessage[]> {
     const { heard = true, client } = options;
     if (!Array.isArray(messages)) throw invalid("messages must be an array");
-    return this.change(chatId, async (transaction) => {
-      const stored: StoredMessage[] = [];
-      for (const message of messages) {
-        const { seq } = transaction;
-        const one = await this.appendTo(transaction, messageOf(message));
-        if (heard && one.seq > seq) transaction.hear(one, client);
-        stored.push(one);
-      }
+    return this.change(chatId, (transaction) => {
+      const inputs = messages.map(messageOf);
+      const hear = (one: StoredMessage) => heard && transaction.hear(one, client);
+      const isNew = (each: MessageInput) => transaction.isNew(each);
+      if (!inputs.every(isNew)) return this.#appendEach(transaction, inputs, hear);
+      const stored = inputs.map((each) => this.#add(transaction, each));
+      stored.forEach(hear);
       return stored;
     });
   }
@@ -73,8 +72,27 @@ export class Chats extends ChatLog {
   /** The same for one message of a larger change. */
   async appendTo(transaction: Transaction, message: MessageInput): Promise<StoredMessage> {
     const { logs } = this;
+    if (transaction.isNew(message)) return this.#add(transaction, message);
     const known = await storedBefore(logs, transaction.chatId, message);
-    if (known !== undefined) return known;
+    return known ?? this.#add(transaction, message);
+  }
+
+  async #appendEach(
+    transaction: Transaction,
+    messages: readonly MessageInput[],
+    onNew: (stored: StoredMessage) => void,
+  ): Promise<StoredMessage[]> {
+    const stored: StoredMessage[] = [];
+    for (const message of messages) {
+      const { seq } = transaction;
+      const one = await this.appendTo(transaction, message);
+      if (one.seq > seq) onNew(one);
+      stored.push(one);
+    }
+    return stored;
+  }
+
+  #add(transaction: Transaction, message: MessageInput): StoredMessage {
     checkMessageId(message?.id);
     return transaction.message(message) as unknown as StoredMessage;
   }
