@@ -9,6 +9,7 @@ import { checkMetadata } from "./chat-metadata.ts";
 import { checkMessageId, controlId } from "./control-ids.ts";
 import { type Copied, copiesOf, copyable, forkedFrom, forksOf, removeEach } from "./copies.ts";
 import { checkedTargets, eraseFrom, takeBackFrom } from "./erasure.ts";
+import { assertParts } from "./exact.ts";
 import { damagedChats, type FindChatsOptions, type FoundChat, findChats } from "./find-chats.ts";
 import { attachmentsPlace, type Forgetting, finishForgetting, forgetChat } from "./forget.ts";
 import {
@@ -27,7 +28,7 @@ import { type MessageHit, searchChats } from "./search-chats.ts";
 import { firstWords, isTakenBack, shownMessages } from "./shown-messages.ts";
 import type { Mark } from "./tombstones.ts";
 import type { Transaction } from "./transaction.ts";
-import { storedBefore, writeMessages } from "./write-messages.ts";
+import { sameMessage, writeMessages } from "./write-messages.ts";
 
 /**
  * The transcripts: what was said, word for word, until a person asks to forget it. Nothing that is
@@ -69,12 +70,19 @@ export class Chats extends ChatLog {
     });
   }
 
-  /** The same for one message of a larger change. */
-  async appendTo(transaction: Transaction, message: MessageInput): Promise<StoredMessage> {
+  /** The same for one message of a larger change. @param isNew nothing is stored under its id. */
+  async appendTo(
+    transaction: Transaction,
+    message: MessageInput,
+    isNew = transaction.isNew(message),
+  ): Promise<StoredMessage> {
     const { logs } = this;
-    if (transaction.isNew(message)) return this.#add(transaction, message);
-    const known = await storedBefore(logs, transaction.chatId, message);
-    return known ?? this.#add(transaction, message);
+    if (isNew) return this.#add(transaction, message);
+    const { chatId } = transaction;
+    const known = await logs.find(chatId, String(message.id));
+    if (known !== undefined) return sameMessage(known, message);
+    await assertParts(logs, chatId, message);
+    return this.#add(transaction, message);
   }
 
   async #appendEach(
