@@ -771,7 +771,7 @@ export type OpenedTurn = {
   readonly session_id?: string | undefined;
   /** The provider has nothing to resume. */
   readonly is_new?: boolean | undefined;
-  /** Why the session goes on, or another one began. */
+  /** Why the session continues, or another one began. */
   readonly reason?: string | undefined;
   readonly user?: Message | undefined;
   /** What the turn has stored since: its steps and answer. */
@@ -997,7 +997,7 @@ export type ResolvedSession = {
   readonly session_id: string;
   /** The provider has nothing to resume. */
   readonly is_new: boolean;
-  /** Why the session goes on, or another one began. */
+  /** Why the session continues, or another one began. */
   readonly reason: string;
   readonly ended: "period" | "provider" | "nothing";
   readonly bucket_generation: number;
@@ -1243,6 +1243,8 @@ export type TurnEnd = {
     readonly is_error?: true | undefined;
     /** Set when no person said it: what it is, such as `pat_hint`. */
     readonly synthetic?: string | undefined;
+    readonly partial?: true | undefined;
+    readonly partial_reason?: "length" | "content_filter" | undefined;
   }[] | undefined;
   readonly outcome?: "answered" | "interrupted" | "failed" | undefined;
   readonly usage?: UsageOfTurn | undefined;
@@ -1303,6 +1305,8 @@ export type TurnSteps = {
     readonly is_error?: true | undefined;
     /** Set when no person said it: what it is, such as `pat_hint`. */
     readonly synthetic?: string | undefined;
+    readonly partial?: true | undefined;
+    readonly partial_reason?: "length" | "content_filter" | undefined;
   }[];
 };
 
@@ -1329,7 +1333,6 @@ export type UsageCounted = {
 export type UsageOfTurn = {
   readonly input_tokens?: number | null | undefined;
   readonly output_tokens?: number | null | undefined;
-  readonly cached_input_tokens?: number | undefined;
   readonly cost_usd?: number | null | undefined;
 };
 
