@@ -35,16 +35,11 @@ export type {
 export { type Intent, parseIntent } from "../core/turns/intent.ts";
 export { isStopRequest } from "../core/turns/stop-words.ts";
 export { textInput, textOnly, textOutput } from "../core/turns/text-ports.ts";
+export type { ClientRun } from "./client-runs.ts";
+export type { Clients, RestartText } from "./clients.ts";
 export type { Companion, CompanionChange, SleepState } from "./companion.ts";
 export type { PersonSeen } from "./companion-document.ts";
-export type { Injection, InjectionResult, InjectOptions } from "./conversation/injection.ts";
 export type { InjectionStream } from "./conversation/injection-stream.ts";
-export { Injector, type InjectorPorts } from "./conversation/injector.ts";
-export {
-  companionInjections,
-  type PendingInjections,
-  readPendingItems,
-} from "./conversation/pending-injections.ts";
 export { ReplayBreaker, voiceReplay } from "./conversation/voice-replay.ts";
 export { builtInEmotions } from "./emotion/built-in-emotions.ts";
 export type { EmotionConfiguration } from "./emotion/configuration.ts";

@@ -14,8 +14,9 @@ export function addWatchRoutes(router: Router): void {
       id: "watchEvents",
       summary: "Follow everything that happens from now on, in all chats",
       description:
-        "Server-sent events: the schema `ServerEvents` has the name and the data of each. Nothing is sent " +
-        "again after a break: read the chat instead. A reader that is too slow is disconnected.",
+        "Server-sent events: the schema `ServerEvents` has the name and the data of each. Only what a " +
+        "client is still to hear is sent again after a break: for the rest read the chat. A reader " +
+        "that is too slow is disconnected.",
       answers: {
         200: { says: "Server-sent events.", types: ["text/event-stream"] },
       },

@@ -9,6 +9,7 @@ import { checkMetadata } from "./chat-metadata.ts";
 import { checkMessageId, controlId } from "./control-ids.ts";
 import { type Copied, copiesOf, copyable, forkedFrom, forksOf, removeEach } from "./copies.ts";
 import { checkedTargets, eraseFrom, takeBackFrom } from "./erasure.ts";
+import { assertParts } from "./exact.ts";
 import { damagedChats, type FindChatsOptions, type FoundChat, findChats } from "./find-chats.ts";
 import { attachmentsPlace, type Forgetting, finishForgetting, forgetChat } from "./forget.ts";
 import {
@@ -27,7 +28,7 @@ import { type MessageHit, searchChats } from "./search-chats.ts";
 import { firstWords, isTakenBack, shownMessages } from "./shown-messages.ts";
 import type { Mark } from "./tombstones.ts";
 import type { Transaction } from "./transaction.ts";
-import { storedBefore, writeMessages } from "./write-messages.ts";
+import { sameMessage, writeMessages } from "./write-messages.ts";
 
 /**
  * The transcripts: what was said, word for word, until a person asks to forget it. Nothing that is
@@ -58,23 +59,48 @@ export class Chats extends ChatLog {
   ): Promise<StoredMessage[]> {
     const { heard = true, client } = options;
     if (!Array.isArray(messages)) throw invalid("messages must be an array");
-    return this.change(chatId, async (transaction) => {
-      const stored: StoredMessage[] = [];
-      for (const message of messages) {
-        const { seq } = transaction;
-        const one = await this.appendTo(transaction, messageOf(message));
-        if (heard && one.seq > seq) transaction.hear(one, client);
-        stored.push(one);
-      }
+    return this.change(chatId, (transaction) => {
+      const inputs = messages.map(messageOf);
+      const hear = (one: StoredMessage) => heard && transaction.hear(one, client);
+      const isNew = (each: MessageInput) => transaction.isNew(each);
+      if (!inputs.every(isNew)) return this.#appendEach(transaction, inputs, hear);
+      const stored = inputs.map((each) => this.#add(transaction, each));
+      stored.forEach(hear);
       return stored;
     });
   }
 
-  /** The same for one message of a larger change. */
-  async appendTo(transaction: Transaction, message: MessageInput): Promise<StoredMessage> {
+  /** The same for one message of a larger change. @param isNew nothing is stored under its id. */
+  async appendTo(
+    transaction: Transaction,
+    message: MessageInput,
+    isNew = transaction.isNew(message),
+  ): Promise<StoredMessage> {
     const { logs } = this;
-    const known = await storedBefore(logs, transaction.chatId, message);
-    if (known !== undefined) return known;
+    if (isNew) return this.#add(transaction, message);
+    const { chatId } = transaction;
+    const known = await logs.find(chatId, String(message.id));
+    if (known !== undefined) return sameMessage(known, message);
+    await assertParts(logs, chatId, message);
+    return this.#add(transaction, message);
+  }
+
+  async #appendEach(
+    transaction: Transaction,
+    messages: readonly MessageInput[],
+    onNew: (stored: StoredMessage) => void,
+  ): Promise<StoredMessage[]> {
+    const stored: StoredMessage[] = [];
+    for (const message of messages) {
+      const { seq } = transaction;
+      const one = await this.appendTo(transaction, message);
+      if (one.seq > seq) onNew(one);
+      stored.push(one);
+    }
+    return stored;
+  }
+
+  #add(transaction: Transaction, message: MessageInput): StoredMessage {
     checkMessageId(message?.id);
     return transaction.message(message) as unknown as StoredMessage;
   }

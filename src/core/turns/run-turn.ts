@@ -11,7 +11,7 @@ import { beginRetry } from "./retry-records.ts";
 import { noticesOf } from "./rollover.ts";
 import { storedAnswer } from "./stored-answer.ts";
 import type { Turn, TurnAnswer } from "./turn.ts";
-import { beginTurn, type Ended } from "./turn-records.ts";
+import { beginTurn } from "./turn-records.ts";
 import type { RunningTurn } from "./turn-steps.ts";
 import type { TurnsRuntime } from "./turns-options.ts";
 import { isDismissed } from "./unanswered.ts";
@@ -43,7 +43,7 @@ export async function runTurn(
 ): Promise<TurnAnswer> {
   const isGone = waited && (await isUnwanted(ports.chats, turn));
   // While it waited, another process may have taken it up, no matter which one made its id.
-  const isRepeat = !isGone && !turn.isAgain && (waited || !turn.isFresh);
+  const isRepeat = !isGone && !turn.isAgain && !turn.isFresh;
   const again = isRepeat ? await storedAnswer(ports.chats, turn) : undefined;
   if (again !== undefined) return again;
   ports.queue.publish(turn);
@@ -85,46 +85,36 @@ async function speak(
   const notices = noticesOf(begun, notice);
   for (const text of notices) turn.add({ type: "notice", text });
   turn.span.add({ stage: "model", freshness: begun.resolution.reason });
-  const running = { ...ports, turn, begun, notices };
-  const work = async () => make({ ...running, persona: await ports.persona(), part: await part });
-  const { answer, ended } = await makeAnswer(running, parts, work);
+  let stored: TurnStored;
+  try {
+    const [persona, own] = [await ports.persona(), await part];
+    stored = await make({ ...ports, turn, begun, notices, persona, part: own });
+  } catch (error) {
+    parts.end(undefined);
+    throw error;
+  }
+  const { assistant, period, ended } = stored;
+  parts.end(assistant);
+  if (assistant !== undefined) ports.extensions.heard(turn.chatId, assistant);
+  const note = ageNote(period, ended.provider, ports.clock.now(), ports.rules);
+  if (note !== undefined) notices.push(note);
+  const { text: response, outcome, usage, reason, detail } = ended;
   // A retry without a word leaves what was answered before.
-  if (turn.retryId === undefined || answer.assistant !== undefined) {
-    const { text: response, outcome } = ended;
+  if (turn.retryId === undefined || assistant !== undefined) {
     const said = { ...utteranceOf(turn, ports.companionName), response, outcome };
     ports.workingMemory.appendTo(turn.chatId, memory, said, turn.id);
   }
-  return answer;
-}
-
-async function makeAnswer(
-  running: Pick<TurnsRuntime, "chats" | "rules" | "clock" | "extensions"> &
-    Pick<RunningTurn, "turn" | "begun" | "notices">,
-  parts: TurnParts,
-  work: () => Promise<TurnStored>,
-): Promise<{ readonly answer: TurnAnswer; readonly ended: Ended }> {
-  const { chats, rules, clock, extensions, turn, begun, notices } = running;
-  const { assistant, period, ended } = await work().catch((error: unknown) => {
-    parts.end(undefined);
-    throw error;
-  });
-  parts.end(assistant);
-  if (assistant !== undefined) extensions.heard(turn.chatId, assistant);
-  const note = ageNote(period, ended.provider, clock.now(), rules);
-  if (note !== undefined) notices.push(note);
-  const stored = assistant && (await chats.find(turn.chatId, assistant.id));
-  const answer: TurnAnswer = {
+  return {
     turnId: turn.id,
     user: begun.user,
     notices,
-    usage: ended.usage,
-    assistant: stored,
+    usage,
+    assistant,
     period: periodView(turn.chatId, period),
-    outcome: ended.outcome,
-    reason: ended.reason,
-    detail: ended.detail,
+    outcome,
+    reason,
+    detail,
   };
-  return { answer, ended };
 }
 
 /** A waiting turn may have been erased by now, or another process may have decided about it. */

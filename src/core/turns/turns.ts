@@ -376,6 +376,7 @@ export class Turns {
         await answering.prepare();
         await keepPending(this.#ports, turn, answering.asked);
         turn.files = [];
+        turn.isFresh = false;
       },
       run: (waited) => runTurn(this.#ports, turn, answering, waited),
     });
