@@ -73,8 +73,8 @@ export class ChatLog {
   }
 
   /**
-   * Calls back for each message that an append lets be heard, once it is stored and before the next change
-   * of its chat. It must not throw. A crash in between, or an append of unknown outcome, leaves it unheard.
+   * Calls back for each message that an append lets be heard, once it is stored and before what a later
+   * change of its chat removes. It must not throw. A crash in between, or an append of unknown outcome, leaves it unheard.
    */
   onHeard(listener: OnHeard): void {
     this.#onHeard = listener;
@@ -111,6 +111,7 @@ export class ChatLog {
   async change<T>(chatId: string, decide: Decide<T>): Promise<T> {
     if (!this.#changes.tryLock(chatId)) await this.#changes.lock(chatId);
     let stored: Promise<void> | undefined;
+    let heard: Transaction["heard"] = [];
     let result: T;
     try {
       const open = this.logs.opened?.(chatId);
@@ -120,6 +121,7 @@ export class ChatLog {
         return await this.#change(chatId, decide);
       }
       try {
+        heard = transaction.heard;
         const decided = decide(transaction);
         result = decided instanceof Promise ? await decided : decided;
         if (transaction.records.length > 0) stored = this.#commit(chatId, transaction);
@@ -138,6 +140,7 @@ export class ChatLog {
     }
     // The next change is made on top of this one, and need not wait for it.
     await stored;
+    this.#hear(chatId, heard);
     return result;
   }
 
@@ -357,6 +360,10 @@ export class ChatLog {
     return stored;
   }
 
+  #hear(chatId: string, heard: Transaction["heard"]): void {
+    for (const { message, client } of heard) this.#onHeard(chatId, message, client);
+  }
+
   async #change<T>(chatId: string, decide: Decide<T>): Promise<T> {
     const { telemetry } = this.ports;
     for (let attempt = 1; ; attempt++) {
@@ -390,8 +397,7 @@ export class ChatLog {
         // Another number means that some of these records had been stored before.
         if (seq === transaction.seq) {
           this.#remember(chatId, { seq, head, damaged: state.damaged });
-          for (const { message, client } of transaction.heard)
-            this.#onHeard(chatId, message, client);
+          this.#hear(chatId, transaction.heard);
         } else this.forgetState(chatId);
         return result;
       } catch (error) {
