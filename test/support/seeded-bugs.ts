@@ -551,15 +551,15 @@ const companion: readonly SeededBug[] = [
   {
     id: "chats: what is appended is not heard",
     file: "src/core/chat/chat-log.ts",
-    find: "this.#onHeard(chatId, message, client);",
-    replace: "break;",
+    find: "for (const { message, client } of heard) this.#onHeard(chatId, message, client);",
+    replace: "",
     test: "test/server-hearing.test.ts",
   },
   {
     id: "chats: what is appended again is heard again",
     file: "src/core/chat/chats.ts",
-    find: "if (heard && one.seq > seq) transaction.hear(one, client);",
-    replace: "if (heard) transaction.hear(one, client);",
+    find: "if (one.seq > seq) onNew(one);",
+    replace: "onNew(one);",
     test: "test/server-hearing.test.ts",
   },
   {

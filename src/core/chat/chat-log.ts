@@ -73,8 +73,8 @@ export class ChatLog {
   }
 
   /**
-   * Calls back for each message that an append lets be heard, once it is stored, in the order of the
-   * appends. It must not throw. A crash in between, or an append of unknown outcome, leaves it unheard.
+   * Calls back for each message that an append lets be heard, once it is stored and before what a later
+   * change of its chat removes. It must not throw. A crash in between, or an append of unknown outcome, leaves it unheard.
    */
   onHeard(listener: OnHeard): void {
     this.#onHeard = listener;
@@ -121,6 +121,7 @@ export class ChatLog {
         return await this.#change(chatId, decide);
       }
       try {
+        heard = transaction.heard;
         const decided = decide(transaction);
         result = decided instanceof Promise ? await decided : decided;
         heard = transaction.heard;
@@ -140,7 +141,7 @@ export class ChatLog {
     }
     // The next change is made on top of this one, and need not wait for it.
     await stored;
-    for (const { message, client } of heard) this.#onHeard(chatId, message, client);
+    this.#hear(chatId, heard);
     return result;
   }
 
@@ -360,6 +361,10 @@ export class ChatLog {
     return stored;
   }
 
+  #hear(chatId: string, heard: Transaction["heard"]): void {
+    for (const { message, client } of heard) this.#onHeard(chatId, message, client);
+  }
+
   async #change<T>(chatId: string, decide: Decide<T>): Promise<T> {
     const { telemetry } = this.ports;
     for (let attempt = 1; ; attempt++) {
@@ -393,8 +398,7 @@ export class ChatLog {
         // Another number means that some of these records had been stored before.
         if (seq === transaction.seq) {
           this.#remember(chatId, { seq, head, damaged: state.damaged });
-          for (const { message, client } of transaction.heard)
-            this.#onHeard(chatId, message, client);
+          this.#hear(chatId, transaction.heard);
         } else this.forgetState(chatId);
         return result;
       } catch (error) {
