@@ -310,6 +310,25 @@ export const memory = z
   })
   .meta({ id: "WorkingMemory", description: "What was just said, in this process only." });
 
+export const memoryOfChat = z
+  .object({
+    chat_id: z.string(),
+    utterances: z.array(z.string()),
+    intents: z.array(z.string()).describe("Such as `GREETING`."),
+    responses: z.array(z.string()).describe("Empty where nothing was answered."),
+    interactions: z.array(
+      z.object({
+        turn: count,
+        timestamp: stamp,
+        utterance: z.string(),
+        intent: z.string(),
+        response: z.string(),
+        outcome: z.enum(["answered", "interrupted", "failed"]),
+      }),
+    ),
+  })
+  .meta({ id: "WorkingMemoryOfChat" });
+
 /** Of a text file that people edit by hand and over HTTP. */
 export const editedFields = {
   tokens: count.describe("An estimate of what models get of it."),

@@ -100,30 +100,49 @@ const toolCall = () =>
       arguments: z.string().meta({ description: "JSON, as the model wrote it." }),
     }),
   });
+/** Fields of a message that only we write. */
+const ours = ["turn", "hidden", "exact", "attachments", "provider_data"];
 export const appendBody = () =>
   z
     .strictObject({
+      client: text(64).optional().meta({
+        description: "The client whose run says this: see `POST /api/session`.",
+      }),
+      heard: z.boolean().optional().meta({
+        description: "`false`: only stored, as for words of long ago that have no `timestamp`.",
+      }),
       messages: z
         .array(
-          z.strictObject({
-            id: text(256).optional().meta({
-              description: "A message that is sent again under its id is stored once.",
-            }),
-            role: z.enum(roles),
-            content: z.string(),
-            timestamp: z.string().optional().meta({
-              description: "ISO 8601 with a zone. Now, when absent.",
-            }),
-            tool_calls: z.array(toolCall()).optional(),
-            tool_call_id: text(1_024).optional().meta({
-              description: "On a tool's result: the id of the call.",
-            }),
-            name: text(1_024).optional().meta({
-              description:
-                "On a tool's result: the tool. On a user's message: who of a group said it.",
-            }),
-            is_error: z.literal(true).optional().meta({ description: "The tool failed." }),
-          }),
+          z
+            .looseObject({
+              id: text(256).optional().meta({
+                description: "A message that is sent again under its id is stored once.",
+              }),
+              role: z
+                .string()
+                .regex(new RegExp(`^(${roles.join("|")})$`, "i"), `must be ${roles.join(", ")}`)
+                .meta({ description: "In upper or lower case." }),
+              content: z.string(),
+              timestamp: z.union([z.string(), z.number()]).optional().meta({
+                description: "ISO 8601 with a zone, or seconds since 1970. Now, when absent.",
+              }),
+              tool_calls: z.array(toolCall()).optional(),
+              tool_call_id: text(1_024).optional().meta({
+                description: "On a tool's result: the id of the call.",
+              }),
+              name: text(1_024).optional().meta({
+                description:
+                  "On a tool's result: the tool. On a user's message: who of a group said it.",
+              }),
+              is_error: z.literal(true).optional().meta({ description: "The tool failed." }),
+              synthetic: text(256).optional().meta({
+                description: "Set when no person said it: what it is, such as `pat_hint`.",
+              }),
+            })
+            .refine(
+              (message) => !ours.some((name) => name in message),
+              `${ours.join(", ")} are fields that only Throughline writes`,
+            ),
         )
         .min(1, "must not be empty")
         .max(1_000),

@@ -64,7 +64,7 @@ const log: readonly SeededBug[] = [
   },
   {
     id: "log: a file whose first line is not JSON is taken for torn",
-    file: `${files}/own-log.ts`,
+    file: `${files}/log-end.ts`,
     find: "return size <= reachBytes && isHalfHeader(withoutNuls(start));",
     replace: "return true;",
     ...{ test: `${files}/log-file.test.ts`, named: "a file that another program wrote" },
@@ -92,9 +92,9 @@ const log: readonly SeededBug[] = [
   },
   {
     id: "log: a torn tail is not cut",
-    file: `${files}/log-file.ts`,
-    find: "if (this.end < size) await this.#settleTail(size);",
-    replace: "",
+    file: `${files}/log-end.ts`,
+    find: "if (end === size) return found;",
+    replace: "if (end <= size) return found;",
     ...cutLog,
   },
   {
@@ -106,9 +106,9 @@ const log: readonly SeededBug[] = [
   },
   {
     id: "log: a torn tail is not reported",
-    file: `${files}/log-file.ts`,
-    find: "this.#ports.report({\n      key: this.key,",
-    replace: "void ({\n      key: this.key,",
+    file: `${files}/log-end.ts`,
+    find: "ports.report({ key, kind: \"torn_tail\",",
+    replace: "void ({ key, kind: \"torn_tail\",",
     ...cutLog,
   },
   {
@@ -212,8 +212,8 @@ const lock: readonly SeededBug[] = [
   {
     id: "lock: not asked before an append",
     file: `${files}/file-log-store.ts`,
-    find: "    this.#ports.guard();\n    await this.#write",
-    replace: "    await this.#write",
+    find: "    this.#ports.guard();\n    const indexed",
+    replace: "    const indexed",
     ...{ test: "test/kill.test.ts", named: "lock file was taken away" },
   },
 ];
@@ -222,7 +222,7 @@ const contracts: readonly SeededBug[] = [
   {
     id: "contract: a repeated id is stored again",
     file: `${files}/file-log-store.ts`,
-    find: "if (isStored || content === undefined) continue;",
+    find: "if (isKnown || content === undefined) continue;",
     replace: "if (content === undefined) continue;",
     ...{ ...contract, named: "one batch appended 20 times at once" },
   },
@@ -235,7 +235,7 @@ const contracts: readonly SeededBug[] = [
   },
   {
     id: "contract: other content under a known id is taken for the same",
-    file: `${files}/file-log-store.ts`,
+    file: `${files}/batch-records.ts`,
     find: "if (sameRecord(JSON.stringify(content), record.json)) return true;",
     replace: "return true;",
     ...{ ...contract, named: "of one id with different content" },
@@ -563,9 +563,23 @@ const companion: readonly SeededBug[] = [
     ...companionParts,
   },
   {
+    id: "chats: what is appended is not heard",
+    file: "src/core/chat/chat-log.ts",
+    find: "this.#onHeard(chatId, message, client);",
+    replace: "break;",
+    test: "test/server-hearing.test.ts",
+  },
+  {
+    id: "chats: what is appended again is heard again",
+    file: "src/core/chat/chats.ts",
+    find: "if (heard && one.seq > seq) transaction.hear(one, client);",
+    replace: "if (heard) transaction.hear(one, client);",
+    test: "test/server-hearing.test.ts",
+  },
+  {
     id: "companion: words are heard after the model was asked",
-    file: "src/companion/conversation/companion-part.ts",
-    find: "companion.personSaid(chatId, content);",
+    file: "src/core/turns/run-turn.ts",
+    find: "if (begun.isNew) ports.extensions.heard(turn.chatId, begun.user);",
     replace: "",
     ...companionParts,
   },
@@ -650,6 +664,20 @@ const cluster: readonly SeededBug[] = [
     find: "const isCovered = position.log === covered?.log && position.seq <= covered.seq;",
     replace: "const isCovered = position.seq < 0;",
     ...{ test: "test/cluster-companion.test.ts", named: "when all are killed" },
+  },
+  {
+    id: "cluster: a chat that was told is told again once all were killed",
+    file: "src/companion/left.ts",
+    find: "told.set(act.chat, act.session);",
+    replace: "told.set(act.chat, 0);",
+    ...{ test: "test/cluster-companion.test.ts", named: "what was told is not told again" },
+  },
+  {
+    id: "clients: a run that ended is taken for a crash",
+    file: "src/companion/client-runs.ts",
+    find: "previous: before && { runId: before.runId, clean: before.isEnded },",
+    replace: "previous: before && { runId: before.runId, clean: false },",
+    ...{ test: "test/server-clients.test.ts", named: "an end, 20 s ago" },
   },
   {
     id: "cluster: words of a chat that was forgotten elsewhere are stored",

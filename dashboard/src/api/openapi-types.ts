@@ -38,13 +38,18 @@ export type Answering = {
 };
 
 export type Append = {
+  /** The client whose run says this: see `POST /api/session`. */
+  readonly client?: string | undefined;
+  /** `false`: only stored, as for words of long ago that have no `timestamp`. */
+  readonly heard?: boolean | undefined;
   readonly messages: readonly {
     /** A message that is sent again under its id is stored once. */
     readonly id?: string | undefined;
-    readonly role: "user" | "assistant" | "tool" | "system";
+    /** In upper or lower case. */
+    readonly role: string;
     readonly content: string;
-    /** ISO 8601 with a zone. Now, when absent. */
-    readonly timestamp?: string | undefined;
+    /** ISO 8601 with a zone, or seconds since 1970. Now, when absent. */
+    readonly timestamp?: string | number | undefined;
     readonly tool_calls?: readonly {
       readonly id: string;
       readonly type: "function";
@@ -60,6 +65,8 @@ export type Append = {
     readonly name?: string | undefined;
     /** The tool failed. */
     readonly is_error?: true | undefined;
+    /** Set when no person said it: what it is, such as `pat_hint`. */
+    readonly synthetic?: string | undefined;
   }[];
 };
 
@@ -1214,10 +1221,11 @@ export type TurnEnd = {
   readonly messages?: readonly {
     /** A message that is sent again under its id is stored once. */
     readonly id?: string | undefined;
-    readonly role: "user" | "assistant" | "tool" | "system";
+    /** In upper or lower case. */
+    readonly role: string;
     readonly content: string;
-    /** ISO 8601 with a zone. Now, when absent. */
-    readonly timestamp?: string | undefined;
+    /** ISO 8601 with a zone, or seconds since 1970. Now, when absent. */
+    readonly timestamp?: string | number | undefined;
     readonly tool_calls?: readonly {
       readonly id: string;
       readonly type: "function";
@@ -1233,6 +1241,8 @@ export type TurnEnd = {
     readonly name?: string | undefined;
     /** The tool failed. */
     readonly is_error?: true | undefined;
+    /** Set when no person said it: what it is, such as `pat_hint`. */
+    readonly synthetic?: string | undefined;
   }[] | undefined;
   readonly outcome?: "answered" | "interrupted" | "failed" | undefined;
   readonly usage?: UsageOfTurn | undefined;
@@ -1271,10 +1281,11 @@ export type TurnSteps = {
   readonly messages: readonly {
     /** A message that is sent again under its id is stored once. */
     readonly id?: string | undefined;
-    readonly role: "user" | "assistant" | "tool" | "system";
+    /** In upper or lower case. */
+    readonly role: string;
     readonly content: string;
-    /** ISO 8601 with a zone. Now, when absent. */
-    readonly timestamp?: string | undefined;
+    /** ISO 8601 with a zone, or seconds since 1970. Now, when absent. */
+    readonly timestamp?: string | number | undefined;
     readonly tool_calls?: readonly {
       readonly id: string;
       readonly type: "function";
@@ -1290,6 +1301,8 @@ export type TurnSteps = {
     readonly name?: string | undefined;
     /** The tool failed. */
     readonly is_error?: true | undefined;
+    /** Set when no person said it: what it is, such as `pat_hint`. */
+    readonly synthetic?: string | undefined;
   }[];
 };
 
@@ -1338,6 +1351,24 @@ export type WorkingMemory = {
     readonly session_age_seconds: number;
     readonly last_turn: number;
     readonly summary: string;
+  }[];
+};
+
+export type WorkingMemoryOfChat = {
+  readonly chat_id: string;
+  readonly utterances: readonly string[];
+  /** Such as `GREETING`. */
+  readonly intents: readonly string[];
+  /** Empty where nothing was answered. */
+  readonly responses: readonly string[];
+  readonly interactions: readonly {
+    readonly turn: number;
+    /** ISO 8601, UTC; empty if it is not known. */
+    readonly timestamp: string;
+    readonly utterance: string;
+    readonly intent: string;
+    readonly response: string;
+    readonly outcome: "answered" | "interrupted" | "failed";
   }[];
 };
 

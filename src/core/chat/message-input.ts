@@ -1,23 +1,48 @@
 import { invalid } from "../errors.ts";
-import { checkJson, isJsonObject, type JsonObject } from "../json.ts";
+import { checkJson, isJsonObject, type Json, type JsonObject } from "../json.ts";
 import { checkId } from "../storage/batch.ts";
 import { partialReasons, type Role, roles } from "./message.ts";
 import { checkPersonName } from "./person-name.ts";
-import { instantOf } from "./stamp.ts";
+import { instantOf, stampOf } from "./stamp.ts";
 
-/** A message as a caller gives it: our fields checked, its own fields kept as they are. */
-export interface MessageInput extends JsonObject {
+/** A message as `append` takes it: our fields checked, the caller's own fields kept as they are. */
+export interface AppendInput extends JsonObject {
   /**
    * Makes a repeated append a no-op. Made up when absent. 1 to 256 bytes, and none that only a record of
    * ours may have, such as `removal:…`.
    */
   readonly id?: string | undefined;
-  readonly role: Role;
+  /** In either case. */
+  readonly role: Role | Uppercase<Role>;
   readonly content: string;
-  /** ISO 8601 with a zone. Now, when absent. */
-  readonly timestamp?: string | undefined;
+  /** ISO 8601 with a zone, or seconds since 1970. Now, when absent. */
+  readonly timestamp?: string | number | undefined;
   /** Of a user message: who of a group said it. 1 to 200 characters on one line. Of a tool's: the tool. */
   readonly name?: string | undefined;
+}
+
+/** The same as it is stored: the role in lower case, the time as text. */
+export interface MessageInput extends AppendInput {
+  readonly role: Role;
+  readonly timestamp?: string | undefined;
+}
+
+/** Seconds since 1970 above this are milliseconds: as seconds it is the year 5138. */
+const mostSeconds = 1e11;
+
+/** @throws ThroughlineError `THROUGHLINE_INVALID`: the time is a number that is no seconds since 1970. */
+export function messageOf(input: AppendInput): MessageInput {
+  if (!isJsonObject(input)) return input; // refused with the rest of its checks
+  const { role, timestamp } = input as AppendInput;
+  const lower = typeof role === "string" ? role.toLowerCase() : role;
+  if (typeof timestamp !== "number") {
+    return lower === role ? (input as MessageInput) : ({ ...input, role: lower } as MessageInput);
+  }
+  if (!(Math.abs(timestamp) <= mostSeconds)) {
+    throw invalid("message.timestamp must be seconds since 1970; this looks like milliseconds");
+  }
+  const at = stampOf(Math.round(timestamp * 1_000));
+  return { ...input, role: lower, timestamp: at } as MessageInput;
 }
 
 /** Fields that mean something to us: what each must be. Everything else is the caller's own. */
@@ -55,6 +80,7 @@ const reserved: ReadonlySet<string> = new Set([
 
 export interface MessageRecord extends JsonObject {
   readonly id: string;
+  readonly seq: number;
   readonly role: Role;
   readonly content: string;
   readonly timestamp: string;
@@ -67,37 +93,52 @@ export interface MessageRecord extends JsonObject {
  * @throws ThroughlineError `THROUGHLINE_INVALID`: unknown role, content that is no text, a bad id, a
  *   known field of a wrong type.
  */
-export function messageRecord(input: unknown, newId: () => string, at: string): MessageRecord {
+export function messageRecord(
+  input: unknown,
+  newId: () => string,
+  at: string,
+  seq = 0,
+): MessageRecord {
   if (!isJsonObject(input)) throw invalid("a message must be an object");
-  const { id = newId(), role, content, timestamp = at, extra, ...rest } = input;
-  checkId(id, "message.id");
-  const known = roles.find((each) => each === role);
-  if (known === undefined) throw invalid(`message.role must be one of ${roles.join(", ")}`);
+  const { id, role, content, timestamp = at, extra } = input;
+  if (id !== undefined) checkId(id, "message.id");
+  if (!isRole(role)) throw invalid(`message.role must be one of ${roles.join(", ")}`);
   if (typeof content !== "string") throw invalid("message.content must be a string");
-  for (const [name, value] of Object.entries(input)) {
-    if (value === undefined || fieldChecks.get(name)?.(value) !== false) continue;
-    const wanted = name === "timestamp" ? "must be ISO 8601 with a zone" : "has a wrong type";
-    throw invalid(`message.${name} ${wanted}`);
+  const own: Record<string, Json> = {};
+  let moved: Record<string, Json> | undefined;
+  for (const name of Object.keys(input)) {
+    const value = input[name];
+    if (value === undefined) continue;
+    if (fieldChecks.get(name)?.(value) === false) {
+      const wanted = name === "timestamp" ? "must be ISO 8601 with a zone" : "has a wrong type";
+      throw invalid(`message.${name} ${wanted}`);
+    }
+    if (placed.has(name)) continue;
+    if (reserved.has(name)) moved = { ...moved, [name]: value };
+    else if (name !== "__proto__") own[name] = value;
+    // An assignment would set the prototype.
+    else Object.defineProperty(own, name, { value, enumerable: true });
   }
-  if (known === "user") checkPersonName(input["name"]);
-  checkJson(rest, "message");
-  const others = Object.entries(rest).filter(([, value]) => value !== undefined);
-  const moved = others.filter(([name]) => reserved.has(name));
-  const own = moved.length === 0 ? others : others.filter(([name]) => !reserved.has(name));
-  const kept = moved.length === 0 ? extra : { ...(extra as JsonObject), ...fromEntries(moved) };
-  const record = {
-    id,
-    role: known,
+  if (role === "user") checkPersonName(input["name"]);
+  const record: Record<string, Json> = {
+    id: id ?? newId(),
+    seq,
+    role,
     content,
     timestamp: timestamp === at ? at : new Date(String(timestamp)).toISOString(),
-    ...fromEntries(own),
+    ...own,
   };
-  return kept === undefined ? record : { ...record, extra: kept };
+  if (moved !== undefined) record["extra"] = { ...(extra as JsonObject), ...moved };
+  else if (extra !== undefined) record["extra"] = extra;
+  checkJson(record, "message");
+  return record as unknown as MessageRecord;
 }
 
-/** Like `Object.fromEntries`, which defines properties and so cannot set a prototype. */
-function fromEntries(entries: readonly (readonly [string, unknown])[]): JsonObject {
-  return Object.fromEntries(entries) as JsonObject;
+/** The fields with a place of their own in a record. */
+const placed: ReadonlySet<string> = new Set(["id", "role", "content", "timestamp", "extra"]);
+
+function isRole(role: unknown): role is Role {
+  return (roles as readonly unknown[]).includes(role);
 }
 
 /**

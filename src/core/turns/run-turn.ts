@@ -1,12 +1,11 @@
 import { notFound } from "../chat/chat-log.ts";
 import type { Chats } from "../chat/chats.ts";
 import { ageNote } from "../chat/freshness.ts";
-import { attachmentNotes } from "../chat/model-row.ts";
 import { periodView, type Target, type TurnTarget } from "../chat/provider-sessions.ts";
+import { utteranceOf } from "../chat/working-memories.ts";
 import { ThroughlineError } from "../errors.ts";
 import type { TurnParts } from "../extensions.ts";
 import { inSpan } from "../telemetry.ts";
-import { parseIntent } from "./intent.ts";
 import type { TurnStored } from "./open-turn.ts";
 import { beginRetry } from "./retry-records.ts";
 import { noticesOf } from "./rollover.ts";
@@ -80,6 +79,7 @@ async function speak(
   turn.files = [];
   ports.sessions.announceEnd(turn.chatId, begun.resolution);
   const memory = ports.workingMemory.of(turn.chatId);
+  if (begun.isNew) ports.extensions.heard(turn.chatId, begun.user);
   const part = parts.begin(begun);
   turn.add({ type: "accepted", user: begun.user });
   const notices = noticesOf(begun, notice);
@@ -95,20 +95,14 @@ async function speak(
   }
   const { assistant, period, ended } = stored;
   parts.end(assistant);
+  if (assistant !== undefined) ports.extensions.heard(turn.chatId, assistant);
   const note = ageNote(period, ended.provider, ports.clock.now(), ports.rules);
   if (note !== undefined) notices.push(note);
   const { text: response, outcome, usage, reason, detail } = ended;
   // A retry without a word leaves what was answered before.
   if (turn.retryId === undefined || assistant !== undefined) {
-    // What was sent without a word is remembered by its name.
-    const utterance = turn.content.trim() === "" ? attachmentNotes(turn.attachments) : turn.content;
-    const intent = parseIntent(utterance, ports.companionName).type;
-    ports.workingMemory.appendTo(
-      turn.chatId,
-      memory,
-      { utterance, intent, response, outcome },
-      turn.id,
-    );
+    const said = { ...utteranceOf(turn, ports.companionName), response, outcome };
+    ports.workingMemory.appendTo(turn.chatId, memory, said, turn.id);
   }
   return {
     turnId: turn.id,

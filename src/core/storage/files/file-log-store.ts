@@ -10,7 +10,6 @@ import {
   type PreparedBatch,
   prepareBatch,
   prepareErasure,
-  sameRecord,
   storedLine,
 } from "../batch.ts";
 import { checkKey } from "../key.ts";
@@ -25,14 +24,15 @@ import {
   type LogTail,
   logLimits,
   type PageOptions,
+  type PreparedAppend,
   type SearchHit,
   type SearchOptions,
   type StoredRecord,
 } from "../log-store.ts";
 import { recordsOf } from "./batch-reader.ts";
-import { ReadBatches, recordsFrom } from "./batch-records.ts";
+import { foundIn, isStored, ReadBatches } from "./batch-records.ts";
 import { deletedPerhaps, logTemporary, rethrow, syncNames, unlinkIfThere } from "./file-ports.ts";
-import { type Appended, LogFile, type LogPorts } from "./log-file.ts";
+import { LogFile, type LogPorts } from "./log-file.ts";
 import type { IndexedContent, IndexedRecord, IndexHit } from "./log-index.ts";
 import { OpenLogs, type Slot } from "./open-logs.ts";
 import {
@@ -72,7 +72,25 @@ export class FileLogStore implements LogStore {
     } catch (error) {
       return Promise.reject(error);
     }
-    return this.#logs.alone(key, (slot) => this.#append(slot, batch, contents));
+    const made = this.#logs.alone(key, (slot) => this.#append(slot, batch, contents));
+    return made.then(({ stored }) => stored);
+  }
+
+  opened(key: string): LogFile | undefined {
+    const log = this.#logs.free(key);
+    return log === undefined || log.last.seq === 0 ? undefined : log;
+  }
+
+  commit(key: string, made: PreparedAppend): Promise<void> | undefined {
+    const log = this.opened(key);
+    const { records, lines, givenIds, head, headJson } = made;
+    if (log === undefined || log.last.seq + 1 !== records[0]?.seq || log.place() !== "own") return;
+    const { index, directory, unsyncedNames } = this.#ports;
+    if (index.room() !== undefined || unsyncedNames.has(directory)) return;
+    for (const id of givenIds) if (log.mayHold(id)) return;
+    this.#ports.guard();
+    const indexed = records.map((record) => ({ ...index.contentOf(record), seq: record.seq }));
+    return log.append({ lines, headJson, head, ids: records.map(({ id }) => id), indexed });
   }
 
   async tail(key: string, limit: number): Promise<LogTail | undefined> {
@@ -147,6 +165,7 @@ export class FileLogStore implements LogStore {
   async erase(key: string, ids: readonly string[], options?: EraseOptions): Promise<number> {
     const erasure = prepareErasure(key, ids, options);
     return this.#logs.alone(key, async (slot) => {
+      await slot.log?.caughtUp();
       const log = await this.#logs.writable(slot);
       checkEnd(key, log, erasure.expectedSeq);
       if (log === undefined) return 0;
@@ -159,7 +178,7 @@ export class FileLogStore implements LogStore {
       let damaged = 0;
       await this.#uncovered(async () => {
         // A copy, what is derived or set aside goes first: as long as any of it is left, so is the record.
-        await this.#ports.journal.empty();
+        await this.#ports.journal.segments.empty();
         damaged = (await this.#ports.forgetQuarantine(log.path)).bytes;
         try {
           await this.#removeFromIndex(key);
@@ -183,6 +202,7 @@ export class FileLogStore implements LogStore {
       this.#ports.guard();
       const { log } = slot;
       slot.log = undefined;
+      await log?.caughtUp();
       await log?.close();
       return this.#uncovered(() => this.#delete(key));
     });
@@ -190,7 +210,7 @@ export class FileLogStore implements LogStore {
 
   async #delete(key: string): Promise<boolean> {
     const path = this.#logs.path(key);
-    await this.#ports.journal.empty();
+    await this.#ports.journal.segments.empty();
     // The log's file goes after what was set aside of it, so that as long as anything is left, the
     // log is there to be deleted again.
     let existed = (await this.#ports.forgetQuarantine(path)).files > 0;
@@ -236,27 +256,14 @@ export class FileLogStore implements LogStore {
   /** The records of one log that search found. None where the log cannot be read, which is reported. */
   async #foundIn(key: string, hits: readonly IndexHit[]): Promise<readonly StoredRecord[]> {
     try {
-      return await this.#logs.read(key, (log) => this.#records(log, hits));
+      return await this.#logs.read(key, (log) =>
+        log === undefined
+          ? Promise.resolve([])
+          : foundIn(log, hits, (seq) => this.#ports.index.seek(key, seq)),
+      );
     } catch (error) {
       reportUnreadable(this.#ports, key, error);
       return [];
-    }
-  }
-
-  /** Those of these records that the log holds, newest first. Reads what they share once. */
-  async #records(log: LogFile | undefined, hits: readonly IndexHit[]): Promise<StoredRecord[]> {
-    if (log === undefined) return [];
-    // As in `read`, held from the moment that the places in it are looked up.
-    const places = Map.groupBy(hits, ({ key, seq }) => this.#ports.index.seek(key, seq));
-    log.hold();
-    try {
-      const records: StoredRecord[] = [];
-      for (const [start, sharing] of places) {
-        records.push(...(await recordsFrom(log, start, new Set(sharing.map(({ seq }) => seq)))));
-      }
-      return records.sort((a, b) => b.seq - a.seq);
-    } finally {
-      await log.release();
     }
   }
 
@@ -337,15 +344,20 @@ export class FileLogStore implements LogStore {
     );
   }
 
+  /** @returns what settles when the batch is stored: others need not wait for that to append. */
   async #append(
     slot: Slot,
     batch: PreparedBatch,
     contents: readonly IndexedContent[],
-  ): Promise<number> {
+  ): Promise<{ readonly stored: number | Promise<number> }> {
     const { index } = this.#ports;
     await index.room();
     const log = await this.#logs.writable(slot);
-    const seq = log?.seq ?? 0;
+    if (log !== undefined && batch.records.some(({ id }) => log.comingIds.has(id))) {
+      await log.caughtUp();
+      return this.#append(slot, batch, contents);
+    }
+    const seq = log?.last.seq ?? 0;
     const fresh: IndexedRecord[] = [];
     const batches = new ReadBatches();
     let lines = "";
@@ -353,46 +365,38 @@ export class FileLogStore implements LogStore {
     for (const [i, record] of batch.records.entries()) {
       const known =
         batch.hasNewIds || log === undefined ? undefined : index.find(batch.key, record.id);
-      const isStored = log && known && (await this.#isStored(log, record, known, batches));
-      last = isStored ? known.seq : 0;
+      const isKnown = log && known && (await isStored(log, record, known, batches));
+      last = isKnown ? known.seq : 0;
       const content = contents[i];
-      if (isStored || content === undefined) continue;
+      if (isKnown || content === undefined) continue;
       fresh.push({ ...content, seq: seq + fresh.length + 1 });
       lines += `${storedLine(record.json, seq + fresh.length)}\n`;
     }
-    if (fresh.length === 0) return last;
+    if (fresh.length === 0) return { stored: last };
     checkEnd(batch.key, log, batch.expectedSeq);
-    const headJson = batch.headJson ?? log?.headJson ?? "{}";
+    const headJson = batch.headJson ?? log?.last.headJson ?? "{}";
+    const { directory, unsyncedNames } = this.#ports;
+    if (unsyncedNames.has(directory)) await syncNames(this.#ports, directory);
     this.#ports.guard();
-    await this.#write(slot, log, { lines, count: fresh.length, headJson }, fresh);
-    return last === 0 ? seq + fresh.length : last;
+    const target = log ?? (await this.#create(slot));
+    const ids = fresh.map(({ id }) => id);
+    const stored = target.append({ lines, headJson, ids, indexed: fresh });
+    const end = last === 0 ? seq + fresh.length : last;
+    const failed = async (error: unknown) => {
+      const remove = (own: Slot) => this.#logs.removeEmpty(own, target);
+      if (log === undefined) await this.#logs.alone(slot.key, remove).catch(() => undefined);
+      throw error;
+    };
+    return { stored: stored.then(() => end, failed) };
   }
 
-  async #write(
-    slot: Slot,
-    log: LogFile | undefined,
-    batch: Appended,
-    records: readonly IndexedRecord[],
-  ): Promise<void> {
-    const applied = ({ key, seq, end, crc, headJson, damaged }: LogFile, start: number) =>
-      this.#ports.index.add({ key, seq, end, crc, headJson, damaged, start, records });
-    const { lines, count, headJson } = batch;
-    const written = { lines, count, headJson, applied };
-    try {
-      if (log !== undefined) {
-        await log.append(written);
-        return;
-      }
-      await this.#ports.makeDirectory();
-      const path = this.#logs.path(slot.key);
-      slot.log = await LogFile.create(this.#ports, path, slot.key, written);
-      void this.#logs.closeLeastUsed();
-    } catch (error) {
-      // The only repair path is to reopen: that also finds out whether the batch is there.
-      slot.log = undefined;
-      await log?.close().catch(() => undefined); // the write that failed is the news
-      throw error;
-    }
+  /** Makes the file of a new log. */
+  async #create(slot: Slot): Promise<LogFile> {
+    await this.#ports.makeDirectory();
+    const log = await LogFile.create(this.#ports, this.#logs.path(slot.key), slot.key);
+    slot.log = log;
+    void this.#logs.closeLeastUsed();
+    return log;
   }
 
   /**
@@ -426,32 +430,11 @@ export class FileLogStore implements LogStore {
     }
     return found;
   }
-
-  /**
-   * Whether the log still holds this record. One that damage took may be stored again under its id.
-   *
-   * @throws ThroughlineError `THROUGHLINE_ID_CONFLICT`: it holds another one with this id.
-   */
-  async #isStored(
-    log: LogFile,
-    record: PreparedBatch["records"][number],
-    known: { readonly seq: number; readonly start: number },
-    batches: ReadBatches,
-  ): Promise<boolean> {
-    const stored = await batches.record(log, known);
-    if (stored === undefined) return false;
-    if (isErased(stored)) return true;
-    const { seq: _, ...content } = stored;
-    if (sameRecord(JSON.stringify(content), record.json)) return true;
-    throw new ThroughlineError(`${log.key} has a record with this id and other content`, {
-      code: "THROUGHLINE_ID_CONFLICT",
-    });
-  }
 }
 
 /** @throws ThroughlineError `THROUGHLINE_CONFLICT`: the log does not end where it is expected to. */
 function checkEnd(key: string, log: LogFile | undefined, expectedSeq: number | undefined): void {
-  const seq = log?.seq ?? 0;
+  const seq = log?.last.seq ?? 0;
   if (expectedSeq === undefined || expectedSeq === seq) return;
   throw new ThroughlineError(`${key} ends at record ${seq}, not at ${expectedSeq}`, {
     code: "THROUGHLINE_CONFLICT",

@@ -34,31 +34,38 @@ export interface SegmentHeader {
 const formatVersion = 1;
 
 // length u32, CRC-32 of all that follows u32, position f64, applied f64, offset f64, bytes of the path u16
-const fixedBytes = 34;
+export const frameBytes = 34;
 
 /** How long a frame will be. */
 export function frameLength({ path, bytes }: Change): number {
-  return fixedBytes + Buffer.byteLength(path) + bytes.length;
+  return frameBytes + Buffer.byteLength(path) + bytes.length;
 }
 
+type FramePlace = Pick<Frame, "position" | "applied">;
+
 /** Writes a frame into a buffer that has room for it. @returns where it ends there. */
-export function putFrame(
-  into: Buffer,
-  at: number,
-  change: Change,
-  place: { readonly position: number; readonly applied: number },
-): number {
-  const { path, offset, bytes } = change;
-  const pathBytes = into.write(path, at + fixedBytes);
-  const length = fixedBytes + pathBytes + bytes.length;
-  into.writeUInt32LE(length, at);
-  into.writeDoubleLE(place.position, at + 8);
-  into.writeDoubleLE(place.applied, at + 16);
-  into.writeDoubleLE(offset, at + 24);
+export function putFrame(into: Buffer, at: number, change: Change, place: FramePlace): number {
+  const from = beginFrame(into, at, change.path);
+  into.set(change.bytes, from);
+  const end = from + change.bytes.length;
+  sealFrame(into.subarray(at, end), change.offset, place);
+  return end;
+}
+
+/** Begins a frame in a buffer. @returns where its bytes go. */
+export function beginFrame(into: Buffer, at: number, path: string): number {
+  const pathBytes = into.write(path, at + frameBytes);
   into.writeUInt16LE(pathBytes, at + 32);
-  into.set(bytes, at + fixedBytes + pathBytes);
-  into.writeUInt32LE(crc32(into.subarray(at + 8, at + length)), at + 4);
-  return at + length;
+  return at + frameBytes + pathBytes;
+}
+
+/** Writes what stands before the bytes of a frame, which lie there already. */
+export function sealFrame(frame: Buffer, offset: number, place: FramePlace): void {
+  frame.writeUInt32LE(frame.length, 0);
+  frame.writeDoubleLE(place.position, 8);
+  frame.writeDoubleLE(place.applied, 16);
+  frame.writeDoubleLE(offset, 24);
+  frame.writeUInt32LE(crc32(frame.subarray(8)), 4);
 }
 
 /** The header of a segment: a frame without a path. */
@@ -124,12 +131,12 @@ export function readSegment(bytes: Buffer): ReadSegment | undefined {
 }
 
 function frameAt(bytes: Buffer, at: number): Frame | undefined {
-  if (at + fixedBytes > bytes.length) return undefined;
+  if (at + frameBytes > bytes.length) return undefined;
   const length = bytes.readUInt32LE(at);
-  if (length < fixedBytes || at + length > bytes.length) return undefined;
+  if (length < frameBytes || at + length > bytes.length) return undefined;
   if (crc32(bytes.subarray(at + 8, at + length)) !== bytes.readUInt32LE(at + 4)) return undefined;
   const position = bytes.readDoubleLE(at + 8);
-  const from = at + fixedBytes;
+  const from = at + frameBytes;
   const to = from + bytes.readUInt16LE(at + 32);
   if (to > at + length) return undefined;
   return {
