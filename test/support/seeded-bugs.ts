@@ -107,8 +107,8 @@ const log: readonly SeededBug[] = [
   {
     id: "log: a torn tail is not reported",
     file: `${files}/log-end.ts`,
-    find: "ports.report({ key, kind: \"torn_tail\",",
-    replace: "void ({ key, kind: \"torn_tail\",",
+    find: 'ports.report({ key, kind: "torn_tail",',
+    replace: 'void ({ key, kind: "torn_tail",',
     ...cutLog,
   },
   {
