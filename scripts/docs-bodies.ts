@@ -39,6 +39,7 @@ const samples: Readonly<Record<string, unknown>> = {
   facts: "Ann likes tea.",
   provider: "openai",
   reason: "still_valid",
+  role: "user",
   seq: 7,
   session_id: "session-1",
   summary: "They spoke about the lamp.",

@@ -88,6 +88,18 @@ test("a turn is begun, its steps are stored, and it ends once; each may be sent 
   assert.equal(c.model.requests.length, 0, "no model of the server was asked");
 });
 
+test("steps may be written as the seeds write them, with fields of the agent's own", async () => {
+  const c = await agent();
+  await c.begin(m1);
+  const step = { ...call, role: "ASSISTANT", timestamp: 1_772_616_912, confidence: 0.5 };
+  await c.steps("m1", [step]);
+  const [kept] = (await c.begin(m1)).messages ?? [];
+  assert.deepEqual(
+    [kept?.role, kept?.timestamp, kept?.["confidence"]],
+    ["assistant", "2026-03-04T09:35:12.000Z", 0.5],
+  );
+});
+
 test("each provider goes on with its own session and counters after another one answered", async () => {
   const c = await agent();
   const other = { provider: "openai", model: "gpt" };
@@ -189,6 +201,16 @@ const refused: readonly (readonly [string, string, object, number, string])[] = 
     400,
     "THROUGHLINE_INVALID",
   ],
+  ...["exact", "hidden", "attachments", "provider_data"].map(
+    (name) =>
+      [
+        `a step with ${name}`,
+        `${turns}/m1/steps`,
+        { messages: [{ ...call, [name]: {} }] },
+        400,
+        "THROUGHLINE_INVALID",
+      ] as const,
+  ),
   ["steps of no turn", `${turns}/m9/steps`, { messages: [call] }, 409, "THROUGHLINE_CONFLICT"],
   ["the end of no turn", `${turns}/m9/end`, {}, 409, "THROUGHLINE_CONFLICT"],
   ["a negative cost", `${turns}/m1/end`, { usage: { cost_usd: -1 } }, 400, "THROUGHLINE_INVALID"],

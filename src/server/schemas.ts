@@ -158,9 +158,11 @@ export const openTurnBody = () =>
     provider: name().describe("Who makes the answer: any name."),
     model: name(),
   });
+const cutReason = z.enum(["length", "content_filter"]).optional();
+const cut = { partial: z.literal(true).optional(), partial_reason: cutReason };
 const stepsOfTurn = () =>
   z
-    .array(z.looseObject(appendBody().shape.messages.element.shape))
+    .array(appendBody().shape.messages.element.safeExtend(cut))
     .max(1_000)
     .describe("Of the roles `assistant` and `tool`. One whose id is stored is passed over.");
 export const turnSteps = () => body("TurnSteps", { messages: stepsOfTurn() });
@@ -174,7 +176,6 @@ export const turnEndBody = () =>
     usage: body("UsageOfTurn", {
       input_tokens: tokens(),
       output_tokens: tokens(),
-      cached_input_tokens: z.int().min(0).optional(),
       cost_usd: z.number().min(0).nullable().optional(),
     }).optional(),
     session_id: sessionId(),

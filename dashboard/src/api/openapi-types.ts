@@ -1243,6 +1243,8 @@ export type TurnEnd = {
     readonly is_error?: true | undefined;
     /** Set when no person said it: what it is, such as `pat_hint`. */
     readonly synthetic?: string | undefined;
+    readonly partial?: true | undefined;
+    readonly partial_reason?: "length" | "content_filter" | undefined;
   }[] | undefined;
   readonly outcome?: "answered" | "interrupted" | "failed" | undefined;
   readonly usage?: UsageOfTurn | undefined;
@@ -1303,6 +1305,8 @@ export type TurnSteps = {
     readonly is_error?: true | undefined;
     /** Set when no person said it: what it is, such as `pat_hint`. */
     readonly synthetic?: string | undefined;
+    readonly partial?: true | undefined;
+    readonly partial_reason?: "length" | "content_filter" | undefined;
   }[];
 };
 
@@ -1329,7 +1333,6 @@ export type UsageCounted = {
 export type UsageOfTurn = {
   readonly input_tokens?: number | null | undefined;
   readonly output_tokens?: number | null | undefined;
-  readonly cached_input_tokens?: number | undefined;
   readonly cost_usd?: number | null | undefined;
 };
 
