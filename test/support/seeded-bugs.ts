@@ -572,8 +572,8 @@ const companion: readonly SeededBug[] = [
   {
     id: "chats: what is appended again is heard again",
     file: "src/core/chat/chats.ts",
-    find: "if (heard && one.seq > seq) transaction.hear(one, client);",
-    replace: "if (heard) transaction.hear(one, client);",
+    find: "if (one.seq > seq) onNew(one);",
+    replace: "onNew(one);",
     test: "test/server-hearing.test.ts",
   },
   {
