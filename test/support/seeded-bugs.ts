@@ -345,6 +345,20 @@ const turn: readonly SeededBug[] = [
     ...{ test: "src/core/turns/variants.model.test.ts" },
   },
   {
+    id: "log: what is appended is not added to the records in memory",
+    file: "src/core/storage/files/log-file.ts",
+    find: "this.#ports.recent.append(this, start, lines);",
+    replace: "",
+    test: "src/core/storage/files/recent-records.test.ts",
+  },
+  {
+    id: "log: records that readers share can be changed",
+    file: "src/core/storage/files/recent-records.ts",
+    find: "recent.batches.unshift(freezeDeep(batch));",
+    replace: "recent.batches.unshift(batch);",
+    ...{ ...contract, named: "log.copy.records" },
+  },
+  {
     id: "history: a large turn takes the place of what was said before",
     file: "src/core/chat/history-fit.ts",
     find: "const older = known.map((turn) => shortenTurn(turn, large));",
@@ -551,8 +565,8 @@ const companion: readonly SeededBug[] = [
   {
     id: "chats: what is appended is not heard",
     file: "src/core/chat/chat-log.ts",
-    find: "this.#onHeard(chatId, message, client);",
-    replace: "break;",
+    find: "for (const { message, client } of heard) this.#onHeard(chatId, message, client);",
+    replace: "",
     test: "test/server-hearing.test.ts",
   },
   {
