@@ -168,18 +168,20 @@ export function allowedBy(told: Told): Allowed {
 const isOfLog = (act: SingleAct): act is Act =>
   act.do === "append" || act.do === "erase" || act.do === "delete";
 
-/** The records whose words must be in no file: those that were ever to be stored before they were forgotten. */
+/**
+ * The records whose words must be in no file: those that were erased, and of a log that was deleted all that
+ * were ever to be stored in it.
+ */
 export function forgottenIn({ noted }: Told): readonly string[] {
-  const said: Record<string, Set<string>> = {};
   const forgotten = new Set<string>();
-  for (const { act, fate } of noted) {
-    if (!isOfLog(act)) continue;
-    const ids = said[act.key] ?? new Set();
-    said[act.key] = ids;
-    if (act.do === "append") for (const id of act.batch) ids.add(id);
-    if (fate !== "done") continue;
-    if (act.do === "delete") for (const id of ids) forgotten.add(id);
-    if (act.do === "erase" && ids.has(act.id)) forgotten.add(act.id);
+  for (const [nth, { act, fate }] of noted.entries()) {
+    if (fate !== "done" || !(act.do === "delete" || act.do === "erase")) continue;
+    for (const before of noted.slice(0, nth)) {
+      if (before.act.do !== "append" || before.act.key !== act.key) continue;
+      const { batch } = before.act;
+      if (act.do === "delete") for (const id of batch) forgotten.add(id);
+      else if (before.fate === "done" && batch.includes(act.id)) forgotten.add(act.id);
+    }
   }
   return [...forgotten];
 }
