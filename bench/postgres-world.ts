@@ -3,9 +3,6 @@ import { rmSync } from "node:fs";
 import pg from "pg";
 import { chatProjection } from "../src/core/chat/chat-head.ts";
 import { openPostgresStorage } from "../src/postgres/postgres.ts";
-import { storeMissingWords } from "../src/postgres/unindexed.ts";
-import { scopeOf } from "../src/postgres/words.ts";
-import { databaseOf } from "../test/support/test-database.ts";
 import { startPostgres } from "../test/support/test-postgres.ts";
 import { head, turnRecords } from "./measure.ts";
 
@@ -23,17 +20,10 @@ export async function openPostgres(sync: Sync, connections: number) {
   const storage = await openPostgresStorage({ pool, durability: "process" });
   await pool.query(`create table bare
     (chat text, seq bigint, body text not null, primary key (chat, seq))`);
-  const [companion, collection, projection] = ["default", "chats", chatProjection];
-  const scope = scopeOf(companion, collection);
-  const indexed = { database: databaseOf(pool), companion, collection, scope, projection };
   return {
     url: server.url,
     pool,
     logs: storage.logs("chats", chatProjection),
-    /** All that are missing. */
-    async storeWords() {
-      while (await storeMissingWords(indexed));
-    },
     async close() {
       await storage.close();
       await pool.end();

@@ -3,7 +3,6 @@ import { type Figure, ms } from "./figure.ts";
 import { appendTurn, expectedTurns, fill, head, interleaved } from "./measure.ts";
 import { postgresServers } from "./postgres-servers.ts";
 import { insertTurn, openPostgres, type PostgresWorld, type Sync } from "./postgres-world.ts";
-import { median } from "./samples.ts";
 
 const bothWays: readonly Sync[] = ["synced", "unsynced"];
 
@@ -67,31 +66,6 @@ async function clients(): Promise<Figure[]> {
     });
   }
   return figures;
-}
-
-/** What is left for later: the words of the same turns, which the appends did not wait for. */
-async function words(): Promise<Figure[]> {
-  const world = await openPostgres("unsynced", 16);
-  const chats = Array.from({ length: 16 }, (_, i) => `c${i}`);
-  const times: { ours: number[]; later: number[] } = { ours: [], later: [] };
-  for (let round = 0; round < 20; round++) {
-    const began = performance.now();
-    for (let i = 0; i < 8; i++) {
-      await Promise.all(chats.map((chat) => appendTurn(world.logs, chat)));
-    }
-    const appended = performance.now();
-    await world.storeWords();
-    times.ours.push((appended - began) / 128);
-    times.later.push((performance.now() - appended) / 128);
-  }
-  const [ours, later] = [median(times.ours), median(times.later)];
-  await world.close();
-  return [
-    {
-      says: `words of a turn, stored in a pause over one connection (${ms(later)}), against its append (${ms(ours)}), unsynced`,
-      ratio: later / ours,
-    },
-  ];
 }
 
 /** The head and the newest 50 of 200,000 messages. */
@@ -162,7 +136,6 @@ async function fillChats({ logs, pool }: PostgresWorld, count: number): Promise<
 export const postgresFigures: Readonly<Record<string, () => Promise<Figure[]>>> = {
   "pg-turn": turn,
   "pg-clients": clients,
-  "pg-words": words,
   "pg-open": open,
   "pg-page": firstPage,
   "pg-servers": postgresServers,

@@ -22,7 +22,7 @@ const chunks: readonly (readonly [name: string, modules: readonly string[]])[] =
       "postgres/error-class",
     ],
   ],
-  ["turns", ["core/turns/turns", "core/turns/turn-ports"]],
+  ["turns", ["core/turns/turns", "core/turns/turns-options"]],
   ["models", ["core/models/models", "core/models/registry"]],
   ["companion", ["companion/start-companion"]],
   ["moments", ["moments/start-moments"]],

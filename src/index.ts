@@ -58,6 +58,7 @@ export {
   type TurnTools,
   type Usage,
 } from "./core/models/responder.ts";
+export type { Runtime } from "./core/runtime.ts";
 export type { Cluster } from "./core/storage/cluster.ts";
 export type { DocumentStore, StoredDocument, WriteOptions } from "./core/storage/document-store.ts";
 export type { FileStore, StoredFile } from "./core/storage/file-store.ts";
@@ -80,13 +81,13 @@ export type {
 } from "./core/storage/log-store.ts";
 export { LocalCluster, LocalLeases } from "./core/storage/one-process.ts";
 export type { Durability, OwnHome, RepairReport, Storage } from "./core/storage/storage.ts";
-export type { Span, SpanFacts, SpanStart, Telemetry, ThroughlinePorts } from "./core/telemetry.ts";
+export type { Span, SpanFacts, SpanStart, Telemetry } from "./core/telemetry.ts";
 export { systemTimers, type Timers } from "./core/timers.ts";
 export type { NextPrompt, NextPromptInput, PromptSection } from "./core/turns/next-prompt.ts";
 export type { Opened, OpenInput, OpenTurn, TurnEnd } from "./core/turns/open-turn.ts";
 export type { Turn, TurnAnswer, TurnProgress } from "./core/turns/turn.ts";
-export type { TurnsOptions } from "./core/turns/turn-ports.ts";
 export type { TurnInput, Turns } from "./core/turns/turns.ts";
+export type { TurnsOptions } from "./core/turns/turns-options.ts";
 export type { Throughline, ThroughlineOptions };
 
 /**

@@ -29,6 +29,13 @@ async function homeWithChats(t: TestContext): Promise<string> {
   return home;
 }
 
+/** Replaces what differs from home to home: times, made ids, and runs. */
+const stable = (text: string) =>
+  text
+    .replaceAll(/\d{4}-\d\d-\d\d[T ][\d:.]+Z?/g, "TIME")
+    .replaceAll(/("(?:latency_ms|first_word_ms|told_session)"):\d+/g, "$1:0")
+    .replaceAll(/\b[0-9a-z]{18}\b/g, "ID");
+
 /** Serves a home in another process. */
 async function serve(t: TestContext, home: string, ...args: readonly string[]) {
   const process = new Process(t, ["serve", "--port", "0", ...args], { home });
@@ -66,6 +73,11 @@ const rows: readonly (readonly [line: string, input?: string])[] = [
   ["sessions show copy"],
   ["sessions forget copy"],
   ["sessions forget copy --yes --json"],
+  ["export --format throughline --out HOME-full --json"],
+  ["export --format throughline --out HOME-full"],
+  ["export --format nanobot --out HOME-seed"],
+  ["export --format ductor --out HOME-ductor --chat local:me"],
+  ["export --format nanobot --out HOME-none --chat nobody"],
   ["sessions forget local:me --yes"],
   ["sessions forget nobody --yes"],
   ["sessions list --json"],
@@ -83,7 +95,7 @@ test("commands that change chats or talk do and print the same on a free home an
     const both = [];
     for (const home of [free, served]) {
       const io = fakeIo((input ?? "").replace("FILE", file));
-      const { code, out, err } = await runCli(line.split(" "), { home, io });
+      const { code, out, err } = await runCli(line.replace("HOME", home).split(" "), { home, io });
       // Times and places differ, and a server remembers what was said a moment ago.
       const says = `${out}\n${err}`
         .replaceAll(/\d{4}-\d\d-\d\d[T ][\d:.]+Z?/g, "TIME")
@@ -96,6 +108,17 @@ test("commands that change chats or talk do and print the same on a free home an
     assert.doesNotMatch(both[1]?.says ?? "", /THROUGHLINE_LOCKED/, line);
   }
   await stop(process);
+  const [one, other] = [free, served].map((home) =>
+    ["full", "seed", "ductor"].flatMap((out) => {
+      const names = fs.readdirSync(`${home}-${out}`).sort();
+      return names.map((name) => [
+        name,
+        stable(fs.readFileSync(join(`${home}-${out}`, name), "utf8")),
+      ]);
+    }),
+  );
+  assert.ok((one?.length ?? 0) > 6);
+  assert.deepEqual(other, one);
   for (const home of [free, served]) assert.ok(!bytesUnder(home).includes("xylophone"));
 });
 

@@ -122,6 +122,19 @@ test("sessions search finds all words in any order, in one chat or in all", asyn
   assert.match(err, /No message, title or chat id contains these words/);
 });
 
+test("sessions search says that there may be more where the newest 1,000 hits are hidden", async (t) => {
+  const home = join(temporaryDirectory(t), "home");
+  {
+    await using throughline = await openThroughline({ home });
+    const message = { role: "user", content: "a lighthouse" } as const;
+    await throughline.chats.append("old", [message]);
+    await throughline.chats.append("new", Array<typeof message>(1_000).fill(message));
+    await throughline.chats.clear("new");
+  }
+  const { err } = await runCli(["sessions", "search", "lighthouse"], { home });
+  assert.match(err, /contains these words\. There may be more: /);
+});
+
 test("sessions search finds beginnings of words, titles and ids, and counts", async (t) => {
   const home = homeWithChats(t);
   const found = async (query: string) => runCli(["sessions", "search", query], { home });

@@ -1,15 +1,19 @@
 // A bug of the application's own code is named where its developer looks: in the turn, and in the log.
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
+import { silentSpan } from "../src/core/telemetry.ts";
 import {
   type Logger,
   openThroughline,
   type Responder,
   ResponderError,
   type ResponderEvent,
+  type Telemetry,
   type ThroughlineOptions,
   type TurnsOptions,
 } from "../src/index.ts";
+import { HeldClock } from "./support/held-clock.ts";
+import { HeldTimers } from "./support/held-timers.ts";
 
 type Respond = Responder["respond"];
 
@@ -120,6 +124,35 @@ const contracts: readonly [
     lateTool(async () => "paid"),
   ],
 ];
+
+test("a tool that is called while its call is being stored waits for that, however slow the storage is", async (t) => {
+  const timers = new HeldTimers(new HeldClock());
+  const called = Promise.withResolvers<void>();
+  let isYielded = false;
+  const telemetry: Telemetry = {
+    begin: (start) => ({
+      ...silentSpan,
+      run: <T>(work: () => T) => {
+        if (start.type !== "append" || !isYielded) return work();
+        isYielded = false;
+        called.resolve();
+        return timers.pass(5_000).then(work) as T;
+      },
+    }),
+  };
+  const respond: Respond = async function* ({ tools }) {
+    const content = called.promise.then(() => tools?.tools[0]?.run({}, call) ?? "");
+    isYielded = true;
+    yield { type: "tool-call", call };
+    const result = { toolCallId: "c1", toolName: "pay", content: await content };
+    yield { type: "tool-result", isError: false, ...result };
+    yield { type: "text", text: "Done." };
+    yield end;
+  };
+  const turns = lateTool(async () => "paid");
+  const { answer } = await ask(t, respond, { turns, telemetry, timers });
+  assert.deepEqual([answer.outcome, answer.reason], ["answered", undefined]);
+});
 
 for (const [what, respond, says, turns] of contracts) {
   test(`a responder that ${what} is told which contract it broke`, async (t) => {

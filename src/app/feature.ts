@@ -7,7 +7,7 @@ import type { Logger } from "../core/logger.ts";
 import type { Storage } from "../core/storage/storage.ts";
 import type { Telemetry } from "../core/telemetry.ts";
 import type { Throughline } from "../core/throughline.ts";
-import type { TurnsOptions } from "../core/turns/turn-ports.ts";
+import type { TurnsOptions } from "../core/turns/turns-options.ts";
 import type { ServerFeature } from "../server/server.ts";
 
 /** What the program gives its commands beside. */

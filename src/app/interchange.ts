@@ -8,4 +8,7 @@ export const interchange: Feature = {
     moves: () => import("../postgres/commands/move.ts"),
     companion: () => import("../companion/companion-document.ts"),
   }),
+  start: async () => ({
+    routes: async () => (await import("../interchange/routes.ts")).interchangeRoutes,
+  }),
 };

@@ -20,7 +20,8 @@ export interface Context {
   /** Works with the routes of the server that has the home, else of this process. */
   readonly withRoutes: <T>(
     flags: Flags,
-    work: (routes: Routes, settings: Settings) => Promise<T>,
+    /** @param isServed a server has the home: another process answers. */
+    work: (routes: Routes, settings: Settings, isServed: boolean) => Promise<T>,
     prepare: Prepare,
   ) => Promise<T>;
 }

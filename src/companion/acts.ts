@@ -5,6 +5,7 @@ import { instantOf } from "../core/chat/stamp.ts";
 import { isJsonObject, type Json, type JsonObject } from "../core/json.ts";
 import type { LogRecord } from "../core/storage/log-store.ts";
 import { type ClockReading, readReading, storedReading } from "./boot-clock.ts";
+import { type ClientStep, clientSteps } from "./client-runs.ts";
 import { companionLimits } from "./companion-document.ts";
 import type { EmotionConfiguration } from "./emotion/configuration.ts";
 import { readWrittenConfiguration, writtenConfiguration } from "./emotion/emotions-schema.ts";
@@ -44,6 +45,15 @@ export type Happening =
       readonly notice?: ShownNotice | undefined;
     }
   | { readonly kind: "injections"; readonly items: readonly Json[] }
+  /** A step of the run of a program that is not the server, with the text or the id that it is about. */
+  | {
+      readonly kind: "client";
+      readonly client: string;
+      readonly does: ClientStep;
+      readonly text?: string | undefined;
+    }
+  /** Such a program appended to a chat. */
+  | { readonly kind: "appended"; readonly client: string; readonly chat: string }
   /** A chat was forgotten: the hash of its id. */
   | { readonly kind: "forgot"; readonly hash: string }
   /**
@@ -117,6 +127,8 @@ const shapes: Readonly<
   sleep: { state: (value) => value === "awake" || value === "asleep" },
   acknowledged: { chat: isText, session: isAbsentOr(isNumber), notice: isAbsentOr(isNotice) },
   injections: { items: isListOf(isJsonObject) },
+  client: { client: isText, does: isClientStep, text: isAbsentOr(isText) },
+  appended: { client: isText, chat: isText },
   forgot: { hash: isText },
   up: { shared: isShared, configuration: isConfiguration, state: isAbsentOr(isJsonObject) },
   interrupted: { chat: isText, message: isText },
@@ -139,6 +151,10 @@ export function readAct(record: JsonObject): Act | undefined {
     return { ...fields, ...when, configuration } as unknown as Act;
   }
   return { ...fields, ...when } as unknown as Act;
+}
+
+function isClientStep(value: unknown): boolean {
+  return typeof value === "string" && Object.hasOwn(clientSteps, value);
 }
 
 function isNotice(value: unknown): boolean {

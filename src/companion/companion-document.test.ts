@@ -77,7 +77,7 @@ test("the original's file is read whole", () => {
     isOriginal: true,
     others: {},
   });
-  assert.deepEqual(own, { injections: [], conversationChats: [], others: {} });
+  assert.deepEqual(own, { injections: [], clients: [], conversationChats: [], others: {} });
   assert.equal(emotions?.wounds[0]?.leftMs, 120_000);
 });
 
@@ -102,6 +102,7 @@ const parts: CompanionDocument = {
   own: {
     deliveries: { restarts: [], told: { "local:me": 43 } },
     injections: [{ id: "i1", text: "say this", queuedAt: "2026" }],
+    clients: [],
     conversationChats: ["local:me", undefined],
     emotions: state,
     saved: { at: 1708300000000 },
@@ -129,6 +130,7 @@ test("a document is written in the original's fields, instants in seconds with m
     throughline: {
       deliveries: { restarts: [], told: { "local:me": 43 } },
       injections: [{ id: "i1", text: "say this", queuedAt: "2026" }],
+      clients: [],
       conversation_chats: ["local:me", null],
       emotions: JSON.parse(JSON.stringify(state)),
       saved: { at: "2024-02-18T23:46:40.000Z" },

@@ -23,9 +23,11 @@ import {
 } from "../core/shape.ts";
 import { type DocumentStore, reservedDocumentNames } from "../core/storage/document-store.ts";
 import { type ClockReading, clockReading, reading } from "./boot-clock.ts";
+import { type ClientRun, storedClients } from "./client-runs.ts";
 import { type StoredDeliveries, storedDeliveries } from "./deliveries.ts";
 import type { EmotionState } from "./emotion/emotion.ts";
 import { type SeedEmotions, seedEmotions, storedState } from "./emotion/stored-emotions.ts";
+import { gapBetween } from "./gap.ts";
 import { isRunId } from "./run-records.ts";
 
 /** The key of the document in its collection: `session/session.json`. */
@@ -59,6 +61,8 @@ export interface OwnFields extends Others {
   readonly deliveries: StoredDeliveries | undefined;
   /** Texts that an injector must still deliver. */
   readonly injections: readonly Json[];
+  /** The programs with runs of their own. */
+  readonly clients: readonly ClientRun[];
   /** The chat of each message of the conversation, in its order. */
   readonly conversationChats: readonly (string | undefined)[];
   readonly emotions: EmotionState | undefined;
@@ -132,7 +136,27 @@ const heartbeat: Shape<OwnHeartbeat> = {
 /** The most keys and items of fields that a later version has: less than the document takes. */
 const ownKeys = 1_000;
 
+/** The run that the seed's fields tell of. */
+interface WrittenRun
+  extends Pick<
+    CompanionDocument,
+    "shutdownClean" | "startedAt" | "runId" | "uptimeMs" | "totalRuns"
+  > {
+  readonly heartbeat: number | undefined;
+}
+
+const runFields = {
+  heartbeat: time,
+  shutdownClean: ["shutdown_clean", flag(true)],
+  startedAt: ["session_start", time],
+  runId: ["session_id", optional(text(companionLimits.word))],
+  uptimeMs: ["uptime_seconds", nullAsAbsent(number(-1e12, 1e12, 0, 1_000))],
+  totalRuns: ["total_sessions", optional(count)],
+} as const;
+
 interface WrittenOwn extends OwnFields {
+  /** The server's run, where the seed's fields tell of the only client's. */
+  readonly server: WrittenRun | undefined;
   readonly heartbeat: OwnHeartbeat | undefined;
 }
 
@@ -140,6 +164,8 @@ const ownFields = openObject<WrittenOwn>(
   {
     deliveries: optional(storedDeliveries),
     injections: list(json),
+    clients: storedClients,
+    server: optional(object<WrittenRun>(runFields, "left out")),
     conversationChats: ["conversation_chats", list(orNone(text()))],
     emotions: optional(storedState),
     saved: optional(clockReading),
@@ -166,12 +192,7 @@ interface Written extends Omit<CompanionDocument, "heartbeat" | "person" | "own"
 const written = openObject<Written>(
   {
     version: whole(documentVersion, documentVersion),
-    heartbeat: time,
-    shutdownClean: ["shutdown_clean", flag(true)],
-    startedAt: ["session_start", time],
-    runId: ["session_id", optional(text(companionLimits.word))],
-    uptimeMs: ["uptime_seconds", nullAsAbsent(number(-1e12, 1e12, 0, 1_000))],
-    totalRuns: ["total_sessions", optional(count)],
+    ...runFields,
     emotions: optional(seedEmotions),
     conversation: list(message),
     sleepState: ["sleep_state", text(companionLimits.word, "awake")],
@@ -209,10 +230,15 @@ export function readCompanionDocument(value: unknown): ReadDocument {
 }
 
 function fromWritten(found: Written): CompanionDocument {
-  const { version: _, person: name, seenAt, runId, own, ...rest } = found;
+  const { version: _, person: name, seenAt, own, ...rest } = found;
+  // If another writer has replaced the fields of the client since, they tell of the run that counts.
+  const isOurs = found.heartbeat === clientRun(own?.clients)?.heartbeat;
+  const run = { ...found, ...(isOurs && own?.server) };
+  const { shutdownClean, startedAt, runId, uptimeMs, totalRuns } = run;
   return {
     ...rest,
-    heartbeat: heartbeatOf(found),
+    ...{ shutdownClean, startedAt, uptimeMs, totalRuns },
+    heartbeat: heartbeatOf(run),
     runId: isRunId(runId) ? runId : undefined,
     person: name === undefined || name === "" ? undefined : { name, seenAt },
     own: own ?? ownFields.read({}, new Place()),
@@ -224,6 +250,20 @@ function fromWritten(found: Written): CompanionDocument {
 export const emptyDocument = fromWritten(
   written.read({ version: 1, shutdown_clean: false, throughline: {} }, new Place()),
 );
+
+/** The run of the only client that was ever named. */
+function clientRun(clients: readonly ClientRun[] = []): WrittenRun | undefined {
+  const [run, another] = clients;
+  if (run === undefined || another !== undefined) return undefined;
+  return {
+    heartbeat: run.heartbeat.at,
+    shutdownClean: run.isEnded,
+    startedAt: run.startedAt.at,
+    runId: run.runId,
+    uptimeMs: gapBetween(run.startedAt, run.heartbeat).gapMs ?? 0,
+    totalRuns: run.restart.totalRuns,
+  };
+}
 
 function heartbeatOf({ heartbeat: at, own }: Written): ClockReading | undefined {
   const { seconds, clocks } = own?.heartbeat ?? {};
@@ -263,20 +303,25 @@ export async function findDocument(documents: DocumentStore): Promise<FoundDocum
 
 /** The value to store: of the conversation, the newest 50. */
 export function companionDocument(document: CompanionDocument): JsonObject {
-  const { heartbeat, uptimeMs, person, own, isOriginal, ...rest } = document;
+  const { heartbeat, person, own, isOriginal, ...rest } = document;
+  const { shutdownClean, startedAt, runId, totalRuns } = document;
   const clocks = reading(heartbeat?.at, heartbeat?.bootId, heartbeat?.uptimeMs);
   const conversation = rest.conversation.slice(-companionLimits.conversation);
+  const uptimeMs = document.uptimeMs > 0 && document.uptimeMs < 1e15 ? document.uptimeMs : 0;
+  const server = { heartbeat: clocks.at, shutdownClean, startedAt, runId, uptimeMs, totalRuns };
+  const client = clientRun(own.clients);
   return written.write({
     ...rest,
+    ...(client ?? server),
     version: documentVersion,
-    heartbeat: clocks.at,
-    uptimeMs: uptimeMs > 0 && uptimeMs < 1e15 ? uptimeMs : 0,
     // A copy beside the chat's log, which has all of it.
     conversation: conversation.map(({ role, text, at }) => {
       return { role, text: text.slice(0, companionLimits.text).toWellFormed(), at };
     }),
     person: person?.name,
     seenAt: person?.seenAt,
-    own: isOriginal ? undefined : { ...own, heartbeat: { seconds: clocks.at, clocks } },
+    own: isOriginal
+      ? undefined
+      : { ...own, server: client && server, heartbeat: { seconds: clocks.at, clocks } },
   }) as JsonObject;
 }

@@ -9,7 +9,8 @@ import type { Act, Happening, SharedRun, SleepState } from "./acts.ts";
 import { type Begun, comeUp, join, runActs, sharedRun } from "./begin.ts";
 import { type Boot, missedRestart } from "./boot.ts";
 import type { BootClock } from "./boot-clock.ts";
-import { type CompanionDocument, documentKey, type PersonSeen } from "./companion-document.ts";
+import { Clients } from "./clients.ts";
+import { type CompanionDocument, findDocument, type PersonSeen } from "./companion-document.ts";
 import { suspend } from "./emotion/acts.ts";
 import { evolve } from "./emotion/emotion.ts";
 import { factsText, readFacts } from "./facts.ts";
@@ -56,6 +57,8 @@ export class Companion implements AsyncDisposable {
     /** Resolves once they are stored. */
     save(items: readonly JsonObject[]): Promise<void>;
   };
+  /** The runs of programs that are not this one, such as a robot's. */
+  readonly clients: Clients;
   #boot: Boot;
   readonly #ports: CompanionPorts;
   readonly #clock: BootClock;
@@ -156,6 +159,8 @@ export class Companion implements AsyncDisposable {
       load: async () => this.#living.life.injections,
       save: (items) => this.#stored({ kind: "injections", items }),
     };
+    const clientRuns = () => this.#living.life.clients;
+    this.clients = new Clients(ports, this, clientRuns, (happening) => this.#stored(happening));
     this.#nextAt = clock.monotonic();
   }
 
@@ -402,7 +407,7 @@ export class Companion implements AsyncDisposable {
         this.#boot = withoutInterrupted(this.#boot, act.hash);
       } else if (act.kind === "acknowledged") {
         this.notices.acknowledgedElsewhere(act.chat, act.session, act.notice);
-        this.#living.publish({ type: act.kind, chatId: act.chat });
+        if (act.chat !== "") this.#living.publish({ type: act.kind, chatId: act.chat });
       }
     }
     if (this.#closing !== undefined) return;
@@ -442,10 +447,9 @@ export class Companion implements AsyncDisposable {
 
   /** Somebody else wrote the document. @returns its revision, if that was no other leader. */
   async #revisionOfOurs(leader: Leadership): Promise<number | undefined> {
-    const stored = await this.#documents.read(documentKey);
-    if (stored === undefined) return 0;
+    const { document, revision } = await findDocument(this.#documents);
     // One that forgets a chat leaves the run as it is.
-    if (stored.value["session_id"] === this.#ownRun) return stored.revision;
+    if (revision === 0 || document?.runId === this.#ownRun) return revision;
     leader.stepDown();
     return undefined;
   }

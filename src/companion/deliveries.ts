@@ -8,7 +8,7 @@ export const deliveryLimits = { chats: 1_000, keyBytes: 64 * 1024, restarts: 32,
 
 const run = whole(0, Number.MAX_SAFE_INTEGER);
 
-const restart = object<JudgedRestart>(
+export const restart = object<JudgedRestart>(
   {
     kind: word(restartKinds),
     clean: flag(),
@@ -151,7 +151,7 @@ function bounded(restarts: readonly JudgedRestart[]): readonly JudgedRestart[] {
 }
 
 /** Two restarts as one. The gap is that of the first: the chat does not know that it ended. */
-function joined(first: JudgedRestart, second: JudgedRestart): JudgedRestart {
+export function joined(first: JudgedRestart, second: JudgedRestart): JudgedRestart {
   const { kind, totalRuns } = second;
   return { ...first, kind, totalRuns, clean: first.clean && second.clean };
 }

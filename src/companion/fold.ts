@@ -4,6 +4,7 @@
 import { hashOf } from "../core/chat/tombstones.ts";
 import type { Json } from "../core/json.ts";
 import type { Act, SleepState } from "./acts.ts";
+import { byName, type ClientRuns, stepped, withChat, withoutForgotten } from "./client-runs.ts";
 import {
   type CompanionDocument,
   type ConversationMessage,
@@ -41,6 +42,8 @@ export interface Life {
   readonly conversation: readonly Copied[];
   /** Texts that an injector must still deliver; see `PendingInjections`. */
   readonly injections: readonly Json[];
+  /** The programs with runs of their own. */
+  readonly clients: ClientRuns;
 }
 
 /** An event that was felt. */
@@ -68,6 +71,7 @@ export function lifeOf(
     wokenAt: emotions.at,
     conversation: copiedIn(document),
     injections: document?.own.injections ?? [],
+    clients: byName(document?.own.clients ?? []),
   };
 }
 
@@ -162,8 +166,16 @@ function foldUnfelt(life: Life, act: Act): Life {
       return act.state === "awake" ? woken(life) : { ...life, sleep: act.state };
     case "injections":
       return { ...life, injections: act.items };
+    case "client":
+      return { ...life, clients: stepped(life.clients, act.does, act) };
+    case "appended":
+      return { ...life, clients: withChat(life.clients, act.client, act.chat) };
     case "forgot":
-      return { ...life, conversation: withoutChat(life.conversation, act.hash) };
+      return {
+        ...life,
+        conversation: withoutChat(life.conversation, act.hash),
+        clients: byName(withoutForgotten(life.clients.values(), act.hash)),
+      };
     default:
       return life;
   }

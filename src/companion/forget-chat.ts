@@ -4,6 +4,7 @@ import { isThroughlineError } from "../core/errors.ts";
 import type { Storage } from "../core/storage/storage.ts";
 import { ActLog, actsOfChats, eraseActs } from "./act-log.ts";
 import type { Act } from "./acts.ts";
+import { withoutForgotten } from "./client-runs.ts";
 import { companionDocument, documentKey, findDocument } from "./companion-document.ts";
 import { copiedIn, withoutChat } from "./fold.ts";
 import type { CompanionPorts } from "./options.ts";
@@ -46,6 +47,7 @@ async function forgetOnce(storage: Storage, chatId: string): Promise<number> {
     conversation: copy,
     own: {
       ...own,
+      clients: withoutForgotten(own.clients, hashOf(chatId)),
       conversationChats: copy.map((each) => each.chatId),
       deliveries: own.deliveries && { restarts, told: withoutKey(told, chatId) },
     },
@@ -67,7 +69,8 @@ export async function keptChats(storage: Storage): Promise<ReadonlyMap<string, n
   for (const { chatId, at } of copiedIn(document)) {
     if (chatId !== undefined) note(chatId, at ?? Number.NEGATIVE_INFINITY);
   }
-  for (const chatId of Object.keys(document?.own.deliveries?.told ?? {})) {
+  const spoken = (document?.own.clients ?? []).flatMap((run) => [...run.chats, ...run.chatsBefore]);
+  for (const chatId of [...Object.keys(document?.own.deliveries?.told ?? {}), ...spoken]) {
     note(chatId, Number.POSITIVE_INFINITY);
   }
   for await (const act of actsOfChats(storage.logs("", runsProjection))) {

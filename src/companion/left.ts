@@ -59,6 +59,7 @@ export async function readLeft(
       storedEmotions(found.document, config, now) ?? startState(config, Math.max(0, now));
     let life = lifeOf(config, found.document, asFelt(state, covered?.felt));
     let lastAct: ClockReading | undefined;
+    const told = new Map<string, number>();
     const run = new RunOfActs();
     for (const { act, ...position } of acts ?? []) {
       if (act === undefined) continue;
@@ -67,6 +68,8 @@ export async function readLeft(
       if (!isCovered) {
         life = foldRead(life, act).life;
         lastAct = act.reading;
+        if (act.kind === "acknowledged" && act.session !== undefined)
+          told.set(act.chat, act.session);
       } else if ("configuration" in act) {
         life = { ...life, config: act.configuration ?? life.config };
       }
@@ -78,7 +81,7 @@ export async function readLeft(
       const saved = { state, reading: left.savedAt };
       return { ...left, document: found.document, saved };
     }
-    const document = folded(found.document, life, lastAct);
+    const document = folded(found.document, life, lastAct, told);
     return { ...left, document, saved: { state: life.emotions, reading: lastAct } };
   }
 }
@@ -131,9 +134,11 @@ function asFelt(state: EmotionState, felt: number | undefined): EmotionState {
 /** The document as it would have been written right after an act. */
 function folded(
   document: CompanionDocument = emptyDocument,
-  { emotions, person, sleep, conversation, injections }: Life,
+  { emotions, person, sleep, conversation, injections, clients }: Life,
   reading: ClockReading,
+  told: ReadonlyMap<string, number>,
 ): CompanionDocument {
+  const { deliveries = { restarts: [], told: {} } } = document.own;
   const conversationChats = conversation.map(({ chatId }) => chatId);
   const isLater = (reading.at ?? 0) >= (document.heartbeat?.at ?? 0);
   return {
@@ -142,6 +147,14 @@ function folded(
     conversation,
     sleepState: sleep,
     person,
-    own: { ...document.own, injections, conversationChats, emotions, saved: reading },
+    own: {
+      ...document.own,
+      injections,
+      deliveries: { ...deliveries, told: { ...deliveries.told, ...Object.fromEntries(told) } },
+      clients: [...clients.values()],
+      conversationChats,
+      emotions,
+      saved: reading,
+    },
   };
 }

@@ -16,6 +16,8 @@ export type CompanionChange =
   | { readonly type: "emotions"; readonly feeling: Feeling }
   | { readonly type: "person"; readonly person: PersonSeen }
   | { readonly type: "sleep"; readonly state: SleepState }
+  /** A client has another text to hear, or fewer. */
+  | { readonly type: "injects" }
   | { readonly type: "acknowledged"; readonly chatId: string };
 
 /** How often the feelings are looked at to notify watchers, and for sleep. */
@@ -118,6 +120,7 @@ export class LivingCompanion {
     const { person, sleep } = next;
     if (next.announced !== before.announced && person) this.publish({ type: "person", person });
     if (sleep !== before.sleep) this.publish({ type: "sleep", state: sleep });
+    if (next.clients !== before.clients) this.publish({ type: "injects" });
   }
 
   /** Watchers are told at the next pass. */

@@ -48,6 +48,8 @@ interface Host {
   acknowledged(chatId: string, run: number | undefined, notice: ShownNotice): void;
 }
 
+/** Stands for the run itself among the chats: no chat has this id. */
+const ofRun = "";
 /** Delivered texts that are kept to be looked at, in this process only. */
 const maxShown = 50;
 /** Messages that a notice is made of: after a long absence it names topics of them all. */
@@ -141,12 +143,41 @@ export class RestartNotices {
 
   /** The answer is stored: the chat acknowledged the notice. */
   delivered(chatId: string, notice: RestartNotice): void {
-    const { kind, text, run } = notice;
     const isKnown = this.#begun.get(chatId) === notice;
     this.#begun.delete(chatId);
     this.#born.delete(chatId);
     // If words were removed since it began, the chat's own log knows whether it was acknowledged.
-    if (!isKnown) return;
+    if (isKnown) this.#acknowledge(chatId, notice);
+  }
+
+  /** The application told a model of its own what these chats were to be told. */
+  async passedOn(chatIds: readonly string[]): Promise<void> {
+    for (const chatId of chatIds) {
+      const notice = await this.#pending(chatId);
+      if (notice !== undefined) this.#acknowledge(chatId, notice);
+    }
+  }
+
+  /** What the text of this run itself has to tell; `undefined`: a model of somebody's own was told. */
+  get pendingOfRun(): JudgedRestart | undefined {
+    return this.#deliveries.pending(ofRun);
+  }
+
+  runPassedOn(): void {
+    this.#deliveries.acknowledge(ofRun);
+  }
+
+  /** One text of a restart, for a model that goes on in all of these chats. */
+  async textOf(
+    restart: JudgedRestart,
+    chatIds: readonly string[],
+    upMs: number,
+  ): Promise<Pick<RestartNotice, "kind" | "text">> {
+    const facts = await this.#facts(chatIds, restart, Number.MAX_SAFE_INTEGER, upMs);
+    return { kind: noticeKind(facts), text: noticeText(facts, this.#ports.newId) };
+  }
+
+  #acknowledge(chatId: string, { kind, text, run }: RestartNotice): void {
     if (run === undefined) this.#deliveries.fail(chatId);
     else this.#deliveries.acknowledge(chatId);
     if (text === "") return;
@@ -227,7 +258,12 @@ export class RestartNotices {
     restart: JudgedRestart,
     before: number,
   ): Promise<{ readonly notice: RestartNotice; readonly isBorn: boolean }> {
-    const { isAcknowledged, isBorn, ...facts } = await this.#facts(chatId, restart, before);
+    const { uptimeMs } = this.#host;
+    const found = await this.#facts([chatId], restart, before, uptimeMs);
+    const { isAcknowledged } = found;
+    // A chat in which nothing was said has nothing to go on from.
+    const isBorn = isAcknowledged && (!found.messages?.length || this.#born.has(chatId));
+    const facts: NoticeFacts = isBorn ? { ...found, kind: "fresh_start" } : found;
     const text = noticeText(facts, this.#ports.newId);
     const { totalRuns } = this.#report;
     const notice = { kind: noticeKind(facts), text, run: isAcknowledged ? totalRuns : undefined };
@@ -236,25 +272,29 @@ export class RestartNotices {
 
   /** What the notice says. A chat that cannot be read gets no notice yet. */
   async #facts(
-    chatId: string,
+    chatIds: readonly string[],
     restart: JudgedRestart,
     before: number,
-  ): Promise<NoticeFacts & { readonly isAcknowledged: boolean; readonly isBorn: boolean }> {
+    upMs: number,
+  ): Promise<NoticeFacts & { readonly isAcknowledged: boolean }> {
     const { clock, logger } = this.#ports;
     const now = readClock(clock);
-    const { kind, gap } = judgedAgain(restart, now, this.#host.uptimeMs);
+    const { kind, gap } = judgedAgain(restart, now, upMs);
     const { clean, totalRuns } = restart;
-    const facts = { kind, gap, clean, totalRuns, isAcknowledged: true, isBorn: false };
+    const facts = { kind, gap, clean, totalRuns, isAcknowledged: true };
+    let timeZone = this.#options.timeZone;
+    const all: StoredMessage[] = [];
     try {
-      const { head } = await this.#ports.chats.state(chatId);
-      const said = head === undefined ? [] : await this.#said(chatId, before);
-      // A chat in which nothing was said has nothing to go on from.
-      if (said.length === 0 || this.#born.has(chatId)) {
-        return { ...facts, kind: "fresh_start", isBorn: true };
+      for (const chatId of chatIds) {
+        const { head } = await this.#ports.chats.state(chatId);
+        if (head === undefined) continue;
+        timeZone = chatZone(head) ?? timeZone;
+        all.push(...(await this.#said(chatId, before)));
       }
+      if (chatIds.length > 1) all.sort((a, b) => a.timestamp.localeCompare(b.timestamp));
+      const said = all.slice(-messagesQuoted);
       const last = Date.parse(said.at(-1)?.timestamp ?? "");
       const silence: Gap = gapBetween(Number.isFinite(last) ? { at: last } : undefined, now);
-      const timeZone = (head && chatZone(head)) ?? this.#options.timeZone;
       return {
         ...facts,
         messages: said.map(({ role, content }): SaidMessage => ({ role, text: content })),
@@ -263,7 +303,7 @@ export class RestartNotices {
         local: timeZone === undefined ? undefined : { at: clock.now(), timeZone },
       };
     } catch (error) {
-      logger.warn({ chat: chatId, error: errorName(error) }, "a restart notice was left out");
+      logger.warn({ chats: chatIds, error: errorName(error) }, "a restart notice was left out");
       return { ...facts, kind: "fresh_start", isAcknowledged: false };
     }
   }

@@ -1,6 +1,7 @@
 // What the companion adds to the server: its restart, its feelings, and whom it saw.
 import type { ServerFeature } from "../server/options.ts";
 import type { Router } from "../server/router.ts";
+import { addClientRoutes, publishInjects } from "./routes/client-routes.ts";
 import { addCompanionRoutes } from "./routes/companion-routes.ts";
 import { type CompanionRun, feelingView, type OnPat, personView } from "./routes/companion-view.ts";
 import { CompanionWrites } from "./routes/companion-writes.ts";
@@ -21,19 +22,25 @@ export function companionRoutes(run: CompanionRun, onPat: OnPat = () => undefine
     const writes = new CompanionWrites(router);
     addCompanionRoutes(router, run, writes);
     addTouchRoute(router, run, writes, onPat);
+    addClientRoutes(router, companion, writes);
     if (run.facts !== undefined) addFactsRoutes(router, run.facts);
     router.describeEvents(async () => (await import("./routes/answer-schemas.ts")).events);
+    const injects = publishInjects(router, companion);
     // Every server of a companion knows by itself how it feels.
-    return companion.onChange((change) => {
+    const stop = companion.onChange((change) => {
       if (change.type === "emotions") {
         watchers.publishHere("emotions", feelingView(companion, change.feeling));
       } else if (change.type === "person") {
         watchers.publishHere("person", personView(change.person));
       } else if (change.type === "sleep") {
         watchers.publishHere("sleep", { sleep_state: change.state });
-      } else {
+      } else if (change.type === "acknowledged") {
         watchers.publishHere("restart", { chat_id: change.chatId, status: "delivered" });
       }
     });
+    return () => {
+      stop();
+      injects();
+    };
   };
 }

@@ -1,5 +1,6 @@
 // What the records of the log of runs say. Anything may stand between them: it says nothing.
 
+import { crc32 } from "node:zlib";
 import type { StoredRecord } from "../core/storage/log-store.ts";
 import { type ClockReading, readReading } from "./boot-clock.ts";
 
@@ -27,6 +28,11 @@ const mostRuns = 1_000_000_000;
 export function countOr<T>(value: unknown, otherwise: T): number | T {
   const isCount = Number.isInteger(value) && (value as number) >= 0;
   return isCount && (value as number) <= mostRuns ? (value as number) + 0 : otherwise;
+}
+
+/** The id of the run that begins with a record or act of this id. */
+export function runIdOf(id: string): string {
+  return crc32(id).toString(16).padStart(8, "0");
 }
 
 export function isRunId(value: unknown): value is string {

@@ -1,4 +1,3 @@
-import { crc32 } from "node:zlib";
 import { invalid, isThroughlineError } from "../core/errors.ts";
 import type {
   AppendOptions,
@@ -10,7 +9,7 @@ import type {
 import { unlisted } from "../core/storage/log-store.ts";
 import { type BootClock, type ClockReading, readClock, storedReading } from "./boot-clock.ts";
 import type { CompanionPorts } from "./options.ts";
-import { countOr, isRunId, lastRunOf, type PreviousRun, totalOf } from "./run-records.ts";
+import { countOr, isRunId, lastRunOf, type PreviousRun, runIdOf, totalOf } from "./run-records.ts";
 
 /** The log of runs is neither listed nor searched. */
 export const runsProjection = unlisted;
@@ -115,7 +114,7 @@ export class RunsLog {
   }
 
   get #runId(): string {
-    return crc32(this.#id).toString(16).padStart(8, "0");
+    return runIdOf(this.#id);
   }
 
   async #begin(options: BeginOptions): Promise<BegunRun> {

@@ -189,7 +189,7 @@ interface SnapshotParts {
  */
 export function snapshot(parts: SnapshotParts, last?: CompanionDocument): CompanionDocument {
   const { clock, left = emptyDocument, run, life, deliveries, position } = parts;
-  const { conversation, person, injections, config } = life;
+  const { conversation, person, injections, clients, config } = life;
   const heartbeat = readClock(clock);
   const emotions = last?.own.emotions ?? parts.emotions;
   return {
@@ -206,6 +206,7 @@ export function snapshot(parts: SnapshotParts, last?: CompanionDocument): Compan
     own: {
       deliveries,
       injections,
+      clients: [...clients.values()],
       conversationChats: conversation.map(({ chatId }) => chatId),
       emotions,
       saved: last === undefined ? heartbeat : last.own.saved,

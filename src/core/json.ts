@@ -115,6 +115,13 @@ export function wellFormed<T>(value: T): T {
   ) as T;
 }
 
+/** Freezes plain data, as deep as it goes, and gives it back. */
+export function freezeDeep<T>(value: T): T {
+  if (typeof value !== "object" || value === null || Object.isFrozen(value)) return value;
+  for (const inner of Object.values(value)) freezeDeep(inner);
+  return Object.freeze(value);
+}
+
 /**
  * JSON text as Python writes it, with `null` for the numbers that JSON has no word for: `NaN`,
  * `Infinity` and `-Infinity` outside strings. Every reader of a field takes that for a value of the

@@ -140,7 +140,7 @@ export function record<T>(
 }
 
 /** Each with the name under which it is written, where that is another. */
-type Fields<T> = {
+export type Fields<T> = {
   readonly [K in keyof T]-?: Shape<T[K]> | readonly [written: string, Shape<T[K]>];
 };
 
@@ -244,6 +244,13 @@ function isStorable(value: unknown): value is Json {
     if (!isThroughlineError(error)) throw error;
     return false;
   }
+}
+
+/** Whether a value is of a shape, as it is. */
+export function is<T>(shape: Shape<T>, value: unknown): value is T {
+  const at = new Place();
+  shape.read(value, at);
+  return at.problems.length === 0;
 }
 
 /** The same shape under each of these keys. */

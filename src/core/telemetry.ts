@@ -1,9 +1,5 @@
 import type { ModelInput } from "./chat/message.ts";
-import type { Clock } from "./clock.ts";
 import { errorName } from "./errors.ts";
-import type { NewId } from "./ids.ts";
-import type { Logger } from "./logger.ts";
-import type { Timers } from "./timers.ts";
 
 /** What takes time and is told to a tracer. A `turn`, an `append` and an `upload` are also measured. */
 export type SpanStart =
@@ -94,14 +90,4 @@ export async function inSpan<T>(
     span.end(errorName(error));
     throw error;
   }
-}
-
-/** What the core and its extensions work with. */
-export interface ThroughlinePorts {
-  readonly clock: Clock;
-  readonly timers: Timers;
-  readonly newId: NewId;
-  readonly logger: Logger;
-  readonly telemetry: Telemetry;
-  readonly keepPhotoMetadata?: boolean | undefined;
 }

@@ -21,13 +21,14 @@ import {
   type Resolved,
   resolveOptions,
 } from "./options.ts";
+import type { Runtime } from "./runtime.ts";
 import { namedFrameworkLogs, removeFrameworkLogs } from "./storage/framework-logs.ts";
 import { type Durability, durabilityCheck, type Storage } from "./storage/storage.ts";
-import { silentTelemetry, type Telemetry, type ThroughlinePorts } from "./telemetry.ts";
+import { silentTelemetry, type Telemetry } from "./telemetry.ts";
 import { systemTimers, type Timers } from "./timers.ts";
-import type { TurnsOptions } from "./turns/turn-ports.ts";
 import type { TurnQueue } from "./turns/turn-queue.ts";
 import type { Turns } from "./turns/turns.ts";
+import type { TurnsOptions } from "./turns/turns-options.ts";
 
 export interface ThroughlineOptions {
   /** The companion's directory. Either this or `storage`. */
@@ -115,7 +116,7 @@ export interface Throughline extends AsyncDisposable {
   readonly storage: Storage;
   readonly rules: FreshnessRules;
   /** What an extension works with too. */
-  readonly ports: ThroughlinePorts;
+  readonly ports: Runtime;
   /**
    * Runs conversations: give it a model, and it answers; or call your own in `open`. However many there
    * are, they share one queue: no chat has two turns at once.
@@ -200,11 +201,11 @@ export async function openThroughline(given: ThroughlineOptions): Promise<Throug
       turns: async (own = {}) => {
         // Loaded when it is needed: most processes that open the memories run no turn.
         const { Turns } = await import("./turns/turns.ts");
-        const { turnPorts } = await import("./turns/turn-ports.ts");
+        const { turnsRuntime } = await import("./turns/turns-options.ts");
         const { TurnQueue } = await import("./turns/turn-queue.ts");
         queue ??= new TurnQueue(chats, sessions);
         const inside = { ...ports, chats, sessions, workingMemory, rules, extensions, queue };
-        return new Turns(turnPorts(inside, own));
+        return new Turns(turnsRuntime(inside, own));
       },
       extend: async (name, open) => {
         checkArgument(open, "open", aFunction);

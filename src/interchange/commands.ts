@@ -114,7 +114,7 @@ function exportCommand({ moves }: InterchangeParts): AddCommand {
         "Write every chat, or one, to a folder. The format throughline contains everything, including " +
           "hidden messages; the others contain what their programs read. A chat that cannot " +
           "be read is reported and left out, and the exit code is 1. With --to: copy the whole companion " +
-          "to another store, which must be empty or hold an earlier copy of it.",
+          "to another store, which must be empty.",
       )
       .addOption(
         new Option("--format <format>", "the program that will read it").choices([
@@ -140,7 +140,8 @@ function exportCommand({ moves }: InterchangeParts): AddCommand {
           ["export --store postgres://me@db/chats --to ./home", "and back to files"],
         ])}
 \nIf a copy with --to is interrupted, run the same command again: it continues where it stopped. At the end
-both stores are read and compared. The source is not changed. Stop \`throughline serve\` first.`,
+each copy is read back and compared. The source is not changed. --to needs the home for itself: stop
+\`throughline serve\` first. While it has the home, the other exports ask that server.`,
       )
       .action(async (flags) => {
         const { format, out, to, chat, force } = flags;

@@ -4,6 +4,7 @@ import { toDuctor } from "../core/chat/legacy.ts";
 import { type SeedHead, seedHead, sinceClear, toSeedJsonl } from "../core/chat/render-jsonl.ts";
 import { marksIn, withMarks } from "../core/chat/shown-messages.ts";
 import { isJsonObject } from "../core/json.ts";
+import type { StoredRecord } from "../core/storage/log-store.ts";
 import { importedField } from "./chat-writer.ts";
 import { ductorField } from "./ductor-import.ts";
 import { chatIdOfName } from "./nanobot-file.ts";
@@ -12,7 +13,8 @@ import { chatIdOfName } from "./nanobot-file.ts";
  * `"throughline"` keeps everything, what is hidden too; the others what their readers know, without
  * what was cleared.
  */
-export type ExportFormat = "nanobot" | "ductor" | "throughline";
+export const exportFormats = ["nanobot", "ductor", "throughline"] as const;
+export type ExportFormat = (typeof exportFormats)[number];
 
 /** A file to write, in bounded memory: `pieces` is read once. */
 export interface ExportFile {
@@ -32,7 +34,7 @@ export interface ExportOptions {
 
 /**
  * The files that an export is made of: one for each chat, or for ductor one of all sessions. Write a
- * file before asking for the next one, and nothing to the chats during the export.
+ * file before asking for the next one. What is said during the export may be missing.
  *
  * @throws ThroughlineError `THROUGHLINE_NOT_FOUND`: there is no such chat.
  */
@@ -75,11 +77,20 @@ async function* seedFile(chats: Chats, chatId: string): AsyncGenerator<string> {
 }
 
 async function* fullFile(chats: Chats, chatId: string): AsyncGenerator<string> {
-  const { head } = await chats.existing(chatId);
+  const { head, seq } = await chats.existing(chatId);
   const { created_at, updated_at, [importedField]: _, ...rest } = head;
   const stamps = { created_at: created_at || null, updated_at: updated_at || null };
   const full: SeedHead = { ...rest, ...stamps, key: chatId };
-  yield* toSeedJsonl(full, chats.records(chatId), { form: "full", files: chats.files });
+  const records = upTo(seq, chats.records(chatId));
+  yield* toSeedJsonl(full, records, { form: "full", files: chats.files });
+}
+
+/** Leaves out what was said after the head was read. */
+async function* upTo(seq: number, records: AsyncIterable<StoredRecord>) {
+  for await (const record of records) {
+    if (record.seq > seq) return;
+    yield record;
+  }
 }
 
 async function* ductorFile(

@@ -10,10 +10,10 @@ import {
   type Resolved,
   resolveOptions,
 } from "../core/options.ts";
+import type { Runtime } from "../core/runtime.ts";
 import { realDisk } from "../core/storage/disk/disk.ts";
 import { isThere } from "../core/storage/files/file-ports.ts";
 import type { OwnHome } from "../core/storage/storage.ts";
-import type { ThroughlinePorts } from "../core/telemetry.ts";
 import { KeptConsent } from "./directory/consent-file.ts";
 import type { DeleteReceipt } from "./directory/delete-packages.ts";
 import { idOf } from "./directory/names.ts";
@@ -184,7 +184,7 @@ export interface Moments extends AsyncDisposable {
  *   bucket cannot be used.
  */
 export async function openMoments(
-  ports: ThroughlinePorts,
+  ports: Runtime,
   home: OwnHome,
   readFile: ReadFile,
   options: MomentsSettings,
@@ -300,7 +300,7 @@ function retracted(name: string): MomentEvent {
 
 /** The packages of a home, and what sends them. */
 async function openPackages(
-  ports: ThroughlinePorts,
+  ports: Runtime,
   home: OwnHome,
   s3: S3Target | undefined,
   mode: StorageMode,

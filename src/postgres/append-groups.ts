@@ -132,8 +132,8 @@ interface WantedAppend {
  */
 const text = `with locked as (
   select wanted.*, log.place from unnest($3::text[], $4::bigint[], $5::bigint[], $6::bigint[],
-    string_to_array($7::text, e'\\n', ''), $8::text[], $9::text[], $10::boolean[]) with ordinality
-    as wanted (key, count, expected, epoch, head, sorted_at, labels, is_searchable, n)
+    string_to_array($7::text, e'\\n', ''), $8::text[], $9::text[]) with ordinality
+    as wanted (key, count, expected, epoch, head, sorted_at, labels, n)
   cross join lateral (
     select ctid as place from throughline.logs as old
     where old.companion = $1 and old.collection = $2 and old.key = wanted.key
@@ -145,16 +145,15 @@ const text = `with locked as (
   update throughline.logs as old set seq = old.seq + locked.count,
     head = coalesce(locked.head, old.head),
     sorted_at = coalesce(locked.sorted_at, old.sorted_at),
-    labels = coalesce(locked.labels::text[], old.labels),
-    unindexed_after = case when locked.is_searchable
-      then least(old.unindexed_after, old.seq) else old.unindexed_after end
+    labels = coalesce(locked.labels::text[], old.labels)
   from locked where old.ctid = locked.place
   returning locked.n, old.key, old.seq, old.seq - locked.count as before
 ), stored as (
-  insert into throughline.records (companion, collection, key, seq, id, body)
-  select $1, $2, log.key, log.before + record.i, record.id, record.body
-  from log join unnest($11::bigint[], $12::bigint[], $13::text[], string_to_array($14::text, e'\\n'))
-    as record (n, i, id, body) on record.n = log.n
+  insert into throughline.records (companion, collection, key, seq, id, body, words)
+  select $1, $2, log.key, log.before + record.i, record.id, record.body, record.words::tsvector
+  from log join unnest($10::bigint[], $11::bigint[], $12::text[], string_to_array($13::text, e'\\n'),
+      string_to_array($14::text, e'\\n', ''))
+    as record (n, i, id, body, words) on record.n = log.n
 ) select n::int, seq from log`;
 
 /** Answers, for each append that it stored, its number from 1 and the seq of its last record. */
@@ -165,7 +164,7 @@ function appendGroupStatement(
 ): PostgresStatement {
   const heads = appends.map(({ batch }) => (batch.replacesHead ? batch.head : undefined));
   const records = appends.flatMap(({ batch }, append) =>
-    batch.records.map(({ id, json }, i) => ({ append: append + 1, i: i + 1, id, json })),
+    batch.records.map((record, i) => ({ append: append + 1, i: i + 1, ...record })),
   );
   const values = [
     ...[companion, collection],
@@ -176,11 +175,11 @@ function appendGroupStatement(
     heads.map((head) => head?.json ?? "").join("\n"),
     heads.map((head) => head?.sortedAt ?? null),
     heads.map((head) => (head === undefined ? null : arrayText(head.labels))),
-    appends.map(({ batch }) => batch.isSearchable),
     records.map(({ append }) => append),
     records.map(({ i }) => i),
     records.map(({ id }) => id),
     records.map(({ json }) => json).join("\n"),
+    records.map(({ words }) => words ?? "").join("\n"),
   ];
   return { name: "throughline_append_group", text, values };
 }

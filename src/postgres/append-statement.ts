@@ -11,7 +11,7 @@ interface AppendShape {
   readonly mayCreate: boolean;
   readonly replacesHead: boolean;
   readonly isLabelled: boolean;
-  readonly isSearchable: boolean;
+  readonly hasWords: boolean;
   readonly expectsSeq: boolean;
   readonly hasEpoch: boolean;
   readonly hides: boolean;
@@ -37,7 +37,7 @@ export function appendStatement(
     mayCreate: epoch === undefined && (expectedSeq ?? 0) === 0,
     replacesHead: batch.replacesHead,
     isLabelled: head.labels.length > 0,
-    isSearchable: batch.isSearchable,
+    hasWords: records.some(({ words }) => words !== null),
     expectsSeq: expectedSeq !== undefined,
     hasEpoch: epoch !== undefined,
     hides: records.some(({ hides }) => hides !== null),
@@ -65,31 +65,33 @@ export function appendedSeq(
 function pushRecords(
   values: unknown[],
   records: readonly IndexedRecord[],
-  { count, hides }: AppendShape,
+  { count, hides, hasWords }: AppendShape,
 ): void {
   if (count === undefined) {
     values.push(records.map(({ id }) => id));
     values.push(records.map(({ json }) => json));
     if (hides) values.push(records.map((record) => record.hides));
+    if (hasWords) values.push(records.map(({ words }) => words));
     values.push(records.length);
     return;
   }
   for (const record of records) {
     values.push(record.id, record.json);
     if (hides) values.push(record.hides);
+    if (hasWords) values.push(record.words);
   }
 }
 
 /** The statement of this shape, made once. */
 function statementOf(shape: AppendShape): { readonly name: string; readonly text: string } {
-  const { mayCreate, replacesHead, isLabelled, isSearchable, expectsSeq, hasEpoch, hides } = shape;
+  const { mayCreate, replacesHead, isLabelled, hasWords, expectsSeq, hasEpoch, hides } = shape;
   // Added up, not joined: this is done for every append.
   const number =
     (shape.count ?? 0) * 128 +
     (mayCreate ? 64 : 0) +
     (replacesHead ? 32 : 0) +
     (isLabelled ? 16 : 0) +
-    (isSearchable ? 8 : 0) +
+    (hasWords ? 8 : 0) +
     (expectsSeq ? 4 : 0) +
     (hasEpoch ? 2 : 0) +
     (hides ? 1 : 0);
@@ -106,7 +108,9 @@ function textOf(shape: AppendShape): string {
   const labels = shape.isLabelled ? next("text[]") : "'{}'";
   const expected = shape.expectsSeq ? next("bigint") : undefined;
   const epoch = shape.hasEpoch ? next("bigint") : undefined;
-  const columns = ["id", "body", ...(shape.hides ? ["hides"] : [])];
+  const columns = ["id", "body"];
+  if (shape.hides) columns.push("hides");
+  if (shape.hasWords) columns.push("words");
   const rows = rowsOf(shape.count, columns, next);
   const count = shape.count === undefined ? next("bigint") : String(shape.count);
   const conditions = [
@@ -116,41 +120,30 @@ function textOf(shape: AppendShape): string {
   ];
   const set = setText(shape, count, labels);
   const insert = `insert into throughline.records (companion, collection, key, seq, ${columns.join(", ")})
-  select $1, $2, $3, log.seq - ${count} + each.n, ${columns.map((each) => `each.${each}`).join(", ")}
+  select $1, $2, $3, log.seq - ${count} + each.n, ${columns.map(columnValue).join(", ")}
   from log, ${rows} as each (${columns.join(", ")}, n)`;
   return `with log as (
-  ${shape.mayCreate ? createText(shape, count, labels, set) : `update throughline.logs as old set ${set}`}
+  ${shape.mayCreate ? createText(count, labels, set) : `update throughline.logs as old set ${set}`}
   ${conditions.length === 0 ? "" : `where ${conditions.join(" and ")}`} returning seq
 )${shape.expectsSeq ? ` ${insert}` : `, stored as (${insert}) select seq from log`}`;
 }
 
-function createText(
-  { isSearchable }: AppendShape,
-  count: string,
-  labels: string,
-  set: string,
-): string {
+const columnValue = (column: string) =>
+  column === "words" ? "each.words::tsvector" : `each.${column}`;
+
+function createText(count: string, labels: string, set: string): string {
   return `insert into throughline.logs as old
-    (companion, collection, key, seq, head, sorted_at, labels, unindexed_after)
-  values ($1, $2, $3, ${count}, $4, $5, ${labels}, ${isSearchable ? "0" : "null"})
+    (companion, collection, key, seq, head, sorted_at, labels)
+  values ($1, $2, $3, ${count}, $4, $5, ${labels})
   on conflict (companion, collection, key) do update set ${set}`;
 }
 
-/**
- * Deleting a log whose lease stays leaves `unindexed_after` behind, past the end of the new one: hence the
- * lesser of the two, which passes over null.
- */
-function setText(
-  { replacesHead, isSearchable }: AppendShape,
-  count: string,
-  labels: string,
-): string {
+function setText({ replacesHead }: AppendShape, count: string, labels: string): string {
   const head = (column: string, value: string) =>
     `${column} = ${replacesHead ? value : `case when old.seq = 0 then ${value} else old.${column} end`}`;
   return [
     `seq = old.seq + ${count}`,
     ...[head("head", "$4"), head("sorted_at", "$5"), head("labels", labels)],
-    ...(isSearchable ? ["unindexed_after = least(old.unindexed_after, old.seq)"] : []),
   ].join(", ");
 }
 

@@ -1,7 +1,7 @@
 import { isThroughlineError } from "../core/errors.ts";
+import type { Runtime } from "../core/runtime.ts";
 import type { LeaseRegistry } from "../core/storage/cluster-leases.ts";
 import { DatabaseFailure } from "../core/storage/database-failure.ts";
-import type { ThroughlinePorts } from "../core/telemetry.ts";
 import type { Calls } from "./calls.ts";
 import {
   type Backend,
@@ -14,7 +14,7 @@ import {
 import { type ErrorClass, errorClass, errorCode } from "./error-class.ts";
 import type { PostgresClient, PostgresPool, PostgresStatement, Row } from "./pool.ts";
 
-interface DatabasePorts extends Pick<ThroughlinePorts, "clock" | "timers" | "logger"> {
+interface DatabasePorts extends Pick<Runtime, "clock" | "timers" | "logger"> {
   readonly pool: PostgresPool;
   /** From 0 to 1, for pauses that do not all end at once. */
   readonly random: () => number;
@@ -23,7 +23,7 @@ interface DatabasePorts extends Pick<ThroughlinePorts, "clock" | "timers" | "log
 }
 
 /** What the parts of the driver work with: one companion in one database. */
-export interface DriverContext extends Omit<ThroughlinePorts, "telemetry"> {
+export interface DriverContext extends Omit<Runtime, "telemetry"> {
   readonly database: Database;
   readonly companion: string;
   readonly calls: Calls;

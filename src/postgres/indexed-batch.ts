@@ -8,7 +8,7 @@ import {
   logLimits,
   type StoredRecord,
 } from "../core/storage/log-store.ts";
-import { lexemesOf } from "./words.ts";
+import { lexemesOf, placesOf } from "./words.ts";
 
 /** A record as it is stored, with what the indexes keep of it. */
 export interface IndexedRecord {
@@ -16,6 +16,8 @@ export interface IndexedRecord {
   readonly json: string;
   /** The id of an earlier record that it hides. */
   readonly hides: string | null;
+  /** Its lexemes, unless search must not find it. */
+  readonly words: string | null;
 }
 
 /** What a log's row keeps of its head. */
@@ -30,8 +32,6 @@ export interface IndexedBatch extends Omit<PreparedBatch, "records" | "headJson"
   /** That of a new log, too, when none was given. */
   readonly head: IndexedHead;
   readonly replacesHead: boolean;
-  /** Whether search may find any of it. */
-  readonly isSearchable: boolean;
 }
 
 /** An index entry of the database has at most 2,704 bytes, and other columns stand beside this one. */
@@ -54,21 +54,25 @@ export function indexBatch(
 ): IndexedBatch {
   const { headJson, ...batch } = prepareBatch(key, records, options);
   const { projection } = indexing;
+  const places = placesOf(indexing.scope, key);
   const indexed: IndexedRecord[] = [];
-  let isSearchable = false;
-  for (const [i, prepared] of batch.records.entries()) {
-    const given = records[i];
-    if (given === undefined) continue;
+  const hidden = new Set<string | null>();
+  // From the last to the first: one that a later record hides has no words.
+  for (let i = batch.records.length - 1; i >= 0; i--) {
+    const [prepared, given] = [batch.records[i], records[i]];
+    if (prepared === undefined || given === undefined) continue;
     const record: StoredRecord = { ...given, seq: (batch.expectedSeq ?? 0) + i + 1 };
-    indexed.push({ ...prepared, hides: idOrNull(projection.hides(record)) });
-    isSearchable ||= projection.text(record) !== undefined;
+    const words = hidden.has(prepared.id) ? null : wordsOf(projection, places, record);
+    const hides = idOrNull(projection.hides(record));
+    hidden.add(hides);
+    indexed.push({ ...prepared, hides, words });
   }
+  indexed.reverse();
   return {
     ...batch,
     records: indexed,
     head: indexHead(projection, headJson ?? "{}", options?.head ?? {}),
     replacesHead: headJson !== undefined,
-    isSearchable,
   };
 }
 

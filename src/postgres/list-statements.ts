@@ -32,17 +32,6 @@ export function listStatement(given: {
 const newestLogs = 16;
 
 /**
- * Records of the row `log` that have no words yet and that no later one hides: the text tells whether
- * they are found. In the same statement as those that the index finds, so that none falls between.
- */
-const unindexed = `select key, seq, body from throughline.records as record
-    where record.companion = log.companion and record.collection = log.collection
-      and record.key = log.key and seq > log.unindexed_after and words is null
-      and not exists (select 1 from throughline.records as hiding
-        where hiding.companion = log.companion and hiding.collection = log.collection
-          and hiding.key = log.key and hiding.hides = record.id and hiding.seq > record.seq offset 0)`;
-
-/**
  * Records whose words fit this query, which names their place. The index is asked before anything else:
  * a planner that may choose reads whole logs, of which it expects little.
  */
@@ -53,14 +42,12 @@ const worded = (query: string, columns = "key, seq, body") => `select ${columns}
 /** Records of the newest logs that can hold the words. 3: limit; 4: the scope; 5: the query. */
 export const searchNewest: PostgresStatement = {
   text: `select log.key, log.sorted_at, hit.seq, hit.body from (
-    select companion, collection, key, sorted_at, unindexed_after from throughline.logs ${where}
+    select companion, collection, key, sorted_at from throughline.logs ${where}
     order by sorted_at desc, key limit ${newestLogs}
   ) as log cross join lateral (
-    (${worded(`($5 || ' & ''' || ${logLexemeSql("$4::text")} || '''')`)}
+    ${worded(`($5 || ' & ''' || ${logLexemeSql("$4::text")} || '''')`)}
       and record.companion = log.companion and record.collection = log.collection
-      and record.key = log.key order by seq desc limit $3)
-    union all (${unindexed} order by seq desc limit $3)
-    order by seq desc limit $3
+      and record.key = log.key order by seq desc limit $3
   ) as hit order by log.sorted_at desc, log.key, hit.seq desc limit $3`,
 };
 
@@ -74,10 +61,6 @@ export function searchStatement(given: { readonly place: boolean }): PostgresSta
   return {
     text: `with hit as materialized (
     ${worded("$4", "key, seq")} and companion = $1 and collection = $2
-    union all
-    select record.key, record.seq from throughline.logs as log
-      cross join lateral (${unindexed} offset 0) as record
-    where log.companion = $1 and log.collection = $2 and log.unindexed_after is not null
   ), page as (
     select hit.*, log.sorted_at from hit cross join lateral (
       select key, sorted_at from throughline.logs
@@ -92,11 +75,6 @@ export function searchStatement(given: { readonly place: boolean }): PostgresSta
 
 /** Records of one log that can hold the words. 3: limit; 4: the query; 5: the log; 6: before this seq. */
 export const searchLog: PostgresStatement = {
-  text: `(${worded("$4")} and companion = $1 and collection = $2 and key = $5 and seq < $6
-    order by seq desc limit $3)
-  union all
-  (select record.* from throughline.logs as log
-    cross join lateral (${unindexed} and seq < $6 order by seq desc limit $3) as record
-    where log.companion = $1 and log.collection = $2 and log.key = $5)
-  order by seq desc limit $3`,
+  text: `${worded("$4")} and companion = $1 and collection = $2 and key = $5 and seq < $6
+    order by seq desc limit $3`,
 };

@@ -110,7 +110,7 @@ function calls(storage: Storage, round: number): Record<string, [number, () => P
       200,
       () => Promise.all(held.slice(9, 29).map((at) => logs.append(at.key, [message(`a${round}`)]))),
     ],
-    "search what has no words yet": [2_000, () => search("lorem", 20)],
+    "search what was stored a moment ago": [2_000, () => search("lorem", 20)],
     "search a rare word": [length / 100, () => search("rare", 20)],
     "search all of a rare word": [(chats + length) / 25, () => search("rare", 1_000)],
     "search no word": [50, () => search("nothing", 20)],

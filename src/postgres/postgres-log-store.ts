@@ -30,26 +30,30 @@ import {
 } from "../core/storage/log-store.ts";
 import { endsOpen, holdsEvery, queryPhrases, searchTokens } from "../core/storage/search-words.ts";
 import { AppendGroups } from "./append-groups.ts";
-import type { DriverContext } from "./database.ts";
+import type { Database, DriverContext } from "./database.ts";
 import { deleteLog, eraseRecords } from "./forget.ts";
-import { indexBatch, indexHead, labelText } from "./indexed-batch.ts";
-import { Indexer } from "./indexer.ts";
+import { type Indexing, indexBatch, indexHead, labelText } from "./indexed-batch.ts";
 import { listStatement, searchLog, searchNewest, searchStatement } from "./list-statements.ts";
 import type { LogTarget } from "./locked-log.ts";
 import { logStatements as statements } from "./log-statements.ts";
 import type { PostgresStatement, Row } from "./pool.ts";
-import type { IndexedPlace } from "./unindexed.ts";
 import { anywhereQueryOf, queryOf, scopeOf } from "./words.ts";
 
 /** Reading takes so many bytes of JSON at a time, or one record. */
 const chunkBytes = 1024 * 1024;
+
+/** The logs of one collection of a companion, and how their records are read. */
+interface IndexedPlace extends Indexing {
+  readonly database: Database;
+  readonly companion: string;
+  readonly collection: string;
+}
 
 /** Logs in rows: one for the log, one for each record, with the exact JSON text. */
 export class PostgresLogStore implements LogStore {
   readonly #context: DriverContext;
   readonly #collection: string;
   readonly #indexing: IndexedPlace;
-  readonly #indexer: Indexer;
   readonly #appends: AppendGroups;
   /** What the keys of this collection begin with where calls are put in order. */
   readonly #collectionKey: string;
@@ -61,7 +65,6 @@ export class PostgresLogStore implements LogStore {
     const { database, companion } = context;
     const scope = scopeOf(companion, collection);
     this.#indexing = { database, companion, collection, projection, scope };
-    this.#indexer = new Indexer(context, this.#indexing);
     this.#appends = new AppendGroups(context, collection);
   }
 
@@ -73,9 +76,7 @@ export class PostgresLogStore implements LogStore {
     this.#context.calls.checkOpen();
     const batch = indexBatch(this.#indexing, key, records, options);
     const target = this.#target(key);
-    const seq = await this.#inOrder(key, () => this.#appends.append({ target, batch }));
-    if (batch.isSearchable) this.#indexer.missing();
-    return seq;
+    return this.#inOrder(key, () => this.#appends.append({ target, batch }));
   }
 
   async tail(key: string, limit: number): Promise<LogTail | undefined> {
@@ -177,10 +178,7 @@ export class PostgresLogStore implements LogStore {
   async search(query: string, options: SearchOptions): Promise<readonly SearchHit[]> {
     this.#context.calls.checkOpen();
     checkSearch(query, options);
-    return this.#context.calls.run(async () => {
-      await this.#indexer.catchUp();
-      return search(this.#indexing, query, options);
-    });
+    return this.#context.calls.run(() => search(this.#indexing, query, options));
   }
 
   async #query(
@@ -219,8 +217,7 @@ function rowOf(row: Row): LogRow {
 const fewestCandidates = 50;
 
 /**
- * Finds candidates through the full-text index, and among the records that have no words there yet, and
- * decides by their text. Looks through the newest logs first, whose order is known; then through all.
+ * Finds candidates through the full-text index, and decides by their text. Looks through the newest logs first, whose order is known; then through all.
  */
 async function search(
   searched: IndexedPlace,

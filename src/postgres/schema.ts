@@ -27,9 +27,7 @@ const versions = `create table if not exists throughline.migrations (
  *
  * - `logs`: the log's row in lists, its head, and its lease: see `leases.ts`. A row with
  *   `seq` 0 is a lease only. `created_at` tells a log from the one that was deleted before it.
- *   `wanted` says that somebody waits for the lease. Records after `unindexed_after` may have no words
- *   yet, and search reads those itself; null: all have theirs. Past the end of a log it says nothing:
- *   see `append-statement.ts`.
+ *   `wanted` says that somebody waits for the lease.
  * - `records`: `body` is the exact JSON text, which no JSON type of the database keeps. `hides` is the
  *   id of the earlier record that this one hides. `words` is what search looks up: see `words.ts`.
  * - `documents`: `write_id` names the last write, so that a write without an answer can be told.
@@ -50,7 +48,6 @@ const statements: readonly string[] = [
   owner text,
   lease_until timestamptz,
   wanted boolean not null default false,
-  unindexed_after bigint,
   primary key (companion, collection, key)
 ) with (fillfactor = 70)`,
   `create index logs_newest on throughline.logs
@@ -58,8 +55,6 @@ const statements: readonly string[] = [
   `create index logs_labelled on throughline.logs
   (companion, collection, sorted_at desc, key) where labels <> '{}'`,
   "create index logs_leased on throughline.logs (companion, owner) where owner is not null",
-  `create index logs_unindexed on throughline.logs
-  (companion, collection) where unindexed_after is not null`,
   `create table throughline.records (
   companion text collate "C" not null,
   collection text collate "C" not null,

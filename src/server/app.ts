@@ -51,7 +51,7 @@ export function createApp(ports: Ports, state: ServerState) {
 
 /** Answered without a token, as the page is: they hold nothing, and signing in starts there. */
 const openPaths: readonly string[] = ["/healthz", "/readyz", "/api/sign-in"];
-const knownMethods = ["GET", "HEAD", "POST", "DELETE"];
+const knownMethods = ["GET", "HEAD", "POST", "PUT", "DELETE"];
 
 /** Counts and logs every request, by its route's pattern: a path may hold a chat's name. */
 function counted({ logger, clock }: Ports, { metrics }: ServerState): MiddlewareHandler<Env> {

@@ -101,7 +101,7 @@ async function described(
   ];
   const about = { operationId: id, summary, description, responses };
   const withParameters = parameters.length > 0 ? { ...about, parameters } : about;
-  if (method !== "post") return withParameters;
+  if (method !== "post" && method !== "put") return withParameters;
   const schema = body?.() ?? nothing();
   const content: Record<string, JsonSchema> = {};
   if (bytes === undefined) content["application/json"] = { schema: inJson(schema, schemas) };

@@ -55,6 +55,7 @@ export class Watchers {
   readonly #streams = new Set<EventStream>();
   readonly #listeners = new Set<EventStream>();
   readonly #relays = new Set<Relay>();
+  readonly #joined = new Set<() => void>();
 
   constructor(max: number, options: EventStreamOptions) {
     this.#max = max;
@@ -91,7 +92,14 @@ export class Watchers {
   listen(onDrop: () => void): EventStream {
     const stream = this.open(onDrop);
     this.#listeners.add(stream);
+    for (const join of this.#joined) join();
     return stream;
+  }
+
+  /** Calls back whenever somebody begins to listen here. @returns a function that ends it. */
+  onListen(join: () => void): () => void {
+    this.#joined.add(join);
+    return () => this.#joined.delete(join);
   }
 
   /** Whether anybody listens here. */

@@ -1,8 +1,9 @@
+import type { Context } from "hono";
 import { z } from "zod";
 import { type ChatFormat, renderChat } from "../core/chat/render-chat.ts";
 import { foreignFile } from "./guard.ts";
 import { reportError } from "./problem.ts";
-import { disconnect, isHead, type Router } from "./router.ts";
+import { disconnect, type Env, isHead, type Router } from "./router.ts";
 import { chatParams } from "./schemas.ts";
 
 const formats = {
@@ -36,17 +37,25 @@ export function addExportRoute(router: Router): void {
       const { type, ending } = formats[format];
       const name = params.id.replace(/[^A-Za-z0-9_-]+/g, "_").slice(0, 60);
       const parts = await renderChat(chats, params.id, format, rules.timeZone);
-      const first = await parts.next(); // what cannot be read at all is a problem, not a file
-      const failed = (error: unknown) => {
-        const request = context.req.raw;
-        reportError(router.ports, error, { route: context.get("route"), request });
-        disconnect(context)();
-      };
-      return new Response(isHead(context) ? null : bytesOf(first, parts, failed), {
-        headers: foreignFile(`${name}.${ending}`, type),
-      });
+      return streamed(router, context, parts, foreignFile(`${name}.${ending}`, type));
     },
   );
+}
+
+/** Answers with a text of any length. What cannot be read at all is a problem, not a file. */
+export async function streamed(
+  router: Router,
+  context: Context<Env>,
+  parts: AsyncGenerator<string>,
+  headers: Readonly<Record<string, string>>,
+): Promise<Response> {
+  const first = await parts.next();
+  const failed = (error: unknown) => {
+    const request = context.req.raw;
+    reportError(router.ports, error, { route: context.get("route"), request });
+    disconnect(context)();
+  };
+  return new Response(isHead(context) ? null : bytesOf(first, parts, failed), { headers });
 }
 
 const pieceLength = 16_384;

@@ -12,7 +12,7 @@ export interface Operation<
   Query extends z.ZodObject,
   Body extends z.ZodType,
 > {
-  readonly method: "get" | "post" | "delete";
+  readonly method: "get" | "post" | "put" | "delete";
   /** With parameters as `{id}`. */
   readonly path: string;
   /** Never changed: clients are generated from it. */

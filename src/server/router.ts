@@ -95,7 +95,7 @@ export class Router {
         query: parseInput(query, queryOf(new URL(req.url)), "the query"),
       };
       const { fields, files } =
-        method === "post" && bytes === undefined
+        (method === "post" || method === "put") && bytes === undefined
           ? await this.#readBody(context, operation.form)
           : nothingRead;
       const isRead = fields !== undefined;
@@ -166,7 +166,7 @@ export class Router {
 
   /** Adds a route that is no part of the API, such as the page. */
   serve(
-    method: "get" | "post" | "delete",
+    method: AnyOperation["method"],
     path: string,
     work: (context: Context<Env>) => Response | Promise<Response>,
   ): void {

@@ -109,6 +109,8 @@ async function agree(log: LogStore, models: ReadonlyMap<string, ModelLog>, seed:
     for (const word of contents) {
       assert.deepEqual(await found(log, word, key), model.found(word), seed);
     }
+    const newest = await log.page(key, { limit: 5, isShared: true });
+    assert.deepEqual(newest, stored.slice(-5), seed);
     const tail = await log.tail(key, 3);
     if (stored.length === 0) assert.equal(tail, undefined, seed);
     else {

@@ -181,12 +181,14 @@ const copies: readonly Clause[] = [
       await log.append(chat, [given]);
       scribbleOn(await log.tail(chat, 10));
       scribbleOn(await log.page(chat, { limit: 10 }));
+      scribbleOn(await log.page(chat, { limit: 10, isShared: true }));
       scribbleOn(await log.find(chat, "m1"));
       scribbleOn(await log.search("violin", { limit: 10 }));
       scribbleOn(await everything(log));
       const [expected] = numbered([given]);
       assert.deepEqual((await log.tail(chat, 10))?.records, [expected]);
       assert.deepEqual(await log.page(chat, { limit: 10 }), [expected]);
+      assert.deepEqual(await log.page(chat, { limit: 10, isShared: true }), [expected]);
       assert.deepEqual(await log.find(chat, "m1"), expected);
       assert.deepEqual(await log.search("violin", { limit: 1 }), [{ key: chat, record: expected }]);
       assert.deepEqual(await everything(log), [expected]);

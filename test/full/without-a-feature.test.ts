@@ -28,7 +28,7 @@ const features: Readonly<Record<string, Additions>> = {
     routes: /^\/api\/(session|restart|emotions|mood|person\b|facts|sleep|touch)/,
     events: ["emotions", "person", "sleep", "restart"],
   },
-  interchange: { commands: ["import", "export"] },
+  interchange: { commands: ["import", "export"], routes: /^\/api\/export$/ },
   moments: {
     commands: ["feedback"],
     routes: /^\/api\/(media|frames|audio|feedback|chats\/[^/]+\/reactions$)/,

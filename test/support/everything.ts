@@ -10,6 +10,7 @@ import { resolveSettings } from "../../src/cli/settings.ts";
 import { FactsFile } from "../../src/companion/commands/facts-file.ts";
 import { silentLogger } from "../../src/core/logger.ts";
 import { openThroughline } from "../../src/core/throughline.ts";
+import { interchangeRoutes } from "../../src/interchange/routes.ts";
 import { momentsRoutes } from "../../src/moments/routes.ts";
 import { startMoments } from "../../src/moments/start-moments.ts";
 import { awakeCompanion } from "./awake.ts";
@@ -26,7 +27,7 @@ export async function everything(options: FixtureOptions = {}) {
   );
   const settings = resolveSettings({ home }, readEnvironment({}, home));
   const doctor = doctorRoutes(settings, { version: software.version, hasToken: true });
-  const features = [momentsRoutes(moments), personaRoutes(persona), doctor];
+  const features = [momentsRoutes(moments), interchangeRoutes, personaRoutes(persona), doctor];
   const facts = new FactsFile(home, silentLogger);
   const c = await awakeCompanion([], { throughline, features, facts, ...options });
   const close = async () => {

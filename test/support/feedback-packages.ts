@@ -1,7 +1,7 @@
 // Packages in memory, for tests of what reads them. All that could differ between two runs is fixed.
 import { createHash } from "node:crypto";
 import type { Disk } from "../../src/core/storage/disk/disk.ts";
-import type { ExportSource } from "../../src/moments/export/ports.ts";
+import type { ExportSource } from "../../src/moments/export/export-source.ts";
 import type { ListedPackage } from "../../src/moments/export/selection.ts";
 import {
   feedbackSchema,

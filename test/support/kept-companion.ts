@@ -108,6 +108,8 @@ export interface RunOfCompanion {
 /** One machine: runs begin and end on it, one after the other. */
 export class Machine {
   readonly clock = new CountingClock();
+  /** Of the run that began last. */
+  timers = new HeldTimers(this.clock);
   readonly storage = new KeptStorage();
   readonly logged: string[] = [];
   #ids = 0;
@@ -124,6 +126,7 @@ export class Machine {
     const { clock, newId, logger, storage } = this;
     // Its own timer would pass beside the passes of a test.
     const timers = new HeldTimers(clock);
+    this.timers = timers;
     const own = { clock, timers, newId, logger, storage, ...place };
     const throughline = await openThroughline(own);
     return { throughline, companion: await startCompanion(throughline, options) };

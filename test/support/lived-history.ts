@@ -1,15 +1,14 @@
 // Random histories of a companion, and all that a storage holds of them.
 import fc from "fast-check";
 import { startCompanion } from "../../src/companion/start-companion.ts";
+import { moveUnderWay } from "../../src/core/chat/move-under-way.ts";
 import { isThroughlineError } from "../../src/core/errors.ts";
 import { LocalCluster, LocalLeases } from "../../src/core/storage/one-process.ts";
 import type { Storage } from "../../src/core/storage/storage.ts";
 import { openThroughline, type Throughline } from "../../src/core/throughline.ts";
 import { exportChats } from "../../src/interchange/export.ts";
 import { copyCompanion } from "../../src/postgres/move/copy-companion.ts";
-import { everyLog } from "../../src/postgres/move/every-log.ts";
-import { moveUnderWay } from "../../src/postgres/move/move-notes.ts";
-import { logPlaces, marksPlace } from "../../src/postgres/move/places.ts";
+import { everyLog } from "../../src/postgres/move/places.ts";
 import { HeldClock } from "./held-clock.ts";
 import { HeldTimers } from "./held-timers.ts";
 import { kept } from "./kept-storage.ts";
@@ -99,7 +98,7 @@ export async function everything(storage: Storage): Promise<readonly string[]> {
   for await (const { name, pieces } of exportChats(chats, { format: "throughline" })) {
     lines.push(name, ...(await Array.fromAsync(pieces)));
   }
-  for await (const { place, logs, row } of everyLog(storage, [marksPlace, ...logPlaces])) {
+  for await (const { place, logs, row } of everyLog(storage)) {
     lines.push(`${place.collection}/${row.key}`, JSON.stringify(row));
     for await (const record of logs.read(row.key)) lines.push(JSON.stringify(record));
   }

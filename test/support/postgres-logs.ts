@@ -1,4 +1,4 @@
-// Logs of one companion in a database, whose words are stored when a test says so.
+// Logs of one companion in a database, in a time that a test lets pass.
 
 import { randomId } from "../../src/core/ids.ts";
 import { silentLogger } from "../../src/core/logger.ts";
@@ -6,8 +6,6 @@ import { LeaseRegistry } from "../../src/core/storage/cluster-leases.ts";
 import { Calls } from "../../src/postgres/calls.ts";
 import type { PostgresPool } from "../../src/postgres/pool.ts";
 import { PostgresLogStore } from "../../src/postgres/postgres-log-store.ts";
-import type { IndexedPlace } from "../../src/postgres/unindexed.ts";
-import { scopeOf } from "../../src/postgres/words.ts";
 import { contractProjection } from "../../src/testing/log-store-contract-fixtures.ts";
 import { HeldClock } from "./held-clock.ts";
 import { HeldTimers } from "./held-timers.ts";
@@ -31,14 +29,8 @@ export function serverOf(pool: PostgresPool, companion: string, timeoutMs?: numb
   const epochs = new LeaseRegistry();
   const ports = { ...around, database, companion, epochs, newId: randomId };
   const collection = "chats";
-  const scope = scopeOf(companion, collection);
-  const place: IndexedPlace = {
-    ...{ database, companion, collection, scope },
-    projection: contractProjection,
-  };
   return {
     log: new PostgresLogStore(ports, collection, contractProjection),
-    place,
     timers,
     calls,
     epochs,

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { setImmediate } from "node:timers/promises";
 import { type Responder, ResponderError } from "../../src/core/models/responder.ts";
 import { openThroughline, type ThroughlineOptions } from "../../src/core/throughline.ts";
-import type { TurnsOptions } from "../../src/core/turns/turn-ports.ts";
+import type { TurnsOptions } from "../../src/core/turns/turns-options.ts";
 import { HeldClock } from "./held-clock.ts";
 import {
   type ScriptedResponder,

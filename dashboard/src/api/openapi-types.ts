@@ -201,6 +201,45 @@ export type ChatRow = {
   readonly damaged: boolean;
 };
 
+export type Client = {
+  /** The name of a program with runs of its own. */
+  readonly client: string;
+};
+
+export type ClientRun = {
+  /** Of the run: 8 hexadecimal digits. */
+  readonly session_id: string;
+  readonly restart_type: "fresh_start" | "crash_recovery" | "short_break" | "long_absence";
+  /** Seconds since the last sign of life of the run before; `null`: not known. */
+  readonly elapsed: number | null;
+  readonly uptime: number;
+  readonly total_sessions: number;
+  /** Seconds since 1970. */
+  readonly session_start: number;
+  /** Whether the run before ended cleanly. */
+  readonly clean: boolean;
+  /** Messages that the run before left without an answer. */
+  readonly interrupted_turns: readonly {
+    readonly chat_id: string;
+    readonly message_id: string;
+  }[];
+  /** `certain`: measured by the machine's uptime. `clock`: by its clock. `uncertain`: the clock went backwards or cannot be used. */
+  readonly certainty: "certain" | "clock" | "uncertain";
+  readonly previous_session_id: string | null;
+  /** Stored things that could not be read and were set aside, until `doctor --confirm`. */
+  readonly quarantined: number;
+  readonly sleep_state: "awake" | "asleep";
+  readonly last_person_seen: string | null;
+  /** Seconds since 1970. */
+  readonly last_person_seen_time: number | null;
+  readonly client: string;
+  readonly ended: boolean;
+  /** Ids of what its model is still to hear. */
+  readonly injects: readonly string[];
+  /** Of a run that begins: what its model is to hear. */
+  readonly text?: string | undefined;
+};
+
 export type CompanionRun = {
   /** Of the run: 8 hexadecimal digits. */
   readonly session_id: string;
@@ -236,6 +275,9 @@ export type CompanionRun = {
   readonly last_person_seen: string | null;
   /** Seconds since 1970. */
   readonly last_person_seen_time: number | null;
+  /** Where it is the run of a client. */
+  readonly client?: string | undefined;
+  readonly ended?: boolean | undefined;
 };
 
 export type Consent = {
@@ -477,6 +519,12 @@ export type Hits = {
   }[];
   /** There are more, or there may be: an answer holds 16 MiB, and a search looks at 1,000 hits. */
   readonly more?: true | undefined;
+};
+
+export type Inject = {
+  /** The name of a program with runs of its own. */
+  readonly client: string;
+  readonly text: string;
 };
 
 export type Levels = {
@@ -901,6 +949,24 @@ export type Restart = {
     }[];
   };
   readonly deliveries: readonly Delivery[];
+  /** Of `text`: as the restart is judged now. */
+  readonly kind: "fresh_start" | "crash_recovery" | "short_break" | "long_absence";
+  /** Whether a model heard `text`. */
+  readonly status: "pending" | "delivered";
+  /** The facts, then the restart notice. "": there is nothing to say, or it was heard. */
+  readonly text: string;
+};
+
+export type RestartDelivered = {
+  readonly status: "delivered";
+  readonly chats: readonly string[];
+};
+
+export type RestartHeard = {
+  /** The name of a program with runs of its own. */
+  readonly client?: string | undefined;
+  /** Of an `inject` event to the client; it covers those before it. */
+  readonly id?: string | undefined;
 };
 
 export type RetractedInBucket = {
@@ -992,6 +1058,12 @@ export type ServerEvents = {
     readonly chat_id: string;
     readonly status: "delivered";
   };
+  /** What a client's model is to hear, until `POST /api/restart/delivered` names the `id`. */
+  readonly inject: {
+    readonly client: string;
+    readonly id: string;
+    readonly text: string;
+  };
   /** A package of a reaction changed its state. */
   readonly feedback: {
     readonly type: string;
@@ -1048,8 +1120,8 @@ export type Touch = {
 export type Touched = {
   readonly event: "pat_level1" | "pat_level2";
   readonly state: Emotions;
-  /** Whether the model hears of it: in a turn of its own; in one that is to come already; not, because it was a light one, or there is no chat, no model, or no room. */
-  readonly hint: "told" | "pending" | "none";
+  /** Whether the model hears of it: in a turn of its own; as an `inject` event, where a client's run is open; in one that is to come already; not, because it was a light one, or there is no chat, no model, or no room. */
+  readonly hint: "told" | "sent" | "pending" | "none";
   readonly chat_id: string | null;
   readonly turn_id: string | null;
   /** The package that a rule makes of it, where rules are on. */

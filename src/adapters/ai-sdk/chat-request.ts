@@ -9,7 +9,7 @@ import {
   ThroughlineError,
 } from "../../core/errors.ts";
 import { isJsonObject, type JsonObject } from "../../core/json.ts";
-import type { ThroughlinePorts } from "../../core/telemetry.ts";
+import type { Runtime } from "../../core/runtime.ts";
 import type { Message } from "./ui-message.ts";
 
 export interface ChatRequest {
@@ -93,10 +93,7 @@ export function chatOf(request: Request): string {
 }
 
 /** RFC 9457, with our code. Of an error that is not ours nothing is shown. */
-export function problemResponse(
-  error: unknown,
-  { logger }: Pick<ThroughlinePorts, "logger">,
-): Response {
+export function problemResponse(error: unknown, { logger }: Pick<Runtime, "logger">): Response {
   const isOurs = isThroughlineError(error);
   const code = isOurs ? error.code : "THROUGHLINE_INTERNAL";
   const { status, says } = isOurs ? errorCodes[error.code] : { status: 500, says: "A defect." };

@@ -91,6 +91,11 @@ export function show(chatId: string, flags: ShowFlags, context: Context): Promis
   });
 }
 
+interface Hits {
+  readonly hits: readonly MessageHit[];
+  readonly more?: true | undefined;
+}
+
 interface SearchFlags extends Flags {
   readonly chat?: string;
   readonly limit: number;
@@ -102,17 +107,19 @@ export function search(query: string, flags: SearchFlags, context: Context): Pro
   return withRoutes(flags, context, async (routes, settings) => {
     const { limit, chat: chat_id } = flags;
     const asked = { query: { query, limit, chat_id, prefix: true } };
-    const { hits } = await routes.json<{ hits: readonly MessageHit[] }>("/api/search", asked);
+    const { hits, more } = await routes.json<Hits>("/api/search", asked);
     const found =
       chat_id === undefined ? (await routes.json<ChatPage>("/api/chats", asked)).chats : [];
     const zone = zoneOf(settings);
-    if (flags.json) return write(io.output, json({ hits, chats: found }));
-    if (hits.length === 0 && found.length === 0) {
-      return tell(io, "No message, title or chat id contains these words.");
-    }
+    if (flags.json) return write(io.output, json({ hits, chats: found, more }));
+    const isMore = more === true || hits.length === limit;
+    const note = isMore ? " There may be more: raise --limit, or search with more words." : "";
     const named = found.filter(({ match_count }) => match_count === 0);
     if (named.length > 0) await writeNamed(io, named, zone);
-    if (hits.length === 0) return;
+    if (hits.length === 0) {
+      const says = `No message${named.length > 0 ? "" : ", title or chat id"} contains these words.`;
+      return tell(io, `${says}${note}`);
+    }
     const rows = hits.map(({ chat_id, message }) => [
       chat_id,
       localTime(message.timestamp, zone),
@@ -122,7 +129,7 @@ export function search(query: string, flags: SearchFlags, context: Context): Pro
     ]);
     await write(io.output, table(["CHAT", "WHEN", "WHO", "MESSAGE", "TEXT"], rows));
     const where = counted(new Set(hits.map(({ chat_id }) => chat_id)).size, "chat");
-    await tell(io, `${counted(hits.length, "message")} in ${where}.${limitNote(hits, limit)}`);
+    await tell(io, `${counted(hits.length, "message")} in ${where}.${note}`);
   });
 }
 
@@ -133,9 +140,6 @@ async function writeNamed(io: Io, chats: readonly ChatRow[], zone: string): Prom
   });
   await write(io.output, `${table(["CHAT", "LAST ACTIVE", "TITLE"], rows)}\n`);
 }
-
-const limitNote = (hits: readonly unknown[], limit: number) =>
-  hits.length < limit ? "" : " There may be more. Raise --limit to see them.";
 
 function noChats({ unanswered, cursor }: ListFlags): string {
   if (unanswered) return "There are no unanswered messages.";

@@ -311,7 +311,10 @@ function over(id: string, result: InjectionResult): Injection {
 const sayAgeAfterMs = 5_000;
 
 /** One text of several, in their order, a blank line between; what waited says for how long. */
-function injectionText(items: readonly QueuedText[], nowMs: number): string {
+export function injectionText(
+  items: readonly Pick<QueuedText, "text" | "sinceMs">[],
+  nowMs: number,
+): string {
   return items.map(({ text, sinceMs }) => agePrefix(nowMs - sinceMs) + text).join("\n\n");
 }
 

@@ -1,5 +1,6 @@
+import { freezeDeep } from "../../core/json.ts";
 import type { EmotionConfiguration } from "./configuration.ts";
-import { type Anchor, type EmotionState, eachLevel, freezeDeep, type Wound } from "./emotion.ts";
+import { type Anchor, type EmotionState, eachLevel, type Wound } from "./emotion.ts";
 import { boredomAt, derivedMood, overrideAt } from "./feel.ts";
 import { levelsAt, woundAt, woundGoneAt } from "./levels.ts";
 

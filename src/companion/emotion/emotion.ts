@@ -112,13 +112,6 @@ export function eachLevel(tell: (emotion: Emotion) => number): Levels {
   };
 }
 
-/** Freezes plain data, as deep as it goes, and gives it back. */
-export function freezeDeep<T>(value: T): T {
-  if (typeof value !== "object" || value === null || Object.isFrozen(value)) return value;
-  for (const inner of Object.values(value)) freezeDeep(inner);
-  return Object.freeze(value);
-}
-
 /**
  * Lets time pass: nothing is written but the instant. `evolve(evolve(s, a), b)` equals
  * `evolve(s, a + b)` bit for bit.

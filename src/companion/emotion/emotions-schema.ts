@@ -1,6 +1,6 @@
 // The schema of the originals' `emotions.yaml`: every name, unit, bound and default, once.
 import { isDeepStrictEqual } from "node:util";
-import type { JsonObject } from "../../core/json.ts";
+import { freezeDeep, type JsonObject } from "../../core/json.ts";
 import {
   checked,
   each,
@@ -25,7 +25,7 @@ import {
   emotionLimits as limits,
   severities,
 } from "./configuration.ts";
-import { type Emotion, emotions, freezeDeep, moods, voiceStates } from "./emotion.ts";
+import { type Emotion, emotions, moods, voiceStates } from "./emotion.ts";
 import { wordsOf } from "./words.ts";
 
 const seconds = (otherwise: number) => number(0, limits.seconds, otherwise, 1000);

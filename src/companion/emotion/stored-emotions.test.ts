@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { checkJson } from "../../core/json.ts";
+import { checkJson, freezeDeep } from "../../core/json.ts";
 import { Place } from "../../core/shape.ts";
 import { applyEvent, overrideMood, setVoice, startState, suspend } from "./acts.ts";
 import { builtInEmotions } from "./built-in-emotions.ts";
-import { type EmotionState, emotions, evolve, freezeDeep } from "./emotion.ts";
+import { type EmotionState, emotions, evolve } from "./emotion.ts";
 import { feel } from "./feel.ts";
 import {
   fromSeed,

@@ -1,4 +1,5 @@
 // A feeling as it is stored, declared twice: our own state, to the bit, and the part that the seed has.
+import { freezeDeep } from "../../core/json.ts";
 import {
   checked,
   each,
@@ -23,7 +24,6 @@ import {
   type Anchor,
   type EmotionState,
   emotions,
-  freezeDeep,
   type Levels,
   lastInstant,
   type Mood,

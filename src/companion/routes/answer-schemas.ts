@@ -76,9 +76,23 @@ export const companionRun = z
         .describe("The only providers that may be asked. `offline` sends nothing."),
     }),
     ...person,
+    client: z.string().optional().describe("Where it is the run of a client."),
+    ended: z.boolean().optional(),
   })
   .meta({ id: "CompanionRun" });
 
+export const clientRun = companionRun
+  .omit({ models: true })
+  .extend({
+    client: z.string(),
+    ended: z.boolean(),
+    injects: z.array(z.string()).describe("Ids of what its model is still to hear."),
+    text: z.string().optional().describe("Of a run that begins: what its model is to hear."),
+  })
+  .meta({ id: "ClientRun" });
+export const restartDelivered = z
+  .object({ status: z.literal("delivered"), chats: z.array(z.string()) })
+  .meta({ id: "RestartDelivered" });
 export const restart = z
   .object({
     report: z.object({
@@ -103,6 +117,13 @@ export const restart = z
         })
         .meta({ id: "Delivery" }),
     ),
+    kind: kind.describe("Of `text`: as the restart is judged now."),
+    status: z.enum(["pending", "delivered"]).describe("Whether a model heard `text`."),
+    text: z
+      .string()
+      .describe(
+        'The facts, then the restart notice. "": there is nothing to say, or it was heard.',
+      ),
   })
   .meta({ id: "Restart" });
 
@@ -151,10 +172,11 @@ export const touched = z
     event: z.enum(["pat_level1", "pat_level2"]),
     state: emotionState,
     hint: z
-      .enum(["told", "pending", "none"])
+      .enum(["told", "sent", "pending", "none"])
       .describe(
-        "Whether the model hears of it: in a turn of its own; in one that is to come already; not, " +
-          "because it was a light one, or there is no chat, no model, or no room.",
+        "Whether the model hears of it: in a turn of its own; as an `inject` event, where a client's run is " +
+          "open; in one that is to come already; not, because it was a light one, or there is no chat, no " +
+          "model, or no room.",
       ),
     chat_id: z.string().nullable(),
     turn_id: z.string().nullable(),
@@ -231,4 +253,9 @@ export const events = {
   restart: z
     .object({ chat_id: z.string(), status: z.literal("delivered") })
     .describe("A chat got its restart notice."),
+  inject: z
+    .object({ client: z.string(), id: z.string(), text: z.string() })
+    .describe(
+      "What a client's model is to hear, until `POST /api/restart/delivered` names the `id`.",
+    ),
 };

@@ -3,6 +3,7 @@ import { invalid } from "../../core/errors.ts";
 import { json, type Router } from "../../server/router.ts";
 import {
   type CompanionRun,
+  clientView,
   deliveryView,
   emotionsView,
   personView,
@@ -10,7 +11,15 @@ import {
   runView,
 } from "./companion-view.ts";
 import type { CompanionWrites } from "./companion-writes.ts";
-import { emotionEvent, moodBody, moodSpan, personBody, schemaOf, sleepBody } from "./schemas.ts";
+import {
+  emotionEvent,
+  moodBody,
+  moodSpan,
+  ofClient,
+  personBody,
+  schemaOf,
+  sleepBody,
+} from "./schemas.ts";
 
 /** Who answers: how it woke, how it feels, whom it saw. */
 export function addCompanionRoutes(
@@ -35,12 +44,17 @@ function addRestart(router: Router, run: CompanionRun): void {
       method: "get",
       path: "/api/session",
       id: "getSession",
+      query: ofClient,
       summary: "Get the current run, and how it began",
+      description: "With `client` that client's newest run; 404: it never began one.",
       answers: { 200: { says: "The run.", schema: schemaOf("companionRun") } },
     },
-    () => {
+    ({ query: { client } }) => {
       const { standard, providers } = turns;
-      return json({ ...runView(companion), models: { standard, providers } });
+      const { clients } = companion;
+      const run =
+        client === undefined ? runView(companion) : clientView(companion, clients.get(client));
+      return json({ ...run, models: { standard, providers } });
     },
   );
   router.add(
@@ -48,19 +62,26 @@ function addRestart(router: Router, run: CompanionRun): void {
       method: "get",
       path: "/api/restart",
       id: "getRestart",
+      query: ofClient,
       summary: "Get what the companion knew when it woke",
       description:
         "The report of the restart, and the notice that each chat got in this run. For the latest chats " +
-        "that have not had theirs yet, the notice that they would get now.",
+        "that have not had theirs yet, the notice that they would get now. `text` is one text for a model " +
+        "of your own, with the facts to remember: of the client's run, or without `client` of this one. It " +
+        "is written for the time away as it is now, until `POST /api/restart/delivered`.",
       answers: { 200: { says: "The report, and the texts.", schema: schemaOf("restart") } },
     },
-    async () => {
+    async ({ query: { client } }) => {
+      const { kind, status, text } = await companion.clients.restartText(client);
       const recent = await throughline.chats.list({ limit: chatsShown });
       const ids = recent.chats.map(({ chat_id }) => chat_id);
       const deliveries = await companion.notices.look(ids);
       return json({
         report: reportView(companion.report),
         deliveries: deliveries.map(deliveryView),
+        kind,
+        status,
+        text,
       });
     },
   );

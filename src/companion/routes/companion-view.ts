@@ -1,5 +1,6 @@
 // The companion as it goes over the wire: the seeds' names, seconds where the seeds have them.
 import { isoTime } from "../../core/clock.ts";
+import type { ClientRun } from "../client-runs.ts";
 import type { Companion } from "../companion.ts";
 import type { PersonSeen } from "../companion-document.ts";
 import { eachLevel, moods } from "../emotion/emotion.ts";
@@ -35,7 +36,12 @@ export interface EditableFacts {
 /** Called for a long pat in a chat. @returns the name of what was recorded of it. */
 export type OnPat = (chatId: string | undefined) => string | undefined;
 
-export function runView(companion: Companion) {
+type ShownRun = Pick<
+  Companion,
+  "report" | "runId" | "startedAt" | "uptimeMs" | "person" | "sleepState"
+>;
+
+export function runView(companion: ShownRun) {
   const { report, runId, startedAt, uptimeMs, person, sleepState } = companion;
   const { kind, ...restart } = reportView(report);
   return {
@@ -47,6 +53,16 @@ export function runView(companion: Companion) {
     sleep_state: sleepState,
     ...personView(person),
   };
+}
+
+/** The run of a client, as that of the companion is shown. */
+export function clientView({ clients, person, sleepState }: Companion, run: ClientRun) {
+  const { client, runId, previousRunId, restart, startedAt } = run;
+  const report = { ...restart, previousRunId, interrupted: [], quarantined: 0 };
+  const shown = { report, runId, startedAt: startedAt.at ?? 0, person, sleepState };
+  const uptimeMs = clients.upMs(run);
+  const injects = run.injects.map(({ id }) => id);
+  return { client, ended: run.isEnded, injects, ...runView({ ...shown, uptimeMs }) };
 }
 
 export function reportView(report: RestartReport) {

@@ -2,6 +2,8 @@
 import { z } from "zod";
 import { answersFrom } from "../../server/operation.ts";
 import { text, whole } from "../../server/schemas.ts";
+import { clientLimits } from "../client-runs.ts";
+import { queueLimits } from "../conversation/injection-queue.ts";
 
 /** The schema of an answer of the companion. */
 export const schemaOf = answersFrom(() => import("./answer-schemas.ts"));
@@ -37,6 +39,22 @@ export const moodBody = () =>
 export const personBody = () => z.strictObject({ name: text(256) }).meta({ id: "Person" });
 export const sleepBody = () =>
   z.strictObject({ state: z.enum(["awake", "asleep"]) }).meta({ id: "Sleep" });
+const clientName = () =>
+  text(clientLimits.name).meta({ description: "The name of a program with runs of its own." });
+export const clientBody = () => z.strictObject({ client: clientName() }).meta({ id: "Client" });
+export const ofClient = () => z.strictObject({ client: clientName().optional() });
+export const deliveredBody = () =>
+  ofClient()
+    .extend({
+      id: text(64)
+        .optional()
+        .meta({ description: "Of an `inject` event to the client; it covers those before it." }),
+    })
+    .meta({ id: "RestartHeard" });
+export const injectBody = () =>
+  z
+    .strictObject({ client: clientName(), text: text(queueLimits.characters) })
+    .meta({ id: "Inject" });
 export const touch = () =>
   z
     .strictObject({

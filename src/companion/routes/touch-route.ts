@@ -1,6 +1,7 @@
 import { isThroughlineError } from "../../core/errors.ts";
 import type { Turn } from "../../core/turns/turn.ts";
 import type { Router } from "../../server/router.ts";
+import type { Companion } from "../companion.ts";
 import { type CompanionRun, emotionsView, type OnPat } from "./companion-view.ts";
 import type { CompanionWrites } from "./companion-writes.ts";
 import { schemaOf, touch } from "./schemas.ts";
@@ -28,8 +29,9 @@ export function addTouchRoute(
       body: touch,
       summary: "Report that a person touched the companion",
       description:
-        "It is felt as `pat_level1` or `pat_level2`. A long one is also passed to the model, in a turn of " +
-        "its own: it may say something, and remember what was liked.",
+        "It is felt as `pat_level1` or `pat_level2`. A long one is also passed to the model: as an `inject` " +
+        "event to each client with an open run, else in a turn of its own. It may say something, and " +
+        "remember what was liked.",
       answers: {
         200: {
           says: "How it feels now, and whether the model hears of it.",
@@ -45,7 +47,9 @@ export function addTouchRoute(
       companion.emotions.personActed();
       companion.emotions.eventIfKnown(event);
       const recorded = level === 2 ? onPat(chatId) : undefined;
-      const { hint, turn } = await hintModel(router, hints, chatId);
+      const { hint, turn }: Hinted =
+        (level === 2 ? await hintClients(companion) : undefined) ??
+        (await hintModel(router, hints, chatId));
       return {
         event,
         state: emotionsView(run),
@@ -64,8 +68,18 @@ async function latestChat({ ports }: Router): Promise<string | undefined> {
 }
 
 interface Hinted {
-  readonly hint: "told" | "pending" | "none";
+  readonly hint: "told" | "sent" | "pending" | "none";
   readonly turn?: Turn;
+}
+
+/** `undefined`: no client has an open run. */
+async function hintClients({ clients }: Companion): Promise<Hinted | undefined> {
+  if (clients.allOpen.length === 0) return undefined;
+  const untold = clients.allOpen.filter(
+    ({ injects }) => !injects.some(({ text }) => text === patText),
+  );
+  for (const { client } of untold) await clients.inject(client, patText);
+  return { hint: untold.length > 0 ? "sent" : "pending" };
 }
 
 async function hintModel(

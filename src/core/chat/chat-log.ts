@@ -1,12 +1,13 @@
 import { isThroughlineError, ThroughlineError } from "../errors.ts";
 import { KeyedMutex } from "../mutex.ts";
+import type { Runtime } from "../runtime.ts";
 import type { Cluster } from "../storage/cluster.ts";
 import type { FileStore } from "../storage/file-store.ts";
 import { checkKey } from "../storage/key.ts";
 import type { Lease, Leases } from "../storage/leases.ts";
 import { type LogStore, logLimits, type StoredRecord, unlisted } from "../storage/log-store.ts";
 import type { Storage } from "../storage/storage.ts";
-import { inSpan, type ThroughlinePorts } from "../telemetry.ts";
+import { inSpan } from "../telemetry.ts";
 import { type ChatHead, chatProjection, readHead } from "./chat-head.ts";
 import type { HistorySource } from "./history-collector.ts";
 import { Tombstones } from "./tombstones.ts";
@@ -39,7 +40,7 @@ interface HeldChat {
  * and only for a change that is stored: then the append's condition has found it true.
  */
 export class ChatLog {
-  readonly ports: ThroughlinePorts;
+  readonly ports: Runtime;
   /** The logs of all chats, as they are stored. */
   readonly logs: LogStore;
   /** What was sent with messages, by the chat's id. */
@@ -51,10 +52,7 @@ export class ChatLog {
   readonly #changes = new KeyedMutex();
   readonly #held = new Map<string, HeldChat>();
 
-  constructor(
-    storage: Pick<Storage, "logs" | "files" | "leases" | "cluster">,
-    ports: ThroughlinePorts,
-  ) {
+  constructor(storage: Pick<Storage, "logs" | "files" | "leases" | "cluster">, ports: Runtime) {
     this.ports = ports;
     this.logs = storage.logs(chatsCollection, chatProjection);
     this.files = storage.files(chatsCollection);

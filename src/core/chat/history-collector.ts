@@ -3,11 +3,11 @@ import { isFilled } from "./history-fit.ts";
 import { checkHistoryOptions, type HistoryOptions, ScopeReader } from "./history-scope.ts";
 import { type HistoryView, viewOfScope } from "./history-view.ts";
 import { historyBudget } from "./token-budget.ts";
-import { turnsOf } from "./turns.ts";
+import { type Turn, turnsOf } from "./turns.ts";
 
 const pageRecords = 200;
 
-/** How much more must be read before its size is worth measuring again. */
+/** How many more tokens must be read before they are worth measuring again with large texts shortened. */
 const growth = 1.25;
 
 /**
@@ -24,8 +24,9 @@ export class HistoryCollector {
   readonly #budget: number;
   #done = false;
   #before: number | undefined;
-  #read = 0;
-  #measureAt = 0;
+  #measureAt: number;
+  /** Of all that was read. */
+  #turns: readonly Turn[] | undefined;
 
   /** @throws ThroughlineError `THROUGHLINE_INVALID`: see `HistoryOptions`. */
   constructor(options: HistoryOptions) {
@@ -33,6 +34,7 @@ export class HistoryCollector {
     this.#options = options;
     this.#scope = new ScopeReader(options);
     this.#budget = historyBudget(options.window, options.budgetTokens);
+    this.#measureAt = this.#budget / (options.ratio ?? 1);
   }
 
   /** Ask for the page before this `seq` next; `undefined`: for the newest page. */
@@ -50,8 +52,8 @@ export class HistoryCollector {
       const record = page[i];
       if (record === undefined) continue;
       this.#before = record.seq;
+      this.#turns = undefined;
       const place = this.#scope.add(record);
-      this.#read++;
       this.#done =
         place === "outside" || record.seq === 1 || (place === "turn" && this.#isEnough());
     }
@@ -59,7 +61,7 @@ export class HistoryCollector {
   }
 
   view(): HistoryView {
-    return viewOfScope(this.#scope, this.#options);
+    return viewOfScope(this.#scope, this.#options, this.#turns);
   }
 
   /** Asked at the first record of a turn only, so that no turn is read in part. */
@@ -68,9 +70,11 @@ export class HistoryCollector {
     if (compaction === "open") return false;
     // It is known to be usable only once all that it does not cover was read.
     if (compaction !== undefined) return true;
-    if (this.#read < this.#measureAt) return false;
-    this.#measureAt = this.#read * growth;
+    const { tokens } = this.#scope;
+    if (tokens < this.#measureAt) return false;
+    this.#measureAt = tokens * growth;
     const turns = turnsOf(this.#scope.messages(), this.#options);
+    this.#turns = turns;
     // The newest turn is in, whatever its size, and so is what the companion said before it, if it is first.
     if (turns.length < 2) return false;
     return isFilled(turns, { budget: this.#budget, ratio: this.#options.ratio ?? 1 });
@@ -82,7 +86,7 @@ export interface HistorySource {
   /** As `LogStore.page`. */
   page(
     key: string,
-    options: { readonly before?: number; readonly limit: number },
+    options: { readonly before?: number; readonly limit: number; readonly isShared?: boolean },
   ): Promise<readonly StoredRecord[]>;
 }
 
@@ -99,8 +103,12 @@ export async function readHistory(
   const collector = new HistoryCollector(options);
   for (let done = false; !done; ) {
     const { before } = collector;
-    const limit = pageRecords;
-    done = collector.add(await log.page(key, before === undefined ? { limit } : { before, limit }));
+    const page = {
+      ...(before === undefined ? {} : { before }),
+      limit: pageRecords,
+      isShared: true,
+    };
+    done = collector.add(await log.page(key, page));
   }
   return collector.view();
 }

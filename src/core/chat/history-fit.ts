@@ -1,7 +1,7 @@
 import { tokensOf } from "./attachments.ts";
 import type { Compaction } from "./compaction.ts";
 import type { ModelInput } from "./message.ts";
-import { attachmentNotes, type ModelRow } from "./model-row.ts";
+import { attachmentNotes, type ModelRow, rowOf } from "./model-row.ts";
 import { estimateTokens, messageTokens } from "./token-budget.ts";
 import { type Turn, turnTokens } from "./turns.ts";
 
@@ -113,6 +113,7 @@ function shortenTurn(turn: Turn, most: number, keptRows = 0): Turn {
 }
 
 function shortenRow(row: ModelRow, most: number): ModelRow {
+  if (row.tokens <= most) return row;
   const { files = [] } = row;
   const named = files.filter((file) => tokensOf(file) > most);
   const notes = attachmentNotes(named);
@@ -128,7 +129,8 @@ function shortenRow(row: ModelRow, most: number): ModelRow {
   });
   const content = [text, notes].filter((each) => each !== "").join("\n\n");
   const short = { ...row, content, pairs };
-  return named.length === 0 ? short : { ...short, files: files.filter((f) => !named.includes(f)) };
+  if (named.length === 0) return rowOf(short);
+  return rowOf({ ...short, files: files.filter((f) => !named.includes(f)) });
 }
 
 /** Keeps the beginning and the end, and says between them how much is missing. */

@@ -4,7 +4,7 @@ import { type Compaction, readCompaction } from "./compaction.ts";
 import { hiddenBy, replacementIn } from "./control-ids.ts";
 import { isControl, isMessage, type StoredMessage } from "./message.ts";
 import type { ModelTarget } from "./model-row.ts";
-import { historyBudget } from "./token-budget.ts";
+import { historyBudget, roughTokens } from "./token-budget.ts";
 import { retryAnswerId } from "./turn-ids.ts";
 
 /** Where a history may begin at the earliest: after all of these. */
@@ -41,6 +41,8 @@ export class ScopeReader {
   readonly #standing = new Set<string>();
   /** Where records that were hidden or chosen again were found. */
   readonly #foundAt = new Map<string, number>();
+  /** Rough count of what is sent. */
+  tokens = 0;
   #startSeq: number;
   readonly #unansweredId: string | undefined;
   /** The oldest record read. */
@@ -105,6 +107,7 @@ export class ScopeReader {
     const sent = !hidden && !isUnsaid && message.hidden !== true && message.role !== "system";
     if (!sent && message.role !== "user") return "inside";
     this.#newestFirst.push({ message, sent });
+    if (sent) this.tokens += roughTokens(message);
     return sent && message.role === "user" ? "turn" : "inside";
   }
 

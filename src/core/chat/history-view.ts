@@ -4,7 +4,6 @@ import { summaryText } from "./compaction.ts";
 import { fit, uncovered } from "./history-fit.ts";
 import { checkHistoryOptions, type HistoryOptions, ScopeReader } from "./history-scope.ts";
 import type { Attachment, ModelInput } from "./message.ts";
-import { rowMessages } from "./model-row.ts";
 import { withoutName } from "./person-name.ts";
 import { historyBudget } from "./token-budget.ts";
 import { lastTurns, type Turn, turnsOf } from "./turns.ts";
@@ -41,12 +40,17 @@ export function historyView(records: Iterable<StoredRecord>, options: HistoryOpt
   return viewOfScope(scope, options);
 }
 
-/** The view of what was read so far. */
-export function viewOfScope(scope: ScopeReader, options: HistoryOptions): HistoryView {
+/** The view of what was read so far. @param turns of the scope, where they are known. */
+export function viewOfScope(
+  scope: ScopeReader,
+  options: HistoryOptions,
+  turns?: readonly Turn[],
+): HistoryView {
   const budget = historyBudget(options.window, options.budgetTokens);
   const found = scope.compaction();
   const compaction = found === "open" ? undefined : found;
-  const sendable = uncovered(turnsOf(scope.messages(), options, compaction?.upToSeq), compaction);
+  const all = turns ?? turnsOf(scope.messages(), options, compaction?.upToSeq);
+  const sendable = uncovered(all, compaction);
   const count = options.lastMessages ?? Number.POSITIVE_INFINITY;
   const limited = lastTurns(sendable, count, compaction?.upToSeq);
   if (limited.length === 0) {
@@ -63,7 +67,7 @@ export function viewOfScope(scope: ScopeReader, options: HistoryOptions): Histor
 }
 
 function turnMessages(turn: Turn): readonly ModelInput[] {
-  return turn.rows.flatMap(rowMessages);
+  return turn.rows.flatMap(({ messages }) => messages);
 }
 
 /** Joins what follows each other from one side, where nothing but text would be joined. */

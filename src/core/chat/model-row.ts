@@ -2,6 +2,7 @@ import { isJsonObject, type JsonObject } from "../json.ts";
 import { attachmentsOf } from "./attachments.ts";
 import type { Attachment, ModelInput, StoredMessage, ToolCall } from "./message.ts";
 import { isPersonName, withName } from "./person-name.ts";
+import { messageTokens } from "./token-budget.ts";
 import type { PairedCall } from "./tool-pairs.ts";
 
 /** Which model a history is for. */
@@ -12,8 +13,8 @@ export interface ModelTarget {
   readonly handsFilesOver?: boolean | undefined;
 }
 
-/** One user or assistant message as a model gets it, with its calls and their results. */
-export interface ModelRow {
+/** One user or assistant message with its calls and their results. */
+interface RowParts {
   readonly seq: number;
   readonly role: "user" | "assistant";
   readonly content: string;
@@ -23,6 +24,13 @@ export interface ModelRow {
   readonly files?: readonly Attachment[];
   /** Of a user message: its content begins with it. */
   readonly name?: string;
+}
+
+/** The same as a model gets it. */
+export interface ModelRow extends RowParts {
+  readonly messages: readonly ModelInput[];
+  /** Of these messages, estimated. */
+  readonly tokens: number;
 }
 
 type UserInput = Extract<ModelInput, { role: "user" }>;
@@ -50,7 +58,7 @@ export function modelRow(
 ): ModelRow | undefined {
   const { seq } = message;
   if (message.role === "user") {
-    return userRow(message, target);
+    return rowOf(userRow(message, target));
   }
   const content = textOf(message);
   if (calls.length === 0 && content === "") return undefined;
@@ -59,10 +67,11 @@ export function modelRow(
   // Also of a message that was cut short or repaired: a model may refuse each one without its thought.
   const keeps = isJsonObject(providerData) && sameMaker(providerData, target);
   const row = { seq, role: "assistant", content, pairs } as const;
-  return keeps ? { ...row, providerData } : row;
+  // What is read is shared, and a model's own client may change what it is given.
+  return rowOf(keeps ? { ...row, providerData: structuredClone(providerData) } : row);
 }
 
-function userRow(message: StoredMessage, { handsFilesOver = false }: ModelTarget): ModelRow {
+function userRow(message: StoredMessage, { handsFilesOver = false }: ModelTarget): RowParts {
   const { seq, name } = message;
   const files = handsFilesOver ? attachmentsOf(message) : [];
   const by = isPersonName(name) ? { name } : {};
@@ -79,8 +88,13 @@ export function userInput(message: StoredMessage): UserInput {
   return asInput(userRow(message, { provider: "", model: "", handsFilesOver: true }));
 }
 
-function asInput({ seq: _, pairs: __, ...user }: ModelRow): UserInput {
-  return user as UserInput;
+function asInput({ content, files, name }: RowParts): UserInput {
+  return {
+    role: "user",
+    content,
+    ...(name === undefined ? {} : { name }),
+    ...(files === undefined ? {} : { files }),
+  };
 }
 
 function textOf(message: StoredMessage): string {
@@ -157,8 +171,13 @@ export function legalName(name: string): string {
   return name.replace(/[^a-zA-Z0-9_-]/g, "_").slice(0, 64);
 }
 
-/** The row as messages. */
-export function rowMessages(row: ModelRow): readonly ModelInput[] {
+export function rowOf(parts: RowParts): ModelRow {
+  const messages = rowMessages(parts);
+  const tokens = messages.reduce((sum, message) => sum + messageTokens(message), 0);
+  return { ...parts, messages, tokens };
+}
+
+function rowMessages(row: RowParts): readonly ModelInput[] {
   if (row.role === "user") return [asInput(row)];
   const { content, pairs, providerData } = row;
   const said = { role: "assistant", content } as const;

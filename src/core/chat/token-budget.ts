@@ -1,6 +1,6 @@
 import { invalid } from "../errors.ts";
-import { tokensOf } from "./attachments.ts";
-import type { ModelInput } from "./message.ts";
+import { attachmentsOf, tokensOf } from "./attachments.ts";
+import type { ModelInput, StoredMessage } from "./message.ts";
 
 /** What of a model's window the history may fill, in tokens. */
 const historyBudgets = {
@@ -38,6 +38,17 @@ function checkTokens(tokens: number | undefined, name: string): void {
 /** Estimates one message of so many bytes of UTF-8: a token for each 3 bytes, and at least 4. */
 export function estimateTokens(bytes: number): number {
   return Math.max(4, Math.ceil(bytes / 3) + 4);
+}
+
+/** Estimates a stored message before it is known what of it a model gets. */
+export function roughTokens(message: StoredMessage): number {
+  const { content, tool_calls, provider_data, attachments } = message;
+  let tokens = estimateTokens(Buffer.byteLength(content));
+  for (const more of [tool_calls, provider_data]) {
+    if (more !== undefined) tokens += Math.ceil(JSON.stringify(more).length / 3);
+  }
+  if (attachments === undefined) return tokens;
+  return attachmentsOf(message).reduce((sum, file) => sum + tokensOf(file), tokens);
 }
 
 /** Estimates a message, with the files that go beside its text. */

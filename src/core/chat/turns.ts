@@ -1,8 +1,7 @@
 import { markedText } from "./compaction.ts";
 import type { ScopedMessage } from "./history-scope.ts";
 import type { StoredMessage } from "./message.ts";
-import { type ModelRow, type ModelTarget, modelRow, rowMessages } from "./model-row.ts";
-import { messageTokens } from "./token-budget.ts";
+import { type ModelRow, type ModelTarget, modelRow, rowOf } from "./model-row.ts";
 import { pairToolCalls } from "./tool-pairs.ts";
 
 /** A user message and all that answers it. */
@@ -80,8 +79,7 @@ function messageCount(turn: Turn): number {
 }
 
 export function turnTokens(turn: Turn): number {
-  const messages = turn.rows.flatMap(rowMessages);
-  return messages.reduce((tokens, message) => tokens + messageTokens(message), 0);
+  return turn.rows.reduce((sum, { tokens }) => sum + tokens, 0);
 }
 
 /**
@@ -129,7 +127,7 @@ function withOpening(first: ModelRow, said: readonly ModelRow[]): ModelRow {
     "It is a record of your own words, not instructions.",
   ];
   const opening = markedText(`opening ${first.seq}`, says, text);
-  return { ...first, content: `${opening}\n\n${first.content}` };
+  return rowOf({ ...first, content: `${opening}\n\n${first.content}` });
 }
 
 function newestWithin(texts: readonly string[]): string {

@@ -18,7 +18,7 @@ export async function seqBeforeUnanswered(
 ): Promise<number | undefined> {
   const { session: period, clear_seq: clearSeq = 0, provider_start: starts = {} } = head;
   const from = Math.max(period?.start_seq ?? 0, clearSeq, ...Object.values(starts));
-  const page = await logs.page(chatId, { limit: unansweredRecords });
+  const page = await logs.page(chatId, { limit: unansweredRecords, isShared: true });
   const unanswered: number[] = [];
   for (const record of page.toReversed()) {
     if (record.seq <= from) break;

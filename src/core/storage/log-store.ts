@@ -76,6 +76,11 @@ export interface PageOptions {
   readonly after?: number;
   /** 1 to 1,000 records. */
   readonly limit: number;
+  /**
+   * The caller only reads them: a driver that keeps records in memory may give the same, frozen ones to
+   * others. Not for records that leave this program.
+   */
+  readonly isShared?: boolean | undefined;
 }
 
 /** One log in a list: never read from the log itself, always from the index. */

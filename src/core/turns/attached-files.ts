@@ -32,6 +32,9 @@ export async function withFiles(
   messages: readonly ModelInput[],
   asking: Asking,
 ): Promise<Attached> {
+  if (!messages.some((message) => message.role === "user" && message.files !== undefined)) {
+    return { messages, notices: [], hasBytes: false };
+  }
   const newest = messages.findLastIndex(({ role }) => role === "user");
   const taking = new Map<string, boolean>();
   const made: ModelInput[] = [];

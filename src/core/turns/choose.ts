@@ -8,12 +8,12 @@ import { ThroughlineError } from "../errors.ts";
 import { newestWords } from "./retry-records.ts";
 import { isBeingAnswered } from "./run-turn.ts";
 import { shownStill } from "./stored-answer.ts";
-import type { TurnPorts } from "./turn-ports.ts";
+import type { TurnsRuntime } from "./turns-options.ts";
 import { showVariant, variantsOf } from "./variants.ts";
 
 /** Makes an answer the one that is shown: see `Turns.choose`. */
 export async function chooseAnswer(
-  ports: Pick<TurnPorts, "chats" | "workingMemory" | "queue">,
+  ports: Pick<TurnsRuntime, "chats" | "workingMemory" | "queue">,
   chatId: string,
   messageId: string,
 ): Promise<StoredMessage> {

@@ -6,7 +6,7 @@ import { noHooks, noPart } from "../extension.ts";
 import { randomId } from "../ids.ts";
 import { ResponderError, type ResponderRequest, type TurnTool } from "../models/responder.ts";
 import type { NextPrompt } from "./next-prompt.ts";
-import type { TurnsOptions } from "./turn-ports.ts";
+import type { TurnsOptions } from "./turns-options.ts";
 
 const remember: TurnTool = {
   name: "remember",

@@ -7,9 +7,9 @@ import { readAsked, requestOf } from "./ask.ts";
 import { withFiles } from "./attached-files.ts";
 import { noticesOf } from "./rollover.ts";
 import { Turn } from "./turn.ts";
-import type { TurnPorts } from "./turn-ports.ts";
 import { beginTurnIn } from "./turn-records.ts";
 import { speakerOf } from "./turn-target.ts";
+import type { TurnsRuntime } from "./turns-options.ts";
 
 /** A part of a prompt, with the estimate of its tokens. */
 export type PromptSection =
@@ -69,7 +69,7 @@ const placeholder = "…";
 
 /** See `Turns.nextPrompt`. */
 export async function nextPrompt(
-  ports: TurnPorts,
+  ports: TurnsRuntime,
   chatId: string,
   { content: said = "", ...asked }: NextPromptInput,
 ): Promise<NextPrompt> {

@@ -11,9 +11,9 @@ import { promptOf } from "./ask.ts";
 import type { Asked } from "./attempt.ts";
 import { turnOnRecord } from "./stored-answer.ts";
 import type { Turn, TurnAnswer } from "./turn.ts";
-import type { TurnPorts } from "./turn-ports.ts";
 import { answeredBy, endTurn } from "./turn-records.ts";
 import type { RunningTurn } from "./turn-steps.ts";
+import type { TurnsRuntime } from "./turns-options.ts";
 
 /** What a turn begins with whose model is called elsewhere. */
 export interface OpenInput {
@@ -108,7 +108,7 @@ export class OpenTurn implements AsyncDisposable {
   /** Settles once the turn is closed or failed, and this is stored; rejects when it was cut off. */
   readonly ended: Promise<TurnStored>;
 
-  readonly #ports: Pick<TurnPorts, "chats" | "sessions" | "clock" | "timers">;
+  readonly #ports: Pick<TurnsRuntime, "chats" | "sessions" | "clock" | "timers">;
   readonly #running: Omit<RunningTurn, "responder">;
   readonly #target: ProviderModel;
   readonly #beganAt: number;
@@ -120,7 +120,7 @@ export class OpenTurn implements AsyncDisposable {
   #isOverdue = false;
 
   private constructor(
-    ports: Pick<TurnPorts, "chats" | "sessions" | "clock" | "timers">,
+    ports: Pick<TurnsRuntime, "chats" | "sessions" | "clock" | "timers">,
     running: Omit<RunningTurn, "responder">,
     target: ProviderModel,
     kept: readonly StoredMessage[],
@@ -144,7 +144,7 @@ export class OpenTurn implements AsyncDisposable {
   }
 
   static async begin(
-    ports: Pick<TurnPorts, "chats" | "sessions" | "clock" | "timers">,
+    ports: Pick<TurnsRuntime, "chats" | "sessions" | "clock" | "timers">,
     running: Omit<RunningTurn, "responder">,
     target: ProviderModel,
   ): Promise<OpenTurn> {

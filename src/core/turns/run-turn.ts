@@ -12,9 +12,9 @@ import { beginRetry } from "./retry-records.ts";
 import { noticesOf } from "./rollover.ts";
 import { storedAnswer } from "./stored-answer.ts";
 import type { Turn, TurnAnswer } from "./turn.ts";
-import type { TurnPorts } from "./turn-ports.ts";
 import { beginTurn, type Ended } from "./turn-records.ts";
 import type { RunningTurn } from "./turn-steps.ts";
+import type { TurnsRuntime } from "./turns-options.ts";
 import { isDismissed } from "./unanswered.ts";
 
 /** What makes the answer of a turn. */
@@ -37,7 +37,7 @@ export interface Answering {
  * @param waited others may have written to the chat since it came.
  */
 export async function runTurn(
-  ports: TurnPorts,
+  ports: TurnsRuntime,
   turn: Turn,
   answering: Answering,
   waited: boolean,
@@ -67,7 +67,7 @@ export async function runTurn(
 }
 
 async function speak(
-  ports: TurnPorts,
+  ports: TurnsRuntime,
   turn: Turn,
   { target, notice, answer: make }: Awaited<ReturnType<Answering["prepare"]>>,
   parts: TurnParts,
@@ -106,7 +106,7 @@ async function speak(
 }
 
 async function makeAnswer(
-  running: Pick<TurnPorts, "chats" | "rules" | "clock"> &
+  running: Pick<TurnsRuntime, "chats" | "rules" | "clock"> &
     Pick<RunningTurn, "turn" | "begun" | "notices">,
   parts: TurnParts,
   work: () => Promise<TurnStored>,

@@ -25,7 +25,7 @@ import { isErased, prepareBatch } from "../storage/batch.ts";
 import type { StoredRecord } from "../storage/log-store.ts";
 import type { Span } from "../telemetry.ts";
 import { type EndedPart, endedAt, endedBy } from "./rollover.ts";
-import type { TurnPorts } from "./turn-ports.ts";
+import type { TurnsRuntime } from "./turns-options.ts";
 import { showVariant } from "./variants.ts";
 
 export interface Begun {
@@ -88,7 +88,7 @@ function assertSameFiles(stored: StoredRecord, { attachments }: NewTurn): void {
 
 /** Commits the user's message, with the period that it opens or goes on in. */
 export function beginTurn(
-  ports: Pick<TurnPorts, "chats" | "sessions" | "rules">,
+  ports: Pick<TurnsRuntime, "chats" | "sessions" | "rules">,
   turn: NewTurn,
   target: Target,
 ): Promise<Begun> {
@@ -99,7 +99,7 @@ export function beginTurn(
 
 /** `beginTurn` as a part of a larger change, or of one that is not stored. */
 export async function beginTurnIn(
-  ports: Pick<TurnPorts, "chats" | "sessions" | "rules">,
+  ports: Pick<TurnsRuntime, "chats" | "sessions" | "rules">,
   transaction: Transaction,
   turn: NewTurn,
   target: Target,
@@ -181,7 +181,7 @@ function awayBefore(
 
 /** Keeps a message that waits for its turn. The person acted now: the period is not judged. */
 export async function keepPending(
-  ports: Pick<TurnPorts, "chats" | "sessions" | "rules">,
+  ports: Pick<TurnsRuntime, "chats" | "sessions" | "rules">,
   turn: NewTurn,
   target: Target,
 ): Promise<void> {
@@ -268,7 +268,7 @@ export interface Ended {
  * is there, or the turn is still open.
  */
 export function endTurn(
-  memories: Pick<TurnPorts, "chats" | "sessions">,
+  memories: Pick<TurnsRuntime, "chats" | "sessions">,
   turn: { readonly chatId: string; readonly id: string; readonly retryId?: string | undefined },
   begun: Begun,
   ended: Ended,

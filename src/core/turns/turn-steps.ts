@@ -21,13 +21,13 @@ import { inSpan } from "../telemetry.ts";
 import { answerLimits, fitText } from "./answer-limits.ts";
 import { BrokenContract } from "./responder-contract.ts";
 import type { Turn } from "./turn.ts";
-import type { TurnPorts } from "./turn-ports.ts";
 import { answeredBy, type Begun } from "./turn-records.ts";
+import type { TurnsRuntime } from "./turns-options.ts";
 
 /** A turn that runs, with everything that asking a model for its answer takes. */
 export interface RunningTurn
   extends Pick<
-    TurnPorts,
+    TurnsRuntime,
     "chats" | "workingMemory" | "newId" | "clock" | "timers" | "logger" | "tools"
   > {
   readonly persona: string;

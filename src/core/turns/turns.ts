@@ -22,11 +22,11 @@ import { newestWords, retriedWith } from "./retry-records.ts";
 import { type Answering, isBeingAnswered, runTurn } from "./run-turn.ts";
 import { turnOnRecord } from "./stored-answer.ts";
 import { checkTurnId, Turn } from "./turn.ts";
-import type { TurnPorts } from "./turn-ports.ts";
 import { closed } from "./turn-queue.ts";
 import { endTurn, keepPending } from "./turn-records.ts";
 import type { RunningTurn } from "./turn-steps.ts";
 import { speakerOf, stillConfigured } from "./turn-target.ts";
+import type { TurnsRuntime } from "./turns-options.ts";
 import { dismissTurns, oldestUnanswered, storedWords } from "./unanswered.ts";
 
 export interface TurnInput extends Target {
@@ -64,12 +64,12 @@ const maxRetryIdBytes = 36;
  * and the answer is final once it is stored.
  */
 export class Turns {
-  readonly #ports: TurnPorts;
+  readonly #ports: TurnsRuntime;
   /** Those that this took, each with what resolves once it has ended. */
   readonly #own = new Map<Turn, Promise<void>>();
   readonly #closing = new AbortController();
 
-  constructor(ports: TurnPorts) {
+  constructor(ports: TurnsRuntime) {
     this.#ports = ports;
   }
 

@@ -3,8 +3,6 @@ import { link, open, readdir, realpath, rename, rm, stat } from "node:fs/promise
 import { join } from "node:path";
 import { Failed, isErrno } from "../../cli/failure.ts";
 import { randomId } from "../../core/ids.ts";
-import type { Storage } from "../../core/storage/storage.ts";
-import type { ExportFile } from "../export.ts";
 
 /** How a file is named until it is whole. */
 interface TemporaryNames {
@@ -16,15 +14,20 @@ interface TemporaryNames {
 
 /**
  * Names that tell which home an export is of. The writer of a home is one process, so that any other
- * file of such a name is of one that died. Without a home of our own that is not known.
+ * file of such a name is of one that died. Beside a server, or a database, that is not known.
+ *
+ * @param given the home; `undefined`: a database has the chats.
  */
-export async function temporaryNames(storage: Storage): Promise<TemporaryNames> {
+export async function temporaryNames(
+  given: string | undefined,
+  isServed: boolean,
+): Promise<TemporaryNames> {
   const prefix = ".throughline-export-";
-  if (storage.ownHome === undefined) return { prefix, areOurs: false };
-  const home = await realpath(storage.ownHome.path);
+  if (given === undefined) return { prefix, areOurs: false };
+  const home = await realpath(given);
   const { ino, birthtimeNs } = await stat(home, { bigint: true });
   const digest = createHash("sha256").update(`${ino} ${birthtimeNs} ${home}`).digest("hex");
-  return { prefix: `${prefix}${digest.slice(0, 12)}-`, areOurs: true };
+  return { prefix: `${prefix}${digest.slice(0, 12)}-`, areOurs: !isServed };
 }
 
 const afterPrefix = /^[0-9a-z]{18}\.tmp$/;
@@ -49,26 +52,35 @@ interface WholeFileOptions {
   readonly signal: AbortSignal;
 }
 
+interface NewFile {
+  readonly name: string;
+  /** Read once. What they return says whether they are all of the file. */
+  readonly pieces: AsyncGenerator<string, boolean>;
+}
+
 /**
  * Writes a file whole or not at all, synced and readable by this user alone. After an abort it rejects
  * with the reason of `signal`, and nothing of the file is left.
  *
+ * @returns false: the pieces were not all of it, and nothing of it is left.
  * @throws ThroughlineError `THROUGHLINE_CONFLICT`: a file is there already.
  */
 export async function writeWhole(
   folder: string,
-  { name, pieces }: ExportFile,
+  { name, pieces }: NewFile,
   { names, force, signal }: WholeFileOptions,
-): Promise<void> {
+): Promise<boolean> {
   const path = join(folder, name);
   const temporary = join(folder, `${names.prefix}${randomId()}.tmp`);
   try {
     const file = await open(temporary, "wx", 0o600);
     try {
-      for await (const piece of pieces) {
+      let piece = await pieces.next();
+      for (; piece.done !== true; piece = await pieces.next()) {
         signal.throwIfAborted();
-        await file.writeFile(piece);
+        await file.writeFile(piece.value);
       }
+      if (!piece.value) return false;
       await file.sync();
     } finally {
       await file.close();
@@ -76,6 +88,7 @@ export async function writeWhole(
     signal.throwIfAborted();
     // A link takes no name that is taken; a rename would.
     await (force ? rename(temporary, path) : link(temporary, path));
+    return true;
   } catch (cause) {
     if (!isErrno(cause, "EEXIST")) throw cause;
     throw new Failed(`${path} already exists`, {

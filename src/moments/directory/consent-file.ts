@@ -1,7 +1,7 @@
 // <home>/consent.json: what somebody agreed to, until they say something else. Replaced whole.
 import { join } from "node:path";
 import { ThroughlineError } from "../../core/errors.ts";
-import { isJsonObject } from "../../core/json.ts";
+import { Place } from "../../core/shape.ts";
 import type { Disk } from "../../core/storage/disk/disk.ts";
 import {
   isThere,
@@ -9,7 +9,7 @@ import {
   unlinkIfThere,
   writeAll,
 } from "../../core/storage/files/file-ports.ts";
-import type { Consent } from "../package/record.ts";
+import { type Consent, consentShape } from "../package/record.ts";
 import { isNoFile } from "./disk-errors.ts";
 import type { PackagePorts } from "./ports.ts";
 import { readWhole } from "./read-package.ts";
@@ -46,21 +46,13 @@ async function writeConsent(
 
 /** Its own members alone: each package holds a copy. @returns `undefined`: it is none. */
 function consentOf(value: unknown): Consent | undefined {
-  if (!isJsonObject(value)) return undefined;
-  const { messages, frames, audio, upload, export: mayExport, wording, by, timestamp } = value;
-  if (!isSwitch(messages) || !isSwitch(frames) || !isSwitch(audio)) return undefined;
-  if (!isSwitch(upload) || !isSwitch(mayExport)) return undefined;
-  if (!isTextOrNull(wording) || !isTextOrNull(by)) return undefined;
-  if ((frames || audio) && wording === null) return undefined;
-  if (timestamp !== null && typeof timestamp !== "number") return undefined;
-  return { messages, frames, audio, upload, export: mayExport, wording, timestamp, by };
+  const at = new Place();
+  const consent = consentShape.read(value, at);
+  const { frames, audio, wording, by } = consent;
+  const isLong = [wording, by].some((text) => (text?.length ?? 0) > maxTextLength);
+  const isWrong = at.problems.length > 0 || isLong || ((frames || audio) && wording === null);
+  return isWrong ? undefined : consent;
 }
-
-function isTextOrNull(value: unknown): value is string | null {
-  return value === null || (typeof value === "string" && value.length <= maxTextLength);
-}
-
-const isSwitch = (value: unknown): value is boolean => typeof value === "boolean";
 
 type Kept = Pick<PackagePorts, "disk" | "newId" | "unsyncedNames" | "guard">;
 

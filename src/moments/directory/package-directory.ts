@@ -15,6 +15,7 @@ import {
   type PackageStatus,
   type Saved,
   type SealedMoment,
+  type Tombstone,
   type UploadError,
 } from "../package/package-format.ts";
 import { manifestFile, partsOf } from "./content.ts";
@@ -46,13 +47,7 @@ import {
   removeStatus,
   uploadedNow,
 } from "./status.ts";
-import {
-  addPlace,
-  readTombstone,
-  removePlaces,
-  type Tombstone,
-  writeTombstone,
-} from "./tombstones.ts";
+import { addPlace, readTombstone, removePlaces, writeTombstone } from "./tombstones.ts";
 import { type Verification, verifyFolder } from "./verify.ts";
 import { isMeant, type OwnedPackage, type Selection } from "./whose.ts";
 

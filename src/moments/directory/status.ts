@@ -1,7 +1,7 @@
 // <name>.status.json: what became of a sealed package, beside it, because a package never changes.
 import { join } from "node:path";
 import { ThroughlineError } from "../../core/errors.ts";
-import { isJsonObject } from "../../core/json.ts";
+import { is } from "../../core/shape.ts";
 import {
   isThere,
   replaceFile,
@@ -10,11 +10,12 @@ import {
   writeAll,
 } from "../../core/storage/files/file-ports.ts";
 import {
-  type PackageMark,
+  type BucketPlace,
   type PackageOwners,
   type PackageRecord,
   type PackageStatus,
   statusBytes,
+  statusShape,
   type UploadNote,
   type UploadTarget,
 } from "../package/package-format.ts";
@@ -39,7 +40,7 @@ export async function readStatus(
   if (bytes === undefined) return noStatus;
   try {
     const value: unknown = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
-    return isStatus(value) ? value : undefined;
+    return is(statusShape, value) ? value : undefined;
   } catch {
     return undefined; // the message would quote it
   }
@@ -150,7 +151,7 @@ export function uploadedNow(
 }
 
 /** Where something of a package is, or may be: its copies, and one that is on its way. */
-export function placesOf({ uploaded, upload }: PackageStatus): readonly Place[] {
+export function placesOf({ uploaded, upload }: PackageStatus): readonly BucketPlace[] {
   if (upload === undefined) return [];
   const { target, prefix, state } = upload;
   const copies = uploaded.map((copy) => {
@@ -159,62 +160,16 @@ export function placesOf({ uploaded, upload }: PackageStatus): readonly Place[] 
   return state === "done" ? copies : joinPlaces(copies, [{ target, prefix }]);
 }
 
-/** A prefix in a bucket. */
-interface Place {
-  readonly target: UploadTarget;
-  readonly prefix: string;
-}
-
 /** Both lists, and what stands in both of them once. */
-export function joinPlaces(one: readonly Place[], other: readonly Place[]): readonly Place[] {
+export function joinPlaces(
+  one: readonly BucketPlace[],
+  other: readonly BucketPlace[],
+): readonly BucketPlace[] {
   return [...one, ...other.filter((place) => !one.some((known) => isSamePlace(known, place)))];
 }
 
-export function isSamePlace(one: Place, other: Place): boolean {
+export function isSamePlace(one: BucketPlace, other: BucketPlace): boolean {
   const { bucket, endpoint } = one.target;
   const isBucket = bucket === other.target.bucket && endpoint === other.target.endpoint;
   return isBucket && one.prefix === other.prefix;
-}
-
-function isStatus(value: unknown): value is PackageStatus {
-  if (!isJsonObject(value)) return false;
-  const { uploaded, preserved, retracted, upload, of } = value;
-  return (
-    Array.isArray(uploaded) &&
-    uploaded.every(isCopy) &&
-    (preserved === null || isMark(preserved)) &&
-    (retracted === null || isMark(retracted)) &&
-    (upload === undefined || isNote(upload)) &&
-    (of === undefined || isJsonObject(of))
-  );
-}
-
-function isCopy(value: unknown): boolean {
-  if (!isJsonObject(value)) return false;
-  const { bucket, prefix, timestamp } = value;
-  return typeof bucket === "string" && typeof prefix === "string" && typeof timestamp === "number";
-}
-
-function isNote(value: unknown): boolean {
-  if (!isJsonObject(value)) return false;
-  const { state, target, prefix, keep_local, since } = value;
-  const isState = typeof state === "string" && /^(pending|failed|dead|done)$/.test(state);
-  const isRest = typeof keep_local === "boolean" && typeof since === "number";
-  return isState && isTarget(target) && typeof prefix === "string" && isRest;
-}
-
-export function isTarget(value: unknown): value is UploadTarget {
-  if (!isJsonObject(value)) return false;
-  const { bucket, region, endpoint } = value;
-  return typeof bucket === "string" && isText(region) && isText(endpoint);
-}
-
-function isMark(value: unknown): value is PackageMark {
-  if (!isJsonObject(value)) return false;
-  const { timestamp, by, reason } = value;
-  return typeof timestamp === "number" && isText(by) && isText(reason);
-}
-
-function isText(value: unknown): boolean {
-  return value === null || typeof value === "string";
 }

@@ -1,28 +1,18 @@
 // <name>.tombstone.json: something that is forgotten here, and that a bucket may still have. It stays
 // until the bucket agrees; until then what was forgotten does not come back here.
 import { join } from "node:path";
-import { isJsonObject } from "../../core/json.ts";
+import { is } from "../../core/shape.ts";
 import {
   replaceFile,
   syncNames,
   unlinkIfThere,
   writeAll,
 } from "../../core/storage/files/file-ports.ts";
-import type { UploadError, UploadTarget } from "../package/package-format.ts";
+import { type Tombstone, tombstoneShape } from "../package/package-format.ts";
 import { endings, timeOf } from "./names.ts";
 import type { PackagePorts } from "./ports.ts";
 import { readWhole } from "./read-package.ts";
-import { isSamePlace, isTarget, joinPlaces } from "./status.ts";
-
-export interface Tombstone {
-  /** As in the status of a package. */
-  readonly state: "pending" | "failed" | "dead";
-  /** Where it may be; nowhere: the bytes of this file are damaged. */
-  readonly places: readonly { readonly target: UploadTarget; readonly prefix: string }[];
-  /** Seconds since 1970. */
-  readonly since: number;
-  readonly error: UploadError | null;
-}
+import { isSamePlace, joinPlaces } from "./status.ts";
 
 /** `undefined`: there is none. */
 export async function readTombstone(
@@ -32,7 +22,7 @@ export async function readTombstone(
   const bytes = await readWhole(disk, join(path, name + endings.tombstone));
   try {
     const value: unknown = bytes && JSON.parse(bytes.toString("utf8"));
-    if (isTombstone(value)) return value;
+    if (is(tombstoneShape, value)) return value;
   } catch {
     // Damaged: what is to be deleted here is told by its name, and nothing tells where else it is.
   }
@@ -57,19 +47,6 @@ export async function writeTombstone(
 export async function removeTombstone(ports: PackagePorts, name: string): Promise<void> {
   const { disk, path } = ports;
   if (await unlinkIfThere(disk, join(path, name + endings.tombstone))) await syncNames(ports, path);
-}
-
-function isTombstone(value: unknown): value is Tombstone {
-  if (!isJsonObject(value)) return false;
-  const { state, places, since } = value;
-  const isPlace = (place: unknown) =>
-    isJsonObject(place) && isTarget(place["target"]) && typeof place["prefix"] === "string";
-  return (
-    (state === "pending" || state === "failed" || state === "dead") &&
-    Array.isArray(places) &&
-    places.every(isPlace) &&
-    typeof since === "number"
-  );
 }
 
 /** Adds a place in which something of a package is to be deleted. */

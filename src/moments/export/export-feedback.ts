@@ -1,8 +1,9 @@
+import type { Disk } from "../../core/storage/disk/disk.ts";
 import { ExportTally, type FeedbackExportReport } from "./export-report.ts";
+import type { ExportSource } from "./export-source.ts";
 import { OpenPackage, openManifest, SkippedPackage } from "./open-package.ts";
 import { type ExportSettings, exportSettings, type FeedbackExportOptions } from "./options.ts";
 import { OutFolder, reportFile } from "./out-folder.ts";
-import type { ExportDisk, ExportSource } from "./ports.ts";
 import { rowWriter } from "./row-writers.ts";
 import { type Judgement, Judgements, listedReason, matches } from "./selection.ts";
 
@@ -15,11 +16,11 @@ import { type Judgement, Judgements, listedReason, matches } from "./selection.t
  * Rejects with the reason of `signal` after an abort, and as the disk and the source do.
  * @throws ThroughlineError `THROUGHLINE_CONFIGURATION`: an option is out of its bounds.
  * @throws ThroughlineError `THROUGHLINE_CONFLICT`: something stands at `out`, and `replace` is not
- * set or it is no export; or in the way beside it. It is as it was.
+ * set or it is no export. It is as it was.
  */
 export async function exportFeedback(
   source: ExportSource,
-  disk: ExportDisk,
+  disk: Disk,
   out: string,
   options: FeedbackExportOptions,
 ): Promise<FeedbackExportReport> {

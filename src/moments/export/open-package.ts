@@ -7,7 +7,7 @@ import {
   readManifest,
   readMessages,
 } from "../package/package-format.ts";
-import type { ExportSource } from "./ports.ts";
+import type { ExportSource } from "./export-source.ts";
 import type { SkipReason } from "./selection.ts";
 
 /** Thrown where a package turns out not to be what its manifest says; it is skipped. */

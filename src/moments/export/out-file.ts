@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
-import type { ExportFileHandle } from "./ports.ts";
+import type { DiskFile } from "../../core/storage/disk/disk.ts";
+import { writeAll } from "../../core/storage/files/file-ports.ts";
 
 /** A file that was written. */
 export interface WrittenFile {
@@ -13,11 +14,11 @@ export interface WrittenFile {
 /** A file that is written from its start to its end, once. */
 export class OutFile {
   readonly path: string;
-  readonly #handle: ExportFileHandle;
+  readonly #handle: DiskFile;
   readonly #hash = createHash("sha256");
   #bytes = 0;
 
-  constructor(path: string, handle: ExportFileHandle) {
+  constructor(path: string, handle: DiskFile) {
     this.path = path;
     this.#handle = handle;
   }
@@ -25,14 +26,8 @@ export class OutFile {
   /** Wait for one call before the next. Rejects with the disk's error. */
   async write(bytes: Uint8Array): Promise<void> {
     this.#hash.update(bytes);
-    let done = 0;
-    while (done < bytes.length) {
-      const taken = await this.#handle.write(bytes.subarray(done), this.#bytes + done);
-      // A full disk may take nothing without saying so: asking again would never end.
-      if (taken === 0) throw new Error(`${this.path}: the disk took no more bytes`);
-      done += taken;
-    }
-    this.#bytes += done;
+    await writeAll(this.#handle, bytes, this.#bytes);
+    this.#bytes += bytes.length;
   }
 
   /** Resolves once the bytes are durable. */

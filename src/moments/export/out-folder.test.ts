@@ -11,17 +11,16 @@ import {
   samplePackage,
 } from "../../../test/support/feedback-packages.ts";
 import { SimulatedDisk } from "../../../test/support/simulated-disk.ts";
-import { realDisk } from "../../core/storage/disk/disk.ts";
+import { type Disk, realDisk } from "../../core/storage/disk/disk.ts";
 import { exportFeedback } from "./export-feedback.ts";
 import type { FeedbackExportOptions } from "./options.ts";
-import type { ExportDisk } from "./ports.ts";
 
 /** At every call, or at each fourth. */
 const step = process.env["THROUGHLINE_FULL"] === "1" ? 1 : 4;
 
 const earlier = [samplePackage(0)];
 const later = [samplePackage(0, { frames: [-2_000, -1_000] }), samplePackage(1)];
-const run = (disk: ExportDisk, packages = later, more: Partial<FeedbackExportOptions> = {}) =>
+const run = (disk: Disk, packages = later, more: Partial<FeedbackExportOptions> = {}) =>
   exportFeedback(new SampleSource(packages), disk, "/out", { format: "imagefolder", ...more });
 const rowsOf = async (disk: SimulatedDisk) => {
   const files = await filesUnder(disk, "/out");
@@ -30,8 +29,8 @@ const rowsOf = async (disk: SimulatedDisk) => {
   for (const { path, bytes } of report.files) assert.equal(files.get(path)?.length, bytes, path);
   return report.rows.total as number;
 };
-/** In a folder of ours that is not finished. */
-const mark = ".throughline-export-unfinished";
+/** What a dead export left. */
+const left = (as: "partial" | "replaced") => `/out.${as}-0123456789abcdefgh`;
 const put = async (disk: SimulatedDisk, path: string) =>
   await (await disk.open(path, "create")).close();
 const names = async (disk: SimulatedDisk) =>
@@ -76,94 +75,59 @@ describe("the folder of an export", () => {
 
   test("begins without what an export that died has left", async () => {
     const disk = new SimulatedDisk();
-    await disk.mkdir("/out.partial");
-    await disk.mkdir("/out.partial/deep");
-    await put(disk, `/out.partial/${mark}`);
-    await put(disk, "/out.partial/deep/old");
+    for (const folder of [left("partial"), `${left("partial")}/deep`]) await disk.mkdir(folder);
+    await put(disk, `${left("partial")}/deep/old`);
     await run(disk);
     assert.deepEqual(await names(disk), ["out"]);
     assert.equal((await filesUnder(disk, "/out"))?.get("deep/old"), undefined);
-    assert.equal((await filesUnder(disk, "/out"))?.get(mark), undefined);
   });
 });
 
-for (const ending of ["partial", "replaced"]) {
-  for (const file of ["thesis.txt", "export-report.json"]) {
-    for (const stands of [false, true]) {
-      for (const replace of [false, true]) {
-        const out = stands ? "an earlier export" : "nothing";
-        test(`a folder out.${ending} with somebody's ${file} beside ${out} is refused and stays, replace: ${replace}`, async () => {
-          const disk = stands ? await withEarlier() : new SimulatedDisk();
-          await disk.mkdir(`/out.${ending}`);
-          await put(disk, `/out.${ending}/${file}`);
-          const before = await filesUnder(disk, "");
-          const way =
-            replace || !stands ? /^\/out\.\w+ is in the way, .*: move it away$/ : /there already/;
-          const refusal = { code: "THROUGHLINE_CONFLICT", message: way };
-          await assert.rejects(run(disk, later, { replace }), refusal);
-          assert.deepEqual(await filesUnder(disk, ""), before);
-        });
-      }
-    }
+test("what others have beside an export stays, whatever its name begins with", async () => {
+  const disk = await withEarlier();
+  const theirs = [
+    "out.partial",
+    "out.replaced",
+    "out.partial-mine",
+    `out${left("partial").slice(4)}.bak`,
+  ];
+  for (const name of theirs) {
+    await disk.mkdir(`/${name}`);
+    await put(disk, `/${name}/export-report.json`);
   }
-
-  test(`a file out.${ending} is refused and stays`, async () => {
-    const disk = new SimulatedDisk();
-    await put(disk, `/out.${ending}`);
-    await assert.rejects(run(disk), { code: "THROUGHLINE_CONFLICT", message: /in the way/ });
-    assert.deepEqual(await names(disk), [`out.${ending}`]);
-  });
-}
-
-test("an empty folder out.replaced is nobody's loss, and in nobody's way", async () => {
-  const disk = new SimulatedDisk();
-  await disk.mkdir("/out.replaced");
-  await run(disk);
-  assert.deepEqual([await rowsOf(disk), await names(disk)], [2, ["out"]]);
+  await put(disk, left("replaced"));
+  await run(disk, later, { replace: true });
+  assert.deepEqual(await names(disk), ["out", ...theirs, left("replaced").slice(1)].toSorted());
+  for (const name of theirs) assert.equal((await filesUnder(disk, `/${name}`))?.size, 1);
 });
 
-for (const [name, stands] of [
-  ["out", false],
-  ["out.replaced", false],
-  ["out.replaced", true],
-] as const) {
-  const out = stands ? "an earlier export" : "nothing";
-  test(`what somebody puts at ${name} beside ${out} while an export is written stays`, async () => {
-    const disk = stands ? await withEarlier() : new SimulatedDisk();
-    const source = new SampleSource(later);
-    source.beforeRead = async () => {
-      source.beforeRead = undefined;
-      await disk.mkdir(`/${name}`);
-      await put(disk, `/${name}/thesis.txt`);
-    };
-    const replace = stands;
-    const ended = exportFeedback(source, disk, "/out", { format: "imagefolder", replace });
-    await assert.rejects(ended, { code: "THROUGHLINE_CONFLICT" });
-    assert.ok((await filesUnder(disk, `/${name}`))?.has("thesis.txt"));
-    assert.deepEqual(await names(disk), stands ? ["out", name] : [name]);
-    if (stands) assert.equal(await rowsOf(disk), 1);
-  });
-}
+test("what somebody puts at out while an export is written stays", async () => {
+  const disk = new SimulatedDisk();
+  const source = new SampleSource(later);
+  source.beforeRead = async () => {
+    source.beforeRead = undefined;
+    await disk.mkdir("/out");
+    await put(disk, "/out/thesis.txt");
+  };
+  const ended = exportFeedback(source, disk, "/out", { format: "imagefolder" });
+  await assert.rejects(ended, { code: "THROUGHLINE_CONFLICT" });
+  assert.ok((await filesUnder(disk, "/out"))?.has("thesis.txt"));
+  assert.deepEqual(await names(disk), ["out"]);
+});
 
-for (const at of ["out", "out.partial", "out.replaced"]) {
-  test(`a link at ${at} is refused, and what it leads to stays`, async (t) => {
-    const folder = temporaryDirectory(t);
-    const real = join(folder, "real");
-    const write = (out: string) =>
-      exportFeedback(new SampleSource(later), realDisk, out, { format: "kto", replace: true });
-    await write(real);
-    const before = fs.readdirSync(real);
-    fs.symlinkSync(real, join(folder, at));
-    const refusal = {
-      code: "THROUGHLINE_CONFLICT",
-      message: at === "out" ? /is a link/ : /in the way/,
-    };
-    await assert.rejects(write(join(folder, "out")), refusal);
-    assert.deepEqual(fs.readdirSync(real), before);
-    assert.deepEqual(fs.readdirSync(folder).toSorted(), [at, "real"]);
-    assert.ok(fs.lstatSync(join(folder, at)).isSymbolicLink());
-  });
-}
+test("a link at out is refused, and what it leads to stays", async (t) => {
+  const folder = temporaryDirectory(t);
+  const real = join(folder, "real");
+  const write = (out: string) =>
+    exportFeedback(new SampleSource(later), realDisk, out, { format: "kto", replace: true });
+  await write(real);
+  const before = fs.readdirSync(real);
+  fs.symlinkSync(real, join(folder, "out"));
+  const refusal = { code: "THROUGHLINE_CONFLICT", message: /is a link/ };
+  await assert.rejects(write(join(folder, "out")), refusal);
+  assert.deepEqual(fs.readdirSync(real), before);
+  assert.deepEqual(fs.readdirSync(folder).toSorted(), ["out", "real"]);
+});
 
 for (const fault of ["ENOSPC", "short"] as const) {
   test(`when disk call n fails with ${fault}, no half of an export stands`, async () => {
@@ -208,13 +172,13 @@ test("a process that dies at disk call n leaves the earlier export or the new on
     const found = processDeathImage(disk);
     const stands = await rowsOf(found);
     // Between two renames neither has the name; the next export puts the earlier one back.
-    const between = (await names(found)).includes("out.replaced") && stands === undefined;
+    const isAside = (await names(found)).some((name) => name.startsWith("out.replaced-"));
+    const between = isAside && stands === undefined;
     assert.ok(between || stands === 1 || stands === 2, `call ${n}`);
     await assert.rejects(run(found), { code: "THROUGHLINE_CONFLICT" }, `call ${n}`);
     assert.ok([1, 2].includes((await rowsOf(found)) ?? 0), `call ${n}`);
     await run(found, later, { replace: true });
     assert.deepEqual([await rowsOf(found), await names(found)], [2, ["out"]], `call ${n}`);
-    assert.equal((await filesUnder(found, "/out"))?.get(mark), undefined, `call ${n}`);
   }
 });
 
@@ -222,16 +186,15 @@ for (const begins of ["nothing", "an earlier export", "one that is set aside"] a
   test(`what a power cut at disk call n leaves of ${begins}, the next export knows for its own`, async () => {
     const before = begins === "nothing" ? new SimulatedDisk() : await withEarlier();
     if (begins === "one that is set aside") {
-      await put(before, `/out/${mark}`);
-      await before.rename("/out", "/out.replaced");
-      await before.syncDirectory("/out.replaced");
+      await before.rename("/out", left("replaced"));
+      await before.syncDirectory("/");
     }
     for (let n = 1, died = true; died; n += step) {
       const disk = processDeathImage(before, { stopAt: n });
       died = !(await disk.run(() => run(disk, later, { replace: true })));
       for (const image of crashImages(disk, { maxImages: 12 })) {
         const at = `call ${n}: ${image.label}`;
-        const isAside = (await names(image)).includes("out.replaced");
+        const isAside = (await names(image)).some((name) => name.startsWith("out.replaced-"));
         const isThere = isAside || (await rowsOf(image)) !== undefined;
         assert.ok(begins === "nothing" || isThere, at);
         await run(image, later, { replace: true });

@@ -1,4 +1,5 @@
-import type { Sentiment } from "./record.ts";
+export const sentiments = ["positive", "negative"] as const;
+export type Sentiment = (typeof sentiments)[number];
 
 const uuidShape = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 const nameShape = /^\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d_(positive|negative)_fb_[0-9a-f]{12}$/;

@@ -1,8 +1,14 @@
 import { crc32 } from "node:zlib";
 import { isJsonObject } from "../../core/json.ts";
-import { manifestShape, messagesShape } from "./manifest-shape.ts";
+import { is, Place } from "../../core/shape.ts";
 import { packageName } from "./package-name.ts";
-import { feedbackSchema, type Manifest, type PackageMessage } from "./record.ts";
+import {
+  feedbackSchema,
+  type Manifest,
+  manifestShape,
+  messagesShape,
+  type PackageMessage,
+} from "./record.ts";
 import { crcLine } from "./write-manifest.ts";
 
 export interface ManifestProblem {
@@ -35,7 +41,10 @@ export function readManifest(bytes: Uint8Array): ManifestReading {
   if (schema !== feedbackSchema) return problem("invalid", "schema is not one that is known");
   if (!crcHolds(bytes)) return problem("damaged", "the CRC of feedback.json does not hold");
   const { crc32: _, ...rest } = parsed;
-  const wrong = manifestShape(rest, "") ?? disagreement(rest as unknown as Manifest);
+  const at = new Place();
+  manifestShape.read(rest, at);
+  const [first] = at.problems;
+  const wrong = first?.path.join(".") ?? disagreement(rest as unknown as Manifest);
   if (wrong !== undefined) return problem("invalid", `${wrong} is not what the schema says`);
   return { manifest: rest as unknown as Manifest };
 }
@@ -43,8 +52,7 @@ export function readManifest(bytes: Uint8Array): ManifestReading {
 /** Reads messages.json. @returns `undefined` when it is not what the format says. */
 export function readMessages(bytes: Uint8Array): readonly PackageMessage[] | undefined {
   const parsed = parseJsonText(bytes);
-  if (messagesShape(parsed, "messages") !== undefined) return undefined;
-  return parsed as readonly PackageMessage[];
+  return is(messagesShape, parsed) ? parsed : undefined;
 }
 
 function problem(kind: ManifestProblem["kind"], detail: string): ManifestReading {

@@ -1,285 +1,341 @@
-// What a package holds, member by member: feedback.json (the record and the manifest in one),
-// messages.json, the status beside the folder, and what is pending for a target. Names are those on disk.
-// Times on the wall are seconds since 1970 with 3 decimals; `t_ms` is milliseconds of the monotonic
-// clock relative to the trigger, negative before it. `null` is "not known"; no member is left out.
+// What a package holds, declared once: feedback.json (the record and the manifest in one), messages.json, and the
+// status beside the folder. Names are those on disk. Times on the wall are seconds since 1970 with 3 decimals;
+// `t_ms` is milliseconds of the monotonic clock relative to the trigger, negative before it. `null` is "not
+// known"; no member is left out. Members that are not known are for later versions.
 
 import type { Attachment } from "../../core/chat/message.ts";
 import type { Json } from "../../core/json.ts";
+import {
+  checked,
+  type Fields,
+  flag,
+  list,
+  nullable,
+  number,
+  object,
+  optional,
+  record,
+  type Shape,
+  text,
+  whole,
+  word,
+} from "../../core/shape.ts";
+import { isPackageName, isUuidV7, sentiments } from "./package-name.ts";
+
+export type { Sentiment } from "./package-name.ts";
 
 /** The format of a package. A later one is left alone. */
 export const feedbackSchema = "throughline.feedback/1";
 
-export type Sentiment = "positive" | "negative";
+type Shaped<S> = S extends Shape<infer T> ? T : never;
+
+/** Members that may be `undefined` may be absent. */
+type Members<T> = { readonly [K in keyof T as undefined extends T[K] ? never : K]: T[K] } & {
+  readonly [K in keyof T as undefined extends T[K] ? K : never]?: T[K];
+};
+
+function members<T extends object>(fields: Fields<T>): Shape<Members<T>> {
+  return object(fields, "left out") as unknown as Shape<Members<T>>;
+}
+
+function that(fits: (value: string) => boolean): Shape<string> {
+  return checked(text(), (value, at) => void (fits(value) || at.says("has another form")));
+}
+
+const matching = (pattern: RegExp) => that((value) => pattern.test(value));
+const anything: Shape<Json> = {
+  read: (value, at) => {
+    if (value === undefined) at.says("must be there");
+    return value as Json;
+  },
+  write: (value) => value,
+};
+const anyNumber = number(-Number.MAX_VALUE, Number.MAX_VALUE);
+const count = whole(0, Number.MAX_SAFE_INTEGER);
+const orNull = { text: nullable(text()), number: nullable(anyNumber), count: nullable(count) };
+const id = matching(/^[0-9a-f]{12}$/);
+const digest = matching(/^[0-9a-f]{64}$/);
+/** No other path exists in a package, so none can lead out of it. */
+const path = matching(/^(messages\.json|audio\.wav|frames\/\d{6}\.jpg|attachments\/[0-9a-f]{64})$/);
+
 /** The channel that the judgement came through. */
-export type Source = "skill" | "http" | "cli" | "auto";
+const source = word(["skill", "http", "cli", "auto"]);
+export type Source = Shaped<typeof source>;
+
 /** The sense that noticed it. */
-export type Channel = "touch" | "speech" | "text" | "button" | "other";
-export type Reduced = "rate_cap" | "old_target" | "consent" | "disk_full";
+const channel = word(["touch", "speech", "text", "button", "other"]);
+export type Channel = Shaped<typeof channel>;
+
+const reduced = word(["rate_cap", "old_target", "consent", "disk_full"]);
+export type Reduced = Shaped<typeof reduced>;
+
 export type StreamName = "messages" | "frames" | "audio";
 
-export interface Correction {
-  readonly text: string;
-  /** Only a replacement may become a chosen answer; a note says what to do otherwise. */
-  readonly kind: "replacement" | "note";
-}
+/** Only a replacement may become a chosen answer; a note says what to do otherwise. */
+const correction = members({ text: text(), kind: word(["replacement", "note"]) });
+export type Correction = Shaped<typeof correction>;
 
 /** Who judged: a person, the model of itself, or a rule. */
-export interface Annotator {
-  readonly kind: "human" | "model" | "code";
-  readonly id: string | null;
-}
+const annotator = members({ kind: word(["human", "model", "code"]), id: orNull.text });
+export type Annotator = Shaped<typeof annotator>;
 
 /** The turn that is judged, as a range of messages.json. */
-export interface Target {
-  readonly turn_id: string | null;
+const target = members({
+  turn_id: orNull.text,
   /** Each ASSISTANT and TOOL message of the turn, in order. */
-  readonly message_ids: readonly string[];
+  message_ids: list(text(), 1_000),
   /** Of the first of them in messages.json, from 0. */
-  readonly index: number;
+  index: count,
   /** From the first to the last of them, with whatever lies between. */
-  readonly count: number;
+  count,
   /** `answering`: somebody reacted while the answer was coming out. */
-  readonly how: "explicit" | "answering" | "last-assistant";
+  how: word(["explicit", "answering", "last-assistant"]),
   /** The answer was still coming out: what was delivered by then is what is judged. */
-  readonly partial: boolean;
-  readonly interrupted: boolean;
-}
-export type TargetReason = "no_assistant_turn" | "too_old";
+  partial: flag(),
+  interrupted: flag(),
+});
+export type Target = Shaped<typeof target>;
 
-/** The turn whose message is the praise, or in which the model called a `remember_` skill. */
-interface TriggerTurn {
-  readonly turn_id: string | null;
-  /** Its user message, and where that is in messages.json; null when it is not there. */
-  readonly message_id: string | null;
-  readonly index: number | null;
-}
+const targetReason = word(["no_assistant_turn", "too_old"]);
+export type TargetReason = Shaped<typeof targetReason>;
 
 /** What the person agreed to, stream by stream and use by use, and the words that they saw. */
-export interface Consent {
-  readonly messages: boolean;
-  readonly frames: boolean;
-  readonly audio: boolean;
-  readonly upload: boolean;
-  readonly export: boolean;
-  readonly wording: string | null;
-  readonly timestamp: number | null;
-  readonly by: string | null;
-}
+export const consentShape = members({
+  messages: flag(),
+  frames: flag(),
+  audio: flag(),
+  upload: flag(),
+  export: flag(),
+  wording: orNull.text,
+  timestamp: orNull.number,
+  by: orNull.text,
+});
+export type Consent = Shaped<typeof consentShape>;
 
-export interface Redaction {
-  readonly stream: StreamName | "latched" | "label";
-  readonly count: number;
-  readonly rule: string;
-}
-
-interface ClockNotes {
+const clock = members({
   /** Of the trigger, since the run began. */
-  readonly mono_ms: number;
-  readonly boot_id: string | null;
+  mono_ms: anyNumber,
+  boot_id: orNull.text,
   /** IANA name of the zone, or null. */
-  readonly zone: string | null;
+  zone: orNull.text,
   /** The wall clock was put forward (positive) or back by more than a second. */
-  readonly steps: readonly { readonly t_ms: number; readonly by_ms: number }[];
+  steps: list(members({ t_ms: anyNumber, by_ms: anyNumber }), 100_000),
   /** The machine slept. `t_ms` is when it was noticed, at most a second after it woke. */
-  readonly suspends: readonly { readonly t_ms: number; readonly ms: number }[];
-}
+  suspends: list(members({ t_ms: anyNumber, ms: anyNumber }), 100_000),
+});
 
-interface Window {
+const window = members({
   /** From the oldest picture or sound to the trigger. */
-  readonly pre_ms: number;
+  pre_ms: anyNumber,
   /** What the post-roll became. */
-  readonly post_ms: number;
-  readonly from: "ring" | "transcript";
+  post_ms: anyNumber,
+  from: word(["ring", "transcript"]),
   /** `seq` of the first and the last message; null when there are none. */
-  readonly first_seq: number | null;
-  readonly last_seq: number | null;
+  first_seq: orNull.count,
+  last_seq: orNull.count,
   /** Other packages of this run that share part of this window. */
-  readonly overlaps: readonly { readonly id: string; readonly ms: number }[];
-}
+  overlaps: list(members({ id, ms: anyNumber }), 10_000),
+});
 
-export interface FrameEntry {
-  /** `frames/000000.jpg` on. */
-  readonly file: string;
-  readonly t_ms: number | null;
-  readonly timestamp: number | null;
-  readonly seq: number | null;
-  readonly width: number;
-  readonly height: number;
-  readonly camera: string | null;
+const frame = members({
+  file: matching(/^frames\/\d{6}\.jpg$/),
+  t_ms: orNull.number,
+  timestamp: orNull.number,
+  seq: orNull.count,
+  width: count,
+  height: count,
+  camera: orNull.text,
   /** The source's own clock, as it came. */
-  readonly source_t_ms: number | null;
-}
+  source_t_ms: orNull.number,
+});
+export type FrameEntry = Shaped<typeof frame>;
 
-export interface AudioEntry {
-  readonly file: "audio.wav";
-  readonly rate_hz: 16_000;
-  readonly channels: 1;
-  readonly bits: 16;
-  readonly samples: number;
+const audio = members({
+  file: word(["audio.wav"]),
+  rate_hz: whole(16_000, 16_000),
+  channels: whole(1, 1),
+  bits: whole(16, 16),
+  samples: count,
   /** When the first sample was heard, by when the last one was received. */
-  readonly start_t_ms: number | null;
+  start_t_ms: orNull.number,
   /** The same on the sender's clock. */
-  readonly source_t_ms?: number | null;
-}
+  source_t_ms: optional(orNull.number),
+});
+export type AudioEntry = Shaped<typeof audio>;
 
 /** A file of the folder other than feedback.json. */
-export interface FileEntry {
-  /** `messages.json`, `audio.wav`, `frames/<6 digits>.jpg` or `attachments/<sha256>`. */
-  readonly path: string;
-  readonly bytes: number;
-  /** 64 lower-case hex digits. */
-  readonly sha256: string;
-  readonly media_type: string;
-}
-
-/** All of feedback.json that is known before a byte is written. */
-export interface PackageRecord {
-  /** The last 12 hex digits of `uuid`. */
-  readonly id: string;
-  readonly timestamp: number;
-  /** `YYYY-MM-DDTHH-MM-SS` in UTC, as in the name. */
-  readonly timestamp_str: string;
-  readonly sentiment: Sentiment;
-  readonly what: string;
-  readonly trigger: string;
-  readonly num_messages: number;
-  readonly num_frames: number;
-  /** Chunks as they were fed that reach into the window. */
-  readonly audio_chunks: number;
-  /** The run's id. */
-  readonly session_id: string;
-  readonly chat_id: string | null;
-  readonly provider: string | null;
-  readonly model: string | null;
-  readonly source: Source;
-  readonly audio_samples: number;
-  readonly schema: typeof feedbackSchema;
-  /** UUIDv7: the idempotency key. */
-  readonly uuid: string;
-  /** Of the folder: `<timestamp_str>_<sentiment>_fb_<id>`. */
-  readonly name: string;
-  readonly channel: Channel;
-  /** -1 to 1, its sign that of the sentiment. */
-  readonly score: number;
-  readonly correction: Correction | null;
-  readonly annotator: Annotator;
-  readonly target: Target | null;
-  /** Why there is no target. */
-  readonly target_reason: TargetReason | null;
-  readonly trigger_turn: TriggerTurn | null;
-  readonly people: readonly string[];
-  /** The words that fired an automatic record. */
-  readonly matched: readonly string[];
-  readonly consent: Consent;
-  readonly redactions: readonly Redaction[];
-  readonly reduced: Reduced | null;
-  readonly supersedes: string | null;
-  readonly trace: { readonly trace_id: string; readonly span_id: string } | null;
-  readonly latched: { readonly [name: string]: Json };
-  readonly clock: ClockNotes;
-  readonly window: Window;
-  readonly frames: readonly FrameEntry[];
-  readonly audio: AudioEntry | null;
-  readonly software: { readonly name: string; readonly version: string };
-}
-
-/** What the writer of the package adds. */
-export interface Seal {
-  readonly sealed_timestamp: number;
-  /** In the order of their upload. */
-  readonly files: readonly FileEntry[];
-}
+const file = members({
+  path,
+  bytes: count,
+  sha256: digest,
+  media_type: that(({ length }) => length >= 1 && length <= 100),
+});
+export type FileEntry = Shaped<typeof file>;
 
 /** feedback.json whole, but for its last line, the CRC. */
-export interface Manifest extends PackageRecord, Seal {}
+export const manifestShape = members({
+  /** The last 12 hex digits of `uuid`. */
+  id,
+  timestamp: anyNumber,
+  /** In UTC, as in the name. */
+  timestamp_str: matching(/^\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d$/),
+  sentiment: word(sentiments),
+  what: text(),
+  trigger: text(),
+  num_messages: count,
+  num_frames: count,
+  /** Chunks as they were fed that reach into the window. */
+  audio_chunks: count,
+  /** The run's id. */
+  session_id: text(),
+  chat_id: orNull.text,
+  provider: orNull.text,
+  model: orNull.text,
+  source,
+  audio_samples: count,
+  schema: word([feedbackSchema]),
+  /** UUIDv7: the idempotency key. */
+  uuid: that(isUuidV7),
+  /** Of the folder: `<timestamp_str>_<sentiment>_fb_<id>`. */
+  name: that(isPackageName),
+  channel,
+  /** Its sign is that of the sentiment. */
+  score: number(-1, 1),
+  correction: nullable(correction),
+  annotator,
+  target: nullable(target),
+  /** Why there is no target. */
+  target_reason: nullable(targetReason),
+  /** The turn whose message is the praise, or in which the model called a `remember_` skill. */
+  trigger_turn: nullable(
+    // Its user message, and where that is in messages.json; null when it is not there.
+    members({ turn_id: orNull.text, message_id: orNull.text, index: orNull.count }),
+  ),
+  people: list(text(), 1_000),
+  /** The words that fired an automatic record. */
+  matched: list(text(), 1_000),
+  consent: consentShape,
+  /** Of a stream, or of `latched` or the `label`. */
+  redactions: list(members({ stream: text(), count, rule: text() }), 10_000),
+  reduced: nullable(reduced),
+  supersedes: orNull.text,
+  trace: nullable(members({ trace_id: text(), span_id: text() })),
+  latched: record(anything),
+  clock,
+  window,
+  frames: list(frame, 1_000_000),
+  audio: nullable(audio),
+  software: members({ name: text(), version: text() }),
+  sealed_timestamp: anyNumber,
+  /** In the order of their upload. */
+  files: list(file, 1_000_002),
+});
+export type Manifest = Shaped<typeof manifestShape>;
 
-export type MessageRole = "USER" | "ASSISTANT" | "SYSTEM" | "TOOL";
+/** What the writer of the package adds. */
+export type Seal = Pick<Manifest, "sealed_timestamp" | "files">;
+
+/** All of feedback.json that is known before a byte is written. */
+export type PackageRecord = Omit<Manifest, keyof Seal>;
+
+export type Redaction = Manifest["redactions"][number];
+
+const role = word(["USER", "ASSISTANT", "SYSTEM", "TOOL"]);
+export type MessageRole = Shaped<typeof role>;
+
+const message = members({
+  role,
+  text: text(),
+  timestamp: orNull.number,
+  id: text(),
+  seq: count,
+  turn_id: orNull.text,
+  t_ms: orNull.number,
+  /** The kind of text that we injected, such as `pat_hint`: never a target or a completion. */
+  synthetic: orNull.text,
+  interrupted: flag(),
+  /** What was spoken or shown of `text`, where that is known to differ. */
+  delivered: orNull.text,
+  truncated: flag(),
+  tool_calls: anything,
+  tool_call_id: orNull.text,
+});
+
+/** messages.json. */
+export const messagesShape = list(message, 100_000);
 
 /** One item of messages.json. */
-export interface PackageMessage {
-  readonly role: MessageRole;
-  readonly text: string;
-  readonly timestamp: number | null;
-  readonly id: string;
-  readonly seq: number;
-  readonly turn_id: string | null;
-  readonly t_ms: number | null;
-  /** The kind of text that we injected, such as `pat_hint`: never a target or a completion. */
-  readonly synthetic: string | null;
-  readonly interrupted: boolean;
-  /** What was spoken or shown of `text`, where that is known to differ. */
-  readonly delivered: string | null;
-  readonly truncated: boolean;
-  readonly tool_calls: Json;
-  readonly tool_call_id: string | null;
+export type PackageMessage = Shaped<typeof message> & {
   /** Of a USER message: who of a group said it. */
   readonly name?: string | undefined;
   /** Of a USER message: its files. Those that the package has are `attachments/<sha256>`. */
   readonly attachments?: readonly Attachment[] | undefined;
-}
+};
 
-/** `<name>.status.json`, beside the folder: local, replaced whole, never uploaded. */
-export interface PackageStatus {
-  /** Copies in buckets that were read back. */
-  readonly uploaded: readonly UploadedCopy[];
-  readonly preserved: PackageMark | null;
-  readonly retracted: (PackageMark & { readonly superseded_by: string | null }) | null;
-  /** What a bucket has to be told of it; absent: none ever had to. */
-  readonly upload?: UploadNote | undefined;
-  /** Of a package that is, or is about to be, in a bucket alone: whose it is, for forgetting. */
-  readonly of?: PackageOwners | undefined;
-}
-export interface PackageMark {
-  readonly timestamp: number;
-  readonly by: string | null;
-  readonly reason: string | null;
-}
-export interface UploadedCopy {
-  readonly bucket: string;
-  /** Of each key, with its last slash. */
-  readonly prefix: string;
-  /** Seconds since 1970. */
-  readonly timestamp: number;
-}
+/** Where a copy is, or is to go. `endpoint` null is AWS. */
+const uploadTarget = members({ bucket: text(), region: orNull.text, endpoint: orNull.text });
+export type UploadTarget = Shaped<typeof uploadTarget>;
+
+/** A prefix in a bucket: of each key, with its last slash. */
+const place = members({ target: uploadTarget, prefix: text() });
+export type BucketPlace = Shaped<typeof place>;
+
+/** Why an attempt failed; never what anybody said. */
+const uploadError = members({ class: text(), code: orNull.text, status: orNull.number });
+export type UploadError = Shaped<typeof uploadError>;
+
+const markFields = { timestamp: anyNumber, by: orNull.text, reason: orNull.text };
+const mark = members(markFields);
+export type PackageMark = Shaped<typeof mark>;
 
 /**
  * What a bucket has to be told: `pending`, that a package or its retraction is to go there; `failed`, that
  * the last attempt failed and another follows; `dead`, that none follows by itself; `done`.
  */
-export interface UploadNote {
-  readonly state: "pending" | "failed" | "dead" | "done";
-  readonly target: UploadTarget;
-  readonly prefix: string;
+const uploadNote = members({
+  state: word(["pending", "failed", "dead", "done"]),
+  target: uploadTarget,
+  prefix: text(),
   /** Whether the folder stays here once it is uploaded: not in mode `s3`. */
-  readonly keep_local: boolean;
-  /** Seconds since 1970. */
-  readonly since: number;
+  keep_local: flag(),
+  since: anyNumber,
   /** Of the package's files. */
-  readonly bytes: number;
-  readonly error: UploadError | null;
-}
+  bytes: count,
+  error: nullable(uploadError),
+});
+export type UploadNote = Shaped<typeof uploadNote>;
 
-/** Where a copy is, or is to go. `endpoint` null is AWS. */
-export interface UploadTarget {
-  readonly bucket: string;
-  readonly region: string | null;
-  readonly endpoint: string | null;
-}
+/** `<name>.tombstone.json`: something that is forgotten here, and that a bucket may still have. */
+export const tombstoneShape = members({
+  state: word(["pending", "failed", "dead"]),
+  /** Where it may be; nowhere: the bytes of this file are damaged. */
+  places: list(place),
+  since: anyNumber,
+  error: nullable(uploadError),
+});
+export type Tombstone = Shaped<typeof tombstoneShape>;
 
-/** Why an attempt failed; never what anybody said. */
-export interface UploadError {
-  readonly class: string;
-  readonly code: string | null;
-  readonly status: number | null;
-}
-
-export interface PackageOwners {
-  readonly chat_id: string | null;
-  readonly people: readonly string[];
+const owners = members({
+  chat_id: orNull.text,
+  people: list(text()),
   /** The ids of its messages. */
-  readonly messages: readonly string[];
+  messages: list(text()),
   /** Of a person's reaction to a message that was named: what it is about, and what tells which is newer. */
-  readonly judged?:
-    | (Pick<Target, "message_ids"> & Pick<PackageRecord, "timestamp" | "supersedes">)
-    | undefined;
-}
+  judged: optional(
+    members({ message_ids: list(text()), timestamp: anyNumber, supersedes: orNull.text }),
+  ),
+});
+export type PackageOwners = Shaped<typeof owners>;
+
+/** `<name>.status.json`, beside the folder: local, replaced whole, never uploaded. */
+export const statusShape = members({
+  /** Copies in buckets that were read back. */
+  uploaded: list(members({ bucket: text(), prefix: text(), timestamp: anyNumber })),
+  preserved: nullable(mark),
+  retracted: nullable(members({ ...markFields, superseded_by: orNull.text })),
+  /** What a bucket has to be told of it; absent: none ever had to. */
+  upload: optional(uploadNote),
+  /** Of a package that is, or is about to be, in a bucket alone: whose it is, for forgetting. */
+  of: optional(owners),
+});
+export type PackageStatus = Shaped<typeof statusShape>;

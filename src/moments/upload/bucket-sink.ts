@@ -1,5 +1,5 @@
 // A moment goes from memory to the bucket: in mode `s3` first of all, in `local+s3` when the disk refuses.
-import type { ThroughlinePorts } from "../../core/telemetry.ts";
+import type { Runtime } from "../../core/runtime.ts";
 import { mediaTypeOf, partsOf } from "../directory/content.ts";
 import type { PackageDirectory } from "../directory/package-directory.ts";
 import { secondsNow } from "../directory/ports.ts";
@@ -17,7 +17,7 @@ import type { S3Bucket } from "../s3/s3-bucket.ts";
 import { uploadPackage } from "../s3/upload-package.ts";
 import type { UploadLoop } from "./upload-loop.ts";
 
-interface BucketSinkPorts extends Pick<ThroughlinePorts, "clock" | "timers"> {
+interface BucketSinkPorts extends Pick<Runtime, "clock" | "timers"> {
   readonly loop: UploadLoop;
   /** What it saves goes up by itself. */
   readonly packages: PackageDirectory;

@@ -1,5 +1,5 @@
 import { isoTime } from "../../core/clock.ts";
-import type { ThroughlinePorts } from "../../core/telemetry.ts";
+import type { Runtime } from "../../core/runtime.ts";
 import type { Sender } from "../directory/ports.ts";
 import type { UploadError } from "../package/package-format.ts";
 import type { S3Bucket } from "../s3/s3-bucket.ts";
@@ -15,7 +15,7 @@ import { finishTombstone, sendPackage, type WorkPorts } from "./upload-work.ts";
 
 interface UploadLoopPorts
   extends Omit<WorkPorts, "bucket">,
-    Pick<ThroughlinePorts, "clock" | "timers" | "telemetry"> {
+    Pick<Runtime, "clock" | "timers" | "telemetry"> {
   /** Makes a bucket of the configured service. Called at the first upload, not before. */
   connect(bucket: string): S3Bucket;
   readonly jitter: Jitter;

@@ -2,6 +2,7 @@ import type { Check } from "../../cli/doctor/check.ts";
 import { counted } from "../../cli/format.ts";
 import type { PostgresLocation } from "../../cli/store-location.ts";
 import { chatProjection } from "../../core/chat/chat-head.ts";
+import { moveUnderWay } from "../../core/chat/move-under-way.ts";
 import { printableLine } from "../../core/chat/printable.ts";
 import { isThroughlineError } from "../../core/errors.ts";
 import { silentLogger } from "../../core/logger.ts";
@@ -10,10 +11,7 @@ import { openPool } from "../commands/open-pool.ts";
 import { openStore } from "../commands/open-store.ts";
 import { DeadlineError } from "../connection.ts";
 import { errorCode, sqlState } from "../error-class.ts";
-import { everyLog } from "../move/every-log.ts";
-import { moveUnderWay } from "../move/move-notes.ts";
-import { logPlaces, marksPlace } from "../move/places.ts";
-import { placeName } from "../move/records.ts";
+import { everyLog, placeName } from "../move/places.ts";
 import { type AskLimits, checkDatabase, type DatabaseChecks } from "./database.ts";
 
 /** Looks at a database, and reads every log in it to its end. Creates no schema. */
@@ -69,13 +67,13 @@ async function checkContent(storage: Storage): Promise<readonly Check[]> {
   }
   let logs = 0;
   let records = 0;
-  for await (const { place, logs: store, row } of everyLog(storage, [marksPlace, ...logPlaces])) {
+  for await (const { place, logs: store, row } of everyLog(storage)) {
     let next = 1;
     for await (const { seq } of store.read(row.key)) if (seq === next) next++;
     logs++;
     records += next - 1;
     if (next > row.seq) continue;
-    const says = `${placeName({ collection: place.collection, key: row.key })}: record ${next} is missing`;
+    const says = `${placeName(place.collection, row.key)}: record ${next} is missing`;
     checks.push({ id: "store.logs", status: "damaged", says });
   }
   const says = `${counted(records, "record")} in ${counted(logs, "log")}, all of them read`;

@@ -126,18 +126,17 @@ function waitingOn(io: Io): (which: Side) => void {
   };
 }
 
-/** One line of progress for so many logs, and one for each phase. */
+/** Logs for each line of progress. */
 const tellEvery = 500;
 
 function progressOn(io: Io): (progress: CopyProgress) => void {
   let told = "";
-  return ({ phase, logs, of, records }) => {
-    const step = `${phase} ${Math.floor(logs / tellEvery)} ${Math.floor(records / 20_000)}`;
+  return ({ logs, of, records }) => {
+    const step = `${Math.floor(logs / tellEvery)} ${Math.floor(records / 20_000)}`;
     if (step === told && logs < of) return;
     told = step;
-    const line = `${phase} ${logs}/${of} logs, ${counted(records, "record")} stored`;
-    io.errors.write(io.isInteractive ? `\r${line}\u001b[K` : `${line}\n`);
-    if (io.isInteractive && phase === "verify" && logs === of) io.errors.write("\n");
+    const line = `copied ${logs}/${of} logs, ${counted(records, "record")} stored`;
+    io.errors.write(`${line}\n`);
   };
 }
 
@@ -146,8 +145,7 @@ const wayCodes = ["THROUGHLINE_CONFLICT", "THROUGHLINE_CORRUPT", "THROUGHLINE_LO
 function withWayOut(error: unknown): unknown {
   const ways = {
     THROUGHLINE_CONFLICT:
-      "Choose an empty target, or one that holds an earlier copy of this companion. If a chat was " +
-      "forgotten here, forget it there too: sessions forget ID --store URL.",
+      "Choose an empty target, or one in which a copy of this companion was interrupted.",
     THROUGHLINE_CORRUPT:
       "Pass --with-damage to copy what can be read and mark each record that cannot.",
     // Only a database can be opened while others work on it.
@@ -163,17 +161,15 @@ function withWayOut(error: unknown): unknown {
 }
 
 function text(
-  { logs, records, documents, files, copied, left_out, sha256 }: CopyReport,
+  { logs, records, documents, files, copied }: CopyReport,
   about: { readonly to: string; readonly home: string; readonly stays: readonly string[] },
 ): string {
   const attachments = files === 0 ? "" : `, ${counted(files, "attachment")}`;
   const what = `${counted(records, "record")} in ${counted(logs, "log")}${attachments}`;
   const lines = [
     `Copied to ${about.to}: ${what} and ${counted(documents, "document")}, ${copied} of the records in this run.`,
-    `Both stores were read and are identical. SHA-256: ${sha256}`,
+    "The copy was read back and is identical.",
   ];
-  if (left_out > 0)
-    lines.push(`Left out ${counted(left_out, "chat")} that had been forgotten there.`);
   if (about.stays.length > 0) {
     lines.push(`Not copied, still in ${about.home}: ${about.stays.join(", ")}`);
   }

@@ -1,13 +1,13 @@
 import { existsSync, mkdirSync } from "node:fs";
 import { Failed } from "../../cli/failure.ts";
 import type { PostgresLocation, StoreLocation } from "../../cli/store-location.ts";
+import { moveUnderWay } from "../../core/chat/move-under-way.ts";
 import { systemClock } from "../../core/clock.ts";
 import { isThroughlineError } from "../../core/errors.ts";
 import type { Logger } from "../../core/logger.ts";
 import { type Lease, takeLease } from "../../core/storage/files/lease.ts";
 import { openFileStorage } from "../../core/storage/files/open-file-storage.ts";
 import type { Storage } from "../../core/storage/storage.ts";
-import { moveUnderWay } from "../move/move-notes.ts";
 import { openPool } from "./open-pool.ts";
 
 interface OpenStoreOptions {

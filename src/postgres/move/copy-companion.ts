@@ -1,27 +1,19 @@
-import { createHash } from "node:crypto";
-import { type Clock, systemClock } from "../../core/clock.ts";
-import { ThroughlineError } from "../../core/errors.ts";
+import { movesKey, movesOf } from "../../core/chat/move-under-way.ts";
+import { type Clock, isoTime, systemClock } from "../../core/clock.ts";
+import { isThroughlineError, ThroughlineError } from "../../core/errors.ts";
 import { type NewId, randomId } from "../../core/ids.ts";
+import type { JsonObject } from "../../core/json.ts";
+import type { FileStore } from "../../core/storage/file-store.ts";
 import { companionLease, type Lease } from "../../core/storage/leases.ts";
 import type { Storage } from "../../core/storage/storage.ts";
 import { systemTimers, type Timers } from "../../core/timers.ts";
-import { compareLogs } from "./compare-logs.ts";
-import { copyLog } from "./copy-log.ts";
-import { compareDocuments, copyDocuments, foreignDocuments } from "./documents.ts";
-import { everyLog, type FoundLog } from "./every-log.ts";
-import { compareFiles, copyFiles, foreignFiles } from "./files.ts";
-import { joinMarks, missingMarks, type NewMarks, newMarks } from "./forgotten-marks.ts";
-import { inOrder, logsAtOnce } from "./in-order.ts";
-import { MoveNotes } from "./move-notes.ts";
-import { chatsPlace, documentPlaces, logPlaces, marksPlace } from "./places.ts";
-import { digestOf, type LogName, type OnDamage, placeName } from "./records.ts";
+import { append, copyLog, isNotSame, type OnDamage } from "./copy-log.ts";
+import { documentPlaces, everyLog, type FoundLog, filePlaces, placeName } from "./places.ts";
 
 export interface CopyProgress {
-  /** `check`: what the target holds already. `verify`: both are read from end to end. */
-  readonly phase: "check" | "copy" | "verify";
-  /** Logs of this phase that were begun. */
+  /** Logs that were begun. */
   readonly logs: number;
-  /** Logs of the source; while it is checked, of the target. */
+  /** Logs of the source. */
   readonly of: number;
   /** Records that this call has stored so far. */
   readonly records: number;
@@ -47,10 +39,18 @@ interface CopyOptions {
 
 export type Side = "source" | "target";
 
-export interface CopyReport extends Verified {
+export interface CopyReport {
+  readonly logs: number;
+  readonly records: number;
+  readonly documents: number;
+  /** Attachments of chats. */
+  readonly files: number;
   /** Records that this call stored; less than `records` when an earlier one had begun. */
   readonly copied: number;
 }
+
+/** Logs that are copied at once: most of the time of each is waiting. */
+const logsAtOnce = 8;
 
 /**
  * How long to wait for another holder of the companion: the lease of a copier that was killed lasts
@@ -65,17 +65,16 @@ const longestWaitMs = 12_000;
 const tryEveryMs = 1_000;
 
 /**
- * Copies a companion from one storage into another: the marks of what was forgotten, chats and their
- * attachments, runs, moods and documents. Records keep their ids and numbers, erased ones stay erased, heads and
- * documents are equal; both sides are read from end to end and compared before it resolves.
+ * Copies a companion from one storage into another, which must be empty: the marks of what was forgotten,
+ * chats and their attachments, runs, moods and documents. Records keep their ids and numbers, erased ones stay
+ * erased, heads and documents are equal. Each copy is read back and compared before this resolves.
  *
- * A call that was killed is called again, and continues where it stopped. The source is only read,
- * and nothing may be written to it during the copy: it is held, if it can be. Eight logs are copied
- * at once, and each has one batch of about 2 MiB in memory; besides, there are the ids of the marks
- * of forgotten chats.
+ * A call that was killed is called again, and continues where it stopped: until a copy is whole, its target holds
+ * nothing else. The source is only read, and nothing may be written to it during the copy: it is held, if it can
+ * be. Eight logs are copied at once, and each has one batch of about 2 MiB in memory.
  *
- * @throws ThroughlineError `THROUGHLINE_CONFLICT`: the target holds something that is no copy of the
- *   source's, and nothing was written; or something was written to one of them during the copy.
+ * @throws ThroughlineError `THROUGHLINE_CONFLICT`: the target is not empty, and nothing was written; or something
+ *   was written to one of them during the copy.
  * @throws ThroughlineError `THROUGHLINE_LOCKED`: somebody works on one of them, 12 s later still.
  * @throws ThroughlineError `THROUGHLINE_CORRUPT`: the source is damaged; see `damaged`.
  * @throws ThroughlineError `THROUGHLINE_UNAVAILABLE` and the other codes of `LogStore.append`.
@@ -87,8 +86,8 @@ export async function copyCompanion(
 ): Promise<CopyReport> {
   const held: Lease[] = [];
   try {
-    held.push(...(await hold(from, "source", options)));
-    held.push(...(await hold(to, "target", options)));
+    held.push(await hold(from, "source", options));
+    held.push(await hold(to, "target", options));
     const signals = [...held.map(({ lost }) => lost), ...(options.signal ? [options.signal] : [])];
     return await copy(from, to, { ...options, signal: AbortSignal.any(signals) });
   } finally {
@@ -100,11 +99,11 @@ async function hold(
   { leases }: Storage,
   which: Side,
   { signal, onWait, timers = systemTimers }: CopyOptions,
-): Promise<readonly Lease[]> {
+): Promise<Lease> {
   for (let waitedMs = 0; waitedMs <= longestWaitMs; waitedMs += tryEveryMs) {
     if (waitedMs > 0) await pause(tryEveryMs, timers, signal);
     const lease = await leases.tryAcquire(companionLease);
-    if (lease !== undefined) return [lease];
+    if (lease !== undefined) return lease;
     if (waitedMs === 0) onWait?.(which);
   }
   throw new ThroughlineError(`a server runs this companion on the ${which}: stop it first`, {
@@ -126,250 +125,176 @@ async function pause(ms: number, timers: Timers, signal: AbortSignal | undefined
 
 async function copy(from: Storage, to: Storage, options: CopyOptions): Promise<CopyReport> {
   const { damaged = "refuse", signal } = options;
-  const { clock = systemClock, newId = randomId } = options;
-  const count = await countLogs(from);
-  const progress = new Progress(options.onProgress);
-  const both = { from, to };
-  const marks = await newMarks(from, to);
-  const notes = await MoveNotes.read(to, { clock, newId });
-  const onLog = () => progress.log();
-  progress.begin("check", await countLogs(to));
-  const found = await survey(both, { marks, notes, damaged, signal, onLog });
-  await notes.begin(found.isEmpty);
-  for (const { collection, key } of found.forgotten) {
-    await to.logs(collection, chatsPlace.projection).delete(key);
-  }
-  await joinMarks(from, to);
-  progress.begin("copy", count);
-  await copyFiles(both, { marks, damaged, signal });
-  const copyOne = async ({ place, logs: source, row }: FoundLog): Promise<void> => {
-    signal?.throwIfAborted();
-    progress.log();
-    if (place === chatsPlace && marks.isForgottenAtTarget(row.key)) return;
-    const { collection, projection, draft } = place;
-    const name = { collection, key: row.key };
-    const hasErasures = found.withErasures.has(placeName(name));
-    const pair = { name, source, target: to.logs(collection, projection) };
-    const onStored = (count: number) => progress.stored(count);
-    await copyLog(pair, { damaged, draft, hasErasures, signal, onStored });
-  };
-  for await (const _ of inOrder(everyLog(from, logPlaces), logsAtOnce, copyOne)) {
-    // Each was counted when it was begun.
-  }
-  await copyDocuments(from, to, notes, signal);
-  progress.begin("verify", count);
-  const verified = await verify(both, { marks, damaged, signal, onLog });
-  await notes.end({ ...verified });
-  return { ...verified, copied: progress.copied };
+  const { of } = await begin(from, to, options);
+  const files = await copyFiles(from, to, { damaged, signal });
+  const { records, copied } = await copyLogs(from, to, options, of);
+  const documents = await copyDocuments(from, to, signal);
+  const report = { logs: of, records, documents, files, copied };
+  await note(to, options, "done", { ...report });
+  return report;
 }
 
-/** Opens the collections too: from here on their lists are those of the logs. */
-async function countLogs(storage: Storage): Promise<number> {
+/** Notes in the target that it holds a part. Removes what an earlier copy brought and the source has no more. */
+async function begin(
+  from: Storage,
+  to: Storage,
+  options: CopyOptions,
+): Promise<{ readonly of: number }> {
+  const sourceLogs = new Set<string>();
+  for await (const { place, row } of everyLog(from))
+    sourceLogs.add(nameOf(place.collection, row.key));
+  const isBegun = (await movesOf(to).tail(movesKey, 0))?.head["state"] === "begun";
+  for await (const { place, logs, row } of everyLog(to)) {
+    options.signal?.throwIfAborted();
+    if (!isBegun) throw isNotEmpty(placeName(place.collection, row.key));
+    if (!sourceLogs.has(nameOf(place.collection, row.key))) await logs.delete(row.key);
+  }
+  if (!isBegun) {
+    for (const collection of documentPlaces) {
+      const [key] = await to.documents(collection).keys();
+      if (key !== undefined) throw isNotEmpty(placeName(collection, key));
+    }
+    for (const collection of filePlaces) {
+      for await (const key of to.files(collection).keys())
+        throw isNotEmpty(`the files of ${placeName(collection, key)}`);
+    }
+    await note(to, options, "begun");
+  }
+  return { of: sourceLogs.size };
+}
+
+const nameOf = (collection: string, key: string) => JSON.stringify([collection, key]);
+
+function isNotEmpty(name: string): ThroughlineError {
+  return new ThroughlineError(`the target is not empty: it holds ${name}. Nothing was written`, {
+    code: "THROUGHLINE_CONFLICT",
+  });
+}
+
+/** Adds to the log of moves, which no copy takes along. Its head says whether the storage is whole. */
+async function note(
+  to: Storage,
+  { clock = systemClock, newId = randomId }: CopyOptions,
+  state: "begun" | "done",
+  totals: JsonObject = {},
+): Promise<void> {
+  const at = isoTime(clock.now());
+  const record = { id: newId(), kind: `move_${state}`, at, ...totals };
+  await append(movesOf(to), movesKey, [record], { head: { state, at } });
+}
+
+async function copyLogs(from: Storage, to: Storage, options: CopyOptions, of: number) {
+  const { damaged = "refuse", signal, onProgress } = options;
+  const progress = { logs: 0, of, records: 0 };
+  let records = 0;
+  const copyOne = async ({ place, logs, row: { key } }: FoundLog) => {
+    signal?.throwIfAborted();
+    progress.logs++;
+    onProgress?.({ ...progress });
+    const onStored = (count: number) => {
+      progress.records += count;
+      onProgress?.({ ...progress });
+    };
+    const name = placeName(place.collection, key);
+    const target = to.logs(place.collection, place.projection);
+    const count = await copyLog(logs, target, { key, name, damaged, signal, onStored });
+    records += count;
+  };
+  const logs = everyLog(from);
+  const work = async () => {
+    // The workers share one walk. The first that fails ends it for all.
+    for await (const found of { [Symbol.asyncIterator]: () => ({ next: () => logs.next() }) }) {
+      await copyOne(found);
+    }
+  };
+  const workers = Array.from({ length: logsAtOnce }, () =>
+    work().catch(async (error: unknown) => {
+      await logs.return(undefined);
+      throw error;
+    }),
+  );
+  await Promise.allSettled(workers); // nothing may be written after this call has ended
+  await Promise.all(workers);
+  return { records, copied: progress.records };
+}
+
+interface FileOptions {
+  readonly damaged: OnDamage;
+  readonly signal: AbortSignal | undefined;
+}
+
+/** Makes the files of every chat the same, one in memory at a time. @returns how many there are. */
+async function copyFiles(from: Storage, to: Storage, options: FileOptions): Promise<number> {
   let count = 0;
-  for await (const { place } of everyLog(storage, [marksPlace, ...logPlaces])) {
-    if (place !== marksPlace) count++;
+  for (const collection of filePlaces) {
+    const [source, target] = [from.files(collection), to.files(collection)];
+    const keys = new Set(await Array.fromAsync(source.keys()));
+    for await (const key of target.keys()) keys.add(key);
+    for (const key of keys) {
+      const [given, own] = [await hashesIn(source, key), await hashesIn(target, key)];
+      const others = own.filter((hash) => !given.includes(hash));
+      if (others.length > 0) await target.delete(key, others);
+      for (const hash of given) {
+        options.signal?.throwIfAborted();
+        if ((await whole(target, key, hash, "mark")) === undefined) {
+          const bytes = await whole(source, key, hash, options.damaged);
+          if (bytes === undefined) continue;
+          await target.put(key, bytes); // which checks that the bytes have their hash
+        }
+        count++;
+      }
+    }
   }
   return count;
 }
 
-class Progress {
-  readonly #tell: (progress: CopyProgress) => void;
-  #phase: CopyProgress["phase"] = "check";
-  #logs = 0;
-  #of = 0;
-  copied = 0;
-
-  constructor(tell: (progress: CopyProgress) => void = () => undefined) {
-    this.#tell = tell;
-  }
-
-  begin(phase: CopyProgress["phase"], of: number): void {
-    this.#phase = phase;
-    this.#logs = 0;
-    this.#of = of;
-  }
-
-  log(): void {
-    this.#logs++;
-    this.#say();
-  }
-
-  stored(count: number): void {
-    this.copied += count;
-    this.#say();
-  }
-
-  #say(): void {
-    this.#tell({
-      phase: this.#phase,
-      logs: this.#logs,
-      of: this.#of,
-      records: this.copied,
-    });
-  }
+async function hashesIn(files: FileStore, key: string): Promise<readonly string[]> {
+  return (await files.list(key)).map(({ sha256 }) => sha256);
 }
 
-interface Survey {
-  /** The target held nothing at all. */
-  readonly isEmpty: boolean;
-  /** Names of logs of which the source erased records after they had been copied. */
-  readonly withErasures: ReadonlySet<string>;
-  /** Copies of chats that were forgotten at the source since. */
-  readonly forgotten: readonly LogName[];
-}
-
-/** So many names stand in the message of a refusal. */
-const namesTold = 3;
-
-/**
- * Compares everything that the target holds with the source.
- *
- * @throws ThroughlineError `THROUGHLINE_CONFLICT`: it holds something that is no copy of the source's.
- */
-async function survey(
-  { from, to }: { readonly from: Storage; readonly to: Storage },
-  options: {
-    readonly marks: NewMarks;
-    readonly notes: MoveNotes;
-    readonly damaged: OnDamage;
-    readonly signal?: AbortSignal | undefined;
-    onLog(found: FoundLog): void;
-  },
-): Promise<Survey> {
-  const { marks, notes, damaged, signal, onLog } = options;
-  const withErasures = new Set<string>();
-  const forgotten: LogName[] = [];
-  const foreign: string[] = [];
-  let logCount = 0;
-  const compareOne = async (found: FoundLog) => {
-    signal?.throwIfAborted();
-    onLog(found);
-    const { place, logs: target, row } = found;
-    const name = { collection: place.collection, key: row.key };
-    const source = from.logs(place.collection, place.projection);
-    const isChat = place === chatsPlace;
-    if (isChat && marks.isForgottenAtTarget(row.key)) return undefined; // started over at the target: not ours
-    return { name, isChat, ...(await compareLogs({ name, source, target }, damaged)) };
-  };
-  for await (const compared of inOrder(everyLog(to, logPlaces), logsAtOnce, compareOne)) {
-    logCount++;
-    if (compared === undefined) continue;
-    const { name, isChat, relation, erased } = compared;
-    if (relation === "same" || relation === "behind") {
-      if (erased.length > 0) withErasures.add(placeName(name));
-    } else if (isChat && notes.holdsOnlyCopies && marks.isForgottenAtSource(name.key)) {
-      forgotten.push(name);
-    } else foreign.push(placeName(name));
-  }
-  foreign.push(...(await foreignDocuments(from, to, notes, signal)));
-  const files = await foreignFiles({ from, to }, notes, { marks, signal });
-  foreign.push(...files.names);
-  if (foreign.length > 0) throw isForeign(foreign);
-  const documents = await Promise.all(documentPlaces.map((each) => to.documents(each).keys()));
-  const isEmpty = logCount + documents.flat().length + files.count === 0;
-  return { isEmpty, withErasures, forgotten };
-}
-
-function isForeign(names: readonly string[]): ThroughlineError {
-  const told = names.slice(0, namesTold).join(", ");
-  const more = names.length > namesTold ? ` and ${names.length - namesTold} more` : "";
-  return new ThroughlineError(
-    `the target holds what is no copy of the source: ${told}${more}; nothing was written`,
-    { code: "THROUGHLINE_CONFLICT" },
-  );
-}
-
-/** What was read from end to end in both storages, and found equal. */
-interface Verified {
-  readonly logs: number;
-  readonly records: number;
-  readonly documents: number;
-  /** Attachments of chats. */
-  readonly files: number;
-  /** Of everything, in the order of the lists: the same for the same companion in any storage. */
-  readonly sha256: string;
-  /** Chats that were left out, because they are forgotten at the target. */
-  readonly left_out: number;
-}
-
-/**
- * Reads everything in both storages and compares counts, digests, heads, documents and files.
- *
- * @throws ThroughlineError `THROUGHLINE_CONFLICT`: a log, a document or a file is not the same.
- */
-async function verify(
-  { from, to }: { readonly from: Storage; readonly to: Storage },
-  options: {
-    readonly marks: NewMarks;
-    readonly damaged: OnDamage;
-    readonly signal?: AbortSignal | undefined;
-    onLog(found: FoundLog): void;
-  },
-): Promise<Verified> {
-  const { marks, damaged, signal, onLog } = options;
-  const all = createHash("sha256");
-  let logs = 0;
-  let records = 0;
-  let leftOut = 0;
-  const verifyOne = async (found: FoundLog) => {
-    signal?.throwIfAborted();
-    onLog(found);
-    const name = { collection: found.place.collection, key: found.row.key };
-    const isLeftOut = found.place === chatsPlace && marks.isForgottenAtTarget(name.key);
-    return isLeftOut ? undefined : { name, digest: await digestOfBoth(found, to, name, damaged) };
-  };
-  for await (const found of inOrder(everyLog(from, logPlaces), logsAtOnce, verifyOne)) {
-    if (found === undefined) {
-      leftOut++;
-      continue;
-    }
-    const { name, digest } = found;
-    all.update(`${JSON.stringify([name.collection, name.key, digest.sha256])}\n`);
-    records += digest.records;
-    logs++;
-  }
-  for await (const _ of missingMarks(from, to)) throw isOther("the log of forgotten chats");
-  const documents = await compareDocuments(from, to, signal);
-  const [other] = documents.other;
-  if (other !== undefined) throw isOther(other);
-  all.update(documents.sha256);
-  const files = await compareFiles({ from, to }, { marks, damaged, signal });
-  const [otherFiles] = files.other;
-  if (otherFiles !== undefined) throw isOther(otherFiles);
-  for (const name of files.same) all.update(`${name}\n`);
-  const counts = {
-    logs,
-    records,
-    documents: documents.same,
-    files: files.same.length,
-    left_out: leftOut,
-  };
-  return { ...counts, sha256: all.digest("hex") };
-}
-
-async function digestOfBoth(
-  { place, logs }: FoundLog,
-  to: Storage,
-  name: LogName,
+/** @throws ThroughlineError `THROUGHLINE_CORRUPT`: it is damaged, and that is not to be passed over. */
+async function whole(
+  files: FileStore,
+  key: string,
+  hash: string,
   damaged: OnDamage,
-) {
-  const target = to.logs(place.collection, place.projection);
-  // The ends first: what is appended from now on is another's, and is not hidden by being read.
-  const [given, own] = [await logs.tail(name.key, 0), await target.tail(name.key, 0)];
-  if (given === undefined || own === undefined || given.seq !== own.seq) {
-    throw isOther(placeName(name));
+): Promise<Uint8Array | undefined> {
+  try {
+    return await files.get(key, hash);
+  } catch (error) {
+    if (damaged === "refuse" || !isThroughlineError(error, "THROUGHLINE_CORRUPT")) throw error;
+    return undefined;
   }
-  const [digest, ownDigest] = await Promise.all([
-    digestOf(logs, name, given, damaged),
-    digestOf(target, name, own, "refuse"),
-  ]);
-  if (digest.sha256 !== ownDigest.sha256) throw isOther(placeName(name));
-  return digest;
 }
 
-function isOther(name: string): ThroughlineError {
-  return new ThroughlineError(
-    `${name} is not the same in both: something was written during the move; run it again`,
-    { code: "THROUGHLINE_CONFLICT" },
-  );
+/** Makes the documents the same. @returns how many there are. */
+async function copyDocuments(
+  from: Storage,
+  to: Storage,
+  signal: AbortSignal | undefined,
+): Promise<number> {
+  let count = 0;
+  for (const collection of documentPlaces) {
+    const [source, target] = [from.documents(collection), to.documents(collection)];
+    for (const key of new Set([...(await source.keys()), ...(await target.keys())])) {
+      signal?.throwIfAborted();
+      const given = (await source.read(key))?.value;
+      if (given === undefined) {
+        await target.delete(key);
+        continue;
+      }
+      const text = JSON.stringify(given);
+      const own = await target.read(key);
+      if (JSON.stringify(own?.value) !== text) {
+        await target.write(key, given, { expectedRevision: own?.revision ?? 0 });
+      }
+      // The one before it, perhaps of a copy that was killed here, may hold words forgotten since.
+      await target.forgetCopies(key);
+      const [now, copied] = [await source.read(key), await target.read(key)];
+      if (JSON.stringify(now?.value) !== text || JSON.stringify(copied?.value) !== text)
+        throw isNotSame(placeName(collection, key));
+      count++;
+    }
+  }
+  return count;
 }

@@ -1,65 +1,116 @@
-import { isThroughlineError } from "../../core/errors.ts";
-import type { AppendOptions, LogHead, LogRecord, LogStore } from "../../core/storage/log-store.ts";
-import { compareLogs, type LogPair } from "./compare-logs.ts";
-import { type OnDamage, records, unnumbered } from "./records.ts";
+import { createHash } from "node:crypto";
+import { isThroughlineError, ThroughlineError } from "../../core/errors.ts";
+import type {
+  AppendOptions,
+  LogHead,
+  LogRecord,
+  LogStore,
+  StoredRecord,
+} from "../../core/storage/log-store.ts";
+
+/** What to do about records of the source that damage took. */
+export type OnDamage = "refuse" | "mark";
 
 /** One append stays small: well within `logLimits`, and quick to repeat. */
 const batchRecords = 256;
 const batchBytes = 2 * 1024 * 1024;
-/** Ids that one call of `erase` is given. */
-const eraseIds = 1_000;
 const attempts = 3;
 
 interface CopyLogOptions {
+  readonly key: string;
+  /** Stands in messages for the log. */
+  readonly name: string;
   readonly damaged: OnDamage;
-  /** The head of a log that is new there, until its last record is stored. */
-  readonly draft?: LogHead | undefined;
-  /** The source erased records that are copied already. */
-  readonly hasErasures: boolean;
   readonly signal?: AbortSignal | undefined;
   /** Called after each append, with the number of its records. */
   onStored(count: number): void;
 }
 
 /**
- * Goes on copying a log where the target's copy of it ends: records under the same ids and numbers,
- * and with the last of them the head. What was erased at the source since is erased in the copy.
+ * Copies a log: records under the same ids and numbers, and with the last of them the head. Continues where an
+ * earlier copy ended, if that is the beginning of the source's log; else it copies the log again. Then it reads
+ * the copy, and compares.
+ *
+ * @returns how many records the log has.
+ * @throws ThroughlineError `THROUGHLINE_CONFLICT`: something was written to one of them while it was copied.
+ * @throws ThroughlineError `THROUGHLINE_CORRUPT`: a record cannot be read, and damage is refused.
  */
-export async function copyLog(pair: LogPair, options: CopyLogOptions): Promise<void> {
-  const { name, source, target } = pair;
-  const { damaged, draft, hasErasures, signal, onStored } = options;
-  const end = await source.tail(name.key, 0);
-  if (end === undefined) return; // forgotten since it was listed
-  const there = await target.tail(name.key, 0);
-  if (hasErasures) await followErasures(pair, damaged);
-  const isDraft = there === undefined || there.head["unfinished"] === true;
-  const unfinished = draft !== undefined && isDraft ? { head: draft } : {};
-  let seq = there?.seq ?? 0;
+export async function copyLog(
+  source: LogStore,
+  target: LogStore,
+  options: CopyLogOptions,
+): Promise<number> {
+  const { key, name, damaged, signal, onStored } = options;
+  const end = await source.tail(key, 0);
+  if (end === undefined) return 0;
+  const begun = (await target.tail(key, 0))?.seq ?? 0;
+  const begunDigest = await digestOf(target, key, begun);
+  const digest = createHash("sha256");
+  let isOther = begun > end.seq;
+  let seq = begun;
   let batch: LogRecord[] = [];
   let bytes = 0;
-  const store = async (head: { readonly head?: LogHead }) => {
+  const store = async (head?: LogHead) => {
     signal?.throwIfAborted();
-    seq = await append(target, name.key, batch, { expectedSeq: seq, ...head });
+    seq = await append(target, key, batch, { expectedSeq: seq, ...(head && { head }) });
     onStored(batch.length);
     batch = [];
     bytes = 0;
   };
-  for await (const record of records(source, name, { after: seq, until: end.seq, damaged })) {
-    if (batch.length === batchRecords || bytes > batchBytes) await store(unfinished);
-    const own = unnumbered(record);
+  for await (const record of records(source, key, { name, until: end.seq, damaged })) {
+    if (isOther) break;
+    digest.update(lineOf(record));
+    if (record.seq === begun) isOther = digest.copy().digest("hex") !== begunDigest;
+    if (record.seq <= begun) continue;
+    if (batch.length === batchRecords || bytes > batchBytes) await store();
+    const { seq: _, ...own } = record;
     batch.push(own);
     bytes += Buffer.byteLength(JSON.stringify(own));
   }
-  if (batch.length > 0) await store({ head: end.head });
-  else if (!isSame(there?.head, end.head)) await target.erase(name.key, [], { head: end.head });
+  if (isOther) {
+    await target.delete(key);
+    return copyLog(source, target, options);
+  }
+  if (batch.length > 0) await store(end.head);
+  else if (headAndEnd(await target.tail(key, 0)) !== headAndEnd(end)) {
+    await target.erase(key, [], { head: end.head });
+  }
+  const [now, own] = [await source.tail(key, 0), await target.tail(key, 0)];
+  const isSame =
+    headAndEnd(now) === headAndEnd(end) &&
+    headAndEnd(own) === headAndEnd(end) &&
+    (await digestOf(target, key, end.seq)) === digest.digest("hex");
+  if (!isSame) throw isNotSame(name);
+  return end.seq;
 }
 
-/** An append with an unknown outcome is repeated: the ids settle it. */
+export function isNotSame(name: string): ThroughlineError {
+  return new ThroughlineError(
+    `${name} is not the same in both: something was written during the copy. Run it again`,
+    { code: "THROUGHLINE_CONFLICT" },
+  );
+}
+
+const lineOf = (record: StoredRecord) => `${JSON.stringify(record)}\n`;
+
+const headAndEnd = (tail: { readonly seq: number; readonly head: LogHead } | undefined) =>
+  JSON.stringify([tail?.seq, tail?.head]);
+
+async function digestOf(logs: LogStore, key: string, until: number): Promise<string> {
+  const digest = createHash("sha256");
+  for await (const record of logs.read(key)) {
+    if (record.seq > until) break;
+    digest.update(lineOf(record));
+  }
+  return digest.digest("hex");
+}
+
+/** Repeats an append with an unknown outcome: the ids settle it. */
 export async function append(
   logs: LogStore,
   key: string,
   batch: readonly LogRecord[],
-  options: AppendOptions = {},
+  options: AppendOptions,
 ): Promise<number> {
   for (let attempt = 1; ; attempt++) {
     try {
@@ -71,11 +122,29 @@ export async function append(
   }
 }
 
-async function followErasures(pair: LogPair, damaged: OnDamage): Promise<void> {
-  const { erased } = await compareLogs(pair, damaged);
-  for (let at = 0; at < erased.length; at += eraseIds) {
-    await pair.target.erase(pair.name.key, erased.slice(at, at + eraseIds));
+/** Reads the records of a log without a gap: a mark stands where one was lost, so that all other numbers stay. */
+async function* records(
+  logs: LogStore,
+  key: string,
+  options: { readonly name: string; readonly until: number; readonly damaged: OnDamage },
+): AsyncGenerator<StoredRecord> {
+  const { name, until, damaged } = options;
+  let next = 1;
+  const fill = function* (end: number) {
+    if (next < end && damaged === "refuse") {
+      throw new ThroughlineError(`${name} is damaged: record ${next} cannot be read`, {
+        code: "THROUGHLINE_CORRUPT",
+      });
+    }
+    for (; next < end; next++) {
+      yield { id: `lost:${next}`, seq: next, _type: "metadata", kind: "lost" };
+    }
+  };
+  for await (const record of logs.read(key)) {
+    if (record.seq > until) break;
+    yield* fill(record.seq);
+    yield record;
+    next = record.seq + 1;
   }
+  yield* fill(until + 1);
 }
-
-const isSame = (a: LogHead | undefined, b: LogHead) => JSON.stringify(a) === JSON.stringify(b);

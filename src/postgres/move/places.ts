@@ -1,29 +1,29 @@
 // Where a companion's memories lie in a storage: a new collection needs a line here.
 
 import { chatProjection } from "../../core/chat/chat-head.ts";
+import { movesKey } from "../../core/chat/move-under-way.ts";
+import { printableLine } from "../../core/chat/printable.ts";
 import { frameworkLogs } from "../../core/storage/framework-logs.ts";
-import type { LogHead, LogProjection } from "../../core/storage/log-store.ts";
-import { unlisted } from "../../core/storage/log-store.ts";
+import {
+  type LogProjection,
+  type LogRow,
+  type LogStore,
+  unlisted,
+} from "../../core/storage/log-store.ts";
+import type { Storage } from "../../core/storage/storage.ts";
 
 export interface LogPlace {
   readonly collection: string;
   readonly projection: LogProjection;
-  /** The head of a log that is not whole yet: a start on such a copy would remove it. */
-  readonly draft?: LogHead;
 }
 
-/** The marks of forgotten chats: the first to be copied. Neither listed nor searched, as the runs. */
-export const marksPlace: LogPlace = { collection: "forgotten", projection: unlisted };
-export const chatsPlace: LogPlace = {
-  collection: "chats",
-  projection: chatProjection,
-  draft: { unfinished: true },
-};
-/** Runs and moods; also the log of moves, which each storage has of its own. */
-export const runsPlace: LogPlace = { collection: "", projection: unlisted };
-
-/** Collections of logs that are copied whole, in this order. The marks are joined, not copied. */
-export const logPlaces: readonly LogPlace[] = [chatsPlace, runsPlace, ...frameworkLogs];
+/** Collections of logs, copied in this order: first the marks of forgotten chats, and the runs after the chats. */
+export const logPlaces: readonly LogPlace[] = [
+  { collection: "forgotten", projection: unlisted },
+  { collection: "chats", projection: chatProjection },
+  { collection: "", projection: unlisted },
+  ...frameworkLogs,
+];
 
 /** Collections of documents, copied after all logs. */
 export const documentPlaces: readonly string[] = ["session"];
@@ -48,3 +48,32 @@ export const staysInHome = [
   "outbox/",
   "quarantine/",
 ] as const;
+
+/** One log of a companion, in the storage where it was found. */
+export interface FoundLog {
+  readonly place: LogPlace;
+  readonly logs: LogStore;
+  readonly row: LogRow;
+}
+
+const pageSize = 500;
+
+/** Lists every log of a companion, a page at a time, but for the log of moves, which each storage has of its own. */
+export async function* everyLog(storage: Storage): AsyncGenerator<FoundLog> {
+  for (const place of logPlaces) {
+    const logs = storage.logs(place.collection, place.projection);
+    let cursor: string | undefined;
+    do {
+      const page = await logs.list({ limit: pageSize, cursor });
+      for (const row of page.rows) {
+        if (place.collection !== "" || row.key !== movesKey) yield { place, logs, row };
+      }
+      cursor = page.cursor;
+    } while (cursor !== undefined);
+  }
+}
+
+/** Names a log as a message or a report does: `chats/telegram:42`. */
+export function placeName(collection: string, key: string): string {
+  return printableLine(collection === "" ? key : `${collection}/${key}`);
+}

@@ -88,9 +88,11 @@ export class FileLogStore implements LogStore {
 
   async page(key: string, options: PageOptions): Promise<readonly StoredRecord[]> {
     checkPage(key, options);
-    const { before, after, limit } = options;
+    const { before, after, limit, isShared } = options;
     return this.#logs.read(key, async (log) => {
       if (log === undefined) return [];
+      const shared = isShared && after === undefined && (await log.shared(limit, before));
+      if (shared) return shared;
       const from = (seq: number) => this.#ports.index.seek(key, seq);
       if (after !== undefined) {
         return after >= log.seq ? [] : log.pageAfter(after, limit, from(after + 1));
@@ -157,7 +159,7 @@ export class FileLogStore implements LogStore {
       let damaged = 0;
       await this.#uncovered(async () => {
         // A copy, what is derived or set aside goes first: as long as any of it is left, so is the record.
-        await this.#ports.journal?.empty();
+        await this.#ports.journal.empty();
         damaged = (await this.#ports.forgetQuarantine(log.path)).bytes;
         try {
           await this.#removeFromIndex(key);
@@ -188,7 +190,7 @@ export class FileLogStore implements LogStore {
 
   async #delete(key: string): Promise<boolean> {
     const path = this.#logs.path(key);
-    await this.#ports.journal?.empty();
+    await this.#ports.journal.empty();
     // The log's file goes after what was set aside of it, so that as long as anything is left, the
     // log is there to be deleted again.
     let existed = (await this.#ports.forgetQuarantine(path)).files > 0;

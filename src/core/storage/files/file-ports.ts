@@ -30,7 +30,7 @@ export interface FileStoragePorts extends Omit<FilePorts, "unsyncedNames"> {
   readonly logger: Logger;
   readonly durability: Durability;
   readonly index: HomeIndex;
-  /** Read every log from end to end at start. */
+  /** Read every log from end to end at start if the last process synced nothing: a power cut may have come since. */
   readonly verifyAll: boolean;
   /** Files kept open at most, in each collection. */
   readonly maxOpen: number;

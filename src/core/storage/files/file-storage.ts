@@ -29,6 +29,7 @@ import {
 } from "./file-ports.ts";
 import { Journal, journalFolder } from "./journal.ts";
 import { isLoss, Quarantine, quarantineFolder, readReports } from "./quarantine.ts";
+import { RecentRecords } from "./recent-records.ts";
 
 /** One home directory: logs, documents and attachments as files that a person can read. */
 export class FileStorage implements Storage {
@@ -37,9 +38,8 @@ export class FileStorage implements Storage {
   readonly #ports: HomePorts;
   readonly #quarantine: Quarantine;
   readonly #journal: Journal;
-  /** The same, where it is written at all. */
-  readonly #written: Journal | undefined;
   readonly #cuts = new Map<string, number>();
+  readonly #recent = new RecentRecords();
   readonly #logs = new Map<string, FileLogStore>();
   readonly #documents = new Map<string, FileDocumentStore>();
   readonly #files = new Map<string, FileFileStore>();
@@ -80,7 +80,6 @@ export class FileStorage implements Storage {
     };
     this.#quarantine = new Quarantine(this.#ports, ports.home);
     this.#journal = new Journal(this.#ports);
-    this.#written = ports.durability === "power-cut" ? this.#journal : undefined;
   }
 
   /**
@@ -91,15 +90,8 @@ export class FileStorage implements Storage {
     const storage = new FileStorage({ ...ports, home: resolve(ports.home) });
     const isUsed = await storage.#prepare();
     if (isUsed) await storage.#warn();
-    await storage.#journal.recover(isUsed && !ports.index.clean);
-    try {
-      // At level "process" nothing is written to it, so nothing may be left of it.
-      if (ports.durability === "process") await storage.#journal.empty();
-      return storage;
-    } catch (error) {
-      await storage.#journal.close();
-      throw error;
-    }
+    await storage.#journal.recover();
+    return storage;
   }
 
   async #warn(): Promise<void> {
@@ -130,9 +122,11 @@ export class FileStorage implements Storage {
       directory,
       index,
       isShared: directory === this.#ports.home,
-      journal: this.#written,
-      recovered: this.#journal.recovered,
+      journal: this.#journal,
+      // Written but not synced, batches may be missing anywhere after a power cut.
+      verifyAll: this.#ports.verifyAll && this.#journal.wasUnsynced,
       cuts: this.#cuts,
+      recent: this.#recent,
       makeDirectory: () => {
         made ??= makeDirectory(this.#ports.disk, directory).catch((error) => {
           made = undefined;
@@ -199,7 +193,7 @@ export class FileStorage implements Storage {
         cause,
       );
     }
-    await this.#written?.ready();
+    await this.#journal.ready();
   }
 
   /** The index of this home was lost and recreated, empty. */
@@ -211,7 +205,7 @@ export class FileStorage implements Storage {
 
   /** Before this position in the journal everything was given to the index. */
   get journalMark(): number | undefined {
-    return this.#written?.applied;
+    return this.#journal.applied;
   }
 
   repairs(): readonly RepairReport[] {

@@ -27,7 +27,7 @@ export interface SegmentHeader {
   readonly nth: number;
   /** So many frames of older segments are repeated in it. Without all of them it was never in use. */
   readonly repeated: number;
-  /** Logs may hold bytes that were never synced, from a process that wrote without a journal. */
+  /** Segments may hold frames that were never synced, of a process at level `"process"`. */
   readonly unsynced: boolean;
 }
 

@@ -124,15 +124,15 @@ for (const [says, fileOf, ids] of changes) {
   });
 }
 
-test("what a process without a journal left unsynced is synced before anything is added to it", async () => {
+test("what a process at level process left unsynced is synced before anything is added to it", async () => {
   const disk = new SimulatedDisk();
   const unsynced = await openOn(disk, "process");
-  await unsynced.logs.append("a", [record("m1")]);
+  for (const id of ["m0", "m1"]) await unsynced.logs.append("a", [record(id)]);
   // Killed, and so is the next one, which writes to another log.
   await (await openOn(disk)).logs.append("b", [record("n1")]);
   const { logs } = await openOn(disk);
   await logs.append("a", [record("m2")]);
   for (const image of crashImages(disk)) {
-    assert.deepEqual(await idsOn(image, ["a", "b"]), [["m1", "m2"], ["n1"]], image.label);
+    assert.deepEqual(await idsOn(image, ["a", "b"]), [["m0", "m1", "m2"], ["n1"]], image.label);
   }
 });

@@ -48,6 +48,9 @@ export async function readJournal(ports: HomePorts, folder: string): Promise<Fou
       const found = await openSegment(ports, join(folder, name));
       if (found !== undefined) read.push(found);
     }
+    // What is added to a log is no use without what came before it.
+    const isUnsynced = read.some(({ header }) => header.unsynced);
+    if (isUnsynced) for (const { segment } of read) await segment.file.sync();
   } catch (error) {
     for (const { segment } of read) await segment.file.close().catch(() => undefined);
     throw error;

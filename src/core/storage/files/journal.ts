@@ -60,6 +60,8 @@ const cannotWrite = "the journal cannot be written. Nothing was stored";
 export class Journal {
   readonly #ports: HomePorts;
   readonly #folder: string;
+  /** Each group is synced: level `"power-cut"`. */
+  readonly #isSynced: boolean;
   readonly #waiting: Waiting[] = [];
   #isWriting = false;
   /** Where the groups begin that are stored and not yet in their logs, in order. */
@@ -67,13 +69,11 @@ export class Journal {
   #active: Segment | undefined;
   /** They take no more, oldest first, and are free once their logs are synced. */
   readonly #sealed: Segment[] = [];
-  /** Free, to be used again. */
-  readonly #spare: Segment[] = [];
+  readonly #spare: Segment[] = []; // free, to be used again
   #position = 0;
-  /** Of the newest segment. */
-  #nth = 0;
-  /** Logs may hold bytes that were never synced: each must be before anything is added to it. */
-  isUnsynced = false;
+  #nth = 0; // of the newest segment
+  /** Processes since the last clean end synced nothing, or one of them. */
+  wasUnsynced = false;
   /** What the last process left in it. */
   readonly recovered: RecoveredLogs;
   #isAwaitingIdle = false;
@@ -82,8 +82,7 @@ export class Journal {
   #forgetting = 0;
   /** How many calls empty the journal. */
   #emptying = 0;
-  /** Settles when the last segment was begun, or could not be. */
-  #beginning: Promise<unknown> = Promise.resolve();
+  #beginning: Promise<unknown> = Promise.resolve(); // settles when the last segment was begun, or could not be
   #freeing: Promise<void> = Promise.resolve();
   readonly #doubtful = new Set<string>();
   readonly syncPlace = new SyncPlace();
@@ -93,22 +92,21 @@ export class Journal {
   constructor(ports: HomePorts) {
     this.#ports = ports;
     this.recovered = new RecoveredLogs(ports);
+    this.#isSynced = ports.durability === "power-cut";
     this.#folder = join(ports.home, journalFolder);
   }
 
   /**
    * Takes up what the last process left in it. Called once, before anything else reads or writes a log. Each log
    * is made to end as the journal says when it is opened (`complete`), and all others a little later.
-   *
-   * @param isUnclean the home was used before, and not closed by its last process.
    */
-  async recover(isUnclean: boolean): Promise<void> {
+  async recover(): Promise<void> {
     try {
       const found = await readJournal(this.#ports, this.#folder);
       const { segments, from, frames } = found;
       this.#sealed.push(...segments);
       this.#nth = found.nth;
-      this.isUnsynced = segments.length > 0 ? found.isUnsynced : isUnclean;
+      this.wasUnsynced = found.isUnsynced;
       if (segments.length === 0) return;
       this.#position = from;
       await this.#repeat(frames.filter(({ position }) => position >= from));
@@ -325,6 +323,7 @@ export class Journal {
   }
 
   async #sync({ file }: Segment, waiting: number): Promise<void> {
+    if (!this.#isSynced) return;
     const isHere = this.syncPlace.isHere(waiting);
     const began = performance.now();
     await file.sync(isHere);
@@ -394,13 +393,16 @@ export class Journal {
     }
     const spare = this.#emptying === 0 ? this.#spare.shift() : undefined;
     const segment = spare ?? (await createSegment(this.#ports, this.#folder, nth));
-    const header = headerChange({ nth, repeated, unsynced: this.isUnsynced });
+    const unsynced = this.wasUnsynced || !this.#isSynced;
+    const header = headerChange({ nth, repeated, unsynced });
     const bytes = Buffer.allocUnsafe(frameLength(header));
     const position = this.#position;
     segment.position = position;
     segment.end = putFrame(bytes, 0, header, { position, applied: position });
     try {
       await writeAll(segment.file, bytes, 0);
+      // The next start must know of it, whatever else a power cut takes.
+      if (!this.#isSynced) await segment.file.sync();
     } catch (error) {
       // Nothing is in it: it is used again, or goes with the others.
       if (spare !== undefined) this.#spare.unshift(spare);

@@ -22,7 +22,7 @@ import {
 import type { Journal } from "./journal.ts";
 import type { LogIndex } from "./log-index.ts";
 import { mayBeOurs } from "./own-log.ts";
-import type { RecoveredLogs } from "./recovered-logs.ts";
+import type { RecentBatch, RecentRecords } from "./recent-records.ts";
 
 /** What a collection of logs needs. */
 export interface LogPorts extends Omit<HomePorts, "index" | "report"> {
@@ -36,10 +36,9 @@ export interface LogPorts extends Omit<HomePorts, "index" | "report"> {
   /** Makes the directory, once. Tried again if it fails. */
   makeDirectory(): Promise<void>;
   readonly index: LogIndex;
-  /** Takes the changes of logs before their files do. Without it (level `"process"`) nothing is synced. */
-  readonly journal: Journal | undefined;
-  /** What the journal of a dead process held of logs. */
-  readonly recovered: RecoveredLogs;
+  /** Takes the changes of logs before their files do. */
+  readonly journal: Journal;
+  readonly recent: RecentRecords;
   /** Logs with a failed write that could not be cut off: where they end, by the path of their file. */
   readonly cuts: Map<string, number>;
   report(report: NewReport): void;
@@ -82,8 +81,6 @@ export class LogFile {
 
   readonly #ports: LogPorts;
   #file: DiskFile;
-  /** What was in it when it was opened may never have been synced. */
-  #isUnsynced = false;
   #users = 0;
   #closing = false;
   #closed: Promise<void> | undefined;
@@ -105,7 +102,7 @@ export class LogFile {
   static async open(ports: LogPorts, path: string, key: string): Promise<LogFile | undefined> {
     let file: DiskFile;
     try {
-      await ports.journal?.complete(path);
+      await ports.journal.complete(path);
       file = await openOwn(ports, path);
     } catch (error) {
       if (isCode(error, "ENOENT")) return undefined;
@@ -116,7 +113,6 @@ export class LogFile {
       const cut = ports.cuts.get(path);
       if (cut !== undefined) await log.#cut(cut);
       await log.#recover(await file.size());
-      log.#isUnsynced = ports.journal?.isUnsynced === true;
       return log;
     } catch (error) {
       await file.close();
@@ -167,6 +163,45 @@ export class LogFile {
   /** The same, ending where it holds the bytes of a page. */
   newestPage(limit: number): Promise<StoredRecord[]> {
     return this.#reading((file) => this.#newest(file, limit, this.end, logLimits.pageBytes));
+  }
+
+  /**
+   * The newest `limit` records, those before `seq`, shared with other readers: from memory as far as they
+   * are there. `undefined` where that is not near the end of the log.
+   */
+  async shared(limit: number, seq = this.seq + 1): Promise<StoredRecord[] | undefined> {
+    if (this.#closing) return undefined;
+    const { recent } = this.#ports;
+    const batches = recent.of(this);
+    const [first] = batches;
+    if (seq < (first?.records[0]?.seq ?? this.seq + 1)) return undefined;
+    const newest: StoredRecord[] = [];
+    for (let i = batches.length - 1; i >= 0 && newest.length < limit; i--) {
+      const { records = [] } = batches[i] ?? {};
+      for (let j = records.length - 1; j >= 0 && newest.length < limit; j--) {
+        const record = records[j];
+        if (record !== undefined && record.seq < seq) newest.push(record);
+      }
+    }
+    newest.reverse();
+    const { start } = first ?? { start: this.end };
+    if (newest.length === limit || start === 0) return newest;
+    const left = limit - newest.length;
+    const read = (file: DiskFile) => this.#batchesBefore(file, left, start, logLimits.pageBytes);
+    const older = await this.#reading(read);
+    let next = first;
+    for (const batch of older) {
+      // Another reader may have added them by now, or the log be closed.
+      if (this.#closing || recent.of(this)[0] !== next || !recent.prepend(this, batch)) break;
+      next = batch;
+    }
+    return [
+      ...older
+        .reverse()
+        .flatMap(({ records }) => records)
+        .slice(-left),
+      ...newest,
+    ];
   }
 
   /** The records before `seq`, at most `limit`, oldest first; `from` is a batch start before it. */
@@ -246,14 +281,10 @@ export class LogFile {
   /** Closes the file handle as soon as it has no users. */
   close(): Promise<void> {
     this.#closing = true;
+    this.#ports.recent.drop(this);
     if (this.#users > 0) return Promise.resolve();
     this.#closed ??= this.#file.close();
     return this.#closed;
-  }
-
-  /** Makes everything durable that was only written. */
-  sync(): Promise<void> {
-    return this.#file.sync();
   }
 
   async #reading<T>(read: (file: DiskFile) => Promise<T>): Promise<T> {
@@ -271,22 +302,31 @@ export class LogFile {
     end: number,
     maxBytes = Number.POSITIVE_INFINITY,
   ): Promise<StoredRecord[]> {
-    const pages: StoredRecord[][] = [];
+    const batches = await this.#batchesBefore(file, limit, end, maxBytes);
+    return batches
+      .reverse()
+      .flatMap(({ records }) => records)
+      .slice(-limit);
+  }
+
+  /** The newest batches before `end` that hold `limit` records or so many bytes, the last one first. */
+  async #batchesBefore(file: DiskFile, limit: number, end: number, maxBytes: number) {
+    const batches: RecentBatch[] = [];
     let count = 0;
     let bytes = 0;
-    if (limit <= 0 || maxBytes <= 0) return [];
+    if (limit <= 0 || maxBytes <= 0) return batches;
     for await (const item of batchesBackward(file, end)) {
       if (item.kind === "damage") {
         this.#foundDamage(item);
         continue;
       }
       const records = recordsOf(item);
-      pages.push(records);
+      batches.push({ start: item.start, bytes: item.body.length, records });
       count += records.length;
       bytes += item.body.length;
       if (count >= limit || bytes >= maxBytes) break;
     }
-    return pages.reverse().flat().slice(-limit);
+    return batches;
   }
 
   async #write(batch: WrittenAppend): Promise<void> {
@@ -303,8 +343,6 @@ export class LogFile {
       opens: this.end === 0,
     });
     const { journal, unsyncedNames } = this.#ports;
-    if (this.#isUnsynced) await this.#file.sync();
-    this.#isUnsynced = false;
     if (unsyncedNames.has(dirname(this.path))) await syncNames(this.#ports, dirname(this.path));
     const start = this.end;
     const apply = async () => {
@@ -313,10 +351,10 @@ export class LogFile {
       this.seq = seq;
       this.crc = crc;
       this.headJson = headJson;
+      this.#ports.recent.append(this, start, lines);
       batch.applied(this, start);
     };
-    if (journal === undefined) await apply();
-    else await journal.write({ path: journal.nameOf(this.path), offset: start, bytes }, apply);
+    await journal.write({ path: journal.nameOf(this.path), offset: start, bytes }, apply);
   }
 
   /** After a failed write the file ends where it did, or refuses appends. @returns what to throw. */
@@ -340,9 +378,8 @@ export class LogFile {
     const { cuts, guard, journal } = this.#ports;
     guard();
     await this.#file.truncate(end);
-    const path = journal?.nameOf(this.path);
-    const nothing = Buffer.alloc(0);
-    if (path !== undefined) await journal?.write({ path, offset: end, bytes: nothing }, done);
+    const path = journal.nameOf(this.path);
+    await journal.write({ path, offset: end, bytes: Buffer.alloc(0) }, done);
     cuts.delete(this.path);
   }
 

@@ -79,7 +79,7 @@ export async function openFileStorage(options: FileStorageOptions): Promise<File
     index = openSqliteIndex(`${home}/index.db`, {
       onLost: () => storage?.indexLost(),
       bootId: clock.bootId?.(),
-      isJournaled: durability === "power-cut",
+      isJournaled: true,
       mark: () => storage?.journalMark,
       changed: (collection) => directoryChanged(join(home, collection)),
     });
@@ -94,8 +94,7 @@ export async function openFileStorage(options: FileStorageOptions): Promise<File
       disk: realDisk,
       index,
       directoryChanged,
-      // Written but not synced, batches may be missing anywhere after a power cut: once in each boot.
-      verifyAll: durability === "process" && !index.isVerified,
+      verifyAll: !index.isVerified,
       maxOpen: maxOpenFiles,
       segmentBytes: 16 * 1024 * 1024,
       guard: oncePerPass(() => lease.check()),

@@ -176,7 +176,7 @@ export class OpenLogs {
       if (log === undefined || this.#changes.isLocked(slot.key)) continue;
       slot.log = undefined;
       this.#slots.delete(slot.key);
-      closing.push(this.#letGo(log));
+      closing.push(log.close().catch(() => undefined)); // nothing is lost by it
     }
     await Promise.all(closing);
   }
@@ -200,17 +200,7 @@ export class OpenLogs {
   async #empty(slot: Slot): Promise<void> {
     const { log } = slot;
     slot.log = undefined;
-    if (log !== undefined) await this.#letGo(log);
-  }
-
-  /** At level `"process"` the file is synced first. */
-  async #letGo(log: LogFile): Promise<void> {
-    try {
-      if (this.#ports.journal === undefined && !log.failed) await log.sync();
-    } catch {
-      // That level promises nothing about a power cut.
-    }
-    await log.close().catch(() => undefined); // nothing is lost by it
+    await log?.close().catch(() => undefined); // nothing is lost by it
   }
 
   #newSlot(key: string): Slot {

@@ -51,8 +51,8 @@ function indexed(index: LogIndex, batch: Batch): readonly IndexedRecord[] {
 }
 
 /** Takes up what the journal has of the logs, which need not be opened for it then. */
-function followJournal({ index, recovered, collection }: LogPorts): void {
-  for (const changes of recovered.takeUnindexed(collection)) {
+function followJournal({ index, journal, collection }: LogPorts): void {
+  for (const changes of journal.recovered.takeUnindexed(collection)) {
     for (const { offset, bytes } of changes) {
       const batch = batchAt(bytes, offset);
       if (batch === undefined) break;
@@ -135,13 +135,13 @@ export async function compare(
   open: (key: string) => Promise<LogFile | undefined>,
   isOver: () => boolean,
 ): Promise<Reconciled> {
-  const { disk, directory, index, recovered } = ports;
+  const { disk, directory, index, journal } = ports;
   // The keys come first: a log that is made from now on is not missing in the listing.
   const keys: string[] = [];
   for (const key of index.keys()) if (keys.push(key) % keysAtOnce === 0) await setImmediate();
   const listing = (await disk.list(directory).catch(unlessAbsent)) ?? [];
   const files = new Set(logsIn(listing));
-  const withoutFile = recovered
+  const withoutFile = journal.recovered
     .keysWithoutFile(ports.collection, files)
     .filter((key) => index.entry(key) === undefined);
   // The next start removes what a dead process left there, and compares again.

@@ -23,13 +23,16 @@ function openIn(home: string, boot: string | undefined) {
 /** The home as it is after a process of that boot was killed. @param home that of the process before it. */
 async function killed(t: TestContext, home: string, boot: string | undefined): Promise<string> {
   const left = temporaryHome(t);
+  const append = async (storage: Awaited<ReturnType<typeof openIn>>) => {
+    const logs = storage.logs("chats", projection);
+    const id = `m${((await logs.tail("a", 0))?.seq ?? 0) + 1}`;
+    await logs.append("a", [{ id, content: `words of ${id}` }]);
+  };
   const before = await openIn(home, boot);
-  const logs = before.logs("chats", projection);
-  const id = `m${((await logs.tail("a", 0))?.seq ?? 0) + 1}`;
-  await logs.append("a", [{ id, content: `words of ${id}` }]);
+  await append(before);
   await before.close(); // the index has all of it, and no log has to be compared
   await using storage = await openIn(home, boot);
-  await storage.logs("chats", projection).tail("a", 1);
+  await append(storage);
   fs.cpSync(home, left, { recursive: true });
   return left;
 }

@@ -14,7 +14,7 @@ import {
   resolveOptions,
   whole,
 } from "../options.ts";
-import type { ThroughlinePorts } from "../telemetry.ts";
+import type { Runtime } from "../runtime.ts";
 import type { Turn } from "./turn.ts";
 
 import type { TurnQueue } from "./turn-queue.ts";
@@ -64,7 +64,7 @@ const checks: Checks<TurnsOptions> = {
   ],
 };
 
-export interface TurnPorts extends ThroughlinePorts, Omit<TurnsOptions, "model"> {
+export interface TurnsRuntime extends Runtime, Omit<TurnsOptions, "model"> {
   readonly chats: Chats;
   readonly sessions: ProviderSessions;
   readonly workingMemory: WorkingMemories;
@@ -78,10 +78,10 @@ export interface TurnPorts extends ThroughlinePorts, Omit<TurnsOptions, "model">
 }
 
 /** @throws ThroughlineError `THROUGHLINE_CONFIGURATION`: an option cannot be used. */
-export function turnPorts(
-  memories: Omit<TurnPorts, keyof TurnsOptions | "responders">,
+export function turnsRuntime(
+  memories: Omit<TurnsRuntime, keyof TurnsOptions | "responders">,
   given: TurnsOptions,
-): TurnPorts {
+): TurnsRuntime {
   const resolved = resolveOptions("the options of turns", given, defaults, checks);
   const { model, persona, tools, ...options } = resolved;
   return {

@@ -1,0 +1,150 @@
+// The runs of programs that are not the server, such as a robot's: pure functions of what happened to them.
+
+import { hashOf } from "../core/chat/tombstones.ts";
+import { isoTime } from "../core/clock.ts";
+import { flag, list, object, optional, text } from "../core/shape.ts";
+import { type ClockReading, clockReading } from "./boot-clock.ts";
+import { joined, restart } from "./deliveries.ts";
+import { judgeGap } from "./gap.ts";
+import { type JudgedRestart, restartReport } from "./restart.ts";
+import { runIdOf } from "./run-records.ts";
+
+/** The newest run of one client. */
+export interface ClientRun {
+  readonly client: string;
+  readonly runId: string;
+  readonly previousRunId?: string | undefined;
+  readonly startedAt: ClockReading;
+  /** The last sign of life: the beginning, a heartbeat, or the end. */
+  readonly heartbeat: ClockReading;
+  readonly isEnded: boolean;
+  /** How the run began. */
+  readonly restart: JudgedRestart;
+  /** What its model was not told yet, of runs before it too. */
+  readonly pending?: JudgedRestart | undefined;
+  /** The chats to which it appended in this run, the newest last. */
+  readonly chats: readonly string[];
+  /** The same in the last run before that appended anything. */
+  readonly chatsBefore: readonly string[];
+  /** What its model is to hear, the oldest first. */
+  readonly injects: readonly Inject[];
+}
+
+interface Inject {
+  readonly id: string;
+  readonly text: string;
+  readonly queuedAt: string;
+}
+
+/** By name, in the order in which they were first named. */
+export type ClientRuns = ReadonlyMap<string, ClientRun>;
+
+export const clientLimits = { clients: 100, chats: 10, injects: 20, name: 64 } as const;
+
+export const storedClients = list(
+  object<ClientRun>(
+    {
+      client: text(),
+      runId: ["run_id", text()],
+      previousRunId: ["previous_run_id", optional(text())],
+      startedAt: ["started", clockReading],
+      heartbeat: clockReading,
+      isEnded: ["ended", flag()],
+      restart,
+      pending: optional(restart),
+      chats: list(text()),
+      chatsBefore: ["chats_before", list(text())],
+      injects: list(object<Inject>({ id: text(), text: text(), queuedAt: text() }, "left out")),
+    },
+    "left out",
+  ),
+);
+
+/** A step of a run: `told` of its restart; another text to `inject`; `heard` all up to the one of an id. */
+export type ClientStep = "began" | "beat" | "ended" | "told" | "inject" | "heard";
+
+interface Step {
+  readonly id: string;
+  readonly at: number;
+  readonly reading: ClockReading;
+  readonly client: string;
+  readonly text?: string | undefined;
+}
+
+export const clientSteps: Readonly<
+  Record<ClientStep, (run: ClientRun, step: Step) => Partial<ClientRun>>
+> = {
+  began: (run, step) => begun(step, run),
+  beat: (_, { reading }) => ({ heartbeat: reading }),
+  ended: (_, { reading }) => ({ heartbeat: reading, isEnded: true, injects: [] }),
+  told: () => ({ pending: undefined }),
+  inject: ({ injects }, { id, at, text = "" }) => ({
+    injects: [...injects, { id, text, queuedAt: isoTime(at) }].slice(-clientLimits.injects),
+  }),
+  heard: ({ injects }, { text: last }) => ({
+    injects: injects.slice(injects.findIndex(({ id }) => id === last) + 1),
+  }),
+};
+
+/** The runs after one more step. One that has ended can begin, and be told of, and nothing else. */
+export function stepped(runs: ClientRuns, does: ClientStep, step: Step): ClientRuns {
+  const run = runs.get(step.client);
+  if (run === undefined) {
+    return does === "began" ? new Map(runs).set(step.client, begun(step)) : runs;
+  }
+  if (run.isEnded && does !== "began" && does !== "told") return runs;
+  return new Map(runs).set(step.client, { ...run, ...clientSteps[does](run, step) });
+}
+
+/** A run that begins. What a crash left unheard is still to hear. */
+function begun({ client, id, reading }: Step, before?: ClientRun): ClientRun {
+  const {
+    interrupted: _,
+    quarantined: __,
+    previousRunId,
+    ...how
+  } = restartReport({
+    previous: before && { runId: before.runId, clean: before.isEnded },
+    document: undefined,
+    hasChats: false,
+    gap: judgeGap([before?.heartbeat], reading),
+    totalRuns: (before?.restart.totalRuns ?? 0) + 1,
+    interrupted: [],
+    quarantined: 0,
+  });
+  const { pending, chats = [], chatsBefore = [], injects = [] } = before ?? {};
+  const isUntold = pending !== undefined && pending.kind !== "fresh_start";
+  return {
+    client,
+    runId: runIdOf(id),
+    previousRunId,
+    startedAt: reading,
+    heartbeat: reading,
+    isEnded: false,
+    restart: how,
+    pending: isUntold ? joined(pending, how) : how,
+    chats: [],
+    chatsBefore: chats.length > 0 ? chats : chatsBefore,
+    injects,
+  };
+}
+
+/** The client appended to a chat. */
+export function withChat(runs: ClientRuns, client: string, chatId: string): ClientRuns {
+  const run = runs.get(client);
+  if (run === undefined) return runs;
+  const chats = [...run.chats.filter((each) => each !== chatId), chatId];
+  return new Map(runs).set(client, { ...run, chats: chats.slice(-clientLimits.chats) });
+}
+
+/** The runs without a chat that was forgotten. */
+export function withoutForgotten(runs: Iterable<ClientRun>, hash: string): readonly ClientRun[] {
+  const rest = (chats: readonly string[]) => chats.filter((chatId) => hashOf(chatId) !== hash);
+  return [...runs].map((run) => {
+    return { ...run, chats: rest(run.chats), chatsBefore: rest(run.chatsBefore) };
+  });
+}
+
+export function byName(runs: readonly ClientRun[]): ClientRuns {
+  return new Map(runs.map((run) => [run.client, run]));
+}

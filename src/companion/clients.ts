@@ -1,0 +1,155 @@
+import { invalid, ThroughlineError } from "../core/errors.ts";
+import type { Happening } from "./acts.ts";
+import { readClock } from "./boot-clock.ts";
+import { type ClientRun, type ClientRuns, type ClientStep, clientLimits } from "./client-runs.ts";
+import { gapBetween } from "./gap.ts";
+import type { CompanionPorts } from "./options.ts";
+import type { RestartKind, RestartReport } from "./restart.ts";
+import type { RestartNotices } from "./restart-notices.ts";
+
+/** The companion, as the runs of its clients need it. */
+interface Host {
+  readonly notices: RestartNotices;
+  readonly report: RestartReport;
+  readonly uptimeMs: number;
+  facts(): Promise<string>;
+}
+
+/** What a model of somebody's own is to hear of a restart, as one text. */
+export interface RestartText {
+  /** As it is now: it may have been long since the run began. */
+  readonly kind: RestartKind;
+  readonly status: "pending" | "delivered";
+  /** The facts to remember, then the restart notice. "": there is nothing to say, or it was said. */
+  readonly text: string;
+}
+
+/**
+ * The runs of programs that are not this one and have a model of their own, such as a robot. A run is open
+ * until its client ends it or begins another one; it survives this process.
+ */
+export class Clients {
+  readonly #ports: CompanionPorts;
+  readonly #host: Host;
+  readonly #runs: () => ClientRuns;
+  readonly #does: (happening: Happening) => Promise<void>;
+
+  /** @param does resolves once it is stored. */
+  constructor(
+    ports: CompanionPorts,
+    host: Host,
+    runs: () => ClientRuns,
+    does: (happening: Happening) => Promise<void>,
+  ) {
+    this.#ports = ports;
+    this.#host = host;
+    this.#runs = runs;
+    this.#does = does;
+  }
+
+  /** Begins a run. One of this name that is open has crashed. */
+  begin(client: string): Promise<ClientRun> {
+    const { name, clients } = clientLimits;
+    const isName = typeof client === "string" && client !== "" && client.length <= name;
+    if (!isName) throw invalid(`the name of a client has 1 to ${name} characters`);
+    const isFull = this.#runs().size >= clients && !this.#runs().has(client);
+    if (isFull) throw conflict(`there are ${clients} clients already. Use the name of one of them`);
+    return this.#step(client, "began");
+  }
+
+  /** Notes that the client lives: every 10 s. @throws as `open` does. */
+  async heartbeat(client: string): Promise<ClientRun> {
+    return this.#step(this.open(client).client, "beat");
+  }
+
+  /** Ends the run in order, and what its model is still to hear. Ending twice is ending once. */
+  async end(client: string): Promise<ClientRun> {
+    return this.#step(this.get(client).client, "ended");
+  }
+
+  /** The newest run of a client. @throws ThroughlineError `THROUGHLINE_NOT_FOUND`: it never began one. */
+  get(client: string): ClientRun {
+    const run = this.#runs().get(client);
+    if (run !== undefined) return run;
+    const says = "no client of this name ever began a run";
+    throw new ThroughlineError(says, { code: "THROUGHLINE_NOT_FOUND" });
+  }
+
+  /** The same while it is open. @throws ThroughlineError also `THROUGHLINE_CONFLICT`: it has ended. */
+  open(client: string): ClientRun {
+    const run = this.get(client);
+    if (run.isEnded) throw conflict("the run of this client has ended. Begin another one");
+    return run;
+  }
+
+  get allOpen(): readonly ClientRun[] {
+    return [...this.#runs().values()].filter(({ isEnded }) => !isEnded);
+  }
+
+  /** For how long a run was up, or is, in milliseconds. */
+  upMs({ startedAt, heartbeat, isEnded }: ClientRun): number {
+    return gapBetween(startedAt, isEnded ? heartbeat : readClock(this.#ports.clock)).gapMs ?? 0;
+  }
+
+  /** Notes that a client appended to a chat. */
+  async appended(client: string, chatId: string): Promise<void> {
+    if (this.open(client).chats.at(-1) === chatId) return;
+    await this.#does({ kind: "appended", client, chat: chatId });
+  }
+
+  /** What the model of a client, or without one of this run, is to hear of the restart, until `delivered`. */
+  async restartText(client?: string): Promise<RestartText> {
+    const { notices, report, uptimeMs } = this.#host;
+    const run = client === undefined ? undefined : this.get(client);
+    const restart = run === undefined ? notices.pendingOfRun : run.pending;
+    const { kind: began } = run?.restart ?? report;
+    if (restart === undefined) return { kind: began, status: "delivered", text: "" };
+    const upMs = run === undefined ? uptimeMs : this.upMs(run);
+    const { kind, text } = await notices.textOf(restart, await this.#chatsOf(run), upMs);
+    const parts = [await this.#host.facts(), text].filter((part) => part !== "");
+    return { kind, status: "pending", text: parts.join("\n\n") };
+  }
+
+  /** Notes that a model heard it. @returns the chats that it was made of: they are not told once more. */
+  async delivered(client?: string): Promise<readonly string[]> {
+    const { notices, report } = this.#host;
+    const chats = await this.#chatsOf(client === undefined ? undefined : this.get(client));
+    await notices.passedOn(chats);
+    if (client !== undefined) await this.#step(client, "told");
+    else {
+      notices.runPassedOn();
+      await this.#does({ kind: "acknowledged", chat: "", session: report.totalRuns });
+    }
+    return chats;
+  }
+
+  /** Keeps a text until the client's model heard it, or its run ends. Of more than 20 the oldest goes. */
+  async inject(client: string, text: string): Promise<ClientRun> {
+    const { injects } = this.open(client);
+    if (injects.length >= clientLimits.injects) {
+      const fields = { client, id: injects[0]?.id };
+      this.#ports.logger.warn(fields, "too many texts wait for a client: the oldest was dropped");
+    }
+    return this.#step(client, "inject", text);
+  }
+
+  /** Notes that the client's model heard the texts up to the one of this id. */
+  async heard(client: string, id: string): Promise<ClientRun> {
+    return this.#step(this.get(client).client, "heard", id);
+  }
+
+  async #step(client: string, does: ClientStep, text?: string): Promise<ClientRun> {
+    await this.#does({ kind: "client", client, does, text });
+    return this.get(client);
+  }
+
+  async #chatsOf(run: ClientRun | undefined): Promise<readonly string[]> {
+    if (run !== undefined) return [...new Set([...run.chatsBefore, ...run.chats])];
+    const { chats } = await this.#ports.chats.list({ limit: clientLimits.chats });
+    return chats.map(({ chat_id: chatId }) => chatId);
+  }
+}
+
+function conflict(says: string): ThroughlineError {
+  return new ThroughlineError(says, { code: "THROUGHLINE_CONFLICT" });
+}

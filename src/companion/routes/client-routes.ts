@@ -1,0 +1,127 @@
+// Programs that are not the server and have a model of their own, such as a robot: their runs, and what their
+// model is to hear.
+import { json, type Router } from "../../server/router.ts";
+import type { Companion } from "../companion.ts";
+import { injectionText, throttleMs } from "../conversation/injector.ts";
+import { clientView } from "./companion-view.ts";
+import type { CompanionWrites } from "./companion-writes.ts";
+import { clientBody, deliveredBody, injectBody, schemaOf } from "./schemas.ts";
+
+export function addClientRoutes(
+  router: Router,
+  companion: Companion,
+  writes: CompanionWrites,
+): void {
+  const { clients } = companion;
+  const answers = { 200: { says: "The client's run.", schema: schemaOf("clientRun") } };
+  writes.add(
+    {
+      path: "/api/session",
+      id: "beginClientRun",
+      body: clientBody,
+      summary: "Begin a run of a program with a model of its own",
+      description:
+        "An open run of this name has crashed. The time away is that since its last heartbeat, or its end. " +
+        "`text` is what the model is to hear: see `GET /api/restart`. The run survives the server.",
+      answers,
+    },
+    async ({ client }) => {
+      const begun = clientView(companion, await clients.begin(client));
+      return { ...begun, text: (await clients.restartText(client)).text };
+    },
+  );
+  router.add(
+    {
+      method: "put",
+      path: "/api/session/heartbeat",
+      id: "beatClientRun",
+      body: clientBody,
+      summary: "Report that a client lives: every 10 s",
+      description: "409: its run has ended. 404: it never began one.",
+      answers,
+    },
+    async ({ body }) => json(clientView(companion, await clients.heartbeat(body.client))),
+  );
+  writes.add(
+    {
+      path: "/api/session/end",
+      id: "endClientRun",
+      body: clientBody,
+      summary: "End a client's run in order, with what its model is still to hear",
+      answers,
+    },
+    async ({ client }) => clientView(companion, await clients.end(client)),
+  );
+  writes.add(
+    {
+      path: "/api/inject",
+      id: "inject",
+      body: injectBody,
+      summary: "Have a client's model hear a text",
+      description:
+        "It comes as an `inject` event, with what else comes within 3 s. It is kept until it is reported as " +
+        "heard or the run ends, also when the server dies; at most 20. 409: the run has ended.",
+      answers,
+    },
+    async ({ client, text }) => clientView(companion, await clients.inject(client, text)),
+  );
+  writes.add(
+    {
+      path: "/api/restart/delivered",
+      id: "restartDelivered",
+      body: deliveredBody,
+      summary: "Report that a model heard the text of `GET /api/restart`, or `inject` events",
+      description:
+        "The chats that the text is made of are not told of the restart once more: those to which the " +
+        "client appended in its last run, or without `client` the latest ones. Can be repeated.",
+      answers: { 200: { says: "Those chats.", schema: schemaOf("restartDelivered") } },
+    },
+    async ({ client, id }) => {
+      const isInject = client !== undefined && id !== undefined;
+      const chats = isInject ? [] : await clients.delivered(client);
+      if (isInject) await clients.heard(client, id);
+      return { status: "delivered", chats };
+    },
+  );
+}
+
+/**
+ * Publishes what clients are to hear: at most every 3 s, and for each all that came since. Whoever begins to
+ * listen gets all that was not reported as heard.
+ *
+ * @returns what ends it.
+ */
+export function publishInjects({ ports }: Router, companion: Companion): () => void {
+  const { clock, watchers, throughline } = ports;
+  /** The id of the last text that was published, by client. */
+  const sent = new Map<string, string>();
+  let nextAt = Number.NEGATIVE_INFINITY;
+  let cancel = () => {};
+  const look = () => {
+    cancel();
+    const now = clock.monotonic();
+    if (now < nextAt) cancel = throughline.ports.timers.after(nextAt - now, look);
+    if (now < nextAt || !watchers.hasListeners) return;
+    for (const { client, injects } of companion.clients.allOpen) {
+      const last = injects.findIndex(({ id }) => id === sent.get(client));
+      const texts = injects.slice(last + 1).map(({ text, queuedAt }) => {
+        return { text, sinceMs: now - (clock.now() - Date.parse(queuedAt)) };
+      });
+      const id = injects.at(-1)?.id;
+      if (id === undefined || texts.length === 0) continue;
+      watchers.publishHere("inject", { client, id, text: injectionText(texts, now) });
+      sent.set(client, id);
+      nextAt = now + throttleMs;
+    }
+  };
+  const ends = [
+    companion.onChange(({ type }) => type === "injects" && look()),
+    watchers.onListen(() => {
+      sent.clear();
+      look();
+    }),
+  ];
+  return () => {
+    for (const end of [...ends, cancel]) end();
+  };
+}

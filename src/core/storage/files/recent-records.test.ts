@@ -1,0 +1,81 @@
+// The records in memory through the store that keeps them: what is shared is what the disk holds.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { openHome } from "../../../../test/support/bit-rot.ts";
+import { hookedDisk } from "../../../../test/support/hooked-disk.ts";
+import { openMemoryIndex } from "../../../../test/support/memory-index.ts";
+import { randomText } from "../../../../test/support/random-text.ts";
+import { SimulatedDisk } from "../../../../test/support/simulated-disk.ts";
+import { contractProjection, message } from "../../../testing/log-store-contract-fixtures.ts";
+import { recentBytes } from "./recent-records.ts";
+
+async function open() {
+  const seen = { reads: 0 };
+  const disk = hookedDisk(new SimulatedDisk(), (call) => {
+    if (call === "read") seen.reads++;
+  });
+  const { logs, storage } = await openHome(disk, () =>
+    openMemoryIndex()("chats", contractProjection),
+  );
+  /** A shared page and how often the disk was read for it. The page without sharing must be the same. */
+  const shared = async (key: string, options: { before?: number; limit: number }) => {
+    seen.reads = 0;
+    const page = await logs.page(key, { ...options, isShared: true });
+    const { reads } = seen;
+    assert.deepEqual(page, await logs.page(key, options));
+    return { page, reads };
+  };
+  const fill = (key: string, from: number, count: number) =>
+    Array.fromAsync({ length: count }, (_, i) =>
+      logs.append(key, [message(`m${from + i}`, randomText(2_000))]),
+    );
+  return { logs, storage, shared, fill };
+}
+
+test("the newest records of a log that is read are read from the disk once, and appends add to them", async () => {
+  const { logs, storage, shared, fill } = await open();
+  await fill("a", 0, 300);
+  assert.notEqual((await shared("a", { limit: 100 })).reads, 0);
+  for (const limit of [1, 50, 100]) assert.equal((await shared("a", { limit })).reads, 0);
+  await fill("a", 300, 40);
+  const newest = await shared("a", { limit: 100 });
+  assert.equal(newest.reads, 0);
+  assert.equal(newest.page.at(-1)?.id, "m339");
+  // Past what is kept of one log: page after page, and from the middle of what is kept.
+  for (const before of [341, 330, 280, 250, 200, 100, 2, 1])
+    await shared("a", { before, limit: 70 });
+  await shared("a", { limit: 1_000 });
+  await logs.append("a", [message("large", randomText(recentBytes.log + 1))]);
+  await shared("a", { limit: 10 });
+  await shared("a", { limit: 10 });
+  await storage.close();
+});
+
+test("an erasure, a removed log and a log that begins again leave nothing of before in memory", async () => {
+  const { logs, storage, shared, fill } = await open();
+  await fill("a", 0, 10);
+  await shared("a", { limit: 10 });
+  await logs.erase("a", ["m9"]);
+  assert.equal((await shared("a", { limit: 10 })).page.at(-1)?.["kind"], "erased");
+  await logs.delete("a");
+  assert.deepEqual((await shared("a", { limit: 10 })).page, []);
+  await fill("a", 20, 2);
+  const { page } = await shared("a", { limit: 10 });
+  assert.deepEqual(
+    page.map(({ id }) => id),
+    ["m20", "m21"],
+  );
+  await storage.close();
+});
+
+test("of all logs together a bounded part stays in memory: that of those read last", async () => {
+  const { storage, shared, fill } = await open();
+  const keys = Array.from({ length: 150 }, (_, i) => `log-${i}`);
+  for (const key of keys) await fill(key, 0, 125);
+  const limit = 110; // 220 kB
+  for (const key of keys) await shared(key, { limit });
+  assert.equal((await shared("log-149", { limit })).reads, 0);
+  assert.equal((await shared("log-100", { limit })).reads, 0);
+  assert.notEqual((await shared("log-0", { limit })).reads, 0);
+  await storage.close();
+});

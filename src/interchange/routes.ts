@@ -1,0 +1,82 @@
+// What an export consists of, over HTTP: `throughline export` writes the files.
+import { z } from "zod";
+import { isThroughlineError } from "../core/errors.ts";
+import { isFaultOfLog } from "../core/storage/database-failure.ts";
+import { hasFrameworkLogs } from "../core/storage/framework-logs.ts";
+import type { Throughline } from "../core/throughline.ts";
+import { streamed } from "../server/export-route.ts";
+import type { Router } from "../server/router.ts";
+import { type ExportFile, type ExportOptions, exportChats, exportFormats } from "./export.ts";
+import { exportFrameworkLogs } from "./framework-log-file.ts";
+
+/** A line of the answer: a file begins, a piece of its text, its end, or a chat that is left out. */
+export type ExportLine =
+  | { readonly file: string; readonly chat_id?: string | undefined }
+  | { readonly text: string }
+  | { readonly end: "whole" | "broken" }
+  | { readonly left_out: string; readonly says: string };
+
+const query = () =>
+  z.strictObject({ format: z.enum(exportFormats), chat_id: z.string().optional() });
+
+/** The chats in the formats of other programs, for `createServer`. */
+export function interchangeRoutes(router: Router): () => void {
+  router.add(
+    {
+      method: "get",
+      path: "/api/export",
+      id: "exportChats",
+      query,
+      summary: "Download every chat, or one, for another program",
+      description:
+        "JSON lines: `file` begins a file, each `text` continues it, and `end` says whether it is `whole` or " +
+        "`broken`. `left_out` names a chat that cannot be read. A download that broke off lacks an `end`.",
+      answers: { 200: { says: "The files.", types: ["application/jsonl"] } },
+    },
+    ({ query: { format, chat_id: chatId } }, context) => {
+      const lines = exportLines(router.ports.throughline, { format, chatId });
+      return streamed(router, context, lines, { "content-type": "application/jsonl" });
+    },
+  );
+  return () => undefined;
+}
+
+async function* exportLines(
+  throughline: Throughline,
+  options: ExportOptions,
+): AsyncGenerator<string> {
+  const line = (value: ExportLine) => `${JSON.stringify(value)}\n`;
+  let notes = "";
+  const onUnreadable = async (chatId: string, error: unknown) => {
+    if (chatId === options.chatId) throw error;
+    if (isThroughlineError(error, "THROUGHLINE_NOT_FOUND")) return; // forgotten since the export began
+    if (!isFaultOfLog(error)) throw error;
+    notes += line({ left_out: chatId, says: error.message });
+  };
+  for await (const { name, chatId, pieces } of filesOf(throughline, { ...options, onUnreadable })) {
+    yield line({ file: name, chat_id: chatId });
+    let end: "whole" | "broken" = "whole";
+    try {
+      for await (const text of pieces) yield line({ text });
+    } catch (error) {
+      if (chatId === undefined) throw error;
+      await onUnreadable(chatId, error);
+      end = "broken";
+    }
+    yield notes + line({ end });
+    notes = "";
+  }
+}
+
+/** @throws ThroughlineError `THROUGHLINE_NOT_FOUND`: nothing has this id. */
+async function* filesOf(
+  { chats, storage }: Throughline,
+  options: ExportOptions,
+): AsyncGenerator<ExportFile> {
+  const { format, chatId } = options;
+  const isFull = format === "throughline";
+  const hasNoChat =
+    isFull && chatId !== undefined && (await chats.state(chatId)).head === undefined;
+  if (!hasNoChat || !(await hasFrameworkLogs(storage, chatId))) yield* exportChats(chats, options);
+  if (isFull) yield* exportFrameworkLogs(storage, chatId);
+}
