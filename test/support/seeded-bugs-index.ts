@@ -36,7 +36,7 @@ const ofStart: readonly Row[] = [
   ],
   [
     "what only the journal had of a collection is forgotten",
-    "journal.ts",
+    "segments.ts",
     "      if (!segment.isReusable) await this.recovered.leaveUnindexed();\n",
     "",
     "what only the journal had",
@@ -51,13 +51,13 @@ const ofStart: readonly Row[] = [
   [
     "the index is told to have what waits elsewhere",
     "journal.ts",
-    "    if (!this.recovered.areIndexed) return undefined;\n",
+    "    if (!this.segments.recovered.areIndexed) return undefined;\n",
     "",
     "of two collections",
   ],
   [
     "a segment is freed that the index did not take up",
-    "journal.ts",
+    "segments.ts",
     "      if (segment.logs.size > 0) await this.#syncIndex(segment);\n",
     "",
     "could not take for good",
@@ -71,9 +71,9 @@ const ofStart: readonly Row[] = [
   ],
   [
     "an idle home frees nothing",
-    "journal.ts",
-    "if (this.#position === seen) this.#checkpoint();",
-    "if (this.#position === seen) return;",
+    "segments.ts",
+    "if (this.position === seen) this.#checkpoint();",
+    "if (this.position === seen) return;",
     "a home that is idle",
   ],
 ];

@@ -36,7 +36,7 @@ export const journalBugs: readonly SeededBug[] = [
   },
   {
     id: "journal: a segment is used again before its logs are synced",
-    file: `${files}/journal.ts`,
+    file: `${files}/segments.ts`,
     find: "      await syncLogs(this.#ports, segment, all, (name) => this.recovered.complete(name));\n",
     replace: "",
     ...powerCut,
@@ -51,8 +51,8 @@ export const journalBugs: readonly SeededBug[] = [
   {
     id: "log: not cut back after a failed write",
     file: `${files}/log-file.ts`,
-    find: "    await this.#file.truncate(end);\n    const path",
-    replace: "    const path",
+    find: "    await this.#file.truncate(end);\n    await journal",
+    replace: "    await journal",
     ...faultsAfterAll,
   },
   {
@@ -65,7 +65,7 @@ export const journalBugs: readonly SeededBug[] = [
   {
     id: "journal: a log is deleted while the journal has its words",
     file: `${files}/file-log-store.ts`,
-    find: "    await this.#ports.journal.empty();\n    // The log's file",
+    find: "    await this.#ports.journal.segments.empty();\n    // The log's file",
     replace: "    // The log's file",
     ...powerCut,
   },
@@ -79,7 +79,7 @@ export const journalBugs: readonly SeededBug[] = [
     ],
     [
       "what was recovered is not synced",
-      "journal.ts",
+      "segments.ts",
       "    await segment.file.sync();\n",
       "",
       "what a start believed",
@@ -87,20 +87,20 @@ export const journalBugs: readonly SeededBug[] = [
     [
       "a log is erased while the journal has its words",
       "file-log-store.ts",
-      "        await this.#ports.journal.empty();\n        damaged =",
+      "        await this.#ports.journal.segments.empty();\n        damaged =",
       "        damaged =",
       "no word is left anywhere once erase",
     ],
     [
       "a segment that is being begun keeps what was forgotten",
-      "journal.ts",
+      "segments.ts",
       "      await this.#beginning; // what is to be forgotten may lie in the file that it uses again\n",
       "",
       "about to be used again",
     ],
     [
       "a segment without a name is written on",
-      "journal.ts",
+      "segments.ts",
       " || isMoved(segment)) {",
       ") {",
       "the folder of the journal is removed",
@@ -121,7 +121,7 @@ export const journalBugs: readonly SeededBug[] = [
     ],
     [
       "a failed group is not made void",
-      "journal.ts",
+      "segments.ts",
       "const next = await this.#nextSegment();",
       "const next = segment;",
       "after a failed",
@@ -135,16 +135,16 @@ export const journalBugs: readonly SeededBug[] = [
     ],
     [
       "an unknown outcome moves the journal on",
-      "journal.ts",
-      "      this.#position = position;\n      const message",
+      "segments.ts",
+      "      this.position = position;\n      const message",
       "      const message",
       "can be synced the outcome",
     ],
     [
       "a refused change stays in the journal",
       "log-file.ts",
-      "await journal.write({ path, offset: end, bytes: Buffer.alloc(0) }, done);",
-      "void path, done;",
+      "    await journal.cut(this.name, end);\n",
+      "void journal;\n",
       "taken back, in the journal too",
     ],
     [
@@ -170,21 +170,21 @@ export const journalBugs: readonly SeededBug[] = [
     ],
     [
       "a full segment is not left",
-      "journal.ts",
+      "segments.ts",
       "segment.logs.size > 0 && segment.end + more > this.#ports.segmentBytes",
       "segment === undefined && more < 0",
       "is full is freed",
     ],
     [
       "a free segment is not used again",
-      "journal.ts",
+      "segments.ts",
       "this.#emptying === 0 ? this.#spare.shift() : undefined",
       "undefined",
       "is full is freed",
     ],
     [
       "a clean close leaves the journal",
-      "journal.ts",
+      "segments.ts",
       "    await this.#empty().catch(() => undefined);\n",
       "",
       "a clean close leaves none",
@@ -240,7 +240,7 @@ export const journalBugs: readonly SeededBug[] = [
     ],
     [
       "the logs in the journal are completed only when somebody opens them",
-      "journal.ts",
+      "segments.ts",
       "      this.#ports.timers.after(idleMs, () => this.#checkpoint());\n    } catch",
       "    } catch",
       "a little later",
@@ -276,9 +276,23 @@ export const journalBugs: readonly SeededBug[] = [
     [
       "each append has a sync of its own",
       "journal.ts",
-      "end < 0 ? this.#waiting.length : end",
-      "1",
+      "return waiting.splice(0, next);",
+      "return waiting.splice(0, Math.min(1, next));",
       "one sync makes",
+    ],
+    [
+      "what was made on top of a group that failed is stored",
+      "journal.ts",
+      "this.#waiting.filter(({ log }) => log.failed);",
+      "this.#waiting.slice(0, 0);",
+      "that was made on top",
+    ],
+    [
+      "an append is stored whose log refused the one before it",
+      "log-file.ts",
+      "        if (this.#fault !== undefined) throw this.#fault;\n",
+      "",
+      "that was made on top",
     ],
     [
       "a group that failed is waited for",

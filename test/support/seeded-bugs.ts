@@ -56,7 +56,7 @@ const log: readonly SeededBug[] = [
   },
   {
     id: "log: a file whose first line is not JSON is taken for torn",
-    file: `${files}/own-log.ts`,
+    file: `${files}/log-end.ts`,
     find: "return size <= reachBytes && isHalfHeader(withoutNuls(start));",
     replace: "return true;",
     ...{ test: `${files}/log-file.test.ts`, named: "a file that another program wrote" },
@@ -84,9 +84,9 @@ const log: readonly SeededBug[] = [
   },
   {
     id: "log: a torn tail is not cut",
-    file: `${files}/log-file.ts`,
-    find: "if (this.end < size) await this.#settleTail(size);",
-    replace: "",
+    file: `${files}/log-end.ts`,
+    find: "if (end === size) return found;",
+    replace: "if (end <= size) return found;",
     ...cutLog,
   },
   {
@@ -98,9 +98,9 @@ const log: readonly SeededBug[] = [
   },
   {
     id: "log: a torn tail is not reported",
-    file: `${files}/log-file.ts`,
-    find: "this.#ports.report({\n      key: this.key,",
-    replace: "void ({\n      key: this.key,",
+    file: `${files}/log-end.ts`,
+    find: "ports.report({ key, kind: \"torn_tail\",",
+    replace: "void ({ key, kind: \"torn_tail\",",
     ...cutLog,
   },
   {
@@ -204,8 +204,8 @@ const lock: readonly SeededBug[] = [
   {
     id: "lock: not asked before an append",
     file: `${files}/file-log-store.ts`,
-    find: "    this.#ports.guard();\n    await this.#write",
-    replace: "    await this.#write",
+    find: "    this.#ports.guard();\n    const batchOf",
+    replace: "    const batchOf",
     ...{ test: "test/kill.test.ts", named: "lock file was taken away" },
   },
 ];
@@ -214,7 +214,7 @@ const contracts: readonly SeededBug[] = [
   {
     id: "contract: a repeated id is stored again",
     file: `${files}/file-log-store.ts`,
-    find: "if (isStored || content === undefined) continue;",
+    find: "if (isKnown || content === undefined) continue;",
     replace: "if (content === undefined) continue;",
     ...{ ...contract, named: "one batch appended 20 times at once" },
   },
@@ -227,7 +227,7 @@ const contracts: readonly SeededBug[] = [
   },
   {
     id: "contract: other content under a known id is taken for the same",
-    file: `${files}/file-log-store.ts`,
+    file: `${files}/batch-records.ts`,
     find: "if (sameRecord(JSON.stringify(content), record.json)) return true;",
     replace: "return true;",
     ...{ ...contract, named: "of one id with different content" },

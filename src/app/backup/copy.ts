@@ -30,7 +30,6 @@ import type { Logger } from "../../core/logger.ts";
 import { type Disk, realDisk } from "../../core/storage/disk/disk.ts";
 import { patientDisk } from "../../core/storage/disk/patient-disk.ts";
 import { writeAll } from "../../core/storage/files/file-ports.ts";
-import { journalFolder } from "../../core/storage/files/journal.ts";
 import {
   type Change,
   type Frame,
@@ -43,6 +42,7 @@ import { noteBackup } from "../../core/storage/files/last-backup.ts";
 import { takeLease } from "../../core/storage/files/lease.ts";
 import { openFileStorage } from "../../core/storage/files/open-file-storage.ts";
 import { isLoss } from "../../core/storage/files/quarantine.ts";
+import { journalFolder } from "../../core/storage/files/segments.ts";
 import { assertFree, create, newFolder, removeTree } from "./new-folder.ts";
 import {
   type BackupFile,

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import type { Disk, DiskEntry, DiskFile } from "../../core/storage/disk/disk.ts";
 import { readExactly } from "../../core/storage/files/batch-reader.ts";
 import { isTemporaryName } from "../../core/storage/files/file-ports.ts";
-import { journalFolder } from "../../core/storage/files/journal.ts";
+import { journalFolder } from "../../core/storage/files/segments.ts";
 import { isErrno } from "../failure.ts";
 
 /** The list of a backup. A directory without it is no complete backup. */

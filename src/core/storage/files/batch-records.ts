@@ -1,4 +1,6 @@
 // Records by their numbers or places, read in whole batches and each batch once.
+import { ThroughlineError } from "../../errors.ts";
+import { isErased, type PreparedRecord, sameRecord } from "../batch.ts";
 import type { StoredRecord } from "../log-store.ts";
 import { recordsOf } from "./batch-reader.ts";
 import type { LogFile } from "./log-file.ts";
@@ -39,4 +41,25 @@ export class ReadBatches {
     }
     return this.#records.get(place.seq);
   }
+}
+
+/**
+ * Whether the log still holds this record. One that damage took may be stored again under its id.
+ *
+ * @throws ThroughlineError `THROUGHLINE_ID_CONFLICT`: it holds another one with this id.
+ */
+export async function isStored(
+  log: LogFile,
+  record: PreparedRecord,
+  known: { readonly seq: number; readonly start: number },
+  batches: ReadBatches,
+): Promise<boolean> {
+  const stored = await batches.record(log, known);
+  if (stored === undefined) return false;
+  if (isErased(stored)) return true;
+  const { seq: _, ...content } = stored;
+  if (sameRecord(JSON.stringify(content), record.json)) return true;
+  throw new ThroughlineError(`${log.key} has a record with this id and other content`, {
+    code: "THROUGHLINE_ID_CONFLICT",
+  });
 }

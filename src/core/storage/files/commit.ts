@@ -52,26 +52,35 @@ const crcStart = `,"crc":"`;
 const sealBytes = crcStart.length + 8 + 3;
 export const lineBreak = 0x0a;
 
-/** A batch as it is written: records, commit line, seal; and the seal's CRC. */
-export function encodeBatch(batch: NewBatch): { readonly bytes: Buffer; readonly crc: string } {
+/** The most bytes that a batch takes. */
+export function roomFor({ key, lines, headJson }: NewBatch): number {
+  // A UTF-16 unit is at most three bytes, and in the JSON of a key six: long texts are counted instead.
+  const text = lines.length < 16_384 ? 3 * lines.length : Buffer.byteLength(lines);
+  return text + 6 * headJson.length + 12 * key.length + 400;
+}
+
+/** Writes a batch into a buffer that has room for it: records, commit line, seal. */
+export function putBatch(
+  into: Buffer,
+  at: number,
+  batch: NewBatch,
+): { readonly end: number; readonly crc: string } {
   const key = JSON.stringify(batch.key);
   const head = batch.headJson === "{}" ? "" : `,${batch.headJson.slice(1, -1)}`;
-  const header = batch.opens
-    ? `{"_type":"metadata","kind":"log","format":${formatVersion},"key":${key}${head}}\n`
-    : "";
-  const records = `${header}${batch.lines}`;
-  const length = Buffer.byteLength(records);
+  let end = at;
+  if (batch.opens) {
+    const header = `{"_type":"metadata","kind":"log","format":${formatVersion},"key":${key}${head}}\n`;
+    end += into.write(header, end);
+  }
+  end += into.write(batch.lines, end);
   const commit =
     `${commitStart}${formatVersion},"seq":${batch.seq},"count":${batch.count}` +
-    `,"bytes":${length},"key":${key}${head}` +
+    `,"bytes":${end - at},"key":${key}${head}` +
     `${batch.damaged ? `,"damaged":true` : ""},"prev":"${batch.prev}"`;
-  const sealed = length + Buffer.byteLength(commit);
-  const bytes = Buffer.allocUnsafe(sealed + sealBytes);
-  bytes.write(records);
-  bytes.write(commit, length);
-  const crc = hex(crc32(bytes.subarray(0, sealed)));
-  bytes.write(`${crcStart}${crc}"}\n`, sealed);
-  return { bytes, crc };
+  end += into.write(commit, end);
+  const crc = hex(crc32(into.subarray(at, end)));
+  end += into.write(`${crcStart}${crc}"}\n`, end);
+  return { end, crc };
 }
 
 /**

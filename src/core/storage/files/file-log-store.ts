@@ -10,7 +10,6 @@ import {
   type PreparedBatch,
   prepareBatch,
   prepareErasure,
-  sameRecord,
   storedLine,
 } from "../batch.ts";
 import { checkKey } from "../key.ts";
@@ -30,7 +29,7 @@ import {
   type StoredRecord,
 } from "../log-store.ts";
 import { recordsOf } from "./batch-reader.ts";
-import { ReadBatches, recordsFrom } from "./batch-records.ts";
+import { isStored, ReadBatches, recordsFrom } from "./batch-records.ts";
 import { deletedPerhaps, logTemporary, rethrow, syncNames, unlinkIfThere } from "./file-ports.ts";
 import { type Appended, LogFile, type LogPorts } from "./log-file.ts";
 import type { IndexedContent, IndexedRecord, IndexHit } from "./log-index.ts";
@@ -72,7 +71,9 @@ export class FileLogStore implements LogStore {
     } catch (error) {
       return Promise.reject(error);
     }
-    return this.#logs.alone(key, (slot) => this.#append(slot, batch, contents));
+    return this.#logs
+      .alone(key, (slot) => this.#append(slot, batch, contents))
+      .then(({ stored }) => stored);
   }
 
   async tail(key: string, limit: number): Promise<LogTail | undefined> {
@@ -147,6 +148,7 @@ export class FileLogStore implements LogStore {
   async erase(key: string, ids: readonly string[], options?: EraseOptions): Promise<number> {
     const erasure = prepareErasure(key, ids, options);
     return this.#logs.alone(key, async (slot) => {
+      await slot.log?.settled();
       const log = await this.#logs.writable(slot);
       checkEnd(key, log, erasure.expectedSeq);
       if (log === undefined) return 0;
@@ -159,7 +161,7 @@ export class FileLogStore implements LogStore {
       let damaged = 0;
       await this.#uncovered(async () => {
         // A copy, what is derived or set aside goes first: as long as any of it is left, so is the record.
-        await this.#ports.journal.empty();
+        await this.#ports.journal.segments.empty();
         damaged = (await this.#ports.forgetQuarantine(log.path)).bytes;
         try {
           await this.#removeFromIndex(key);
@@ -183,6 +185,7 @@ export class FileLogStore implements LogStore {
       this.#ports.guard();
       const { log } = slot;
       slot.log = undefined;
+      await log?.settled();
       await log?.close();
       return this.#uncovered(() => this.#delete(key));
     });
@@ -190,7 +193,7 @@ export class FileLogStore implements LogStore {
 
   async #delete(key: string): Promise<boolean> {
     const path = this.#logs.path(key);
-    await this.#ports.journal.empty();
+    await this.#ports.journal.segments.empty();
     // The log's file goes after what was set aside of it, so that as long as anything is left, the
     // log is there to be deleted again.
     let existed = (await this.#ports.forgetQuarantine(path)).files > 0;
@@ -337,15 +340,20 @@ export class FileLogStore implements LogStore {
     );
   }
 
+  /** @returns what settles when the batch is stored: others need not wait for that to append. */
   async #append(
     slot: Slot,
     batch: PreparedBatch,
     contents: readonly IndexedContent[],
-  ): Promise<number> {
+  ): Promise<{ readonly stored: number | Promise<number> }> {
     const { index } = this.#ports;
     await index.room();
     const log = await this.#logs.writable(slot);
-    const seq = log?.seq ?? 0;
+    if (log !== undefined && batch.records.some(({ id }) => log.comingIds.has(id))) {
+      await log.caughtUp();
+      return this.#append(slot, batch, contents);
+    }
+    const seq = log?.last.seq ?? 0;
     const fresh: IndexedRecord[] = [];
     const batches = new ReadBatches();
     let lines = "";
@@ -353,46 +361,54 @@ export class FileLogStore implements LogStore {
     for (const [i, record] of batch.records.entries()) {
       const known =
         batch.hasNewIds || log === undefined ? undefined : index.find(batch.key, record.id);
-      const isStored = log && known && (await this.#isStored(log, record, known, batches));
-      last = isStored ? known.seq : 0;
+      const isKnown = log && known && (await isStored(log, record, known, batches));
+      last = isKnown ? known.seq : 0;
       const content = contents[i];
-      if (isStored || content === undefined) continue;
+      if (isKnown || content === undefined) continue;
       fresh.push({ ...content, seq: seq + fresh.length + 1 });
       lines += `${storedLine(record.json, seq + fresh.length)}\n`;
     }
-    if (fresh.length === 0) return last;
+    if (fresh.length === 0) return { stored: last };
     checkEnd(batch.key, log, batch.expectedSeq);
-    const headJson = batch.headJson ?? log?.headJson ?? "{}";
+    const headJson = batch.headJson ?? log?.last.headJson ?? "{}";
+    const { directory, unsyncedNames } = this.#ports;
+    if (unsyncedNames.has(directory)) await syncNames(this.#ports, directory);
     this.#ports.guard();
-    await this.#write(slot, log, { lines, count: fresh.length, headJson }, fresh);
-    return last === 0 ? seq + fresh.length : last;
+    const batchOf = { lines, count: fresh.length, headJson };
+    const { stored } =
+      log === undefined
+        ? await this.#create(slot, batchOf, fresh)
+        : { stored: this.#write(log, batchOf, fresh) };
+    const end = last === 0 ? seq + fresh.length : last;
+    return { stored: stored.then(() => end) };
   }
 
-  async #write(
-    slot: Slot,
-    log: LogFile | undefined,
-    batch: Appended,
+  /** Appends to a log. The one place that feeds the index. */
+  #write(
+    log: LogFile,
+    batch: Pick<Appended, "lines" | "count" | "headJson">,
     records: readonly IndexedRecord[],
   ): Promise<void> {
     const applied = ({ key, seq, end, crc, headJson, damaged }: LogFile, start: number) =>
       this.#ports.index.add({ key, seq, end, crc, headJson, damaged, start, records });
-    const { lines, count, headJson } = batch;
-    const written = { lines, count, headJson, applied };
-    try {
-      if (log !== undefined) {
-        await log.append(written);
-        return;
-      }
-      await this.#ports.makeDirectory();
-      const path = this.#logs.path(slot.key);
-      slot.log = await LogFile.create(this.#ports, path, slot.key, written);
-      void this.#logs.closeLeastUsed();
-    } catch (error) {
-      // The only repair path is to reopen: that also finds out whether the batch is there.
-      slot.log = undefined;
-      await log?.close().catch(() => undefined); // the write that failed is the news
+    return log.append({ ...batch, ids: records.map(({ id }) => id), applied });
+  }
+
+  /** Makes a log with its first batch. */
+  async #create(
+    slot: Slot,
+    batch: Pick<Appended, "lines" | "count" | "headJson">,
+    records: readonly IndexedRecord[],
+  ): Promise<{ readonly stored: Promise<void> }> {
+    await this.#ports.makeDirectory();
+    const log = await LogFile.create(this.#ports, this.#logs.path(slot.key), slot.key);
+    slot.log = log;
+    const stored = this.#write(log, batch, records).catch(async (error) => {
+      await this.#logs.alone(slot.key, (own) => this.#logs.removeEmpty(own, log)).catch(nothing);
       throw error;
-    }
+    });
+    void this.#logs.closeLeastUsed();
+    return { stored };
   }
 
   /**
@@ -426,32 +442,13 @@ export class FileLogStore implements LogStore {
     }
     return found;
   }
-
-  /**
-   * Whether the log still holds this record. One that damage took may be stored again under its id.
-   *
-   * @throws ThroughlineError `THROUGHLINE_ID_CONFLICT`: it holds another one with this id.
-   */
-  async #isStored(
-    log: LogFile,
-    record: PreparedBatch["records"][number],
-    known: { readonly seq: number; readonly start: number },
-    batches: ReadBatches,
-  ): Promise<boolean> {
-    const stored = await batches.record(log, known);
-    if (stored === undefined) return false;
-    if (isErased(stored)) return true;
-    const { seq: _, ...content } = stored;
-    if (sameRecord(JSON.stringify(content), record.json)) return true;
-    throw new ThroughlineError(`${log.key} has a record with this id and other content`, {
-      code: "THROUGHLINE_ID_CONFLICT",
-    });
-  }
 }
+
+const nothing = () => undefined;
 
 /** @throws ThroughlineError `THROUGHLINE_CONFLICT`: the log does not end where it is expected to. */
 function checkEnd(key: string, log: LogFile | undefined, expectedSeq: number | undefined): void {
-  const seq = log?.seq ?? 0;
+  const seq = log?.last.seq ?? 0;
   if (expectedSeq === undefined || expectedSeq === seq) return;
   throw new ThroughlineError(`${key} ends at record ${seq}, not at ${expectedSeq}`, {
     code: "THROUGHLINE_CONFLICT",

@@ -27,9 +27,10 @@ import {
   unavailable,
   writeAll,
 } from "./file-ports.ts";
-import { Journal, journalFolder } from "./journal.ts";
+import { Journal } from "./journal.ts";
 import { isLoss, Quarantine, quarantineFolder, readReports } from "./quarantine.ts";
 import { RecentRecords } from "./recent-records.ts";
+import { journalFolder } from "./segments.ts";
 
 /** One home directory: logs, documents and attachments as files that a person can read. */
 export class FileStorage implements Storage {
@@ -59,7 +60,8 @@ export class FileStorage implements Storage {
       ports.guard();
     };
     const indexBehind = () => ports.index.behind;
-    const recreated = (collection: string) => this.#journal.recovered.recreated(collection);
+    const recreated = (collection: string) =>
+      this.#journal.segments.recovered.recreated(collection);
     const unconfirmed = () => this.#unconfirmed;
     const syncTimes = () => this.#journal.syncPlace.times;
     this.ownHome = {
@@ -90,7 +92,7 @@ export class FileStorage implements Storage {
     const storage = new FileStorage({ ...ports, home: resolve(ports.home) });
     const isUsed = await storage.#prepare();
     if (isUsed) await storage.#warn();
-    await storage.#journal.recover();
+    await storage.#journal.segments.recover();
     return storage;
   }
 
@@ -124,7 +126,7 @@ export class FileStorage implements Storage {
       isShared: directory === this.#ports.home,
       journal: this.#journal,
       // Written but not synced, batches may be missing anywhere after a power cut.
-      verifyAll: this.#ports.verifyAll && this.#journal.wasUnsynced,
+      verifyAll: this.#ports.verifyAll && this.#journal.segments.wasUnsynced,
       cuts: this.#cuts,
       recent: this.#recent,
       makeDirectory: () => {
@@ -233,7 +235,7 @@ export class FileStorage implements Storage {
       const stores = [...this.#logs.values(), ...this.#documents.values(), ...this.#files.values()];
       await Promise.all(stores.map((store) => store.close()));
       await Promise.all(this.#writing);
-      await this.#journal.close();
+      await this.#journal.segments.close();
     } finally {
       await this.#ports.release();
     }

@@ -36,29 +36,39 @@ const formatVersion = 1;
 // length u32, CRC-32 of all that follows u32, position f64, applied f64, offset f64, bytes of the path u16
 const fixedBytes = 34;
 
+/** The most bytes that a frame takes beside those of its change. */
+export const frameRoom = (path: string): number => fixedBytes + 3 * path.length;
+
 /** How long a frame will be. */
 export function frameLength({ path, bytes }: Change): number {
   return fixedBytes + Buffer.byteLength(path) + bytes.length;
 }
 
+type FramePlace = Pick<Frame, "position" | "applied">;
+
 /** Writes a frame into a buffer that has room for it. @returns where it ends there. */
-export function putFrame(
-  into: Buffer,
-  at: number,
-  change: Change,
-  place: { readonly position: number; readonly applied: number },
-): number {
-  const { path, offset, bytes } = change;
+export function putFrame(into: Buffer, at: number, change: Change, place: FramePlace): number {
+  const from = beginFrame(into, at, change.path);
+  into.set(change.bytes, from);
+  const end = from + change.bytes.length;
+  sealFrame(into.subarray(at, end), change.offset, place);
+  return end;
+}
+
+/** Begins a frame in a buffer. @returns where its bytes go. */
+export function beginFrame(into: Buffer, at: number, path: string): number {
   const pathBytes = into.write(path, at + fixedBytes);
-  const length = fixedBytes + pathBytes + bytes.length;
-  into.writeUInt32LE(length, at);
-  into.writeDoubleLE(place.position, at + 8);
-  into.writeDoubleLE(place.applied, at + 16);
-  into.writeDoubleLE(offset, at + 24);
   into.writeUInt16LE(pathBytes, at + 32);
-  into.set(bytes, at + fixedBytes + pathBytes);
-  into.writeUInt32LE(crc32(into.subarray(at + 8, at + length)), at + 4);
-  return at + length;
+  return at + fixedBytes + pathBytes;
+}
+
+/** Writes what stands before the bytes of a frame, which lie there already. */
+export function sealFrame(frame: Buffer, offset: number, place: FramePlace): void {
+  frame.writeUInt32LE(frame.length, 0);
+  frame.writeDoubleLE(place.position, 8);
+  frame.writeDoubleLE(place.applied, 16);
+  frame.writeDoubleLE(offset, 24);
+  frame.writeUInt32LE(crc32(frame.subarray(8)), 4);
 }
 
 /** The header of a segment: a frame without a path. */

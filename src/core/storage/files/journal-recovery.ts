@@ -69,7 +69,7 @@ function valid(read: readonly FoundSegment[]): Pick<FoundJournal, "from" | "fram
   const kept = validFrames(read);
   for (const [i, { segment, frames }] of read.entries()) {
     const some = kept[i] ?? [];
-    for (const frame of some) noteChange(segment, frame);
+    for (const { path, offset } of some) noteChange(segment, path, offset);
     const givenUp = frames[some.length];
     if (givenUp !== undefined) segment.end = givenUp.position - segment.position;
   }

@@ -17,6 +17,12 @@ export function collectionOf(name: string): string {
   return dirname(name).replace(/^\.$/, "");
 }
 
+/** A log that may be open. */
+export interface SyncedLog {
+  /** Syncs the file through the descriptor that is open. @returns whether one is. */
+  sync?(): Promise<boolean>;
+}
+
 /** One file of the journal. */
 export interface Segment {
   readonly path: string;
@@ -29,8 +35,8 @@ export interface Segment {
   end: number;
   /** Space is preallocated up to here. */
   reserved: number;
-  /** The logs that it changes, by their paths in the home. */
-  readonly logs: Set<string>;
+  /** The logs that it changes, by their paths in the home, each as it was last open. */
+  readonly logs: Map<string, SyncedLog | undefined>;
   /** The folders in which it makes new logs. */
   readonly newNamesIn: Set<string>;
   /** Settles when each of its changes was applied. */
@@ -38,7 +44,7 @@ export interface Segment {
 }
 
 export function newSegment(path: string, file: DiskFile, isReusable = true): Segment {
-  const sets = { logs: new Set<string>(), newNamesIn: new Set<string>() };
+  const sets = { logs: new Map<string, SyncedLog | undefined>(), newNamesIn: new Set<string>() };
   const settled = Promise.resolve();
   return { path, file, isReusable, position: 0, end: 0, reserved: 0, ...sets, settled };
 }
@@ -106,8 +112,13 @@ export async function preallocate(segment: Segment, end: number, bytes: number):
 }
 
 /** Notes in a segment what is to be synced before it is freed. */
-export function noteChange({ logs, newNamesIn }: Segment, { path, offset }: Change): void {
-  logs.add(path);
+export function noteChange(
+  { logs, newNamesIn }: Segment,
+  path: string,
+  offset: number,
+  log?: SyncedLog,
+): void {
+  logs.set(path, log);
   if (offset === 0) newNamesIn.add(dirname(path));
 }
 
@@ -126,11 +137,11 @@ export async function syncLogs(
   all: { readonly segments: readonly Segment[]; readonly doubtful: Set<string> },
   complete: (name: string) => Promise<void>,
 ): Promise<void> {
-  const names = segment.logs.values();
+  const logs = segment.logs.entries();
   const syncSome = async () => {
-    for (const name of names) {
+    for (const [name, log] of logs) {
       await complete(name);
-      await syncLog(disk, { name, path: join(home, name) }, all);
+      await syncLog(disk, { name, path: join(home, name), log }, all);
     }
   };
   const syncing = Array.from({ length: syncedAtOnce }, syncSome);
@@ -143,9 +154,17 @@ export async function syncLogs(
 
 async function syncLog(
   disk: Disk,
-  { name, path }: { readonly name: string; readonly path: string },
+  {
+    name,
+    path,
+    log,
+  }: { readonly name: string; readonly path: string; readonly log: SyncedLog | undefined },
   { segments, doubtful }: { readonly segments: readonly Segment[]; readonly doubtful: Set<string> },
 ): Promise<void> {
+  if (log?.sync !== undefined && !doubtful.has(name)) {
+    const isSynced = await log.sync().catch(() => void doubtful.add(name));
+    if (isSynced) return;
+  }
   try {
     const file = await disk.open(path, "write");
     try {

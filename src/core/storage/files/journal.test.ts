@@ -239,6 +239,88 @@ test("an append that the journal refuses while it frees segments does not wait f
   await storage.close();
 });
 
+for (const [where, path] of [
+  ["the journal cannot be synced", /journal$/],
+  ["its log cannot be written", /a\.jsonl$/],
+] as const) {
+  test(`where ${where} each append of a chat is refused that was made on top, and no other one is`, async () => {
+    const inner = new SimulatedDisk();
+    const gate = Promise.withResolvers<void>();
+    let isBroken = false;
+    const call = where.includes("synced") ? "sync" : "write";
+    const disk = withSync(
+      inner,
+      async (at) => {
+        if (!isBroken || !path.test(at)) return;
+        isBroken = false;
+        await gate.promise;
+        throw systemError("EIO", { name: call, path: at });
+      },
+      call,
+    );
+    const { storage, logs } = await openLarge(disk);
+    await logs.append("a", [record("m1")]);
+    await logs.append("b", [record("n1")]);
+    isBroken = true;
+    const first = logs.append("a", [record("m2")]);
+    for (let i = 0; i < 20; i++) await nextPass(); // it is on its way
+    const others = ["m3", "m4", "m5"].map((id) => logs.append("a", [record(id)]));
+    const refusals = Promise.all(
+      [first, ...others].map((appending) => assert.rejects(appending, refused)),
+    );
+    const beside = logs.append("b", [record("n2")]);
+    for (let i = 0; i < 20; i++) await nextPass();
+    gate.resolve();
+    await refusals;
+    assert.equal(await beside, 2);
+    for (const image of [processDeathImage(inner), ...crashImages(inner, { maxImages: 64 })]) {
+      assert.deepEqual(await idsOn(image, ["a", "b"]), [["m1"], ["n1", "n2"]], image.label);
+    }
+    assert.equal(await logs.append("a", [record("m6")]), 2);
+    for (const image of crashImages(inner, { maxImages: 64 })) {
+      assert.deepEqual(await idsOn(image, ["a"]), [["m1", "m6"]], image.label);
+    }
+    await storage.close();
+  });
+}
+
+test("appends of one chat that do not wait for each other are stored in order over many segments", async () => {
+  const disk = new SimulatedDisk();
+  const { storage, logs } = await openOn(disk);
+  const ids = Array.from({ length: 200 }, (_, i) => `m${i}`);
+  const seqs = await Promise.all(ids.map((id) => logs.append("a", [record(id)])));
+  assert.deepEqual(
+    seqs,
+    ids.map((_, i) => i + 1),
+  );
+  const header = (call: string, position?: number) => call === "write" && position === 0;
+  const begun = disk.operations.filter(
+    ({ call, path, position }) => path.endsWith("journal") && header(call, position),
+  );
+  assert.ok(begun.length > 10, `${begun.length} segments`);
+  for (const image of [processDeathImage(disk), ...crashImages(disk, { maxImages: 16 })]) {
+    assert.deepEqual(await idsOn(image), [ids], image.label);
+  }
+  await storage.close();
+  assert.deepEqual(await idsOn(disk), [ids]);
+});
+
+test("an append that waits for the one before it finds its line in the file, and segments are freed, though no other work gets a turn", async () => {
+  const disk = new SimulatedDisk();
+  const { storage, logs } = await openOn(disk);
+  let turns = 0;
+  const counting = setImmediate(() => turns++);
+  for (let i = 0; i < 100; i++) {
+    await logs.append("a", [record(`m${i}`)]);
+    assert.ok((await bytesOf(disk, logOf("a"))).includes(`the words of m${i}`));
+  }
+  assert.equal(turns, 0, "the disk in memory answers within the pass");
+  clearImmediate(counting);
+  assert.ok((await segmentsOn(disk)).length <= 5);
+  await storage.close();
+  assert.equal((await idsOn(disk))[0]?.length, 100);
+});
+
 test("what a start believed of a killed process is there after a power cut", async () => {
   const inner = new SimulatedDisk();
   let isDead = false;

@@ -1,55 +1,54 @@
-import { join, sep } from "node:path";
-import { ThroughlineError } from "../../errors.ts";
+import { sep } from "node:path";
+import { setImmediate as nextPass } from "node:timers/promises";
+import type { ThroughlineError } from "../../errors.ts";
+import { type HomePorts, isCode, unavailable, writeAll } from "./file-ports.ts";
+import { beginFrame, frameRoom, sealFrame } from "./journal-frame.ts";
 import {
-  type HomePorts,
-  isCode,
-  rethrow,
-  syncNames,
-  unavailable,
-  unlinkIfThere,
-  writeAll,
-} from "./file-ports.ts";
-import { type Change, type Frame, frameLength, headerChange, putFrame } from "./journal-frame.ts";
-import { readJournal } from "./journal-recovery.ts";
-import {
-  collectionOf,
-  createSegment,
   isCutOff,
-  isMoved,
   noteChange,
   preallocate,
   type Segment,
-  syncFolder,
-  syncLogs,
+  type SyncedLog,
 } from "./journal-segment.ts";
-import { RecoveredLogs } from "./recovered-logs.ts";
+import { Segments } from "./segments.ts";
 import { SyncPlace } from "./sync-place.ts";
 
-/** Its name in the home. */
-export const journalFolder = "journal";
+/** What a change is of. Once it has failed, its changes that wait are void: each was made on top of the one before. */
+export interface JournaledLog extends SyncedLog {
+  /** The path of its file in the home, with `/` between the names. */
+  readonly name: string;
+  failed: boolean;
+  /** Takes a change that is stored, to be written at the next `write`. Changes come in their order. */
+  take(change: PushedChange): void;
+  /** Writes what it took to the file of the log, small changes before this returns, and settles each. */
+  write(): void;
+}
 
-interface Waiting {
-  readonly change: Change;
-  readonly apply: () => Promise<void>;
-  readonly resolve: () => void;
-  readonly reject: (error: unknown) => void;
+/** A change on its way. */
+export interface PushedChange {
+  readonly log: JournaledLog;
+  readonly offset: number;
+  /** Both lie in the buffer that goes to the disk. */
+  readonly frame: Buffer;
+  readonly bytes: Buffer;
+  resolve(): void;
+  reject(error: unknown): void;
+  /** Called by the log when the change is in its file, or cannot be. */
+  settled(): void;
 }
 
 interface StoredGroup {
-  readonly group: readonly Waiting[];
+  readonly group: readonly PushedChange[];
   readonly position: number;
   /** To be called when each of it was applied, or could not be. */
   readonly settle: () => void;
 }
 
-/** A group takes no more than this, unless one change is longer. */
-const groupBytes = 4 * 1024 * 1024;
+/** Changes are encoded into buffers of this length, unless one is longer. A group lies in one. */
+const slabBytes = 1024 * 1024;
 
-/** The home is idle when nothing was written for so long. */
-const idleMs = 5_000;
-
-/** So many full segments are freed together, and with so many, changes wait until one is free. */
-const sealed = { freed: 2, most: 4 } as const;
+/** Logs are written for so long before others have their turn. */
+const sliceMs = 2;
 
 const cannotWrite = "the journal cannot be written. Nothing was stored";
 
@@ -59,74 +58,31 @@ const cannotWrite = "the journal cannot be written. Nothing was stored";
  */
 export class Journal {
   readonly #ports: HomePorts;
-  readonly #folder: string;
-  /** Each group is synced: level `"power-cut"`. */
-  readonly #isSynced: boolean;
-  readonly #waiting: Waiting[] = [];
+  readonly segments: Segments;
+  #slab = Buffer.alloc(0);
+  #slabEnd = 0;
+  #waiting: PushedChange[] = [];
   #isWriting = false;
   /** Where the groups begin that are stored and not yet in their logs, in order. */
   readonly #unapplied = new Set<number>();
-  #active: Segment | undefined;
-  /** They take no more, oldest first, and are free once their logs are synced. */
-  readonly #sealed: Segment[] = [];
-  readonly #spare: Segment[] = []; // free, to be used again
-  #position = 0;
-  #nth = 0; // of the newest segment
-  /** Processes since the last clean end synced nothing, or one of them. */
-  wasUnsynced = false;
-  /** What the last process left in it. */
-  readonly recovered: RecoveredLogs;
-  #isAwaitingIdle = false;
-  #closed = false;
-  /** How many calls empty the journal because something is to be forgotten. */
-  #forgetting = 0;
-  /** How many calls empty the journal. */
-  #emptying = 0;
-  #beginning: Promise<unknown> = Promise.resolve(); // settles when the last segment was begun, or could not be
-  #freeing: Promise<void> = Promise.resolve();
-  readonly #doubtful = new Set<string>();
   readonly syncPlace = new SyncPlace();
   /** Why the last group was refused. */
   #fault: ThroughlineError | undefined;
 
   constructor(ports: HomePorts) {
     this.#ports = ports;
-    this.recovered = new RecoveredLogs(ports);
-    this.#isSynced = ports.durability === "power-cut";
-    this.#folder = join(ports.home, journalFolder);
-  }
-
-  /**
-   * Takes up what the last process left in it. Called once, before anything else reads or writes a log. Each log
-   * is made to end as the journal says when it is opened (`complete`), and all others a little later.
-   */
-  async recover(): Promise<void> {
-    try {
-      const found = await readJournal(this.#ports, this.#folder);
-      const { segments, from, frames } = found;
-      this.#sealed.push(...segments);
-      this.#nth = found.nth;
-      this.wasUnsynced = found.isUnsynced;
-      if (segments.length === 0) return;
-      this.#position = from;
-      await this.#repeat(frames.filter(({ position }) => position >= from));
-      await this.recovered.add(frames);
-      this.#ports.timers.after(idleMs, () => this.#checkpoint());
-    } catch (error) {
-      await this.#closeFiles();
-      rethrow("the journal", error);
-    }
+    this.segments = new Segments(ports);
   }
 
   /** Makes the log at this path end as the journal of the last process says. Called before it is opened. */
   complete(path: string): Promise<void> {
-    return this.recovered.complete(this.nameOf(path));
+    return this.segments.recovered.complete(this.nameOf(path));
   }
 
   /** Everything before this position is in the logs, and was given to the index. `undefined`: not yet. */
   get applied(): number | undefined {
-    if (!this.recovered.areIndexed) return undefined;
-    const [first = this.#position] = this.#unapplied;
+    if (!this.segments.recovered.areIndexed) return undefined;
+    const [first = this.segments.position] = this.#unapplied;
     return first;
   }
 
@@ -136,20 +92,48 @@ export class Journal {
   }
 
   /**
-   * Stores a change and then applies it: `apply` writes its bytes to the log's own file. Changes of one log
-   * must not overlap. Resolves when both are done.
+   * Encodes a change, to be stored with all others of this moment and then written by its log. Resolves when both
+   * are done.
    *
+   * @param room the most bytes that it takes.
+   * @param encode writes it into the buffer. @returns where it ends there.
    * @throws ThroughlineError `THROUGHLINE_UNAVAILABLE`: nothing was stored, or
-   * `THROUGHLINE_OUTCOME_UNKNOWN`. Other errors are those of `apply`; then the change is stored.
+   * `THROUGHLINE_OUTCOME_UNKNOWN`. Other errors are those of the log.
    */
-  write(change: Change, apply: () => Promise<void>): Promise<void> {
-    return new Promise((resolve, reject) => {
-      this.#waiting.push({ change, apply, resolve, reject });
-      if (this.#isWriting) return;
+  push(
+    log: JournaledLog,
+    offset: number,
+    room: number,
+    encode: (into: Buffer, at: number) => number,
+  ): Promise<void> {
+    const most = room + frameRoom(log.name);
+    if (this.#slabEnd + most > this.#slab.length) {
+      this.#slab = Buffer.allocUnsafeSlow(Math.max(slabBytes, most));
+      this.#slabEnd = 0;
+    }
+    const at = this.#slabEnd;
+    const from = beginFrame(this.#slab, at, log.name);
+    const end = encode(this.#slab, from);
+    this.#slabEnd = end;
+    const frame = this.#slab.subarray(at, end);
+    const bytes = this.#slab.subarray(from, end);
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    this.#waiting.push({ log, offset, frame, bytes, resolve, reject, settled: nothing });
+    if (!this.#isWriting) {
       this.#isWriting = true;
-      void this.#writeAll();
-      this.#awaitIdle();
-    });
+      queueMicrotask(this.#writeAll);
+      this.segments.awaitIdle();
+    }
+    return promise;
+  }
+
+  /** Stores that a log was cut back: what it changed there or later is void. */
+  cut(name: string, offset: number): Promise<void> {
+    const take = (change: PushedChange) => {
+      change.resolve();
+      change.settled();
+    };
+    return this.push({ name, failed: false, take, write: nothing }, offset, 0, (_, at) => at);
   }
 
   /**
@@ -161,138 +145,56 @@ export class Journal {
     if (!this.#isWriting) {
       this.#isWriting = true;
       const stored = await this.#store([]);
-      if (stored !== undefined) this.#apply(stored);
+      stored?.settle();
       await this.#writeAll();
     }
     if (this.#fault !== undefined) throw unavailable("the journal cannot be written", this.#fault);
   }
 
-  /** Frees what it holds once nothing was written for a while: the next start has less to do then. */
-  #awaitIdle(): void {
-    if (this.#isAwaitingIdle) return;
-    this.#isAwaitingIdle = true;
-    const seen = this.#position;
-    this.#ports.timers.after(idleMs, () => {
-      this.#isAwaitingIdle = false;
-      if (this.#position === seen) this.#checkpoint();
-      else if (!this.#closed) this.#awaitIdle();
-    });
-  }
-
-  /** Frees what it holds, in the background. */
-  #checkpoint(): void {
-    if (this.#closed) return;
-    this.#seal();
-    void this.#inTurn(() => this.#freeSealed()).catch(() => undefined); // tried again
-  }
-
-  /**
-   * Syncs the logs and removes what the journal holds: nothing that was written to it before this call is
-   * in it when this resolves.
-   *
-   * @throws ThroughlineError `THROUGHLINE_UNAVAILABLE`: some of it is left.
-   */
-  async empty(): Promise<void> {
-    this.#forgetting++;
-    await this.#empty().finally(() => this.#forgetting--);
-  }
-
-  async #empty(): Promise<void> {
-    this.#emptying++;
-    try {
-      await this.#beginning; // what is to be forgotten may lie in the file that it uses again
-      this.#seal();
-      await this.#inTurn(async () => {
-        await this.#freeSealed();
-        while (this.#spare.length > 0) await this.#removeSpare();
-        if (this.#ports.unsyncedNames.has(this.#folder)) await syncNames(this.#ports, this.#folder);
-      });
-    } catch (cause) {
-      throw unavailable("the journal still holds what was written: it could not be emptied", cause);
-    } finally {
-      this.#emptying--;
-    }
-  }
-
-  /** Empties it. What cannot be done now is done when the home is opened again. */
-  async close(): Promise<void> {
-    this.#closed = true;
-    await this.#empty().catch(() => undefined);
-    await this.#closeFiles();
-  }
-
-  async #closeFiles(): Promise<void> {
-    this.#seal();
-    for (const { file } of [...this.#sealed, ...this.#spare]) {
-      await file.close().catch(() => undefined);
-    }
-  }
-
-  /**
-   * Begins a segment with what the last process wrote last, and syncs it. A sync of that process may have
-   * failed and thrown it away: what is believed now must still be there after the next power cut.
-   */
-  async #repeat(frames: readonly Frame[]): Promise<void> {
-    const segment = await this.#begin(frames.length);
-    const { position } = segment;
-    const bytes = Buffer.allocUnsafe(frames.reduce((sum, frame) => sum + frameLength(frame), 0));
-    let at = 0;
-    for (const frame of frames) {
-      const place = { position: position + segment.end + at, applied: position };
-      at = putFrame(bytes, at, frame, place);
-      noteChange(segment, frame);
-    }
-    await writeAll(segment.file, bytes, segment.end);
-    await segment.file.sync();
-    segment.end += at;
-    this.#position += at;
-  }
-
   /** Group after group. While the disk syncs one, the one before is applied and the next one gathers. */
-  async #writeAll(): Promise<void> {
+  #writeAll = async (): Promise<void> => {
     let stored: StoredGroup | undefined;
     while (stored !== undefined || this.#waiting.length > 0) {
       const storing = this.#waiting.length > 0 ? this.#store(this.#takeGroup()) : undefined;
-      if (stored !== undefined) this.#apply(stored);
+      if (stored !== undefined) void this.#apply(stored);
       stored = await storing;
     }
     this.#isWriting = false;
-  }
+  };
 
-  #takeGroup(): readonly Waiting[] {
-    let bytes = 0;
-    const end = this.#waiting.findIndex(({ change }, i) => {
-      bytes += change.bytes.length;
-      return bytes > groupBytes && i > 0;
-    });
-    return this.#waiting.splice(0, end < 0 ? this.#waiting.length : end);
+  /** Those that wait and lie one after the other in one buffer. */
+  #takeGroup(): readonly PushedChange[] {
+    const waiting = this.#waiting;
+    let next = 1;
+    for (let end = endOf(waiting[0]); next < waiting.length; next++) {
+      const change = waiting[next];
+      if (change?.frame.buffer !== waiting[0]?.frame.buffer || change?.frame.byteOffset !== end)
+        break;
+      end = endOf(change);
+    }
+    return waiting.splice(0, next);
   }
 
   /** Stores a group with one sync. @returns `undefined` when it could not, and each of it was rejected. */
-  async #store(group: readonly Waiting[]): Promise<StoredGroup | undefined> {
-    let length = 0;
-    for (const { change } of group) length += frameLength(change);
-    let segment = this.#active;
+  async #store(group: readonly PushedChange[]): Promise<StoredGroup | undefined> {
+    const [head] = group;
+    // To find out whether it can be written, one NUL is written where the next group goes.
+    const bytes = head === undefined ? Buffer.alloc(1) : bytesOf(group, head);
+    const length = head === undefined ? 0 : bytes.length;
+    let segment: Segment;
     try {
-      // A call that empties the journal may seal a segment before anything was written to it.
-      while (segment === undefined || this.#isFull(segment, length) || isMoved(segment)) {
-        // What is in a file that somebody removed is of no use at a start: the logs are synced instead.
-        if (segment !== undefined && isMoved(segment)) this.#checkpoint();
-        await this.#nextSegment();
-        segment = this.#active;
-      }
+      segment = await this.segments.withRoom(length);
     } catch (cause) {
-      return this.#refuse(group, unavailable(cannotWrite, cause));
+      return this.#refuse(this.#failed(group), unavailable(cannotWrite, cause));
     }
     const { end } = segment;
     const position = segment.position + end;
     const [applied = position] = this.#unapplied;
-    // To find out whether it can be written, one NUL is written where the next group goes.
-    const bytes = length > 0 ? Buffer.allocUnsafe(length) : Buffer.alloc(1);
-    let at = 0;
-    for (const { change } of group) {
-      at = putFrame(bytes, at, change, { position: position + at, applied });
-      noteChange(segment, change);
+    let at = position;
+    for (const { log, frame, offset } of group) {
+      sealFrame(frame, offset, { position: at, applied });
+      at += frame.length;
+      noteChange(segment, log.name, offset, log);
     }
     const { promise, resolve } = Promise.withResolvers<void>();
     segment.settled = segment.settled.then(() => promise);
@@ -305,173 +207,71 @@ export class Journal {
       await this.#sync(segment, group.length);
     } catch (cause) {
       resolve(); // it will not be applied: nothing needs to wait for that
+      const failed = this.#failed(group);
       // A failed sync may have thrown away more than this group: then all of the segment is given up.
       const isCut = !isWritten && isCode(cause, "ENOSPC", "EDQUOT") && (await isCutOff(segment));
-      const error = isCut ? unavailable(cannotWrite, cause) : await this.#undo(segment, cause);
-      return this.#refuse(group, error);
+      const error = isCut
+        ? unavailable(cannotWrite, cause)
+        : await this.segments.giveUp(segment, cause);
+      return this.#refuse(failed, error);
     }
     this.#fault = undefined;
     segment.end = end + length;
-    this.#position = position + length;
-    this.#unapplied.add(position);
+    this.segments.position = position + length;
+    if (length > 0) this.#unapplied.add(position);
     return { group, position, settle: resolve };
   }
 
-  #refuse(group: readonly Waiting[], error: ThroughlineError): undefined {
+  /** Marks the logs of a group. @returns its changes, and all that were made on top of them. */
+  #failed(group: readonly PushedChange[]): readonly PushedChange[] {
+    for (const { log } of group) log.failed = true;
+    const later = this.#waiting.filter(({ log }) => log.failed);
+    this.#waiting = this.#waiting.filter(({ log }) => !log.failed);
+    return [...group, ...later];
+  }
+
+  #refuse(changes: readonly PushedChange[], error: ThroughlineError): undefined {
     this.#fault = error;
-    for (const { reject } of group) reject(error);
+    for (const { reject } of changes) reject(error);
   }
 
   async #sync({ file }: Segment, waiting: number): Promise<void> {
-    if (!this.#isSynced) return;
+    if (this.#ports.durability === "process") return;
     const isHere = this.syncPlace.isHere(waiting);
     const began = performance.now();
     await file.sync(isHere);
     this.syncPlace.took(performance.now() - began, isHere);
   }
 
-  #isFull(segment: Segment, more: number): boolean {
-    return segment.logs.size > 0 && segment.end + more > this.#ports.segmentBytes;
-  }
-
-  /** Writes the changes to their logs; small ones before this returns. */
-  #apply({ group, position, settle }: StoredGroup): void {
+  /** Has the logs write their changes; small ones of one slice before this returns. */
+  async #apply({ group, position, settle }: StoredGroup): Promise<void> {
     let left = group.length;
     const done = () => {
       if (--left > 0) return;
       this.#unapplied.delete(position);
       settle();
     };
-    for (const { apply, resolve, reject } of group) void apply().then(resolve, reject).then(done);
-    if (group.length === 0) done();
-  }
-
-  /** A group was perhaps written. The header of a segment that begins at its position makes it void. */
-  async #undo(segment: Segment, cause: unknown): Promise<ThroughlineError> {
-    segment.isReusable = false; // it must go for good before the one that makes this group void
-    if (this.#active === segment) this.#seal();
-    const position = this.#position;
-    try {
-      const next = await this.#nextSegment();
-      await next.file.sync();
-      return unavailable("the journal could not be written. Nothing was stored", cause);
-    } catch {
-      this.#seal();
-      this.#position = position;
-      const message = "the journal could not be written, nor a new one begun";
-      return new ThroughlineError(message, { code: "THROUGHLINE_OUTCOME_UNKNOWN", cause });
+    for (const change of group) {
+      change.settled = done;
+      change.log.take(change);
+    }
+    let until = performance.now() + sliceMs;
+    for (const { log } of group) {
+      log.write();
+      if (group.length === 1 || performance.now() < until) continue;
+      await nextPass();
+      until = performance.now() + sliceMs;
     }
   }
+}
 
-  #seal(): void {
-    if (this.#active !== undefined) this.#sealed.push(this.#active);
-    this.#active = undefined;
-  }
+const nothing = () => undefined;
 
-  async #nextSegment(): Promise<Segment> {
-    this.#seal();
-    if (this.#sealed.length >= sealed.freed) {
-      const freeing = this.#inTurn(() => this.#freeSealed()).catch(() => undefined); // tried again
-      if (this.#sealed.length >= sealed.most) await freeing;
-    }
-    return this.#begin(0);
-  }
+function endOf(change: PushedChange | undefined): number {
+  return change === undefined ? 0 : change.frame.byteOffset + change.frame.length;
+}
 
-  /** Begins a segment. Its header is as durable as what is synced after it. */
-  #begin(repeated: number): Promise<Segment> {
-    const begun = this.#beginNow(repeated);
-    this.#beginning = begun.catch(() => undefined);
-    return begun;
-  }
-
-  async #beginNow(repeated: number): Promise<Segment> {
-    const nth = ++this.#nth;
-    // While the journal is emptied, a spare one holds what is to be forgotten.
-    for (let first = this.#spare[0]; first && isMoved(first); first = this.#spare[0]) {
-      this.#spare.shift(); // somebody removed it
-      await first.file.close().catch(() => undefined);
-    }
-    const spare = this.#emptying === 0 ? this.#spare.shift() : undefined;
-    const segment = spare ?? (await createSegment(this.#ports, this.#folder, nth));
-    const unsynced = this.wasUnsynced || !this.#isSynced;
-    const header = headerChange({ nth, repeated, unsynced });
-    const bytes = Buffer.allocUnsafe(frameLength(header));
-    const position = this.#position;
-    segment.position = position;
-    segment.end = putFrame(bytes, 0, header, { position, applied: position });
-    try {
-      await writeAll(segment.file, bytes, 0);
-      // The next start must know of it, whatever else a power cut takes.
-      if (!this.#isSynced) await segment.file.sync();
-    } catch (error) {
-      // Nothing is in it: it is used again, or goes with the others.
-      if (spare !== undefined) this.#spare.unshift(spare);
-      else await this.#remove(segment).catch(() => this.#sealed.push(segment));
-      throw error;
-    }
-    this.#position += segment.end;
-    this.#active = segment;
-    return segment;
-  }
-
-  /** One call at a time. */
-  #inTurn(work: () => Promise<void>): Promise<void> {
-    const done = this.#freeing.then(work);
-    this.#freeing = done.catch(() => undefined);
-    return done;
-  }
-
-  /** Makes the logs durable that the sealed segments name, after which these are of no use. */
-  async #freeSealed(): Promise<void> {
-    for (let segment = this.#sealed[0]; segment !== undefined; segment = this.#sealed[0]) {
-      await segment.settled;
-      if (segment.logs.size > 0) await this.#syncIndex(segment);
-      const all = { segments: this.#segments(), doubtful: this.#doubtful };
-      await syncLogs(this.#ports, segment, all, (name) => this.recovered.complete(name));
-      if (!segment.isReusable) await this.recovered.leaveUnindexed();
-      if (!segment.isReusable) await this.#remove(segment);
-      else if (this.#spare.length >= sealed.freed) await this.#removeSpare();
-      if (segment.isReusable) this.#spare.push(segment);
-      this.#sealed.shift();
-      segment.logs.clear();
-      segment.newNamesIn.clear();
-    }
-  }
-
-  /** What is to be forgotten goes also where a full disk takes nothing of the index, which is compared then. */
-  async #syncIndex({ logs }: Segment): Promise<void> {
-    const { index } = this.#ports;
-    try {
-      await index.sync();
-    } catch (error) {
-      if (this.#forgetting === 0) throw error;
-      for (const name of new Set(Array.from(logs, collectionOf))) await index.uncover(name);
-    }
-  }
-
-  #segments(): readonly Segment[] {
-    return this.#active === undefined ? this.#sealed : [...this.#sealed, this.#active];
-  }
-
-  async #removeSpare(): Promise<void> {
-    const oldest = this.#spare.shift();
-    if (oldest === undefined) return;
-    try {
-      await this.#remove(oldest);
-    } catch (error) {
-      this.#spare.unshift(oldest); // if it has no name any more, the next segment does without it
-      throw error;
-    }
-  }
-
-  /**
-   * The oldest goes first, and for good, before the next one: a change must not be found again without the
-   * one that took it back.
-   */
-  async #remove({ path, file }: Segment): Promise<void> {
-    this.#ports.guard();
-    await unlinkIfThere(this.#ports.disk, path);
-    await syncFolder(this.#ports, this.#folder);
-    await file.close().catch(() => undefined); // it has no name any more
-  }
+/** The bytes of a group, which lie one after the other. */
+function bytesOf(group: readonly PushedChange[], { frame }: PushedChange): Buffer {
+  return Buffer.from(frame.buffer, frame.byteOffset, endOf(group.at(-1)) - frame.byteOffset);
 }

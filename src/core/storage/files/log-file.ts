@@ -1,5 +1,4 @@
-import { dirname } from "node:path";
-import { isThroughlineError, ThroughlineError } from "../../errors.ts";
+import { ThroughlineError } from "../../errors.ts";
 import type { DiskFile, FilePlace } from "../disk/disk.ts";
 import { logLimits, type StoredRecord } from "../log-store.ts";
 import {
@@ -9,19 +8,18 @@ import {
   type Damage,
   recordsOf,
 } from "./batch-reader.ts";
-import { encodeBatch, headOf } from "./commit.ts";
+import { type NewBatch, putBatch, roomFor } from "./commit.ts";
 import {
   type HomePorts,
   isCode,
   type NewReport,
   openOwn,
-  syncNames,
   unavailable,
   writeAll,
 } from "./file-ports.ts";
-import type { Journal } from "./journal.ts";
+import type { Journal, JournaledLog, PushedChange } from "./journal.ts";
+import { type LogEnd, noEnd, settleEnd } from "./log-end.ts";
 import type { LogIndex } from "./log-index.ts";
-import { mayBeOurs } from "./own-log.ts";
 import type { RecentBatch, RecentRecords } from "./recent-records.ts";
 
 /** What a collection of logs needs. */
@@ -52,21 +50,27 @@ export interface Appended {
   readonly lines: string;
   readonly count: number;
   readonly headJson: string;
-}
-
-interface WrittenAppend extends Appended {
+  /** The ids of its records. */
+  readonly ids: readonly string[];
   /** Called when the log ends with the batch. @param start where the batch begins. */
   readonly applied: (log: LogFile, start: number) => void;
 }
 
+/** An append on its way, and where the log ends after it. */
+interface Coming extends LogEnd {
+  readonly start: number;
+  readonly appended: Appended;
+}
+
 /**
- * One log, open. Calls of `append` must not overlap: the store runs one at a time for each log. There is one
- * repair path, opening; after a failure that leaves the bytes in doubt the file refuses appends
- * (`failed`) but continues to serve reads, and the store reopens it.
+ * One log, open. Its appends follow each other without waiting: each is made on top of those on their way (`last`),
+ * and readers see what is in the file (`seq`, `end`, …). There is one repair path, opening: after a failed append the
+ * file refuses others (`failed`), and the store reopens it.
  */
-export class LogFile {
+export class LogFile implements JournaledLog {
   readonly path: string;
   readonly key: string;
+  readonly name: string;
   /** Number of the last record, 0 in a file without any. */
   seq = 0;
   headJson = "{}";
@@ -79,6 +83,19 @@ export class LogFile {
   /** Set when appends are refused until the file is reopened. */
   failed = false;
 
+  /** Where it ends with all that is on its way. */
+  last = noEnd;
+  /** The ids of what is on its way. */
+  readonly comingIds = new Set<string>();
+  readonly #coming: Coming[] = [];
+  #ahead = 0;
+  #caughtUp: Promise<void> = Promise.resolve();
+  #settled: (() => void)[] = [];
+  #taken: PushedChange[] = [];
+  #isWriting = false;
+  /** Why what is on its way cannot be written to the file. */
+  #fault: ThroughlineError | undefined;
+
   readonly #ports: LogPorts;
   #file: DiskFile;
   #users = 0;
@@ -89,6 +106,7 @@ export class LogFile {
     this.#ports = ports;
     this.path = path;
     this.key = key;
+    this.name = ports.journal.nameOf(path);
     this.#file = file;
   }
 
@@ -112,7 +130,10 @@ export class LogFile {
     try {
       const cut = ports.cuts.get(path);
       if (cut !== undefined) await log.#cut(cut);
-      await log.#recover(await file.size());
+      const { damaged, ...end } = await settleEnd(ports, file, log);
+      log.damaged = damaged;
+      log.last = end;
+      log.#endsAt(end);
       return log;
     } catch (error) {
       await file.close();
@@ -120,34 +141,58 @@ export class LogFile {
     }
   }
 
-  /** Creates a log with its first batch. It exists when this resolves, also after a power cut. */
-  static async create(
-    ports: LogPorts,
-    path: string,
-    key: string,
-    batch: WrittenAppend,
-  ): Promise<LogFile> {
-    const log = new LogFile(ports, path, key, await ports.disk.open(path, "create"));
-    try {
-      await log.append(batch);
-      return log;
-    } catch (error) {
-      // Left behind it is an empty file, which counts as no log.
-      if (!ports.cuts.has(path)) await ports.disk.unlink(path).catch(() => undefined);
-      await log.close().catch(() => undefined); // the write that failed is the news
-      throw error;
-    }
+  /** Creates the empty file of a log, which counts as no log. */
+  static async create(ports: LogPorts, path: string, key: string): Promise<LogFile> {
+    return new LogFile(ports, path, key, await ports.disk.open(path, "create"));
   }
 
-  /** Adds one batch at the end. Resolves once it is as durable as the ports say. */
-  async append(batch: WrittenAppend): Promise<void> {
+  /** Adds one batch at the end. Resolves once it is in the file, and as durable as the storage's level says. */
+  append(appended: Appended): Promise<void> {
     if (this.failed) throw unavailable(`${this.key} cannot be written until it is reopened`);
-    try {
-      await this.#write(batch);
-    } catch (error) {
-      // The journal says itself what became of it.
-      throw isThroughlineError(error) ? error : await this.#undo(error);
-    }
+    const { lines, count, headJson } = appended;
+    const { seq: before, end: start, crc: prev } = this.last;
+    const seq = before + count;
+    const { key, damaged } = this;
+    const batch: NewBatch = { key, lines, count, seq, headJson, prev, damaged, opens: start === 0 };
+    const stored = this.#ports.journal.push(this, start, roomFor(batch), (into, at) => {
+      const { end, crc } = putBatch(into, at, batch);
+      this.last = { seq, end: start + end - at, crc, headJson };
+      return end;
+    });
+    this.#coming.push({ ...this.last, start, appended });
+    for (const id of appended.ids) this.comingIds.add(id);
+    this.#ahead++;
+    this.#caughtUp = stored.then(this.#arrived, this.#arrived);
+    return stored;
+  }
+
+  /** Whether something is on its way. */
+  get isAhead(): boolean {
+    return this.#ahead > 0;
+  }
+
+  /** Resolves when what is on its way now is in the file, or the log has failed. */
+  caughtUp(): Promise<void> {
+    return this.#caughtUp;
+  }
+
+  /** Resolves when nothing is on its way. */
+  settled(): Promise<void> {
+    if (this.#ahead === 0) return Promise.resolve();
+    return new Promise((resolve) => this.#settled.push(resolve));
+  }
+
+  #arrived = (): void => {
+    if (--this.#ahead > 0) return;
+    for (const resolve of this.#settled.splice(0)) resolve();
+  };
+
+  take(change: PushedChange): void {
+    this.#taken.push(change);
+  }
+
+  write(): void {
+    if (!this.#isWriting) void this.#writeTaken();
   }
 
   /** What its path leads to now: only its own file may be written. */
@@ -278,6 +323,12 @@ export class LogFile {
     if (this.#closing) await this.close();
   }
 
+  async sync(): Promise<boolean> {
+    if (this.#closing) return false;
+    await this.#reading((file) => file.sync());
+    return true;
+  }
+
   /** Closes the file handle as soon as it has no users. */
   close(): Promise<void> {
     this.#closing = true;
@@ -329,48 +380,64 @@ export class LogFile {
     return batches;
   }
 
-  async #write(batch: WrittenAppend): Promise<void> {
-    const seq = this.seq + batch.count;
-    const { lines, count, headJson } = batch;
-    const { bytes, crc } = encodeBatch({
-      key: this.key,
-      lines,
-      count,
-      seq,
-      headJson,
-      prev: this.crc,
-      damaged: this.damaged,
-      opens: this.end === 0,
-    });
-    const { journal, unsyncedNames } = this.#ports;
-    if (unsyncedNames.has(dirname(this.path))) await syncNames(this.#ports, dirname(this.path));
-    const start = this.end;
-    const apply = async () => {
-      await writeAll(this.#file, bytes, start);
-      this.end = start + bytes.length;
-      this.seq = seq;
-      this.crc = crc;
-      this.headJson = headJson;
-      this.#ports.recent.append(this, start, lines);
-      batch.applied(this, start);
-    };
-    await journal.write({ path: journal.nameOf(this.path), offset: start, bytes }, apply);
+  async #writeTaken(): Promise<void> {
+    this.#isWriting = true;
+    for (let [first] = this.#taken; first !== undefined; [first] = this.#taken) {
+      const all = this.#taken.splice(0);
+      try {
+        if (this.#fault !== undefined) throw this.#fault;
+        const isOne = all.length === 1;
+        const bytes = isOne ? first.bytes : Buffer.concat(all.map((change) => change.bytes));
+        await writeAll(this.#file, bytes, first.offset);
+        for (const change of all) {
+          this.#reached();
+          change.resolve();
+          change.settled();
+        }
+      } catch (cause) {
+        const error = this.#fault ?? (await this.#undo(cause));
+        for (const change of all) {
+          change.reject(error);
+          change.settled();
+        }
+      }
+    }
+    this.#isWriting = false;
   }
 
-  /** After a failed write the file ends where it did, or refuses appends. @returns what to throw. */
+  /** The file ends with the next of what was on its way. */
+  #reached(): void {
+    const coming = this.#coming.shift();
+    if (coming === undefined) return;
+    const { start, appended } = coming;
+    this.#endsAt(coming);
+    this.#ports.recent.append(this, start, appended.lines);
+    appended.applied(this, start);
+    for (const id of appended.ids) this.comingIds.delete(id);
+  }
+
+  #endsAt({ seq, end, crc, headJson }: LogEnd): void {
+    this.seq = seq;
+    this.end = end;
+    this.crc = crc;
+    this.headJson = headJson;
+  }
+
+  /** After a failed write the file ends where it did, and what is on its way is void. @returns what to throw. */
   async #undo(cause: unknown): Promise<ThroughlineError> {
+    this.failed = true;
     try {
       await this.#cut(this.end);
+      this.#fault = unavailable(`${this.key} could not be written`, cause);
     } catch {
       // Until it can be cut back, it is unknown if the batch will be there.
-      this.failed = true;
       this.#ports.cuts.set(this.path, this.end);
-      return new ThroughlineError(`${this.key} could not be written, nor cut back`, {
+      this.#fault = new ThroughlineError(`${this.key} could not be written, nor cut back`, {
         code: "THROUGHLINE_OUTCOME_UNKNOWN",
         cause,
       });
     }
-    return unavailable(`${this.key} could not be written`, cause);
+    return this.#fault;
   }
 
   /** Cuts the file back to a commit, and has the journal do the same. */
@@ -378,58 +445,8 @@ export class LogFile {
     const { cuts, guard, journal } = this.#ports;
     guard();
     await this.#file.truncate(end);
-    const path = journal.nameOf(this.path);
-    await journal.write({ path, offset: end, bytes: Buffer.alloc(0) }, done);
+    await journal.cut(this.name, end);
     cuts.delete(this.path);
-  }
-
-  async #recover(size: number): Promise<void> {
-    for await (const item of batchesBackward(this.#file, size)) {
-      if (item.kind === "batch") {
-        this.#take(item);
-        break;
-      }
-    }
-    if (this.end === 0 && size > 0) await this.#refuseForeign(size);
-    if (this.end < size) await this.#settleTail(size);
-  }
-
-  #take(batch: Batch): void {
-    const { key, headJson, damaged } = headOf(batch.line);
-    if (key !== this.key) {
-      throw new ThroughlineError(
-        `the file of ${this.key} holds another log; it was left as it is`,
-        { code: "THROUGHLINE_CORRUPT" },
-      );
-    }
-    this.seq = batch.commit.seq;
-    this.headJson = headJson;
-    this.end = batch.end;
-    this.crc = batch.commit.crc;
-    this.damaged = damaged;
-  }
-
-  async #refuseForeign(size: number): Promise<void> {
-    if (await mayBeOurs(this.#file, size)) return;
-    const reason = "another program wrote this file; it was left as it is, and can be imported";
-    const { key } = this;
-    this.#ports.report({ key, kind: "foreign_lines", bytes: size, after_seq: 0, reason });
-    throw new ThroughlineError(`${key}: ${reason}`, { code: "THROUGHLINE_CORRUPT" });
-  }
-
-  async #settleTail(size: number): Promise<void> {
-    const bytes = size - this.end;
-    this.#ports.guard();
-    const where = await this.#ports.quarantine(this.path, this.#file, this.end, size);
-    await this.#file.truncate(this.end);
-    this.#ports.report({
-      key: this.key,
-      kind: "torn_tail",
-      bytes,
-      after_seq: this.seq,
-      quarantined: where,
-      reason: `${bytes} bytes after the last commit were set aside`,
-    });
   }
 
   #foundDamage(damage: Damage): void {
@@ -437,5 +454,3 @@ export class LogFile {
     this.#ports.damage(this.key, damage);
   }
 }
-
-const done = () => Promise.resolve();

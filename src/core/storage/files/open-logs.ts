@@ -69,7 +69,9 @@ export class OpenLogs {
     this.assertOpen();
     const slot = this.#slots.get(key);
     const log = slot === undefined ? undefined : this.usable(slot);
-    if (slot === undefined || log === undefined) {
+    // What was appended before is read too.
+    if (log?.isAhead) await log.caughtUp();
+    if (slot === undefined || log === undefined || log.failed) {
       return this.alone(key, async (own) => read(await this.opened(own)));
     }
     this.#touch(slot);
@@ -91,6 +93,7 @@ export class OpenLogs {
     if (usable !== undefined) return usable;
     const unusable = slot.log;
     slot.log = undefined;
+    await unusable?.settled();
     await unusable?.close();
     slot.indexAge = this.#indexAge;
     const log = await this.#openFile(slot.key);
@@ -147,6 +150,7 @@ export class OpenLogs {
     const place = log.place();
     if (place === "own") return log;
     slot.log = undefined;
+    await log.settled();
     await log.close();
     if (place === "linked") return this.#reopened(slot); // which makes a file of its own of the same bytes
     const name = basename(log.path);
@@ -154,6 +158,16 @@ export class OpenLogs {
       `${slot.key}: the file ${name} was removed or replaced by another program. Nothing was stored. ` +
         "Try again to continue with the file that is there now",
     );
+  }
+
+  /** Removes the file of a log whose first append was not stored. Within `alone` only. */
+  async removeEmpty(slot: Slot, log: LogFile): Promise<void> {
+    if (slot.log !== log || log.end > 0) return;
+    slot.log = undefined;
+    await log.settled();
+    const isOwn = log.place() === "own";
+    await log.close();
+    if (isOwn && !this.#ports.cuts.has(log.path)) await this.#ports.disk.unlink(log.path);
   }
 
   async #reopened(slot: Slot): Promise<LogFile | undefined> {
@@ -173,7 +187,7 @@ export class OpenLogs {
     for (const slot of this.#slots.values()) {
       if (this.#slots.size <= keep) break;
       const { log } = slot;
-      if (log === undefined || this.#changes.isLocked(slot.key)) continue;
+      if (log === undefined || log.isAhead || this.#changes.isLocked(slot.key)) continue;
       slot.log = undefined;
       this.#slots.delete(slot.key);
       closing.push(log.close().catch(() => undefined)); // nothing is lost by it
@@ -200,6 +214,7 @@ export class OpenLogs {
   async #empty(slot: Slot): Promise<void> {
     const { log } = slot;
     slot.log = undefined;
+    await log?.settled();
     await log?.close().catch(() => undefined); // nothing is lost by it
   }
 

@@ -7,9 +7,9 @@ import { type Batch, batchAt, recordsOf } from "./batch-reader.ts";
 import { headOf } from "./commit.ts";
 import { fileNameOf, keyOfFileName } from "./file-name.ts";
 import { isCode, isDiskError, isTemporaryName, unlessAbsent } from "./file-ports.ts";
+import { isSurelyOurs } from "./log-end.ts";
 import type { LogFile, LogPorts } from "./log-file.ts";
 import type { IndexedRecord, LogIndex } from "./log-index.ts";
-import { isSurelyOurs } from "./own-log.ts";
 
 /**
  * Brings the index up to what a log holds. Called whenever a log is opened: one comparison when the
@@ -52,7 +52,7 @@ function indexed(index: LogIndex, batch: Batch): readonly IndexedRecord[] {
 
 /** Takes up what the journal has of the logs, which need not be opened for it then. */
 function followJournal({ index, journal, collection }: LogPorts): void {
-  for (const changes of journal.recovered.takeUnindexed(collection)) {
+  for (const changes of journal.segments.recovered.takeUnindexed(collection)) {
     for (const { offset, bytes } of changes) {
       const batch = batchAt(bytes, offset);
       if (batch === undefined) break;
@@ -141,7 +141,7 @@ export async function compare(
   for (const key of index.keys()) if (keys.push(key) % keysAtOnce === 0) await setImmediate();
   const listing = (await disk.list(directory).catch(unlessAbsent)) ?? [];
   const files = new Set(logsIn(listing));
-  const withoutFile = journal.recovered
+  const withoutFile = journal.segments.recovered
     .keysWithoutFile(ports.collection, files)
     .filter((key) => index.entry(key) === undefined);
   // The next start removes what a dead process left there, and compares again.

@@ -1,7 +1,7 @@
 import type { DiskFile } from "../disk/disk.ts";
 import { erasedKind } from "../log-store.ts";
 import { recordsOf } from "./batch-reader.ts";
-import { encodeBatch } from "./commit.ts";
+import { putBatch, roomFor } from "./commit.ts";
 import { isCode, replaceLog, unavailable, writeAll } from "./file-ports.ts";
 import type { LogFile, LogPorts } from "./log-file.ts";
 
@@ -33,7 +33,7 @@ export async function rewriteLog(
     let count = 0;
     const flush = async (seq: number) => {
       if (count === 0) return;
-      const { bytes, crc } = encodeBatch({
+      const batch = {
         key: log.key,
         lines,
         count,
@@ -42,10 +42,12 @@ export async function rewriteLog(
         prev,
         damaged: log.damaged,
         opens: end === 0,
-      });
-      await writeAll(file, bytes, end);
-      end += bytes.length;
-      prev = crc;
+      };
+      const bytes = Buffer.allocUnsafe(roomFor(batch));
+      const put = putBatch(bytes, 0, batch);
+      await writeAll(file, bytes.subarray(0, put.end), end);
+      end += put.end;
+      prev = put.crc;
       lines = "";
       count = 0;
     };

@@ -1,0 +1,315 @@
+import { join } from "node:path";
+import { ThroughlineError } from "../../errors.ts";
+import {
+  type HomePorts,
+  rethrow,
+  syncNames,
+  unavailable,
+  unlinkIfThere,
+  writeAll,
+} from "./file-ports.ts";
+import { type Frame, frameLength, headerChange, putFrame } from "./journal-frame.ts";
+import { readJournal } from "./journal-recovery.ts";
+import {
+  collectionOf,
+  createSegment,
+  isMoved,
+  noteChange,
+  type Segment,
+  syncFolder,
+  syncLogs,
+} from "./journal-segment.ts";
+import { RecoveredLogs } from "./recovered-logs.ts";
+
+/** Its name in the home. */
+export const journalFolder = "journal";
+
+/** The home is idle when nothing was written for so long. */
+const idleMs = 5_000;
+
+/** So many full segments are freed together, and with so many, changes wait until one is free. */
+const sealed = { freed: 2, most: 4 } as const;
+
+/** The files of the journal of a home: begun, full, freed once their logs are synced, and used again. */
+export class Segments {
+  readonly #ports: HomePorts;
+  readonly #folder: string;
+  #active: Segment | undefined;
+  /** They take no more, oldest first, and are free once their logs are synced. */
+  readonly #sealed: Segment[] = [];
+  /** Free, to be used again. */
+  readonly #spare: Segment[] = [];
+  /** Of the next frame. */
+  position = 0;
+  /** Of the newest segment. */
+  #nth = 0;
+  /** Processes since the last clean end synced nothing, or one of them. */
+  wasUnsynced = false;
+  /** What the last process left in it. */
+  readonly recovered: RecoveredLogs;
+  #isAwaitingIdle = false;
+  #closed = false;
+  /** How many calls empty the journal because something is to be forgotten. */
+  #forgetting = 0;
+  /** How many calls empty the journal. */
+  #emptying = 0;
+  /** Settles when the last segment was begun, or could not be. */
+  #beginning: Promise<unknown> = Promise.resolve();
+  #freeing: Promise<void> = Promise.resolve();
+  readonly #doubtful = new Set<string>();
+
+  constructor(ports: HomePorts) {
+    this.#ports = ports;
+    this.recovered = new RecoveredLogs(ports);
+    this.#folder = join(ports.home, journalFolder);
+  }
+
+  /**
+   * Takes up what the last process left in it. Called once, before anything else reads or writes a log. Each log
+   * is made to end as the journal says when it is opened (`complete`), and all others a little later.
+   */
+  async recover(): Promise<void> {
+    try {
+      const found = await readJournal(this.#ports, this.#folder);
+      const { segments, from, frames } = found;
+      this.#sealed.push(...segments);
+      this.#nth = found.nth;
+      this.wasUnsynced = found.isUnsynced;
+      if (segments.length === 0) return;
+      this.position = from;
+      await this.#repeat(frames.filter(({ position }) => position >= from));
+      await this.recovered.add(frames);
+      this.#ports.timers.after(idleMs, () => this.#checkpoint());
+    } catch (error) {
+      await this.#closeFiles();
+      rethrow("the journal", error);
+    }
+  }
+
+  /** The segment that a group goes to: the next one where this one has no room for it. */
+  async withRoom(length: number): Promise<Segment> {
+    let segment = this.#active;
+    // A call that empties the journal may seal a segment before anything was written to it.
+    while (segment === undefined || this.#isFull(segment, length) || isMoved(segment)) {
+      // What is in a file that somebody removed is of no use at a start: the logs are synced instead.
+      if (segment !== undefined && isMoved(segment)) this.#checkpoint();
+      await this.#nextSegment();
+      segment = this.#active;
+    }
+    return segment;
+  }
+
+  #isFull(segment: Segment, more: number): boolean {
+    return segment.logs.size > 0 && segment.end + more > this.#ports.segmentBytes;
+  }
+
+  /** A group was perhaps written. The header of a segment that begins at its position makes it void. */
+  async giveUp(segment: Segment, cause: unknown): Promise<ThroughlineError> {
+    segment.isReusable = false; // it must go for good before the one that makes this group void
+    if (this.#active === segment) this.#seal();
+    const position = this.position;
+    try {
+      const next = await this.#nextSegment();
+      await next.file.sync();
+      return unavailable("the journal could not be written. Nothing was stored", cause);
+    } catch {
+      this.#seal();
+      this.position = position;
+      const message = "the journal could not be written, nor a new one begun";
+      return new ThroughlineError(message, { code: "THROUGHLINE_OUTCOME_UNKNOWN", cause });
+    }
+  }
+
+  /** Frees what it holds once nothing was written for a while: the next start has less to do then. */
+  awaitIdle(): void {
+    if (this.#isAwaitingIdle) return;
+    this.#isAwaitingIdle = true;
+    const seen = this.position;
+    this.#ports.timers.after(idleMs, () => {
+      this.#isAwaitingIdle = false;
+      if (this.position === seen) this.#checkpoint();
+      else if (!this.#closed) this.awaitIdle();
+    });
+  }
+
+  /** Frees what it holds, in the background. */
+  #checkpoint(): void {
+    if (this.#closed) return;
+    this.#seal();
+    void this.#inTurn(() => this.#freeSealed()).catch(() => undefined); // tried again
+  }
+
+  /**
+   * Syncs the logs and removes what the journal holds: nothing that was written to it before this call is
+   * in it when this resolves.
+   *
+   * @throws ThroughlineError `THROUGHLINE_UNAVAILABLE`: some of it is left.
+   */
+  async empty(): Promise<void> {
+    this.#forgetting++;
+    await this.#empty().finally(() => this.#forgetting--);
+  }
+
+  async #empty(): Promise<void> {
+    this.#emptying++;
+    try {
+      await this.#beginning; // what is to be forgotten may lie in the file that it uses again
+      this.#seal();
+      await this.#inTurn(async () => {
+        await this.#freeSealed();
+        while (this.#spare.length > 0) await this.#removeSpare();
+        if (this.#ports.unsyncedNames.has(this.#folder)) await syncNames(this.#ports, this.#folder);
+      });
+    } catch (cause) {
+      throw unavailable("the journal still holds what was written: it could not be emptied", cause);
+    } finally {
+      this.#emptying--;
+    }
+  }
+
+  /** Empties it. What cannot be done now is done when the home is opened again. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    await this.#empty().catch(() => undefined);
+    await this.#closeFiles();
+  }
+
+  async #closeFiles(): Promise<void> {
+    this.#seal();
+    for (const { file } of [...this.#sealed, ...this.#spare]) {
+      await file.close().catch(() => undefined);
+    }
+  }
+
+  /**
+   * Begins a segment with what the last process wrote last, and syncs it. A sync of that process may have
+   * failed and thrown it away: what is believed now must still be there after the next power cut.
+   */
+  async #repeat(frames: readonly Frame[]): Promise<void> {
+    const segment = await this.#begin(frames.length);
+    const { position } = segment;
+    const bytes = Buffer.allocUnsafe(frames.reduce((sum, frame) => sum + frameLength(frame), 0));
+    let at = 0;
+    for (const frame of frames) {
+      const place = { position: position + segment.end + at, applied: position };
+      at = putFrame(bytes, at, frame, place);
+      noteChange(segment, frame.path, frame.offset);
+    }
+    await writeAll(segment.file, bytes, segment.end);
+    await segment.file.sync();
+    segment.end += at;
+    this.position += at;
+  }
+
+  #seal(): void {
+    if (this.#active !== undefined) this.#sealed.push(this.#active);
+    this.#active = undefined;
+  }
+
+  async #nextSegment(): Promise<Segment> {
+    this.#seal();
+    if (this.#sealed.length >= sealed.freed) {
+      const freeing = this.#inTurn(() => this.#freeSealed()).catch(() => undefined); // tried again
+      if (this.#sealed.length >= sealed.most) await freeing;
+    }
+    return this.#begin(0);
+  }
+
+  /** Begins a segment. Its header is as durable as what is synced after it. */
+  #begin(repeated: number): Promise<Segment> {
+    const begun = this.#beginNow(repeated);
+    this.#beginning = begun.catch(() => undefined);
+    return begun;
+  }
+
+  async #beginNow(repeated: number): Promise<Segment> {
+    const nth = ++this.#nth;
+    // While the journal is emptied, a spare one holds what is to be forgotten.
+    for (let first = this.#spare[0]; first && isMoved(first); first = this.#spare[0]) {
+      this.#spare.shift(); // somebody removed it
+      await first.file.close().catch(() => undefined);
+    }
+    const spare = this.#emptying === 0 ? this.#spare.shift() : undefined;
+    const segment = spare ?? (await createSegment(this.#ports, this.#folder, nth));
+    const unsynced = this.wasUnsynced || this.#ports.durability === "process";
+    const header = headerChange({ nth, repeated, unsynced });
+    const bytes = Buffer.allocUnsafe(frameLength(header));
+    const position = this.position;
+    segment.position = position;
+    segment.end = putFrame(bytes, 0, header, { position, applied: position });
+    try {
+      await writeAll(segment.file, bytes, 0);
+      // The next start must know of it, whatever else a power cut takes.
+      if (this.#ports.durability === "process") await segment.file.sync();
+    } catch (error) {
+      // Nothing is in it: it is used again, or goes with the others.
+      if (spare !== undefined) this.#spare.unshift(spare);
+      else await this.#remove(segment).catch(() => this.#sealed.push(segment));
+      throw error;
+    }
+    this.position += segment.end;
+    this.#active = segment;
+    return segment;
+  }
+
+  /** One call at a time. */
+  #inTurn(work: () => Promise<void>): Promise<void> {
+    const done = this.#freeing.then(work);
+    this.#freeing = done.catch(() => undefined);
+    return done;
+  }
+
+  /** Makes the logs durable that the sealed segments name, after which these are of no use. */
+  async #freeSealed(): Promise<void> {
+    for (let segment = this.#sealed[0]; segment !== undefined; segment = this.#sealed[0]) {
+      await segment.settled;
+      if (segment.logs.size > 0) await this.#syncIndex(segment);
+      const all = { segments: this.#segments(), doubtful: this.#doubtful };
+      await syncLogs(this.#ports, segment, all, (name) => this.recovered.complete(name));
+      if (!segment.isReusable) await this.recovered.leaveUnindexed();
+      if (!segment.isReusable) await this.#remove(segment);
+      else if (this.#spare.length >= sealed.freed) await this.#removeSpare();
+      if (segment.isReusable) this.#spare.push(segment);
+      this.#sealed.shift();
+      segment.logs.clear();
+      segment.newNamesIn.clear();
+    }
+  }
+
+  /** What is to be forgotten goes also where a full disk takes nothing of the index, which is compared then. */
+  async #syncIndex({ logs }: Segment): Promise<void> {
+    const { index } = this.#ports;
+    try {
+      await index.sync();
+    } catch (error) {
+      if (this.#forgetting === 0) throw error;
+      for (const name of new Set(Array.from(logs.keys(), collectionOf))) await index.uncover(name);
+    }
+  }
+
+  #segments(): readonly Segment[] {
+    return this.#active === undefined ? this.#sealed : [...this.#sealed, this.#active];
+  }
+
+  async #removeSpare(): Promise<void> {
+    const oldest = this.#spare.shift();
+    if (oldest === undefined) return;
+    try {
+      await this.#remove(oldest);
+    } catch (error) {
+      this.#spare.unshift(oldest); // if it has no name any more, the next segment does without it
+      throw error;
+    }
+  }
+
+  /**
+   * The oldest goes first, and for good, before the next one: a change must not be found again without the
+   * one that took it back.
+   */
+  async #remove({ path, file }: Segment): Promise<void> {
+    this.#ports.guard();
+    await unlinkIfThere(this.#ports.disk, path);
+    await syncFolder(this.#ports, this.#folder);
+    await file.close().catch(() => undefined); // it has no name any more
+  }
+}
