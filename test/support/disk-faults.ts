@@ -96,14 +96,15 @@ const burst = (key: string, name: string, count: number) =>
 
 /** Several appends to one log are under way, so that one that fails takes back those on top of it. */
 const bursts: readonly Step[] = [
-  { do: "together", queues: [burst("a", "t", 5), burst("b", "u", 1)] },
+  { do: "together", queues: [burst("a", "t", 5), burst("b", "u", 1)], apart: 9 },
   { do: "append", key: "a", batch: ["v1", "v2"] },
   {
     do: "together",
     queues: [burst("a", "w", 4), [...burst("b", "x", 2), { do: "delete", key: "b" }]],
   },
+  { do: "together", queues: [burst("a", "s", 6)], apart: 3 },
   { do: "reopen" },
-  { do: "together", queues: [burst("a", "y", 3), burst("b", "z", 3)] },
+  { do: "together", queues: [burst("a", "y", 3), burst("b", "z", 3)], apart: 20 },
 ];
 
 export const scenes: Readonly<Record<"plain" | "small" | "races" | "bursts" | "cut", Scene>> = {

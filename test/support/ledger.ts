@@ -52,16 +52,23 @@ export class Ledger {
     return { noted: this.#noted, hasFailed: this.#hasFailed() };
   }
 
-  /** Begins all acts of a step at once. Resolves when each is settled, one way or the other. */
+  /** Does a step. Resolves when each of its acts is settled, one way or the other. */
   async perform(opened: Opened, step: Step): Promise<void> {
-    const first = this.begin(step);
+    let nth = this.begin(step);
+    const queues = step.do === "together" ? step.queues : [actsOf(step)];
+    const apart = step.do === "together" ? (step.apart ?? 0) : 0;
+    const numbered = queues.map((acts) => acts.map((act) => ({ act, nth: nth++ })));
     await Promise.all(
-      actsOf(step).map((act, i) =>
-        perform(opened, act).then(
-          () => this.settle(first + i),
-          (error: unknown) => this.settle(first + i, error ?? new Error("nothing was thrown")),
-        ),
-      ),
+      numbered.map(async (acts) => {
+        const begun: Promise<void>[] = [];
+        for (const { act, nth: own } of acts) {
+          const settle = (error?: unknown) => this.settle(own, error);
+          const failed = (error: unknown) => settle(error ?? new Error("nothing was thrown"));
+          begun.push(perform(opened, act).then(() => settle(), failed));
+          for (let i = 0; i < apart; i++) await undefined;
+        }
+        await Promise.all(begun);
+      }),
     );
   }
 

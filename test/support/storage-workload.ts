@@ -72,8 +72,15 @@ export type SingleAct =
 
 export type Step =
   | SingleAct
-  /** All begun in one pass of the event loop. Each queue is of one log, whose acts are done in order. */
-  | { readonly do: "together"; readonly queues: readonly (readonly Act[])[] }
+  /**
+   * All begun in one pass of the event loop. Each queue is of one log, whose acts are done in order: each is
+   * begun so many microtasks after the one before it, while that is at any point of its way to the disk.
+   */
+  | {
+      readonly do: "together";
+      readonly queues: readonly (readonly Act[])[];
+      readonly apart?: number;
+    }
   | { readonly do: "reopen" };
 
 export function actsOf(step: Step): readonly SingleAct[] {
@@ -114,8 +121,9 @@ export function stepsOf(seed: number, count = 5): readonly Step[] {
     else if (choice < 9) steps.push(forget(key));
     else if (choice < 10) steps.push({ do: "reopen" });
     else if (choice < 11) steps.push({ do: "forget document", key: "state" });
-    else if (choice < 13) steps.push({ do: "together", queues: [some("a", 5), some("b", 2)] });
-    else if (choice < 14) {
+    else if (choice < 13) {
+      steps.push({ do: "together", queues: [some("a", 5), some("b", 2)], apart: random(32) });
+    } else if (choice < 14) {
       steps.push({ do: "together", queues: [[append(key), forget(key), append(key)]] });
     } else {
       const queues = [some("a", 4), [forget("b"), append("b")], [append("c"), forget("c")]];
