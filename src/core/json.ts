@@ -27,7 +27,7 @@ export function checkJson(value: unknown, name: string): asserts value is Json {
 function checkValue(value: unknown, name: string, depth: number, left: { keys: number }): void {
   if (value === null || typeof value === "string" || typeof value === "boolean") return;
   if (typeof value === "number") {
-    checkNumber(value, name);
+    if (!Number.isSafeInteger(value) || value === 0) checkNumber(value, name);
     return;
   }
   if (typeof value !== "object")
@@ -35,22 +35,18 @@ function checkValue(value: unknown, name: string, depth: number, left: { keys: n
   if (depth >= jsonLimits.depth) {
     throw tooLarge(`${name} is nested deeper than ${jsonLimits.depth} levels`);
   }
-  if (Array.isArray(value)) {
-    for (const item of value) checkItem(item, name, depth + 1, left);
-    return;
+  const isList = Array.isArray(value);
+  const prototype: unknown = isList ? null : Object.getPrototypeOf(value);
+  if (prototype !== Object.prototype && prototype !== null) {
+    throw invalid(`${name} holds an object that is not plain JSON`);
   }
-  checkPlain(value, name);
-  for (const key in value) {
+  for (const item of isList ? value : Object.values(value)) {
     // A property that is undefined is not written, as JSON.stringify has it.
-    const item = (value as Record<string, unknown>)[key];
-    if (item !== undefined) checkItem(item, name, depth + 1, left);
+    if (item === undefined && !isList) continue;
+    left.keys--;
+    if (left.keys < 0) throw tooLarge(`${name} has more than ${jsonLimits.keys} keys and items`);
+    if (typeof item !== "string") checkValue(item, name, depth + 1, left);
   }
-}
-
-function checkItem(item: unknown, name: string, depth: number, left: { keys: number }): void {
-  left.keys--;
-  if (left.keys < 0) throw tooLarge(`${name} has more than ${jsonLimits.keys} keys and items`);
-  checkValue(item, name, depth, left);
 }
 
 function checkNumber(value: number, name: string): void {
@@ -58,13 +54,6 @@ function checkNumber(value: number, name: string): void {
   if (Object.is(value, -0)) throw invalid(`${name} holds -0, which JSON text does not keep`);
   if (Number.isInteger(value) && !Number.isSafeInteger(value)) {
     throw invalid(`${name} holds a whole number past 2^53: send it as a string`);
-  }
-}
-
-function checkPlain(value: object, name: string): void {
-  const prototype: unknown = Object.getPrototypeOf(value);
-  if (prototype !== Object.prototype && prototype !== null) {
-    throw invalid(`${name} holds an object that is not plain JSON`);
   }
 }
 

@@ -71,6 +71,54 @@ export const journalBugs: readonly SeededBug[] = [
   },
   ...[
     [
+      "a reader sees what is not stored",
+      "src/core/chat/chat-log.ts",
+      "if (open?.isAhead === false) return",
+      "if (open !== undefined) return",
+      "decided again",
+    ],
+    [
+      "what was decided on a change that was not stored counts",
+      "src/core/chat/chat-log.ts",
+      "        else if (open.isAhead) await open.caughtUp();\n",
+      "",
+      "decided again",
+    ],
+    [
+      "a reader does not wait for what is on its way",
+      `${files}/open-logs.ts`,
+      "    if (log?.isAhead) await log.caughtUp();\n",
+      "",
+      "a reader waits",
+    ],
+    [
+      "an id is looked up only where it is stored",
+      `${files}/log-file.ts`,
+      "this.comingIds.has(id) || ",
+      "",
+      "on its way is stored once",
+    ],
+    [
+      "a change of a chat waits until the one before is stored",
+      "src/core/chat/chat-log.ts",
+      "    } finally {\n      this.#changes.unlock(chatId);\n    }\n    // The next",
+      "      await stored;\n    } finally {\n      this.#changes.unlock(chatId);\n    }\n    // The next",
+      "a burst of appends",
+    ],
+    [
+      "the metadata of a chat is the object of the caller",
+      "src/core/chat/transaction.ts",
+      "frozenCopy(change.metadata)",
+      "change.metadata ?? frozenCopy({})",
+      "changes afterwards",
+    ],
+  ].map(([id = "", file = "", find = "", replace = "", named = ""]) => ({
+    id: `chat: ${id}`,
+    ...{ file, find, replace, named },
+    test: "src/core/chat/open-chat.test.ts",
+  })),
+  ...[
+    [
       "the index opens each log after a kill",
       "reconcile.ts",
       "  followJournal(ports);\n",

@@ -188,8 +188,8 @@ const lock: readonly SeededBug[] = [
   {
     id: "lock: not asked before an append",
     file: `${files}/file-log-store.ts`,
-    find: "    this.#ports.guard();\n    const batchOf",
-    replace: "    const batchOf",
+    find: "    this.#ports.guard();\n    const indexed",
+    replace: "    const indexed",
     ...{ test: "test/kill.test.ts", named: "lock file was taken away" },
   },
 ];

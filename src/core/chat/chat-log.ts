@@ -1,11 +1,12 @@
-import { isThroughlineError, ThroughlineError } from "../errors.ts";
+import { errorName, isThroughlineError, ThroughlineError } from "../errors.ts";
 import { KeyedMutex } from "../mutex.ts";
 import type { Runtime } from "../runtime.ts";
+import { prepareAppend } from "../storage/batch.ts";
 import type { Cluster } from "../storage/cluster.ts";
 import type { FileStore } from "../storage/file-store.ts";
 import { checkKey } from "../storage/key.ts";
 import type { Lease, Leases } from "../storage/leases.ts";
-import { type LogStore, logLimits, type StoredRecord, unlisted } from "../storage/log-store.ts";
+import { type LogStore, logLimits, type OpenLog, unlisted } from "../storage/log-store.ts";
 import type { Storage } from "../storage/storage.ts";
 import { inSpan } from "../telemetry.ts";
 import { type ChatHead, chatProjection, readHead } from "./chat-head.ts";
@@ -18,6 +19,9 @@ export const chatsCollection = "chats";
 
 /** How often a change is decided again because another writer was faster. */
 const maxTries = 20;
+
+/** Fills a transaction. */
+type Decide<T> = (transaction: Transaction) => T | Promise<T>;
 
 const missing: ChatState = { seq: 0, head: undefined, damaged: false };
 
@@ -50,6 +54,8 @@ export class ChatLog {
   readonly cluster: Cluster;
   readonly #leases: Leases;
   readonly #changes = new KeyedMutex();
+  /** Changes that were made and are not stored yet. */
+  readonly #storing = new Set<Promise<void>>();
   readonly #held = new Map<string, HeldChat>();
 
   constructor(storage: Pick<Storage, "logs" | "files" | "leases" | "cluster">, ports: Runtime) {
@@ -65,6 +71,8 @@ export class ChatLog {
   /** The chat as it is stored. */
   async state(chatId: string): Promise<ChatState> {
     checkChatId(chatId);
+    const open = this.logs.opened?.(chatId);
+    if (open?.isAhead === false) return stateOf(open);
     const tail = await this.logs.tail(chatId, 0);
     const state: ChatState =
       tail === undefined
@@ -88,8 +96,37 @@ export class ChatLog {
    * Resolves once the change is stored, with what `decide` returned. Changes of one chat happen in
    * the order of the calls.
    */
-  change<T>(chatId: string, decide: (transaction: Transaction) => T | Promise<T>): Promise<T> {
-    return this.between(chatId, () => this.#change(chatId, decide));
+  async change<T>(chatId: string, decide: Decide<T>): Promise<T> {
+    if (!this.#changes.tryLock(chatId)) await this.#changes.lock(chatId);
+    let stored: Promise<void> | undefined;
+    let result: T;
+    try {
+      const open = this.logs.opened?.(chatId);
+      const transaction = open && this.#transaction(chatId, stateOf(open));
+      if (open === undefined || transaction === undefined) {
+        checkChatId(chatId);
+        return await this.#change(chatId, decide);
+      }
+      try {
+        const decided = decide(transaction);
+        result = decided instanceof Promise ? await decided : decided;
+        if (transaction.records.length > 0) stored = this.#commit(chatId, transaction);
+        else if (open.isAhead) await open.caughtUp();
+        if (stored === undefined && (transaction.records.length > 0 || open.failed)) {
+          return await this.#change(chatId, decide);
+        }
+      } catch (error) {
+        // Perhaps it was decided on what was not stored then, or on what others changed since.
+        await open.caughtUp();
+        if (!open.failed && !isThroughlineError(error, "THROUGHLINE_CONFLICT")) throw error;
+        return await this.#change(chatId, decide);
+      }
+    } finally {
+      this.#changes.unlock(chatId);
+    }
+    // The next change is made on top of this one, and need not wait for it.
+    await stored;
+    return result;
   }
 
   /**
@@ -97,10 +134,7 @@ export class ChatLog {
    *
    * @throws ThroughlineError `THROUGHLINE_NOT_FOUND`.
    */
-  changeExisting<T>(
-    chatId: string,
-    decide: (transaction: Transaction) => T | Promise<T>,
-  ): Promise<T> {
+  changeExisting<T>(chatId: string, decide: Decide<T>): Promise<T> {
     return this.change(chatId, (transaction) => {
       if (transaction.isNewChat) throw notFound(chatId);
       return decide(transaction);
@@ -115,16 +149,13 @@ export class ChatLog {
    */
   async preview<T>(
     chatId: string,
-    decide: (transaction: Transaction) => T | Promise<T>,
+    decide: Decide<T>,
   ): Promise<{ readonly result: T; readonly head: ChatHead; readonly log: HistorySource }> {
     const { logs } = this;
-    const { clock, newId } = this.ports;
     const state = await this.state(chatId);
-    const transaction = new Transaction(chatId, state, { now: clock.now(), newId });
+    const transaction = this.#transaction(chatId, state);
     const result = await decide(transaction);
-    const added = transaction.records.map((record, index) => {
-      return { ...record, seq: state.seq + 1 + index } as StoredRecord;
-    });
+    const added = transaction.records;
     const log: HistorySource = {
       async page(key, { before = Number.POSITIVE_INFINITY, limit }) {
         const newest = added.filter(({ seq }) => seq < before).slice(-limit);
@@ -283,8 +314,9 @@ export class ChatLog {
   }
 
   /** Resolves once the changes that were asked for have ended, well or not. */
-  settled(): Promise<void> {
-    return this.#changes.idle();
+  async settled(): Promise<void> {
+    await this.#changes.idle();
+    await Promise.allSettled(this.#storing);
   }
 
   /** Forgets what is remembered of a chat, after something else changed its log. */
@@ -292,15 +324,34 @@ export class ChatLog {
     this.#remember(chatId, undefined);
   }
 
-  async #change<T>(
-    chatId: string,
-    decide: (transaction: Transaction) => T | Promise<T>,
-  ): Promise<T> {
-    const { clock, newId, telemetry } = this.ports;
+  #transaction(chatId: string, state: ChatState): Transaction {
+    const { clock, newId } = this.ports;
+    return new Transaction(chatId, state, { now: clock.now(), newId });
+  }
+
+  /** Appends to a log that is open. @returns `undefined`: that cannot be done at once. */
+  #commit(chatId: string, transaction: Transaction): Promise<void> | undefined {
+    touch(transaction);
+    const { records, givenIds, head } = transaction;
+    const stored = this.logs.commit?.(chatId, prepareAppend(records, givenIds, head));
+    if (stored === undefined) return undefined;
+    const span = this.ports.telemetry.begin({ type: "append" });
+    this.#storing.add(stored);
+    const done = (error?: unknown) => {
+      this.#storing.delete(stored);
+      span.end(error === undefined ? undefined : errorName(error));
+    };
+    stored.then(done, done);
+    return stored;
+  }
+
+  async #change<T>(chatId: string, decide: Decide<T>): Promise<T> {
+    const { telemetry } = this.ports;
     for (let attempt = 1; ; attempt++) {
-      const guess = attempt === 1 ? this.#guess(chatId) : undefined;
+      const isGuessed = attempt === 1 && this.logs.opened === undefined;
+      const guess = isGuessed ? this.#guess(chatId) : undefined;
       const state = guess ?? (await this.state(chatId));
-      const transaction = new Transaction(chatId, state, { now: clock.now(), newId });
+      const transaction = this.#transaction(chatId, state);
       let result: T;
       try {
         result = await decide(transaction);
@@ -314,10 +365,10 @@ export class ChatLog {
         this.forgetState(chatId);
         continue;
       }
-      // A title and other settings are no activity.
-      const isActivity = !transaction.records.every((record) => record["kind"] === "metadata");
-      if (isActivity) transaction.set({ updated_at: transaction.at });
-      const { head, records, hasNewIds } = transaction;
+      touch(transaction);
+      const { head, givenIds } = transaction;
+      const records = transaction.records.map(({ seq: _, ...record }) => record);
+      const hasNewIds = givenIds.length === 0;
       const held = this.#held.get(chatId);
       try {
         const expectedSeq = state.seq;
@@ -357,6 +408,17 @@ export class ChatLog {
     const held = this.#held.get(chatId);
     if (held !== undefined) held.state = state;
   }
+}
+
+function stateOf(open: OpenLog): ChatState {
+  const mayHold = (id: string) => open.mayHold(id);
+  return { seq: open.last.seq, head: readHead(open.head), damaged: open.damaged, mayHold };
+}
+
+/** A title and other settings are no activity. */
+function touch(transaction: Transaction): void {
+  const isActivity = !transaction.records.every((record) => record["kind"] === "metadata");
+  if (isActivity) transaction.set({ updated_at: transaction.at });
 }
 
 /** A chat id is any text of 1 to 1,024 bytes without NUL and lone surrogates. */

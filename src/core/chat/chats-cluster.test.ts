@@ -25,7 +25,8 @@ function process(place: MemoryPlace, name: string, ms = 0) {
   const before: Before = {};
   const logs = new Proxy(store, {
     get(target, called: keyof LogStore) {
-      const call = target[called].bind(target) as (...args: unknown[]) => unknown;
+      const call = target[called]?.bind(target) as ((...args: unknown[]) => unknown) | undefined;
+      if (call === undefined) return undefined;
       return (...args: unknown[]) => {
         const first = before[called]?.shift();
         return first === undefined

@@ -49,18 +49,31 @@ export class Chats extends ChatLog {
    */
   async append(chatId: string, messages: readonly MessageInput[]): Promise<StoredMessage[]> {
     if (!Array.isArray(messages)) throw invalid("messages must be an array");
-    return this.change(chatId, async (transaction) => {
-      const stored: StoredMessage[] = [];
-      for (const message of messages) stored.push(await this.appendTo(transaction, message));
-      return stored;
+    return this.change(chatId, (transaction) => {
+      const isNew = (each: MessageInput) => transaction.isNew(each);
+      if (messages.every(isNew)) return messages.map((each) => this.#add(transaction, each));
+      return this.#appendEach(transaction, messages);
     });
   }
 
   /** The same for one message of a larger change. */
   async appendTo(transaction: Transaction, message: MessageInput): Promise<StoredMessage> {
     const { logs } = this;
+    if (transaction.isNew(message)) return this.#add(transaction, message);
     const known = await storedBefore(logs, transaction.chatId, message);
-    if (known !== undefined) return known;
+    return known ?? this.#add(transaction, message);
+  }
+
+  async #appendEach(
+    transaction: Transaction,
+    messages: readonly MessageInput[],
+  ): Promise<StoredMessage[]> {
+    const stored: StoredMessage[] = [];
+    for (const message of messages) stored.push(await this.appendTo(transaction, message));
+    return stored;
+  }
+
+  #add(transaction: Transaction, message: MessageInput): StoredMessage {
     checkMessageId(message?.id);
     return transaction.message(message) as unknown as StoredMessage;
   }

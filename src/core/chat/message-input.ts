@@ -1,5 +1,5 @@
 import { invalid } from "../errors.ts";
-import { checkJson, isJsonObject, type JsonObject } from "../json.ts";
+import { checkJson, isJsonObject, type Json, type JsonObject } from "../json.ts";
 import { checkId } from "../storage/batch.ts";
 import { partialReasons, type Role, roles } from "./message.ts";
 import { checkPersonName } from "./person-name.ts";
@@ -55,6 +55,7 @@ const reserved: ReadonlySet<string> = new Set([
 
 export interface MessageRecord extends JsonObject {
   readonly id: string;
+  readonly seq: number;
   readonly role: Role;
   readonly content: string;
   readonly timestamp: string;
@@ -67,37 +68,52 @@ export interface MessageRecord extends JsonObject {
  * @throws ThroughlineError `THROUGHLINE_INVALID`: unknown role, content that is no text, a bad id, a
  *   known field of a wrong type.
  */
-export function messageRecord(input: unknown, newId: () => string, at: string): MessageRecord {
+export function messageRecord(
+  input: unknown,
+  newId: () => string,
+  at: string,
+  seq = 0,
+): MessageRecord {
   if (!isJsonObject(input)) throw invalid("a message must be an object");
-  const { id = newId(), role, content, timestamp = at, extra, ...rest } = input;
-  checkId(id, "message.id");
-  const known = roles.find((each) => each === role);
-  if (known === undefined) throw invalid(`message.role must be one of ${roles.join(", ")}`);
+  const { id, role, content, timestamp = at, extra } = input;
+  if (id !== undefined) checkId(id, "message.id");
+  if (!isRole(role)) throw invalid(`message.role must be one of ${roles.join(", ")}`);
   if (typeof content !== "string") throw invalid("message.content must be a string");
-  for (const [name, value] of Object.entries(input)) {
-    if (value === undefined || fieldChecks.get(name)?.(value) !== false) continue;
-    const wanted = name === "timestamp" ? "must be ISO 8601 with a zone" : "has a wrong type";
-    throw invalid(`message.${name} ${wanted}`);
+  const own: Record<string, Json> = {};
+  let moved: Record<string, Json> | undefined;
+  for (const name of Object.keys(input)) {
+    const value = input[name];
+    if (value === undefined) continue;
+    if (fieldChecks.get(name)?.(value) === false) {
+      const wanted = name === "timestamp" ? "must be ISO 8601 with a zone" : "has a wrong type";
+      throw invalid(`message.${name} ${wanted}`);
+    }
+    if (placed.has(name)) continue;
+    if (reserved.has(name)) moved = { ...moved, [name]: value };
+    else if (name !== "__proto__") own[name] = value;
+    // An assignment would set the prototype.
+    else Object.defineProperty(own, name, { value, enumerable: true });
   }
-  if (known === "user") checkPersonName(input["name"]);
-  checkJson(rest, "message");
-  const others = Object.entries(rest);
-  const moved = others.filter(([name]) => reserved.has(name));
-  const own = moved.length === 0 ? others : others.filter(([name]) => !reserved.has(name));
-  const kept = moved.length === 0 ? extra : { ...(extra as JsonObject), ...fromEntries(moved) };
-  const record = {
-    id,
-    role: known,
+  if (role === "user") checkPersonName(input["name"]);
+  const record: Record<string, Json> = {
+    id: id ?? newId(),
+    seq,
+    role,
     content,
     timestamp: timestamp === at ? at : new Date(String(timestamp)).toISOString(),
-    ...fromEntries(own),
+    ...own,
   };
-  return kept === undefined ? record : { ...record, extra: kept };
+  if (moved !== undefined) record["extra"] = { ...(extra as JsonObject), ...moved };
+  else if (extra !== undefined) record["extra"] = extra;
+  checkJson(record, "message");
+  return record as unknown as MessageRecord;
 }
 
-/** Like `Object.fromEntries`, which defines properties and so cannot set a prototype. */
-function fromEntries(entries: readonly (readonly [string, unknown])[]): JsonObject {
-  return Object.fromEntries(entries) as JsonObject;
+/** The fields with a place of their own in a record. */
+const placed: ReadonlySet<string> = new Set(["id", "role", "content", "timestamp", "extra"]);
+
+function isRole(role: unknown): role is Role {
+  return (roles as readonly unknown[]).includes(role);
 }
 
 /**

@@ -1,7 +1,8 @@
 import { isoTime } from "../clock.ts";
 import type { NewId } from "../ids.ts";
-import type { Json, JsonObject } from "../json.ts";
-import type { LogRecord } from "../storage/log-store.ts";
+import { checkJson, freezeDeep, type Json, type JsonObject } from "../json.ts";
+import { checkId } from "../storage/batch.ts";
+import type { LogRecord, StoredRecord } from "../storage/log-store.ts";
 import { type ChatHead, newHead, titleOf } from "./chat-head.ts";
 import type { ControlKind } from "./message.ts";
 import { type MessageRecord, messageRecord } from "./message-input.ts";
@@ -12,6 +13,8 @@ export interface ChatState {
   readonly seq: number;
   readonly head: ChatHead | undefined;
   readonly damaged: boolean;
+  /** Whether the log perhaps holds a record with this id, where that is known at once. */
+  mayHold?(id: string): boolean;
 }
 
 /** A change of a head: fields set to `undefined` are removed. */
@@ -28,10 +31,11 @@ export class Transaction {
   readonly at: string;
   readonly isNewChat: boolean;
   head: ChatHead;
-  readonly records: LogRecord[] = [];
-  /** No record was given its id by the caller. */
-  hasNewIds = true;
-  readonly #seq: number;
+  /** Each with the number that it gets. */
+  readonly records: StoredRecord[] = [];
+  /** The ids of records that were not made up here. */
+  readonly givenIds: string[] = [];
+  readonly #state: ChatState;
   readonly #newId: NewId;
 
   constructor(
@@ -44,33 +48,50 @@ export class Transaction {
     this.at = isoTime(ports.now);
     this.isNewChat = state.head === undefined;
     this.head = state.head ?? newHead(this.at);
-    this.#seq = state.seq;
+    this.#state = state;
     this.#newId = ports.newId;
   }
 
   /** The number of the last record, with those of this transaction. */
   get seq(): number {
-    return this.#seq + this.records.length;
+    return this.#state.seq + this.records.length;
   }
 
   set(change: HeadChange): void {
     const head: Record<string, unknown> = { ...this.head, ...change };
+    // It may be the caller's own object.
+    if (change.metadata !== undefined) head["metadata"] = frozenCopy(change.metadata);
     for (const name in change) if (head[name] === undefined) delete head[name];
     this.head = head as unknown as ChatHead;
   }
 
   /** Adds a record that is no message. @returns its number. */
   control(kind: ControlKind, fields: JsonObject, givenId?: string): number {
-    if (givenId !== undefined) this.hasNewIds = false;
+    if (givenId !== undefined) {
+      checkId(givenId, "the id of a record");
+      this.givenIds.push(givenId);
+    }
+    const { at: timestamp, seq } = this;
     const id = givenId ?? this.#newId();
-    this.records.push({ id, _type: "metadata", kind, timestamp: this.at, ...fields });
-    return this.seq;
+    const record = { id, seq: seq + 1, _type: "metadata", kind, timestamp, ...fields };
+    checkJson(record, `a ${kind} record`);
+    this.records.push(record);
+    return record.seq;
+  }
+
+  /** Whether the chat holds neither this message nor a part of it. False also where a look-up has to tell. */
+  isNew(message: { readonly id?: unknown; readonly exact?: unknown }): boolean {
+    const { id, exact } = message ?? {};
+    if (id === undefined) return true;
+    return typeof id === "string" && exact === undefined && this.#state.mayHold?.(id) === false;
   }
 
   /** Adds a part of what a later message says of itself: the same bytes each time it is stored. */
   part(record: LogRecord): void {
-    this.hasNewIds = false;
-    this.records.push(record);
+    const { id, ...fields } = record;
+    checkId(id, "the id of a record");
+    this.givenIds.push(id);
+    this.records.push({ id, seq: this.seq + 1, ...fields });
   }
 
   /**
@@ -78,9 +99,9 @@ export class Transaction {
    *
    * @throws ThroughlineError `THROUGHLINE_INVALID`.
    */
-  message(input: { readonly [field: string]: Json | undefined }): MessageRecord & { seq: number } {
-    const record = messageRecord(input, this.#newId, this.at);
-    if (input["id"] !== undefined) this.hasNewIds = false;
+  message(input: { readonly [field: string]: Json | undefined }): MessageRecord {
+    const record = messageRecord(input, this.#newId, this.at, this.seq + 1);
+    if (input["id"] !== undefined) this.givenIds.push(record.id);
     this.records.push(record);
     const { head } = this;
     const isSaid = record["hidden"] !== true && record["synthetic"] === undefined;
@@ -88,10 +109,14 @@ export class Transaction {
     const title = isTitle ? titleOf(record) : "";
     this.set({ message_count: head.message_count + 1 });
     if (title !== "") this.set({ title, title_of: record.id });
-    return { ...record, seq: this.seq };
+    return record;
   }
 
   newId(): string {
     return this.#newId();
   }
+}
+
+function frozenCopy(value: JsonObject): JsonObject {
+  return freezeDeep(JSON.parse(JSON.stringify(value)) as JsonObject);
 }

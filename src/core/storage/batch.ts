@@ -11,6 +11,7 @@ import {
   type LogRecord,
   logLimits,
   type PageOptions,
+  type PreparedAppend,
   reservedHeadNames,
   type SearchOptions,
   type StoredRecord,
@@ -80,6 +81,49 @@ export function prepareBatch(
     expectedSeq,
     hasNewIds,
   };
+}
+
+/**
+ * Serialises records that were checked one by one, and checks what is left: that ids are given once, and
+ * the bounds.
+ *
+ * @param givenIds those of the ids that were not made up for this append.
+ * @throws ThroughlineError `THROUGHLINE_INVALID`, `THROUGHLINE_TOO_LARGE`.
+ */
+export function prepareAppend(
+  records: readonly StoredRecord[],
+  givenIds: readonly string[],
+  head: LogHead,
+): PreparedAppend {
+  if (records.length > logLimits.batchRecords) {
+    throw tooLarge(`a batch has at most ${logLimits.batchRecords} records`);
+  }
+  if (givenIds.length > 1 && new Set(givenIds).size < givenIds.length) {
+    throw invalid("a record's id is also the id of an earlier record of this batch");
+  }
+  let lines = "";
+  for (const record of records) {
+    const line = lineOf(record);
+    if (isLongerThan(line, logLimits.recordBytes + `,"seq":${record.seq}`.length)) {
+      throw tooLarge(`a record is longer than ${logLimits.recordBytes} bytes`);
+    }
+    lines += `${line}\n`;
+  }
+  if (isLongerThan(lines, logLimits.batchBytes)) {
+    throw tooLarge(`a batch has at most ${logLimits.batchBytes} bytes`);
+  }
+  const headJson = JSON.stringify(head);
+  if (isLongerThan(headJson, logLimits.headBytes)) {
+    throw tooLarge(`head is longer than ${logLimits.headBytes} bytes`);
+  }
+  return { records, lines, givenIds, head, headJson };
+}
+
+function lineOf(record: StoredRecord): string {
+  const json = JSON.stringify(record);
+  if (json.startsWith('{"id":')) return json;
+  const { seq, ...rest } = record; // a name that is a number comes first
+  return storedLine(JSON.stringify(rest), seq);
 }
 
 /**

@@ -50,6 +50,17 @@ export interface AppendOptions {
   readonly hasNewIds?: boolean | undefined;
 }
 
+/** Records and a head that were checked, and serialised once: see `prepareAppend`. */
+export interface PreparedAppend {
+  readonly records: readonly StoredRecord[];
+  /** Each record as a line of JSON, beginning with its id and number. */
+  readonly lines: string;
+  /** The ids that the log may hold already. */
+  readonly givenIds: readonly string[];
+  readonly head: LogHead;
+  readonly headJson: string;
+}
+
 export interface EraseOptions {
   /** Erase only if the log ends at this `seq`; 0 means that there is none. */
   readonly expectedSeq?: number;
@@ -139,6 +150,23 @@ export interface LogProjection {
   hides(record: LogRecord): string | undefined;
 }
 
+/** A log that is in use, with all that is on its way to it: whoever appends need not read it. */
+export interface OpenLog {
+  /** Its last record. */
+  readonly last: { readonly seq: number };
+  /** Shared by all: must not be changed. */
+  readonly head: LogHead;
+  readonly damaged: boolean;
+  /** Something of it is not stored yet. */
+  readonly isAhead: boolean;
+  /** What is on its way was not stored. */
+  readonly failed: boolean;
+  /** Resolves when what is on its way now is stored, or the log has failed. */
+  caughtUp(): Promise<void>;
+  /** False: it holds no record with this id. */
+  mayHold(id: string): boolean;
+}
+
 /** Append-only lists of JSON records, one list per key: the shape under chats and runs. */
 export interface LogStore {
   /**
@@ -158,6 +186,17 @@ export interface LogStore {
    * @throws ThroughlineError `THROUGHLINE_OUTCOME_UNKNOWN`: repeat the call; the ids settle it.
    */
   append(key: string, records: readonly LogRecord[], options?: AppendOptions): Promise<number>;
+
+  /** The log if it is open and nobody else writes it. Optional, as `commit` is: it saves reading. */
+  opened?(key: string): OpenLog | undefined;
+
+  /**
+   * Appends to an open log what was made on top of its last record, at once: the next append can be made before this
+   * is stored. Checks no record again.
+   *
+   * @returns `undefined`: that cannot be done at once, so it must be appended.
+   */
+  commit?(key: string, made: PreparedAppend): Promise<void> | undefined;
 
   /**
    * The head and the newest `limit` records (0 to 1,000), oldest first. Takes the same time however

@@ -5,8 +5,28 @@ import type { StoredRecord } from "../log-store.ts";
 import { recordsOf } from "./batch-reader.ts";
 import type { LogFile } from "./log-file.ts";
 
+/** Those of these records that the log holds, newest first. Reads what they share once. @param seek finds their batches. */
+export async function foundIn(
+  log: LogFile,
+  hits: readonly { readonly seq: number }[],
+  seek: (seq: number) => number,
+): Promise<StoredRecord[]> {
+  // Held from the moment that the places in it are looked up: erasing makes a new file.
+  const places = Map.groupBy(hits, ({ seq }) => seek(seq));
+  log.hold();
+  try {
+    const records: StoredRecord[] = [];
+    for (const [start, sharing] of places) {
+      records.push(...(await recordsFrom(log, start, new Set(sharing.map(({ seq }) => seq)))));
+    }
+    return records.sort((a, b) => b.seq - a.seq);
+  } finally {
+    await log.release();
+  }
+}
+
 /** These records of a log, none of them before `start`, which is a batch start. */
-export async function recordsFrom(
+async function recordsFrom(
   log: LogFile,
   start: number,
   seqs: ReadonlySet<number>,

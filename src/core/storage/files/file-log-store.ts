@@ -24,14 +24,15 @@ import {
   type LogTail,
   logLimits,
   type PageOptions,
+  type PreparedAppend,
   type SearchHit,
   type SearchOptions,
   type StoredRecord,
 } from "../log-store.ts";
 import { recordsOf } from "./batch-reader.ts";
-import { isStored, ReadBatches, recordsFrom } from "./batch-records.ts";
+import { foundIn, isStored, ReadBatches } from "./batch-records.ts";
 import { deletedPerhaps, logTemporary, rethrow, syncNames, unlinkIfThere } from "./file-ports.ts";
-import { type Appended, LogFile, type LogPorts } from "./log-file.ts";
+import { LogFile, type LogPorts } from "./log-file.ts";
 import type { IndexedContent, IndexedRecord, IndexHit } from "./log-index.ts";
 import { OpenLogs, type Slot } from "./open-logs.ts";
 import {
@@ -71,9 +72,25 @@ export class FileLogStore implements LogStore {
     } catch (error) {
       return Promise.reject(error);
     }
-    return this.#logs
-      .alone(key, (slot) => this.#append(slot, batch, contents))
-      .then(({ stored }) => stored);
+    const made = this.#logs.alone(key, (slot) => this.#append(slot, batch, contents));
+    return made.then(({ stored }) => stored);
+  }
+
+  opened(key: string): LogFile | undefined {
+    const log = this.#logs.free(key);
+    return log === undefined || log.last.seq === 0 ? undefined : log;
+  }
+
+  commit(key: string, made: PreparedAppend): Promise<void> | undefined {
+    const log = this.opened(key);
+    const { records, lines, givenIds, head, headJson } = made;
+    if (log === undefined || log.last.seq + 1 !== records[0]?.seq || log.place() !== "own") return;
+    const { index, directory, unsyncedNames } = this.#ports;
+    if (index.room() !== undefined || unsyncedNames.has(directory)) return;
+    for (const id of givenIds) if (log.mayHold(id)) return;
+    this.#ports.guard();
+    const indexed = records.map((record) => ({ ...index.contentOf(record), seq: record.seq }));
+    return log.append({ lines, headJson, head, records: indexed });
   }
 
   async tail(key: string, limit: number): Promise<LogTail | undefined> {
@@ -148,7 +165,7 @@ export class FileLogStore implements LogStore {
   async erase(key: string, ids: readonly string[], options?: EraseOptions): Promise<number> {
     const erasure = prepareErasure(key, ids, options);
     return this.#logs.alone(key, async (slot) => {
-      await slot.log?.settled();
+      await slot.log?.caughtUp();
       const log = await this.#logs.writable(slot);
       checkEnd(key, log, erasure.expectedSeq);
       if (log === undefined) return 0;
@@ -185,7 +202,7 @@ export class FileLogStore implements LogStore {
       this.#ports.guard();
       const { log } = slot;
       slot.log = undefined;
-      await log?.settled();
+      await log?.caughtUp();
       await log?.close();
       return this.#uncovered(() => this.#delete(key));
     });
@@ -239,27 +256,14 @@ export class FileLogStore implements LogStore {
   /** The records of one log that search found. None where the log cannot be read, which is reported. */
   async #foundIn(key: string, hits: readonly IndexHit[]): Promise<readonly StoredRecord[]> {
     try {
-      return await this.#logs.read(key, (log) => this.#records(log, hits));
+      return await this.#logs.read(key, (log) =>
+        log === undefined
+          ? Promise.resolve([])
+          : foundIn(log, hits, (seq) => this.#ports.index.seek(key, seq)),
+      );
     } catch (error) {
       reportUnreadable(this.#ports, key, error);
       return [];
-    }
-  }
-
-  /** Those of these records that the log holds, newest first. Reads what they share once. */
-  async #records(log: LogFile | undefined, hits: readonly IndexHit[]): Promise<StoredRecord[]> {
-    if (log === undefined) return [];
-    // As in `read`, held from the moment that the places in it are looked up.
-    const places = Map.groupBy(hits, ({ key, seq }) => this.#ports.index.seek(key, seq));
-    log.hold();
-    try {
-      const records: StoredRecord[] = [];
-      for (const [start, sharing] of places) {
-        records.push(...(await recordsFrom(log, start, new Set(sharing.map(({ seq }) => seq)))));
-      }
-      return records.sort((a, b) => b.seq - a.seq);
-    } finally {
-      await log.release();
     }
   }
 
@@ -374,41 +378,24 @@ export class FileLogStore implements LogStore {
     const { directory, unsyncedNames } = this.#ports;
     if (unsyncedNames.has(directory)) await syncNames(this.#ports, directory);
     this.#ports.guard();
-    const batchOf = { lines, count: fresh.length, headJson };
-    const { stored } =
-      log === undefined
-        ? await this.#create(slot, batchOf, fresh)
-        : { stored: this.#write(log, batchOf, fresh) };
+    const target = log ?? (await this.#create(slot));
+    const stored = target.append({ lines, headJson, records: fresh });
     const end = last === 0 ? seq + fresh.length : last;
-    return { stored: stored.then(() => end) };
+    const failed = async (error: unknown) => {
+      const remove = (own: Slot) => this.#logs.removeEmpty(own, target);
+      if (log === undefined) await this.#logs.alone(slot.key, remove).catch(() => undefined);
+      throw error;
+    };
+    return { stored: stored.then(() => end, failed) };
   }
 
-  /** Appends to a log. The one place that feeds the index. */
-  #write(
-    log: LogFile,
-    batch: Pick<Appended, "lines" | "count" | "headJson">,
-    records: readonly IndexedRecord[],
-  ): Promise<void> {
-    const applied = ({ key, seq, end, crc, headJson, damaged }: LogFile, start: number) =>
-      this.#ports.index.add({ key, seq, end, crc, headJson, damaged, start, records });
-    return log.append({ ...batch, ids: records.map(({ id }) => id), applied });
-  }
-
-  /** Makes a log with its first batch. */
-  async #create(
-    slot: Slot,
-    batch: Pick<Appended, "lines" | "count" | "headJson">,
-    records: readonly IndexedRecord[],
-  ): Promise<{ readonly stored: Promise<void> }> {
+  /** Makes the file of a new log. */
+  async #create(slot: Slot): Promise<LogFile> {
     await this.#ports.makeDirectory();
     const log = await LogFile.create(this.#ports, this.#logs.path(slot.key), slot.key);
     slot.log = log;
-    const stored = this.#write(log, batch, records).catch(async (error) => {
-      await this.#logs.alone(slot.key, (own) => this.#logs.removeEmpty(own, log)).catch(nothing);
-      throw error;
-    });
     void this.#logs.closeLeastUsed();
-    return { stored };
+    return log;
   }
 
   /**
@@ -443,8 +430,6 @@ export class FileLogStore implements LogStore {
     return found;
   }
 }
-
-const nothing = () => undefined;
 
 /** @throws ThroughlineError `THROUGHLINE_CONFLICT`: the log does not end where it is expected to. */
 function checkEnd(key: string, log: LogFile | undefined, expectedSeq: number | undefined): void {

@@ -34,14 +34,11 @@ export interface SegmentHeader {
 const formatVersion = 1;
 
 // length u32, CRC-32 of all that follows u32, position f64, applied f64, offset f64, bytes of the path u16
-const fixedBytes = 34;
-
-/** The most bytes that a frame takes beside those of its change. */
-export const frameRoom = (path: string): number => fixedBytes + 3 * path.length;
+export const frameBytes = 34;
 
 /** How long a frame will be. */
 export function frameLength({ path, bytes }: Change): number {
-  return fixedBytes + Buffer.byteLength(path) + bytes.length;
+  return frameBytes + Buffer.byteLength(path) + bytes.length;
 }
 
 type FramePlace = Pick<Frame, "position" | "applied">;
@@ -57,9 +54,9 @@ export function putFrame(into: Buffer, at: number, change: Change, place: FrameP
 
 /** Begins a frame in a buffer. @returns where its bytes go. */
 export function beginFrame(into: Buffer, at: number, path: string): number {
-  const pathBytes = into.write(path, at + fixedBytes);
+  const pathBytes = into.write(path, at + frameBytes);
   into.writeUInt16LE(pathBytes, at + 32);
-  return at + fixedBytes + pathBytes;
+  return at + frameBytes + pathBytes;
 }
 
 /** Writes what stands before the bytes of a frame, which lie there already. */
@@ -134,12 +131,12 @@ export function readSegment(bytes: Buffer): ReadSegment | undefined {
 }
 
 function frameAt(bytes: Buffer, at: number): Frame | undefined {
-  if (at + fixedBytes > bytes.length) return undefined;
+  if (at + frameBytes > bytes.length) return undefined;
   const length = bytes.readUInt32LE(at);
-  if (length < fixedBytes || at + length > bytes.length) return undefined;
+  if (length < frameBytes || at + length > bytes.length) return undefined;
   if (crc32(bytes.subarray(at + 8, at + length)) !== bytes.readUInt32LE(at + 4)) return undefined;
   const position = bytes.readDoubleLE(at + 8);
-  const from = at + fixedBytes;
+  const from = at + frameBytes;
   const to = from + bytes.readUInt16LE(at + 32);
   if (to > at + length) return undefined;
   return {

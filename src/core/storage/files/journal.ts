@@ -1,8 +1,9 @@
 import { sep } from "node:path";
 import { setImmediate as nextPass } from "node:timers/promises";
 import type { ThroughlineError } from "../../errors.ts";
+import { type NewBatch, putBatch, roomFor } from "./commit.ts";
 import { type HomePorts, isCode, unavailable, writeAll } from "./file-ports.ts";
-import { beginFrame, frameRoom, sealFrame } from "./journal-frame.ts";
+import { beginFrame, frameBytes, sealFrame } from "./journal-frame.ts";
 import {
   isCutOff,
   noteChange,
@@ -92,28 +93,26 @@ export class Journal {
   }
 
   /**
-   * Encodes a change, to be stored with all others of this moment and then written by its log. Resolves when both
-   * are done.
+   * Encodes a batch, to be stored with all others of this moment and then written by its log.
    *
-   * @param room the most bytes that it takes.
-   * @param encode writes it into the buffer. @returns where it ends there.
-   * @throws ThroughlineError `THROUGHLINE_UNAVAILABLE`: nothing was stored, or
-   * `THROUGHLINE_OUTCOME_UNKNOWN`. Other errors are those of the log.
+   * @param batch `undefined`: the log was cut back to the offset.
+   * @returns `stored`: resolves when both are done. It rejects with `THROUGHLINE_UNAVAILABLE` (nothing was
+   *   stored), `THROUGHLINE_OUTCOME_UNKNOWN`, or an error of the log.
    */
   push(
     log: JournaledLog,
     offset: number,
-    room: number,
-    encode: (into: Buffer, at: number) => number,
-  ): Promise<void> {
-    const most = room + frameRoom(log.name);
-    if (this.#slabEnd + most > this.#slab.length) {
-      this.#slab = Buffer.allocUnsafeSlow(Math.max(slabBytes, most));
+    batch: NewBatch | undefined,
+  ): { readonly stored: Promise<void>; readonly bytes: number; readonly crc: string } {
+    const room = frameBytes + 3 * log.name.length + (batch === undefined ? 0 : roomFor(batch));
+    if (this.#slabEnd + room > this.#slab.length) {
+      this.#slab = Buffer.allocUnsafeSlow(Math.max(slabBytes, room));
       this.#slabEnd = 0;
     }
     const at = this.#slabEnd;
     const from = beginFrame(this.#slab, at, log.name);
-    const end = encode(this.#slab, from);
+    const { end, crc } =
+      batch === undefined ? { end: from, crc: "" } : putBatch(this.#slab, from, batch);
     this.#slabEnd = end;
     const frame = this.#slab.subarray(at, end);
     const bytes = this.#slab.subarray(from, end);
@@ -124,7 +123,7 @@ export class Journal {
       queueMicrotask(this.#writeAll);
       this.segments.awaitIdle();
     }
-    return promise;
+    return { stored: promise, bytes: end - from, crc };
   }
 
   /** Stores that a log was cut back: what it changed there or later is void. */
@@ -133,7 +132,8 @@ export class Journal {
       change.resolve();
       change.settled();
     };
-    return this.push({ name, failed: false, take, write: nothing }, offset, 0, (_, at) => at);
+    const log = { name, failed: false, take, write: nothing };
+    return this.push(log, offset, undefined).stored;
   }
 
   /**
@@ -165,6 +165,10 @@ export class Journal {
   /** Those that wait and lie one after the other in one buffer. */
   #takeGroup(): readonly PushedChange[] {
     const waiting = this.#waiting;
+    if (waiting.length === 1) {
+      this.#waiting = [];
+      return waiting;
+    }
     let next = 1;
     for (let end = endOf(waiting[0]); next < waiting.length; next++) {
       const change = waiting[next];
@@ -179,7 +183,8 @@ export class Journal {
   async #store(group: readonly PushedChange[]): Promise<StoredGroup | undefined> {
     const [head] = group;
     // To find out whether it can be written, one NUL is written where the next group goes.
-    const bytes = head === undefined ? Buffer.alloc(1) : bytesOf(group, head);
+    const bytes =
+      head === undefined ? Buffer.alloc(1) : group.length === 1 ? head.frame : bytesOf(group, head);
     const length = head === undefined ? 0 : bytes.length;
     let segment: Segment;
     try {

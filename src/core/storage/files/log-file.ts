@@ -1,6 +1,7 @@
 import { ThroughlineError } from "../../errors.ts";
+import { freezeDeep } from "../../json.ts";
 import type { DiskFile, FilePlace } from "../disk/disk.ts";
-import { logLimits, type StoredRecord } from "../log-store.ts";
+import { type LogHead, logLimits, type OpenLog, type StoredRecord } from "../log-store.ts";
 import {
   type Batch,
   batchesBackward,
@@ -8,7 +9,7 @@ import {
   type Damage,
   recordsOf,
 } from "./batch-reader.ts";
-import { type NewBatch, putBatch, roomFor } from "./commit.ts";
+import type { NewBatch } from "./commit.ts";
 import {
   type HomePorts,
   isCode,
@@ -19,7 +20,7 @@ import {
 } from "./file-ports.ts";
 import type { Journal, JournaledLog, PushedChange } from "./journal.ts";
 import { type LogEnd, noEnd, settleEnd } from "./log-end.ts";
-import type { LogIndex } from "./log-index.ts";
+import type { IndexedRecord, LogIndex } from "./log-index.ts";
 import type { RecentBatch, RecentRecords } from "./recent-records.ts";
 
 /** What a collection of logs needs. */
@@ -48,12 +49,10 @@ export interface LogPorts extends Omit<HomePorts, "index" | "report"> {
 export interface Appended {
   /** The record lines, each with its line break. */
   readonly lines: string;
-  readonly count: number;
   readonly headJson: string;
-  /** The ids of its records. */
-  readonly ids: readonly string[];
-  /** Called when the log ends with the batch. @param start where the batch begins. */
-  readonly applied: (log: LogFile, start: number) => void;
+  readonly head?: LogHead | undefined;
+  /** What the index keeps of them. */
+  readonly records: readonly IndexedRecord[];
 }
 
 /** An append on its way, and where the log ends after it. */
@@ -67,7 +66,7 @@ interface Coming extends LogEnd {
  * and readers see what is in the file (`seq`, `end`, …). There is one repair path, opening: after a failed append the
  * file refuses others (`failed`), and the store reopens it.
  */
-export class LogFile implements JournaledLog {
+export class LogFile implements JournaledLog, OpenLog {
   readonly path: string;
   readonly key: string;
   readonly name: string;
@@ -85,12 +84,12 @@ export class LogFile implements JournaledLog {
 
   /** Where it ends with all that is on its way. */
   last = noEnd;
+  #head: LogHead | undefined;
   /** The ids of what is on its way. */
   readonly comingIds = new Set<string>();
   readonly #coming: Coming[] = [];
   #ahead = 0;
   #caughtUp: Promise<void> = Promise.resolve();
-  #settled: (() => void)[] = [];
   #taken: PushedChange[] = [];
   #isWriting = false;
   /** Why what is on its way cannot be written to the file. */
@@ -149,21 +148,37 @@ export class LogFile implements JournaledLog {
   /** Adds one batch at the end. Resolves once it is in the file, and as durable as the storage's level says. */
   append(appended: Appended): Promise<void> {
     if (this.failed) throw unavailable(`${this.key} cannot be written until it is reopened`);
-    const { lines, count, headJson } = appended;
-    const { seq: before, end: start, crc: prev } = this.last;
-    const seq = before + count;
-    const { key, damaged } = this;
-    const batch: NewBatch = { key, lines, count, seq, headJson, prev, damaged, opens: start === 0 };
-    const stored = this.#ports.journal.push(this, start, roomFor(batch), (into, at) => {
-      const { end, crc } = putBatch(into, at, batch);
-      this.last = { seq, end: start + end - at, crc, headJson };
-      return end;
-    });
+    const { lines, headJson, records } = appended;
+    const { key, damaged, last } = this;
+    const start = last.end;
+    const count = records.length;
+    const seq = last.seq + count;
+    const batch: NewBatch = {
+      ...{ key, lines, count, seq, headJson, prev: last.crc, damaged },
+      opens: start === 0,
+    };
+    const { stored, bytes, crc } = this.#ports.journal.push(this, start, batch);
+    this.last = { seq, end: start + bytes, crc, headJson };
+    this.#head = appended.head;
     this.#coming.push({ ...this.last, start, appended });
-    for (const id of appended.ids) this.comingIds.add(id);
+    for (const { id } of records) this.comingIds.add(id);
     this.#ahead++;
-    this.#caughtUp = stored.then(this.#arrived, this.#arrived);
+    const before = this.#caughtUp;
+    const arrived = () => {
+      this.#ahead--;
+      return before;
+    };
+    this.#caughtUp = stored.then(arrived, arrived);
     return stored;
+  }
+
+  get head(): LogHead {
+    this.#head ??= freezeDeep(JSON.parse(this.last.headJson) as LogHead);
+    return this.#head;
+  }
+
+  mayHold(id: string): boolean {
+    return this.comingIds.has(id) || this.#ports.index.find(this.key, id) !== undefined;
   }
 
   /** Whether something is on its way. */
@@ -171,21 +186,10 @@ export class LogFile implements JournaledLog {
     return this.#ahead > 0;
   }
 
-  /** Resolves when what is on its way now is in the file, or the log has failed. */
+  /** Resolves when what is on its way now is in the file, or is void. */
   caughtUp(): Promise<void> {
     return this.#caughtUp;
   }
-
-  /** Resolves when nothing is on its way. */
-  settled(): Promise<void> {
-    if (this.#ahead === 0) return Promise.resolve();
-    return new Promise((resolve) => this.#settled.push(resolve));
-  }
-
-  #arrived = (): void => {
-    if (--this.#ahead > 0) return;
-    for (const resolve of this.#settled.splice(0)) resolve();
-  };
 
   take(change: PushedChange): void {
     this.#taken.push(change);
@@ -409,11 +413,13 @@ export class LogFile implements JournaledLog {
   #reached(): void {
     const coming = this.#coming.shift();
     if (coming === undefined) return;
-    const { start, appended } = coming;
+    const { seq, end, crc, headJson, start, appended } = coming;
+    const { key, damaged } = this;
+    const { lines, records } = appended;
     this.#endsAt(coming);
-    this.#ports.recent.append(this, start, appended.lines);
-    appended.applied(this, start);
-    for (const id of appended.ids) this.comingIds.delete(id);
+    this.#ports.recent.append(this, start, lines);
+    this.#ports.index.add({ key, seq, end, crc, headJson, damaged, start, records });
+    for (const { id } of records) this.comingIds.delete(id);
   }
 
   #endsAt({ seq, end, crc, headJson }: LogEnd): void {

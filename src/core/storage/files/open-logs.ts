@@ -82,6 +82,15 @@ export class OpenLogs {
     }
   }
 
+  /** The log, if it is open and no other work on it is under way. */
+  free(key: string): LogFile | undefined {
+    const slot = this.#slots.get(key);
+    if (slot === undefined || this.#closed || this.#changes.isLocked(key)) return undefined;
+    this.#slots.delete(key);
+    this.#slots.set(key, slot);
+    return this.usable(slot);
+  }
+
   /** The log of this slot, if it is open and can go on being used. */
   usable({ log, indexAge }: Slot): LogFile | undefined {
     return log === undefined || log.failed || indexAge !== this.#indexAge ? undefined : log;
@@ -93,7 +102,7 @@ export class OpenLogs {
     if (usable !== undefined) return usable;
     const unusable = slot.log;
     slot.log = undefined;
-    await unusable?.settled();
+    await unusable?.caughtUp();
     await unusable?.close();
     slot.indexAge = this.#indexAge;
     const log = await this.#openFile(slot.key);
@@ -150,7 +159,7 @@ export class OpenLogs {
     const place = log.place();
     if (place === "own") return log;
     slot.log = undefined;
-    await log.settled();
+    await log.caughtUp();
     await log.close();
     if (place === "linked") return this.#reopened(slot); // which makes a file of its own of the same bytes
     const name = basename(log.path);
@@ -164,7 +173,7 @@ export class OpenLogs {
   async removeEmpty(slot: Slot, log: LogFile): Promise<void> {
     if (slot.log !== log || log.end > 0) return;
     slot.log = undefined;
-    await log.settled();
+    await log.caughtUp();
     const isOwn = log.place() === "own";
     await log.close();
     if (isOwn && !this.#ports.cuts.has(log.path)) await this.#ports.disk.unlink(log.path);
@@ -214,7 +223,7 @@ export class OpenLogs {
   async #empty(slot: Slot): Promise<void> {
     const { log } = slot;
     slot.log = undefined;
-    await log?.settled();
+    await log?.caughtUp();
     await log?.close().catch(() => undefined); // nothing is lost by it
   }
 
