@@ -20,6 +20,7 @@ const planned = [
   { scene: scenes.small, stride: isFull ? 7 : 127 },
   { scene: scenes.races, stride: isFull ? 7 : 127 },
   { scene: scenes.bursts, stride: isFull ? 5 : 61 },
+  { scene: scenes.unsynced, stride: isFull ? 5 : 61 },
   { scene: scenes.cut, stride: isFull ? 2 : 37 },
 ] as const;
 

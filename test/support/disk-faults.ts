@@ -1,6 +1,7 @@
 // A workload on a disk of which calls fail: every step says what became of it; afterwards the storage,
 // and every disk that a power cut could leave, agrees.
 import assert from "node:assert/strict";
+import type { Durability } from "../../src/core/storage/storage.ts";
 import { crashImages } from "./crash-images.ts";
 import { type DiskFault, faultyDisk } from "./faulty-disk.ts";
 import { assertWholeLines, fileWith } from "./image-digest.ts";
@@ -23,6 +24,8 @@ export interface Scene {
   readonly says: string;
   readonly steps: readonly Step[];
   readonly segmentBytes: number;
+  /** @default "power-cut" */
+  readonly durability?: Durability;
   /** What was there before, and what of it is stored. */
   readonly start: () => Promise<{ readonly disk: SimulatedDisk; readonly told: Told }>;
 }
@@ -107,7 +110,9 @@ const bursts: readonly Step[] = [
   { do: "together", queues: [burst("a", "y", 3), burst("b", "z", 3)], apart: 20 },
 ];
 
-export const scenes: Readonly<Record<"plain" | "small" | "races" | "bursts" | "cut", Scene>> = {
+export const scenes: Readonly<
+  Record<"plain" | "small" | "races" | "bursts" | "unsynced" | "cut", Scene>
+> = {
   plain: { says: "", steps, segmentBytes: 2_048, start: emptyDisk },
   small: { says: ", as segments are freed", steps: appends, segmentBytes: 600, start: emptyDisk },
   races: {
@@ -120,6 +125,13 @@ export const scenes: Readonly<Record<"plain" | "small" | "races" | "bursts" | "c
     says: ", of several appends to one log under way",
     steps: bursts,
     segmentBytes: 1_200,
+    start: emptyDisk,
+  },
+  unsynced: {
+    says: ", of several appends to one log under way without syncs",
+    steps: bursts,
+    segmentBytes: 1_200,
+    durability: "process",
     start: emptyDisk,
   },
   cut: {
@@ -135,10 +147,13 @@ export const scenes: Readonly<Record<"plain" | "small" | "races" | "bursts" | "c
 };
 
 /** Runs the steps of a scene on a disk that fails. */
-async function runFaulty({ steps, segmentBytes, start }: Scene, faults: readonly DiskFault[]) {
+async function runFaulty(
+  { steps, segmentBytes, start, durability = "power-cut" }: Scene,
+  faults: readonly DiskFault[],
+) {
   const { disk: inner, told } = await start();
   const disk = faultyDisk(inner, faults);
-  const open = () => openOn(disk, "power-cut", undefined, 256, undefined, segmentBytes);
+  const open = () => openOn(disk, durability, undefined, 256, undefined, segmentBytes);
   const ledger = new Ledger(() => disk.failures > 0, undefined, told);
   let opened: Opened | undefined;
   for (const step of steps) {
@@ -189,6 +204,7 @@ export async function checkFault(
   await checkLeft(opened, allowedBy(ledger.told));
   await opened.storage.close();
   if (failures === 0) return { broke: false, refusals };
+  if (scene.durability === "process") return { broke, refusals };
   // And what was promised since then is on the disk, whatever the cache says.
   const again = await runFaulty(scene, faults);
   for (const image of crashImages(again.inner, { maxImages: isFull ? 8 : 3 })) {

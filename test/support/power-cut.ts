@@ -1,5 +1,6 @@
 // Every disk that a power cut could leave, at every disk operation of many workloads.
 import assert from "node:assert/strict";
+import type { Durability } from "../../src/core/storage/storage.ts";
 import { seededRandom } from "../../src/testing/random.ts";
 import { forEveryCrashPoint } from "./crash-points.ts";
 import { type DiskFault, type FaultyDisk, faultyDisk } from "./faulty-disk.ts";
@@ -72,10 +73,15 @@ async function openAgain<T>(open: () => Promise<T>, disk: FaultyDisk): Promise<T
   }
 }
 
-function crashRun(seed: number, steps: readonly Step[], counts: Counts) {
+function crashRun(
+  seed: number,
+  steps: readonly Step[],
+  counts: Counts,
+  durability: Durability = "power-cut",
+) {
   const bytes = segmentBytes[seed % segmentBytes.length];
   const openOn = (disk: Parameters<typeof openHome>[0]) =>
-    openHome(disk, "power-cut", undefined, undefined, undefined, bytes);
+    openHome(disk, durability, undefined, undefined, undefined, bytes);
   return {
     openOn,
     async scenario(disk: SimulatedDisk, promise: (told: Told) => void) {
@@ -207,12 +213,17 @@ export async function cutTwice({
   return counts;
 }
 
-/** Kills the process at every disk operation: what the system was told, it keeps. */
+/** Kills the process at every disk operation, at both levels: what the system was told, it keeps. */
 export async function killEverywhere({ from, count, digests }: Workloads & Digests) {
   const counts = noCounts();
   for (let seed = from; seed < from + count; seed++) {
     const steps = stepsOf(seed + 500, 8);
-    const run = { ...crashRun(seed, steps, counts), cut: "process" as const, digests };
+    const durability = seed % 2 === 0 ? "process" : "power-cut";
+    const run = {
+      ...crashRun(seed, steps, counts, durability),
+      cut: "process" as const,
+      digests,
+    };
     const { points, images } = await inWorkload(seed, steps, forEveryCrashPoint(run));
     counts.points += points;
     counts.images += images;
