@@ -6,14 +6,10 @@ import fs from "node:fs";
 import { join } from "node:path";
 import { openThroughline } from "../src/core/throughline.ts";
 import { openPackageDirectory } from "../src/moments/directory/open-package-directory.ts";
-import {
-  type Manifest,
-  renameMoment,
-  sealRecord,
-  writeManifest,
-} from "../src/moments/package/package-format.ts";
 import { makeUuidV7 } from "../src/moments/package/package-name.ts";
 import type { SealedMoment } from "../src/moments/package/package-sink.ts";
+import type { Manifest } from "../src/moments/package/record.ts";
+import { renameMoment, sealRecord, writeManifest } from "../src/moments/package/write-manifest.ts";
 import type { Figure } from "./figure.ts";
 import { fullRecorder, praise } from "./moments-world.ts";
 import { median } from "./samples.ts";

@@ -7,6 +7,14 @@ import { run } from "../src/app/program.ts";
 import { readEnvironment, variableHelp } from "../src/cli/env.ts";
 import type { Io } from "../src/cli/io.ts";
 import { settings, settingsIn } from "../src/cli/settings-table.ts";
+import {
+  bodiesText,
+  exampleOf,
+  fieldTable,
+  type Schema,
+  type Schemas,
+  typeOf,
+} from "./docs-bodies.ts";
 import { fenced, table } from "./docs-text.ts";
 
 /** Every generated page of docs/reference, by the name of its part. */
@@ -30,15 +38,6 @@ function configurationKeys(): string {
   return table(["key", "value", "default", "meaning"], rows);
 }
 
-interface Schema {
-  readonly $ref?: string;
-  readonly type?: string | readonly string[];
-  readonly enum?: readonly unknown[];
-  readonly minimum?: number;
-  readonly maximum?: number;
-  readonly maxLength?: number;
-}
-
 interface Operation {
   readonly summary: string;
   readonly description?: string;
@@ -56,25 +55,26 @@ interface Operation {
 }
 
 function httpReference(): string {
-  const { paths } = JSON.parse(readFileSync("api/openapi.json", "utf8")) as {
+  const { paths, components } = JSON.parse(readFileSync("api/openapi.json", "utf8")) as {
     readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
+    readonly components: { readonly schemas: Schemas };
   };
   const groups = new Map<string, string[]>();
   for (const [path, operations] of Object.entries(paths)) {
     const [, first = "", second = ""] = path.split("/");
     const group = first === "api" ? second : "service";
     for (const [method, operation] of Object.entries(operations)) {
-      const text = operationText(`${method.toUpperCase()} ${path}`, operation);
+      const text = operationText(`${method.toUpperCase()} ${path}`, operation, components.schemas);
       groups.set(group, [...(groups.get(group) ?? []), text]);
     }
   }
-  return [...groups]
+  const routes = [...groups]
     .sort(([a], [b]) => a.localeCompare(b))
-    .map(([group, operations]) => `## ${group}\n\n${operations.join("\n")}`)
-    .join("\n");
+    .map(([group, operations]) => `## ${group}\n\n${operations.join("\n")}`);
+  return [...routes, `## Bodies\n\n${bodiesText(components.schemas)}`].join("\n");
 }
 
-function operationText(name: string, operation: Operation): string {
+function operationText(name: string, operation: Operation, schemas: Schemas): string {
   const { summary, description, parameters = [], requestBody, responses } = operation;
   const rows = parameters.map((each) => {
     const where = each.required ? `${each.in}, required` : each.in;
@@ -96,19 +96,24 @@ function operationText(name: string, operation: Operation): string {
     description === undefined ? "" : `${description}\n`,
     rows.length === 0 ? "" : table(["parameter", "in", "type", "meaning"], rows),
     bodies.length === 0 ? "" : `Body: ${bodies.join(", or ")}\n`,
+    fieldTable(requestBody?.content["application/json"]?.schema ?? {}),
     table(["status", "when", "body"], answers),
+    exampleText(operation, schemas),
   ];
   return parts.filter((part) => part !== "").join("\n");
 }
 
-function typeOf(schema: Schema): string {
-  if (schema.$ref !== undefined) return schema.$ref.split("/").at(-1) ?? "";
-  if (schema.enum !== undefined) return schema.enum.map((value) => `\`${value}\``).join(", ");
-  const { minimum, maximum, maxLength } = schema;
-  const type = [schema.type ?? "object"].flat().join(" or ");
-  if (minimum !== undefined && maximum !== undefined && maximum < Number.MAX_SAFE_INTEGER)
-    return `${type}, ${minimum} to ${maximum}`;
-  return maxLength === undefined ? type : `${type}, at most ${maxLength} characters`;
+/** What to send, or what comes back from a route that takes no fields. */
+function exampleText({ requestBody, responses }: Operation, schemas: Schemas): string {
+  const json = "application/json";
+  const shown = (says: string, schema: Schema | undefined) => {
+    const example = schema === undefined ? {} : exampleOf(schema, schemas);
+    if (Object.keys(example as object).length === 0) return undefined;
+    return `${says}:\n\n${fenced(`${JSON.stringify(example)}\n`, "json")}`;
+  };
+  const sent = shown("Send", requestBody?.content[json]?.schema);
+  const [, answer] = Object.entries(responses).find(([status]) => /^2/.test(status)) ?? [];
+  return sent ?? shown("Answer", answer?.content?.[json]?.schema) ?? "";
 }
 
 async function cliReference(): Promise<string> {

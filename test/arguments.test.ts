@@ -60,7 +60,7 @@ const entries: Readonly<Record<string, object>> = {
 };
 
 /** Made by `open`, or by who throws them. */
-const notCalled = ["Injector", "ResponderRegistry", "ResponderError", "ThroughlineError"];
+const notCalled = ["ResponderRegistry", "ResponderError", "ThroughlineError"];
 
 // biome-ignore lint/suspicious/noExplicitAny: these are called as no type allows.
 type Any = any;
@@ -139,11 +139,6 @@ const refused: readonly [called: string, call: () => unknown, code: core.ErrorCo
   [
     "a feature without open",
     () => throughline.extend("a", undefined as Any),
-    "THROUGHLINE_INVALID",
-  ],
-  [
-    "an injector without ports",
-    () => companion.Injector.open(undefined as Any),
     "THROUGHLINE_INVALID",
   ],
   [

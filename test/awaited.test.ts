@@ -9,29 +9,6 @@ import { temporaryDirectory } from "./support/command-line.ts";
 const seed = randomInt(2 ** 31);
 const load = (path: string) => `await import(${JSON.stringify(import.meta.resolve(path))})`;
 
-const injector = (failures: number) => `
-  const { Injector } = ${load("../src/companion/conversation/injector.ts")};
-  const { systemTimers } = ${load("../src/core/timers.ts")};
-  const { systemClock } = ${load("../src/core/clock.ts")};
-  let failures = ${failures};
-  const pending = {
-    load: async () => [],
-    save: async () => {
-      if (failures-- > 0) throw new Error("the disk is full");
-    },
-  };
-  const stream = {
-    state: failures > 0 ? "speaking" : "idle",
-    voiceStream: "v1",
-    inject: async () => undefined,
-    onChange: () => () => undefined,
-  };
-  let ids = 0;
-  const newId = () => "id" + ++ids;
-  const ports = { stream, pending, timers: systemTimers, clock: systemClock, newId };
-  const injector = await Injector.open(ports);
-`;
-
 /** Programs that only await, with nothing else that keeps them alive. */
 const programs = {
   "2 appends of 5 MB at level process": `
@@ -63,11 +40,6 @@ const programs = {
     await receipt.whenDurable();
     setTimeout(() => receipt.update({ uploaded: true }), 20).unref();
     await receipt.whenUploaded();`,
-  "a text that the throttle holds back": `${injector(0)}
-    await injector.inject("one").outcome;
-    await injector.inject("two").outcome;`,
-  "a text that is saved at the second try": `${injector(1)}
-    await injector.inject("one", { mustDeliver: true }).result;`,
 };
 
 for (const [awaited, code] of Object.entries(programs)) {

@@ -6,7 +6,7 @@ import { test } from "node:test";
 import { within } from "../src/app/serve.ts";
 import { serverOf } from "../src/core/storage/files/lease-holder.ts";
 import { openThroughline } from "../src/core/throughline.ts";
-import type { Manifest, PackageMessage } from "../src/moments/package/package-format.ts";
+import type { Manifest, PackageMessage } from "../src/moments/package/record.ts";
 import { fakeIo, Process, runCli, temporaryDirectory } from "./support/command-line.ts";
 import { openAiServer } from "./support/openai-server.ts";
 

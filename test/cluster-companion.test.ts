@@ -422,6 +422,33 @@ test("when all are killed, the next start has what was felt after the last docum
   assert.deepEqual(said, ["The house is red", "The door is blue"]);
 });
 
+test("a client's run is one at all servers, also when all are killed; what was told is not told again", async () => {
+  const w = world();
+  const first = await w.start();
+  await first.throughline.chats.append("chat-1", [{ role: "user", content: "I like tea" }]);
+  first.storage.kill();
+  w.clock.pass(15_000);
+  const [a, b] = [await w.start(), await w.start()];
+  const { runId } = await a.companion.clients.begin("robot");
+  await a.companion.clients.appended("robot", "chat-1");
+  await saved(w.store(), a);
+  w.clock.pass(5_000);
+  assert.equal((await b.companion.clients.heartbeat("robot")).runId, runId);
+  await b.companion.clients.inject("robot", "It rains.");
+  assert.deepEqual(await b.companion.clients.delivered("robot"), ["chat-1"]);
+  await a.companion.save();
+  assert.equal(a.companion.clients.get("robot").injects[0]?.text, "It rains.");
+  await b.companion.clients.delivered();
+  for (const each of [a, b]) each.storage.kill();
+  w.clock.pass(7_000);
+  const c = await w.start();
+  const run = await c.companion.clients.begin("robot");
+  const { kind, gapMs } = run.restart;
+  assert.deepEqual([kind, gapMs, run.previousRunId], ["crash_recovery", 7_000, runId]);
+  assert.deepEqual(run.injects.length, 1);
+  assert.deepEqual(c.companion.notices.stored.told, { "": 2, "chat-1": 2 });
+});
+
 test("a log that grew is continued in another, what a document covers is removed, and none loses an act", async () => {
   const w = world();
   const [a, b, deaf] = [await w.start(), await w.start(), await w.start()];

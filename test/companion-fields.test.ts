@@ -47,7 +47,8 @@ async function twoRuns(place: ThroughlineOptions): Promise<HeldBootClock> {
   clock.pass(10_000);
   second.companion.emotions.event("abuse");
   second.companion.emotions.override("proud", 600);
-  await second.companion.injections.save([{ id: "i1", text: "say this", queuedAt: "2026" }]);
+  for (const client of ["robot", "lamp"]) await second.companion.clients.begin(client);
+  await second.companion.clients.inject("robot", "say this");
   clock.pass(5_000);
   await second.throughline.close();
   clock.pass(awayMs);

@@ -18,6 +18,7 @@ import { readEmotionsFile } from "../src/companion/commands/emotions-file.ts";
 import { builtInEmotions } from "../src/companion/emotion/built-in-emotions.ts";
 import { errorCodes } from "../src/core/errors.ts";
 import { openThroughline } from "../src/index.ts";
+import { everything } from "./support/everything.ts";
 
 const read = (path: string) => readFileSync(path, "utf8");
 const parts = await generateParts();
@@ -123,6 +124,23 @@ test("every error code has a row that says what was stored and what to do", () =
   const [, advice = ""] = read("docs/reference/errors.md").split("## What was stored");
   const missing = Object.keys(errorCodes).filter((code) => !advice.includes(`\`${code}\``));
   assert.deepEqual(missing, []);
+});
+
+test("each route takes the body that docs/reference/http.md sends it", async () => {
+  await using c = await everything();
+  const [, routes = ""] = read("docs/reference/http.md").split("<!-- generated: http -->");
+  const refused: string[] = [];
+  let sent = 0;
+  for (const part of routes.split("\n### ").slice(1)) {
+    const [, path, body] = /^POST (\S+)[\s\S]*\nSend:\n\n```json\n(.*)\n/.exec(part) ?? [];
+    if (path === undefined || body === undefined) continue;
+    const named = path.replace("\\{name\\}", "2026-03-04T09-15-00_positive_fb_0a1b2c3d4e5f");
+    const answer = await c.post(named.replaceAll(/\\\{\w+\\\}/g, "m1"), JSON.parse(body));
+    if (answer.status === 400) refused.push(`${path}: ${await answer.text()}`);
+    sent++;
+  }
+  assert.deepEqual(refused, []);
+  assert.ok(sent > 20, `${sent} were sent`);
 });
 
 test("the sample log of docs/formats/log.md is a log: it opens, and holds what it says", async (t) => {

@@ -114,6 +114,22 @@ test("without a server `throughline mcp` opens the home, and a kill during appen
   }
 });
 
+test("a reaction of a model is about the answer that its program appended last", async (t) => {
+  const home = join(temporaryDirectory(t), "home");
+  const client = await connect(t, "v1", { home });
+  const said = ["One?", "Two?"].flatMap((content, n) => [
+    { role: "USER", content },
+    { id: `a${n}`, role: "ASSISTANT", content: `${content} Yes.` },
+  ]);
+  await client.call("session_append", { chat_id: "local:me", messages: said });
+  await client.call("remember_positively", { what: "agreed", trigger: "praise" });
+  await client.close();
+  const feedback = join(home, "feedback");
+  const [name = ""] = fs.readdirSync(feedback).filter((each) => /_positive_fb_\w+$/.test(each));
+  const { target } = JSON.parse(fs.readFileSync(join(feedback, name, "feedback.json"), "utf8"));
+  assert.deepEqual(target?.message_ids, ["a1"]);
+});
+
 test("a server that is killed and started elsewhere is found again, and a repeated append stores nothing twice", {
   skip: noSignals,
 }, async (t) => {

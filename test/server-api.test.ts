@@ -436,7 +436,7 @@ test("metrics count turns and requests, by the route's pattern and never by what
   await c.say("Hello");
   await c.ask("/api/search?query=canary");
   await c.ask("/nowhere/canary");
-  await c.ask(me, { method: "PUT" });
+  await c.ask(me, { method: "PATCH" });
   const response = await c.ask("/metrics");
   assert.match(response.headers.get("content-type") ?? "", /^text\/plain; version=0\.0\.4/);
   const text = await response.text();

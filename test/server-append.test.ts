@@ -66,7 +66,16 @@ for (const [what, body, status, code] of [
   ["an unknown field of the body", { messages: [message], model: "x" }, 400, "THROUGHLINE_INVALID"],
   ["an unknown role", { messages: [{ ...message, role: "boss" }] }, 400, "THROUGHLINE_INVALID"],
   ["no content", { messages: [{ role: "user" }] }, 400, "THROUGHLINE_INVALID"],
-  ...["hidden", "turn", "provider", "synthetic", "partial", "extra", "mine", "seq", "kind"].map(
+  ...[
+    "hidden",
+    "turn",
+    "exact",
+    "attachments",
+    "provider_data",
+    "provider",
+    "synthetic",
+    "extra",
+  ].map(
     (name) =>
       [
         `the field ${name}`,

@@ -178,9 +178,11 @@ async function afterKill(t: TestContext) {
   const first = await serve(t, machine);
   await first.begin();
   for (const [id, word] of Object.entries({ "local:me": "tea", "local:other": "rain" })) {
-    await first.throughline.chats.append(id, [{ role: "user", content: `I like ${word}` }]);
+    const messages = [{ role: "user", content: `I like ${word}` }];
+    const client = id === "local:me" ? "robot" : undefined;
+    const path = `/api/chats/${encodeURIComponent(id)}/append`;
+    await jsonOf(await first.post(path, { messages, client }), 200);
   }
-  await first.run.clients.appended("robot", "local:me");
   machine.clock.pass(40_000);
   return { machine, c: await serve(t, machine, "scripted") };
 }

@@ -9,13 +9,17 @@ import {
   rmSync,
   writeFileSync,
 } from "node:fs";
+import { registerHooks } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import sharp from "sharp";
-import { openThroughline } from "../src/core/throughline.ts";
+import { silentLogger } from "../src/core/logger.ts";
+import { openThroughline, type ThroughlineOptions } from "../src/core/throughline.ts";
+import { checkMoments } from "../src/moments/checks/moments.ts";
 import type { MomentsOptions } from "../src/moments/moments.ts";
-import { readManifest, writeManifest } from "../src/moments/package/package-format.ts";
+import { readManifest } from "../src/moments/package/read-manifest.ts";
+import { writeManifest } from "../src/moments/package/write-manifest.ts";
 import { consentWording } from "../src/moments/record/consent.ts";
 import * as schemas from "../src/moments/routes/answer-schemas.ts";
 import { momentsRoutes } from "../src/moments/routes.ts";
@@ -37,10 +41,11 @@ async function withMoments(
   t: TestContext,
   script: Parameters<typeof companion>[0] = [["Knock, knock"]],
   options: Partial<MomentsOptions> = {},
+  ports: Partial<ThroughlineOptions> = {},
 ) {
   const home = mkdtempSync(join(tmpdir(), "throughline-feedback-"));
   const target = { provider: "scripted", model: "scripted" };
-  const throughline = await openThroughline({ home, ...target });
+  const throughline = await openThroughline({ home, ...target, ...ports });
   const moments = await startMoments(throughline, {
     sessionId: "a1b2c3d4",
     software: { name: "throughline", version: "0.0.0" },
@@ -395,6 +400,21 @@ test("retracting a package that only the bucket has is answered as pending; one 
   const { packages } = await c.get("/api/feedback");
   const [shown, ...more] = schemas.packageList.parse({ packages, cursor: null }).packages;
   assert.deepEqual([shown?.name, shown?.state, shown?.feedback, more], [name, "bucket", null, []]);
+  for (const [query, names] of [
+    ["sentiment=positive&chat_id=a&preserved=false", [name]],
+    ["sentiment=negative", []],
+    ["chat_id=b", []],
+    ["preserved=true", []],
+    ["media=false", []],
+    ["query=joke", []],
+  ] as const) {
+    const found = (await c.get(`/api/feedback?${query}`)).packages;
+    assert.deepEqual(
+      found.map((each: { name: string }) => each.name),
+      names,
+      query,
+    );
+  }
   const answer = await jsonOf(await c.post(`/api/feedback/${name}/retract`, {}), 202);
   assert.deepEqual(schemas.retractedThere.strict().parse(answer), { name, pending: true });
   await c.moments.upload();
@@ -404,13 +424,40 @@ test("retracting a package that only the bucket has is answered as pending; one 
   await problemOf(refused, 404, "THROUGHLINE_NOT_FOUND");
 });
 
+test("a client library that is not installed is reported at the start, and no longer once it is", async (t) => {
+  const missing = Object.assign(new Error("not found"), { code: "ERR_MODULE_NOT_FOUND" });
+  const hooks = registerHooks({
+    resolve(specifier, context, next) {
+      if (specifier === "@aws-sdk/client-s3") throw missing;
+      return next(specifier, context);
+    },
+  });
+  t.after(() => hooks.deregister());
+  const s3 = { bucket: "moments", endpoint: "http://127.0.0.1:1" };
+  const logged: string[] = [];
+  const logger = { ...silentLogger, error: (_: object, says: string) => void logged.push(says) };
+  const c = await withMoments(t, [], { s3 }, { logger });
+  assert.match(logged.join(), /npm install @aws-sdk\/client-s3/);
+  const where = async () => {
+    const { storage_mode, storage_reason, s3_bucket } = await c.get("/api/feedback/stats");
+    return [storage_mode, storage_reason, s3_bucket];
+  };
+  assert.deepEqual(await where(), ["local", "no_client", "moments"]);
+  const settings = { storage: undefined, bucket: "moments" };
+  assert.match(checkMoments(settings).says, /npm install @aws-sdk\/client-s3/);
+  hooks.deregister();
+  assert.deepEqual(await where(), ["local+s3", null, "moments"]);
+  assert.equal(checkMoments(settings).status, "ok");
+});
+
 test("a reaction to an answer that the buffers never held has the words of the chat up to it", async (t) => {
   const c = await withMoments(t);
-  await c.throughline.chats.append("local:me", [
+  const words = [
     { role: "user", content: "Long ago", id: "o1", turn: "o1" },
     { role: "assistant", content: "Once upon a time", id: "o2", turn: "o1" },
     { role: "user", content: "Thanks", id: "o3", turn: "o3" },
-  ]);
+  ] as const;
+  await c.throughline.chats.append("local:me", words, { heard: false });
   const body = { ...praise, chat_id: "local:me", target_message_id: "o2" };
   const { name, reduced } = await jsonOf(await c.post("/api/feedback", body), 201);
   assert.equal(reduced, "old_target");
@@ -429,7 +476,7 @@ test("a reaction in a chat that is not there is not found, and nothing is kept",
   assert.deepEqual((await c.get("/api/feedback")).packages, []);
 });
 
-test("a package is preserved, let go, and mended", async (t) => {
+test("a package is preserved, let go, and verified", async (t) => {
   const c = await withMoments(t);
   await c.say("Tell me a joke");
   const { name } = await jsonOf(await c.post("/api/feedback", praise), 201);
@@ -439,9 +486,8 @@ test("a package is preserved, let go, and mended", async (t) => {
   const free = await jsonOf(await c.post(`${path}/preserve`, { preserved: false }), 200);
   assert.equal(free.preserved, null);
   writeFileSync(join(c.home, "feedback", name, "stray.txt"), "not ours");
-  const mended = schemas.repaired.parse(await jsonOf(await c.post(`${path}/repair`), 200));
-  assert.deepEqual([mended.outcome, mended.differences.length], ["not_repaired", 1]);
-  assert.equal((await jsonOf(await c.post(`${path}/verify`), 200)).verified, false);
+  const found = schemas.verification.parse(await jsonOf(await c.post(`${path}/verify`), 200));
+  assert.deepEqual([found.verified, found.differences.length], [false, 1]);
 });
 
 test("the packages of a chat, or of a person who was seen, are deleted together, and no others", async (t) => {

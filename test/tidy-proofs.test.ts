@@ -42,6 +42,18 @@ test("each promise has a proof", () => {
   assert.deepEqual(without, []);
 });
 
+test("each sentence of a seed has a test, or the reason why it needs none", () => {
+  const page = readFileSync("docs/internals/lineage.md", "utf8");
+  const tables = page.split(/^\| the seed says \|.*\n/m).slice(1);
+  const rows = tables.flatMap((table) => table.split("\n\n")[0]?.split("\n").slice(1) ?? []);
+  const without = rows.filter((line) => {
+    const last = line.split(" | ").at(-1) ?? "";
+    return !last.startsWith("none: ") && !/`[^`]+\.test\.ts`/.test(last);
+  });
+  assert.ok(rows.length > 60, `${rows.length} rows`);
+  assert.deepEqual(without, []);
+});
+
 /** Where "…" stands, a name differs from row to row of a table of tests. */
 test("each test of a seed is a test here, by its name", () => {
   const rows = rowsOf("docs/internals/lineage.md").filter(({ file }) => file !== undefined);
@@ -59,4 +71,18 @@ test("each test of a seed is a test here, by its name", () => {
   });
   assert.ok(rows.length > 10);
   assert.deepEqual(missing, []);
+});
+
+test("each route that docs/internals/lineage.md names is one of the API", () => {
+  const { paths } = JSON.parse(readFileSync("api/openapi.json", "utf8")) as {
+    readonly paths: Readonly<Record<string, object>>;
+  };
+  const page = readFileSync("docs/internals/lineage.md", "utf8");
+  const routes = Array.from(
+    page.matchAll(/`(GET|POST|PUT|DELETE) (\/api\/[^`?]*)/g),
+    ([, method = "", path = ""]) => [method.toLowerCase(), path] as const,
+  );
+  assert.ok(routes.length > 60, `${routes.length} routes`);
+  const unknown = routes.filter(([method, path]) => !Object.hasOwn(paths[path] ?? {}, method));
+  assert.deepEqual(unknown, []);
 });

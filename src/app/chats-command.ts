@@ -1,6 +1,7 @@
 import { type Command, Option } from "commander";
 import {
   type AddCommand,
+  addToEach,
   type Context,
   examples,
   homeOption,
@@ -34,6 +35,7 @@ export const addChatsCommand: AddCommand = (program, context) => {
   addChanges(sessions, context);
   addRemoving(sessions, context);
   addAnswers(sessions, context);
+  addToEach(sessions, homeOption, storeOption);
 };
 
 function addReading(sessions: Command, context: Context): void {
@@ -43,8 +45,6 @@ function addReading(sessions: Command, context: Context): void {
     .option("--limit <n>", "the maximum number of results", wholeNumber(1, 1_000), 50)
     .option("--cursor <cursor>", "the cursor that the previous page printed", notEmpty)
     .option("--unanswered", "only chats with an unanswered message")
-    .addOption(homeOption())
-    .addOption(storeOption())
     .addOption(jsonOption())
     .addHelpText(
       "after",
@@ -55,8 +55,6 @@ function addReading(sessions: Command, context: Context): void {
     .command("show <chat>")
     .description("Show one chat: its session and its last messages.")
     .option("--messages <n>", "the number of messages", wholeNumber(0, 1_000), 20)
-    .addOption(homeOption())
-    .addOption(storeOption())
     .addOption(jsonOption())
     .addHelpText(
       "after",
@@ -74,8 +72,6 @@ function addReading(sessions: Command, context: Context): void {
     )
     .option("--chat <id>", "search only this chat", notEmpty)
     .option("--limit <n>", "the maximum number of results", wholeNumber(1, 1_000), 20)
-    .addOption(homeOption())
-    .addOption(storeOption())
     .addOption(jsonOption())
     .addHelpText(
       "after",
@@ -99,8 +95,6 @@ function addExport(sessions: Command, context: Context): void {
         .default("jsonl"),
     )
     .option("--out <file>", "a new file to write to, instead of stdout", notEmpty)
-    .addOption(homeOption())
-    .addOption(storeOption())
     .addHelpText(
       "after",
       examples([
@@ -121,22 +115,16 @@ function addChanges(sessions: Command, context: Context): void {
     )
     .option("--provider <name>", "which provider (default: the one that the chat uses)", notEmpty)
     .addOption(new Option("--all", "start over with every provider").conflicts("provider"))
-    .addOption(homeOption())
-    .addOption(storeOption())
     .action(async (chat, flags) => (await import("./chats/change.ts")).reset(chat, flags, context));
   sessions
     .command("clear <chat>")
     .description(
       "Hide every message so far. They stay in the file but are no longer shown, and no model gets them.",
     )
-    .addOption(homeOption())
-    .addOption(storeOption())
     .action(async (chat, flags) => (await import("./chats/change.ts")).clear(chat, flags, context));
   sessions
     .command("fork <chat> <message> <newChat>")
     .description("Copy a chat, up to and including one message, to a new chat.")
-    .addOption(homeOption())
-    .addOption(storeOption())
     .addHelpText(
       "after",
       examples([
@@ -152,8 +140,6 @@ function addRemoving(sessions: Command, context: Context): void {
   sessions
     .command("erase <chat> <message>")
     .description("Delete one message and its bytes; a mark stays.")
-    .addOption(homeOption())
-    .addOption(storeOption())
     .action(async (chat, message, flags) =>
       (await import("./chats/change.ts")).erase(chat, message, flags, context),
     );
@@ -161,8 +147,6 @@ function addRemoving(sessions: Command, context: Context): void {
     .command("forget <chat>")
     .description("Delete a chat everywhere, permanently, and print what was removed.")
     .option("--yes", "do not ask for confirmation")
-    .addOption(homeOption())
-    .addOption(storeOption())
     .addOption(jsonOption())
     .addHelpText("after", examples([["sessions forget local:me --yes", "without asking"]]))
     .action(async (chat, flags) =>
@@ -177,8 +161,6 @@ function addAnswers(sessions: Command, context: Context): void {
       "Answer the oldest unanswered message of a chat. If the answer fails or is cut off, the message " +
         "waits until you say something else there. The model then gets both, and answers the newer one.",
     )
-    .addOption(homeOption())
-    .addOption(storeOption())
     .addOption(modelOption())
     .addOption(windowOption())
     .addOption(jsonOption())
@@ -188,8 +170,6 @@ function addAnswers(sessions: Command, context: Context): void {
   sessions
     .command("dismiss <chat>")
     .description("Leave the unanswered messages of a chat without an answer, permanently.")
-    .addOption(homeOption())
-    .addOption(storeOption())
     .action(async (chat, flags) =>
       (await import("./chats/answer.ts")).dismiss(chat, flags, context),
     );

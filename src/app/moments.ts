@@ -53,8 +53,11 @@ async function start(
   return {
     facts: {
       recordPat: (chatId) => recordPat(started, chatId),
-      remember: async (name, said) =>
-        skills.find((skill) => skill.name === name)?.handle(said) ?? "",
+      remember: async (name, said) => {
+        // Called in no turn that is known: all that was said is from before the reaction.
+        const turnId = throughline.ports.newId();
+        return skills.find((skill) => skill.name === name)?.handle(said, { turnId }) ?? "";
+      },
     },
     tools: offerSkills(recorder, systemTimers),
     routes: async () => (await import("../moments/routes.ts")).momentsRoutes(started),

@@ -1,6 +1,6 @@
 import type { Routes } from "../cli/routes.ts";
 import { isThroughlineError } from "../core/errors.ts";
-import { shownModel } from "../core/models/model-name.ts";
+import { clearShown, dismissWaiting, noneUnanswered, startOver } from "./chats/change.ts";
 import type { ServedChat } from "./chats/served-chat.ts";
 import { type ModelChoice, targetOf } from "./model-choice.ts";
 import type { AskedTurn } from "./turn-events.ts";
@@ -16,9 +16,6 @@ const slashHelp = `/answer   answer the unanswered message, before you say somet
 /quit     end the chat; so does "goodbye"
 A line that starts with a space is never a command. Alt+Enter starts a new line in a message, and
 pasted text is one message, even if it has several lines.`;
-
-const othersStay =
-  "Other providers keep their sessions, and the transcript stays. /newall starts over with every provider.";
 
 /** What a command did: a line to show, a turn to follow, or the end of the chat. */
 type SlashResult =
@@ -54,7 +51,7 @@ export async function runSlashCommand(
     if (name !== "answer") return { type: "say", text: await change(name, path, routes, models) };
     const query = { if_exists: true };
     const chat = await routes.json<ServedChat | undefined>(path, { query });
-    if (!chat?.row.unanswered) return { type: "say", text: "There are no unanswered messages." };
+    if (!chat?.row.unanswered) return { type: "say", text: noneUnanswered };
     const events = routes.events(`${path}/answer`, models.chosen ?? {});
     return { type: "turn", turn: { routes, path, events } };
   } catch (error) {
@@ -70,28 +67,14 @@ async function change(
   { target }: ModelChoice,
 ): Promise<string> {
   if (name === "help") return slashHelp;
-  if (name === "dismiss") {
-    const { dismissed } = await routes.post<{ readonly dismissed: number }>(`${path}/dismiss`);
-    if (dismissed === 0) return "There are no unanswered messages.";
-    return dismissed === 1
-      ? "The message stays unanswered."
-      : `${dismissed} messages stay unanswered.`;
-  }
-  if (name === "new") {
-    const { provider_sessions: known } = await routes.json<ServedChat>(path);
+  if (name === "dismiss") return dismissWaiting(routes, path);
+  if (name === "clear") return clearShown(routes, path);
+  if (name === "new" || name === "newall") {
+    const { provider_sessions: known } = await routes.json<ServedChat>(path); // a reset begins a chat
     const { provider } = await targetOf(routes, path, target);
-    // One that the session does not know yet gets nothing of before.
-    if (Object.hasOwn(known, provider)) await routes.post(`${path}/reset`, { provider });
-    return `${shownModel({ provider, model: "" })} starts over and no longer gets what was said before. ${othersStay}`;
-  }
-  if (name === "newall") {
-    await routes.json(path); // a reset would begin a chat
-    await routes.post(`${path}/reset`, { all: true });
-    return "A new session has started with every provider. The session before is kept and can still be read.";
-  }
-  if (name === "clear") {
-    await routes.post(`${path}/clear`);
-    return "Done. Earlier messages are no longer shown or sent to a model.";
+    const isNew = !Object.hasOwn(known, provider); // then it gets nothing of before
+    if (name === "new" && isNew) return "This provider has no session here yet.";
+    return startOver(routes, path, name === "new" ? provider : undefined, "/newall");
   }
   return `There is no command /${name}. /help lists the commands.`;
 }

@@ -77,7 +77,7 @@ test("a command before /attach is run once", async (t) => {
   await companion.throughline.chats.append(chatId, [{ role: "user", content: "old" }]);
   const io = fakeIo("/newall\n/attach\n/detach\nhello\n");
   assert.equal(await talk(companion, io), 0);
-  assert.equal(io.errors.text.match(/A new session has started/g)?.length, 1);
+  assert.equal(io.errors.text.match(/Session \d has started/g)?.length, 1);
 });
 
 test("a path, a command of two words and a line that begins with a space are talk", async (t) => {
@@ -130,7 +130,7 @@ test("/new begins again with the active provider: others keep their part, the tr
   await talk(companion, io);
   assert.equal(
     io.errors.text,
-    "scripted starts over and no longer gets what was said before. Other providers keep their sessions, " +
+    "scripted starts over in this chat and no longer gets what was said before. Other providers keep their sessions, " +
       "and the transcript stays. /newall starts over with every provider.\n",
   );
   assert.equal((await said(companion)).length, 4);
@@ -148,7 +148,7 @@ test("/newall begins a new session with every provider, and the transcript stays
   await talk(companion, io);
   assert.equal(
     io.errors.text,
-    "A new session has started with every provider. The session before is kept and can still be read.\n",
+    "Session 2 has started with every provider. The session before is kept and can still be read.\n",
   );
   assert.equal((await said(companion)).length, 4);
   const period = await sessions.active(chatId);
@@ -183,7 +183,7 @@ test("a pipe is told of a message without an answer, and nothing is answered una
   assert.equal(io.output.text, "");
   const dismissed = fakeIo("/dismiss\n");
   await talk(companion, dismissed);
-  assert.match(dismissed.errors.text, /The message stays unanswered\.\n$/);
+  assert.match(dismissed.errors.text, /1 message stays unanswered\.\n$/);
   const after = fakeIo("");
   await talk(companion, after);
   assert.equal(after.errors.text, "");

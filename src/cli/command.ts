@@ -64,6 +64,11 @@ export const homeOption = () => optionOf("home");
 
 export const storeOption = () => optionOf("store");
 
+/** Adds options to each command of a group that has not got them: where the companion is. */
+export function addToEach(group: Command, ...options: readonly (() => Option)[]): void {
+  for (const command of group.commands) for (const make of options) command.addOption(make());
+}
+
 export const modelOption = () => optionOf("model").argParser(model);
 
 export const windowOption = () => optionOf("window");

@@ -77,7 +77,6 @@ test("every key of a configuration is read, the original's by their names", (t) 
       "ollama/qwen3": {
         inputPerMillionUsd: 0,
         outputPerMillionUsd: 0,
-        cachedInputPerMillionUsd: undefined,
       },
     },
     idleTimeoutMinutes: 1440,
@@ -96,8 +95,8 @@ const refused: readonly [json: string, names: RegExp][] = [
     '{"idle_timout_minutes": 5}',
     /there is no idle_timout_minutes in the file: there are store, model, /,
   ],
-  ['{"prices": {"a/b": {"input": 1}}}', /there is no input in prices\.a\/b: there are /],
-  ['{"prices": {"a/b": 1}}', /prices\.a\/b must be an object$/],
+  ['{"prices": {"a/b": {"input": 1}}}', /prices\.a\/b: input is no key of this place; those are /],
+  ['{"prices": {"a/b": 1}}', /prices\.a\/b must be a mapping$/],
   [
     '{"prices": {"a/b": {"input_per_million_usd": 1, "output_per_million_usd": -1}}}',
     /prices\.a\/b: output_per_million_usd must be a number from 0 to 1000000$/,

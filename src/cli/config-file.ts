@@ -2,7 +2,8 @@ import { join } from "node:path";
 import { isThroughlineError } from "../core/errors.ts";
 import { parseJson } from "../core/json.ts";
 import type { Prices } from "../core/models/prices.ts";
-import { amount, type Check, type Checks, misconfigured, resolveOptions } from "../core/options.ts";
+import { misconfigured, resolveOptions } from "../core/options.ts";
+import { number, object, optional, Place, record, type Shape } from "../core/shape.ts";
 import { readOwnFile } from "./own-file.ts";
 import { type Said, settings, settingsIn } from "./settings-table.ts";
 
@@ -27,8 +28,8 @@ export function readConfig(home: string): Said {
     if (line !== undefined) throw misconfigured(`${path}:${line}: it is not JSON from here on`);
     const file = resolveOptions("the file", parseJson(text, path) as object, noKeys, checks);
     const said = keys.map(([name, key]) => [name, file[key as keyof typeof file]] as const);
-    const { prices, ...rest }: { readonly prices?: object } = Object.fromEntries(said);
-    return { ...rest, prices: prices && toPrices(prices) };
+    const { prices: given, ...rest }: { readonly prices?: object } = Object.fromEntries(said);
+    return { ...rest, prices: given && toPrices(given) };
   });
 }
 
@@ -55,37 +56,21 @@ function parseError(text: string): string | undefined {
   }
 }
 
-interface PriceInFile {
-  readonly input_per_million_usd: number;
-  readonly output_per_million_usd: number;
-  readonly cached_input_per_million_usd?: number | undefined;
-}
+const usd = number(0, 1e6);
+const prices: Shape<Prices> = record(
+  object({
+    inputPerMillionUsd: ["input_per_million_usd", usd],
+    outputPerMillionUsd: ["output_per_million_usd", usd],
+    cachedInputPerMillionUsd: ["cached_input_per_million_usd", optional(usd)],
+  }),
+);
 
-const usd: Check = [
-  "a number from 0 to 1000000",
-  (value) => amount("from 0")[1](value) && (value as number) <= 1e6,
-];
-const noPrice = { cached_input_per_million_usd: undefined };
-const priceChecks: Checks<PriceInFile> = {
-  input_per_million_usd: usd,
-  output_per_million_usd: usd,
-  cached_input_per_million_usd: usd,
-};
-
-function toPrices(prices: object): Prices {
-  const entries = Object.entries(prices).map(([name, price]) => {
-    const place = `prices.${name}`;
-    const read = at(place, () =>
-      resolveOptions<PriceInFile, typeof noPrice>(place, price, noPrice, priceChecks),
-    );
-    const translated = {
-      inputPerMillionUsd: read.input_per_million_usd,
-      outputPerMillionUsd: read.output_per_million_usd,
-      cachedInputPerMillionUsd: read.cached_input_per_million_usd,
-    };
-    return [name, translated] as const;
-  });
-  return Object.fromEntries(entries);
+function toPrices(given: object): Prices {
+  const at = new Place();
+  const read = prices.read(given, at);
+  const [problem] = at.problems;
+  if (problem === undefined) return read;
+  throw misconfigured(`prices.${problem.path.join(": ")} ${problem.says}`);
 }
 
 /** Names the place in what is wrong there. */

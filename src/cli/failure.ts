@@ -53,7 +53,8 @@ const waysOut = {
     "Your message is kept. `throughline sessions answer ID` asks again, until you say something else " +
     "in that chat.",
   THROUGHLINE_NEWER_FORMAT: "Use the version of Throughline that wrote it, or a later one.",
-  THROUGHLINE_NOT_FOUND: "`throughline sessions list` shows the chats.",
+  THROUGHLINE_NOT_FOUND:
+    "`throughline sessions list` shows the chats, and `sessions show CHAT` their messages with ids.",
   THROUGHLINE_OUTCOME_UNKNOWN: "Run the same command again to find out whether it was done.",
   THROUGHLINE_TOO_LARGE: "Send less data.",
   THROUGHLINE_UNAUTHORIZED: "Check the token.",

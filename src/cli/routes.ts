@@ -1,13 +1,7 @@
 // The routes of a home, for a command: those of the server that has it, or of this process where none has.
-import {
-  type ErrorCode,
-  errorCodes,
-  invalid,
-  isThroughlineError,
-  ThroughlineError,
-} from "../core/errors.ts";
+import { type ErrorCode, errorCodes, invalid, ThroughlineError } from "../core/errors.ts";
 import { isJsonObject, parseJson } from "../core/json.ts";
-import { type HomeServer, serverOf } from "../core/storage/files/lease-holder.ts";
+import { serverOf } from "../core/storage/files/lease-holder.ts";
 import { Failed, isErrno } from "./failure.ts";
 import { readOwnFile } from "./own-file.ts";
 
@@ -30,23 +24,7 @@ export function serverTarget(home: string, token: string | undefined): ServerTar
   const server = serverOf(home);
   if (server === undefined) return undefined;
   const { url, token_file } = server;
-  return { url, token: token_file === undefined ? token : tokenIn(token_file, server) };
-}
-
-function tokenIn(path: string, { url }: HomeServer): string | undefined {
-  try {
-    return readOwnFile(path, maxTokenBytes)?.trim();
-  } catch (cause) {
-    if (!isThroughlineError(cause)) throw cause;
-    throw new Failed(
-      `the server at ${url} has this home, and its token cannot be read: ${cause.message}`,
-      {
-        code: cause.code,
-        wayOut: "Run this as the user who started the server, or stop the server first.",
-        cause,
-      },
-    );
-  }
+  return { url, token: token_file ? readOwnFile(token_file, maxTokenBytes)?.trim() : token };
 }
 
 /** Who answers requests. */

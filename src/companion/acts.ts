@@ -2,7 +2,7 @@
 // acts to one log, and each folds that log: see fold.ts. docs/formats/companion.md describes the records.
 
 import { instantOf } from "../core/chat/stamp.ts";
-import { isJsonObject, type Json, type JsonObject } from "../core/json.ts";
+import { isJsonObject, type JsonObject } from "../core/json.ts";
 import type { LogRecord } from "../core/storage/log-store.ts";
 import { type ClockReading, readReading, storedReading } from "./boot-clock.ts";
 import { type ClientStep, clientSteps } from "./client-runs.ts";
@@ -44,7 +44,6 @@ export type Happening =
       readonly session?: number | undefined;
       readonly notice?: ShownNotice | undefined;
     }
-  | { readonly kind: "injections"; readonly items: readonly Json[] }
   /** A step of the run of a program that is not the server, with the text or the id that it is about. */
   | {
       readonly kind: "client";
@@ -126,7 +125,6 @@ const shapes: Readonly<
   seen: { name: isText },
   sleep: { state: (value) => value === "awake" || value === "asleep" },
   acknowledged: { chat: isText, session: isAbsentOr(isNumber), notice: isAbsentOr(isNotice) },
-  injections: { items: isListOf(isJsonObject) },
   client: { client: isText, does: isClientStep, text: isAbsentOr(isText) },
   appended: { client: isText, chat: isText },
   forgot: { hash: isText },

@@ -30,7 +30,8 @@ export interface ClientRun {
   readonly injects: readonly Inject[];
 }
 
-interface Inject {
+/** A text that a client's model is to hear. */
+export interface Inject {
   readonly id: string;
   readonly text: string;
   readonly queuedAt: string;
@@ -39,7 +40,13 @@ interface Inject {
 /** By name, in the order in which they were first named. */
 export type ClientRuns = ReadonlyMap<string, ClientRun>;
 
-export const clientLimits = { clients: 100, chats: 10, injects: 20, name: 64 } as const;
+export const clientLimits = {
+  clients: 100,
+  chats: 10,
+  injects: 20,
+  name: 64,
+  text: 8_000,
+} as const;
 
 export const storedClients = list(
   object<ClientRun>(

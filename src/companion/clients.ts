@@ -1,8 +1,12 @@
 import { invalid, ThroughlineError } from "../core/errors.ts";
+import { systemTimers } from "../core/timers.ts";
 import type { Happening } from "./acts.ts";
 import { readClock } from "./boot-clock.ts";
 import { type ClientRun, type ClientRuns, type ClientStep, clientLimits } from "./client-runs.ts";
+import type { InjectionStream } from "./conversation/injection-stream.ts";
+import { Injector } from "./conversation/injector.ts";
 import { gapBetween } from "./gap.ts";
+import type { CompanionChange } from "./life.ts";
 import type { CompanionPorts } from "./options.ts";
 import type { RestartKind, RestartReport } from "./restart.ts";
 import type { RestartNotices } from "./restart-notices.ts";
@@ -13,6 +17,7 @@ interface Host {
   readonly report: RestartReport;
   readonly uptimeMs: number;
   facts(): Promise<string>;
+  onChange(listener: (change: CompanionChange) => void): () => void;
 }
 
 /** What a model of somebody's own is to hear of a restart, as one text. */
@@ -123,9 +128,16 @@ export class Clients {
     return chats;
   }
 
-  /** Keeps a text until the client's model heard it, or its run ends. Of more than 20 the oldest goes. */
+  /**
+   * Keeps a text until the client's model heard it, or its run ends. Of more than 20 the oldest goes.
+   *
+   * @param text at most 8,000 characters.
+   */
   async inject(client: string, text: string): Promise<ClientRun> {
     const { injects } = this.open(client);
+    if (typeof text !== "string" || text.trim() === "" || text.length > clientLimits.text) {
+      throw invalid(`a text to hear has 1 to ${clientLimits.text} characters`);
+    }
     if (injects.length >= clientLimits.injects) {
       const fields = { client, id: injects[0]?.id };
       this.#ports.logger.warn(fields, "too many texts wait for a client: the oldest was dropped");
@@ -136,6 +148,21 @@ export class Clients {
   /** Notes that the client's model heard the texts up to the one of this id. */
   async heard(client: string, id: string): Promise<ClientRun> {
     return this.#step(this.get(client).client, "heard", id);
+  }
+
+  /** Puts what a client is to hear into the stream of a model in this process. @returns what ends it. */
+  deliver(client: string, stream: InjectionStream): () => void {
+    const { clock, logger, timers = systemTimers } = this.#ports;
+    const injector = new Injector({
+      stream,
+      clock,
+      logger,
+      timers,
+      injects: () => this.#runs().get(client)?.injects ?? [],
+      heard: (id) => this.heard(client, id),
+      onChange: (listener) => this.#host.onChange(({ type }) => type === "injects" && listener()),
+    });
+    return () => injector.close();
   }
 
   async #step(client: string, does: ClientStep, text?: string): Promise<ClientRun> {

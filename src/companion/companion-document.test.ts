@@ -4,6 +4,7 @@ import fc from "fast-check";
 import { isThroughlineError } from "../core/errors.ts";
 import { checkJson, type JsonObject } from "../core/json.ts";
 import { prepareDocument } from "../core/storage/batch.ts";
+import type { ClientRun } from "./client-runs.ts";
 import {
   type CompanionDocument,
   companionDocument,
@@ -12,6 +13,7 @@ import {
 } from "./companion-document.ts";
 import { applyEvent, startState } from "./emotion/acts.ts";
 import { builtInEmotions } from "./emotion/built-in-emotions.ts";
+import type { JudgedRestart } from "./restart.ts";
 
 /** The file of the seed, word for word. */
 const original = {
@@ -77,7 +79,7 @@ test("the original's file is read whole", () => {
     isOriginal: true,
     others: {},
   });
-  assert.deepEqual(own, { injections: [], clients: [], conversationChats: [], others: {} });
+  assert.deepEqual(own, { clients: [], conversationChats: [], others: {} });
   assert.equal(emotions?.wounds[0]?.leftMs, 120_000);
 });
 
@@ -85,6 +87,32 @@ const state = applyEvent(builtInEmotions, startState(builtInEmotions, 1_708_300_
   event: "abuse",
   id: "w1",
 }).state;
+const started = { at: 1_708_300_000_000 };
+const restart: JudgedRestart = {
+  kind: "fresh_start",
+  clean: true,
+  totalRuns: 1,
+  certainty: "certain",
+  gapMs: 0,
+  before: started,
+  judgedAt: started,
+};
+const client = (name: string): ClientRun => ({
+  ...{ client: name, runId: "00c0ffee", startedAt: started, heartbeat: started, isEnded: false },
+  ...{ restart, chats: ["local:me"], chatsBefore: [] },
+  injects: [{ id: "i1", text: "say this", queuedAt: "2026" }],
+});
+const at = "2024-02-18T23:46:40.000Z";
+const writtenRestart = {
+  ...{ kind: "fresh_start", clean: true, total_sessions: 1, certainty: "certain", gap_ms: 0 },
+  before: { at },
+  judged: { at },
+};
+const writtenClient = (name: string) => ({
+  ...{ client: name, run_id: "00c0ffee", started: { at }, heartbeat: { at }, ended: false },
+  ...{ restart: writtenRestart, chats: ["local:me"], chats_before: [] },
+  injects: [{ id: "i1", text: "say this", queuedAt: "2026" }],
+});
 const acts = { log: "acts-1", seq: 7, felt: 1_708_300_000_000 };
 
 const parts: CompanionDocument = {
@@ -101,8 +129,7 @@ const parts: CompanionDocument = {
   person: { name: "Ori", seenAt: 1708299700000 },
   own: {
     deliveries: { restarts: [], told: { "local:me": 43 } },
-    injections: [{ id: "i1", text: "say this", queuedAt: "2026" }],
-    clients: [],
+    clients: [client("robot"), client("lamp")],
     conversationChats: ["local:me", undefined],
     emotions: state,
     saved: { at: 1708300000000 },
@@ -129,8 +156,7 @@ test("a document is written in the original's fields, instants in seconds with m
     last_person_seen_time: 1708299700,
     throughline: {
       deliveries: { restarts: [], told: { "local:me": 43 } },
-      injections: [{ id: "i1", text: "say this", queuedAt: "2026" }],
-      clients: [],
+      clients: [writtenClient("robot"), writtenClient("lamp")],
       conversation_chats: ["local:me", null],
       emotions: JSON.parse(JSON.stringify(state)),
       saved: { at: "2024-02-18T23:46:40.000Z" },

@@ -3,10 +3,9 @@
 
 import { isInstant } from "../core/chat/stamp.ts";
 import { ThroughlineError } from "../core/errors.ts";
-import { isJsonObject, type Json, type JsonObject } from "../core/json.ts";
+import { isJsonObject, type JsonObject } from "../core/json.ts";
 import {
   flag,
-  json,
   list,
   nullAsAbsent,
   number,
@@ -59,8 +58,6 @@ export interface Position {
 /** What the original has no field for. */
 export interface OwnFields extends Others {
   readonly deliveries: StoredDeliveries | undefined;
-  /** Texts that an injector must still deliver. */
-  readonly injections: readonly Json[];
   /** The programs with runs of their own. */
   readonly clients: readonly ClientRun[];
   /** The chat of each message of the conversation, in its order. */
@@ -163,7 +160,6 @@ interface WrittenOwn extends OwnFields {
 const ownFields = openObject<WrittenOwn>(
   {
     deliveries: optional(storedDeliveries),
-    injections: list(json),
     clients: storedClients,
     server: optional(object<WrittenRun>(runFields, "left out")),
     conversationChats: ["conversation_chats", list(orNone(text()))],
@@ -237,7 +233,10 @@ function fromWritten(found: Written): CompanionDocument {
   const { shutdownClean, startedAt, runId, uptimeMs, totalRuns } = run;
   return {
     ...rest,
-    ...{ shutdownClean, startedAt, uptimeMs, totalRuns },
+    shutdownClean,
+    startedAt,
+    uptimeMs,
+    totalRuns,
     heartbeat: heartbeatOf(run),
     runId: isRunId(runId) ? runId : undefined,
     person: name === undefined || name === "" ? undefined : { name, seenAt },

@@ -142,7 +142,7 @@ test("nothing is written after close, whatever happens then", async () => {
   companion.replied("a", "Hi");
   await machine.pass(companion, 60_000);
   await assert.rejects(companion.save(), closed);
-  await assert.rejects(companion.injections.save([]), closed);
+  await assert.rejects(companion.clients.begin("robot"), closed);
   await companion.close();
   assert.equal(machine.storage.writes.length, count);
   assert.deepEqual(heard, [], "and no pass of the loop tells anything");

@@ -1,7 +1,6 @@
 import { hashOf } from "../core/chat/tombstones.ts";
 import { isoTime } from "../core/clock.ts";
 import { isThroughlineError, ThroughlineError } from "../core/errors.ts";
-import type { JsonObject } from "../core/json.ts";
 import type { DocumentStore } from "../core/storage/document-store.ts";
 import type { LogStore } from "../core/storage/log-store.ts";
 import { type ActLog, eraseActs, removeActs } from "./act-log.ts";
@@ -51,12 +50,6 @@ const maxUnsaved = 1_000;
 export class Companion implements AsyncDisposable {
   /** The notice that each chat gets at its first turn after a restart. */
   readonly notices: RestartNotices;
-  /** Texts that an injector must still deliver. */
-  readonly injections: {
-    load(): Promise<unknown>;
-    /** Resolves once they are stored. */
-    save(items: readonly JsonObject[]): Promise<void>;
-  };
   /** The runs of programs that are not this one, such as a robot's. */
   readonly clients: Clients;
   #boot: Boot;
@@ -155,10 +148,6 @@ export class Companion implements AsyncDisposable {
       options,
       this.#boot.revision,
     );
-    this.injections = {
-      load: async () => this.#living.life.injections,
-      save: (items) => this.#stored({ kind: "injections", items }),
-    };
     const clientRuns = () => this.#living.life.clients;
     this.clients = new Clients(ports, this, clientRuns, (happening) => this.#stored(happening));
     this.#nextAt = clock.monotonic();

@@ -2,7 +2,6 @@
 // process they are folded.
 
 import { hashOf } from "../core/chat/tombstones.ts";
-import type { Json } from "../core/json.ts";
 import type { Act, SleepState } from "./acts.ts";
 import { byName, type ClientRuns, stepped, withChat, withoutForgotten } from "./client-runs.ts";
 import {
@@ -40,8 +39,6 @@ export interface Life {
   readonly wokenAt: number;
   /** The last 50 things that were said, over all chats. The chats' logs have all of it. */
   readonly conversation: readonly Copied[];
-  /** Texts that an injector must still deliver; see `PendingInjections`. */
-  readonly injections: readonly Json[];
   /** The programs with runs of their own. */
   readonly clients: ClientRuns;
 }
@@ -70,7 +67,6 @@ export function lifeOf(
     sleep: sleepState === "asleep" ? "asleep" : "awake",
     wokenAt: emotions.at,
     conversation: copiedIn(document),
-    injections: document?.own.injections ?? [],
     clients: byName(document?.own.clients ?? []),
   };
 }
@@ -164,8 +160,6 @@ function foldUnfelt(life: Life, act: Act): Life {
     }
     case "sleep":
       return act.state === "awake" ? woken(life) : { ...life, sleep: act.state };
-    case "injections":
-      return { ...life, injections: act.items };
     case "client":
       return { ...life, clients: stepped(life.clients, act.does, act) };
     case "appended":

@@ -39,10 +39,9 @@ function openHome(home: string): Promise<Throughline> {
   return openThroughline({ home, durability: "process", clock: new HeldClock() });
 }
 
-/** Says something in a chat, as a turn would store it. */
+/** Says something in a chat, and hears an answer. */
 async function say(t: Throughline, run: Companion, chatId: string, content: string) {
   const [message] = await t.chats.append(chatId, [{ role: "user", content }]);
-  run.personSaid(chatId, content);
   run.replied(chatId, `I heard: ${content}`);
   await run.save();
   return message?.id ?? "";

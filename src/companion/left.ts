@@ -134,7 +134,7 @@ function asFelt(state: EmotionState, felt: number | undefined): EmotionState {
 /** The document as it would have been written right after an act. */
 function folded(
   document: CompanionDocument = emptyDocument,
-  { emotions, person, sleep, conversation, injections, clients }: Life,
+  { emotions, person, sleep, conversation, clients }: Life,
   reading: ClockReading,
   told: ReadonlyMap<string, number>,
 ): CompanionDocument {
@@ -149,7 +149,6 @@ function folded(
     person,
     own: {
       ...document.own,
-      injections,
       deliveries: { ...deliveries, told: { ...deliveries.told, ...Object.fromEntries(told) } },
       clients: [...clients.values()],
       conversationChats,

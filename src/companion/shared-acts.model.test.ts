@@ -7,6 +7,7 @@ import { awakeProcess } from "../../test/support/awake.ts";
 import { heldPlace, mortal, pass, soon, until } from "../../test/support/cluster-world.ts";
 import type { Storage } from "../core/storage/storage.ts";
 import { ActLog } from "./act-log.ts";
+import { storedClients } from "./client-runs.ts";
 import type { Companion } from "./companion.ts";
 import { startState } from "./emotion/acts.ts";
 import { builtInEmotions } from "./emotion/built-in-emotions.ts";
@@ -18,9 +19,9 @@ import { runsProjection } from "./runs.ts";
 
 const isFull = globalThis.process.env["THROUGHLINE_FULL"] === "1";
 
-type Act = "words" | "event" | "seen" | "mood" | "sleep" | "reset" | "injections" | "config";
+type Act = "words" | "event" | "seen" | "mood" | "sleep" | "reset" | "client" | "config";
 const acts: readonly Act[] = [
-  ...(["words", "event", "seen", "mood", "sleep", "reset", "injections", "config"] as const),
+  ...(["words", "event", "seen", "mood", "sleep", "reset", "client", "config"] as const),
 ];
 
 type Step =
@@ -29,6 +30,8 @@ type Step =
   | { readonly do: "forget"; readonly who: number; readonly chat: number }
   | { readonly do: "pass"; readonly ms: number }
   | { readonly do: "settle" };
+
+const clientNames = ["lamp", "robot"];
 
 const who = fc.nat({ max: 2 });
 const step: fc.Arbitrary<Step> = fc.oneof(
@@ -57,8 +60,17 @@ function happen(companion: Companion, { do: act, n }: { readonly do: Act; readon
     const settings = { ...builtInEmotions.settings, maxWounds: n, hysteresisMs: 250 * n };
     emotions.configure({ ...builtInEmotions, settings });
   } else {
-    const item = { id: `i${n}`, text: "t", queuedAt: "2026-03-04T09:15:00.000Z" };
-    companion.injections.save([item]).catch(() => undefined); // it may be killed meanwhile
+    const { clients } = companion;
+    const client = n % 2 ? "robot" : "lamp";
+    const does = [
+      () => clients.begin(client),
+      () => clients.heartbeat(client),
+      () => clients.inject(client, `text ${n}`),
+      () => clients.appended(client, `chat-${n % 2}`),
+      () => clients.end(client),
+    ];
+    // It may be killed meanwhile, or have no open run.
+    (async () => does[Math.floor(n * 0.9)]?.())().catch(() => undefined);
   }
 }
 
@@ -66,8 +78,11 @@ function happen(companion: Companion, { do: act, n }: { readonly do: Act; readon
 function seenOf(life: Life, at: number): string {
   const { person, sleep, config } = life;
   const { settings } = config;
+  const said = life.conversation.length;
+  const runs = clientNames.flatMap((name) => life.clients.get(name) ?? []);
+  const clients = storedClients.write(runs);
   const feeling = feel(config, evolve(life.emotions, at - life.emotions.at));
-  return JSON.stringify({ feeling, person, sleep, settings, said: life.conversation.length });
+  return JSON.stringify({ feeling, person, sleep, settings, clients, said });
 }
 
 const livesOf = async (storage: Storage) => {
@@ -134,7 +149,9 @@ async function run(steps: readonly Step[]): Promise<void> {
     const { state, configuration } = emotions;
     const felt = feel(configuration, evolve(state, now - state.at));
     const mine = { feeling: felt, person, sleep: sleepState, settings: configuration.settings };
-    assert.equal(JSON.stringify({ ...mine, said: stored.conversation.length }), expected);
+    const named = clientNames.filter((name) => stored.clients.has(name));
+    const clients = storedClients.write(named.map((name) => companion.clients.get(name)));
+    assert.equal(JSON.stringify({ ...mine, clients, said: stored.conversation.length }), expected);
   }
   await until(async () => JSON.stringify(await livesOf(store)) === JSON.stringify(stored));
   for (const { storage } of up) storage.kill();

@@ -189,7 +189,7 @@ interface SnapshotParts {
  */
 export function snapshot(parts: SnapshotParts, last?: CompanionDocument): CompanionDocument {
   const { clock, left = emptyDocument, run, life, deliveries, position } = parts;
-  const { conversation, person, injections, clients, config } = life;
+  const { conversation, person, clients, config } = life;
   const heartbeat = readClock(clock);
   const emotions = last?.own.emotions ?? parts.emotions;
   return {
@@ -205,7 +205,6 @@ export function snapshot(parts: SnapshotParts, last?: CompanionDocument): Compan
     person,
     own: {
       deliveries,
-      injections,
       clients: [...clients.values()],
       conversationChats: conversation.map(({ chatId }) => chatId),
       emotions,

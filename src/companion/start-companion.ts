@@ -1,7 +1,9 @@
 // `import … from "throughline/companion"`: who the companion is over all its runs, and how it feels.
 
 import type { Removed } from "../core/chat/forget-receipt.ts";
+import type { StoredMessage } from "../core/chat/message.ts";
 import type { ForgottenChats } from "../core/chat/tombstones.ts";
+import { errorName } from "../core/errors.ts";
 import {
   type Extension,
   noHooks,
@@ -33,16 +35,11 @@ export type {
 export { type Intent, parseIntent } from "../core/turns/intent.ts";
 export { isStopRequest } from "../core/turns/stop-words.ts";
 export { textInput, textOnly, textOutput } from "../core/turns/text-ports.ts";
+export type { ClientRun } from "./client-runs.ts";
+export type { Clients, RestartText } from "./clients.ts";
 export type { Companion, CompanionChange, SleepState } from "./companion.ts";
 export type { PersonSeen } from "./companion-document.ts";
-export type { Injection, InjectionResult, InjectOptions } from "./conversation/injection.ts";
 export type { InjectionStream } from "./conversation/injection-stream.ts";
-export { Injector, type InjectorPorts } from "./conversation/injector.ts";
-export {
-  companionInjections,
-  type PendingInjections,
-  readPendingItems,
-} from "./conversation/pending-injections.ts";
 export { ReplayBreaker, voiceReplay } from "./conversation/voice-replay.ts";
 export { builtInEmotions } from "./emotion/built-in-emotions.ts";
 export type { EmotionConfiguration } from "./emotion/configuration.ts";
@@ -132,6 +129,21 @@ class CompanionExtension implements Extension {
     const documents = storage.documents("session");
     // What left the document may be in the copies of it, and what cannot be read may be of any chat.
     await documents.forgetCopies(documentKey);
+  }
+
+  heard(chatId: string, message: StoredMessage, client?: string): void {
+    const { run } = this;
+    const { role, content, synthetic, hidden } = message;
+    if (client !== undefined) {
+      run?.clients.appended(client, chatId).catch((error: unknown) => {
+        const fields = { client, error: errorName(error) };
+        this.#throughline.ports.logger.warn(fields, "a client without an open run appended");
+      });
+    }
+    if (synthetic !== undefined) return;
+    if (role === "user") run?.personSaid(chatId, content);
+    // The late answer of a period that has ended, and one without a word, are no reply.
+    else if (role === "assistant" && !hidden && content !== "") run?.replied(chatId, content);
   }
 
   turn(turn: Turn): TurnHooks {

@@ -23,6 +23,13 @@ export interface Extension extends AsyncDisposable {
    * @param forgotten reads which chats those are. It rejects while the storage cannot be read.
    */
   catchUp(forgotten: () => Promise<ForgottenChats>): Promise<void>;
+  /**
+   * Something was said now and is stored: a person's words before their turn is answered, an answer when
+   * its turn ends, a message when it is appended. Once for each message. What it throws is logged.
+   *
+   * @param client the program that appended it, if it has named itself.
+   */
+  heard?(chatId: string, message: StoredMessage, client?: string): void;
   /** A turn begins to run. `turn.progress()` tells all of it, as it happens. */
   turn(turn: Turn): TurnHooks;
   /**
@@ -48,10 +55,7 @@ export interface Removal {
 
 /** What an extension does in one turn. What it throws is logged, and the turn continues without it. */
 export interface TurnHooks {
-  /**
-   * The person's words are stored, and no model is asked before this resolves. Whatever it does before
-   * its first `await` is done before the words are published.
-   */
+  /** The person's words are stored and heard, and no model is asked before this resolves. */
   begun(begun: BegunTurn): Promise<TurnPart>;
   /** Follows `begun`, however the turn ends. `undefined`: no answer was stored. */
   ended(answer: StoredMessage | undefined): void;
@@ -59,8 +63,6 @@ export interface TurnHooks {
 
 export interface BegunTurn {
   readonly user: StoredMessage;
-  /** The person says this now: it is no second attempt, and no other answer to what was said. */
-  readonly isNew: boolean;
   /** What `TurnPart.acknowledged` was with the last answer in this chat. */
   readonly acknowledged: number | undefined;
 }

@@ -96,8 +96,8 @@ test("what extensions say of a turn goes to the model, and they hear how it ende
     acknowledged: 7,
   };
   const hooks = () => ({
-    begun: async ({ user, isNew, acknowledged }: Parameters<TurnHooks["begun"]>[0]) => {
-      heard.push([user.content, isNew, acknowledged]);
+    begun: async ({ user, acknowledged }: Parameters<TurnHooks["begun"]>[0]) => {
+      heard.push([user.content, acknowledged]);
       return part;
     },
     ended: (answer: Parameters<TurnHooks["ended"]>[0]) => void heard.push(answer?.content),
@@ -108,7 +108,7 @@ test("what extensions say of a turn goes to the model, and they hear how it ende
   const turns = await throughline.turns({ model, persona: "You are kind." });
   await turns.submit(chat, { content: "Hello" }).done;
   await turns.submit(chat, { content: "Again" }).done;
-  assert.deepEqual(heard, [["Hello", true, undefined], "Hi", ["Again", true, 7], "Ho"]);
+  assert.deepEqual(heard, [["Hello", undefined], "Hi", ["Again", 7], "Ho"]);
   const [request] = model.requests;
   assert.equal(request?.instructions, "You are kind.\n\nYou like tea.");
   assert.match(request?.context ?? "", /\nIt rains\.\n.*>>>\n\n\(a block\)$/);

@@ -130,6 +130,18 @@ export class Extensions {
     return caughtUp([...this.#open.values()], read);
   }
 
+  /** Lets all of them hear what was said. */
+  heard(chatId: string, message: StoredMessage, client?: string): void {
+    for (const [name, extension] of this.#open) {
+      try {
+        extension.heard?.(chatId, message, client);
+      } catch (error) {
+        const fields = { extension: name, error: errorName(error) };
+        this.#logger.error(fields, "an extension failed to hear a message, which is stored");
+      }
+    }
+  }
+
   /** Their part in one turn. */
   turn(turn: Turn): TurnParts {
     const hooks: TurnHooks[] = [];

@@ -99,16 +99,6 @@ export function flag(otherwise?: boolean): Shape<boolean> {
   return { read, write: (value) => value };
 }
 
-/** Any value that can be written again. */
-export const json: Shape<Json> = {
-  read(value, at) {
-    if (isStorable(value)) return value;
-    at.says("must be a value that JSON holds");
-    return null;
-  },
-  write: (value) => value,
-};
-
 /** A list; absent: an empty one. */
 export function list<T>(item: Shape<T>, most = Number.POSITIVE_INFINITY): Shape<readonly T[]> {
   return {

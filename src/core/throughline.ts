@@ -176,6 +176,10 @@ export async function openThroughline(given: ThroughlineOptions): Promise<Throug
     chats.onForget((chatId, loss, messageId) =>
       extensions.remove({ loss, chatId, messageId, isElsewhere: false }),
     );
+    chats.onHeard((chatId, message, client) => {
+      workingMemory.heard(chatId, message);
+      extensions.heard(chatId, message, client);
+    });
     let closing: Promise<void> | undefined;
     const endRemoving = removeWithOthers({ chats, sessions, workingMemory, extensions });
     await chats.recover(storage.ownHome?.recreated?.(chatsCollection));

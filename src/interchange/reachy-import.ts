@@ -70,7 +70,7 @@ export async function importCompanion(
     const there = await chats.logs.find(chatId, String(message.id));
     if (there === undefined) fresh.push(message);
   }
-  if (!dryRun && fresh.length > 0) await chats.append(chatId, fresh);
+  if (!dryRun && fresh.length > 0) await chats.append(chatId, fresh, { heard: false });
   const skipped = wanted.length - fresh.length;
   report.chats.push({ ...about, messages: fresh.length, skipped, foreign: 0, notes });
   return report.done();

@@ -1,6 +1,7 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
 import {
   type AddCommand,
+  addToEach,
   type Commands,
   type Context,
   examples,
@@ -36,7 +37,6 @@ const addFeedbackCommand: AddCommand = (program, context) => {
       "List the packages, newest first, and whether each is uploaded, pending or dead. A dead upload is " +
         "tried again only by `feedback upload`.",
     )
-    .addOption(homeOption())
     .addOption(jsonOption())
     .action(async (flags) => (await import("./commands/feedback.ts")).list(flags, context));
   addRecord(feedback, context);
@@ -45,6 +45,7 @@ const addFeedbackCommand: AddCommand = (program, context) => {
   addMarks(feedback, context);
   addCare(feedback, context);
   addRemoval(feedback, context);
+  addToEach(feedback, homeOption);
 };
 
 /** `feedback`. */
@@ -68,7 +69,6 @@ function addRecord(feedback: Command, context: Context): void {
     .option("--score <number>", "from -1 to 1, negative for a negative sentiment", number(-1, 1))
     .option("--correction <text>", "what the answer should have been", notEmpty)
     .option("--note <text>", "what to do differently next time", notEmpty)
-    .addOption(homeOption())
     .addOption(jsonOption())
     .action(async (flags) =>
       (await import("./commands/feedback-record.ts")).record(flags, context),
@@ -123,7 +123,6 @@ function addExport(feedback: Command, context: Context): void {
     )
     .addOption(new Option("--style <style>", "for dpo: the row format").choices(["trl", "openai"]))
     .option("--replace", "replace an existing export")
-    .addOption(homeOption())
     .addOption(jsonOption())
     .action(async (flags) =>
       (await import("./commands/feedback-export.ts")).exportPackages(flags, context),
@@ -138,7 +137,6 @@ function addUpload(feedback: Command, context: Context): void {
         "pending or dead.",
     )
     .addOption(optionOf("createBucket"))
-    .addOption(homeOption())
     .addOption(jsonOption())
     .action(async (flags) => (await import("./commands/feedback.ts")).upload(flags, context));
 }
@@ -149,7 +147,6 @@ function addMarks(feedback: Command, context: Context): void {
     .description("Protect a package from every purge.")
     .option("--reason <text>", "why")
     .option("--release", "end the protection")
-    .addOption(homeOption())
     .addOption(jsonOption())
     .action(async (name, flags) =>
       (await import("./commands/feedback-packages.ts")).preserve(name, flags, context),
@@ -158,7 +155,6 @@ function addMarks(feedback: Command, context: Context): void {
     .command("retract <package>")
     .description("Take a reaction back. The package stays, but is left out of every export.")
     .option("--reason <text>", "why")
-    .addOption(homeOption())
     .addOption(jsonOption())
     .action(async (name, flags) =>
       (await import("./commands/feedback-packages.ts")).retract(name, flags, context),
@@ -169,7 +165,6 @@ function addCare(feedback: Command, context: Context): void {
   feedback
     .command("verify [packages...]")
     .description("Check every byte of these packages, or of all, against its checksum.")
-    .addOption(homeOption())
     .addOption(jsonOption())
     .action(async (names, flags) =>
       (await import("./commands/feedback-packages.ts")).verify(names, flags, context),
@@ -182,7 +177,6 @@ function addCare(feedback: Command, context: Context): void {
     .option("--allow-export", "the people in them agreed to their use for training")
     .option("--allow-upload", "the people in them agreed to their upload")
     .option("--by <name>", "who confirms this", notEmpty)
-    .addOption(homeOption())
     .addOption(jsonOption())
     .action(async (path, flags) =>
       (await import("./commands/feedback-packages.ts")).importSeeds(path, flags, context),
@@ -205,7 +199,6 @@ function addRemoval(feedback: Command, context: Context): void {
       "--cut-off",
       "remove from the bucket what uploads left that broke off a day ago or earlier",
     )
-    .addOption(homeOption())
     .addOption(jsonOption())
     .action(async (flags) =>
       (await import("./commands/feedback-packages.ts")).purge(flags, context),
@@ -218,7 +211,6 @@ function addRemoval(feedback: Command, context: Context): void {
     .option("--all", "every package")
     .option("--in-bucket", "also search the bucket for packages of another home")
     .option("--yes", "do not ask for confirmation")
-    .addOption(homeOption())
     .addOption(jsonOption())
     .action(async (name, flags) =>
       (await import("./commands/feedback-packages.ts")).remove(name, flags, context),

@@ -34,7 +34,7 @@ import {
 import type { Receipt, ReceiptState } from "./record/receipt.ts";
 import type { ReadFile } from "./record/waiting.ts";
 import { resolveTarget, type S3Target, type S3TargetOptions } from "./s3/options.ts";
-import { S3Bucket } from "./s3/s3-bucket.ts";
+import { isClientInstalled, S3Bucket } from "./s3/s3-bucket.ts";
 import { systemJitter } from "./upload/attempt.ts";
 import { BucketSink } from "./upload/bucket-sink.ts";
 import { type CutOffReceipt, forgetInBucket, removeCutOff } from "./upload/in-bucket.ts";
@@ -45,7 +45,7 @@ import {
   type StorageSettings,
   storageModes,
 } from "./upload/mode.ts";
-import { type OutboxStatistics, UploadLoop } from "./upload/upload-loop.ts";
+import { type OutboxStatistics, refusals, UploadLoop } from "./upload/upload-loop.ts";
 
 export interface MomentsOptions extends RecordingOptions {
   /**
@@ -205,7 +205,8 @@ export async function openMoments(
   const { mode, reason, mayUpload } = effectiveMode(settings);
   if (reason === "unknown_mode") logger.warn({ reason }, "packages stay on this machine");
   const target = mayUpload && s3 ? resolveTarget(s3) : undefined;
-  const { packages, loop, sink, closePackages } = await openPackages(ports, home, target, mode);
+  const opened = await openPackages(ports, home, target, mode);
+  const { packages, loop, sink } = opened;
   const written = { disk: realDisk, unsyncedNames: new Set<string>(), guard: home.assertWriter };
   const consent = new KeptConsent({ ...ports, ...written }, home.path);
   const size = new PackageBytes(packages, () => clock.monotonic());
@@ -233,7 +234,7 @@ export async function openMoments(
     stopUploads?.();
     await loop?.close();
     await size.close();
-    await closePackages();
+    await opened.closePackages();
   };
   return {
     recorder,
@@ -242,7 +243,7 @@ export async function openMoments(
     [Symbol.asyncDispose]: close,
     statistics: () => ({
       ...recorder.stats,
-      ...storageNow(settings, loop),
+      ...storageNow(settings, opened.lacks()),
       package_bytes: size.bytes,
       s3_bucket: mayUpload ? (s3?.bucket ?? null) : null,
       outbox: loop?.statistics() ?? null,
@@ -318,12 +319,20 @@ async function openPackages(
     upload: s3 && { target, keepLocal: mode !== "s3" },
   });
   const { packages, close: closePackages } = opened;
-  if (s3 === undefined) return { packages, closePackages, loop: undefined, sink: undefined };
+  const none = () => undefined;
+  if (s3 === undefined)
+    return { packages, closePackages, lacks: none, loop: undefined, sink: undefined };
+  let hasClient = isClientInstalled();
+  if (!hasClient) logger.error({ class: "no_client" }, refusals.no_client);
   const connect = (name: string) => new S3Bucket({ ...s3, bucket: name }, ports);
   const loop = new UploadLoop({ ...ports, packages, target, jitter: systemJitter, connect });
   const first = mode === "s3" ? "bucket" : "disk";
   const sink = new BucketSink({ ...ports, loop, packages, first });
-  return { packages, closePackages, loop, sink };
+  const lacks = () => {
+    hasClient ||= isClientInstalled();
+    return hasClient ? loop.targetError?.class : "no_client";
+  };
+  return { packages, closePackages, lacks, loop, sink };
 }
 
 /** What earlier runs were told. A file that cannot be read agrees to nothing but words. */
@@ -342,8 +351,7 @@ function receiptOf(id: string, packages: PackageDirectory): ReceiptState | undef
 }
 
 /** The mode that holds, by what the last attempt to upload lacked. */
-function storageNow(settings: StorageSettings, loop: UploadLoop | undefined) {
-  const kind = loop?.targetError?.class;
+function storageNow(settings: StorageSettings, kind: string | undefined) {
   const lacks = kind === "no_credentials" || kind === "no_client" ? kind : undefined;
   const { mode, reason } = effectiveMode({ ...settings, lacks });
   return { storage_mode: mode, storage_reason: reason };

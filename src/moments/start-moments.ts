@@ -2,6 +2,7 @@
 
 import { wholeFile } from "../core/chat/attached.ts";
 import type { Removed } from "../core/chat/forget-receipt.ts";
+import type { StoredMessage } from "../core/chat/message.ts";
 import type { ForgottenChats } from "../core/chat/tombstones.ts";
 import { errorName } from "../core/errors.ts";
 import {
@@ -24,7 +25,6 @@ import {
   type ForgetReceipt,
   type Moments,
   type MomentsOptions,
-  type MomentsSettings,
   momentsSettings,
   openMoments,
   withPackagesOf,
@@ -37,7 +37,7 @@ import {
   lostPackages,
 } from "./record/forget-forgotten.ts";
 import type { ReadFile } from "./record/waiting.ts";
-import { capturePrompt, feedTurn } from "./turns/feed.ts";
+import { capturePrompt, type Fed, feedTurn, hear } from "./turns/feed.ts";
 
 export type { Mark, PackageDirectory } from "./directory/package-directory.ts";
 export type { Selection } from "./directory/whose.ts";
@@ -105,9 +105,8 @@ export async function extendWithMoments(throughline: Throughline): Promise<void>
   await throughline.extend(name, async () => new MomentsExtension(throughline, undefined));
 }
 
-interface Kept {
+interface Kept extends Fed {
   readonly moments: Moments;
-  readonly hurtful: MomentsSettings["hurtful"];
 }
 
 class MomentsExtension implements Extension {
@@ -154,8 +153,12 @@ class MomentsExtension implements Extension {
     await withPackagesOf(home, (packages) => forgetPackagesOf(packages, chats, forgotten));
   }
 
+  heard(chatId: string, message: StoredMessage): void {
+    if (this.kept !== undefined && !message.hidden) hear(chatId, message, this.kept);
+  }
+
   turn(turn: Turn): TurnHooks {
-    if (this.kept !== undefined) feedTurn(turn, this.kept.moments, this.kept.hurtful);
+    if (this.kept !== undefined) feedTurn(turn, this.kept.moments.recorder);
     return noHooks;
   }
 

@@ -164,6 +164,7 @@ export const chat = z
     ...sessionFields,
     title: z.string(),
     metadata: z.record(z.string(), z.unknown()).describe("The user's own."),
+    last_consolidated: count.describe("How many of the messages were summarised elsewhere."),
     damaged: z.boolean(),
     running: z.boolean().describe("A turn is running: it can be followed or stopped."),
     unanswered_ids: z
@@ -204,6 +205,35 @@ export const answer = z
     notices: z.array(z.string()).describe("For the person, beside the reply."),
   })
   .meta({ id: "Answer" });
+
+const isStopped = z.boolean().describe("The answer is not wanted: end the turn within 5 s.");
+const resolution = z.object({
+  session,
+  session_id: z.string().describe("What the provider can resume; empty: nothing."),
+  is_new: z.boolean().describe("The provider has nothing to resume."),
+  reason: z.string().describe("Why the session goes on, or another one began."),
+});
+export const openedTurn = resolution
+  .extend({
+    user: message,
+    messages: z.array(message).describe("What the turn has stored since: its steps and answer."),
+    attempt: count.describe("2 or more: an attempt before was cut off or failed."),
+    instructions: z.string().describe("The persona and the facts, for the system prompt."),
+    context: z.string().describe("What changes from turn to turn, for the prompt's end."),
+    stopped: isStopped,
+  })
+  .partial()
+  .extend({ state: z.enum(["open", "running", "answered"]), turn_id: z.string() })
+  .meta({ id: "OpenedTurn" });
+const openTurn = { turn_id: z.string(), state: z.enum(["running", "unanswered"]) };
+export const openTurns = z.object({ turns: z.array(z.object(openTurn)) }).meta({ id: "OpenTurns" });
+export const keptSteps = messageIds.extend({ stopped: isStopped }).meta({ id: "KeptSteps" });
+export const resolved = resolution
+  .extend({ ended: z.enum(["period", "provider", "nothing"]), bucket_generation: count })
+  .meta({ id: "ResolvedSession" });
+export const usageCounted = session
+  .extend({ counted: z.boolean().describe("`false`: it is of a session that has ended.") })
+  .meta({ id: "UsageCounted" });
 
 export const stopped = z.object({ stopped: z.boolean() }).meta({ id: "Stopped" });
 export const dismissed = z.object({ dismissed: count }).meta({ id: "Dismissed" });
@@ -279,6 +309,25 @@ export const memory = z
     ),
   })
   .meta({ id: "WorkingMemory", description: "What was just said, in this process only." });
+
+export const memoryOfChat = z
+  .object({
+    chat_id: z.string(),
+    utterances: z.array(z.string()),
+    intents: z.array(z.string()).describe("Such as `GREETING`."),
+    responses: z.array(z.string()).describe("Empty where nothing was answered."),
+    interactions: z.array(
+      z.object({
+        turn: count,
+        timestamp: stamp,
+        utterance: z.string(),
+        intent: z.string(),
+        response: z.string(),
+        outcome: z.enum(["answered", "interrupted", "failed"]),
+      }),
+    ),
+  })
+  .meta({ id: "WorkingMemoryOfChat" });
 
 /** Of a text file that people edit by hand and over HTTP. */
 export const editedFields = {

@@ -1,5 +1,6 @@
 import type { MiddlewareHandler } from "hono";
 import { invalid, ThroughlineError } from "../core/errors.ts";
+import { addAgentRoutes } from "./agent-routes.ts";
 import { addAttachmentRoute } from "./attachment-route.ts";
 import { arriving, Budget } from "./budget.ts";
 import { addChatRoutes } from "./chat-routes.ts";
@@ -34,6 +35,7 @@ export function createApp(ports: Ports, state: ServerState) {
   addMessageRoutes(router);
   addAttachmentRoute(router);
   addTurnRoutes(router);
+  addAgentRoutes(router);
   addModelRoutes(router);
   addExportRoute(router);
   addPromptRoute(router);

@@ -9,6 +9,8 @@ import type { Turns } from "../core/turns/turns.ts";
 import { json, type Router } from "./router.ts";
 import {
   chatParams,
+  compactBody,
+  flag,
   forkBody,
   ifExists,
   limit,
@@ -25,12 +27,9 @@ import { messageJson } from "./wire.ts";
 export function addChatRoutes(router: Router): void {
   addReading(router);
   addChanges(router);
-  addRename(router);
-  addMetadata(router);
+  addEdits(router);
   addFork(router);
 }
-
-const flag = () => z.enum(["true", "false"], "must be true or false").optional();
 
 function addReading(router: Router): void {
   const { throughline, turns } = router.ports;
@@ -148,7 +147,7 @@ function addChanges(router: Router): void {
       params: chatParams,
       summary: "Start over: messages so far are no longer shown or sent to a model",
       description: "They stay in the log until the chat is forgotten. Its metadata stays too.",
-      answers: { 200: { says: "The chat as it is now.", schema: schemaOf("chat") } },
+      answers: chatNow,
     },
     async ({ params }) => {
       await chats.clear(params.id);
@@ -158,8 +157,11 @@ function addChanges(router: Router): void {
   );
 }
 
-function addRename(router: Router): void {
+const chatNow = { 200: { says: "The chat as it is now.", schema: schemaOf("chat") } };
+
+function addEdits(router: Router): void {
   const { throughline, turns, watchers } = router.ports;
+  const { chats } = throughline;
   router.add(
     {
       method: "post",
@@ -168,18 +170,14 @@ function addRename(router: Router): void {
       params: chatParams,
       body: renameBody,
       summary: "Give a chat a title",
-      answers: { 200: { says: "The chat as it is now.", schema: schemaOf("chat") } },
+      answers: chatNow,
     },
     async ({ params, body }) => {
-      await throughline.chats.rename(params.id, body.title);
+      await chats.rename(params.id, body.title);
       watchers.publish("session", { chat_id: params.id, change: "renamed" });
       return json(await chatView(throughline, turns, params.id));
     },
   );
-}
-
-function addMetadata(router: Router): void {
-  const { throughline, turns, watchers } = router.ports;
   router.add(
     {
       method: "post",
@@ -188,13 +186,30 @@ function addMetadata(router: Router): void {
       params: chatParams,
       body: metadataBody,
       summary: "Replace the metadata of a chat",
-      answers: { 200: { says: "The chat as it is now.", schema: schemaOf("chat") } },
+      answers: chatNow,
     },
     async ({ params, body }) => {
       // Whether it is an object is checked where it is stored.
-      await throughline.chats.setMetadata(params.id, body.metadata as JsonObject);
+      await chats.setMetadata(params.id, body.metadata as JsonObject);
       watchers.publish("session", { chat_id: params.id, change: "metadata" });
       return json(await chatView(throughline, turns, params.id));
+    },
+  );
+  router.add(
+    {
+      method: "post",
+      path: "/api/chats/{id}/compact",
+      id: "compactChat",
+      params: chatParams,
+      body: compactBody,
+      summary: "Give models a summary of the beginning of a chat, or record that you made one",
+      answers: chatNow,
+    },
+    async ({ params: { id }, body }) => {
+      const { last_consolidated: count, up_to_seq = 0, summary } = body;
+      if (summary !== undefined) await chats.compact(id, up_to_seq, summary);
+      if (count !== undefined) await chats.setConsolidated(id, count);
+      return json(await chatView(throughline, turns, id));
     },
   );
 }
@@ -230,26 +245,16 @@ async function chatView({ chats, sessions }: Throughline, turns: Turns, id: stri
   const { head } = await chats.existing(id);
   const opened = await sessions.active(id);
   const { chat_id, provider, model, created_at, last_active, generation } = row;
-  const none = {
-    chat_id,
-    provider,
-    model,
-    created_at,
-    last_active,
-    generation,
-    provider_sessions: {},
-    session_id: "",
-    message_count: 0,
-    total_cost_usd: 0,
-    total_tokens: 0,
-  };
+  const none = { session_id: "", message_count: 0, total_cost_usd: 0, total_tokens: 0 };
+  const empty = { provider_sessions: {}, ...none };
   const { origin, branches } = await linksOf(chats, id, head);
   const open = head.open_turn === undefined ? [] : [head.open_turn.id];
   return {
-    ...(opened ?? none),
+    ...(opened ?? { chat_id, provider, model, created_at, last_active, generation, ...empty }),
     title: row.title,
     messages_total: row.message_count,
     metadata: head.metadata,
+    last_consolidated: Math.max(0, head.last_consolidated - (head.cleared_count ?? 0)),
     damaged: row.damaged,
     running: await turns.isRunning(id),
     unanswered_ids: [...open, ...(head.pending ?? [])],

@@ -55,7 +55,9 @@ export async function streamed(
     reportError(router.ports, error, { route: context.get("route"), request });
     disconnect(context)();
   };
-  return new Response(isHead(context) ? null : bytesOf(first, parts, failed), { headers });
+  if (!isHead(context)) return new Response(bytesOf(first, parts, failed), { headers });
+  await parts.return(undefined);
+  return new Response(null, { headers });
 }
 
 const pieceLength = 16_384;

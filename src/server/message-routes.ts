@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { fitting } from "../core/answer-size.ts";
 import { notFound } from "../core/chat/chat-log.ts";
-import type { MessageInput } from "../core/chat/message-input.ts";
+import type { AppendInput } from "../core/chat/message-input.ts";
 import { pendingId, shownMessages } from "../core/chat/shown-messages.ts";
 import { isErased } from "../core/storage/batch.ts";
 import { withVariants } from "../core/turns/variants.ts";
@@ -112,11 +112,15 @@ function addAppend(router: Router): void {
         "All or none, in their order. Creates the chat on first use. A message that the chat holds under the " +
         "same id, with the same role and content, is not stored again, also once it was hidden or taken " +
         "back; with another role or content it is 409. Give each message an id if you repeat requests. " +
-        "A turn that runs continues, and its reply comes after these messages.",
+        "A turn that runs continues, and its reply comes after these messages. Fields of your own are kept. " +
+        "What is new and was said within 60 s of now is heard as in a turn: working memory, the moment's " +
+        "buffer and `session.json` get it, and the feelings, unless it is `synthetic`. A crash between " +
+        "storing and hearing leaves it unheard.",
       answers: { 200: { says: "Their ids, in the same order.", schema: schemaOf("messageIds") } },
     },
     async ({ params, body }) => {
-      const stored = await chats.append(params.id, body.messages as readonly MessageInput[]);
+      const { messages, ...options } = body;
+      const stored = await chats.append(params.id, messages as readonly AppendInput[], options);
       const { logs } = chats;
       for (const message of await shownMessages(logs, params.id, stored)) {
         const shown = messageJson(message);

@@ -40,7 +40,6 @@ function samplesIn(text: string): ReadonlyMap<string, number> {
   const families = new Set<string>();
   let family = "";
   for (const line of text.replace(/\n$/, "").split("\n")) {
-    if (/^# HELP [a-z_]+ \S/.test(line)) continue;
     const [, named] =
       /^# TYPE ([a-z][a-z0-9_]*) (?:counter|gauge|histogram|summary)$/.exec(line) ?? [];
     if (named !== undefined) {

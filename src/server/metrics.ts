@@ -17,27 +17,6 @@ type Samples = Record<string, number>;
 /** Upper bounds of how long turns run, in seconds. */
 const turnBuckets = [0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, Infinity];
 
-const help: Readonly<Record<string, string>> = {
-  throughline_http_requests_total: "Requests that were answered, by the route's pattern.",
-  throughline_turns_total: "Turns that ended. error: nothing, or no answer, could be stored.",
-  throughline_turn_seconds: "How long turns ran, from their begin to the stored answer.",
-  throughline_repairs_total: "How often stored bytes were found damaged or missing.",
-  throughline_turns: "Turns that run or wait.",
-  throughline_open_chats: "Chats that were talked in lately.",
-  throughline_watchers: "Open event streams.",
-  throughline_index_waiting_batches: "Stored batches that wait to be written to the index.",
-  throughline_index_waiting_bytes: "Bytes of log in batches that wait to be written to the index.",
-  throughline_sync_seconds: "How long the syncs took that made appends durable.",
-  throughline_home_bytes: "Bytes of the home's files by part, at most some minutes old.",
-  throughline_damaged_chats: "Chats found damaged, up to 1,000; `sessions list` names them.",
-  throughline_last_backup_time_seconds: "When the last backup of the home was made.",
-  throughline_last_backup_whole: "1 when nothing in it was damaged or left out, else 0.",
-  throughline_provider_waits_total: "Waits before a provider was called again.",
-  throughline_provider_wait_seconds_total: "How long these waits were to take.",
-  throughline_provider_errors_total: "Turns in which a provider failed.",
-  throughline_ready: "1 when something could be stored now, else 0.",
-};
-
 /** By how a name ends. */
 const types: Readonly<Record<string, string>> = {
   total: "counter",
@@ -97,8 +76,7 @@ export class Metrics {
       const all = Object.entries(typeof value === "number" ? { "": value } : value);
       const [end = ""] = /total$|turn_seconds$|sync_seconds$|$/.exec(name) ?? [];
       const type = types[end] ?? "gauge";
-      const says = help[name] === undefined ? [] : [`# HELP ${name} ${help[name]}`];
-      return [...says, `# TYPE ${name} ${type}`, ...all.map(([rest, n]) => `${name}${rest} ${n}`)];
+      return [`# TYPE ${name} ${type}`, ...all.map(([rest, n]) => `${name}${rest} ${n}`)];
     });
     return `${families.flat().join("\n")}\n`;
   }

@@ -18,35 +18,25 @@ export function whole(min: number, max: number) {
     .meta({ type: "integer", minimum: min, maximum: max });
 }
 
-export const limit = (most = 1_000) =>
-  whole(1, most).optional().meta({ description: "50 when absent." });
+export const limit = (most = 1_000) => whole(1, most).optional().describe("50 when absent.");
 export const before = () =>
   whole(0, Number.MAX_SAFE_INTEGER)
     .optional()
-    .meta({ description: "The `before` of the page that came after this one." });
+    .describe("The `before` of the page that came after this one.");
 
+export const flag = () => z.enum(["true", "false"], "must be true or false").optional();
 export const ifExists = () =>
-  z.enum(["true", "false"], "must be true or false").optional().meta({
-    description: "`true`: if there is no such chat, the answer is 204 instead of 404.",
-  });
+  flag().describe("`true`: if there is no such chat, the answer is 204 instead of 404.");
 
 export const text = (max: number) =>
   z.string().min(1, "must not be empty").max(max, `must be at most ${max} characters`);
 
 export const query = () =>
-  text(1_000).meta({
-    description: "Words. A message must contain all of them; case and accents do not matter.",
-  });
-
+  text(1_000).describe(
+    "Words. A message must contain all of them; case and accents do not matter.",
+  );
 export const prefix = () =>
-  z
-    .enum(["true", "false"], "must be true or false")
-    .optional()
-    .meta({
-      description:
-        "`true`: the last word is the beginning of a word, unless white space ends it: for a query that " +
-        "is being typed.",
-    });
+  flag().describe("`true`: the last word is the beginning of a word, unless white space ends it.");
 
 /** A provider's or model's name. Never an address: what is said goes only where the operator chose. */
 const name = () =>
@@ -55,48 +45,52 @@ const name = () =>
     "must be a name without spaces, and no address",
   );
 
-const id = () => z.string().meta({ description: "Percent-encoded, as every part of a path." });
+/** The same, of a session. */
+const named = () => name().optional().describe("The session's when absent.");
+
+/** A body of JSON with these fields and no other. */
+const body = <Fields extends z.ZodRawShape>(id: string, fields: Fields) =>
+  z.strictObject(fields).meta({ id });
+
+const id = () => z.string().describe("Percent-encoded, as every part of a path.");
 export const chatParams = () =>
-  z.object({
-    id: id().meta({
-      description:
-        "The chat's id, percent-encoded: 1 to 1,024 bytes of text. The ids `.` and `..` cannot be used in " +
-        "a path.",
-    }),
-  });
+  z.object({ id: z.string().describe("1 to 1,024 bytes, percent-encoded; not `.` nor `..`.") });
 export const messageParams = () => chatParams().extend({ message_id: id() });
+export const turnParams = () =>
+  chatParams().extend({ turn: id().describe("The id of the turn's message.") });
 export const attachmentParams = () =>
   messageParams().extend({
     sha256: z
       .string()
       .regex(/^[0-9a-f]{64}$/, "must be 64 lower-case hex digits")
-      .meta({ description: "Of the file's bytes, as the message names it." }),
+      .describe("Of the file's bytes, as the message names it."),
   });
 
 export const promptQuery = () =>
   z.strictObject({
-    content: z.string().max(8_000, "must be at most 8000 characters").optional().meta({
-      description: "A message that is being typed. Without it the prompt has no newest message.",
-    }),
-    provider: name().optional().meta({ description: "The session's when absent." }),
-    model: name().optional().meta({ description: "The session's when absent." }),
+    content: z
+      .string()
+      .max(8_000, "must be at most 8000 characters")
+      .optional()
+      .describe("A message that is being typed. Without it the prompt has no newest message."),
+    provider: named(),
+    model: named(),
   });
 
 /** Of a text that people edit. */
 export const version = () =>
-  z.string().max(64, "must be at most 64 characters").meta({
-    description: "The `version` that was read. If the text was changed since, this is 409.",
-  });
+  z
+    .string()
+    .max(64, "must be at most 64 characters")
+    .describe("The `version` that was read. If the text was changed since, this is 409.");
 
 export const newMessage = () =>
-  z
-    .strictObject({
-      content: z.string().meta({ description: "What the person says. Kept word for word." }),
-      name: text(200).optional().meta({ description: "Who of a group says it. On one line." }),
-      provider: name().optional().meta({ description: "The session's when absent." }),
-      model: name().optional().meta({ description: "The session's when absent." }),
-    })
-    .meta({ id: "NewMessage" });
+  body("NewMessage", {
+    content: z.string().describe("What the person says. Kept word for word."),
+    name: text(200).optional().describe("Who of a group says it. On one line."),
+    provider: named(),
+    model: named(),
+  });
 const toolCall = () =>
   z.strictObject({
     id: text(1_024),
@@ -106,92 +100,146 @@ const toolCall = () =>
       arguments: z.string().meta({ description: "JSON, as the model wrote it." }),
     }),
   });
+/** Fields of a message that only we write. */
+const ours = ["turn", "hidden", "exact", "attachments", "provider_data"];
 export const appendBody = () =>
   z
     .strictObject({
+      client: text(64).optional().meta({
+        description: "The client whose run says this: see `POST /api/session`.",
+      }),
+      heard: z.boolean().optional().meta({
+        description: "`false`: only stored, as for words of long ago that have no `timestamp`.",
+      }),
       messages: z
         .array(
-          z.strictObject({
-            id: text(256).optional().meta({
-              description: "A message that is sent again under its id is stored once.",
-            }),
-            role: z.enum(roles),
-            content: z.string(),
-            timestamp: z.string().optional().meta({
-              description: "ISO 8601 with a zone. Now, when absent.",
-            }),
-            tool_calls: z.array(toolCall()).optional(),
-            tool_call_id: text(1_024).optional().meta({
-              description: "On a tool's result: the id of the call.",
-            }),
-            name: text(1_024).optional().meta({
-              description:
-                "On a tool's result: the tool. On a user's message: who of a group said it.",
-            }),
-            is_error: z.literal(true).optional().meta({ description: "The tool failed." }),
-          }),
+          z
+            .looseObject({
+              id: text(256).optional().meta({
+                description: "A message that is sent again under its id is stored once.",
+              }),
+              role: z
+                .string()
+                .regex(new RegExp(`^(${roles.join("|")})$`, "i"), `must be ${roles.join(", ")}`)
+                .meta({ description: "In upper or lower case." }),
+              content: z.string(),
+              timestamp: z.union([z.string(), z.number()]).optional().meta({
+                description: "ISO 8601 with a zone, or seconds since 1970. Now, when absent.",
+              }),
+              tool_calls: z.array(toolCall()).optional(),
+              tool_call_id: text(1_024).optional().meta({
+                description: "On a tool's result: the id of the call.",
+              }),
+              name: text(1_024).optional().meta({
+                description:
+                  "On a tool's result: the tool. On a user's message: who of a group said it.",
+              }),
+              is_error: z.literal(true).optional().meta({ description: "The tool failed." }),
+              synthetic: text(256).optional().meta({
+                description: "Set when no person said it: what it is, such as `pat_hint`.",
+              }),
+            })
+            .refine(
+              (message) => !ours.some((name) => name in message),
+              `${ours.join(", ")} are fields that only Throughline writes`,
+            ),
         )
         .min(1, "must not be empty")
         .max(1_000),
     })
     .meta({ id: "Append" });
 export const takeBackBody = () =>
+  body("TakeBack", { ids: z.array(text(256)).min(1, "must not be empty").max(500) });
+export const openTurnBody = () =>
+  body("OpenTurn", {
+    id: text(200).optional().describe("Of the message. Made up when absent."),
+    content: z.string().optional().describe("Absent: a stored message is taken up."),
+    name: text(200).optional().describe("Who of a group says it. On one line."),
+    provider: name().describe("Who makes the answer: any name."),
+    model: name(),
+  });
+const cutReason = z.enum(["length", "content_filter"]).optional();
+const cut = { partial: z.literal(true).optional(), partial_reason: cutReason };
+const stepsOfTurn = () =>
   z
-    .strictObject({ ids: z.array(text(256)).min(1, "must not be empty").max(500) })
-    .meta({ id: "TakeBack" });
+    .array(appendBody().shape.messages.element.safeExtend(cut))
+    .max(1_000)
+    .describe("Of the roles `assistant` and `tool`. One whose id is stored is passed over.");
+export const turnSteps = () => body("TurnSteps", { messages: stepsOfTurn() });
+const tokens = () => z.int().min(0).nullable().optional();
+const sessionId = () =>
+  z.string().max(1_024).optional().describe("What the provider resumes next.");
+export const turnEndBody = () =>
+  body("TurnEnd", {
+    messages: stepsOfTurn().optional(),
+    outcome: z.enum(["answered", "interrupted", "failed"]).optional(),
+    usage: body("UsageOfTurn", {
+      input_tokens: tokens(),
+      output_tokens: tokens(),
+      cost_usd: z.number().min(0).nullable().optional(),
+    }).optional(),
+    session_id: sessionId(),
+    used_context: z.boolean().optional().describe("The model was given `context`."),
+  });
+export const usageBody = () =>
+  body("SessionUsage", {
+    id: text(256).optional().describe("Counts a repeated request once."),
+    provider: name(),
+    model: name(),
+    generation: z.int().min(1).describe("Of the session, as it was resolved."),
+    bucket_generation: z.int().min(1).describe("The same, of its provider."),
+    tokens: z.int().optional().describe("Negative corrects."),
+    cost_usd: z.number().nullable().optional().describe("`null`: not known."),
+    session_id: sessionId(),
+  });
+export const compactBody = () =>
+  body("Compact", {
+    up_to_seq: z.int().min(1).optional().describe("The last message that it stands for."),
+    summary: z.string().optional(),
+    last_consolidated: z.int().min(0).optional().describe("How many messages you summarised."),
+  });
 export const renameBody = () =>
-  z
-    .strictObject({
-      title: z
-        .string()
-        .max(1_000)
-        .meta({ description: "Cut at 120 characters. Empty: the first thing that was said." }),
-    })
-    .meta({ id: "Rename" });
+  body("Rename", {
+    title: z
+      .string()
+      .max(1_000)
+      .describe("Cut at 120 characters. Empty: the first thing that was said."),
+  });
 export const metadataBody = () =>
-  z
-    .strictObject({
-      metadata: z.unknown().meta({
-        type: "object",
-        description:
-          "Any JSON object. `user_timezone`, an IANA zone, is where this chat's days begin.",
-      }),
-    })
-    .meta({ id: "ChatMetadata" });
+  body("ChatMetadata", {
+    metadata: z.unknown().meta({
+      type: "object",
+      description:
+        "Any JSON object. `user_timezone`, an IANA zone, is where this chat's days begin.",
+    }),
+  });
 export const retryBody = () =>
-  z
-    .strictObject({
-      message_id: text(256).optional().meta({
-        description: "The id of the newest message, so that no other is retried by mistake.",
-      }),
-      provider: name().optional(),
-      model: name().optional(),
-    })
-    .meta({ id: "Retry" });
+  body("Retry", {
+    message_id: text(256)
+      .optional()
+      .describe("The id of the newest message, so that no other is retried by mistake."),
+    provider: name().optional(),
+    model: name().optional(),
+  });
 export const answerBody = () =>
-  z
-    .strictObject({ provider: name().optional(), model: name().optional() })
-    .meta({ id: "Answering" });
+  body("Answering", { provider: name().optional(), model: name().optional() });
 export const resetBody = () =>
-  z
-    .strictObject({
-      provider: name().optional().meta({
-        description: "The provider to start over with. Without it: the provider of the next turn.",
-      }),
-      all: z.boolean().optional().meta({
-        description: "Begin a new session with every provider; not together with `provider`.",
-      }),
-    })
-    .meta({ id: "Reset" });
+  body("Reset", {
+    provider: name()
+      .optional()
+      .describe("The provider to start over with. Without it: the provider of the next turn."),
+    all: z
+      .boolean()
+      .optional()
+      .describe("Begin a new session with every provider; not together with `provider`."),
+  });
 export const forkBody = () =>
-  z
-    .strictObject({
-      message_id: text(256).optional().meta({
-        description: "The last message to copy. Without it none is, for another beginning.",
-      }),
-      chat_id: text(1_024)
-        .refine((id) => !/^\.{1,2}$/.test(id), "must not be . or ..: no path leads there")
-        .meta({ description: "The new chat: its id must not be in use, nor be `.` or `..`." }),
-    })
-    .meta({ id: "Fork" });
+  body("Fork", {
+    message_id: text(256)
+      .optional()
+      .describe("The last message to copy. Without it none is, for another beginning."),
+    chat_id: text(1_024)
+      .refine((id) => !/^\.{1,2}$/.test(id), "must not be . or ..: no path leads there")
+      .describe("The new chat: its id must not be in use, nor be `.` or `..`."),
+  });
 export const signInBody = () => z.strictObject({ code: text(64) }).meta({ id: "SignIn" });

@@ -1,5 +1,6 @@
+import { z } from "zod";
 import { disconnect, isHead, json, type Router } from "./router.ts";
-import { schemaOf } from "./schemas.ts";
+import { chatParams, schemaOf, whole } from "./schemas.ts";
 import { eventHeaders, eventResponse } from "./sse.ts";
 
 /** What happens now: everything as events, and the working memories. */
@@ -13,8 +14,9 @@ export function addWatchRoutes(router: Router): void {
       id: "watchEvents",
       summary: "Follow everything that happens from now on, in all chats",
       description:
-        "Server-sent events: the schema `ServerEvents` has the name and the data of each. Nothing is sent " +
-        "again after a break: read the chat instead. A reader that is too slow is disconnected.",
+        "Server-sent events: the schema `ServerEvents` has the name and the data of each. Only what a " +
+        "client is still to hear is sent again after a break: for the rest read the chat. A reader " +
+        "that is too slow is disconnected.",
       answers: {
         200: { says: "Server-sent events.", types: ["text/event-stream"] },
       },
@@ -41,6 +43,30 @@ export function addWatchRoutes(router: Router): void {
         return { ...stats, summary: workingMemory.peek(stats.chat_id)?.summary() ?? "" };
       });
       return json({ chats });
+    },
+  );
+  router.add(
+    {
+      method: "get",
+      path: "/api/memory/{id}",
+      id: "getWorkingMemoryOfChat",
+      params: chatParams,
+      query: () =>
+        z.strictObject({ n: whole(0, 1_000).optional().meta({ description: "All when absent." }) }),
+      summary: "Read the working memory of one chat, newest first",
+      description:
+        "Empty lists where nothing was said since the start, or since the session ended.",
+      answers: { 200: { says: "The last `n` turns.", schema: schemaOf("memoryOfChat") } },
+    },
+    ({ params, query: { n } }) => {
+      const memory = throughline.workingMemory.peek(params.id);
+      return json({
+        chat_id: params.id,
+        utterances: memory?.recentUtterances(n) ?? [],
+        intents: memory?.recentIntents(n) ?? [],
+        responses: memory?.recentResponses(n) ?? [],
+        interactions: memory?.all().toReversed().slice(0, n) ?? [],
+      });
     },
   );
 }

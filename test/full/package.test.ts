@@ -120,6 +120,14 @@ describe("the package", () => {
     });
   }
 
+  test('import "throughline/openapi.json" gives the description of its server', () => {
+    const program = `
+      import api from "throughline/openapi.json" with { type: "json" };
+      console.log(api.info.version, "/api/chats/{id}/turns" in api.paths);`;
+    const printed = run(installed, process.execPath, "--input-type=module", "-e", program);
+    assert.match(printed, new RegExp(`^${own.version} true$`, "m"));
+  });
+
   test("a model whose package is not installed says what to install", () => {
     const program = `
       import { createResponder, parseModelName } from "throughline/ai-sdk";

@@ -31,9 +31,9 @@ export const documents = ["README.md", ...fs.globSync("docs/**/*.md", { cwd: roo
 
 export const blocks = documents.flatMap(blocksOf);
 
-/** Programs that never end, by their paths: each has a test of its own. */
+/** Programs that have a test of their own, by their paths. */
 export const examples = new Map(
   fs
-    .globSync("examples/**/*.mts", { cwd: root })
+    .globSync("examples/**/*.{mts,py}", { cwd: root })
     .map((file) => [file, fs.readFileSync(join(root, file), "utf8")] as const),
 );

@@ -3,17 +3,15 @@ import { createHash } from "node:crypto";
 import type { Disk } from "../../src/core/storage/disk/disk.ts";
 import type { ExportSource } from "../../src/moments/export/export-source.ts";
 import type { ListedPackage } from "../../src/moments/export/selection.ts";
+import { packageName, packageStamp } from "../../src/moments/package/package-name.ts";
 import {
   feedbackSchema,
   type Manifest,
-  messagesBytes,
   type PackageMessage,
-  packageName,
-  packageStamp,
   type Target,
-  wavHeader,
-  writeManifest,
-} from "../../src/moments/package/package-format.ts";
+} from "../../src/moments/package/record.ts";
+import { wavHeader } from "../../src/moments/package/wav.ts";
+import { messagesBytes, writeManifest } from "../../src/moments/package/write-manifest.ts";
 
 /** 16 by 8 pixels of one red. */
 export const redJpeg = Buffer.from(

@@ -19,6 +19,13 @@ const doors: Readonly<Record<string, (...args: string[]) => Promise<unknown>>> =
   /** A turn with a tool. */
   turn: () => import("./doors/turn.ts"),
 
+  /** Appends a message, and dies before it is heard. */
+  async hearing(home = "", chat = "") {
+    const { chats } = await openThroughline({ home });
+    chats.onHeard(() => process.kill(process.pid, "SIGKILL"));
+    await chats.append(chat, [{ id: "q", role: "user", content: "Hello" }]);
+  },
+
   /** Runs an agent with a tool. Notes whose first model call begins, effects of the tool, and answers. */
   async agents(home = "", chat = "", name = "") {
     const { run } = await import("@openai/agents");

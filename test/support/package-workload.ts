@@ -7,18 +7,18 @@ import type { RepairReport } from "../../src/core/storage/storage.ts";
 import { PackageDirectory } from "../../src/moments/directory/package-directory.ts";
 import type { PackageDirectoryOptions } from "../../src/moments/directory/ports.ts";
 import {
-  type AudioRef,
-  attachmentFile,
-  feedbackSchema,
-  frameFile,
   makeUuidV7,
-  type PackageMessage,
-  type PackageRecord,
   packageId,
   packageName,
   packageStamp,
-  type SealedMoment,
-} from "../../src/moments/package/package-format.ts";
+} from "../../src/moments/package/package-name.ts";
+import type { AudioRef, SealedMoment } from "../../src/moments/package/package-sink.ts";
+import { attachmentFile, frameFile } from "../../src/moments/package/read-manifest.ts";
+import {
+  feedbackSchema,
+  type PackageMessage,
+  type PackageRecord,
+} from "../../src/moments/package/record.ts";
 import { HeldClock } from "./held-clock.ts";
 import type { SimulatedDisk } from "./simulated-disk.ts";
 

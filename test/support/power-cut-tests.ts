@@ -22,7 +22,7 @@ export function testPowerCuts({ once, twice, kills, least }: PowerCuts): void {
     assert.ok(counts.points >= least.points, `${counts.points} points`);
     assert.ok(digests.size >= least.images, `${digests.size} images`);
     // The workloads do what they are for.
-    assert.ok(counts.reused >= once.count, `${counts.reused} segments were used again`);
+    assert.ok(counts.reused >= once.count / 2, `${counts.reused} segments were used again`);
     assert.ok(counts.races > 0 && counts.searched > 100, JSON.stringify(counts));
     assert.ok(counts.failures > 0, `${counts.failures} calls failed`);
   });

@@ -26,6 +26,7 @@ const known: Record<EventName, true> & Record<string, true> = {
   person: true,
   sleep: true,
   restart: true,
+  inject: true,
   feedback: true,
   buffers: true,
 };

@@ -38,13 +38,18 @@ export type Answering = {
 };
 
 export type Append = {
+  /** The client whose run says this: see `POST /api/session`. */
+  readonly client?: string | undefined;
+  /** `false`: only stored, as for words of long ago that have no `timestamp`. */
+  readonly heard?: boolean | undefined;
   readonly messages: readonly {
     /** A message that is sent again under its id is stored once. */
     readonly id?: string | undefined;
-    readonly role: "user" | "assistant" | "tool" | "system";
+    /** In upper or lower case. */
+    readonly role: string;
     readonly content: string;
-    /** ISO 8601 with a zone. Now, when absent. */
-    readonly timestamp?: string | undefined;
+    /** ISO 8601 with a zone, or seconds since 1970. Now, when absent. */
+    readonly timestamp?: string | number | undefined;
     readonly tool_calls?: readonly {
       readonly id: string;
       readonly type: "function";
@@ -60,6 +65,8 @@ export type Append = {
     readonly name?: string | undefined;
     /** The tool failed. */
     readonly is_error?: true | undefined;
+    /** Set when no person said it: what it is, such as `pat_hint`. */
+    readonly synthetic?: string | undefined;
   }[];
 };
 
@@ -132,6 +139,8 @@ export type Chat = {
   readonly title: string;
   /** The user's own. */
   readonly metadata: Readonly<Record<string, unknown>>;
+  /** How many of the messages were summarised elsewhere. */
+  readonly last_consolidated: number;
   readonly damaged: boolean;
   /** A turn is running: it can be followed or stopped. */
   readonly running: boolean;
@@ -238,6 +247,14 @@ export type ClientRun = {
   readonly injects: readonly string[];
   /** Of a run that begins: what its model is to hear. */
   readonly text?: string | undefined;
+};
+
+export type Compact = {
+  /** The last message that it stands for. */
+  readonly up_to_seq?: number | undefined;
+  readonly summary?: string | undefined;
+  /** How many messages you summarised. */
+  readonly last_consolidated?: number | undefined;
 };
 
 export type CompanionRun = {
@@ -527,6 +544,12 @@ export type Inject = {
   readonly text: string;
 };
 
+export type KeptSteps = {
+  readonly ids: readonly string[];
+  /** The answer is not wanted: end the turn within 5 s. */
+  readonly stopped: boolean;
+};
+
 export type Levels = {
   readonly joy: number;
   readonly sadness: number;
@@ -721,6 +744,48 @@ export type OfferedModel = {
   readonly size_bytes?: number | undefined;
   /** Absent: not known. */
   readonly takes_pictures?: boolean | undefined;
+};
+
+export type OpenTurn = {
+  /** Of the message. Made up when absent. */
+  readonly id?: string | undefined;
+  /** Absent: a stored message is taken up. */
+  readonly content?: string | undefined;
+  /** Who of a group says it. On one line. */
+  readonly name?: string | undefined;
+  /** Who makes the answer: any name. */
+  readonly provider: string;
+  readonly model: string;
+};
+
+export type OpenTurns = {
+  readonly turns: readonly {
+    readonly turn_id: string;
+    readonly state: "running" | "unanswered";
+  }[];
+};
+
+export type OpenedTurn = {
+  readonly session?: Session | undefined;
+  /** What the provider can resume; empty: nothing. */
+  readonly session_id?: string | undefined;
+  /** The provider has nothing to resume. */
+  readonly is_new?: boolean | undefined;
+  /** Why the session goes on, or another one began. */
+  readonly reason?: string | undefined;
+  readonly user?: Message | undefined;
+  /** What the turn has stored since: its steps and answer. */
+  readonly messages?: readonly Message[] | undefined;
+  /** 2 or more: an attempt before was cut off or failed. */
+  readonly attempt?: number | undefined;
+  /** The persona and the facts, for the system prompt. */
+  readonly instructions?: string | undefined;
+  /** What changes from turn to turn, for the prompt's end. */
+  readonly context?: string | undefined;
+  /** The answer is not wanted: end the turn within 5 s. */
+  readonly stopped?: boolean | undefined;
+  readonly state: "open" | "running" | "answered";
+  readonly turn_id: string;
 };
 
 export type Package = {
@@ -919,17 +984,23 @@ export type Rename = {
   readonly title: string;
 };
 
-/** `not_repaired`: it is damaged, and stays so. */
-export type RepairedPackage = {
-  readonly outcome: "whole" | "not_repaired";
-  readonly differences: readonly Difference[];
-};
-
 export type Reset = {
   /** The provider to start over with. Without it: the provider of the next turn. */
   readonly provider?: string | undefined;
   /** Begin a new session with every provider; not together with `provider`. */
   readonly all?: boolean | undefined;
+};
+
+export type ResolvedSession = {
+  readonly session: Session;
+  /** What the provider can resume; empty: nothing. */
+  readonly session_id: string;
+  /** The provider has nothing to resume. */
+  readonly is_new: boolean;
+  /** Why the session goes on, or another one began. */
+  readonly reason: string;
+  readonly ended: "period" | "provider" | "nothing";
+  readonly bucket_generation: number;
 };
 
 export type Restart = {
@@ -1090,6 +1161,23 @@ export type Session = {
   readonly total_tokens: number;
 };
 
+export type SessionUsage = {
+  /** Counts a repeated request once. */
+  readonly id?: string | undefined;
+  readonly provider: string;
+  readonly model: string;
+  /** Of the session, as it was resolved. */
+  readonly generation: number;
+  /** The same, of its provider. */
+  readonly bucket_generation: number;
+  /** Negative corrects. */
+  readonly tokens?: number | undefined;
+  /** `null`: not known. */
+  readonly cost_usd?: number | null | undefined;
+  /** What the provider resumes next. */
+  readonly session_id?: string | undefined;
+};
+
 export type SignIn = {
   readonly code: string;
 };
@@ -1128,6 +1216,44 @@ export type Touched = {
   readonly recorded: string | null;
 };
 
+export type TurnEnd = {
+  /** Of the roles `assistant` and `tool`. One whose id is stored is passed over. */
+  readonly messages?: readonly {
+    /** A message that is sent again under its id is stored once. */
+    readonly id?: string | undefined;
+    /** In upper or lower case. */
+    readonly role: string;
+    readonly content: string;
+    /** ISO 8601 with a zone, or seconds since 1970. Now, when absent. */
+    readonly timestamp?: string | number | undefined;
+    readonly tool_calls?: readonly {
+      readonly id: string;
+      readonly type: "function";
+      readonly function: {
+        readonly name: string;
+        /** JSON, as the model wrote it. */
+        readonly arguments: string;
+      };
+    }[] | undefined;
+    /** On a tool's result: the id of the call. */
+    readonly tool_call_id?: string | undefined;
+    /** On a tool's result: the tool. On a user's message: who of a group said it. */
+    readonly name?: string | undefined;
+    /** The tool failed. */
+    readonly is_error?: true | undefined;
+    /** Set when no person said it: what it is, such as `pat_hint`. */
+    readonly synthetic?: string | undefined;
+    readonly partial?: true | undefined;
+    readonly partial_reason?: "length" | "content_filter" | undefined;
+  }[] | undefined;
+  readonly outcome?: "answered" | "interrupted" | "failed" | undefined;
+  readonly usage?: UsageOfTurn | undefined;
+  /** What the provider resumes next. */
+  readonly session_id?: string | undefined;
+  /** The model was given `context`. */
+  readonly used_context?: boolean | undefined;
+};
+
 /** The data of each event of a turn, by the event's name. */
 export type TurnEvents = {
   readonly accepted: {
@@ -1152,6 +1278,64 @@ export type TurnEvents = {
   readonly error: Problem;
 };
 
+export type TurnSteps = {
+  /** Of the roles `assistant` and `tool`. One whose id is stored is passed over. */
+  readonly messages: readonly {
+    /** A message that is sent again under its id is stored once. */
+    readonly id?: string | undefined;
+    /** In upper or lower case. */
+    readonly role: string;
+    readonly content: string;
+    /** ISO 8601 with a zone, or seconds since 1970. Now, when absent. */
+    readonly timestamp?: string | number | undefined;
+    readonly tool_calls?: readonly {
+      readonly id: string;
+      readonly type: "function";
+      readonly function: {
+        readonly name: string;
+        /** JSON, as the model wrote it. */
+        readonly arguments: string;
+      };
+    }[] | undefined;
+    /** On a tool's result: the id of the call. */
+    readonly tool_call_id?: string | undefined;
+    /** On a tool's result: the tool. On a user's message: who of a group said it. */
+    readonly name?: string | undefined;
+    /** The tool failed. */
+    readonly is_error?: true | undefined;
+    /** Set when no person said it: what it is, such as `pat_hint`. */
+    readonly synthetic?: string | undefined;
+    readonly partial?: true | undefined;
+    readonly partial_reason?: "length" | "content_filter" | undefined;
+  }[];
+};
+
+export type UsageCounted = {
+  readonly chat_id: string;
+  readonly provider: string;
+  readonly model: string;
+  /** ISO 8601, UTC; empty if it is not known. */
+  readonly created_at: string;
+  /** ISO 8601, UTC; empty if it is not known. */
+  readonly last_active: string;
+  readonly generation: number;
+  readonly provider_sessions: Readonly<Record<string, ProviderSession>>;
+  /** The provider's own; empty: none yet. */
+  readonly session_id: string;
+  /** With this provider in this session. */
+  readonly message_count: number;
+  readonly total_cost_usd: number;
+  readonly total_tokens: number;
+  /** `false`: it is of a session that has ended. */
+  readonly counted: boolean;
+};
+
+export type UsageOfTurn = {
+  readonly input_tokens?: number | null | undefined;
+  readonly output_tokens?: number | null | undefined;
+  readonly cost_usd?: number | null | undefined;
+};
+
 export type Verification = {
   readonly verified: boolean;
   /** `newer`: written by a later version. `seed`: written by the original, not sealed. */
@@ -1170,6 +1354,24 @@ export type WorkingMemory = {
     readonly session_age_seconds: number;
     readonly last_turn: number;
     readonly summary: string;
+  }[];
+};
+
+export type WorkingMemoryOfChat = {
+  readonly chat_id: string;
+  readonly utterances: readonly string[];
+  /** Such as `GREETING`. */
+  readonly intents: readonly string[];
+  /** Empty where nothing was answered. */
+  readonly responses: readonly string[];
+  readonly interactions: readonly {
+    readonly turn: number;
+    /** ISO 8601, UTC; empty if it is not known. */
+    readonly timestamp: string;
+    readonly utterance: string;
+    readonly intent: string;
+    readonly response: string;
+    readonly outcome: "answered" | "interrupted" | "failed";
   }[];
 };
 

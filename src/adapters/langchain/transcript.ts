@@ -66,7 +66,7 @@ export class Transcript {
   async #append(chatId: string, message: MessageInput): Promise<void> {
     const { chats, ports } = this.#throughline;
     try {
-      await chats.append(chatId, [message]);
+      await chats.append(chatId, [message], { heard: false });
     } catch (error) {
       const codes = [
         "THROUGHLINE_TOO_LARGE",

@@ -5,6 +5,7 @@ import { z } from "zod";
 import { fitting } from "../../core/answer-size.ts";
 import { readHistory } from "../../core/chat/history-collector.ts";
 import type { ModelInput, StoredMessage } from "../../core/chat/message.ts";
+import type { AppendInput } from "../../core/chat/message-input.ts";
 import { invalid } from "../../core/errors.ts";
 import type { Throughline } from "../../core/throughline.ts";
 import type { Remember } from "./mcp.ts";
@@ -139,10 +140,13 @@ const messageInput = z.strictObject({
     .min(1)
     .optional()
     .describe("Unique in the chat. A message whose id the chat has is not stored again."),
-  role: z.enum(["user", "assistant"]),
+  role: z.string().regex(/^(user|assistant)$/i, "must be user or assistant"),
   content: z.string(),
   name: name.describe("Of a user's message: who of a group said it. On one line."),
-  timestamp: z.string().optional().describe("ISO 8601 with a zone. Now, when absent."),
+  timestamp: z
+    .union([z.string(), z.number()])
+    .optional()
+    .describe("ISO 8601 with a zone, or seconds since 1970. Now, when absent."),
 });
 
 function appendTool({ chats }: Throughline, { appended }: ToolPorts): Tool {
@@ -154,12 +158,16 @@ function appendTool({ chats }: Throughline, { appended }: ToolPorts): Tool {
         "Stores messages at the end of a chat, all or none, and begins the chat if there is none. They are " +
         "on the disk when this returns. Give each message an id of its own: a repeated call then stores " +
         "nothing twice. No model is asked.",
-      input: z.strictObject({ chat_id: chatId, messages: z.array(messageInput).min(1).max(1_000) }),
+      input: z.strictObject({
+        chat_id: chatId,
+        messages: z.array(messageInput).min(1).max(1_000),
+        heard: z.boolean().optional().describe("false: only stored, as words of long ago."),
+      }),
       output: output.appended,
       annotations: adds,
     },
-    async ({ chat_id, messages }) => {
-      const stored = await chats.append(chat_id, messages);
+    async ({ chat_id, messages, heard }) => {
+      const stored = await chats.append(chat_id, messages as readonly AppendInput[], { heard });
       await appended?.(chat_id, stored);
       const ids = stored.map(({ id, seq, timestamp }) => ({ id, seq, timestamp }));
       return { chat_id, messages: ids };

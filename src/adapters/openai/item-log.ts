@@ -198,7 +198,10 @@ export class ItemLog {
           const shown = shownOf(item, this.#dialect);
           if (shown !== undefined) transaction.message(shown);
         }
-        for (const input of inputs) transaction.message(input);
+        for (const input of inputs) {
+          const message = transaction.message(input);
+          if (cutOff.gone.length === 0) transaction.hear(message);
+        }
         return cutOff.gone;
       });
       // It is done, and done once: this tells everything else that holds something of these messages.
@@ -210,10 +213,9 @@ export class ItemLog {
   async replace(items: readonly Item[], isKnown: (item: Item) => boolean): Promise<void> {
     const inputs = await this.inputs(items, isKnown);
     const exact = { framework: this.#dialect.framework, boundary: true };
-    await this.#throughline.chats.append(this.#chatId, [
-      { role: "system", content: "", hidden: true, exact },
-      ...inputs,
-    ]);
+    const boundary = { role: "system", content: "", hidden: true, exact } as const;
+    const { chats } = this.#throughline;
+    await chats.append(this.#chatId, [boundary, ...inputs], { heard: false });
   }
 
   #isBoundary({ exact }: StoredMessage): boolean {

@@ -1,6 +1,6 @@
 import type { Context } from "../../cli/command.ts";
 import { Exit, exitCodes } from "../../cli/failure.ts";
-import { counted, json } from "../../cli/format.ts";
+import { json } from "../../cli/format.ts";
 import { assertHomeExists } from "../../cli/home.ts";
 import { tell, write } from "../../cli/io.ts";
 import { chatPath } from "../../cli/routes.ts";
@@ -8,9 +8,8 @@ import { type Flags, resolveSettings } from "../../cli/settings.ts";
 import { textOutput } from "../../core/turns/text-ports.ts";
 import { modelBody, withModelRoutes, withRoutes } from "../routes.ts";
 import { type AnswerJson, deliver } from "../turn-events.ts";
+import { dismissWaiting, noneUnanswered } from "./change.ts";
 import type { ServedChat } from "./served-chat.ts";
-
-const allAnswered = "There are no unanswered messages.\n";
 
 /**
  * Answers the oldest unanswered message, streaming the answer to stdout. Without one it prints so: `null`
@@ -35,7 +34,7 @@ export async function answer(
     const path = chatPath(chatId);
     const body = modelBody(flags, isServed); // a model that is named here is for this answer
     if (!(await routes.json<ServedChat>(path)).row.unanswered) {
-      return await write(io.output, flags.json ? json(null) : allAnswered);
+      return await write(io.output, flags.json ? json(null) : `${noneUnanswered}\n`);
     }
     const late: string[] = [];
     let whole: AnswerJson | undefined;
@@ -58,10 +57,7 @@ export async function answer(
 /** `sessions dismiss`. */
 export function dismiss(chatId: string, flags: Flags, context: Context): Promise<void> {
   const { io } = context;
-  return withRoutes(flags, context, async (routes) => {
-    const path = `${chatPath(chatId)}/dismiss`;
-    const { dismissed } = await routes.post<{ readonly dismissed: number }>(path);
-    const what = counted(dismissed, "message stays", "messages stay");
-    await write(io.output, dismissed === 0 ? allAnswered : `${what} unanswered.\n`);
-  });
+  return withRoutes(flags, context, async (routes) =>
+    write(io.output, `${await dismissWaiting(routes, chatPath(chatId))}\n`),
+  );
 }

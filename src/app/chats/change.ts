@@ -1,5 +1,5 @@
 import type { Context } from "../../cli/command.ts";
-import { Exit, exitCodes, Failed } from "../../cli/failure.ts";
+import { Exit, exitCodes } from "../../cli/failure.ts";
 import { counted } from "../../cli/format.ts";
 import { type Io, write } from "../../cli/io.ts";
 import { chatPath, pathPart, type Routes } from "../../cli/routes.ts";
@@ -8,7 +8,6 @@ import type { ChatRow } from "../../core/chat/chat-head.ts";
 import type { RemovalReceipt } from "../../core/chat/forget-receipt.ts";
 import { printableLine } from "../../core/chat/printable.ts";
 import type { PeriodView } from "../../core/chat/provider-sessions.ts";
-import { isThroughlineError } from "../../core/errors.ts";
 import { shownModel } from "../../core/models/model-name.ts";
 import { features } from "../features.ts";
 import { everywhere, withRoutes } from "../routes.ts";
@@ -18,41 +17,69 @@ const say = (io: Io, line: string) => write(io.output, `${line}\n`);
 
 export function reset(
   chatId: string,
-  flags: Flags & { readonly provider?: string; readonly all?: boolean },
+  {
+    provider: asked,
+    all: isAll,
+    ...flags
+  }: Flags & { readonly provider?: string; readonly all?: boolean },
   context: Context,
 ): Promise<void> {
-  const { io } = context;
   return withRoutes(flags, context, async (routes) => {
     const path = chatPath(chatId);
     const active = sessionOf(await routes.json<ServedChat>(path))?.provider; // a reset makes a chat
     // Where no model has answered yet, every provider starts over.
-    const isAll = active === undefined || active === "offline";
-    const provider = flags.provider ?? (isAll || flags.all === true ? undefined : active);
-    if (provider === undefined) {
-      const { generation } = await routes.post<PeriodView>(`${path}/reset`, { all: true });
-      const begins = `Session ${generation} has started with every provider.`;
-      return say(io, `${begins} The session before is kept and can still be read.`);
-    }
-    await inChat(routes, chatId, () => routes.post(`${path}/reset`, { provider }));
-    return say(
-      io,
-      `${shownModel({ provider, model: "" })} starts over in this chat and no longer gets what was said before. Other providers ` +
-        "keep their sessions, and the transcript stays. --all starts over with every provider.",
-    );
+    const provider = asked ?? (isAll || active === "offline" ? undefined : active);
+    return say(context.io, await startOver(routes, path, provider, "--all"));
   });
 }
 
+/**
+ * Begins the session of a provider again, or of all: `undefined`.
+ *
+ * @param all what a person types for all.
+ * @returns what to say.
+ */
+export async function startOver(
+  routes: Routes,
+  path: string,
+  provider: string | undefined,
+  all: string,
+): Promise<string> {
+  if (provider === undefined) {
+    const { generation } = await routes.post<PeriodView>(`${path}/reset`, { all: true });
+    const begins = `Session ${generation} has started with every provider.`;
+    return `${begins} The session before is kept and can still be read.`;
+  }
+  await routes.post(`${path}/reset`, { provider });
+  const name = shownModel({ provider, model: "" });
+  return (
+    `${name} starts over in this chat and no longer gets what was said before. Other providers keep their ` +
+    `sessions, and the transcript stays. ${all} starts over with every provider.`
+  );
+}
+
 export function clear(chatId: string, flags: Flags, context: Context): Promise<void> {
-  const { io } = context;
-  const work = async (routes: Routes) => {
-    const path = chatPath(chatId);
-    const { row } = await routes.json<ServedChat>(path);
-    await routes.post(`${path}/clear`);
-    const what = counted(row.message_count, "message is", "messages are");
-    return say(io, `${what} no longer shown or sent to a model. The file keeps them.`);
-  };
+  const work = async (routes: Routes) =>
+    say(context.io, await clearShown(routes, chatPath(chatId)));
   return withRoutes(flags, context, work, everywhere);
 }
+
+/** Hides what was said so far. @returns what to say. */
+export async function clearShown(routes: Routes, path: string): Promise<string> {
+  const { row } = await routes.json<ServedChat>(path);
+  await routes.post(`${path}/clear`);
+  const what = counted(row.message_count, "message is", "messages are");
+  return `${what} no longer shown or sent to a model. The file keeps them.`;
+}
+
+/** Leaves what waits without an answer. @returns what to say. */
+export async function dismissWaiting(routes: Routes, path: string): Promise<string> {
+  const { dismissed } = await routes.post<{ readonly dismissed: number }>(`${path}/dismiss`);
+  const what = counted(dismissed, "message stays", "messages stay");
+  return dismissed === 0 ? noneUnanswered : `${what} unanswered.`;
+}
+
+export const noneUnanswered = "There are no unanswered messages.";
 
 export function fork(
   chatId: string,
@@ -64,9 +91,7 @@ export function fork(
   const { io } = context;
   return withRoutes(flags, context, async (routes) => {
     const copy = { message_id, chat_id };
-    const row = await inChat(routes, chatId, () =>
-      routes.post<ChatRow>(`${chatPath(chatId)}/fork`, copy),
-    );
+    const row = await routes.post<ChatRow>(`${chatPath(chatId)}/fork`, copy);
     return say(io, `Created ${row.chat_id} with ${counted(row.message_count, "message")}.`);
   });
 }
@@ -80,9 +105,7 @@ export function erase(
   const { io } = context;
   const work = async (routes: Routes) => {
     const path = `${chatPath(chatId)}/messages/${pathPart(messageId)}`;
-    const receipt = await inChat(routes, chatId, () =>
-      routes.json<RemovalReceipt>(path, { method: "DELETE" }),
-    );
+    const receipt = await routes.json<RemovalReceipt>(path, { method: "DELETE" });
     await say(io, "The message is deleted. Quotes of it in other messages are not.");
     await sayReach(io, receipt);
   };
@@ -106,17 +129,4 @@ async function sayReach(io: Io, { copies, removed, unreachable }: RemovalReceipt
   const notified = await Promise.all(features.map(async (each) => each.notified?.()));
   const failed = unreachable.filter((place) => !notified.includes(place));
   if (failed.length > 0) throw new Exit(exitCodes.failed);
-}
-
-/** For a message that is not found, the advice is to look in the chat, not in the list of chats. */
-async function inChat<T>(routes: Routes, chatId: string, work: () => Promise<T>): Promise<T> {
-  try {
-    return await work();
-  } catch (cause) {
-    const code = "THROUGHLINE_NOT_FOUND";
-    if (!isThroughlineError(cause, code)) throw cause;
-    await routes.json(chatPath(chatId));
-    const wayOut = "`throughline sessions show CHAT` shows the messages of a chat with their ids.";
-    throw new Failed(cause.message, { code, wayOut, cause });
-  }
 }

@@ -26,20 +26,18 @@ export async function partOf(
 /** The companion's part in one turn: what it lets the model know, and what the turn does to it. */
 export class CompanionPart implements TurnHooks {
   readonly #companion: Companion;
-  readonly #turn: Pick<Turn, "chatId" | "content" | "synthetic" | "span">;
+  readonly #turn: Pick<Turn, "chatId" | "span">;
   #notice: RestartNotice | undefined;
   #isThinking = false;
 
-  constructor(companion: Companion, turn: Pick<Turn, "chatId" | "content" | "synthetic" | "span">) {
+  constructor(companion: Companion, turn: Pick<Turn, "chatId" | "span">) {
     this.#companion = companion;
     this.#turn = turn;
   }
 
-  async begun({ user, isNew, acknowledged }: BegunTurn): Promise<TurnPart> {
-    const { chatId, content, synthetic } = this.#turn;
+  async begun({ user, acknowledged }: BegunTurn): Promise<TurnPart> {
+    const { chatId } = this.#turn;
     const companion = this.#companion;
-    // Before the model is asked, so that it answers in the mood that the words caused.
-    if (isNew && synthetic === undefined) companion.personSaid(chatId, content);
     this.#notice = await companion.notices.begin(chatId, acknowledged, user.seq);
     this.#turn.span.add({ restart: this.#notice?.kind });
     const part = await partOf(companion, this.#notice);
@@ -74,6 +72,5 @@ export class CompanionPart implements TurnHooks {
       return;
     }
     if (this.#notice !== undefined) notices.delivered(chatId, this.#notice);
-    this.#companion.replied(chatId, answer.content);
   }
 }

@@ -86,8 +86,8 @@ export function addClientRoutes(
 }
 
 /**
- * Publishes what clients are to hear: at most every 3 s, and for each all that came since. Whoever begins to
- * listen gets all that was not reported as heard.
+ * Publishes what clients are to hear: at most every 3 s, and for each all that came since. A new listener
+ * gets all that was not reported as heard.
  *
  * @returns what ends it.
  */
@@ -104,12 +104,10 @@ export function publishInjects({ ports }: Router, companion: Companion): () => v
     if (now < nextAt || !watchers.hasListeners) return;
     for (const { client, injects } of companion.clients.allOpen) {
       const last = injects.findIndex(({ id }) => id === sent.get(client));
-      const texts = injects.slice(last + 1).map(({ text, queuedAt }) => {
-        return { text, sinceMs: now - (clock.now() - Date.parse(queuedAt)) };
-      });
-      const id = injects.at(-1)?.id;
-      if (id === undefined || texts.length === 0) continue;
-      watchers.publishHere("inject", { client, id, text: injectionText(texts, now) });
+      const items = injects.slice(last + 1);
+      const id = items.at(-1)?.id;
+      if (id === undefined) continue;
+      watchers.publishHere("inject", { client, id, text: injectionText(items, clock.now()) });
       sent.set(client, id);
       nextAt = now + throttleMs;
     }

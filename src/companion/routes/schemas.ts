@@ -3,7 +3,6 @@ import { z } from "zod";
 import { answersFrom } from "../../server/operation.ts";
 import { text, whole } from "../../server/schemas.ts";
 import { clientLimits } from "../client-runs.ts";
-import { queueLimits } from "../conversation/injection-queue.ts";
 
 /** The schema of an answer of the companion. */
 export const schemaOf = answersFrom(() => import("./answer-schemas.ts"));
@@ -52,9 +51,7 @@ export const deliveredBody = () =>
     })
     .meta({ id: "RestartHeard" });
 export const injectBody = () =>
-  z
-    .strictObject({ client: clientName(), text: text(queueLimits.characters) })
-    .meta({ id: "Inject" });
+  z.strictObject({ client: clientName(), text: text(clientLimits.text) }).meta({ id: "Inject" });
 export const touch = () =>
   z
     .strictObject({

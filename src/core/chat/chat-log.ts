@@ -11,6 +11,7 @@ import type { Storage } from "../storage/storage.ts";
 import { inSpan } from "../telemetry.ts";
 import { type ChatHead, chatProjection, readHead } from "./chat-head.ts";
 import type { HistorySource } from "./history-collector.ts";
+import type { StoredMessage } from "./message.ts";
 import { Tombstones } from "./tombstones.ts";
 import { type ChatState, Transaction } from "./transaction.ts";
 
@@ -24,6 +25,8 @@ const maxTries = 20;
 type Decide<T> = (transaction: Transaction) => T | Promise<T>;
 
 const missing: ChatState = { seq: 0, head: undefined, damaged: false };
+
+type OnHeard = (chatId: string, message: StoredMessage, client: string | undefined) => void;
 
 /** A lease that this process has, and how many use it. */
 interface HeldChat {
@@ -57,6 +60,7 @@ export class ChatLog {
   /** Changes that were made and are not stored yet. */
   readonly #storing = new Set<Promise<void>>();
   readonly #held = new Map<string, HeldChat>();
+  #onHeard: OnHeard = () => undefined;
 
   constructor(storage: Pick<Storage, "logs" | "files" | "leases" | "cluster">, ports: Runtime) {
     this.ports = ports;
@@ -66,6 +70,14 @@ export class ChatLog {
     this.tombstones = new Tombstones(storage.logs("forgotten", unlisted));
     this.cluster = storage.cluster;
     this.#leases = storage.leases;
+  }
+
+  /**
+   * Calls back for each message that an append lets be heard, once it is stored and before the next change
+   * of its chat. It must not throw. A crash in between, or an append of unknown outcome, leaves it unheard.
+   */
+  onHeard(listener: OnHeard): void {
+    this.#onHeard = listener;
   }
 
   /** The chat as it is stored. */
@@ -376,8 +388,11 @@ export class ChatLog {
           this.logs.append(chatId, records, { expectedSeq, head, hasNewIds }),
         );
         // Another number means that some of these records had been stored before.
-        if (seq === transaction.seq) this.#remember(chatId, { seq, head, damaged: state.damaged });
-        else this.forgetState(chatId);
+        if (seq === transaction.seq) {
+          this.#remember(chatId, { seq, head, damaged: state.damaged });
+          for (const { message, client } of transaction.heard)
+            this.#onHeard(chatId, message, client);
+        } else this.forgetState(chatId);
         return result;
       } catch (error) {
         this.forgetState(chatId);

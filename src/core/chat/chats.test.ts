@@ -207,7 +207,7 @@ test("forgetting removes a chat and no other, with a receipt, and is remembered 
   const receipt = await chats.forget(chat);
   assert.deepEqual(receipt.removed, [
     { place: "transcript", count: 2 },
-    { place: "working memory", count: 1 },
+    { place: "working memory", count: 2 },
   ]);
   assert.deepEqual(await chats.search("secret"), []);
   await assert.rejects(chats.messages(chat), { code: "THROUGHLINE_NOT_FOUND" });

@@ -9,6 +9,7 @@ import { checkMetadata } from "./chat-metadata.ts";
 import { checkMessageId, controlId } from "./control-ids.ts";
 import { type Copied, copiesOf, copyable, forkedFrom, forksOf, removeEach } from "./copies.ts";
 import { checkedTargets, eraseFrom, takeBackFrom } from "./erasure.ts";
+import { assertParts } from "./exact.ts";
 import { damagedChats, type FindChatsOptions, type FoundChat, findChats } from "./find-chats.ts";
 import { attachmentsPlace, type Forgetting, finishForgetting, forgetChat } from "./forget.ts";
 import {
@@ -20,14 +21,14 @@ import {
   summed,
 } from "./forget-receipt.ts";
 import { isMessage, type StoredMessage } from "./message.ts";
-import type { MessageInput } from "./message-input.ts";
+import { type AppendInput, type MessageInput, messageOf } from "./message-input.ts";
 import { type MessagePage, messagePage } from "./message-page.ts";
 import { rollOver } from "./period.ts";
 import { type MessageHit, searchChats } from "./search-chats.ts";
 import { firstWords, isTakenBack, shownMessages } from "./shown-messages.ts";
 import type { Mark } from "./tombstones.ts";
 import type { Transaction } from "./transaction.ts";
-import { storedBefore, writeMessages } from "./write-messages.ts";
+import { sameMessage, writeMessages } from "./write-messages.ts";
 
 /**
  * The transcripts: what was said, word for word, until a person asks to forget it. Nothing that is
@@ -44,32 +45,58 @@ export class Chats extends ChatLog {
    * new is written. A message whose id the chat holds with the same role and content is passed over,
    * also one that was taken back; in one call, every id may be given once.
    *
+   * What is new and said now (no `timestamp`, or one within 60 s of the clock) is also heard, as in a turn:
+   * working memory and extensions get it.
+   *
+   * @param options `heard: false` only stores. `client`: the program whose run says this.
    * @returns the messages as they are stored, in the same order.
    * @throws ThroughlineError `THROUGHLINE_INVALID`, `THROUGHLINE_TOO_LARGE`, `THROUGHLINE_ID_CONFLICT`.
    */
-  async append(chatId: string, messages: readonly MessageInput[]): Promise<StoredMessage[]> {
+  async append(
+    chatId: string,
+    messages: readonly AppendInput[],
+    options: { readonly heard?: boolean | undefined; readonly client?: string | undefined } = {},
+  ): Promise<StoredMessage[]> {
+    const { heard = true, client } = options;
     if (!Array.isArray(messages)) throw invalid("messages must be an array");
     return this.change(chatId, (transaction) => {
+      const inputs = messages.map(messageOf);
+      const hear = (one: StoredMessage) => heard && transaction.hear(one, client);
       const isNew = (each: MessageInput) => transaction.isNew(each);
-      if (messages.every(isNew)) return messages.map((each) => this.#add(transaction, each));
-      return this.#appendEach(transaction, messages);
+      if (!inputs.every(isNew)) return this.#appendEach(transaction, inputs, hear);
+      const stored = inputs.map((each) => this.#add(transaction, each));
+      stored.forEach(hear);
+      return stored;
     });
   }
 
-  /** The same for one message of a larger change. */
-  async appendTo(transaction: Transaction, message: MessageInput): Promise<StoredMessage> {
+  /** The same for one message of a larger change. @param isNew nothing is stored under its id. */
+  async appendTo(
+    transaction: Transaction,
+    message: MessageInput,
+    isNew = transaction.isNew(message),
+  ): Promise<StoredMessage> {
     const { logs } = this;
-    if (transaction.isNew(message)) return this.#add(transaction, message);
-    const known = await storedBefore(logs, transaction.chatId, message);
-    return known ?? this.#add(transaction, message);
+    if (isNew) return this.#add(transaction, message);
+    const { chatId } = transaction;
+    const known = await logs.find(chatId, String(message.id));
+    if (known !== undefined) return sameMessage(known, message);
+    await assertParts(logs, chatId, message);
+    return this.#add(transaction, message);
   }
 
   async #appendEach(
     transaction: Transaction,
     messages: readonly MessageInput[],
+    onNew: (stored: StoredMessage) => void,
   ): Promise<StoredMessage[]> {
     const stored: StoredMessage[] = [];
-    for (const message of messages) stored.push(await this.appendTo(transaction, message));
+    for (const message of messages) {
+      const { seq } = transaction;
+      const one = await this.appendTo(transaction, message);
+      if (one.seq > seq) onNew(one);
+      stored.push(one);
+    }
     return stored;
   }
 

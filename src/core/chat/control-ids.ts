@@ -16,6 +16,8 @@ const prefixes = {
   compaction: "compaction:",
 } as const;
 
+const isOurs = new RegExp(`^(?:${Object.values(prefixes).join("|")})`);
+
 /** The records that hide the message which their `target` names. A replacement may show it again. */
 export const hidingKinds = ["replacement", "removal"] as const;
 /** The records about one message, which is their `target`. */
@@ -54,7 +56,7 @@ export function controlId(kind: keyof typeof prefixes, about: string, n = 1): st
 
 /** Whether an id begins as those of our own records do: no message may have it. */
 export function isControlId(id: string): boolean {
-  return Object.values(prefixes).some((prefix) => id.startsWith(prefix));
+  return isOurs.test(id);
 }
 
 /** @throws ThroughlineError `THROUGHLINE_INVALID`: the id is one that only a record of ours may have. */

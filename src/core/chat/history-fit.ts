@@ -81,7 +81,9 @@ export function isFilled(turns: readonly Turn[], { budget, ratio }: Room): boole
 }
 
 function sum(turns: readonly Turn[]): number {
-  return turns.reduce((tokens, turn) => tokens + turnTokens(turn), 0);
+  let tokens = 0;
+  for (const turn of turns) tokens += turnTokens(turn);
+  return tokens;
 }
 
 /**
@@ -108,12 +110,12 @@ export function uncovered(
  * @param keptRows how many rows from the first stay as they are.
  */
 function shortenTurn(turn: Turn, most: number, keptRows = 0): Turn {
+  if (turn.rows.every(({ tokens }) => tokens <= most)) return turn;
   const rows = turn.rows.map((row, index) => (index < keptRows ? row : shortenRow(row, most)));
   return { ...turn, rows };
 }
 
 function shortenRow(row: ModelRow, most: number): ModelRow {
-  if (row.tokens <= most) return row;
   const { files = [] } = row;
   const named = files.filter((file) => tokensOf(file) > most);
   const notes = attachmentNotes(named);

@@ -63,11 +63,8 @@ export function viewOfScope(
   const chosen = fit(limited, head, { budget, ratio, viewFromSeq });
   const { fromSeq, tokens } = chosen;
   const before = chosen.head === undefined ? [] : [chosen.head];
-  return { messages: merged([...before, ...chosen.turns.flatMap(turnMessages)]), fromSeq, tokens };
-}
-
-function turnMessages(turn: Turn): readonly ModelInput[] {
-  return turn.rows.flatMap(({ messages }) => messages);
+  const rows = chosen.turns.flatMap((turn) => turn.rows);
+  return { messages: merged([...before, ...rows.flatMap((row) => row.messages)]), fromSeq, tokens };
 }
 
 /** Joins what follows each other from one side, where nothing but text would be joined. */

@@ -3,21 +3,46 @@ import { checkJson, isJsonObject, type Json, type JsonObject } from "../json.ts"
 import { checkId } from "../storage/batch.ts";
 import { partialReasons, type Role, roles } from "./message.ts";
 import { checkPersonName } from "./person-name.ts";
-import { instantOf } from "./stamp.ts";
+import { instantOf, stampOf } from "./stamp.ts";
 
-/** A message as a caller gives it: our fields checked, its own fields kept as they are. */
-export interface MessageInput extends JsonObject {
+/** A message as `append` takes it: our fields checked, the caller's own fields kept as they are. */
+export interface AppendInput extends JsonObject {
   /**
    * Makes a repeated append a no-op. Made up when absent. 1 to 256 bytes, and none that only a record of
    * ours may have, such as `removal:…`.
    */
   readonly id?: string | undefined;
-  readonly role: Role;
+  /** In either case. */
+  readonly role: Role | Uppercase<Role>;
   readonly content: string;
-  /** ISO 8601 with a zone. Now, when absent. */
-  readonly timestamp?: string | undefined;
+  /** ISO 8601 with a zone, or seconds since 1970. Now, when absent. */
+  readonly timestamp?: string | number | undefined;
   /** Of a user message: who of a group said it. 1 to 200 characters on one line. Of a tool's: the tool. */
   readonly name?: string | undefined;
+}
+
+/** The same as it is stored: the role in lower case, the time as text. */
+export interface MessageInput extends AppendInput {
+  readonly role: Role;
+  readonly timestamp?: string | undefined;
+}
+
+/** Seconds since 1970 above this are milliseconds: as seconds it is the year 5138. */
+const mostSeconds = 1e11;
+
+/** @throws ThroughlineError `THROUGHLINE_INVALID`: the time is a number that is no seconds since 1970. */
+export function messageOf(input: AppendInput): MessageInput {
+  if (!isJsonObject(input)) return input; // refused with the rest of its checks
+  const { role, timestamp } = input as AppendInput;
+  const lower = typeof role === "string" ? role.toLowerCase() : role;
+  if (typeof timestamp !== "number") {
+    return lower === role ? (input as MessageInput) : ({ ...input, role: lower } as MessageInput);
+  }
+  if (!(Math.abs(timestamp) <= mostSeconds)) {
+    throw invalid("message.timestamp must be seconds since 1970; this looks like milliseconds");
+  }
+  const at = stampOf(Math.round(timestamp * 1_000));
+  return { ...input, role: lower, timestamp: at } as MessageInput;
 }
 
 /** Fields that mean something to us: what each must be. Everything else is the caller's own. */

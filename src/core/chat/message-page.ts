@@ -29,10 +29,13 @@ export async function messagePage(
   let end = before;
   let isFull = false;
   while (!isFull && end > from + 1) {
-    const records = await logs.page(chatId, { before: end, limit });
-    const stored = records
+    // With what lies between messages, and the one before the page, which says that there is more.
+    const records = await logs.page(chatId, { before: end, limit: Math.min(2 * limit + 1, 1_000) });
+    const all = records
       .filter(({ seq }) => seq > from)
       .flatMap((record) => (isMessage(record) ? record : (erasedMark(record) ?? [])));
+    const stored = all.slice(-(limit + 1 - found.length));
+    end = (stored.length < all.length ? stored : records)[0]?.seq ?? 0;
     const marks = await withMarksOf(logs, chatId, stored);
     for (const record of stored.reverse()) {
       const [shown] = await shownMessages(marks, chatId, [record]);
@@ -42,7 +45,6 @@ export async function messagePage(
       found.push(shown);
       bytes += Buffer.byteLength(JSON.stringify(record));
     }
-    end = records[0]?.seq ?? 0;
   }
   const messages = found.reverse();
   const first = messages[0];

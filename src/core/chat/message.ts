@@ -120,7 +120,7 @@ export function isMessage(record: StoredRecord): record is StoredMessage {
   return (
     record["_type"] !== "metadata" &&
     typeof record["content"] === "string" &&
-    roles.some((role) => role === record["role"])
+    (roles as readonly unknown[]).includes(record["role"])
   );
 }
 

@@ -46,6 +46,9 @@ interface ModelPair {
 export const notCompleted = "not completed: its outcome is unknown";
 const noText = "[empty message]";
 
+/** Rows of shared messages that are the same for every model. */
+const plainRows = new WeakMap<StoredMessage, ModelRow>();
+
 /**
  * Rules 2, 4 and 8 for one message: its text, and what else this model may have of it.
  *
@@ -56,13 +59,28 @@ export function modelRow(
   calls: readonly PairedCall[],
   target: ModelTarget,
 ): ModelRow | undefined {
+  const { attachments, provider_data } = message;
+  const isPlain = calls.length === 0 && attachments === undefined && provider_data === undefined;
+  if (isPlain && Object.isFrozen(message)) {
+    const row = plainRows.get(message) ?? freshRow(message, calls, target);
+    if (row !== undefined) plainRows.set(message, row);
+    return row;
+  }
+  return freshRow(message, calls, target);
+}
+
+function freshRow(
+  message: StoredMessage,
+  calls: readonly PairedCall[],
+  target: ModelTarget,
+): ModelRow | undefined {
   const { seq } = message;
   if (message.role === "user") {
     return rowOf(userRow(message, target));
   }
   const content = textOf(message);
   if (calls.length === 0 && content === "") return undefined;
-  const pairs = modelPairs(message, calls, target);
+  const pairs = calls.length === 0 ? [] : modelPairs(message, calls, target);
   const providerData = message.provider_data;
   // Also of a message that was cut short or repaired: a model may refuse each one without its thought.
   const keeps = isJsonObject(providerData) && sameMaker(providerData, target);
@@ -173,7 +191,8 @@ export function legalName(name: string): string {
 
 export function rowOf(parts: RowParts): ModelRow {
   const messages = rowMessages(parts);
-  const tokens = messages.reduce((sum, message) => sum + messageTokens(message), 0);
+  let tokens = 0;
+  for (const message of messages) tokens += messageTokens(message);
   return { ...parts, messages, tokens };
 }
 

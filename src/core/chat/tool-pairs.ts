@@ -33,6 +33,7 @@ export function pairToolCalls(
   const ofTurns = new Map<string, Slot>();
   for (const message of messages) {
     if (message.role === "assistant") {
+      if (message.tool_calls === undefined) continue;
       const own = readCalls(message).map((call): Slot => ({ call, result: undefined }));
       if (own.length > 0) slots.set(message, own);
       if (own[0] !== undefined) ofTurns.set(message.id, own[0]);

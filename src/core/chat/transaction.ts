@@ -4,7 +4,7 @@ import { checkJson, freezeDeep, type Json, type JsonObject } from "../json.ts";
 import { checkId } from "../storage/batch.ts";
 import type { LogRecord, StoredRecord } from "../storage/log-store.ts";
 import { type ChatHead, newHead, titleOf } from "./chat-head.ts";
-import type { ControlKind } from "./message.ts";
+import type { ControlKind, StoredMessage } from "./message.ts";
 import { type MessageRecord, messageRecord } from "./message-input.ts";
 
 /** A chat as it was read: where its log ends, and what the log says of the whole. */
@@ -16,6 +16,9 @@ export interface ChatState {
   /** Whether the log perhaps holds a record with this id, where that is known at once. */
   mayHold?(id: string): boolean;
 }
+
+/** How far from the clock the time of a message may be that is said now, in milliseconds. */
+const nowMs = 60_000;
 
 /** A change of a head: fields set to `undefined` are removed. */
 export type HeadChange = { readonly [K in keyof ChatHead]?: ChatHead[K] | undefined };
@@ -33,6 +36,8 @@ export class Transaction {
   head: ChatHead;
   /** Each with the number that it gets. */
   readonly records: StoredRecord[] = [];
+  /** Messages that are heard once this is stored, and the program that appended them. */
+  readonly heard: { readonly message: StoredMessage; readonly client: string | undefined }[] = [];
   /** The ids of records that were not made up here. */
   readonly givenIds: string[] = [];
   readonly #state: ChatState;
@@ -110,6 +115,13 @@ export class Transaction {
     this.set({ message_count: head.message_count + 1 });
     if (title !== "") this.set({ title, title_of: record.id });
     return record;
+  }
+
+  /** Lets a message of this transaction be heard once it is stored, if it is shown and said now. */
+  hear(message: StoredMessage | MessageRecord, client?: string): void {
+    const isNow = Math.abs(Date.parse(message.timestamp) - this.now) <= nowMs;
+    if (!isNow || message["hidden"] === true) return;
+    this.heard.push({ message: message as StoredMessage, client });
   }
 
   newId(): string {

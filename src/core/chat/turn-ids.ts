@@ -39,6 +39,7 @@ export function stepNumber(recordId: string, turn: TurnName): number | undefined
  */
 export function retryAnswerId({ id, role, turn }: StoredMessage): string | undefined {
   if ((role !== "assistant" && role !== "tool") || typeof turn !== "string") return undefined;
+  if (!id.includes(":call:") && !id.includes(":result:")) return undefined;
   for (const kind of ["call", "result"] as const) {
     const prefix = stepPrefix(kind, { id: turn });
     if (!id.startsWith(prefix)) continue;

@@ -1,6 +1,5 @@
 import { markedText } from "./compaction.ts";
 import type { ScopedMessage } from "./history-scope.ts";
-import type { StoredMessage } from "./message.ts";
 import { type ModelRow, type ModelTarget, modelRow, rowOf } from "./model-row.ts";
 import { pairToolCalls } from "./tool-pairs.ts";
 
@@ -15,12 +14,9 @@ export interface Turn {
   readonly isNamed: boolean;
 }
 
-interface OpenTurn {
-  readonly seq: number;
-  readonly rows: ModelRow[];
-  readonly unnamed: ModelRow[];
-  isNamed: boolean;
-}
+type OpenTurn = { -readonly [name in keyof Turn]: Turn[name] };
+
+const none: readonly ModelRow[] = [];
 
 /**
  * The turns of a scope, oldest first, each as legal for the model as one message list can be.
@@ -36,7 +32,7 @@ export function turnsOf(
   target: ModelTarget,
   summarySeq = 0,
 ): readonly Turn[] {
-  const pairs = pairToolCalls(messages.flatMap(({ message, sent }) => (sent ? [message] : [])));
+  const pairs = pairToolCalls(messages.filter(({ sent }) => sent).map(({ message }) => message));
   const turns: OpenTurn[] = [];
   const named = new Map<string, OpenTurn>();
   const saidFirst: ModelRow[] = [];
@@ -47,13 +43,15 @@ export function turnsOf(
     if (message.role === "user") {
       isFirst = false;
       if (row !== undefined) {
-        const first = turns.length === 0 ? withOpening(row, saidFirst) : row;
-        turns.push({ seq: message.seq, rows: [first], unnamed: [], isNamed: false });
+        const first =
+          turns.length === 0 && saidFirst.length > 0 ? withOpening(row, saidFirst) : row;
+        turns.push({ seq: message.seq, rows: [first], unnamed: none, isNamed: false });
       }
       // A hidden user message opens no turn: its answer is said in the turn that was under way. And
       // one that came into a running turn takes the rest of that turn along.
       const current = turns.at(-1);
-      if (current !== undefined) for (const name of namesOf(message)) named.set(name, current);
+      if (current !== undefined)
+        named.set(message.id, current).set(message.turn ?? message.id, current);
     } else if (row !== undefined) {
       const isNamed = typeof message.turn === "string";
       const turn = isNamed ? named.get(message.turn) : turns.at(-1);
@@ -65,13 +63,9 @@ export function turnsOf(
 }
 
 function addRow(turn: OpenTurn, row: ModelRow, isNamed: boolean): void {
-  turn.rows.push(row);
+  turn.rows = [...turn.rows, row];
   if (isNamed) turn.isNamed = true;
-  else if (row.pairs.length === 0) turn.unnamed.push(row);
-}
-
-function namesOf({ id, turn }: StoredMessage): readonly string[] {
-  return typeof turn === "string" && turn !== id ? [id, turn] : [id];
+  else if (row.pairs.length === 0) turn.unnamed = [...turn.unnamed, row];
 }
 
 function messageCount(turn: Turn): number {
@@ -79,7 +73,9 @@ function messageCount(turn: Turn): number {
 }
 
 export function turnTokens(turn: Turn): number {
-  return turn.rows.reduce((sum, { tokens }) => sum + tokens, 0);
+  let sum = 0;
+  for (const { tokens } of turn.rows) sum += tokens;
+  return sum;
 }
 
 /**
@@ -91,15 +87,17 @@ export function turnTokens(turn: Turn): number {
  */
 export function lastTurns(turns: readonly Turn[], count: number, summarySeq = 0): readonly Turn[] {
   if (count <= 0) return [];
+  if (count === Number.POSITIVE_INFINITY) return turns;
   let from = turns.length;
   for (let left = count; from > 0; from--) {
     const turn = turns[from - 1];
     left -= turn === undefined ? 0 : messageCount(turn);
     if (left < 0 && from < turns.length) break;
   }
-  const [first, ...others] = turns.slice(from);
   const before = turns[from - 1];
-  if (first === undefined || before === undefined) return turns.slice(from);
+  if (before === undefined) return turns;
+  const [first, ...others] = turns.slice(from);
+  if (first === undefined) return [];
   const said = saidAlone(before).filter(({ seq }) => seq > summarySeq);
   const rows = first.rows.map((row, index) => (index === 0 ? withOpening(row, said) : row));
   return [{ ...first, rows }, ...others];

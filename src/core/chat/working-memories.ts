@@ -2,7 +2,10 @@ import { Lru } from "../lru.ts";
 import { type Checks, type Defaults, resolveOptions, whole } from "../options.ts";
 import { checkKey } from "../storage/key.ts";
 import { logLimits } from "../storage/log-store.ts";
+import { parseIntent } from "../turns/intent.ts";
 import type { NewInteraction } from "./interaction.ts";
+import type { StoredMessage } from "./message.ts";
+import { attachmentNotes } from "./model-row.ts";
 import {
   WorkingMemory,
   type WorkingMemoryOptions,
@@ -28,6 +31,15 @@ const checks: Checks<WorkingMemoriesOptions> = {
   ...workingMemoryChecks,
   maxChats: whole(1, 100_000),
 };
+
+/** What a person said, and its kind; what was sent without a word goes by the names of its files. */
+export function utteranceOf(
+  { content, attachments }: { readonly content: string; readonly attachments?: unknown },
+  companionName?: string,
+): Pick<NewInteraction, "utterance" | "intent"> {
+  const utterance = content.trim() === "" ? attachmentNotes(attachments) : content;
+  return { utterance, intent: parseIntent(utterance, companionName).type };
+}
 
 /**
  * One working memory a chat, in RAM only. Remove a chat's when its period rolls over or is reset, and
@@ -66,6 +78,17 @@ export class WorkingMemories {
    */
   appendTo(chatId: string, memory: WorkingMemory, said: NewInteraction, id?: string): void {
     if (this.#chats.peek(chatId) === memory) this.of(chatId).append(said, id);
+  }
+
+  /** Remembers what was said outside of turns: a person's words, and answers with the words before them. */
+  heard(chatId: string, message: StoredMessage): void {
+    const { id, role, content, partial } = message;
+    const outcome = role === "user" || partial ? "interrupted" : "answered";
+    if (role === "user") {
+      this.of(chatId).append({ ...utteranceOf(message), response: "", outcome }, id);
+    } else if (role === "assistant" && content !== "") {
+      this.#chats.peek(chatId)?.answered(content, outcome);
+    }
   }
 
   /** Replaces how a turn was answered, where it is remembered: see `WorkingMemory.replace`. */

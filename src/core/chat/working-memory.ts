@@ -1,7 +1,12 @@
 import { type Clock, isoTime, systemClock } from "../clock.ts";
 import { invalid } from "../errors.ts";
 import { type Checks, type Defaults, resolveOptions, whole } from "../options.ts";
-import { checkInteraction, type Interaction, type NewInteraction } from "./interaction.ts";
+import {
+  checkInteraction,
+  type Interaction,
+  type NewInteraction,
+  type Outcome,
+} from "./interaction.ts";
 import { summarise } from "./summary.ts";
 
 export interface WorkingMemoryOptions {
@@ -38,7 +43,7 @@ export interface WorkingMemoryStats {
 }
 
 /** A working memory to read: what a responder gets. */
-export type ReadOnlyMemory = Omit<WorkingMemory, "append" | "replace" | "clear">;
+export type ReadOnlyMemory = Omit<WorkingMemory, "append" | "answered" | "replace" | "clear">;
 
 /**
  * What was just said: the last interactions of one period, in RAM only. Not a transcript, not
@@ -105,6 +110,15 @@ export class WorkingMemory {
     });
     this.#ids.set(kept, id);
     this.#interactions[at] = kept;
+  }
+
+  /** Adds words to the answer to what was said last, if `append` was given an id with that. */
+  answered(words: string, outcome: Outcome): void {
+    const last = this.#interactions.at(-1);
+    const id = last && this.#ids.get(last);
+    if (last === undefined || id === undefined) return;
+    const response = last.response === "" ? words : `${last.response}\n\n${words}`;
+    this.replace(id, { response, outcome });
   }
 
   #isAbout(interaction: Interaction, id: string | undefined): boolean {

@@ -1,29 +1,13 @@
 import { ThroughlineError } from "../errors.ts";
-import type { LogStore } from "../storage/log-store.ts";
+import type { StoredRecord } from "../storage/log-store.ts";
 import type { ChatHead } from "./chat-head.ts";
 import { alreadyThere, type ChatLog } from "./chat-log.ts";
 import type { Copied, CopiedRecord } from "./copies.ts";
-import { assertParts } from "./exact.ts";
 import { isMessage, type StoredMessage } from "./message.ts";
 import type { MessageInput } from "./message-input.ts";
 
-/**
- * The message that an earlier call stored under this id.
- *
- * @throws ThroughlineError `THROUGHLINE_ID_CONFLICT`: the id is that of something else.
- *   `THROUGHLINE_NOT_FOUND`: the parts of a new one were forgotten with its chat.
- */
-export async function storedBefore(
-  logs: Pick<LogStore, "find" | "findAll">,
-  chatId: string,
-  message: MessageInput,
-): Promise<StoredMessage | undefined> {
-  if (message?.id === undefined) return undefined;
-  const known = await logs.find(chatId, message.id);
-  if (known === undefined) {
-    await assertParts(logs, chatId, message);
-    return undefined;
-  }
+/** @throws ThroughlineError `THROUGHLINE_ID_CONFLICT`: what is stored under its id is something else. */
+export function sameMessage(known: StoredRecord, message: MessageInput): StoredMessage {
   if (isMessage(known) && known.role === message.role && known.content === message.content) {
     return known;
   }

@@ -1,12 +1,10 @@
 // What of an answer can be stored: a model's words must not be lost to what it sends beside them.
 
 import type { ToolCall } from "../chat/message.ts";
-import { periodLimits } from "../chat/period.ts";
 import { usageLimits } from "../chat/usage.ts";
 import { checkJson } from "../json.ts";
 import type { Usage } from "../models/responder.ts";
 import { checkKey } from "../storage/key.ts";
-import type { Ended } from "./turn-records.ts";
 
 /**
  * Bytes of JSON, in which a control character takes six. A text, the reasoning before it, a call or a
@@ -64,38 +62,18 @@ export function isStorableCall(call: ToolCall, maxBytes: number): boolean {
 
 const isText = (value: unknown) => typeof value === "string" && value !== "";
 
-type Extras = Pick<Ended, "usage" | "providerSessionId"> & {
-  readonly model: string | undefined;
-};
-
-/** What came beside the text as far as it can be stored, and the names of what cannot. */
-export function storableExtras(given: Extras): { kept: Extras; lost: readonly string[] } {
-  const { providerSessionId: id, model } = given;
-  const kept: Extras = {
-    usage: storableUsage(given.usage),
-    providerSessionId: isKey(id, periodLimits.sessionIdBytes) ? id : undefined,
-    model: isKey(model, periodLimits.nameBytes) ? model : undefined,
-  };
-  const names = Object.keys(kept) as (keyof Extras)[];
-  return { kept, lost: names.filter((name) => kept[name] !== given[name]) };
-}
-
 /** Past it the counts of two runs could not be added. */
 const maxTokens = 2 ** 50;
 
 /** A count or a cost that is none is unknown; a cost counts up to the limit. */
-function storableUsage(usage: Usage): Usage {
-  const { inputTokens, outputTokens, cachedInputTokens, costUsd } = usage;
-  const isCost = costUsd !== undefined && Number.isFinite(costUsd) && costUsd >= 0;
-  const cost = isCost ? Math.min(costUsd, usageLimits.costUsd) : undefined;
-  const counts = [inputTokens, outputTokens, cachedInputTokens];
-  if (cost === costUsd && counts.every((count) => count === countOf(count))) return usage;
-  const cached = countOf(cachedInputTokens);
+export function storableUsage(usage: Usage): Usage {
+  const { costUsd = -1 } = usage;
+  const isCost = Number.isFinite(costUsd) && costUsd >= 0;
   return {
-    inputTokens: countOf(inputTokens),
-    outputTokens: countOf(outputTokens),
-    cachedInputTokens: cached,
-    costUsd: cost,
+    inputTokens: countOf(usage.inputTokens),
+    outputTokens: countOf(usage.outputTokens),
+    cachedInputTokens: countOf(usage.cachedInputTokens),
+    costUsd: isCost ? Math.min(costUsd, usageLimits.costUsd) : undefined,
   };
 }
 
@@ -104,11 +82,12 @@ function countOf(tokens: number | undefined): number | undefined {
   return isCount && tokens <= maxTokens ? tokens : undefined;
 }
 
-function isKey(value: unknown, maxBytes: number): boolean {
+/** A name or id that a provider sent, if it can be stored. */
+export function storableName(value: unknown, maxBytes: number): string | undefined {
   try {
     checkKey(value, "value", maxBytes);
-    return true;
+    return value as string;
   } catch {
-    return false; // the caller does without
+    return undefined; // the caller does without
   }
 }

@@ -1,3 +1,4 @@
+import { periodLimits } from "../chat/period.ts";
 import { errorName } from "../errors.ts";
 import type { JsonObject } from "../json.ts";
 import { thrown } from "../logger.ts";
@@ -18,7 +19,8 @@ import {
   isStorable,
   isStorableCall,
   jsonBytes,
-  storableExtras,
+  storableName,
+  storableUsage,
 } from "./answer-limits.ts";
 import { BrokenContract, checkEvent, eventsOf, reasonOf } from "./responder-contract.ts";
 import type { Ended } from "./turn-records.ts";
@@ -99,6 +101,7 @@ export class Attempt {
         'ends without yielding its last event, { type: "end", finish, usage }',
       );
     } catch (thrownHere) {
+      reader.abort(); // what is left of it
       const error = refusalIn(thrownHere, `${responder.provider}/${responder.model}`) ?? thrownHere;
       // Such a request used nothing, and is repeated in another form.
       const usedNothing = ["session_refused", "too_long"];
@@ -106,8 +109,6 @@ export class Attempt {
         this.#usage = sum(this.#usage, error.usage ?? noUsage);
       }
       return error ?? new Error("the model's stream broke");
-    } finally {
-      reader.abort();
     }
   }
 
@@ -219,18 +220,20 @@ export class Attempt {
     }
     const said = isEmpty ? `${name} answered without a word` : `${name} did not end its answer`;
     const atLimit = limit && `${said}: ${limit.says}`;
-    const failure = isEmpty ? (atLimit ?? said) : reasonOf(error, name);
-    const ended = isStopped ? "The answer was stopped." : atLimit;
-    const reason = isFailed ? failure : ended;
-    const { kept, lost } = storableExtras({
-      usage: this.#usage,
-      model: this.#model,
-      // A session that ends with an answer that is not stored must not be resumed.
-      providerSessionId: isEmpty ? undefined : this.#providerSessionId,
-    });
-    if (lost.length > 0) this.#warn({ lost }, lostSays);
+    let reason = isStopped ? "The answer was stopped." : atLimit;
+    if (isFailed) reason = isEmpty ? (atLimit ?? said) : reasonOf(error, name);
+    const sent = { usage: this.#usage, model: this.#model, session: this.#providerSessionId };
+    const kept = {
+      usage: storableUsage(sent.usage),
+      model: storableName(sent.model, periodLimits.nameBytes),
+      session: storableName(sent.session, periodLimits.sessionIdBytes),
+    };
+    if (JSON.stringify(kept) !== JSON.stringify(sent))
+      this.#warn({ lost: ["usage, model or session"] }, lostSays);
     return {
-      ...kept,
+      usage: kept.usage,
+      // A session that ends with an answer that is not stored must not be resumed.
+      providerSessionId: isEmpty ? undefined : kept.session,
       providerData: this.#dataWithin(dataRoom(this.#text, this.#reasoning)),
       text: isBlank ? "" : this.#text,
       reasoning: this.#reasoning,

@@ -39,7 +39,8 @@ export function checkEvent(event: unknown): asserts event is ResponderEvent {
     throw new BrokenContract('yields a string: yield { type: "text", text }');
   }
   const { type } = Object(event) as { readonly type?: unknown };
-  const [name, wanted] = Object.entries(checks).find(([each]) => each === type) ?? [];
+  const name = typeof type === "string" && Object.hasOwn(checks, type) ? type : undefined;
+  const wanted = name === undefined ? undefined : checks[name];
   const types = `its type must be one of ${Object.keys(checks).join(", ")}`;
   const problem = wanted === undefined ? types : wrongIn(event as object, wanted);
   if (problem === undefined) return;

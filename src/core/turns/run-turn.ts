@@ -1,18 +1,17 @@
 import { notFound } from "../chat/chat-log.ts";
 import type { Chats } from "../chat/chats.ts";
 import { ageNote } from "../chat/freshness.ts";
-import { attachmentNotes } from "../chat/model-row.ts";
 import { periodView, type Target, type TurnTarget } from "../chat/provider-sessions.ts";
+import { utteranceOf } from "../chat/working-memories.ts";
 import { ThroughlineError } from "../errors.ts";
 import type { TurnParts } from "../extensions.ts";
 import { inSpan } from "../telemetry.ts";
-import { parseIntent } from "./intent.ts";
 import type { TurnStored } from "./open-turn.ts";
 import { beginRetry } from "./retry-records.ts";
 import { noticesOf } from "./rollover.ts";
 import { storedAnswer } from "./stored-answer.ts";
 import type { Turn, TurnAnswer } from "./turn.ts";
-import { beginTurn, type Ended } from "./turn-records.ts";
+import { beginTurn } from "./turn-records.ts";
 import type { RunningTurn } from "./turn-steps.ts";
 import type { TurnsRuntime } from "./turns-options.ts";
 import { isDismissed } from "./unanswered.ts";
@@ -44,7 +43,7 @@ export async function runTurn(
 ): Promise<TurnAnswer> {
   const isGone = waited && (await isUnwanted(ports.chats, turn));
   // While it waited, another process may have taken it up, no matter which one made its id.
-  const isRepeat = !isGone && !turn.isAgain && (waited || !turn.isFresh);
+  const isRepeat = !isGone && !turn.isAgain && !turn.isFresh;
   const again = isRepeat ? await storedAnswer(ports.chats, turn) : undefined;
   if (again !== undefined) return again;
   ports.queue.publish(turn);
@@ -80,58 +79,42 @@ async function speak(
   turn.files = [];
   ports.sessions.announceEnd(turn.chatId, begun.resolution);
   const memory = ports.workingMemory.of(turn.chatId);
+  if (begun.isNew) ports.extensions.heard(turn.chatId, begun.user);
   const part = parts.begin(begun);
   turn.add({ type: "accepted", user: begun.user });
   const notices = noticesOf(begun, notice);
   for (const text of notices) turn.add({ type: "notice", text });
   turn.span.add({ stage: "model", freshness: begun.resolution.reason });
-  const running = { ...ports, turn, begun, notices };
-  const work = async () => make({ ...running, persona: await ports.persona(), part: await part });
-  const { answer, ended } = await makeAnswer(running, parts, work);
-  // A retry without a word leaves what was answered before.
-  if (turn.retryId === undefined || answer.assistant !== undefined) {
-    const { text: response, outcome } = ended;
-    const { companionName } = ports;
-    // What was sent without a word is remembered by its name.
-    const utterance = turn.content.trim() === "" ? attachmentNotes(turn.attachments) : turn.content;
-    const said = {
-      utterance,
-      intent: parseIntent(utterance, companionName).type,
-      response,
-      outcome,
-    };
-    ports.workingMemory.appendTo(turn.chatId, memory, said, turn.id);
-  }
-  return answer;
-}
-
-async function makeAnswer(
-  running: Pick<TurnsRuntime, "chats" | "rules" | "clock"> &
-    Pick<RunningTurn, "turn" | "begun" | "notices">,
-  parts: TurnParts,
-  work: () => Promise<TurnStored>,
-): Promise<{ readonly answer: TurnAnswer; readonly ended: Ended }> {
-  const { chats, rules, clock, turn, begun, notices } = running;
-  const { assistant, period, ended } = await work().catch((error: unknown) => {
+  let stored: TurnStored;
+  try {
+    const [persona, own] = [await ports.persona(), await part];
+    stored = await make({ ...ports, turn, begun, notices, persona, part: own });
+  } catch (error) {
     parts.end(undefined);
     throw error;
-  });
+  }
+  const { assistant, period, ended } = stored;
   parts.end(assistant);
-  const note = ageNote(period, ended.provider, clock.now(), rules);
+  if (assistant !== undefined) ports.extensions.heard(turn.chatId, assistant);
+  const note = ageNote(period, ended.provider, ports.clock.now(), ports.rules);
   if (note !== undefined) notices.push(note);
-  const stored = assistant && (await chats.find(turn.chatId, assistant.id));
-  const answer: TurnAnswer = {
+  const { text: response, outcome, usage, reason, detail } = ended;
+  // A retry without a word leaves what was answered before.
+  if (turn.retryId === undefined || assistant !== undefined) {
+    const said = { ...utteranceOf(turn, ports.companionName), response, outcome };
+    ports.workingMemory.appendTo(turn.chatId, memory, said, turn.id);
+  }
+  return {
     turnId: turn.id,
     user: begun.user,
     notices,
-    usage: ended.usage,
-    assistant: stored,
+    usage,
+    assistant,
     period: periodView(turn.chatId, period),
-    outcome: ended.outcome,
-    reason: ended.reason,
-    detail: ended.detail,
+    outcome,
+    reason,
+    detail,
   };
-  return { answer, ended };
 }
 
 /** A waiting turn may have been erased by now, or another process may have decided about it. */

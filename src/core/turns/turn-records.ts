@@ -10,12 +10,13 @@ import {
   type AnswerStats,
   type Attachment,
   isControl,
+  isMessage,
   type StoredMessage,
 } from "../chat/message.ts";
 import type { MessageInput } from "../chat/message-input.ts";
 import { bucketOf, type Period } from "../chat/period.ts";
 import type { Resolution, Target } from "../chat/provider-sessions.ts";
-import { besideWords, pendingId, waitingInput } from "../chat/shown-messages.ts";
+import { besideWords, isTakenBack, pendingId, waitingInput } from "../chat/shown-messages.ts";
 import type { Transaction } from "../chat/transaction.ts";
 import { answerId } from "../chat/turn-ids.ts";
 import { isThroughlineError, ThroughlineError } from "../errors.ts";
@@ -58,6 +59,8 @@ export interface NewTurn {
   readonly attachments?: readonly Attachment[] | undefined;
   /** Files of it that are not stored yet. */
   readonly files?: readonly TakenFile[] | undefined;
+  /** Its id was made up for it, and nothing of it is stored yet. */
+  readonly isFresh?: boolean | undefined;
   /** It was said before, and a person asks for another answer. */
   readonly isAgain?: boolean | undefined;
   /** By which the turn is found in traces. */
@@ -105,11 +108,12 @@ export async function beginTurnIn(
   target: Target,
 ): Promise<Begun> {
   const { chats, sessions, rules } = ports;
-  const known = await chats.find(transaction.chatId, turn.id);
+  const { logs } = chats;
+  const record = turn.isFresh ? undefined : await logs.find(transaction.chatId, turn.id);
+  const isShown = record && !(await isTakenBack(logs, transaction.chatId, turn.id));
+  const known = isShown && isMessage(record) ? record : undefined;
   const isQueued = transaction.head.pending?.includes(turn.id) ?? false;
-  const waiting = isQueued
-    ? await waitingInput(chats.logs, transaction.chatId, turn.id)
-    : undefined;
+  const waiting = isQueued ? await waitingInput(logs, transaction.chatId, turn.id) : undefined;
   const isNew = known === undefined;
   const stored = known ?? waiting;
   if (stored === undefined) await keepFiles(chats, turn, transaction);
@@ -119,7 +123,7 @@ export async function beginTurnIn(
     ? (waiting?.["away_ms"] ?? awayBefore(transaction, turn, { isQueued, rules }))
     : await awayAt(chats, transaction.chatId, known);
   const resolution = await sessions.resolveIn(transaction, target, { isQueued });
-  const user = await chats.appendTo(transaction, {
+  const said = {
     id: turn.id,
     role: "user",
     content: turn.content,
@@ -128,7 +132,8 @@ export async function beginTurnIn(
     trace_id: turn.span?.traceId,
     // A message that waited was said when it came.
     timestamp: waiting && String(waiting["timestamp"]),
-  });
+  } as const;
+  const user = await chats.appendTo(transaction, said, record === undefined);
   const open = transaction.head.open_turn;
   // Only a person's act moves the clock: not the second attempt, and a queued message did before.
   const isAct = isNew ? !isQueued : turn.isAgain === true && open?.id !== turn.id;

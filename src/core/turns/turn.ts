@@ -89,8 +89,8 @@ export class Turn {
   readonly attachments: readonly Attachment[] | undefined;
   /** Its files, until they are stored. */
   files: readonly TakenFile[];
-  /** Its id was made up for it: nothing is stored of it yet. */
-  readonly isFresh: boolean;
+  /** Its id was made up for it, and nothing is stored of it yet. */
+  isFresh: boolean;
   /** A stored message is to be answered, also if it has an answer. */
   readonly isAgain: boolean;
   /** While it runs: the span that tells of it. */

@@ -3,7 +3,6 @@ import type { FreshnessRules } from "../chat/freshness.ts";
 import type { ProviderModel, ProviderSessions } from "../chat/provider-sessions.ts";
 import type { WorkingMemories } from "../chat/working-memories.ts";
 import type { Extensions } from "../extensions.ts";
-
 import type { Responders } from "../models/model-lists.ts";
 import type { Responder, TurnTool, TurnTools } from "../models/responder.ts";
 import {
@@ -16,7 +15,6 @@ import {
 } from "../options.ts";
 import type { Runtime } from "../runtime.ts";
 import type { Turn } from "./turn.ts";
-
 import type { TurnQueue } from "./turn-queue.ts";
 
 export interface TurnsOptions {

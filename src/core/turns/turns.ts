@@ -68,6 +68,8 @@ export class Turns {
   /** Those that this took, each with what resolves once it has ended. */
   readonly #own = new Map<Turn, Promise<void>>();
   readonly #closing = new AbortController();
+  /** What `open` waits for, of those that it took. */
+  readonly #opening = new WeakMap<Turn, Promise<unknown>>();
 
   constructor(ports: TurnsRuntime) {
     this.#ports = ports;
@@ -143,7 +145,9 @@ export class Turns {
       },
     });
     if (!isTaken) return { state: "running", turn };
-    const open = await Promise.race([handed.promise, turn.done]);
+    const opening = Promise.race([handed.promise, turn.done]);
+    this.#opening.set(turn, opening);
+    const open = await opening;
     if (open instanceof OpenTurn) return { state: "open", turn: open };
     const { user } = open;
     return {
@@ -151,6 +155,13 @@ export class Turns {
       user,
       messages: (await turnOnRecord(chats, chatId, user)).messages,
     };
+  }
+
+  /** The turn of this message that `open` began, for another caller; `undefined`: none is open here. */
+  async opened(chatId: string, id: string): Promise<OpenTurn | undefined> {
+    const turn = this.#ports.queue.find(chatId, id);
+    const open = turn && (await this.#opening.get(turn));
+    return open instanceof OpenTurn ? open : undefined;
   }
 
   /** @returns the turn of this message, and whether it was taken now: else it runs or waits already. */
@@ -365,6 +376,7 @@ export class Turns {
         await answering.prepare();
         await keepPending(this.#ports, turn, answering.asked);
         turn.files = [];
+        turn.isFresh = false;
       },
       run: (waited) => runTurn(this.#ports, turn, answering, waited),
     });

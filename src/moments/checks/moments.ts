@@ -11,7 +11,9 @@ import { type Place, placeOf } from "../directory/names.ts";
 import { readStatus } from "../directory/status.ts";
 import { readTombstone } from "../directory/tombstones.ts";
 import { verifyFolder } from "../directory/verify.ts";
+import { isClientInstalled } from "../s3/s3-bucket.ts";
 import { effectiveMode, storageModes } from "../upload/mode.ts";
+import { refusals } from "../upload/upload-loop.ts";
 
 export const momentChecks: Checker = async (settings) => ({
   checks: [
@@ -34,6 +36,10 @@ export function checkMoments({ storage, bucket }: Pick<Settings, "storage" | "bu
   const isMissed = reason === "no_bucket" && storage !== undefined;
   if (isMissed) {
     const says = `FEEDBACK_STORAGE is ${storage}, but FEEDBACK_S3_BUCKET is not set. Packages stay on this machine`;
+    return { id, status: "note", says };
+  }
+  if (mode !== "local" && !isClientInstalled()) {
+    const says = `${refusals.no_client}. FEEDBACK_S3_BUCKET is ${bucket}`;
     return { id, status: "note", says };
   }
   const where = mode === "local" ? "stay on this machine" : `go to the bucket ${bucket}`;

@@ -9,7 +9,7 @@ import { type Flags, resolveSettings } from "../../cli/settings.ts";
 import type { Throughline } from "../../core/throughline.ts";
 import { PackageDirectory } from "../directory/package-directory.ts";
 import type { Moments } from "../moments.ts";
-import type { PackageStatus } from "../package/package-format.ts";
+import type { PackageStatus } from "../package/record.ts";
 import { startConfiguredMoments } from "./start-moments.ts";
 
 export interface JsonFlag extends Flags {

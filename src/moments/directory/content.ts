@@ -1,14 +1,11 @@
 // A package on its way to the disk or the bucket: its record, and its files as bytes in pieces.
 import { dirname } from "node:path/posix";
 import { digestOf } from "../package/digests.ts";
-import {
-  attachmentFile,
-  frameFile,
-  messagesBytes,
-  type PackageRecord,
-  type SealedMoment,
-  wavParts,
-} from "../package/package-format.ts";
+import type { SealedMoment } from "../package/package-sink.ts";
+import { attachmentFile, frameFile } from "../package/read-manifest.ts";
+import type { PackageRecord } from "../package/record.ts";
+import { wavParts } from "../package/wav.ts";
+import { messagesBytes } from "../package/write-manifest.ts";
 
 export const messagesFile = "messages.json";
 export const audioFile = "audio.wav";

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import type { KeyedMutex } from "../../core/mutex.ts";
 import { isThere } from "../../core/storage/files/file-ports.ts";
-import { isPackageName } from "../package/package-format.ts";
+import { isPackageName } from "../package/package-name.ts";
 import { codeOf } from "./disk-errors.ts";
 import { endings, placeOf, timeOf } from "./names.ts";
 import { type PackagePorts, secondsNow } from "./ports.ts";

@@ -5,23 +5,20 @@ import { join } from "node:path";
 import { invalid, ThroughlineError } from "../../core/errors.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../core/json.ts";
 import type { Disk } from "../../core/storage/disk/disk.ts";
+import { makeUuidV7, packageId, packageName, packageStamp } from "../package/package-name.ts";
+import { audioRateHz } from "../package/package-sink.ts";
+import { frameFile } from "../package/read-manifest.ts";
 import {
   type AudioEntry,
-  audioRateHz,
   type FrameEntry,
   feedbackSchema,
-  frameFile,
   type MessageRole,
-  makeUuidV7,
-  messagesBytes,
   type PackageMessage,
   type PackageRecord,
-  packageId,
-  packageName,
-  packageStamp,
-  wavHeader,
-  wavHeaderBytes,
-} from "../package/package-format.ts";
+} from "../package/record.ts";
+import { wavHeader, wavHeaderBytes } from "../package/wav.ts";
+import { messagesBytes } from "../package/write-manifest.ts";
+import { jpegFacts } from "../record/jpeg.ts";
 import {
   audioFile,
   memoryPart,
@@ -261,8 +258,8 @@ async function readFrames(disk: Disk, folder: string, leftOut: LeftOut[]) {
   for (const name of names) {
     const place = join(directory, name);
     const bytes = /^\d{6}\.jpg$/.test(name) ? await readWhole(disk, place) : undefined;
-    const size = bytes === undefined ? undefined : jpegSize(bytes);
-    if (bytes === undefined || size === undefined) {
+    const size = bytes && jpegFacts(bytes);
+    if (bytes === undefined || size === undefined || size.bytes < bytes.length) {
       leftOut.push({ path: `frames/${name}`, reason: "not a whole JPEG" });
       continue;
     }
@@ -273,7 +270,8 @@ async function readFrames(disk: Disk, folder: string, leftOut: LeftOut[]) {
       t_ms: null,
       timestamp: null,
       seq: null,
-      ...size,
+      width: size.width,
+      height: size.height,
       camera: null,
       source_t_ms: null,
     });
@@ -292,31 +290,4 @@ function jsonOf(bytes: Buffer): unknown {
   } catch {
     return undefined; // the message would quote what somebody said
   }
-}
-
-/** Frame headers by their marker: baseline, progressive and the rarer ones; not tables. */
-function isFrameHeader(marker: number): boolean {
-  return marker >= 0xc0 && marker <= 0xcf && ![0xc4, 0xc8, 0xcc].includes(marker);
-}
-
-/**
- * The width and height that a JPEG says it has; `undefined` for bytes without both end markers or a
- * frame header.
- *
- * Source: ITU-T T.81, B.2.2.
- */
-function jpegSize(bytes: Buffer): { readonly width: number; readonly height: number } | undefined {
-  const { length } = bytes;
-  if (length < 4 || bytes.readUInt16BE(0) !== 0xffd8 || bytes.readUInt16BE(length - 2) !== 0xffd9) {
-    return undefined;
-  }
-  for (let at = 2; at + 9 <= length; ) {
-    if (bytes[at] !== 0xff) return undefined;
-    const marker = bytes.readUInt8(at + 1);
-    if (isFrameHeader(marker)) {
-      return { height: bytes.readUInt16BE(at + 5), width: bytes.readUInt16BE(at + 7) };
-    }
-    at += marker === 0xff ? 1 : 2 + bytes.readUInt16BE(at + 2);
-  }
-  return undefined;
 }

@@ -2,7 +2,7 @@ import { join } from "node:path";
 import type { DiskEntry } from "../../core/storage/disk/disk.ts";
 import { isThere } from "../../core/storage/files/file-ports.ts";
 import { checkCount } from "../../core/storage/key.ts";
-import type { Manifest, PackageStatus } from "../package/package-format.ts";
+import type { Manifest, PackageStatus } from "../package/record.ts";
 import { foldersOf } from "./content.ts";
 import { checkName, isSeedName, type Place, placeOf } from "./names.ts";
 import type { PackagePorts } from "./ports.ts";

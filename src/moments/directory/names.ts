@@ -1,7 +1,7 @@
 // What stands in a directory of packages, by name. A name is all that tells what a thing is before
 // it is read, so it is checked by its exact shape: nothing from outside becomes a path otherwise.
 import { invalid } from "../../core/errors.ts";
-import { isPackageName } from "../package/package-format.ts";
+import { isPackageName } from "../package/package-name.ts";
 
 const ofSeed = /^\d{4}-\d{2}-\d{2}T\d{2}-\d{2}-\d{2}_[a-z]{1,32}_fb_[0-9a-f]{6}$/;
 

@@ -1,7 +1,6 @@
 import { resolve } from "node:path";
 import { systemClock } from "../../core/clock.ts";
 import { ThroughlineError } from "../../core/errors.ts";
-import { randomId } from "../../core/ids.ts";
 import { silentLogger } from "../../core/logger.ts";
 import { freeSpace, realDisk } from "../../core/storage/disk/disk.ts";
 import { makeDirectory } from "../../core/storage/files/file-ports.ts";
@@ -9,12 +8,6 @@ import { takeLease } from "../../core/storage/files/lease.ts";
 import { codeOf } from "./disk-errors.ts";
 import { PackageDirectory } from "./package-directory.ts";
 import type { PackageDirectoryOptions } from "./ports.ts";
-
-type Machine = "disk" | "freeSpace" | "guard" | "clock" | "newId";
-
-interface OpenPackageDirectoryOptions
-  extends Omit<PackageDirectoryOptions, Machine>,
-    Partial<Pick<PackageDirectoryOptions, Machine>> {}
 
 /** An open directory, and what lets the next process in. */
 interface OpenedPackageDirectory {
@@ -31,10 +24,10 @@ interface OpenedPackageDirectory {
  * @throws ThroughlineError `THROUGHLINE_CONFIGURATION`: it cannot be made, or is not ours.
  */
 export async function openPackageDirectory(
-  options: OpenPackageDirectoryOptions,
+  options: PackageDirectoryOptions,
 ): Promise<OpenedPackageDirectory> {
   const path = resolve(options.path);
-  const { clock = systemClock, newId = randomId, logger = silentLogger } = options;
+  const { clock = systemClock, logger = silentLogger } = options;
   try {
     await makeDirectory(realDisk, path);
   } catch (cause) {
@@ -46,13 +39,9 @@ export async function openPackageDirectory(
   const lease = options.guard === undefined ? takeLease(path, { clock, logger }) : undefined;
   try {
     const packages = await PackageDirectory.open({
-      disk: realDisk,
       freeSpace,
       ...options,
       path,
-      clock,
-      newId,
-      logger,
       // Beside it may be anybody's place: a directory with its own lease keeps all inside.
       quarantinePath: lease === undefined ? options.quarantinePath : resolve(path, "quarantine"),
       guard: options.guard ?? (() => lease?.check()),

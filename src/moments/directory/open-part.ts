@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { invalid, ThroughlineError } from "../../core/errors.ts";
-import type { Manifest } from "../package/package-format.ts";
+import type { Manifest } from "../package/record.ts";
 import { manifestFile, mediaTypeOf } from "./content.ts";
 import { codeOf } from "./disk-errors.ts";
 import type { PackagePorts } from "./ports.ts";

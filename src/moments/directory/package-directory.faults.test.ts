@@ -16,7 +16,7 @@ import {
 } from "../../../test/support/package-workload.ts";
 import { SimulatedDisk } from "../../../test/support/simulated-disk.ts";
 import { isThroughlineError } from "../../core/errors.ts";
-import { SaveError } from "../package/package-format.ts";
+import { SaveError } from "../package/package-sink.ts";
 
 const isFull = process.env["THROUGHLINE_FULL"] === "1";
 Error.stackTraceLimit = 2;

@@ -12,7 +12,8 @@ import {
 } from "../../../test/support/package-workload.ts";
 import { SimulatedDisk } from "../../../test/support/simulated-disk.ts";
 import { isThroughlineError } from "../../core/errors.ts";
-import { packageName, SaveError } from "../package/package-format.ts";
+import { packageName } from "../package/package-name.ts";
+import { SaveError } from "../package/package-sink.ts";
 import { defaultMinFreeBytes } from "./ports.ts";
 
 const code = (wanted: string) => (error: unknown) => isThroughlineError(error, wanted as never);

@@ -8,16 +8,9 @@ import { realDisk } from "../../core/storage/disk/disk.ts";
 import { patientDisk } from "../../core/storage/disk/patient-disk.ts";
 import type { Allocate } from "../../core/storage/files/batch-reader.ts";
 import { isThere } from "../../core/storage/files/file-ports.ts";
-import {
-  makeUuidV7,
-  type PackageRecord,
-  type PackageSink,
-  type PackageStatus,
-  type Saved,
-  type SealedMoment,
-  type Tombstone,
-  type UploadError,
-} from "../package/package-format.ts";
+import { makeUuidV7 } from "../package/package-name.ts";
+import type { PackageSink, Saved, SealedMoment } from "../package/package-sink.ts";
+import type { PackageRecord, PackageStatus, Tombstone, UploadError } from "../package/record.ts";
 import { manifestFile, partsOf } from "./content.ts";
 import { type DeleteReceipt, deletePackages, ownedPackages } from "./delete-packages.ts";
 import { codeOf, diskCause, errnoOf, unreachable } from "./disk-errors.ts";
@@ -73,7 +66,8 @@ export class PackageDirectory implements PackageSink {
   #closing: Promise<void> | undefined;
 
   private constructor(options: PackageDirectoryOptions) {
-    const { minFreeBytes = defaultMinFreeBytes, clock, newId, path } = options;
+    const { clock = systemClock, newId = randomId, disk = realDisk, path } = options;
+    const { minFreeBytes = defaultMinFreeBytes } = options;
     if (!(minFreeBytes >= 0)) throw new TypeError("minFreeBytes must be 0 or more");
     const { logger = silentLogger, report, upload, freeSpace } = options;
     this.#ports = {
@@ -85,7 +79,7 @@ export class PackageDirectory implements PackageSink {
       upload,
       sender: undefined,
       freeSpace,
-      disk: patientDisk(options.disk),
+      disk: patientDisk(disk),
       quarantinePath: options.quarantinePath ?? join(dirname(path), "quarantine"),
       unsyncedNames: new Set(),
       newUuid: options.newUuid ?? (() => makeUuidV7(clock.now(), fillWithRandom)),
@@ -120,7 +114,7 @@ export class PackageDirectory implements PackageSink {
   static beside(
     path: string,
   ): Pick<PackageDirectory, "list" | "read" | "manifest" | "part" | "status" | "verify"> {
-    return new PackageDirectory({ path, disk: realDisk, clock: systemClock, newId: randomId });
+    return new PackageDirectory({ path });
   }
 
   async save(moment: SealedMoment, signal?: AbortSignal): Promise<Saved> {

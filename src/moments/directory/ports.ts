@@ -4,7 +4,7 @@ import type { Logger } from "../../core/logger.ts";
 import type { Disk } from "../../core/storage/disk/disk.ts";
 import type { NewReport } from "../../core/storage/files/file-ports.ts";
 import type { RepairReport } from "../../core/storage/storage.ts";
-import type { UploadTarget } from "../package/package-format.ts";
+import type { UploadTarget } from "../package/record.ts";
 
 /** How many bytes can still be written at a path, as the file system says; it can be wrong. */
 export type FreeSpace = (path: string) => Promise<number>;
@@ -36,7 +36,8 @@ export interface Sender {
 }
 
 export interface PackageDirectoryOptions {
-  readonly disk: Disk;
+  /** @default the machine's */
+  readonly disk?: Disk;
   /** The directory; made when absent. */
   readonly path: string;
   /**
@@ -44,8 +45,8 @@ export interface PackageDirectoryOptions {
    * @default `quarantine` beside the directory
    */
   readonly quarantinePath?: string | undefined;
-  readonly clock: Clock;
-  readonly newId: NewId;
+  readonly clock?: Clock | undefined;
+  readonly newId?: NewId | undefined;
   /** Makes the uuid for a moment whose name is taken. Default: a UUIDv7 of the clock's time. */
   readonly newUuid?: () => string;
   readonly logger?: Logger;

@@ -1,7 +1,7 @@
 // Which reaction a message has. It is derived from the packages, so that neither a kill nor two clicks at once
 // leave a message with two.
 import { join } from "node:path";
-import type { PackageMessage, PackageOwners, PackageRecord } from "../package/package-format.ts";
+import type { PackageMessage, PackageOwners, PackageRecord } from "../package/record.ts";
 import { idOf, placeOf } from "./names.ts";
 import type { PackagePorts } from "./ports.ts";
 import { readFolder } from "./read-package.ts";

@@ -7,11 +7,11 @@ import type { Disk } from "../../core/storage/disk/disk.ts";
 import { type Allocate, readExactly } from "../../core/storage/files/batch-reader.ts";
 import { isThere, readFrom } from "../../core/storage/files/file-ports.ts";
 import {
-  type Manifest,
   type ManifestProblem,
   type ManifestReading,
   readManifest,
-} from "../package/package-format.ts";
+} from "../package/read-manifest.ts";
+import type { Manifest } from "../package/record.ts";
 import { manifestFile } from "./content.ts";
 import { isNoFile } from "./disk-errors.ts";
 import { checkName } from "./names.ts";

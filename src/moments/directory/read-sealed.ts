@@ -1,12 +1,8 @@
 import { join } from "node:path";
 import { ThroughlineError } from "../../core/errors.ts";
 import type { Allocate } from "../../core/storage/files/batch-reader.ts";
-import {
-  type Manifest,
-  type PackageMessage,
-  type PackageStatus,
-  readMessages,
-} from "../package/package-format.ts";
+import { readMessages } from "../package/read-manifest.ts";
+import type { Manifest, PackageMessage, PackageStatus } from "../package/record.ts";
 import { messagesFile } from "./content.ts";
 import { isNoFile } from "./disk-errors.ts";
 import { checkName } from "./names.ts";

@@ -2,7 +2,7 @@
 // finishes it, and what lies beside goes before the package does, so that nothing of it comes back.
 import { join } from "node:path";
 import { isThere, syncNames, unlinkIfThere } from "../../core/storage/files/file-ports.ts";
-import type { PackageStatus } from "../package/package-format.ts";
+import type { PackageStatus } from "../package/record.ts";
 import { endings } from "./names.ts";
 import type { PackagePorts } from "./ports.ts";
 import { quarantined, removeQuarantined } from "./quarantine.ts";

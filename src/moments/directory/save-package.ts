@@ -4,17 +4,9 @@ import { concurrently } from "../../core/concurrently.ts";
 import { ThroughlineError } from "../../core/errors.ts";
 import type { Disk, DiskFile } from "../../core/storage/disk/disk.ts";
 import { isThere, makeDirectory, writeAll } from "../../core/storage/files/file-ports.ts";
-import {
-  type FileEntry,
-  type Manifest,
-  type PackageRecord,
-  renameMoment,
-  type Saved,
-  SaveError,
-  type SealedMoment,
-  sealRecord,
-  writeManifest,
-} from "../package/package-format.ts";
+import { type Saved, SaveError, type SealedMoment } from "../package/package-sink.ts";
+import type { FileEntry, Manifest, PackageRecord } from "../package/record.ts";
+import { renameMoment, sealRecord, writeManifest } from "../package/write-manifest.ts";
 import {
   foldersOf,
   manifestFile,

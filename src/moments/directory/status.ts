@@ -14,11 +14,11 @@ import {
   type PackageOwners,
   type PackageRecord,
   type PackageStatus,
-  statusBytes,
   statusShape,
   type UploadNote,
   type UploadTarget,
-} from "../package/package-format.ts";
+} from "../package/record.ts";
+import { statusBytes } from "../package/write-manifest.ts";
 import { keyPrefix } from "../s3/object-key.ts";
 import { endings } from "./names.ts";
 import { type PackagePorts, secondsNow } from "./ports.ts";

@@ -8,7 +8,7 @@ import {
   unlinkIfThere,
   writeAll,
 } from "../../core/storage/files/file-ports.ts";
-import { type Tombstone, tombstoneShape } from "../package/package-format.ts";
+import { type Tombstone, tombstoneShape } from "../package/record.ts";
 import { endings, timeOf } from "./names.ts";
 import type { PackagePorts } from "./ports.ts";
 import { readWhole } from "./read-package.ts";

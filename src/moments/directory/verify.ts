@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { concurrently } from "../../core/concurrently.ts";
 import type { Disk } from "../../core/storage/disk/disk.ts";
-import type { FileEntry, Manifest } from "../package/package-format.ts";
+import type { FileEntry, Manifest } from "../package/record.ts";
 import { foldersOf, manifestFile } from "./content.ts";
 import { isGone } from "./disk-errors.ts";
 import { hashFile, readFolder } from "./read-package.ts";

@@ -2,7 +2,7 @@
 // a package of which a bucket alone has the files.
 import { join } from "node:path";
 import { isJsonObject } from "../../core/json.ts";
-import type { PackageOwners } from "../package/package-format.ts";
+import type { PackageOwners } from "../package/record.ts";
 import { manifestFile, messagesFile } from "./content.ts";
 import { isNoFile } from "./disk-errors.ts";
 import type { PackagePorts } from "./ports.ts";

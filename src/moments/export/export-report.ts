@@ -1,4 +1,4 @@
-import type { Manifest } from "../package/package-format.ts";
+import type { Manifest } from "../package/record.ts";
 import type { ExportSettings, FeedbackExportFormat } from "./options.ts";
 import type { WrittenFile } from "./out-file.ts";
 import type { RowFacts } from "./row-writers.ts";

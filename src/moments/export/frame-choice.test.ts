@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import type { FrameEntry } from "../package/package-format.ts";
+import type { FrameEntry } from "../package/record.ts";
 import { chooseFrames } from "./frame-choice.ts";
 
 function frame(t_ms: number | null): FrameEntry {

@@ -1,4 +1,4 @@
-import type { FrameEntry } from "../package/package-format.ts";
+import type { FrameEntry } from "../package/record.ts";
 
 /** A picture this long before the judged turn still shows how it began. */
 const leadMs = 5_000;

@@ -5,7 +5,7 @@ import {
   type PackageShape,
   samplePackage,
 } from "../../../test/support/feedback-packages.ts";
-import type { Manifest } from "../package/package-format.ts";
+import type { Manifest } from "../package/record.ts";
 import { judgedTurn } from "./judged-turn.ts";
 import { plainPrompt } from "./rows.ts";
 

@@ -1,4 +1,4 @@
-import type { Manifest, PackageMessage } from "../package/package-format.ts";
+import type { Manifest, PackageMessage } from "../package/record.ts";
 import type { SkipReason } from "./selection.ts";
 
 /** A judged turn, taken apart: before it is put in the form that a trainer reads. */

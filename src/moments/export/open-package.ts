@@ -1,12 +1,8 @@
 import { webcrypto } from "node:crypto";
 import { concurrently } from "../../core/concurrently.ts";
 import { isThroughlineError } from "../../core/errors.ts";
-import {
-  type Manifest,
-  type PackageMessage,
-  readManifest,
-  readMessages,
-} from "../package/package-format.ts";
+import { readManifest, readMessages } from "../package/read-manifest.ts";
+import type { Manifest, PackageMessage } from "../package/record.ts";
 import type { ExportSource } from "./export-source.ts";
 import type { SkipReason } from "./selection.ts";
 

@@ -1,5 +1,5 @@
 import { isJsonObject, type Json, type JsonObject } from "../../core/json.ts";
-import type { PackageMessage } from "../package/package-format.ts";
+import type { PackageMessage } from "../package/record.ts";
 import { delivered, type JudgedTurn } from "./judged-turn.ts";
 
 const plainRoles = { SYSTEM: "system", USER: "user", ASSISTANT: "assistant" } as const;

@@ -1,6 +1,6 @@
 import type { Attachment } from "../../core/chat/message.ts";
 import { printableJson } from "../../core/chat/printable.ts";
-import { attachmentFile } from "../package/package-format.ts";
+import { attachmentFile } from "../package/read-manifest.ts";
 import { chooseFrames } from "./frame-choice.ts";
 import { type JudgedTurn, judgedTurn } from "./judged-turn.ts";
 import { type OpenPackage, SkippedPackage } from "./open-package.ts";

@@ -1,7 +1,7 @@
 import type { Attachment } from "../../core/chat/message.ts";
 import { isoTime } from "../../core/clock.ts";
 import type { Json } from "../../core/json.ts";
-import type { FileEntry, Manifest, PackageMessage } from "../package/package-format.ts";
+import type { FileEntry, Manifest, PackageMessage } from "../package/record.ts";
 import { delivered, type JudgedTurn } from "./judged-turn.ts";
 import { openaiMessages, openaiTools } from "./openai-messages.ts";
 import type { SkipReason } from "./selection.ts";

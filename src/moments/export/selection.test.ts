@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { firstTrigger, samplePackage } from "../../../test/support/feedback-packages.ts";
-import type { Manifest } from "../package/package-format.ts";
+import type { Manifest } from "../package/record.ts";
 import { type ExportFilters, Judgements, matches } from "./selection.ts";
 
 describe("a filter", () => {

@@ -1,4 +1,4 @@
-import type { Manifest, Sentiment, Source } from "../package/package-format.ts";
+import type { Manifest, Sentiment, Source } from "../package/record.ts";
 
 /**
  * Why a package is not in an export: the first reason found.

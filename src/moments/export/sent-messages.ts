@@ -3,7 +3,8 @@ import type { Attachment } from "../../core/chat/message.ts";
 import { fileNote } from "../../core/chat/model-row.ts";
 import { withName } from "../../core/chat/person-name.ts";
 import { fenced } from "../../core/models/fence.ts";
-import { attachmentFile, type PackageMessage } from "../package/package-format.ts";
+import { attachmentFile } from "../package/read-manifest.ts";
+import type { PackageMessage } from "../package/record.ts";
 import type { OpenPackage } from "./open-package.ts";
 
 /**

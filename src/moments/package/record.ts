@@ -286,7 +286,6 @@ export type UploadError = Shaped<typeof uploadError>;
 
 const markFields = { timestamp: anyNumber, by: orNull.text, reason: orNull.text };
 const mark = members(markFields);
-export type PackageMark = Shaped<typeof mark>;
 
 /**
  * What a bucket has to be told: `pending`, that a package or its retraction is to go there; `failed`, that

@@ -5,12 +5,12 @@ import { HeldTimers } from "../../../test/support/held-timers.ts";
 import { isThroughlineError } from "../../core/errors.ts";
 import {
   type PackageSink,
-  pcmParts,
   type Saved,
   SaveError,
   type SaveFailure,
   type SealedMoment,
-} from "../package/package-format.ts";
+} from "../package/package-sink.ts";
+import { pcmParts } from "../package/wav.ts";
 import type { MomentInput } from "./label.ts";
 import { MomentRecorder } from "./moment-recorder.ts";
 import type { MomentEvent, MomentRecorderOptions } from "./options.ts";

@@ -166,12 +166,6 @@ export const verification = z
     differences: z.array(difference),
   })
   .meta({ id: "Verification" });
-export const repaired = z
-  .looseObject({
-    outcome: z.enum(["whole", "not_repaired"]),
-    differences: z.array(difference),
-  })
-  .meta({ id: "RepairedPackage", description: "`not_repaired`: it is damaged, and stays so." });
 export const deletion = z
   .looseObject({
     packages: count,

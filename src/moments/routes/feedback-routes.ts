@@ -21,7 +21,7 @@ import {
   schemaOf,
   whose,
 } from "./schemas.ts";
-import { assertShown, listedManifest } from "./shown-package.ts";
+import { assertShown, isMatch, listedManifest } from "./shown-package.ts";
 
 /** What people react to: consent, reactions, packages. */
 export function addFeedbackRoutes(router: Router, moments: Moments, media: MediaSockets): void {
@@ -350,21 +350,6 @@ function addKeeping(router: Router, moments: Moments): void {
       return json(await moments.packages.preserve(params.name, mark));
     },
   );
-  router.add(
-    {
-      method: "post",
-      path: "/api/feedback/{name}/repair",
-      id: "repairFeedback",
-      params: name,
-      summary: "Say whether a package is whole; a damaged one is not repaired",
-      answers: { 200: { says: "Its state.", schema: schemaOf("repaired") } },
-    },
-    async ({ params }) => {
-      const { state, differences } = await moments.packages.verify(params.name);
-      const outcome = state === "whole" ? "whole" : "not_repaired";
-      return json({ name: params.name, outcome, differences });
-    },
-  );
 }
 
 /** One range of bytes, from the start: what players ask for. */
@@ -389,7 +374,6 @@ function noSuchRange(bytes: number): Response {
 }
 
 type Query = z.infer<ReturnType<typeof packageFilter>>;
-type Filter = Omit<Query, "limit" | "cursor">;
 
 /** How many packages one request opens at most to find those that match. */
 const mostOpened = 500;
@@ -407,7 +391,7 @@ async function packagePage(router: Router, { packages }: Moments, query: Query) 
     for (const entry of page.packages) {
       if (isFiltered && !isMatch(entry, filter)) continue;
       const one = await shownEntry(router, entry);
-      if (isFiltered && one.feedback === null) continue;
+      if (isFiltered && entry.manifest !== undefined && one.feedback === null) continue;
       shown.push(one);
       if (shown.length < limit) continue;
       const isLast = page.next === null && entry === page.packages.at(-1);
@@ -424,26 +408,4 @@ async function shownEntry(router: Router, { manifest, status, ...entry }: Packag
   const isShown = typeof listed !== "string";
   const detail = isShown ? entry.detail : listed;
   return { ...entry, detail, feedback: (isShown && listed) || null, status: status ?? null };
-}
-
-/** By what the record of the package says; one without a record matches nothing. */
-function isMatch({ manifest, status }: PackageEntry, filter: Filter): boolean {
-  if (manifest === undefined) return false;
-  const { sentiment, media, preserved, chat_id: chatId, query } = filter;
-  const { num_frames: frames, audio_samples: samples } = manifest;
-  return (
-    isSame(sentiment, manifest.sentiment) &&
-    isSame(media, String(frames > 0 || samples > 0)) &&
-    isSame(preserved, String((status?.preserved ?? null) !== null)) &&
-    isSame(chatId, manifest.chat_id) &&
-    wordsOf(manifest).includes(query?.toLowerCase() ?? "")
-  );
-}
-
-function isSame(wanted: string | undefined, value: string | null): boolean {
-  return wanted === undefined || wanted === value;
-}
-
-function wordsOf({ what, trigger, correction }: NonNullable<PackageEntry["manifest"]>): string {
-  return [what, trigger, correction?.text ?? ""].join("\n").toLowerCase();
 }

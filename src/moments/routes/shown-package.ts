@@ -1,7 +1,10 @@
+import type { z } from "zod";
 import { holdsRemoved } from "../../core/chat/shown-messages.ts";
 import { isThroughlineError, ThroughlineError } from "../../core/errors.ts";
 import type { Router } from "../../server/router.ts";
-import type { Manifest } from "../package/package-format.ts";
+import type { PackageEntry } from "../directory/list-packages.ts";
+import type { Manifest } from "../package/record.ts";
+import type { packageFilter } from "./schemas.ts";
 
 /**
  * A package is deleted with a message that it holds. One that was not reached then, such as one that a
@@ -41,4 +44,36 @@ export async function listedManifest(
     if (isThroughlineError(error)) return notKnown; // a fault stays with its chat
     throw error;
   }
+}
+
+type Filter = Omit<z.infer<ReturnType<typeof packageFilter>>, "limit" | "cursor">;
+
+/**
+ * By what the record of the package says; where only a bucket has it by its name and status, which tell nothing of
+ * media and words. One without a record that can be read matches nothing.
+ */
+export function isMatch({ name, state, manifest, status }: PackageEntry, filter: Filter): boolean {
+  const { sentiment, media, preserved, chat_id: chatId, query } = filter;
+  if (manifest === undefined && state !== "bucket") return false;
+  const owner = manifest ?? status?.of;
+  return (
+    isSame(sentiment, name.includes("_positive_") ? "positive" : "negative") &&
+    isSame(preserved, String((status?.preserved ?? null) !== null)) &&
+    isSame(chatId, owner?.chat_id ?? null) &&
+    (manifest === undefined ? (media ?? query) === undefined : hasContent(manifest, media, query))
+  );
+}
+
+function hasContent(manifest: Manifest, media: Filter["media"], query = ""): boolean {
+  const { num_frames: frames, audio_samples: samples } = manifest;
+  const isSeen = isSame(media, String(frames > 0 || samples > 0));
+  return isSeen && wordsOf(manifest).includes(query.toLowerCase());
+}
+
+function isSame(wanted: string | undefined, value: string | null): boolean {
+  return wanted === undefined || wanted === value;
+}
+
+function wordsOf({ what, trigger, correction }: Manifest): string {
+  return [what, trigger, correction?.text ?? ""].join("\n").toLowerCase();
 }

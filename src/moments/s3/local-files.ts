@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
-import { type Manifest, readManifest } from "../package/package-format.ts";
+import { readManifest } from "../package/read-manifest.ts";
+import type { Manifest } from "../package/record.ts";
 import { UploadStop } from "./upload-stop.ts";
 
 /** Where the bytes of one package come from: its folder, or a moment in memory. */

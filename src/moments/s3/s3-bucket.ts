@@ -14,6 +14,16 @@ type S3Sdk = typeof import("@aws-sdk/client-s3");
 /** The one place that imports it. */
 const loadS3Sdk = () => import("@aws-sdk/client-s3");
 
+/** Looks whether the client library is installed, and does not load it. */
+export function isClientInstalled(): boolean {
+  try {
+    import.meta.resolve("@aws-sdk/client-s3");
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 /** Deadlines in milliseconds. The client has none of its own: a silent server hangs for ever. */
 export const requestDeadlines = {
   /** To connect. */

@@ -1,3 +1,4 @@
+import type { StoredMessage } from "../../core/chat/message.ts";
 import { answerId } from "../../core/chat/turn-ids.ts";
 import { isThroughlineError } from "../../core/errors.ts";
 import type { Turn } from "../../core/turns/turn.ts";
@@ -20,26 +21,35 @@ export function capturePrompt(
   });
 }
 
-/**
- * Feeds the rolling buffers with one turn: the person's words once they are stored, the answer as it
- * comes out, and who made it.
- *
- * @param hurtful which of the person's words hurt.
- */
-export function feedTurn(turn: Turn, to: Fed, hurtful: MomentsSettings["hurtful"]): void {
-  feed(turn, to, hurtful).catch((error) => {
+/** What is fed, and which of a person's words hurt. */
+export interface Fed extends Pick<MomentsSettings, "hurtful"> {
+  readonly moments: Pick<Moments, "recorder" | "happened">;
+}
+
+/** Feeds the rolling buffers with what was said: the label with who made it, the rules with words that hurt. */
+export function hear(chatId: string, message: StoredMessage, { moments, hurtful }: Fed): void {
+  const { recorder, happened } = moments;
+  const { id, role, content, synthetic, provider = null, model = null } = message;
+  recorder.message(transcriptMessage(chatId, message));
+  if (role === "assistant") {
+    recorder.capture("provider", provider);
+    recorder.capture("model", model);
+  }
+  const matched = role === "user" && synthetic === undefined ? hurtful(content) : [];
+  if (matched.length > 0) {
+    happened({ kind: "words", matched, messageId: id, channel: "text" }, chatId);
+  }
+}
+
+/** Feeds the rolling buffers with one turn: the person's words, and the answer as it comes out. */
+export function feedTurn(turn: Turn, recorder: MomentRecorder): void {
+  feed(turn, recorder).catch((error) => {
     // Its owner hears. A chat that was forgotten since leaves no words that came after that.
-    if (isThroughlineError(error, "THROUGHLINE_NOT_FOUND")) {
-      void to.recorder.forgetChat(turn.chatId);
-    }
+    if (isThroughlineError(error, "THROUGHLINE_NOT_FOUND")) void recorder.forgetChat(turn.chatId);
   });
 }
 
-/** What a turn is fed to. */
-type Fed = Pick<Moments, "recorder" | "happened">;
-
-async function feed(turn: Turn, to: Fed, hurtful: MomentsSettings["hurtful"]): Promise<void> {
-  const { recorder } = to;
+async function feed(turn: Turn, recorder: MomentRecorder): Promise<void> {
   const { chatId } = turn;
   // Known before the answer is stored: who reacts while it comes out means this one.
   const answer = answerId(turn.id, turn.retryId);
@@ -54,16 +64,8 @@ async function feed(turn: Turn, to: Fed, hurtful: MomentsSettings["hurtful"]): P
   for await (const item of turn.progress()) {
     if (item.type === "accepted") {
       // As it was stored, so that a message keeps its mark when its answer is regenerated.
-      const said = transcriptMessage(chatId, item.user);
-      const { id, text: content } = said;
-      turnId = said.turnId ?? id;
-      recorder.message(said);
-      if (said.synthetic === undefined && turn.retryId === undefined) {
-        const matched = hurtful(content);
-        if (matched.length > 0) {
-          to.happened({ kind: "words", matched, messageId: id, channel: "text" }, chatId);
-        }
-      }
+      turnId = item.user.turn ?? item.user.id;
+      recorder.message({ ...transcriptMessage(chatId, item.user), turnId });
     } else if (item.type === "text") {
       begins();
       text += item.text;
@@ -80,10 +82,9 @@ async function feed(turn: Turn, to: Fed, hurtful: MomentsSettings["hurtful"]): P
       const { assistant } = item.answer;
       if (assistant === undefined) continue;
       begins();
-      recorder.capture("provider", assistant.provider ?? null);
-      recorder.capture("model", assistant.model ?? null);
       const interrupted = assistant.partial === true;
       const { id, content } = assistant;
+      if (id !== answer) recorder.removeWords(chatId, answer);
       recorder.message({ role: "assistant", text: content, id, chatId, turnId, interrupted });
     }
   }

@@ -59,7 +59,7 @@ export function transcriptMessage(chatId: string, message: StoredMessage): Trans
     name: role === "user" ? name : undefined,
     attachments: message.attachments,
     chatId,
-    turnId: turn ?? id,
+    turnId: turn,
     interrupted: partial === true,
     synthetic,
     atMs: Number.isNaN(atMs) ? undefined : atMs,

@@ -1,4 +1,4 @@
-import type { UploadError } from "../package/package-format.ts";
+import type { UploadError } from "../package/record.ts";
 import { classify, type ErrorClass, isTargetAway } from "../s3/error-class.ts";
 import { S3Error } from "../s3/s3-error.ts";
 import { UploadStop } from "../s3/upload-stop.ts";

@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { momentOf } from "../../../test/support/package-workload.ts";
 import { UploadWorld } from "../../../test/support/s3/upload-world.ts";
-import { isPackageName, SaveError } from "../package/package-format.ts";
+import { isPackageName } from "../package/package-name.ts";
+import { SaveError } from "../package/package-sink.ts";
 
 /** A server, and a disk that has no room for a package unless it is given some. */
 async function world(first: "bucket" | "disk", freeBytes: number) {

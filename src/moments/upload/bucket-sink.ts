@@ -8,9 +8,8 @@ import {
   type Saved,
   SaveError,
   type SealedMoment,
-  sealRecord,
-  writeManifest,
-} from "../package/package-format.ts";
+} from "../package/package-sink.ts";
+import { sealRecord, writeManifest } from "../package/write-manifest.ts";
 import { DeadlinePassed, withDeadline } from "../s3/deadline.ts";
 import { hashOf, type PackageSource } from "../s3/local-files.ts";
 import type { S3Bucket } from "../s3/s3-bucket.ts";

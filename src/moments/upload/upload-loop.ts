@@ -1,7 +1,7 @@
 import { isoTime } from "../../core/clock.ts";
 import type { Runtime } from "../../core/runtime.ts";
 import type { Sender } from "../directory/ports.ts";
-import type { UploadError } from "../package/package-format.ts";
+import type { UploadError } from "../package/record.ts";
 import type { S3Bucket } from "../s3/s3-bucket.ts";
 import {
   type AttemptError,
@@ -392,8 +392,8 @@ export class UploadLoop implements Sender {
     this.#targetError = error;
     this.#targetDueAt = clock.monotonic() + backoffMs(++this.#targetFailures, jitter);
     if (error.class === "retry" || !isNew) return;
-    const says =
-      refusals[error.class] ?? "uploads are refused: nothing goes up until that is mended";
+    const mended: Partial<Record<AttemptError["class"], string>> = refusals;
+    const says = mended[error.class] ?? "uploads are refused: nothing goes up until that is mended";
     logger.error({ ...error }, says);
   }
 
@@ -417,7 +417,7 @@ function isBefore(left: Item, right: Item): boolean {
 }
 
 /** What a person can mend, in words. */
-const refusals: Readonly<Partial<Record<AttemptError["class"], string>>> = {
+export const refusals = {
   no_client: "packages stay on this machine until: npm install @aws-sdk/client-s3",
   no_credentials: "packages stay on this machine until there are credentials for the bucket",
-};
+} as const satisfies Partial<Record<AttemptError["class"], string>>;

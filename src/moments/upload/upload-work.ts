@@ -2,7 +2,7 @@
 import type { Logger } from "../../core/logger.ts";
 import type { PackageDirectory } from "../directory/package-directory.ts";
 import { isInFlight } from "../directory/status.ts";
-import type { PackageStatus, Tombstone, UploadTarget } from "../package/package-format.ts";
+import type { PackageStatus, Tombstone, UploadTarget } from "../package/record.ts";
 import { hashOf } from "../s3/local-files.ts";
 import { retractionFile } from "../s3/object-key.ts";
 import type { S3Bucket } from "../s3/s3-bucket.ts";

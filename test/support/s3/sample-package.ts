@@ -1,18 +1,14 @@
 import { createHash } from "node:crypto";
 import { mediaTypeOf, partsOf } from "../../../src/moments/directory/content.ts";
+import { packageId, packageName, packageStamp } from "../../../src/moments/package/package-name.ts";
+import type { AudioRef, SealedMoment } from "../../../src/moments/package/package-sink.ts";
+import { frameFile } from "../../../src/moments/package/read-manifest.ts";
 import {
-  type AudioRef,
   feedbackSchema,
-  frameFile,
   type Manifest,
   type PackageRecord,
-  packageId,
-  packageName,
-  packageStamp,
-  type SealedMoment,
-  sealRecord,
-  writeManifest,
-} from "../../../src/moments/package/package-format.ts";
+} from "../../../src/moments/package/record.ts";
+import { sealRecord, writeManifest } from "../../../src/moments/package/write-manifest.ts";
 
 export interface SamplePackage {
   readonly name: string;

@@ -4,7 +4,7 @@ import type { Disk } from "../../../src/core/storage/disk/disk.ts";
 import type { RepairReport } from "../../../src/core/storage/storage.ts";
 import { silentTelemetry, type Telemetry } from "../../../src/core/telemetry.ts";
 import { PackageDirectory } from "../../../src/moments/directory/package-directory.ts";
-import type { UploadTarget } from "../../../src/moments/package/package-format.ts";
+import type { UploadTarget } from "../../../src/moments/package/record.ts";
 import { keyPrefix } from "../../../src/moments/s3/object-key.ts";
 import { resolveTarget, type S3TargetOptions } from "../../../src/moments/s3/options.ts";
 import { type ObjectToPut, S3Bucket } from "../../../src/moments/s3/s3-bucket.ts";

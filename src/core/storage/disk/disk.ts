@@ -124,16 +124,15 @@ class RealFile implements DiskFile {
       );
     });
   }
-  write(bytes: Uint8Array, position: number): Promise<number> {
-    if (bytes.length <= smallWrite) return this.#writeNow(bytes, position);
-    return new Promise((resolve, reject) => {
+  async write(bytes: Uint8Array, position: number): Promise<number> {
+    if (bytes.length <= smallWrite) {
+      return fs.writeSync(this.#descriptor, bytes, 0, bytes.length, position);
+    }
+    return result((done) =>
       fs.write(this.#descriptor, bytes, 0, bytes.length, position, (error, count) =>
-        error ? reject(error) : resolve(count),
-      );
-    });
-  }
-  async #writeNow(bytes: Uint8Array, position: number): Promise<number> {
-    return fs.writeSync(this.#descriptor, bytes, 0, bytes.length, position);
+        done(error, count),
+      ),
+    );
   }
   size(): Promise<number> {
     return new Promise((resolve, reject) => {

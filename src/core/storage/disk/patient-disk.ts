@@ -26,7 +26,8 @@ export function patientDisk(disk: Disk): Disk {
 function patientFile(file: DiskFile): DiskFile {
   return {
     read: (into, position) => patiently(() => file.read(into, position)),
-    write: (bytes, position) => patiently(() => file.write(bytes, position)),
+    write: (bytes, position) =>
+      file.write(bytes, position).catch((error) => again(error, () => file.write(bytes, position))),
     size: () => patiently(() => file.size()),
     placeAt: (path) => file.placeAt(path),
     truncate: (size) => patiently(() => file.truncate(size)),
@@ -36,13 +37,19 @@ function patientFile(file: DiskFile): DiskFile {
   };
 }
 
-async function patiently<T>(call: () => Promise<T>): Promise<T> {
-  for (let attempt = 1; ; attempt++) {
+const patiently = <T>(call: () => Promise<T>): Promise<T> =>
+  call().catch((error) => again(error, call));
+
+/** Makes a call again that was interrupted, or throws its error. */
+async function again<T>(first: unknown, call: () => Promise<T>): Promise<T> {
+  let error = first;
+  for (let attempt = 2; attempt <= attempts && isCode(error, "EINTR", "EAGAIN"); attempt++) {
+    await setImmediate();
     try {
       return await call();
-    } catch (error) {
-      if (attempt === attempts || !isCode(error, "EINTR", "EAGAIN")) throw error;
-      await setImmediate();
+    } catch (failure) {
+      error = failure;
     }
   }
+  throw error;
 }

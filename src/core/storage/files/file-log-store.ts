@@ -90,7 +90,7 @@ export class FileLogStore implements LogStore {
     for (const id of givenIds) if (log.mayHold(id)) return;
     this.#ports.guard();
     const indexed = records.map((record) => ({ ...index.contentOf(record), seq: record.seq }));
-    return log.append({ lines, headJson, head, records: indexed });
+    return log.append({ lines, headJson, head, ids: records.map(({ id }) => id), indexed });
   }
 
   async tail(key: string, limit: number): Promise<LogTail | undefined> {
@@ -379,7 +379,8 @@ export class FileLogStore implements LogStore {
     if (unsyncedNames.has(directory)) await syncNames(this.#ports, directory);
     this.#ports.guard();
     const target = log ?? (await this.#create(slot));
-    const stored = target.append({ lines, headJson, records: fresh });
+    const ids = fresh.map(({ id }) => id);
+    const stored = target.append({ lines, headJson, ids, indexed: fresh });
     const end = last === 0 ? seq + fresh.length : last;
     const failed = async (error: unknown) => {
       const remove = (own: Slot) => this.#logs.removeEmpty(own, target);

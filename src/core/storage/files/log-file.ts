@@ -51,8 +51,10 @@ export interface Appended {
   readonly lines: string;
   readonly headJson: string;
   readonly head?: LogHead | undefined;
+  /** The ids of its records. */
+  readonly ids: readonly string[];
   /** What the index keeps of them. */
-  readonly records: readonly IndexedRecord[];
+  readonly indexed: readonly IndexedRecord[];
 }
 
 /** An append on its way, and where the log ends after it. */
@@ -148,10 +150,10 @@ export class LogFile implements JournaledLog, OpenLog {
   /** Adds one batch at the end. Resolves once it is in the file, and as durable as the storage's level says. */
   append(appended: Appended): Promise<void> {
     if (this.failed) throw unavailable(`${this.key} cannot be written until it is reopened`);
-    const { lines, headJson, records } = appended;
+    const { lines, headJson, ids } = appended;
     const { key, damaged, last } = this;
     const start = last.end;
-    const count = records.length;
+    const count = ids.length;
     const seq = last.seq + count;
     const batch: NewBatch = {
       ...{ key, lines, count, seq, headJson, prev: last.crc, damaged },
@@ -161,7 +163,7 @@ export class LogFile implements JournaledLog, OpenLog {
     this.last = { seq, end: start + bytes, crc, headJson };
     this.#head = appended.head;
     this.#coming.push({ ...this.last, start, appended });
-    for (const { id } of records) this.comingIds.add(id);
+    for (const id of ids) this.comingIds.add(id);
     this.#ahead++;
     const before = this.#caughtUp;
     const arrived = () => {
@@ -415,11 +417,11 @@ export class LogFile implements JournaledLog, OpenLog {
     if (coming === undefined) return;
     const { seq, end, crc, headJson, start, appended } = coming;
     const { key, damaged } = this;
-    const { lines, records } = appended;
+    const { lines, ids, indexed: records } = appended;
     this.#endsAt(coming);
     this.#ports.recent.append(this, start, lines);
     this.#ports.index.add({ key, seq, end, crc, headJson, damaged, start, records });
-    for (const { id } of records) this.comingIds.delete(id);
+    for (const id of ids) this.comingIds.delete(id);
   }
 
   #endsAt({ seq, end, crc, headJson }: LogEnd): void {
