@@ -22,6 +22,7 @@ export type Schemas = Readonly<Record<string, Schema>>;
 const samples: Readonly<Record<string, unknown>> = {
   at: "2026-03-04T09:15:00.000Z",
   chat_id: "local:me",
+  client: "nova",
   code: "7Q4M-2XKD",
   content: "Is the lamp on?",
   created_at: "2026-03-04T09:15:00.000Z",

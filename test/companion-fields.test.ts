@@ -47,7 +47,8 @@ async function twoRuns(place: ThroughlineOptions): Promise<HeldBootClock> {
   clock.pass(10_000);
   second.companion.emotions.event("abuse");
   second.companion.emotions.override("proud", 600);
-  for (const client of ["robot", "lamp"]) await second.companion.clients.begin(client);
+  // Of one client alone the seed's fields would tell.
+  for (const client of ["robot", "lamp", "door"]) await second.companion.clients.begin(client);
   await second.companion.clients.inject("robot", "say this");
   clock.pass(5_000);
   await second.throughline.close();

@@ -211,7 +211,7 @@ const resolution = z.object({
   session,
   session_id: z.string().describe("What the provider can resume; empty: nothing."),
   is_new: z.boolean().describe("The provider has nothing to resume."),
-  reason: z.string().describe("Why the session goes on, or another one began."),
+  reason: z.string().describe("Why the session continues, or another one began."),
 });
 export const openedTurn = resolution
   .extend({

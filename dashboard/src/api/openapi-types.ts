@@ -771,7 +771,7 @@ export type OpenedTurn = {
   readonly session_id?: string | undefined;
   /** The provider has nothing to resume. */
   readonly is_new?: boolean | undefined;
-  /** Why the session goes on, or another one began. */
+  /** Why the session continues, or another one began. */
   readonly reason?: string | undefined;
   readonly user?: Message | undefined;
   /** What the turn has stored since: its steps and answer. */
@@ -997,7 +997,7 @@ export type ResolvedSession = {
   readonly session_id: string;
   /** The provider has nothing to resume. */
   readonly is_new: boolean;
-  /** Why the session goes on, or another one began. */
+  /** Why the session continues, or another one began. */
   readonly reason: string;
   readonly ended: "period" | "provider" | "nothing";
   readonly bucket_generation: number;

@@ -73,8 +73,8 @@ export class ChatLog {
   }
 
   /**
-   * Calls back for each message that an append lets be heard, once it is stored and before the next change
-   * of its chat. It must not throw. A crash in between, or an append of unknown outcome, leaves it unheard.
+   * Calls back for each message that an append lets be heard, once it is stored, in the order of the
+   * appends. It must not throw. A crash in between, or an append of unknown outcome, leaves it unheard.
    */
   onHeard(listener: OnHeard): void {
     this.#onHeard = listener;
@@ -111,6 +111,7 @@ export class ChatLog {
   async change<T>(chatId: string, decide: Decide<T>): Promise<T> {
     if (!this.#changes.tryLock(chatId)) await this.#changes.lock(chatId);
     let stored: Promise<void> | undefined;
+    let heard: Transaction["heard"] = [];
     let result: T;
     try {
       const open = this.logs.opened?.(chatId);
@@ -122,6 +123,7 @@ export class ChatLog {
       try {
         const decided = decide(transaction);
         result = decided instanceof Promise ? await decided : decided;
+        heard = transaction.heard;
         if (transaction.records.length > 0) stored = this.#commit(chatId, transaction);
         else if (open.isAhead) await open.caughtUp();
         if (stored === undefined && (transaction.records.length > 0 || open.failed)) {
@@ -138,6 +140,7 @@ export class ChatLog {
     }
     // The next change is made on top of this one, and need not wait for it.
     await stored;
+    for (const { message, client } of heard) this.#onHeard(chatId, message, client);
     return result;
   }
 
