@@ -202,8 +202,8 @@ const lock: readonly SeededBug[] = [
   {
     id: "lock: not asked before an append",
     file: `${files}/file-log-store.ts`,
-    find: "    this.#ports.guard();\n    const indexed",
-    replace: "    const indexed",
+    find: "    this.#ports.guard();\n    return log.append(",
+    replace: "    return log.append(",
     ...{ test: "test/kill.test.ts", named: "lock file was taken away" },
   },
 ];
@@ -212,8 +212,8 @@ const contracts: readonly SeededBug[] = [
   {
     id: "contract: a repeated id is stored again",
     file: `${files}/file-log-store.ts`,
-    find: "if (isKnown || content === undefined) continue;",
-    replace: "if (content === undefined) continue;",
+    find: "if (stored === undefined) {",
+    replace: "if (stored === undefined || ids.length >= 0) {",
     ...{ ...contract, named: "one batch appended 20 times at once" },
   },
   {
@@ -226,8 +226,8 @@ const contracts: readonly SeededBug[] = [
   {
     id: "contract: other content under a known id is taken for the same",
     file: `${files}/batch-records.ts`,
-    find: "if (sameRecord(JSON.stringify(content), record.json)) return true;",
-    replace: "return true;",
+    find: "if (sameRecord(JSON.stringify(content), record.json)) return;",
+    replace: "if (sameRecord(record.json, record.json) || content) return;",
     ...{ ...contract, named: "of one id with different content" },
   },
   {
