@@ -2,14 +2,15 @@ import { boot, loopTick, save } from "./companion.ts";
 import { bursts, paced } from "./crowd.ts";
 import type { Figure } from "./figure.ts";
 import { httpTurns } from "./http.ts";
+import { memory } from "./memory.ts";
 import { momentFigures } from "./moments.ts";
 import { pageFigures } from "./page.ts";
 import { postgresFigures } from "./postgres.ts";
 import type { Run } from "./run.ts";
-import { newestMessages, starts } from "./starts.ts";
+import { busyStarts, newestMessages, starts } from "./starts.ts";
 import { steady } from "./steady.ts";
 import { durableTurn, firstTurns, newChat, submittedTurn, unsyncedTurn } from "./turns.ts";
-import { processor, weight } from "./weight.ts";
+import { weight } from "./weight.ts";
 import { writtenBytes } from "./written.ts";
 
 type Measure = (run: Run) => Promise<readonly Figure[]>;
@@ -18,7 +19,6 @@ type Measure = (run: Run) => Promise<readonly Figure[]>;
 export const catalogue: Readonly<Record<string, Readonly<Record<string, Measure>>>> = {
   storage: {
     weight,
-    processor,
     turn: durableTurn,
     first: firstTurns,
     unsynced: unsyncedTurn,
@@ -30,6 +30,8 @@ export const catalogue: Readonly<Record<string, Readonly<Record<string, Measure>
     bytes: writtenBytes,
     open: newestMessages,
     start: starts,
+    busy: busyStarts,
+    memory,
     http: httpTurns,
   },
   companion: { tick: loopTick, save, boot },
@@ -37,3 +39,6 @@ export const catalogue: Readonly<Record<string, Readonly<Record<string, Measure>
   page: { page: pageFigures },
   postgres: postgresFigures,
 };
+
+/** What is also measured on a file system in memory, where the disk is not the noise. */
+export const ofWrites = ["turn", "first", "unsynced", "new", "submit", "crowd"];

@@ -8,8 +8,9 @@ export async function askChild<T>(
   script: URL,
   args: readonly string[] = [],
   env = process.env,
+  execArgv: string[] = [],
 ): Promise<T> {
-  const child = fork(fileURLToPath(script), args, { stdio: "inherit", env });
+  const child = fork(fileURLToPath(script), args, { stdio: "inherit", env, execArgv });
   const kill = () => child.kill("SIGTERM");
   process.once("exit", kill);
   let answer: { readonly value: T } | undefined;
@@ -23,11 +24,11 @@ export async function askChild<T>(
 }
 
 /** Writes `count` messages into one chat of a home. */
-export const fillChat = (home: string, chat: string, count: number) =>
-  askChild(filling, [home, "messages", chat, String(count)]);
+export const fillChat = (home: string, chat: string, count: number, product = "ours") =>
+  askChild(filling, [product, home, "messages", chat, String(count)]);
 
 /** Writes the chats `telegram:FROM` up to `telegram:TO`, without that one, into a home. */
-export const addChats = (home: string, from: number, to: number) =>
-  askChild(filling, [home, "chats", String(from), String(to)]);
+export const addChats = (home: string, from: number, to: number, product = "ours") =>
+  askChild(filling, [product, home, "chats", String(from), String(to)]);
 
 const filling = new URL("./fill-home.ts", import.meta.url);

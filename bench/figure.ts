@@ -22,7 +22,8 @@ export const ms = (value: number) => `${value.toFixed(3)} ms`;
 /** Whether a figure meets its target, if it has one. */
 export function verdictOf({ ratio, target, least, isRight = true }: Figure): string {
   if (target === undefined && least === undefined) return isRight ? "" : "MISSED";
-  const isMet = ratio <= (target ?? Number.POSITIVE_INFINITY) && ratio >= (least ?? 0);
+  const isMet =
+    ratio <= (target ?? Number.POSITIVE_INFINITY) && ratio >= (least ?? Number.NEGATIVE_INFINITY);
   return isMet && isRight ? "ok" : "MISSED";
 }
 

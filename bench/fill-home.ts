@@ -1,8 +1,9 @@
-// node bench/fill-home.ts HOME messages CHAT COUNT | HOME chats FROM TO: writes what a figure needs to find,
+// node bench/fill-home.ts PRODUCT HOME messages CHAT COUNT | PRODUCT HOME chats FROM TO: writes what a figure needs to find,
 // through the public API, without syncs.
-import { openThroughline, turn } from "./product.ts";
+import { load, turn } from "./product.ts";
 
-const [, , home = "", what, ...rest] = process.argv;
+const [, , product = "", home = "", what, ...rest] = process.argv;
+const { openThroughline } = await load(product);
 const throughline = await openThroughline({ home, durability: "process" });
 const { chats } = throughline;
 if (what === "messages") {

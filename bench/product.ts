@@ -1,10 +1,23 @@
 // The public API, from the build that users run; and the turn that is measured.
 import { readdirSync, statSync } from "node:fs";
+import { pathToFileURL } from "node:url";
 import type * as Api from "../src/index.ts";
 
-const built = new URL("../dist/index.js", import.meta.url).href;
-const api = (await import(built)) as typeof Api;
-export const { openThroughline, offlineResponder } = api;
+/** The root of each product that is measured, with its slash: this one, and the one of `--against`. */
+export const roots: Readonly<Record<string, string>> = {
+  ours: new URL("../", import.meta.url).href,
+  ...(process.env["THROUGHLINE_AGAINST"] && {
+    base: pathToFileURL(`${process.env["THROUGHLINE_AGAINST"]}/`).href,
+  }),
+};
+
+/** The file that users of a product import. */
+export const entryOf = (product: string) => `${roots[product]}dist/index.js`;
+
+/** Loads a product as it is built. */
+export const load = async (product: string) => (await import(entryOf(product))) as typeof Api;
+
+export const { openThroughline, offlineResponder } = await load("ours");
 
 export const answer = "the grey whale swims from the north to the warm bays each winter ".repeat(8);
 
@@ -15,6 +28,15 @@ export function turn(word = "winter"): Api.MessageInput[] {
     { role: "assistant", content: answer, provider: "ollama", model: "qwen3" },
   ];
 }
+
+/** A model that costs nothing: it gives the same answer at once. */
+export const echo: Api.Responder = {
+  ...{ provider: "echo", model: "echo-1", window: undefined },
+  async *respond() {
+    yield { type: "text", text: answer };
+    yield { type: "end", finish: "stop", usage: { inputTokens: 0, outputTokens: 0, costUsd: 0 } };
+  },
+};
 
 export interface TurnSize {
   /** What one turn adds to the file of its chat. */

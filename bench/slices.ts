@@ -11,12 +11,31 @@ export interface Series {
   readonly latencies: number[];
   /** Of an operation on average, for each slice, in milliseconds. */
   readonly slices: number[];
-  /** Of the processor for an operation, in microseconds, with what it leaves for the next pause. */
+  /** Of the processor for an operation, with what it leaves for later, in microseconds. */
   cpuUs: number;
+  /** The part of it that the main thread took. */
+  threadUs: number;
 }
 
-/** After a slice what a contender left for later is done, so that no other contender pays for it. */
+/** What of the processor is used up to a moment, in microseconds. */
+export function processorTime() {
+  const all = process.cpuUsage();
+  const own = process.threadCpuUsage();
+  return { all: all.user + all.system, own: own.user + own.system };
+}
+
 const pauseMs = 10;
+/** A process that does nothing uses less of a pause. */
+const idleUs = 1_000;
+
+/** Waits until what was left for later is done, so that no other contender pays for it: 5 s at most. */
+export async function settled(): Promise<void> {
+  for (let tries = 0; tries < 500; tries++) {
+    const before = processorTime().all;
+    await pause(pauseMs);
+    if (processorTime().all - before < idleUs) return;
+  }
+}
 
 /** Runs `slices` slices of `each` operations of every contender. */
 export async function alternate<K extends string>(
@@ -24,14 +43,14 @@ export async function alternate<K extends string>(
   { slices, each }: { readonly slices: number; readonly each: number },
 ): Promise<Record<K, Series>> {
   const names = Object.keys(contenders) as K[];
-  const empty = (): Series => ({ latencies: [], slices: [], cpuUs: 0 });
+  const empty = (): Series => ({ latencies: [], slices: [], cpuUs: 0, threadUs: 0 });
   const all = Object.fromEntries(names.map((name) => [name, empty()])) as Record<K, Series>;
   const random = seededRandom(1);
   for (let slice = 0; slice < slices; slice++) {
     // Each round in an order of its own, so that none always runs in the wake of the same other.
     for (const name of shuffled(names, random)) {
       const series = all[name];
-      const cpu = process.cpuUsage();
+      const used = processorTime();
       const began = performance.now();
       for (let i = 0; i < each; i++) {
         const started = performance.now();
@@ -39,9 +58,10 @@ export async function alternate<K extends string>(
         series.latencies.push(performance.now() - started);
       }
       series.slices.push((performance.now() - began) / each);
-      await pause(pauseMs);
-      const { user, system } = process.cpuUsage(cpu);
-      series.cpuUs += (user + system) / (slices * each);
+      await settled();
+      const { all: cpu, own } = processorTime();
+      series.cpuUs += (cpu - used.all) / (slices * each);
+      series.threadUs += (own - used.own) / (slices * each);
     }
   }
   return all;

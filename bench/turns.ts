@@ -1,158 +1,131 @@
 // One turn after the other, in one chat.
 import { closeSync, fdatasyncSync, openSync, writeSync } from "node:fs";
 import { askChild, fillChat } from "./child.ts";
+import { closeAll, homeOf, namesAt, openContenders, openProduct } from "./contenders.ts";
 import { type Figure, ms } from "./figure.ts";
 import type { FirstTurns } from "./first-turns.ts";
-import { LmdbStore } from "./lmdb-store.ts";
-import { offlineResponder, openThroughline, turn, turnSize } from "./product.ts";
-import { RawFile } from "./raw-file.ts";
+import { echo, roots, turnSize } from "./product.ts";
 import type { Run } from "./run.ts";
 import { median, spread } from "./samples.ts";
-import { alternate, ratioOf, type Series } from "./slices.ts";
-import { SqliteTable } from "./sqlite-table.ts";
+import { alternate, ratioOf, type Series, type Work } from "./slices.ts";
 
+const products = Object.keys(roots);
+const isOurs = (name: string) => name.startsWith("ours");
 const mid = ({ slices }: Series) => ms(median(slices));
 
-function detailsOf(all: Readonly<Record<string, Series>>) {
-  return Object.fromEntries(
-    Object.entries(all).flatMap(([name, { latencies, cpuUs }]) => [
-      [`${name}, ms`, spread(latencies)],
-      [`${name}, processor time in us`, Math.round(cpuUs)],
-    ]),
-  );
+/** What the time of a turn against the floor, and its processor time, may be. */
+interface Goals {
+  readonly target?: number;
+  readonly mostUs?: number;
 }
 
-/** A durable turn in a warm process, against the floor, a table by hand and LMDB; flat at any length. */
+/** A row for each contender: its time against the floor's. And one for its processor time, where that has a goal. */
+function rowsOf(
+  what: string,
+  all: Readonly<Record<string, Series>>,
+  { target, mostUs }: Goals,
+): Figure[] {
+  const { floor, ...others } = all;
+  if (floor === undefined) return [];
+  return Object.entries(others).flatMap(([name, series]) => {
+    const { ratio, between } = ratioOf(series.slices, floor.slices);
+    const cpu = `${Math.round(series.cpuUs)} us of the processor, ${Math.round(series.threadUs)} of them in the main thread`;
+    return [
+      {
+        says: `${what}, ${name} (${mid(series)}), against the floor (${mid(floor)}); half of the slices ${between}; ${cpu}`,
+        ratio,
+        ...(isOurs(name) && target !== undefined && { target }),
+        ...(isOurs(name) && { details: { [`${name}, ms`]: spread(series.latencies) } }),
+      },
+      ...(mostUs !== undefined && isOurs(name)
+        ? [{ says: `${what}, ${name}: us of the processor`, ratio: series.cpuUs, target: mostUs }]
+        : []),
+    ];
+  });
+}
+
+/** A durable turn in a warm process; flat at any length of the chat. */
 export async function durableTurn({ dir, isFull }: Run): Promise<Figure[]> {
-  const home = `${dir}/home`;
   const { bytes } = await turnSize(dir);
-  const sizes = isFull ? [0, 20_000, 200_000, 1_000_000] : [0, 20_000, 200_000];
-  for (const size of sizes.slice(1)) {
-    await fillChat(home, `c${size}`, size);
+  const sizes = isFull ? [0, 20_000, 1_000_000] : [0, 20_000];
+  for (const name of products) {
+    for (const size of sizes.slice(1)) await fillChat(homeOf(name, dir), `c${size}`, size, name);
   }
-  const throughline = await openThroughline({ home });
-  const floor = new RawFile(`${dir}/raw`, bytes);
-  const aside = new RawFile(`${dir}/aside`, bytes);
-  const table = new SqliteTable(`${dir}/table.db`);
-  const lmdb = new LmdbStore(`${dir}/lmdb`);
-  const ours = Object.fromEntries(
-    sizes.map((size) => [`c${size}`, () => throughline.chats.append(`c${size}`, turn())]),
-  );
-  const contenders = {
-    ...ours,
-    floor: () => floor.writeDurably(),
-    "through the thread pool": () => aside.writeAside(),
-    "sqlite table": () => table.append("a"),
-    lmdb: () => lmdb.append("a"),
-  };
+  const open = await openContenders({ dir, bytes });
+  const contenders: Record<string, Work> = {};
+  for (const [name, contender] of Object.entries(open)) {
+    const counts = products.includes(name) ? sizes : [0];
+    for (const size of counts) {
+      contenders[products.includes(name) ? `${name} at ${size} messages` : name] = () =>
+        contender.append(`c${size}`);
+    }
+  }
   await alternate(contenders, { slices: 6, each: 50 }); // compiled code
-  const all: Readonly<Record<string, Series>> = await alternate(contenders, {
-    slices: isFull ? 120 : 40,
-    each: 25,
-  });
-  await throughline.close();
-  await lmdb.close();
-  for (const open of [floor, aside, table]) open.close();
-  const against = (name: string, other: string) =>
-    ratioOf(all[name]?.slices ?? [], all[other]?.slices ?? []);
-  const say = (name: string) => mid(all[name] as Series);
-  const figures = sizes.map((size): Figure => {
-    const { ratio, between } = against(`c${size}`, "floor");
-    return {
-      says: `durable turn, ${size} messages in the chat (${say(`c${size}`)}), against write + fdatasync (${say("floor")}); half of the slices ${between}`,
-      ratio,
-      target: 1,
-      ...(size === 0 ? { details: detailsOf(all) } : {}),
-      ...(size === 200_000 ? { headline: headlineOf(against("c0", "floor").ratio, ratio) } : {}),
-    };
-  });
-  for (const size of sizes.slice(1)) {
-    figures.push({
-      says: `durable turn at ${size} messages against 0 messages`,
-      ratio: against(`c${size}`, "c0").ratio,
+  const all = await alternate(contenders, { slices: isFull ? 120 : 40, each: 25 });
+  await closeAll(open);
+  const last = sizes.at(-1);
+  const of = (size = 0) =>
+    ratioOf(all[`ours at ${size} messages`]?.slices ?? [], all["floor"]?.slices ?? []).ratio;
+  const flat = ratioOf(
+    all[`ours at ${last} messages`]?.slices ?? [],
+    all["ours at 0 messages"]?.slices ?? [],
+  );
+  return [
+    ...rowsOf("durable turn", all, { target: 1, mostUs: 110 }),
+    {
+      says: `durable turn at ${last} messages against 0 messages`,
+      ratio: flat.ratio,
       target: 1.05,
-    });
-  }
-  figures.push({
-    says: `durable turn against a hand-written sqlite table, synchronous FULL (${say("sqlite table")})`,
-    ratio: against("c0", "sqlite table").ratio,
-    target: 1,
-  });
-  figures.push({
-    says: `durable turn against lmdb, one batch a turn, flushed (${say("lmdb")})`,
-    ratio: against("c0", "lmdb").ratio,
-  });
-  return figures;
+      headline: `a durable turn costs ${of().toFixed(2)} times the floor with 0 messages in the chat, ${of(last).toFixed(2)} times with ${last}`,
+    },
+  ];
 }
-
-const headlineOf = (empty: number, long: number) =>
-  `a durable turn costs ${empty.toFixed(2)} times the floor with 0 messages in the chat, ${long.toFixed(2)} times with 200,000`;
 
 /** The first turns of a process, with code that is not compiled yet. */
 export async function firstTurns({ dir, isFull }: Run): Promise<Figure[]> {
   const { bytes } = await turnSize(dir);
-  const all: FirstTurns[] = [];
+  const names = namesAt("power-cut").filter((name) => name !== "floor");
+  const all: Record<string, FirstTurns[]> = Object.fromEntries(names.map((name) => [name, []]));
   for (let round = 0; round < (isFull ? 31 : 11); round++) {
-    all.push(
-      await askChild(new URL("./first-turns.ts", import.meta.url), [
-        `${dir}/${round}`,
-        String(bytes),
-      ]),
-    );
+    for (const name of names) {
+      const args = [`${dir}/${name}${round}`, String(bytes), name];
+      all[name]?.push(await askChild(new URL("./first-turns.ts", import.meta.url), args));
+    }
   }
-  const of = (name: keyof FirstTurns) => all.map((one) => one[name]);
-  const { ratio, between } = ratioOf(of("ours"), of("floor"));
-  return [
-    {
-      says: `durable turn, first 125 of a process (${ms(median(of("ours")))}), against write + fdatasync (${ms(median(of("floor")))}); half of the processes ${between}`,
+  return names.map((name) => {
+    const of = (what: keyof FirstTurns) => (all[name] ?? []).map((one) => one[what]);
+    const { ratio, between } = ratioOf(of("own"), of("floor"));
+    return {
+      says: `durable turn, first 125 of a process, ${name} (${ms(median(of("own")))}), against the floor (${ms(median(of("floor")))}); half of the processes ${between}; the very first ${ms(median(of("first")))}`,
       ratio,
-      target: 1.3,
-      details: {
-        "the first turn, ms": median(of("first")),
-        "sqlite table against write + fdatasync": ratioOf(of("table"), of("floor")).ratio,
-      },
-    },
-  ];
+      ...(isOurs(name) && { target: 1.4 }),
+    };
+  });
 }
 
 /** Without a sync, against one write. */
 export async function unsyncedTurn({ dir, isFull }: Run): Promise<Figure[]> {
   const { bytes } = await turnSize(dir);
-  const throughline = await openThroughline({ home: `${dir}/home`, durability: "process" });
-  const raw = new RawFile(`${dir}/raw`, bytes);
-  const table = new SqliteTable(`${dir}/table.db`, "off");
-  const contenders = {
-    ours: () => throughline.chats.append("a", turn()),
-    floor: () => raw.write(),
-    "sqlite table": () => table.append("a"),
-  };
+  const open = await openContenders({ dir, bytes, durability: "process" });
+  const contenders = Object.fromEntries(
+    Object.entries(open).map(([name, contender]) => [name, () => contender.append("a")]),
+  );
   await alternate(contenders, { slices: 10, each: 100 });
-  const all = await alternate(contenders, { slices: isFull ? 200 : 80, each: 100 });
-  await throughline.close();
-  for (const open of [raw, table]) open.close();
-  const { ratio, between } = ratioOf(all.ours.slices, all.floor.slices);
-  const sqlite = ratioOf(all["sqlite table"].slices, all.floor.slices).ratio;
-  return [
-    {
-      says: `turn at level "process" (${mid(all.ours)}) against one write without a sync (${mid(all.floor)}); half of the slices ${between}`,
-      ratio,
-      target: 3,
-      details: {
-        "sqlite table, synchronous OFF, against the same write": sqlite,
-        ...detailsOf(all),
-      },
-    },
-  ];
+  const all = await alternate(contenders, { slices: isFull ? 200 : 60, each: 100 });
+  await closeAll(open);
+  return rowsOf('turn at level "process"', all, { target: 6 });
 }
 
 /** A chat that does not exist yet, with its first turn. */
 export async function newChat({ dir, isFull }: Run): Promise<Figure[]> {
   const { bytes } = await turnSize(dir);
-  const throughline = await openThroughline({ home: `${dir}/home` });
+  const { floor, ...open } = await openContenders({ dir, bytes });
   const content = Buffer.alloc(bytes, 97);
   let count = 0;
-  const contenders = {
-    ours: () => throughline.chats.append(`c${count++}`, turn()),
+  const contenders: Record<string, Work> = {
+    ...Object.fromEntries(
+      Object.entries(open).map(([name, each]) => [name, () => each.append(`c${count++}`)]),
+    ),
     floor: () => {
       const fd = openSync(`${dir}/raw${count++}`, "wx");
       writeSync(fd, content);
@@ -162,53 +135,50 @@ export async function newChat({ dir, isFull }: Run): Promise<Figure[]> {
   };
   await alternate(contenders, { slices: 4, each: 50 });
   const all = await alternate(contenders, { slices: isFull ? 80 : 30, each: 20 });
-  await throughline.close();
-  const { ratio, between } = ratioOf(all.ours.slices, all.floor.slices);
-  return [
-    {
-      says: `a new chat with its first turn, durable (${mid(all.ours)}), against open + write + fdatasync of a new file (${mid(all.floor)}); half of the slices ${between}`,
-      ratio,
-      target: 1,
-      details: detailsOf(all),
-    },
-  ];
+  await floor?.close();
+  await closeAll(open);
+  return rowsOf("a new chat with its first turn, durable", all, { target: 0.8 });
 }
 
 /**
- * A whole turn with a model that answers at once: the question is durable before the model is asked, and the
+ * A whole turn with a model that costs nothing: the question is durable before the model is asked, and the
  * model gets the history.
  */
 export async function submittedTurn({ dir, isFull }: Run): Promise<Figure[]> {
   const { bytes } = await turnSize(dir);
-  const home = `${dir}/home`;
   const sizes = [0, 1_000, 20_000];
-  for (const size of sizes.slice(1)) await fillChat(home, `c${size}`, size);
-  const throughline = await openThroughline({ home });
-  const turns = await throughline.turns({ model: offlineResponder(), persona: "You are Nova." });
-  const raw = new RawFile(`${dir}/raw`, bytes);
-  const content = "Where do the whales go in winter?";
-  let fresh = 0;
-  const contenders = {
+  const floor = (await openContenders({ dir, bytes }, ["floor"]))["floor"];
+  const contenders: Record<string, Work> = {
     floor: () => {
-      raw.writeDurably();
-      raw.writeDurably();
+      floor?.append("a");
+      floor?.append("a");
     },
-    // Ten turns to a chat: it stays a short one.
-    c0: () => turns.submit(`fresh${Math.floor(fresh++ / 10)}`, { content }).done,
-    ...Object.fromEntries(
-      sizes.slice(1).map((size) => [`c${size}`, () => turns.submit(`c${size}`, { content }).done]),
-    ),
   };
-  await alternate(contenders, { slices: 2, each: 20 });
-  const all: Readonly<Record<string, Series>> = await alternate(contenders, {
-    slices: isFull ? 60 : 20,
-    each: 10,
-  });
-  await throughline.close();
-  raw.close();
-  return sizes.map((size) => ({
-    says: `turns.submit with the offline model, ${size} messages in the chat (${mid(all[`c${size}`] as Series)}), against two writes, each with its fdatasync (${mid(all["floor"] as Series)})`,
-    ratio: ratioOf(all[`c${size}`]?.slices ?? [], all["floor"]?.slices ?? []).ratio,
-    ...(size === 0 ? { details: detailsOf(all) } : {}),
-  }));
+  const opened: { close(): unknown }[] = [];
+  for (const name of products) {
+    for (const size of sizes.slice(1)) await fillChat(homeOf(name, dir), `c${size}`, size, name);
+    const throughline = await openProduct(name, { dir });
+    const turns = await throughline.turns({ model: echo, persona: "You are Nova." });
+    opened.push(throughline);
+    let fresh = 0;
+    for (const size of sizes) {
+      // Ten turns to a chat that begins empty: it stays a short one.
+      const chat = () => (size === 0 ? `fresh${Math.floor(fresh++ / 10)}` : `c${size}`);
+      const content = "Where do the whales go in winter?";
+      contenders[`${name} at ${size} messages`] = () => turns.submit(chat(), { content }).done;
+    }
+  }
+  await alternate(contenders, { slices: 4, each: 10 });
+  const all = await alternate(contenders, { slices: isFull ? 60 : 20, each: 5 });
+  for (const throughline of opened) await throughline.close();
+  await floor?.close();
+  const what = "turns.submit with a model that costs nothing (the floor: two writes and syncs)";
+  const { floor: two, ...others } = all;
+  return Object.entries(others).flatMap(([name, series]) =>
+    rowsOf(
+      what,
+      { floor: two as Series, [name]: series },
+      name.includes("1000 ") ? { mostUs: 1_500 } : {},
+    ),
+  );
 }

@@ -6,15 +6,28 @@ import fs from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { setImmediate as nextPass, setTimeout as wait } from "node:timers/promises";
+import { openThroughline } from "../src/core/throughline.ts";
 import { ChatFiles } from "./support/chat-files.ts";
 import { inKeptDirectory, ServerProcess, say } from "./support/kill-harness.ts";
+import { killed } from "./support/killed.ts";
+import { randomText } from "./support/random-text.ts";
 
 const long = "🌍 a long message ".repeat(600);
+
+/** As the Python program reads whose format this is: the first line is metadata, what is not metadata a message. */
+const loader = `
+import json, sys
+lines = [json.loads(line) for line in sys.stdin]
+assert not lines or lines[0]["_type"] == "metadata"
+for line in lines:
+    assert line.get("_type") or (line["role"] and line["content"] is not None)
+print(len(lines))
+`;
 
 /** Other readers of JSON lines, where they are installed. Each prints how many lines it read. */
 const readers = [
   ["jq", ["-s", "length"]],
-  ["python3", ["-c", "import json,sys; print(len([json.loads(line) for line in sys.stdin]))"]],
+  ["python3", ["-c", loader]],
 ] as const;
 
 /** Reads each file with every reader that is there. @returns how many could be asked. */
@@ -78,3 +91,70 @@ test("a chat's file holds whole lines of JSON that never change, while turns run
     assert.ok(looks > 20, `${looks}`);
   });
 });
+
+for (const durability of ["power-cut", "process"] as const) {
+  test(`a process that appends to one chat several times at once leaves whole lines wherever it is killed, level ${durability}`, async (t) => {
+    await inKeptDirectory("bursts", async (directory) => {
+      const home = join(directory, "home");
+      const files = new ChatFiles(join(home, "chats"));
+      const stored: string[] = [];
+      let looks = 0;
+      for (const name of ["first", "second", "third"]) {
+        let isOver = false;
+        const once = new RegExp(`${name}-60-`);
+        const killing = killed("appends", [home, durability, name], { once }).finally(() => {
+          isOver = true;
+        });
+        while (!isOver) {
+          files.look();
+          looks++;
+          await wait(1);
+        }
+        stored.push(...(await killing).filter((line) => line.startsWith(name)));
+        files.look();
+        readByOthers(join(home, "chats"));
+        const throughline = await openThroughline({ home, durability });
+        const records = await Array.fromAsync(throughline.chats.records("bursts"));
+        const ids = records.map(({ id }) => id);
+        await throughline.close();
+        assert.equal(new Set(ids).size, ids.length, "none is there twice");
+        for (const id of stored) assert.ok(ids.includes(id), id);
+        files.look();
+      }
+      t.diagnostic(`${looks} looks, ${stored.length} messages stored`);
+      assert.ok(looks > 20, `${looks}`);
+    });
+  });
+
+  test(`the lines of an append are in the chat's file when its promise resolves, those of many at most a pass later, level ${durability}`, async () => {
+    await inKeptDirectory("lines", async (directory) => {
+      const throughline = await openThroughline({ home: join(directory, "home"), durability });
+      const folder = join(directory, "home/chats");
+      const inFile = (name: string) =>
+        fs.readFileSync(join(folder, name), "utf8").split("\n").slice(0, -1);
+      const append = (content: string) =>
+        throughline.chats.append("local:me", [{ role: "user", content }]);
+      for (let nth = 0; nth < 40; nth++) {
+        const content = randomText(8 + 500 * (nth % 9));
+        await append(content);
+        const [name = ""] = fs.readdirSync(folder);
+        assert.ok(
+          inFile(name).some((line) => line.includes(content)),
+          `append ${nth}`,
+        );
+        const many = Array.from({ length: 8 }, () => randomText(64));
+        await Promise.all(many.map(append));
+        await nextPass();
+        await nextPass();
+        const lines = inFile(name);
+        for (const line of lines) assert.equal(typeof JSON.parse(line), "object");
+        for (const one of many)
+          assert.ok(
+            lines.some((line) => line.includes(one)),
+            `burst ${nth}`,
+          );
+      }
+      await throughline.close();
+    });
+  });
+}

@@ -19,6 +19,8 @@ const planned = [
   { scene: scenes.plain, stride: isFull ? 1 : 23 },
   { scene: scenes.small, stride: isFull ? 7 : 127 },
   { scene: scenes.races, stride: isFull ? 7 : 127 },
+  { scene: scenes.bursts, stride: isFull ? 11 : 61 },
+  { scene: scenes.unsynced, stride: isFull ? 17 : 61 },
   { scene: scenes.cut, stride: isFull ? 2 : 37 },
 ] as const;
 

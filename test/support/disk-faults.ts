@@ -1,23 +1,18 @@
 // A workload on a disk of which calls fail: every step says what became of it; afterwards the storage,
 // and every disk that a power cut could leave, agrees.
 import assert from "node:assert/strict";
-import { isThroughlineError } from "../../src/core/errors.ts";
+import type { Durability } from "../../src/core/storage/storage.ts";
 import { crashImages } from "./crash-images.ts";
 import { type DiskFault, faultyDisk } from "./faulty-disk.ts";
-import { fileWith } from "./image-digest.ts";
+import { assertWholeLines, fileWith } from "./image-digest.ts";
+import { allowedBy, forgottenIn, Ledger, nothingTold, type Told } from "./ledger.ts";
 import { SimulatedDisk } from "./simulated-disk.ts";
 import {
-  type Allowed,
-  after,
+  type Act,
   checkLeft,
   checkState,
-  emptyModel,
-  type LogModel,
-  logAfter,
-  type Model,
   type Opened,
   openOn,
-  perform,
   type Step,
   wordsOf,
 } from "./storage-workload.ts";
@@ -29,11 +24,13 @@ export interface Scene {
   readonly says: string;
   readonly steps: readonly Step[];
   readonly segmentBytes: number;
+  /** @default "power-cut" */
+  readonly durability?: Durability;
   /** What was there before, and what of it is stored. */
-  readonly start: () => Promise<{ readonly disk: SimulatedDisk; readonly stored: Model }>;
+  readonly start: () => Promise<{ readonly disk: SimulatedDisk; readonly told: Told }>;
 }
 
-const emptyDisk = async () => ({ disk: new SimulatedDisk(), stored: emptyModel });
+const emptyDisk = async () => ({ disk: new SimulatedDisk(), told: nothingTold });
 
 const steps: readonly Step[] = [
   { do: "append", key: "a", batch: ["m1", "m2"] },
@@ -67,11 +64,12 @@ async function leftByCut() {
     { do: "append", key: "a", batch: ["p4", "p5", "p6"] },
     { do: "append", key: "c", batch: ["p7"] },
   ];
-  for (const step of before) await perform(opened, step);
+  const ledger = new Ledger();
+  for (const step of before) await ledger.perform(opened, step);
   const images = [...crashImages(disk, { maxImages: 16 })];
-  const stored = before.reduce(after, emptyModel);
   const lost = images.find(({ label }) => label.includes("jsonl lost"));
-  return { disk: lost ?? assert.fail(images.map(({ label }) => label).join("\n")), stored };
+  const { told } = ledger;
+  return { disk: lost ?? assert.fail(images.map(({ label }) => label).join("\n")), told };
 }
 
 /** The journal is emptied for two logs at once while a third is appended to. */
@@ -96,13 +94,44 @@ const races: readonly Step[] = [
   { do: "append", key: "a", batch: ["s3", "s4"] },
 ];
 
-export const scenes: Readonly<Record<"plain" | "small" | "races" | "cut", Scene>> = {
+const burst = (key: string, name: string, count: number) =>
+  Array.from({ length: count }, (_, n): Act => ({ do: "append", key, batch: [`${name}${n}`] }));
+
+/** Several appends to one log are under way, so that one that fails takes back those on top of it. */
+const bursts: readonly Step[] = [
+  { do: "together", queues: [burst("a", "t", 5), burst("b", "u", 1)], apart: 9 },
+  { do: "append", key: "a", batch: ["v1", "v2"] },
+  {
+    do: "together",
+    queues: [burst("a", "w", 4), [...burst("b", "x", 2), { do: "delete", key: "b" }]],
+  },
+  { do: "together", queues: [burst("a", "s", 6)], apart: 3 },
+  { do: "reopen" },
+  { do: "together", queues: [burst("a", "y", 3), burst("b", "z", 3)], apart: 20 },
+];
+
+export const scenes: Readonly<
+  Record<"plain" | "small" | "races" | "bursts" | "unsynced" | "cut", Scene>
+> = {
   plain: { says: "", steps, segmentBytes: 2_048, start: emptyDisk },
   small: { says: ", as segments are freed", steps: appends, segmentBytes: 600, start: emptyDisk },
   races: {
     says: ", as logs are forgotten at once",
     steps: races,
     segmentBytes: 1_200,
+    start: emptyDisk,
+  },
+  bursts: {
+    says: ", of several appends to one log under way",
+    steps: bursts,
+    segmentBytes: 1_200,
+    start: emptyDisk,
+  },
+  unsynced: {
+    says: ", of several appends to one log under way without syncs",
+    steps: bursts,
+    segmentBytes: 1_200,
+    durability: "process",
     start: emptyDisk,
   },
   cut: {
@@ -118,109 +147,43 @@ export const scenes: Readonly<Record<"plain" | "small" | "races" | "cut", Scene>
 };
 
 /** Runs the steps of a scene on a disk that fails. */
-async function runFaulty({ steps, segmentBytes, start }: Scene, faults: readonly DiskFault[]) {
-  const { disk: inner, stored } = await start();
+async function runFaulty(
+  { steps, segmentBytes, start, durability = "power-cut" }: Scene,
+  faults: readonly DiskFault[],
+) {
+  const { disk: inner, told } = await start();
   const disk = faultyDisk(inner, faults);
-  const open = () => openOn(disk, "power-cut", undefined, 256, undefined, segmentBytes);
-  const outcome = new Outcome(stored);
+  const open = () => openOn(disk, durability, undefined, 256, undefined, segmentBytes);
+  const ledger = new Ledger(() => disk.failures > 0, undefined, told);
   let opened: Opened | undefined;
   for (const step of steps) {
+    if (step.do === "reopen") {
+      const closing = opened;
+      opened = undefined;
+      // Closing may say what the disk said: whatever was stored had been stored before.
+      await closing?.storage.close().catch(() => undefined);
+    }
     try {
-      if (step.do === "reopen") {
-        const closing = opened;
-        opened = undefined;
-        await closing?.storage.close();
-      }
       opened ??= await open();
     } catch (error) {
-      outcome.note(step, error);
+      ledger.refuse(step, error);
       continue;
     }
-    if (step.do === "reopen") continue;
-    const storage = opened;
-    const queues = step.do === "together" ? step.queues : [[step]];
-    await Promise.all(
-      queues.map(async (acts) => {
-        for (const act of acts) {
-          const failure = await perform(storage, act).then(() => undefined, asError);
-          outcome.note(act, failure);
-        }
-      }),
-    );
+    await ledger.perform(opened, step);
   }
   const { broke, failures } = disk;
   disk.heal();
   opened ??= await open();
-  for (const key of outcome.perhapsDeleted) {
-    await opened.logs.delete(key); // as the error says: a log is refused until that is settled
-    outcome.note({ do: "delete", key }, undefined);
-  }
-  return { opened, inner, outcome, broke, failures };
+  await ledger.settleDeletions(opened);
+  return { opened, inner, ledger, broke, failures };
 }
 
-const asError = (error: unknown) => error ?? new Error("nothing was thrown");
-
-/** What the calls said, and so what may be there. */
-class Outcome {
-  refusals = 0;
-  /** Records of logs that were deleted, and erased ones: their words must be nowhere. */
-  readonly forgotten = new Set<string>();
-  /** Logs of which a deletion said that it is to be repeated. */
-  readonly perhapsDeleted = new Set<string>();
-  readonly #logs: Record<string, readonly LogModel[]>;
-  #documents: readonly (number | undefined)[];
-  /** Every record that was ever to be stored, by its log. */
-  readonly #said = new Map<string, Set<string>>();
-
-  constructor({ logs, document }: Model) {
-    this.#logs = Object.fromEntries(Object.entries(logs).map(([key, log]) => [key, [log]]));
-    this.#documents = [document];
-    for (const [key, log] of Object.entries(logs)) {
-      this.#said.set(key, new Set(log.map(({ id }) => id)));
-    }
-  }
-
-  get allowed(): Allowed {
-    return { logs: this.#logs, documents: this.#documents };
-  }
-
-  /** @param error what a step rejected with. `undefined`: it is done. */
-  note(step: Step, error: unknown): void {
-    const said = "key" in step ? this.#said.get(step.key) : undefined;
-    if (step.do === "append") for (const id of step.batch) said?.add(id);
-    if (error === undefined) {
-      this.#take(step, false);
-      if (step.do === "delete") for (const id of said ?? []) this.forgotten.add(id);
-      if (step.do === "erase" && said?.has(step.id)) this.forgotten.add(step.id);
-    } else if (!isThroughlineError(error)) {
-      // Only closing may say what the disk said: whatever was stored had been stored before.
-      assert.equal(step.do, "reopen", String(error));
-    } else if (error.code === "THROUGHLINE_OUTCOME_UNKNOWN") {
-      this.#take(step, true);
-      if (step.do === "delete") this.perhapsDeleted.add(step.key);
-    } else {
-      assert.match(error.code, /UNAVAILABLE|CONFIGURATION/, String(error));
-      this.refusals++;
-    }
-  }
-
-  #take(step: Step, perhaps: boolean): void {
-    if (step.do === "append" || step.do === "erase" || step.do === "delete") {
-      const states = this.#logs[step.key] ?? [];
-      const next = states.map((log) => logAfter(log, step));
-      this.#logs[step.key] = perhaps ? [...states, ...next] : next;
-    } else if (step.do === "write" || step.do === "forget document") {
-      const value = step.do === "write" ? step.value : undefined;
-      this.#documents = perhaps ? [...this.#documents, value] : [value];
-    }
-  }
-
-  /** Whether a storage on this disk holds what may be there, and no file what was forgotten. */
-  async check(opened: Opened, { tree }: SimulatedDisk): Promise<void> {
-    await checkState(opened, this.allowed);
-    const words = [...this.forgotten].map(wordsOf);
-    assert.equal(fileWith(tree, words), undefined, "forgotten words are in a file");
-  }
+/** Whether a storage on this disk holds what may be there, and no file what was forgotten. */
+async function check(opened: Opened, { told }: Ledger, { tree }: SimulatedDisk): Promise<void> {
+  await checkState(opened, allowedBy(told));
+  assertWholeLines(tree);
+  const words = forgottenIn(told).map(wordsOf);
+  assert.equal(fileWith(tree, words), undefined, "forgotten words are in a file");
 }
 
 /** @returns whether a call failed, so that there may be more of them; and how many steps were refused. */
@@ -232,20 +195,21 @@ export async function checkFault(
   const run = await runFaulty(scene, faults).catch((cause) => {
     throw new Error(what, { cause });
   });
-  const { opened, inner, outcome, broke, failures } = run;
-  const { refusals } = outcome;
-  await outcome.check(opened, inner).catch((cause) => {
+  const { opened, inner, ledger, broke, failures } = run;
+  const { refusals } = ledger;
+  await check(opened, ledger, inner).catch((cause) => {
     throw new Error(what, { cause });
   });
   // Works again once the fault is gone, without a restart.
-  await checkLeft(opened, outcome.allowed);
+  await checkLeft(opened, allowedBy(ledger.told));
   await opened.storage.close();
   if (failures === 0) return { broke: false, refusals };
+  if (scene.durability === "process") return { broke, refusals };
   // And what was promised since then is on the disk, whatever the cache says.
   const again = await runFaulty(scene, faults);
   for (const image of crashImages(again.inner, { maxImages: isFull ? 8 : 3 })) {
     const left = await openOn(image);
-    await again.outcome.check(left, image).catch((cause) => {
+    await check(left, again.ledger, image).catch((cause) => {
       throw new Error(`${what}, then a power cut: ${image.label}`, { cause });
     });
     await left.storage.close();
@@ -255,7 +219,7 @@ export async function checkFault(
 
 /** What is stored is there, whatever failed. @returns how many calls did. */
 export async function countFailures(faults: readonly DiskFault[]): Promise<number> {
-  const { opened, outcome, failures } = await runFaulty(scenes.plain, faults);
-  await checkState(opened, outcome.allowed);
+  const { opened, ledger, failures } = await runFaulty(scenes.plain, faults);
+  await checkState(opened, allowedBy(ledger.told));
   return failures;
 }

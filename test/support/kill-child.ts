@@ -117,6 +117,22 @@ const doors: Readonly<Record<string, (...args: string[]) => Promise<unknown>>> =
     }
   },
 
+  /** Appends to one chat, alone and several at once. Notes the id of each message that is stored. */
+  async appends(home = "", durability = "", name = "") {
+    const { randomText } = await import("./random-text.ts");
+    const level = durability === "process" ? "process" : "power-cut";
+    const { chats } = await openThroughline({ home, durability: level });
+    for (let n = 1; ; n++) {
+      const append = async (nth: number) => {
+        const id = `${name}-${n}-${nth}`;
+        const content = randomText(8 + ((n * 7 + nth) % 4) * 3_000);
+        await chats.append("bursts", [{ id, role: "user", content }]);
+        note(id);
+      };
+      await Promise.all(Array.from({ length: n % 3 === 0 ? 8 : 1 }, (_, nth) => append(nth)));
+    }
+  },
+
   /** Saves one moment after the other. Notes the name of each that is durable. */
   async moments(path = "", first = "0") {
     const { openPackageDirectory } = await import(

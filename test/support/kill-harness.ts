@@ -281,7 +281,7 @@ class KillRun {
     return { server, url };
   }
 
-  /** One client: says one thing after the other, sometimes what was not answered before. */
+  /** One client: says one thing after the other, sometimes what was not answered before, sometimes three at once. */
   async #talk(url: string, load: Load): Promise<void> {
     while (!load.isOver) {
       if (load.answers-- <= 0) load.heard.resolve();
@@ -289,34 +289,45 @@ class KillRun {
       const open = choice < 2 ? this.#open.pop() : undefined;
       const earlier = choice === 5 ? this.#said[this.#random(this.#said.length)] : undefined;
       const answered = earlier?.answered && earlier;
-      const said = open ?? answered ?? this.#newMessage();
+      const chat = `kill:${this.#random(this.#options.chats)}`;
+      const isNew = open === undefined && answered === undefined;
+      const atOnce = isNew && this.#random(5) === 0 ? 3 : 1;
+      const many = Array.from({ length: atOnce }, () => open ?? answered ?? this.#newMessage(chat));
       if (open !== undefined) this.#counts.repeated++;
       else if (answered !== undefined) this.#counts.askedTwice++;
-      else this.#said.push(said);
-      this.#note({ event: "says", key: said.key });
-      const answer = await say(url, said.chat, said.key, said.content);
-      if (answer === undefined) {
-        if (said.answered !== undefined) return;
-        // Half of them are never asked again: those may be there once, or not.
-        if (this.#random(2) === 0) this.#open.push(said);
-        return;
-      }
-      assert.equal(answer.user.content, said.content);
-      if (said.answered !== undefined) {
-        const { user, assistant } = said.answered;
-        const { user: userAgain, assistant: assistantAgain } = answer;
-        assert.deepEqual([userAgain, assistantAgain], [user, assistant], `${said.key}, said again`);
-        continue;
-      }
-      said.answered = answer;
-      this.#counts.answered++;
-      this.#note({ event: "answered", key: said.key, user: answer.user, by: answer.assistant });
+      else this.#said.push(...many);
+      const isHeard = await Promise.all(many.map((said) => this.#say(url, said)));
+      if (isHeard.includes(false)) return;
     }
   }
 
-  #newMessage(): Said {
+  /** @returns whether it was answered. */
+  async #say(url: string, said: Said): Promise<boolean> {
+    this.#note({ event: "says", key: said.key });
+    const answer = await say(url, said.chat, said.key, said.content);
+    if (answer === undefined) {
+      // Half of them are never asked again: those may be there once, or not.
+      if (said.answered === undefined && this.#random(2) === 0) this.#open.push(said);
+      return false;
+    }
+    assert.equal(answer.user.content, said.content);
+    if (said.answered !== undefined) {
+      const { user, assistant } = said.answered;
+      assert.deepEqual(
+        [answer.user, answer.assistant],
+        [user, assistant],
+        `${said.key}, said again`,
+      );
+      return true;
+    }
+    said.answered = answer;
+    this.#counts.answered++;
+    this.#note({ event: "answered", key: said.key, user: answer.user, by: answer.assistant });
+    return true;
+  }
+
+  #newMessage(chat: string): Said {
     const number = ++this.#counts.said;
-    const chat = `kill:${this.#random(this.#options.chats)}`;
     const content = `message ${number} ${"🌍 said ".repeat(this.#random(40))}`.trim();
     return { chat, key: `${this.#options.seed}-${number}`, content };
   }

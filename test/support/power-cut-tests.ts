@@ -22,8 +22,9 @@ export function testPowerCuts({ once, twice, kills, least }: PowerCuts): void {
     assert.ok(counts.points >= least.points, `${counts.points} points`);
     assert.ok(digests.size >= least.images, `${digests.size} images`);
     // The workloads do what they are for.
-    assert.ok(counts.reused >= once.count, `${counts.reused} segments were used again`);
+    assert.ok(counts.reused >= once.count / 2, `${counts.reused} segments were used again`);
     assert.ok(counts.races > 0 && counts.searched > 100, JSON.stringify(counts));
+    assert.ok(counts.failures > 0, `${counts.failures} calls failed`);
   });
 
   test(`nothing stored is lost when the recovery is cut too: two cuts in a row, of ${spanOf(twice)}`, async (t) => {

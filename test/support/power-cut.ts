@@ -1,35 +1,21 @@
 // Every disk that a power cut could leave, at every disk operation of many workloads.
 import assert from "node:assert/strict";
+import type { Durability } from "../../src/core/storage/storage.ts";
+import { seededRandom } from "../../src/testing/random.ts";
 import { forEveryCrashPoint } from "./crash-points.ts";
-import { fileWith } from "./image-digest.ts";
+import { type DiskFault, type FaultyDisk, faultyDisk } from "./faulty-disk.ts";
+import { assertWholeLines, fileWith } from "./image-digest.ts";
+import { allowedBy, forgottenIn, Ledger, nothingTold, type Told } from "./ledger.ts";
 import type { SimulatedDisk } from "./simulated-disk.ts";
 import {
-  after,
-  afterDeathIn,
   checkLeft,
   checkState,
-  emptyModel,
-  forgottenBy,
-  type Model,
   openOn as openHome,
-  perform,
   type Step,
   stateOf,
   stepsOf,
   wordsOf,
 } from "./storage-workload.ts";
-
-/** What the process had been told when it died. */
-interface Told {
-  readonly stored: Model;
-  readonly underWay: Step | undefined;
-  /** How many acts of each queue of the step under way were done. */
-  readonly acted: readonly number[];
-  /** The records whose words must be nowhere. */
-  readonly forgotten: readonly string[];
-}
-
-const nothingTold: Told = { stored: emptyModel, underWay: undefined, acted: [], forgotten: [] };
 
 /** What the workloads came to. A run that never did one of these proves nothing about it. */
 export interface Counts {
@@ -43,10 +29,12 @@ export interface Counts {
   races: number;
   /** Images that were looked through for forgotten words. */
   searched: number;
+  /** Calls of the disk that failed. */
+  failures: number;
 }
 
 const noCounts = (): Counts => ({
-  ...{ points: 0, images: 0, reused: 0, removed: 0, races: 0, searched: 0 },
+  ...{ points: 0, images: 0, reused: 0, removed: 0, races: 0, searched: 0, failures: 0 },
 });
 
 /** Which workloads: `count` of them, from this seed on. */
@@ -60,57 +48,80 @@ const segmentBytes = [600, 1_200, 2_048] as const;
 
 let checked = 0;
 
-function crashRun(seed: number, steps: readonly Step[], counts: Counts) {
+/** In two workloads of three a write or a sync fails, so that appends on top of it are taken back. */
+function faultsOf(seed: number): readonly DiskFault[] {
+  const random = seededRandom(seed);
+  const one = (): DiskFault => ({
+    fault: random(2) === 0 ? "EIO" : "ENOSPC",
+    at: 1 + random(16),
+    call: random(2) === 0 ? "sync" : "write",
+    path: random(4) === 0 ? /chats/ : /journal/,
+    does: (["nothing", "half", "all"] as const)[random(3)] ?? "nothing",
+  });
+  return Array.from({ length: seed % 3 }, one);
+}
+
+/** Opens a home on a disk of which a call may fail once, so that the next try succeeds. */
+async function openAgain<T>(open: () => Promise<T>, disk: FaultyDisk): Promise<T> {
+  for (;;) {
+    const { failures } = disk;
+    try {
+      return await open();
+    } catch (error) {
+      if (disk.failures === failures) throw error;
+    }
+  }
+}
+
+function crashRun(
+  seed: number,
+  steps: readonly Step[],
+  counts: Counts,
+  durability: Durability = "power-cut",
+) {
   const bytes = segmentBytes[seed % segmentBytes.length];
-  const openOn = (disk: SimulatedDisk) =>
-    openHome(disk, "power-cut", undefined, undefined, undefined, bytes);
+  const openOn = (disk: Parameters<typeof openHome>[0]) =>
+    openHome(disk, durability, undefined, undefined, undefined, bytes);
   return {
     openOn,
     async scenario(disk: SimulatedDisk, promise: (told: Told) => void) {
-      let told = nothingTold;
-      const tell = (news: Partial<Told>) => {
-        told = { ...told, ...news };
-        promise(told);
-      };
-      let opened = await openOn(disk);
-      for (const step of steps) {
-        const { stored, forgotten } = told;
-        const acted: number[] = [];
-        tell({ underWay: step, acted: [] });
-        if (step.do === "reopen") {
-          await opened.storage.close();
-          opened = await openOn(disk);
-        }
-        await perform(opened, step, (queue) => {
-          acted[queue] = (acted[queue] ?? 0) + 1;
-          const gone = [...forgotten, ...forgottenBy(stored, step, acted)];
-          tell({ acted: [...acted], forgotten: gone });
+      const faulty = faultyDisk(disk, faultsOf(seed));
+      const ledger = new Ledger(() => faulty.failures > 0, promise);
+      const open = () => openAgain(() => openOn(faulty), faulty);
+      let opened = await open();
+      const close = () =>
+        opened.storage.close().catch((error) => {
+          if (faulty.failures === 0) throw error;
         });
-        const gone = [...forgotten, ...forgottenBy(stored, step)];
-        tell({ stored: after(stored, step), underWay: undefined, acted: [], forgotten: gone });
+      for (const step of steps) {
+        if (step.do === "reopen") {
+          await close();
+          opened = await open();
+        } else await ledger.perform(opened, step);
       }
-      await opened.storage.close();
+      await close();
       countSegments(disk, counts);
       counts.races += steps.filter(emptiesTwice).length;
+      counts.failures += faulty.failures;
     },
     async check(image: SimulatedDisk, promised: readonly Told[]) {
-      const { stored, underWay, acted, forgotten } = promised.at(-1) ?? nothingTold;
-      const words = forgotten.map(wordsOf);
+      const told = promised.at(-1) ?? nothingTold;
+      const words = forgottenIn(told).map(wordsOf);
       if (words.length > 0) counts.searched++;
       assert.equal(fileWith(image.tree, words), undefined, "forgotten words are in a file");
-      const allowed = afterDeathIn(stored, underWay, acted);
       const opened = await openOn(image);
       // Every image is read whole; every eighth is also written to, closed and opened again.
       if (++checked % 8 === 0) {
-        await checkLeft(opened, allowed);
+        await checkLeft(opened, allowedBy(told));
         await opened.storage.close();
         const again = await openOn(image);
         assert.equal((await stateOf(again)).document, 99);
         await again.storage.close();
       } else {
-        await checkState(opened, allowed);
+        await checkState(opened, allowedBy(told));
         await opened.storage.close();
       }
+      assertWholeLines(image.tree);
       assert.equal(fileWith(image.tree, words), undefined, "forgotten words are back in a file");
     },
   };
@@ -184,10 +195,10 @@ export async function cutTwice({
         // The recovery promises what held before it: a second cut may not take more.
         const told = promised.at(-1) ?? nothingTold;
         promise(told);
-        const words = told.forgotten.map(wordsOf);
+        const words = forgottenIn(told).map(wordsOf);
         assert.equal(fileWith(image.tree, words), undefined, "forgotten words are in a file");
         const opened = await openOn(image);
-        await checkState(opened, afterDeathIn(told.stored, told.underWay, told.acted));
+        await checkState(opened, allowedBy(told));
         await opened.storage.close();
       },
       images: { seed, maxImages },
@@ -202,12 +213,17 @@ export async function cutTwice({
   return counts;
 }
 
-/** Kills the process at every disk operation: what the system was told, it keeps. */
+/** Kills the process at every disk operation, at both levels: what the system was told, it keeps. */
 export async function killEverywhere({ from, count, digests }: Workloads & Digests) {
   const counts = noCounts();
   for (let seed = from; seed < from + count; seed++) {
     const steps = stepsOf(seed + 500, 8);
-    const run = { ...crashRun(seed, steps, counts), cut: "process" as const, digests };
+    const durability = seed % 2 === 0 ? "process" : "power-cut";
+    const run = {
+      ...crashRun(seed, steps, counts, durability),
+      cut: "process" as const,
+      digests,
+    };
     const { points, images } = await inWorkload(seed, steps, forEveryCrashPoint(run));
     counts.points += points;
     counts.images += images;

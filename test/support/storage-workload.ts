@@ -64,15 +64,31 @@ export type Act =
   | { readonly do: "erase"; readonly key: string; readonly id: string }
   | { readonly do: "delete"; readonly key: string };
 
-export type Step =
+/** What is done at once. */
+export type SingleAct =
   | Act
-  /** All begun in one pass of the event loop. Each queue is of one log, whose acts are done in order. */
-  | { readonly do: "together"; readonly queues: readonly (readonly Act[])[] }
   | { readonly do: "write"; readonly key: string; readonly value: number }
-  | { readonly do: "forget document"; readonly key: string }
+  | { readonly do: "forget document"; readonly key: string };
+
+export type Step =
+  | SingleAct
+  /**
+   * All begun in one pass of the event loop. Each queue is of one log, whose acts are done in order: each is
+   * begun so many microtasks after the one before it, while that is at any point of its way to the disk.
+   */
+  | {
+      readonly do: "together";
+      readonly queues: readonly (readonly Act[])[];
+      readonly apart?: number;
+    }
   | { readonly do: "reopen" };
 
-const keys = ["a", "b", "c"] as const;
+export function actsOf(step: Step): readonly SingleAct[] {
+  if (step.do === "together") return step.queues.flat();
+  return step.do === "reopen" ? [] : [step];
+}
+
+export const keys = ["a", "b", "c"] as const;
 
 /**
  * Some steps over three logs and one document; the same for the same seed. Of those that are done together
@@ -105,8 +121,9 @@ export function stepsOf(seed: number, count = 5): readonly Step[] {
     else if (choice < 9) steps.push(forget(key));
     else if (choice < 10) steps.push({ do: "reopen" });
     else if (choice < 11) steps.push({ do: "forget document", key: "state" });
-    else if (choice < 13) steps.push({ do: "together", queues: [some("a", 3), some("b", 2)] });
-    else if (choice < 14) {
+    else if (choice < 13) {
+      steps.push({ do: "together", queues: [some("a", 5), some("b", 2)], apart: random(32) });
+    } else if (choice < 14) {
       steps.push({ do: "together", queues: [[append(key), forget(key), append(key)]] });
     } else {
       const queues = [some("a", 4), [forget("b"), append("b")], [append("c"), forget("c")]];
@@ -124,110 +141,33 @@ export function recordOf(id: string): { readonly id: string } & JsonObject {
   return { id, content: textOf(id) };
 }
 
-/** Runs one step. Resolves once it is stored. @param acted is told of each act that is, by its queue. */
-export async function perform(
-  opened: Opened,
-  step: Step,
-  acted: (queue: number) => void = () => undefined,
-): Promise<void> {
-  const { logs, documents } = opened;
-  if (step.do === "append") {
-    await logs.append(step.key, step.batch.map(recordOf), {
-      head: { last: step.batch.at(-1) ?? "" },
-    });
-  } else if (step.do === "together") {
-    const all = step.queues.flatMap((acts, queue) =>
-      acts.map((act) => perform(opened, act).then(() => acted(queue))),
-    );
-    await Promise.all(all);
-  } else if (step.do === "erase") await logs.erase(step.key, [step.id]);
-  else if (step.do === "delete") await logs.delete(step.key);
-  else if (step.do === "write") await documents.write(step.key, { value: step.value });
-  else if (step.do === "forget document") await documents.delete(step.key);
+/** Does one act. Resolves once it is stored. */
+export async function perform({ logs, documents }: Opened, act: SingleAct): Promise<void> {
+  if (act.do === "append") {
+    const head = { last: act.batch.at(-1) ?? "" };
+    await logs.append(act.key, act.batch.map(recordOf), { head });
+  } else if (act.do === "erase") await logs.erase(act.key, [act.id]);
+  else if (act.do === "delete") await logs.delete(act.key);
+  else if (act.do === "write") await documents.write(act.key, { value: act.value });
+  else await documents.delete(act.key);
 }
 
 /** What a log holds: per record its id, and whether its content was erased. */
 export type LogModel = readonly { readonly id: string; readonly erased: boolean }[];
-export interface Model {
+interface Model {
   readonly logs: Readonly<Record<string, LogModel>>;
   readonly document: number | undefined;
 }
-export const emptyModel: Model = {
-  logs: Object.fromEntries(keys.map((key) => [key, []])),
-  document: undefined,
-};
-
 /** What may be in a log, or in the document. */
 export interface Allowed {
   readonly logs: Readonly<Record<string, readonly LogModel[]>>;
   readonly documents: readonly (number | undefined)[];
 }
 
-function queuesOf(step: Step | undefined): readonly (readonly Act[])[] {
-  if (step === undefined) return [];
-  if (step.do === "together") return step.queues;
-  return step.do === "append" || step.do === "erase" || step.do === "delete" ? [[step]] : [];
-}
-
-/**
- * What may be there when a process died in a step: of each act that was not told as stored nothing or all,
- * and none without those before it.
- *
- * @param acted how many acts of each queue were.
- */
-export function afterDeathIn(
-  model: Model,
-  step: Step | undefined,
-  acted: readonly number[] = [],
-): Allowed {
-  const logs: Record<string, readonly LogModel[]> = {};
-  for (const [key, log] of Object.entries(model.logs)) logs[key] = [log];
-  for (const [queue, acts] of queuesOf(step).entries()) {
-    const [first] = acts;
-    if (first === undefined) continue;
-    const states = [model.logs[first.key] ?? []];
-    for (const act of acts) states.push(logAfter(states.at(-1) ?? [], act));
-    logs[first.key] = states.slice(acted[queue] ?? 0);
-  }
-  const { document } = model;
-  if (step?.do === "write") return { logs, documents: [document, step.value] };
-  if (step?.do === "forget document") return { logs, documents: [document, undefined] };
-  return { logs, documents: [document] };
-}
-
 export function logAfter(log: LogModel, act: Act): LogModel {
   if (act.do === "append") return [...log, ...act.batch.map((id) => ({ id, erased: false }))];
   if (act.do === "delete") return [];
   return log.map((record) => (record.id === act.id ? { ...record, erased: true } : record));
-}
-
-/** What must be there after a step. */
-export function after(model: Model, step: Step): Model {
-  const { logs, documents } = afterDeathIn(model, step);
-  return {
-    logs: Object.fromEntries(
-      Object.entries(logs).map(([key, states]) => [key, states.at(-1) ?? []]),
-    ),
-    document: documents.at(-1),
-  };
-}
-
-/** The records whose words must be gone after a step, or after the acts of it that were told as done. */
-export function forgottenBy(
-  model: Model,
-  step: Step,
-  acted: readonly number[] = queuesOf(step).map((acts) => acts.length),
-): readonly string[] {
-  return queuesOf(step).flatMap((acts, queue) => {
-    let log: LogModel = model.logs[acts[0]?.key ?? ""] ?? [];
-    const forgotten: string[] = [];
-    for (const act of acts.slice(0, acted[queue] ?? 0)) {
-      if (act.do === "delete") forgotten.push(...log.map(({ id }) => id));
-      if (act.do === "erase" && log.some(({ id }) => id === act.id)) forgotten.push(act.id);
-      log = logAfter(log, act);
-    }
-    return forgotten;
-  });
 }
 
 /** Bytes that are wherever the words of a record are. */

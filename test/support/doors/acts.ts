@@ -20,7 +20,7 @@ async function perform(act: Act): Promise<void> {
   say({ done: act });
 }
 
-/** One act after the other, on logs that no other queue touches. */
+/** Acts on logs that no other queue touches, which are done in the order in which they were begun. */
 async function actAll(queue: number): Promise<void> {
   const random = seededRandom(Number(seed) * 16 + queue);
   const ids: Record<string, string[]> = {};
@@ -34,9 +34,15 @@ async function actAll(queue: number): Promise<void> {
     } else if (choice >= 21) {
       await perform({ do: "erase", key, id: known[random(known.length)] ?? "" });
     } else {
-      const batch = Array.from({ length: 1 + random(4) }, (_, n) => `m${seed}-${queue}-${i}-${n}`);
-      await perform({ do: "append", key, batch });
-      ids[key] = [...known, ...batch];
+      // Some are begun while others of the same log are under way.
+      const batches = Array.from({ length: Math.max(1, random(8) - 3) }, (_, nth) => {
+        return Array.from(
+          { length: 1 + random(4) },
+          (__, n) => `m${seed}-${queue}-${i}-${nth}-${n}`,
+        );
+      });
+      await Promise.all(batches.map((batch) => perform({ do: "append", key, batch })));
+      ids[key] = [...known, ...batches.flat()];
     }
   }
 }
