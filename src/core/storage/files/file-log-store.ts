@@ -354,14 +354,16 @@ export class FileLogStore implements LogStore {
     slot: Slot,
     batch: PreparedBatch,
   ): Promise<{ readonly stored: number | Promise<number> }> {
-    await this.#ports.index.room();
+    const { index } = this.#ports;
+    await index.room();
     const log = await this.#logs.writable(slot);
     if (log !== undefined && batch.records.some(({ id }) => log.comingIds.has(id))) {
       await log.caughtUp();
       return this.#append(slot, batch);
     }
     const given = batch.hasNewIds ? [] : batch.records.map(({ id }) => id);
-    const known = log && (await this.#withIds(log, given));
+    const isNew = log === undefined || given.every((id) => index.find(batch.key, id).length === 0);
+    const known = isNew ? undefined : await this.#withIds(log, given);
     const seq = log?.last.seq ?? 0;
     const ids: string[] = [];
     let lines = "";

@@ -3,6 +3,7 @@
 import fs from "node:fs";
 import { createRequire } from "node:module";
 import os from "node:os";
+import { fileURLToPath } from "node:url";
 import { parentPort, receiveMessageOnPort, workerData } from "node:worker_threads";
 import type { LogProjection } from "../log-store.ts";
 import { sharedViews } from "./index-journal.ts";
@@ -132,7 +133,7 @@ function loadProjection(module: string): LogProjection {
   const name = url.hash.slice(1);
   url.hash = "";
   // Not `import`: nothing can be waited for here.
-  const exported = createRequire(import.meta.url)(decodeURI(url.pathname)) as Record<
+  const exported = createRequire(import.meta.url)(fileURLToPath(url)) as Record<
     string,
     LogProjection
   >;
