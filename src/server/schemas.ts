@@ -121,7 +121,7 @@ export const appendBody = () =>
               role: z
                 .string()
                 .regex(new RegExp(`^(${roles.join("|")})$`, "i"), `must be ${roles.join(", ")}`)
-                .meta({ description: "In upper or lower case." }),
+                .meta({ enum: [...roles], description: "In upper or lower case." }),
               content: z.string(),
               timestamp: z.union([z.string(), z.number()]).optional().meta({
                 description: "ISO 8601 with a zone, or seconds since 1970. Now, when absent.",

@@ -234,6 +234,23 @@ const contracts: readonly SeededBug[] = [
   },
 ];
 
+const turn: readonly SeededBug[] = [
+  {
+    id: "log: what is appended is not added to the records in memory",
+    file: "src/core/storage/files/log-file.ts",
+    find: "this.#ports.recent.append(this, start, lines);",
+    replace: "",
+    test: "src/core/storage/files/recent-records.test.ts",
+  },
+  {
+    id: "log: records that readers share can be changed",
+    file: "src/core/storage/files/recent-records.ts",
+    find: "recent.batches.unshift(freezeDeep(batch));",
+    replace: "recent.batches.unshift(batch);",
+    ...{ ...contract, named: "log.copy.records" },
+  },
+];
+
 const privacy: readonly SeededBug[] = [
   {
     id: "documents: a damaged copy before it stays in quarantine when a chat is forgotten",
@@ -270,6 +287,15 @@ function bugsBesideModules(): readonly SeededBug[] {
 }
 
 export const seededBugs: readonly SeededBug[] = [
-  ...[...log, ...journalBugs, ...indexBugs, ...documents, ...lock, ...contracts, ...privacy],
+  ...[
+    ...log,
+    ...journalBugs,
+    ...indexBugs,
+    ...documents,
+    ...lock,
+    ...contracts,
+    ...turn,
+    ...privacy,
+  ],
   ...bugsBesideModules(),
 ];

@@ -46,7 +46,7 @@ export type Append = {
     /** A message that is sent again under its id is stored once. */
     readonly id?: string | undefined;
     /** In upper or lower case. */
-    readonly role: string;
+    readonly role: "user" | "assistant" | "tool" | "system";
     readonly content: string;
     /** ISO 8601 with a zone, or seconds since 1970. Now, when absent. */
     readonly timestamp?: string | number | undefined;
@@ -1222,7 +1222,7 @@ export type TurnEnd = {
     /** A message that is sent again under its id is stored once. */
     readonly id?: string | undefined;
     /** In upper or lower case. */
-    readonly role: string;
+    readonly role: "user" | "assistant" | "tool" | "system";
     readonly content: string;
     /** ISO 8601 with a zone, or seconds since 1970. Now, when absent. */
     readonly timestamp?: string | number | undefined;
@@ -1284,7 +1284,7 @@ export type TurnSteps = {
     /** A message that is sent again under its id is stored once. */
     readonly id?: string | undefined;
     /** In upper or lower case. */
-    readonly role: string;
+    readonly role: "user" | "assistant" | "tool" | "system";
     readonly content: string;
     /** ISO 8601 with a zone, or seconds since 1970. Now, when absent. */
     readonly timestamp?: string | number | undefined;

@@ -73,8 +73,8 @@ export class ChatLog {
   }
 
   /**
-   * Calls back for each message that an append lets be heard, once it is stored, in the order of the
-   * appends. It must not throw. A crash in between, or an append of unknown outcome, leaves it unheard.
+   * Calls back for each message that an append lets be heard, once it is stored and before what is appended
+   * later, or a removal, is. It must not throw. A crash in between, or an append of unknown outcome, leaves it unheard.
    */
   onHeard(listener: OnHeard): void {
     this.#onHeard = listener;
@@ -111,7 +111,6 @@ export class ChatLog {
   async change<T>(chatId: string, decide: Decide<T>): Promise<T> {
     if (!this.#changes.tryLock(chatId)) await this.#changes.lock(chatId);
     let stored: Promise<void> | undefined;
-    let heard: Transaction["heard"] = [];
     let result: T;
     try {
       const open = this.logs.opened?.(chatId);
@@ -123,7 +122,6 @@ export class ChatLog {
       try {
         const decided = decide(transaction);
         result = decided instanceof Promise ? await decided : decided;
-        heard = transaction.heard;
         if (transaction.records.length > 0) stored = this.#commit(chatId, transaction);
         else if (open.isAhead) await open.caughtUp();
         if (stored === undefined && (transaction.records.length > 0 || open.failed)) {
@@ -140,7 +138,6 @@ export class ChatLog {
     }
     // The next change is made on top of this one, and need not wait for it.
     await stored;
-    for (const { message, client } of heard) this.#onHeard(chatId, message, client);
     return result;
   }
 
@@ -352,12 +349,21 @@ export class ChatLog {
     if (stored === undefined) return undefined;
     const span = this.ports.telemetry.begin({ type: "append" });
     this.#storing.add(stored);
-    const done = (error?: unknown) => {
+    const heard = () => {
       this.#storing.delete(stored);
-      span.end(error === undefined ? undefined : errorName(error));
+      span.end();
+      this.#hearAll(transaction);
     };
-    stored.then(done, done);
+    const refused = (error: unknown) => {
+      this.#storing.delete(stored);
+      span.end(errorName(error));
+    };
+    stored.then(heard, refused);
     return stored;
+  }
+
+  #hearAll({ chatId, heard }: Transaction): void {
+    for (const { message, client } of heard) this.#onHeard(chatId, message, client);
   }
 
   async #change<T>(chatId: string, decide: Decide<T>): Promise<T> {
@@ -393,8 +399,7 @@ export class ChatLog {
         // Another number means that some of these records had been stored before.
         if (seq === transaction.seq) {
           this.#remember(chatId, { seq, head, damaged: state.damaged });
-          for (const { message, client } of transaction.heard)
-            this.#onHeard(chatId, message, client);
+          this.#hearAll(transaction);
         } else this.forgetState(chatId);
         return result;
       } catch (error) {

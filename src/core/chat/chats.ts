@@ -77,11 +77,10 @@ export class Chats extends ChatLog {
     isNew = transaction.isNew(message),
   ): Promise<StoredMessage> {
     const { logs } = this;
-    if (isNew) return this.#add(transaction, message);
     const { chatId } = transaction;
-    const known = await logs.find(chatId, String(message.id));
+    const known = isNew ? undefined : await logs.find(chatId, String(message.id));
     if (known !== undefined) return sameMessage(known, message);
-    await assertParts(logs, chatId, message);
+    if (message?.["exact"] !== undefined) await assertParts(logs, chatId, message);
     return this.#add(transaction, message);
   }
 

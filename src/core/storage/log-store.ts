@@ -150,7 +150,7 @@ export interface LogProjection {
   hides(record: LogRecord): string | undefined;
 }
 
-/** A log that is in use, with all that is on its way to it: whoever appends need not read it. */
+/** A log that is in use, with all that is on its way to it. An append need not read it. */
 export interface OpenLog {
   /** Its last record. */
   readonly last: { readonly seq: number };
@@ -187,7 +187,7 @@ export interface LogStore {
    */
   append(key: string, records: readonly LogRecord[], options?: AppendOptions): Promise<number>;
 
-  /** The log if it is open and nobody else writes it. Optional, as `commit` is: it saves reading. */
+  /** The log if it is open and no other work on it is under way. Optional, as `commit` is: it saves reading. */
   opened?(key: string): OpenLog | undefined;
 
   /**

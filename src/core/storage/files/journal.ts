@@ -120,7 +120,7 @@ export class Journal {
     this.#waiting.push({ log, offset, frame, bytes, resolve, reject, settled: nothing });
     if (!this.#isWriting) {
       this.#isWriting = true;
-      queueMicrotask(this.#writeAll);
+      queueMicrotask(() => void this.#writeAll());
       this.segments.awaitIdle();
     }
     return { stored: promise, bytes: end - from, crc };

@@ -155,10 +155,8 @@ export class LogFile implements JournaledLog, OpenLog {
     const start = last.end;
     const count = ids.length;
     const seq = last.seq + count;
-    const batch: NewBatch = {
-      ...{ key, lines, count, seq, headJson, prev: last.crc, damaged },
-      opens: start === 0,
-    };
+    const opens = start === 0;
+    const batch: NewBatch = { key, lines, count, seq, headJson, prev: last.crc, damaged, opens };
     const { stored, bytes, crc } = this.#ports.journal.push(this, start, batch);
     this.last = { seq, end: start + bytes, crc, headJson };
     this.#head = appended.head;
