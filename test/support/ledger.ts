@@ -65,7 +65,7 @@ export class Ledger {
           const settle = (error?: unknown) => this.settle(own, error);
           const failed = (error: unknown) => settle(error ?? new Error("nothing was thrown"));
           begun.push(perform(opened, act).then(() => settle(), failed));
-          for (let i = 0; i < apart; i++) await undefined;
+          for (let i = 0; i < apart; i++) await Promise.resolve();
         }
         await Promise.all(begun);
       }),
