@@ -23,7 +23,10 @@ const notice = "THIRD-PARTY-NOTICES.txt";
 const required = { pino: "pino", yaml: "yaml" };
 
 /** What runs in threads of their own, by the path in dist without `.js`. */
-const workers = { "workers/index-worker": join(root, "src/core/storage/files/index-worker.ts") };
+const workers = {
+  "workers/index-thread": join(root, "src/core/storage/files/index-thread.ts"),
+  "workers/projections": join(root, "src/core/projections.ts"),
+};
 
 interface Manifest {
   readonly peerDependencies: Readonly<Record<string, string>>;

@@ -12,7 +12,7 @@ import { root } from "./stamp.ts";
 const chunks: readonly (readonly [name: string, modules: readonly string[]])[] = [
   ["base", ["index"]],
   // The thread that writes the index needs nothing else.
-  ["index", ["core/storage/files/sqlite-writer"]],
+  ["index", ["core/storage/files/index-writer"]],
   [
     "core",
     [

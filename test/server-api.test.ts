@@ -445,7 +445,6 @@ test("metrics count turns and requests, by the route's pattern and never by what
     "throughline_turn_seconds_count 1",
     "throughline_turns 0",
     "throughline_open_chats 1",
-    "throughline_index_waiting_batches 0",
     "throughline_index_waiting_bytes 0",
     'throughline_build_info{version="1.2.3"} 1',
     'throughline_http_requests_total{method="POST",route="/api/chats/{id}/messages",status="200"} 1',

@@ -60,7 +60,7 @@ const bans: readonly (readonly [pattern: RegExp, instead: string, except: RegExp
   [
     /"node:fs/,
     "the Disk that was passed in",
-    /^src\/(core\/(clock|ids)\.ts$|core\/storage\/disk\/disk\.ts$|core\/storage\/files\/(lease|lease-holder|home-guard|sqlite-\w+)\.ts$|app\/|cli\/|server\/|\w+\/(commands|checks|routes)\/)/,
+    /^src\/(core\/(clock|ids)\.ts$|core\/storage\/disk\/disk\.ts$|core\/storage\/files\/(lease|lease-holder|home-guard|index(-\w+)?)\.ts$|app\/|cli\/|server\/|\w+\/(commands|checks|routes)\/)/,
   ],
   [/\bObject\.assign\(/, "a spread, which cannot set a prototype", /^$/],
   [/catch (\(\w+\) )?\{\s*\}/, "a handler, or a comment that says why nothing is right", /^$/],

@@ -94,7 +94,6 @@ export class Metrics {
       throughline_turns: turns.size,
       throughline_open_chats: throughline.workingMemory.stats().length,
       throughline_watchers: watchers.size,
-      throughline_index_waiting_batches: behind?.batches ?? 0,
       throughline_index_waiting_bytes: behind?.bytes ?? 0,
       ...(damaged && { throughline_damaged_chats: damaged.chats.length }),
       ...(ownHome && (await this.#ofHome(ownHome))),

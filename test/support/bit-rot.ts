@@ -4,11 +4,7 @@ import assert from "node:assert/strict";
 import { silentLogger } from "../../src/core/logger.ts";
 import type { Disk } from "../../src/core/storage/disk/disk.ts";
 import { FileStorage } from "../../src/core/storage/files/file-storage.ts";
-import type {
-  IndexedBatch,
-  LogIndex,
-  OpenLogIndex,
-} from "../../src/core/storage/files/log-index.ts";
+import type { LogIndex, OpenLogIndex } from "../../src/core/storage/files/log-index.ts";
 import type { LogProjection, StoredRecord } from "../../src/core/storage/log-store.ts";
 import type { RepairReport } from "../../src/core/storage/storage.ts";
 import { processDeathImage } from "./crash-images.ts";
@@ -30,10 +26,13 @@ const projection: LogProjection = {
   hides: () => undefined,
 };
 
+/** What an index was given. */
+export type Heard = Parameters<LogIndex["stored"]>;
+
 /** An index that a restart finds again, as `index.db` is. Not more than `batches` are in it yet. */
-export function keptIndex(batches: readonly IndexedBatch[] = []): OpenLogIndex {
+export function keptIndex(batches: readonly Heard[] = []): OpenLogIndex {
   const index = openMemoryIndex()("chats", projection);
-  for (const batch of batches) index.add(batch);
+  for (const batch of batches) index.stored(...batch);
   return () => index;
 }
 
@@ -123,13 +122,15 @@ export async function damagedCopy(path: string, bytes: Buffer): Promise<Simulate
 }
 
 /** What an index heard of this home before the damage. */
-export async function heardOf(disk: SimulatedDisk): Promise<readonly IndexedBatch[]> {
-  const heard: IndexedBatch[] = [];
+export async function heardOf(disk: SimulatedDisk): Promise<readonly Heard[]> {
+  const heard: Heard[] = [];
   const index: LogIndex = openMemoryIndex()("chats", projection);
   const add = index.add.bind(index);
-  index.add = (batch) => {
-    heard.push(batch);
-    add(batch);
+  index.add = (log, batches, from) => {
+    for (const { body, line, start } of batches) {
+      heard.push([log, [], start, Buffer.concat([body, line, Buffer.from("\n")])]);
+    }
+    return add(log, batches, from);
   };
   const home = await openHome(processDeathImage(disk), () => index);
   await home.logs.list({ limit: 1 });

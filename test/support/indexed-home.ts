@@ -4,46 +4,45 @@ import { randomId } from "../../src/core/ids.ts";
 import { silentLogger } from "../../src/core/logger.ts";
 import { type Disk, directoryChanged, realDisk } from "../../src/core/storage/disk/disk.ts";
 import { FileStorage } from "../../src/core/storage/files/file-storage.ts";
+import { FileIndex } from "../../src/core/storage/files/index.ts";
 import type { LogIndex } from "../../src/core/storage/files/log-index.ts";
-import { openSqliteIndex, type SqliteIndex } from "../../src/core/storage/files/sqlite-index.ts";
 import { systemTimers, type Timers } from "../../src/core/timers.ts";
 
 export interface IndexedHomeOptions {
   readonly disk?: Disk;
   /** Of the index: when it writes. */
   readonly timers?: Timers;
-  /** What is added to the index is in the journal too, until it is synced. @default true */
-  readonly isJournaled?: boolean;
+  /** Appends wait past so many bytes that the index lacks. */
+  readonly mostBehindBytes?: number;
   /** Of the journal. A segment that is full has the index synced. @default 65_536 */
   readonly segmentBytes?: number;
   /** Called with the index of each collection. */
-  readonly onOpened?: ((part: LogIndex, index: SqliteIndex) => void) | undefined;
+  readonly onOpened?: ((part: LogIndex, index: FileIndex) => void) | undefined;
 }
 
 /** Opens a home as `openFileStorage` does, with its disk and its index in the hands of a test. */
 export async function openIndexed(home: string, options: IndexedHomeOptions = {}) {
   const { disk = realDisk, timers = systemTimers } = options;
-  const { isJournaled = true, segmentBytes = 65_536 } = options;
+  const { segmentBytes = 65_536, mostBehindBytes } = options;
   let storage: FileStorage | undefined;
-  const index = openSqliteIndex(join(home, "index.db"), {
+  const index = new FileIndex(join(home, "index.db"), {
     onLost: () => storage?.indexLost(),
-    isJournaled,
-    mark: () => storage?.journalMark,
+    onDoubt: (collection) => storage?.indexInDoubt(collection),
+    mostBehindBytes,
     changed: (collection) => directoryChanged(join(home, collection)),
     timers,
   });
   const coverage = index.coverageOf("chats");
+  const open = index.open.bind(index);
+  index.open = (...collection) => {
+    const part = open(...collection);
+    options.onOpened?.(part, index);
+    return part;
+  };
   storage = await FileStorage.open({
     home,
     disk,
-    index: {
-      ...index,
-      open(...collection) {
-        const part = index.open(...collection);
-        options.onOpened?.(part, index);
-        return part;
-      },
-    },
+    index,
     directoryChanged,
     durability: "power-cut",
     segmentBytes,

@@ -1,19 +1,16 @@
 import { type ListPlace, listCursor, parseCursor } from "../../src/core/storage/batch.ts";
-import {
-  canBegin,
-  comparePlaces,
-  contentOf,
-  labelsOf,
-  needsPlace,
-} from "../../src/core/storage/files/index-rules.ts";
+import { batchAt, recordsOf } from "../../src/core/storage/files/batch-reader.ts";
+import { headOf } from "../../src/core/storage/files/commit.ts";
+import { comparePlaces } from "../../src/core/storage/files/index-search.ts";
+import { labelsOf } from "../../src/core/storage/files/index-writer.ts";
 import type {
   HomeIndex,
+  IndexCoverage,
   IndexEntry,
   IndexedBatch,
-  IndexedContent,
-  IndexedRecord,
   IndexHit,
   LogIndex,
+  LogState,
   OpenLogIndex,
 } from "../../src/core/storage/files/log-index.ts";
 import type {
@@ -21,7 +18,6 @@ import type {
   ListPage,
   LogHead,
   LogProjection,
-  LogRecord,
   LogRow,
   SearchOptions,
 } from "../../src/core/storage/log-store.ts";
@@ -33,11 +29,12 @@ import {
 } from "../../src/core/storage/search-words.ts";
 
 interface IndexedLog {
-  last: IndexedBatch;
+  last: LogState;
   damaged: boolean;
   sortedAt: string;
   labels: readonly string[];
-  readonly ids: Map<string, { readonly seq: number; readonly start: number }>;
+  /** Numbers of records, newest first. */
+  readonly ids: Map<string, readonly number[]>;
   /** In the order of the log. */
   readonly places: { readonly seq: number; readonly start: number }[];
   /** The text of each record that search finds, in the order of the log. */
@@ -57,11 +54,14 @@ export function homeIndex(open: OpenLogIndex = openMemoryIndex()): HomeIndex {
   return {
     open,
     clean: false,
+    nth: 0,
     mark: 0,
-    behind: { batches: 0, bytes: 0 },
+    behind: { bytes: 0 },
     coverageOf: () => "unknown",
+    began: () => undefined,
+    published: () => undefined,
     sync: () => Promise.resolve(),
-    uncover: () => Promise.resolve(),
+    skip: () => Promise.resolve(),
   };
 }
 
@@ -78,19 +78,60 @@ class MemoryLogIndex implements LogIndex {
     return last === undefined ? undefined : { seq: last.seq, end: last.end, crc: last.crc };
   }
 
-  add(batch: IndexedBatch): void {
-    const known = this.#logs.get(batch.key);
-    if (known === undefined && !canBegin(batch)) return;
-    const log = known ?? newLog(batch);
-    this.#logs.set(batch.key, log);
-    const [first] = batch.records;
-    for (const record of batch.records) addRecord(log, batch, record);
-    if (first !== undefined && needsPlace(log.places.at(-1)?.start, batch)) {
-      log.places.push({ seq: first.seq, start: batch.start });
+  written(key: string): IndexEntry | undefined {
+    return this.entry(key);
+  }
+
+  /** Where the logs are not compared, that they are there; else they are read. */
+  recovered(log: LogState): void {
+    if (this.coverage !== "unknown") this.#logs.set(log.key, newLog(log));
+  }
+
+  lacks(): undefined {
+    // It has all that it was given.
+  }
+
+  remember(): void {
+    // See `lacks`.
+  }
+
+  stored(log: LogState, _: readonly string[], start: number, bytes: Buffer): void {
+    const batch = batchAt(bytes, start);
+    const isNext = start === (this.#logs.get(log.key)?.last.end ?? 0);
+    if (batch !== undefined && isNext) this.#take(log.key, batch);
+  }
+
+  async add(log: LogState, batches: readonly IndexedBatch[]): Promise<void> {
+    for (const batch of batches) this.#take(log.key, batch);
+    if (!log.damaged) return;
+    const { key, seq, end, crc, headJson, damaged } = log;
+    if (end === 0) this.#logs.set(key, newLog({ key, seq, end, crc, headJson, damaged }));
+    this.markDamaged(key);
+  }
+
+  #take(key: string, batch: IndexedBatch): void {
+    const { seq, crc, count } = batch.commit;
+    const known = this.#logs.get(key);
+    if (batch.start < (known?.last.end ?? 0)) return;
+    const { headJson, damaged } = headOf(batch.line);
+    const last = { key, seq, end: batch.end, crc, headJson, damaged };
+    const log = known ?? newLog(last);
+    this.#logs.set(key, log);
+    for (const record of recordsOf(batch)) {
+      const { id, seq: number } = record;
+      const hides = this.#projection.hides(record);
+      const [hidden] = hides === undefined ? [] : (log.ids.get(hides) ?? []);
+      log.ids.set(id, [number, ...(log.ids.get(id) ?? [])]);
+      const text = this.#projection.text(record);
+      if (text !== undefined) log.texts.set(number, text);
+      if (hidden !== undefined && hidden < number) log.texts.delete(hidden);
     }
-    log.last = batch;
-    log.damaged = batch.damaged;
-    const head = JSON.parse(batch.headJson) as LogHead;
+    const place = log.places.at(-1)?.start;
+    const isFar = place === undefined || batch.end - place > 64 * 1024;
+    if (count > 0 && isFar) log.places.push({ seq: seq - count + 1, start: batch.start });
+    log.last = last;
+    log.damaged ||= damaged;
+    const head = JSON.parse(headJson) as LogHead;
     log.sortedAt = this.#projection.sortedAt(head).toWellFormed();
     log.labels = labelsOf(this.#projection, head);
   }
@@ -99,13 +140,13 @@ class MemoryLogIndex implements LogIndex {
     return this.#logs.get(key)?.damaged ?? false;
   }
 
-  markDamaged(key: string, damaged: boolean): void {
+  markDamaged(key: string): void {
     const log = this.#logs.get(key);
-    if (log !== undefined) log.damaged = damaged;
+    if (log !== undefined) log.damaged = true;
   }
 
-  find(key: string, id: string): { readonly seq: number; readonly start: number } | undefined {
-    return this.#logs.get(key)?.ids.get(id);
+  find(key: string, id: string): readonly number[] {
+    return this.#logs.get(key)?.ids.get(id) ?? [];
   }
 
   seek(key: string, seq: number): number {
@@ -123,7 +164,7 @@ class MemoryLogIndex implements LogIndex {
     return last === undefined ? page : { ...page, cursor: listCursor(last) };
   }
 
-  search(query: string, { limit, key, prefix }: SearchOptions): readonly IndexHit[] {
+  async search(query: string, { limit, key, prefix }: SearchOptions): Promise<IndexHit[]> {
     const phrases = queryPhrases(query);
     if (phrases.length === 0) return [];
     const isOpen = endsOpen(query, prefix);
@@ -150,6 +191,10 @@ class MemoryLogIndex implements LogIndex {
     // Nothing was written anywhere.
   }
 
+  async caughtUp(): Promise<void> {
+    // Nothing waits.
+  }
+
   room(): undefined {
     // Nothing waits.
   }
@@ -166,11 +211,7 @@ class MemoryLogIndex implements LogIndex {
     // Nobody finds it.
   }
 
-  readonly coverage = "unknown";
-
-  contentOf(record: LogRecord): IndexedContent {
-    return contentOf(this.#projection, record);
-  }
+  readonly coverage: IndexCoverage = "unknown";
 
   /** Every log, in the order of lists. */
   #newestFirst(): (ListPlace & { readonly log: IndexedLog })[] {
@@ -180,18 +221,7 @@ class MemoryLogIndex implements LogIndex {
   }
 }
 
-function addRecord(
-  log: IndexedLog,
-  { start }: IndexedBatch,
-  { id, seq, text, hides }: IndexedRecord,
-): void {
-  log.ids.set(id, { seq, start });
-  if (text !== undefined) log.texts.set(seq, text);
-  const hidden = hides === undefined ? undefined : log.ids.get(hides)?.seq;
-  if (hidden !== undefined && hidden < seq) log.texts.delete(hidden);
-}
-
-function newLog(last: IndexedBatch): IndexedLog {
+function newLog(last: LogState): IndexedLog {
   const empty = { ids: new Map(), places: [], texts: new Map() };
   return { last, damaged: false, sortedAt: "", labels: [], ...empty };
 }

@@ -4,9 +4,9 @@ import { randomId } from "../../src/core/ids.ts";
 import { silentLogger } from "../../src/core/logger.ts";
 import { directoryChanged, realDisk } from "../../src/core/storage/disk/disk.ts";
 import { FileStorage } from "../../src/core/storage/files/file-storage.ts";
+import { FileIndex } from "../../src/core/storage/files/index.ts";
 import { takeLease } from "../../src/core/storage/files/lease.ts";
 import { oncePerPass } from "../../src/core/storage/files/once-per-pass.ts";
-import { openSqliteIndex } from "../../src/core/storage/files/sqlite-index.ts";
 import { systemTimers } from "../../src/core/timers.ts";
 import { projection } from "./storage-workload.ts";
 
@@ -22,11 +22,10 @@ export async function openRealHome(home: string, boot = systemClock.bootId?.()) 
   await realDisk.mkdir(home).catch(() => undefined); // it may be there
   const lease = takeLease(home, { force: false, clock, logger: silentLogger });
   let storage: FileStorage | undefined;
-  const index = openSqliteIndex(`${home}/index.db`, {
+  const index = new FileIndex(`${home}/index.db`, {
     onLost: () => storage?.indexLost(),
     bootId: boot,
-    isJournaled: true,
-    mark: () => storage?.journalMark,
+    onDoubt: (collection) => storage?.indexInDoubt(collection),
     changed: (collection) => directoryChanged(`${home}/${collection}`),
   });
   storage = await FileStorage.open({

@@ -22,8 +22,8 @@ const ofStart: readonly Row[] = [
   ],
   [
     "a name that changed since a clean end is not looked for",
-    "sqlite-index.ts",
-    'noted === options.changed?.(collection) ? "all" : "names"',
+    "index.ts",
+    'noted === this.#options.changed?.(collection) ? "all" : "names"',
     '"all"',
     "unless a name in it changed",
   ],
@@ -36,23 +36,23 @@ const ofStart: readonly Row[] = [
   ],
   [
     "what only the journal had of a collection is forgotten",
-    "segments.ts",
-    "      if (!segment.isReusable) await this.recovered.leaveUnindexed();\n",
+    "index-writer.ts",
+    "      for (const collection of this.#passed) this.#sql.uncover.run(collection);\n",
     "",
     "what only the journal had",
   ],
   [
     "all of the journal is looked up in the index",
     "recovered-logs.ts",
-    "if (!isIndexed) this.#unindexed.set",
-    "void isIndexed;\n      this.#unindexed.set",
+    "changes.filter(({ position }) => position >= mark)",
+    "changes.filter(({ position }) => position >= Math.min(0, mark))",
     "is not looked up again",
   ],
   [
     "the index is told to have what waits elsewhere",
-    "journal.ts",
-    "    if (!this.segments.recovered.areIndexed) return undefined;\n",
-    "",
+    "index-writer.ts",
+    "...(this.#held ?? [this.#journal.nthAt(to), to])",
+    "this.#journal.nthAt(to), to",
     "of two collections",
   ],
   [
@@ -87,7 +87,78 @@ const openLogs: SeededBug = {
   named: "the least used are closed",
 };
 
+type IndexRow = readonly [...Row, test: string];
+
+const ofJournal: readonly IndexRow[] = [
+  [
+    "a search does not look through what the index lacks",
+    "index-search.ts",
+    "let at = part.file.mark; at < durable",
+    "let at = durable; at < durable",
+    "a search, a list and an id at every position",
+    "index-journal",
+  ],
+  [
+    "a list does not show what the index lacks",
+    "collection-index.ts",
+    "if (each.position > mark) changed.set(key, each);",
+    "if (each.position > mark * Number.MAX_VALUE) changed.set(key, each);",
+    "a search, a list and an id at every position",
+    "index-journal",
+  ],
+  [
+    "ids that the index lacks are forgotten at a start",
+    "reconcile.ts",
+    "if (!isSame(index.written(key))) await remember(index, log);",
+    "void remember;",
+    "killed again soon after a start",
+    "index-journal",
+  ],
+  [
+    "the index does not keep how far it read the journal",
+    "index-writer.ts",
+    "this.#sql.setMark.run(...",
+    "void (() => [] as unknown[])(...",
+    "killed again soon after a start",
+    "index-journal",
+  ],
+  [
+    "an index is not checked after a kill",
+    "index-schema.ts",
+    'const isUnsure = isChecked && sql.state.get()?.["clean"] !== 1;',
+    'const isUnsure = isChecked && sql.state.get()?.["clean"] === 2;',
+    "an index with a damaged page",
+    "index-journal",
+  ],
+  [
+    "what a log was cut back to is not read",
+    "index-writer.ts",
+    "if (known !== undefined) this.#remove(collection, known.key);",
+    "if (known !== undefined) return;",
+    "a log that is cut back",
+    "index-journal",
+  ],
+  [
+    "appends do not wait for an index that is far behind",
+    "index.ts",
+    "if (this.durable - this.mark <= most || this.#isFull) return undefined;",
+    "if (this.durable >= most - most) return undefined;",
+    "an index that is far behind",
+    "index",
+  ],
+];
+
 export const indexBugs: readonly SeededBug[] = [
+  ...ofJournal.map(
+    ([id, file, find, replace, named, test]): SeededBug => ({
+      id: `index: ${id}`,
+      file: `${files}/${file}`,
+      find,
+      replace,
+      test: `${files}/${test}.test.ts`,
+      named,
+    }),
+  ),
   openLogs,
   ...ofStart.map(
     ([id, file, find, replace, named]): SeededBug => ({

@@ -32,6 +32,20 @@ const document = { test: "test/bit-rot.test.ts", named: "a document cut at any l
 
 const log: readonly SeededBug[] = [
   {
+    id: "log: what is appended is not added to the records in memory",
+    file: `${files}/log-file.ts`,
+    find: "this.#ports.recent.append(this, start, lines);",
+    replace: "",
+    test: `${files}/recent-records.test.ts`,
+  },
+  {
+    id: "log: records that readers share can be changed",
+    file: `${files}/recent-records.ts`,
+    find: "recent.batches.unshift(freezeDeep(batch));",
+    replace: "recent.batches.unshift(batch);",
+    ...{ ...contract, named: "log.copy.records" },
+  },
+  {
     id: "inventory: what was found is not kept",
     file: `${files}/quarantine.ts`,
     find: "    if (quarantined === undefined && !isLoss(report)) return;",
@@ -188,8 +202,8 @@ const lock: readonly SeededBug[] = [
   {
     id: "lock: not asked before an append",
     file: `${files}/file-log-store.ts`,
-    find: "    this.#ports.guard();\n    const indexed",
-    replace: "    const indexed",
+    find: "    this.#ports.guard();\n    return log.append(",
+    replace: "    return log.append(",
     ...{ test: "test/kill.test.ts", named: "lock file was taken away" },
   },
 ];
@@ -198,8 +212,8 @@ const contracts: readonly SeededBug[] = [
   {
     id: "contract: a repeated id is stored again",
     file: `${files}/file-log-store.ts`,
-    find: "if (isKnown || content === undefined) continue;",
-    replace: "if (content === undefined) continue;",
+    find: "if (stored === undefined) {",
+    replace: "if (stored === undefined || ids.length >= 0) {",
     ...{ ...contract, named: "one batch appended 20 times at once" },
   },
   {
@@ -212,8 +226,8 @@ const contracts: readonly SeededBug[] = [
   {
     id: "contract: other content under a known id is taken for the same",
     file: `${files}/batch-records.ts`,
-    find: "if (sameRecord(JSON.stringify(content), record.json)) return true;",
-    replace: "return true;",
+    find: "if (sameRecord(JSON.stringify(content), record.json)) return;",
+    replace: "if (sameRecord(record.json, record.json) || content) return;",
     ...{ ...contract, named: "of one id with different content" },
   },
   {
@@ -231,23 +245,6 @@ const contracts: readonly SeededBug[] = [
     // biome-ignore lint/suspicious/noTemplateCurlyInString: the text of a source.
     replace: "`${key}.jsonl`",
     ...{ ...contract, named: "keys that differ at all|a log can have any key" },
-  },
-];
-
-const turn: readonly SeededBug[] = [
-  {
-    id: "log: what is appended is not added to the records in memory",
-    file: "src/core/storage/files/log-file.ts",
-    find: "this.#ports.recent.append(this, start, lines);",
-    replace: "",
-    test: "src/core/storage/files/recent-records.test.ts",
-  },
-  {
-    id: "log: records that readers share can be changed",
-    file: "src/core/storage/files/recent-records.ts",
-    find: "recent.batches.unshift(freezeDeep(batch));",
-    replace: "recent.batches.unshift(batch);",
-    ...{ ...contract, named: "log.copy.records" },
   },
 ];
 
@@ -287,15 +284,6 @@ function bugsBesideModules(): readonly SeededBug[] {
 }
 
 export const seededBugs: readonly SeededBug[] = [
-  ...[
-    ...log,
-    ...journalBugs,
-    ...indexBugs,
-    ...documents,
-    ...lock,
-    ...contracts,
-    ...turn,
-    ...privacy,
-  ],
+  ...[...log, ...journalBugs, ...indexBugs, ...documents, ...lock, ...contracts, ...privacy],
   ...bugsBesideModules(),
 ];

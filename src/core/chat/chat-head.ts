@@ -1,6 +1,11 @@
 import { isJsonObject, type JsonObject } from "../json.ts";
 import { sha256 } from "../sha256.ts";
-import type { LogHead, LogProjection, StoredRecord } from "../storage/log-store.ts";
+import {
+  type LogHead,
+  type LogProjection,
+  projectionModule,
+  type StoredRecord,
+} from "../storage/log-store.ts";
 import { attachmentsOf } from "./attachments.ts";
 import { hiddenBy } from "./control-ids.ts";
 import { isMessage } from "./message.ts";
@@ -125,6 +130,7 @@ export const forkLabel = (chatId: string) => `fork:${sha256(chatId).toString("he
 
 /** How the chats' logs are listed and searched, whatever the driver. */
 export const chatProjection: LogProjection = {
+  module: projectionModule("chatProjection"),
   sortedAt(head) {
     const session = head["session"];
     const humanAt = isJsonObject(session) ? session["human_at"] : undefined;

@@ -1,4 +1,4 @@
-import type { LogProjection, LogRow, LogStore } from "./log-store.ts";
+import { type LogProjection, type LogRow, type LogStore, projectionModule } from "./log-store.ts";
 import type { Storage } from "./storage.ts";
 
 /** A collection of logs in which another framework keeps its conversations, each under an id of its own. */
@@ -11,15 +11,22 @@ export interface FrameworkLogs {
  * Their heads say when a log was last written (`updated_at`) and what a list finds it by (`labels`, of which
  * one may be an `ownerLabel`).
  */
-const projection: LogProjection = {
+export const frameworkProjection: LogProjection = {
+  module: projectionModule("frameworkProjection"),
   sortedAt: ({ updated_at: at }) => (typeof at === "string" ? at : ""),
   labels: ({ labels }) => (Array.isArray(labels) ? labels.map(String) : []),
   text: () => undefined,
   hides: () => undefined,
 };
 
-export const langGraphLogs: FrameworkLogs = { collection: "langgraph", projection };
-export const claudeLogs: FrameworkLogs = { collection: "claude", projection };
+export const langGraphLogs: FrameworkLogs = {
+  collection: "langgraph",
+  projection: frameworkProjection,
+};
+export const claudeLogs: FrameworkLogs = {
+  collection: "claude",
+  projection: frameworkProjection,
+};
 
 /**
  * The collections of all adapters. They stand here so that forgetting, `doctor` and moving also reach what an

@@ -140,6 +140,11 @@ export interface SearchHit {
  * thrown away and rebuilt from the logs alone. Given to the store when it is opened.
  */
 export interface LogProjection {
+  /**
+   * The URL of a module, and behind `#` the name under which it exports this projection: a driver may index in
+   * another thread then.
+   */
+  readonly module?: string | undefined;
   /** Lists are sorted by this instant (ISO 8601), newest first; equal instants by key. */
   sortedAt(head: LogHead): string;
   /** Labels that a list can filter on. */
@@ -261,11 +266,19 @@ export interface LogStore {
   search(query: string, options: SearchOptions): Promise<readonly SearchHit[]>;
 }
 
+/** The URL of one of our projections. They are beside the sources; in a folder of its own in what is published. */
+export function projectionModule(name: string): string {
+  const isSource = import.meta.url.endsWith(".ts");
+  const path = isSource ? "../projections.ts" : "../workers/projections.js";
+  return new URL(`${path}#${name}`, import.meta.url).href;
+}
+
 /** The kind that an erased record reads back as. */
 export const erasedKind = "erased";
 
 /** Of logs that are read by their keys alone: neither listed nor searched. */
 export const unlisted: LogProjection = {
+  module: projectionModule("unlisted"),
   sortedAt: () => "",
   labels: () => [],
   text: () => undefined,

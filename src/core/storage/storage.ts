@@ -57,8 +57,7 @@ export interface OwnHome {
 
 /** How far an index is behind what is stored. Lists and searches have all of it, from memory. */
 export interface IndexBehind {
-  readonly batches: number;
-  /** Of log. */
+  /** Of the journal. */
   readonly bytes: number;
 }
 

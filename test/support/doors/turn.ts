@@ -8,8 +8,8 @@ import { silentLogger } from "../../../src/core/logger.ts";
 import type { Responder } from "../../../src/core/models/responder.ts";
 import { realDisk } from "../../../src/core/storage/disk/disk.ts";
 import { FileStorage } from "../../../src/core/storage/files/file-storage.ts";
+import { FileIndex } from "../../../src/core/storage/files/index.ts";
 import { takeLease } from "../../../src/core/storage/files/lease.ts";
-import { openSqliteIndex } from "../../../src/core/storage/files/sqlite-index.ts";
 import { openThroughline } from "../../../src/core/throughline.ts";
 import { systemTimers } from "../../../src/core/timers.ts";
 import { hookedDisk } from "../hooked-disk.ts";
@@ -79,7 +79,7 @@ const tool = lampTool(home, kind === "repeatable", {
 });
 
 const lease = takeLease(home);
-const index = openSqliteIndex(`${home}/index.db`);
+const index = new FileIndex(`${home}/index.db`);
 const ports = { clock: systemClock, newId: randomId, logger: silentLogger };
 const storage = await FileStorage.open({
   ...{ ...ports, timers: systemTimers, home, disk, durability: "power-cut" },

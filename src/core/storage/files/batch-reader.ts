@@ -203,7 +203,7 @@ export function batchAt(bytes: Buffer, start: number): Batch | undefined {
 }
 
 /** The records of a batch, first one first. The seal holds, so every line is what we wrote. */
-export function recordsOf(batch: Batch): StoredRecord[] {
+export function recordsOf(batch: Pick<Batch, "start" | "body">): StoredRecord[] {
   const records: StoredRecord[] = [];
   let from = batch.start === 0 ? batch.body.indexOf(lineBreak) + 1 : 0;
   while (from < batch.body.length) {

@@ -5,19 +5,27 @@ import type { StoredRecord } from "../log-store.ts";
 import { recordsOf } from "./batch-reader.ts";
 import type { LogFile } from "./log-file.ts";
 
+/** So many records are read from the end of a log: the index may not know yet where they begin. */
+const newest = 100;
+
 /** Those of these records that the log holds, newest first. Reads what they share once. @param seek finds their batches. */
 export async function foundIn(
   log: LogFile,
-  hits: readonly { readonly seq: number }[],
+  seqs: readonly number[],
   seek: (seq: number) => number,
 ): Promise<StoredRecord[]> {
+  if (seqs.length === 0) return [];
   // Held from the moment that the places in it are looked up: erasing makes a new file.
-  const places = Map.groupBy(hits, ({ seq }) => seek(seq));
   log.hold();
   try {
+    const first = Math.min(...seqs);
+    if (first > log.seq - newest) {
+      const tail = await log.tail(log.seq - first + 1);
+      return tail.filter(({ seq }) => seqs.includes(seq)).reverse();
+    }
     const records: StoredRecord[] = [];
-    for (const [start, sharing] of places) {
-      records.push(...(await recordsFrom(log, start, new Set(sharing.map(({ seq }) => seq)))));
+    for (const [start, sharing] of Map.groupBy(seqs, seek)) {
+      records.push(...(await recordsFrom(log, start, new Set(sharing))));
     }
     return records.sort((a, b) => b.seq - a.seq);
   } finally {
@@ -42,44 +50,12 @@ async function recordsFrom(
   return records;
 }
 
-/** Reads records by their places, and a batch once, however many of its records are asked for. */
-export class ReadBatches {
-  #start = -1;
-  #records = new Map<number, StoredRecord>();
-
-  async record(
-    log: LogFile,
-    place: { readonly seq: number; readonly start: number },
-  ): Promise<StoredRecord | undefined> {
-    if (place.start !== this.#start) {
-      this.#start = place.start;
-      this.#records = new Map();
-      for await (const batch of log.batches(place.start)) {
-        for (const record of recordsOf(batch)) this.#records.set(record.seq, record);
-        break;
-      }
-    }
-    return this.#records.get(place.seq);
-  }
-}
-
-/**
- * Whether the log still holds this record. One that damage took may be stored again under its id.
- *
- * @throws ThroughlineError `THROUGHLINE_ID_CONFLICT`: it holds another one with this id.
- */
-export async function isStored(
-  log: LogFile,
-  record: PreparedRecord,
-  known: { readonly seq: number; readonly start: number },
-  batches: ReadBatches,
-): Promise<boolean> {
-  const stored = await batches.record(log, known);
-  if (stored === undefined) return false;
-  if (isErased(stored)) return true;
+/** @throws ThroughlineError `THROUGHLINE_ID_CONFLICT`: the log holds another record with this id. */
+export function assertSame(key: string, stored: StoredRecord, record: PreparedRecord): void {
+  if (isErased(stored)) return;
   const { seq: _, ...content } = stored;
-  if (sameRecord(JSON.stringify(content), record.json)) return true;
-  throw new ThroughlineError(`${log.key} has a record with this id and other content`, {
+  if (sameRecord(JSON.stringify(content), record.json)) return;
+  throw new ThroughlineError(`${key} has a record with this id and other content`, {
     code: "THROUGHLINE_ID_CONFLICT",
   });
 }

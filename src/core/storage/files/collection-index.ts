@@ -1,38 +1,50 @@
-import { Lru } from "../../lru.ts";
 import { type ListPlace, listCursor, parseCursor } from "../batch.ts";
 import type {
   ListOptions,
   ListPage,
   LogHead,
   LogProjection,
-  LogRecord,
   LogRow,
   SearchOptions,
 } from "../log-store.ts";
-import { endsOpen, holdsEvery, queryPhrases, searchTokens } from "../search-words.ts";
-import { Backlog, type WaitingLog } from "./backlog.ts";
-import type { IndexQueue } from "./index-queue.ts";
-import { canBegin, comparePlaces, contentOf, labelsOf } from "./index-rules.ts";
+import type { FileIndex } from "./index.ts";
+import { idToken, parseStored } from "./index-schema.ts";
+import { comparePlaces, searchIndex } from "./index-search.ts";
+import { labelsOf } from "./index-writer.ts";
 import type {
   IndexCoverage,
   IndexEntry,
   IndexedBatch,
-  IndexedContent,
   IndexHit,
-  IndexRow,
   LogIndex,
+  LogState,
 } from "./log-index.ts";
-import type { IndexDatabase } from "./sqlite-database.ts";
-import { parseStored } from "./sqlite-file.ts";
-
-/** How many logs are searched one by one first. Each costs some 20 µs. */
-const newestLogs = 16;
-
-/** How many logs' rows are remembered. */
-const knownRows = 1_024;
 
 /** How many keys are read at a time. */
 const keysAtOnce = 1_000;
+/** Of a log the newest ids are in memory: so many to twice as many. */
+const idsInMemory = 4_096;
+/** So many ids of all logs are in memory at most, beside those that the index lacks. */
+const idsOfAll = 65_536;
+/** A log that changed a short while ago. */
+interface Recent {
+  log: LogState;
+  /** The index has all of it once it read the journal up to here. */
+  position: number;
+  /** The journal holds what was added to the log from this offset on. */
+  readonly since: number;
+  /** Numbers of records by their ids. */
+  ids: Map<string, number>;
+  older: Map<string, number>;
+  /** The index has `older` once it read the journal up to here. */
+  olderAt: number;
+  /** Offset in the log from which on all ids are in memory, or in the index. */
+  idsFrom: number;
+  /** How lists have it, as of `headJson`. */
+  listed:
+    | { readonly headJson: string; readonly sortedAt: string; readonly labels: readonly string[] }
+    | undefined;
+}
 
 /** A page of a list. */
 interface WantedRows {
@@ -47,102 +59,129 @@ interface PlacedRow {
   readonly row: () => LogRow;
 }
 
-/** What a search asks for. */
-interface Wanted {
-  /** As the full-text index has it. */
-  readonly match: string;
-  readonly phrases: readonly string[][];
-  readonly isOpen: boolean;
-}
-
-/** The part of `index.db` of one collection: reads its file and what waits to be written to it. */
+/** The part of `index.db` of one collection: reads its file, and over it what the journal holds. */
 export class CollectionIndex implements LogIndex {
-  readonly #file: IndexDatabase;
-  readonly #queue: IndexQueue;
-  readonly #collection: string;
-  readonly #projection: LogProjection;
-  readonly #backlog = new Backlog();
-  /** Rows of logs in which ids were looked up: two look-ups in each append cost what is saved. */
-  readonly #rowIds = new Lru<string, number>(knownRows);
+  readonly file: FileIndex;
+  readonly collection: string;
+  readonly projection: LogProjection;
+  /** In the order in which they changed. */
+  readonly #recent = new Map<string, Recent>();
+  /** How many ids are in memory, at least so many. */
+  #idCount = 0;
+  /** Logs whose rows in the file do not count any more: how many removals are under way. */
+  readonly #removed = new Map<string, number>();
+  readonly #damaged = new Set<string>();
   /** What is noted at the end, see `noteCompared`. */
   comparedAt: string | undefined;
-  #isCovered = false;
   coverage: IndexCoverage;
-  readonly noteVerified: () => void;
 
-  constructor(
-    file: IndexDatabase,
-    queue: IndexQueue,
-    collection: string,
-    projection: LogProjection,
-    { coverage, noteVerified }: Pick<LogIndex, "coverage" | "noteVerified">,
-  ) {
-    this.coverage = coverage;
-    this.noteVerified = noteVerified;
-    this.#file = file;
-    this.#queue = queue;
-    this.#collection = collection;
-    this.#projection = projection;
+  constructor(file: FileIndex, collection: string, projection: LogProjection) {
+    this.coverage = file.coverageOf(collection);
+    this.file = file;
+    this.collection = collection;
+    this.projection = projection;
   }
 
   entry(key: string): IndexEntry | undefined {
-    const last = this.#backlog.last(key);
-    if (last !== undefined) return { seq: last.seq, end: last.end, crc: last.crc };
-    return this.#file.run(() => {
-      const row = this.#rowOf(key);
-      if (row === undefined) return undefined;
-      const { seq, end_offset: end, crc } = row;
-      return { seq: Number(seq), end: Number(end), crc: String(crc) };
-    });
+    const written = this.written(key);
+    const recent = this.#recent.get(key);
+    const comes =
+      recent !== undefined &&
+      recent.position > this.file.mark &&
+      recent.since <= (written?.end ?? 0);
+    return comes ? recent.log : written;
   }
 
-  add(batch: IndexedBatch): void {
-    // A log that is in the middle of being written when the index is lost is read from its beginning.
-    if (!canBegin(batch) && !this.#isKnown(batch.key)) return;
-    const head = JSON.parse(batch.headJson) as LogHead;
-    this.#add({
-      ...batch,
-      collection: this.#collection,
-      sortedAt: this.#projection.sortedAt(head).toWellFormed(),
-      labels: labelsOf(this.#projection, head),
-    });
+  written(key: string): IndexEntry | undefined {
+    const row = this.file.file.run(() => this.#rowOf(key));
+    if (row === undefined) return undefined;
+    const { seq, end_offset: end, crc } = row;
+    return { seq: Number(seq), end: Number(end), crc: String(crc) };
   }
 
-  contentOf(record: LogRecord): IndexedContent {
-    return contentOf(this.#projection, record);
+  stored(log: LogState, ids: readonly string[], start: number): void {
+    const recent = this.#recentOf(log, start);
+    if (recent.ids.size >= idsInMemory) {
+      const isIndexed = this.file.mark >= recent.olderAt;
+      recent.older = isIndexed ? recent.ids : new Map([...recent.older, ...recent.ids]);
+      recent.olderAt = recent.position;
+      recent.ids = new Map();
+    }
+    recent.log = log;
+    recent.position = this.file.durable;
+    const first = log.seq - ids.length + 1;
+    for (const [i, id] of ids.entries()) recent.ids.set(id, first + i);
+    this.#idCount += ids.length;
+    if (this.#idCount > idsOfAll) this.#letGo();
+  }
+
+  recovered(log: LogState, since: number): void {
+    const recent = this.#recentOf(log, since);
+    recent.idsFrom = log.end;
+    recent.position = this.file.durable;
+  }
+
+  lacks(key: string): number | undefined {
+    const recent = this.#recent.get(key);
+    const end = this.written(key)?.end ?? 0;
+    return recent !== undefined && end < recent.idsFrom ? end : undefined;
+  }
+
+  remember(key: string, ids: readonly (readonly [id: string, seq: number])[], from: number): void {
+    const recent = this.#recent.get(key);
+    if (recent === undefined) return;
+    recent.older = new Map([...ids, ...recent.older]);
+    recent.olderAt = recent.position;
+    recent.idsFrom = from;
+    this.#idCount += ids.length;
+  }
+
+  async add(log: LogState, batches: readonly IndexedBatch[], from: number): Promise<void> {
+    const { key, seq, end, crc, headJson, damaged } = log;
+    const state = { key, seq, end, crc, headJson, damaged };
+    await this.file.ask({ do: "add", collection: this.collection, log: state, batches, from });
   }
 
   isDamaged(key: string): boolean {
-    const last = this.#backlog.last(key);
-    if (last !== undefined) return last.damaged;
-    return this.#file.run(() => this.#rowOf(key)?.["damaged"] === 1);
+    if (this.#damaged.has(key)) return true;
+    const last = this.#recent.get(key)?.log;
+    if (last?.damaged) return true;
+    return this.file.file.run(() => this.#rowOf(key)?.["damaged"] === 1);
   }
 
-  markDamaged(key: string, damaged: boolean): void {
-    const last = this.#backlog.last(key) ?? this.#lastWritten(key);
-    if (last !== undefined) this.#add({ ...last, damaged, start: last.end, records: [] });
+  markDamaged(key: string): void {
+    if (this.#damaged.has(key)) return;
+    this.#damaged.add(key);
+    const done = () => this.#damaged.delete(key);
+    // Where it could not be written, it is met again.
+    void this.file
+      .ask({ do: "damaged", collection: this.collection, key })
+      .then(done, () => undefined);
   }
 
-  find(key: string, id: string): { readonly seq: number; readonly start: number } | undefined {
-    const waiting = this.#backlog.find(key, id);
-    return waiting ?? this.#file.run(() => this.#findWritten(key, id));
+  find(key: string, id: string): readonly number[] {
+    const recent = this.#recent.get(key);
+    const known = recent?.ids.get(id) ?? recent?.older.get(id);
+    if (known !== undefined) return [known];
+    return this.file.file.run(() => {
+      const log = this.rowId(key);
+      return log === undefined ? [] : this.numbers(log, `"${idToken(id)}"`, 1_000);
+    });
   }
 
   seek(key: string, seq: number): number {
-    const waiting = this.#backlog.seek(key, seq);
-    if (waiting !== undefined) return waiting;
-    if (this.#backlog.isRemoved(key)) return 0;
-    return this.#file.run(() => {
-      const row = this.#file.sql.seek.get(this.#collection, key, seq);
+    if (this.#removed.has(key)) return 0;
+    return this.file.file.run(() => {
+      const row = this.file.sql.seek.get(this.collection, key, seq);
       return row === undefined ? 0 : Number(row["start"]);
     });
   }
 
   list({ limit, cursor, label }: ListOptions): ListPage {
     const after = cursor === undefined ? undefined : parseCursor(cursor);
-    return this.#file.run(() => {
+    return this.file.file.run(() => {
       // One row more than asked for tells whether there is a next page.
-      const found = this.#placedRows({ after, label, count: limit + 1 });
+      const found = this.placedRows({ after, label, count: limit + 1 });
       const shown = found.slice(0, limit);
       const rows = shown.map(({ row }) => row());
       const last = found.length > limit ? shown.at(-1) : undefined;
@@ -150,286 +189,175 @@ export class CollectionIndex implements LogIndex {
     });
   }
 
-  search(query: string, { limit, key, prefix }: SearchOptions): readonly IndexHit[] {
-    const phrases = queryPhrases(query);
-    if (phrases.length === 0) return [];
-    const isOpen = endsOpen(query, prefix);
-    // Only tokens get in here, which hold no quote: nothing that a person wrote is syntax.
-    const words = phrases.map((tokens) => `"${tokens.join(" ")}"`).join(" AND ");
-    const wanted = { match: isOpen ? `${words} *` : words, phrases, isOpen };
-    return this.#file.run(() => {
-      if (key !== undefined) return this.#searchLog(wanted, key, limit);
-      return this.#searchNewest(wanted, limit) ?? this.#searchAll(wanted, limit);
-    });
+  search(query: string, options: SearchOptions): Promise<readonly IndexHit[]> {
+    return searchIndex(this, query, options);
   }
 
   *keys(): Generator<string> {
     for (let after = ""; ; ) {
       const from = after;
-      const rows = this.#file.run(() =>
-        this.#file.sql.keys.all(this.#collection, from, keysAtOnce),
+      const rows = this.file.file.run(() =>
+        this.file.sql.keys.all(this.collection, from, keysAtOnce),
       );
       for (const row of rows) {
         after = String(row["key"]);
-        if (this.#backlog.get(after) === undefined) yield after;
+        if (!this.#recent.has(after) && !this.#removed.has(after)) yield after;
       }
       if (rows.length < keysAtOnce) break;
     }
-    for (const [key, { batches }] of [...this.#backlog]) if (batches.length > 0) yield key;
+    yield* [...this.#recent.keys()];
   }
 
   remove(key: string): void {
-    this.#rowIds.delete(key);
-    this.#backlog.remove(key);
-    this.#queue.add({ collection: this.#collection, key, removed: true }, 0, () =>
-      this.#backlog.wroteRemoval(key),
-    );
+    this.#recent.delete(key);
+    this.#damaged.delete(key);
+    this.#removed.set(key, (this.#removed.get(key) ?? 0) + 1);
+    const done = () => {
+      const left = (this.#removed.get(key) ?? 1) - 1;
+      if (left === 0) this.#removed.delete(key);
+      else this.#removed.set(key, left);
+    };
+    void this.file.remove(this.collection, key).then(done, done);
   }
 
   erase(): Promise<void> {
-    return this.#queue.erase();
+    return this.file.erase();
+  }
+
+  caughtUp(): Promise<void> {
+    return this.file.ask({ do: "nothing" });
   }
 
   room(): Promise<void> | undefined {
-    return this.#queue.room();
+    return this.file.room();
   }
 
-  /** The file was lost: batches in the middle of logs that it no longer knows are of no use. */
-  forgetAll(): void {
-    this.#backlog.clear();
-    this.#rowIds.clear();
-    this.coverage = "unknown";
-    this.#isCovered = false;
-    this.comparedAt = undefined;
+  noteVerified(): void {
+    this.file.noteVerified(this.collection);
   }
 
-  async noteCovered(isCovered: boolean): Promise<void> {
-    this.#isCovered = isCovered;
-    if (!isCovered) {
-      this.#file.uncover(this.#collection);
-      return this.#queue.cover(this.#collection, false);
-    }
-    if (this.#file.coveredSince(this.#collection) !== undefined) return; // as noted when it was opened
-    // Without a journal nothing would hold what waits after a kill.
-    if (!this.#file.isJournaled || !(await this.#queue.flush())) return;
-    if (this.#isCovered && !this.#queue.isClosed) await this.#queue.cover(this.#collection, true);
+  noteCovered(isCovered: boolean): Promise<void> {
+    return this.file.cover(this.collection, isCovered);
   }
 
   noteCompared(changed: string): void {
     this.comparedAt = changed;
   }
 
-  #add(row: IndexRow): void {
-    this.#backlog.add(row);
-    this.#queue.add(row, row.end - row.start, () => this.#backlog.wrote(row));
+  /** The file was lost: what the journal holds of logs that it no longer knows is of no use. */
+  forgetAll(): void {
+    this.#recent.clear();
+    this.#idCount = 0;
+    this.doubt();
   }
 
-  #isKnown(key: string): boolean {
-    if (this.#backlog.last(key) !== undefined) return true;
-    let isWritten = false;
-    this.#file.runQuietly(() => {
-      isWritten = this.#rowId(key) !== undefined;
-    });
-    return isWritten;
+  /** The index may lack something of these logs. */
+  doubt(): void {
+    this.coverage = "unknown";
+    this.comparedAt = undefined;
   }
 
-  #findWritten(key: string, id: string) {
-    const log = this.#rowId(key);
-    const row = log === undefined ? undefined : this.#file.sql.find.get(log, id);
-    if (row === undefined) return undefined;
-    return { seq: Number(row["seq"]), start: Number(row["start"]) };
+  #recentOf(log: LogState, since: number): Recent {
+    const { key } = log;
+    const known = this.#recent.get(key);
+    // What a removed log had is of no use for one that begins.
+    if (known !== undefined && since > 0) return known;
+    const none = { ids: new Map(), older: new Map(), olderAt: 0, listed: undefined };
+    const recent: Recent = { log, position: 0, since, idsFrom: since, ...none };
+    this.#recent.set(key, recent);
+    return recent;
+  }
+
+  /** Lets go of what the file of the index has. */
+  #letGo(): void {
+    this.#idCount = 0;
+    for (const [key, { position, ids, older }] of this.#recent) {
+      if (position <= this.file.mark) this.#recent.delete(key);
+      else this.#idCount += ids.size + older.size;
+    }
+    this.#idCount /= 2; // where the index is far behind, this is not done again and again
+  }
+
+  isRemoved(key: string): boolean {
+    return this.#removed.has(key);
   }
 
   /** The row of a log in the file, if it counts. */
   #rowOf(key: string): Record<string, unknown> | undefined {
-    if (this.#backlog.isRemoved(key)) return undefined;
-    return this.#file.sql.logOf.get(this.#collection, key);
+    if (this.#removed.has(key)) return undefined;
+    return this.file.sql.logOf.get(this.collection, key);
   }
 
-  #lastWritten(key: string): IndexRow | undefined {
-    if (this.#backlog.isRemoved(key)) return undefined;
-    let found: IndexRow | undefined;
-    this.#file.runQuietly(() => {
-      const row = this.#file.sql.headOf.get(this.#collection, key);
-      if (row === undefined) return;
-      const { seq, end_offset: end, crc, head: headJson } = row;
-      const head = parseStored<LogHead>(String(headJson));
-      found = {
-        collection: this.#collection,
-        key,
-        seq: Number(seq),
-        end: Number(end),
-        crc: String(crc),
-        start: Number(end),
-        damaged: false,
-        sortedAt: this.#projection.sortedAt(head).toWellFormed(),
-        labels: labelsOf(this.#projection, head),
-        headJson: String(headJson),
-        records: [],
-      };
-    });
-    return found;
+  /** The number of a log's row in the file. */
+  rowId(key: string): number | undefined {
+    const id = this.#rowOf(key)?.["id"];
+    return typeof id === "number" ? id : undefined;
   }
 
-  /** The number of a log's row, as long as the log is not removed and the file not lost. */
-  #rowId(key: string): number | undefined {
-    if (this.#backlog.isRemoved(key)) return undefined;
-    const known = this.#rowIds.get(key);
-    if (known !== undefined) return known;
-    const id = this.#file.sql.logOf.get(this.#collection, key)?.["id"];
-    if (typeof id !== "number") return undefined;
-    this.#rowIds.set(key, id);
-    return id;
+  /** The records of a log with these words, newest first. */
+  numbers(log: number, match: string, limit: number): number[] {
+    const rows = this.file.sql.words().searchLog.all(match, log, log, limit);
+    return rows.map((row) => Number(row["seq"]));
   }
 
-  #placedRows(wanted: WantedRows): PlacedRow[] {
-    return [...this.#writtenRows(wanted), ...this.#waitingRows(wanted)]
+  /** The first rows of a list. */
+  placedRows(wanted: WantedRows): PlacedRow[] {
+    const { mark } = this.file;
+    const changed = new Map<string, Recent>();
+    for (const [key, each] of this.#recent) if (each.position > mark) changed.set(key, each);
+    return [...this.#writtenRows(wanted, changed), ...this.#changedRows(wanted, changed)]
       .sort((a, b) => comparePlaces(a.place, b.place))
       .slice(0, wanted.count);
   }
 
-  /** Rows in the file. That of a log of which something waits is out of date, and passed over. */
-  #writtenRows({ after, label, count }: WantedRows): PlacedRow[] {
-    const { sql } = this.#file;
+  /** Rows in the file. That of a log that changed since is out of date, and passed over. */
+  #writtenRows({ after, label, count }: WantedRows, changed: ReadonlyMap<string, Recent>) {
+    const { sql } = this.file;
     const which = label === undefined ? [] : [label.toWellFormed()];
     const place = after === undefined ? [] : [after.sortedAt, after.key];
     const [first, next] =
       label === undefined ? [sql.firstRows, sql.list] : [sql.firstRowsOfLabel, sql.listLabel];
     const statement = after === undefined ? first : next;
     const rows: PlacedRow[] = [];
-    const most = count + this.#backlog.size;
-    for (const row of statement.iterate(this.#collection, ...which, ...place, most)) {
+    const most = count + changed.size + this.#removed.size;
+    for (const row of statement.iterate(this.collection, ...which, ...place, most)) {
       const key = String(row["key"]);
-      if (this.#backlog.get(key) !== undefined) continue;
-      rows.push({ place: { sortedAt: String(row["sorted_at"]), key }, row: () => rowOf(row) });
+      if (changed.has(key) || this.#removed.has(key)) continue;
+      const damaged = row["damaged"] === 1 || this.#damaged.has(key);
+      rows.push({
+        place: { sortedAt: String(row["sorted_at"]), key },
+        row: () => ({
+          key,
+          seq: Number(row["seq"]),
+          head: parseStored(String(row["head"])),
+          damaged,
+        }),
+      });
       if (rows.length === count) break;
     }
     return rows;
   }
 
-  /** Rows of logs with batches that wait, in no order. */
-  #waitingRows({ after, label }: WantedRows): PlacedRow[] {
+  /** Rows of logs that changed, in no order. */
+  #changedRows({ after, label }: WantedRows, changed: ReadonlyMap<string, Recent>): PlacedRow[] {
     const rows: PlacedRow[] = [];
-    for (const [key, { batches }] of this.#backlog) {
-      const last = batches.at(-1);
-      if (last === undefined) continue;
-      const { seq, headJson, damaged, sortedAt } = last;
-      if (label !== undefined && !last.labels.includes(label.toWellFormed())) continue;
+    for (const [key, recent] of changed) {
+      const { seq, headJson, damaged } = recent.log;
+      if (recent.listed?.headJson !== headJson) {
+        const head = JSON.parse(headJson) as LogHead;
+        const sortedAt = this.projection.sortedAt(head).toWellFormed();
+        recent.listed = { headJson, sortedAt, labels: labelsOf(this.projection, head) };
+      }
+      const { sortedAt, labels } = recent.listed;
+      if (label !== undefined && !labels.includes(label.toWellFormed())) continue;
       const place = { sortedAt, key };
       if (after !== undefined && comparePlaces(place, after) <= 0) continue;
-      rows.push({ place, row: () => ({ key, seq, head: parseStored(headJson), damaged }) });
+      const isDamaged = damaged || this.#damaged.has(key);
+      rows.push({
+        place,
+        row: () => ({ key, seq, head: parseStored(headJson), damaged: isDamaged }),
+      });
     }
     return rows;
   }
-
-  /** Newest first. */
-  #searchLog(wanted: Wanted, key: string, limit: number): readonly IndexHit[] {
-    const waiting = this.#backlog.get(key);
-    const found = waiting === undefined ? [] : foundIn(waiting, wanted);
-    const hidden = waiting === undefined ? new Set<number>() : this.#hiddenBy(key, waiting);
-    const log = this.#rowId(key);
-    const seqs = new Set(found);
-    if (log !== undefined) {
-      const most = limit + hidden.size;
-      for (const row of this.#file.sql.words().searchLog.all(wanted.match, log, log, most)) {
-        seqs.add(Number(row["seq"]));
-      }
-    }
-    return [...seqs]
-      .filter((seq) => !hidden.has(seq))
-      .sort((a, b) => b - a)
-      .slice(0, limit)
-      .map((seq) => ({ key, seq }));
-  }
-
-  /** The records of a log that are hidden by what waits. */
-  #hiddenBy(key: string, { batches }: WaitingLog): ReadonlySet<number> {
-    const hidden = new Set<number>();
-    // An id may be stored again: a record hides the newest one before it.
-    const waiting = new Map<string, number>();
-    for (const { id, seq, hides } of batches.flatMap(({ records }) => records)) {
-      waiting.set(id, seq);
-      if (hides === undefined) continue;
-      const found = waiting.get(hides) ?? this.#findWritten(key, hides)?.seq;
-      if (found !== undefined && found < seq) hidden.add(found);
-    }
-    return hidden;
-  }
-
-  /**
-   * The answer if the newest logs have it all. A common word is in nearly every log, and sorting all
-   * that hold it would take as long as there are messages.
-   */
-  #searchNewest(wanted: Wanted, limit: number): readonly IndexHit[] | undefined {
-    const hits: IndexHit[] = [];
-    const newest = { after: undefined, label: undefined, count: newestLogs };
-    for (const { place } of this.#placedRows(newest)) {
-      hits.push(...this.#searchLog(wanted, place.key, limit - hits.length));
-      if (hits.length === limit) return hits;
-    }
-    return undefined;
-  }
-
-  #searchAll(wanted: Wanted, limit: number): readonly IndexHit[] {
-    const { sql } = this.#file;
-    const inFile: IndexHit[] = [];
-    for (const row of sql.words().searchAll.iterate(wanted.match, this.#collection)) {
-      const key = String(row["key"]);
-      // Where the log stands in the order is out of date.
-      if (this.#backlog.get(key) !== undefined) continue;
-      inFile.push({ key, seq: Number(row["seq"]) });
-      if (inFile.length === limit) break;
-    }
-    if (this.#backlog.size === 0) return inFile;
-    const places = new Map<string, ListPlace>();
-    const waiting: IndexHit[] = [];
-    for (const { place } of this.#waitingRows({ after: undefined, label: undefined, count: 0 })) {
-      const hits = this.#searchLog(wanted, place.key, limit);
-      if (hits.length > 0) places.set(place.key, place);
-      waiting.push(...hits);
-    }
-    if (waiting.length === 0) return inFile;
-    const placeOf = (key: string): ListPlace => {
-      const known = places.get(key);
-      if (known !== undefined) return known;
-      const sortedAt = String(sql.logOf.get(this.#collection, key)?.["sorted_at"]);
-      const place = { sortedAt, key };
-      places.set(key, place);
-      return place;
-    };
-    return [...inFile, ...waiting]
-      .sort((a, b) => comparePlaces(placeOf(a.key), placeOf(b.key)) || b.seq - a.seq)
-      .slice(0, limit);
-  }
-}
-
-/** The records that wait and hold what is wanted. */
-function foundIn({ batches }: WaitingLog, { phrases, isOpen }: Wanted): number[] {
-  const found: number[] = [];
-  for (const { records } of batches) {
-    for (const { text, seq } of records) {
-      if (text === undefined || !mayHold(text, phrases)) continue;
-      if (holdsEvery(searchTokens(text), phrases, isOpen)) found.push(seq);
-    }
-  }
-  return found;
-}
-
-const notAscii = /[^\0-\x7f]/;
-
-/** A look that costs little. Tokens of ASCII text stand in it as they are, but for case. */
-function mayHold(text: string, phrases: readonly string[][]): boolean {
-  if (notAscii.test(text)) return true;
-  const lower = text.toLowerCase();
-  return phrases.every(([first = ""]) => lower.includes(first));
-}
-
-function rowOf(row: Record<string, unknown>): LogRow {
-  const { key, seq, damaged, head } = row;
-  return {
-    key: String(key),
-    seq: Number(seq),
-    head: parseStored(String(head)),
-    damaged: damaged === 1,
-  };
 }

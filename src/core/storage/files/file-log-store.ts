@@ -30,10 +30,10 @@ import {
   type StoredRecord,
 } from "../log-store.ts";
 import { recordsOf } from "./batch-reader.ts";
-import { foundIn, isStored, ReadBatches } from "./batch-records.ts";
+import { assertSame, foundIn } from "./batch-records.ts";
 import { deletedPerhaps, logTemporary, rethrow, syncNames, unlinkIfThere } from "./file-ports.ts";
 import { LogFile, type LogPorts } from "./log-file.ts";
-import type { IndexedContent, IndexedRecord, IndexHit } from "./log-index.ts";
+import type { IndexHit } from "./log-index.ts";
 import { OpenLogs, type Slot } from "./open-logs.ts";
 import {
   areNamesKnown,
@@ -65,14 +65,12 @@ export class FileLogStore implements LogStore {
 
   append(key: string, records: readonly LogRecord[], options: AppendOptions = {}): Promise<number> {
     let batch: PreparedBatch;
-    let contents: readonly IndexedContent[];
     try {
       batch = prepareBatch(key, records, options);
-      contents = records.map((record) => this.#ports.index.contentOf(record));
     } catch (error) {
       return Promise.reject(error);
     }
-    const made = this.#logs.alone(key, (slot) => this.#append(slot, batch, contents));
+    const made = this.#logs.alone(key, (slot) => this.#append(slot, batch));
     return made.then(({ stored }) => stored);
   }
 
@@ -89,8 +87,7 @@ export class FileLogStore implements LogStore {
     if (index.room() !== undefined || unsyncedNames.has(directory)) return;
     for (const id of givenIds) if (log.mayHold(id)) return;
     this.#ports.guard();
-    const indexed = records.map((record) => ({ ...index.contentOf(record), seq: record.seq }));
-    return log.append({ lines, headJson, head, ids: records.map(({ id }) => id), indexed });
+    return log.append({ lines, headJson, head, ids: records.map(({ id }) => id) });
   }
 
   async tail(key: string, limit: number): Promise<LogTail | undefined> {
@@ -147,18 +144,7 @@ export class FileLogStore implements LogStore {
   async findAll(key: string, ids: readonly string[]): Promise<ReadonlyMap<string, StoredRecord>> {
     checkIds(key, ids);
     return this.#logs.read(key, async (log) => {
-      const found = new Map<string, StoredRecord>();
-      if (log === undefined) return found;
-      const places = ids.flatMap((id) => {
-        const place = this.#ports.index.find(key, id);
-        return place === undefined ? [] : [{ id, ...place }];
-      });
-      const batches = new ReadBatches();
-      for (const place of places.sort((a, b) => a.seq - b.seq)) {
-        const record = await batches.record(log, place);
-        if (record?.id === place.id) found.set(place.id, record);
-      }
-      return found;
+      return log === undefined ? new Map() : this.#withIds(log, ids);
     });
   }
 
@@ -245,7 +231,7 @@ export class FileLogStore implements LogStore {
     // Of what it found some may be unreadable or damaged: then more is looked for.
     for (let most = limit; ; most *= 2) {
       const hits: SearchHit[] = [];
-      const found = this.#ports.index.search(query, { ...options, limit: most });
+      const found = await this.#ports.index.search(query, { ...options, limit: most });
       for (const [key, inLog] of Map.groupBy(found, (hit) => hit.key)) {
         for (const record of await this.#foundIn(key, inLog)) hits.push({ key, record });
       }
@@ -259,12 +245,31 @@ export class FileLogStore implements LogStore {
       return await this.#logs.read(key, (log) =>
         log === undefined
           ? Promise.resolve([])
-          : foundIn(log, hits, (seq) => this.#ports.index.seek(key, seq)),
+          : this.#at(
+              log,
+              hits.map(({ seq }) => seq),
+            ),
       );
     } catch (error) {
       reportUnreadable(this.#ports, key, error);
       return [];
     }
+  }
+
+  /** The records with these numbers, newest first. */
+  #at(log: LogFile, seqs: readonly number[]): Promise<StoredRecord[]> {
+    return foundIn(log, seqs, (seq) => this.#ports.index.seek(log.key, seq));
+  }
+
+  /** The newest readable record with each of these ids. */
+  async #withIds(log: LogFile, ids: readonly string[]): Promise<Map<string, StoredRecord>> {
+    const wanted = new Set(ids);
+    const seqs = [...wanted].flatMap((id) => this.#ports.index.find(log.key, id));
+    const found = new Map<string, StoredRecord>();
+    for (const record of await this.#at(log, seqs)) {
+      if (wanted.has(record.id) && !found.has(record.id)) found.set(record.id, record);
+    }
+    return found;
   }
 
   /**
@@ -348,40 +353,36 @@ export class FileLogStore implements LogStore {
   async #append(
     slot: Slot,
     batch: PreparedBatch,
-    contents: readonly IndexedContent[],
   ): Promise<{ readonly stored: number | Promise<number> }> {
-    const { index } = this.#ports;
-    await index.room();
+    await this.#ports.index.room();
     const log = await this.#logs.writable(slot);
     if (log !== undefined && batch.records.some(({ id }) => log.comingIds.has(id))) {
       await log.caughtUp();
-      return this.#append(slot, batch, contents);
+      return this.#append(slot, batch);
     }
+    const given = batch.hasNewIds ? [] : batch.records.map(({ id }) => id);
+    const known = log && (await this.#withIds(log, given));
     const seq = log?.last.seq ?? 0;
-    const fresh: IndexedRecord[] = [];
-    const batches = new ReadBatches();
+    const ids: string[] = [];
     let lines = "";
     let last = 0;
-    for (const [i, record] of batch.records.entries()) {
-      const known =
-        batch.hasNewIds || log === undefined ? undefined : index.find(batch.key, record.id);
-      const isKnown = log && known && (await isStored(log, record, known, batches));
-      last = isKnown ? known.seq : 0;
-      const content = contents[i];
-      if (isKnown || content === undefined) continue;
-      fresh.push({ ...content, seq: seq + fresh.length + 1 });
-      lines += `${storedLine(record.json, seq + fresh.length)}\n`;
+    for (const record of batch.records) {
+      const stored = known?.get(record.id);
+      last = stored === undefined ? 0 : stored.seq;
+      if (stored === undefined) {
+        ids.push(record.id);
+        lines += `${storedLine(record.json, seq + ids.length)}\n`;
+      } else assertSame(batch.key, stored, record);
     }
-    if (fresh.length === 0) return { stored: last };
+    if (ids.length === 0) return { stored: last };
     checkEnd(batch.key, log, batch.expectedSeq);
     const headJson = batch.headJson ?? log?.last.headJson ?? "{}";
     const { directory, unsyncedNames } = this.#ports;
     if (unsyncedNames.has(directory)) await syncNames(this.#ports, directory);
     this.#ports.guard();
     const target = log ?? (await this.#create(slot));
-    const ids = fresh.map(({ id }) => id);
-    const stored = target.append({ lines, headJson, ids, indexed: fresh });
-    const end = last === 0 ? seq + fresh.length : last;
+    const stored = target.append({ lines, headJson, ids });
+    const end = last === 0 ? seq + ids.length : last;
     const failed = async (error: unknown) => {
       const remove = (own: Slot) => this.#logs.removeEmpty(own, target);
       if (log === undefined) await this.#logs.alone(slot.key, remove).catch(() => undefined);
@@ -420,15 +421,8 @@ export class FileLogStore implements LogStore {
 
   /** Those of the ids that the log holds and that still have their content. */
   async #unerased(log: LogFile, ids: readonly string[]): Promise<ReadonlySet<string>> {
-    const found = new Set<string>();
-    const batches = new ReadBatches();
-    for (const id of ids) {
-      const place = this.#ports.index.find(log.key, id);
-      if (place === undefined) continue;
-      const record = await batches.record(log, place);
-      if (record?.id === id && !isErased(record)) found.add(id);
-    }
-    return found;
+    const records = await this.#withIds(log, ids);
+    return new Set([...records].flatMap(([id, record]) => (isErased(record) ? [] : id)));
   }
 }
 

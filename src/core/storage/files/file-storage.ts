@@ -138,7 +138,7 @@ export class FileStorage implements Storage {
       },
       report: (report) => this.#report(collection, report),
       damage: (key, damage) => {
-        index.markDamaged(key, true);
+        index.markDamaged(key);
         this.#report(collection, damageReport(key, damage));
       },
     });
@@ -205,9 +205,9 @@ export class FileStorage implements Storage {
     for (const store of this.#logs.values()) store.indexLost();
   }
 
-  /** Before this position in the journal everything was given to the index. */
-  get journalMark(): number | undefined {
-    return this.#journal.applied;
+  /** The index may lack something of the logs of this collection. */
+  indexInDoubt(collection: string): void {
+    if (this.#closing === undefined) this.#logs.get(collection)?.indexLost();
   }
 
   repairs(): readonly RepairReport[] {

@@ -108,7 +108,8 @@ export function validFrames(segments: readonly ReadSegment[]): (readonly Frame[]
  * @throws ThroughlineError `THROUGHLINE_NEWER_FORMAT`.
  */
 export function readSegment(bytes: Buffer): ReadSegment | undefined {
-  const first = frameAt(bytes, 0);
+  const view = viewOf(bytes);
+  const first = frameAt(bytes, 0, view);
   if (first === undefined || first.path !== "") return undefined;
   const { format, nth, repeated, unsynced } = JSON.parse(first.bytes.toString()) as {
     format: number;
@@ -121,7 +122,7 @@ export function readSegment(bytes: Buffer): ReadSegment | undefined {
   const frames: Frame[] = [];
   let end = first.end;
   for (;;) {
-    const frame = frameAt(bytes, end - position);
+    const frame = frameAt(bytes, end - position, view);
     if (frame === undefined || frame.position !== end || frame.path === "") break;
     frames.push(frame);
     end = frame.end;
@@ -130,19 +131,30 @@ export function readSegment(bytes: Buffer): ReadSegment | undefined {
   return { header: { position, nth, repeated, unsynced }, frames, end };
 }
 
-function frameAt(bytes: Buffer, at: number): Frame | undefined {
+function frameAt(bytes: Buffer, at: number, view: DataView): Frame | undefined {
+  const frame = publishedFrameAt(bytes, at, view);
+  if (frame === undefined) return undefined;
+  const end = at + frame.end - frame.position;
+  return crc32(bytes.subarray(at + 8, end)) === view.getUint32(at + 4, true) ? frame : undefined;
+}
+
+/** The bytes for `publishedFrameAt`: reading numbers so takes a tenth of what it takes a `Buffer`. */
+export const viewOf = (bytes: Buffer): DataView =>
+  new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
+
+/** The frame at `at`, of a process that knows that it is whole. @param view of the same bytes. */
+export function publishedFrameAt(bytes: Buffer, at: number, view: DataView): Frame | undefined {
   if (at + frameBytes > bytes.length) return undefined;
-  const length = bytes.readUInt32LE(at);
+  const length = view.getUint32(at, true);
   if (length < frameBytes || at + length > bytes.length) return undefined;
-  if (crc32(bytes.subarray(at + 8, at + length)) !== bytes.readUInt32LE(at + 4)) return undefined;
-  const position = bytes.readDoubleLE(at + 8);
+  const position = view.getFloat64(at + 8, true);
   const from = at + frameBytes;
-  const to = from + bytes.readUInt16LE(at + 32);
+  const to = from + view.getUint16(at + 32, true);
   if (to > at + length) return undefined;
   return {
     position,
-    applied: bytes.readDoubleLE(at + 16),
-    offset: bytes.readDoubleLE(at + 24),
+    applied: view.getFloat64(at + 16, true),
+    offset: view.getFloat64(at + 24, true),
     path: bytes.toString("utf8", from, to),
     bytes: bytes.subarray(to, at + length),
     end: position + length,

@@ -53,33 +53,6 @@ test("a log whose sync failed before a kill is written again before its segment 
   assert.ok(written >= 0 && written < calls.lastIndexOf(`sync ${logOf("a")}`), calls.join());
 });
 
-test("the index takes up what the journal has without opening a log", async () => {
-  const disk = new SimulatedDisk();
-  const one = await openLarge(disk);
-  await one.logs.append("old", [record("m1")]);
-  await one.storage.close();
-  const { logs } = await openLarge(disk);
-  for (const key of ["old", "new", "old"])
-    await logs.append(key, [record(`of ${key}`)]).catch(() => 0);
-  await logs.append("old", [record("m3")]);
-  for (let i = 0; i < 50; i++) await logs.append(`k${i}`, [record("m")], { head: { n: i } });
-  const image = processDeathImage(disk);
-  const opened = await openLarge(image);
-  const { rows } = await opened.logs.list({ limit: 100 });
-  assert.equal(rows.length, 52);
-  assert.deepEqual(
-    ["old", "new", "k49"].map((key) => rows.find((row) => row.key === key)?.seq),
-    [3, 1, 1],
-  );
-  assert.equal(rows.find(({ key }) => key === "k7")?.head["n"], 7);
-  const logsOpened = callsOn(image).filter((call) => /^open .*\.jsonl$/.test(call));
-  // What came before the journal is read from its log.
-  assert.deepEqual([...new Set(logsOpened)], [`open ${logOf("old")}`]);
-  assert.equal((await opened.logs.search("words", { limit: 100 })).length, 54);
-  assert.equal((await opened.logs.find("k3", "m"))?.seq, 1);
-  await opened.storage.close();
-});
-
 const foreign = Buffer.from(`{"role":"user","content":"${"of another program ".repeat(50)}"}\n`);
 
 /** What somebody did to the file of a log after a kill, and what the recovery must leave. */

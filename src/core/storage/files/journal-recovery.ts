@@ -96,6 +96,7 @@ async function openSegment(ports: HomePorts, path: string): Promise<FoundSegment
       return undefined;
     }
     const segment = newSegment(path, file, false);
+    segment.nth = read.header.nth;
     segment.position = read.header.position;
     segment.end = read.end - segment.position;
     return { segment, ...read };

@@ -29,6 +29,8 @@ export interface Segment {
   readonly file: DiskFile;
   /** False for those of another process: a copy of the home may share them. */
   isReusable: boolean;
+  /** Segments were begun in this order. */
+  nth: number;
   /** Of its first byte in the journal. */
   position: number;
   /** How many bytes of it are used. */
@@ -46,7 +48,7 @@ export interface Segment {
 export function newSegment(path: string, file: DiskFile, isReusable = true): Segment {
   const sets = { logs: new Map<string, SyncedLog | undefined>(), newNamesIn: new Set<string>() };
   const settled = Promise.resolve();
-  return { path, file, isReusable, position: 0, end: 0, reserved: 0, ...sets, settled };
+  return { path, file, isReusable, nth: 0, position: 0, end: 0, reserved: 0, ...sets, settled };
 }
 
 /** Makes the file of the journal's next segment. */

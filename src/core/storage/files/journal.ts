@@ -80,13 +80,6 @@ export class Journal {
     return this.segments.recovered.complete(this.nameOf(path));
   }
 
-  /** Everything before this position is in the logs, and was given to the index. `undefined`: not yet. */
-  get applied(): number | undefined {
-    if (!this.segments.recovered.areIndexed) return undefined;
-    const [first = this.segments.position] = this.#unapplied;
-    return first;
-  }
-
   /** How a change calls the log at this path. */
   nameOf(path: string): string {
     return path.slice(this.#ports.home.length + 1).replaceAll(sep, "/");
@@ -223,6 +216,7 @@ export class Journal {
     this.#fault = undefined;
     segment.end = end + length;
     this.segments.position = position + length;
+    this.#ports.index.published(this.segments.position);
     if (length > 0) this.#unapplied.add(position);
     return { group, position, settle: resolve };
   }

@@ -20,7 +20,7 @@ import {
 } from "./file-ports.ts";
 import type { Journal, JournaledLog, PushedChange } from "./journal.ts";
 import { type LogEnd, noEnd, settleEnd } from "./log-end.ts";
-import type { IndexedRecord, LogIndex } from "./log-index.ts";
+import type { LogIndex } from "./log-index.ts";
 import type { RecentBatch, RecentRecords } from "./recent-records.ts";
 
 /** What a collection of logs needs. */
@@ -53,8 +53,6 @@ export interface Appended {
   readonly head?: LogHead | undefined;
   /** The ids of its records. */
   readonly ids: readonly string[];
-  /** What the index keeps of them. */
-  readonly indexed: readonly IndexedRecord[];
 }
 
 /** An append on its way, and where the log ends after it. */
@@ -178,7 +176,7 @@ export class LogFile implements JournaledLog, OpenLog {
   }
 
   mayHold(id: string): boolean {
-    return this.comingIds.has(id) || this.#ports.index.find(this.key, id) !== undefined;
+    return this.comingIds.has(id) || this.#ports.index.find(this.key, id).length > 0;
   }
 
   /** Whether something is on its way. */
@@ -394,7 +392,7 @@ export class LogFile implements JournaledLog, OpenLog {
         const bytes = isOne ? first.bytes : Buffer.concat(all.map((change) => change.bytes));
         await writeAll(this.#file, bytes, first.offset);
         for (const change of all) {
-          this.#reached();
+          this.#reached(change.bytes);
           change.resolve();
           change.settled();
         }
@@ -410,15 +408,14 @@ export class LogFile implements JournaledLog, OpenLog {
   }
 
   /** The file ends with the next of what was on its way. */
-  #reached(): void {
+  #reached(bytes: Buffer): void {
     const coming = this.#coming.shift();
     if (coming === undefined) return;
-    const { seq, end, crc, headJson, start, appended } = coming;
-    const { key, damaged } = this;
-    const { lines, ids, indexed: records } = appended;
+    const { start, appended } = coming;
+    const { lines, ids } = appended;
     this.#endsAt(coming);
     this.#ports.recent.append(this, start, lines);
-    this.#ports.index.add({ key, seq, end, crc, headJson, damaged, start, records });
+    this.#ports.index.stored(this, ids, start, bytes);
     for (const id of ids) this.comingIds.delete(id);
   }
 

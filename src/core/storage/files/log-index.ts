@@ -1,13 +1,8 @@
-import type {
-  ListOptions,
-  ListPage,
-  LogProjection,
-  LogRecord,
-  SearchOptions,
-} from "../log-store.ts";
+import type { ListOptions, ListPage, LogProjection, SearchOptions } from "../log-store.ts";
 import type { IndexBehind } from "../storage.ts";
+import type { Batch } from "./batch-reader.ts";
 
-/** Where a log ended when the index last took it up. */
+/** Where a log ends, as the index knows it. */
 export interface IndexEntry {
   readonly seq: number;
   /** Byte offset of the end of the last commit line. */
@@ -16,52 +11,16 @@ export interface IndexEntry {
   readonly crc: string;
 }
 
-/** What the index keeps of one record. */
-export interface IndexedRecord extends IndexedContent {
-  readonly seq: number;
-}
-
-export interface IndexedContent {
-  readonly id: string;
-  /** What search finds it by. */
-  readonly text?: string | undefined;
-  /** The id of an earlier record that search no longer finds. */
-  readonly hides?: string | undefined;
-}
-
-/** One committed batch, as the index gets it. Batches of one log arrive in order. */
-export interface IndexedBatch extends IndexEntry {
+/** A log as its last commit line has it. */
+export interface LogState extends IndexEntry {
   readonly key: string;
   /** JSON of the head, an object. */
   readonly headJson: string;
   readonly damaged: boolean;
-  /** Byte offset of the batch's first record. */
-  readonly start: number;
-  /** In their order. */
-  readonly records: readonly IndexedRecord[];
 }
 
-/** A batch as it is written to the index, whichever collection it is of. */
-export interface IndexRow extends IndexEntry {
-  readonly collection: string;
-  readonly key: string;
-  readonly start: number;
-  readonly damaged: boolean;
-  readonly sortedAt: string;
-  readonly labels: readonly string[];
-  readonly headJson: string;
-  readonly records: readonly IndexedRecord[];
-}
-
-/** What is written to the index: a batch, or that a log is removed. */
-export type IndexChange =
-  | IndexRow
-  | { readonly collection: string; readonly key: string; readonly removed: true };
-
-/** The number of its first record; of a batch without any, the one that it would have. */
-export function firstSeqOf({ seq, records }: Pick<IndexRow, "seq" | "records">): number {
-  return records[0]?.seq ?? seq + 1;
-}
+/** A batch in the bytes of its log. */
+export type IndexedBatch = Omit<Batch, "kind">;
 
 /** A record that search found: which log, and which number. The store reads the record itself. */
 export interface IndexHit {
@@ -80,30 +39,48 @@ export interface IndexHit {
 export type IndexCoverage = "all" | "names" | "covered" | "unknown";
 
 /**
- * What the file driver keeps beside the logs of one collection so that nothing needs a scan: lists,
- * search, ids and places. Derived: losing it loses nothing, and the logs win when the two disagree.
- * What was added is written later, in another thread; reads see it at once.
+ * What the file driver keeps beside the logs of one collection so that nothing needs a scan: lists, search,
+ * ids and places. Derived: losing it loses nothing, and the logs win when the two disagree. It reads the
+ * journal by itself and is written later, in another thread; reads see what is stored at once.
  */
 export interface LogIndex {
   readonly coverage: IndexCoverage;
+  /** Where the log ends, as the index will have it once it read the journal. */
   entry(key: string): IndexEntry | undefined;
-  /** Adds a batch that is already durable in its log. */
-  add(batch: IndexedBatch): void;
-  /** What it keeps of a record, but for its number. */
-  contentOf(record: LogRecord): IndexedContent;
+  /** Where the log ends in the file of the index. */
+  written(key: string): IndexEntry | undefined;
+  /**
+   * Notes that a batch is in the journal and in its log.
+   *
+   * @param ids of its records, of which the last one has the number `log.seq`.
+   */
+  stored(log: LogState, ids: readonly string[], start: number, batch: Buffer): void;
+  /** Notes what the journal of a dead process holds of a log, from the offset `since` on. */
+  recovered(log: LogState, since: number): void;
+  /** From which offset on the ids of a log must be noted (`remember`) before they can be found. */
+  lacks(key: string): number | undefined;
+  /** Notes ids of records, all that the log has from the offset `from` on. */
+  remember(key: string, ids: readonly (readonly [id: string, seq: number])[], from: number): void;
+  /**
+   * Takes up batches that were read from the log, and the damage that was found. Resolves when they are in the
+   * file of the index.
+   *
+   * @param from the offset from which the log was read.
+   * @throws ThroughlineError `THROUGHLINE_UNAVAILABLE`: the index was lost.
+   */
+  add(log: LogState, batches: readonly IndexedBatch[], from: number): Promise<void>;
   /** Whether damage of this log is known from before. */
   isDamaged(key: string): boolean;
-  /** Changes only the row's flag: damage was found, or a damaged log was made whole. */
-  markDamaged(key: string, damaged: boolean): void;
-  /** The `seq` of the record with this id, and the offset of the batch that holds it. */
-  find(key: string, id: string): { readonly seq: number; readonly start: number } | undefined;
+  markDamaged(key: string): void;
+  /** Numbers of the records that have this id, newest first: damage may have taken some. */
+  find(key: string, id: string): readonly number[];
   /**
    * A place at or before the batch that holds `seq`: the greatest known batch start whose first
-   * record is at most `seq`. At least one place is kept for every 64 KiB of log.
+   * record is at most `seq`. At least one place is kept for every 64 KiB of log that is in the file.
    */
   seek(key: string, seq: number): number;
   list(options: ListOptions): ListPage;
-  search(query: string, options: SearchOptions): readonly IndexHit[];
+  search(query: string, options: SearchOptions): Promise<readonly IndexHit[]>;
   /** Every key that the index knows, in no order. */
   keys(): Iterable<string>;
   /** Forgets a log: reads no longer see it. Its bytes are in the file until `erase`. */
@@ -116,7 +93,9 @@ export interface LogIndex {
    * @throws ThroughlineError `THROUGHLINE_UNAVAILABLE`: bytes may be left; call it again.
    */
   erase(): Promise<void>;
-  /** Resolves when less waits to be written: a bound on memory. `undefined`: little waits. */
+  /** Resolves when all is in the file that is in the journal. @throws ThroughlineError `THROUGHLINE_UNAVAILABLE` */
+  caughtUp(): Promise<void>;
+  /** Resolves when the index is less far behind: a bound on the journal. `undefined`: it is not far. */
   room(): Promise<void> | undefined;
   /** Every log of this collection was read to its end. */
   noteVerified(): void;
@@ -136,17 +115,37 @@ export interface LogIndex {
 /** Opens the index of one collection. */
 export type OpenLogIndex = (collection: string, projection: LogProjection) => LogIndex;
 
+/** A file of the journal, as it is read. */
+export interface IndexedSegment {
+  readonly path: string;
+  readonly nth: number;
+  /** Of its first byte in the journal. */
+  readonly position: number;
+  /** Position after its last frame, if it takes no more. */
+  readonly end?: number | undefined;
+}
+
 /** The index of all collections. */
 export interface HomeIndex {
   readonly open: OpenLogIndex;
   coverageOf(collection: string): IndexCoverage;
   /** The last process closed it itself. */
   readonly clean: boolean;
-  /** All that the journal of the last process holds before this position is in the index. */
+  /** Any segment that is begun gets a greater number: by these the index knows what it has. */
+  readonly nth: number;
+  /** Everything that the journal holds before this position is in the index. */
   readonly mark: number;
   readonly behind: IndexBehind;
-  /** Makes all durable that was added before. @throws ThroughlineError `THROUGHLINE_UNAVAILABLE` */
-  sync(): Promise<void>;
-  /** The index of this collection was not given all of its logs. */
-  uncover(collection: string): Promise<void>;
+  /** A segment of the journal is in use, and those of a dead process are told of first. In their order. */
+  began(segment: IndexedSegment): void;
+  /** Everything that the journal holds before this position is durable. */
+  published(position: number): void;
+  /**
+   * Resolves when all that the journal holds before this position is durable in the index.
+   *
+   * @throws ThroughlineError `THROUGHLINE_UNAVAILABLE`
+   */
+  sync(position: number): Promise<void>;
+  /** The index does without what the journal has of these collections before this position. */
+  skip(position: number, collections: Iterable<string>): Promise<void>;
 }

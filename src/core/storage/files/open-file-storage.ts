@@ -8,9 +8,9 @@ import { directoryChanged, realDisk } from "../disk/disk.ts";
 import { type Durability, durabilityCheck } from "../storage.ts";
 import { makeDirectory } from "./file-ports.ts";
 import { FileStorage } from "./file-storage.ts";
+import { FileIndex } from "./index.ts";
 import { checkPermissionModel, takeLease } from "./lease.ts";
 import { oncePerPass } from "./once-per-pass.ts";
-import { openSqliteIndex } from "./sqlite-index.ts";
 
 export interface FileStorageOptions {
   /** The directory of the companion; created when absent, with mode 0700. */
@@ -66,7 +66,7 @@ export async function openFileStorage(options: FileStorageOptions): Promise<File
   checkPermissionModel(); // making the home needs a sync
   await makeHome(home);
   const lease = takeLease(home, { force, clock, logger });
-  let index: ReturnType<typeof openSqliteIndex> | undefined;
+  let index: FileIndex | undefined;
   const release = async () => {
     try {
       await index?.close();
@@ -76,11 +76,10 @@ export async function openFileStorage(options: FileStorageOptions): Promise<File
   };
   try {
     let storage: FileStorage | undefined;
-    index = openSqliteIndex(`${home}/index.db`, {
+    index = new FileIndex(`${home}/index.db`, {
       onLost: () => storage?.indexLost(),
+      onDoubt: (collection) => storage?.indexInDoubt(collection),
       bootId: clock.bootId?.(),
-      isJournaled: true,
-      mark: () => storage?.journalMark,
       changed: (collection) => directoryChanged(join(home, collection)),
     });
     storage = await FileStorage.open({

@@ -3,13 +3,15 @@ import { join } from "node:path";
 import { setImmediate } from "node:timers/promises";
 import { isThroughlineError } from "../../errors.ts";
 import type { DiskEntry, DiskFile } from "../disk/disk.ts";
-import { type Batch, batchAt, recordsOf } from "./batch-reader.ts";
-import { headOf } from "./commit.ts";
+import { type Batch, recordsOf } from "./batch-reader.ts";
 import { fileNameOf, keyOfFileName } from "./file-name.ts";
 import { isCode, isDiskError, isTemporaryName, unlessAbsent } from "./file-ports.ts";
 import { isSurelyOurs } from "./log-end.ts";
 import type { LogFile, LogPorts } from "./log-file.ts";
-import type { IndexedRecord, LogIndex } from "./log-index.ts";
+import type { IndexEntry, LogIndex } from "./log-index.ts";
+
+/** So much of a log is given to the index at a time. */
+const addedBytes = 256 * 1024;
 
 /**
  * Brings the index up to what a log holds. Called whenever a log is opened: one comparison when the
@@ -18,55 +20,52 @@ import type { IndexedRecord, LogIndex } from "./log-index.ts";
  */
 export async function followIndex(ports: LogPorts, log: LogFile): Promise<void> {
   const { index } = ports;
-  const entry = index.entry(log.key);
+  const { key } = log;
   // The index remembers damage that was found: the tail of a log alone does not show it.
-  if (index.isDamaged(log.key)) log.damaged = true;
-  if (entry !== undefined && entry.end === log.end && entry.crc === log.crc) return;
+  if (index.isDamaged(key)) log.damaged = true;
+  const isSame = (entry: IndexEntry | undefined) => entry?.end === log.end && entry.crc === log.crc;
+  let entry = index.entry(key);
+  if (isSame(entry)) {
+    // What it has yet to read in the journal.
+    if (!isSame(index.written(key))) await remember(index, log);
+    return;
+  }
+  // The journal may say that the log was cut back, which the index has yet to read.
+  if (entry !== undefined && entry.end > log.end) {
+    await index.caughtUp().catch(() => undefined);
+    entry = index.entry(key);
+  }
   let from = 0;
   if (entry !== undefined) {
     if (await log.hasCommit(entry.end, entry.crc)) from = entry.end;
     else {
       reportOlderCopy(ports, log, entry.seq);
-      index.remove(log.key);
+      index.remove(key);
     }
   }
-  const { key } = log;
+  let batches: Batch[] = [];
+  let bytes = 0;
   for await (const batch of log.batches(from)) {
-    const { seq, crc } = batch.commit;
-    const { headJson } = headOf(batch.line);
-    const { start, end } = batch;
-    const { damaged } = log;
-    index.add({ key, seq, end, crc, headJson, damaged, start, records: indexed(index, batch) });
-    await index.room(); // a long log would take memory
+    batches.push(batch);
+    bytes += batch.end - batch.start;
+    if (bytes < addedBytes) continue;
+    await index.add(log, batches, from);
+    from = batch.end;
+    batches = [];
+    bytes = 0;
   }
-  if (!log.damaged) return;
-  const { seq, end, crc, headJson, damaged } = log;
-  // A log without anything readable has a row too: it is listed as damaged, not hidden.
-  if (end === 0) index.add({ key, seq, end, crc, headJson, damaged, start: 0, records: [] });
-  index.markDamaged(key, true);
+  if (batches.length > 0 || log.damaged) await index.add(log, batches, from);
 }
 
-function indexed(index: LogIndex, batch: Batch): readonly IndexedRecord[] {
-  return recordsOf(batch).map((record) => ({ ...index.contentOf(record), seq: record.seq }));
-}
-
-/** Takes up what the journal has of the logs, which need not be opened for it then. */
-function followJournal({ index, journal, collection }: LogPorts): void {
-  for (const changes of journal.segments.recovered.takeUnindexed(collection)) {
-    for (const { offset, bytes } of changes) {
-      const batch = batchAt(bytes, offset);
-      if (batch === undefined) break;
-      const { seq, crc, prev } = batch.commit;
-      const { key, headJson, damaged: isDamaged } = headOf(batch.line);
-      const entry = index.entry(key);
-      const { end } = batch;
-      if (entry !== undefined && end <= entry.end) continue;
-      if (offset !== (entry?.end ?? 0) || prev !== (entry?.crc ?? "")) break;
-      const damaged = isDamaged || index.isDamaged(key);
-      const records = indexed(index, batch);
-      index.add({ key, seq, end, crc, headJson, damaged, start: offset, records });
-    }
+/** Notes the ids that the index has yet to read in the journal. */
+async function remember(index: LogIndex, log: LogFile): Promise<void> {
+  const from = index.lacks(log.key);
+  if (from === undefined) return;
+  const ids: (readonly [string, number])[] = [];
+  for await (const batch of log.batches(from)) {
+    for (const { id, seq } of recordsOf(batch)) ids.push([id, seq]);
   }
+  index.remember(log.key, ids, from);
 }
 
 /** What is said of a log that lacks what the index knew: up to record `known`. */
@@ -117,9 +116,10 @@ export async function reconcile(
   ports: LogPorts,
   open: (key: string) => Promise<LogFile | undefined>,
 ): Promise<Reconciled> {
-  const { coverage } = ports.index;
+  const { journal, index } = ports;
+  const { coverage } = index;
   if (coverage === "all" && !ports.verifyAll) return "every log is known";
-  followJournal(ports);
+  journal.segments.recovered.tell(ports.collection, index);
   if (coverage === "covered" && !ports.verifyAll) return "covered";
   return compare(ports, open, () => false);
 }

@@ -3,9 +3,10 @@ import { KeyedMutex } from "../../mutex.ts";
 import { batchAt } from "./batch-reader.ts";
 import { headOf } from "./commit.ts";
 import { type HomePorts, isThere } from "./file-ports.ts";
-import type { Change, Frame } from "./journal-frame.ts";
+import type { Frame } from "./journal-frame.ts";
 import { completeLog } from "./journal-recovery.ts";
 import { collectionOf, settle } from "./journal-segment.ts";
+import type { LogIndex } from "./log-index.ts";
 
 /** What the journal of the last process holds, until it is in the logs and in their indexes. */
 export class RecoveredLogs {
@@ -13,8 +14,8 @@ export class RecoveredLogs {
   /** What the file of each log may lack, by its path in the home. */
   readonly #incomplete = new Map<string, readonly Frame[]>();
   readonly #completing = new KeyedMutex();
-  /** What the index of each log may lack. */
-  readonly #unindexed = new Map<string, readonly Change[]>();
+  /** What the index has yet to read of each log, in their order. */
+  readonly #unindexed = new Map<string, readonly Frame[]>();
   /** Collections and keys of logs that had no file. */
   readonly #recreated: (readonly [collection: string, key: string])[] = [];
 
@@ -23,11 +24,12 @@ export class RecoveredLogs {
   }
 
   async add(frames: readonly Frame[]): Promise<void> {
-    const { disk, home } = this.#ports;
+    const { disk, home, index } = this.#ports;
+    const { mark } = index;
     for (const [name, changes] of Map.groupBy(frames, ({ path }) => path)) {
       this.#incomplete.set(name, changes);
-      const isIndexed = changes.every(({ position }) => position < this.#ports.index.mark);
-      if (!isIndexed) this.#unindexed.set(name, settle(changes).kept);
+      const unindexed = changes.filter(({ position }) => position >= mark);
+      if (unindexed.length > 0) this.#unindexed.set(name, settle(unindexed).kept);
       const key = keyOfNew(changes);
       if (key === undefined) continue;
       // Where that cannot be told, nothing is taken for made again.
@@ -64,27 +66,17 @@ export class RecoveredLogs {
     });
   }
 
-  /** Whether the index of each collection was given all of it, or never will be. */
-  get areIndexed(): boolean {
-    return this.#unindexed.size === 0;
-  }
-
-  /** What the index of a collection may lack of its logs, in order. Once: it takes memory. */
-  takeUnindexed(collection: string): (readonly Change[])[] {
-    const taken: (readonly Change[])[] = [];
+  /** Has the index of a collection know which logs it will read of in the journal. */
+  tell(collection: string, index: LogIndex): void {
     for (const [name, changes] of this.#unindexed) {
       if (collectionOf(name) !== collection) continue;
-      taken.push(changes);
       this.#unindexed.delete(name);
+      const last = changes.at(-1);
+      const batch = last && batchAt(last.bytes, last.offset);
+      if (batch === undefined) continue;
+      const { seq, crc } = batch.commit;
+      index.recovered({ ...headOf(batch.line), seq, crc, end: batch.end }, changes[0]?.offset ?? 0);
     }
-    return taken;
-  }
-
-  /** It is in the journal no longer: the next index of these logs must be compared with them. */
-  async leaveUnindexed(): Promise<void> {
-    const collections = new Set(Array.from(this.#unindexed.keys(), collectionOf));
-    this.#unindexed.clear();
-    for (const collection of collections) await this.#ports.index.uncover(collection);
   }
 }
 

@@ -73,10 +73,13 @@ export class Segments {
       const found = await readJournal(this.#ports, this.#folder);
       const { segments, from, frames } = found;
       this.#sealed.push(...segments);
-      this.#nth = found.nth;
+      this.#nth = Math.max(found.nth, this.#ports.index.nth);
       this.wasUnsynced = found.isUnsynced;
       if (segments.length === 0) return;
       this.position = from;
+      for (const { path, nth, position, end } of segments) {
+        this.#ports.index.began({ path, nth, position, end: Math.min(position + end, from) });
+      }
       await this.#repeat(frames.filter(({ position }) => position >= from));
       await this.recovered.add(frames);
       this.#ports.timers.after(idleMs, () => this.#checkpoint());
@@ -199,6 +202,7 @@ export class Segments {
     await segment.file.sync();
     segment.end += at;
     this.position += at;
+    this.#ports.index.published(this.position);
   }
 
   #seal(): void {
@@ -235,6 +239,7 @@ export class Segments {
     const header = headerChange({ nth, repeated, unsynced });
     const bytes = Buffer.allocUnsafe(frameLength(header));
     const position = this.position;
+    segment.nth = nth;
     segment.position = position;
     segment.end = putFrame(bytes, 0, header, { position, applied: position });
     try {
@@ -248,6 +253,7 @@ export class Segments {
       throw error;
     }
     this.position += segment.end;
+    this.#ports.index.began({ path: segment.path, nth, position });
     this.#active = segment;
     return segment;
   }
@@ -266,7 +272,6 @@ export class Segments {
       if (segment.logs.size > 0) await this.#syncIndex(segment);
       const all = { segments: this.#segments(), doubtful: this.#doubtful };
       await syncLogs(this.#ports, segment, all, (name) => this.recovered.complete(name));
-      if (!segment.isReusable) await this.recovered.leaveUnindexed();
       if (!segment.isReusable) await this.#remove(segment);
       else if (this.#spare.length >= sealed.freed) await this.#removeSpare();
       if (segment.isReusable) this.#spare.push(segment);
@@ -277,13 +282,13 @@ export class Segments {
   }
 
   /** What is to be forgotten goes also where a full disk takes nothing of the index, which is compared then. */
-  async #syncIndex({ logs }: Segment): Promise<void> {
+  async #syncIndex({ logs, position, end }: Segment): Promise<void> {
     const { index } = this.#ports;
     try {
-      await index.sync();
+      await index.sync(position + end);
     } catch (error) {
       if (this.#forgetting === 0) throw error;
-      for (const name of new Set(Array.from(logs.keys(), collectionOf))) await index.uncover(name);
+      await index.skip(position + end, new Set(Array.from(logs.keys(), collectionOf)));
     }
   }
 

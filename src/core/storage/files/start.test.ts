@@ -210,10 +210,10 @@ test("what the index had before a kill is not looked up again for the journal", 
   const lookedUp: string[] = [];
   const next = await open(killed(t, home), {
     onOpened(part) {
-      const entry = part.entry.bind(part);
-      part.entry = (key) => {
-        lookedUp.push(key);
-        return entry(key);
+      const recovered = part.recovered.bind(part);
+      part.recovered = (log, since) => {
+        lookedUp.push(log.key);
+        recovered(log, since);
       };
     },
   });
@@ -260,7 +260,7 @@ test("of two collections, what one of them did after a kill does not hide what t
   const first = await open(home);
   const other = first.storage.logs("other", projection);
   await say(other, "x");
-  await first.index.sync();
+  await first.index.ask({ do: "nothing" });
   const next = await open(killed(t, home));
   assert.equal(next.coverage, "covered");
   assert.deepEqual(await listed(next.storage.logs("chats", projection)), ["a2"]);

@@ -1,0 +1,218 @@
+import { isThroughlineError, ThroughlineError } from "../../errors.ts";
+import { unavailable } from "./file-ports.ts";
+import {
+  durably,
+  faultOf,
+  isFileThere,
+  type OpenDatabase,
+  openIndexFile,
+  openInMemory,
+  removedLogs,
+  removeIndexFile,
+  replaceIndexFile,
+  type Statements,
+} from "./index-schema.ts";
+
+/**
+ * One open `index.db`. A damaged file is never an error to a person: everything in it is derived, so it is deleted
+ * and recreated.
+ */
+export class IndexFile {
+  readonly path: string;
+  /** The process before this one closed the index itself: no log is ahead of it. */
+  readonly clean: boolean;
+  /** It did, or every log was read to its end in this boot of the machine. */
+  readonly isVerified: boolean;
+  /** Where the index is in the journal of the last process: a position in one of its segments. */
+  readonly mark: { readonly nth: number; readonly position: number };
+  /** The collections whose logs the index has, but for what the journal holds; each with what was noted of its directory. */
+  readonly covered = new Map<string, string | null>();
+  readonly #bootId: string | undefined;
+  #open: OpenDatabase;
+  /** A database in memory stands in for a file that the disk does not take. */
+  isInMemory = false;
+  /** The file that it stands in for is still there, with whatever is in it. */
+  #leftBehind = false;
+  /** How often the file was thrown away; those at opening are no news to anybody. */
+  losses = 0;
+  #onLost: (() => void) | undefined;
+  #closed = false;
+
+  /**
+   * Opens the index of a home, creating it if need be. Never fails for what is in the file: one that is damaged,
+   * of another version or not ours alone is thrown away, and everything in it comes back from the logs. On a
+   * disk that takes no file the index is kept in memory.
+   *
+   * @param onLost called whenever all rows were lost and the index was recreated.
+   */
+  constructor(path: string, bootId: string | undefined, onLost: () => void) {
+    this.path = path;
+    this.#bootId = bootId;
+    this.#open = openIndexFile(path, true) ?? this.#replace();
+    let found = { clean: false, isVerified: false, mark: { nth: 0, position: 0 } };
+    try {
+      found = this.#begin();
+    } catch (error) {
+      if (faultOf(error) === undefined) throw error;
+      // A flag that cannot be taken back would say of the next start that nothing is behind.
+      this.lose();
+    }
+    const isLost = this.losses > 0;
+    this.clean = found.clean && !isLost;
+    this.isVerified = found.isVerified && !isLost;
+    this.mark = isLost ? { nth: 0, position: 0 } : found.mark;
+    this.#onLost = onLost;
+  }
+
+  /** Notes that a process uses it. @returns what the last one noted. */
+  #begin() {
+    const { sql, database } = this.#open;
+    const { clean, nth, mark, boot } = sql.state.get() ?? {};
+    const isVerified = clean === 1 || (this.#bootId !== undefined && boot === this.#bootId);
+    for (const { collection, changed } of sql.covered.all()) {
+      this.covered.set(String(collection), changed as string | null);
+    }
+    durably(database, () => {
+      sql.setClean.run(0);
+      sql.setBoot.run(isVerified ? (this.#bootId ?? null) : null);
+      for (const collection of this.covered.keys()) sql.cover.run(collection, null);
+    });
+    return { clean: clean === 1, isVerified, mark: { nth: Number(nth), position: Number(mark) } };
+  }
+
+  /** The connection that is open now. */
+  get opened(): OpenDatabase {
+    if (!this.#closed) return this.#open;
+    throw new ThroughlineError("the index is closed", { code: "THROUGHLINE_CLOSED" });
+  }
+
+  get sql(): Statements {
+    return this.opened.sql;
+  }
+
+  /**
+   * Does something with the file. When that shows that the file is of no use, all is thrown away.
+   *
+   * @throws ThroughlineError `THROUGHLINE_UNAVAILABLE`: that happened, or the disk is full.
+   */
+  run<T>(work: () => T): T {
+    try {
+      return work();
+    } catch (cause) {
+      const fault = faultOf(cause);
+      if (fault === undefined) throw cause;
+      return this.failed(fault, cause);
+    }
+  }
+
+  /** The same where nothing has to be answered: `onLost` has reported a loss. */
+  runQuietly(work: () => void): void {
+    try {
+      this.run(work);
+    } catch (error) {
+      if (!isThroughlineError(error, "THROUGHLINE_UNAVAILABLE")) throw error;
+    }
+  }
+
+  failed(fault: "full" | "useless", cause?: unknown): never {
+    if (fault === "full") throw unavailable("the disk is full: the index cannot go on", cause);
+    this.lose();
+    throw lost(cause);
+  }
+
+  /** Throws away all that is in the file, and begins it again, empty. */
+  lose(): void {
+    try {
+      this.#open.database.close();
+    } catch {
+      // It may be closed already, and is of no use in any case.
+    }
+    this.covered.clear();
+    this.losses++;
+    this.#open = this.#replace();
+    this.#onLost?.();
+  }
+
+  /** Every log of these collections was read to its end: no later start of this boot needs to. */
+  noteVerified(collections: ReadonlySet<string>): void {
+    this.runQuietly(() => {
+      const known = this.sql.collections.all(removedLogs);
+      if (!known.every((row) => collections.has(String(row["collection"])))) return;
+      durably(this.#open.database, () => this.sql.setBoot.run(this.#bootId ?? null));
+    });
+  }
+
+  /** @throws ThroughlineError `THROUGHLINE_UNAVAILABLE`: an older file is left that cannot be removed. */
+  assertNothingLeft(): void {
+    if (this.#leftBehind) this.#removeLeftBehind();
+  }
+
+  /**
+   * Closes it.
+   *
+   * @param isComplete nothing is missing in the file.
+   * @param used the collections that were used, each with when its directory last changed, if it was
+   * compared with the index.
+   */
+  close(isComplete: boolean, used: ReadonlyMap<string, string | undefined>): void {
+    this.runQuietly(() => {
+      if (isComplete && this.#isKnown(used)) this.#noteEnd(used);
+    });
+    this.#closed = true;
+    this.#open.database.close();
+  }
+
+  #noteEnd(used: ReadonlyMap<string, string | undefined>): void {
+    const { sql, database } = this.#open;
+    durably(database, () => {
+      sql.setClean.run(1);
+      sql.setMark.run(0, 0);
+      for (const [collection, changed] of this.covered) {
+        // What was noted of one that was not compared still holds.
+        const isCompared = used.get(collection) !== undefined;
+        if (this.clean && !isCompared) sql.cover.run(collection, changed);
+      }
+      for (const [collection, changed] of used) {
+        if (changed !== undefined) sql.cover.run(collection, changed);
+      }
+    });
+  }
+
+  /** After an unclean end, what is not in the index is found when its collection is used. */
+  #isKnown(used: ReadonlyMap<string, unknown>): boolean {
+    if (this.clean) return true;
+    const rows = this.#open.sql.collections.all(removedLogs);
+    const names = rows.map((row) => String(row["collection"]));
+    return names.every((name) => used.has(name) || this.covered.has(name));
+  }
+
+  /** An empty index. In memory when the disk does not take a file, or spoilt it twice. */
+  #replace(): OpenDatabase {
+    const file = this.losses < 2 ? replaceIndexFile(this.path) : undefined;
+    this.isInMemory = file === undefined;
+    if (file !== undefined) return file;
+    this.#leftBehind = true;
+    try {
+      this.#removeLeftBehind();
+    } catch {
+      // It matters, and is said, when something is forgotten.
+    }
+    return openInMemory();
+  }
+
+  #removeLeftBehind(): void {
+    try {
+      if (isFileThere(this.path)) removeIndexFile(this.path);
+      this.#leftBehind = false;
+    } catch (cause) {
+      throw unavailable(
+        "the file of the index cannot be removed, and may hold what it held",
+        cause,
+      );
+    }
+  }
+}
+
+export function lost(cause?: unknown): ThroughlineError {
+  return unavailable("the index could not be used, and is being rebuilt from the logs", cause);
+}

@@ -1,0 +1,442 @@
+import fs from "node:fs";
+import type { LogHead, LogProjection } from "../log-store.ts";
+import { searchTokens } from "../search-words.ts";
+import { recordsOf } from "./batch-reader.ts";
+import { headOf } from "./commit.ts";
+import { fileNameOf } from "./file-name.ts";
+import { type IndexedFrame, IndexJournal } from "./index-journal.ts";
+import {
+  durably,
+  IndexDamage,
+  idToken,
+  inTransaction,
+  type OpenDatabase,
+  parseStored,
+  removedLogs,
+  type Statements,
+} from "./index-schema.ts";
+import type { IndexedBatch, IndexedSegment, LogState } from "./log-index.ts";
+
+/** Bytes of the journal that are written in one transaction. */
+const sliceBytes = 1024 * 1024;
+/** Logs whose rows are remembered. */
+const knownLogs = 4_096;
+/** A place is kept at least every so many bytes of a log: what `seek` promises. */
+const placeEveryBytes = 64 * 1024;
+/** Pages of words that are merged at a time: some milliseconds. */
+const mergedPages = 64;
+/** Records of a removed log that are removed at a time: some milliseconds. */
+const removedAtOnce = 1_000;
+
+const notAscii = /[^\0-\x7f]/;
+
+/** A log's row as it is brought up to date. */
+interface LogRowDraft {
+  readonly collection: string;
+  readonly key: string;
+  readonly id: number;
+  end: number;
+  crc: string;
+  damaged: boolean;
+  /** The newest place that is kept; below 0 when there is none. */
+  place: number;
+  before: { readonly sortedAt: string; readonly labels: string };
+  /** The newest batch that is not written. */
+  last: IndexedBatch | undefined;
+  readonly places: (readonly [seq: number, start: number])[];
+  /** What to write, by number of record. */
+  readonly words: Map<number, string>;
+  readonly ids: Map<string, number>;
+}
+
+/**
+ * Writes to `index.db`, from whichever thread opened this connection. Every call throws the errors of
+ * SQLite, and what it was to write is not written then.
+ */
+export class IndexWriter {
+  readonly #open: OpenDatabase;
+  readonly #sql: Statements;
+  readonly #journal = new IndexJournal();
+  readonly #projections: ReadonlyMap<string, LogProjection>;
+  /** Collections in which something is not as the file knows it: their logs must be compared with it. */
+  readonly doubtful = new Set<string>();
+  readonly #drafts = new Map<string, LogRowDraft>();
+  /** Collections that were not open when the journal was read: the next start reads it from `#held` again. */
+  readonly #passed = new Set<string>();
+  #held: readonly [nth: number, position: number] | undefined;
+  #isMerging = false;
+  /** All that the journal holds before this position is in the file. */
+  mark = 0;
+
+  /** @param projections of the collections that are open. */
+  constructor(open: OpenDatabase, projections: ReadonlyMap<string, LogProjection>) {
+    this.#open = open;
+    this.#sql = open.sql;
+    this.#projections = projections;
+  }
+
+  /** Whether bytes of removed logs are in the file, whichever thread removed them. */
+  get hasForgotten(): boolean {
+    return Number(this.#sql.state.get()?.["forgotten"]) === 1;
+  }
+
+  began(segment: IndexedSegment): void {
+    this.#journal.began(segment);
+  }
+
+  /** Writes what the journal holds before this position, a slice of it. @returns whether something is left. */
+  take(until: number, most: number = sliceBytes): boolean {
+    if (until <= this.mark) return false;
+    let to = this.mark;
+    this.#transaction(() => {
+      const touched = new Set<LogRowDraft>();
+      for (const frame of this.#journal.frames(this.mark, until, most)) {
+        to = frame.after;
+        this.#addFrame(frame, touched);
+      }
+      if (to === this.mark) to = until; // headers of segments
+      this.#finish(touched);
+      this.#sql.setMark.run(...(this.#held ?? [this.#journal.nthAt(to), to]));
+    });
+    this.mark = to;
+    this.#journal.release(to);
+    return to < until;
+  }
+
+  /** Does without what the journal holds before this position. */
+  skip(position: number): void {
+    this.mark = Math.max(this.mark, position);
+    this.#journal.release(position);
+  }
+
+  /**
+   * Writes batches that were read from a log, from the offset `from` on. Between them may be damage.
+   *
+   * @throws IndexDamage: the file lacks what came before.
+   */
+  add(collection: string, log: LogState, batches: readonly IndexedBatch[], from: number): void {
+    const { key, seq, end, crc, headJson, damaged } = log;
+    this.#transaction(() => {
+      const touched = new Set<LogRowDraft>();
+      for (const batch of batches) {
+        const draft = this.#draftOf(collection, key, from === 0);
+        if (draft === undefined || draft.end < from)
+          throw new IndexDamage("a log begins in its middle");
+        if (batch.start >= draft.end) this.#addBatch(draft, batch, touched);
+      }
+      this.#finish(touched);
+      if (!damaged) return;
+      // A log without anything readable has a row too: it is listed as damaged, not hidden.
+      const draft = end === 0 ? this.#draftOf(collection, key, true) : undefined;
+      if (draft) this.#sql.updateLog.run("", seq, end, crc, 1, -1, "[]", headJson, draft.id);
+      this.#markDamaged(collection, key);
+    });
+  }
+
+  markDamaged(collection: string, key: string): void {
+    this.#transaction(() => this.#markDamaged(collection, key));
+  }
+
+  /** Its row goes to the removed ones, where `eraseSome` finds it. */
+  remove(collection: string, key: string): void {
+    this.#drafts.delete(pathOf(collection, key));
+    this.#transaction(() => this.#remove(collection, key));
+    this.#isMerging = false; // what is merged so far holds what is removed now
+  }
+
+  #remove(collection: string, key: string): void {
+    const row = this.#sql.logOf.get(collection, key);
+    if (row === undefined) return;
+    const id = Number(row["id"]);
+    const labels = { sortedAt: String(row["sorted_at"]), labels: String(row["labels"]) };
+    removeLabels(this.#sql, collection, key, labels);
+    this.#sql.moveToRemoved.run(removedLogs, String(id), id);
+    this.#sql.setForgotten.run(1);
+  }
+
+  /** Makes everything durable that was written before: the journal may go. */
+  sync(): void {
+    const nth = this.#journal.nthAt(this.mark);
+    durably(this.#open.database, () => {
+      for (const collection of this.#passed) this.#sql.uncover.run(collection);
+      this.#sql.setMark.run(nth, this.mark);
+    });
+    this.#passed.clear();
+    this.#held = undefined;
+  }
+
+  /** Notes durably whether the index has every log of a collection, but for what the journal holds. */
+  cover(collection: string, isCovered: boolean): void {
+    const { cover, uncover } = this.#sql;
+    durably(this.#open.database, () =>
+      isCovered ? cover.run(collection, null) : uncover.run(collection),
+    );
+  }
+
+  /**
+   * A slice of making the bytes of removed logs disappear. Deleting is not enough: SQLite leaves copies of rows in
+   * the unused space of pages whenever it rebalances them, whether `secure_delete` is on or not, and the
+   * full-text index keeps deleted words, with its own `secure-delete` some of them, until segments
+   * are merged. So the words are merged, and then the whole file is written again.
+   *
+   * @returns whether some is left.
+   */
+  eraseSome(): boolean {
+    if (!this.hasForgotten) return false;
+    if (this.#removeSome() || this.#mergeSome()) return true;
+    const { database } = this.#open;
+    database.exec("vacuum");
+    this.#truncateWal();
+    this.#sql.setForgotten.run(0);
+    return false;
+  }
+
+  close(): void {
+    this.#journal.close();
+  }
+
+  #transaction(work: () => void): void {
+    try {
+      inTransaction(this.#open.database, work);
+    } catch (error) {
+      this.#drafts.clear(); // they say what was not written
+      throw error;
+    }
+  }
+
+  #addFrame(frame: IndexedFrame, touched: Set<LogRowDraft>): void {
+    const { collection, path, start, end, batch, position } = frame;
+    if (!this.#projections.has(collection)) {
+      this.#held ??= [this.#journal.nthAt(position), position];
+      this.#passed.add(collection);
+      this.doubtful.add(collection);
+      return;
+    }
+    const known = this.#drafts.get(path);
+    if (batch === undefined) {
+      if (known !== undefined && known.end <= start) return;
+      // The log was cut back: what its row has of it is no more.
+      if (known !== undefined) this.#remove(collection, known.key);
+      this.#drafts.delete(path);
+      this.#doubt(collection);
+      return;
+    }
+    const draft = known ?? this.#draftOf(collection, headOf(batch.line).key, start === 0);
+    if (draft !== undefined && end <= draft.end) return; // it has that
+    if (draft?.end === start && draft.crc === batch.commit.prev)
+      this.#addBatch(draft, batch, touched);
+    else this.#doubt(collection);
+  }
+
+  /** Has the logs of a collection compared with their rows, also by the next start. */
+  #doubt(collection: string): void {
+    this.#sql.uncover.run(collection);
+    this.doubtful.add(collection);
+  }
+
+  #addBatch(draft: LogRowDraft, batch: IndexedBatch, touched: Set<LogRowDraft>): void {
+    touched.add(draft);
+    const { start, end, commit } = batch;
+    const projection = this.#projections.get(draft.collection);
+    for (const record of recordsOf(batch)) {
+      const { id, seq } = record;
+      const text = projection?.text(record);
+      draft.words.set(seq, text === undefined ? idToken(id) : `${wordsOf(text)} ${idToken(id)}`);
+      const hides = projection?.hides(record);
+      const hidden = hides === undefined ? undefined : this.#numberOf(draft, hides);
+      if (hides !== undefined && hidden !== undefined && hidden < seq)
+        draft.words.set(hidden, idToken(hides));
+      draft.ids.set(id, seq);
+    }
+    if (commit.count > 0 && (draft.place < 0 || end - draft.place > placeEveryBytes)) {
+      draft.places.push([commit.seq - commit.count + 1, start]);
+      draft.place = start;
+    }
+    draft.end = end;
+    draft.crc = commit.crc;
+    draft.last = batch;
+  }
+
+  /** The newest record with this id. */
+  #numberOf({ id: log, ids }: LogRowDraft, id: string): number | undefined {
+    const known = ids.get(id);
+    if (known !== undefined) return known;
+    const [row] = this.#sql.words().searchLog.all(`"${idToken(id)}"`, log, log, 1);
+    return row === undefined ? undefined : Number(row["seq"]);
+  }
+
+  /** Writes the words in the order of their rows: the full-text index writes out what it has for one that lies before. */
+  #finish(touched: ReadonlySet<LogRowDraft>): void {
+    const drafts = [...touched].sort((a, b) => a.id - b.id);
+    for (const { id, words } of drafts) {
+      const { add } = this.#sql.words();
+      for (const [seq, text] of [...words].sort(([a], [b]) => a - b)) add.run(id, seq, text);
+    }
+    for (const draft of drafts) this.#writeRow(draft);
+    if (this.#drafts.size > knownLogs) this.#drafts.clear();
+  }
+
+  #writeRow(draft: LogRowDraft): void {
+    const { collection, key, id, before, last } = draft;
+    for (const [seq, start] of draft.places.splice(0)) this.#sql.addPlace.run(id, seq, start);
+    draft.words.clear();
+    draft.ids.clear();
+    draft.last = undefined;
+    if (last === undefined) return;
+    const { headJson, damaged } = headOf(last.line);
+    const projection = this.#projections.get(collection);
+    const head = JSON.parse(headJson) as LogHead;
+    const sortedAt = projection?.sortedAt(head).toWellFormed() ?? "";
+    const own = projection === undefined ? [] : labelsOf(projection, head);
+    const labels = JSON.stringify(own);
+    draft.damaged ||= damaged;
+    if (sortedAt !== before.sortedAt || labels !== before.labels) {
+      removeLabels(this.#sql, collection, key, before);
+      for (const label of own) this.#sql.addLabel.run(collection, label, sortedAt, key, id);
+      draft.before = { sortedAt, labels };
+    }
+    const place = [Number(draft.damaged), draft.place, labels, headJson, id] as const;
+    this.#sql.updateLog.run(sortedAt, last.commit.seq, draft.end, draft.crc, ...place);
+  }
+
+  #markDamaged(collection: string, key: string): void {
+    this.#sql.markDamaged.run(collection, key);
+    for (const draft of this.#drafts.values()) {
+      if (draft.collection === collection && draft.key === key) draft.damaged = true;
+    }
+  }
+
+  /** A log's row. @param begins one is made where there is none: it must not begin in the middle of a log. */
+  #draftOf(collection: string, key: string, begins: boolean): LogRowDraft | undefined {
+    const name = pathOf(collection, key);
+    const known = this.#drafts.get(name);
+    if (known !== undefined) return known;
+    const row = this.#sql.logOf.get(collection, key);
+    if (row === undefined && !begins) return undefined;
+    const id = row?.["id"] ?? this.#sql.addLog.run(collection, key).lastInsertRowid;
+    const draft: LogRowDraft = {
+      collection,
+      key,
+      id: Number(id),
+      end: Number(row?.["end_offset"] ?? 0),
+      crc: String(row?.["crc"] ?? ""),
+      damaged: row?.["damaged"] === 1,
+      place: Number(row?.["place"] ?? -1),
+      before: {
+        sortedAt: String(row?.["sorted_at"] ?? ""),
+        labels: String(row?.["labels"] ?? "[]"),
+      },
+      last: undefined,
+      places: [],
+      words: new Map(),
+      ids: new Map(),
+    };
+    this.#drafts.set(name, draft);
+    return draft;
+  }
+
+  /** Removes some of what is left of a removed log. @returns whether there was any. */
+  #removeSome(): boolean {
+    const row = this.#sql.removedLog.get(removedLogs);
+    if (row === undefined) return false;
+    const id = Number(row["id"]);
+    const left = Math.max(0, Number(row["seq"]) - removedAtOnce);
+    const words = this.#sql.words();
+    this.#transaction(() => {
+      words.removeAlone.run();
+      words.removeAfter.run(id, left, id);
+      this.#sql.shortenLog.run(left, id);
+      if (left > 0) return;
+      this.#sql.removePlaces.run(id);
+      this.#sql.removeLog.run(id);
+    });
+    return true;
+  }
+
+  /** Merges some of the words. @returns whether there is more. */
+  #mergeSome(): boolean {
+    const changes = () => Number(this.#sql.changes.get()?.["changes"]);
+    const before = changes();
+    this.#sql.words().merge.run(this.#isMerging ? mergedPages : -mergedPages);
+    // SQLite's own sign that nothing was left to merge.
+    this.#isMerging = changes() - before >= 2;
+    return this.#isMerging;
+  }
+
+  /** What was written before the file was written again is in it too, and after a power cut. */
+  #truncateWal(): void {
+    const { database } = this.#open;
+    const path = database.location();
+    if (path === null) return;
+    const row = database.prepare("pragma wal_checkpoint(truncate)").get();
+    if (row?.["busy"] !== 0)
+      throw new Error("the index is read, and its journal cannot be cut off");
+    const descriptor = fs.openSync(`${path}-wal`, "r+");
+    try {
+      fs.fsyncSync(descriptor);
+    } finally {
+      fs.closeSync(descriptor);
+    }
+  }
+}
+
+/** Of a log in its home. */
+function pathOf(collection: string, key: string): string {
+  const name = `${fileNameOf(key)}.jsonl`;
+  return collection === "" ? name : `${collection}/${name}`;
+}
+
+/** The labels of a head, each once, in the form that a database gives back. */
+export function labelsOf(projection: LogProjection, head: LogHead): readonly string[] {
+  const labels = projection.labels(head).map((label) => label.toWellFormed());
+  return [...new Set(labels)].sort();
+}
+
+/** The full-text index takes ASCII apart as `searchTokens` does: only other texts are taken apart here. */
+function wordsOf(text: string): string {
+  return notAscii.test(text) ? searchTokens(text).join(" ") : text;
+}
+
+/** Removes the labels that a log's row says it has. */
+function removeLabels(
+  sql: Statements,
+  collection: string,
+  key: string,
+  row: { readonly sortedAt: string; readonly labels: string },
+): void {
+  for (const label of parseStored<readonly string[]>(row.labels)) {
+    sql.removeLabel.run(collection, label, row.sortedAt, key);
+  }
+}
+
+/** What a writer is asked for. Everything is done in order. */
+export type IndexRequest =
+  | {
+      readonly do: "add";
+      readonly collection: string;
+      readonly log: LogState;
+      readonly batches: readonly IndexedBatch[];
+      readonly from: number;
+    }
+  | { readonly do: "remove" | "damaged"; readonly collection: string; readonly key: string }
+  | { readonly do: "cover"; readonly collection: string; readonly isCovered: boolean }
+  | { readonly do: "skip" | "sync" | "erase" | "nothing" };
+
+/**
+ * Does what is asked for, or a slice of it.
+ *
+ * @param until what the journal holds before this position is written first.
+ * @returns whether it is done.
+ */
+export function perform(writer: IndexWriter, request: IndexRequest, until: number): boolean {
+  if (request.do === "skip") writer.skip(until);
+  else if (writer.take(until)) return false;
+  if (request.do === "add")
+    writer.add(request.collection, request.log, request.batches, request.from);
+  else if (request.do === "remove") writer.remove(request.collection, request.key);
+  else if (request.do === "damaged") writer.markDamaged(request.collection, request.key);
+  else if (request.do === "cover") writer.cover(request.collection, request.isCovered);
+  else if (request.do === "sync") writer.sync();
+  else if (request.do === "erase") return !writer.eraseSome();
+  return true;
+}

@@ -1,0 +1,437 @@
+import fs from "node:fs";
+import { setImmediate as nextPass } from "node:timers/promises";
+import type { Worker } from "node:worker_threads";
+import { isThroughlineError } from "../../errors.ts";
+import { awaited, systemTimers, type Timers } from "../../timers.ts";
+import type { LogProjection } from "../log-store.ts";
+import type { IndexBehind } from "../storage.ts";
+import { CollectionIndex } from "./collection-index.ts";
+import { IndexFile, lost } from "./index-file.ts";
+import { sharedBytes, sharedViews } from "./index-journal.ts";
+import { faultOf, type Statements } from "./index-schema.ts";
+import type { ThreadAnswer, ThreadData, ThreadMessage } from "./index-thread.ts";
+import { type IndexRequest, IndexWriter, perform } from "./index-writer.ts";
+import type { HomeIndex, IndexCoverage, IndexedSegment, LogIndex } from "./log-index.ts";
+
+/**
+ * A home that is open for a moment needs no thread: it is started after so many groups of appends, or so long;
+ * where logs are read for the index or a larger one is erased.
+ */
+const threadAfter = { ms: 1_000, groups: 1_024, adds: 64, erasedBytes: 1024 * 1024 } as const;
+/** Bytes of the journal that this thread writes in one transaction: some milliseconds. */
+const ownSliceBytes = 64 * 1024;
+/** Past so many bytes that the index lacks, appends wait. A bound on the journal. */
+const mostBehindBytes = 128 * 1024 * 1024;
+const retryMs = 1_000;
+
+export interface IndexOptions {
+  /**
+   * Called when the index turned out to be damaged and was recreated: it is empty now, in every
+   * collection. Every log has to be given to it again, those that are open too; what was asked of it
+   * at that moment was answered with `THROUGHLINE_UNAVAILABLE`.
+   */
+  readonly onLost?: (() => void) | undefined;
+  /** Called with a collection in which something is not as the index knows it: its logs must be compared. */
+  readonly onDoubt?: ((collection: string) => void) | undefined;
+  /** Which boot of the machine this is. `undefined`: not known. */
+  readonly bootId?: string | undefined;
+  /** When a collection's directory last changed. @default () => undefined */
+  readonly changed?: ((collection: string) => string | undefined) | undefined;
+  readonly timers?: Timers | undefined;
+  /** @default 128 MiB */
+  readonly mostBehindBytes?: number | undefined;
+}
+
+/** `"ended"`: the thread ended, and it is not known whether it was done. */
+type Answered = (answer: ThreadAnswer | "ended") => void;
+
+/**
+ * The index of a home, which several collections share. This thread reads its file; another one reads the journal and
+ * writes it. Where there is no other, this one does, a slice at a time.
+ */
+export class FileIndex implements HomeIndex {
+  readonly #options: IndexOptions;
+  readonly #timers: Timers;
+  readonly #parts = new Map<string, CollectionIndex>();
+  readonly #projections = new Map<string, LogProjection>();
+  readonly #verified = new Set<string>();
+  readonly file: IndexFile;
+  #memory = new SharedArrayBuffer(sharedBytes);
+  #shared = sharedViews(this.#memory);
+  /** Writes on this thread, if it does. */
+  #writer: IndexWriter | undefined;
+  /** Those that the index has yet to read. */
+  #segments: IndexedSegment[] = [];
+  /** Where the index is in the journal of the last process, until that is told. */
+  #found: IndexFile["mark"] | undefined;
+  #worker: Worker | undefined;
+  readonly #requests: Answered[] = [];
+  /** No thread can be started, or none can read what is only in memory. */
+  #isAlone = false;
+  #isFull = false;
+  #wasLost = false;
+  #groups = 0;
+  #adds = 0;
+  #erasing: Promise<void> = Promise.resolve();
+  #cancelTimer: (() => void) | undefined;
+  #closing: Promise<void> | undefined;
+
+  /** Opens the index of a home, creating it if need be. Never fails for what is in the file. */
+  constructor(path: string, options: IndexOptions = {}) {
+    this.#options = options;
+    this.#timers = options.timers ?? systemTimers;
+    this.file = new IndexFile(path, options.bootId, () => this.#lost());
+    this.#found = this.file.mark;
+    this.file.runQuietly(() => {
+      const isErased = this.sql.state.get()?.["forgotten"] !== 1;
+      if (!isErased) void this.erase().catch(() => undefined); // what a dead process had yet to remove
+    });
+  }
+
+  get clean(): boolean {
+    return this.file.clean;
+  }
+
+  get isVerified(): boolean {
+    return this.file.isVerified;
+  }
+
+  get nth(): number {
+    return this.file.mark.nth;
+  }
+
+  /** Of everything before it the index has all. */
+  get mark(): number {
+    return this.#shared.marks[1] ?? 0;
+  }
+
+  /** Before this position the journal is durable. */
+  get durable(): number {
+    return this.#shared.marks[0] ?? 0;
+  }
+
+  get behind(): IndexBehind {
+    return { bytes: Math.max(0, this.durable - this.mark) };
+  }
+
+  get segments(): readonly IndexedSegment[] {
+    return this.#segments;
+  }
+
+  get sql(): Statements {
+    return this.file.sql;
+  }
+
+  coverageOf(collection: string): IndexCoverage {
+    const noted = this.file.covered.get(collection);
+    if (noted === undefined) return "unknown";
+    if (noted === null) return "covered";
+    return noted === this.#options.changed?.(collection) ? "all" : "names";
+  }
+
+  open(collection: string, projection: LogProjection): LogIndex {
+    const part = new CollectionIndex(this, collection, projection);
+    this.#parts.set(collection, part);
+    this.#projections.set(collection, projection);
+    if (this.#worker !== undefined) {
+      if (projection.module === undefined) this.#endThread();
+      else this.#tell({ collection, module: projection.module });
+    }
+    return part;
+  }
+
+  began(segment: IndexedSegment): void {
+    const found = this.#found;
+    if (found !== undefined) {
+      if (segment.nth < found.nth) return; // the index has it
+      const { position, end = position } = segment;
+      const isFound = segment.nth === found.nth;
+      this.#shared.marks[1] = isFound
+        ? Math.min(Math.max(found.position, position), end)
+        : position;
+      this.#found = undefined;
+    }
+    const { mark } = this;
+    while (this.#segments[1] !== undefined && this.#segments[1].position <= mark)
+      this.#segments.shift();
+    this.#segments.push(segment);
+    this.#writer?.began(segment);
+    this.#tell({ segment });
+  }
+
+  published(position: number): void {
+    this.#shared.marks[0] = position;
+    Atomics.add(this.#shared.wake, 0, 1);
+    if (this.#worker !== undefined) {
+      if (Atomics.load(this.#shared.wake, 1) === 1) Atomics.notify(this.#shared.wake, 0);
+    } else if (this.#isAlone) this.#later(10, () => void this.#takeAll());
+    else if (++this.#groups >= threadAfter.groups) this.#startThread();
+    else this.#later(threadAfter.ms, () => this.#startThread());
+  }
+
+  /** Resolves when the index is less far behind. `undefined`: it is not far, or the disk is full and nothing helps. */
+  room(): Promise<void> | undefined {
+    const most = this.#options.mostBehindBytes ?? mostBehindBytes;
+    if (this.durable - this.mark <= most || this.#isFull) return undefined;
+    this.#startThread();
+    const wait = async () => {
+      while (this.durable - this.mark > most && !this.#isFull && this.#closing === undefined) {
+        await new Promise<void>((resolve) => setTimeout(resolve, 5));
+      }
+    };
+    return wait();
+  }
+
+  async sync(position = this.durable): Promise<void> {
+    await this.ask({ do: "sync" }, position);
+  }
+
+  async skip(position: number, collections: Iterable<string>): Promise<void> {
+    await this.ask({ do: "skip" }, position).catch(() => undefined);
+    for (const collection of collections) await this.cover(collection, false);
+  }
+
+  /** Never rejects: on a full disk nothing is noted. */
+  async cover(collection: string, isCovered: boolean): Promise<void> {
+    if (!isCovered) this.file.covered.delete(collection);
+    // What was noted when it was opened still holds.
+    else if (this.file.covered.has(collection)) return;
+    await this.ask({ do: "cover", collection, isCovered }).catch(() => undefined);
+  }
+
+  /** Makes the bytes of logs disappear that were removed before. */
+  erase(): Promise<void> {
+    const erasing = this.#erasing.then(async () => {
+      const stats = fs.statSync(this.file.path, { throwIfNoEntry: false });
+      if ((stats?.size ?? 0) > threadAfter.erasedBytes) this.#startThread();
+      // It must have an end: a file that cannot be erased goes whole.
+      await this.#insistOn({ do: "erase" });
+      this.file.assertNothingLeft();
+    });
+    this.#erasing = erasing.catch(() => undefined);
+    return erasing;
+  }
+
+  /** Removes a log; the file goes whole where it does not take that. */
+  remove(collection: string, key: string): Promise<void> {
+    return this.#insistOn({ do: "remove", collection, key });
+  }
+
+  noteVerified(collection: string): void {
+    this.#verified.add(collection);
+    this.file.noteVerified(this.#verified);
+  }
+
+  /**
+   * Asks for something to be written, after all that was asked for before and all that is in the journal.
+   *
+   * @throws ThroughlineError `THROUGHLINE_UNAVAILABLE`: it was not done; if the file was useless, it was begun again.
+   */
+  async ask(request: IndexRequest, until = this.durable): Promise<void> {
+    const { losses } = this.file;
+    if (request.do === "add" && ++this.#adds === threadAfter.adds) this.#startThread();
+    if (this.#worker !== undefined) {
+      const answer = await awaited(
+        new Promise<Parameters<Answered>[0]>((resolve) => {
+          this.#requests.push(resolve);
+          this.#tell({ request, until });
+        }),
+      );
+      if (losses !== this.file.losses) throw lost();
+      if (answer === "ended") return this.ask(request, until);
+      if (answer !== undefined) this.file.failed(answer);
+      return;
+    }
+    for (;;) {
+      try {
+        if (perform(this.#ownWriter(), request, until)) return;
+      } catch (error) {
+        if (isThroughlineError(error)) throw error;
+        this.file.failed(faultOf(error) ?? "useless", error);
+      } finally {
+        this.#took();
+      }
+      await nextPass();
+      if (losses !== this.file.losses) throw lost();
+      if (this.#worker !== undefined) return this.ask(request, until);
+    }
+  }
+
+  /** Writes out what the journal holds, in every collection, and closes the file. Closing twice is closing once. */
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #close(): Promise<void> {
+    await this.#erasing;
+    this.#cancelTimer?.();
+    const { losses } = this.file;
+    await this.#takeAll();
+    const worker = this.#worker;
+    if (worker !== undefined) {
+      const ended = new Promise((resolve) => worker.once("exit", resolve));
+      this.#requests.push(() => undefined);
+      this.#tell({ request: { do: "close" }, until: this.durable });
+      await awaited(ended);
+    }
+    this.#writer?.close();
+    // What was lost is given to the next process: not all was compared with the new file.
+    const isComplete = this.mark >= this.durable && losses === this.file.losses && !this.#wasLost;
+    const used = Array.from(this.#parts, ([name, { comparedAt }]) => [name, comparedAt] as const);
+    this.file.close(isComplete, new Map(used));
+  }
+
+  #ownWriter(): IndexWriter {
+    if (this.#writer === undefined) {
+      this.#writer = new IndexWriter(this.file.opened, this.#projections);
+      this.#writer.mark = this.mark;
+      for (const segment of this.#segments) this.#writer.began(segment);
+    }
+    return this.#writer;
+  }
+
+  /** Notes what the writer of this thread did. */
+  #took(): void {
+    if (this.#writer === undefined) return;
+    this.#shared.marks[1] = this.#writer.mark;
+    for (const collection of this.#writer.doubtful) this.#doubt(collection);
+    this.#writer.doubtful.clear();
+  }
+
+  #doubt(collection: string): void {
+    this.file.covered.delete(collection);
+    this.#parts.get(collection)?.doubt();
+    this.#options.onDoubt?.(collection);
+  }
+
+  /** Writes all that the journal holds, where there is no other thread. */
+  async #takeAll(): Promise<void> {
+    while (this.#takeSome()) await nextPass();
+  }
+
+  /** @returns whether there is more. */
+  #takeSome(): boolean {
+    if (this.#worker !== undefined || this.mark >= this.durable) return false;
+    try {
+      this.#ownWriter().take(this.durable, ownSliceBytes);
+      this.#isFull = false;
+      return true;
+    } catch (error) {
+      if (isThroughlineError(error)) return false; // it is closed
+      if ((faultOf(error) ?? "useless") === "useless") this.file.lose();
+      else {
+        this.#isFull = true;
+        this.#later(retryMs, () => void this.#takeAll());
+      }
+      return false;
+    } finally {
+      this.#took();
+    }
+  }
+
+  #later(ms: number, work: () => void): void {
+    if (this.#cancelTimer !== undefined || this.#closing !== undefined) return;
+    this.#cancelTimer = this.#timers.after(ms, () => {
+      this.#cancelTimer = undefined;
+      if (this.#closing === undefined) work();
+    });
+  }
+
+  #startThread(): void {
+    if (this.#worker !== undefined || this.#isAlone || this.#closing !== undefined) return;
+    const modules = Array.from(this.#projections, ([name, { module }]) => [name, module] as const);
+    if (this.file.isInMemory || modules.some(([, module]) => module === undefined)) {
+      this.#isAlone = true;
+      void this.#takeAll();
+      return;
+    }
+    this.#cancelTimer?.();
+    this.#cancelTimer = undefined;
+    this.#writer?.close();
+    this.#writer = undefined;
+    const { Worker: Thread } = process.getBuiltinModule("node:worker_threads"); // loading it takes 1 ms
+    const data = {
+      path: this.file.path,
+      memory: this.#memory,
+      mark: this.mark,
+      isUnsure: !this.clean && this.file.losses === 0,
+    };
+    const worker = new Thread(threadFile(), {
+      name: "throughline-index",
+      workerData: data satisfies ThreadData,
+    });
+    this.#worker = worker;
+    worker.on("message", (message: ThreadReport) => {
+      if (worker !== this.#worker) return;
+      if ("answer" in message) this.#requests.shift()?.(message.answer);
+      else if ("doubtful" in message) this.#doubt(message.doubtful);
+      else this.file.lose();
+    });
+    worker.on("error", () => this.#endThread(worker));
+    worker.on("exit", () => this.#endThread(worker));
+    worker.unref(); // last: a listener holds the process. Who waits for an answer does too
+    for (const segment of this.#segments) this.#tell({ segment });
+    for (const [collection, module] of modules) {
+      if (module !== undefined) this.#tell({ collection, module });
+    }
+  }
+
+  /** There is no thread any more. What it had not answered is done here. */
+  #endThread(worker = this.#worker): void {
+    if (worker === undefined || worker !== this.#worker) return;
+    this.#isAlone = true;
+    this.#leaveThread();
+    void this.#takeAll();
+  }
+
+  /** It may still write for a moment: it sees nothing that is noted from here on, nor is what it notes. */
+  #leaveThread(): void {
+    void this.#worker?.terminate();
+    this.#worker = undefined;
+    const { durable, mark } = this;
+    this.#memory = new SharedArrayBuffer(sharedBytes);
+    this.#shared = sharedViews(this.#memory);
+    this.#shared.marks.set([durable, mark]);
+    for (const answered of this.#requests.splice(0)) answered("ended");
+  }
+
+  #tell(message: ThreadMessage): void {
+    this.#worker?.postMessage(message);
+    Atomics.add(this.#shared.wake, 0, 1);
+    Atomics.notify(this.#shared.wake, 0);
+  }
+
+  async #insistOn(request: IndexRequest): Promise<void> {
+    const { losses } = this.file;
+    await this.ask(request).catch((error) => {
+      if (!isThroughlineError(error, "THROUGHLINE_UNAVAILABLE")) throw error;
+      if (losses === this.file.losses) this.file.lose();
+    });
+  }
+
+  /** The file was begun again, and is empty. */
+  #lost(): void {
+    this.#wasLost = true;
+    this.#writer?.close();
+    this.#writer = undefined;
+    if (this.file.isInMemory) this.#isAlone = true;
+    this.#leaveThread();
+    if (this.#found !== undefined) this.#found = { nth: 0, position: 0 };
+    // All logs are compared with the new one: what the journal holds of them is in them.
+    this.#shared.marks[1] = this.durable;
+    for (const part of this.#parts.values()) part.forgetAll();
+    this.#options.onLost?.();
+  }
+}
+
+type ThreadReport =
+  | { readonly answer: ThreadAnswer }
+  | { readonly doubtful: string }
+  | { readonly lost: true };
+
+/** Beside this file in the sources; in a folder of its own in what is published. */
+function threadFile(): URL {
+  const isSource = import.meta.url.endsWith(".ts");
+  return new URL(isSource ? "./index-thread.ts" : "../workers/index-thread.js", import.meta.url);
+}
