@@ -52,7 +52,7 @@ export async function copyLog(
   let bytes = 0;
   const store = async (head?: LogHead) => {
     signal?.throwIfAborted();
-    seq = await append(target, key, batch, { expectedSeq: seq, ...(head && { head }) });
+    seq = await append(target, key, batch, { expectedSeq: seq, head });
     onStored(batch.length);
     batch = [];
     bytes = 0;

@@ -102,10 +102,13 @@ export async function isCutOff(segment: Segment): Promise<boolean> {
 
 /** Space is preallocated in so many steps, so that a sync seldom has to note how long the file is. */
 const steps = 64;
+/** The first step of a new file is shorter: a process that writes little writes no more. */
+const firstBytes = 32 * 1024;
 
 /** Without the space it takes longer, and that is all. */
 export async function preallocate(segment: Segment, end: number, bytes: number): Promise<void> {
-  const step = Math.max(blockBytes, bytes / steps);
+  const whole = Math.max(blockBytes, bytes / steps);
+  const step = segment.reserved === 0 ? Math.min(firstBytes, whole) : whole;
   segment.reserved = Math.ceil(end / step) * step;
   const { file } = segment;
   await file.extend(end, segment.reserved).catch(async () => {

@@ -200,9 +200,11 @@ export class Journal {
     try {
       await writeAll(segment.file, bytes, end);
       isWritten = true;
-      if (end + length > segment.reserved)
-        await preallocate(segment, end + length, this.#ports.segmentBytes);
-      await this.#sync(segment, group.length);
+      if (this.#ports.durability === "power-cut") {
+        if (end + length > segment.reserved)
+          await preallocate(segment, end + length, this.#ports.segmentBytes);
+        await this.#sync(segment, group.length);
+      }
     } catch (cause) {
       resolve(); // it will not be applied: nothing needs to wait for that
       const failed = this.#failed(group);
@@ -235,7 +237,6 @@ export class Journal {
   }
 
   async #sync({ file }: Segment, waiting: number): Promise<void> {
-    if (this.#ports.durability === "process") return;
     const isHere = this.syncPlace.isHere(waiting);
     const began = performance.now();
     await file.sync(isHere);

@@ -10,8 +10,8 @@ const crowded = 64;
  * thread. A slow disk never holds up the event loop twice in a row.
  */
 export class SyncPlace {
-  /** Of the last syncs, the newest ones most. Not known at first: then another thread tries. */
-  #averageMs: number = mostMs;
+  /** Of the last syncs, the newest ones most. Not known at first: one sync on this thread tells. */
+  #averageMs = 0;
   #crowd = 0;
   #blockedMs = 0;
   #isReset = true;
