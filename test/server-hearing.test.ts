@@ -12,6 +12,7 @@ import { mcpRoutes } from "../src/adapters/mcp/routes.ts";
 import { ThroughlineSession } from "../src/adapters/openai/session.ts";
 import type { AppendInput } from "../src/core/chat/message-input.ts";
 import { systemClock } from "../src/core/clock.ts";
+import { type Extension, noPart } from "../src/core/extension.ts";
 import { openThroughline, type Throughline } from "../src/core/throughline.ts";
 import { momentsRoutes } from "../src/moments/routes.ts";
 import { recallWords, startMoments } from "../src/moments/start-moments.ts";
@@ -277,4 +278,28 @@ test("words as the seeds write them: roles in any case, seconds, and the caller'
     const body = { messages: [{ role: "user", content: "Hello", ...wrong }] };
     await problemOf(await c.post(append, body), 400, "THROUGHLINE_INVALID");
   }
+});
+
+test("what is appended while a chat is being forgotten is heard nowhere", async (t) => {
+  const c = await hearing(t);
+  await jsonOf(await c.post(append, { messages: [insult] }), 200);
+  const heard: string[] = [];
+  const { chats } = c.throughline;
+  await c.throughline.extend<Extension>("appends", async () => ({
+    async remove({ chatId }) {
+      await chats.append(chatId, [{ role: "user", content: "a secret" }]);
+      return [];
+    },
+    catchUp: async () => undefined,
+    heard: (_chatId, { content }) => void heard.push(content),
+    turn: () => ({ begun: async () => noPart, ended: () => undefined }),
+    preview: async () => noPart,
+    async [Symbol.asyncDispose]() {},
+  }));
+  await chats.forget(chat);
+  const { memory, buffer } = await c.heard();
+  assert.deepEqual([heard, memory.utterances, buffer], [[], [], 0]);
+  await jsonOf(await c.post(append, { messages: [{ role: "user", content: "again" }] }), 200);
+  assert.deepEqual(heard, ["again"]);
+  assert.deepEqual(await c.conversation(), ["USER: again"]);
 });

@@ -4,7 +4,7 @@ import { type AppendInput, messageOf } from "../core/chat/message-input.ts";
 import { bucketOf, type Period } from "../core/chat/period.ts";
 import type { Resolution } from "../core/chat/provider-sessions.ts";
 import { ThroughlineError } from "../core/errors.ts";
-import { systemTimers } from "../core/timers.ts";
+import type { Timers } from "../core/timers.ts";
 import type { OpenTurn } from "../core/turns/open-turn.ts";
 import { turnOnRecord } from "../core/turns/stored-answer.ts";
 import { storedWords } from "../core/turns/unanswered.ts";
@@ -24,10 +24,11 @@ export function addAgentRoutes(router: Router): void {
   addSession(router);
 }
 
-function heard(turn: OpenTurn): void {
+function heard(turn: OpenTurn, timers: Timers): void {
   waits.get(turn)?.();
-  const cancel = systemTimers.after(quietMs, () => void turn.fail());
+  const cancel = timers.after(quietMs, () => void turn.fail());
   waits.set(turn, cancel);
+  turn.ended.then(cancel, cancel);
 }
 
 const turnJson = (state: string, user: StoredMessage, messages: readonly StoredMessage[]) => {
@@ -63,7 +64,7 @@ function addBegin(router: Router): void {
         return json(turnJson("answered", opened.user, opened.messages));
       const turn = opened.state === "open" ? opened.turn : await turns.opened(params.id, input.id);
       if (turn === undefined) return json({ state: "running", turn_id: input.id });
-      heard(turn);
+      heard(turn, throughline.ports.timers);
       const { user, attempt, resolution, instructions, signal } = turn;
       const { messages } = await turnOnRecord(chats, params.id, user);
       return json({
@@ -100,7 +101,7 @@ function addSteps(router: Router): void {
     const turn = await router.ports.turns.opened(id, turnId);
     const says = "this turn is not open on this server: begin it again with the same id";
     if (turn === undefined) throw new ThroughlineError(says, { code: "THROUGHLINE_CONFLICT" });
-    heard(turn);
+    heard(turn, router.ports.throughline.ports.timers);
     return turn;
   };
   router.add(

@@ -55,7 +55,7 @@ export class Watchers {
   readonly #streams = new Set<EventStream>();
   readonly #listeners = new Set<EventStream>();
   readonly #relays = new Set<Relay>();
-  readonly #joined = new Set<() => void>();
+  readonly #joined = new Set<(stream: EventStream) => void>();
 
   constructor(max: number, options: EventStreamOptions) {
     this.#max = max;
@@ -92,12 +92,12 @@ export class Watchers {
   listen(onDrop: () => void): EventStream {
     const stream = this.open(onDrop);
     this.#listeners.add(stream);
-    for (const join of this.#joined) join();
+    for (const join of this.#joined) join(stream);
     return stream;
   }
 
-  /** Calls back whenever somebody begins to listen here. @returns a function that ends it. */
-  onListen(join: () => void): () => void {
+  /** Calls back with each stream that begins to listen here. @returns a function that ends it. */
+  onListen(join: (stream: EventStream) => void): () => void {
     this.#joined.add(join);
     return () => this.#joined.delete(join);
   }

@@ -86,8 +86,8 @@ export function addClientRoutes(
 }
 
 /**
- * Publishes what clients are to hear: at most every 3 s, and for each all that came since. A new listener
- * gets all that was not reported as heard.
+ * Publishes what clients are to hear: at most every 3 s, and for each all that came since. A new listener, and
+ * no other, gets again what was published and not reported as heard.
  *
  * @returns what ends it.
  */
@@ -114,8 +114,14 @@ export function publishInjects({ ports }: Router, companion: Companion): () => v
   };
   const ends = [
     companion.onChange(({ type }) => type === "injects" && look()),
-    watchers.onListen(() => {
-      sent.clear();
+    watchers.onListen((stream) => {
+      for (const { client, injects } of companion.clients.allOpen) {
+        const last = injects.findIndex(({ id }) => id === sent.get(client));
+        const items = injects.slice(0, last + 1);
+        const id = items.at(-1)?.id;
+        if (id === undefined) continue;
+        stream.send("inject", { client, id, text: injectionText(items, clock.now()) });
+      }
       look();
     }),
   ];

@@ -62,6 +62,9 @@ export class ChatLog {
   readonly #held = new Map<string, HeldChat>();
   #onHeard: OnHeard = () => undefined;
 
+  /** Chats that are being forgotten. */
+  readonly unheard = new Set<string>();
+
   constructor(storage: Pick<Storage, "logs" | "files" | "leases" | "cluster">, ports: Runtime) {
     this.ports = ports;
     this.logs = storage.logs(chatsCollection, chatProjection);
@@ -363,6 +366,7 @@ export class ChatLog {
   }
 
   #hearAll({ chatId, heard }: Transaction): void {
+    if (this.unheard.has(chatId)) return;
     for (const { message, client } of heard) this.#onHeard(chatId, message, client);
   }
 

@@ -36,8 +36,14 @@ async function forget(ports: Forgetting, chatId: string): Promise<Forgotten> {
   if (said === undefined && (await hasFiles(log, chatId))) said = [];
   const begin = async () => said && tombstones.tryBegin(chatId, given, said);
   let mark = await begin();
-  const rows = [...(await ports.removeElsewhere(chatId))];
-  const { existed, files } = await remove(log, chatId);
+  // What is appended from here on goes with the log: others must not hear it after they removed the rest.
+  log.unheard.add(chatId);
+  const rows: Removed[] = [];
+  const removing = async () => {
+    rows.push(...(await ports.removeElsewhere(chatId)));
+    return remove(log, chatId);
+  };
+  const { existed, files } = await removing().finally(() => log.unheard.delete(chatId));
   if (files !== undefined) rows.push(files);
   // Also of a chat that has no log: the mark keeps it out of an import, and what was not reached goes later.
   if (rows.some((row) => "unreachable" in row || row.count > 0)) said ??= [];

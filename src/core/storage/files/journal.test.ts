@@ -22,11 +22,13 @@ import {
   unknown,
   write,
 } from "../../../../test/support/journal-world.ts";
+import { homeIndex } from "../../../../test/support/memory-index.ts";
 import { SimulatedDisk } from "../../../../test/support/simulated-disk.ts";
 import { openOn } from "../../../../test/support/storage-workload.ts";
 import { systemError } from "../../../../test/support/system-error.ts";
 import type { Disk } from "../disk/disk.ts";
 import { readSegment } from "./journal-frame.ts";
+import type { HomeIndex } from "./log-index.ts";
 
 test("one sync makes the appends of fifty logs durable that wait for it", async () => {
   const disk = new SimulatedDisk();
@@ -319,6 +321,62 @@ test("an append that waits for the one before it finds its line in the file, and
   assert.ok((await segmentsOn(disk)).length <= 5);
   await storage.close();
   assert.equal((await idsOn(disk))[0]?.length, 100);
+});
+
+/** The same object, but for one of its methods. */
+function withCall<T extends object, Name extends keyof T>(of: T, name: Name, call: T[Name]): T {
+  return new Proxy(of, {
+    get(_, each) {
+      const own = of[each as keyof T];
+      if (each === name) return call;
+      return typeof own === "function" ? own.bind(of) : own;
+    },
+  });
+}
+
+test("where a log cannot be written while others wait for a free segment, all others go on", {
+  timeout: 20_000,
+}, async () => {
+  const inner = new SimulatedDisk();
+  let isBroken = false;
+  // Only this file is another one: each call of the others takes as long as ever.
+  const open: Disk["open"] = async (path, mode) => {
+    const file = await inner.open(path, mode);
+    if (!path.endsWith("a.jsonl")) return file;
+    const write: typeof file.write = async (bytes, position) => {
+      if (isBroken) throw systemError("EIO", { name: "write", path });
+      return file.write(bytes, position);
+    };
+    return withCall(file, "write", write);
+  };
+  const disk = withCall<Disk, "open">(inner, "open", open);
+  const index = homeIndex();
+  const held = Promise.withResolvers<void>();
+  const sync = index.sync.bind(index);
+  const slow: HomeIndex = Object.assign(index, {
+    sync: (position: number) => held.promise.then(() => sync(position)),
+  });
+  const { storage, logs } = await openOn(disk, "power-cut", slow, 256, undefined, 2_048);
+  await logs.append("a", [record("a")]);
+  isBroken = true;
+  const counts = { stored: 0, refused: 0 };
+  const words = (id: string) => ({ ...record(id), words: "x".repeat(500) });
+  const feed = async (key: string) => {
+    for (let i = 0; i < 20; i++) {
+      await logs.append(key, [words(`${key}${i}`)]).then(
+        () => counts.stored++,
+        () => counts.refused++,
+      );
+    }
+  };
+  const feeding = Promise.all(["a", "b", "c", "d"].map(feed));
+  for (let i = 0; i < 2_000; i++) await nextPass();
+  held.resolve();
+  await feeding;
+  assert.deepEqual(counts, { stored: 60, refused: 20 });
+  isBroken = false;
+  await logs.append("a", [record("a again")]);
+  await storage.close();
 });
 
 test("what a start believed of a killed process is there after a power cut", async () => {

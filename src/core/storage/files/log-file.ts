@@ -397,11 +397,10 @@ export class LogFile implements JournaledLog, OpenLog {
           change.settled();
         }
       } catch (cause) {
+        // First: cutting the log back goes through the journal, which may wait for a segment that waits for these.
+        for (const change of all) change.settled();
         const error = this.#fault ?? (await this.#undo(cause));
-        for (const change of all) {
-          change.reject(error);
-          change.settled();
-        }
+        for (const change of all) change.reject(error);
       }
     }
     this.#isWriting = false;
