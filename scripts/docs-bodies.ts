@@ -29,7 +29,7 @@ const samples: Readonly<Record<string, unknown>> = {
   event: "pat_level2",
   id: "m1",
   ids: ["m1"],
-  intent: "question",
+  intent: "QUESTION",
   last_active: "2026-03-04T09:15:00.000Z",
   message_id: "m1",
   metadata: { user_timezone: "Europe/Berlin" },

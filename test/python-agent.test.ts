@@ -1,6 +1,7 @@
 // The agent of examples/agent, in Python, against a real server: it is killed, and the server too.
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
+import fs from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { Process, temporaryDirectory } from "./support/command-line.ts";
@@ -10,6 +11,14 @@ const python = process.env["PYTHON"] ?? "python3";
 const agent = join(import.meta.dirname, "../examples/agent/agent.py");
 const killer = join(import.meta.dirname, "support/kill-program.py");
 const chat = "robot:7";
+
+test("the guide shows the agent as it is tested, in at most 40 lines", () => {
+  const text = fs.readFileSync(agent, "utf8");
+  const page = join(import.meta.dirname, "../docs/guides/existing-agent.md");
+  const isShown = fs.readFileSync(page, "utf8").includes(`\`\`\`python\n${text}\`\`\`\n`);
+  assert.ok(isShown, "copy examples/agent/agent.py into it");
+  assert.ok(text.split("\n").length <= 41);
+});
 
 /** Its requests are 1 the beginning, 2 the call, 3 the result, 4 the end. The tool runs before 3. */
 const places = [

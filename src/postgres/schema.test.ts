@@ -131,6 +131,18 @@ test("the rights of the guide are enough, also on a table of a later version; wi
   }
 });
 
+test("the schema of a development version is refused, and left untouched", { skip }, async () => {
+  await dropSchema();
+  await ensureSchema(databaseOf(pool), true);
+  await pool.query("update throughline.migrations set number = 1, works_from = 1");
+  await assert.rejects(openPostgresStorage({ pool, durability }), {
+    code: "THROUGHLINE_CONFIGURATION",
+    message: /the database has the schema of a development version: use a new database/,
+  });
+  const { rows } = await pool.query("select number from throughline.migrations");
+  assert.deepEqual(rows, [{ number: 1 }]);
+});
+
 test("beside a later version that only added something, this one works on", { skip }, async () => {
   await dropSchema();
   await ensureSchema(databaseOf(pool), true);

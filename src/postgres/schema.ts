@@ -6,7 +6,7 @@ import type { Database } from "./database.ts";
 import { sqlState } from "./error-class.ts";
 
 /** Version of the schema that this code creates and knows. */
-export const schemaVersion = 1;
+export const schemaVersion = 2;
 
 /** The key of the lock that lets one process create the schema at a time: `thruline` in ASCII. */
 const creationLock = "8388080154633137765";
@@ -100,7 +100,7 @@ const statements: readonly string[] = [
  *
  * @throws ThroughlineError `THROUGHLINE_NEWER_FORMAT`: a later version changed what this code needs.
  * @throws ThroughlineError `THROUGHLINE_CONFIGURATION`: it is not there, and `mayCreate` is false or
- * the role may not create it.
+ * the role may not create it; or it is that of a development version.
  */
 export async function ensureSchema(database: Database, mayCreate: boolean): Promise<void> {
   if (await database.attempt(isThere)) return;
@@ -137,8 +137,12 @@ async function isThere(connection: Connection): Promise<boolean> {
   const [table] = await connection.run({ text });
   if (table?.["there"] !== true) return false;
   const [row] = await connection.run({
-    text: "select max(works_from) as needed from throughline.migrations",
+    text: "select max(number) as number, max(works_from) as needed from throughline.migrations",
   });
+  // Version 1 was in no release, and nothing converts it.
+  if (Number(row?.["number"] ?? schemaVersion) < schemaVersion) {
+    throw misconfigured("the database has the schema of a development version: use a new database");
+  }
   const needed = Number(row?.["needed"] ?? 0);
   if (needed <= schemaVersion) return needed > 0;
   const message = `the database needs a program that knows version ${needed} of its schema`;

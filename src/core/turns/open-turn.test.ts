@@ -118,9 +118,16 @@ test("what is kept or closed twice under its ids is stored once", async () => {
   const published: string[] = [];
   const running = c.turns.running(chat);
   await Promise.all([turn.keep([call]), turn.keep([call, result])]);
-  await turn.keep([call, result]);
+  await turn.keep([call, { ...result, role: "TOOL" }]);
   const final: MessageInput = { id: "a1", role: "assistant", content: "It is on." };
-  await turn.close({ messages: [call, result, final], usage, outcome: "answered" });
+  // In the forms that `chats.append` takes too.
+  const anyCase = { ...final, role: "ASSISTANT", timestamp: 1_772_615_700.5 } as const;
+  const { assistant } = await turn.close({
+    messages: [{ ...call, role: "ASSISTANT" }, result, anyCase],
+    usage,
+    outcome: "answered",
+  });
+  assert.equal(assistant?.timestamp, "2026-03-04T09:15:00.500Z");
   for await (const item of running?.progress() ?? []) {
     if (item.type === "message") published.push(item.message.id);
   }

@@ -1,6 +1,6 @@
 import type { Outcome } from "../chat/interaction.ts";
 import type { Attachment, StoredMessage } from "../chat/message.ts";
-import type { MessageInput } from "../chat/message-input.ts";
+import { type AppendInput, type MessageInput, messageOf } from "../chat/message-input.ts";
 import type { Period } from "../chat/period.ts";
 import type { ProviderModel, Resolution } from "../chat/provider-sessions.ts";
 import { invalid, isThroughlineError, ThroughlineError } from "../errors.ts";
@@ -51,11 +51,12 @@ export type Opened =
 /** How a turn ended whose model was called elsewhere. */
 export interface TurnEnd {
   /**
-   * Calls, results and answers of the model, in order: messages of `assistant` and `tool`. One that was
+   * Calls, results and answers of the model, in order: messages of `assistant` and `tool`, the roles in
+   * either case, as `chats.append` takes them. One that was
    * kept already, with its id, is passed over. One that its model cut has `partial: true` and the
    * `partial_reason` `length` or `content_filter`.
    */
-  readonly messages: readonly MessageInput[];
+  readonly messages: readonly AppendInput[];
   readonly usage: Usage;
   /**
    * `interrupted` and `failed` mark the last message of the assistant as partial. `failed` without words
@@ -171,9 +172,9 @@ export class OpenTurn implements AsyncDisposable {
    *
    * @throws ThroughlineError `THROUGHLINE_CONFLICT`: the turn has ended. Otherwise as `Chats.append`.
    */
-  async keep(messages: readonly MessageInput[]): Promise<readonly StoredMessage[]> {
+  async keep(input: readonly AppendInput[]): Promise<readonly StoredMessage[]> {
     this.#assertOpen();
-    checkRoles(messages);
+    const messages = messagesOf(input);
     const { turn, begun } = this.#running;
     const { chats } = this.#ports;
     const { stored, after } = await chats.changeExisting(turn.chatId, async (transaction) => {
@@ -203,8 +204,7 @@ export class OpenTurn implements AsyncDisposable {
    */
   async close(end: TurnEnd): Promise<TurnAnswer> {
     this.#assertOpen();
-    checkRoles(end.messages);
-    const storing = this.#store(end);
+    const storing = this.#store({ ...end, messages: messagesOf(end.messages) });
     this.#closing = storing;
     try {
       await storing;
@@ -230,7 +230,7 @@ export class OpenTurn implements AsyncDisposable {
     return this.fail();
   }
 
-  async #store(end: TurnEnd): Promise<void> {
+  async #store(end: TurnEnd & { readonly messages: readonly MessageInput[] }): Promise<void> {
     const { turn, begun, part } = this.#running;
     const { usage, providerSessionId } = end;
     const isEmpty = end.outcome === "answered" && this.#saysNothing(end.messages);
@@ -311,10 +311,12 @@ const reasons = {
 const isAnswer = ({ role, tool_calls: calls }: StoredMessage) =>
   role === "assistant" && calls === undefined;
 
-function checkRoles(messages: readonly MessageInput[]): void {
-  if (!Array.isArray(messages)) throw invalid("messages must be an array");
-  if (messages.every((message) => message?.role === "assistant" || message?.role === "tool"))
-    return;
+function messagesOf(input: readonly AppendInput[]): readonly MessageInput[] {
+  if (!Array.isArray(input)) throw invalid("messages must be an array");
+  const messages = (input as readonly AppendInput[]).map(messageOf);
+  const isOfTurn = (message: MessageInput) =>
+    message?.role === "assistant" || message?.role === "tool";
+  if (messages.every(isOfTurn)) return messages;
   throw invalid("a turn stores messages of the roles assistant and tool");
 }
 

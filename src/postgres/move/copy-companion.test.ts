@@ -318,6 +318,34 @@ for (const seq of [1, 2, 3]) {
   });
 }
 
+test("a chat of which nothing can be read refuses the copy, or is left out of it", async (t) => {
+  const { storage } = await storageWith(t, { a: ["1", "2"], b: ["1"] });
+  const damaged: Storage = {
+    ...kept(storage),
+    logs: (collection, projection) => {
+      const store = storage.logs(collection, projection);
+      const none = { seq: 0, head: {}, records: [], damaged: true };
+      return new Proxy(store, {
+        get: (of, name) => {
+          if (name === "tail") return (key: string) => (key === "a" ? none : of.tail(key, 0));
+          if (name === "read") return (key: string) => (key === "a" ? [] : of.read(key));
+          const member = Reflect.get(of, name);
+          return typeof member === "function" ? member.bind(of) : member;
+        },
+      });
+    },
+  };
+  const { storage: target } = await storageWith(t, {});
+  const refused = { code: "THROUGHLINE_CORRUPT", message: /^chats\/a is damaged: nothing / };
+  await assert.rejects(copyCompanion(damaged, target), refused);
+  // What an earlier copy brought, before the damage.
+  await chatLogs(target).append("a", [{ id: "old", kind: "old" }]);
+  const report = await copyCompanion(damaged, target, { damaged: "mark" });
+  assert.equal(report.records, 1);
+  assert.equal(await chatLogs(target).tail("a", 0), undefined);
+  assert.equal((await chatLogs(target).tail("b", 0))?.seq, 1);
+});
+
 test("what is written to the source during the copy is noticed", async (t) => {
   const { storage: source, throughline } = await storageWith(t, { a: ["1"] });
   const { storage: target } = await storageWith(t, {});

@@ -5,6 +5,7 @@ import type {
   LogHead,
   LogRecord,
   LogStore,
+  LogTail,
   StoredRecord,
 } from "../../core/storage/log-store.ts";
 
@@ -31,7 +32,7 @@ interface CopyLogOptions {
  * earlier copy ended, if that is the beginning of the source's log; else it copies the log again. Then it reads
  * the copy, and compares.
  *
- * @returns how many records the log has.
+ * @returns how many records the log has: none if damage took all of it, and is marked.
  * @throws ThroughlineError `THROUGHLINE_CONFLICT`: something was written to one of them while it was copied.
  * @throws ThroughlineError `THROUGHLINE_CORRUPT`: a record cannot be read, and damage is refused.
  */
@@ -43,6 +44,7 @@ export async function copyLog(
   const { key, name, damaged, signal, onStored } = options;
   const end = await source.tail(key, 0);
   if (end === undefined) return 0;
+  if (end.seq === 0) return leaveOut(target, options, end);
   const begun = (await target.tail(key, 0))?.seq ?? 0;
   const begunDigest = await digestOf(target, key, begun);
   const digest = createHash("sha256");
@@ -82,6 +84,21 @@ export async function copyLog(
     (await digestOf(target, key, end.seq)) === digest.digest("hex");
   if (!isSame) throw isNotSame(name);
   return end.seq;
+}
+
+/** There is no number at which a mark could stand. */
+async function leaveOut(
+  target: LogStore,
+  { key, name, damaged }: CopyLogOptions,
+  { damaged: isDamaged }: LogTail,
+): Promise<number> {
+  if (isDamaged && damaged === "refuse") {
+    throw new ThroughlineError(`${name} is damaged: nothing of it can be read`, {
+      code: "THROUGHLINE_CORRUPT",
+    });
+  }
+  await target.delete(key);
+  return 0;
 }
 
 export function isNotSame(name: string): ThroughlineError {
