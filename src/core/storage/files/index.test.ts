@@ -530,6 +530,26 @@ for (const [dies, die] of Object.entries(deaths)) {
   }
 }
 
+test("where no thread can be started, appends go on, and the main thread writes the index", async (t) => {
+  const load = process.getBuiltinModule;
+  let refused = 0;
+  class Thread {
+    constructor() {
+      refused++;
+      throw Object.assign(new Error("no more threads"), { code: "ERR_WORKER_INIT_FAILED" });
+    }
+  }
+  t.mock.method(process, "getBuiltinModule", (name: string) =>
+    name === "node:worker_threads" ? { Worker: Thread } : load(name),
+  );
+  const { logs, index } = await open(temporaryHome(t), never, 2 ** 24);
+  for (let n = 1; n <= 1_030; n++) await say(logs, "a", `m${n}`);
+  assert.equal(refused, 1);
+  await index.sync();
+  assert.equal(index.behind.bytes, 0);
+  await checkHas(logs, { a: 1_030 });
+});
+
 // Forgetting. The full-text index keeps a word without what it shares with the one before it, so the
 // canaries differ in their first letters, and their ends are looked for.
 

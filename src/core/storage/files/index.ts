@@ -357,10 +357,18 @@ export class FileIndex implements HomeIndex {
       mark: this.mark,
       isUnsure: !this.clean && this.file.losses === 0,
     };
-    const worker = new Thread(threadFile(), {
-      name: "throughline-index",
-      workerData: data satisfies ThreadData,
-    });
+    let worker: Worker;
+    try {
+      worker = new Thread(threadFile(), {
+        name: "throughline-index",
+        workerData: data satisfies ThreadData,
+      });
+    } catch {
+      // The system gives no more threads. The journal, which may wait for this call, goes on.
+      this.#isAlone = true;
+      void this.#takeAll();
+      return;
+    }
     this.#worker = worker;
     worker.on("message", (message: ThreadReport) => {
       if (worker !== this.#worker) return;
