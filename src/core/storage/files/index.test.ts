@@ -487,6 +487,35 @@ test("a full disk is tried again after a second", async (t) => {
   assert.equal(index.behind.bytes, 0);
 });
 
+// A journal that cannot be read
+
+for (const [code, syscall] of [
+  ["EMFILE", "open"],
+  ["ENFILE", "open"],
+  ["EIO", "read"],
+  ["ENOENT", "open"],
+] as const) {
+  const loses = code === "ENOENT";
+  test(`${code} where the journal is read refuses a search, and ${loses ? "begins the index again" : "costs the index nothing"}`, async (t) => {
+    const { logs, index } = await open(temporaryHome(t));
+    await sayMany(logs, "a", 1, 9);
+    const paths = new Set(index.segments.map(({ path }) => path));
+    const call = `${syscall}Sync` as const;
+    const real = fs[call] as (...given: unknown[]) => unknown;
+    const mock = t.mock.method(fs, call, (...given: unknown[]) => {
+      if (syscall === "open" && !paths.has(String(given[0]))) return real(...given);
+      throw Object.assign(new Error(code), { code, syscall });
+    });
+    const refused = { code: "THROUGHLINE_UNAVAILABLE" };
+    await assert.rejects(logs.search("hello", { limit: 9 }), refused);
+    if (!loses) await assert.rejects(index.sync(), refused);
+    mock.mock.restore();
+    assert.equal(index.file.losses, loses ? 1 : 0);
+    await index.sync();
+    await checkHas(logs, { a: 9 });
+  });
+}
+
 // The thread dies
 
 const deaths: Record<string, (worker: Worker) => void> = {
