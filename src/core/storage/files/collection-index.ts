@@ -230,6 +230,10 @@ export class CollectionIndex implements LogIndex {
     return this.file.ask({ do: "nothing" });
   }
 
+  get isFar(): boolean {
+    return this.file.isFar;
+  }
+
   room(): Promise<void> | undefined {
     return this.file.room();
   }

@@ -488,6 +488,25 @@ test("a full disk is tried again after a second", async (t) => {
   assert.equal(index.behind.bytes, 0);
 });
 
+test("on a full disk appends do not wait for the thread of an index that is far behind", async (t) => {
+  const home = temporaryHome(t);
+  const options = { timers: atOnce, segmentBytes: 2 ** 26, mostBehindBytes: 2 ** 20 };
+  const { storage, index } = await openIndexed(home, options);
+  left.add(() => storage.close());
+  const logs = storage.logs("chats", projection);
+  const started = new Promise<Worker>((resolve) => process.once("worker", resolve));
+  await say(logs, "a", "m1");
+  await started;
+  await index.sync();
+  const makeRoom = fillDisk(home);
+  for (let n = 2; n <= 30; n++) await say(logs, "a", `m${n}`, `hello ${"x".repeat(100_000)}`);
+  assert.ok(index.behind.bytes > 2 ** 21, `${index.behind.bytes} bytes behind`);
+  makeRoom();
+  await asked(() => index.sync());
+  assert.equal(index.behind.bytes, 0);
+  await checkHas(logs, { a: 30 });
+});
+
 // A journal that cannot be read
 
 for (const [code, syscall] of [
