@@ -195,6 +195,8 @@ class MemoryLogIndex implements LogIndex {
     // Nothing waits.
   }
 
+  readonly isFar = false;
+
   room(): undefined {
     // Nothing waits.
   }

@@ -26,6 +26,9 @@ const keysAtOnce = 1_000;
 const idsInMemory = 4_096;
 /** So many ids of all logs are in memory at most, beside those that the index lacks. */
 const idsOfAll = 65_536;
+/** A log in memory counts as so many ids: there are some 4,000 logs at most. */
+const idsOfLog = 16;
+
 /** A log that changed a short while ago. */
 interface Recent {
   log: LogState;
@@ -66,7 +69,7 @@ export class CollectionIndex implements LogIndex {
   readonly projection: LogProjection;
   /** In the order in which they changed. */
   readonly #recent = new Map<string, Recent>();
-  /** How many ids are in memory, at least so many. */
+  /** How many ids are in memory, at least so many, and logs. */
   #idCount = 0;
   /** Logs whose rows in the file do not count any more: how many removals are under way. */
   readonly #removed = new Map<string, number>();
@@ -107,7 +110,7 @@ export class CollectionIndex implements LogIndex {
       recent.olderAt = recent.position;
       recent.ids = new Map();
     }
-    recent.log = log;
+    recent.log = stateOf(log);
     recent.position = this.file.durable;
     const first = log.seq - ids.length + 1;
     for (const [i, id] of ids.entries()) recent.ids.set(id, first + i);
@@ -137,9 +140,8 @@ export class CollectionIndex implements LogIndex {
   }
 
   async add(log: LogState, batches: readonly IndexedBatch[], from: number): Promise<void> {
-    const { key, seq, end, crc, headJson, damaged } = log;
-    const state = { key, seq, end, crc, headJson, damaged };
-    await this.file.ask({ do: "add", collection: this.collection, log: state, batches, from });
+    const { collection } = this;
+    await this.file.ask({ do: "add", collection, log: stateOf(log), batches, from });
   }
 
   isDamaged(key: string): boolean {
@@ -228,6 +230,10 @@ export class CollectionIndex implements LogIndex {
     return this.file.ask({ do: "nothing" });
   }
 
+  get isFar(): boolean {
+    return this.file.isFar;
+  }
+
   room(): Promise<void> | undefined {
     return this.file.room();
   }
@@ -263,8 +269,9 @@ export class CollectionIndex implements LogIndex {
     // What a removed log had is of no use for one that begins.
     if (known !== undefined && since > 0) return known;
     const none = { ids: new Map(), older: new Map(), olderAt: 0, listed: undefined };
-    const recent: Recent = { log, position: 0, since, idsFrom: since, ...none };
+    const recent: Recent = { log: stateOf(log), position: 0, since, idsFrom: since, ...none };
     this.#recent.set(key, recent);
+    this.#idCount += idsOfLog;
     return recent;
   }
 
@@ -273,9 +280,10 @@ export class CollectionIndex implements LogIndex {
     this.#idCount = 0;
     for (const [key, { position, ids, older }] of this.#recent) {
       if (position <= this.file.mark) this.#recent.delete(key);
-      else this.#idCount += ids.size + older.size;
+      else this.#idCount += idsOfLog + ids.size + older.size;
     }
-    this.#idCount /= 2; // where the index is far behind, this is not done again and again
+    // Where the index is far behind, this is not done again and again.
+    this.#idCount = Math.min(this.#idCount, idsOfAll) / 2;
   }
 
   isRemoved(key: string): boolean {
@@ -360,4 +368,9 @@ export class CollectionIndex implements LogIndex {
     }
     return rows;
   }
+}
+
+/** Copies what is known of a log. What is given may be the open log itself, which would be kept whole. */
+function stateOf({ key, seq, end, crc, headJson, damaged }: LogState): LogState {
+  return { key, seq, end, crc, headJson, damaged };
 }

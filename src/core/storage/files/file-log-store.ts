@@ -84,7 +84,7 @@ export class FileLogStore implements LogStore {
     const { records, lines, givenIds, head, headJson } = made;
     if (log === undefined || log.last.seq + 1 !== records[0]?.seq || log.place() !== "own") return;
     const { index, directory, unsyncedNames } = this.#ports;
-    if (index.room() !== undefined || unsyncedNames.has(directory)) return;
+    if (index.isFar || unsyncedNames.has(directory)) return;
     for (const id of givenIds) if (log.mayHold(id)) return;
     this.#ports.guard();
     return log.append({ lines, headJson, head, ids: records.map(({ id }) => id) });

@@ -93,7 +93,7 @@ export class IndexFile {
   /**
    * Does something with the file. When that shows that the file is of no use, all is thrown away.
    *
-   * @throws ThroughlineError `THROUGHLINE_UNAVAILABLE`: that happened, or the disk is full.
+   * @throws ThroughlineError `THROUGHLINE_UNAVAILABLE`: that happened, or the disk is full or the system lacks something.
    */
   run<T>(work: () => T): T {
     try {
@@ -115,7 +115,8 @@ export class IndexFile {
   }
 
   failed(fault: "full" | "useless", cause?: unknown): never {
-    if (fault === "full") throw unavailable("the disk is full: the index cannot go on", cause);
+    if (fault === "full")
+      throw unavailable("the index cannot go on: the disk or the system is full", cause);
     this.lose();
     throw lost(cause);
   }

@@ -362,6 +362,9 @@ const passing: ReadonlySet<number> = new Set([5, 6, 13]);
 /** Its codes for a file that is of no use: read-only or removed, I/O, corrupt, cannot open, not a database. */
 const useless: ReadonlySet<number> = new Set([8, 10, 11, 14, 26]);
 
+/** Those of the file system for what the system lacks for now: descriptors, memory. */
+const passingCodes: ReadonlySet<string> = new Set(["EMFILE", "ENFILE", "ENOMEM", "EAGAIN"]);
+
 /** What an error says of the index: it takes nothing for now, or is of no use. `undefined`: it is no fault of the file. */
 export function faultOf(error: unknown): "full" | "useless" | undefined {
   if (error instanceof IndexDamage) return "useless";
@@ -372,5 +375,9 @@ export function faultOf(error: unknown): "full" | "useless" | undefined {
     return useless.has(code) ? "useless" : undefined;
   }
   // An error of the file system by itself.
-  return "syscall" in error ? "useless" : undefined;
+  if (!("syscall" in error)) return undefined;
+  const code = "code" in error ? String(error.code) : "";
+  // Only the journal is read in this way.
+  const passes = passingCodes.has(code) || (code === "EIO" && error.syscall === "read");
+  return passes ? "full" : "useless";
 }

@@ -43,7 +43,11 @@ export async function searchIndex(
   // Only tokens get in here, which hold no quote: nothing that a person wrote is syntax.
   const words = phrases.map((tokens) => `"${tokens.join(" ")}"`).join(" AND ");
   const wanted = { match: isOpen ? `${words} *` : words, phrases, isOpen };
-  const looked = await lookThrough(part, wanted);
+  const looked = await lookThrough(part, wanted).catch((error: unknown) =>
+    part.file.file.run<never>(() => {
+      throw error; // as what fails in there
+    }),
+  );
   return part.file.file.run(() => {
     if (key !== undefined) return searchLog(part, wanted, key, limit, looked.get(key));
     return searchNewest(part, wanted, limit, looked) ?? searchAll(part, wanted, limit, looked);

@@ -107,6 +107,7 @@ function run(port: NonNullable<typeof parentPort>, data: ThreadData): void {
       Atomics.store(wake, 1, 0);
     }
     marks[1] = writer.mark;
+    Atomics.store(wake, 2, retryAt === 0 ? 0 : 1);
     for (const collection of writer.doubtful) port.postMessage({ doubtful: collection });
     writer.doubtful.clear();
   }

@@ -19,6 +19,7 @@ import { seededRandom } from "../../../testing/random.ts";
 import { isThroughlineError } from "../../errors.ts";
 import type { Timers } from "../../timers.ts";
 import type { LogStore } from "../log-store.ts";
+import { FileIndex } from "./index.ts";
 
 const isFull = process.env["THROUGHLINE_FULL"] === "1";
 const windows = process.platform === "win32" && "Windows has no modes and links of this form";
@@ -487,6 +488,70 @@ test("a full disk is tried again after a second", async (t) => {
   assert.equal(index.behind.bytes, 0);
 });
 
+test("on a full disk appends do not wait for the thread of an index that is far behind", async (t) => {
+  const home = temporaryHome(t);
+  const options = { timers: atOnce, segmentBytes: 2 ** 26, mostBehindBytes: 2 ** 20 };
+  const { storage, index } = await openIndexed(home, options);
+  left.add(() => storage.close());
+  const logs = storage.logs("chats", projection);
+  const started = new Promise<Worker>((resolve) => process.once("worker", resolve));
+  await say(logs, "a", "m1");
+  await started;
+  await index.sync();
+  const makeRoom = fillDisk(home);
+  for (let n = 2; n <= 30; n++) await say(logs, "a", `m${n}`, `hello ${"x".repeat(100_000)}`);
+  assert.ok(index.behind.bytes > 2 ** 21, `${index.behind.bytes} bytes behind`);
+  makeRoom();
+  await asked(() => index.sync());
+  assert.equal(index.behind.bytes, 0);
+  await checkHas(logs, { a: 30 });
+});
+
+// A journal that cannot be read
+
+for (const [code, syscall] of [
+  ["EMFILE", "open"],
+  ["ENFILE", "open"],
+  ["EIO", "read"],
+  ["ENOENT", "open"],
+] as const) {
+  const loses = code === "ENOENT";
+  test(`${code} where the journal is read refuses a search, and ${loses ? "begins the index again" : "costs the index nothing"}`, async (t) => {
+    const { logs, index } = await open(temporaryHome(t));
+    await sayMany(logs, "a", 1, 9);
+    const paths = new Set(index.segments.map(({ path }) => path));
+    const call = `${syscall}Sync` as const;
+    const real = fs[call] as (...given: unknown[]) => unknown;
+    const mock = t.mock.method(fs, call, (...given: unknown[]) => {
+      if (syscall === "open" && !paths.has(String(given[0]))) return real(...given);
+      throw Object.assign(new Error(code), { code, syscall });
+    });
+    const refused = { code: "THROUGHLINE_UNAVAILABLE" };
+    await assert.rejects(logs.search("hello", { limit: 9 }), refused);
+    if (!loses) await assert.rejects(index.sync(), refused);
+    mock.mock.restore();
+    assert.equal(index.file.losses, loses ? 1 : 0);
+    await index.sync();
+    await checkHas(logs, { a: 9 });
+  });
+}
+
+test("of many small logs few are in memory, and none is kept as it was given", async (t) => {
+  const index = new FileIndex(join(temporaryHome(t), "index.db"));
+  const part = index.open("chats", projection);
+  let most = 0;
+  for (let n = 0; n < 10_000; n++) {
+    const log = { key: `k${n}`, seq: 1, end: 10, crc: "0", headJson: "{}", damaged: false };
+    part.stored(log, ["m1"], 0, Buffer.alloc(0));
+    log.damaged = true;
+    assert.equal(part.isDamaged(log.key), false);
+    // The file has none of them: these are the logs in memory.
+    if (n % 100 === 0) most = Math.max(most, [...part.keys()].length);
+  }
+  assert.ok(most > 1_000 && most < 5_000, `${most} logs`);
+  await index.close();
+});
+
 // The thread dies
 
 const deaths: Record<string, (worker: Worker) => void> = {
@@ -529,6 +594,26 @@ for (const [dies, die] of Object.entries(deaths)) {
     });
   }
 }
+
+test("where no thread can be started, appends go on, and the main thread writes the index", async (t) => {
+  const load = process.getBuiltinModule;
+  let refused = 0;
+  class Thread {
+    constructor() {
+      refused++;
+      throw Object.assign(new Error("no more threads"), { code: "ERR_WORKER_INIT_FAILED" });
+    }
+  }
+  t.mock.method(process, "getBuiltinModule", (name: string) =>
+    name === "node:worker_threads" ? { Worker: Thread } : load(name),
+  );
+  const { logs, index } = await open(temporaryHome(t), never, 2 ** 24);
+  for (let n = 1; n <= 1_030; n++) await say(logs, "a", `m${n}`);
+  assert.equal(refused, 1);
+  await index.sync();
+  assert.equal(index.behind.bytes, 0);
+  await checkHas(logs, { a: 1_030 });
+});
 
 // Forgetting. The full-text index keeps a word without what it shares with the one before it, so the
 // canaries differ in their first letters, and their ends are looked for.

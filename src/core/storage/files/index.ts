@@ -169,13 +169,19 @@ export class FileIndex implements HomeIndex {
     else this.#later(threadAfter.ms, () => this.#startThread());
   }
 
+  /** Whether appends wait: it is far behind, and the disk is not full, where waiting does not help. */
+  get isFar(): boolean {
+    const most = this.#options.mostBehindBytes ?? mostBehindBytes;
+    if (this.durable - this.mark <= most) return false;
+    return !this.#isFull && Atomics.load(this.#shared.wake, 2) === 0;
+  }
+
   /** Resolves when the index is less far behind. `undefined`: it is not far, or the disk is full and nothing helps. */
   room(): Promise<void> | undefined {
-    const most = this.#options.mostBehindBytes ?? mostBehindBytes;
-    if (this.durable - this.mark <= most || this.#isFull) return undefined;
+    if (!this.isFar) return undefined;
     this.#startThread();
     const wait = async () => {
-      while (this.durable - this.mark > most && !this.#isFull && this.#closing === undefined) {
+      while (this.isFar && this.#closing === undefined) {
         await new Promise<void>((resolve) => setTimeout(resolve, 5));
       }
     };
@@ -357,11 +363,20 @@ export class FileIndex implements HomeIndex {
       mark: this.mark,
       isUnsure: !this.clean && this.file.losses === 0,
     };
-    const worker = new Thread(threadFile(), {
-      name: "throughline-index",
-      workerData: data satisfies ThreadData,
-    });
+    let worker: Worker;
+    try {
+      worker = new Thread(threadFile(), {
+        name: "throughline-index",
+        workerData: data satisfies ThreadData,
+      });
+    } catch {
+      // The system gives no more threads. The journal, which may wait for this call, goes on.
+      this.#isAlone = true;
+      void this.#takeAll();
+      return;
+    }
     this.#worker = worker;
+    this.#isFull = false; // it says so itself from here on
     worker.on("message", (message: ThreadReport) => {
       if (worker !== this.#worker) return;
       if ("answer" in message) this.#requests.shift()?.(message.answer);

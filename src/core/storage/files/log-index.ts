@@ -95,6 +95,8 @@ export interface LogIndex {
   erase(): Promise<void>;
   /** Resolves when all is in the file that is in the journal. @throws ThroughlineError `THROUGHLINE_UNAVAILABLE` */
   caughtUp(): Promise<void>;
+  /** Whether `room` has something to wait for. */
+  readonly isFar: boolean;
   /** Resolves when the index is less far behind: a bound on the journal. `undefined`: it is not far. */
   room(): Promise<void> | undefined;
   /** Every log of this collection was read to its end. */
