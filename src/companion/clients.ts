@@ -5,6 +5,7 @@ import { readClock } from "./boot-clock.ts";
 import { type ClientRun, type ClientRuns, type ClientStep, clientLimits } from "./client-runs.ts";
 import type { InjectionStream } from "./conversation/injection-stream.ts";
 import { Injector } from "./conversation/injector.ts";
+import { deliveryLimits } from "./deliveries.ts";
 import { gapBetween } from "./gap.ts";
 import type { CompanionChange } from "./life.ts";
 import type { CompanionPorts } from "./options.ts";
@@ -115,10 +116,17 @@ export class Clients {
     return { kind, status: "pending", text: parts.join("\n\n") };
   }
 
-  /** Notes that a model heard it. @returns the chats that it was made of: they are not told once more. */
+  /**
+   * Notes that a model heard it.
+   *
+   * @returns the chats that do not hear of the restart once more: those of the text, or without a client all, at
+   *   most 1,000.
+   */
   async delivered(client?: string): Promise<readonly string[]> {
     const { notices, report } = this.#host;
-    const chats = await this.#chatsOf(client === undefined ? undefined : this.get(client));
+    // Also those that did not fit into the text.
+    const run = client === undefined ? undefined : this.get(client);
+    const chats = await this.#chatsOf(run, deliveryLimits.chats);
     await notices.passedOn(chats);
     if (client !== undefined) await this.#step(client, "told");
     else {
@@ -170,9 +178,12 @@ export class Clients {
     return this.get(client);
   }
 
-  async #chatsOf(run: ClientRun | undefined): Promise<readonly string[]> {
+  async #chatsOf(
+    run: ClientRun | undefined,
+    limit: number = clientLimits.chats,
+  ): Promise<readonly string[]> {
     if (run !== undefined) return [...new Set([...run.chatsBefore, ...run.chats])];
-    const { chats } = await this.#ports.chats.list({ limit: clientLimits.chats });
+    const { chats } = await this.#ports.chats.list({ limit });
     return chats.map(({ chat_id: chatId }) => chatId);
   }
 }

@@ -49,6 +49,30 @@ test("a save that failed is tried again after 1, 2, 4, 8, 16 and 30 s, and logge
   assert.equal(machine.logged.length, 2, "what fails after it went well is reported again");
 });
 
+test("a step of a client that could not be stored has not happened, and can be repeated", async () => {
+  const machine = new Machine();
+  const { companion } = await machine.run();
+  const { clients } = companion;
+  const refused = { code: "THROUGHLINE_UNAVAILABLE" };
+  const failing = async (step: () => Promise<unknown>) => {
+    machine.storage.fails = { documents: true };
+    await assert.rejects(step, refused);
+    machine.storage.fails = {};
+  };
+  await failing(() => clients.begin("nova"));
+  assert.throws(() => clients.get("nova"), { code: "THROUGHLINE_NOT_FOUND" });
+  const { runId } = await clients.begin("nova");
+  await failing(() => clients.inject("nova", "Look up"));
+  await clients.inject("nova", "Look up");
+  assert.equal(clients.get("nova").injects.length, 1);
+  await failing(() => clients.end("nova"));
+  assert.equal(clients.open("nova").runId, runId);
+  await clients.end("nova");
+  await failing(() => clients.begin("nova"));
+  const { restart } = await clients.begin("nova");
+  assert.deepEqual([restart.clean, restart.totalRuns], [true, 2]);
+});
+
 test("while the history of moods cannot be stored the document is, again and again", async () => {
   const machine = new Machine();
   const { companion } = await machine.run();

@@ -286,9 +286,18 @@ export class Companion implements AsyncDisposable {
     if (this.#closing !== undefined) {
       throw new ThroughlineError("this run has ended", { code: "THROUGHLINE_CLOSED" });
     }
+    const before = this.#living.life.clients;
     if (happening !== undefined) this.#living.act(happening);
-    if (this.leads) await this.#snapshots.save();
-    else await this.#shared?.flush();
+    const { clients } = this.#living.life;
+    try {
+      if (this.leads) await this.#snapshots.save();
+      else await this.#shared?.flush();
+    } catch (error) {
+      // A log of acts has it still; else it has not happened, and the program may repeat it.
+      if (happening?.kind === "client" && this.#shared === undefined)
+        this.#living.takeBack(happening.client, before, clients);
+      throw error;
+    }
   }
 
   /**

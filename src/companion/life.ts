@@ -4,6 +4,7 @@ import type { NewId } from "../core/ids.ts";
 import { type Logger, thrown } from "../core/logger.ts";
 import type { Act, Happening, SleepState } from "./acts.ts";
 import { type BootClock, readClock } from "./boot-clock.ts";
+import type { ClientRuns } from "./client-runs.ts";
 import type { PersonSeen } from "./companion-document.ts";
 import { type EmotionState, lastInstant } from "./emotion/emotion.ts";
 import type { Feeling } from "./emotion/feel.ts";
@@ -121,6 +122,17 @@ export class LivingCompanion {
     if (next.announced !== before.announced && person) this.publish({ type: "person", person });
     if (sleep !== before.sleep) this.publish({ type: "sleep", state: sleep });
     if (next.clients !== before.clients) this.publish({ type: "injects" });
+  }
+
+  /** Takes back what happened to a client's run, unless more happened to it since. */
+  takeBack(client: string, before: ClientRuns, after: ClientRuns): void {
+    const life = this.#life;
+    if (life.clients.get(client) !== after.get(client)) return;
+    const run = before.get(client);
+    const clients = new Map(life.clients);
+    if (run === undefined) clients.delete(client);
+    else clients.set(client, run);
+    this.become({ ...life, clients });
   }
 
   /** Watchers are told at the next pass. */

@@ -73,7 +73,7 @@ export function addClientRoutes(
       summary: "Report that a model heard the text of `GET /api/restart`, or `inject` events",
       description:
         "The chats that the text is made of are not told of the restart once more: those to which the " +
-        "client appended in its last run, or without `client` the latest ones. Can be repeated.",
+        "client appended in its last run, or without `client` all of them. Can be repeated.",
       answers: { 200: { says: "Those chats.", schema: schemaOf("restartDelivered") } },
     },
     async ({ client, id }) => {
