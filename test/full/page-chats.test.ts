@@ -350,7 +350,7 @@ test("a message that was found is still there after a reload, and Back leads to 
         await page.goForward();
       } else {
         await page.getByRole("link", { name: "Memory", exact: true }).click();
-        await page.getByText("Nothing here yet").waitFor();
+        await page.getByRole("heading", { name: "Memory", exact: true }).waitFor();
         await page.goBack();
       }
       await page.locator(".found.is-marked").waitFor();

@@ -99,7 +99,7 @@ for (const [width, height] of [
       await holds(page, `document.documentElement.scrollHeight === ${height}`);
       await holds(page, `${content}.getBoundingClientRect().bottom <= ${height}`);
       await page.getByRole("link", { name: "Memory", exact: true }).click();
-      await page.getByText("Nothing here yet").waitFor();
+      await page.getByRole("heading", { name: "Memory", exact: true }).waitFor();
     });
   });
 }
