@@ -25,8 +25,8 @@ interface Additions {
 const features: Readonly<Record<string, Additions>> = {
   adapters: { commands: ["mcp"] },
   companion: {
-    routes: /^\/api\/(session|restart|emotions|mood|person\b|facts|sleep|touch)/,
-    events: ["emotions", "person", "sleep", "restart"],
+    routes: /^\/api\/(session|restart|inject|emotions|mood|person\b|facts|sleep|touch)/,
+    events: ["emotions", "inject", "person", "sleep", "restart"],
   },
   interchange: { commands: ["import", "export"], routes: /^\/api\/export$/ },
   moments: {
