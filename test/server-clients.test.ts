@@ -263,12 +263,16 @@ test("a long pat and words to say are inject events, together within 3 s, until 
   machine.clock.pass(60_000);
   const again = await until(await listen(), "inject");
   assert.match(again.data.text, /^\[1 minute ago\] \[Someone scratched[\s\S]*\[1 minute ago\] Tea/);
+  // Who listened before gets only what is new.
+  await c.sent("/api/inject", { ...robot, text: "It is late." });
+  await machine.timers.pass(3_000);
+  assert.equal((await until(events, "inject")).data.text, "It is late.");
   await c.sent("/api/restart/delivered", { ...robot, id: first.data.id });
   assert.equal((await c.get(`/api/session${ofRobot}`)).restart_type, "fresh_start");
-  assert.deepEqual((await c.beat()).injects.length, 2);
+  assert.deepEqual((await c.beat()).injects.length, 3);
   const next = await serve(t, machine);
-  assert.deepEqual((await next.beat()).injects.length, 2, "they survive a kill");
-  assert.equal((await next.begin()).injects.length, 2, "and a crash of the client");
+  assert.deepEqual((await next.beat()).injects.length, 3, "they survive a kill");
+  assert.equal((await next.begin()).injects.length, 3, "and a crash of the client");
   assert.deepEqual((await next.sent("/api/session/end")).injects, [], "and end with its run");
 });
 
