@@ -20,7 +20,7 @@ export interface ClientRun {
   readonly isEnded: boolean;
   /** How the run began. */
   readonly restart: JudgedRestart;
-  /** What its model was not told yet, of runs before it too. */
+  /** The restart that its model has not acknowledged, joined with those of earlier runs. */
   readonly pending?: JudgedRestart | undefined;
   /** The chats to which it appended in this run, the newest last. */
   readonly chats: readonly string[];
@@ -67,8 +67,8 @@ export const storedClients = list(
   ),
 );
 
-/** A step of a run: `told` of its restart; another text to `inject`; `heard` all up to the one of an id. */
-export type ClientStep = "began" | "beat" | "ended" | "told" | "inject" | "heard";
+/** A step of a run: `delivered` is its restart; `inject` one more text; `heard` are all up to the one of an id. */
+export type ClientStep = "began" | "beat" | "ended" | "delivered" | "inject" | "heard";
 
 interface Step {
   readonly id: string;
@@ -84,7 +84,7 @@ export const clientSteps: Readonly<
   began: (run, step) => begun(step, run),
   beat: (_, { reading }) => ({ heartbeat: reading }),
   ended: (_, { reading }) => ({ heartbeat: reading, isEnded: true, injects: [] }),
-  told: () => ({ pending: undefined }),
+  delivered: () => ({ pending: undefined }),
   inject: ({ injects }, { id, at, text = "" }) => ({
     injects: [...injects, { id, text, queuedAt: isoTime(at) }].slice(-clientLimits.injects),
   }),
@@ -93,13 +93,13 @@ export const clientSteps: Readonly<
   }),
 };
 
-/** The runs after one more step. One that has ended can begin, and be told of, and nothing else. */
+/** The runs after one more step. One that has ended can begin, and have its restart delivered, and nothing else. */
 export function stepped(runs: ClientRuns, does: ClientStep, step: Step): ClientRuns {
   const run = runs.get(step.client);
   if (run === undefined) {
     return does === "began" ? new Map(runs).set(step.client, begun(step)) : runs;
   }
-  if (run.isEnded && does !== "began" && does !== "told") return runs;
+  if (run.isEnded && does !== "began" && does !== "delivered") return runs;
   return new Map(runs).set(step.client, { ...run, ...clientSteps[does](run, step) });
 }
 

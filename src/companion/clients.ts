@@ -128,7 +128,7 @@ export class Clients {
     const run = client === undefined ? undefined : this.get(client);
     const chats = await this.#chatsOf(run, deliveryLimits.chats);
     await notices.passedOn(chats);
-    if (client !== undefined) await this.#step(client, "told");
+    if (client !== undefined) await this.#step(client, "delivered");
     else {
       notices.runPassedOn();
       await this.#does({ kind: "acknowledged", chat: "", session: report.totalRuns });

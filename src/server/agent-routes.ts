@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { StoredMessage } from "../core/chat/message.ts";
-import { type AppendInput, messageOf } from "../core/chat/message-input.ts";
+import type { AppendInput } from "../core/chat/message-input.ts";
 import { bucketOf, type Period } from "../core/chat/period.ts";
 import type { Resolution } from "../core/chat/provider-sessions.ts";
 import { ThroughlineError } from "../core/errors.ts";
@@ -13,11 +13,11 @@ import * as schemas from "./schemas.ts";
 import { answerJson, messageJson } from "./wire.ts";
 
 const { chatParams, schemaOf, turnParams } = schemas;
-/** How long nothing may be heard of an open turn before it fails: its client is gone. */
+/** An open turn fails after this many milliseconds without a request: its client is gone. */
 const quietMs = 600_000;
 const waits = new WeakMap<OpenTurn, () => void>();
 
-/** For an agent that calls its own model: turns (`Turns.open`), and its provider's sessions. */
+/** Adds the routes of agents that call their own model: turns (`Turns.open`), and sessions of providers. */
 export function addAgentRoutes(router: Router): void {
   addBegin(router);
   addSteps(router);
@@ -25,10 +25,14 @@ export function addAgentRoutes(router: Router): void {
 }
 
 function heard(turn: OpenTurn, timers: Timers): void {
-  waits.get(turn)?.();
-  const cancel = timers.after(quietMs, () => void turn.fail());
-  waits.set(turn, cancel);
-  turn.ended.then(cancel, cancel);
+  const cancel = waits.get(turn);
+  cancel?.();
+  waits.set(
+    turn,
+    timers.after(quietMs, () => void turn.fail()),
+  );
+  const end = () => waits.get(turn)?.();
+  if (cancel === undefined) turn.ended.then(end, end);
 }
 
 const turnJson = (state: string, user: StoredMessage, messages: readonly StoredMessage[]) => {
@@ -118,7 +122,7 @@ function addSteps(router: Router): void {
     },
     async ({ params, body }) => {
       const turn = await turnOf(params);
-      const stored = await turn.keep((body.messages as readonly AppendInput[]).map(messageOf));
+      const stored = await turn.keep(body.messages as readonly AppendInput[]);
       return json({ ids: stored.map(({ id }) => id), stopped: turn.signal.aborted });
     },
   );
@@ -138,7 +142,7 @@ function addSteps(router: Router): void {
       const turn = await turnOf(params);
       const { messages = [], usage = {}, outcome = "answered" } = body;
       const answer = await turn.close({
-        messages: (messages as readonly AppendInput[]).map(messageOf),
+        messages: messages as readonly AppendInput[],
         usage: {
           inputTokens: usage.input_tokens ?? undefined,
           outputTokens: usage.output_tokens ?? undefined,

@@ -125,7 +125,7 @@ async function pause(ms: number, timers: Timers, signal: AbortSignal | undefined
 
 async function copy(from: Storage, to: Storage, options: CopyOptions): Promise<CopyReport> {
   const { damaged = "refuse", signal } = options;
-  const { of } = await begin(from, to, options);
+  const of = await begin(from, to, options);
   const files = await copyFiles(from, to, { damaged, signal });
   const { records, copied } = await copyLogs(from, to, options, of);
   const documents = await copyDocuments(from, to, signal);
@@ -134,12 +134,12 @@ async function copy(from: Storage, to: Storage, options: CopyOptions): Promise<C
   return report;
 }
 
-/** Notes in the target that it holds a part. Removes what an earlier copy brought and the source has no more. */
-async function begin(
-  from: Storage,
-  to: Storage,
-  options: CopyOptions,
-): Promise<{ readonly of: number }> {
+/**
+ * Notes in the target that it holds a part. Removes what an earlier copy brought and the source has no more.
+ *
+ * @returns how many logs the source has.
+ */
+async function begin(from: Storage, to: Storage, options: CopyOptions): Promise<number> {
   const sourceLogs = new Set<string>();
   for await (const { place, row } of everyLog(from))
     sourceLogs.add(nameOf(place.collection, row.key));
@@ -160,7 +160,7 @@ async function begin(
     }
     await note(to, options, "begun");
   }
-  return { of: sourceLogs.size };
+  return sourceLogs.size;
 }
 
 const nameOf = (collection: string, key: string) => JSON.stringify([collection, key]);

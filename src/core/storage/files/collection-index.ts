@@ -22,9 +22,9 @@ import type {
 
 /** How many keys are read at a time. */
 const keysAtOnce = 1_000;
-/** Of a log the newest ids are in memory: so many to twice as many. */
+/** Newest ids of a log kept in memory: this many to twice as many. */
 const idsInMemory = 4_096;
-/** So many ids of all logs are in memory at most, beside those that the index lacks. */
+/** Most ids of all logs kept in memory, beside those that the index lacks. */
 const idsOfAll = 65_536;
 /** A log in memory counts as so many ids: there are some 4,000 logs at most. */
 const idsOfLog = 16;

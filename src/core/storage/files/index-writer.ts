@@ -380,7 +380,7 @@ export class IndexWriter {
   }
 }
 
-/** Of a log in its home. */
+/** Names the file of a log by its path in the home. */
 function pathOf(collection: string, key: string): string {
   const name = `${fileNameOf(key)}.jsonl`;
   return collection === "" ? name : `${collection}/${name}`;

@@ -14,13 +14,13 @@ import { type IndexRequest, IndexWriter, perform } from "./index-writer.ts";
 import type { HomeIndex, IndexCoverage, IndexedSegment, LogIndex } from "./log-index.ts";
 
 /**
- * A home that is open for a moment needs no thread: it is started after so many groups of appends, or so long;
- * where logs are read for the index or a larger one is erased.
+ * A home that is open for a moment needs no thread. Start it after this many groups of appends or milliseconds, after
+ * this many logs were read for the index, or before an index of this many bytes is erased.
  */
 const threadAfter = { ms: 1_000, groups: 1_024, adds: 64, erasedBytes: 1024 * 1024 } as const;
 /** Bytes of the journal that this thread writes in one transaction: some milliseconds. */
 const ownSliceBytes = 64 * 1024;
-/** Past so many bytes that the index lacks, appends wait. A bound on the journal. */
+/** Appends wait while the index lacks more bytes of the journal than this, which bounds the journal. */
 const mostBehindBytes = 128 * 1024 * 1024;
 const retryMs = 1_000;
 
@@ -100,7 +100,7 @@ export class FileIndex implements HomeIndex {
     return this.file.mark.nth;
   }
 
-  /** Of everything before it the index has all. */
+  /** Position in the journal up to which the index is complete. */
   get mark(): number {
     return this.#shared.marks[1] ?? 0;
   }
