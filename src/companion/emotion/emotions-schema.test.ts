@@ -200,6 +200,16 @@ const faults: readonly [file: unknown, path: readonly (string | number)[], says:
     ["transcript_triggers", 0, "event"],
     /^must be one of f$/,
   ],
+  [
+    { events: { e: {} }, transcript_triggers: [{ event: ["e"] }] },
+    ["transcript_triggers", 0, "event"],
+    /^must be one of e$/,
+  ],
+  [
+    { events: { e: {} }, transcript_triggers: [{ event: Object.create(null) }] },
+    ["transcript_triggers", 0, "event"],
+    /^must be one of e$/,
+  ],
   [{ transcript_triggers: ["e"] }, ["transcript_triggers", 0], /mapping/],
   [pattern(1), ["transcript_triggers", 0, "patterns", 0], /text/],
   [pattern("ok", "!!"), ["transcript_triggers", 0, "patterns", 1], /words/],

@@ -123,7 +123,11 @@ const pattern: Shape<string> = {
 };
 
 const trigger = object<EmotionConfiguration["triggers"][number]>({
-  event: { read: (value) => String(value), write: (value) => value },
+  // YAML reads a name of digits as a number. "" is no event, so a list or a mapping is refused below.
+  event: {
+    read: (value) => (typeof value === "object" ? "" : `${value}`),
+    write: (value) => value,
+  },
   patterns: list(pattern, limits.patterns),
   capsOnly: ["caps_only", flag(false)],
   directed: flag(false),
