@@ -1,7 +1,7 @@
 import { setImmediate as nextPass } from "node:timers/promises";
 import { type Found, roomForRows, withMore } from "../answer-size.ts";
 import { checkCount } from "../storage/key.ts";
-import type { LogRow, SearchHit } from "../storage/log-store.ts";
+import { type LogRow, rows, type SearchHit } from "../storage/log-store.ts";
 import { endsOpen, holdsEvery, queryPhrases, searchTokens } from "../storage/search-words.ts";
 import { type ChatHead, type ChatRow, chatRow, readHead } from "./chat-head.ts";
 import type { ChatLog } from "./chat-log.ts";
@@ -115,15 +115,11 @@ async function* rowsOf(
   { unanswered = false, damaged = false }: FindChatsOptions,
 ): AsyncGenerator<LogRow, void> {
   const label = unanswered ? "unanswered" : undefined;
-  let cursor: string | undefined;
-  do {
-    const page = await logs.list({ limit: 1_000, label, cursor });
-    for (const [index, row] of page.rows.entries()) {
-      if (index % rowsAtOnce === 0) await nextPass();
-      if (row.damaged || !damaged) yield row;
-    }
-    cursor = page.cursor;
-  } while (cursor !== undefined);
+  let read = 0;
+  for await (const row of rows(logs, { label })) {
+    if (read++ % rowsAtOnce === 0) await nextPass();
+    if (row.damaged || !damaged) yield row;
+  }
 }
 
 /** Those chats of a list of which stored bytes were found damaged: looks through the rows of all. */
