@@ -410,10 +410,7 @@ export class Chats extends ChatLog {
   ): Promise<{ readonly chats: readonly ChatRow[]; readonly cursor?: string }> {
     const { limit = 50, cursor, unanswered = false, damaged = false } = options;
     if (damaged && cursor !== undefined) throw invalid("a list with damaged chats has no cursor");
-    if (damaged) {
-      const list = (from?: string) => this.list({ limit: 1_000, unanswered, cursor: from });
-      return { chats: await damagedChats(list, limit) };
-    }
+    if (damaged) return { chats: await damagedChats(this, { limit, unanswered }) };
     const page = await this.logs.list({
       limit,
       cursor,

@@ -122,18 +122,16 @@ async function* rowsOf(
   }
 }
 
-/** Those chats of a list of which stored bytes were found damaged: looks through the rows of all. */
+/** Lists the chats of which stored bytes were found damaged: looks through the rows of all. */
 export async function damagedChats(
-  list: (cursor?: string) => Promise<{ chats: readonly ChatRow[]; cursor?: string }>,
-  limit: number,
+  log: ChatLog,
+  { limit, unanswered }: { readonly limit: number; readonly unanswered: boolean },
 ): Promise<readonly ChatRow[]> {
   checkCount(limit, "limit", 1, 1_000);
   const found: ChatRow[] = [];
-  let cursor: string | undefined;
-  do {
-    const page = await list(cursor);
-    found.push(...page.chats.filter(({ damaged }) => damaged));
-    cursor = page.cursor;
-  } while (cursor !== undefined && found.length < limit);
-  return found.slice(0, limit);
+  for await (const { key, head } of rowsOf(log, { damaged: true, unanswered })) {
+    found.push(chatRow(key, readHead(head), true));
+    if (found.length === limit) break;
+  }
+  return found;
 }
