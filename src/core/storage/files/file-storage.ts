@@ -3,7 +3,6 @@ import { isoTime } from "../../clock.ts";
 import { isThroughlineError, ThroughlineError } from "../../errors.ts";
 import { misconfigured } from "../../options.ts";
 import type { DiskEntry } from "../disk/disk.ts";
-import { patientDisk } from "../disk/patient-disk.ts";
 import type { DocumentStore } from "../document-store.ts";
 import type { FileStore } from "../file-store.ts";
 import type { LogProjection, LogStore } from "../log-store.ts";
@@ -74,7 +73,6 @@ export class FileStorage implements Storage {
     };
     this.#ports = {
       ...ports,
-      disk: patientDisk(ports.disk),
       unsyncedNames: new Set(),
       quarantine: (...place) => this.#quarantine.keep(...place),
       forgetQuarantine: (path) => this.#forgetQuarantine(path),
