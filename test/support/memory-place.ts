@@ -5,8 +5,12 @@ import { type NewId, randomId } from "../../src/core/ids.ts";
 import type { JsonObject } from "../../src/core/json.ts";
 import { type Logger, silentLogger } from "../../src/core/logger.ts";
 import { type Cluster, prepareMessage, Subscribers } from "../../src/core/storage/cluster.ts";
-import { ClusterLeases, LeaseRegistry } from "../../src/core/storage/cluster-leases.ts";
-import type { HeldName, LeasePlace } from "../../src/core/storage/lease-renewer.ts";
+import {
+  ClusterLeases,
+  type Epochs,
+  type HeldName,
+  type LeasePlace,
+} from "../../src/core/storage/cluster-leases.ts";
 import { type LeaseName, nameText } from "../../src/core/storage/leases.ts";
 import { openMemoryStorage } from "../../src/core/storage/memory/memory-storage.ts";
 import type { Storage } from "../../src/core/storage/storage.ts";
@@ -120,7 +124,7 @@ class MemoryCluster implements Cluster {
   readonly isShared = true;
   readonly leases: ClusterLeases;
   readonly #place: MemoryPlace;
-  readonly #registry = new LeaseRegistry();
+  readonly #epochs: Epochs = new Map();
   readonly #subscribers: Subscribers;
   readonly #leave: () => void;
   #closed = false;
@@ -136,7 +140,7 @@ class MemoryCluster implements Cluster {
     });
     this.#leave = leave;
     const { clock, leaseMs } = place;
-    this.leases = new ClusterLeases(leases, this.#registry, { clock, timers, leaseMs, logger });
+    this.leases = new ClusterLeases(leases, this.#epochs, { clock, timers, leaseMs, logger });
   }
 
   publish(message: JsonObject): void {
@@ -155,7 +159,7 @@ class MemoryCluster implements Cluster {
 
   /** Whether this log may be written: not if its lease was lost and another process has it since. */
   mayWrite(collection: string, key: string): boolean {
-    const epoch = this.#registry.epochOf(collection, key);
+    const epoch = this.#epochs.get(nameText({ collection, key }));
     return epoch === undefined || this.#place.isNewest({ collection, key, epoch });
   }
 
