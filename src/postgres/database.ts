@@ -1,7 +1,6 @@
-import { isThroughlineError } from "../core/errors.ts";
+import { DatabaseFailure, isThroughlineError } from "../core/errors.ts";
 import type { Runtime } from "../core/runtime.ts";
 import type { Epochs } from "../core/storage/cluster-leases.ts";
-import { DatabaseFailure } from "../core/storage/database-failure.ts";
 import type { Calls } from "./calls.ts";
 import {
   type Backend,

@@ -114,7 +114,6 @@ export async function replaceFile(
   ports: FilePorts,
   path: string,
   fill: (file: DiskFile) => Promise<void>,
-  beforeRename?: () => Promise<void>,
 ): Promise<void> {
   const { disk } = ports;
   const temporary = temporaryName(path, ports.newId);
@@ -126,7 +125,6 @@ export async function replaceFile(
     } finally {
       await file.close();
     }
-    await beforeRename?.();
   } catch (error) {
     await disk.unlink(temporary).catch(() => undefined); // swept at the next start otherwise
     throw error;
