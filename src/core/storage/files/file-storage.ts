@@ -13,7 +13,6 @@ import { FileLogStore } from "./file-log-store.ts";
 import { fileNameOf } from "./file-name.ts";
 import {
   closed,
-  type FileStoragePorts,
   type HomePorts,
   isCode,
   isTemporaryName,
@@ -28,6 +27,8 @@ import { Journal } from "./journal.ts";
 import { isLoss, Quarantine, quarantineFolder, readReports } from "./quarantine.ts";
 import { RecentRecords } from "./recent-records.ts";
 import { journalFolder } from "./segments.ts";
+
+type GivenPorts = Omit<HomePorts, "unsyncedNames" | "quarantine" | "forgetQuarantine" | "report">;
 
 /** One home directory: logs, documents and attachments as files that a person can read. */
 export class FileStorage implements Storage {
@@ -51,7 +52,7 @@ export class FileStorage implements Storage {
   #closing: Promise<void> | undefined;
   readonly ownHome: OwnHome;
 
-  private constructor(ports: FileStoragePorts) {
+  private constructor(ports: GivenPorts) {
     this.ownHome = {
       path: ports.home,
       assertWriter: () => {
@@ -78,7 +79,7 @@ export class FileStorage implements Storage {
    * Opens a home, creating it if need be. What a dead process left half done is swept, and the names
    * that it made are made durable, before anything is read.
    */
-  static async open(ports: FileStoragePorts): Promise<FileStorage> {
+  static async open(ports: GivenPorts): Promise<FileStorage> {
     const storage = new FileStorage({ ...ports, home: resolve(ports.home) });
     const isUsed = await storage.#prepare();
     if (isUsed) await storage.#warn();
