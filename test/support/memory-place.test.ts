@@ -1,23 +1,19 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import {
-  onPlaces,
-  opensNothing,
-  sharedStorageContract,
-} from "../../../../test/support/contracts/shared-storage.ts";
-import { MemorySharedPlace } from "../../../../test/support/memory-shared-place.ts";
-import { testContract } from "../../../testing/testing.ts";
-import { MemoryPlace } from "./memory-place.ts";
-import { openMemoryStorage } from "./memory-storage.ts";
+import { openMemoryStorage } from "../../src/core/storage/memory/memory-storage.ts";
+import { testContract } from "../../src/testing/testing.ts";
+import { onPlaces, opensNothing, sharedStorageContract } from "./contracts/shared-storage.ts";
+import { MemoryPlace, openMemoryProcess } from "./memory-place.ts";
+import { MemorySharedPlace } from "./memory-shared-place.ts";
 
 // Nothing that is published in memory can be missed.
 const clauses = sharedStorageContract.clauses.filter((clause) => !clause.interrupts);
 const openPlace = async () => new MemorySharedPlace();
 testContract(onPlaces(clauses, openPlace), { test, open: opensNothing });
 
-test("a memory storage without a place is alone, and one with a place is not", async () => {
+test("a memory storage is alone, and a process of a place is not", async () => {
   await using alone = openMemoryStorage();
-  await using shared = openMemoryStorage({ place: new MemoryPlace() });
+  await using shared = openMemoryProcess({ place: new MemoryPlace() });
   assert.equal(alone.cluster.isShared, false);
   assert.equal(shared.cluster.isShared, true);
   assert.ok(shared.cluster.processId.length > 0);
@@ -25,8 +21,8 @@ test("a memory storage without a place is alone, and one with a place is not", a
 
 test("whoever listens for gaps in memory is called for none, and may end it", async () => {
   const place = new MemoryPlace();
-  await using publisher = openMemoryStorage({ place });
-  await using listener = openMemoryStorage({ place });
+  await using publisher = openMemoryProcess({ place });
+  await using listener = openMemoryProcess({ place });
   let gaps = 0;
   const stop = listener.cluster.onMissed(() => gaps++);
   const received = new Promise((resolve) => listener.cluster.subscribe(resolve));
