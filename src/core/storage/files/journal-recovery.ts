@@ -145,6 +145,8 @@ export async function completeLog(
     // It was to be cut back there, which perhaps did not happen.
     const undone = replaced.filter(({ offset }) => offset === last.offset);
     if (undone.length === 0 || (await goesOnOtherwise(file, last.offset, replaced))) return;
+    // The first append of a log was refused, because somebody had put a file there.
+    if (last.offset === 0 && !(await holdsOnly(file, 0, undone))) return;
     await cutBack(ports, path, file, last.offset, undone);
   } finally {
     await file.close();
@@ -159,12 +161,21 @@ async function cutBack(
   from: number,
   changes: readonly Change[],
 ): Promise<void> {
-  const found = await readExactly(file, from, (await file.size()) - from);
-  const expected = Buffer.concat(changes.map(({ bytes }) => bytes));
-  const isOurs = found.every((byte, i) => byte === 0 || byte === expected[i]);
+  const isOurs = await holdsOnly(file, from, changes);
   ports.guard();
   if (!isOurs) await setAside(ports, path, file, from);
   await file.truncate(from);
+}
+
+/** Whether a file holds nothing from there on but a part of these changes, with gaps of NUL bytes. */
+async function holdsOnly(
+  file: DiskFile,
+  from: number,
+  changes: readonly Change[],
+): Promise<boolean> {
+  const found = await readExactly(file, from, (await file.size()) - from);
+  const expected = Buffer.concat(changes.map(({ bytes }) => bytes));
+  return found.every((byte, i) => byte === 0 || byte === expected[i]);
 }
 
 /** Keeps the end of a log's file, from here on, and reports that it is cut off. */

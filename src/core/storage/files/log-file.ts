@@ -96,12 +96,14 @@ export class LogFile implements JournaledLog, OpenLog {
   #fault: ThroughlineError | undefined;
 
   readonly #ports: LogPorts;
-  #file: DiskFile;
+  /** `undefined` until the first append is written. */
+  #file: DiskFile | undefined;
   #users = 0;
   #closing = false;
   #closed: Promise<void> | undefined;
 
-  private constructor(ports: LogPorts, path: string, key: string, file: DiskFile) {
+  /** @param file `undefined`: there is none yet, and what is written first makes it. */
+  constructor(ports: LogPorts, path: string, key: string, file?: DiskFile) {
     this.#ports = ports;
     this.path = path;
     this.key = key;
@@ -122,8 +124,9 @@ export class LogFile implements JournaledLog, OpenLog {
       await ports.journal.complete(path);
       file = await openOwn(ports, path);
     } catch (error) {
-      if (isCode(error, "ENOENT")) return undefined;
-      throw error;
+      if (!isCode(error, "ENOENT")) throw error;
+      if (ports.cuts.has(path)) await new LogFile(ports, path, key).#cut(0);
+      return undefined;
     }
     const log = new LogFile(ports, path, key, file);
     try {
@@ -138,11 +141,6 @@ export class LogFile implements JournaledLog, OpenLog {
       await file.close();
       throw error;
     }
-  }
-
-  /** Creates the empty file of a log, which counts as no log. */
-  static async create(ports: LogPorts, path: string, key: string): Promise<LogFile> {
-    return new LogFile(ports, path, key, await ports.disk.open(path, "create"));
   }
 
   /** Adds one batch at the end. Resolves once it is in the file, and as durable as the storage's level says. */
@@ -197,19 +195,14 @@ export class LogFile implements JournaledLog, OpenLog {
     if (!this.#isWriting) void this.#writeTaken();
   }
 
-  /** What its path leads to now: only its own file may be written. */
+  /** What its path leads to now: only its own file may be written. Making the file refuses any other one. */
   place(): FilePlace {
-    return this.#file.placeAt(this.path);
+    return this.#file === undefined ? "own" : this.#file.placeAt(this.path);
   }
 
-  /** The newest `limit` records, oldest first. Damage on the way is reported. */
-  tail(limit: number): Promise<StoredRecord[]> {
-    return this.#reading((file) => this.#newest(file, limit, this.end));
-  }
-
-  /** The same, ending where it holds the bytes of a page. */
-  newestPage(limit: number): Promise<StoredRecord[]> {
-    return this.#reading((file) => this.#newest(file, limit, this.end, logLimits.pageBytes));
+  /** The newest `limit` records, oldest first, ending where they hold so many bytes. Damage on the way is reported. */
+  tail(limit: number, maxBytes = Number.POSITIVE_INFINITY): Promise<StoredRecord[]> {
+    return this.#reading((file) => this.#newest(file, limit, this.end, maxBytes));
   }
 
   /**
@@ -253,7 +246,7 @@ export class LogFile implements JournaledLog, OpenLog {
 
   /** The records before `seq`, at most `limit`, oldest first; `from` is a batch start before it. */
   async pageBefore(seq: number, limit: number, from: number): Promise<StoredRecord[]> {
-    if (seq > this.seq) return this.newestPage(limit);
+    if (seq > this.seq) return this.tail(limit, logLimits.pageBytes);
     return this.#reading(async (file) => {
       let end = 0;
       let bytes = 0;
@@ -293,7 +286,7 @@ export class LogFile implements JournaledLog, OpenLog {
     if (from >= end) return;
     this.hold();
     try {
-      for await (const item of batchesForward(this.#file, from, end)) {
+      for await (const item of batchesForward(this.#written(), from, end)) {
         if (item.kind === "damage") this.#foundDamage(item);
         else yield item;
       }
@@ -326,7 +319,7 @@ export class LogFile implements JournaledLog, OpenLog {
   }
 
   async sync(): Promise<boolean> {
-    if (this.#closing) return false;
+    if (this.#closing || this.#file === undefined) return false;
     await this.#reading((file) => file.sync());
     return true;
   }
@@ -336,24 +329,29 @@ export class LogFile implements JournaledLog, OpenLog {
     this.#closing = true;
     this.#ports.recent.drop(this);
     if (this.#users > 0) return Promise.resolve();
-    this.#closed ??= this.#file.close();
+    this.#closed ??= Promise.resolve(this.#file?.close());
     return this.#closed;
   }
 
   async #reading<T>(read: (file: DiskFile) => Promise<T>): Promise<T> {
     this.hold();
     try {
-      return await read(this.#file);
+      return await read(this.#written());
     } finally {
       await this.release();
     }
+  }
+
+  #written(): DiskFile {
+    if (this.#file === undefined) throw unavailable(`${this.key} has no file yet`);
+    return this.#file;
   }
 
   async #newest(
     file: DiskFile,
     limit: number,
     end: number,
-    maxBytes = Number.POSITIVE_INFINITY,
+    maxBytes: number,
   ): Promise<StoredRecord[]> {
     const batches = await this.#batchesBefore(file, limit, end, maxBytes);
     return batches
@@ -390,6 +388,7 @@ export class LogFile implements JournaledLog, OpenLog {
         if (this.#fault !== undefined) throw this.#fault;
         const isOne = all.length === 1;
         const bytes = isOne ? first.bytes : Buffer.concat(all.map((change) => change.bytes));
+        this.#file ??= await this.#ports.disk.open(this.path, "create");
         await writeAll(this.#file, bytes, first.offset);
         for (const change of all) {
           this.#reached(change.bytes);
@@ -430,6 +429,7 @@ export class LogFile implements JournaledLog, OpenLog {
     this.failed = true;
     try {
       await this.#cut(this.end);
+      if (this.end === 0) await this.#removeEmpty();
       this.#fault = unavailable(`${this.key} could not be written`, cause);
     } catch {
       // Until it can be cut back, it is unknown if the batch will be there.
@@ -446,9 +446,15 @@ export class LogFile implements JournaledLog, OpenLog {
   async #cut(end: number): Promise<void> {
     const { cuts, guard, journal } = this.#ports;
     guard();
-    await this.#file.truncate(end);
+    await this.#file?.truncate(end);
     await journal.cut(this.name, end);
     cuts.delete(this.path);
+  }
+
+  /** Removes the file of a log whose first append was not stored. Where that fails, opening the log does it. */
+  async #removeEmpty(): Promise<void> {
+    if (this.#file?.placeAt(this.path) !== "own") return;
+    await this.#ports.disk.unlink(this.path).catch(() => undefined);
   }
 
   #foundDamage(damage: Damage): void {

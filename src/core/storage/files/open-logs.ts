@@ -169,16 +169,6 @@ export class OpenLogs {
     );
   }
 
-  /** Removes the file of a log whose first append was not stored. Within `alone` only. */
-  async removeEmpty(slot: Slot, log: LogFile): Promise<void> {
-    if (slot.log !== log || log.end > 0) return;
-    slot.log = undefined;
-    await log.caughtUp();
-    const isOwn = log.place() === "own";
-    await log.close();
-    if (isOwn && !this.#ports.cuts.has(log.path)) await this.#ports.disk.unlink(log.path);
-  }
-
   async #reopened(slot: Slot): Promise<LogFile | undefined> {
     const log = await this.opened(slot);
     if (log?.failed !== true) return log;
