@@ -13,6 +13,7 @@ import {
 import {
   type Change,
   type Frame,
+  noFile,
   type ReadSegment,
   readSegment,
   segmentName,
@@ -118,7 +119,8 @@ export async function completeLog(
 ): Promise<void> {
   const { kept, replaced } = settle(changes);
   const [first] = kept;
-  if (first === undefined) return;
+  // Where the log never had a file, what is there now is another program's.
+  if (first === undefined || first.offset === noFile) return;
   const path = join(ports.home, name);
   const file = await openLog(ports, path, first.offset === 0 && first.bytes.length > 0);
   if (file === undefined) return; // somebody removed it
@@ -145,8 +147,6 @@ export async function completeLog(
     // It was to be cut back there, which perhaps did not happen.
     const undone = replaced.filter(({ offset }) => offset === last.offset);
     if (undone.length === 0 || (await goesOnOtherwise(file, last.offset, replaced))) return;
-    // The first append of a log was refused, because somebody had put a file there.
-    if (last.offset === 0 && !(await holdsOnly(file, 0, undone))) return;
     await cutBack(ports, path, file, last.offset, undone);
   } finally {
     await file.close();
@@ -161,21 +161,12 @@ async function cutBack(
   from: number,
   changes: readonly Change[],
 ): Promise<void> {
-  const isOurs = await holdsOnly(file, from, changes);
+  const found = await readExactly(file, from, (await file.size()) - from);
+  const expected = Buffer.concat(changes.map(({ bytes }) => bytes));
+  const isOurs = found.every((byte, i) => byte === 0 || byte === expected[i]);
   ports.guard();
   if (!isOurs) await setAside(ports, path, file, from);
   await file.truncate(from);
-}
-
-/** Whether a file holds nothing from there on but a part of these changes, with gaps of NUL bytes. */
-async function holdsOnly(
-  file: DiskFile,
-  from: number,
-  changes: readonly Change[],
-): Promise<boolean> {
-  const found = await readExactly(file, from, (await file.size()) - from);
-  const expected = Buffer.concat(changes.map(({ bytes }) => bytes));
-  return found.every((byte, i) => byte === 0 || byte === expected[i]);
 }
 
 /** Keeps the end of a log's file, from here on, and reports that it is cut off. */

@@ -224,23 +224,35 @@ for (const [call, path] of [
   });
 }
 
-test("a file that another program puts in the place of a new log is left as it is, also after a kill", async () => {
-  const inner = new SimulatedDisk();
-  const foreign = Buffer.from("a list of things to buy\n");
-  let isThere = false;
-  const disk = withSync(inner, async (path) => {
-    if (isThere || !path.endsWith("journal")) return;
-    isThere = true;
-    await write(inner, logOf("a"), foreign);
+for (const [says, faults, outcome] of [
+  ["", [], refused],
+  [
+    ", and the journal fails then",
+    [{ fault: "EIO", at: 3, call: "write", path: /journal$/ }],
+    unknown,
+  ],
+] as const) {
+  test(`a file that another program puts in the place of a new log${says} is left as it is, also after a kill`, async () => {
+    const inner = new SimulatedDisk();
+    const foreign = Buffer.from("a list of things to buy\n");
+    let isThere = false;
+    const hooked = withSync(inner, async (path) => {
+      if (isThere || !path.endsWith("journal")) return;
+      isThere = true;
+      await write(inner, logOf("a"), foreign);
+    });
+    const { logs } = await openOn(faultyDisk(hooked, faults));
+    const corrupt = { code: "THROUGHLINE_CORRUPT" };
+    await assert.rejects(logs.append("a", [record("m1")]), outcome);
+    await assert.rejects(logs.append("a", [record("m1")]), corrupt);
+    assert.ok((await bytesOf(inner, logOf("a"))).equals(foreign));
+    const image = processDeathImage(inner);
+    const opened = await openOn(image);
+    await assert.rejects(opened.logs.tail("a", 1), corrupt);
+    await opened.storage.close();
+    assert.ok((await bytesOf(image, logOf("a"))).equals(foreign));
   });
-  const { logs } = await openOn(disk);
-  await assert.rejects(logs.append("a", [record("m1")]), refused);
-  const image = processDeathImage(inner);
-  const opened = await openOn(image);
-  await assert.rejects(opened.logs.tail("a", 1), { code: "THROUGHLINE_CORRUPT" });
-  await opened.storage.close();
-  assert.ok((await bytesOf(image, logOf("a"))).equals(foreign));
-});
+}
 
 test("a new log whose refused first append stayed in the journal keeps what comes after it", async () => {
   const inner = new SimulatedDisk();

@@ -29,9 +29,18 @@ export interface JournaledLog extends SyncedLog {
 export interface PushedChange {
   readonly log: JournaledLog;
   readonly offset: number;
+  /** `undefined`: the log was cut back to the offset. */
+  readonly batch: NewBatch | undefined;
   /** Both lie in the buffer that goes to the disk. */
   readonly frame: Buffer;
   readonly bytes: Buffer;
+  /** Of the batch. */
+  readonly crc: string;
+  /**
+   * Resolves when it is stored and written by its log. Rejects with `THROUGHLINE_UNAVAILABLE` (nothing was stored),
+   * `THROUGHLINE_OUTCOME_UNKNOWN`, or an error of the log.
+   */
+  readonly stored: Promise<void>;
   resolve(): void;
   reject(error: unknown): void;
   /** Called by the log when the change is in its file, or cannot be. */
@@ -85,18 +94,8 @@ export class Journal {
     return path.slice(this.#ports.home.length + 1).replaceAll(sep, "/");
   }
 
-  /**
-   * Encodes a batch, to be stored with all others of this moment and then written by its log.
-   *
-   * @param batch `undefined`: the log was cut back to the offset.
-   * @returns `stored`: resolves when both are done. It rejects with `THROUGHLINE_UNAVAILABLE` (nothing was
-   *   stored), `THROUGHLINE_OUTCOME_UNKNOWN`, or an error of the log.
-   */
-  push(
-    log: JournaledLog,
-    offset: number,
-    batch: NewBatch | undefined,
-  ): { readonly stored: Promise<void>; readonly bytes: number; readonly crc: string } {
+  /** Encodes a batch, to be stored with all others of this moment and then written by its log. */
+  push(log: JournaledLog, offset: number, batch?: NewBatch): PushedChange {
     const room = frameBytes + 3 * log.name.length + (batch === undefined ? 0 : roomFor(batch));
     if (this.#slabEnd + room > this.#slab.length) {
       this.#slab = Buffer.allocUnsafeSlow(Math.max(slabBytes, room));
@@ -109,14 +108,16 @@ export class Journal {
     this.#slabEnd = end;
     const frame = this.#slab.subarray(at, end);
     const bytes = this.#slab.subarray(from, end);
-    const { promise, resolve, reject } = Promise.withResolvers<void>();
-    this.#waiting.push({ log, offset, frame, bytes, resolve, reject, settled: nothing });
+    const { promise: stored, resolve, reject } = Promise.withResolvers<void>();
+    const place = { log, offset, batch, frame, bytes, crc };
+    const change = { ...place, stored, resolve, reject, settled: nothing };
+    this.#waiting.push(change);
     if (!this.#isWriting) {
       this.#isWriting = true;
       queueMicrotask(() => void this.#writeAll());
       this.segments.awaitIdle();
     }
-    return { stored: promise, bytes: end - from, crc };
+    return change;
   }
 
   /** Stores that a log was cut back: what it changed there or later is void. */
@@ -126,7 +127,7 @@ export class Journal {
       change.settled();
     };
     const log = { name, failed: false, take, write: nothing };
-    return this.push(log, offset, undefined).stored;
+    return this.push(log, offset).stored;
   }
 
   /**

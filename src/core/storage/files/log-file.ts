@@ -9,7 +9,6 @@ import {
   type Damage,
   recordsOf,
 } from "./batch-reader.ts";
-import type { NewBatch } from "./commit.ts";
 import {
   type HomePorts,
   isCode,
@@ -19,6 +18,7 @@ import {
   writeAll,
 } from "./file-ports.ts";
 import type { Journal, JournaledLog, PushedChange } from "./journal.ts";
+import { noFile } from "./journal-frame.ts";
 import { type LogEnd, noEnd, settleEnd } from "./log-end.ts";
 import type { LogIndex } from "./log-index.ts";
 import type { RecentBatch, RecentRecords } from "./recent-records.ts";
@@ -55,12 +55,6 @@ export interface Appended {
   readonly ids: readonly string[];
 }
 
-/** An append on its way, and where the log ends after it. */
-interface Coming extends LogEnd {
-  readonly start: number;
-  readonly appended: Appended;
-}
-
 /**
  * One log, open. Its appends follow each other without waiting: each is made on top of those on their way (`last`),
  * and readers see what is in the file (`seq`, `end`, …). There is one repair path, opening: after a failed append the
@@ -87,7 +81,6 @@ export class LogFile implements JournaledLog, OpenLog {
   #head: LogHead | undefined;
   /** The ids of what is on its way. */
   readonly comingIds = new Set<string>();
-  readonly #coming: Coming[] = [];
   #ahead = 0;
   #caughtUp: Promise<void> = Promise.resolve();
   #taken: PushedChange[] = [];
@@ -125,7 +118,8 @@ export class LogFile implements JournaledLog, OpenLog {
       file = await openOwn(ports, path);
     } catch (error) {
       if (!isCode(error, "ENOENT")) throw error;
-      if (ports.cuts.has(path)) await new LogFile(ports, path, key).#cut(0);
+      const cut = ports.cuts.get(path);
+      if (cut !== undefined) await new LogFile(ports, path, key).#cut(cut);
       return undefined;
     }
     const log = new LogFile(ports, path, key, file);
@@ -148,15 +142,12 @@ export class LogFile implements JournaledLog, OpenLog {
     if (this.failed) throw unavailable(`${this.key} cannot be written until it is reopened`);
     const { lines, headJson, ids } = appended;
     const { key, damaged, last } = this;
-    const start = last.end;
-    const count = ids.length;
-    const seq = last.seq + count;
-    const opens = start === 0;
-    const batch: NewBatch = { key, lines, count, seq, headJson, prev: last.crc, damaged, opens };
+    const { crc: prev, end: start } = last;
+    const seq = last.seq + ids.length;
+    const batch = { key, lines, ids, seq, headJson, prev, damaged, opens: start === 0 };
     const { stored, bytes, crc } = this.#ports.journal.push(this, start, batch);
-    this.last = { seq, end: start + bytes, crc, headJson };
+    this.last = { seq, end: start + bytes.length, crc, headJson };
     this.#head = appended.head;
-    this.#coming.push({ ...this.last, start, appended });
     for (const id of ids) this.comingIds.add(id);
     this.#ahead++;
     const before = this.#caughtUp;
@@ -391,7 +382,7 @@ export class LogFile implements JournaledLog, OpenLog {
         this.#file ??= await this.#ports.disk.open(this.path, "create");
         await writeAll(this.#file, bytes, first.offset);
         for (const change of all) {
-          this.#reached(change.bytes);
+          this.#reached(change);
           change.resolve();
           change.settled();
         }
@@ -405,15 +396,13 @@ export class LogFile implements JournaledLog, OpenLog {
     this.#isWriting = false;
   }
 
-  /** The file ends with the next of what was on its way. */
-  #reached(bytes: Buffer): void {
-    const coming = this.#coming.shift();
-    if (coming === undefined) return;
-    const { start, appended } = coming;
-    const { lines, ids } = appended;
-    this.#endsAt(coming);
-    this.#ports.recent.append(this, start, lines);
-    this.#ports.index.stored(this, ids, start, bytes);
+  /** The file ends with this change now. */
+  #reached({ batch, offset, bytes, crc }: PushedChange): void {
+    if (batch === undefined) return;
+    const { lines, ids, seq, headJson } = batch;
+    this.#endsAt({ seq, end: offset + bytes.length, crc, headJson });
+    this.#ports.recent.append(this, offset, lines);
+    this.#ports.index.stored(this, ids, offset, bytes);
     for (const id of ids) this.comingIds.delete(id);
   }
 
@@ -427,13 +416,14 @@ export class LogFile implements JournaledLog, OpenLog {
   /** After a failed write the file ends where it did, and what is on its way is void. @returns what to throw. */
   async #undo(cause: unknown): Promise<ThroughlineError> {
     this.failed = true;
+    const end = this.#file === undefined ? noFile : this.end;
     try {
-      await this.#cut(this.end);
+      await this.#cut(end);
       if (this.end === 0) await this.#removeEmpty();
       this.#fault = unavailable(`${this.key} could not be written`, cause);
     } catch {
       // Until it can be cut back, it is unknown if the batch will be there.
-      this.#ports.cuts.set(this.path, this.end);
+      this.#ports.cuts.set(this.path, end);
       this.#fault = new ThroughlineError(`${this.key} could not be written, nor cut back`, {
         code: "THROUGHLINE_OUTCOME_UNKNOWN",
         cause,
@@ -446,7 +436,7 @@ export class LogFile implements JournaledLog, OpenLog {
   async #cut(end: number): Promise<void> {
     const { cuts, guard, journal } = this.#ports;
     guard();
-    await this.#file?.truncate(end);
+    if (end !== noFile) await this.#file?.truncate(end);
     await journal.cut(this.name, end);
     cuts.delete(this.path);
   }

@@ -67,19 +67,16 @@ export class OpenLogs {
   /** Runs a read with the log open. Reads wait for nothing but the opening. */
   async read<T>(key: string, read: (log: LogFile | undefined) => Promise<T>): Promise<T> {
     this.assertOpen();
+    const ahead = this.#slots.get(key)?.log;
+    // What was appended before is read too. The log may be closed by then.
+    if (ahead?.isAhead) await ahead.caughtUp();
     const slot = this.#slots.get(key);
     const log = slot === undefined ? undefined : this.usable(slot);
-    // What was appended before is read too.
-    if (log?.isAhead) await log.caughtUp();
-    if (slot === undefined || log === undefined || log.failed) {
+    if (slot === undefined || log === undefined) {
       return this.alone(key, async (own) => read(await this.opened(own)));
     }
     this.#touch(slot);
-    try {
-      return await read(log);
-    } catch (error) {
-      return rethrow(key, error);
-    }
+    return read(log).catch((error) => rethrow(key, error));
   }
 
   /** The log, if it is open and no other work on it is under way. */
