@@ -152,6 +152,7 @@ export class FileLogStore implements LogStore {
     const erasure = prepareErasure(key, ids, options);
     return this.#logs.alone(key, async (slot) => {
       await slot.log?.caughtUp();
+      await this.#ports.journal.segments.settle(); // it could bring back what is not there to be erased
       const log = await this.#logs.writable(slot);
       checkEnd(key, log, erasure.expectedSeq);
       if (log === undefined) return 0;

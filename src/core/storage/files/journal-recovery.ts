@@ -13,7 +13,6 @@ import {
 import {
   type Change,
   type Frame,
-  noFile,
   type ReadSegment,
   readSegment,
   segmentName,
@@ -119,8 +118,7 @@ export async function completeLog(
 ): Promise<void> {
   const { kept, replaced } = settle(changes);
   const [first] = kept;
-  // Where the log never had a file, what is there now is another program's.
-  if (first === undefined || first.offset === noFile) return;
+  if (first === undefined) return;
   const path = join(ports.home, name);
   const file = await openLog(ports, path, first.offset === 0 && first.bytes.length > 0);
   if (file === undefined) return; // somebody removed it

@@ -147,6 +147,21 @@ for (const [says, second] of [
   });
 }
 
+test("what was perhaps stored does not come back once erase has found nothing of it", async () => {
+  const inner = new SimulatedDisk();
+  const disk = faultyDisk(inner, [
+    { fault: "EIO", at: 1, call: "sync", path: /journal$/, does: "all" },
+    { fault: "ENOSPC", at: 2, call: "open", path: /journal$/ },
+  ]);
+  const { storage, logs } = await openOn(disk);
+  await assert.rejects(logs.append("a", [record("m1")]), unknown);
+  assert.equal(await logs.erase("a", ["m1"]), 0);
+  for (const image of [processDeathImage(inner), ...crashImages(inner)]) {
+    assert.deepEqual(await idsOn(image), [[]], image.label);
+  }
+  await storage.close();
+});
+
 test("a journal that does not fit on the disk refuses appends, and what was said can be read", async () => {
   const inner = new SimulatedDisk();
   const full = { fault: "ENOSPC", call: ["write", "extend"], path: /journal$/ } as const;
