@@ -14,7 +14,7 @@ import {
 import { Segments } from "./segments.ts";
 import { SyncPlace } from "./sync-place.ts";
 
-/** What a change is of. Once it has failed, its changes that wait are void: each was made on top of the one before. */
+/** What a change is of. Once it has failed, its batches that wait are void: each was made on top of the one before. */
 export interface JournaledLog extends SyncedLog {
   /** The path of its file in the home, with `/` between the names. */
   readonly name: string;
@@ -94,7 +94,11 @@ export class Journal {
     return path.slice(this.#ports.home.length + 1).replaceAll(sep, "/");
   }
 
-  /** Encodes a batch, to be stored with all others of this moment and then written by its log. */
+  /**
+   * Encodes a change, to be stored with all others of this moment and then written by its log.
+   *
+   * @param batch none: the log was cut back to the offset, and what it changed there or later is void.
+   */
   push(log: JournaledLog, offset: number, batch?: NewBatch): PushedChange {
     const room = frameBytes + 3 * log.name.length + (batch === undefined ? 0 : roomFor(batch));
     if (this.#slabEnd + room > this.#slab.length) {
@@ -118,16 +122,6 @@ export class Journal {
       this.segments.awaitIdle();
     }
     return change;
-  }
-
-  /** Stores that a log was cut back: what it changed there or later is void. */
-  cut(name: string, offset: number): Promise<void> {
-    const take = (change: PushedChange) => {
-      change.resolve();
-      change.settled();
-    };
-    const log = { name, failed: false, take, write: nothing };
-    return this.push(log, offset).stored;
   }
 
   /**
@@ -227,8 +221,9 @@ export class Journal {
   /** Marks the logs of a group. @returns its changes, and all that were made on top of them. */
   #failed(group: readonly PushedChange[]): readonly PushedChange[] {
     for (const { log } of group) log.failed = true;
-    const later = this.#waiting.filter(({ log }) => log.failed);
-    this.#waiting = this.#waiting.filter(({ log }) => !log.failed);
+    const isVoid = ({ log, batch }: PushedChange) => log.failed && batch !== undefined;
+    const later = this.#waiting.filter(isVoid);
+    this.#waiting = this.#waiting.filter((change) => !isVoid(change));
     return [...group, ...later];
   }
 

@@ -179,7 +179,11 @@ export class LogFile implements JournaledLog, OpenLog {
   }
 
   take(change: PushedChange): void {
-    this.#taken.push(change);
+    if (change.batch !== undefined) this.#taken.push(change);
+    else {
+      change.settled(); // it was cut back before
+      change.resolve();
+    }
   }
 
   write(): void {
@@ -398,7 +402,7 @@ export class LogFile implements JournaledLog, OpenLog {
 
   /** The file ends with this change now. */
   #reached({ batch, offset, bytes, crc }: PushedChange): void {
-    if (batch === undefined) return;
+    if (batch === undefined) return; // a cut, which is not taken
     const { lines, ids, seq, headJson } = batch;
     this.#endsAt({ seq, end: offset + bytes.length, crc, headJson });
     this.#ports.recent.append(this, offset, lines);
@@ -437,7 +441,7 @@ export class LogFile implements JournaledLog, OpenLog {
     const { cuts, guard, journal } = this.#ports;
     guard();
     if (end !== noFile) await this.#file?.truncate(end);
-    await journal.cut(this.name, end);
+    await journal.push(this, end).stored;
     cuts.delete(this.path);
   }
 
