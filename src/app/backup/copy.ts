@@ -380,6 +380,7 @@ async function firstIncomplete(
   for (const [path, changes] of Map.groupBy(frames, (frame) => frame.path)) {
     for (const change of settle(changes).kept.filter((each) => old.has(each))) {
       const { offset, bytes: wanted } = change;
+      if (wanted.length === 0) continue; // cut back to there, where perhaps no file is
       const there = await bytesOf(disk, join(home, path), offset, wanted.length);
       if (there?.equals(wanted) !== true) return path;
     }
