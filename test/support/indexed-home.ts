@@ -12,6 +12,8 @@ export interface IndexedHomeOptions {
   readonly disk?: Disk;
   /** Of the index: when it writes. */
   readonly timers?: Timers;
+  /** Of everything else. @default systemTimers */
+  readonly homeTimers?: Timers;
   /** Appends wait past so many bytes that the index lacks. */
   readonly mostBehindBytes?: number;
   /** Of the journal. A segment that is full has the index synced. @default 65_536 */
@@ -23,7 +25,7 @@ export interface IndexedHomeOptions {
 /** Opens a home as `openFileStorage` does, with its disk and its index in the hands of a test. */
 export async function openIndexed(home: string, options: IndexedHomeOptions = {}) {
   const { disk = realDisk, timers = systemTimers } = options;
-  const { segmentBytes = 65_536, mostBehindBytes } = options;
+  const { segmentBytes = 65_536, mostBehindBytes, homeTimers = systemTimers } = options;
   let storage: FileStorage | undefined;
   const index = new FileIndex(join(home, "index.db"), {
     onLost: () => storage?.indexLost(),
@@ -49,7 +51,7 @@ export async function openIndexed(home: string, options: IndexedHomeOptions = {}
     verifyAll: false,
     maxOpen: 256,
     clock: systemClock,
-    timers: systemTimers,
+    timers: homeTimers,
     newId: randomId,
     logger: silentLogger,
     guard: () => undefined,

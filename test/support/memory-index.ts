@@ -101,13 +101,16 @@ class MemoryLogIndex implements LogIndex {
     if (batch !== undefined && isNext) this.#take(log.key, batch);
   }
 
-  async add(log: LogState, batches: readonly IndexedBatch[]): Promise<void> {
+  async add(log: LogState, batches: readonly IndexedBatch[]): Promise<boolean> {
     for (const batch of batches) this.#take(log.key, batch);
-    if (!log.damaged) return;
+    if (!log.damaged) return true;
     const { key, seq, end, crc, headJson, damaged } = log;
     if (end === 0) this.#logs.set(key, newLog({ key, seq, end, crc, headJson, damaged }));
     this.markDamaged(key);
+    return true;
   }
+
+  readonly refused: ReadonlySet<string> = new Set();
 
   #take(key: string, batch: IndexedBatch): void {
     const { seq, crc, count } = batch.commit;
@@ -189,6 +192,10 @@ class MemoryLogIndex implements LogIndex {
 
   async erase(): Promise<void> {
     // Nothing was written anywhere.
+  }
+
+  async makeRoom(): Promise<boolean> {
+    return false;
   }
 
   async caughtUp(): Promise<void> {

@@ -57,8 +57,12 @@ export class IndexJournal {
     }
   }
 
-  close(): void {
-    for (const { fd } of this.#segments.splice(0)) if (fd !== undefined) fs.closeSync(fd);
+  /** Closes all files: those that are removed now have no place on the disk any more. */
+  closeFiles(): void {
+    for (const segment of this.#segments) {
+      if (segment.fd !== undefined) fs.closeSync(segment.fd);
+      delete segment.fd;
+    }
   }
 
   /**

@@ -359,8 +359,11 @@ function notJson(error: unknown): IndexDamage {
 
 /** SQLite's codes for what may pass (busy, locked, full): nothing is thrown away for it. */
 const passing: ReadonlySet<number> = new Set([5, 6, 13]);
-/** Its codes for a file that is of no use: read-only or removed, I/O, corrupt, cannot open, not a database. */
-const useless: ReadonlySet<number> = new Set([8, 10, 11, 14, 26]);
+/**
+ * Its codes for a file that is of no use: words that cannot be loaded, read-only or removed, I/O, corrupt, cannot
+ * open, not a database.
+ */
+const useless: ReadonlySet<number> = new Set([1, 8, 10, 11, 14, 26]);
 
 /** Those of the file system for what the system lacks for now: descriptors, memory. */
 const passingCodes: ReadonlySet<string> = new Set(["EMFILE", "ENFILE", "ENOMEM", "EAGAIN"]);

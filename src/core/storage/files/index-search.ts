@@ -7,7 +7,7 @@ import type { CollectionIndex } from "./collection-index.ts";
 import { headOf } from "./commit.ts";
 import { IndexJournal } from "./index-journal.ts";
 import { idToken } from "./index-schema.ts";
-import type { IndexedBatch, IndexHit } from "./log-index.ts";
+import type { IndexedBatch, IndexHit, ReadBatches } from "./log-index.ts";
 
 /** How many logs are searched one by one first. Each costs some 20 µs. */
 const newestLogs = 16;
@@ -36,6 +36,7 @@ export async function searchIndex(
   part: CollectionIndex,
   query: string,
   { limit, key, prefix }: SearchOptions,
+  read: ReadBatches,
 ): Promise<readonly IndexHit[]> {
   const phrases = queryPhrases(query);
   if (phrases.length === 0) return [];
@@ -48,6 +49,15 @@ export async function searchIndex(
       throw error; // as what fails in there
     }),
   );
+  for (const each of part.refused) {
+    if (key !== undefined && key !== each) continue;
+    let last: IndexedBatch | undefined;
+    for await (const batch of part.read(each, read)) {
+      lookAt(part, looked, each, batch, wanted);
+      last = batch;
+    }
+    if (last !== undefined) placeAt(part, looked, each, last);
+  }
   return part.file.file.run(() => {
     if (key !== undefined) return searchLog(part, wanted, key, limit, looked.get(key));
     return searchNewest(part, wanted, limit, looked) ?? searchAll(part, wanted, limit, looked);
@@ -58,7 +68,7 @@ export async function searchIndex(
 async function lookThrough(
   part: CollectionIndex,
   wanted: Wanted,
-): Promise<ReadonlyMap<string, LookedThrough>> {
+): Promise<Map<string, LookedThrough>> {
   const logs = new Map<string, LookedThrough>();
   const { durable } = part.file;
   const journal = new IndexJournal();
@@ -75,19 +85,26 @@ async function lookThrough(
         last.set(key, batch);
         lookAt(part, logs, key, batch, wanted);
       }
-      for (const [key, batch] of last) {
-        const head = JSON.parse(headOf(batch.line).headJson) as LogHead;
-        const log = logs.get(key);
-        if (log !== undefined)
-          log.place = { sortedAt: part.projection.sortedAt(head).toWellFormed(), key };
-      }
+      for (const [key, batch] of last) placeAt(part, logs, key, batch);
       if (next < durable) await nextPass();
       at = Math.max(next, part.file.mark);
     }
   } finally {
-    journal.close();
+    journal.closeFiles();
   }
   return logs;
+}
+
+/** Has a log stand in the order of lists where its last batch puts it. */
+function placeAt(
+  { projection }: CollectionIndex,
+  logs: Map<string, LookedThrough>,
+  key: string,
+  { line }: IndexedBatch,
+): void {
+  const head = JSON.parse(headOf(line).headJson) as LogHead;
+  const log = logs.get(key);
+  if (log !== undefined) log.place = { sortedAt: projection.sortedAt(head).toWellFormed(), key };
 }
 
 function lookAt(

@@ -22,6 +22,11 @@ type Asked = Extract<ThreadMessage, { readonly until: number }>;
 /** `undefined`: it was done. */
 export type ThreadAnswer = "full" | "useless" | undefined;
 
+export type ThreadReport =
+  | { readonly answer: ThreadAnswer }
+  | { readonly doubtful: string }
+  | { readonly lost: true };
+
 export interface ThreadData {
   readonly path: string;
   readonly memory: SharedArrayBuffer;

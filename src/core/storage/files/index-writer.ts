@@ -107,6 +107,7 @@ export class IndexWriter {
   skip(position: number): void {
     this.mark = Math.max(this.mark, position);
     this.#journal.release(position);
+    this.#journal.closeFiles();
   }
 
   /**
@@ -163,6 +164,7 @@ export class IndexWriter {
     });
     this.#passed.clear();
     this.#held = undefined;
+    this.#journal.closeFiles();
   }
 
   /** Notes durably whether the index has every log of a collection, but for what the journal holds. */
@@ -192,7 +194,7 @@ export class IndexWriter {
   }
 
   close(): void {
-    this.#journal.close();
+    this.#journal.closeFiles();
   }
 
   #transaction(work: () => void): void {

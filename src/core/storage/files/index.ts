@@ -9,7 +9,7 @@ import { CollectionIndex } from "./collection-index.ts";
 import { IndexFile, lost } from "./index-file.ts";
 import { sharedBytes, sharedViews } from "./index-journal.ts";
 import { faultOf, type Statements } from "./index-schema.ts";
-import type { ThreadAnswer, ThreadData, ThreadMessage } from "./index-thread.ts";
+import type { ThreadAnswer, ThreadData, ThreadMessage, ThreadReport } from "./index-thread.ts";
 import { type IndexRequest, IndexWriter, perform } from "./index-writer.ts";
 import type { HomeIndex, IndexCoverage, IndexedSegment, LogIndex } from "./log-index.ts";
 
@@ -23,6 +23,8 @@ const ownSliceBytes = 64 * 1024;
 /** Appends wait while the index lacks more bytes of the journal than this, which bounds the journal. */
 const mostBehindBytes = 128 * 1024 * 1024;
 const retryMs = 1_000;
+/** An index without any log takes less. */
+const emptyBytes = 128 * 1024;
 
 export interface IndexOptions {
   /**
@@ -192,7 +194,12 @@ export class FileIndex implements HomeIndex {
     await this.ask({ do: "sync" }, position);
   }
 
-  async skip(position: number, collections: Iterable<string>): Promise<void> {
+  async skip(position: number, collections: ReadonlySet<string>): Promise<void> {
+    // First: what is compared from now on is compared with what the file has.
+    for (const collection of collections) {
+      this.#parts.get(collection)?.skip();
+      this.#doubt(collection);
+    }
     await this.ask({ do: "skip" }, position).catch(() => undefined);
     for (const collection of collections) await this.cover(collection, false);
   }
@@ -221,6 +228,14 @@ export class FileIndex implements HomeIndex {
   /** Removes a log; the file goes whole where it does not take that. */
   remove(collection: string, key: string): Promise<void> {
     return this.#insistOn({ do: "remove", collection, key });
+  }
+
+  async makeRoom(bytes: number): Promise<boolean> {
+    if (this.file.isInMemory || this.file.bytes < bytes + emptyBytes) return false;
+    const worker = this.#worker;
+    this.file.lose();
+    await worker?.terminate(); // it has the file open
+    return true;
   }
 
   noteVerified(collection: string): void {
@@ -439,11 +454,6 @@ export class FileIndex implements HomeIndex {
     this.#options.onLost?.();
   }
 }
-
-type ThreadReport =
-  | { readonly answer: ThreadAnswer }
-  | { readonly doubtful: string }
-  | { readonly lost: true };
 
 /** Beside this file in the sources; in a folder of its own in what is published. */
 function threadFile(): URL {

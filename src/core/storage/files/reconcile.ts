@@ -49,15 +49,16 @@ export async function followIndex(ports: LogPorts, log: LogFile): Promise<void> 
     batches.push(batch);
     bytes += batch.end - batch.start;
     if (bytes < addedBytes) continue;
-    await index.add(log, batches, from);
+    if (!(await index.add(log, batches, from))) return remember(index, log);
     from = batch.end;
     batches = [];
     bytes = 0;
   }
-  if (batches.length > 0 || log.damaged) await index.add(log, batches, from);
+  if (batches.length === 0 && !log.damaged) return;
+  if (!(await index.add(log, batches, from))) await remember(index, log);
 }
 
-/** Notes the ids that the index has yet to read in the journal. */
+/** Notes the ids that the index has yet to read in the journal, or could not take. */
 async function remember(index: LogIndex, log: LogFile): Promise<void> {
   const from = index.lacks(log.key);
   if (from === undefined) return;
