@@ -17,8 +17,6 @@ import {
 } from "./index-schema.ts";
 import type { IndexedBatch, IndexedSegment, LogState } from "./log-index.ts";
 
-/** Bytes of the journal that are written in one transaction. */
-const sliceBytes = 1024 * 1024;
 /** Logs whose rows are remembered. */
 const knownLogs = 4_096;
 /** A place is kept at least every so many bytes of a log: what `seek` promises. */
@@ -85,7 +83,7 @@ export class IndexWriter {
   }
 
   /** Writes what the journal holds before this position, a slice of it. @returns whether something is left. */
-  take(until: number, most: number = sliceBytes): boolean {
+  take(until: number, most: number): boolean {
     if (until <= this.mark) return false;
     let to = this.mark;
     this.#transaction(() => {
@@ -409,36 +407,4 @@ function removeLabels(
   for (const label of parseStored<readonly string[]>(row.labels)) {
     sql.removeLabel.run(collection, label, row.sortedAt, key);
   }
-}
-
-/** What a writer is asked for. Everything is done in order. */
-export type IndexRequest =
-  | {
-      readonly do: "add";
-      readonly collection: string;
-      readonly log: LogState;
-      readonly batches: readonly IndexedBatch[];
-      readonly from: number;
-    }
-  | { readonly do: "remove" | "damaged"; readonly collection: string; readonly key: string }
-  | { readonly do: "cover"; readonly collection: string; readonly isCovered: boolean }
-  | { readonly do: "skip" | "sync" | "erase" | "nothing" };
-
-/**
- * Does what is asked for, or a slice of it.
- *
- * @param until what the journal holds before this position is written first.
- * @returns whether it is done.
- */
-export function perform(writer: IndexWriter, request: IndexRequest, until: number): boolean {
-  if (request.do === "skip") writer.skip(until);
-  else if (writer.take(until)) return false;
-  if (request.do === "add")
-    writer.add(request.collection, request.log, request.batches, request.from);
-  else if (request.do === "remove") writer.remove(request.collection, request.key);
-  else if (request.do === "damaged") writer.markDamaged(request.collection, request.key);
-  else if (request.do === "cover") writer.cover(request.collection, request.isCovered);
-  else if (request.do === "sync") writer.sync();
-  else if (request.do === "erase") return !writer.eraseSome();
-  return true;
 }
