@@ -5,7 +5,8 @@ import { silentLogger } from "../../src/core/logger.ts";
 import { type Disk, directoryChanged, realDisk } from "../../src/core/storage/disk/disk.ts";
 import { FileStorage } from "../../src/core/storage/files/file-storage.ts";
 import { FileIndex } from "../../src/core/storage/files/index.ts";
-import type { LogIndex } from "../../src/core/storage/files/log-index.ts";
+import { partsOf } from "../../src/core/storage/files/index-search.ts";
+import type { LogIndex, OpenLogIndex } from "../../src/core/storage/files/log-index.ts";
 import { systemTimers, type Timers } from "../../src/core/timers.ts";
 
 export interface IndexedHomeOptions {
@@ -35,8 +36,8 @@ export async function openIndexed(home: string, options: IndexedHomeOptions = {}
     timers,
   });
   const coverage = index.coverageOf("chats");
-  const open = index.open.bind(index);
-  index.open = (...collection) => {
+  const open = partsOf(index);
+  const openIndex: OpenLogIndex = (...collection) => {
     const part = open(...collection);
     options.onOpened?.(part, index);
     return part;
@@ -45,6 +46,7 @@ export async function openIndexed(home: string, options: IndexedHomeOptions = {}
     home,
     disk,
     index,
+    openIndex,
     directoryChanged,
     durability: "power-cut",
     segmentBytes,

@@ -1,7 +1,7 @@
 import { type ListPlace, listCursor, parseCursor } from "../../src/core/storage/batch.ts";
 import { batchAt, recordsOf } from "../../src/core/storage/files/batch-reader.ts";
+import { comparePlaces } from "../../src/core/storage/files/collection-index.ts";
 import { headOf } from "../../src/core/storage/files/commit.ts";
-import { comparePlaces } from "../../src/core/storage/files/index-search.ts";
 import { labelsOf } from "../../src/core/storage/files/index-writer.ts";
 import type {
   HomeIndex,
@@ -49,10 +49,9 @@ export function openMemoryIndex(): OpenLogIndex {
   return (_, projection) => new MemoryLogIndex(projection);
 }
 
-/** The index of a home that opens its parts so, and knows nothing at the start. */
-export function homeIndex(open: OpenLogIndex = openMemoryIndex()): HomeIndex {
+/** The index of a home that knows nothing at the start. */
+export function homeIndex(): HomeIndex {
   return {
-    open,
     clean: false,
     nth: 0,
     mark: 0,

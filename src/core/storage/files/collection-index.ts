@@ -1,23 +1,13 @@
 import { isThroughlineError } from "../../errors.ts";
 import { type ListPlace, listCursor, parseCursor } from "../batch.ts";
-import type {
-  ListOptions,
-  ListPage,
-  LogHead,
-  LogProjection,
-  LogRow,
-  SearchOptions,
-} from "../log-store.ts";
+import type { ListOptions, ListPage, LogHead, LogProjection, LogRow } from "../log-store.ts";
 import type { FileIndex } from "./index.ts";
 import { idToken, parseStored } from "./index-schema.ts";
-import { comparePlaces, searchIndex } from "./index-search.ts";
 import { labelsOf } from "./index-writer.ts";
 import type {
   IndexCoverage,
   IndexEntry,
   IndexedBatch,
-  IndexHit,
-  LogIndex,
   LogState,
   ReadBatches,
 } from "./log-index.ts";
@@ -67,7 +57,7 @@ interface PlacedRow {
 }
 
 /** The part of `index.db` of one collection: reads its file, and over it what the journal holds. */
-export class CollectionIndex implements LogIndex {
+export class CollectionIndex {
   readonly file: FileIndex;
   readonly collection: string;
   readonly projection: LogProjection;
@@ -89,6 +79,7 @@ export class CollectionIndex implements LogIndex {
     this.file = file;
     this.collection = collection;
     this.projection = projection;
+    file.open(collection, projection, this);
   }
 
   entry(key: string): IndexEntry | undefined {
@@ -229,10 +220,6 @@ export class CollectionIndex implements LogIndex {
     });
   }
 
-  search(query: string, options: SearchOptions, read: ReadBatches): Promise<readonly IndexHit[]> {
-    return searchIndex(this, query, options, read);
-  }
-
   *keys(): Generator<string> {
     for (let after = ""; ; ) {
       const from = after;
@@ -293,13 +280,11 @@ export class CollectionIndex implements LogIndex {
     if (this.#refused.size === 0) this.comparedAt = changed;
   }
 
-  /** The file will not get what the journal holds. */
   skip(): void {
     for (const recent of this.#recent.values())
       if (recent.position !== refused) recent.position = 0;
   }
 
-  /** The file was lost: what the journal holds of logs that it no longer knows is of no use. */
   forgetAll(): void {
     this.#recent.clear();
     this.#refused.clear();
@@ -307,7 +292,6 @@ export class CollectionIndex implements LogIndex {
     this.doubt();
   }
 
-  /** The index may lack something of these logs. */
   doubt(): void {
     this.coverage = "unknown";
     this.comparedAt = undefined;
@@ -423,4 +407,24 @@ export class CollectionIndex implements LogIndex {
 /** Copies what is known of a log. What is given may be the open log itself, which would be kept whole. */
 function stateOf({ key, seq, end, crc, headJson, damaged }: LogState): LogState {
   return { key, seq, end, crc, headJson, damaged };
+}
+
+/** The order of lists: newest first; equal instants by key. By bytes of UTF-8, as SQLite has it. */
+export function comparePlaces(a: ListPlace, b: ListPlace): number {
+  return compareBytes(b.sortedAt, a.sortedAt) || compareBytes(a.key, b.key);
+}
+
+function compareBytes(a: string, b: string): number {
+  if (a === b) return 0;
+  const length = Math.min(a.length, b.length);
+  for (let i = 0; i < length; i++) {
+    const difference = rank(a.charCodeAt(i)) - rank(b.charCodeAt(i));
+    if (difference !== 0) return difference;
+  }
+  return a.length - b.length;
+}
+
+/** Halves of pairs stand for characters past all that are one unit, some of which have greater units. */
+function rank(unit: number): number {
+  return unit >= 0xd800 && unit <= 0xdfff ? unit + 0x10000 : unit;
 }

@@ -116,7 +116,7 @@ export class FileStorage implements Storage {
     if (known !== undefined) return known;
     this.#assertFolder(collection);
     const directory = join(this.#ports.home, collection);
-    const index = this.#ports.index.open(collection, projection);
+    const index = this.#ports.openIndex(collection, projection);
     let made: Promise<void> | undefined;
     const store = new FileLogStore({
       ...this.#ports,

@@ -3,11 +3,12 @@ import type { ListPlace } from "../batch.ts";
 import type { LogHead, SearchOptions } from "../log-store.ts";
 import { endsOpen, holdsEvery, queryPhrases, searchTokens } from "../search-words.ts";
 import { recordsOf } from "./batch-reader.ts";
-import type { CollectionIndex } from "./collection-index.ts";
+import { CollectionIndex, comparePlaces } from "./collection-index.ts";
 import { headOf } from "./commit.ts";
+import type { FileIndex } from "./index.ts";
 import { IndexJournal } from "./index-journal.ts";
 import { idToken } from "./index-schema.ts";
-import type { IndexedBatch, IndexHit, ReadBatches } from "./log-index.ts";
+import type { IndexedBatch, IndexHit, LogIndex, OpenLogIndex, ReadBatches } from "./log-index.ts";
 
 /** How many logs are searched one by one first. Each costs some 20 µs. */
 const newestLogs = 16;
@@ -31,8 +32,19 @@ interface LookedThrough {
   readonly hidden: Set<number>;
 }
 
+/** Opens the parts of an index. */
+export function partsOf(index: FileIndex): OpenLogIndex {
+  return (collection, projection) => new SearchedIndex(index, collection, projection);
+}
+
+class SearchedIndex extends CollectionIndex implements LogIndex {
+  search(query: string, options: SearchOptions, read: ReadBatches): Promise<readonly IndexHit[]> {
+    return searchIndex(this, query, options, read);
+  }
+}
+
 /** Searches what the file of the index has, and what it lacks in the journal. */
-export async function searchIndex(
+async function searchIndex(
   part: CollectionIndex,
   query: string,
   { limit, key, prefix }: SearchOptions,
@@ -221,24 +233,4 @@ function mayHold(text: string, phrases: readonly string[][]): boolean {
   if (notAscii.test(text)) return true;
   const lower = text.toLowerCase();
   return phrases.every(([first = ""]) => lower.includes(first));
-}
-
-/** The order of lists: newest first; equal instants by key. By bytes of UTF-8, as SQLite has it. */
-export function comparePlaces(a: ListPlace, b: ListPlace): number {
-  return compareBytes(b.sortedAt, a.sortedAt) || compareBytes(a.key, b.key);
-}
-
-function compareBytes(a: string, b: string): number {
-  if (a === b) return 0;
-  const length = Math.min(a.length, b.length);
-  for (let i = 0; i < length; i++) {
-    const difference = rank(a.charCodeAt(i)) - rank(b.charCodeAt(i));
-    if (difference !== 0) return difference;
-  }
-  return a.length - b.length;
-}
-
-/** Halves of pairs stand for characters past all that are one unit, some of which have greater units. */
-function rank(unit: number): number {
-  return unit >= 0xd800 && unit <= 0xdfff ? unit + 0x10000 : unit;
 }

@@ -19,6 +19,7 @@ import { seededRandom } from "../../../testing/random.ts";
 import { isThroughlineError } from "../../errors.ts";
 import type { Timers } from "../../timers.ts";
 import type { LogStore } from "../log-store.ts";
+import { CollectionIndex } from "./collection-index.ts";
 import { FileIndex } from "./index.ts";
 
 const isFull = process.env["THROUGHLINE_FULL"] === "1";
@@ -607,11 +608,11 @@ for (const [code, syscall] of [
 
 test("of many small logs few are in memory, and none is kept as it was given", async (t) => {
   const index = new FileIndex(join(temporaryHome(t), "index.db"));
-  const part = index.open("chats", projection);
+  const part = new CollectionIndex(index, "chats", projection);
   let most = 0;
   for (let n = 0; n < 10_000; n++) {
     const log = { key: `k${n}`, seq: 1, end: 10, crc: "0", headJson: "{}", damaged: false };
-    part.stored(log, ["m1"], 0, Buffer.alloc(0));
+    part.stored(log, ["m1"], 0);
     log.damaged = true;
     assert.equal(part.isDamaged(log.key), false);
     // The file has none of them: these are the logs in memory.

@@ -5,13 +5,12 @@ import { isThroughlineError } from "../../errors.ts";
 import { awaited, systemTimers, type Timers } from "../../timers.ts";
 import type { LogProjection } from "../log-store.ts";
 import type { IndexBehind } from "../storage.ts";
-import { CollectionIndex } from "./collection-index.ts";
 import { IndexFile, lost } from "./index-file.ts";
 import { sharedBytes, sharedViews } from "./index-journal.ts";
 import { type Asked, IndexQueue, type IndexReport, type IndexRequest } from "./index-queue.ts";
 import type { Statements } from "./index-schema.ts";
 import type { ThreadData, ThreadMessage } from "./index-thread.ts";
-import type { HomeIndex, IndexCoverage, IndexedSegment, LogIndex } from "./log-index.ts";
+import type { HomeIndex, IndexCoverage, IndexedSegment } from "./log-index.ts";
 
 /**
  * A home that is open for a moment needs no thread. Start it after this many groups of appends or milliseconds, after
@@ -43,6 +42,18 @@ export interface IndexOptions {
   readonly mostBehindBytes?: number | undefined;
 }
 
+/** What is in memory of a collection. */
+interface IndexPart {
+  /** When its directory had last changed, if it was compared with the index. */
+  readonly comparedAt: string | undefined;
+  /** The index may lack something of its logs. */
+  doubt(): void;
+  /** The file was lost: what the journal holds of logs that it no longer knows is of no use. */
+  forgetAll(): void;
+  /** The file will not get what the journal holds. */
+  skip(): void;
+}
+
 type Answer = Extract<IndexReport, { readonly answer: unknown }>["answer"];
 
 /**
@@ -52,7 +63,7 @@ type Answer = Extract<IndexReport, { readonly answer: unknown }>["answer"];
 export class FileIndex implements HomeIndex {
   readonly #options: IndexOptions;
   readonly #timers: Timers;
-  readonly #parts = new Map<string, CollectionIndex>();
+  readonly #parts = new Map<string, IndexPart>();
   readonly #projections = new Map<string, LogProjection>();
   readonly #verified = new Set<string>();
   readonly file: IndexFile;
@@ -130,15 +141,14 @@ export class FileIndex implements HomeIndex {
     return noted === this.#options.changed?.(collection) ? "all" : "names";
   }
 
-  open(collection: string, projection: LogProjection): LogIndex {
-    const part = new CollectionIndex(this, collection, projection);
+  /** Begins to read the journal for a collection. */
+  open(collection: string, projection: LogProjection, part: IndexPart): void {
     this.#parts.set(collection, part);
     this.#projections.set(collection, projection);
     if (this.#worker !== undefined) {
       if (projection.module === undefined) this.#endThread();
       else this.#tell({ collection, module: projection.module });
     }
-    return part;
   }
 
   began(segment: IndexedSegment): void {

@@ -140,7 +140,6 @@ export interface IndexedSegment {
 
 /** The index of all collections. */
 export interface HomeIndex {
-  readonly open: OpenLogIndex;
   coverageOf(collection: string): IndexCoverage;
   /** The last process closed it itself. */
   readonly clean: boolean;
