@@ -88,7 +88,9 @@ test("after a kill lists and searches have all that was stored, before the folde
   release();
 });
 
-test("after a kill, what other programs did to the folder is found while nobody waits for it", async (t) => {
+test("after a kill, what other programs did to the folder is found while nobody waits for it", {
+  timeout: 20_000,
+}, async (t) => {
   const home = await killedHome(t, "a", "b");
   const other = await killedHome(t, "c");
   fs.rmSync(join(home, "chats", "a.jsonl"));
