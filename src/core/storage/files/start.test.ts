@@ -97,7 +97,9 @@ test("after a kill, what other programs did to the folder is found while nobody 
   fs.copyFileSync(join(other, "chats", "c.jsonl"), join(home, "chats", "c.jsonl"));
   const { storage } = await open(home);
   const logs = storage.logs("chats", projection);
-  await new Promise(storage.onRepair.bind(storage)); // of the file that is gone, which is looked for last
+  // Of the file that is gone, which is looked for last.
+  const repaired = new Promise(storage.onRepair.bind(storage));
+  await Promise.race([repaired, delay(10_000, undefined, { ref: false })]);
   assert.deepEqual(await listed(logs), ["b2", "c2"]);
 });
 
