@@ -338,7 +338,7 @@ export class CollectionIndex {
 
   /** The records of a log with these words, newest first. */
   numbers(log: number, match: string, limit: number): number[] {
-    const rows = this.file.sql.words().searchLog.all(match, log, log, limit);
+    const rows = this.file.sql.searchLog.all(match, log, log, limit);
     return rows.map((row) => Number(row["seq"]));
   }
 

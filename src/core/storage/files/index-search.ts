@@ -203,7 +203,7 @@ function searchAll(
 ): readonly IndexHit[] {
   const { sql } = part.file;
   const inFile: IndexHit[] = [];
-  for (const row of sql.words().searchAll.iterate(wanted.match, part.collection)) {
+  for (const row of sql.searchAll.iterate(wanted.match, part.collection)) {
     const key = String(row["key"]);
     // Where the log stands in the order is out of date.
     if (looked.has(key) || part.isRemoved(key)) continue;

@@ -261,7 +261,7 @@ export class IndexWriter {
   #numberOf({ id: log, ids }: LogRowDraft, id: string): number | undefined {
     const known = ids.get(id);
     if (known !== undefined) return known;
-    const [row] = this.#sql.words().searchLog.all(`"${idToken(id)}"`, log, log, 1);
+    const [row] = this.#sql.searchLog.all(`"${idToken(id)}"`, log, log, 1);
     return row === undefined ? undefined : Number(row["seq"]);
   }
 
@@ -269,8 +269,8 @@ export class IndexWriter {
   #finish(touched: ReadonlySet<LogRowDraft>): void {
     const drafts = [...touched].sort((a, b) => a.id - b.id);
     for (const { id, words } of drafts) {
-      const { add } = this.#sql.words();
-      for (const [seq, text] of [...words].sort(([a], [b]) => a - b)) add.run(id, seq, text);
+      const { addWords } = this.#sql;
+      for (const [seq, text] of [...words].sort(([a], [b]) => a - b)) addWords.run(id, seq, text);
     }
     for (const draft of drafts) this.#writeRow(draft);
     if (this.#drafts.size > knownLogs) this.#drafts.clear();
@@ -341,10 +341,9 @@ export class IndexWriter {
     if (row === undefined) return false;
     const id = Number(row["id"]);
     const left = Math.max(0, Number(row["seq"]) - removedAtOnce);
-    const words = this.#sql.words();
     this.#transaction(() => {
-      words.removeAlone.run();
-      words.removeAfter.run(id, left, id);
+      this.#sql.removeWordsAlone.run();
+      this.#sql.removeWordsAfter.run(id, left, id);
       this.#sql.shortenLog.run(left, id);
       if (left > 0) return;
       this.#sql.removePlaces.run(id);
@@ -357,7 +356,7 @@ export class IndexWriter {
   #mergeSome(): boolean {
     const changes = () => Number(this.#sql.changes.get()?.["changes"]);
     const before = changes();
-    this.#sql.words().merge.run(this.#isMerging ? mergedPages : -mergedPages);
+    this.#sql.mergeWords.run(this.#isMerging ? mergedPages : -mergedPages);
     // SQLite's own sign that nothing was left to merge.
     this.#isMerging = changes() - before >= 2;
     return this.#isMerging;
