@@ -117,8 +117,16 @@ async function checkHas(logs: LogStore, counts: Record<string, number>, says = "
 /** The home as a kill leaves it now; a thread must not write while it is copied. */
 function killedCopy(t: TestContext, home: string): string {
   const copy = temporaryHome(t);
-  fs.cpSync(home, copy, { recursive: true });
-  return copy;
+  for (;;) {
+    try {
+      fs.cpSync(home, copy, { recursive: true });
+      return copy;
+    } catch (error) {
+      // A file of it was removed in the middle of this.
+      if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
+      fs.rmSync(copy, { recursive: true });
+    }
+  }
 }
 
 /** Every byte of every file of a home. */
