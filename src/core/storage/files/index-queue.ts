@@ -111,7 +111,7 @@ export class IndexQueue {
     for (const collection of this.#writer.doubtful) this.#report({ doubtful: collection });
     this.#writer.doubtful.clear();
     if (report !== undefined && "answer" in report) this.#asked.shift();
-    // Last: whoever gets it looks at what was noted.
+    // Last: it is read together with what was noted.
     if (report !== undefined) this.#report(report);
     return this.isAsked || this.#canRead(until);
   }
