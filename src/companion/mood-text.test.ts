@@ -5,8 +5,8 @@ import { silentLogger } from "../core/logger.ts";
 import { bootClock } from "./boot-clock.ts";
 import { startState } from "./emotion/acts.ts";
 import { builtInEmotions } from "./emotion/built-in-emotions.ts";
-import { lifeOf } from "./fold.ts";
-import { LivingCompanion } from "./life.ts";
+import { lifeOf } from "./life.ts";
+import { LivingCompanion } from "./living.ts";
 import { moodText } from "./mood-text.ts";
 
 function companion() {
@@ -23,9 +23,8 @@ function companion() {
       sleepAfterBoredMs: 0,
       onFelt: ignore,
       onAct: ignore,
-      leads: () => true,
     },
-    lifeOf(builtInEmotions, undefined, state),
+    lifeOf(undefined, state, { config: builtInEmotions }),
     state,
   );
   return { clock, emotions };

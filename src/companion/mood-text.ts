@@ -1,6 +1,6 @@
-import type { SleepState } from "./acts.ts";
 import { durationText } from "./durations.ts";
 import type { Feeling } from "./emotion/feel.ts";
+import type { SleepState } from "./life.ts";
 import { label } from "./quoted-lines.ts";
 
 /**

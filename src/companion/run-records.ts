@@ -6,7 +6,7 @@ import { type ClockReading, readReading } from "./boot-clock.ts";
 
 /** A run as its records tell of it. */
 export interface PreviousRun {
-  /** The id under which it came up, whichever process led at the end. Absent if unreadable. */
+  /** Absent if unreadable. */
   readonly runId?: string;
   /** Whether it ended in order; `undefined` when no record of it can be read. */
   readonly clean: boolean | undefined;
@@ -52,10 +52,8 @@ export function lastRunOf(records: readonly StoredRecord[]): PreviousRun | undef
   if (newest === undefined) return undefined;
   const { record } = newest;
   const reason = end?.record["reason"];
-  const began = newest.runId === start?.runId ? start.record["began"] : undefined;
-  const runId = isRunId(began) ? began : newest.runId;
   return {
-    runId,
+    runId: newest.runId,
     clean: end !== undefined,
     lastSign: readReading(record),
     reason: typeof reason === "string" ? reason : undefined,

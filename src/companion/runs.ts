@@ -17,7 +17,6 @@ export const runsProjection = unlisted;
 interface BeginOptions {
   readonly atLeast?: number | undefined;
   readonly pid?: number | undefined;
-  readonly began?: string;
 }
 
 export interface RunStart {
@@ -56,21 +55,21 @@ export class RunsLog {
   #begun: Promise<BegunRun> | undefined;
   #ended: Promise<void> | undefined;
 
-  constructor(logs: LogStore, { clock, newId }: Pick<CompanionPorts, "clock" | "newId">) {
+  /** @param joined a run that another process began. */
+  constructor(
+    logs: LogStore,
+    { clock, newId }: Pick<CompanionPorts, "clock" | "newId">,
+    joined?: Omit<BegunRun, "previous">,
+  ) {
     this.#logs = logs;
     this.#clock = clock;
     this.#id = newId();
+    this.#begun = joined && Promise.resolve({ ...joined, previous: undefined });
   }
 
   /** How the newest run ended, from the end of the log; `undefined`: there was never one. */
   async last(): Promise<PreviousRun | undefined> {
     return this.#lastIn(await this.#tail());
-  }
-
-  /** Whether this run began, and none after it. */
-  async isNewest(): Promise<boolean> {
-    const tail = await this.#logs.tail(runsKey, 0);
-    return tail?.head["run_id"] === this.#runId;
   }
 
   /** How many runs there were, from the head of the log; without one, from its records. */
@@ -84,8 +83,6 @@ export class RunsLog {
    *
    * @param options.atLeast runs that another place knows of, such as an imported document.
    * @param options.pid for people who look into the log.
-   * @param options.began the companion was up all the time, in another process: the run under which
-   *   it came up.
    * @throws ThroughlineError the codes of `LogStore.append`: this run must not go on.
    */
   begin(options: BeginOptions = {}): Promise<BegunRun> {
@@ -113,13 +110,9 @@ export class RunsLog {
     return this.#ended;
   }
 
-  get #runId(): string {
-    return runIdOf(this.#id);
-  }
-
   async #begin(options: BeginOptions): Promise<BegunRun> {
     const startedAt = readClock(this.#clock);
-    const runId = this.#runId;
+    const runId = runIdOf(this.#id);
     for (let attempt = 1; ; attempt++) {
       const tail = await this.#tail();
       // An attempt whose outcome was unknown is there after all.
@@ -132,8 +125,6 @@ export class RunsLog {
         kind: "run_start",
         ...count,
         ...storedReading(startedAt),
-        handover: options.began === undefined ? undefined : true,
-        began: options.began,
         pid: options.pid,
       };
       this.#tried = { runId, startedAt, totalRuns, previous };
@@ -148,9 +139,13 @@ export class RunsLog {
     }
   }
 
-  #end(runId: string, reason: string): Promise<void> {
+  async #end(runId: string, reason: string): Promise<void> {
+    const tail = await this.#tail();
+    const start = tail?.records.findLast(
+      (each) => each["kind"] === "run_start" && each["run_id"] === runId,
+    );
     // The id follows from the run: an end whose outcome is unknown is not stored twice.
-    const end = { id: `${this.#id}.end`, kind: "run_end", run_id: runId, reason };
+    const end = { id: `${start?.id ?? this.#id}.end`, kind: "run_end", run_id: runId, reason };
     return this.#append({ ...end, ...storedReading(readClock(this.#clock)) });
   }
 

@@ -102,11 +102,9 @@ class CompanionExtension implements Extension {
     });
   }
 
-  async remove({ chatId, isElsewhere }: Removal): Promise<readonly Removed[]> {
-    // The process that forgot it may not have this feature: the leader removes it once more.
-    if (isElsewhere && this.run?.leads === false) this.run.notices.forget(chatId);
-    else return [{ place: name, count: await this.#forget(chatId) }];
-    return [];
+  /** Also what another process forgot: this one may still have words of it to store. */
+  async remove({ chatId }: Removal): Promise<readonly Removed[]> {
+    return [{ place: name, count: await this.#forget(chatId) }];
   }
 
   #forget(chatId: string): Promise<number> {
