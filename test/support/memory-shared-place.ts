@@ -1,7 +1,7 @@
 import { MemoryPlace } from "../../src/core/storage/memory/memory-place.ts";
 import { openMemoryStorage } from "../../src/core/storage/memory/memory-storage.ts";
 import type { Storage } from "../../src/core/storage/storage.ts";
-import type { SharedPlace } from "../../src/testing/shared-storage-contract-place.ts";
+import type { SharedPlace } from "./contracts/shared-place.ts";
 import { HeldBackTimers } from "./held-back-timers.ts";
 import { HeldClock } from "./held-clock.ts";
 import { HeldTimers } from "./held-timers.ts";
