@@ -3,9 +3,10 @@
 import { readHead } from "../core/chat/chat-head.ts";
 import type { Chats } from "../core/chat/chats.ts";
 import { hashOf } from "../core/chat/tombstones.ts";
+import type { Clock } from "../core/clock.ts";
 import type { Logger } from "../core/logger.ts";
 import type { LogHead } from "../core/storage/log-store.ts";
-import type { BootClock, ClockReading } from "./boot-clock.ts";
+import type { ClockReading } from "./clock-reading.ts";
 import type { CompanionDocument, FoundDocument } from "./companion-document.ts";
 import { resume, startState, suspend } from "./emotion/acts.ts";
 import { builtInEmotions } from "./emotion/built-in-emotions.ts";
@@ -214,7 +215,7 @@ function storedEmotions(
 export function lifeAtBoot(
   boot: Boot,
   { emotions: config }: CompanionSettings,
-  clock: BootClock,
+  clock: Clock,
 ): Life {
   const state = emotionsAtBoot(config, boot, clock.now());
   const life = lifeOf(boot.document, state, { config });
@@ -222,11 +223,7 @@ export function lifeAtBoot(
 }
 
 /** The life of a run that is up: it went on since the document was written. */
-export function joinedLife(
-  boot: Boot,
-  { emotions: own }: CompanionSettings,
-  clock: BootClock,
-): Life {
+export function joinedLife(boot: Boot, { emotions: own }: CompanionSettings, clock: Clock): Life {
   const { document } = boot;
   const now = clock.now();
   const stored = storedEmotions(document, own, now) ?? startState(own, Math.max(0, now));

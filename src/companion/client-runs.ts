@@ -3,7 +3,7 @@
 import { hashOf } from "../core/chat/tombstones.ts";
 import { isoTime } from "../core/clock.ts";
 import { flag, list, object, optional, text } from "../core/shape.ts";
-import { type ClockReading, clockReading } from "./boot-clock.ts";
+import { type ClockReading, clockReading } from "./clock-reading.ts";
 import { judgeGap } from "./gap.ts";
 import { type JudgedRestart, joined, judgedRestart, restartReport } from "./restart.ts";
 import { runIdOf } from "./run-records.ts";

@@ -1,9 +1,8 @@
 import { invalid, ThroughlineError } from "../core/errors.ts";
 import { systemTimers } from "../core/timers.ts";
-import { readClock } from "./boot-clock.ts";
 import { type ClientRun, type ClientRuns, type ClientStep, clientLimits } from "./client-runs.ts";
-import type { InjectionStream } from "./conversation/injection-stream.ts";
-import { Injector } from "./conversation/injector.ts";
+import { readClock } from "./clock-reading.ts";
+import { type InjectionStream, Injector } from "./conversation/injector.ts";
 import { gapBetween } from "./gap.ts";
 import type { Happening } from "./life.ts";
 import type { CompanionChange } from "./living.ts";

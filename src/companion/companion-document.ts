@@ -22,8 +22,8 @@ import {
   word,
 } from "../core/shape.ts";
 import { type DocumentStore, reservedDocumentNames } from "../core/storage/document-store.ts";
-import { type ClockReading, clockReading, reading } from "./boot-clock.ts";
 import { type ClientRun, storedClients } from "./client-runs.ts";
+import { type ClockReading, clockReading, reading } from "./clock-reading.ts";
 import type { EmotionState } from "./emotion/emotion.ts";
 import { type SeedEmotions, seedEmotions, storedState } from "./emotion/stored-emotions.ts";
 import { gapBetween } from "./gap.ts";

@@ -1,5 +1,5 @@
 import { hashOf } from "../core/chat/tombstones.ts";
-import { isoTime } from "../core/clock.ts";
+import { type Clock, isoTime } from "../core/clock.ts";
 import { ThroughlineError } from "../core/errors.ts";
 import type { DocumentStore } from "../core/storage/document-store.ts";
 import {
@@ -10,8 +10,8 @@ import {
   lifeAtBoot,
   withoutInterrupted,
 } from "./boot.ts";
-import { type BootClock, readClock } from "./boot-clock.ts";
 import { Clients } from "./clients.ts";
+import { readClock } from "./clock-reading.ts";
 import { type CompanionDocument, findDocument, type PersonSeen } from "./companion-document.ts";
 import { DocumentWriter, type PendingAct } from "./document-writer.ts";
 import { suspend } from "./emotion/acts.ts";
@@ -59,7 +59,7 @@ export class Companion implements AsyncDisposable {
   readonly clients: Clients;
   #boot: Boot;
   readonly #ports: CompanionPorts;
-  readonly #clock: BootClock;
+  readonly #clock: Clock;
   readonly #documents: DocumentStore;
   readonly #options: CompanionSettings;
   readonly #servers: Servers | undefined;

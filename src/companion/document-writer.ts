@@ -1,7 +1,7 @@
+import type { Clock } from "../core/clock.ts";
 import { errorName, isThroughlineError } from "../core/errors.ts";
 import type { Logger } from "../core/logger.ts";
 import type { DocumentStore } from "../core/storage/document-store.ts";
-import type { BootClock } from "./boot-clock.ts";
 import {
   type CompanionDocument,
   companionDocument,
@@ -19,7 +19,7 @@ export interface PendingAct {
 }
 
 interface WriterPorts {
-  readonly clock: BootClock;
+  readonly clock: Clock;
   readonly logger: Logger;
   readonly documents: DocumentStore;
   /** The document as it is to be written; given the one before: the same state with a new sign of life. */

@@ -3,7 +3,6 @@
 
 import { hashOf } from "../core/chat/tombstones.ts";
 import type { JsonObject } from "../core/json.ts";
-import type { ClockReading } from "./boot-clock.ts";
 import {
   byName,
   type ClientRuns,
@@ -12,6 +11,7 @@ import {
   withChat,
   withoutForgotten,
 } from "./client-runs.ts";
+import type { ClockReading } from "./clock-reading.ts";
 import {
   type CompanionDocument,
   type ConversationMessage,

@@ -1,9 +1,9 @@
-import { isoTime } from "../core/clock.ts";
+import { type Clock, isoTime } from "../core/clock.ts";
 import { invalid } from "../core/errors.ts";
 import type { NewId } from "../core/ids.ts";
 import { type Logger, thrown } from "../core/logger.ts";
-import { type BootClock, readClock } from "./boot-clock.ts";
 import type { ClientRuns } from "./client-runs.ts";
+import { readClock } from "./clock-reading.ts";
 import type { PersonSeen } from "./companion-document.ts";
 import { type EmotionState, lastInstant } from "./emotion/emotion.ts";
 import type { Feeling } from "./emotion/feel.ts";
@@ -25,7 +25,7 @@ const lookEveryMs = 1_000;
 const boredEnoughToSleep = 0.8;
 
 interface LifePorts {
-  readonly clock: BootClock;
+  readonly clock: Clock;
   readonly newId: NewId;
   readonly logger: Logger;
   /** Somebody set the wall clock: the history of moods goes by it. */

@@ -2,7 +2,6 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { HeldClock } from "../../test/support/held-clock.ts";
 import { silentLogger } from "../core/logger.ts";
-import { bootClock } from "./boot-clock.ts";
 import { startState } from "./emotion/acts.ts";
 import { builtInEmotions } from "./emotion/built-in-emotions.ts";
 import { lifeOf } from "./life.ts";
@@ -17,7 +16,7 @@ function companion() {
   const ignore = () => undefined;
   const { emotions } = new LivingCompanion(
     {
-      clock: bootClock(clock),
+      clock,
       newId,
       logger: silentLogger,
       sleepAfterBoredMs: 0,

@@ -3,7 +3,7 @@ import type { StoredMessage } from "../core/chat/message.ts";
 import { isoTime } from "../core/clock.ts";
 import { errorName } from "../core/errors.ts";
 import { Lru } from "../core/lru.ts";
-import { readClock } from "./boot-clock.ts";
+import { readClock } from "./clock-reading.ts";
 import type { PersonSeen } from "./companion-document.ts";
 import { type Gap, gapBetween } from "./gap.ts";
 import type { LiveEmotions } from "./live-emotions.ts";

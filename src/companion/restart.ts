@@ -1,5 +1,5 @@
 import { flag, list, number, object, optional, record, whole, word } from "../core/shape.ts";
-import { type ClockReading, clockReading } from "./boot-clock.ts";
+import { type ClockReading, clockReading } from "./clock-reading.ts";
 import { certainties, type Gap, gapAtDelivery, type JudgedGap, longestGapMs } from "./gap.ts";
 
 export const restartKinds = [

@@ -2,7 +2,7 @@
 
 import { crc32 } from "node:zlib";
 import type { StoredRecord } from "../core/storage/log-store.ts";
-import { type ClockReading, readReading } from "./boot-clock.ts";
+import { type ClockReading, readReading } from "./clock-reading.ts";
 
 /** A run as its records tell of it. */
 export interface PreviousRun {

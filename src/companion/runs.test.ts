@@ -11,14 +11,14 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import { HeldClock } from "../../test/support/held-clock.ts";
+import type { Clock } from "../core/clock.ts";
 import { isThroughlineError, ThroughlineError } from "../core/errors.ts";
 import { openFileStorage } from "../core/storage/files/open-file-storage.ts";
 import type { LogStore } from "../core/storage/log-store.ts";
 import { openMemoryStorage } from "../core/storage/memory/memory-storage.ts";
-import type { BootClock } from "./boot-clock.ts";
 import { RunsLog, runsProjection } from "./runs.ts";
 
-class HeldBootClock extends HeldClock implements BootClock {
+class HeldBootClock extends HeldClock implements Clock {
   boot = "boot-a";
   bootId = () => this.boot;
   uptimeMs = () => 50_000 + this.monotonic();
@@ -30,7 +30,7 @@ function memoryLogs(): LogStore {
 
 let ids = 0;
 const newId = () => `id${++ids}`;
-const runsOn = (logs: LogStore, clock: BootClock = new HeldBootClock()) =>
+const runsOn = (logs: LogStore, clock: Clock = new HeldBootClock()) =>
   new RunsLog(logs, { clock, newId });
 
 async function recordsOf(logs: LogStore) {

@@ -1,3 +1,4 @@
+import type { Clock } from "../core/clock.ts";
 import { invalid, isThroughlineError } from "../core/errors.ts";
 import type {
   AppendOptions,
@@ -7,7 +8,7 @@ import type {
   StoredRecord,
 } from "../core/storage/log-store.ts";
 import { unlisted } from "../core/storage/log-store.ts";
-import { type BootClock, type ClockReading, readClock, storedReading } from "./boot-clock.ts";
+import { type ClockReading, readClock, storedReading } from "./clock-reading.ts";
 import type { CompanionPorts } from "./options.ts";
 import { countOr, isRunId, lastRunOf, type PreviousRun, runIdOf, totalOf } from "./run-records.ts";
 
@@ -47,7 +48,7 @@ const attempts = 3;
  */
 export class RunsLog {
   readonly #logs: LogStore;
-  readonly #clock: BootClock;
+  readonly #clock: Clock;
   /** Of the record of the boot. A boot that is tried again is stored once. */
   readonly #id: string;
   /** What the last attempt to begin wanted to store. */

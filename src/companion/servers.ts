@@ -5,7 +5,7 @@ import { companionAnswers } from "../core/storage/cluster.ts";
 import { companionLease } from "../core/storage/leases.ts";
 import type { Storage } from "../core/storage/storage.ts";
 import { systemTimers, type Timers } from "../core/timers.ts";
-import { readClock } from "./boot-clock.ts";
+import { readClock } from "./clock-reading.ts";
 import { type FoundDocument, findDocument } from "./companion-document.ts";
 import { gapBetween } from "./gap.ts";
 import type { CompanionPorts } from "./options.ts";

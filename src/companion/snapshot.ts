@@ -1,5 +1,5 @@
 import type { Boot } from "./boot.ts";
-import type { ClockReading } from "./boot-clock.ts";
+import type { ClockReading } from "./clock-reading.ts";
 import { type CompanionDocument, emptyDocument, type SharedFields } from "./companion-document.ts";
 import { type EmotionState, evolve } from "./emotion/emotion.ts";
 import { toSeed } from "./emotion/stored-emotions.ts";
