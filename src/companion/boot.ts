@@ -5,7 +5,7 @@ import type { Chats } from "../core/chat/chats.ts";
 import { hashOf } from "../core/chat/tombstones.ts";
 import type { Clock } from "../core/clock.ts";
 import type { Logger } from "../core/logger.ts";
-import type { LogHead } from "../core/storage/log-store.ts";
+import { type LogHead, rows } from "../core/storage/log-store.ts";
 import type { ClockReading } from "./clock-reading.ts";
 import type { CompanionDocument, FoundDocument } from "./companion-document.ts";
 import { resume, startState, suspend } from "./emotion/acts.ts";
@@ -24,13 +24,35 @@ import {
   restartReport,
   withRestart,
 } from "./restart.ts";
-import { type BegunRun, RunsLog, runsProjection } from "./runs.ts";
-import { Uptime } from "./uptime.ts";
+import { type RunStart, recordStart, runsProjection } from "./runs.ts";
+
+/** How long a run has been up, by a clock that cannot be set, since this process began to count. */
+class Uptime {
+  readonly #clock: Clock;
+  readonly #startedMonotonic: number;
+  /** When the run began: milliseconds since 1970. */
+  readonly startedAt: number;
+
+  /** @param upMs for how long it was up already. */
+  constructor(clock: Clock, startedAt = clock.now(), upMs = 0) {
+    this.#clock = clock;
+    this.startedAt = startedAt;
+    this.#startedMonotonic = clock.monotonic() - upMs;
+  }
+
+  /** Of a run that began in another process: for how long it was up, the wall clock says. */
+  static sinceThen(clock: Clock, startedAt = clock.now()): Uptime {
+    return new Uptime(clock, startedAt, Math.max(0, clock.now() - startedAt));
+  }
+
+  get ms(): number {
+    return this.#clock.monotonic() - this.#startedMonotonic;
+  }
+}
 
 /** The run that this process has, whether it began it or joined it. */
 export interface Boot {
-  readonly runs: RunsLog;
-  readonly run: Omit<BegunRun, "previous">;
+  readonly run: RunStart;
   /** Since it began. */
   readonly uptime: Uptime;
   readonly report: RestartReport;
@@ -54,8 +76,9 @@ export async function beginRun(
 ): Promise<Boot> {
   const { storage, chats, clock, logger } = ports;
   const inChats = await leftInChats(chats);
-  const runs = new RunsLog(storage.logs("", runsProjection), ports);
-  const { previous, ...run } = await runs.begin({ atLeast: document?.totalRuns, pid });
+  const logs = storage.logs("", runsProjection);
+  const known = { atLeast: document?.totalRuns, pid };
+  const { previous, ...run } = await recordStart(logs, ports, known);
   for (const problem of damage) {
     logger.warn({ problem }, "the companion's document is damaged and was set aside");
   }
@@ -79,7 +102,7 @@ export async function beginRun(
   const before = document?.own.deliveries?.restarts ?? [];
   const missed = missedRestart(document, report);
   const restarts = withRestart(missed ? withRestart(before, missed) : before, report);
-  return { runs, run, uptime, report, restarts, document, revision };
+  return { run, uptime, report, restarts, document, revision };
 }
 
 /**
@@ -102,9 +125,8 @@ export function joinRun(
   const isKnown = known?.run.runId === runId;
   if (isKnown) return { ...known, report, restarts, document };
   const run = { runId, totalRuns, startedAt: { at: startedAt } };
-  const runs = new RunsLog(ports.storage.logs("", runsProjection), ports, run);
   const uptime = Uptime.sinceThen(ports.clock, startedAt);
-  return { runs, run, uptime, report, restarts, document, revision };
+  return { run, uptime, report, restarts, document, revision };
 }
 
 /** Without the interrupted turns of a chat that was forgotten. */
@@ -153,16 +175,10 @@ async function leftInChats(chats: Chats): Promise<{
   const recent = await logs.list({ limit: recentChats });
   const commits = recent.rows.map(({ head }) => ({ at: Date.parse(readHead(head).updated_at) }));
   const interrupted: InterruptedTurn[] = [];
-  let cursor: string | undefined;
-  do {
-    const page = await logs.list({
-      limit: 200,
-      label: "unanswered",
-      cursor,
-    });
-    for (const { key, head } of page.rows) interrupted.push(...interruptedIn(key, head));
-    cursor = page.cursor;
-  } while (cursor !== undefined && interrupted.length < maxInterrupted);
+  for await (const { key, head } of rows(logs, { label: "unanswered" })) {
+    interrupted.push(...interruptedIn(key, head));
+    if (interrupted.length >= maxInterrupted) break;
+  }
   return {
     hasChats: recent.rows.length > 0,
     commits: commits.filter(({ at }) => Number.isFinite(at)),

@@ -6,7 +6,7 @@ import { flag, list, object, optional, text } from "../core/shape.ts";
 import { type ClockReading, clockReading } from "./clock-reading.ts";
 import { judgeGap } from "./gap.ts";
 import { type JudgedRestart, joined, judgedRestart, restartReport } from "./restart.ts";
-import { runIdOf } from "./run-records.ts";
+import { runIdOf } from "./runs.ts";
 
 /** The newest run of one client. */
 export interface ClientRun {

@@ -33,7 +33,7 @@ import {
   type StoredDeliveries,
   storedDeliveries,
 } from "./restart.ts";
-import { isRunId } from "./run-records.ts";
+import { isRunId } from "./runs.ts";
 
 /** The key of the document in its collection: `session/session.json`. */
 export const documentKey = "session";

@@ -38,7 +38,7 @@ import {
 } from "./options.ts";
 import type { JudgedRestart, RestartReport } from "./restart.ts";
 import { RestartNotices, type ShownNotice } from "./restart-notices.ts";
-import { runsProjection } from "./runs.ts";
+import { recordEnd, runsProjection } from "./runs.ts";
 import { lookForRun, Servers } from "./servers.ts";
 import { snapshot } from "./snapshot.ts";
 
@@ -382,7 +382,8 @@ export class Companion implements AsyncDisposable {
     try {
       await this.#writer.save(true);
     } finally {
-      await this.#boot.runs.end(reason);
+      const logs = this.#ports.storage.logs("", runsProjection);
+      await recordEnd(logs, this.#clock, this.#boot.run, reason);
     }
   }
 

@@ -2,6 +2,7 @@ import type { Clock } from "../core/clock.ts";
 import { errorName, isThroughlineError } from "../core/errors.ts";
 import type { Logger } from "../core/logger.ts";
 import type { DocumentStore } from "../core/storage/document-store.ts";
+import { update } from "../core/storage/log-store.ts";
 import {
   type CompanionDocument,
   companionDocument,
@@ -47,8 +48,6 @@ const firstRetryMs = 1_000;
 const lastRetryMs = 30_000;
 /** How often a server that shares the companion gives a sign of life at least, in milliseconds. */
 const sharedBeatMs = 5_000;
-/** Tries of one write while other servers are faster. */
-const attempts = 20;
 /** Other servers' documents are read at most this often, in milliseconds. */
 const readEveryMs = 1_000;
 
@@ -189,25 +188,30 @@ export class DocumentWriter {
     await this.#put(false, this.#written);
   }
 
-  async #put(isLast: boolean, before?: CompanionDocument) {
-    const { documents, shared } = this.#ports;
-    for (let attempt = 1; ; attempt++) {
-      const stored = this.#ports.document(isLast, before);
-      const acts = this.#pending;
-      try {
+  #put(isLast: boolean, before?: CompanionDocument) {
+    const { documents, shared, document } = this.#ports;
+    return update(
+      async () => {
+        const stored = document(isLast, before);
+        const acts = this.#pending;
         const options = shared && { expectedRevision: this.#revision };
         this.#revision = await documents.write(documentKey, companionDocument(stored), options);
         this.#written = stored;
         this.#pending = this.#pending.slice(acts.length);
-        if (shared) shared.publish();
+        shared?.publish();
         return { stored, acts };
-      } catch (error) {
-        const isBehind = isThroughlineError(error, "THROUGHLINE_CONFLICT");
-        const isUnknown = isThroughlineError(error, "THROUGHLINE_OUTCOME_UNKNOWN");
-        if (!shared || attempt >= attempts || !(isBehind || isUnknown)) throw error;
-        await this.#read();
-      }
-    }
+      },
+      (error) => this.#isBehind(error),
+    );
+  }
+
+  /** Another server came first, or the answer was lost: what is stored is read. */
+  async #isBehind(error: unknown): Promise<boolean> {
+    const isBehind = isThroughlineError(error, "THROUGHLINE_CONFLICT");
+    const isUnknown = isThroughlineError(error, "THROUGHLINE_OUTCOME_UNKNOWN");
+    if (this.#ports.shared === undefined || !(isBehind || isUnknown)) return false;
+    await this.#read();
+    return true;
   }
 
   /** Reads what another server wrote; what the document has of this one is not done once more. */

@@ -1,6 +1,6 @@
 import { hashOf } from "../core/chat/tombstones.ts";
 import type { Clock } from "../core/clock.ts";
-import { isThroughlineError } from "../core/errors.ts";
+import { update } from "../core/storage/log-store.ts";
 import type { Storage } from "../core/storage/storage.ts";
 import { withoutForgotten } from "./client-runs.ts";
 import {
@@ -10,8 +10,6 @@ import {
   type SharedFields,
 } from "./companion-document.ts";
 import { copiedIn, withoutChat } from "./life.ts";
-
-const attempts = 5;
 
 /**
  * Removes what the companion document holds of a chat while no run of the companion is up, and what
@@ -26,15 +24,8 @@ export async function forgetInDocument(
   chatId: string,
   now: number,
 ): Promise<number> {
-  for (let attempt = 1; ; attempt++) {
-    try {
-      return await forgetOnce(storage, chatId, now);
-    } catch (error) {
-      // A newer one was written since we read it: change that one.
-      const isBehind = isThroughlineError(error, "THROUGHLINE_CONFLICT");
-      if (attempt >= attempts || !isBehind) throw error;
-    }
-  }
+  // A newer document was written since it was read: change that one.
+  return update(() => forgetOnce(storage, chatId, now));
 }
 
 async function forgetOnce(storage: Storage, chatId: string, now: number): Promise<number> {
