@@ -1,7 +1,6 @@
 import { hashOf } from "../core/chat/tombstones.ts";
 import { type Clock, isoTime } from "../core/clock.ts";
 import { ThroughlineError } from "../core/errors.ts";
-import type { DocumentStore } from "../core/storage/document-store.ts";
 import {
   type Boot,
   beginRun,
@@ -60,7 +59,6 @@ export class Companion implements AsyncDisposable {
   #boot: Boot;
   readonly #ports: CompanionPorts;
   readonly #clock: Clock;
-  readonly #documents: DocumentStore;
   readonly #options: CompanionSettings;
   readonly #servers: Servers | undefined;
   readonly #writer: DocumentWriter;
@@ -127,7 +125,6 @@ export class Companion implements AsyncDisposable {
     this.#boot = boot;
     this.#options = options;
     this.#servers = shared?.servers;
-    this.#documents = storage.documents("session");
     this.#history = new MoodHistory({ logs: storage.logs("", runsProjection), newId });
     const life = isJoined ? joinedLife(boot, options, clock) : lifeAtBoot(boot, options, clock);
     this.#living = new LivingCompanion(
@@ -152,7 +149,7 @@ export class Companion implements AsyncDisposable {
       {
         clock,
         logger,
-        documents: this.#documents,
+        documents: storage.documents("session"),
         document: (isLast, before) => this.#document(isLast, before),
         onSaved: (stored, acts) => this.#saved(stored, acts),
         shared: servers && {

@@ -2,11 +2,11 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { HeldClock } from "../../test/support/held-clock.ts";
 import { silentLogger } from "../core/logger.ts";
+import { moodText } from "./conversation/companion-part.ts";
 import { startState } from "./emotion/acts.ts";
 import { builtInEmotions } from "./emotion/built-in-emotions.ts";
 import { lifeOf } from "./life.ts";
 import { LivingCompanion } from "./living.ts";
-import { moodText } from "./mood-text.ts";
 
 function companion() {
   const clock = new HeldClock();
