@@ -422,3 +422,37 @@ test("a client that begins at one server goes on at another at once", async () =
   assert.deepEqual([ended.runId, ended.isEnded], [runId, true]);
   await assert.rejects(b.companion.clients.heartbeat("lamp"), { code: "THROUGHLINE_NOT_FOUND" });
 });
+
+test("a face that two servers report all the time is announced every 30 s, at each once", async () => {
+  const w = world();
+  const both = [await w.start(), await w.start()];
+  const announced = both.map(({ companion }) => {
+    const at: number[] = [];
+    companion.onChange(({ type }) => type === "person" && at.push(w.clock.now()));
+    return at;
+  });
+  const begun = w.clock.now();
+  for (let second = 0; second < 65; second++) {
+    for (const { companion } of both) companion.personSeen("Ada");
+    w.clock.pass(900);
+    await w.passes();
+  }
+  const seconds = announced.map((at) => at.map((each) => Math.floor((each - begun) / 1_000)));
+  assert.deepEqual(seconds, [
+    [0, 30, 60],
+    [0, 30, 60],
+  ]);
+});
+
+test("a clock that tells parts of a millisecond damages no document", async () => {
+  const w = world();
+  const [a, b] = [await w.start(), await w.start()];
+  w.clock.pass(0.25);
+  a.companion.personSeen("Ada");
+  a.companion.wake();
+  await a.companion.forget("chat-1");
+  w.clock.pass(0.5);
+  await w.until(() => b.companion.person?.name === "Ada");
+  const c = await w.start();
+  assert.equal(c.companion.runId, a.companion.runId);
+});

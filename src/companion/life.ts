@@ -119,8 +119,8 @@ export function lifeOf(
   const { person, sleepState, own } = document ?? {};
   const { announced = {}, forgot = {}, wokenAt = emotions.at, configuration } = own?.shared ?? {};
   const faces = new Map(Object.entries(announced).sort(([, a], [, b]) => a - b));
-  if (person?.seenAt !== undefined && !faces.has(person.name))
-    faces.set(person.name, person.seenAt);
+  const seenAt = own?.shared === undefined ? person?.seenAt : undefined;
+  if (person !== undefined && seenAt !== undefined) faces.set(person.name, seenAt);
   return {
     ...inForce(configuration, before),
     emotions,

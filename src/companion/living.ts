@@ -115,9 +115,10 @@ export class LivingCompanion {
     }
     if (next.wokenAt !== before.wokenAt) this.#boredSince = undefined;
     const { person, sleep } = next;
-    const isAnnounced = (life: Life) => person && life.announced.get(person.name);
-    if (person && isAnnounced(next) !== isAnnounced(before))
+    const announcedAt = person && next.announced.get(person.name);
+    if (person && announcedAt !== undefined && announcedAt !== before.announced.get(person.name)) {
       this.publish({ type: "person", person });
+    }
     if (sleep !== before.sleep) this.publish({ type: "sleep", state: sleep });
     if (next.clients !== before.clients) this.publish({ type: "injects" });
   }

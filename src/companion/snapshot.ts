@@ -58,13 +58,19 @@ function sharedFields(
   const { previousRunId, interrupted, quarantined } = boot.report;
   const { [processId]: _, ...others } = boot.document?.own.shared?.writers ?? {};
   const writers = [...Object.entries(others), [processId, number] as const];
-  const since = (heartbeat.at ?? 0) - announceEveryMs;
+  // Longer than it counts: another server may have a sighting still to store.
+  const since = (heartbeat.at ?? 0) - 2 * announceEveryMs;
   return {
     writers: Object.fromEntries(writers.slice(-maxWriters)),
     report: { previousRunId, interrupted, quarantined },
-    announced: Object.fromEntries([...life.announced].filter(([, at]) => at > since)),
-    forgot: Object.fromEntries(life.forgot),
-    wokenAt: life.wokenAt,
+    announced: wholeInstants([...life.announced].filter(([, at]) => at > since)),
+    forgot: wholeInstants([...life.forgot]),
+    wokenAt: Math.round(life.wokenAt),
     configuration: life.written,
   };
+}
+
+/** A clock of somebody's own may tell parts of a millisecond. */
+function wholeInstants(of: readonly (readonly [string, number])[]): Record<string, number> {
+  return Object.fromEntries(of.map(([name, at]) => [name, Math.round(at)]));
 }
