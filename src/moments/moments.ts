@@ -35,7 +35,6 @@ import type { Receipt, ReceiptState } from "./record/receipt.ts";
 import type { ReadFile } from "./record/waiting.ts";
 import { resolveTarget, type S3Target, type S3TargetOptions } from "./s3/options.ts";
 import { isClientInstalled, S3Bucket } from "./s3/s3-bucket.ts";
-import { systemJitter } from "./upload/attempt.ts";
 import { BucketSink } from "./upload/bucket-sink.ts";
 import { type CutOffReceipt, forgetInBucket, removeCutOff } from "./upload/in-bucket.ts";
 import {
@@ -45,7 +44,7 @@ import {
   type StorageSettings,
   storageModes,
 } from "./upload/mode.ts";
-import { type OutboxStatistics, refusals, UploadLoop } from "./upload/upload-loop.ts";
+import { Outbox, type OutboxStatistics, refusals } from "./upload/outbox.ts";
 
 export interface MomentsOptions extends RecordingOptions {
   /**
@@ -325,9 +324,9 @@ async function openPackages(
   let hasClient = isClientInstalled();
   if (!hasClient) logger.error({ class: "no_client" }, refusals.no_client);
   const connect = (name: string) => new S3Bucket({ ...s3, bucket: name }, ports);
-  const loop = new UploadLoop({ ...ports, packages, target, jitter: systemJitter, connect });
+  const loop = new Outbox({ ...ports, packages, target, connect });
   const first = mode === "s3" ? "bucket" : "disk";
-  const sink = new BucketSink({ ...ports, loop, packages, first });
+  const sink = new BucketSink({ ...ports, outbox: loop, packages, first });
   const lacks = () => {
     hasClient ||= isClientInstalled();
     return hasClient ? loop.targetError?.class : "no_client";

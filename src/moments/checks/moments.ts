@@ -13,7 +13,7 @@ import { readTombstone } from "../directory/tombstones.ts";
 import { verifyFolder } from "../directory/verify.ts";
 import { isClientInstalled } from "../s3/s3-bucket.ts";
 import { effectiveMode, storageModes } from "../upload/mode.ts";
-import { refusals } from "../upload/upload-loop.ts";
+import { refusals } from "../upload/outbox.ts";
 
 export const momentChecks: Checker = async (settings) => ({
   checks: [
