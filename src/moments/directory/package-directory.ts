@@ -1,16 +1,22 @@
 import { dirname, join } from "node:path";
 import { isoTime, systemClock } from "../../core/clock.ts";
 import { ThroughlineError } from "../../core/errors.ts";
-import { fillWithRandom, randomId } from "../../core/ids.ts";
+import { randomId } from "../../core/ids.ts";
 import { silentLogger } from "../../core/logger.ts";
 import { KeyedMutex } from "../../core/mutex.ts";
+import { is } from "../../core/shape.ts";
 import { realDisk } from "../../core/storage/disk/disk.ts";
 import { patientDisk } from "../../core/storage/disk/patient-disk.ts";
 import type { Allocate } from "../../core/storage/files/batch-reader.ts";
 import { isThere } from "../../core/storage/files/file-ports.ts";
-import { makeUuidV7 } from "../package/package-name.ts";
 import type { PackageSink, Saved, SealedMoment } from "../package/package-sink.ts";
-import type { PackageRecord, PackageStatus, Tombstone, UploadError } from "../package/record.ts";
+import {
+  type PackageRecord,
+  type PackageStatus,
+  pathShape,
+  type Tombstone,
+  type UploadError,
+} from "../package/record.ts";
 import { manifestFile, partsOf } from "./content.ts";
 import { type DeleteReceipt, deletePackages, ownedPackages } from "./delete-packages.ts";
 import { codeOf, diskCause, errnoOf, unreachable } from "./disk-errors.ts";
@@ -57,18 +63,16 @@ export interface Mark {
 export class PackageDirectory implements PackageSink {
   readonly #ports: PackagePorts;
   readonly #changes = new KeyedMutex();
+  readonly #alone: KeyedMutex["run"] = (name, work) => this.#changes.run(name, work);
   /** Being saved at this moment, by name. */
   readonly #saving = new Map<string, PackageRecord>();
   readonly #names = new KnownNames();
   readonly #reactions: Reactions;
-  /** What the package lists of which a part was read last; until anything is changed here. */
-  #listed: { readonly name: string; readonly paths: Promise<ReadonlySet<string>> } | undefined;
   #closing: Promise<void> | undefined;
 
   private constructor(options: PackageDirectoryOptions) {
     const { clock = systemClock, newId = randomId, disk = realDisk, path } = options;
     const { minFreeBytes = defaultMinFreeBytes } = options;
-    if (!(minFreeBytes >= 0)) throw new TypeError("minFreeBytes must be 0 or more");
     const { logger = silentLogger, report, upload, freeSpace } = options;
     this.#ports = {
       clock,
@@ -80,9 +84,8 @@ export class PackageDirectory implements PackageSink {
       sender: undefined,
       freeSpace,
       disk: patientDisk(disk),
-      quarantinePath: options.quarantinePath ?? join(dirname(path), "quarantine"),
+      quarantinePath: join(dirname(path), "quarantine"),
       unsyncedNames: new Set(),
-      newUuid: options.newUuid ?? (() => makeUuidV7(clock.now(), fillWithRandom)),
       guard: options.guard ?? (() => undefined),
       report: (found) => {
         const full = { at: isoTime(clock.now()), ...found };
@@ -177,28 +180,12 @@ export class PackageDirectory implements PackageSink {
    * The bytes of one file of a package as they are: the sender compares them first.
    * `allocate` gives the memory that they are to lie in.
    *
-   * @throws ThroughlineError `THROUGHLINE_NOT_FOUND`: the manifest does not list it, or it is gone.
+   * @throws ThroughlineError `THROUGHLINE_NOT_FOUND`: it is gone, or no package has such a file.
    */
   async part(name: string, path: string, allocate?: Allocate): Promise<Buffer> {
-    return this.#reaching(name, async () => {
-      // An unlisted path is that of no package, whatever may be there.
-      const isListed = (await this.#pathsOf(name)).has(path);
-      return bytesOf(this.#ports, name, isListed ? path : undefined, allocate);
-    });
-  }
-
-  /** Readers ask for one file of a package after the other, so its manifest is read once. */
-  #pathsOf(name: string): Promise<ReadonlySet<string>> {
-    if (this.#listed?.name === name) return this.#listed.paths;
-    const paths = manifestOf(this.#ports, name).then(
-      ({ files }) => new Set(files.map((file) => file.path)),
-    );
-    const listed = { name, paths };
-    this.#listed = listed;
-    paths.catch(() => {
-      if (this.#listed === listed) this.#listed = undefined;
-    });
-    return paths;
+    // A path that no manifest can list is that of no package, whatever may be there.
+    const file = is(pathShape, path) ? path : undefined;
+    return this.#reaching(name, () => bytesOf(this.#ports, name, file, allocate));
   }
 
   /**
@@ -396,7 +383,7 @@ export class PackageDirectory implements PackageSink {
     return this.#reaching("the seed's package", async () => {
       const { content, leftOut } = await readSeed(this.#ports.disk, folder, options);
       const { name } = content.record;
-      const isNew = await this.#alone(name, () => saveCopy(this.#ports, content));
+      const isNew = await this.#changes.run(name, () => saveCopy(this.#ports, content));
       this.#names.here(name);
       return { name, isNew, leftOut };
     });
@@ -451,15 +438,8 @@ export class PackageDirectory implements PackageSink {
     } catch (error) {
       return Promise.reject(error);
     }
-    return this.#reaching(name, () => this.#alone(name, work));
+    return this.#reaching(name, () => this.#changes.run(name, work));
   }
-
-  readonly #alone: KeyedMutex["run"] = (name, work) =>
-    this.#changes.run(name, () =>
-      work().finally(() => {
-        this.#listed = undefined;
-      }),
-    );
 
   async #reaching<T>(what: string, work: () => Promise<T>): Promise<T> {
     try {
