@@ -27,12 +27,6 @@ export async function openManifest(source: ExportSource, name: string): Promise<
   return manifest;
 }
 
-interface Picture {
-  /** In the package: `frames/000000.jpg`. */
-  readonly file: string;
-  readonly bytes: Buffer;
-}
-
 const { subtle } = webcrypto;
 
 /** One after the other, a disk's answers take longer than what is done with them. */
@@ -59,20 +53,27 @@ export class OpenPackage {
   }
 
   async part(path: string): Promise<Buffer> {
+    const entry = this.#entries.get(path);
     const allocate = (bytes: number) => {
       // Before it is read: what took a file's place may have any size.
-      if (bytes !== this.#entries.get(path)?.bytes) throw new SkippedPackage("unverified");
+      if (bytes !== entry?.bytes) throw new SkippedPackage("unverified");
       return Buffer.allocUnsafe(bytes);
     };
     const bytes = await present(this.#source.part(this.manifest.name, path, allocate));
-    return await this.#checked(path, bytes);
+    // In another thread: half of an export is hashing.
+    const digest = Buffer.from(await subtle.digest("SHA-256", bytes)).toString("hex");
+    if (entry?.bytes !== bytes.length || entry.sha256 !== digest) {
+      throw new SkippedPackage("unverified");
+    }
+    this.#compared.add(path);
+    return bytes;
   }
 
-  /** The pictures of these paths, in their order. */
-  async pictures(files: readonly string[]): Promise<readonly Picture[]> {
-    const read: Picture[] = [];
-    await concurrently(files, readsAtOnce, async (file, index) => {
-      read[index] = { file, bytes: await this.part(file) };
+  /** The files of these paths, in their order. */
+  async parts(paths: readonly string[]): Promise<readonly Buffer[]> {
+    const read: Buffer[] = [];
+    await concurrently(paths, readsAtOnce, async (path, index) => {
+      read[index] = await this.part(path);
     });
     return read;
   }
@@ -85,17 +86,6 @@ export class OpenPackage {
   async verifyRest(): Promise<void> {
     const isWhole = await present(this.#source.isWhole(this.manifest.name, this.#compared));
     if (!isWhole) throw new SkippedPackage("unverified");
-  }
-
-  async #checked(path: string, bytes: Buffer): Promise<Buffer> {
-    const entry = this.#entries.get(path);
-    if (entry?.bytes !== bytes.length) throw new SkippedPackage("unverified");
-    // In another thread: half of an export is hashing.
-    const digest = await subtle.digest("SHA-256", bytes);
-    const isSame = entry.sha256 === Buffer.from(digest).toString("hex");
-    if (!isSame) throw new SkippedPackage("unverified");
-    this.#compared.add(path);
-    return bytes;
   }
 }
 
