@@ -129,7 +129,7 @@ export class PackageDirectory implements PackageSink {
     const saved = await this.#changes
       .run(record.name, () => savePackage(this.#ports, moment, signal))
       .finally(() => this.#saving.delete(record.name));
-    this.#names.here(saved.name);
+    this.#names.add(saved.name, true);
     await this.noteSuperseded(record);
     return saved;
   }
@@ -271,7 +271,7 @@ export class PackageDirectory implements PackageSink {
       return { ...done, upload: { ...done.upload, state: "pending" } };
     };
     await this.#changing(name, () => changeStatus(this.#ports, name, change, { inFlight: true }));
-    if (!(await this.has(name))) this.#names.remote(name);
+    if (!(await this.has(name))) this.#names.add(name, false);
   }
 
   /** Removes the status of a package that is neither here nor in a bucket. */
@@ -307,7 +307,7 @@ export class PackageDirectory implements PackageSink {
    */
   async release(name: string): Promise<void> {
     await this.#changing(name, () => releasePackage(this.#ports, name));
-    if (!(await this.has(name))) this.#names.released(name);
+    if (!(await this.has(name))) this.#names.add(name, false);
   }
 
   /** Who sends packages hears from now on what there is to be done. */
@@ -371,7 +371,7 @@ export class PackageDirectory implements PackageSink {
       const report = await purge(this.#ports, limits, this.#alone);
       for (const { name } of report.purged) {
         this.#names.forget(name);
-        if (await this.knows(name)) this.#names.remote(name);
+        if (await this.knows(name)) this.#names.add(name, false);
       }
       return report;
     });
@@ -384,7 +384,7 @@ export class PackageDirectory implements PackageSink {
       const { content, leftOut } = await readSeed(this.#ports.disk, folder, options);
       const { name } = content.record;
       const isNew = await this.#changes.run(name, () => saveCopy(this.#ports, content));
-      this.#names.here(name);
+      this.#names.add(name, true);
       return { name, isNew, leftOut };
     });
   }

@@ -2,6 +2,7 @@
 import { join } from "node:path";
 import { ThroughlineError } from "../../core/errors.ts";
 import { isThere } from "../../core/storage/files/file-ports.ts";
+import { keyPrefix } from "../package/package-name.ts";
 import {
   type BucketPlace,
   type PackageOwners,
@@ -11,7 +12,6 @@ import {
   type UploadNote,
   type UploadTarget,
 } from "../package/record.ts";
-import { keyPrefix } from "../s3/object-key.ts";
 import { type Reading, readNote, removeNote, writeNote } from "./json-file.ts";
 import { endings } from "./names.ts";
 import { type PackagePorts, secondsNow } from "./ports.ts";

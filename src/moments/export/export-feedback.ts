@@ -1,12 +1,11 @@
 import type { Disk } from "../../core/storage/disk/disk.ts";
 import { ExportTally, type FeedbackExportReport } from "./export-report.ts";
-import type { ExportSource } from "./export-source.ts";
 import { formats } from "./formats.ts";
-import { OpenPackage, openManifest, SkippedPackage } from "./open-package.ts";
+import { type ExportSource, OpenPackage, openManifest, SkippedPackage } from "./open-package.ts";
 import { type ExportSettings, exportSettings, type FeedbackExportOptions } from "./options.ts";
 import { OutFolder, reportFile } from "./out-folder.ts";
 import { rowText } from "./rows.ts";
-import { type Judgement, Judgements, listedReason, matches } from "./selection.ts";
+import { type Judgement, Judgements, matches } from "./selection.ts";
 
 /**
  * Writes packages for a trainer into a new folder: rows, a dataset card, and `export-report.json`,
@@ -77,18 +76,18 @@ async function select(
   return chosen;
 }
 
+/** The names of the packages that the place that keeps them does not forbid, sorted. */
 async function listReadable(
   source: ExportSource,
   tally: ExportTally,
   signal: AbortSignal | undefined,
 ): Promise<readonly string[]> {
   const readable: string[] = [];
-  for await (const listed of source.list()) {
+  for await (const { name, reason } of source.list()) {
     signal?.throwIfAborted();
     tally.listed();
-    const reason = listedReason(listed);
-    if (reason === undefined) readable.push(listed.name);
-    else tally.skip(listed.name, reason);
+    if (reason === undefined) readable.push(name);
+    else tally.skip(name, reason);
   }
   return readable.sort();
 }

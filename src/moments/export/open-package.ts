@@ -3,8 +3,25 @@ import { concurrently } from "../../core/concurrently.ts";
 import { isThroughlineError } from "../../core/errors.ts";
 import { readManifest, readMessages } from "../package/read-manifest.ts";
 import type { Manifest, PackageMessage } from "../package/record.ts";
-import type { ExportSource } from "./export-source.ts";
 import type { SkipReason } from "./selection.ts";
+
+/** Where packages come from. All calls only read. */
+export interface ExportSource {
+  /** Every package once, in any order, and why one is not even to be read. */
+  list(): AsyncIterable<{ readonly name: string; readonly reason?: SkipReason | undefined }>;
+  /** The bytes of `feedback.json`. */
+  manifest(name: string): Promise<Buffer>;
+  /**
+   * @param path of a file in the package, as its manifest has it: `frames/000000.jpg`.
+   * @param allocate gives the memory that the bytes may lie in, or throws what is to be thrown.
+   */
+  part(name: string, path: string, allocate: (bytes: number) => Buffer): Promise<Buffer>;
+  /**
+   * Whether every file is as the manifest has it, and no other is there. Those in `compared` are not
+   * read again: the caller compared them.
+   */
+  isWhole(name: string, compared: ReadonlySet<string>): Promise<boolean>;
+}
 
 /** Thrown where a package turns out not to be what its manifest says; it is skipped. */
 export class SkippedPackage extends Error {

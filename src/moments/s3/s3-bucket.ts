@@ -74,9 +74,6 @@ const silence = { debug: nothing, info: nothing, warn: nothing, error: nothing }
 interface Loaded {
   readonly sdk: S3Sdk;
   readonly client: S3Client;
-  /** Requests under way: a client that was replaced ends its connections after the last of them. */
-  busy: number;
-  isRetired: boolean;
 }
 
 /**
@@ -198,17 +195,13 @@ export class S3Bucket {
     return answer.DeleteMarker === true || answer.VersionId !== undefined;
   }
 
-  /** Lets go of connections; the next call looks credentials up again. */
+  /** Ends the connections. Call it when no request is under way. */
   close(): void {
-    const loaded = this.#loaded;
-    this.#loaded = undefined;
-    loaded?.then(
-      (old) => {
-        old.isRetired = true;
-        if (old.busy === 0) old.client.destroy();
-      },
+    this.#loaded?.then(
+      ({ client }) => client.destroy(),
       () => undefined, // it was never made
     );
+    this.#loaded = undefined;
   }
 
   /** Makes the bucket, and closes it to the public as far as the service can. */
@@ -285,7 +278,8 @@ export class S3Bucket {
         const kind = error instanceof UploadFailure ? error.class : "retry";
         if ((kind !== "clock" && kind !== "expired") || tried.has(kind)) throw error;
         tried.add(kind);
-        if (kind === "expired") this.close();
+        // Others use the old client still: it ends its idle connections by itself.
+        if (kind === "expired") this.#loaded = undefined;
       }
     }
   }
@@ -300,10 +294,8 @@ export class S3Bucket {
       this.#loaded ??= this.#load();
       const loaded = await this.#loaded;
       const ms = requestMs + bytes * msPerByte;
-      return await whileBusy(loaded, async () => {
-        await this.#findCredentials(loaded.client, signal);
-        return await withDeadline(this.#ports.timers, ms, signal, (inner) => call(loaded, inner));
-      });
+      await this.#findCredentials(loaded.client, signal);
+      return await withDeadline(this.#ports.timers, ms, signal, (inner) => call(loaded, inner));
     } catch (error) {
       if (signal.aborted) throw signal.reason;
       throw failureOfClient(error);
@@ -317,7 +309,7 @@ export class S3Bucket {
       );
     } catch (cause) {
       if (signal.aborted) throw signal.reason;
-      this.close(); // a failed look-up is not kept
+      this.#loaded = undefined; // a failed look-up is not kept
       throw new UploadFailure("no_credentials", { code: "NoCredentials", cause });
     }
   }
@@ -331,7 +323,7 @@ export class S3Bucket {
       throw new UploadFailure("no_client", { code: "NoClient", cause });
     }
     const client = new sdk.S3Client(this.#configuration());
-    return { sdk, client, busy: 0, isRetired: false };
+    return { sdk, client };
   }
 
   #configuration(): S3ClientConfig {
@@ -349,16 +341,6 @@ export class S3Bucket {
       forcePathStyle: endpoint !== undefined,
       credentials,
     };
-  }
-}
-
-async function whileBusy<T>(loaded: Loaded, work: () => Promise<T>): Promise<T> {
-  loaded.busy++;
-  try {
-    return await work();
-  } finally {
-    loaded.busy--;
-    if (loaded.busy === 0 && loaded.isRetired) loaded.client.destroy();
   }
 }
 

@@ -1,6 +1,7 @@
 // One package into a bucket and out of it: what is there already is not sent again, the manifest comes
 // last and goes first, and "uploaded" is what was read back.
 import { concurrently } from "../../core/concurrently.ts";
+import { manifestFile } from "../directory/content.ts";
 import {
   hashOf,
   type LocalFile,
@@ -8,7 +9,6 @@ import {
   readLocalPackage,
   readPart,
 } from "./local-files.ts";
-import { manifestFile } from "./object-key.ts";
 import type { ListedObject, S3Bucket } from "./s3-bucket.ts";
 import { UploadFailure } from "./upload-failure.ts";
 

@@ -1,11 +1,11 @@
 // What the bucket has and this home does not know of: looked for only because somebody asks.
 
+import { manifestFile, messagesFile } from "../directory/content.ts";
 import type { PackageDirectory } from "../directory/package-directory.ts";
 import { isMeant, type Selection } from "../directory/whose.ts";
 import { isPackageName } from "../package/package-name.ts";
 import { readManifest, readMessages } from "../package/read-manifest.ts";
 import type { PackageOwners } from "../package/record.ts";
-import { manifestFile, messagesFile } from "../s3/object-key.ts";
 import type { S3Bucket } from "../s3/s3-bucket.ts";
 import { removePackage } from "../s3/upload-package.ts";
 import type { Outbox } from "./outbox.ts";

@@ -6,7 +6,7 @@ import { S3Server } from "../../../test/support/s3/s3-server.ts";
 import { samplePackage } from "../../../test/support/s3/sample-package.ts";
 import { UploadWorld } from "../../../test/support/s3/upload-world.ts";
 import { SimulatedDisk } from "../../../test/support/simulated-disk.ts";
-import { keyPrefix } from "../s3/object-key.ts";
+import { keyPrefix } from "../package/package-name.ts";
 
 const isFull = process.env["THROUGHLINE_FULL"] === "1";
 const many = isFull ? 10_000 : 300;

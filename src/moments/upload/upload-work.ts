@@ -4,7 +4,6 @@ import type { PackageDirectory } from "../directory/package-directory.ts";
 import { isInFlight } from "../directory/status.ts";
 import type { PackageStatus, Tombstone, UploadTarget } from "../package/record.ts";
 import { hashOf } from "../s3/local-files.ts";
-import { retractionFile } from "../s3/object-key.ts";
 import type { S3Bucket } from "../s3/s3-bucket.ts";
 import { UploadFailure } from "../s3/upload-failure.ts";
 import { hasArrived, removePackage, uploadPackage } from "../s3/upload-package.ts";
@@ -56,7 +55,7 @@ export async function sendPackage(
     const object = { body, contentType: "application/json", sha256: hashOf("sha256", body) };
     for (const copy of isNew ? [{ bucket: target.bucket, prefix: upload.prefix }] : uploaded) {
       // The first retraction stays: retracting again changes nothing.
-      const key = copy.prefix + retractionFile;
+      const key = `${copy.prefix}retracted.json`;
       await bucket(copy.bucket).putIfAbsent({ ...object, key }, signal);
     }
   }
