@@ -157,7 +157,10 @@ export class Outbox implements Sender {
     const dueAt = this.#ports.clock.monotonic();
     this.#isAskedFor = true;
     this.#target = { ...this.#target, failures: 0, dueAt };
-    for (const item of this.#items.values()) Object.assign(item, { dueAt, state: "pending" });
+    for (const item of this.#items.values()) {
+      item.dueAt = dueAt;
+      item.state = "pending";
+    }
     this.#kick();
   }
 
