@@ -245,6 +245,7 @@ export class Outbox implements Sender {
 
   /** Reads what an earlier run left to be done about a package. */
   async #read(name: string, as: Item["as"]): Promise<void> {
+    if (this.#isClosed) return;
     const { packages, logger } = this.#ports;
     let asked: Pick<Item, "since" | "error"> & { readonly state: string; readonly bytes?: number };
     try {
