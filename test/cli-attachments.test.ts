@@ -60,3 +60,9 @@ test("an export of all chats is imported into another home with its attachments"
   assert.equal(imported.code, 0, imported.err);
   assert.deepEqual(fs.readFileSync(path.replace(home, other)), bytes);
 });
+
+test("a chat that is shown names the files of its messages and their sizes", async (t) => {
+  const { home } = await homeWithFile(t);
+  const { out, err } = await runCli(["sessions", "show", "telegram:42"], { home });
+  assert.match(out, / {2}look\n {2}file cat\.png \(9 bytes\)\n/, err);
+});

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Machine, type RunOfCompanion } from "../../test/support/kept-companion.ts";
-import { replacementId } from "../core/chat/shown-messages.ts";
+import { controlId } from "../core/chat/control-ids.ts";
 import type { RestartNotice } from "./restart-notices.ts";
 
 const end = Number.MAX_SAFE_INTEGER;
@@ -103,7 +103,7 @@ test("what is taken back, erased, hidden, replaced, cleared, or no one's words i
   await say(run, "a", ["one", "two", "three", "four", "five", "six"]);
   await chats.change("a", (transaction) => {
     transaction.control("removal", { target: "three" }, "removal:three");
-    transaction.control("replacement", { target: "four" }, replacementId("four"));
+    transaction.control("replacement", { target: "four" }, controlId("replacement", "four"));
     transaction.message({ role: "assistant", content: "seven", hidden: true });
     transaction.message({ role: "system", content: "eight" });
     transaction.message({ role: "user", content: "[a pat]", synthetic: "pat_hint" });

@@ -1,5 +1,5 @@
 // What a value from outside must be, declared once: the same declaration reads it and writes it again.
-import { isThroughlineError } from "./errors.ts";
+import { invalid, isThroughlineError } from "./errors.ts";
 import { checkJson, isJsonObject, type Json, type JsonObject } from "./json.ts";
 
 /** What is wrong with a value, and where: keys and positions from the top. */
@@ -234,6 +234,54 @@ function isStorable(value: unknown): value is Json {
     if (!isThroughlineError(error)) throw error;
     return false;
   }
+}
+
+/** An object whose other fields stay beside its own. Those that cannot be stored are left out. */
+export function extensible<T extends object>(fields: Fields<T>): Shape<T> {
+  const shape = object<T>(fields, "left out");
+  const names = declared(fields).map(({ written }) => written);
+  return {
+    read(value, at) {
+      const given = Object.entries(section(value, at)).filter(([name]) => !names.includes(name));
+      return { ...storable(given, at), ...shape.read(value, at) };
+    },
+    write: (value) => ({ ...value, ...(shape.write(value) as JsonObject) }),
+  };
+}
+
+/** Keeps the fields that can be stored; a number past the range of a double cannot, for one. */
+export function storable(fields: readonly (readonly [string, unknown])[], at: Place): JsonObject {
+  const kept = fields.filter(([, value]) => isStorable(value));
+  const left = fields.length - kept.length;
+  if (left > 0) at.says(`has ${left} keys that cannot be stored: left out`);
+  return Object.fromEntries(kept) as JsonObject;
+}
+
+/** Reads as this whatever is wrong, and says so. */
+export function mended<T>(shape: Shape<T>, otherwise: T): Shape<T> {
+  const read = (value: unknown, at: Place) => {
+    const inner = new Place();
+    const found = shape.read(value, inner);
+    const [problem] = inner.problems;
+    if (problem === undefined) return found;
+    at.says(`${problem.says}: read as ${JSON.stringify(otherwise)}`);
+    return otherwise;
+  };
+  return { read, write: shape.write };
+}
+
+/** Says what was wrong, one sentence for each problem. */
+export function notesOf({ problems }: Place): readonly string[] {
+  return problems.map(({ path, says }) => [...path.slice(-1), says].join(" "));
+}
+
+/** Reads a value in which nothing may be wrong. @throws ThroughlineError `THROUGHLINE_INVALID`. */
+export function required<T>(shape: Shape<T>, value: unknown, what: string): T {
+  const at = new Place();
+  const found = shape.read(value, at);
+  const [problem] = at.problems;
+  if (problem === undefined) return found;
+  throw invalid(`${[what, ...problem.path].join(".")} ${problem.says}`);
 }
 
 /** Whether a value is of a shape, as it is. */

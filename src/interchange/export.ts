@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 import type { Chats } from "../core/chat/chats.ts";
 import { toDuctor } from "../core/chat/legacy.ts";
+import { Marks } from "../core/chat/marks.ts";
 import { type SeedHead, seedHead, sinceClear, toSeedJsonl } from "../core/chat/render-jsonl.ts";
-import { marksIn, withMarks } from "../core/chat/shown-messages.ts";
 import { isJsonObject } from "../core/json.ts";
 import type { StoredRecord } from "../core/storage/log-store.ts";
 import { importedField } from "./chat-writer.ts";
@@ -71,8 +71,8 @@ async function* chatIds(chats: Chats, only: string | undefined): AsyncGenerator<
 
 async function* seedFile(chats: Chats, chatId: string): AsyncGenerator<string> {
   const { head } = await chats.existing(chatId);
-  const marks = await marksIn(chats.records(chatId));
-  const records = sinceClear(withMarks(chats.records(chatId), marks), head);
+  const marks = await Marks.in(chats.records(chatId));
+  const records = sinceClear(marks.shownIn(chats.records(chatId)), head);
   yield* toSeedJsonl(seedHead(chatId, head), records, { files: chats.files });
 }
 

@@ -3,8 +3,8 @@ import { checkChatId } from "../core/chat/chat-log.ts";
 import { isExtraSize, isMetadataSize } from "../core/chat/chat-metadata.ts";
 import { isControlId } from "../core/chat/control-ids.ts";
 import type { Period } from "../core/chat/period.ts";
-import { readStamp } from "../core/chat/read-values.ts";
-import { readState } from "../core/chat/stored-state.ts";
+import { readStamp } from "../core/chat/stamp.ts";
+import { readPeriod } from "../core/chat/stored-period.ts";
 import { isoTime } from "../core/clock.ts";
 import { isThroughlineError } from "../core/errors.ts";
 import { isJsonObject, type Json, type JsonObject } from "../core/json.ts";
@@ -164,10 +164,10 @@ export class HeadLines {
     const start = value["start_seq"];
     const moved = isCount(start) ? { ...value, start_seq: seqOf(start) } : value;
     const target = { provider: "unknown", model: "" };
-    const read = readState(moved, lastSeq, target);
+    const read = readPeriod(moved, lastSeq, target);
     if (read === undefined) return null;
     notes.add(...read.notes);
-    return read.notes.length === 0 ? (moved as Period) : read.state;
+    return read.notes.length === 0 ? (moved as Period) : read.period;
   }
 }
 

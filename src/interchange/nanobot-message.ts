@@ -1,6 +1,6 @@
 import { foreignRecord, type Role, roles } from "../core/chat/message.ts";
 import { messageRecord } from "../core/chat/message-input.ts";
-import { readStamp } from "../core/chat/read-values.ts";
+import { readStamp } from "../core/chat/stamp.ts";
 import { isoTime } from "../core/clock.ts";
 import { isThroughlineError } from "../core/errors.ts";
 import { isJsonObject, type Json, type JsonObject } from "../core/json.ts";

@@ -132,8 +132,10 @@ function addChanges(router: Router): void {
       const view = all
         ? await sessions.reset(params.id)
         : provider === undefined
-          ? await sessions.beginAgain(params.id, (await turns.target(params.id)).provider)
-          : await sessions.removeProvider(params.id, provider);
+          ? await sessions.resetProvider(params.id, (await turns.target(params.id)).provider, {
+              isNext: true,
+            })
+          : await sessions.resetProvider(params.id, provider);
       const change = all ? "reset" : "provider_reset";
       watchers.publish("session", { chat_id: params.id, change });
       return json(view);

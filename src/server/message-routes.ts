@@ -1,8 +1,9 @@
 import { z } from "zod";
 import { fitting } from "../core/answer-size.ts";
 import { notFound } from "../core/chat/chat-log.ts";
+import { shownMessages } from "../core/chat/marks.ts";
 import type { AppendInput } from "../core/chat/message-input.ts";
-import { pendingId, shownMessages } from "../core/chat/shown-messages.ts";
+import { pendingId } from "../core/chat/waiting.ts";
 import { isErased } from "../core/storage/batch.ts";
 import { withVariants } from "../core/turns/variants.ts";
 import { ifThere, noSuchChat } from "./chat-routes.ts";

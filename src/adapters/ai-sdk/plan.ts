@@ -1,8 +1,9 @@
 // What a message of a chat page means for the chat, as it is stored: the log decides, not what the page has.
 import { isDeepStrictEqual } from "node:util";
 import { withoutFiles } from "../../core/chat/exact-files.ts";
+import { isTakenBack } from "../../core/chat/marks.ts";
 import { isCutByModel, isMessage, type StoredMessage } from "../../core/chat/message.ts";
-import { besideWords, isTakenBack } from "../../core/chat/shown-messages.ts";
+import { besideWords } from "../../core/chat/waiting.ts";
 import { ThroughlineError } from "../../core/errors.ts";
 import type { Throughline } from "../../core/throughline.ts";
 import type { OpenInput, OpenTurn } from "../../core/turns/open-turn.ts";

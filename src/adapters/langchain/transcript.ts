@@ -1,7 +1,7 @@
 import { startFor } from "../../core/chat/chat-head.ts";
+import { shownMessages } from "../../core/chat/marks.ts";
 import { isMessage as isStored } from "../../core/chat/message.ts";
 import type { MessageInput } from "../../core/chat/message-input.ts";
-import { shownMessages, withMarksOf } from "../../core/chat/shown-messages.ts";
 import { errorName, isThroughlineError } from "../../core/errors.ts";
 import { isLongerThan } from "../../core/storage/key.ts";
 import { logLimits } from "../../core/storage/log-store.ts";
@@ -46,7 +46,7 @@ export class Transcript {
     const ids = new Set(lists.flat().map(({ id = "" }) => id));
     const found = await logs.findAll(chatId, [...ids].filter(isStorable));
     const stored = [...found.values()].filter(isStored);
-    const shown = await shownMessages(await withMarksOf(logs, chatId, stored), chatId, stored);
+    const shown = await shownMessages(logs, chatId, stored);
     const kept = new Set(shown.flatMap((each) => (each.replaced ? [] : each.id)));
     const start = startFor(head, "langgraph");
     const isPast = ({ id = "" }: LangChainMessage) => (found.get(id)?.seq ?? start + 1) <= start;

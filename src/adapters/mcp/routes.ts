@@ -1,6 +1,6 @@
 // MCP in the server: one route, behind the guard and the token of all others.
 import type { McpHttpHandler, McpServer } from "@modelcontextprotocol/server";
-import { shownMessages } from "../../core/chat/shown-messages.ts";
+import { shownMessages } from "../../core/chat/marks.ts";
 import { arriving } from "../../server/budget.ts";
 import type { ServerFeature } from "../../server/options.ts";
 import type { Router } from "../../server/router.ts";

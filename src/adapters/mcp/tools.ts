@@ -260,7 +260,7 @@ function resetTool({ sessions }: Throughline, { changed }: ToolPorts): Tool {
       const session =
         provider === undefined
           ? await sessions.reset(chat_id)
-          : await sessions.removeProvider(chat_id, provider);
+          : await sessions.resetProvider(chat_id, provider);
       changed?.(chat_id, provider === undefined ? "reset" : "provider_reset");
       return { session };
     },

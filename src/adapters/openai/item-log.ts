@@ -3,9 +3,9 @@ import { chatZone } from "../../core/chat/chat-metadata.ts";
 import { takeBackFrom } from "../../core/chat/erasure.ts";
 import { exactOf, keepExact } from "../../core/chat/exact.ts";
 import { judge } from "../../core/chat/freshness.ts";
+import { shownMessages } from "../../core/chat/marks.ts";
 import { isMessage, type StoredMessage } from "../../core/chat/message.ts";
 import type { MessageInput } from "../../core/chat/message-input.ts";
-import { shownMessages, withMarksOf } from "../../core/chat/shown-messages.ts";
 import type { Transaction } from "../../core/chat/transaction.ts";
 import { isThroughlineError } from "../../core/errors.ts";
 import type { Throughline } from "../../core/throughline.ts";
@@ -93,8 +93,7 @@ export class ItemLog {
         limit: Math.min(limit, pageSize),
       });
       const messages = records.filter(isMessage);
-      const marks = await withMarksOf(logs, this.#chatId, messages);
-      for (const message of await shownMessages(marks, this.#chatId, messages)) {
+      for (const message of await shownMessages(logs, this.#chatId, messages)) {
         const items = await this.#itemsOf(message);
         if (items.length > 0) found.push({ message, items });
         count += items.length;

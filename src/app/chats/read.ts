@@ -207,7 +207,7 @@ function rowText(row: RenderRow, id: string): string {
     `${row.time} ${speaker}${by}${marks}  ${printableLine(id)}`,
     ...(row.text === "" ? [] : [indented(row.text)]),
     ...row.calls.map((call) => indented(`calls ${call.name} ${call.arguments}`)),
-    ...row.files.map((file) => indented(`file ${file}`)),
+    ...row.files.map(({ label }) => indented(`file ${label}`)),
   ];
   return parts.map((part) => `${part}\n`).join("");
 }

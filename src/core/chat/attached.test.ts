@@ -9,7 +9,7 @@ import { openMemoryStorage } from "../storage/memory/memory-storage.ts";
 import type { Storage } from "../storage/storage.ts";
 import { openThroughline } from "../throughline.ts";
 import type { Chats } from "./chats.ts";
-import { pendingId } from "./shown-messages.ts";
+import { pendingId } from "./waiting.ts";
 
 const chat = "telegram:42";
 const bytesOf = (name: string) => Buffer.from(`the picture ${name}`);

@@ -6,7 +6,7 @@ import type { Cluster } from "../storage/cluster.ts";
 import type { FileStore } from "../storage/file-store.ts";
 import { checkKey } from "../storage/key.ts";
 import type { Lease, Leases } from "../storage/leases.ts";
-import { type LogStore, logLimits, type OpenLog, unlisted } from "../storage/log-store.ts";
+import { type LogStore, logLimits, type OpenLog, unlisted, update } from "../storage/log-store.ts";
 import type { Storage } from "../storage/storage.ts";
 import { inSpan } from "../telemetry.ts";
 import { type ChatHead, chatProjection, readHead } from "./chat-head.ts";
@@ -191,7 +191,7 @@ export class ChatLog {
    * @param how `before` runs before the records go; if it rejects, nothing is removed.
    * @returns how many were removed.
    * @throws ThroughlineError `THROUGHLINE_NOT_FOUND`.
-   * @throws ThroughlineError `THROUGHLINE_CONFLICT`: another process wrote to the chat each of 20 times;
+   * @throws ThroughlineError `THROUGHLINE_CONFLICT`: another process wrote to the chat each of 100 times;
    *   nothing was removed.
    */
   eraseRecords(
@@ -205,23 +205,17 @@ export class ChatLog {
       readonly onDamageRemoved?: (bytes: number) => void;
     } = {},
   ): Promise<number> {
-    return this.exclusively(chatId, async () => {
-      for (let attempt = 1; ; attempt++) {
-        const { transaction, ids } = await this.#change(chatId, async (made) => {
-          if (made.isNewChat) throw notFound(chatId);
-          return { transaction: made, ids: await decide(made) };
-        });
-        const { head, seq: expectedSeq } = transaction;
-        this.forgetState(chatId);
-        await before?.();
-        try {
-          return await this.logs.erase(chatId, ids, { expectedSeq, head, onDamageRemoved });
-        } catch (error) {
-          const isBehind = isThroughlineError(error, "THROUGHLINE_CONFLICT");
-          if (attempt >= maxTries || !isBehind) throw error;
-        }
-      }
-    });
+    const erase = async () => {
+      const { transaction, ids } = await this.#change(chatId, async (made) => {
+        if (made.isNewChat) throw notFound(chatId);
+        return { transaction: made, ids: await decide(made) };
+      });
+      const { head, seq: expectedSeq } = transaction;
+      this.forgetState(chatId);
+      await before?.();
+      return this.logs.erase(chatId, ids, { expectedSeq, head, onDamageRemoved });
+    };
+    return this.exclusively(chatId, () => update(erase));
   }
 
   /**

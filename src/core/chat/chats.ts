@@ -2,7 +2,7 @@ import type { Found } from "../answer-size.ts";
 import { invalid } from "../errors.ts";
 import type { JsonObject } from "../json.ts";
 import { checkCount } from "../storage/key.ts";
-import type { StoredRecord } from "../storage/log-store.ts";
+import type { LogStore, StoredRecord } from "../storage/log-store.ts";
 import { type ChatHead, type ChatRow, chatRow, readHead, titleFrom, titleOf } from "./chat-head.ts";
 import { alreadyThere, ChatLog, checkChatId, notFound } from "./chat-log.ts";
 import { checkMetadata } from "./chat-metadata.ts";
@@ -20,12 +20,12 @@ import {
   type RemoveElsewhere,
   summed,
 } from "./forget-receipt.ts";
+import { isTakenBack, shownMessages } from "./marks.ts";
 import { isMessage, type StoredMessage } from "./message.ts";
 import { type AppendInput, type MessageInput, messageOf } from "./message-input.ts";
 import { type MessagePage, messagePage } from "./message-page.ts";
 import { rollOver } from "./period.ts";
 import { type MessageHit, searchChats } from "./search-chats.ts";
-import { firstWords, isTakenBack, shownMessages } from "./shown-messages.ts";
 import type { Mark } from "./tombstones.ts";
 import type { Transaction } from "./transaction.ts";
 import { sameMessage, writeMessages } from "./write-messages.ts";
@@ -410,10 +410,7 @@ export class Chats extends ChatLog {
   ): Promise<{ readonly chats: readonly ChatRow[]; readonly cursor?: string }> {
     const { limit = 50, cursor, unanswered = false, damaged = false } = options;
     if (damaged && cursor !== undefined) throw invalid("a list with damaged chats has no cursor");
-    if (damaged) {
-      const list = (from?: string) => this.list({ limit: 1_000, unanswered, cursor: from });
-      return { chats: await damagedChats(list, limit) };
-    }
+    if (damaged) return { chats: await damagedChats(this, { limit, unanswered }) };
     const page = await this.logs.list({
       limit,
       cursor,
@@ -504,4 +501,19 @@ export class Chats extends ChatLog {
     );
     return removed.flat();
   }
+}
+
+/** The first thing that a person said or sent after this record, that is shown and is more than space. */
+async function firstWords(
+  logs: Pick<LogStore, "findAll" | "read">,
+  chatId: string,
+  after: number,
+): Promise<StoredMessage | undefined> {
+  for await (const record of logs.read(chatId, { after })) {
+    if (!isMessage(record) || record.role !== "user" || record.hidden) continue;
+    if (record.synthetic !== undefined) continue;
+    const [shown] = await shownMessages(logs, chatId, [record]);
+    if (shown !== undefined && titleOf(shown) !== "") return shown;
+  }
+  return undefined;
 }

@@ -4,14 +4,14 @@ import { errorName } from "../errors.ts";
 import { isJsonObject } from "../json.ts";
 import type { Logger } from "../logger.ts";
 import type { FileStore } from "../storage/file-store.ts";
-import type { LogRecord, LogStore } from "../storage/log-store.ts";
+import { type LogRecord, type LogStore, rows } from "../storage/log-store.ts";
 import { attachedIn, wholeFile } from "./attached.ts";
 import type { ChatHead, ForkedFrom } from "./chat-head.ts";
 import { partsOf } from "./exact.ts";
 import type { Removed } from "./forget-receipt.ts";
+import { shownMessages } from "./marks.ts";
 import { isMessage, type StoredMessage } from "./message.ts";
 import type { MessageInput } from "./message-input.ts";
-import { shownMessages } from "./shown-messages.ts";
 import { variantOf } from "./turn-ids.ts";
 
 interface Fork {
@@ -155,19 +155,14 @@ export function forkedFrom(
 async function allForks(logs: LogStore): Promise<readonly Fork[]> {
   const forks: (Fork & { readonly earlier: readonly string[] })[] = [];
   const chatIds = new Set<string>();
-  let cursor: string | undefined;
-  do {
-    const page = await logs.list({ limit: 1_000, cursor });
-    for (const { key, head } of page.rows) {
-      chatIds.add(key);
-      const origin = head["forked_from"];
-      if (!isJsonObject(origin)) continue;
-      const { chat_id: from, message_id: lastId, earlier } = origin;
-      if (typeof from !== "string" || typeof lastId !== "string") continue;
-      forks.push({ chatId: key, from, lastId, earlier: Array.isArray(earlier) ? earlier : [] });
-    }
-    cursor = page.cursor;
-  } while (cursor !== undefined);
+  for await (const { key, head } of rows(logs)) {
+    chatIds.add(key);
+    const origin = head["forked_from"];
+    if (!isJsonObject(origin)) continue;
+    const { chat_id: from, message_id: lastId, earlier } = origin;
+    if (typeof from !== "string" || typeof lastId !== "string") continue;
+    forks.push({ chatId: key, from, lastId, earlier: Array.isArray(earlier) ? earlier : [] });
+  }
   return forks.flatMap(({ earlier, ...fork }) => {
     // Past a chat that is there, that chat leads on.
     const chain = [fork.from, ...earlier.map(String)];

@@ -6,10 +6,11 @@ import { attachedOnlyIn } from "./attached.ts";
 import type { ChatHead } from "./chat-head.ts";
 import { type ChatLog, notFound } from "./chat-log.ts";
 import { markKinds } from "./control-ids.ts";
+import { Marks } from "./marks.ts";
 import { isControl, isMessage, type StoredMessage } from "./message.ts";
 import { withoutSessionIds } from "./period.ts";
-import { endWaits, markOf, marksIn, pendingId, waitingInput } from "./shown-messages.ts";
 import type { HeadChange, Transaction } from "./transaction.ts";
+import { endWaits, pendingId, waitingInput } from "./waiting.ts";
 
 /** What is to be erased. */
 interface Erasure {
@@ -65,13 +66,15 @@ async function eraseMessage(
   { logs, cluster }: ChatLog,
 ): Promise<readonly string[]> {
   const { chatId, head } = transaction;
-  const { id, isThere } = await markOf(logs, chatId, { kind: "erasure", target: message.id });
-  const { takenBack } = await marksIn(logs.read(chatId));
-  const isCounted = takenBack.has(message.id) || (cluster.isShared && isThere);
+  const own = await Marks.about(logs, chatId, [message], ["erasure"]);
+  const marks = await Marks.in(logs.read(chatId));
+  const isTakenBack = (id: string) => marks.has("removal", id);
+  const isBegun = cluster.isShared && own.has("erasure", message.id);
+  const isCounted = isTakenBack(message.id) || isBegun;
   const summaries: string[] = [];
   let before = 0;
   for await (const record of logs.read(chatId)) {
-    if (record.seq < message.seq && isMessage(record) && !takenBack.has(record.id)) before++;
+    if (record.seq < message.seq && isMessage(record) && !isTakenBack(record.id)) before++;
     if (isControl(record, "compaction") && Number(record["up_to_seq"]) >= message.seq) {
       summaries.push(record.id);
     }
@@ -80,7 +83,8 @@ async function eraseMessage(
   if (isTitle) transaction.set({ title: "", title_of: undefined });
   if (!isCounted) transaction.set(withoutOne(head, before));
   if (cluster.isShared && (isTitle || !isCounted)) {
-    transaction.control("erasure", { target: message.id }, isCounted ? transaction.newId() : id);
+    const id = isCounted ? transaction.newId() : own.nextId("erasure", message.id);
+    transaction.control("erasure", { target: message.id }, id);
   }
   return summaries;
 }
@@ -104,15 +108,21 @@ export async function takeBackFrom(
   const { chatId } = transaction;
   const { clear_seq: clearSeq = 0, pending = [] } = transaction.head;
   const consolidated = await consolidatedUntil(transaction, logs);
+  const records = await logs.findAll(chatId, [...ids]);
+  const marks = await Marks.about(
+    logs,
+    chatId,
+    [...ids].map((id) => ({ id })),
+    ["removal"],
+  );
   for (const target of ids) {
-    const record = await logs.find(chatId, target);
+    const record = records.get(target);
     const isThere = record !== undefined && isMessage(record) && record.seq > clearSeq;
     if (!isThere && !pending.includes(target)) throw notFound(chatId, "message");
     const { message_count: count, title_of: titleOf } = transaction.head;
-    const mark = await markOf(logs, chatId, { kind: "removal", target });
-    if (mark.isThere) continue;
+    if (marks.has("removal", target)) continue;
     await endWaits(logs, transaction, [target]);
-    transaction.control("removal", { target }, mark.id);
+    transaction.control("removal", { target }, marks.nextId("removal", target));
     if (titleOf === target) transaction.set({ title: "", title_of: undefined });
     forgetByProviders(transaction, target);
     // One that waited was not counted before, and is stored as a message now.
@@ -127,9 +137,9 @@ async function consolidatedUntil({ chatId, head }: Transaction, logs: LogStore):
   const { clear_seq: after = 0, cleared_count: cleared = 0 } = head;
   let left = head.last_consolidated - cleared;
   if (left <= 0) return 0;
-  const { takenBack } = await marksIn(logs.read(chatId, { after }));
+  const marks = await Marks.in(logs.read(chatId, { after }));
   for await (const record of logs.read(chatId, { after })) {
-    if (!isMessage(record) || takenBack.has(record.id)) continue;
+    if (!isMessage(record) || marks.has("removal", record.id)) continue;
     left--;
     if (left === 0) return record.seq;
   }

@@ -1,7 +1,7 @@
 import { setImmediate as nextPass } from "node:timers/promises";
 import { type Found, roomForRows, withMore } from "../answer-size.ts";
 import { checkCount } from "../storage/key.ts";
-import type { LogRow, SearchHit } from "../storage/log-store.ts";
+import { type LogRow, rows, type SearchHit } from "../storage/log-store.ts";
 import { endsOpen, holdsEvery, queryPhrases, searchTokens } from "../storage/search-words.ts";
 import { type ChatHead, type ChatRow, chatRow, readHead } from "./chat-head.ts";
 import type { ChatLog } from "./chat-log.ts";
@@ -115,29 +115,23 @@ async function* rowsOf(
   { unanswered = false, damaged = false }: FindChatsOptions,
 ): AsyncGenerator<LogRow, void> {
   const label = unanswered ? "unanswered" : undefined;
-  let cursor: string | undefined;
-  do {
-    const page = await logs.list({ limit: 1_000, label, cursor });
-    for (const [index, row] of page.rows.entries()) {
-      if (index % rowsAtOnce === 0) await nextPass();
-      if (row.damaged || !damaged) yield row;
-    }
-    cursor = page.cursor;
-  } while (cursor !== undefined);
+  let read = 0;
+  for await (const row of rows(logs, { label })) {
+    if (read++ % rowsAtOnce === 0) await nextPass();
+    if (row.damaged || !damaged) yield row;
+  }
 }
 
-/** Those chats of a list of which stored bytes were found damaged: looks through the rows of all. */
+/** Lists the chats of which stored bytes were found damaged: looks through the rows of all. */
 export async function damagedChats(
-  list: (cursor?: string) => Promise<{ chats: readonly ChatRow[]; cursor?: string }>,
-  limit: number,
+  log: ChatLog,
+  { limit, unanswered }: { readonly limit: number; readonly unanswered: boolean },
 ): Promise<readonly ChatRow[]> {
   checkCount(limit, "limit", 1, 1_000);
   const found: ChatRow[] = [];
-  let cursor: string | undefined;
-  do {
-    const page = await list(cursor);
-    found.push(...page.chats.filter(({ damaged }) => damaged));
-    cursor = page.cursor;
-  } while (cursor !== undefined && found.length < limit);
-  return found.slice(0, limit);
+  for await (const { key, head } of rowsOf(log, { damaged: true, unanswered })) {
+    found.push(chatRow(key, readHead(head), true));
+    if (found.length === limit) break;
+  }
+  return found;
 }

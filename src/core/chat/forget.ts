@@ -1,10 +1,12 @@
 // Forgetting a chat: its log, its files and what others hold of it; and finishing what a crash cut short.
 import { isoTime } from "../clock.ts";
 import { errorName } from "../errors.ts";
+import { type LogStore, rows } from "../storage/log-store.ts";
 import { type ChatLog, checkChatId } from "./chat-log.ts";
 import { type ForgetReceipt, type Removed, summed } from "./forget-receipt.ts";
-import { lastSaid } from "./shown-messages.ts";
+import { isMessage } from "./message.ts";
 import { hashOf, type Mark, noMark } from "./tombstones.ts";
+import type { ChatState } from "./transaction.ts";
 
 /** What receipts call the files of messages. */
 export const attachmentsPlace = "attachments";
@@ -94,25 +96,20 @@ export async function finishForgetting(
     const says = "a forgetting is not finished; tried again at the next start";
     log.ports.logger.warn({ error: errorName(error) }, says);
   };
-  let cursor: string | undefined;
-  do {
-    const label = begun.size > 0 ? undefined : "unfinished";
-    const page = await logs.list({ limit: 1_000, label, cursor });
-    for (const { key, head } of page.rows) {
-      const wasBegun = begun.has(hashOf(key));
-      gone.delete(hashOf(key));
-      if (!wasBegun && head["unfinished"] !== true) continue;
-      const finish = async () => {
-        if (!(await isLeftOver(log, key, wasBegun))) return true;
-        // There was no request to forget one that is only unfinished: it may be created again.
-        await (wasBegun ? forget(ports, key) : remove(log, key));
-        return true;
-      };
-      // Another process is working on it, or died and has its lease for a while: this does not wait.
-      if (!(await log.aloneNow(key, finish))) void log.alone(key, finish).catch(failed);
-    }
-    cursor = page.cursor;
-  } while (cursor !== undefined);
+  const label = begun.size > 0 ? undefined : "unfinished";
+  for await (const { key, head } of rows(logs, { label })) {
+    const wasBegun = begun.has(hashOf(key));
+    gone.delete(hashOf(key));
+    if (!wasBegun && head["unfinished"] !== true) continue;
+    const finish = async () => {
+      if (!(await isLeftOver(log, key, wasBegun))) return true;
+      // There was no request to forget one that is only unfinished: it may be created again.
+      await (wasBegun ? forget(ports, key) : remove(log, key));
+      return true;
+    };
+    // Another process is working on it, or died and has its lease for a while: this does not wait.
+    if (!(await log.aloneNow(key, finish))) void log.alone(key, finish).catch(failed);
+  }
   await finishFiles(ports, gone).catch(failed);
   // Or a new chat with the id of one of them would be taken for it at the next start.
   for (const mark of gone.values()) await tombstones.finish(mark).catch(failed);
@@ -161,4 +158,24 @@ async function removeFiles(log: ChatLog, chatId: string): Promise<Removed | unde
 async function hasFiles({ files }: ChatLog, chatId: string): Promise<boolean> {
   const found = await files.list(chatId).catch(() => undefined);
   return found === undefined || found.length > 0; // those that cannot be read are there
+}
+
+/** Records at the end of a log that are looked through for what people said. */
+const lastRecords = 1_000;
+
+/** The ids of what people said last in a chat, and of what waits, as far as the log can be read. */
+async function lastSaid(
+  logs: Pick<LogStore, "read">,
+  chatId: string,
+  { seq, head }: ChatState,
+): Promise<readonly string[]> {
+  const ids: string[] = [];
+  try {
+    for await (const record of logs.read(chatId, { after: Math.max(0, seq - lastRecords) })) {
+      if (isMessage(record) && record.role === "user") ids.push(record.id);
+    }
+  } catch {
+    // Damage must not keep a chat from being forgotten.
+  }
+  return ids.concat(head?.pending ?? []);
 }

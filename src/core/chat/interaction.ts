@@ -1,5 +1,4 @@
-import { invalid } from "../errors.ts";
-import { anObject, checkArgument } from "../options.ts";
+import { checked, object, required, type Shape, text, word } from "../shape.ts";
 
 const outcomes = ["answered", "interrupted", "failed"] as const;
 /** How a turn ended. `interrupted`: stopped or talked over, the response is what came before. */
@@ -28,7 +27,15 @@ export interface Interaction extends NewInteraction {
 export const fieldBytes = 8_192;
 
 // Not free text: the label stands outside of the quotes in the summary.
-const label = /^[A-Za-z][A-Za-z0-9_-]{0,63}$/;
+const label = checked(text(), (intent, at) => {
+  if (/^[A-Za-z][A-Za-z0-9_-]{0,63}$/.test(intent)) return;
+  at.says("must be a label: at most 64 letters, digits, _ and -");
+});
+
+const shape: Shape<NewInteraction> = object(
+  { utterance: text(), intent: label, response: text(), outcome: word(outcomes) },
+  "left out",
+);
 
 /**
  * Copies an interaction, with its intent in upper case and its texts within `fieldBytes` each.
@@ -36,16 +43,8 @@ const label = /^[A-Za-z][A-Za-z0-9_-]{0,63}$/;
  * @throws ThroughlineError `THROUGHLINE_INVALID`: a field is not what `NewInteraction` says.
  */
 export function checkInteraction(input: NewInteraction): NewInteraction {
-  checkArgument(input, "an interaction", anObject);
-  const { utterance, intent, response, outcome } = input;
-  for (const [name, value] of Object.entries({ utterance, intent, response })) {
-    if (typeof value !== "string") throw invalid(`the ${name} of an interaction must be a string`);
-  }
-  if (!label.test(intent)) {
-    throw invalid("an intent must be a label: at most 64 letters, digits, _ and -");
-  }
-  if (!outcomes.includes(outcome))
-    throw invalid(`an outcome must be one of ${outcomes.join(", ")}`);
+  required(shape, input, "an interaction");
+  const { utterance, intent, response, outcome } = input; // with lone surrogates, as it was said
   return {
     utterance: fitText(utterance),
     intent: intent.toUpperCase(),

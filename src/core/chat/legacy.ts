@@ -1,15 +1,8 @@
 import { isJsonObject, type Json, type JsonObject } from "../json.ts";
-import { assumptions, openBuckets, type Period, type ProviderSession } from "./period.ts";
-import {
-  bucketKeys,
-  onlyJson,
-  own,
-  readBucket,
-  readName,
-  readStamp,
-  type Unread,
-} from "./read-values.ts";
-import { instantOf, stampOf } from "./stamp.ts";
+import { notesOf, own, Place, storable } from "../shape.ts";
+import { openBuckets, type Period, type ProviderSession } from "./period.ts";
+import { instantOf, readStamp, stampOf } from "./stamp.ts";
+import { bucketKeys, foreignBucket, nameOr } from "./stored-period.ts";
 
 /** One chat out of the original's `sessions.json`, which holds an entry a chat, by chat id. */
 export interface Imported {
@@ -25,8 +18,9 @@ export interface Imported {
   readonly notes: readonly string[];
 }
 
-const original = { provider: "claude", model: "opus" } as const;
-const entryKeys = ["provider", "model", "created_at", "last_active", "provider_sessions"] as const;
+const provider = nameOr("claude");
+const model = nameOr("opus");
+const stampKeys = ["last_active", "created_at"] as const;
 /** No date, so that the first freshness rule ends the period. */
 const unreadable = "unreadable";
 
@@ -39,29 +33,39 @@ const unreadable = "unreadable";
  */
 export function fromDuctor(entry: unknown, key: string, now: number, zone = "UTC"): Imported {
   const chatId = /^(?:0|-?[1-9]\d*)$/.test(key) ? `telegram:${key}` : key;
-  const notes: string[] = [];
   if (!isJsonObject(entry)) {
     return { chatId, unknown: {}, notes: ["the entry is not an object: nothing was read"] };
   }
-  const source: Unread = entry;
-  const kept = new Map<string, unknown>();
-  const provider = readName(own(source, "provider"), original.provider, "provider", notes);
-  const buckets = readBuckets(source, provider, kept, notes);
-  for (const [name, value] of Object.entries(source)) {
-    const isFlat = bucketKeys.some((known) => known === name);
-    const isKnown = isFlat ? buckets.isMigrated : entryKeys.some((known) => known === name);
-    const isOwnId = name === "chat_id" && value === ductorId(chatId);
-    if (!isKnown && !isOwnId) kept.set(name, value);
+  const at = new Place();
+  const target = {
+    provider: provider.read(own(entry, "provider"), at.in("provider")),
+    model: model.read(own(entry, "model"), at.in("model")),
+  };
+  const given = own(entry, "provider_sessions");
+  const { sessions, left } = readBuckets(given, at);
+  const flat = bucketKeys.map((name) => [name, own(entry, name)] as const);
+  const isMigrated = Object.keys(sessions).length === 0;
+  if (isMigrated && flat.some(([, value]) => value !== undefined)) {
+    sessions[target.provider] = readBucket(Object.fromEntries(flat), at);
+    at.says("the flat fields of an older version became the bucket of the current provider");
   }
+  const stamps = readStamps(entry, now, zone, at);
+  const ours = ["provider", "model", "provider_sessions", ...(isMigrated ? bucketKeys : [])];
+  const others = Object.entries(entry).filter(([name, value]) => {
+    const isStamp = stampKeys.some((each) => each === name);
+    if (isStamp) return stamps.unread.includes(name);
+    return !ours.includes(name) && (name !== "chat_id" || value !== ductorId(chatId));
+  });
+  const kept = left === undefined ? others : [...others, ["provider_sessions", left] as const];
+  const provider_sessions = { ...sessions };
   const state: Period = {
     generation: 1,
     start_seq: 0,
-    ...readStamps(source, now, zone, kept, notes),
-    provider,
-    model: readName(own(source, "model"), original.model, "model", notes),
-    provider_sessions: buckets.sessions,
+    ...stamps.read,
+    ...target,
+    provider_sessions,
   };
-  return { chatId, state, unknown: onlyJson(kept, "the entry", notes), notes };
+  return { chatId, state, unknown: storable(kept, at), notes: notesOf(at) };
 }
 
 /** The entry and its key in the original's form. Stamps are in UTC, as the original writes them. */
@@ -102,67 +106,49 @@ function ductorStamp(stamp: string, raw: Json | undefined): Json {
   return raw ?? stamp;
 }
 
-/**
- * The buckets. The flat fields of older files become the bucket of the current provider when there
- * is no real bucket.
- */
-function readBuckets(
-  source: Unread,
-  provider: string,
-  kept: Map<string, unknown>,
-  notes: string[],
-) {
-  const given = own(source, "provider_sessions");
-  const found = isJsonObject(given) ? Object.entries(given) : [];
-  const skipped: [string, unknown][] = [];
-  const sessions: [string, ProviderSession][] = [];
-  for (const [name, bucket] of found) {
-    if (!isJsonObject(bucket)) {
-      skipped.push([name, bucket]);
-      continue;
-    }
-    sessions.push([name, readBucket(bucket, 1, notes)]);
-    if (Object.hasOwn(bucket, "generation")) notes.push("a bucket's generation is left out");
+const readBucket = (value: unknown, at: Place): ProviderSession => ({
+  ...foreignBucket.read(value, at),
+  generation: 1,
+});
+
+/** Reads the buckets. `left`: what of them is none. */
+function readBuckets(given: Json | undefined, at: Place) {
+  const sessions: Record<string, ProviderSession> = Object.create(null);
+  if (!isJsonObject(given)) {
+    const isNone = given === undefined || given === null;
+    if (!isNone) at.says("provider_sessions is not an object: skipped");
+    return { sessions, left: isNone ? undefined : given };
   }
-  if (skipped.length > 0) {
-    kept.set("provider_sessions", onlyJson(new Map(skipped), "provider_sessions", notes));
-    notes.push(`${skipped.length} of ${found.length} provider_sessions are not objects: skipped`);
-  } else if (!isJsonObject(given) && given !== undefined && given !== null) {
-    kept.set("provider_sessions", given);
-    notes.push("provider_sessions is not an object: skipped");
+  const all = Object.entries(given);
+  const skipped = all.filter(([, bucket]) => !isJsonObject(bucket));
+  for (const [name, bucket] of all) {
+    if (!isJsonObject(bucket)) continue;
+    sessions[name] = readBucket(bucket, at);
+    if (Object.hasOwn(bucket, "generation")) at.says("a bucket's generation is left out");
   }
-  const isMigrated = sessions.length === 0;
-  const flat = Object.fromEntries(bucketKeys.map((name) => [name, own(source, name)]));
-  if (isMigrated && Object.values(flat).some((value) => value !== undefined)) {
-    sessions.push([provider, readBucket(flat, 1, notes)]);
-    notes.push("the flat fields of an older version became the bucket of the current provider");
-  }
-  return { isMigrated, sessions: Object.fromEntries(sessions) };
+  if (skipped.length === 0) return { sessions, left: undefined };
+  at.says(`${skipped.length} of ${all.length} provider_sessions are not objects: skipped`);
+  return { sessions, left: storable(skipped, at) };
 }
 
-function readStamps(
-  source: Unread,
-  now: number,
-  zone: string,
-  kept: Map<string, unknown>,
-  notes: string[],
-) {
-  const human = readStamp(own(source, "last_active"), zone);
-  const start = readStamp(own(source, "created_at"), zone);
-  const read = [["last_active", human] as const, ["created_at", start] as const];
-  for (const [name, stamp] of read) {
-    if (stamp === "unreadable") kept.set(name, own(source, name));
-    if (stamp === "absent") notes.push(`${name} is missing: assumed`);
-    else if (stamp === "unreadable") notes.push(`${name} is no date`);
-    else if (stamp.isZoneAssumed) notes.push(`${name} has no zone: read in ${zone}`);
-  }
+function readStamps(entry: JsonObject, now: number, zone: string, at: Place) {
+  const [human, start] = stampKeys.map((name) => {
+    const stamp = readStamp(own(entry, name), zone);
+    if (stamp === "absent") at.says(`${name} is missing: assumed`);
+    else if (stamp === "unreadable") at.says(`${name} is no date`);
+    else if (stamp.isZoneAssumed) at.says(`${name} has no zone: read in ${zone}`);
+    return stamp;
+  });
+  const unread = stampKeys.filter((_, index) => [human, start][index] === "unreadable");
   const humanAt = typeof human === "object" ? human.at : now;
   // Without a start of its own a period began, at the latest, when a person last acted.
   const startedAt = typeof start === "object" ? start.at : humanAt;
-  const isZoneAssumed = read.some(([, stamp]) => typeof stamp === "object" && stamp.isZoneAssumed);
-  return {
+  const isZoneAssumed = [human, start].some((stamp) => Object(stamp).isZoneAssumed === true);
+  const read = {
     started_at: stampOf(startedAt),
     human_at: human === "unreadable" ? unreadable : stampOf(humanAt),
-    ...assumptions(human === "absent", isZoneAssumed),
+    ...(human === "absent" ? { human_at_assumed: true as const } : undefined),
+    ...(isZoneAssumed ? { tz_assumed: true as const } : undefined),
   };
+  return { read, unread: unread as readonly string[] };
 }

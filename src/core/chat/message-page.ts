@@ -1,7 +1,9 @@
 import { isThroughlineError } from "../errors.ts";
-import { type LogStore, logLimits } from "../storage/log-store.ts";
+import { isErased } from "../storage/batch.ts";
+import { type LogStore, logLimits, type StoredRecord } from "../storage/log-store.ts";
+import { isControlId } from "./control-ids.ts";
+import { Marks } from "./marks.ts";
 import { isMessage, type StoredMessage } from "./message.ts";
-import { erasedMark, shownMessages, withMarksOf } from "./shown-messages.ts";
 
 export interface MessagePage {
   /** Oldest first. */
@@ -15,7 +17,7 @@ export interface MessagePage {
  * page hold, and one at least.
  */
 export async function messagePage(
-  logs: Pick<LogStore, "page" | "find" | "findAll">,
+  logs: Pick<LogStore, "page" | "findAll">,
   chatId: string,
   {
     limit,
@@ -36,9 +38,9 @@ export async function messagePage(
       .flatMap((record) => (isMessage(record) ? record : (erasedMark(record) ?? [])));
     const stored = all.slice(-(limit + 1 - found.length));
     end = (stored.length < all.length ? stored : records)[0]?.seq ?? 0;
-    const marks = await withMarksOf(logs, chatId, stored);
+    const marks = await Marks.about(logs, chatId, stored);
     for (const record of stored.reverse()) {
-      const [shown] = await shownMessages(marks, chatId, [record]);
+      const shown = marks.shown(record);
       if (shown === undefined) continue;
       isFull = found.length === limit || bytes >= logLimits.pageBytes;
       if (isFull) break;
@@ -49,6 +51,16 @@ export async function messagePage(
   const messages = found.reverse();
   const first = messages[0];
   return isFull && first !== undefined ? { messages, before: first.seq } : { messages };
+}
+
+/**
+ * The mark where an erased message stood; `undefined` for any other record. Who said it and when is gone
+ * with it.
+ */
+function erasedMark(record: StoredRecord): StoredMessage | undefined {
+  const { id, seq } = record;
+  if (!isErased(record) || isControlId(id)) return undefined;
+  return { id, seq, role: "system", timestamp: "", content: "", redacted: true };
 }
 
 /** Gives pages of messages, as `Chats` does. */

@@ -43,16 +43,6 @@ export interface Period extends JsonObject {
   readonly provider_sessions: Readonly<Record<string, ProviderSession>>;
 }
 
-/** The marks of a period whose stamps an import had to assume. */
-export function assumptions(isHumanAtAssumed: boolean, isZoneAssumed: boolean): Assumptions {
-  const marks: { -readonly [Mark in keyof Assumptions]: Assumptions[Mark] } = {};
-  if (isHumanAtAssumed) marks.human_at_assumed = true;
-  if (isZoneAssumed) marks.tz_assumed = true;
-  return marks;
-}
-
-type Assumptions = Pick<Period, "human_at_assumed" | "tz_assumed">;
-
 interface Preferred extends JsonObject {
   readonly provider: string;
   readonly model: string;

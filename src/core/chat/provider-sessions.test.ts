@@ -107,12 +107,13 @@ test("a reset begins a new generation with empty buckets, and the old period sta
 test("a chat that had no period begins again behind what was said: for all providers, or for one", async () => {
   for (const [begin, behind] of [
     ["reset", ["claude", "codex"]],
-    ["beginAgain", ["claude"]],
     ["resetProvider", ["claude"]],
   ] as const) {
     const { sessions, chats } = await companion();
     const [said] = await chats.append(chat, [{ role: "user", content: "my PIN is 4711" }]);
-    await (begin === "reset" ? sessions.reset(chat) : sessions[begin](chat, "claude"));
+    await (begin === "reset"
+      ? sessions.reset(chat)
+      : sessions.resetProvider(chat, "claude", { isNext: true }));
     const { head } = await chats.existing(chat);
     const gets = (provider: string) => (said?.seq ?? 0) > startFor(head, provider);
     const without = ["claude", "codex"].filter((provider) => !gets(provider));
@@ -125,7 +126,7 @@ test("resetting one provider leaves the others, and rejects what was still on it
   await sessions.resolve(chat);
   await sessions.update(chat, delta({ session_id: "c1" }));
   await sessions.update(chat, delta({ provider: "codex", session_id: "x1" }));
-  await sessions.resetProvider(chat, "claude", "opus");
+  await sessions.resetProvider(chat, "claude", { model: "opus" });
   assert.equal(await sessions.update(chat, delta({ session_id: "late" })), false);
   const active = await sessions.active(chat);
   assert.equal(active?.session_id, "");
@@ -138,7 +139,7 @@ test("a person who drops one provider's part leaves the others, and what the nex
   await sessions.update(chat, delta({ provider: "codex", session_id: "x1" }));
   await sessions.resolve(chat, { provider: "claude", model: "opus" });
   await sessions.update(chat, delta({ session_id: "c1" }));
-  const removed = await sessions.removeProvider(chat, "codex");
+  const removed = await sessions.resetProvider(chat, "codex");
   assert.deepEqual([removed.provider, removed.model, removed.session_id], ["claude", "opus", "c1"]);
   assert.deepEqual(Object.keys(removed.provider_sessions), ["claude"]);
   const late = delta({ provider: "codex", session_id: "late" });
@@ -150,7 +151,7 @@ test("a person who drops one provider's part leaves the others, and what the nex
     [chat, "codex"],
     ["no such chat", "codex"],
   ] as const) {
-    await assert.rejects(sessions.removeProvider(id, provider), { code: "THROUGHLINE_NOT_FOUND" });
+    await assert.rejects(sessions.resetProvider(id, provider), { code: "THROUGHLINE_NOT_FOUND" });
   }
   assert.deepEqual(await Array.fromAsync(chats.records(chat)), before);
   assert.equal(await sessions.active("no such chat"), undefined);

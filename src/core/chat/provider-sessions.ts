@@ -173,7 +173,7 @@ export class ProviderSessions {
 
   /**
    * A person asks for a new period with every provider: a new generation, all buckets empty. The old
-   * one stays readable. See `beginAgain` for one provider.
+   * one stays readable. See `resetProvider` for one provider.
    */
   async reset(chatId: string, target: Target = {}): Promise<PeriodView> {
     const period = await this.#log.change(chatId, (transaction) => {
@@ -190,53 +190,37 @@ export class ProviderSessions {
   }
 
   /**
-   * A person begins again with one provider, the one that the chat runs on: it no longer gets what was
-   * said before. The others keep their part, and the target stays. Opens a period where there is none.
+   * A person begins again with one provider: it no longer gets what was said before. The others keep their part.
+   *
+   * @param how `model`: the next turn runs on the provider and this model; otherwise the target stays. `isNext`: the
+   *   next turn would run on this provider, so that it begins again without a part or a period, too.
+   * @throws ThroughlineError `THROUGHLINE_NOT_FOUND`: without one of these, the chat has no part of this provider.
    */
-  async beginAgain(chatId: string, provider: string): Promise<PeriodView> {
+  async resetProvider(
+    chatId: string,
+    provider: string,
+    how: { readonly model?: string | undefined; readonly isNext?: boolean | undefined } = {},
+  ): Promise<PeriodView> {
+    const { model, isNext = model !== undefined } = how;
     const period = await this.#log.change(chatId, (transaction) => {
-      if (transaction.head.session === null) this.#openDefault(transaction, {});
-      this.#removeByPerson(transaction, transaction.head.session as Period, provider);
-      return transaction.head.session as Period;
-    });
-    this.#publishEnd(chatId, "provider");
-    return periodView(chatId, period);
-  }
-
-  /** Removes one provider's bucket; the others stay. That provider becomes the target. */
-  async resetProvider(chatId: string, provider: string, model?: string): Promise<PeriodView> {
-    const period = await this.#log.change(chatId, (transaction) => {
-      if (transaction.head.session === null) this.#openDefault(transaction, { provider, model });
+      const known = transaction.head.session;
+      const isThere = known?.provider === provider || hasBucket(known, provider);
+      if (!isNext && !isThere) {
+        throw notFound(chatId, transaction.isNewChat ? "chat" : "provider session");
+      }
+      if (known === null)
+        this.#openDefault(transaction, model === undefined ? {} : { provider, model });
       const before = transaction.head.session as Period;
-      const next = resetProvider(before, provider, model);
+      const reset = resetProvider(before, provider, model, { humanAt: transaction.now });
+      const next =
+        model === undefined
+          ? syncTarget(reset, before.provider, before.model, preferredOf(before))
+          : reset;
       this.#endProvider(transaction, next, before, { provider, reason: "reset" });
       return transaction.head.session as Period;
     });
+    if (isNext || period.provider === provider) this.#publishEnd(chatId, "provider");
     return periodView(chatId, period);
-  }
-
-  /**
-   * Removes one provider's bucket because a person asks for it; the others stay, and so does the target.
-   *
-   * @throws ThroughlineError `THROUGHLINE_NOT_FOUND`: no such chat or period, or the provider is not
-   * its target and has nothing in it.
-   */
-  async removeProvider(chatId: string, provider: string): Promise<PeriodView> {
-    const period = await this.#log.changeExisting(chatId, (transaction) => {
-      const before = transaction.head.session;
-      const isHere = before?.provider === provider || hasBucket(before, provider);
-      if (before === null || !isHere) throw notFound(chatId, "provider session");
-      this.#removeByPerson(transaction, before, provider);
-      return transaction.head.session as Period;
-    });
-    if (period.provider === provider) this.#publishEnd(chatId, "provider");
-    return periodView(chatId, period);
-  }
-
-  #removeByPerson(transaction: Transaction, before: Period, provider: string): void {
-    const removed = resetProvider(before, provider, undefined, { humanAt: transaction.now });
-    const next = syncTarget(removed, before.provider, before.model, preferredOf(before));
-    this.#endProvider(transaction, next, before, { provider, reason: "reset" });
   }
 
   /**

@@ -1,10 +1,10 @@
 import { wholeFile } from "./attached.ts";
 import { chatZone } from "./chat-metadata.ts";
 import type { Chats } from "./chats.ts";
+import { Marks } from "./marks.ts";
 import { toHtml } from "./render-html.ts";
 import { seedHead, sinceClear, toSeedJsonl } from "./render-jsonl.ts";
 import { toMarkdown } from "./render-markdown.ts";
-import { marksIn, withMarks } from "./shown-messages.ts";
 
 /** What a chat can be read as outside: the seed's lines, a text, a page. */
 export type ChatFormat = "jsonl" | "markdown" | "html";
@@ -23,8 +23,8 @@ export async function renderChat(
   zone: string,
 ): Promise<AsyncGenerator<string>> {
   const { head } = await chats.existing(chatId);
-  const marks = await marksIn(chats.records(chatId));
-  const records = withMarks(chats.records(chatId), marks);
+  const marks = await Marks.in(chats.records(chatId));
+  const records = marks.shownIn(chats.records(chatId));
   if (format === "jsonl") {
     return toSeedJsonl(seedHead(chatId, head), sinceClear(records, head), {
       files: chats.files,

@@ -80,11 +80,10 @@ ${reasoning}${text}${calls.join("")}`;
 type MessageRow = Extract<RenderRow, { readonly kind: "message" }>;
 
 async function* filesHtml(
-  { files, attached }: MessageRow,
+  { files }: MessageRow,
   { readFile }: RenderOptions,
 ): AsyncGenerator<string> {
-  for (const [index, label] of files.entries()) {
-    const file = attached[index];
+  for (const { label, file } of files) {
     const bytes = file && (await readFile?.(file.sha256));
     const name = `<bdi>${escaped(label)}</bdi>`;
     if (file === undefined || bytes === undefined) yield `<p>File ${name}</p>\n`;

@@ -41,7 +41,7 @@ function rowText(row: RenderRow): string {
   }
   for (const call of row.calls)
     blocks.push(`Calls ${span(call.name)}:\n`, codeBlock(call.arguments));
-  for (const file of row.files) blocks.push(`File ${span(file)}\n`);
+  for (const { label } of row.files) blocks.push(`File ${span(label)}\n`);
   return blocks.join("\n");
 }
 

@@ -1,5 +1,5 @@
 import { invalid } from "../errors.ts";
-import { isJsonObject, type JsonObject } from "../json.ts";
+import { isJsonObject } from "../json.ts";
 import { shownModel } from "../models/model-name.ts";
 import type { StoredRecord } from "../storage/log-store.ts";
 import { attachmentsOf } from "./attachments.ts";
@@ -48,10 +48,8 @@ export type RenderRow =
       readonly reasoning: string;
       readonly text: string;
       readonly calls: readonly { readonly name: string; readonly arguments: string }[];
-      /** The names of its files. */
-      readonly files: readonly string[];
-      /** Those of `files` whose bytes may be stored, at the same index. */
-      readonly attached: readonly (Attachment | undefined)[];
+      /** Its files: how each is named, and what is known of it where its bytes may be stored. */
+      readonly files: readonly { readonly label: string; readonly file: Attachment | undefined }[];
     };
 
 /**
@@ -85,8 +83,7 @@ export async function* renderRows(
       reasoning: reasoningOf(record),
       text: printable(record.content),
       calls: callsOf(record),
-      files: filesOf(record).map(fileLabel),
-      attached: attachedOf(record),
+      files: filesOf(record),
     };
   }
 }
@@ -126,18 +123,14 @@ function callsOf(message: StoredMessage): { name: string; arguments: string }[] 
   });
 }
 
-function filesOf(message: StoredMessage): readonly JsonObject[] {
-  const files: unknown = message.attachments;
-  return Array.isArray(files) ? (files as readonly unknown[]).filter(isJsonObject) : [];
-}
-
-function fileLabel({ name, size }: JsonObject): string {
-  const bytes = Number.isSafeInteger(size) ? ` (${String(size)} bytes)` : "";
-  return `${printableLine(String(name ?? ""))}${bytes}`;
-}
-
-function attachedOf(message: StoredMessage): readonly (Attachment | undefined)[] {
-  return filesOf(message).map((file) => attachmentsOf({ attachments: [file] })[0]);
+function filesOf({ attachments }: StoredMessage) {
+  const files: readonly unknown[] = Array.isArray(attachments) ? attachments : [];
+  return files.filter(isJsonObject).map((file) => {
+    const { name, size } = file;
+    const bytes = Number.isSafeInteger(size) ? ` (${String(size)} bytes)` : "";
+    const label = `${printableLine(String(name ?? ""))}${bytes}`;
+    return { label, file: attachmentsOf({ attachments: [file] })[0] };
+  });
 }
 
 interface LocalTime {

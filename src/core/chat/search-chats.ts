@@ -3,8 +3,8 @@ import { isThroughlineError } from "../errors.ts";
 import { checkCount } from "../storage/key.ts";
 import type { LogStore, SearchHit, SearchOptions } from "../storage/log-store.ts";
 import type { ChatLog } from "./chat-log.ts";
+import { Marks } from "./marks.ts";
 import { isMessage, type StoredMessage } from "./message.ts";
-import { isReplaced, withMarksOf } from "./shown-messages.ts";
 
 export interface MessageHit {
   readonly chat_id: string;
@@ -85,12 +85,9 @@ export async function shownHits(
     record.seq > clearSeq && isMessage(record) ? [record] : [],
   );
   const answers = messages.filter(({ role, turn }) => role === "assistant" && turn !== undefined);
-  const marks = await withMarksOf(logs, chatId, answers);
-  const hits: MessageHit[] = [];
-  for (const message of messages) {
-    if (!(await isReplaced(marks, chatId, message))) hits.push({ chat_id: chatId, message });
-  }
-  return hits;
+  const marks = await Marks.about(logs, chatId, answers, ["replacement"]);
+  const shown = messages.filter((message) => !marks.isReplaced(message));
+  return shown.map((message) => ({ chat_id: chatId, message }));
 }
 
 /** Past every number for a chat that was forgotten during the search. */

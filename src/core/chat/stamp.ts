@@ -1,5 +1,6 @@
 import { isoTime } from "../clock.ts";
 import { invalid } from "../errors.ts";
+import { offsetMinutes } from "./reset-day.ts";
 
 /** The instants that a stamp can hold: the years 0000 to 9999. */
 const first = -62_167_219_200_000;
@@ -40,4 +41,18 @@ export function instantOf(stamp: unknown): number | undefined {
   const offsetMs = (Number(hours) * 60 + Number(minutes)) * 60_000;
   const at = sign === "-" ? local + offsetMs : local - offsetMs;
   return isInstant(at) ? at : undefined;
+}
+
+/** Reads the instant of an imported stamp; one without a zone is read in `zone`. */
+export function readStamp(value: unknown, zone: string) {
+  if (value === undefined || value === null || value === "") return "absent";
+  if (typeof value !== "string") return "unreadable";
+  const at = instantOf(value);
+  if (at !== undefined) return { at, isZoneAssumed: false };
+  const local = instantOf(`${/^[\d-]{10}$/.test(value) ? `${value}T00:00` : value}Z`);
+  if (local === undefined) return "unreadable";
+  // The offset before a change and the one after it differ: the second look takes the right one.
+  const near = local - offsetMinutes(Math.floor(local / 60_000), zone) * 60_000;
+  const instant = local - offsetMinutes(Math.floor(near / 60_000), zone) * 60_000;
+  return isInstant(instant) ? { at: instant, isZoneAssumed: true } : "unreadable";
 }

@@ -1,4 +1,4 @@
-import { invalid } from "../errors.ts";
+import { nullable, number, object, required, whole, word } from "../shape.ts";
 import { checkKey } from "../storage/key.ts";
 import { bucketOf, type Period, type ProviderSession, periodLimits, withBucket } from "./period.ts";
 
@@ -88,26 +88,24 @@ function isSame(a: ProviderSession, b: ProviderSession): boolean {
   );
 }
 
+const amount = whole(-usageLimits.count, usageLimits.count);
+
+const deltaShape = object(
+  {
+    outcome: word(outcomes),
+    messages: amount,
+    tokens: amount,
+    generation: amount,
+    bucket_generation: amount,
+    cost_usd: nullable(number(-usageLimits.costUsd, usageLimits.costUsd)),
+  },
+  "left out",
+);
+
 function checkDelta(delta: UsageDelta): void {
   checkKey(delta.provider, "provider", periodLimits.nameBytes);
   if (delta.session_id !== undefined && delta.session_id !== "") {
     checkKey(delta.session_id, "session_id", periodLimits.sessionIdBytes);
   }
-  if (!outcomes.includes(delta.outcome)) throw invalid("outcome is none of the known ones");
-  checkWhole(delta.messages, "messages");
-  checkWhole(delta.tokens, "tokens");
-  checkWhole(delta.generation, "generation");
-  checkWhole(delta.bucket_generation, "bucket_generation");
-  // `Math.abs` alone would count "0.5" and `null`.
-  const { cost_usd } = delta;
-  if (cost_usd === null) return;
-  if (typeof cost_usd !== "number" || !(Math.abs(cost_usd) <= usageLimits.costUsd)) {
-    throw invalid(
-      `cost_usd must be null or a number from -${usageLimits.costUsd} to ${usageLimits.costUsd}`,
-    );
-  }
-}
-
-function checkWhole(value: number, name: string): void {
-  if (!Number.isSafeInteger(value)) throw invalid(`${name} must be a whole number within 2^53`);
+  required(deltaShape, delta, "usage");
 }

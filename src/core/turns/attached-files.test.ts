@@ -8,7 +8,7 @@ import {
   scriptedResponder,
 } from "../../../test/support/scripted-responder.ts";
 import { type GivenFile, takenFiles } from "../chat/attachments.ts";
-import { pendingId } from "../chat/shown-messages.ts";
+import { pendingId } from "../chat/waiting.ts";
 import { ThroughlineError } from "../errors.ts";
 import { offlineResponder } from "../models/offline-responder.ts";
 import { ResponderError } from "../models/responder.ts";

@@ -20,7 +20,7 @@ async function world(window?: number) {
     return { messages: messages.map(({ content }) => content), context };
   };
   const beginAgain = async (target = {}) =>
-    sessions.beginAgain(chat, (await turns.target(chat, target)).provider);
+    sessions.resetProvider(chat, (await turns.target(chat, target)).provider, { isNext: true });
   return { sessions, beginAgain, say, asked };
 }
 

@@ -44,9 +44,6 @@ const ends: Readonly<Record<string, End>> = {
   "a person reset its provider": {
     come: ({ sessions, target }) => sessions.resetProvider(chat, target.provider),
   },
-  "a person dropped its provider": {
-    come: ({ sessions, target }) => sessions.removeProvider(chat, target.provider),
-  },
 };
 
 for (const [end, { freshness, come }] of Object.entries(ends)) {

@@ -2,10 +2,10 @@
 
 import type { Chats } from "../chat/chats.ts";
 import { controlId } from "../chat/control-ids.ts";
+import { shownMessages } from "../chat/marks.ts";
 import { isControl, isMessage, type StoredMessage } from "../chat/message.ts";
 import type { Period } from "../chat/period.ts";
 import type { ProviderSessions, Target } from "../chat/provider-sessions.ts";
-import { shownMessages } from "../chat/shown-messages.ts";
 import type { Transaction } from "../chat/transaction.ts";
 import { ThroughlineError } from "../errors.ts";
 import type { LogStore } from "../storage/log-store.ts";

@@ -1,9 +1,10 @@
 import { attachmentsOf, sameFiles } from "../chat/attachments.ts";
 import type { Chats } from "../chat/chats.ts";
+import { isTakenBack, shownMessages } from "../chat/marks.ts";
 import { isControl, isCutByModel, isMessage, type StoredMessage } from "../chat/message.ts";
 import { periodView } from "../chat/provider-sessions.ts";
-import { isTakenBack, pendingId, shownMessages } from "../chat/shown-messages.ts";
 import { answerId, stepNumber } from "../chat/turn-ids.ts";
+import { pendingId } from "../chat/waiting.ts";
 import { ThroughlineError } from "../errors.ts";
 import { isErased } from "../storage/batch.ts";
 import type { Turn, TurnAnswer } from "./turn.ts";

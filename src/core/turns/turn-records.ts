@@ -6,6 +6,7 @@ import type { Chats } from "../chat/chats.ts";
 import { checkMessageId } from "../chat/control-ids.ts";
 import type { FreshnessRules } from "../chat/freshness.ts";
 import type { Outcome } from "../chat/interaction.ts";
+import { isTakenBack } from "../chat/marks.ts";
 import {
   type AnswerStats,
   type Attachment,
@@ -16,9 +17,9 @@ import {
 import type { MessageInput } from "../chat/message-input.ts";
 import { bucketOf, type Period } from "../chat/period.ts";
 import type { Resolution, Target } from "../chat/provider-sessions.ts";
-import { besideWords, isTakenBack, pendingId, waitingInput } from "../chat/shown-messages.ts";
 import type { Transaction } from "../chat/transaction.ts";
 import { answerId } from "../chat/turn-ids.ts";
+import { besideWords, pendingId, waitingInput } from "../chat/waiting.ts";
 import { isThroughlineError, ThroughlineError } from "../errors.ts";
 import type { Json, JsonObject } from "../json.ts";
 import type { Usage } from "../models/responder.ts";

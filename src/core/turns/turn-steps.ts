@@ -1,8 +1,8 @@
 // A tool's call is stored before the tool runs, and its result as soon as the tool has returned.
 
 import { historyView } from "../chat/history-view.ts";
+import { shownMessages } from "../chat/marks.ts";
 import { isMessage, type ModelInput, type StoredMessage } from "../chat/message.ts";
-import { shownMessages } from "../chat/shown-messages.ts";
 import { stepNumber, stepPrefix } from "../chat/turn-ids.ts";
 import type { TurnPart } from "../extension.ts";
 import type { Json, JsonObject } from "../json.ts";

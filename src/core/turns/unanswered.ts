@@ -5,7 +5,7 @@ import { notFound } from "../chat/chat-log.ts";
 import type { Chats } from "../chat/chats.ts";
 import { isMessage } from "../chat/message.ts";
 import type { Target } from "../chat/provider-sessions.ts";
-import { besideWords, endWaits, waitingInput } from "../chat/shown-messages.ts";
+import { besideWords, endWaits, waitingInput } from "../chat/waiting.ts";
 import type { StoredRecord } from "../storage/log-store.ts";
 import { shownStill } from "./stored-answer.ts";
 import type { NewTurn } from "./turn-records.ts";

@@ -4,8 +4,8 @@ import fc from "fast-check";
 import { MemoryPlace, openMemoryProcess } from "../../../test/support/memory-place.ts";
 import { scriptedResponder } from "../../../test/support/scripted-responder.ts";
 import { historyView } from "../chat/history-view.ts";
+import { Marks } from "../chat/marks.ts";
 import { isMessage } from "../chat/message.ts";
-import { marksIn, withMarks } from "../chat/shown-messages.ts";
 import { openThroughline } from "../throughline.ts";
 import { withVariants } from "./variants.ts";
 
@@ -100,8 +100,8 @@ async function check(
   }
   assert.deepEqual(found, wanted, "a search");
   const records = await Array.fromAsync(chats.records(chat));
-  const marks = await marksIn(chats.records(chat));
-  const kept = (await Array.fromAsync(withMarks(chats.records(chat), marks))).filter(
+  const marks = await Marks.in(chats.records(chat));
+  const kept = (await Array.fromAsync(marks.shownIn(chats.records(chat)))).filter(
     (record) => isMessage(record) && record.role !== "user" && !record.hidden,
   );
   assert.deepEqual(

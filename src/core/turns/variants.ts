@@ -1,7 +1,7 @@
 // The answers to one message: each regeneration adds one, and one of them is shown.
 import type { Chats } from "../chat/chats.ts";
+import { Marks } from "../chat/marks.ts";
 import { isMessage, type StoredMessage } from "../chat/message.ts";
-import { markOf, shownMessages, withMarksOf } from "../chat/shown-messages.ts";
 import type { Transaction } from "../chat/transaction.ts";
 import { retryAnswerId, variantOf } from "../chat/turn-ids.ts";
 
@@ -33,8 +33,9 @@ export async function showVariant(
     if (retry !== undefined && (await logs.find(chatId, retry)) === undefined) continue;
     const target = record.id;
     const isWanted = variantOf(record) === variant;
-    const { id, isThere } = await markOf(logs, chatId, { kind: "replacement", target });
-    if (isThere !== isWanted) continue;
+    const marks = await Marks.about(logs, chatId, [{ id: target }], ["replacement"]);
+    if (marks.has("replacement", target) !== isWanted) continue;
+    const id = marks.nextId("replacement", target);
     transaction.control("replacement", { target, restored: isWanted ? true : undefined }, id);
   }
 }
@@ -51,11 +52,11 @@ export async function variantsOf(
     const isOfTurn = isMessage(record) && record.turn === user.id;
     if (isOfTurn && record.role === "assistant" && record.hidden !== true) said.push(record);
   }
-  const marks = await withMarksOf(logs, chatId, said);
+  const marks = await Marks.about(logs, chatId, said);
   /** By variant, its last message: the answer. */
   const answers = new Map<string | undefined, StoredMessage>();
   for (const message of said) {
-    const [shown] = await shownMessages(marks, chatId, [message]);
+    const shown = marks.shown(message);
     if (shown !== undefined) answers.set(variantOf(message), shown);
   }
   const whole = [...answers].flatMap(([variant, last]) => {

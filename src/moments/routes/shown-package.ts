@@ -1,5 +1,5 @@
 import type { z } from "zod";
-import { holdsRemoved } from "../../core/chat/shown-messages.ts";
+import { holdsRemoved } from "../../core/chat/marks.ts";
 import { isThroughlineError, ThroughlineError } from "../../core/errors.ts";
 import type { Router } from "../../server/router.ts";
 import type { PackageEntry } from "../directory/list-packages.ts";

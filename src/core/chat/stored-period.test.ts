@@ -4,7 +4,7 @@ import fc from "fast-check";
 import { checkJson } from "../json.ts";
 import { judge, resolveFreshness } from "./freshness.ts";
 import { bucketOf, newPeriod, resetProvider, rollOver, withBucket } from "./period.ts";
-import { readState } from "./stored-state.ts";
+import { readPeriod } from "./stored-period.ts";
 
 const noon = Date.UTC(2026, 0, 2, 12);
 const target = { provider: "claude", model: "opus" };
@@ -24,15 +24,15 @@ const full = {
 };
 
 test("a state comes back from storage as it was, without a remark", () => {
-  assert.deepEqual(readState(JSON.parse(JSON.stringify(full)), 7, target), {
-    state: full,
+  assert.deepEqual(readPeriod(JSON.parse(JSON.stringify(full)), 7, target), {
+    period: full,
     notes: [],
   });
 });
 
 for (const value of [null, undefined, [], "text", 5]) {
   test(`a stored state that is ${JSON.stringify(value)} is none`, () => {
-    assert.equal(readState(value, 7, target), undefined);
+    assert.equal(readPeriod(value, 7, target), undefined);
   });
 }
 
@@ -50,9 +50,9 @@ for (const [field, values, becomes] of wrong) {
   for (const value of values) {
     const given = typeof value === "number" ? value : JSON.stringify(value);
     test(`a stored ${field} of ${String(given).slice(0, 20)} is read as ${JSON.stringify(becomes)}`, () => {
-      const read = readState({ ...full, [field]: value }, 7, target);
+      const read = readPeriod({ ...full, [field]: value }, 7, target);
       assert.ok(read);
-      assert.deepEqual(read.state[field], becomes);
+      assert.deepEqual(read.period[field], becomes);
       assert.equal(read.notes.length, field === "human_at_assumed" ? 0 : 1);
     });
   }
@@ -63,8 +63,8 @@ test("bad counters and generations of a bucket are put right, and a bad bucket i
     p: { session_id: 5, message_count: -1, total_cost_usd: "1", total_tokens: 2, generation: 0 },
     q: "text",
   };
-  const read = readState({ ...full, provider_sessions }, 7, target);
-  assert.deepEqual(read?.state.provider_sessions, {
+  const read = readPeriod({ ...full, provider_sessions }, 7, target);
+  assert.deepEqual(read?.period.provider_sessions, {
     p: { ...bucketOf(begun, "p"), total_tokens: 2 },
   });
   assert.equal(read?.notes.length, 5);
@@ -90,11 +90,11 @@ test("whatever was stored, what is read can be stored, judged and rolled over", 
   );
   fc.assert(
     fc.property(state, (value) => {
-      const read = readState(value, 7, target);
+      const read = readPeriod(value, 7, target);
       assert.ok(read);
-      checkJson(read.state, "the state");
-      judge({ state: read.state, provider: "p", now: noon, rules: resolveFreshness() });
-      assert.ok(rollOver(read.state, { at: noon, startSeq: 7 }).generation >= 2);
+      checkJson(read.period, "the state");
+      judge({ state: read.period, provider: "p", now: noon, rules: resolveFreshness() });
+      assert.ok(rollOver(read.period, { at: noon, startSeq: 7 }).generation >= 2);
     }),
     { numRuns: 300 },
   );

@@ -1,0 +1,134 @@
+// What is shown of a chat: one answer, for pages, models, search, exports, forks and turns.
+import { isErased } from "../storage/batch.ts";
+import type { LogStore, StoredRecord } from "../storage/log-store.ts";
+import { controlId, hidingKinds, type MarkKind, replacementIn } from "./control-ids.ts";
+import { isControl, isMessage, type StoredMessage } from "./message.ts";
+import type { Records } from "./render-rows.ts";
+import { retryAnswerId } from "./turn-ids.ts";
+
+type Logs = Pick<LogStore, "findAll">;
+
+/** The records of a chat that hide messages of it, as far as they were read. */
+export class Marks {
+  /** By kind, the ids of messages that such a record names, and whether the last of them hides the message. */
+  readonly #of = new Map<MarkKind, Map<string, boolean>>();
+  /** The id of the next record of a kind about a message, where it is not the first. */
+  readonly #next = new Map<string, string>();
+  /** Answers of retries. One that came after its period had ended is hidden and replaced nothing. */
+  readonly #standing = new Set<string>();
+
+  /** Reads all marks of a log, in memory that is bounded by their number. */
+  static async in(records: Records): Promise<Marks> {
+    const marks = new Marks();
+    for await (const record of records) marks.#add(record);
+    return marks;
+  }
+
+  /**
+   * Finds the marks that name these messages by their ids: in one question, and one more for each time that one of
+   * the messages was replaced.
+   */
+  static async about(
+    logs: Logs,
+    chatId: string,
+    messages: readonly (StoredMessage | { readonly id: string })[],
+    kinds: readonly MarkKind[] = hidingKinds,
+  ): Promise<Marks> {
+    const marks = new Marks();
+    const answers = messages.flatMap((each) => ("role" in each && retryAnswerId(each)) || []);
+    let open = messages.flatMap(({ id: target }) => kinds.map((kind) => ({ kind, target })));
+    for (let n = 1; open.length > 0; n++) {
+      const asked = open.map((mark) => ({ ...mark, id: controlId(mark.kind, mark.target, n) }));
+      const ids = asked.map(({ id }) => id).concat(n === 1 ? answers : []);
+      const found = await logs.findAll(chatId, ids);
+      if (n === 1) for (const id of answers) marks.#add(found.get(id));
+      open = asked.filter((mark) => marks.#isContinued(mark, found.get(mark.id), n));
+    }
+    return marks;
+  }
+
+  /** Notes the nth record with the id of a mark. @returns whether there may be another one after it. */
+  #isContinued(
+    { kind, target }: { readonly kind: MarkKind; readonly target: string },
+    record: StoredRecord | undefined,
+    n: number,
+  ): boolean {
+    if (record === undefined) return false;
+    // What else has such an id, as a message may, says nothing of this one and is passed over.
+    const isMark = isControl(record, kind) && record["target"] === target;
+    if (isMark) this.#add(record);
+    if (isMark && kind !== "replacement") return false;
+    this.#next.set(kind + target, controlId(kind, target, n + 1));
+    return true;
+  }
+
+  /** Whether a message is marked so. */
+  has(kind: MarkKind, target: string): boolean {
+    return this.#of.get(kind)?.get(target) === true;
+  }
+
+  /** Names the next mark of this kind about a message: only after `about`. */
+  nextId(kind: MarkKind, target: string): string {
+    return this.#next.get(kind + target) ?? controlId(kind, target);
+  }
+
+  /** Whether another answer took its place. An unfinished retry replaces nothing, and is not shown itself. */
+  isReplaced(message: StoredMessage): boolean {
+    if (message.role !== "assistant" && message.role !== "tool") return false;
+    const answer = retryAnswerId(message);
+    if (answer !== undefined && !this.#standing.has(answer)) return true;
+    return this.has("replacement", message.id);
+  }
+
+  /** Shows a message as people see it: hidden where it was replaced; `undefined`: it was taken back. */
+  shown(message: StoredMessage): StoredMessage | undefined {
+    if (this.has("removal", message.id)) return undefined;
+    return this.isReplaced(message) ? { ...message, hidden: true, replaced: true } : message;
+  }
+
+  /** Yields the records with the messages as people see them. */
+  async *shownIn(records: Records): AsyncGenerator<StoredRecord> {
+    for await (const record of records) {
+      const shown = isMessage(record) ? this.shown(record) : record;
+      if (shown !== undefined) yield shown;
+    }
+  }
+
+  #add(record: StoredRecord | undefined): void {
+    if (record === undefined) return;
+    if (record.id.includes(":answer:") && record["hidden"] !== true) this.#standing.add(record.id);
+    const { kind, target } = record as { readonly kind?: MarkKind; readonly target?: unknown };
+    if (!isControl(record) || kind === undefined || typeof target !== "string") return;
+    const ofKind = this.#of.get(kind) ?? new Map<string, boolean>();
+    this.#of.set(kind, ofKind.set(target, replacementIn(record)?.isReplaced ?? true));
+  }
+}
+
+/** Reads messages as people see them, without those that were taken back. */
+export async function shownMessages(
+  logs: Logs,
+  chatId: string,
+  messages: readonly StoredMessage[],
+): Promise<StoredMessage[]> {
+  const marks = await Marks.about(logs, chatId, messages);
+  return messages.flatMap((message) => marks.shown(message) ?? []);
+}
+
+/** Whether the application took this message back: then nothing shows it. */
+export async function isTakenBack(logs: Logs, chatId: string, id: string): Promise<boolean> {
+  return (await Marks.about(logs, chatId, [{ id }], ["removal"])).has("removal", id);
+}
+
+/**
+ * Whether one of these messages was erased in its chat. What a chat never held, or forgot as a whole, was
+ * not; and what the application took back no person wanted gone.
+ */
+export async function holdsRemoved(
+  logs: Logs,
+  chatId: string | null,
+  messageIds: Iterable<string>,
+): Promise<boolean> {
+  if (chatId === null) return false;
+  const found = await logs.findAll(chatId, [...messageIds]);
+  return [...found.values()].some(isErased);
+}
