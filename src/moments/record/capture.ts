@@ -52,7 +52,6 @@ export class Capture {
   readonly #buffers: MomentBuffers;
   readonly #frames: readonly BufferedFrame[];
   readonly #audio: AudioSnapshot | undefined;
-  #audioAfter: AudioSnapshot | undefined;
 
   constructor(receipt: Receipt, trigger: Trigger, buffers: MomentBuffers) {
     this.receipt = receipt;
@@ -63,8 +62,7 @@ export class Capture {
   }
 
   get media(): readonly ArrayBufferView[] {
-    const blocks = this.#audio?.blocks.map(({ pcm }) => pcm) ?? [];
-    return [...this.#frames.map(({ jpeg }) => jpeg), ...blocks];
+    return mediaOf(this.#frames, this.#audio);
   }
 
   /** Who was there: told where somebody may be seen or heard. */
@@ -72,13 +70,6 @@ export class Capture {
     const { ageMs, consent } = this.trigger;
     if (!consent.frames && !consent.audio) return [];
     return this.#buffers.peopleSince(ageMs - this.#buffers.mediaAgeMs);
-  }
-
-  /** Gives the blocks of sound back. */
-  release(): void {
-    for (const snapshot of [this.#audio, this.#audioAfter]) {
-      if (snapshot !== undefined) this.#buffers.audio.release(snapshot);
-    }
   }
 
   /**
@@ -127,8 +118,7 @@ export class Capture {
         triggerTurn: target.triggerTurn,
       };
     };
-    const blocks = audio?.blocks.map(({ pcm }) => pcm) ?? [];
-    return { media: [...frames.map(({ jpeg }) => jpeg), ...blocks], compose };
+    return { media: mediaOf(frames, audio), compose };
   }
 
   #framesUntil(endMs: number): readonly BufferedFrame[] {
@@ -139,8 +129,7 @@ export class Capture {
 
   #audioUntil(postMs: number): AudioSnapshot | undefined {
     if (this.#audio === undefined || postMs === 0) return this.#audio;
-    this.#audioAfter = this.#buffers.audio.snapshot(this.#audio.to);
-    return joined(this.#audio, this.#audioAfter);
+    return joined(this.#audio, this.#buffers.audio.snapshot(this.#audio.to));
   }
 
   #messagesUntil(endMs: number): readonly BufferedMessage[] {
@@ -193,6 +182,11 @@ export class Capture {
       software: this.trigger.software,
     };
   }
+}
+
+function mediaOf(frames: readonly BufferedFrame[], audio: AudioSnapshot | undefined) {
+  const blocks = audio?.parts.map(({ block }) => block.pcm) ?? [];
+  return [...frames.map(({ jpeg }) => jpeg), ...blocks];
 }
 
 function textOf(value: unknown): string | null {

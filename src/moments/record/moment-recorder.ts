@@ -385,7 +385,7 @@ export class MomentRecorder {
       this.#recent.overlaps({ id, fromMs, toMs }, keptMs),
     );
     const { redact, readFile } = this.#options;
-    const options = { redact, readFile, release: () => capture.release() };
+    const options = { redact, readFile };
     this.#queue.add(new WaitingMoment(capture.receipt, captured, options));
   }
 

@@ -55,8 +55,8 @@ export function sealed({ fixed, content, judged, triggerTurn }: MomentDraft): Se
 
 function soundOf(audio: MomentDraft["content"]["audio"]): AudioRef | null {
   if (audio === null) return null;
-  const { blocks, start, samples } = audio;
-  return { blocks, start, samples };
+  const { pcm, samples } = audio;
+  return { pcm, samples };
 }
 
 function placed(judged: NonNullable<MomentDraft["judged"]>, messages: readonly PackageMessage[]) {

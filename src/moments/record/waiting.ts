@@ -21,14 +21,11 @@ export class WaitingMoment {
   readonly #media: readonly ArrayBufferView[];
   readonly #redact: Redact | undefined;
   readonly #readFile: ReadFile;
-  readonly #release: () => void;
   #moment: SealedMoment | undefined;
-  #isReleased = false;
 
   /**
    * @param captured what it holds of pictures and sound, and how it is written down: that is done
    * when it is needed, because the person who reacts does not wait for it.
-   * @param options `release` gives back what it holds of the rings.
    */
   constructor(
     receipt: Receipt,
@@ -36,7 +33,6 @@ export class WaitingMoment {
     options: {
       readonly redact: Redact | undefined;
       readonly readFile: ReadFile;
-      readonly release: () => void;
     },
   ) {
     this.receipt = receipt;
@@ -44,7 +40,6 @@ export class WaitingMoment {
     this.#media = captured.media;
     this.#redact = options.redact;
     this.#readFile = options.readFile;
-    this.#release = options.release;
   }
 
   get draft(): MomentDraft {
@@ -72,13 +67,6 @@ export class WaitingMoment {
       throw new SaveError("redaction_failed", { cause });
     }
     return { ...this.#moment, attachments: await sentFiles(this.#moment, this.#readFile) };
-  }
-
-  /** Gives back what it holds; once, however often it is called. */
-  release(): void {
-    if (this.#isReleased) return;
-    this.#isReleased = true;
-    this.#release();
   }
 }
 
