@@ -4,8 +4,6 @@ import { writePcm } from "./pcm.ts";
 
 interface AudioLimits {
   readonly samples: number;
-  /** Of the blocks, which are held whole. */
-  readonly bytes: number;
   readonly ageMs: number;
 }
 
@@ -93,8 +91,7 @@ export class AudioRing {
       block.ageMs = ageMs;
       if (at === chunk.length) block.ends.push(block.used);
     }
-    const mostBlocks = Math.max(Math.floor(this.#limits.bytes / blockBytes), 1);
-    const oldest = this.#blocks.at(-mostBlocks)?.first ?? 0;
+    const oldest = this.#blocks.at(-mostBlocks(this.#limits.samples))?.first ?? 0;
     this.#dropBefore(Math.max(this.#to - this.#limits.samples, oldest));
   }
 
@@ -135,6 +132,12 @@ export class AudioRing {
     if (kept !== 0) this.#blocks.splice(0, kept < 0 ? this.#blocks.length : kept);
   }
 }
+
+/** Blocks that samples take: the first one is trimmed, and the last one is not full. */
+const mostBlocks = (samples: number): number => Math.ceil(samples / blockSamples) + 2;
+
+/** Most bytes that a ring of this many samples holds. */
+export const audioBytesOf = (samples: number): number => mostBlocks(samples) * blockBytes;
 
 /** How many chunks, as they were fed, reach into it. */
 export function chunksIn({ parts }: AudioSnapshot): number {

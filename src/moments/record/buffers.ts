@@ -55,8 +55,7 @@ export class MomentBuffers {
     this.messages = new MessageBuffer(limits, sessionId);
     this.frames = new FrameBuffer(limits, keepPhotoMetadata);
     this.captured = new CapturedValues(limits.capturedBytes);
-    const { audioSamples: samples, audioBytes: bytes, mediaAgeMs: ageMs } = limits;
-    this.audio = new AudioRing({ samples, bytes, ageMs });
+    this.audio = new AudioRing({ samples: limits.audioSamples, ageMs: limits.mediaAgeMs });
   }
 
   pushJpeg(jpeg: Uint8Array, push: FramePush): PushResult {

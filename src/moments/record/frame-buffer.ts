@@ -45,26 +45,16 @@ export type PushResult =
 const tolerance = 0.1;
 
 /** The pictures of the last two minutes, as JPEG, at most one in half a second. */
-export class FrameBuffer {
+export class FrameBuffer extends Ring<BufferedFrame> {
   readonly #limits: BufferLimits;
   readonly #keepsMetadata: boolean;
-  readonly #ring: Ring<BufferedFrame>;
   #last: FrameFacts | undefined;
   #seq = 0;
 
   constructor(limits: BufferLimits, keepsMetadata = false) {
+    super({ count: limits.frames, bytes: limits.frameBytes, ageMs: limits.mediaAgeMs });
     this.#limits = limits;
     this.#keepsMetadata = keepsMetadata;
-    const { frames: count, frameBytes: bytes, mediaAgeMs: ageMs } = limits;
-    this.#ring = new Ring({ count, bytes, ageMs });
-  }
-
-  get count(): number {
-    return this.#ring.count;
-  }
-
-  get bytes(): number {
-    return this.#ring.bytes;
   }
 
   /** @param isOwn the bytes may be kept as they are: the caller never writes to them again. */
@@ -93,18 +83,6 @@ export class FrameBuffer {
     return sourceMs - last.sourceMs >= frameEveryMs * (1 - tolerance);
   }
 
-  expire(ageMs: number): void {
-    this.#ring.expire(ageMs);
-  }
-
-  snapshot(): BufferedFrame[] {
-    return this.#ring.snapshot();
-  }
-
-  clear(): void {
-    this.#ring.clear();
-  }
-
   #keep(
     jpeg: Uint8Array,
     { width, height, bytes }: { width: number; height: number; bytes: number },
@@ -118,6 +96,6 @@ export class FrameBuffer {
     const { ageMs, monoMs: receivedMs } = received;
     this.#seq++;
     const size = { bytes: kept.length, width, height };
-    this.#ring.push({ jpeg: kept, ...size, camera, seq: this.#seq, sourceMs, receivedMs, ageMs });
+    this.add({ jpeg: kept, ...size, camera, seq: this.#seq, sourceMs, receivedMs, ageMs });
   }
 }

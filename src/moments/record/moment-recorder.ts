@@ -235,20 +235,22 @@ export class MomentRecorder {
    * is being written any more; what was written is for the caller to delete.
    */
   async forgetChat(chatId: string): Promise<void> {
-    this.#buffers.messages.forgetChat(chatId);
+    this.removeWords(chatId);
     await this.forget((facts) => facts.chatId === chatId);
   }
 
   /** Removes words of a chat, or one message of it, from the buffers: moments that are recorded keep theirs. */
   removeWords(chatId: string, messageId?: string): void {
-    const { messages } = this.#buffers;
-    if (messageId === undefined) messages.forgetChat(chatId);
-    else messages.forget(chatId, messageId);
+    this.#buffers.messages.remove((message) => {
+      return message.chatId === chatId && (messageId === undefined || message.id === messageId);
+    });
   }
 
   /** The answer of a turn is regenerated: removes the previous answers from the buffers. */
   regenerates(chatId: string, turnId: string): void {
-    this.#buffers.messages.forgetAnswers(chatId, turnId);
+    this.#buffers.messages.remove((message) => {
+      return message.chatId === chatId && message.turnId === turnId && message.role !== "USER";
+    });
   }
 
   /** These packages were deleted: their keys are free, and nothing repeats them. */
@@ -270,7 +272,7 @@ export class MomentRecorder {
 
   /** Forgets what was said in any chat, but for moments that are recorded. */
   forgetWords(): void {
-    this.#buffers.messages.forgetChats();
+    this.#buffers.messages.remove(({ chatId }) => chatId !== null);
   }
 
   /** Removes moments that are not saved yet; resolves as `forgetChat` does. */
