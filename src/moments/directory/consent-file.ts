@@ -26,7 +26,7 @@ async function readFile(disk: Disk, home: string): Promise<Consent | "unreadable
     return readConsent(JSON.parse(bytes.toString("utf8")));
   } catch (error) {
     // Torn, or somebody wrote it by hand, or it is a folder, a link or a pipe.
-    const isInvalid = isThroughlineError(error) && error.code === "THROUGHLINE_INVALID";
+    const isInvalid = isThroughlineError(error, "THROUGHLINE_INVALID");
     if (isInvalid || error instanceof SyntaxError || isNoFile(error)) return "unreadable";
     throw error;
   }

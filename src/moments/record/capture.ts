@@ -143,7 +143,7 @@ export class Capture {
 
   #fixed(): Omit<MomentDraft["fixed"], "target_reason" | "window"> {
     const { label, input, uuid, stamp, reduced, wallMs } = this.trigger;
-    const { sentiment, source, channel, score, annotator } = label;
+    const { what: _, trigger: __, correction: ___, postRollMs: ____, ...judgement } = label;
     const { id, name } = this.receipt;
     const { clock, captured, mediaAgeMs } = this.#buffers;
     const sinceMs = this.trigger.ageMs - mediaAgeMs;
@@ -151,18 +151,14 @@ export class Capture {
       id,
       timestamp: seconds(wallMs),
       timestamp_str: stamp,
-      sentiment,
+      ...judgement,
       session_id: this.trigger.sessionId,
       chat_id: this.trigger.chatId,
       provider: input.provider ?? textOf(captured.get("provider")),
       model: input.model ?? textOf(captured.get("model")),
-      source,
       schema: feedbackSchema,
       uuid,
       name,
-      channel,
-      score,
-      annotator,
       matched: input.matched ?? [],
       consent: effectiveConsent(this.trigger.consent),
       reduced,
