@@ -2,9 +2,9 @@ import type { Logger } from "../../core/logger.ts";
 import type { Timers } from "../../core/timers.ts";
 import type { PackageSink, SaveFailure } from "../package/package-sink.ts";
 import type { Receipt } from "./receipt.ts";
-import type { WaitingMoment } from "./waiting.ts";
+import type { Sealing, WaitingMoment } from "./waiting.ts";
 
-interface SaveQueuePorts {
+interface SaveQueuePorts extends Sealing {
   readonly sink: PackageSink;
   readonly timers: Timers;
   readonly logger: Logger;
@@ -107,7 +107,7 @@ export class SaveQueue {
     this.#abort = new AbortController();
     const { signal } = this.#abort;
     try {
-      const whole = await moment.sealed();
+      const whole = await moment.sealed(this.#ports);
       if (this.#isGone(moment)) return;
       const saved = await this.#ports.sink.save(whole, signal);
       if (!this.#isGone(moment)) this.#saved(moment, saved.name, saved.uploaded === true);

@@ -13,43 +13,31 @@ export interface Captured {
   readonly compose: () => MomentDraft;
 }
 
+/** How a moment is made whole before it is saved. */
+export interface Sealing {
+  readonly redact: Redact | undefined;
+  readonly readFile: ReadFile;
+}
+
 /** A moment that is complete and waits to be saved. */
 export class WaitingMoment {
   readonly receipt: Receipt;
+  /** What it holds in memory: pictures, and blocks of sound. */
+  readonly media: readonly ArrayBufferView[];
   readonly #compose: () => MomentDraft;
   #draft: MomentDraft | undefined;
-  readonly #media: readonly ArrayBufferView[];
-  readonly #redact: Redact | undefined;
-  readonly #readFile: ReadFile;
   #moment: SealedMoment | undefined;
 
-  /**
-   * @param captured what it holds of pictures and sound, and how it is written down: that is done
-   * when it is needed, because the person who reacts does not wait for it.
-   */
-  constructor(
-    receipt: Receipt,
-    captured: Captured,
-    options: {
-      readonly redact: Redact | undefined;
-      readonly readFile: ReadFile;
-    },
-  ) {
+  constructor(receipt: Receipt, { media, compose }: Captured) {
     this.receipt = receipt;
-    this.#compose = captured.compose;
-    this.#media = captured.media;
-    this.#redact = options.redact;
-    this.#readFile = options.readFile;
+    this.media = media;
+    this.#compose = compose;
   }
 
+  /** Composes it when it is needed, because the person who reacts does not wait for it. */
   get draft(): MomentDraft {
     this.#draft ??= this.#compose();
     return this.#draft;
-  }
-
-  /** What it holds in memory: pictures, and blocks of sound. */
-  get media(): readonly ArrayBufferView[] {
-    return this.#media;
   }
 
   /**
@@ -58,15 +46,15 @@ export class WaitingMoment {
    *
    * @throws SaveError `redaction_failed`
    */
-  async sealed(): Promise<SealedMoment> {
+  async sealed({ redact, readFile }: Sealing): Promise<SealedMoment> {
     try {
       const { content } = this.draft;
-      const redact = async () => (this.#redact === undefined ? content : this.#redact(content));
-      this.#moment ??= sealed({ ...this.draft, content: await redact() });
+      const redacted = async () => (redact === undefined ? content : redact(content));
+      this.#moment ??= sealed({ ...this.draft, content: await redacted() });
     } catch (cause) {
       throw new SaveError("redaction_failed", { cause });
     }
-    return { ...this.#moment, attachments: await sentFiles(this.#moment, this.#readFile) };
+    return { ...this.#moment, attachments: await sentFiles(this.#moment, readFile) };
   }
 }
 
