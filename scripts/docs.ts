@@ -9,15 +9,12 @@ import type { StoredRecord } from "../src/core/storage/log-store.ts";
 import { openThroughline, type Throughline } from "../src/core/throughline.ts";
 import type { Turns } from "../src/core/turns/turns.ts";
 import { serverCodes } from "../src/server/problem.ts";
-import type { Clause, Contract } from "../src/testing/contract.ts";
+import type { Contract } from "../src/testing/contract.ts";
 import {
   documentStoreContract,
   fileStoreContract,
   leaseContract,
   logStoreContract,
-  type SharedClause,
-  type SharedContract,
-  sharedStorageContract,
 } from "../src/testing/testing.ts";
 import { HeldClock } from "../test/support/held-clock.ts";
 import { type ScriptedStep, scriptedResponder } from "../test/support/scripted-responder.ts";
@@ -55,11 +52,10 @@ export async function generateParts(): Promise<ReadonlyMap<string, string>> {
   return new Map([
     ["errors", codeTable(errorCodes)],
     ["server-errors", codeTable(serverCodes)],
-    ["log-contract", contractTables(logStoreContract)],
-    ["document-contract", contractTables(documentStoreContract)],
-    ["file-contract", contractTables(fileStoreContract)],
-    ["lease-contract", contractTables(leaseContract)],
-    ["shared-contract", contractTables(sharedStorageContract)],
+    ["log-contract", contractTable(logStoreContract)],
+    ["document-contract", contractTable(documentStoreContract)],
+    ["file-contract", contractTable(fileStoreContract)],
+    ["lease-contract", contractTable(leaseContract)],
     ...Object.entries(emotionParts()),
     ...Object.entries(await referenceParts()),
     ...Object.entries(await sampleRun()),
@@ -76,24 +72,10 @@ function codeTable(codes: Readonly<Record<string, { status: number; says: string
   return table(["code", "HTTP", "what it says"], rows);
 }
 
-/** `reopens`: the next process looks; `interrupts`: what a storage hears is cut for a while. */
-type ListedClause = Pick<Clause, "id" | "says" | "reopens"> & Pick<SharedClause, "interrupts">;
-
-/** One table for each group of clauses: `log.retry.batch` is of the group `log.retry`. */
-function contractTables(contract: Contract | SharedContract): string {
-  const groups = new Map<string, ListedClause[]>();
-  const listed: readonly ListedClause[] = contract.clauses;
-  for (const clause of listed) {
-    const name = clause.id.split(".").slice(0, 2).join(".");
-    groups.set(name, [...(groups.get(name) ?? []), clause]);
-  }
-  const needs = listed.some(({ interrupts }) => interrupts) ? "interrupts" : "reopens";
-  const tables = [...groups].map(([group, clauses]) => {
-    const rows = clauses.map((each) => [`\`${each.id}\``, each.says, each[needs] ? "yes" : ""]);
-    return `### ${group}\n\n${table(["id", "promise", needs], rows)}`;
-  });
-  const count = `${contract.clauses.length} promises.\n`;
-  return [count, ...tables].join("\n");
+/** `reopens`: the next process looks. */
+function contractTable({ clauses }: Contract): string {
+  const rows = clauses.map(({ says, reopens }) => [says, reopens ? "yes" : ""]);
+  return `${clauses.length} promises.\n\n${table(["promise", "reopens"], rows)}`;
 }
 
 /** A companion of the day before yesterday: the same bytes every time. */

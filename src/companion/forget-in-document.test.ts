@@ -1,9 +1,8 @@
 // The document is changed while nobody keeps the companion, and another process writes it meanwhile.
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { MemoryPlace, openMemoryProcess } from "../../test/support/memory-place.ts";
 import type { JsonObject } from "../core/json.ts";
-import { MemoryPlace } from "../core/storage/memory/memory-place.ts";
-import { openMemoryStorage } from "../core/storage/memory/memory-storage.ts";
 import type { Storage } from "../core/storage/storage.ts";
 import { forgetInDocument } from "./forget-chat.ts";
 
@@ -21,7 +20,7 @@ function documentOf(messages: readonly (readonly [chat: string, text: string])[]
 /** The document in a place, and a storage whose writes of it each come after one of another process. */
 async function world(newer: readonly JsonObject[]) {
   const place = new MemoryPlace();
-  const [mine, other] = [openMemoryStorage({ place }), openMemoryStorage({ place })];
+  const [mine, other] = [openMemoryProcess({ place }), openMemoryProcess({ place })];
   const documents = other.documents("session");
   await documents.write("session", documentOf([["gone", "secret 1"]]));
   const left = [...newer];

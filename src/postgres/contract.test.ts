@@ -1,4 +1,5 @@
 import { test } from "node:test";
+import { searchContract } from "../../test/support/contracts/search.ts";
 import { noPostgres, withPostgres } from "../../test/support/test-postgres.ts";
 import type { Storage } from "../core/storage/storage.ts";
 import {
@@ -27,7 +28,13 @@ if (reason !== undefined) {
     companions.set(storage, companion);
     return storage;
   };
-  const contracts = [logStoreContract, documentStoreContract, fileStoreContract, leaseContract];
+  const contracts = [
+    logStoreContract,
+    searchContract,
+    documentStoreContract,
+    fileStoreContract,
+    leaseContract,
+  ];
   for (const { name, clauses } of contracts) {
     const sample = clauses.filter((_clause, index) => index % step === 0);
     testContract(

@@ -1,16 +1,17 @@
 import { describe, test } from "node:test";
 import type pg from "pg";
+import type { SharedClause, SharedPlace } from "../../test/support/contracts/shared-place.ts";
+import {
+  onPlaces,
+  opensNothing,
+  sharedStorageContract,
+} from "../../test/support/contracts/shared-storage.ts";
 import { HeldBackTimers } from "../../test/support/held-back-timers.ts";
 import { noPostgres, type TestPostgres, withPostgres } from "../../test/support/test-postgres.ts";
 import { systemClock } from "../core/clock.ts";
 import type { Storage } from "../core/storage/storage.ts";
 import { systemTimers } from "../core/timers.ts";
-import {
-  type SharedClause,
-  type SharedPlace,
-  sharedStorageContract,
-  testSharedContract,
-} from "../testing/testing.ts";
+import { testContract } from "../testing/testing.ts";
 import type { PostgresPool } from "./pool.ts";
 import { openPostgresStorage } from "./postgres.ts";
 
@@ -172,9 +173,8 @@ if (reason !== undefined) {
   const admin = server.pool(url);
   const pools = new Pools(server, url);
   let count = 0;
-  const { name } = sharedStorageContract;
   const clauses = sharedStorageContract.clauses.filter((_clause, index) => index % step === 0);
-  const isKilling = ({ id }: SharedClause) => id.startsWith("shared.wait.killed");
+  const isKilling = ({ lapses }: SharedClause) => lapses === true;
   const parts = [
     { leaseMs: shortMs, clauses: clauses.filter(isKilling) },
     { leaseMs: longMs, clauses: clauses.filter((clause) => !isKilling(clause)) },
@@ -184,7 +184,7 @@ if (reason !== undefined) {
       new PostgresPlace(pools, admin, { companion: `place-${++count}`, leaseMs });
     // Some at once: each has a place of its own, and most of its time is waiting.
     describe(`shared storage on PostgreSQL, leases of ${leaseMs} ms`, { concurrency: 4 }, () => {
-      testSharedContract({ name, clauses }, { test, openPlace });
+      testContract(onPlaces(clauses, openPlace), { test, open: opensNothing });
     });
   }
 }

@@ -6,11 +6,9 @@ export type Open = () => Promise<Storage>;
 /** Closes this storage and opens the same place again, as the next process would. */
 export type Reopen = (storage: Storage) => Promise<Storage>;
 
-/** One promise of a contract: a test, a row of the documentation, and a line of the results. */
+/** One promise of a contract: a test, and a row of the documentation. */
 export interface Clause {
-  /** Stable, dotted and unique in its contract, such as `log.retry.batch`. */
-  readonly id: string;
-  /** A sentence that is true of every driver. */
+  /** A sentence that is true of every driver: the name of the test. No two of a contract are alike. */
   readonly says: string;
   /** Present where the proof closes a storage and opens what it left. */
   readonly reopens?: true;
@@ -23,24 +21,18 @@ export function clauseWithTable<
   Row,
   Given extends readonly unknown[] = Parameters<Clause["proof"]>,
 >(
-  id: string,
   says: string,
   rows: readonly Row[],
   proof: (row: Row) => (...given: Given) => Promise<void>,
-): {
-  readonly id: string;
-  readonly says: string;
-  readonly proof: (...given: Given) => Promise<void>;
-} {
+): { readonly says: string; readonly proof: (...given: Given) => Promise<void> } {
   return {
-    id,
     says,
     proof: async (...given) => {
       for (const row of rows) {
         try {
           await proof(row)(...given);
         } catch (cause) {
-          throw new Error(`${id}, with ${nameOf(row)}: ${String(cause)}`, { cause });
+          throw new Error(`${says}, with ${nameOf(row)}: ${String(cause)}`, { cause });
         }
       }
     },
@@ -59,11 +51,10 @@ export interface Contract {
 }
 
 export interface DriverUnderTest {
+  readonly test: TestRunner;
   readonly open: Open;
-  /** Needed by the clauses with `reopens`. A driver that keeps nothing lists those in `except`. */
+  /** Without it, for a driver that keeps nothing, the clauses with `reopens` are skipped. */
   readonly reopen?: Reopen;
-  /** What this driver lacks: the reason, by the id of the clause. */
-  readonly except?: Readonly<Record<string, string>>;
 }
 
 /** What a contract needs of a test runner; `test` of `node:test` fits, and most others. */
@@ -72,73 +63,15 @@ export interface TestRunner {
   skip(name: string, proof: () => Promise<void>): unknown;
 }
 
-export interface ClauseResult {
-  readonly id: string;
-  readonly says: string;
-  readonly ok: boolean;
-  /** Why the driver is excused from this clause, which was not run. */
-  readonly skipped?: string;
-  /** What the proof rejected with, if it did. */
-  readonly error?: unknown;
-}
-
-/**
- * Registers one test per clause with a runner; a clause in `except` as a skipped one, reason in its
- * name.
- *
- * @throws TypeError `except` names no clause of this contract, or gives no reason.
- */
-export function testContract(
-  contract: Contract,
-  driver: DriverUnderTest & { readonly test: TestRunner },
-): void {
-  checkExcept(contract, driver);
-  const { test } = driver;
-  for (const clause of contract.clauses) {
-    const name = `${clause.says} (${clause.id})`;
-    const reason = driver.except?.[clause.id];
-    if (reason === undefined) void test(name, () => prove(clause, driver));
-    else void test.skip(`${name}: ${reason}`, () => prove(clause, driver));
+/** Registers one test for each clause with a runner. */
+export function testContract({ clauses }: Contract, driver: DriverUnderTest): void {
+  const { test, open, reopen } = driver;
+  for (const { says, reopens, proof } of clauses) {
+    if (reopens && reopen === undefined) void test.skip(says, cannotReopen);
+    else void test(says, () => proof(open, reopen ?? cannotReopen));
   }
-}
-
-/** Runs the clauses one after the other and tells of each; a failing one does not end the run. */
-export async function* runContract(
-  contract: Contract,
-  open: Open,
-  options: Omit<DriverUnderTest, "open"> = {},
-): AsyncGenerator<ClauseResult, void, undefined> {
-  const driver = { open, ...options };
-  checkExcept(contract, driver);
-  for (const clause of contract.clauses) {
-    const { id, says } = clause;
-    const skipped = driver.except?.[id];
-    if (skipped !== undefined) {
-      yield { id, says, ok: true, skipped };
-      continue;
-    }
-    let result: ClauseResult = { id, says, ok: true };
-    try {
-      await prove(clause, driver);
-    } catch (error) {
-      result = { id, says, ok: false, error };
-    }
-    yield result;
-  }
-}
-
-async function prove(clause: Clause, driver: DriverUnderTest): Promise<void> {
-  await clause.proof(driver.open, driver.reopen ?? cannotReopen);
 }
 
 function cannotReopen(): Promise<never> {
-  return Promise.reject(new TypeError("give `reopen`, or list this clause in `except`"));
-}
-
-function checkExcept(contract: Contract, { except = {} }: DriverUnderTest): void {
-  const ids = new Set(contract.clauses.map((clause) => clause.id));
-  for (const [id, reason] of Object.entries(except)) {
-    if (!ids.has(id)) throw new TypeError(`${contract.name} has no clause ${id}`);
-    if (reason.trim() === "") throw new TypeError(`the exception from ${id} needs a reason`);
-  }
+  return Promise.reject(new TypeError("only a clause with `reopens` opens a storage again"));
 }

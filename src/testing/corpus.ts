@@ -3,7 +3,7 @@ import type { Json, JsonObject } from "../core/json.ts";
 
 /** A text that has damaged a store somewhere, and what it is called in the name of a test. */
 export interface CorpusText {
-  /** Lower case with dashes: the last part of a clause's id. */
+  /** Lower case with dashes. */
   readonly name: string;
   readonly text: string;
 }

@@ -45,7 +45,6 @@ const currents: readonly Current[] = [
 
 const writing: readonly Clause[] = [
   {
-    id: "document.write.counts",
     says: "the revision counts the writes of its document from 1, of equal values too",
     proof: withDocuments(async (documents) => {
       await documents.write("other", { mood: "calm" });
@@ -58,7 +57,6 @@ const writing: readonly Clause[] = [
     }),
   },
   {
-    id: "document.write.replaces",
     says: "a write replaces the whole value: nothing is merged, and nothing of a longer one is left",
     proof: withDocuments(async (documents) => {
       await documents.write(state, { mood: "calm", text: "x".repeat(200_000), in: { a: 1 } });
@@ -69,7 +67,6 @@ const writing: readonly Clause[] = [
     }),
   },
   {
-    id: "document.delete.forgets",
     says: "a deleted document is gone, with every earlier value, and begins again at revision 1; delete answers whether there was one",
     proof: withDocuments(async (documents) => {
       assert.equal(await documents.delete(state), false);
@@ -82,7 +79,6 @@ const writing: readonly Clause[] = [
     }),
   },
   {
-    id: "document.delete.no-other",
     says: "delete forgets that document and no other",
     proof: withDocuments(async (documents) => {
       for (const key of ["a", "a:b", "a:b:c", "A"]) await documents.write(key, { key });
@@ -92,7 +88,6 @@ const writing: readonly Clause[] = [
     }),
   },
   {
-    id: "document.keys.sorted",
     says: "the keys are those of all documents that are there, each once, sorted by code unit",
     proof: withDocuments(async (documents) => {
       assert.deepEqual(await documents.keys(), []);
@@ -110,7 +105,6 @@ const writing: readonly Clause[] = [
     }),
   },
   clauseWithTable(
-    "document.expected-revision.current",
     "a write that expects the revision that is there, or 0 for none, is made; any other is a conflict, and the value that is there stands",
     currents,
     ({ revision, before }) =>
@@ -128,7 +122,6 @@ const writing: readonly Clause[] = [
       }),
   ),
   {
-    id: "document.expected-revision.repeated",
     says: "a conditional write that is repeated is a conflict: documents have no ids",
     proof: withDocuments(async (documents) => {
       await documents.write(state, { a: 1 }, { expectedRevision: 0 });
@@ -138,7 +131,6 @@ const writing: readonly Clause[] = [
     }),
   },
   clauseWithTable(
-    "document.expected-revision.refused",
     "an expected revision that is no whole number from 0 is refused",
     refusedPositions,
     ({ value: expectedRevision }) =>
@@ -185,19 +177,14 @@ const limits: readonly Limit[] = [
 ];
 
 const values: readonly Clause[] = [
-  clauseWithTable(
-    "document.text.corpus",
-    "text comes back equal, as a value and as a key",
-    textCorpus,
-    ({ text }) =>
-      withDocuments(async (documents) => {
-        const value = { text, in: { [`key ${text}`]: [text] } };
-        await documents.write(state, value);
-        await holds(documents, value, 1);
-      }),
+  clauseWithTable("text comes back equal, as a value and as a key", textCorpus, ({ text }) =>
+    withDocuments(async (documents) => {
+      const value = { text, in: { [`key ${text}`]: [text] } };
+      await documents.write(state, value);
+      await holds(documents, value, 1);
+    }),
   ),
   clauseWithTable(
-    "document.value.corpus",
     "a value comes back equal, also under keys that a store might use for itself",
     [...valueCorpus, { name: "named-as-ours", value: ours }],
     ({ value }) =>
@@ -208,7 +195,6 @@ const values: readonly Clause[] = [
       }),
   ),
   {
-    id: "document.copy.kept",
     says: "what a caller does to a value that it wrote or read, or to the keys, changes nothing; what is undefined is left out",
     proof: withDocuments(async (documents) => {
       const value = { a: { b: [1] }, c: undefined };
@@ -227,7 +213,6 @@ const values: readonly Clause[] = [
 
 const refused: readonly Clause[] = [
   clauseWithTable(
-    "document.refuse.value",
     "a value that JSON cannot hold is refused, and the old one stands",
     refusedValues,
     ({ value }) =>
@@ -240,7 +225,6 @@ const refused: readonly Clause[] = [
       }),
   ),
   clauseWithTable<readonly [name: string, value: unknown, code?: ErrorCode]>(
-    "document.refuse.no-object",
     "a value that is no plain object, or holds itself, is refused, and no document is made",
     [
       ...[null, undefined, "a", 1, true, [], [{}], new Map(), new Date(0)].map(
@@ -255,7 +239,6 @@ const refused: readonly Clause[] = [
       }),
   ),
   clauseWithTable(
-    "document.limit",
     `a value of ${documentLimits.valueBytes} bytes of JSON, ${jsonLimits.depth} levels and ${jsonLimits.keys} keys and items is stored; more is too large, and the old one stands`,
     limits,
     ({ value, fits }) =>
@@ -280,7 +263,7 @@ function callsWith(documents: DocumentStore, key: string): readonly Promise<unkn
 }
 
 const keys: readonly Clause[] = [
-  clauseWithTable("document.key.corpus", "a document can have any key", keyCorpus, ({ text }) =>
+  clauseWithTable("a document can have any key", keyCorpus, ({ text }) =>
     withDocuments(async (documents) => {
       await documents.write(text, { a: 1 });
       assert.equal(await documents.write(text, { a: 2 }, { expectedRevision: 1 }), 2);
@@ -291,7 +274,6 @@ const keys: readonly Clause[] = [
     }),
   ),
   {
-    id: "document.key.all-different",
     says: "keys that differ at all are different documents",
     proof: withDocuments(async (documents) => {
       await Promise.all(keyCorpus.map(({ name, text }) => documents.write(text, { name })));
@@ -299,15 +281,11 @@ const keys: readonly Clause[] = [
       assert.deepEqual(await documents.keys(), keyCorpus.map(({ text }) => text).sort());
     }),
   },
-  clauseWithTable(
-    "document.key.refused",
-    "what is no key is refused by every call",
-    refusedKeys,
-    ({ value, code }) =>
-      withDocuments(async (documents) => {
-        for (const call of callsWith(documents, untyped(value))) await refuses(code, call);
-        assert.deepEqual(await documents.keys(), []);
-      }),
+  clauseWithTable("what is no key is refused by every call", refusedKeys, ({ value, code }) =>
+    withDocuments(async (documents) => {
+      for (const call of callsWith(documents, untyped(value))) await refuses(code, call);
+      assert.deepEqual(await documents.keys(), []);
+    }),
   ),
 ];
 

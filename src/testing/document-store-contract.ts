@@ -34,7 +34,6 @@ const calls: readonly (readonly [string, (documents: DocumentStore) => Promise<u
 
 const storages: readonly Clause[] = [
   clauseWithTable(
-    "document.closed.calls",
     "every call rejects with THROUGHLINE_CLOSED after the storage was closed",
     calls,
     ([, call]) =>
@@ -45,7 +44,6 @@ const storages: readonly Clause[] = [
       }),
   ),
   {
-    id: "document.closed.pending",
     says: "writes that are under way when the storage is closed are finished",
     proof: withDocuments(async (documents, storage) => {
       const pending = [1, 2, 3, 4, 5].map((n) => documents.write(state, { n }));
@@ -54,7 +52,6 @@ const storages: readonly Clause[] = [
     }),
   },
   {
-    id: "document.storage.collections",
     says: "the same key in two collections is two documents, and the same key in one is one",
     proof: withDocuments(async (documents, storage) => {
       const moods = documentsOf(storage, "moods");
@@ -69,7 +66,6 @@ const storages: readonly Clause[] = [
     }),
   },
   {
-    id: "document.copies.none",
     says: "forgetting the copies of a document that does not exist, or has none, changes nothing",
     proof: withDocuments(async (documents) => {
       await documents.forgetCopies(state);
@@ -80,7 +76,6 @@ const storages: readonly Clause[] = [
     }),
   },
   {
-    id: "document.damage.set-aside",
     says: "a value in which the reader finds damage is neither read again nor listed, and the next write begins again",
     proof: withDocuments(async (documents) => {
       await documents.write(state, { a: "wrong" });
@@ -94,7 +89,6 @@ const storages: readonly Clause[] = [
     }),
   },
   {
-    id: "document.damage.refused",
     says: "a reader that throws at a value leaves it as it is",
     proof: withDocuments(async (documents) => {
       await documents.write(state, { a: 1 });
@@ -104,7 +98,6 @@ const storages: readonly Clause[] = [
     }),
   },
   {
-    id: "document.storage.beside-a-log",
     says: "a document and a log with the same key do not disturb each other",
     proof: withDocuments(async (documents, storage) => {
       const log = logsOf(storage);
@@ -197,7 +190,6 @@ async function readAll(storage: Storage): Promise<unknown> {
 const reopening: readonly Clause[] = [
   {
     ...clauseWithTable(
-      "document.reopen.same",
       "after reopening, every document has the value and the revision that it had, or is gone",
       histories,
       ({ before }) =>
@@ -212,7 +204,6 @@ const reopening: readonly Clause[] = [
     reopens: true,
   },
   {
-    id: "document.reopen.goes-on",
     says: "after reopening, a document counts on from its revision, and from 0 if it was deleted",
     ...documentsAcrossReopening(
       async (documents) => {
@@ -229,7 +220,6 @@ const reopening: readonly Clause[] = [
     ),
   },
   {
-    id: "document.reopen.pending",
     says: "after reopening, writes that were under way at the close are there",
     ...documentsAcrossReopening(
       async (documents) => {
@@ -242,7 +232,6 @@ const reopening: readonly Clause[] = [
 
 const atOnce: readonly Clause[] = [
   {
-    id: "document.at-once.order",
     says: "50 writes at once are made in the order of the calls, and each answers its revision",
     proof: withDocuments(async (documents) => {
       const calls = upTo(50).map((n) => documents.write(state, { n }));
@@ -251,7 +240,6 @@ const atOnce: readonly Clause[] = [
     }),
   },
   clauseWithTable(
-    "document.at-once.race",
     "of 20 writes at once that expect one revision one is made, the others are conflicts",
     [
       { name: "no document", revision: 0 },
@@ -270,7 +258,6 @@ const atOnce: readonly Clause[] = [
       }),
   ),
   {
-    id: "document.at-once.readers",
     says: "a reader while a writer replaces gets a whole value and never none",
     proof: withDocuments(async (documents) => {
       const value = (n: number) => ({ n, list: new Array<number>(500).fill(n), last: n });
@@ -293,7 +280,6 @@ const atOnce: readonly Clause[] = [
     }),
   },
   {
-    id: "document.at-once.refused",
     says: "a write that is refused does not harm the writes around it",
     proof: withDocuments(async (documents) => {
       const bad = untyped<{ n: number }>({ n: Number.NaN });
@@ -307,7 +293,6 @@ const atOnce: readonly Clause[] = [
     }),
   },
   {
-    id: "document.at-once.own-write",
     says: "a caller that has awaited a write reads it, also from its key's place in the list",
     proof: withDocuments(async (documents) => {
       for (const n of upTo(30)) {
@@ -318,7 +303,6 @@ const atOnce: readonly Clause[] = [
     }),
   },
   {
-    id: "document.at-once.delete-wins",
     says: "a delete forgets the writes that were called before it, answered or not, and the next write begins at revision 1; of five at once one answers that there was a document",
     proof: withDocuments(async (documents) => {
       const late = upTo(10).map((n) => documents.write(state, { n }));

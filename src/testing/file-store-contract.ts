@@ -53,7 +53,6 @@ const notHashes = [
 
 const storing: readonly Clause[] = [
   clauseWithTable(
-    "file.put",
     "a file is answered by its SHA-256, listed with its size, and read back as it was",
     contents,
     ({ bytes }) =>
@@ -63,7 +62,6 @@ const storing: readonly Clause[] = [
       }),
   ),
   {
-    id: "file.put.keys",
     says: "keys that differ at all have files of their own, and each is listed once",
     proof: withFiles(async (files) => {
       for (const { name, text: key } of keyCorpus) await files.put(key, text(name));
@@ -72,7 +70,6 @@ const storing: readonly Clause[] = [
     }),
   },
   {
-    id: "file.put.again",
     says: "the same bytes again change nothing, also 20 times at once, and each answers the hash",
     proof: withFiles(async (files) => {
       const bytes = text("again");
@@ -82,7 +79,6 @@ const storing: readonly Clause[] = [
     }),
   },
   {
-    id: "file.put.limits",
     says: "a file of 20 MiB is stored; one byte more, or what is no bytes, is refused and nothing stored",
     proof: withFiles(async (files) => {
       const largest = new Uint8Array(fileLimits.fileBytes);
@@ -97,7 +93,6 @@ const storing: readonly Clause[] = [
     }),
   },
   {
-    id: "file.get.none",
     says: "what is not there reads as undefined, lists as nothing and is deleted as 0 files",
     proof: withFiles(async (files) => {
       const hash = hashOf(text("none"));
@@ -110,7 +105,6 @@ const storing: readonly Clause[] = [
     }),
   },
   {
-    id: "file.hash",
     says: "what is no SHA-256 in lower case is refused",
     proof: withFiles(async (files) => {
       await files.put(chat, text("kept"));
@@ -125,7 +119,6 @@ const storing: readonly Clause[] = [
 
 const deleting: readonly Clause[] = [
   clauseWithTable(
-    "file.delete",
     "deleting removes the named files, or all, of that key and of no other, and answers how many",
     [
       { name: "one", hashes: [hashOf(text("one"))], removed: 1, left: ["two", "three"] },
@@ -154,7 +147,6 @@ const deleting: readonly Clause[] = [
       }),
   ),
   {
-    id: "file.delete.late",
     says: "a delete also removes what was put before it and not yet answered",
     proof: withFiles(async (files) => {
       const late = upTo(10).map((n) => files.put(chat, text(`late ${n}`)));
@@ -164,7 +156,6 @@ const deleting: readonly Clause[] = [
     }),
   },
   {
-    id: "file.beside-a-log",
     says: "files, a log and a document with the same key do not disturb each other, nor do two collections",
     proof: withFiles(async (files, storage) => {
       const logs = storage.logs("chats", unlisted);
@@ -186,7 +177,6 @@ const deleting: readonly Clause[] = [
 
 const storages: readonly Clause[] = [
   {
-    id: "file.closed",
     says: "after close every call rejects with THROUGHLINE_CLOSED",
     proof: async (open) => {
       const storage = await open();
@@ -202,7 +192,6 @@ const storages: readonly Clause[] = [
     },
   },
   {
-    id: "file.reopen",
     says: "after reopening, every file is there that was, what was deleted is not, and a put under way is",
     reopens: true,
     async proof(open, reopen) {

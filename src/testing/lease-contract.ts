@@ -18,7 +18,6 @@ function proof(proves: (storage: Storage) => Promise<void>): Clause["proof"] {
 
 const clauses: readonly Clause[] = [
   {
-    id: "lease.exclusive",
     says: "a name that is held is not acquired a second time until it is released; releasing twice is releasing once",
     proof: proof(async ({ leases }) => {
       const lease = await leases.acquire(name);
@@ -31,7 +30,6 @@ const clauses: readonly Clause[] = [
     }),
   },
   {
-    id: "lease.names",
     says: "every key is a name of its own, in every collection, also in the one without a name",
     proof: proof(async ({ leases }) => {
       for (const { text: key } of keyCorpus) {
@@ -42,7 +40,6 @@ const clauses: readonly Clause[] = [
     }),
   },
   {
-    id: "lease.order",
     says: "five calls that wait for one name get it one at a time, in the order of the calls",
     proof: proof(async ({ leases }) => {
       const order: string[] = [];
@@ -59,7 +56,6 @@ const clauses: readonly Clause[] = [
     }),
   },
   {
-    id: "lease.epoch",
     says: "the epoch of every holder is a whole number greater than that of the one before",
     proof: proof(async ({ leases }) => {
       let last = 0;
@@ -72,7 +68,6 @@ const clauses: readonly Clause[] = [
     }),
   },
   {
-    id: "lease.abort",
     says: "a call whose signal is aborted, before it or while it waits, rejects with the signal's reason and leaves its turn to the next",
     proof: proof(async ({ leases }) => {
       await assert.rejects(leases.acquire(name, { signal: AbortSignal.abort(gone) }), gone);
@@ -88,7 +83,6 @@ const clauses: readonly Clause[] = [
     }),
   },
   {
-    id: "lease.closed",
     says: "closing a storage ends its waiting, its leases are lost, and later calls are refused",
     proof: proof(async (storage) => {
       const { leases } = storage;
@@ -103,7 +97,6 @@ const clauses: readonly Clause[] = [
     }),
   },
   {
-    id: "lease.refused",
     says: "a name whose key no log can have is refused, as the log would be",
     proof: proof(async ({ leases }) => {
       for (const { value, code } of refusedKeys) {

@@ -165,7 +165,6 @@ function cycle(): unknown {
 /** What append stores, and what it refuses to store. */
 export const appendClauses: readonly Clause[] = [
   {
-    id: "log.append.numbers",
     says: "append numbers the records from 1 without gaps, over batches of any size, and answers the seq of the last",
     proof: withLogs(async (log) => {
       for (const [first, last] of [
@@ -179,7 +178,6 @@ export const appendClauses: readonly Clause[] = [
     }),
   },
   clauseWithTable(
-    "log.append.as-given",
     "a record comes back as it was given, with its seq; what is undefined is left out",
     given,
     ({ given, back }) =>
@@ -189,7 +187,6 @@ export const appendClauses: readonly Clause[] = [
       }),
   ),
   {
-    id: "log.append.copied",
     says: "what the caller does to a record, a batch or a head after the call changes nothing",
     proof: withLogs(async (log) => {
       const record = message("m1", "said", { list: [{ a: 1 }] });
@@ -208,7 +205,6 @@ export const appendClauses: readonly Clause[] = [
     }),
   },
   clauseWithTable(
-    "log.append.limit",
     `a record of ${recordBytes} bytes, ${jsonLimits.depth} levels and ${jsonLimits.keys} keys and items is stored, and so is a batch of ${batchRecords} records and ${batchBytes} bytes; more is too large`,
     limits,
     ({ batches }) =>
@@ -221,7 +217,6 @@ export const appendClauses: readonly Clause[] = [
       }),
   ),
   clauseWithTable(
-    "log.refuse.batch",
     "what is no batch of records is refused and makes no log, and so is a record with a seq of its own",
     noBatches,
     ({ batch, code = "THROUGHLINE_INVALID" }) =>
@@ -232,7 +227,6 @@ export const appendClauses: readonly Clause[] = [
       }),
   ),
   clauseWithTable(
-    "log.refuse.value",
     "a record that holds what JSON cannot hold is refused",
     refusedValues,
     ({ value }) =>
@@ -245,7 +239,6 @@ export const appendClauses: readonly Clause[] = [
       }),
   ),
   {
-    id: "log.refuse.whole-batch",
     says: "one record that is refused refuses its whole batch, and the next append is as before",
     proof: withLogs(async (log) => {
       await log.append(chat, messages(1, 2), { head: { title: "kept" } });

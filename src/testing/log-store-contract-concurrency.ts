@@ -19,7 +19,6 @@ import { seededRandom } from "./random.ts";
 
 const appends: readonly Clause[] = [
   {
-    id: "log.at-once.order",
     says: "batches appended at once are each stored whole, in the order of the calls, and each answers its seq",
     proof: withLogs(async (log) => {
       const ends = upTo(50).map((n) => n * 3);
@@ -30,7 +29,6 @@ const appends: readonly Clause[] = [
     }),
   },
   {
-    id: "log.at-once.40-logs",
     says: "40 logs begun and appended to at once, under the same ids, are all whole and all listed",
     proof: withLogs(async (log) => {
       const keys = upTo(40).map((n) => `chat:${10 + n}`);
@@ -42,7 +40,6 @@ const appends: readonly Clause[] = [
     }),
   },
   {
-    id: "log.at-once.refused",
     says: "an append that is refused does not harm the appends around it",
     proof: withLogs(async (log) => {
       const bad = message("bad", "hi", { at: Number.NaN });
@@ -60,7 +57,6 @@ const appends: readonly Clause[] = [
 
 const repeats: readonly Clause[] = [
   clauseWithTable(
-    "log.at-once.same-batch",
     "one batch appended 20 times at once is stored, found and listed once, without a conflict",
     [
       { name: "without an expected seq", options: {} },
@@ -77,7 +73,6 @@ const repeats: readonly Clause[] = [
       }),
   ),
   clauseWithTable(
-    "log.at-once.duplicates",
     "batches sent again, in part and out of order are stored as if sent once",
     [1, 2, 3, 4, 5, 6],
     (seed) =>
@@ -98,7 +93,6 @@ const repeats: readonly Clause[] = [
       }),
   ),
   {
-    id: "log.at-once.same-id",
     says: "of 20 appends at once of one id with different content the first is stored",
     proof: withLogs(async (log) => {
       const calls = messages(1, 20).map((record) => log.append(chat, [{ ...record, id: "m1" }]));
@@ -112,7 +106,6 @@ const repeats: readonly Clause[] = [
 
 const readers: readonly Clause[] = [
   {
-    id: "log.at-once.tails",
     says: "a tail or a read begun while batches are appended ends in a whole one, without a gap; a tail has the head of the last",
     proof: withLogs(async (log) => {
       const calls = upTo(30).map((n) =>
@@ -133,7 +126,6 @@ const readers: readonly Clause[] = [
     }),
   },
   {
-    id: "log.at-once.own-write",
     says: "after an awaited append every way of reading shows it, others under way or not",
     proof: withLogs(async (log) => {
       const others = messages(100, 130).map((record) => log.append(chat, [record]));
@@ -152,7 +144,6 @@ const readers: readonly Clause[] = [
 
 const forgetting: readonly Clause[] = [
   {
-    id: "log.at-once.erase-and-append",
     says: "records erased while others are appended: none is lost and none comes back",
     proof: withLogs(async (log) => {
       await log.append(chat, messages(1, 10));
@@ -169,7 +160,6 @@ const forgetting: readonly Clause[] = [
     }),
   },
   {
-    id: "log.at-once.erase-and-retry",
     says: "a record that is erased while it is appended again stays erased",
     proof: withLogs(async (log) => {
       await log.append(chat, [message("m1", "violin"), message("m2")]);
@@ -186,7 +176,6 @@ const forgetting: readonly Clause[] = [
     }),
   },
   clauseWithTable(
-    "log.at-once.delete-wins",
     "a delete forgets the appends and erasures that were called before it, answered or not, and touches no other log",
     [
       { name: "a log that is there", stored: 3 },
@@ -211,7 +200,6 @@ const forgetting: readonly Clause[] = [
       }),
   ),
   {
-    id: "log.at-once.deletes-and-appends",
     says: "appends called after a delete, even before it has answered, begin the log again, and only those after the last one stay",
     proof: withLogs(async (log) => {
       await log.append(chat, messages(1, 3));

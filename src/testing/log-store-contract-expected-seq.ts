@@ -59,7 +59,6 @@ function otherThan(seq: number): number[] {
 
 const conditions: readonly Clause[] = [
   clauseWithTable(
-    "log.expected-seq.append",
     "an append that expects the seq at which the log ends is stored; any other is a conflict, which stores nothing and keeps the head",
     ends,
     ({ seq, before }) =>
@@ -76,7 +75,6 @@ const conditions: readonly Clause[] = [
       }),
   ),
   clauseWithTable(
-    "log.expected-seq.erase",
     "an erasure that expects the seq at which the log ends is done and moves no end; any other is a conflict, which erases nothing and keeps the head",
     ends,
     ({ seq, before }) =>
@@ -102,7 +100,6 @@ const conditions: readonly Clause[] = [
       }),
   ),
   clauseWithTable(
-    "log.expected-seq.refused",
     "an expected seq that is no whole number from 0 is refused",
     refusedPositions,
     ({ value: expectedSeq }) =>
@@ -115,7 +112,6 @@ const conditions: readonly Clause[] = [
       }),
   ),
   {
-    id: "log.expected-seq.retry",
     says: "a repeated append is no conflict, whatever seq it expects and whatever was appended since; a batch with a missing record is held to it",
     proof: withLogs(async (log) => {
       await log.append(chat, messages(1, 1));
@@ -135,7 +131,6 @@ const conditions: readonly Clause[] = [
 
 const races: readonly Clause[] = [
   clauseWithTable(
-    "log.expected-seq.race",
     "of 20 appends at once that expect the same seq one is stored, the others are conflicts",
     [
       { name: "no log", seq: 0 },
@@ -154,7 +149,6 @@ const races: readonly Clause[] = [
       }),
   ),
   {
-    id: "log.expected-seq.chain",
     says: "appends that each expect the end of the one before may all be under way at once",
     proof: withLogs(async (log) => {
       const calls = upTo(30).map((n) => log.append(chat, messages(n, n), { expectedSeq: n - 1 }));
@@ -162,7 +156,6 @@ const races: readonly Clause[] = [
     }),
   },
   {
-    id: "log.expected-seq.erase-in-order",
     says: "an erasure that is called while an append is under way expects where that one ends",
     proof: withLogs(async (log) => {
       await log.append(chat, messages(1, 3));

@@ -20,7 +20,6 @@ import {
 
 const erasing: readonly Clause[] = [
   {
-    id: "log.erase.leaves",
     says: "an erased record leaves its id, its seq and that it was erased, wherever it is read",
     proof: withLogs(async (log) => {
       await log.append(chat, messages(1, 3));
@@ -38,7 +37,6 @@ const erasing: readonly Clause[] = [
     }),
   },
   clauseWithTable<readonly [name: string, ids: readonly string[], count: number]>(
-    "log.erase.count",
     "erase answers how many records it erased, each counted once; ids that the log does not hold are passed over",
     [
       ["two ids, one of them twice", ["m1", "m3", "m1"], 2],
@@ -60,7 +58,6 @@ const erasing: readonly Clause[] = [
       }),
   ),
   {
-    id: "log.erase.many",
     says: "every second of 2,000 records is erased, and the others stay",
     proof: withLogs(async (log) => {
       await log.append(chat, messages(1, 1_000));
@@ -75,7 +72,6 @@ const erasing: readonly Clause[] = [
     }),
   },
   {
-    id: "log.erase.id-stays-used",
     says: "an erased record appended again, with any content, answers its seq and stays erased",
     proof: withLogs(async (log) => {
       await log.append(chat, messages(1, 3));
@@ -91,7 +87,6 @@ const erasing: readonly Clause[] = [
     }),
   },
   {
-    id: "log.erase.head",
     says: "an erasure can replace the head, in the log, in lists and for labels, at once with it",
     proof: withLogs(async (log) => {
       const head = { title: "what m1 says", labels: ["x"], updated_at: "2026-03-01" };
@@ -106,7 +101,6 @@ const erasing: readonly Clause[] = [
     }),
   },
   {
-    id: "log.erase.likeness",
     says: "a record that says that it was erased, and holds content, is erased as any other",
     proof: withLogs(async (log) => {
       const like = { id: "m1", _type: "metadata", kind: "erased", content: "violin" };
@@ -122,7 +116,6 @@ const erasing: readonly Clause[] = [
 
 const deleting: readonly Clause[] = [
   {
-    id: "log.delete.forgets",
     says: "a deleted log is gone from every way of reading; delete answers whether there was one",
     proof: withLogs(async (log) => {
       assert.equal(await log.delete(chat), false);
@@ -138,7 +131,6 @@ const deleting: readonly Clause[] = [
     }),
   },
   {
-    id: "log.delete.begins-again",
     says: "a deleted log begins again at seq 1, any number of times, with the old ids free, erased ones too",
     proof: withLogs(async (log) => {
       for (let life = 1; life <= 5; life++) {
@@ -154,7 +146,6 @@ const deleting: readonly Clause[] = [
     }),
   },
   {
-    id: "log.delete.at-once",
     says: "of erasures and of deletes at once one answers that there was something",
     proof: withLogs(async (log) => {
       await log.append(chat, messages(1, 3));
@@ -166,7 +157,6 @@ const deleting: readonly Clause[] = [
     }),
   },
   {
-    id: "log.delete.no-other",
     says: "delete forgets that key and no other, however alike they are",
     proof: withLogs(async (log) => {
       for (const { text } of keyCorpus) await log.append(text, [message("m1", "violin")]);
@@ -179,7 +169,6 @@ const deleting: readonly Clause[] = [
     }),
   },
   {
-    id: "log.delete.while-read",
     says: "a read that has begun ends when its log is deleted, without an error and without a gap",
     proof: withLogs(async (log) => {
       await log.append(chat, messages(1, 1_000));

@@ -131,7 +131,6 @@ const refusedHeads: readonly RefusedHead[] = [
 /** The small object that stands for a log. */
 export const headClauses: readonly Clause[] = [
   clauseWithTable(
-    "log.head.newest",
     "the head of a log is the whole of the newest one that came with a stored record or an erasure, in the log and in lists",
     histories,
     ({ does, head }) =>
@@ -144,7 +143,6 @@ export const headClauses: readonly Clause[] = [
       }),
   ),
   {
-    id: "log.head.as-given",
     says: `texts and values of every kind come back equal in a head of up to ${logLimits.headBytes} bytes of JSON`,
     proof: withLogs(async (log) => {
       const texts = textCorpus.filter(({ text }) => text.length < 1_000);
@@ -164,7 +162,6 @@ export const headClauses: readonly Clause[] = [
     }),
   },
   clauseWithTable(
-    "log.head.refused",
     `a head that is too large, no plain JSON object, or uses a name of the store (${reservedHeadNames.join(", ")}) is refused, with its records or its erasure`,
     refusedHeads,
     ({ head, code = "THROUGHLINE_INVALID" }) =>

@@ -40,7 +40,6 @@ const calls: readonly (readonly [name: string, call: Call])[] = [
 
 const closing: readonly Clause[] = [
   clauseWithTable(
-    "log.closed.calls",
     "every call succeeds on an open storage, and rejects with THROUGHLINE_CLOSED once close was called",
     calls,
     ([, call]) =>
@@ -54,7 +53,6 @@ const closing: readonly Clause[] = [
       }),
   ),
   {
-    id: "log.closed.read-under-way",
     says: "a read under way when the storage is closed yields the rest or rejects, never less",
     proof: withLogs(async (log, storage) => {
       await log.append(chat, messages(1, 500));
@@ -70,7 +68,6 @@ const closing: readonly Clause[] = [
     }),
   },
   {
-    id: "log.closed.pending",
     says: "appends that are under way when the storage is closed are finished",
     proof: withLogs(async (log, storage) => {
       const pending = messages(1, 20).map((record) => log.append(chat, [record]));
@@ -79,7 +76,6 @@ const closing: readonly Clause[] = [
     }),
   },
   {
-    id: "log.closed.twice",
     says: "a storage, used or not, can be closed twice, twice at once, and by leaving the scope of `await using`",
     async proof(open) {
       const unused = await open();
@@ -101,7 +97,6 @@ const closing: readonly Clause[] = [
 
 const storages: readonly Clause[] = [
   {
-    id: "log.storage.collections",
     says: "a collection has one object, and the same key in two collections is two logs, for reading, lists, searches and deletion",
     proof: withLogs(async (log, storage) => {
       const runs = logsOf(storage, "runs");
@@ -119,7 +114,6 @@ const storages: readonly Clause[] = [
     }),
   },
   {
-    id: "log.storage.two-storages",
     says: "two storages that were opened empty share nothing",
     async proof(open) {
       await using one = await open();

@@ -92,7 +92,6 @@ const changes: readonly Change[] = [
 /** Lists of logs. */
 export const listClauses: readonly Clause[] = [
   {
-    id: "log.list.row",
     says: "a row is the key, the seq, the head, and that the log is undamaged, until the log is deleted",
     proof: withLogs(async (log) => {
       assert.deepEqual(await log.list({ limit: 10 }), { rows: [] });
@@ -108,7 +107,6 @@ export const listClauses: readonly Clause[] = [
     }),
   },
   {
-    id: "log.list.order",
     says: "a list is sorted by the projection's instant, newest first, then by key, upper case before lower case",
     proof: withLogs(async (log) => {
       await touch(log, "without a head");
@@ -119,7 +117,6 @@ export const listClauses: readonly Clause[] = [
     }),
   },
   {
-    id: "log.list.moves",
     says: "a new head moves its log to its new place at once, forwards and back; an append without one leaves it",
     proof: withLogs(async (log) => {
       for (const [key, minute] of Object.entries({ a: 1, b: 2, c: 3 })) {
@@ -135,7 +132,6 @@ export const listClauses: readonly Clause[] = [
     }),
   },
   {
-    id: "log.list.label",
     says: "a list by label holds each log whose head carries just that label, once, sorted as any list",
     proof: withLogs(async (log) => {
       await touch(log, "a", at(1, { labels: ["x", "y", "x"] }));
@@ -157,7 +153,6 @@ export const listClauses: readonly Clause[] = [
     }),
   },
   clauseWithTable(
-    "log.list.pages",
     "the pages of a list hold every log once, in order, whatever the limit; the last has no cursor, also when it is full",
     paged,
     ({ head, label }) =>
@@ -175,7 +170,6 @@ export const listClauses: readonly Clause[] = [
       }),
   ),
   clauseWithTable(
-    "log.list.while-changing",
     "a list that is paged while logs arrive, move to the front or are deleted repeats no row and skips no old one",
     changes,
     ({ between, pages: expected }) =>
@@ -185,7 +179,6 @@ export const listClauses: readonly Clause[] = [
       }),
   ),
   clauseWithTable(
-    "log.list.cursor-invalid",
     "a cursor that no list answered is refused",
     ["", "0", "next", "eyJhIjoxfQ", "WzEsMl0", "../..", "\ud800", 7, {}],
     (cursor) =>

@@ -179,15 +179,11 @@ const seeds = [1, 2, 3, 4, 5, 6, 7, 8];
 /** Random calls against plain arrays. */
 export const modelClauses: readonly Clause[] = [
   clauseWithTable(
-    "log.model.in-turn",
     "40 random calls, one after the other, answer as plain arrays do",
     seeds,
     (seed) => withLogs((log) => oneAfterTheOther(log, seed)),
   ),
-  clauseWithTable(
-    "log.model.at-once",
-    "40 random appends at once answer as if they had come in turn",
-    seeds,
-    (seed) => withLogs((log) => allAtOnce(log, seed)),
+  clauseWithTable("40 random appends at once answer as if they had come in turn", seeds, (seed) =>
+    withLogs((log) => allAtOnce(log, seed)),
   ),
 ];

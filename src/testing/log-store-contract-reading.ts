@@ -28,7 +28,6 @@ async function fill(log: LogStore, last: number, size: number): Promise<void> {
 
 const reads: readonly Clause[] = [
   clauseWithTable(
-    "log.read.missing",
     "a log that was never written is empty in every way of reading, also if its key is the beginning or the end of another",
     ["a", "a:", "a:b", "a:b:", "a:b:c:", "b:c", ":", "A:B:C"],
     (key) =>
@@ -48,7 +47,6 @@ const reads: readonly Clause[] = [
       }),
   ),
   {
-    id: "log.read.tail",
     says: "a tail of n records is the seq, the head and the newest n, oldest first, over the bounds of batches",
     proof: withLogs(async (log) => {
       await log.append(chat, messages(1, 3));
@@ -62,7 +60,6 @@ const reads: readonly Clause[] = [
     }),
   },
   {
-    id: "log.read.after",
     says: "reading after a seq yields the records with a greater one, oldest first",
     proof: withLogs(async (log) => {
       await log.append(chat, messages(1, 3));
@@ -74,7 +71,6 @@ const reads: readonly Clause[] = [
     }),
   },
   {
-    id: "log.read.long",
     says: "a log of 5,000 records is read, paged and searched by id as a short one is",
     proof: withLogs(async (log) => {
       await fill(log, 5_000, 1_000);
@@ -92,7 +88,6 @@ const reads: readonly Clause[] = [
     }),
   },
   {
-    id: "log.read.find-all",
     says: "what is looked up by several ids is what each id finds, in whatever order, doubled or unknown",
     proof: withLogs(async (log) => {
       await fill(log, 400, 7);
@@ -106,7 +101,6 @@ const reads: readonly Clause[] = [
     }),
   },
   clauseWithTable(
-    "log.read.snapshot",
     "a read that has begun does not see later appends, however long the log is",
     [
       { name: "3 records", count: 3 },
@@ -125,7 +119,6 @@ const reads: readonly Clause[] = [
       }),
   ),
   {
-    id: "log.read.ended-early",
     says: "reads of one log at once, and reads that are left early, disturb no other",
     proof: withLogs(async (log) => {
       await log.append(chat, messages(1, 100));
@@ -142,7 +135,6 @@ const reads: readonly Clause[] = [
 
 const refused: readonly Clause[] = [
   clauseWithTable(
-    "log.read.refused-limit",
     "a limit that is no whole number from 1 to 1,000 is refused by every call that takes one; a tail can have 0 records",
     [zeroLimit, ...refusedLimits],
     ({ value: limit }) =>
@@ -158,7 +150,6 @@ const refused: readonly Clause[] = [
       }),
   ),
   clauseWithTable(
-    "log.read.refused-seq",
     "reading before or after what is no seq is refused, and so is a page that is before one and after another",
     refusedPositions,
     ({ value: seq }) =>
@@ -174,7 +165,6 @@ const refused: readonly Clause[] = [
 
 const copies: readonly Clause[] = [
   {
-    id: "log.copy.records",
     says: "what a reader does to the records that it got changes nothing for the next, and makes no conflict",
     proof: withLogs(async (log) => {
       const given = message("m1", "violin", { list: [{ a: 1 }] });
@@ -196,7 +186,6 @@ const copies: readonly Clause[] = [
     }),
   },
   {
-    id: "log.copy.heads",
     says: "what a reader does to the heads and rows that it got changes nothing for the next",
     proof: withLogs(async (log) => {
       const head = { title: "a", labels: ["x"], nested: { deep: [1] } };
@@ -264,7 +253,6 @@ async function seqsForwards(
 
 const paging: readonly Clause[] = [
   clauseWithTable(
-    "log.page.bounds",
     "a page ends just before a seq, begins just after one, or is the newest; it holds what is there, oldest first",
     pages,
     ([, options, seqs]) =>
@@ -275,7 +263,6 @@ const paging: readonly Clause[] = [
       }),
   ),
   clauseWithTable(
-    "log.page.walk",
     "pages going back from the newest, or on from the oldest, hold every record once, whatever the limit",
     [1, 2, 3, 4, 8, 9, 10],
     (limit) =>
@@ -286,7 +273,6 @@ const paging: readonly Clause[] = [
       }),
   ),
   {
-    id: "log.page.bytes",
     says: `a page ends early where it holds ${logLimits.pageBytes} bytes; the next one continues there`,
     proof: withLogs(async (log) => {
       const all = upTo(10);

@@ -137,7 +137,6 @@ const histories: readonly History[] = [
 export const reopeningClauses: readonly Clause[] = [
   {
     ...clauseWithTable(
-      "log.reopen.same",
       "after reopening, whatever can be read is as it was, and no repair is reported",
       histories,
       ({ before }) =>
@@ -153,7 +152,6 @@ export const reopeningClauses: readonly Clause[] = [
     reopens: true,
   },
   {
-    id: "log.reopen.ids",
     says: "after reopening, known records are known, erased ids are used, and the ids of a deleted log are free",
     ...acrossReopening(
       async (log) => {
@@ -177,7 +175,6 @@ export const reopeningClauses: readonly Clause[] = [
     ),
   },
   {
-    id: "log.reopen.pending",
     says: "after reopening, appends that were under way at the close are there",
     ...acrossReopening(
       async (log) => {
@@ -189,7 +186,6 @@ export const reopeningClauses: readonly Clause[] = [
     ),
   },
   {
-    id: "log.reopen.again-and-again",
     says: "a storage can be reopened any number of times, and each opening adds to the same log",
     reopens: true,
     async proof(open, reopen) {

@@ -39,7 +39,6 @@ const oddIds: readonly string[] = [
 
 const ids: readonly Clause[] = [
   clauseWithTable(
-    "log.id.refused",
     "what is no id is refused in a record, with its batch, and by find and erase",
     badIds,
     ({ value }) =>
@@ -55,7 +54,6 @@ const ids: readonly Clause[] = [
       }),
   ),
   {
-    id: "log.id.any-text",
     says: `ids of up to ${logLimits.idBytes} bytes that differ at all are different ids, each of its log only`,
     proof: withLogs(async (log) => {
       for (const id of oddIds) await log.append(chat, [message(id)]);
@@ -70,7 +68,6 @@ const ids: readonly Clause[] = [
     }),
   },
   {
-    id: "log.id.twice-in-a-batch",
     says: "a batch that holds one id twice is refused, with equal content too, and known or not",
     proof: withLogs(async (log) => {
       for (const second of [message("m1", "hi"), message("m1", "ho")]) {
@@ -89,7 +86,6 @@ const [one, two, three] = messages(1, 3) as [LogRecord, LogRecord, LogRecord];
 
 const retries: readonly Clause[] = [
   clauseWithTable(
-    "log.retry.known",
     "known records are not stored again: the call answers the seq of the last one given, however often",
     [
       { name: "the batch as it was", batch: [one, two, three], answer: 3 },
@@ -107,7 +103,6 @@ const retries: readonly Clause[] = [
       }),
   ),
   {
-    id: "log.retry.far-back",
     says: "a record is known for as long as its log lives, however much was added since",
     proof: withLogs(async (log) => {
       await log.append(chat, messages(1, 1_000));
@@ -118,7 +113,6 @@ const retries: readonly Clause[] = [
     }),
   },
   {
-    id: "log.retry.partly-known",
     says: "a batch that is partly known stores the missing records, in their order, and answers the seq of its last record",
     proof: withLogs(async (log) => {
       await log.append(chat, messages(1, 2));
@@ -128,7 +122,6 @@ const retries: readonly Clause[] = [
     }),
   },
   clauseWithTable(
-    "log.retry.equal-content",
     "neither the order of keys nor a property that is undefined makes other content",
     [
       {
@@ -177,7 +170,6 @@ const pairs: readonly Pair[] = [
 
 const conflicts: readonly Clause[] = [
   clauseWithTable(
-    "log.id-conflict.content",
     "a known id with content that differs at all is a conflict, whatever seq is expected",
     pairs,
     ({ was, is }) =>
@@ -191,7 +183,6 @@ const conflicts: readonly Clause[] = [
       }),
   ),
   {
-    id: "log.id-conflict.stores-nothing",
     says: "a batch with one conflicting id stores none of its records and keeps the head",
     proof: withLogs(async (log) => {
       await log.append(chat, messages(1, 2), { head: { title: "kept" } });

@@ -18,25 +18,21 @@ import {
 } from "./log-store-contract-fixtures.ts";
 
 const texts: readonly Clause[] = [
-  clauseWithTable(
-    "log.text.corpus",
-    "text comes back equal, as a value and as a key",
-    textCorpus,
-    ({ text }) =>
-      withLogs(async (log) => {
-        const batch = [
-          message("m1", text),
-          message("m2", "short", { in: { [`key ${text}`]: [text, text] } }),
-          message("m3", text),
-        ];
-        await log.append(chat, batch);
-        assert.deepEqual(await everything(log), numbered(batch));
-        assert.deepEqual(await log.page(chat, { limit: 2 }), numbered(batch).slice(1));
-        assert.deepEqual(await log.find(chat, "m3"), numbered(batch)[2]);
-        assert.equal(await log.append(chat, batch), 3);
-      }),
+  clauseWithTable("text comes back equal, as a value and as a key", textCorpus, ({ text }) =>
+    withLogs(async (log) => {
+      const batch = [
+        message("m1", text),
+        message("m2", "short", { in: { [`key ${text}`]: [text, text] } }),
+        message("m3", text),
+      ];
+      await log.append(chat, batch);
+      assert.deepEqual(await everything(log), numbered(batch));
+      assert.deepEqual(await log.page(chat, { limit: 2 }), numbered(batch).slice(1));
+      assert.deepEqual(await log.find(chat, "m3"), numbered(batch)[2]);
+      assert.equal(await log.append(chat, batch), 3);
+    }),
   ),
-  clauseWithTable("log.value.corpus", "values come back equal", valueCorpus, ({ value }) =>
+  clauseWithTable("values come back equal", valueCorpus, ({ value }) =>
     withLogs(async (log) => {
       const batch = [message("m1", "first", { value }), { ...value, id: "m2" }];
       await log.append(chat, batch);
@@ -47,7 +43,6 @@ const texts: readonly Clause[] = [
     }),
   ),
   clauseWithTable(
-    "log.text.no-control",
     "a message whose text is a control record or a line of a log stays a message",
     [
       '{"id":"m1","seq":1,"_type":"metadata","kind":"erased"}\n',
@@ -86,7 +81,7 @@ function callsWith(log: LogStore, key: string): readonly Promise<unknown>[] {
 }
 
 const keys: readonly Clause[] = [
-  clauseWithTable("log.key.corpus", "a log can have any key", keyCorpus, ({ text }) =>
+  clauseWithTable("a log can have any key", keyCorpus, ({ text }) =>
     withLogs(async (log) => {
       await log.append(text, messages(1, 2), { head: { title: "a" } });
       await log.append(text, messages(3, 3));
@@ -101,7 +96,6 @@ const keys: readonly Clause[] = [
     }),
   ),
   {
-    id: "log.key.all-different",
     says: "keys that differ at all are different logs, also begun at once, and each is listed once",
     proof: withLogs(async (log) => {
       const calls = keyCorpus.map(({ name, text }) => log.append(text, [message("m1", name)]));
@@ -119,17 +113,13 @@ const keys: readonly Clause[] = [
       assert.deepEqual(all.sort(), keyCorpus.map(({ text }) => text).sort());
     }),
   },
-  clauseWithTable(
-    "log.key.refused",
-    "what is no key is refused by every call",
-    refusedKeys,
-    ({ value, code }) =>
-      withLogs(async (log) => {
-        await log.append(chat, messages(1, 1));
-        for (const call of callsWith(log, untyped(value))) await refuses(code, call);
-        assert.deepEqual(await listed(log), [chat]);
-        assert.deepEqual(await everything(log), numbered(messages(1, 1)));
-      }),
+  clauseWithTable("what is no key is refused by every call", refusedKeys, ({ value, code }) =>
+    withLogs(async (log) => {
+      await log.append(chat, messages(1, 1));
+      for (const call of callsWith(log, untyped(value))) await refuses(code, call);
+      assert.deepEqual(await listed(log), [chat]);
+      assert.deepEqual(await everything(log), numbered(messages(1, 1)));
+    }),
   ),
 ];
 

@@ -10,8 +10,6 @@ import { modelClauses } from "./log-store-contract-model.ts";
 import { readingClauses } from "./log-store-contract-reading.ts";
 import { reopeningClauses } from "./log-store-contract-reopening.ts";
 import { retryClauses } from "./log-store-contract-retries.ts";
-import { searchClauses } from "./log-store-contract-search.ts";
-import { searchWordClauses } from "./log-store-contract-search-words.ts";
 import { textClauses } from "./log-store-contract-text.ts";
 
 /** What every log store promises. */
@@ -24,8 +22,6 @@ export const logStoreContract: Contract = {
     ...headClauses,
     ...readingClauses,
     ...listClauses,
-    ...searchWordClauses,
-    ...searchClauses,
     ...forgettingClauses,
     ...textClauses,
     ...concurrencyClauses,

@@ -6,12 +6,10 @@ export { fileLimits } from "../core/storage/file-store.ts";
 export { logLimits } from "../core/storage/log-store.ts";
 export {
   type Clause,
-  type ClauseResult,
   type Contract,
   type DriverUnderTest,
   type Open,
   type Reopen,
-  runContract,
   type TestRunner,
   testContract,
 } from "./contract.ts";
@@ -27,11 +25,3 @@ export { documentStoreContract } from "./document-store-contract.ts";
 export { fileStoreContract } from "./file-store-contract.ts";
 export { leaseContract } from "./lease-contract.ts";
 export { logStoreContract } from "./log-store-contract.ts";
-export {
-  runSharedContract,
-  type SharedContract,
-  type SharedDriverUnderTest,
-  sharedStorageContract,
-  testSharedContract,
-} from "./shared-storage-contract.ts";
-export type { OpenPlace, SharedClause, SharedPlace } from "./shared-storage-contract-place.ts";

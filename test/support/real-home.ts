@@ -5,8 +5,7 @@ import { silentLogger } from "../../src/core/logger.ts";
 import { directoryChanged, realDisk } from "../../src/core/storage/disk/disk.ts";
 import { FileStorage } from "../../src/core/storage/files/file-storage.ts";
 import { FileIndex } from "../../src/core/storage/files/index.ts";
-import { takeLease } from "../../src/core/storage/files/lease.ts";
-import { oncePerPass } from "../../src/core/storage/files/once-per-pass.ts";
+import { oncePerPass, takeLease } from "../../src/core/storage/files/lease.ts";
 import { systemTimers } from "../../src/core/timers.ts";
 import { projection } from "./storage-workload.ts";
 

@@ -7,9 +7,16 @@ import { KeyedMutex } from "../../core/mutex.ts";
 import { aFunction, aThroughline, checkArgument } from "../../core/options.ts";
 import { sha256 } from "../../core/sha256.ts";
 import { prepareHead } from "../../core/storage/batch.ts";
-import { claudeLogs, ownerLabel, rowsOf } from "../../core/storage/framework-logs.ts";
+import { claudeLogs, ownerLabel } from "../../core/storage/framework-logs.ts";
 import { appendParts, keepValue, keptValue } from "../../core/storage/kept-value.ts";
-import type { LogHead, LogRecord, LogRow, LogStore } from "../../core/storage/log-store.ts";
+import {
+  type LogHead,
+  type LogRecord,
+  type LogRow,
+  type LogStore,
+  rows,
+  update,
+} from "../../core/storage/log-store.ts";
 import type { Throughline } from "../../core/throughline.ts";
 
 /** Which transcript: of a session, or with `subpath` of one of its subagents. As the SDK declares it. */
@@ -137,29 +144,24 @@ export class ThroughlineSessionStore {
     const { logKey } = placeOf(key);
     const remove = (each: string) => this.#calls.run(each, () => this.#logs.delete(each));
     if (key.subpath === undefined) {
-      for await (const row of rowsOf(this.#logs, sessionLabel(logKey))) await remove(row.key);
+      for await (const row of rows(this.#logs, { label: sessionLabel(logKey) }))
+        await remove(row.key);
     }
     await remove(logKey);
   }
 
   /** Those in which something was stored. */
   async #rows(label: string): Promise<LogRow[]> {
-    const rows = await Array.fromAsync(rowsOf(this.#logs, label));
-    return rows.filter(({ head }) => "updated_at" in head);
+    const found = await Array.fromAsync(rows(this.#logs, { label }));
+    return found.filter(({ head }) => "updated_at" in head);
   }
 
   /** Another process may write the transcript too: then what is new is found out again. */
   async #store(place: Place, batch: Batch): Promise<void> {
-    for (let tries = 1; ; tries++) {
-      try {
-        if (await this.#isStored(place, batch)) return;
-      } catch (error) {
-        const isBehind =
-          isThroughlineError(error, "THROUGHLINE_CONFLICT") ||
-          isThroughlineError(error, "THROUGHLINE_ID_CONFLICT");
-        if (!isBehind || tries >= maxTries) throw error;
-      }
-    }
+    const isBehind = (error: unknown) =>
+      isThroughlineError(error, "THROUGHLINE_CONFLICT") ||
+      isThroughlineError(error, "THROUGHLINE_ID_CONFLICT");
+    while (!(await update(() => this.#isStored(place, batch), isBehind)));
   }
 
   /** @returns false when only parts were stored, after which it is to be called again. */
@@ -212,9 +214,6 @@ export class ThroughlineSessionStore {
     return withSummary(head, data);
   }
 }
-
-/** Other writers came first so often: then the SDK tries again. */
-const maxTries = 100;
 
 /** Where a transcript is stored. */
 interface Place {

@@ -4,9 +4,16 @@ import { isThroughlineError } from "../../core/errors.ts";
 import { Lru } from "../../core/lru.ts";
 import { KeyedMutex } from "../../core/mutex.ts";
 import { sha256 } from "../../core/sha256.ts";
-import { langGraphLogs, rowsOf } from "../../core/storage/framework-logs.ts";
+import { langGraphLogs } from "../../core/storage/framework-logs.ts";
 import { partIds } from "../../core/storage/kept-value.ts";
-import type { LogHead, LogRecord, LogStore, StoredRecord } from "../../core/storage/log-store.ts";
+import {
+  type LogHead,
+  type LogRecord,
+  type LogStore,
+  rows,
+  type StoredRecord,
+  update,
+} from "../../core/storage/log-store.ts";
 import type { Throughline } from "../../core/throughline.ts";
 import type { MadeBlocks } from "./blocks.ts";
 
@@ -39,8 +46,6 @@ export interface Addition {
   readonly head: ThreadHead;
 }
 
-/** Others may add to the log at the same time, from other processes too. Each time one of them succeeds. */
-const maxTries = 40;
 /** How much one append takes, in characters of JSON and in records; a record has at most 1 MiB. */
 const maxAppend = { units: 1024 * 1024, records: 500 } as const;
 /** Threads of which it is remembered which blocks they have, and how many blocks of each. */
@@ -66,7 +71,7 @@ export class ThreadLogs {
 
   /** The ids of all threads, those that were written last first. */
   async all(): Promise<readonly string[]> {
-    return Array.fromAsync(rowsOf(this.logs), ({ key }) => key);
+    return Array.fromAsync(rows(this.logs), ({ key }) => key);
   }
 
   /** These records and, where they hold long values, the parts of them. */
@@ -111,17 +116,14 @@ export class ThreadLogs {
     // What is remembered may be cleared between two appends. This list makes each one store something new.
     const stored = new Set<string>();
     await this.#mutex.run(threadId, async () => {
-      for (let tries = 1; ; tries++) {
-        try {
-          return await this.#add(threadId, blocks, decide, stored);
-        } catch (error) {
-          const isOvertaken =
-            isThroughlineError(error, "THROUGHLINE_CONFLICT") ||
-            isThroughlineError(error, "THROUGHLINE_ID_CONFLICT");
-          if (!isOvertaken || tries >= maxTries) throw error;
-          await this.#pause(tries);
-        }
-      }
+      const isOvertaken = async (error: unknown, tries: number) => {
+        const isBehind =
+          isThroughlineError(error, "THROUGHLINE_CONFLICT") ||
+          isThroughlineError(error, "THROUGHLINE_ID_CONFLICT");
+        if (isBehind) await this.#pause(tries);
+        return isBehind;
+      };
+      await update(() => this.#add(threadId, blocks, decide, stored), isOvertaken);
     });
   }
 

@@ -1,4 +1,4 @@
-import { type LogProjection, type LogRow, type LogStore, projectionModule } from "./log-store.ts";
+import { type LogProjection, type LogStore, projectionModule, rows } from "./log-store.ts";
 import type { Storage } from "./storage.ts";
 
 /** A collection of logs in which another framework keeps its conversations, each under an id of its own. */
@@ -58,7 +58,7 @@ export async function* allFrameworkLogs(
 ): AsyncGenerator<FrameworkLog> {
   for (const { collection, projection: listed } of frameworkLogs) {
     const logs = storage.logs(collection, listed);
-    for await (const { key } of rowsOf(logs)) yield { collection, logs, key };
+    for await (const { key } of rows(logs)) yield { collection, logs, key };
   }
 }
 
@@ -77,23 +77,10 @@ export async function* frameworkLogsOf(
     // One that cannot be read is there too.
     const tail = await logs.tail(chatId, 0).catch((error: unknown) => error);
     if (tail !== undefined) yield { collection, logs, key: chatId };
-    for await (const { key } of rowsOf(logs, ownerLabel(chatId))) {
+    for await (const { key } of rows(logs, { label: ownerLabel(chatId) })) {
       if (key !== chatId) yield { collection, logs, key };
     }
   }
-}
-
-/** Every log of a store, or every one with a label, in bounded memory. */
-export async function* rowsOf(
-  logs: Pick<LogStore, "list">,
-  label?: string | undefined,
-): AsyncGenerator<LogRow> {
-  let cursor: string | undefined;
-  do {
-    const page = await logs.list({ limit: 500, label, cursor });
-    yield* page.rows;
-    cursor = page.cursor;
-  } while (cursor !== undefined);
 }
 
 /** Whether a framework keeps something of this chat, thread or session. */

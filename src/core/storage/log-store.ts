@@ -1,3 +1,4 @@
+import { isThroughlineError } from "../errors.ts";
 import type { JsonObject } from "../json.ts";
 
 /**
@@ -264,6 +265,43 @@ export interface LogStore {
    * text matches by any run of characters.
    */
   search(query: string, options: SearchOptions): Promise<readonly SearchHit[]>;
+}
+
+/** Lists every log of a store, or every one with a label, in bounded memory. A log that was yielded may be deleted. */
+export async function* rows(
+  logs: Pick<LogStore, "list">,
+  { label }: Pick<ListOptions, "label"> = {},
+): AsyncGenerator<LogRow, void, undefined> {
+  let cursor: string | undefined;
+  do {
+    const page = await logs.list({ limit: 500, label, cursor });
+    yield* page.rows;
+    cursor = page.cursor;
+  } while (cursor !== undefined);
+}
+
+/** Most times that `update` runs: others came first each time. */
+const mostTries = 100;
+
+/**
+ * Runs a change again, from its reading on, while another writer came first. A change reads, decides and writes
+ * on condition of what it read: of a log with `expectedSeq`, of a document with `expectedRevision`.
+ *
+ * @param isBehind says whether reading again helps after this error, and may wait. Without it: after `THROUGHLINE_CONFLICT`.
+ * @throws what the change rejected with: the hundredth time, or where reading again does not help.
+ */
+export async function update<T>(
+  change: () => Promise<T>,
+  isBehind: (error: unknown, tries: number) => boolean | Promise<boolean> = (error) =>
+    isThroughlineError(error, "THROUGHLINE_CONFLICT"),
+): Promise<T> {
+  for (let tries = 1; ; tries++) {
+    try {
+      return await change();
+    } catch (error) {
+      if (tries === mostTries || !(await isBehind(error, tries))) throw error;
+    }
+  }
 }
 
 /** The URL of one of our projections. They are beside the sources; in a folder of its own in what is published. */

@@ -1,6 +1,5 @@
 import type { Routes } from "../../cli/routes.ts";
-import { isThroughlineError } from "../../core/errors.ts";
-import { isFaultOfLog } from "../../core/storage/database-failure.ts";
+import { isFaultOfLog, isThroughlineError } from "../../core/errors.ts";
 import { idOf } from "../directory/names.ts";
 import type { ExportSource } from "../export/export-source.ts";
 import { entriesOf, type ReadPackages } from "./feedback.ts";

@@ -5,7 +5,6 @@ import { fillWithRandom, randomId } from "../../core/ids.ts";
 import { silentLogger } from "../../core/logger.ts";
 import { KeyedMutex } from "../../core/mutex.ts";
 import { realDisk } from "../../core/storage/disk/disk.ts";
-import { patientDisk } from "../../core/storage/disk/patient-disk.ts";
 import type { Allocate } from "../../core/storage/files/batch-reader.ts";
 import { isThere } from "../../core/storage/files/file-ports.ts";
 import { makeUuidV7 } from "../package/package-name.ts";
@@ -79,7 +78,7 @@ export class PackageDirectory implements PackageSink {
       upload,
       sender: undefined,
       freeSpace,
-      disk: patientDisk(disk),
+      disk,
       quarantinePath: options.quarantinePath ?? join(dirname(path), "quarantine"),
       unsyncedNames: new Set(),
       newUuid: options.newUuid ?? (() => makeUuidV7(clock.now(), fillWithRandom)),

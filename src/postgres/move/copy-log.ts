@@ -1,12 +1,13 @@
 import { createHash } from "node:crypto";
 import { isThroughlineError, ThroughlineError } from "../../core/errors.ts";
-import type {
-  AppendOptions,
-  LogHead,
-  LogRecord,
-  LogStore,
-  LogTail,
-  StoredRecord,
+import {
+  type AppendOptions,
+  type LogHead,
+  type LogRecord,
+  type LogStore,
+  type LogTail,
+  type StoredRecord,
+  update,
 } from "../../core/storage/log-store.ts";
 
 /** What to do about records of the source that damage took. */
@@ -15,7 +16,6 @@ export type OnDamage = "refuse" | "mark";
 /** One append stays small: well within `logLimits`, and quick to repeat. */
 const batchRecords = 256;
 const batchBytes = 2 * 1024 * 1024;
-const attempts = 3;
 
 interface CopyLogOptions {
   readonly key: string;
@@ -129,14 +129,8 @@ export async function append(
   batch: readonly LogRecord[],
   options: AppendOptions,
 ): Promise<number> {
-  for (let attempt = 1; ; attempt++) {
-    try {
-      return await logs.append(key, batch, options);
-    } catch (error) {
-      const isUnknown = isThroughlineError(error, "THROUGHLINE_OUTCOME_UNKNOWN");
-      if (!isUnknown || attempt >= attempts) throw error;
-    }
-  }
+  const isUnknown = (error: unknown) => isThroughlineError(error, "THROUGHLINE_OUTCOME_UNKNOWN");
+  return update(() => logs.append(key, batch, options), isUnknown);
 }
 
 /** Reads the records of a log without a gap: a mark stands where one was lost, so that all other numbers stay. */

@@ -8,6 +8,7 @@ import {
   type LogProjection,
   type LogRow,
   type LogStore,
+  rows,
   unlisted,
 } from "../../core/storage/log-store.ts";
 import type { Storage } from "../../core/storage/storage.ts";
@@ -56,20 +57,13 @@ export interface FoundLog {
   readonly row: LogRow;
 }
 
-const pageSize = 500;
-
 /** Lists every log of a companion, a page at a time, but for the log of moves, which each storage has of its own. */
 export async function* everyLog(storage: Storage): AsyncGenerator<FoundLog> {
   for (const place of logPlaces) {
     const logs = storage.logs(place.collection, place.projection);
-    let cursor: string | undefined;
-    do {
-      const page = await logs.list({ limit: pageSize, cursor });
-      for (const row of page.rows) {
-        if (place.collection !== "" || row.key !== movesKey) yield { place, logs, row };
-      }
-      cursor = page.cursor;
-    } while (cursor !== undefined);
+    for await (const row of rows(logs)) {
+      if (place.collection !== "" || row.key !== movesKey) yield { place, logs, row };
+    }
   }
 }
 

@@ -113,7 +113,7 @@ export class FileLogStore implements LogStore {
         return after >= log.seq ? [] : log.pageAfter(after, limit, from(after + 1));
       }
       return before === undefined
-        ? log.newestPage(limit)
+        ? log.tail(limit, logLimits.pageBytes)
         : log.pageBefore(before, limit, from(before));
     });
   }
@@ -152,6 +152,7 @@ export class FileLogStore implements LogStore {
     const erasure = prepareErasure(key, ids, options);
     return this.#logs.alone(key, async (slot) => {
       await slot.log?.caughtUp();
+      await this.#ports.journal.segments.settle(); // it could bring back what is not there to be erased
       const log = await this.#logs.writable(slot);
       checkEnd(key, log, erasure.expectedSeq);
       if (log === undefined) return 0;
@@ -382,24 +383,15 @@ export class FileLogStore implements LogStore {
     const { directory, unsyncedNames } = this.#ports;
     if (unsyncedNames.has(directory)) await syncNames(this.#ports, directory);
     this.#ports.guard();
-    const target = log ?? (await this.#create(slot));
+    if (log === undefined) await this.#ports.makeDirectory();
+    const target = log ?? new LogFile(this.#ports, this.#logs.path(slot.key), slot.key);
     const stored = target.append({ lines, headJson, ids });
+    if (log === undefined) {
+      slot.log = target;
+      void this.#logs.closeLeastUsed();
+    }
     const end = last === 0 ? seq + ids.length : last;
-    const failed = async (error: unknown) => {
-      const remove = (own: Slot) => this.#logs.removeEmpty(own, target);
-      if (log === undefined) await this.#logs.alone(slot.key, remove).catch(() => undefined);
-      throw error;
-    };
-    return { stored: stored.then(() => end, failed) };
-  }
-
-  /** Makes the file of a new log. */
-  async #create(slot: Slot): Promise<LogFile> {
-    await this.#ports.makeDirectory();
-    const log = await LogFile.create(this.#ports, this.#logs.path(slot.key), slot.key);
-    slot.log = log;
-    void this.#logs.closeLeastUsed();
-    return log;
+    return { stored: stored.then(() => end) };
   }
 
   /**

@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, test } from "node:test";
+import { searchContract } from "../../../../test/support/contracts/search.ts";
 import {
   documentStoreContract,
   fileStoreContract,
@@ -27,7 +28,13 @@ async function openAt(home: string): Promise<Storage> {
 const step = process.env["THROUGHLINE_FULL"] === "1" ? 1 : 3;
 
 // Each clause has a home of its own, and waits for the disk most of the time.
-const contracts = [logStoreContract, documentStoreContract, fileStoreContract, leaseContract];
+const contracts = [
+  logStoreContract,
+  searchContract,
+  documentStoreContract,
+  fileStoreContract,
+  leaseContract,
+];
 for (const { name, clauses } of contracts) {
   const sample = clauses.filter((_clause, index) => index % step === 0);
   describe(`${name} on files`, { concurrency: 4 }, () => {

@@ -9,8 +9,7 @@ import { type Durability, durabilityCheck } from "../storage.ts";
 import { makeDirectory } from "./file-ports.ts";
 import { FileStorage } from "./file-storage.ts";
 import { FileIndex } from "./index.ts";
-import { checkPermissionModel, takeLease } from "./lease.ts";
-import { oncePerPass } from "./once-per-pass.ts";
+import { checkPermissionModel, oncePerPass, takeLease } from "./lease.ts";
 
 export interface FileStorageOptions {
   /** The directory of the companion; created when absent, with mode 0700. */

@@ -67,19 +67,16 @@ export class OpenLogs {
   /** Runs a read with the log open. Reads wait for nothing but the opening. */
   async read<T>(key: string, read: (log: LogFile | undefined) => Promise<T>): Promise<T> {
     this.assertOpen();
+    const ahead = this.#slots.get(key)?.log;
+    // What was appended before is read too. The log may be closed by then.
+    if (ahead?.isAhead) await ahead.caughtUp();
     const slot = this.#slots.get(key);
     const log = slot === undefined ? undefined : this.usable(slot);
-    // What was appended before is read too.
-    if (log?.isAhead) await log.caughtUp();
-    if (slot === undefined || log === undefined || log.failed) {
+    if (slot === undefined || log === undefined) {
       return this.alone(key, async (own) => read(await this.opened(own)));
     }
     this.#touch(slot);
-    try {
-      return await read(log);
-    } catch (error) {
-      return rethrow(key, error);
-    }
+    return read(log).catch((error) => rethrow(key, error));
   }
 
   /** The log, if it is open and no other work on it is under way. */
@@ -167,16 +164,6 @@ export class OpenLogs {
       `${slot.key}: the file ${name} was removed or replaced by another program. Nothing was stored. ` +
         "Try again to continue with the file that is there now",
     );
-  }
-
-  /** Removes the file of a log whose first append was not stored. Within `alone` only. */
-  async removeEmpty(slot: Slot, log: LogFile): Promise<void> {
-    if (slot.log !== log || log.end > 0) return;
-    slot.log = undefined;
-    await log.caughtUp();
-    const isOwn = log.place() === "own";
-    await log.close();
-    if (isOwn && !this.#ports.cuts.has(log.path)) await this.#ports.disk.unlink(log.path);
   }
 
   async #reopened(slot: Slot): Promise<LogFile | undefined> {

@@ -30,13 +30,13 @@ export async function rewriteLog(
     let end = 0;
     let prev = "";
     let lines = "";
-    let count = 0;
+    let ids: string[] = [];
     const flush = async (seq: number) => {
-      if (count === 0) return;
+      if (ids.length === 0) return;
       const batch = {
         key: log.key,
         lines,
-        count,
+        ids,
         seq,
         headJson,
         prev,
@@ -49,16 +49,17 @@ export async function rewriteLog(
       end += put.end;
       prev = put.crc;
       lines = "";
-      count = 0;
+      ids = [];
     };
     let last = 0;
     for await (const batch of log.batches(0)) {
       unread -= batch.end - batch.start;
       for (const record of recordsOf(batch)) {
         lines += `${JSON.stringify(erase.has(record.id) ? erased(record) : record)}\n`;
-        count++;
+        ids.push(record.id);
         last = record.seq;
-        const isEnough = count >= batchLimits.records || lines.length >= batchLimits.characters;
+        const isEnough =
+          ids.length >= batchLimits.records || lines.length >= batchLimits.characters;
         if (isEnough) await flush(last);
       }
     }

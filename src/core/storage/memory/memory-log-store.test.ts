@@ -1,14 +1,11 @@
 import { test } from "node:test";
+import { searchContract } from "../../../../test/support/contracts/search.ts";
 import { testContract } from "../../../testing/contract.ts";
 import { logStoreContract } from "../../../testing/log-store-contract.ts";
 import { openMemoryStorage } from "./memory-storage.ts";
 
-const reopening = logStoreContract.clauses.filter((clause) => clause.reopens);
-
+testContract(searchContract, { test, open: async () => openMemoryStorage() });
 testContract(logStoreContract, {
   test,
   open: async () => openMemoryStorage(),
-  except: Object.fromEntries(
-    reopening.map(({ id }) => [id, "nothing in memory survives a close, by design"]),
-  ),
 });

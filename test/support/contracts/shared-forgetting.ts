@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import type { LogHead } from "../core/storage/log-store.ts";
-import { state } from "./document-store-contract-fixtures.ts";
+import type { LogHead } from "../../../src/core/storage/log-store.ts";
+import { state } from "../../../src/testing/document-store-contract-fixtures.ts";
 import {
   chat,
   erased,
@@ -14,15 +14,9 @@ import {
   refuses,
   untilNoConflict,
   upTo,
-} from "./log-store-contract-fixtures.ts";
-import {
-  inOrderOf,
-  type Writer,
-  wholeIds,
-  withFour,
-  withTwo,
-} from "./shared-storage-contract-fixtures.ts";
-import type { SharedClause } from "./shared-storage-contract-place.ts";
+} from "../../../src/testing/log-store-contract-fixtures.ts";
+import { inOrderOf, type Writer, wholeIds, withFour, withTwo } from "./shared-fixtures.ts";
+import type { SharedClause } from "./shared-place.ts";
 
 /** Adds a name to the head where the log ends, and again when another process was first. */
 function addToHead(
@@ -38,7 +32,6 @@ function addToHead(
 
 const erasures: readonly SharedClause[] = [
   {
-    id: "shared.erase.seen",
     says: "what one process erased is erased for the others, in every kind of reading, with the head that came with it",
     proof: withTwo(async (a, b) => {
       await a.log.append(chat, messages(1, 3), { head: { title: "what m2 says" } });
@@ -56,7 +49,6 @@ const erasures: readonly SharedClause[] = [
     }),
   },
   {
-    id: "shared.erase.once",
     says: "of two processes that erase the same records, or delete the same log or document, at once one is answered that it did",
     proof: withTwo(async (a, b) => {
       await a.log.append(chat, messages(1, 6));
@@ -74,7 +66,6 @@ const erasures: readonly SharedClause[] = [
     }),
   },
   {
-    id: "shared.erase.beside-appends",
     says: "an erasure by one process and appends by another at once are all done",
     proof: withTwo(async (a, b) => {
       await a.log.append(chat, messages(1, 3));
@@ -91,7 +82,6 @@ const erasures: readonly SharedClause[] = [
     }),
   },
   {
-    id: "shared.erase.expected-seq-race",
     says: "an erasure that expects the end, and an append by another process at once: the append's head stays",
     proof: withTwo(async (a, b) => {
       for (const round of upTo(10)) {
@@ -107,7 +97,6 @@ const erasures: readonly SharedClause[] = [
     }),
   },
   {
-    id: "shared.erase.expected-seq-writers",
     says: "what three processes set in the head by conditional appends is kept beside a fourth's conditional erasures",
     proof: withFour(async (writers) => {
       const [eraser = assert.fail(), ...others] = writers;
@@ -142,7 +131,6 @@ const erasures: readonly SharedClause[] = [
 
 const deletions: readonly SharedClause[] = [
   {
-    id: "shared.delete.seen",
     says: "a log that one process deleted is there for no other, in no list and no search",
     proof: withTwo(async (a, b) => {
       await a.log.append(chat, [message("m1", "a secret")]);
@@ -155,7 +143,6 @@ const deletions: readonly SharedClause[] = [
     }),
   },
   {
-    id: "shared.delete.begins-again",
     says: "a log that one process deleted begins again at 1 for another that expects none, also with a used id",
     proof: withTwo(async (a, b) => {
       const seq = await b.log.append(chat, messages(1, 5), { head: { title: "old" } });
@@ -170,7 +157,6 @@ const deletions: readonly SharedClause[] = [
     }),
   },
   {
-    id: "shared.delete.against-appends",
     says: "a delete by one process while another appends leaves what came after it, from 1 on",
     proof: withTwo(async (a, b) => {
       for (const round of upTo(5)) {
@@ -188,7 +174,6 @@ const deletions: readonly SharedClause[] = [
     }),
   },
   {
-    id: "shared.delete.against-expectations",
     says: "a delete by one process wins against, or loses to, an append by another that expects the end",
     proof: withTwo(async (a, b) => {
       for (const round of upTo(10)) {
@@ -206,7 +191,6 @@ const deletions: readonly SharedClause[] = [
     }),
   },
   {
-    id: "shared.delete.against-erase",
     says: "an erasure by one process of a log that another deletes does not bring it back",
     proof: withTwo(async (a, b) => {
       for (const round of upTo(5)) {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { clauseWithTable } from "./contract.ts";
-import { holds } from "./document-store-contract-fixtures.ts";
+import { clauseWithTable } from "../../../src/testing/contract.ts";
+import { holds } from "../../../src/testing/document-store-contract-fixtures.ts";
 import {
   chat,
   erased,
@@ -10,15 +10,9 @@ import {
   messages,
   numbered,
   refuses,
-} from "./log-store-contract-fixtures.ts";
-import {
-  chatLease,
-  takeOver,
-  type Writer,
-  withThree,
-  withTwo,
-} from "./shared-storage-contract-fixtures.ts";
-import type { SharedClause } from "./shared-storage-contract-place.ts";
+} from "../../../src/testing/log-store-contract-fixtures.ts";
+import { chatLease, takeOver, type Writer, withThree, withTwo } from "./shared-fixtures.ts";
+import type { SharedClause } from "./shared-place.ts";
 
 /** What a holder that lost its lease may no longer do to its log of so many messages. */
 const writes: readonly (readonly [
@@ -46,7 +40,6 @@ const writes: readonly (readonly [
 
 const refusals: readonly SharedClause[] = [
   clauseWithTable(
-    "shared.fence.writes",
     "every write of a holder that slept while another took over is refused, changes nothing and begins no log",
     writes,
     ([, stored, write]) =>
@@ -59,7 +52,6 @@ const refusals: readonly SharedClause[] = [
       }),
   ),
   {
-    id: "shared.fence.files",
     says: "a holder that slept while another took over stores no file of its log, and removes none",
     proof: withTwo(async (a, b, place) => {
       const early = a.storage.files(chatLease.collection);
@@ -74,7 +66,6 @@ const refusals: readonly SharedClause[] = [
     }),
   },
   {
-    id: "shared.fence.after-release",
     says: "a holder that slept is refused also when the one that took over has released, and when a third holds the name",
     proof: withThree(async (a, b, c, place) => {
       await b.log.append(chat, messages(1, 1));
@@ -89,7 +80,6 @@ const refusals: readonly SharedClause[] = [
     }),
   },
   {
-    id: "shared.fence.after-delete",
     says: "a holder that slept brings back no log that the one that took over deleted",
     proof: withTwo(async (a, b, place) => {
       await a.log.append(chat, messages(1, 3));
@@ -106,7 +96,6 @@ const refusals: readonly SharedClause[] = [
 
 const losses: readonly SharedClause[] = [
   {
-    id: "shared.lost.notified",
     says: "a holder that slept too long is notified that its lease is lost, and releasing it frees nothing: the one that took over holds it and writes",
     proof: withThree(async (a, b, c, place) => {
       const { lost, taken } = await takeOver(a, b, place);
@@ -120,7 +109,6 @@ const losses: readonly SharedClause[] = [
     }),
   },
   {
-    id: "shared.lost.within",
     says: "a call that waits for a lost lease of its own process waits for its release too",
     proof: withTwo(async (a, b, place) => {
       const { lost, taken } = await takeOver(a, b, place);
@@ -133,7 +121,6 @@ const losses: readonly SharedClause[] = [
     }),
   },
   {
-    id: "shared.lost.not-taken-over",
     says: "a holder that slept is notified that its lease is lost, and may write until it is taken",
     proof: withTwo(async (a, b, place) => {
       const lease = await a.leases.acquire(chatLease);
@@ -149,7 +136,6 @@ const losses: readonly SharedClause[] = [
     }),
   },
   {
-    id: "shared.lost.others",
     says: "a holder that lost a log still reads it, and writes its other logs, leased or not, and its documents",
     proof: withTwo(async (a, b, place) => {
       await takeOver(a, b, place);
@@ -169,7 +155,6 @@ const losses: readonly SharedClause[] = [
 
 const bystanders: readonly SharedClause[] = [
   {
-    id: "shared.bystander.writes",
     says: "a process that has no lease, or has released it, may begin a leased log, append to it and erase in it; the holder's next append that does not expect it conflicts",
     proof: withTwo(async (a, b) => {
       await (await b.leases.acquire(chatLease)).release();
@@ -185,7 +170,6 @@ const bystanders: readonly SharedClause[] = [
     }),
   },
   {
-    id: "shared.bystander.delete",
     says: "a process without the lease may delete a leased log: its holder begins it again, and holds on",
     proof: withThree(async (a, b, c) => {
       const lease = await a.leases.acquire(chatLease);

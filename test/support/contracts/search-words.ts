@@ -1,7 +1,13 @@
 import assert from "node:assert/strict";
-import { type Clause, clauseWithTable } from "./contract.ts";
-import { textCorpus } from "./corpus.ts";
-import { chat, found, message, messageOfBytes, withLogs } from "./log-store-contract-fixtures.ts";
+import { type Clause, clauseWithTable } from "../../../src/testing/contract.ts";
+import { textCorpus } from "../../../src/testing/corpus.ts";
+import {
+  chat,
+  found,
+  message,
+  messageOfBytes,
+  withLogs,
+} from "../../../src/testing/log-store-contract-fixtures.ts";
 
 /** Proves which of some texts a query finds: those, and in any order. */
 function finds(
@@ -199,26 +205,22 @@ const nothing = ["", " ", " \t\n", '"', '""', "*", "-", "\0", "(", "%", "\ud800"
 /** What a query finds. */
 export const searchWordClauses: readonly Clause[] = [
   clauseWithTable(
-    "log.search.words",
     "search finds whole words, whatever their case, accents and script",
     matches,
     ({ query, texts, others }) => finds(query, texts, { others }),
   ),
   clauseWithTable(
-    "log.search.prefix",
     "with prefix the last word is the beginning of a word, unless white space ends it",
     beginnings,
     ({ query, texts, others, prefix }) => finds(query, texts, { others, prefix }),
   ),
   clauseWithTable(
-    "log.search.plain",
     "search takes operators and other marks as plain text",
     plainQueries,
     ([, query, other = "milk"]) =>
       finds(query, [query, `before ${query} after`], { others: [other, "before after"] }),
   ),
   {
-    id: "log.search.nothing",
     says: "a query without a letter or digit finds nothing",
     proof: withLogs(async (log) => {
       const texts = [...nothing, "tea"].map((text, index) => message(`m${index}`, text));
@@ -227,7 +229,6 @@ export const searchWordClauses: readonly Clause[] = [
     }),
   },
   {
-    id: "log.search.corpus",
     says: "a word beside any text of the corpus, and the last word of a record of 1 MiB, is found",
     proof: withLogs(async (log) => {
       const texts = textCorpus.map(({ name, text }) => message(name, `${text} violin ${text}`));

@@ -1,8 +1,15 @@
 import assert from "node:assert/strict";
-import { isThroughlineError } from "../core/errors.ts";
-import type { JsonObject } from "../core/json.ts";
-import { textCorpus, valueCorpus } from "./corpus.ts";
-import { chat, idsIn, messages, scribbleOn, untyped, upTo } from "./log-store-contract-fixtures.ts";
+import { isThroughlineError } from "../../../src/core/errors.ts";
+import type { JsonObject } from "../../../src/core/json.ts";
+import { textCorpus, valueCorpus } from "../../../src/testing/corpus.ts";
+import {
+  chat,
+  idsIn,
+  messages,
+  scribbleOn,
+  untyped,
+  upTo,
+} from "../../../src/testing/log-store-contract-fixtures.ts";
 import {
   chatLease,
   end,
@@ -13,8 +20,8 @@ import {
   withPlace,
   withThree,
   withTwo,
-} from "./shared-storage-contract-fixtures.ts";
-import type { SharedClause } from "./shared-storage-contract-place.ts";
+} from "./shared-fixtures.ts";
+import type { SharedClause } from "./shared-place.ts";
 
 /** The most bytes that a message has as UTF-8 JSON. */
 const messageBytes = 1024 * 1024;
@@ -26,7 +33,6 @@ function messageOf(bytes: number): JsonObject {
 
 const deliveries: readonly SharedClause[] = [
   {
-    id: "shared.publish.all-at-once",
     says: "when four processes publish at once, each gets the messages of every other in order and once, with their publisher, and never its own",
     proof: withFour(async (writers) => {
       const received = writers.map((writer) => receivedUntilEnd(writer, 3));
@@ -46,7 +52,6 @@ const deliveries: readonly SharedClause[] = [
     }),
   },
   {
-    id: "shared.publish.after-append",
     says: "a subscriber that is notified of a finished append reads what it stored",
     proof: withTwo(async (a, b) => {
       for (const n of upTo(10)) {
@@ -59,7 +64,6 @@ const deliveries: readonly SharedClause[] = [
     }),
   },
   {
-    id: "shared.publish.late-joiner",
     says: "a process that joins later receives what is published from then on",
     proof: withPlace(async (place) => {
       const a = await join(place);
@@ -69,7 +73,6 @@ const deliveries: readonly SharedClause[] = [
     }),
   },
   {
-    id: "shared.publish.process-ids",
     says: "the id of every process is its own, also after others have left",
     proof: withThree(async (a, b, c, place) => {
       await c.storage.close();
@@ -83,7 +86,6 @@ const deliveries: readonly SharedClause[] = [
 
 const contents: readonly SharedClause[] = [
   {
-    id: "shared.publish.sizes",
     says: "messages of 7,000 bytes to 1 MiB arrive whole, in order with short ones",
     proof: withTwo(async (a, b) => {
       const sizes = [7_000, 7_899, 7_900, 7_999, 8_000, 8_001, 20_000, messageBytes];
@@ -92,7 +94,6 @@ const contents: readonly SharedClause[] = [
     }),
   },
   {
-    id: "shared.publish.text",
     says: "texts and values of every kind arrive equal",
     proof: withTwo(async (a, b) => {
       const sent = [
@@ -107,7 +108,6 @@ const contents: readonly SharedClause[] = [
     }),
   },
   {
-    id: "shared.publish.refused",
     says: "a message that is not a JSON object, or longer than 1 MiB, is refused and not delivered",
     proof: withTwo(async (a, b) => {
       const received = receivedUntilEnd(b);
@@ -127,7 +127,6 @@ const contents: readonly SharedClause[] = [
     }),
   },
   {
-    id: "shared.publish.copied",
     says: "a message is copied when it is published, and each subscriber gets a copy of its own",
     proof: withTwo(async (a, b) => {
       const message = { list: [1, { n: 2 }] };
@@ -143,7 +142,6 @@ const contents: readonly SharedClause[] = [
 
 const endings: readonly SharedClause[] = [
   {
-    id: "shared.publish.subscriber-ends",
     says: "a subscription that ended receives nothing, and the others still do",
     proof: withTwo(async (a, b) => {
       const received: JsonObject[] = [];
@@ -156,7 +154,6 @@ const endings: readonly SharedClause[] = [
     }),
   },
   {
-    id: "shared.publish.subscriber-throws",
     says: "a subscriber that throws still receives later messages, and so do the others",
     proof: withTwo(async (a, b) => {
       let calls = 0;
@@ -169,7 +166,6 @@ const endings: readonly SharedClause[] = [
     }),
   },
   {
-    id: "shared.publish.closed",
     says: "a closed process receives nothing, and what it publishes is not delivered, and is no error",
     proof: withThree(async (a, b, c) => {
       const received: JsonObject[] = [];
@@ -184,7 +180,6 @@ const endings: readonly SharedClause[] = [
     }),
   },
   {
-    id: "shared.publish.before-close",
     says: "what a process published before it was closed arrives",
     proof: withTwo(async (a, b) => {
       const sent = upTo(20).map((n) => ({ n }));
@@ -197,7 +192,6 @@ const endings: readonly SharedClause[] = [
 
 const missed: readonly SharedClause[] = [
   {
-    id: "shared.missed.reported",
     says: "a process that may have missed messages is notified, and no other; both receive what comes next",
     interrupts: true,
     proof: withTwo(async (a, b, place) => {
@@ -212,7 +206,6 @@ const missed: readonly SharedClause[] = [
     }),
   },
   {
-    id: "shared.missed.waiting",
     says: "a waiter for a name gets it also if messages are missed while it is released",
     interrupts: true,
     proof: withTwo(async (a, b, place) => {

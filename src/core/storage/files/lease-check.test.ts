@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setImmediate as nextPass } from "node:timers/promises";
-import { oncePerPass } from "./once-per-pass.ts";
+import { oncePerPass } from "./lease.ts";
 
 /** A check that counts, and a clock that stands. */
 function counted(failure?: Error) {

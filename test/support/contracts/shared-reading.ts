@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import type { LogStore } from "../core/storage/log-store.ts";
-import { clauseWithTable } from "./contract.ts";
+import type { LogStore } from "../../../src/core/storage/log-store.ts";
+import { clauseWithTable } from "../../../src/testing/contract.ts";
 import {
   chat,
   found,
@@ -11,9 +11,9 @@ import {
   numbered,
   removal,
   upTo,
-} from "./log-store-contract-fixtures.ts";
-import { during, withFour, withTwo } from "./shared-storage-contract-fixtures.ts";
-import type { SharedClause } from "./shared-storage-contract-place.ts";
+} from "../../../src/testing/log-store-contract-fixtures.ts";
+import { during, withFour, withTwo } from "./shared-fixtures.ts";
+import type { SharedClause } from "./shared-place.ts";
 
 /** Each answers the ids that it sees. */
 const reads: readonly (readonly [name: string, ids: (log: LogStore) => Promise<string[]>])[] = [
@@ -46,7 +46,6 @@ const reads: readonly (readonly [name: string, ids: (log: LogStore) => Promise<s
 
 const readings: readonly SharedClause[] = [
   clauseWithTable(
-    "shared.read.at-once",
     "every way of reading sees what another process has stored, with its head, as soon as its append has answered",
     reads,
     ([, idsOf]) =>
@@ -62,7 +61,6 @@ const readings: readonly SharedClause[] = [
       }),
   ),
   {
-    id: "shared.read.whole",
     says: "a process that reads while another appends sees whole batches, with the head of the last",
     proof: withTwo(async (a, b) => {
       const appends = upTo(20).map((n) =>
@@ -80,7 +78,6 @@ const readings: readonly SharedClause[] = [
     }),
   },
   {
-    id: "shared.read.snapshot",
     says: "an iteration yields what was stored when it began, whatever another process appends",
     proof: withTwo(async (a, b) => {
       await a.log.append(chat, messages(1, 10));
@@ -104,7 +101,6 @@ function at(second: number): string {
 
 const lists: readonly SharedClause[] = [
   {
-    id: "shared.list.all",
     says: "a list holds the logs of all processes, newest first, and is the same for all",
     proof: withFour(async (writers) => {
       const keys = upTo(20).map((n) => `chat:${n}`);
@@ -116,7 +112,6 @@ const lists: readonly SharedClause[] = [
     }),
   },
   {
-    id: "shared.list.moves",
     says: "a log that one process appended to is at its new place, under its new labels, in the list of another at once",
     proof: withTwo(async (a, b) => {
       await a.log.append("one", [message("m1")], { head: { updated_at: at(1), labels: ["x"] } });
@@ -129,7 +124,6 @@ const lists: readonly SharedClause[] = [
     }),
   },
   {
-    id: "shared.list.cursor",
     says: "a cursor that one process answered goes on in another",
     proof: withTwo(async (a, b) => {
       for (const n of upTo(9)) {
@@ -152,7 +146,6 @@ const lists: readonly SharedClause[] = [
     }),
   },
   {
-    id: "shared.list.search",
     says: "a search finds the records of all processes, newest log and newest record first, until one of them hides a record",
     proof: withTwo(async (a, b) => {
       await a.log.append("one", [message("m1", "green tea")], { head: { updated_at: at(1) } });

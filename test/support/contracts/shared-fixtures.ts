@@ -1,14 +1,19 @@
 import assert from "node:assert/strict";
-import type { JsonObject } from "../core/json.ts";
-import type { Cluster } from "../core/storage/cluster.ts";
-import type { DocumentStore } from "../core/storage/document-store.ts";
-import type { LeaseName, Leases } from "../core/storage/leases.ts";
-import type { LogRecord, LogStore } from "../core/storage/log-store.ts";
-import type { Storage } from "../core/storage/storage.ts";
-import { systemTimers } from "../core/timers.ts";
-import { documentsOf } from "./document-store-contract-fixtures.ts";
-import { chat, everything, logsOf, message } from "./log-store-contract-fixtures.ts";
-import type { SharedClause, SharedPlace } from "./shared-storage-contract-place.ts";
+import type { JsonObject } from "../../../src/core/json.ts";
+import type { Cluster } from "../../../src/core/storage/cluster.ts";
+import type { DocumentStore } from "../../../src/core/storage/document-store.ts";
+import type { LeaseName, Leases } from "../../../src/core/storage/leases.ts";
+import type { LogRecord, LogStore } from "../../../src/core/storage/log-store.ts";
+import type { Storage } from "../../../src/core/storage/storage.ts";
+import { systemTimers } from "../../../src/core/timers.ts";
+import { documentsOf } from "../../../src/testing/document-store-contract-fixtures.ts";
+import {
+  chat,
+  everything,
+  logsOf,
+  message,
+} from "../../../src/testing/log-store-contract-fixtures.ts";
+import type { SharedClause, SharedPlace } from "./shared-place.ts";
 
 /** The lease of the log that a proof uses when it needs only one. */
 export const chatLease: LeaseName = { collection: "chats", key: chat };

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import type { Lease, LeaseName } from "../core/storage/leases.ts";
-import { keyCorpus } from "./corpus.ts";
+import type { Lease, LeaseName } from "../../../src/core/storage/leases.ts";
+import { keyCorpus } from "../../../src/testing/corpus.ts";
 import {
   chat,
   everything,
@@ -9,13 +9,12 @@ import {
   numbered,
   refuses,
   upTo,
-} from "./log-store-contract-fixtures.ts";
-import { chatLease, withFour, withThree, withTwo } from "./shared-storage-contract-fixtures.ts";
-import type { SharedClause } from "./shared-storage-contract-place.ts";
+} from "../../../src/testing/log-store-contract-fixtures.ts";
+import { chatLease, withFour, withThree, withTwo } from "./shared-fixtures.ts";
+import type { SharedClause } from "./shared-place.ts";
 
 const holding: readonly SharedClause[] = [
   {
-    id: "shared.lease.exclusive",
     says: "a name that one process holds is held by no other until it is released; releasing twice is releasing once",
     proof: withThree(async (a, b, c) => {
       const lease = await a.leases.acquire(chatLease);
@@ -31,7 +30,6 @@ const holding: readonly SharedClause[] = [
     }),
   },
   {
-    id: "shared.lease.race",
     says: "of four processes that try for one name at once one gets it, in each of 10 rounds",
     proof: withFour(async (writers) => {
       for (const _ of upTo(10)) {
@@ -43,7 +41,6 @@ const holding: readonly SharedClause[] = [
     }),
   },
   {
-    id: "shared.lease.sections",
     says: "20 sections of four processes, each under the lease, never overlap, and all come to pass",
     proof: withFour(async (writers) => {
       let inside = 0;
@@ -62,7 +59,6 @@ const holding: readonly SharedClause[] = [
     }),
   },
   {
-    id: "shared.lease.names",
     says: "the name of every key is a lease of its own in every collection, also in the one without a name",
     proof: withTwo(async (a, b) => {
       const names = keyCorpus.flatMap(({ text }): LeaseName[] => [
@@ -77,7 +73,6 @@ const holding: readonly SharedClause[] = [
     }),
   },
   {
-    id: "shared.lease.makes-no-log",
     says: "a lease on a log that does not exist makes none, while it is held and when it was released",
     proof: withTwo(async (a, b) => {
       const lease = await a.leases.acquire(chatLease);
@@ -94,7 +89,6 @@ const holding: readonly SharedClause[] = [
     }),
   },
   {
-    id: "shared.lease.writes",
     says: "the holder of a log appends, erases and deletes as if there were no lease",
     proof: withTwo(async (a, b) => {
       await using _ = released(await a.leases.acquire(chatLease));
@@ -112,7 +106,6 @@ const holding: readonly SharedClause[] = [
     }),
   },
   {
-    id: "shared.lease.kept",
     says: "a holder that lives keeps its lease, however long another process sleeps",
     proof: withThree(async (a, b, c, place) => {
       const lease = await a.leases.acquire(chatLease);
@@ -127,7 +120,6 @@ const holding: readonly SharedClause[] = [
 
 const epochs: readonly SharedClause[] = [
   {
-    id: "shared.epoch.grows",
     says: "the epoch of every holder is greater than that of the one before, in any process",
     proof: withThree(async (...[a, b, c]) => {
       let last = 0;
@@ -140,7 +132,6 @@ const epochs: readonly SharedClause[] = [
     }),
   },
   {
-    id: "shared.epoch.deleted",
     says: "a holder whose log is deleted, by itself or another, holds the name on, and the next one has a greater epoch",
     proof: withTwo(async (a, b) => {
       const lease = await a.leases.acquire(chatLease);
@@ -164,7 +155,6 @@ function released(lease: Lease): AsyncDisposable {
 
 const turns: readonly SharedClause[] = [
   {
-    id: "shared.wait.release",
     says: "a waiter for a name that another process holds gets it once it is released",
     proof: withTwo(async (a, b) => {
       const lease = await a.leases.acquire(chatLease);
@@ -180,7 +170,6 @@ const turns: readonly SharedClause[] = [
     }),
   },
   {
-    id: "shared.wait.names-apart",
     says: "a waiter for one name does not wait for another, nor keeps others from it",
     proof: withTwo(async (a, b) => {
       const lease = await a.leases.acquire(chatLease);
@@ -198,7 +187,6 @@ const abort = new Error("the caller stopped waiting");
 
 const aborts: readonly SharedClause[] = [
   {
-    id: "shared.wait.abort",
     says: "a call whose signal is aborted, before it or while it waits for another process, ends with the signal's reason and takes nothing; once it holds the name, the signal changes nothing",
     proof: withThree(async (a, b, c) => {
       const aborted = { signal: AbortSignal.abort(abort) };
@@ -222,7 +210,6 @@ const aborts: readonly SharedClause[] = [
 
 const endings: readonly SharedClause[] = [
   {
-    id: "shared.wait.close-frees",
     says: "closing a storage frees its leases for waiters, and tells their holders",
     proof: withTwo(async (a, b) => {
       const lease = await a.leases.acquire(chatLease);
@@ -234,7 +221,6 @@ const endings: readonly SharedClause[] = [
     }),
   },
   {
-    id: "shared.wait.close-ends",
     says: "closing a storage ends its waiting, and every later call for a name, with THROUGHLINE_CLOSED",
     proof: withTwo(async (a, b) => {
       const lease = await a.leases.acquire(chatLease);
@@ -251,8 +237,8 @@ const endings: readonly SharedClause[] = [
     }),
   },
   {
-    id: "shared.wait.killed",
     says: "a waiter for the names of a killed holder gets them all, with greater epochs",
+    lapses: true,
     proof: withTwo(async (a, b, place) => {
       const names = upTo(10).map((n) => ({ collection: "chats", key: `chat:${n}` }));
       const held = await Promise.all(names.map((name) => a.leases.acquire(name)));
@@ -265,8 +251,8 @@ const endings: readonly SharedClause[] = [
     }),
   },
   {
-    id: "shared.wait.killed-before",
     says: "asking for a name after its holder was killed gets it, and finds what was stored",
+    lapses: true,
     proof: withTwo(async (a, b, place) => {
       await a.leases.acquire(chatLease);
       await a.log.append(chat, messages(1, 3), { expectedSeq: 0 });

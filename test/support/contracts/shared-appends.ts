@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { clauseWithTable } from "./contract.ts";
+import { clauseWithTable } from "../../../src/testing/contract.ts";
 import {
   chat,
   everything,
@@ -10,7 +10,7 @@ import {
   outcomesOf,
   untilNoConflict,
   upTo,
-} from "./log-store-contract-fixtures.ts";
+} from "../../../src/testing/log-store-contract-fixtures.ts";
 import {
   inOrderOf,
   messagesOf,
@@ -19,14 +19,13 @@ import {
   withFour,
   withThree,
   withTwo,
-} from "./shared-storage-contract-fixtures.ts";
-import type { SharedClause } from "./shared-storage-contract-place.ts";
+} from "./shared-fixtures.ts";
+import type { SharedClause } from "./shared-place.ts";
 
 const names = ["a", "b", "c", "d"] as const;
 
 const orders: readonly SharedClause[] = [
   {
-    id: "shared.append.at-once",
     says: "60 appends of four processes at once are one order without gaps, each process's in its own, and each answers the seq that its record has for all",
     proof: withFour(async (writers) => {
       const calls = upTo(15).flatMap((n) =>
@@ -46,7 +45,6 @@ const orders: readonly SharedClause[] = [
     }),
   },
   clauseWithTable(
-    "shared.append.batches",
     "batches that three processes append at once are each stored whole, none inside another",
     [
       { name: "10 batches of 5 records each", batches: 10, size: 5 },
@@ -69,7 +67,6 @@ const orders: readonly SharedClause[] = [
       }),
   ),
   {
-    id: "shared.append.heads",
     says: "the head of a log is that of the append that stored its last record, from any process",
     proof: withTwo(async (a, b) => {
       const calls = upTo(20).map((n) => {
@@ -86,7 +83,6 @@ const orders: readonly SharedClause[] = [
 
 const repeats: readonly SharedClause[] = [
   {
-    id: "shared.repeat.at-once",
     says: "four processes that each append the same records at once, in batches that overlap, store each record once",
     proof: withFour(async (writers) => {
       const calls = writers.flatMap(({ log }, index) =>
@@ -103,7 +99,6 @@ const repeats: readonly SharedClause[] = [
     }),
   },
   {
-    id: "shared.repeat.late",
     says: "an append that another process repeats later answers what the first one did, and leaves the head",
     proof: withTwo(async (a, b) => {
       await a.log.append(chat, messages(1, 2));
@@ -116,7 +111,6 @@ const repeats: readonly SharedClause[] = [
     }),
   },
   {
-    id: "shared.repeat.other-content",
     says: "of two processes that append one id with two contents at once one is refused",
     proof: withTwo(async (a, b) => {
       const { answers, codes } = await outcomesOf([
@@ -142,7 +136,6 @@ function appendAtEnd({ log }: Writer, id: string): Promise<void> {
 
 const expectations: readonly SharedClause[] = [
   {
-    id: "shared.expected-seq.rounds",
     says: "in each of 20 rounds of four processes that expect one seq exactly one append is stored",
     proof: withFour(async (writers) => {
       for (const n of upTo(20)) {
@@ -157,7 +150,6 @@ const expectations: readonly SharedClause[] = [
     }),
   },
   {
-    id: "shared.expected-seq.optimistic",
     says: "four processes that read the end and append there again after a conflict lose nothing",
     proof: withFour(async (writers) => {
       const all = writers.map(async (writer, index) => {
@@ -171,7 +163,6 @@ const expectations: readonly SharedClause[] = [
     }),
   },
   {
-    id: "shared.expected-seq.mixed",
     says: "an append that expects a seq is stored there or not at all while another process appends",
     proof: withTwo(async (a, b) => {
       for (const n of upTo(10)) {

@@ -1,4 +1,4 @@
-import type { Storage } from "../core/storage/storage.ts";
+import type { Storage } from "../../../src/core/storage/storage.ts";
 
 /**
  * A place that is empty at first, and what a proof does to the processes that write it. A driver's
@@ -25,8 +25,8 @@ export interface SharedPlace extends AsyncDisposable {
 
   /**
    * Cuts what a storage hears the others by, and lets it heal: what they tell during the cut is
-   * missed. Resolves when it hears again. A driver that cannot miss anything gives none, and lists
-   * the clauses with `interrupts` in `except`.
+   * missed. Resolves when it hears again. A driver that cannot miss anything gives none, and
+   * leaves the clauses with `interrupts` out.
    */
   interrupt?(storage: Storage): Promise<void>;
 
@@ -39,12 +39,12 @@ export type OpenPlace = () => Promise<SharedPlace>;
 
 /** One promise of the contract about several writers. */
 export interface SharedClause {
-  /** Stable, dotted and unique, such as `shared.lease.exclusive`. */
-  readonly id: string;
   /** A sentence that is true of every driver. */
   readonly says: string;
   /** Present where the proof needs `interrupt`. */
   readonly interrupts?: true;
+  /** Present where the proof waits until the leases of a killed holder lapse. */
+  readonly lapses?: true;
   /** Resolves if the promise is kept, rejects if it is not. Closes the places that it opened. */
   readonly proof: (openPlace: OpenPlace) => Promise<void>;
 }

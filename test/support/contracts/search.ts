@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import type { LogStore, SearchOptions } from "../core/storage/log-store.ts";
-import { type Clause, clauseWithTable } from "./contract.ts";
+import type { LogStore, SearchOptions } from "../../../src/core/storage/log-store.ts";
+import { type Clause, type Contract, clauseWithTable } from "../../../src/testing/contract.ts";
 import {
   chat,
   found,
@@ -9,11 +9,11 @@ import {
   removal,
   untyped,
   withLogs,
-} from "./log-store-contract-fixtures.ts";
+} from "../../../src/testing/log-store-contract-fixtures.ts";
+import { searchWordClauses } from "./search-words.ts";
 
 const order: readonly Clause[] = [
   {
-    id: "log.search.order",
     says: "hits come in the order of the list of logs, and within a log newest first",
     proof: withLogs(async (log) => {
       const days = { a: "2026-03-01", b: "2026-03-03", c: "2026-03-02", d: "2026-03-02" };
@@ -29,7 +29,6 @@ const order: readonly Clause[] = [
     }),
   },
   {
-    id: "log.search.limit",
     says: "a search answers at most as many hits as it is asked for, the first ones",
     proof: withLogs(async (log) => {
       const batch = Array.from({ length: 1_000 }, (_, index) => message(`m${index + 1}`, "tea"));
@@ -45,7 +44,6 @@ const order: readonly Clause[] = [
     }),
   },
   {
-    id: "log.search.hit",
     says: "a hit is the key and the record as it is stored; with a key, of that log only",
     proof: withLogs(async (log) => {
       const given = message("m2", "green tea", { list: [{ a: 1 }] });
@@ -59,7 +57,6 @@ const order: readonly Clause[] = [
     }),
   },
   clauseWithTable<readonly [name: string, query: unknown, options: object]>(
-    "log.search.refused",
     "a query that is no text, a bad key and a prefix that is neither true nor false are refused",
     [
       ["a number for a query", 7, {}],
@@ -193,13 +190,16 @@ function findsTea({ does, tea }: Searched): Clause["proof"] {
   });
 }
 
-/** In which order search answers, and what it must not find. */
-export const searchClauses: readonly Clause[] = [
-  ...order,
-  clauseWithTable(
-    "log.search.gone",
-    "what another record of its log hides, what has no text, and what was erased, deleted or refused is not found",
-    unfound,
-    findsTea,
-  ),
-];
+/** What search finds, on every driver that searches. */
+export const searchContract: Contract = {
+  name: "search",
+  clauses: [
+    ...searchWordClauses,
+    ...order,
+    clauseWithTable(
+      "what another record of its log hides, what has no text, and what was erased, deleted or refused is not found",
+      unfound,
+      findsTea,
+    ),
+  ],
+};

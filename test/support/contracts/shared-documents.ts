@@ -1,13 +1,12 @@
 import assert from "node:assert/strict";
-import { holds, isGone, state } from "./document-store-contract-fixtures.ts";
-import { outcomesOf, refuses, upTo } from "./log-store-contract-fixtures.ts";
-import { during, withFour, withTwo } from "./shared-storage-contract-fixtures.ts";
-import type { SharedClause } from "./shared-storage-contract-place.ts";
+import { holds, isGone, state } from "../../../src/testing/document-store-contract-fixtures.ts";
+import { outcomesOf, refuses, upTo } from "../../../src/testing/log-store-contract-fixtures.ts";
+import { during, withFour, withTwo } from "./shared-fixtures.ts";
+import type { SharedClause } from "./shared-place.ts";
 
 /** Documents that several processes write. */
 export const sharedDocumentClauses: readonly SharedClause[] = [
   {
-    id: "shared.document.seen",
     says: "a document that one process wrote is read by another at once, with its revision and its key",
     proof: withTwo(async (a, b) => {
       await isGone(b.documents);
@@ -22,7 +21,6 @@ export const sharedDocumentClauses: readonly SharedClause[] = [
     }),
   },
   {
-    id: "shared.document.race",
     says: "in each of 10 rounds of four processes that expect one revision exactly one write is made",
     proof: withFour(async (writers) => {
       for (const n of upTo(10)) {
@@ -36,7 +34,6 @@ export const sharedDocumentClauses: readonly SharedClause[] = [
     }),
   },
   {
-    id: "shared.document.unconditional",
     says: "20 writes of two processes at once that expect nothing have 20 revisions, the last stays",
     proof: withTwo(async (a, b) => {
       const calls = upTo(20).map(async (n) => {
@@ -53,7 +50,6 @@ export const sharedDocumentClauses: readonly SharedClause[] = [
     }),
   },
   {
-    id: "shared.document.whole",
     says: "a process that reads while another writes gets a whole value, never an older one again",
     proof: withTwo(async (a, b) => {
       const value = (n: number) => ({ n, list: new Array<number>(500).fill(n), last: n });
@@ -71,7 +67,6 @@ export const sharedDocumentClauses: readonly SharedClause[] = [
     }),
   },
   {
-    id: "shared.document.deleted",
     says: "a document that one process deleted is gone for another, and begins again at revision 1",
     proof: withTwo(async (a, b) => {
       await a.documents.write(state, { n: 1 });
