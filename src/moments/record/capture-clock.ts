@@ -16,20 +16,24 @@ interface Note {
 
 /** A difference between two clocks that is larger than this is noted. */
 const noticedMs = 1_000;
+/** How often the uptime is read, which takes longer than all the rest. */
+const lookEveryMs = 1_000;
 const maxNotes = 100;
 
 /**
- * Compares the wall clock, the monotonic clock and the uptime whenever something is received: so a
- * step of the wall clock and a sleep of the machine are told apart and noted. Where the clock has no
- * uptime, a sleep cannot be told from a step: age then goes by the monotonic clock alone.
+ * Compares the wall clock, the monotonic clock and the uptime once a second and whenever the first
+ * two disagree: so a step of the wall clock and a sleep of the machine are told apart and noted.
+ * Where the clock has no uptime, a sleep cannot be told from a step: age then goes by the monotonic
+ * clock alone.
  */
 export class CaptureClock {
   readonly #clock: Clock;
   readonly #startedMs: number;
   /** Uptime minus monotonic clock at the start: what is more, the machine slept. */
   readonly #uptimeLead: number;
-  /** Wall clock minus uptime, when something was last received. */
+  /** Wall clock minus uptime, and the monotonic clock, at the last look. */
   #wallBase: number;
+  #lookedAtMs = Number.NEGATIVE_INFINITY;
   #sleptMs = 0;
   readonly #steps: Note[] = [];
   readonly #suspends: Note[] = [];
@@ -45,6 +49,18 @@ export class CaptureClock {
 
   now(): Received {
     const monoMs = this.#clock.monotonic();
+    const isDue = monoMs - this.#lookedAtMs >= lookEveryMs;
+    if (isDue || this.#isApart(monoMs)) this.#look(monoMs);
+    return { monoMs, ageMs: monoMs + this.#sleptMs };
+  }
+
+  /** Whether the wall clock is not where the monotonic clock has it. */
+  #isApart(monoMs: number): boolean {
+    const uptime = monoMs + this.#uptimeLead + this.#sleptMs;
+    return Math.abs(this.#clock.now() - uptime - this.#wallBase) > noticedMs;
+  }
+
+  #look(monoMs: number): void {
     const uptime = this.#clock.uptimeMs?.() ?? monoMs + this.#uptimeLead;
     const sleptMs = uptime - monoMs - this.#uptimeLead;
     const more = sleptMs - this.#sleptMs;
@@ -52,12 +68,13 @@ export class CaptureClock {
       this.#sleptMs = sleptMs;
       note(this.#suspends, { monoMs, ageMs: monoMs + sleptMs, byMs: more });
     }
-    const received = { monoMs, ageMs: monoMs + this.#sleptMs };
     const wallBase = this.#clock.now() - uptime;
     const byMs = wallBase - this.#wallBase;
-    if (Math.abs(byMs) > noticedMs) note(this.#steps, { ...received, byMs });
+    if (Math.abs(byMs) > noticedMs) {
+      note(this.#steps, { monoMs, ageMs: monoMs + this.#sleptMs, byMs });
+    }
     this.#wallBase = wallBase;
-    return received;
+    this.#lookedAtMs = monoMs;
   }
 
   /** Since the run began. */

@@ -6,7 +6,7 @@ import {
   type Reduced,
 } from "../package/record.ts";
 import { type AudioSnapshot, joined, startOf } from "./audio-ring.ts";
-import { framesAfter, type MomentBuffers } from "./buffers.ts";
+import type { MomentBuffers } from "./buffers.ts";
 import { effectiveConsent } from "./consent.ts";
 import { draftAudio, draftFrames, draftMessage, type MomentDraft, type Zero } from "./draft.ts";
 import type { BufferedFrame } from "./frame-buffer.ts";
@@ -122,9 +122,12 @@ export class Capture {
   }
 
   #framesUntil(endMs: number): readonly BufferedFrame[] {
-    if (!this.trigger.withMedia) return [];
-    const later = framesAfter(this.#buffers.frames.snapshot(), this.#frames);
-    return [...this.#frames, ...later.filter(({ receivedMs }) => receivedMs <= endMs)];
+    if (!this.trigger.withMedia || endMs === this.trigger.monoMs) return this.#frames;
+    const lastSeq = this.#frames.at(-1)?.seq ?? 0;
+    const later = this.#buffers.frames.snapshot().filter(({ seq, receivedMs }) => {
+      return seq > lastSeq && receivedMs <= endMs;
+    });
+    return [...this.#frames, ...later];
   }
 
   #audioUntil(postMs: number): AudioSnapshot | undefined {
@@ -190,7 +193,7 @@ function textOf(value: unknown): string | null {
 }
 
 function oldest(frames: readonly BufferedFrame[], audio: AudioSnapshot | undefined): number[] {
-  const times = frames.map(({ receivedMs }) => receivedMs);
+  const times = frames.slice(0, 1).map(({ receivedMs }) => receivedMs);
   if (audio !== undefined && audio.from < audio.to) times.push(startOf(audio));
   return times;
 }
