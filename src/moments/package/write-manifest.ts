@@ -6,7 +6,6 @@ import {
   manifestShape,
   type PackageMessage,
   type PackageRecord,
-  type PackageStatus,
   type Seal,
 } from "./record.ts";
 
@@ -40,9 +39,4 @@ export function crcLine(crc: number): string {
 /** The bytes of messages.json. */
 export function messagesBytes(messages: readonly PackageMessage[]): Buffer {
   return Buffer.from(`${JSON.stringify(messages, null, 2)}\n`);
-}
-
-/** The bytes of the status beside a folder. */
-export function statusBytes(status: PackageStatus): Buffer {
-  return Buffer.from(`${JSON.stringify(status, null, 2)}\n`);
 }

@@ -53,6 +53,7 @@ export class FileLogStore implements LogStore {
   #comparing: Promise<Reconciled | undefined> = Promise.resolve(undefined);
   /** So many logs are out of the index for a moment, because their words are removed. */
   #removing = 0;
+  #removed: Promise<unknown> = Promise.resolve();
   #closing = false;
   /** When a name in the directory had last changed before it was compared. */
   #comparedAt: string | undefined;
@@ -121,17 +122,25 @@ export class FileLogStore implements LogStore {
   async *read(key: string, options: { readonly after?: number } = {}): AsyncIterable<StoredRecord> {
     const after = options.after === undefined ? 0 : options.after;
     checkRead(key, after);
+    const from = (log: LogFile) =>
+      after < log.seq ? this.#ports.index.seek(key, after + 1) : undefined;
+    for await (const batch of this.#batches(key, from)) {
+      for (const record of recordsOf(batch)) if (record.seq > after) yield record;
+    }
+  }
+
+  /** The batches of a log from an offset on. */
+  async *#batches(key: string, from: (log: LogFile) => number | undefined) {
     // Held from the moment that the place in it is looked up: erasing makes a new file.
     const held = await this.#logs.read(key, async (log) => {
-      if (log === undefined || after >= log.seq) return undefined;
+      const start = log && from(log);
+      if (log === undefined || start === undefined) return undefined;
       log.hold();
-      return { log, batches: log.batches(this.#ports.index.seek(key, after + 1)) };
+      return { log, batches: log.batches(start) };
     });
     if (held === undefined) return;
     try {
-      for await (const batch of held.batches) {
-        for (const record of recordsOf(batch)) if (record.seq > after) yield record;
-      }
+      yield* held.batches;
     } finally {
       await held.log.release();
     }
@@ -232,7 +241,8 @@ export class FileLogStore implements LogStore {
     // Of what it found some may be unreadable or damaged: then more is looked for.
     for (let most = limit; ; most *= 2) {
       const hits: SearchHit[] = [];
-      const found = await this.#ports.index.search(query, { ...options, limit: most });
+      const read = (key: string, from: number) => this.#batches(key, () => from);
+      const found = await this.#ports.index.search(query, { ...options, limit: most }, read);
       for (const [key, inLog] of Map.groupBy(found, (hit) => hit.key)) {
         for (const record of await this.#foundIn(key, inLog)) hits.push({ key, record });
       }
@@ -329,6 +339,7 @@ export class FileLogStore implements LogStore {
 
   async #reconcile(): Promise<Reconciled> {
     const open = (key: string) => this.#logs.open(key);
+    await this.#removed; // which may need the room that the index would take
     this.#comparedAt = this.#ports.directoryChanged(this.#ports.directory);
     const found = await reconcile(this.#ports, open);
     if (found === "covered") {
@@ -401,7 +412,9 @@ export class FileLogStore implements LogStore {
   async #uncovered<T>(work: () => Promise<T>): Promise<T> {
     this.#removing++;
     await this.#ports.index.noteCovered(false);
-    const result = await work();
+    const working = work();
+    this.#removed = Promise.allSettled([this.#removed, working]);
+    const result = await working;
     this.#removing--;
     this.#cover();
     return result;

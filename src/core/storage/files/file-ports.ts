@@ -8,7 +8,7 @@ import type { Timers } from "../../timers.ts";
 import type { Disk, DiskFile } from "../disk/disk.ts";
 import type { Durability, RepairReport } from "../storage.ts";
 import { readExactly } from "./batch-reader.ts";
-import type { HomeIndex } from "./log-index.ts";
+import type { HomeIndex, OpenLogIndex } from "./log-index.ts";
 
 export type NewReport = Omit<RepairReport, "at">;
 
@@ -30,6 +30,7 @@ export interface HomePorts extends FilePorts {
   readonly logger: Logger;
   readonly durability: Durability;
   readonly index: HomeIndex;
+  readonly openIndex: OpenLogIndex;
   /** Read every log from end to end at start if the last process synced nothing: a power cut may have come since. */
   readonly verifyAll: boolean;
   /** Files kept open at most, in each collection. */

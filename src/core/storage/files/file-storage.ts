@@ -122,7 +122,7 @@ export class FileStorage implements Storage {
 
   #openLogs(collection: string, projection: LogProjection): FileLogStore {
     const directory = join(this.#ports.home, collection);
-    const index = this.#ports.index.open(collection, projection);
+    const index = this.#ports.openIndex(collection, projection);
     let made: Promise<void> | undefined;
     return new FileLogStore({
       ...this.#ports,

@@ -9,6 +9,7 @@ import { type Durability, durabilityCheck } from "../storage.ts";
 import { makeDirectory } from "./file-ports.ts";
 import { FileStorage } from "./file-storage.ts";
 import { FileIndex } from "./index.ts";
+import { partsOf } from "./index-search.ts";
 import { checkPermissionModel, oncePerPass, takeLease } from "./lease.ts";
 
 export interface FileStorageOptions {
@@ -91,6 +92,7 @@ export async function openFileStorage(options: FileStorageOptions): Promise<File
       timers: systemTimers,
       disk: realDisk,
       index,
+      openIndex: partsOf(index),
       directoryChanged,
       verifyAll: !index.isVerified,
       maxOpen: maxOpenFiles,

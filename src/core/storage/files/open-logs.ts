@@ -5,6 +5,9 @@ import { closed, isCode, isDiskError, rethrow, unavailable } from "./file-ports.
 import { LogFile, type LogPorts } from "./log-file.ts";
 import { followIndex, reportUnreadable } from "./reconcile.ts";
 
+/** What a full disk did not take of the index is tried again after this time. */
+const followMs = 1_000;
+
 /** One log in use. */
 export interface Slot {
   readonly key: string;
@@ -23,6 +26,7 @@ export class OpenLogs {
   readonly #unreadable = new Set<string>();
   #closed = false;
   #indexAge = 0;
+  #isFollowing = false;
 
   constructor(ports: LogPorts) {
     this.#ports = ports;
@@ -117,6 +121,7 @@ export class OpenLogs {
     }
     try {
       await followIndex(this.#ports, log);
+      if (this.#ports.index.refused.size > 0) this.#followLater();
     } catch (error) {
       if (isDiskError(error)) this.#unreadable.add(slot.key);
       await log.close();
@@ -125,6 +130,30 @@ export class OpenLogs {
     slot.log = log;
     void this.closeLeastUsed();
     return log;
+  }
+
+  /** Compares what the index could not take with it again. */
+  #followLater(): void {
+    if (this.#isFollowing || this.#closed) return;
+    this.#isFollowing = true;
+    const follow = async () => {
+      for (const key of this.#ports.index.refused) {
+        await this.alone(key, (slot) => {
+          slot.indexAge--;
+          return this.opened(slot);
+        });
+        if (this.#ports.index.refused.has(key)) return;
+      }
+    };
+    this.#ports.timers.after(followMs, () => {
+      if (this.#closed) return;
+      void follow()
+        .catch(() => undefined) // the next call on that log gets the error
+        .then(() => {
+          this.#isFollowing = false;
+          if (this.#ports.index.refused.size > 0) this.#followLater();
+        });
+    });
   }
 
   async #openFile(key: string): Promise<LogFile | undefined> {

@@ -65,21 +65,22 @@ export async function rewriteLog(
     }
     await flush(last);
   };
+  const isFull = (error: unknown) => isCode(error, "ENOSPC", "EDQUOT");
   try {
-    await replaceLog(ports, log.path, fill);
+    await replaceLog(ports, log.path, fill).catch(async (error) => {
+      if (!isFull(error) || !(await ports.index.makeRoom(log.end))) throw error;
+      unread = log.end;
+      await replaceLog(ports, log.path, fill);
+    });
   } catch (error) {
-    throw diskFull(log, error);
+    if (!isFull(error)) throw error;
+    throw unavailable(
+      `${log.key}: the disk is full. Erasing rewrites the log, which needs ${log.end} bytes of free ` +
+        "space. Deleting the whole log needs none",
+      error,
+    );
   }
   return unread;
-}
-
-function diskFull({ key, end }: LogFile, error: unknown): unknown {
-  if (!isCode(error, "ENOSPC", "EDQUOT")) return error;
-  return unavailable(
-    `${key}: the disk is full. Erasing rewrites the log, which needs ${end} bytes of free space. ` +
-      "Deleting the whole log needs none",
-    error,
-  );
 }
 
 function erased({ id, seq }: { readonly id: string; readonly seq: number }) {

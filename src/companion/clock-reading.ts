@@ -3,24 +3,6 @@ import { type Clock, isoTime } from "../core/clock.ts";
 import { isJsonObject, type JsonObject } from "../core/json.ts";
 import type { Shape } from "../core/shape.ts";
 
-/** A clock that also knows the machine's boot, so that a gap between two processes can be measured. */
-export interface BootClock extends Clock {
-  /** Which boot of the machine this is: the same text until it reboots. `undefined`: unknown. */
-  bootId(): string | undefined;
-  /** Milliseconds since that boot, time asleep included. `undefined`: unknown. */
-  uptimeMs(): number | undefined;
-}
-
-/** Any clock as one that may know the boot. */
-export function bootClock(clock: Clock): BootClock {
-  return {
-    now: () => clock.now(),
-    monotonic: () => clock.monotonic(),
-    bootId: () => clock.bootId?.(),
-    uptimeMs: () => clock.uptimeMs?.(),
-  };
-}
-
 /** What the clocks said at one moment. Each part may be missing, or wrong if it was stored. */
 export interface ClockReading {
   /** The wall clock: milliseconds since 1970 in UTC. */
@@ -33,8 +15,8 @@ export interface ClockReading {
 const longestUptimeMs = 1e14;
 const longestBootId = 64;
 
-export function readClock(clock: BootClock): ClockReading {
-  return reading(clock.now(), clock.bootId(), clock.uptimeMs());
+export function readClock(clock: Clock): ClockReading {
+  return reading(clock.now(), clock.bootId?.(), clock.uptimeMs?.());
 }
 
 /** A reading as it is stored: `at` in ISO 8601. What cannot be stored is left out. */

@@ -81,29 +81,20 @@ test("a server that is away for 3 hours is asked fewer than 120 times, then 5 pa
   assert.deepEqual(world.uploaded, samples.map(({ name }) => name).toSorted());
 });
 
-test("what is asked for while an older status is being read is sent all the same", async () => {
-  await using world = await UploadWorld.started();
-  const sample = samplePackage();
-  const { packages } = world;
-  const read = packages.status.bind(packages);
-  const slow = Promise.withResolvers<void>();
-  const isRead = Promise.withResolvers<void>();
-  let reads = 0;
-  packages.status = async (name) => {
-    reads++;
-    const status = await read(name);
-    if (status?.upload?.state !== "done") return status;
-    isRead.resolve();
-    await slow.promise;
-    return status;
-  };
-  await world.save(sample);
-  await isRead.promise;
-  world.uploader.pending(sample.name, "status", { since: world.clock.now() / 1_000 });
-  const before = reads;
-  slow.resolve();
-  assert.ok(await world.untilNothingPends());
-  assert.ok(reads > before, "it was looked at again");
+test("a package that is retracted while it goes up gets its mark in the bucket all the same", async () => {
+  for (const nth of [1, 4]) {
+    await using world = await UploadWorld.started();
+    const sample = samplePackage();
+    const does = { kind: "slow", msPerByte: 0, atLeastMs: 5_000 } as const;
+    world.server.fail({ operation: "PutObject", nth, does });
+    await world.save(sample);
+    await world.time.until(() => world.server.held > 0);
+    await world.packages.retract(sample.name, { by: null, reason: "a slip" });
+    assert.ok(await world.untilNothingPends());
+    world.assertWhole(sample);
+    assert.ok(world.server.objects().has(`${prefixOf(sample)}retracted.json`));
+    assert.deepEqual([await world.left(), world.uploader.statistics().pending], [[], 0]);
+  }
 });
 
 test("a package that the server cannot take keeps no other from going up", async () => {
