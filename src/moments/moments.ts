@@ -20,7 +20,6 @@ import { idOf } from "./directory/names.ts";
 import { type Mark, PackageDirectory } from "./directory/package-directory.ts";
 import { isMeant, type Selection } from "./directory/whose.ts";
 import type { Consent } from "./package/record.ts";
-import { Agreements } from "./record/agreements.ts";
 import { type AutoEvent, AutoRecord } from "./record/auto-record.ts";
 import { type ConsentInput, initialConsent } from "./record/consent.ts";
 import { type MomentFacts, MomentRecorder, type MomentStats } from "./record/moment-recorder.ts";
@@ -198,7 +197,11 @@ export async function openMoments(
     hurtful,
     ...recording
   } = options;
-  const { tell, onEvent } = eventsFor(recording.onEvent);
+  const events = listeners<[MomentEvent]>();
+  const tell = (event: MomentEvent) => {
+    events.tell(event);
+    recording.onEvent(event);
+  };
   const settings = { mode: asked ?? modeText, bucket: s3?.bucket };
   const { mode, reason, mayUpload } = effectiveMode(settings);
   if (reason === "unknown_mode") logger.warn({ reason }, "packages stay on this machine");
@@ -225,7 +228,6 @@ export async function openMoments(
   await loop?.start();
   const auto = autoRecord ? new AutoRecord((input) => recorder.record(input), clock) : undefined;
   void size.count();
-  const { agree, agreedElsewhere, onAgreed } = new Agreements(recorder, consent);
   const close = async () => {
     sink?.useDisk();
     await recorder.close();
@@ -246,9 +248,7 @@ export async function openMoments(
       s3_bucket: mayUpload ? (s3?.bucket ?? null) : null,
       outbox: loop?.statistics() ?? null,
     }),
-    agree,
-    agreedElsewhere,
-    onAgreed,
+    ...agreements(recorder, consent),
     happened: (event, chatId) => {
       const answer = auto && recorder.lastAnswer(chatId);
       return answer && auto?.react(event, answer.text, chatId ?? answer.chatId ?? undefined);
@@ -262,7 +262,7 @@ export async function openMoments(
       if (!inBucket || loop === undefined) return receipt;
       return { ...receipt, isBucketSearched: await forgetInBucket(packages, loop, selection) };
     },
-    onEvent,
+    onEvent: events.on,
     retract: async (name, mark) => {
       await packages.retract(name, mark);
       tell(retracted(name));
@@ -276,18 +276,37 @@ export async function openMoments(
   };
 }
 
-/** Tells listeners of events, and `first` after all others. */
-function eventsFor(first: (event: MomentEvent) => void): Pick<Moments, "onEvent"> & {
-  readonly tell: (event: MomentEvent) => void;
-} {
-  const listeners = new Set<(event: MomentEvent) => void>();
+/** Passes consent to the recorder, reports it, and keeps it for later runs. */
+function agreements(
+  recorder: MomentRecorder,
+  kept: KeptConsent,
+): Pick<Moments, "agree" | "agreedElsewhere" | "onAgreed"> {
+  const agreed = listeners<[consent: Consent, by: "here" | "elsewhere"]>();
   return {
-    tell: (event) => {
-      for (const listener of [...listeners, first]) listener(event);
+    agree: async (input) => {
+      recorder.agree(input);
+      agreed.tell(recorder.consent, "here");
+      return await kept.keep(recorder.consent);
     },
-    onEvent: (listener) => {
-      listeners.add(listener);
-      return () => listeners.delete(listener);
+    agreedElsewhere: async (told) => {
+      if (!recorder.agreedElsewhere(told)) return;
+      agreed.tell(recorder.consent, "elsewhere");
+      await kept.keep(recorder.consent);
+    },
+    onAgreed: agreed.on,
+  };
+}
+
+/** Those who want to be told of something. `on` returns what ends it. */
+function listeners<A extends readonly unknown[]>() {
+  const all = new Set<(...args: A) => void>();
+  return {
+    tell: (...args: A) => {
+      for (const listener of all) listener(...args);
+    },
+    on: (listener: (...args: A) => void) => {
+      all.add(listener);
+      return () => void all.delete(listener);
     },
   };
 }

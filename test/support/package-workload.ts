@@ -119,15 +119,11 @@ export function jpegOf(number: number, index: number, bytes: number): Uint8Array
 }
 
 function soundOf(number: number, samples: number): AudioRef {
-  const blocks: Int16Array[] = [];
-  // The first block has been trimmed, and the last one goes on being written to.
-  const start = 100;
-  for (let first = -start; first < samples; first += 16_000) {
-    blocks.push(
-      Int16Array.from({ length: 16_000 }, (_, at) => ((first + at) * 13 + number) % 30_000),
-    );
-  }
-  return { blocks, start, samples };
+  const all = Int16Array.from({ length: samples }, (_, at) => (at * 13 + number) % 30_000);
+  // The first block has been trimmed, and the last one is not full.
+  const pcm = [all.subarray(0, 15_900)];
+  for (let at = 15_900; at < samples; at += 16_000) pcm.push(all.subarray(at, at + 16_000));
+  return { pcm, samples };
 }
 
 export interface Opened {

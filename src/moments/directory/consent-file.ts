@@ -1,7 +1,6 @@
 // <home>/consent.json: what somebody agreed to, until they say something else. Replaced whole.
 import { join } from "node:path";
-import { ThroughlineError } from "../../core/errors.ts";
-import { Place } from "../../core/shape.ts";
+import { isThroughlineError, ThroughlineError } from "../../core/errors.ts";
 import type { Disk } from "../../core/storage/disk/disk.ts";
 import {
   isThere,
@@ -9,27 +8,26 @@ import {
   unlinkIfThere,
   writeAll,
 } from "../../core/storage/files/file-ports.ts";
-import { type Consent, consentShape } from "../package/record.ts";
+import type { Consent } from "../package/record.ts";
+import { readConsent } from "../record/consent.ts";
 import { isNoFile } from "./disk-errors.ts";
 import type { PackagePorts } from "./ports.ts";
 import { readWhole } from "./read-package.ts";
 
 const consentPath = (home: string): string => join(home, "consent.json");
-/** Of the words that were shown, and of who agreed. */
-const maxTextLength = 2_000;
 
 /** `undefined`: nothing was said yet. `"unreadable"`: it is not known what; then nothing is. */
-async function readConsent(disk: Disk, home: string): Promise<Consent | "unreadable" | undefined> {
+async function readFile(disk: Disk, home: string): Promise<Consent | "unreadable" | undefined> {
   const path = consentPath(home);
   try {
     const bytes = await readWhole(disk, path);
     // Larger than anything of ours is not absent.
     if (bytes === undefined) return (await isThere(disk, path)) ? "unreadable" : undefined;
-    const value: unknown = JSON.parse(bytes.toString("utf8"));
-    return consentOf(value) ?? "unreadable";
+    return readConsent(JSON.parse(bytes.toString("utf8")));
   } catch (error) {
     // Torn, or somebody wrote it by hand, or it is a folder, a link or a pipe.
-    if (error instanceof SyntaxError || isNoFile(error)) return "unreadable";
+    const isInvalid = isThroughlineError(error, "THROUGHLINE_INVALID");
+    if (isInvalid || error instanceof SyntaxError || isNoFile(error)) return "unreadable";
     throw error;
   }
 }
@@ -42,16 +40,6 @@ async function writeConsent(
 ): Promise<void> {
   const bytes = Buffer.from(`${JSON.stringify(consent, undefined, 2)}\n`);
   await replaceFile(ports, consentPath(home), (file) => writeAll(file, bytes, 0));
-}
-
-/** Its own members alone: each package holds a copy. @returns `undefined`: it is none. */
-function consentOf(value: unknown): Consent | undefined {
-  const at = new Place();
-  const consent = consentShape.read(value, at);
-  const { frames, audio, wording, by } = consent;
-  const isLong = [wording, by].some((text) => (text?.length ?? 0) > maxTextLength);
-  const isWrong = at.problems.length > 0 || isLong || ((frames || audio) && wording === null);
-  return isWrong ? undefined : consent;
 }
 
 type Kept = Pick<PackagePorts, "disk" | "newId" | "unsyncedNames" | "guard">;
@@ -68,9 +56,9 @@ export class KeptConsent {
     this.#home = home;
   }
 
-  /** As `readConsent` has it. Call it before anything is kept. */
+  /** As `readFile` has it. Call it before anything is kept. */
   async read(): Promise<Consent | "unreadable" | undefined> {
-    this.#kept = await readConsent(this.#ports.disk, this.#home);
+    this.#kept = await readFile(this.#ports.disk, this.#home);
     return this.#kept;
   }
 

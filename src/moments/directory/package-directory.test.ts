@@ -40,7 +40,7 @@ test("a moment becomes a folder with its files, byte for byte, and with a status
   ]);
   const wav = await partOf(opened.packages, name, "audio.wav");
   assert.equal(wav.length, 44 + 80_000);
-  assert.equal(wav.readInt16LE(44 + 2 * 20_000), moment.audio?.blocks[1]?.[20_100 - 16_000]);
+  assert.equal(wav.readInt16LE(44 + 2 * 20_000), moment.audio?.pcm[1]?.[20_000 - 15_900]);
   const { manifest, status } = await opened.packages.read(name);
   assert.deepEqual(
     manifest.files.map(({ path: file }) => file),

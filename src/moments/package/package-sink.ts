@@ -5,17 +5,10 @@ import type { PackageMessage, PackageRecord } from "./record.ts";
 
 /** 16 kHz mono, 16 bits: what every package holds. */
 export const audioRateHz = 16_000;
-/** Samples of a block, the unit in which sound is pooled: a second. */
-export const audioBlockSamples = 16_000;
 
-/**
- * Sound by reference: nothing is copied. It begins at `start` of the first block and goes on for
- * `samples`; every block but the last is read to its end. What lies behind that may still be
- * written to by the ring: never read it.
- */
+/** Sound by reference, in pieces that are never written to. */
 export interface AudioRef {
-  readonly blocks: readonly Int16Array[];
-  readonly start: number;
+  readonly pcm: readonly Int16Array[];
   readonly samples: number;
 }
 

@@ -1,4 +1,4 @@
-import { type AudioRef, audioBlockSamples, audioRateHz } from "./package-sink.ts";
+import { type AudioRef, audioRateHz } from "./package-sink.ts";
 
 export const wavHeaderBytes = 44;
 
@@ -21,19 +21,11 @@ export function wavHeader(samples: number): Buffer {
   return header;
 }
 
-/** The samples as bytes, little endian, a view into each block: nothing is copied. */
-export function pcmParts(audio: AudioRef): readonly Uint8Array[] {
-  const parts: Uint8Array[] = [];
-  let left = audio.samples;
-  let from = audio.start;
-  for (const block of audio.blocks) {
-    const count = Math.min(left, audioBlockSamples - from);
-    if (count <= 0) break;
-    parts.push(new Uint8Array(block.buffer, block.byteOffset + from * 2, count * 2));
-    left -= count;
-    from = 0;
-  }
-  return parts;
+/** The samples as bytes, little endian: nothing is copied. */
+export function pcmParts({ pcm }: AudioRef): readonly Uint8Array[] {
+  return pcm.map(({ buffer, byteOffset, byteLength }) => {
+    return new Uint8Array(buffer, byteOffset, byteLength);
+  });
 }
 
 /** All of audio.wav, in order. */

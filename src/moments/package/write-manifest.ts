@@ -1,11 +1,17 @@
 import { crc32 } from "node:zlib";
 import { packageId, packageName } from "./package-name.ts";
 import type { SealedMoment } from "./package-sink.ts";
-import type { Manifest, PackageMessage, PackageRecord, Seal } from "./record.ts";
+import {
+  type Manifest,
+  manifestShape,
+  type PackageMessage,
+  type PackageRecord,
+  type Seal,
+} from "./record.ts";
 
-/** The record with what the writer of the files adds: the whole of feedback.json. */
+/** Adds what the writer of the files knows: the whole of feedback.json, in the order of the shape. */
 export function sealRecord(record: PackageRecord, seal: Seal): Manifest {
-  return { ...record, sealed_timestamp: seal.sealed_timestamp, files: seal.files };
+  return manifestShape.write({ ...record, ...seal }) as unknown as Manifest;
 }
 
 /** The same moment under another uuid, when the name that its uuid makes is taken. */

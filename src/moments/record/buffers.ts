@@ -3,12 +3,7 @@ import type { StreamName } from "../package/record.ts";
 import { AudioRing } from "./audio-ring.ts";
 import { CaptureClock } from "./capture-clock.ts";
 import { CapturedValues } from "./captured-values.ts";
-import {
-  type BufferedFrame,
-  FrameBuffer,
-  type FrameFacts,
-  type PushResult,
-} from "./frame-buffer.ts";
+import { FrameBuffer, type FrameFacts, type PushResult } from "./frame-buffer.ts";
 import type { BufferLimits } from "./limits.ts";
 import { MessageBuffer } from "./message-buffer.ts";
 import type { RecorderSettings } from "./options.ts";
@@ -55,8 +50,7 @@ export class MomentBuffers {
     this.messages = new MessageBuffer(limits, sessionId);
     this.frames = new FrameBuffer(limits, keepPhotoMetadata);
     this.captured = new CapturedValues(limits.capturedBytes);
-    const { audioSamples: samples, audioBytes: bytes, mediaAgeMs: ageMs } = limits;
-    this.audio = new AudioRing({ samples, bytes, ageMs });
+    this.audio = new AudioRing({ samples: limits.audioSamples, ageMs: limits.mediaAgeMs });
   }
 
   pushJpeg(jpeg: Uint8Array, push: FramePush): PushResult {
@@ -129,13 +123,4 @@ export class MomentBuffers {
       received: this.clock.now(),
     };
   }
-}
-
-/** Frames that are not among those known already. */
-export function framesAfter(
-  frames: readonly BufferedFrame[],
-  known: readonly BufferedFrame[],
-): readonly BufferedFrame[] {
-  const seqs = new Set(known.map(({ seq }) => seq));
-  return frames.filter(({ seq }) => !seqs.has(seq));
 }

@@ -14,27 +14,26 @@ interface Note {
   readonly byMs: number;
 }
 
-/** A difference of more than this between two clocks is told of. */
+/** A difference between two clocks that is larger than this is noted. */
 const noticedMs = 1_000;
+/** How often the uptime is read, which takes longer than all the rest. */
 const lookEveryMs = 1_000;
 const maxNotes = 100;
 
 /**
- * Compares the wall clock, the monotonic clock and the uptime, once a second and whenever the first
+ * Compares the wall clock, the monotonic clock and the uptime once a second and whenever the first
  * two disagree: so a step of the wall clock and a sleep of the machine are told apart and noted.
- * Where the clock tells no uptime, a sleep cannot be told from a step: age then goes by the monotonic
+ * Where the clock has no uptime, a sleep cannot be told from a step: age then goes by the monotonic
  * clock alone.
  */
 export class CaptureClock {
   readonly #clock: Clock;
   readonly #startedMs: number;
-  #lookedAtMs: number;
-  /** Wall clock minus monotonic clock, at the last look. */
-  #wallLead: number;
-  /** Wall clock minus uptime, at the last look. */
-  #wallBase: number;
   /** Uptime minus monotonic clock at the start: what is more, the machine slept. */
-  readonly #uptimeLead: number | undefined;
+  readonly #uptimeLead: number;
+  /** Wall clock minus uptime, and the monotonic clock, at the last look. */
+  #wallBase: number;
+  #lookedAtMs = Number.NEGATIVE_INFINITY;
   #sleptMs = 0;
   readonly #steps: Note[] = [];
   readonly #suspends: Note[] = [];
@@ -42,21 +41,40 @@ export class CaptureClock {
   constructor(clock: Clock) {
     this.#clock = clock;
     const mono = clock.monotonic();
-    const wall = clock.now();
-    const uptime = clock.uptimeMs?.();
+    const uptime = clock.uptimeMs?.() ?? mono;
     this.#startedMs = mono;
-    this.#lookedAtMs = mono;
-    this.#wallLead = wall - mono;
-    this.#wallBase = wall - (uptime ?? mono);
-    this.#uptimeLead = uptime === undefined ? undefined : uptime - mono;
+    this.#uptimeLead = uptime - mono;
+    this.#wallBase = clock.now() - uptime;
   }
 
   now(): Received {
     const monoMs = this.#clock.monotonic();
-    const lead = this.#clock.now() - monoMs;
     const isDue = monoMs - this.#lookedAtMs >= lookEveryMs;
-    if (isDue || Math.abs(lead - this.#wallLead) > noticedMs) this.#look(monoMs, lead);
+    if (isDue || this.#isApart(monoMs)) this.#look(monoMs);
     return { monoMs, ageMs: monoMs + this.#sleptMs };
+  }
+
+  /** Whether the wall clock is not where the monotonic clock has it. */
+  #isApart(monoMs: number): boolean {
+    const uptime = monoMs + this.#uptimeLead + this.#sleptMs;
+    return Math.abs(this.#clock.now() - uptime - this.#wallBase) > noticedMs;
+  }
+
+  #look(monoMs: number): void {
+    const uptime = this.#clock.uptimeMs?.() ?? monoMs + this.#uptimeLead;
+    const sleptMs = uptime - monoMs - this.#uptimeLead;
+    const more = sleptMs - this.#sleptMs;
+    if (more > noticedMs) {
+      this.#sleptMs = sleptMs;
+      note(this.#suspends, { monoMs, ageMs: monoMs + sleptMs, byMs: more });
+    }
+    const wallBase = this.#clock.now() - uptime;
+    const byMs = wallBase - this.#wallBase;
+    if (Math.abs(byMs) > noticedMs) {
+      note(this.#steps, { monoMs, ageMs: monoMs + this.#sleptMs, byMs });
+    }
+    this.#wallBase = wallBase;
+    this.#lookedAtMs = monoMs;
   }
 
   /** Since the run began. */
@@ -79,26 +97,6 @@ export class CaptureClock {
   /** Sleeps that ended since then: `ageMs` of a sleep is when it was over. */
   suspendsSince(ageMs: number): readonly Note[] {
     return this.#suspends.filter((note) => note.ageMs >= ageMs);
-  }
-
-  #look(monoMs: number, lead: number): void {
-    const uptime = this.#uptimeLead === undefined ? undefined : this.#clock.uptimeMs?.();
-    if (uptime !== undefined && this.#uptimeLead !== undefined) {
-      const sleptMs = uptime - monoMs - this.#uptimeLead;
-      const more = sleptMs - this.#sleptMs;
-      if (more > noticedMs) {
-        this.#sleptMs = sleptMs;
-        note(this.#suspends, { monoMs, ageMs: monoMs + sleptMs, byMs: more });
-      }
-    }
-    const wallBase = lead + monoMs - (uptime ?? monoMs);
-    const byMs = wallBase - this.#wallBase;
-    if (Math.abs(byMs) > noticedMs) {
-      note(this.#steps, { monoMs, ageMs: monoMs + this.#sleptMs, byMs });
-    }
-    this.#wallBase = wallBase;
-    this.#wallLead = lead;
-    this.#lookedAtMs = monoMs;
   }
 }
 

@@ -6,7 +6,7 @@ import {
   type Reduced,
 } from "../package/record.ts";
 import { type AudioSnapshot, joined, startOf } from "./audio-ring.ts";
-import { framesAfter, type MomentBuffers } from "./buffers.ts";
+import type { MomentBuffers } from "./buffers.ts";
 import { effectiveConsent } from "./consent.ts";
 import { draftAudio, draftFrames, draftMessage, type MomentDraft, type Zero } from "./draft.ts";
 import type { BufferedFrame } from "./frame-buffer.ts";
@@ -52,7 +52,6 @@ export class Capture {
   readonly #buffers: MomentBuffers;
   readonly #frames: readonly BufferedFrame[];
   readonly #audio: AudioSnapshot | undefined;
-  #audioAfter: AudioSnapshot | undefined;
 
   constructor(receipt: Receipt, trigger: Trigger, buffers: MomentBuffers) {
     this.receipt = receipt;
@@ -63,8 +62,7 @@ export class Capture {
   }
 
   get media(): readonly ArrayBufferView[] {
-    const blocks = this.#audio?.blocks.map(({ pcm }) => pcm) ?? [];
-    return [...this.#frames.map(({ jpeg }) => jpeg), ...blocks];
+    return mediaOf(this.#frames, this.#audio);
   }
 
   /** Who was there: told where somebody may be seen or heard. */
@@ -72,13 +70,6 @@ export class Capture {
     const { ageMs, consent } = this.trigger;
     if (!consent.frames && !consent.audio) return [];
     return this.#buffers.peopleSince(ageMs - this.#buffers.mediaAgeMs);
-  }
-
-  /** Gives the blocks of sound back. */
-  release(): void {
-    for (const snapshot of [this.#audio, this.#audioAfter]) {
-      if (snapshot !== undefined) this.#buffers.audio.release(snapshot);
-    }
   }
 
   /**
@@ -127,20 +118,21 @@ export class Capture {
         triggerTurn: target.triggerTurn,
       };
     };
-    const blocks = audio?.blocks.map(({ pcm }) => pcm) ?? [];
-    return { media: [...frames.map(({ jpeg }) => jpeg), ...blocks], compose };
+    return { media: mediaOf(frames, audio), compose };
   }
 
   #framesUntil(endMs: number): readonly BufferedFrame[] {
-    if (!this.trigger.withMedia) return [];
-    const later = framesAfter(this.#buffers.frames.snapshot(), this.#frames);
-    return [...this.#frames, ...later.filter(({ receivedMs }) => receivedMs <= endMs)];
+    if (!this.trigger.withMedia || endMs === this.trigger.monoMs) return this.#frames;
+    const lastSeq = this.#frames.at(-1)?.seq ?? 0;
+    const later = this.#buffers.frames.snapshot().filter(({ seq, receivedMs }) => {
+      return seq > lastSeq && receivedMs <= endMs;
+    });
+    return [...this.#frames, ...later];
   }
 
   #audioUntil(postMs: number): AudioSnapshot | undefined {
     if (this.#audio === undefined || postMs === 0) return this.#audio;
-    this.#audioAfter = this.#buffers.audio.snapshot(this.#audio.to);
-    return joined(this.#audio, this.#audioAfter);
+    return joined(this.#audio, this.#buffers.audio.snapshot(this.#audio.to));
   }
 
   #messagesUntil(endMs: number): readonly BufferedMessage[] {
@@ -154,7 +146,7 @@ export class Capture {
 
   #fixed(): Omit<MomentDraft["fixed"], "target_reason" | "window"> {
     const { label, input, uuid, stamp, reduced, wallMs } = this.trigger;
-    const { sentiment, source, channel, score, annotator } = label;
+    const { what: _, trigger: __, correction: ___, postRollMs: ____, ...judgement } = label;
     const { id, name } = this.receipt;
     const { clock, captured, mediaAgeMs } = this.#buffers;
     const sinceMs = this.trigger.ageMs - mediaAgeMs;
@@ -162,18 +154,14 @@ export class Capture {
       id,
       timestamp: seconds(wallMs),
       timestamp_str: stamp,
-      sentiment,
+      ...judgement,
       session_id: this.trigger.sessionId,
       chat_id: this.trigger.chatId,
       provider: input.provider ?? textOf(captured.get("provider")),
       model: input.model ?? textOf(captured.get("model")),
-      source,
       schema: feedbackSchema,
       uuid,
       name,
-      channel,
-      score,
-      annotator,
       matched: input.matched ?? [],
       consent: effectiveConsent(this.trigger.consent),
       reduced,
@@ -195,12 +183,17 @@ export class Capture {
   }
 }
 
+function mediaOf(frames: readonly BufferedFrame[], audio: AudioSnapshot | undefined) {
+  const blocks = audio?.parts.map(({ block }) => block.pcm) ?? [];
+  return [...frames.map(({ jpeg }) => jpeg), ...blocks];
+}
+
 function textOf(value: unknown): string | null {
   return typeof value === "string" ? value : null;
 }
 
 function oldest(frames: readonly BufferedFrame[], audio: AudioSnapshot | undefined): number[] {
-  const times = frames.map(({ receivedMs }) => receivedMs);
+  const times = frames.slice(0, 1).map(({ receivedMs }) => receivedMs);
   if (audio !== undefined && audio.from < audio.to) times.push(startOf(audio));
   return times;
 }

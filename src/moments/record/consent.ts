@@ -1,6 +1,6 @@
 import { invalid } from "../../core/errors.ts";
-import { isJsonObject } from "../../core/json.ts";
-import type { Consent } from "../package/record.ts";
+import { checked, Place } from "../../core/shape.ts";
+import { type Consent, consentShape } from "../package/record.ts";
 import { seconds } from "./times.ts";
 
 /** What a person is asked before a camera or a microphone is on. */
@@ -32,31 +32,31 @@ export const initialConsent: Consent = {
   by: null,
 };
 
+const agreed = checked(consentShape, ({ frames, audio, wording, by }, at) => {
+  for (const [name, text] of Object.entries({ wording, by })) {
+    if (text === null || (text.length >= 1 && text.length <= 2_000)) continue;
+    at.in(name).says("must have 1 to 2,000 characters");
+  }
+  if ((frames || audio) && wording === null) {
+    at.in("wording").says("must be what the person saw: pictures and sound need it");
+  }
+});
+
+/** Reads a consent of a file or another process. @throws ThroughlineError `THROUGHLINE_INVALID` */
+export function readConsent(value: unknown): Consent {
+  const at = new Place();
+  const consent = agreed.read(value, at);
+  const [wrong] = at.problems;
+  if (wrong !== undefined) throw invalid([...wrong.path, wrong.says].join(" "));
+  return consent;
+}
+
 /** @throws ThroughlineError `THROUGHLINE_INVALID` */
 export function checkConsent(input: ConsentInput, wallMs: number): Consent {
-  const { messages, frames, audio, upload, wording = null, by = null } = input;
-  const switches = { messages, frames, audio, upload, export: input.export };
-  for (const [name, value] of Object.entries(switches)) {
-    if (value !== undefined && typeof value !== "boolean")
-      throw invalid(`${name} must be a boolean`);
-  }
-  for (const [name, value] of Object.entries({ wording, by })) {
-    const isText = typeof value === "string" && value.length >= 1 && value.length <= 2_000;
-    if (value !== null && !isText) throw invalid(`${name} must have 1 to 2,000 characters`);
-  }
-  if ((frames === true || audio === true) && wording === null) {
-    throw invalid("wording must be what the person saw: pictures and sound need it");
-  }
-  return {
-    messages: messages === true,
-    frames: frames === true,
-    audio: audio === true,
-    upload: upload === true,
-    export: input.export === true,
-    wording,
-    timestamp: seconds(wallMs),
-    by,
-  };
+  const { messages = false, frames = false, audio = false, upload = false } = input;
+  const { export: mayExport = false, wording = null, by = null } = input;
+  const switches = { messages, frames, audio, upload, export: mayExport };
+  return readConsent({ ...switches, wording, timestamp: seconds(wallMs), by });
 }
 
 /**
@@ -66,12 +66,11 @@ export function checkConsent(input: ConsentInput, wallMs: number): Consent {
  * @throws ThroughlineError `THROUGHLINE_INVALID`: it is no consent.
  */
 export function laterConsent(here: Consent, elsewhere: unknown): Consent | undefined {
-  const { timestamp, ...input } = isJsonObject(elsewhere) ? elsewhere : {};
-  if (typeof timestamp !== "number") throw invalid("no consent");
-  const told = { ...checkConsent(input, 0), timestamp };
-  const apart = timestamp - (here.timestamp ?? Number.NEGATIVE_INFINITY);
-  const isLater = apart === 0 ? JSON.stringify(told) > JSON.stringify(here) : apart > 0;
-  return isLater ? told : undefined;
+  const other = readConsent(elsewhere);
+  if (other.timestamp === null) throw invalid("no consent: it has no time");
+  const apart = other.timestamp - (here.timestamp ?? Number.NEGATIVE_INFINITY);
+  const isLater = apart === 0 ? JSON.stringify(other) > JSON.stringify(here) : apart > 0;
+  return isLater ? other : undefined;
 }
 
 /** As a package of this stores it: of one that holds nothing but a label, nothing leaves. */

@@ -41,34 +41,20 @@ export type PushResult =
   | "too_large"
   | "format";
 
-/** Of the interval between two pictures: a sender's clock is not exact. */
+/** Share of the interval between two pictures by which a sender's clock may be wrong. */
 const tolerance = 0.1;
-/** Pictures that may come at once after a pause of the network. */
-const burst = 20;
 
 /** The pictures of the last two minutes, as JPEG, at most one in half a second. */
-export class FrameBuffer {
+export class FrameBuffer extends Ring<BufferedFrame> {
   readonly #limits: BufferLimits;
   readonly #keepsMetadata: boolean;
-  readonly #ring: Ring<BufferedFrame>;
   #last: FrameFacts | undefined;
-  /** How many pictures may come now, however short they are apart when they are received. */
-  #credit = burst;
   #seq = 0;
 
   constructor(limits: BufferLimits, keepsMetadata = false) {
+    super({ count: limits.frames, bytes: limits.frameBytes, ageMs: limits.mediaAgeMs });
     this.#limits = limits;
     this.#keepsMetadata = keepsMetadata;
-    const { frames: count, frameBytes: bytes, mediaAgeMs: ageMs } = limits;
-    this.#ring = new Ring({ count, bytes, ageMs });
-  }
-
-  get count(): number {
-    return this.#ring.count;
-  }
-
-  get bytes(): number {
-    return this.#ring.bytes;
   }
 
   /** @param isOwn the bytes may be kept as they are: the caller never writes to them again. */
@@ -78,44 +64,23 @@ export class FrameBuffer {
     if ((size?.bytes ?? jpeg.length) > most) return "too_large";
     if (size === undefined) return "not_jpeg";
     if (!this.isDue(facts)) return "throttled";
-    this.#credit = this.#creditAt(facts) - 1;
     this.#last = facts;
     this.#keep(jpeg, size, facts, isOwn);
     return "accepted";
   }
 
   /**
-   * Says whether a picture is far enough from the last accepted one: by the sender's clock where both are of one
-   * camera and have its time, since a network delivers unevenly; else by when they were received.
+   * Says whether a picture is far enough from the last accepted one: by the sender's clock where both
+   * have its time, since a network delivers unevenly; else by when they were received.
    */
-  isDue(facts: FrameFacts): boolean {
+  isDue({ sourceMs, received }: FrameFacts): boolean {
     const last = this.#last;
     const { frameEveryMs } = this.#limits;
-    if (last === undefined || frameEveryMs === 0) return true;
-    const { camera, sourceMs, received } = facts;
-    const before = camera === last.camera ? last.sourceMs : null;
-    if (sourceMs === null || before === null || sourceMs < before) {
+    if (last === undefined) return true;
+    if (sourceMs === null || last.sourceMs === null || sourceMs < last.sourceMs) {
       return received.monoMs - last.received.monoMs >= frameEveryMs;
     }
-    const isApart = sourceMs - before >= frameEveryMs * (1 - tolerance);
-    return isApart && this.#creditAt(facts) >= 1;
-  }
-
-  #creditAt({ received }: FrameFacts): number {
-    const since = received.monoMs - (this.#last?.received.monoMs ?? 0);
-    return Math.min(burst, this.#credit + since / Math.max(1, this.#limits.frameEveryMs));
-  }
-
-  expire(ageMs: number): void {
-    this.#ring.expire(ageMs);
-  }
-
-  snapshot(): BufferedFrame[] {
-    return this.#ring.snapshot();
-  }
-
-  clear(): void {
-    this.#ring.clear();
+    return sourceMs - last.sourceMs >= frameEveryMs * (1 - tolerance);
   }
 
   #keep(
@@ -131,6 +96,6 @@ export class FrameBuffer {
     const { ageMs, monoMs: receivedMs } = received;
     this.#seq++;
     const size = { bytes: kept.length, width, height };
-    this.#ring.push({ jpeg: kept, ...size, camera, seq: this.#seq, sourceMs, receivedMs, ageMs });
+    this.add({ jpeg: kept, ...size, camera, seq: this.#seq, sourceMs, receivedMs, ageMs });
   }
 }

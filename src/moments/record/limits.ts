@@ -1,4 +1,5 @@
 import { resolveOptions, whole } from "../../core/options.ts";
+import { audioBytesOf } from "./audio-ring.ts";
 
 /** What the rolling buffers hold. Source of the counts: the seed; of the bytes: 20 MB in all. */
 export interface BufferLimits {
@@ -18,8 +19,6 @@ export interface BufferLimits {
   readonly frameEveryMs: number;
   /** 120 s of 16 kHz. @default 1_920_000 */
   readonly audioSamples: number;
-  /** Of the blocks of a second that hold them. @default 3_904_000 */
-  readonly audioBytes: number;
   /** Pictures and sound that are older go; words stay. @default 120_000 */
   readonly mediaAgeMs: number;
   /** Of all captured values together, as JSON. @default 262_144 */
@@ -35,7 +34,6 @@ const defaults: BufferLimits = {
   oneFrameBytes: 2_097_152,
   frameEveryMs: 500,
   audioSamples: 1_920_000,
-  audioBytes: 3_904_000,
   mediaAgeMs: 120_000,
   capturedBytes: 262_144,
 };
@@ -65,11 +63,11 @@ export interface BufferBounds {
 
 export function boundsOf(limits: BufferLimits): BufferBounds {
   const { messages, frames, audioSamples, mediaAgeMs } = limits;
-  const { messageBytes, frameBytes, audioBytes, capturedBytes } = limits;
+  const { messageBytes, frameBytes, capturedBytes } = limits;
   return {
     messages,
     frames,
     audio_seconds: Math.min(audioSamples / 16_000, mediaAgeMs / 1_000),
-    bytes: messageBytes + frameBytes + audioBytes + capturedBytes,
+    bytes: messageBytes + frameBytes + audioBytesOf(audioSamples) + capturedBytes,
   };
 }

@@ -66,26 +66,16 @@ export const maxNameLength = 1_024;
 const overheadBytes = 200;
 
 /** The last messages of all chats. */
-export class MessageBuffer {
+export class MessageBuffer extends Ring<BufferedMessage> {
   readonly #limits: BufferLimits;
   readonly #sessionId: string;
-  readonly #ring: Ring<BufferedMessage>;
   #seq = 0;
 
   /** @param sessionId of the run: a message without an id gets one of it and its number. */
   constructor(limits: BufferLimits, sessionId: string) {
+    super({ count: limits.messages, bytes: limits.messageBytes });
     this.#limits = limits;
     this.#sessionId = sessionId;
-    const { messages: count, messageBytes: bytes } = limits;
-    this.#ring = new Ring({ count, bytes });
-  }
-
-  get count(): number {
-    return this.#ring.count;
-  }
-
-  get bytes(): number {
-    return this.#ring.bytes;
   }
 
   /**
@@ -99,7 +89,7 @@ export class MessageBuffer {
       throw invalid("agoMs must be a number of milliseconds from 0");
     }
     const ageMs = received.ageMs - agoMs;
-    const known = id === undefined ? undefined : this.#ring.findLast((kept) => kept.id === id);
+    const known = id === undefined ? undefined : this.snapshot().find((kept) => kept.id === id);
     const seq = known?.seq ?? this.#seq + 1;
     const made = bufferedMessage(message, {
       id: id ?? `${this.#sessionId}:${seq}`,
@@ -109,40 +99,10 @@ export class MessageBuffer {
       ageMs: known?.ageMs ?? ageMs,
       endedAgeMs: ageMs,
     });
-    if (known !== undefined && this.#ring.replace(known, made)) return made;
-    this.#seq = seq;
-    this.#ring.push(made);
+    if (known !== undefined) this.replace(known, made);
+    else this.add(made);
+    this.#seq = Math.max(this.#seq, seq);
     return made;
-  }
-
-  snapshot(): BufferedMessage[] {
-    return this.#ring.snapshot();
-  }
-
-  /** Forgets what was said in a chat. */
-  forgetChat(chatId: string): number {
-    return this.#ring.remove((message) => message.chatId === chatId);
-  }
-
-  /** Forgets one message of a chat. */
-  forget(chatId: string, id: string): number {
-    return this.#ring.remove((message) => message.chatId === chatId && message.id === id);
-  }
-
-  /** Forgets what was answered in a turn up to now: another answer takes its place. */
-  forgetAnswers(chatId: string, turnId: string): number {
-    return this.#ring.remove((message) => {
-      return message.chatId === chatId && message.turnId === turnId && message.role !== "USER";
-    });
-  }
-
-  /** Forgets what was said in any chat. */
-  forgetChats(): number {
-    return this.#ring.remove((message) => message.chatId !== null);
-  }
-
-  clear(): void {
-    this.#ring.clear();
   }
 }
 

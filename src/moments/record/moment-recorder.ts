@@ -1,4 +1,5 @@
 import { ThroughlineError } from "../../core/errors.ts";
+import { idOf } from "../directory/names.ts";
 import {
   makeUuidV7,
   packageId,
@@ -20,7 +21,7 @@ import { type MomentRecorderOptions, type RecorderSettings, recorderSettings } f
 import type { AudioChunk } from "./pcm.ts";
 import type { RawFrame } from "./raw-frames.ts";
 import { accepted, Receipt, refused } from "./receipt.ts";
-import { bytesOfKey, keysOf, RecentMoments, targetKey } from "./recent-moments.ts";
+import { bytesOfKey, idsOfKey, RecentMoments, targetKey } from "./recent-moments.ts";
 import { SaveQueue } from "./save-queue.ts";
 import { pinnedBytes, WaitingMoment } from "./waiting.ts";
 
@@ -59,15 +60,15 @@ export class MomentRecorder {
   /** @throws ThroughlineError `THROUGHLINE_CONFIGURATION`: an option cannot be used. */
   constructor(options: MomentRecorderOptions) {
     this.#options = recorderSettings(options);
-    const { consent, sink, timers, logger } = this.#options;
+    const { consent } = this.#options;
     this.#buffers = new MomentBuffers(this.#options);
     this.#consent = consent;
     const told = (what: "durable" | "failed" | "discarded" | "uploaded", receipt: Receipt) => {
-      if (what === "durable") this.#recent.renamed(receipt);
+      if (what === "durable") this.#recent.remember(receipt, [idOf(receipt.name)]);
       if (what === "discarded") this.#recent.forget(receipt);
       this.#options.onEvent({ type: `feedback.${what}`, receipt: receipt.toJSON() });
     };
-    this.#queue = new SaveQueue({ sink, timers, logger, told });
+    this.#queue = new SaveQueue({ ...this.#options, told });
   }
 
   /**
@@ -179,10 +180,10 @@ export class MomentRecorder {
    */
   record(input: MomentInput): Receipt {
     const label = checkLabel(input);
-    const keys = keysOf(input);
     const wallMs = this.#buffers.clock.wallMs;
     const uuid = input.uuid ?? this.#newUuid(wallMs, input.idempotencyKey);
-    const first = this.#recent.receiptOf(keys) ?? this.#ofEarlierRun(uuid);
+    const ids = [packageId(uuid), ...idsOfKey(input.idempotencyKey)];
+    const first = this.#recent.receiptOf(ids) ?? this.#ofEarlierRun(uuid);
     if (first !== undefined) {
       if (sentimentOf(first.name) === label.sentiment) return first;
       throw new ThroughlineError("this id was used for a reaction of the other sentiment", {
@@ -217,7 +218,7 @@ export class MomentRecorder {
     const zero = { ...received, wallMs, uuid, stamp };
     const withMedia = reduced === null || reduced === "consent";
     this.#capture(receipt, { ...words, ...zero, ...run, label, input, reduced, withMedia });
-    this.#recent.remember(receipt, keys);
+    this.#recent.remember(receipt, ids);
     if (isPat) this.#recent.rememberPat({ ...pat, id: names.id });
     return receipt;
   }
@@ -235,20 +236,22 @@ export class MomentRecorder {
    * is being written any more; what was written is for the caller to delete.
    */
   async forgetChat(chatId: string): Promise<void> {
-    this.#buffers.messages.forgetChat(chatId);
+    this.removeWords(chatId);
     await this.forget((facts) => facts.chatId === chatId);
   }
 
   /** Removes words of a chat, or one message of it, from the buffers: moments that are recorded keep theirs. */
   removeWords(chatId: string, messageId?: string): void {
-    const { messages } = this.#buffers;
-    if (messageId === undefined) messages.forgetChat(chatId);
-    else messages.forget(chatId, messageId);
+    this.#buffers.messages.remove((message) => {
+      return message.chatId === chatId && (messageId === undefined || message.id === messageId);
+    });
   }
 
   /** The answer of a turn is regenerated: removes the previous answers from the buffers. */
   regenerates(chatId: string, turnId: string): void {
-    this.#buffers.messages.forgetAnswers(chatId, turnId);
+    this.#buffers.messages.remove((message) => {
+      return message.chatId === chatId && message.turnId === turnId && message.role !== "USER";
+    });
   }
 
   /** These packages were deleted: their keys are free, and nothing repeats them. */
@@ -270,7 +273,7 @@ export class MomentRecorder {
 
   /** Forgets what was said in any chat, but for moments that are recorded. */
   forgetWords(): void {
-    this.#buffers.messages.forgetChats();
+    this.#buffers.messages.remove(({ chatId }) => chatId !== null);
   }
 
   /** Removes moments that are not saved yet; resolves as `forgetChat` does. */
@@ -384,9 +387,7 @@ export class MomentRecorder {
     const captured = capture.end((fromMs, toMs) =>
       this.#recent.overlaps({ id, fromMs, toMs }, keptMs),
     );
-    const { redact, readFile } = this.#options;
-    const options = { redact, readFile, release: () => capture.release() };
-    this.#queue.add(new WaitingMoment(capture.receipt, captured, options));
+    this.#queue.add(new WaitingMoment(capture.receipt, captured));
   }
 
   #endCaptures(): void {

@@ -1,8 +1,9 @@
 import { createHash } from "node:crypto";
 import { Lru } from "../../core/lru.ts";
+import { idOf } from "../directory/names.ts";
+import { makeUuidV7, packageId } from "../package/package-name.ts";
 import type { PackageRecord, Sentiment } from "../package/record.ts";
 import type { JudgedMessages } from "./judged-messages.ts";
-import type { MomentInput } from "./label.ts";
 import type { Receipt } from "./receipt.ts";
 
 const duplicateMs = 30_000;
@@ -24,36 +25,28 @@ interface Shown {
 
 /** What the recorder remembers of moments that it recorded: receipts, pats, media, windows. */
 export class RecentMoments {
-  readonly #byKey = new Lru<string, Receipt>(maxReceipts);
-  readonly #byName = new Lru<string, Receipt>(maxReceipts);
+  /** Of the package, and of the idempotency key, where it has one. */
+  readonly #byId = new Lru<string, Receipt>(maxReceipts);
   #pats: Reacted[] = [];
   #media: number[] = [];
   #windows: Shown[] = [];
 
-  /** The first receipt that any of these keys got. */
-  receiptOf(keys: readonly string[]): Receipt | undefined {
-    return keys.map((key) => this.#byKey.peek(key)).find((receipt) => receipt !== undefined);
+  /** The first receipt that any of these ids got. */
+  receiptOf(ids: readonly string[]): Receipt | undefined {
+    return ids.map((id) => this.#byId.peek(id)).find((receipt) => receipt !== undefined);
   }
 
-  remember(receipt: Receipt, keys: readonly string[]): void {
-    for (const key of keys) this.#byKey.set(key, receipt);
-    this.#byName.set(receipt.name, receipt);
-  }
-
-  /** Under the name that it was given in the end. */
-  renamed(receipt: Receipt): void {
-    this.#byName.set(receipt.name, receipt);
+  remember(receipt: Receipt, ids: readonly string[]): void {
+    for (const id of ids) this.#byId.set(id, receipt);
   }
 
   named(name: string): Receipt | undefined {
-    return this.#byName.peek(name);
+    return this.#byId.peek(idOf(name));
   }
 
   /** There is no such moment any more, or never will be: its keys are free, and nothing repeats it. */
   forget(gone: Receipt): void {
-    for (const receipts of [this.#byKey, this.#byName]) {
-      for (const [key, receipt] of receipts) if (receipt === gone) receipts.delete(key);
-    }
+    for (const [id, receipt] of this.#byId) if (receipt === gone) this.#byId.delete(id);
     this.#pats = this.#pats.filter(({ id }) => id !== gone.id);
     this.#windows = this.#windows.filter(({ id }) => id !== gone.id);
   }
@@ -93,12 +86,9 @@ export class RecentMoments {
   }
 }
 
-/** Under what the same reaction comes again: it gets the first receipt. */
-export function keysOf({ uuid, idempotencyKey }: MomentInput): readonly string[] {
-  const keys: string[] = [];
-  if (uuid !== undefined) keys.push(`uuid:${uuid}`);
-  if (idempotencyKey !== undefined) keys.push(`key:${idempotencyKey}`);
-  return keys;
+/** The id of what a key recorded: the same in every run. */
+export function idsOfKey(key: string | undefined): readonly string[] {
+  return key === undefined ? [] : [packageId(makeUuidV7(0, bytesOfKey(key)))];
 }
 
 /** The same bytes for the same key, in every run. */

@@ -20,7 +20,7 @@ test("the ring is the longest end of what was pushed that is within count, bytes
         ageMs += waitMs;
         const item = { bytes, ageMs, n };
         all.push(item);
-        ring.push(item);
+        ring.add(item);
       }
       const fits = (items: typeof all) => {
         const bytes = items.reduce((sum, item) => sum + item.bytes, 0);
@@ -40,10 +40,10 @@ test("the ring is the longest end of what was pushed that is within count, bytes
 
 test("a snapshot of a ring is the taker's own, and takes nothing away", () => {
   const ring = new Ring<{ bytes: number; ageMs: number }>({ count: 2, bytes: 100 });
-  ring.push({ bytes: 1, ageMs: 0 });
+  ring.add({ bytes: 1, ageMs: 0 });
   const taken = ring.snapshot();
-  ring.push({ bytes: 2, ageMs: 0 });
-  ring.push({ bytes: 3, ageMs: 0 });
+  ring.add({ bytes: 2, ageMs: 0 });
+  ring.add({ bytes: 3, ageMs: 0 });
   assert.deepEqual(taken, [{ bytes: 1, ageMs: 0 }]);
   assert.equal(ring.count, 2);
 });

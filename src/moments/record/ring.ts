@@ -32,21 +32,18 @@ export class Ring<T extends Sized> {
     return this.#bytes;
   }
 
-  push(item: T): void {
+  add(item: T): void {
     this.expire(item.ageMs);
     this.#items.push(item);
     this.#bytes += item.bytes;
     this.#trim();
   }
 
-  /** Puts `item` where `old` is; does nothing when that has gone. */
-  replace(old: T, item: T): boolean {
-    const index = this.#items.indexOf(old);
-    if (index < 0) return false;
-    this.#items[index] = item;
+  /** Puts `item` where `old` is. */
+  replace(old: T, item: T): void {
+    this.#items[this.#items.indexOf(old)] = item;
     this.#bytes += item.bytes - old.bytes;
     this.#trim();
-    return true;
   }
 
   /** Drops what is older than the limit: an item is kept as long as its age is at most that. */
@@ -58,22 +55,15 @@ export class Ring<T extends Sized> {
     }
   }
 
-  /** The last item for which it holds. */
-  findLast(holds: (item: T) => boolean): T | undefined {
-    return this.#items.findLast(holds);
-  }
-
   /** Oldest first; the caller's own list. */
   snapshot(): T[] {
     return this.#items.slice();
   }
 
-  /** Takes out what it holds for. @returns how many. */
-  remove(holds: (item: T) => boolean): number {
-    const before = this.#items.length;
+  /** Takes out what it holds for. */
+  remove(holds: (item: T) => boolean): void {
     this.#items = this.#items.filter((item) => !holds(item));
     this.#bytes = this.#items.reduce((sum, { bytes }) => sum + bytes, 0);
-    return before - this.#items.length;
   }
 
   clear(): void {

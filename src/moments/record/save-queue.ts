@@ -2,9 +2,9 @@ import type { Logger } from "../../core/logger.ts";
 import type { Timers } from "../../core/timers.ts";
 import type { PackageSink, SaveFailure } from "../package/package-sink.ts";
 import type { Receipt } from "./receipt.ts";
-import type { WaitingMoment } from "./waiting.ts";
+import type { Sealing, WaitingMoment } from "./waiting.ts";
 
-interface SaveQueuePorts {
+interface SaveQueuePorts extends Sealing {
   readonly sink: PackageSink;
   readonly timers: Timers;
   readonly logger: Logger;
@@ -51,9 +51,7 @@ export class SaveQueue {
     const current = forgotten.find((moment) => moment === this.#saving);
     this.#waiting = this.#waiting.filter((moment) => !forgotten.includes(moment));
     for (const moment of forgotten) {
-      if (moment === current) continue;
-      moment.release();
-      this.#discard(moment, "forgotten");
+      if (moment !== current) this.#discard(moment, "forgotten");
     }
     if (current === undefined) return;
     this.#abort.abort();
@@ -90,7 +88,6 @@ export class SaveQueue {
     for (const moment of left) {
       const { id } = moment.receipt;
       this.#ports.logger.error({ id, reason: moment.receipt.reason }, "a moment was lost at close");
-      if (moment !== this.#saving) moment.release();
       this.#discard(moment, "closed");
     }
   }
@@ -110,17 +107,12 @@ export class SaveQueue {
     this.#abort = new AbortController();
     const { signal } = this.#abort;
     try {
-      const whole = await moment.sealed();
-      if (this.#isGone(moment)) {
-        moment.release();
-        return;
-      }
+      const whole = await moment.sealed(this.#ports);
+      if (this.#isGone(moment)) return;
       const saved = await this.#ports.sink.save(whole, signal);
       if (!this.#isGone(moment)) this.#saved(moment, saved.name, saved.uploaded === true);
-      moment.release();
     } catch (error) {
-      if (this.#isGone(moment)) moment.release();
-      else this.#failed(moment, error);
+      if (!this.#isGone(moment)) this.#failed(moment, error);
     }
   }
 
@@ -141,7 +133,6 @@ export class SaveQueue {
     const reason = reasonOf(error);
     this.#remove(moment);
     if (reason === "redaction_failed") {
-      moment.release();
       this.#discard(moment, reason);
       return;
     }
@@ -150,7 +141,6 @@ export class SaveQueue {
     this.#ports.logger.warn({ id, reason, error: nameOf(error) }, "a moment was not saved");
     this.#ports.told("failed", moment.receipt);
     if (this.#state !== "open") {
-      moment.release();
       this.#ports.logger.error({ id, reason }, "a moment was lost at close");
       this.#discard(moment, "closed");
       return;

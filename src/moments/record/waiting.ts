@@ -13,48 +13,31 @@ export interface Captured {
   readonly compose: () => MomentDraft;
 }
 
+/** How a moment is made whole before it is saved. */
+export interface Sealing {
+  readonly redact: Redact | undefined;
+  readonly readFile: ReadFile;
+}
+
 /** A moment that is complete and waits to be saved. */
 export class WaitingMoment {
   readonly receipt: Receipt;
+  /** What it holds in memory: pictures, and blocks of sound. */
+  readonly media: readonly ArrayBufferView[];
   readonly #compose: () => MomentDraft;
   #draft: MomentDraft | undefined;
-  readonly #media: readonly ArrayBufferView[];
-  readonly #redact: Redact | undefined;
-  readonly #readFile: ReadFile;
-  readonly #release: () => void;
   #moment: SealedMoment | undefined;
-  #isReleased = false;
 
-  /**
-   * @param captured what it holds of pictures and sound, and how it is written down: that is done
-   * when it is needed, because the person who reacts does not wait for it.
-   * @param options `release` gives back what it holds of the rings.
-   */
-  constructor(
-    receipt: Receipt,
-    captured: Captured,
-    options: {
-      readonly redact: Redact | undefined;
-      readonly readFile: ReadFile;
-      readonly release: () => void;
-    },
-  ) {
+  constructor(receipt: Receipt, { media, compose }: Captured) {
     this.receipt = receipt;
-    this.#compose = captured.compose;
-    this.#media = captured.media;
-    this.#redact = options.redact;
-    this.#readFile = options.readFile;
-    this.#release = options.release;
+    this.media = media;
+    this.#compose = compose;
   }
 
+  /** Composes it when it is needed, because the person who reacts does not wait for it. */
   get draft(): MomentDraft {
     this.#draft ??= this.#compose();
     return this.#draft;
-  }
-
-  /** What it holds in memory: pictures, and blocks of sound. */
-  get media(): readonly ArrayBufferView[] {
-    return this.#media;
   }
 
   /**
@@ -63,22 +46,15 @@ export class WaitingMoment {
    *
    * @throws SaveError `redaction_failed`
    */
-  async sealed(): Promise<SealedMoment> {
+  async sealed({ redact, readFile }: Sealing): Promise<SealedMoment> {
     try {
       const { content } = this.draft;
-      const redact = async () => (this.#redact === undefined ? content : this.#redact(content));
-      this.#moment ??= sealed({ ...this.draft, content: await redact() });
+      const redacted = async () => (redact === undefined ? content : redact(content));
+      this.#moment ??= sealed({ ...this.draft, content: await redacted() });
     } catch (cause) {
       throw new SaveError("redaction_failed", { cause });
     }
-    return { ...this.#moment, attachments: await sentFiles(this.#moment, this.#readFile) };
-  }
-
-  /** Gives back what it holds; once, however often it is called. */
-  release(): void {
-    if (this.#isReleased) return;
-    this.#isReleased = true;
-    this.#release();
+    return { ...this.#moment, attachments: await sentFiles(this.#moment, readFile) };
   }
 }
 

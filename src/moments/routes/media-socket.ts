@@ -21,8 +21,9 @@ export const mediaLimits = {
   /** Ten times what a page sends; beyond it the socket is read no faster. */
   messagesPerSecond: 120,
   /** Two of the largest pictures a second, and sound. */
-  bytesPerSecond: 4_500_000,
-  burstSeconds: 4,
+  bytesPerSecond: 5_000_000,
+  /** What may come at once: as much as in this time at that pace. */
+  burstMs: 4_000,
   /** A socket that did not answer a ping by the next one is dropped. */
   pingEveryMs: 15_000,
   /** How often a sender gets the counts of what was refused. */
@@ -36,7 +37,8 @@ export class MediaSocket {
   readonly #socket: WebSocket;
   readonly #recorder: MomentRecorder;
   readonly #clock: Clock;
-  readonly #rate: MediaRate;
+  /** When all that was sent would have come at the pace of the limits. */
+  #dueMs = Number.NEGATIVE_INFINITY;
   readonly #refused = new Map<string, number>();
   #refusedSentMs = Number.NEGATIVE_INFINITY;
   #resume: NodeJS.Timeout | undefined;
@@ -47,9 +49,7 @@ export class MediaSocket {
     this.#socket = socket;
     this.#recorder = recorder;
     this.#clock = clock;
-    const now = clock.monotonic();
-    this.#rate = new MediaRate(mediaLimits, now);
-    this.#pingedMs = now;
+    this.#pingedMs = clock.monotonic();
     socket.on("message", (data, isBinary) => this.#take(data, isBinary));
     socket.on("pong", () => {
       this.#isAnswering = true;
@@ -114,8 +114,12 @@ export class MediaSocket {
 
   /** Who sends faster than anything real is read more slowly: it is the sender that waits. */
   #slow(bytes: number): void {
-    const waitMs = this.#rate.take(bytes, this.#clock.monotonic());
-    if (waitMs === 0 || this.#resume !== undefined) return;
+    const { messagesPerSecond, bytesPerSecond, burstMs } = mediaLimits;
+    const now = this.#clock.monotonic();
+    const paceMs = Math.max(1_000 / messagesPerSecond, (bytes * 1_000) / bytesPerSecond);
+    this.#dueMs = Math.max(this.#dueMs, now - burstMs) + paceMs;
+    const waitMs = this.#dueMs - now;
+    if (waitMs <= 0 || this.#resume !== undefined) return;
     this.#socket.pause();
     this.#resume = setTimeout(() => {
       this.#resume = undefined;
@@ -170,40 +174,4 @@ export function readMediaMessage(bytes: Uint8Array): MediaMessage | undefined {
 
 function kindOf(byte: number): MediaKind | undefined {
   return byte === 1 || byte === 2 ? mediaKinds[byte] : undefined;
-}
-
-interface RateLimits {
-  readonly messagesPerSecond: number;
-  readonly bytesPerSecond: number;
-  /** How much may come at once, in seconds of the rate. */
-  readonly burstSeconds: number;
-}
-
-/** How fast one sender may go, in messages and bytes: two buckets that fill steadily. */
-export class MediaRate {
-  readonly #limits: RateLimits;
-  #messages: number;
-  #bytes: number;
-  #atMs: number;
-
-  /** @param nowMs on a monotonic clock, as in `take`. */
-  constructor(limits: RateLimits, nowMs: number) {
-    this.#limits = limits;
-    this.#messages = limits.messagesPerSecond * limits.burstSeconds;
-    this.#bytes = limits.bytesPerSecond * limits.burstSeconds;
-    this.#atMs = nowMs;
-  }
-
-  /** Takes a message, whatever is left. @returns for how many milliseconds no more should be read. */
-  take(bytes: number, nowMs: number): number {
-    const { messagesPerSecond, bytesPerSecond, burstSeconds } = this.#limits;
-    const seconds = Math.max(nowMs - this.#atMs, 0) / 1_000;
-    this.#atMs = nowMs;
-    const filled = (left: number, rate: number) =>
-      Math.min(left + rate * seconds, rate * burstSeconds);
-    this.#messages = filled(this.#messages, messagesPerSecond) - 1;
-    this.#bytes = filled(this.#bytes, bytesPerSecond) - bytes;
-    const waitS = Math.max(-this.#messages / messagesPerSecond, -this.#bytes / bytesPerSecond, 0);
-    return Math.ceil(waitS * 1_000);
-  }
 }

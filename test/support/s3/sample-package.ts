@@ -41,7 +41,7 @@ export function samplePackage(options: SampleOptions = {}): SamplePackage {
   const { sessionId = "a1b2c3d4" } = options;
   const samples = withAudio ? 200 : 0;
   const audio: AudioRef | null = withAudio
-    ? { blocks: [new Int16Array(16_000).fill(number + 1)], start: 0, samples }
+    ? { pcm: [new Int16Array(samples).fill(number + 1)], samples }
     : null;
   const record = sampleRecord(number, sessionId, frames, samples);
   const moment: SealedMoment = {
