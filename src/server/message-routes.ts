@@ -4,7 +4,7 @@ import { notFound } from "../core/chat/chat-log.ts";
 import type { AppendInput } from "../core/chat/message-input.ts";
 import { pendingId, shownMessages } from "../core/chat/shown-messages.ts";
 import { isErased } from "../core/storage/batch.ts";
-import { withVariants } from "../core/turns/variants.ts";
+import { withVariants } from "../core/turns/turn-log.ts";
 import { ifThere, noSuchChat } from "./chat-routes.ts";
 import { json, type Router } from "./router.ts";
 import {

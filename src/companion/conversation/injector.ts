@@ -2,7 +2,7 @@ import type { Clock } from "../../core/clock.ts";
 import { errorName } from "../../core/errors.ts";
 import type { Logger } from "../../core/logger.ts";
 import type { Timers } from "../../core/timers.ts";
-import { awayText } from "../../core/turns/turn-context.ts";
+import { awayText } from "../../core/turns/ask.ts";
 import type { Inject } from "../client-runs.ts";
 import type { InjectionStream } from "./injection-stream.ts";
 

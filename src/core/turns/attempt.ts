@@ -22,17 +22,10 @@ import {
   storableName,
   storableUsage,
 } from "./answer-limits.ts";
+import type { Ended } from "./ended.ts";
 import { BrokenContract, checkEvent, eventsOf, reasonOf } from "./responder-contract.ts";
-import type { Ended } from "./turn-records.ts";
-import type { RunningTurn, TurnSteps } from "./turn-steps.ts";
-
-export interface Asked extends Ended {
-  /** Why the answer is not whole: one sentence that is safe to show. */
-  readonly reason?: string | undefined;
-  readonly detail?: string | undefined;
-  /** Why the model ended its answer; absent when it did not. */
-  readonly finish?: FinishReason | undefined;
-}
+import type { Asking } from "./run.ts";
+import type { TurnSteps } from "./turn-steps.ts";
 
 /** Where the view of a request begins, and its tokens as they are estimated. */
 type Sent = Pick<Ended, "viewFrom" | "estimated">;
@@ -47,7 +40,7 @@ const noUsage: Usage = { inputTokens: 0, outputTokens: 0, costUsd: 0 };
  * stored; what else a model sends that cannot be is left out, with a warning.
  */
 export class Attempt {
-  readonly #running: Pick<RunningTurn, "turn" | "responder" | "clock" | "logger">;
+  readonly #running: Pick<Asking, "turn" | "responder" | "clock" | "logger">;
   /** Where calls and results are stored as they come. */
   readonly #steps: TurnSteps;
   #sent: Sent | undefined;
@@ -64,10 +57,7 @@ export class Attempt {
   #providerSessionId: string | undefined;
   #providerData: JsonObject | undefined;
 
-  constructor(
-    running: Pick<RunningTurn, "turn" | "responder" | "clock" | "logger">,
-    steps: TurnSteps,
-  ) {
+  constructor(running: Pick<Asking, "turn" | "responder" | "clock" | "logger">, steps: TurnSteps) {
     this.#running = running;
     this.#steps = steps;
     this.#beganAt = running.clock.monotonic();
@@ -198,7 +188,7 @@ export class Attempt {
     return { chat: turn.chatId, turn: turn.id, trace_id, provider: responder.provider };
   }
 
-  result(error: unknown): Asked {
+  result(error: unknown): Ended {
     const { responder, turn } = this.#running;
     const isCut = this.#finish === undefined || ["error", "other"].includes(this.#finish);
     const isStopped = turn.signal.aborted && isCut;

@@ -8,7 +8,7 @@ import { randomId } from "../ids.ts";
 import { ResponderError } from "../models/responder.ts";
 import { MemoryPlace } from "../storage/memory/memory-place.ts";
 import { openMemoryStorage } from "../storage/memory/memory-storage.ts";
-import { withVariants } from "./variants.ts";
+import { withVariants } from "./turn-log.ts";
 
 const companion = (
   script: Script,

@@ -8,7 +8,7 @@ import { marksIn, withMarks } from "../chat/shown-messages.ts";
 import { MemoryPlace } from "../storage/memory/memory-place.ts";
 import { openMemoryStorage } from "../storage/memory/memory-storage.ts";
 import { openThroughline } from "../throughline.ts";
-import { withVariants } from "./variants.ts";
+import { withVariants } from "./turn-log.ts";
 
 // Method: one message, and any order of what can happen to the answers to it. The model knows which answer
 // was chosen or made last; a page, a search, an export and the next prompt must each show that one alone.
