@@ -1,4 +1,3 @@
-import { periodLimits } from "../chat/period.ts";
 import { errorName } from "../errors.ts";
 import type { JsonObject } from "../json.ts";
 import { thrown } from "../logger.ts";
@@ -12,16 +11,7 @@ import {
   type Retry,
   type Usage,
 } from "../models/responder.ts";
-import {
-  answerLimits,
-  dataRoom,
-  fitText,
-  isStorable,
-  isStorableCall,
-  jsonBytes,
-  storableName,
-  storableUsage,
-} from "./answer-limits.ts";
+import { answerLimits, fitText, jsonBytes } from "./answer-limits.ts";
 import type { Ended } from "./ended.ts";
 import { BrokenContract, checkEvent, eventsOf, reasonOf } from "./responder-contract.ts";
 import type { Asking } from "./run.ts";
@@ -37,7 +27,7 @@ const noUsage: Usage = { inputTokens: 0, outputTokens: 0, costUsd: 0 };
 
 /**
  * One answer as it comes in, over the runs that it takes. It is cut short where more of it could not be
- * stored; what else a model sends that cannot be is left out, with a warning.
+ * stored.
  */
 export class Attempt {
   readonly #running: Pick<Asking, "turn" | "responder" | "clock" | "logger">;
@@ -82,7 +72,7 @@ export class Attempt {
         checkEvent(event);
         // A responder continues once its call is stored; words wait for nothing.
         if (event.type === "tool-call") await this.#addCall(event.call);
-        else if (event.type === "tool-result") await this.#addResult(event);
+        else if (event.type === "tool-result") await steps.result(event);
         else this.#take(event);
         steps.watch(false);
       }
@@ -127,10 +117,11 @@ export class Attempt {
   /** What is too long is neither shown nor stored: the answer itself is whole without it. */
   #addReasoning(text: string): void {
     const kept = fitText(text, answerLimits.reasoningBytes - this.#reasoningBytes);
-    if (kept.length < text.length && this.#reasoningBytes < answerLimits.reasoningBytes) {
-      this.#warn({ lost: ["reasoning"] }, lostSays);
-      this.#reasoningBytes = answerLimits.reasoningBytes; // no later piece is added behind the gap
-    } else this.#reasoningBytes += jsonBytes(kept);
+    const isCut = kept.length < text.length;
+    // No later piece is added behind the gap.
+    this.#reasoningBytes = isCut
+      ? answerLimits.reasoningBytes
+      : this.#reasoningBytes + jsonBytes(kept);
     if (kept === "") return;
     this.#reasoning += kept;
     this.#running.turn.add({ type: "reasoning", text: kept });
@@ -139,14 +130,9 @@ export class Attempt {
   /** @throws ResponderError: there is no room for another one. */
   async #addCall(call: ToolCallEvent["call"]): Promise<void> {
     const steps = this.#steps;
-    if (!isStorableCall(call, dataRoom(this.#text, this.#reasoning))) {
-      steps.refuse(call.id);
-      this.#warn({ lost: ["call"] }, lostSays);
-      return;
-    }
-    const room = dataRoom(this.#text, this.#reasoning) - Buffer.byteLength(JSON.stringify(call));
-    const before = { text: this.#text, reasoning: this.#reasoning, data: this.#dataWithin(room) };
-    if (!steps.hasRoomFor(call, before)) throw this.#tooLong();
+    const bytes = jsonBytes(call);
+    const before = { text: this.#text, reasoning: this.#reasoning, data: this.#dataBeside(bytes) };
+    if (bytes > this.#room || !steps.hasRoomFor(call, before)) throw this.#tooLong();
     await steps.call(call, before);
     this.#text = "";
     this.#textBytes = 0;
@@ -155,17 +141,21 @@ export class Attempt {
     this.#providerData = undefined;
   }
 
-  /** What the provider wants to see again, for the model that was asked: it may answer by another name. */
-  #dataWithin(room: number): JsonObject | undefined {
-    const { provider, model } = this.#running.responder;
-    const data = this.#providerData;
-    if (isStorable(data, room)) return data && { ...data, provider, model };
-    this.#warn({ lost: ["providerData"] }, lostSays);
-    return undefined;
+  /** The bytes that are left in a record for a call or a provider's data. */
+  get #room(): number {
+    const { recordBytes, dataBytes } = answerLimits;
+    return Math.min(dataBytes, recordBytes - this.#textBytes - this.#reasoningBytes);
   }
 
-  async #addResult(event: ToolResultEvent): Promise<void> {
-    if (!(await this.#steps.result(event))) this.#warn({ lost: ["result"] }, lostSays);
+  /**
+   * What the provider wants to see again, for the model that was asked: it may answer by another name. The
+   * provider does without what is too long.
+   */
+  #dataBeside(bytes: number): JsonObject | undefined {
+    const { provider, model } = this.#running.responder;
+    const data = this.#providerData;
+    if (data === undefined || jsonBytes(data) > this.#room - bytes) return undefined;
+    return { ...data, provider, model };
   }
 
   #tooLong(): ResponderError {
@@ -176,10 +166,6 @@ export class Attempt {
 
   #elapsedMs(): number {
     return Math.round(this.#running.clock.monotonic() - this.#beganAt);
-  }
-
-  #warn(fields: object, says: string): void {
-    this.#running.logger.warn({ ...this.#where(), ...fields }, says);
   }
 
   #where(): object {
@@ -203,8 +189,8 @@ export class Attempt {
     const known = error instanceof ResponderError ? error : undefined;
     const name = `${responder.provider}/${responder.model}`;
     if (isFailed && (error === undefined || known !== undefined)) {
-      const fields = { error: errorName(error), errno: known?.errno };
-      this.#warn(fields, "the model did not finish its answer");
+      const fields = { ...this.#where(), error: errorName(error), errno: known?.errno };
+      this.#running.logger.warn(fields, "the model did not finish its answer");
     } else if (isFailed) {
       this.#running.logger.error({ ...this.#where(), ...thrown(error) }, "the responder threw");
     }
@@ -212,26 +198,18 @@ export class Attempt {
     const atLimit = limit && `${said}: ${limit.says}`;
     let reason = isStopped ? "The answer was stopped." : atLimit;
     if (isFailed) reason = isEmpty ? (atLimit ?? said) : reasonOf(error, name);
-    const sent = { usage: this.#usage, model: this.#model, session: this.#providerSessionId };
-    const kept = {
-      usage: storableUsage(sent.usage),
-      model: storableName(sent.model, periodLimits.nameBytes),
-      session: storableName(sent.session, periodLimits.sessionIdBytes),
-    };
-    if (JSON.stringify(kept) !== JSON.stringify(sent))
-      this.#warn({ lost: ["usage, model or session"] }, lostSays);
     return {
-      usage: kept.usage,
+      usage: this.#usage,
       // A session that ends with an answer that is not stored must not be resumed.
-      providerSessionId: isEmpty ? undefined : kept.session,
-      providerData: this.#dataWithin(dataRoom(this.#text, this.#reasoning)),
+      providerSessionId: isEmpty ? undefined : this.#providerSessionId,
+      providerData: this.#dataBeside(0),
       text: isBlank ? "" : this.#text,
       reasoning: this.#reasoning,
       usedTools: this.#steps.isUsed,
       outcome: isFailed ? "failed" : isStopped ? "interrupted" : "answered",
       partialReason: isFailed ? "error" : isStopped ? "stopped" : limit?.partialReason,
       provider: responder.provider,
-      model: kept.model ?? responder.model,
+      model: this.#model ?? responder.model,
       ...this.#sent,
       latencyMs: this.#elapsedMs(),
       firstWordMs: this.#firstWordMs,
@@ -250,8 +228,6 @@ const limits = new Map<
   ["length", { partialReason: "length", says: "it reached its limit of tokens" }],
   ["content-filter", { partialReason: "content_filter", says: "a content filter stopped it" }],
 ]);
-
-const lostSays = "a part of what the model sent cannot be stored; its answer is";
 
 function sum(a: Usage, b: Usage): Usage {
   const add = (x: number | undefined, y: number | undefined) =>

@@ -12,7 +12,7 @@ import type { Begun } from "./begun.ts";
 import { TurnLog } from "./turn-log.ts";
 import type { TurnsRuntime } from "./turns-options.ts";
 
-/** How a turn ended, with the answer that came of it. */
+/** How a turn ended, and its answer. */
 export interface Ended {
   /** What was said, and thought, after the last call that is stored. */
   readonly text: string;

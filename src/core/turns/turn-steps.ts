@@ -63,8 +63,6 @@ export class TurnSteps {
   #stopWatch: (() => void) | undefined;
   /** An event is being stored. */
   #isBusy = false;
-  /** Calls that could not be stored: their tools do not run. */
-  readonly #lost = new Set<string>();
   readonly #broken = new AbortController();
   #storing: Promise<unknown> = Promise.resolve();
   #lastNumber = 0;
@@ -168,7 +166,7 @@ export class TurnSteps {
       stored.isStarted = true;
       return stored;
     }
-    if (this.#isOver || this.#lost.has(callId)) return undefined;
+    if (this.#isOver) return undefined;
     return new Promise((start, reject) => {
       const says = `calls \`run\` of the tool ${tool} before it yields its \`tool-call\` event`;
       this.#waiting.push({ callId, start, refuse: () => reject(new BrokenContract(says)) });
@@ -243,29 +241,18 @@ export class TurnSteps {
     waits.start(recorded);
   }
 
-  /** A call that cannot be stored: its tool does not run, and what it returned is left out. */
-  refuse(callId: string): void {
-    this.#lost.add(callId);
-    for (const { start } of this.#waiting.filter((each) => each.callId === callId)) start();
-    this.#waiting = this.#waiting.filter((each) => each.callId !== callId);
-  }
-
-  /**
-   * Stores a result that the responder reports, if it is not stored yet.
-   *
-   * @returns whether it is kept as it is.
-   */
-  async result({ toolCallId, content, isError }: ToolResult): Promise<boolean> {
-    const ofCall = this.#calls.filter(({ call }) => call.id === toolCallId);
-    const recorded = ofCall.findLast(({ hasResult }) => !hasResult);
-    if (recorded !== undefined) return this.#storeResult(recorded, { content, isError });
-    return ofCall.length > 0 || this.#lost.has(toolCallId);
+  /** Stores a result that the responder reports, if it is not stored yet. */
+  async result({ toolCallId, content, isError }: ToolResult): Promise<void> {
+    const recorded = this.#calls.findLast(
+      ({ call, hasResult }) => call.id === toolCallId && !hasResult,
+    );
+    if (recorded !== undefined) await this.#storeResult(recorded, { content, isError });
   }
 
   async #storeResult(
     recorded: RecordedCall,
     { content, isError }: { readonly content: string; readonly isError: boolean },
-  ): Promise<boolean> {
+  ): Promise<void> {
     recorded.hasResult = true;
     const room = Math.max(0, answerLimits.toolBytes - this.#bytes);
     const kept = fitText(content, Math.min(answerLimits.textBytes, room));
@@ -274,7 +261,6 @@ export class TurnSteps {
     fields["name"] = call.function.name;
     if (isError) fields["is_error"] = true;
     await this.#store(`${stepPrefix("result", this.#running.turn)}${number}`, fields);
-    return kept === content;
   }
 
   /** One after the other, so that they are published in the order in which they are stored. */
