@@ -5,7 +5,7 @@ import { createHash } from "node:crypto";
 import fs from "node:fs";
 import { join } from "node:path";
 import { openThroughline } from "../src/core/throughline.ts";
-import { openPackageDirectory } from "../src/moments/directory/open-package-directory.ts";
+import { PackageDirectory } from "../src/moments/directory/package-directory.ts";
 import { makeUuidV7 } from "../src/moments/package/package-name.ts";
 import type { SealedMoment } from "../src/moments/package/package-sink.ts";
 import type { Manifest } from "../src/moments/package/record.ts";
@@ -21,7 +21,7 @@ const packages = 100;
 async function fillHome(home: string): Promise<void> {
   await (await openThroughline({ home })).close();
   const feedback = join(home, "feedback");
-  const { packages: directory, close } = await openPackageDirectory({ path: feedback });
+  const directory = await PackageDirectory.open({ path: feedback });
   let moment: SealedMoment | undefined;
   const { recorder } = fullRecorder({
     save(sealed) {
@@ -33,7 +33,7 @@ async function fillHome(home: string): Promise<void> {
   await receipt.whenDurable();
   if (moment === undefined) throw new Error("nothing was saved");
   const { manifest } = await directory.read(receipt.name);
-  await close();
+  await directory.close();
   for (let i = 1; i < packages; i++) copyPackage(feedback, moment, manifest, i);
 }
 

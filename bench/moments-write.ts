@@ -4,7 +4,7 @@ import fs from "node:fs";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { partsOf } from "../src/moments/directory/content.ts";
-import { openPackageDirectory } from "../src/moments/directory/open-package-directory.ts";
+import { PackageDirectory } from "../src/moments/directory/package-directory.ts";
 import type { SealedMoment } from "../src/moments/package/package-sink.ts";
 import { type Figure, ms } from "./figure.ts";
 import { interleaved } from "./measure.ts";
@@ -100,7 +100,7 @@ const rounds = 40;
 /** From `record()` to durable with 240 pictures of 50 KB and 120 s of sound. */
 export async function writePackage(): Promise<Figure[]> {
   const dir = scratch();
-  const { packages, close } = await openPackageDirectory({ path: join(dir.path, "feedback") });
+  const packages = await PackageDirectory.open({ path: join(dir.path, "feedback") });
   const floor = join(dir.path, "floor");
   fs.mkdirSync(floor);
   let last: SealedMoment | undefined;
@@ -134,7 +134,7 @@ export async function writePackage(): Promise<Figure[]> {
       for (let i = 0; i < 3_000; i++) feed("int16");
     },
   });
-  await close();
+  await packages.close();
   dir.remove();
   const bytes = raw.media.reduce((sum, [, part]) => sum + part.length, 0);
   const late = (loop: Loop) => ms(percentile(loop.lateMs, 0.99));

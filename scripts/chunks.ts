@@ -13,15 +13,7 @@ const chunks: readonly (readonly [name: string, modules: readonly string[]])[] =
   ["base", ["index"]],
   // The thread that writes the index needs nothing else.
   ["index", ["core/storage/files/index-writer"]],
-  [
-    "core",
-    [
-      "core/throughline",
-      "core/storage/files/open-file-storage",
-      "core/storage/database-failure",
-      "postgres/error-class",
-    ],
-  ],
+  ["core", ["core/throughline", "core/storage/files/open-file-storage", "postgres/error-class"]],
   ["turns", ["core/turns/turns", "core/turns/turns-options"]],
   ["models", ["core/models/models", "core/models/registry"]],
   ["companion", ["companion/start-companion"]],

@@ -12,13 +12,11 @@ import { awakeProcess } from "./support/awake.ts";
 import {
   type ClusterPlace,
   memoryPlace,
-  mortal,
   type Process,
   process,
   until,
   watchedModel,
 } from "./support/cluster-world.ts";
-import { HeldBackTimers } from "./support/held-back-timers.ts";
 import { type ScriptedStep, scriptedResponder } from "./support/scripted-responder.ts";
 import { eventsOf, jsonOf, problemOf } from "./support/server-fixture.ts";
 import { noPostgres, withPostgres } from "./support/test-postgres.ts";
@@ -352,86 +350,64 @@ for (const [name, openPlace] of places) {
     for (const each of [a, b]) await end(each);
   });
 
-  together("when the leader ends the other process leads, as one run", 2, async (place) => {
-    const watching = await process(await place.open());
-    const a = await awakeProcess(await place.open());
-    const b = await awakeProcess(await place.open());
-    const [first, second] = [a.run, b.run];
-    assert.equal(second.runId, first.runId);
-    second.personSeen("Ada");
-    await until(() => first.person?.name === "Ada");
-    const sessionOf = async (at: Process) => {
-      const { uptime: _, ...session } = (await (await at.ask("/api/session")).json()) as object & {
-        readonly uptime: number;
-      };
-      return session;
-    };
-    const session = await sessionOf(a);
-    await end(a);
-    const stored = async () =>
-      (await watching.storage.documents("session").read("session"))?.value ?? {};
-    // The log of runs says which process wrote it.
-    await until(async () => (await stored())["session_id"] !== first.runId);
-    const value = await stored();
-    assert.equal(value["last_person_seen"], "Ada");
-    const c = await awakeProcess(await place.open());
-    assert.deepEqual([await sessionOf(b), await sessionOf(c)], [session, session]);
-    await end(c);
-    await b.turns.submit(chat, { content: "a secret" }).done;
-    await second.save();
-    await extendWithCompanion(watching.throughline); // no run of its own
-    await watching.chats.forget(chat);
-    assert.doesNotMatch(JSON.stringify(await stored()), /a secret/);
-    assert.doesNotMatch(await actsIn(watching), /a secret|chat-1/);
-    for (const each of [watching, b]) await end(each);
-  });
-}
-
-for (const [name, openPlace] of places.slice(1)) {
-  test(`${name}: nothing that was felt, said or seen is lost when the leader is killed`, async () => {
-    const place = await openPlace();
-    try {
-      const timers = new HeldBackTimers(systemTimers);
-      const storage = await place.open(timers);
-      const dying = mortal(storage);
-      const a = await awakeProcess(dying);
+  together(
+    "a process that ends leaves the run to the others, and the last one ends it",
+    2,
+    async (place) => {
+      const watching = await process(await place.open());
+      const a = await awakeProcess(await place.open());
       const b = await awakeProcess(await place.open());
-      await a.run.save();
-      a.run.personSaid(chat, "I hate you, you are stupid");
-      b.run.emotions.event("abuse");
-      a.run.personSeen("Ada");
-      a.run.emotions.override("proud", 600);
-      await a.run.save();
-      dying.kill();
-      timers.holdBack(); // it renews no lease
-      const { runId } = a.run;
+      const [first, second] = [a.run, b.run];
+      assert.equal(second.runId, first.runId);
+      second.personSeen("Ada");
+      second.emotions.event("abuse");
+      second.emotions.override("proud", 600);
+      await until(() => first.person?.name === "Ada" && first.emotions.feeling().mood === "proud");
+      assert.equal(first.emotions.feeling().wounds.length, 1);
+      const sessionOf = async (at: Process) => {
+        const { uptime: _, ...session } = (await (
+          await at.ask("/api/session")
+        ).json()) as object & {
+          readonly uptime: number;
+        };
+        return session;
+      };
+      const session = await sessionOf(a);
+      await end(a);
       const stored = async () =>
-        (await b.storage.documents("session").read("session"))?.value ?? {};
-      await until(async () => (await stored())["session_id"] !== runId);
-      const { mood, wounds } = b.run.emotions.feeling();
-      assert.deepEqual([mood, wounds.length, b.run.person?.name], ["proud", 1, "Ada"]);
-      const { conversation, last_person_seen: person } = await stored();
-      assert.match(JSON.stringify(conversation), /I hate you/);
-      assert.equal(person, "Ada");
+        (await watching.storage.documents("session").read("session"))?.value ?? {};
+      assert.equal((await stored())["shutdown_clean"], false);
+      const c = await awakeProcess(await place.open());
+      assert.deepEqual([await sessionOf(b), await sessionOf(c)], [session, session]);
+      await end(c);
+      await b.turns.submit(chat, { content: "a secret" }).done;
+      await second.save();
+      await extendWithCompanion(watching.throughline); // no run of its own
+      await watching.chats.forget(chat);
+      assert.doesNotMatch(JSON.stringify(await stored()), /a secret|chat-1/);
       await end(b);
-      timers.goOn();
-      await storage.close();
-    } finally {
-      await place.end();
-    }
-  });
-}
+      assert.equal((await stored())["shutdown_clean"], true);
+      const runs = await watching.storage.logs("", runsProjection).tail("runs", 10);
+      assert.deepEqual(
+        runs?.records.map(({ kind }) => kind),
+        ["run_start", "run_end"],
+      );
+      await end(watching);
+    },
+  );
 
-/** The log of acts, as text. */
-async function actsIn({ storage }: Process): Promise<string> {
-  const logs = storage.logs("", runsProjection);
-  const lines: string[] = [];
-  for (const { key } of (await logs.list({ limit: 100 })).rows) {
-    if (!key.startsWith("acts-")) continue;
-    for await (const record of logs.read(key)) lines.push(JSON.stringify(record));
-  }
-  assert.ok(lines.length > 0);
-  return lines.join("\n");
+  together("processes that end at once end the run once", 4, async (place) => {
+    const up = await Promise.all(Array.from({ length: 4 }, () => place.open().then(awakeProcess)));
+    assert.equal(new Set(up.map(({ run }) => run.runId)).size, 1);
+    await Promise.all(up.map(end));
+    const storage = await place.open();
+    const runs = await storage.logs("", runsProjection).tail("runs", 10);
+    assert.deepEqual(
+      runs?.records.map(({ kind }) => kind),
+      ["run_start", "run_end"],
+    );
+    await storage.close();
+  });
 }
 
 async function end(each: Process): Promise<void> {

@@ -226,6 +226,11 @@ test("a package from before its message was erased, as a backup brings it back, 
   const list = await c.get("/api/feedback");
   assert.deepEqual([list.packages[0].name, list.packages[0].feedback], [name, null]);
   assert.doesNotMatch(JSON.stringify(list), /hunter2/);
+  // It is retracted all the same.
+  const refused = await c.post(`/api/feedback/${name}/retract`, { reason: "a slip" });
+  await problemOf(refused, 404, "THROUGHLINE_NOT_FOUND");
+  const [entry] = (await c.get("/api/feedback")).packages;
+  assert.equal(entry.status.retracted.reason, "a slip");
   await jsonOf(await c.ask(`${me}/messages/${user.id}`, { method: "DELETE" }), 200);
   assert.deepEqual((await c.get("/api/feedback")).packages, []);
 });

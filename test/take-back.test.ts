@@ -6,12 +6,11 @@ import type { Chats } from "../src/core/chat/chats.ts";
 import { readHistory } from "../src/core/chat/history-collector.ts";
 import type { MessageInput } from "../src/core/chat/message-input.ts";
 import { type ChatFormat, renderChat } from "../src/core/chat/render-chat.ts";
-import { MemoryPlace } from "../src/core/storage/memory/memory-place.ts";
-import { openMemoryStorage } from "../src/core/storage/memory/memory-storage.ts";
 import { openThroughline, type ThroughlineOptions } from "../src/core/throughline.ts";
 import { exportChats } from "../src/interchange/export.ts";
 import { openPostgresStorage } from "../src/postgres/postgres.ts";
 import { temporaryDirectory } from "./support/command-line.ts";
+import { MemoryPlace, openMemoryProcess } from "./support/memory-place.ts";
 import { noPostgres, withPostgres } from "./support/test-postgres.ts";
 
 const chat = "telegram:42";
@@ -38,7 +37,7 @@ type Place = () => Promise<Pick<ThroughlineOptions, "home" | "storage">>;
 const places: Readonly<Record<string, (t: TestContext) => Promise<Place>>> = {
   "in memory": async () => {
     const place = new MemoryPlace();
-    return async () => ({ storage: openMemoryStorage({ place }) });
+    return async () => ({ storage: openMemoryProcess({ place }) });
   },
   "in files": async (t) => {
     const home = join(temporaryDirectory(t), "home");

@@ -11,7 +11,6 @@ import { type Flags, resolveSettings, type Settings } from "../cli/settings.ts";
 import { checkedToken, readTokenFile } from "../cli/token.ts";
 import { printableLine } from "../core/chat/printable.ts";
 import { errorName, isThroughlineError, type ThroughlineError } from "../core/errors.ts";
-import { randomId } from "../core/ids.ts";
 import type { Logger } from "../core/logger.ts";
 import { shownModel } from "../core/models/model-name.ts";
 import { misconfigured } from "../core/options.ts";
@@ -157,7 +156,7 @@ function noteAddress(
 ): void {
   ownHome.assertWriter();
   try {
-    if (noteServer(ownHome.path, { url, token_file }, randomId)) return;
+    if (noteServer(ownHome.path, { url, token_file })) return;
     logger.warn({}, "lock.json does not name this server");
   } catch (error) {
     logger.warn({ error: errorName(error) }, "lock.json does not name this server");

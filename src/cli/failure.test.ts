@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { CommanderError } from "commander";
-import { errorCodes, ThroughlineError } from "../core/errors.ts";
-import { DatabaseFailure } from "../core/storage/database-failure.ts";
+import { DatabaseFailure, errorCodes, ThroughlineError } from "../core/errors.ts";
 import { describeFailure, wrongUsage } from "./failure.ts";
 
 const quiet = { stack: false };

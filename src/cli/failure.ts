@@ -1,7 +1,11 @@
 import { CommanderError } from "commander";
 import { printable } from "../core/chat/printable.ts";
-import { type ErrorCode, isThroughlineError, ThroughlineError } from "../core/errors.ts";
-import { DatabaseFailure } from "../core/storage/database-failure.ts";
+import {
+  DatabaseFailure,
+  type ErrorCode,
+  isThroughlineError,
+  ThroughlineError,
+} from "../core/errors.ts";
 
 export const exitCodes = { done: 0, failed: 1, usage: 2, interrupted: 130 } as const;
 

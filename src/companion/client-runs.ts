@@ -3,11 +3,10 @@
 import { hashOf } from "../core/chat/tombstones.ts";
 import { isoTime } from "../core/clock.ts";
 import { flag, list, object, optional, text } from "../core/shape.ts";
-import { type ClockReading, clockReading } from "./boot-clock.ts";
-import { joined, restart } from "./deliveries.ts";
+import { type ClockReading, clockReading } from "./clock-reading.ts";
 import { judgeGap } from "./gap.ts";
-import { type JudgedRestart, restartReport } from "./restart.ts";
-import { runIdOf } from "./run-records.ts";
+import { type JudgedRestart, joined, judgedRestart, restartReport } from "./restart.ts";
+import { runIdOf } from "./runs.ts";
 
 /** The newest run of one client. */
 export interface ClientRun {
@@ -57,8 +56,8 @@ export const storedClients = list(
       startedAt: ["started", clockReading],
       heartbeat: clockReading,
       isEnded: ["ended", flag()],
-      restart,
-      pending: optional(restart),
+      restart: judgedRestart,
+      pending: optional(judgedRestart),
       chats: list(text()),
       chatsBefore: ["chats_before", list(text())],
       injects: list(object<Inject>({ id: text(), text: text(), queuedAt: text() }, "left out")),

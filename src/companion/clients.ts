@@ -1,13 +1,11 @@
 import { invalid, ThroughlineError } from "../core/errors.ts";
 import { systemTimers } from "../core/timers.ts";
-import type { Happening } from "./acts.ts";
-import { readClock } from "./boot-clock.ts";
 import { type ClientRun, type ClientRuns, type ClientStep, clientLimits } from "./client-runs.ts";
-import type { InjectionStream } from "./conversation/injection-stream.ts";
-import { Injector } from "./conversation/injector.ts";
-import { deliveryLimits } from "./deliveries.ts";
+import { readClock } from "./clock-reading.ts";
+import { type InjectionStream, Injector } from "./conversation/injector.ts";
 import { gapBetween } from "./gap.ts";
-import type { CompanionChange } from "./life.ts";
+import type { Happening } from "./life.ts";
+import type { CompanionChange } from "./living.ts";
 import type { CompanionPorts } from "./options.ts";
 import type { RestartKind, RestartReport } from "./restart.ts";
 import type { RestartNotices } from "./restart-notices.ts";
@@ -18,8 +16,13 @@ interface Host {
   readonly report: RestartReport;
   readonly uptimeMs: number;
   facts(): Promise<string>;
+  /** Reads what other servers stored. */
+  readOn(): Promise<void>;
   onChange(listener: (change: CompanionChange) => void): () => void;
 }
+
+/** The most chats that are named. */
+const maxNamed = 1_000;
 
 /** What a model of somebody's own is to hear of a restart, as one text. */
 export interface RestartText {
@@ -65,11 +68,13 @@ export class Clients {
 
   /** Notes that the client lives: every 10 s. @throws as `open` does. */
   async heartbeat(client: string): Promise<ClientRun> {
+    await this.#lookFor(client);
     return this.#step(this.open(client).client, "beat");
   }
 
   /** Ends the run in order, and what its model is still to hear. Ending twice is ending once. */
   async end(client: string): Promise<ClientRun> {
+    await this.#lookFor(client);
     return this.#step(this.get(client).client, "ended");
   }
 
@@ -99,6 +104,7 @@ export class Clients {
 
   /** Notes that a client appended to a chat. */
   async appended(client: string, chatId: string): Promise<void> {
+    await this.#lookFor(client);
     if (this.open(client).chats.at(-1) === chatId) return;
     await this.#does({ kind: "appended", client, chat: chatId });
   }
@@ -106,6 +112,7 @@ export class Clients {
   /** What the model of a client, or without one of this run, is to hear of the restart, until `delivered`. */
   async restartText(client?: string): Promise<RestartText> {
     const { notices, report, uptimeMs } = this.#host;
+    if (client !== undefined) await this.#lookFor(client);
     const run = client === undefined ? undefined : this.get(client);
     const restart = run === undefined ? notices.pendingOfRun : run.pending;
     const { kind: began } = run?.restart ?? report;
@@ -119,19 +126,19 @@ export class Clients {
   /**
    * Notes that a model heard it.
    *
-   * @returns the chats that do not hear of the restart once more: those of the text, or without a client all, at
-   *   most 1,000.
+   * @returns the chats that do not hear of the restart once more: those of the text, or without a client all, of
+   *   which the newest 1,000 are named.
    */
   async delivered(client?: string): Promise<readonly string[]> {
     const { notices, report } = this.#host;
+    if (client !== undefined) await this.#lookFor(client);
     // Also those that did not fit into the text.
     const run = client === undefined ? undefined : this.get(client);
-    const chats = await this.#chatsOf(run, deliveryLimits.chats);
-    await notices.passedOn(chats);
-    if (client !== undefined) await this.#step(client, "delivered");
+    const chats = await this.#chatsOf(run, maxNamed);
+    if (client === undefined) await this.#does({ kind: "told", run: report.totalRuns });
     else {
-      notices.runPassedOn();
-      await this.#does({ kind: "acknowledged", chat: "", session: report.totalRuns });
+      await notices.passedOn(chats);
+      await this.#step(client, "delivered");
     }
     return chats;
   }
@@ -142,6 +149,7 @@ export class Clients {
    * @param text at most 8,000 characters.
    */
   async inject(client: string, text: string): Promise<ClientRun> {
+    await this.#lookFor(client);
     const { injects } = this.open(client);
     if (typeof text !== "string" || text.trim() === "" || text.length > clientLimits.text) {
       throw invalid(`a text to hear has 1 to ${clientLimits.text} characters`);
@@ -155,6 +163,7 @@ export class Clients {
 
   /** Notes that the client's model heard the texts up to the one of this id. */
   async heard(client: string, id: string): Promise<ClientRun> {
+    await this.#lookFor(client);
     return this.#step(this.get(client).client, "heard", id);
   }
 
@@ -171,6 +180,11 @@ export class Clients {
       onChange: (listener) => this.#host.onChange(({ type }) => type === "injects" && listener()),
     });
     return () => injector.close();
+  }
+
+  /** Reads on where no run of a client is known to be open: it may have begun at another server. */
+  async #lookFor(client: string): Promise<void> {
+    if (this.#runs().get(client)?.isEnded !== false) await this.#host.readOn();
   }
 
   async #step(client: string, does: ClientStep, text?: string): Promise<ClientRun> {

@@ -9,6 +9,7 @@ import {
   type CompanionDocument,
   companionDocument,
   companionLimits,
+  type OwnFields,
   readCompanionDocument,
 } from "./companion-document.ts";
 import { applyEvent, startState } from "./emotion/acts.ts";
@@ -113,7 +114,31 @@ const writtenClient = (name: string) => ({
   ...{ restart: writtenRestart, chats: ["local:me"], chats_before: [] },
   injects: [{ id: "i1", text: "say this", queuedAt: "2026" }],
 });
-const acts = { log: "acts-1", seq: 7, felt: 1_708_300_000_000 };
+const hash = "a".repeat(64);
+const writtenShared = {
+  writers: { "process-1": 7 },
+  report: {
+    previous_run_id: "00c0ffee",
+    interrupted: [{ chat: "local:me", message: "m1" }],
+    quarantined: 1,
+  },
+  announced: { Ori: 1_708_299_700_000 },
+  forgot: { [hash]: 1_708_299_800_000 },
+  woken: 1_708_300_000_000,
+  configuration: { version: 1 },
+};
+const shared: OwnFields["shared"] = {
+  writers: { "process-1": 7 },
+  report: {
+    previousRunId: "00c0ffee",
+    interrupted: [{ chatId: "local:me", messageId: "m1" }],
+    quarantined: 1,
+  },
+  announced: { Ori: 1_708_299_700_000 },
+  forgot: { [hash]: 1_708_299_800_000 },
+  wokenAt: 1_708_300_000_000,
+  configuration: { version: 1 },
+};
 
 const parts: CompanionDocument = {
   startedAt: 1708290000001,
@@ -133,7 +158,7 @@ const parts: CompanionDocument = {
     conversationChats: ["local:me", undefined],
     emotions: state,
     saved: { at: 1708300000000 },
-    acts,
+    shared,
     others: { mood_since: 5, heartbeat: "taken" },
   },
   others: { color: "red", version: 9, _crc: "x" },
@@ -160,7 +185,7 @@ test("a document is written in the original's fields, instants in seconds with m
       conversation_chats: ["local:me", null],
       emotions: JSON.parse(JSON.stringify(state)),
       saved: { at: "2024-02-18T23:46:40.000Z" },
-      acts,
+      shared: writtenShared,
       heartbeat: { seconds: 1708300000.123, boot_id: "boot-a", uptime_ms: 5_000.5 },
       mood_since: 5,
     },

@@ -15,19 +15,25 @@ import {
   optional,
   orNone,
   Place,
+  record,
   type Shape,
   text,
   whole,
   word,
 } from "../core/shape.ts";
 import { type DocumentStore, reservedDocumentNames } from "../core/storage/document-store.ts";
-import { type ClockReading, clockReading, reading } from "./boot-clock.ts";
 import { type ClientRun, storedClients } from "./client-runs.ts";
-import { type StoredDeliveries, storedDeliveries } from "./deliveries.ts";
+import { type ClockReading, clockReading, reading } from "./clock-reading.ts";
 import type { EmotionState } from "./emotion/emotion.ts";
 import { type SeedEmotions, seedEmotions, storedState } from "./emotion/stored-emotions.ts";
 import { gapBetween } from "./gap.ts";
-import { isRunId } from "./run-records.ts";
+import {
+  type InterruptedTurn,
+  type RestartReport,
+  type StoredDeliveries,
+  storedDeliveries,
+} from "./restart.ts";
+import { isRunId } from "./runs.ts";
 
 /** The key of the document in its collection: `session/session.json`. */
 export const documentKey = "session";
@@ -49,10 +55,20 @@ export interface PersonSeen {
   readonly seenAt: number | undefined;
 }
 
-/** A place in the log of acts: what is up to it is folded. */
-export interface Position {
-  readonly log: string;
-  readonly seq: number;
+/** What servers that share the companion tell each other. */
+export interface SharedFields {
+  /** By process: the number of its newest act that the document has. */
+  readonly writers: Readonly<Record<string, number>>;
+  /** What the report of the restart says beside how it was judged. */
+  readonly report: Pick<RestartReport, "previousRunId" | "interrupted" | "quarantined">;
+  /** When each face was announced last, by name. */
+  readonly announced: Readonly<Record<string, number>>;
+  /** When each chat was forgotten, by the hash of its id. */
+  readonly forgot: Readonly<Record<string, number>>;
+  /** When a person woke it last, on the clock of its emotions. */
+  readonly wokenAt: number;
+  /** The emotions' configuration that was put in force while the run was up. */
+  readonly configuration: JsonObject | undefined;
 }
 
 /** What the original has no field for. */
@@ -65,8 +81,8 @@ export interface OwnFields extends Others {
   readonly emotions: EmotionState | undefined;
   /** What the clocks said when the emotions were saved. */
   readonly saved: ClockReading | undefined;
-  /** Where the document stands in the log of acts, and on the clock of its emotions. */
-  readonly acts: (Position & { readonly felt: number }) | undefined;
+  /** Absent where one process alone has the companion. */
+  readonly shared: SharedFields | undefined;
 }
 
 /** A document in memory. Instants are milliseconds since 1970. */
@@ -151,6 +167,34 @@ const runFields = {
   totalRuns: ["total_sessions", optional(count)],
 } as const;
 
+const instant = whole(-Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER);
+const anObject: Shape<JsonObject> = {
+  read(value, at) {
+    if (isJsonObject(value)) return value;
+    at.says("must be an object");
+    return {};
+  },
+  write: (value) => value,
+};
+
+const sharedFields = {
+  writers: record(count),
+  report: object<SharedFields["report"]>(
+    {
+      previousRunId: ["previous_run_id", optional(text(companionLimits.word))],
+      interrupted: list(
+        object<InterruptedTurn>({ chatId: ["chat", text()], messageId: ["message", text()] }),
+      ),
+      quarantined: count,
+    },
+    "left out",
+  ),
+  announced: record(instant),
+  forgot: record(instant),
+  wokenAt: ["woken", instant],
+  configuration: optional(anObject),
+} as const;
+
 interface WrittenOwn extends OwnFields {
   /** The server's run, where the seed's fields tell of the only client's. */
   readonly server: WrittenRun | undefined;
@@ -165,12 +209,7 @@ const ownFields = openObject<WrittenOwn>(
     conversationChats: ["conversation_chats", list(orNone(text()))],
     emotions: optional(storedState),
     saved: optional(clockReading),
-    acts: optional(
-      object<Position & { readonly felt: number }>(
-        { log: text(), seq: count, felt: whole(-Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER) },
-        "left out",
-      ),
-    ),
+    shared: optional(object<SharedFields>(sharedFields, "left out")),
     heartbeat: optional(heartbeat),
   },
   { keys: ownKeys },

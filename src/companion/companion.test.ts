@@ -6,7 +6,6 @@ import { isThroughlineError } from "../core/errors.ts";
 import { openThroughline } from "../core/throughline.ts";
 import type { CompanionChange } from "./companion.ts";
 import type { CompanionOptions } from "./options.ts";
-import { runsProjection } from "./runs.ts";
 import { startCompanion } from "./start-companion.ts";
 
 const closed = (error: unknown) => isThroughlineError(error, "THROUGHLINE_CLOSED");
@@ -331,7 +330,7 @@ test("watchers get feelings, persons, sleep and acknowledged notices, until they
   await machine.tick(companion);
   companion.personSeen("Ada");
   companion.sleep("asleep");
-  companion.acknowledged("a");
+  companion.acknowledged({ chatId: "a", kind: "short_break", status: "delivered", text: "x" });
   assert.deepEqual(heard, [
     "emotions happy",
     "emotions sad",
@@ -373,7 +372,7 @@ test("a watcher that throws breaks neither the loop nor what others hear, and is
   await machine.tick(companion);
   companion.personSeen("Ada");
   companion.sleep("asleep");
-  companion.acknowledged("a");
+  companion.acknowledged({ chatId: "a", kind: "short_break", status: "delivered", text: "x" });
   assert.deepEqual(heard, ["emotions", "person", "sleep", "acknowledged"]);
   assert.equal(machine.storage.writes.length, 1);
   assert.equal(machine.logged.length, 4);
@@ -437,38 +436,4 @@ test("what a later version keeps beside ours in the document is written again", 
   const { companion } = await machine.run();
   await machine.tick(companion);
   assert.deepEqual([machine.written.dreams, machine.written.throughline.songs], [["sheep"], 3]);
-});
-
-test("acts that several processes left are folded once by one that is alone, and their log goes", async () => {
-  const machine = new Machine();
-  const first = await machine.run();
-  first.companion.personSaid("a", "The house is red");
-  await first.throughline.close();
-  const { saved } = machine.written.throughline;
-  const logs = machine.storage.logs("", runsProjection);
-  machine.clock.pass(1_000);
-  const felt = machine.written.throughline.emotions.at + 1_000;
-  const when = { ...saved, felt, at: new Date(machine.clock.now()).toISOString() };
-  const left = [
-    { id: "x1", kind: "said", chat: "a", text: "The door is blue", ...when },
-    { id: "x2", kind: "event", name: "abuse", intensity: 1, ...when },
-    { id: "x3", kind: "seen", name: "Ada", ...when },
-  ];
-  await logs.append("acts-1", left);
-  const look = async () => {
-    machine.clock.pass(1_000);
-    const { companion } = await machine.run();
-    await machine.tick(companion);
-    const { conversation } = machine.written;
-    const said = conversation.map(({ text }: { text: string }) => text);
-    const wounds = companion.emotions.feeling().wounds.map(({ id }) => id);
-    return { said, wounds, person: companion.person?.name };
-  };
-  const folded = { said: ["The house is red", "The door is blue"], wounds: ["x2"], person: "Ada" };
-  assert.deepEqual(await look(), folded);
-  assert.equal(await logs.tail("acts-1", 0), undefined);
-  await logs.append("acts-1", left); // it was killed before the log was removed
-  assert.deepEqual(await look(), folded);
-  assert.equal(await logs.tail("acts-1", 0), undefined);
-  assert.equal((await machine.run()).companion.report.kind, "crash_recovery");
 });

@@ -1,25 +1,32 @@
 import { hashOf } from "../core/chat/tombstones.ts";
-import { isoTime } from "../core/clock.ts";
-import { isThroughlineError, ThroughlineError } from "../core/errors.ts";
-import type { DocumentStore } from "../core/storage/document-store.ts";
-import type { LogStore } from "../core/storage/log-store.ts";
-import { type ActLog, eraseActs, removeActs } from "./act-log.ts";
-import type { Act, Happening, SharedRun, SleepState } from "./acts.ts";
-import { type Begun, comeUp, join, runActs, sharedRun } from "./begin.ts";
-import { type Boot, missedRestart } from "./boot.ts";
-import type { BootClock } from "./boot-clock.ts";
+import { type Clock, isoTime } from "../core/clock.ts";
+import { ThroughlineError } from "../core/errors.ts";
+import {
+  type Boot,
+  beginRun,
+  joinedLife,
+  joinRun,
+  lifeAtBoot,
+  withoutInterrupted,
+} from "./boot.ts";
 import { Clients } from "./clients.ts";
+import { readClock } from "./clock-reading.ts";
 import { type CompanionDocument, findDocument, type PersonSeen } from "./companion-document.ts";
+import { DocumentWriter, type PendingAct } from "./document-writer.ts";
 import { suspend } from "./emotion/acts.ts";
-import { evolve } from "./emotion/emotion.ts";
 import { factsText, readFacts } from "./facts.ts";
-import { followedRun, runsToTakeOver, takeOverRun, withoutInterrupted } from "./failover.ts";
-import type { FeltEvent, Life } from "./fold.ts";
-import { forgetLeft, forgetStored } from "./forget-chat.ts";
-import { Leadership } from "./leader.ts";
-import { readLeft } from "./left.ts";
-import { type CompanionChange, feltBy, LivingCompanion } from "./life.ts";
+import { forgetLeft } from "./forget-chat.ts";
+import {
+  type Act,
+  type Folded,
+  foldAgain,
+  type Happening,
+  type Life,
+  lifeOf,
+  type SleepState,
+} from "./life.ts";
 import type { Felt, LiveEmotions } from "./live-emotions.ts";
+import { type CompanionChange, feltBy, LivingCompanion } from "./living.ts";
 import { type MoodCourse, moodCourse } from "./mood-course.ts";
 import { MoodHistory } from "./mood-history.ts";
 import {
@@ -28,24 +35,21 @@ import {
   type CompanionSettings,
   companionSettings,
 } from "./options.ts";
-import type { RestartReport } from "./restart.ts";
+import type { JudgedRestart, RestartReport } from "./restart.ts";
 import { RestartNotices, type ShownNotice } from "./restart-notices.ts";
-import { type RunsLog, runsProjection } from "./runs.ts";
-import { type FoldedAct, SharedActs } from "./shared-acts.ts";
-import { SnapshotWriter, snapshot } from "./snapshots.ts";
+import { recordEnd, runsProjection } from "./runs.ts";
+import { lookForRun, Servers } from "./servers.ts";
+import { snapshot } from "./snapshot.ts";
 
-export type { SleepState } from "./acts.ts";
-export type { CompanionChange } from "./life.ts";
-
-/** What others felt since the last snapshot that a follower keeps for the history of moods. */
-const maxUnsaved = 1_000;
+export type { SleepState } from "./life.ts";
+export type { CompanionChange } from "./living.ts";
 
 /**
  * One run of a companion, from boot to exit: it knows how the last one ended, how it feels and whom it
  * saw, and keeps all of that through whatever happens to the process.
  *
- * Where several processes have the companion, it is one run for them all: each folds the same log of
- * acts, and one of them leads and writes the document.
+ * Where several servers have the companion, it is one run for them all: each writes the document on top of
+ * what the others wrote.
  */
 export class Companion implements AsyncDisposable {
   /** The notice that each chat gets at its first turn after a restart. */
@@ -54,29 +58,18 @@ export class Companion implements AsyncDisposable {
   readonly clients: Clients;
   #boot: Boot;
   readonly #ports: CompanionPorts;
-  readonly #clock: BootClock;
-  readonly #documents: DocumentStore;
-  readonly #logs: LogStore;
+  readonly #clock: Clock;
   readonly #options: CompanionSettings;
-  readonly #leader: Leadership | undefined;
-  readonly #shared: SharedActs | undefined;
-  /** Acts that several processes left to this one, which is alone: the first document covers them. */
-  #leftLog: ActLog | undefined;
-  readonly #snapshots: SnapshotWriter;
+  readonly #servers: Servers | undefined;
+  readonly #writer: DocumentWriter;
   readonly #living: LivingCompanion;
   readonly #history: MoodHistory;
-  /** What was felt while another process led: that one stores it, unless it dies first. */
-  #unsaved: readonly Felt[] = [];
-  /** The run under which this process led last. */
-  #ownRun: string | undefined;
-  /** The run of a failover that has not ended. */
-  #tried: RunsLog | undefined;
   #nextAt: number;
   #closing: Promise<void> | undefined;
 
   /**
    * Begins a run. Its boot is on record before this resolves; what the run before left is taken over,
-   * nothing of it is lost by beginning.
+   * nothing of it is lost by beginning. Where another server has the companion, this one joins its run.
    *
    * @throws ThroughlineError `THROUGHLINE_NEWER_FORMAT`: a later version wrote the document; it was
    *   left as it is. `THROUGHLINE_CONFIGURATION`: an option cannot be used. Otherwise the codes of
@@ -84,34 +77,56 @@ export class Companion implements AsyncDisposable {
    */
   static async start(ports: CompanionPorts, options: CompanionOptions = {}): Promise<Companion> {
     const resolved = companionSettings(options);
-    const leader = ports.storage.cluster.isShared ? new Leadership(ports) : undefined;
+    const documents = ports.storage.documents("session");
+    if (!ports.storage.cluster.isShared) {
+      const found = await findDocument(documents);
+      return new Companion(ports, resolved, await beginRun(ports, resolved, found));
+    }
+    const servers = new Servers(ports);
     try {
-      const isUp = (await leader?.isUp()) ?? false;
-      const left = await readLeft(ports.storage, resolved.emotions, ports.clock.now());
-      const begin = isUp ? join : comeUp;
-      const companion = new Companion(ports, resolved, await begin(ports, resolved, left, leader));
-      const readOn = () => companion.#shared?.wake();
-      leader?.begin({ readOn, takeOver: () => companion.#takeOver() }, !isUp);
-      return companion;
+      return await servers.alone(() => Companion.#startShared(ports, resolved, servers));
     } catch (error) {
-      await leader?.leave();
+      servers.leave();
       throw error;
     }
   }
 
-  private constructor(ports: CompanionPorts, options: CompanionSettings, begun: Begun) {
+  static async #startShared(
+    ports: CompanionPorts,
+    options: CompanionSettings,
+    servers: Servers,
+  ): Promise<Companion> {
+    const { isUp, found } = await lookForRun(ports, servers);
+    const boot = isUp ? joinRun(ports, found) : await beginRun(ports, options, found);
+    if (boot === undefined) {
+      const says = "another server has the companion, and what it stored cannot be read";
+      throw new ThroughlineError(says, { code: "THROUGHLINE_UNAVAILABLE" });
+    }
+    const companion = new Companion(ports, options, boot, { servers, isJoined: isUp });
+    // Before another server may start: it joins this run.
+    if (!isUp) await companion.#writer.save();
+    servers.begin({
+      changed: () => companion.#changedElsewhere(),
+      told: (notice) => companion.#toldElsewhere(notice as unknown as ShownNotice),
+    });
+    return companion;
+  }
+
+  private constructor(
+    ports: CompanionPorts,
+    options: CompanionSettings,
+    boot: Boot,
+    shared?: { readonly servers: Servers; readonly isJoined: boolean },
+  ) {
     const { clock, logger, newId, storage } = ports;
-    const { life, now, left, leader, log, isJoined } = begun;
+    const isJoined = shared?.isJoined === true;
     this.#ports = ports;
     this.#clock = clock;
-    this.#boot = begun.boot;
-    this.#ownRun = isJoined ? undefined : begun.boot.run.runId;
+    this.#boot = boot;
     this.#options = options;
-    this.#leader = leader;
-    this.#documents = storage.documents("session");
-    this.#logs = storage.logs("", runsProjection);
-    this.#history = new MoodHistory({ logs: this.#logs, newId });
-    this.#leftLog = log === undefined ? left.log : undefined;
+    this.#servers = shared?.servers;
+    this.#history = new MoodHistory({ logs: storage.logs("", runsProjection), newId });
+    const life = isJoined ? joinedLife(boot, options, clock) : lifeAtBoot(boot, options, clock);
     this.#living = new LivingCompanion(
       {
         clock,
@@ -119,34 +134,32 @@ export class Companion implements AsyncDisposable {
         logger,
         sleepAfterBoredMs: options.sleepAfterBoredMs,
         onFelt: (felt) => this.#note(felt),
-        onAct: (act, felt, before) => this.#acted(act, felt, before),
-        leads: () => this.leads,
+        onAct: (act, folded, before) => this.#acted(act, folded, before),
       },
       life,
-      now,
+      life.emotions,
     );
-    this.#shared = log && this.#share(log, life);
-    const { report, document } = this.#boot;
-    const up = { at: isoTime(this.startedAt), state: now, config: life.config };
-    if (!isJoined) this.#history.note(up, "up", report.before?.at);
-    const missed = isJoined ? undefined : missedRestart(this.#boot);
-    this.notices = new RestartNotices(ports, this, options, {
-      stored: document?.own.deliveries,
-      report,
-      missed,
-    });
-    this.#snapshots = new SnapshotWriter(
+    if (!isJoined) {
+      const up = { at: isoTime(this.startedAt), state: life.emotions, config: life.config };
+      this.#history.note(up, "up", boot.report.before?.at);
+    }
+    this.notices = new RestartNotices(ports, this, options);
+    const servers = this.#servers;
+    this.#writer = new DocumentWriter(
       {
         clock,
         logger,
-        documents: this.#documents,
-        before: async () => this.#shared?.flush(),
-        onConflict: leader && (() => this.#revisionOfOurs(leader)),
+        documents: storage.documents("session"),
         document: (isLast, before) => this.#document(isLast, before),
-        afterSave: (stored) => this.#saved(stored),
+        onSaved: (stored, acts) => this.#saved(stored, acts),
+        shared: servers && {
+          processId: storage.cluster.processId,
+          follow: (document, acts) => this.#follow(document, acts),
+          publish: () => servers.publish("changed"),
+        },
       },
       options,
-      this.#boot.revision,
+      boot.revision,
     );
     const clientRuns = () => this.#living.life.clients;
     this.clients = new Clients(ports, this, clientRuns, (happening) => this.#stored(happening));
@@ -157,14 +170,24 @@ export class Companion implements AsyncDisposable {
     return this.#living.emotions;
   }
 
-  /** How it came up. In a cluster every process has the same report, whichever one leads. */
+  /** How it came up: the same at every server. */
   get report(): RestartReport {
     return this.#boot.report;
   }
 
+  /** The newest restarts, the oldest first. */
+  get restarts(): readonly JudgedRestart[] {
+    return this.#boot.restarts;
+  }
+
+  /** The newest run of which a model of somebody's own was told, for all chats. */
+  get told(): number | undefined {
+    return this.#living.life.told;
+  }
+
   /** Of the run that the report is of. */
   get runId(): string {
-    return this.#boot.began.runId;
+    return this.#boot.run.runId;
   }
 
   /** When that was: milliseconds since 1970. */
@@ -194,19 +217,12 @@ export class Companion implements AsyncDisposable {
     const now = this.#clock.monotonic();
     if (now < this.#nextAt || this.#closing !== undefined) return;
     if (now >= this.#living.lookAt) this.#living.look(now);
-    this.#shared?.tick(now);
-    if (this.leads) this.#snapshots.tick(now, () => this.#setNext());
+    this.#writer.tick(now, () => this.#setNext());
     this.#setNext();
   }
 
-  /** Whether this process writes the document. */
-  get leads(): boolean {
-    return this.#leader?.isLeader ?? true;
-  }
-
   #setNext(): void {
-    const writeAt = this.leads ? this.#snapshots.nextAt : Number.POSITIVE_INFINITY;
-    this.#nextAt = Math.min(this.#living.lookAt, writeAt);
+    this.#nextAt = Math.min(this.#living.lookAt, this.#writer.nextAt);
   }
 
   /** Calls back at every change. @returns a function that ends it. */
@@ -256,10 +272,10 @@ export class Companion implements AsyncDisposable {
     return factsText(await readFacts(this.#options.memory, this.#ports.logger));
   }
 
-  /** For `RestartNotices`: a chat acknowledged one. */
-  acknowledged(chatId: string, session?: number, notice?: ShownNotice): void {
-    this.#living.act({ kind: "acknowledged", chat: chatId, session, notice });
-    this.#living.publish({ type: "acknowledged", chatId });
+  /** For `RestartNotices`: a chat got one. */
+  acknowledged(notice: ShownNotice): void {
+    this.#servers?.publish("told", { notice: { ...notice } });
+    this.#living.publish({ type: "acknowledged", chatId: notice.chatId });
   }
 
   /**
@@ -281,53 +297,57 @@ export class Companion implements AsyncDisposable {
     return this.#stored();
   }
 
-  /** Where another process leads, what happened is stored in the log of acts, and that one saves. */
+  /** Reads what other servers stored, if there are any. */
+  readOn(): Promise<void> {
+    return this.#writer.readOn();
+  }
+
+  /** Does something, and stores it. What could not be stored has not happened. */
   async #stored(happening?: Happening): Promise<void> {
     if (this.#closing !== undefined) {
       throw new ThroughlineError("this run has ended", { code: "THROUGHLINE_CLOSED" });
     }
     const before = this.#living.life.clients;
-    if (happening !== undefined) this.#living.act(happening);
+    const act = happening && this.#living.act(happening).act;
     const { clients } = this.#living.life;
     try {
-      if (this.leads) await this.#snapshots.save();
-      else await this.#shared?.flush();
+      await this.#writer.save();
     } catch (error) {
-      // A log of acts has it still; else it has not happened, and the program may repeat it.
-      if (happening?.kind === "client" && this.#shared === undefined)
-        this.#living.takeBack(happening.client, before, clients);
+      if (act?.kind === "client") {
+        this.#writer.remove(act);
+        this.#living.takeBack(act.client, before, clients);
+      }
       throw error;
     }
   }
 
   /**
-   * Removes what is kept here of a chat, from the document, the copies before it and the log of acts.
-   * Resolves once their bytes are gone; when it rejects, call it again. It may also be called when the
-   * run has ended.
+   * Removes what is kept here of a chat, from the document and the copies before it. Resolves once their
+   * bytes are gone; when it rejects, call it again. It may also be called when the run has ended.
    *
    * @returns how many messages that were.
    */
   async forget(chatId: string): Promise<number> {
     this.notices.forget(chatId);
+    if (this.#servers !== undefined && this.#closing === undefined) await this.readOn();
     if (this.#closing !== undefined) {
       await this.#closing.catch(() => undefined); // the caller of close() hears of it
       return forgetLeft(this.#ports, chatId);
     }
     const before = this.#living.life.conversation.length;
     const hash = hashOf(chatId);
-    this.#living.act({ kind: "forgot", hash });
     this.#boot = withoutInterrupted(this.#boot, hash);
-    if (this.#shared !== undefined) {
-      await this.#shared.flush();
-      return this.#shared.alone(() => forgetStored(this.#ports.storage, chatId));
-    }
+    this.#living.act({ kind: "forgot", hash });
+    const count = before - this.#living.life.conversation.length;
     // What was said long ago may have left this process and not the disk.
-    await this.#snapshots.saveAlone();
-    await eraseActs(this.#logs, chatId, undefined);
-    return before - this.#living.life.conversation.length;
+    await this.#writer.saveAlone();
+    return count;
   }
 
-  /** Ends the run in order: the state and then the end are stored. Nothing is written afterwards. */
+  /**
+   * Leaves. The last server that has the companion ends the run in order: the state and then the end are
+   * stored. Nothing is written afterwards.
+   */
   close(reason = "closed"): Promise<void> {
     this.#closing ??= this.#close(reason);
     return this.#closing;
@@ -338,14 +358,18 @@ export class Companion implements AsyncDisposable {
   }
 
   async #close(reason: string): Promise<void> {
-    this.#snapshots.close();
+    const servers = this.#servers;
+    this.#writer.close();
     this.#nextAt = Number.POSITIVE_INFINITY;
-    this.#leader?.retire();
+    if (servers === undefined) return this.#end(reason);
     try {
-      if (this.leads) await this.#end(reason);
-      else await this.#shared?.flush();
+      await servers.alone(async () => {
+        servers.retire();
+        if (await servers.isUp()) await this.#writer.save();
+        else await this.#end(reason);
+      });
     } finally {
-      await this.#leader?.leave();
+      servers.leave();
     }
   }
 
@@ -353,132 +377,84 @@ export class Companion implements AsyncDisposable {
     const { felt } = this.emotions;
     this.#history.note({ ...felt, state: suspend(felt.config, felt.state) }, "down");
     try {
-      await this.#snapshots.save(true);
-    } catch (error) {
-      // Another process leads by now: this one's end is nothing.
-      if (!this.#leader || !isThroughlineError(error, "THROUGHLINE_CONFLICT")) throw error;
+      await this.#writer.save(true);
     } finally {
-      await this.#boot.runs.end(reason);
+      const logs = this.#ports.storage.logs("", runsProjection);
+      await recordEnd(logs, this.#clock, this.#boot.run, reason);
     }
   }
 
-  #acted(act: Act, felt: readonly FeltEvent[], before: Life): void {
+  #acted(act: Act, folded: Folded, before: Life): void {
     if (this.#closing !== undefined) return;
-    const { life } = this.#living;
-    for (const each of feltBy(act, felt, before, life)) this.#note(each);
-    this.#shared?.add(act);
-    this.#snapshots.changed();
-    // A wound lasts: a crash is not to heal it. In a log of acts it is stored at once.
+    const felt = feltBy(act, folded, before);
+    // Where servers share the companion, it is noted as it is stored: others may have come first.
+    if (felt !== undefined && this.#servers === undefined) this.#note(felt);
+    // A wound lasts: a crash is not to heal it.
     const isUrgent =
-      felt.some(({ wound }) => wound === "added") || life.announced !== before.announced;
-    if (isUrgent && this.#shared === undefined) this.#snapshots.saveSoon();
+      folded.felt.some(({ wound }) => wound === "added") ||
+      folded.life.announced !== before.announced;
+    this.#writer.add({ act, felt }, isUrgent);
+    if (felt !== undefined) this.#living.lookNow();
     this.#setNext();
+    if (isUrgent && this.#servers !== undefined) this.tick();
   }
 
   /** Notes for the history of moods what was felt. */
   #note(felt: Felt): void {
     if (this.#closing !== undefined) return;
-    if (this.leads) this.#history.note(felt);
-    else this.#unsaved = [...this.#unsaved, felt].slice(-maxUnsaved);
+    this.#history.note(felt);
     this.#living.lookNow();
   }
 
-  #share(log: ActLog, life: Life): SharedActs {
-    const { clock, logger, storage } = this.#ports;
-    const reload = async () => {
-      const left = await readLeft(storage, this.emotions.configuration, clock.now());
-      if (left.shared !== undefined) this.#hasRun(left.shared);
-      return left;
-    };
-    const publish = () => this.#leader?.publish("acts");
-    const ports = { clock, logger, publish, reload, onOthers: this.#follow.bind(this) };
-    return new SharedActs(ports, log, life);
-  }
-
-  /** Other processes did something: `next` is what all acts make. */
-  #follow(others: readonly FoldedAct[], next: Life): void {
-    for (const { act, felt, before, life } of others) {
-      for (const each of feltBy(act, felt, before, life)) this.#note(each);
-      if (act.kind === "up") this.#hasRun(act.shared);
-      else if (act.kind === "forgot") {
-        this.notices.forgetHash(act.hash);
-        this.#boot = withoutInterrupted(this.#boot, act.hash);
-      } else if (act.kind === "acknowledged") {
-        this.notices.acknowledgedElsewhere(act.chat, act.session, act.notice);
-        if (act.chat !== "") this.#living.publish({ type: act.kind, chatId: act.chat });
-      }
+  /** After the document the history of moods up to it is stored. */
+  async #saved({ own }: CompanionDocument, acts: readonly PendingAct[]): Promise<void> {
+    const felt = acts.flatMap((each) => each.felt ?? []);
+    const state = own.emotions;
+    if (felt.length > 0 && state !== undefined) {
+      const events = felt.flatMap((each) => each.events ?? []);
+      const { config } = this.#living.life;
+      this.#history.note({ at: isoTime(this.#clock.now()), state, config, events });
     }
-    if (this.#closing !== undefined) return;
-    this.#living.become(next);
-    this.#snapshots.changed();
-    this.#living.lookNow();
+    await this.#history.flush();
+  }
+
+  #changedElsewhere(): void {
+    this.#writer.changedElsewhere();
     this.#setNext();
   }
 
-  /** The run that the companion has, whichever process began it. */
-  #hasRun(shared: SharedRun): void {
-    this.#boot = followedRun(this.#boot, shared);
-    this.notices.cameUp(this.report);
+  #toldElsewhere(notice: ShownNotice): void {
+    this.notices.show(notice);
+    this.#living.publish({ type: "acknowledged", chatId: notice.chatId });
   }
 
-  async #takeOver(): Promise<void> {
-    this.#tried = await runsToTakeOver(this.#ports, this.#tried);
-    const { clock, storage } = this.#ports;
-    const left = await readLeft(storage, this.emotions.configuration, clock.now());
-    const boot = await takeOverRun(this.#boot, left, { runs: this.#tried, pid: this.#options.pid });
-    if (this.#closing !== undefined) return boot.runs.end();
-    this.#boot = boot;
-    this.#ownRun = boot.run.runId;
-    const since = left.savedAt?.at ?? 0;
-    this.#history.startOver(this.#unsaved.filter(({ at }) => Date.parse(at) > since));
-    this.#history.note(this.emotions.felt, "up");
-    const shared = sharedRun(boot);
-    const { configuration } = this.emotions;
-    this.#shared?.add(this.#living.newAct({ kind: "up", shared, configuration }));
-    this.#snapshots.takeOver(boot.revision);
-    await this.#snapshots.save(); // so that the leader before, should it wake, writes no more
-    this.#tried = undefined;
-    this.#unsaved = [];
-    this.#nextAt = clock.monotonic();
-    if (this.#closing !== undefined) await this.#end("closed");
-  }
-
-  /** Somebody else wrote the document. @returns its revision, if that was no other leader. */
-  async #revisionOfOurs(leader: Leadership): Promise<number | undefined> {
-    const { document, revision } = await findDocument(this.#documents);
-    // One that forgets a chat leaves the run as it is.
-    if (revision === 0 || document?.runId === this.#ownRun) return revision;
-    leader.stepDown();
-    return undefined;
-  }
-
-  /** After the document the history of moods up to it is stored, and what it covers can go. */
-  async #saved({ own }: CompanionDocument): Promise<void> {
-    await this.#history.flush();
-    const shared = this.#shared;
-    if (shared !== undefined && own.acts !== undefined) {
-      const at = (happening: Happening) => this.#living.newAct(happening);
-      const first = ({ config, emotions }: Life) => runActs(this.#boot, config, emotions).map(at);
-      await shared.compact(own.acts, first, (next) => at({ kind: "end", next }));
-    } else if (this.#leftLog !== undefined) {
-      await removeActs(this.#logs);
-      this.#leftLog = undefined;
-    }
+  /** Another server wrote this: what was done here and is not in it comes on top. */
+  #follow(document: CompanionDocument, acts: readonly PendingAct[]): readonly PendingAct[] {
+    const boot = joinRun(this.#ports, { document, revision: 0 }, this.#boot);
+    const isAnother = boot !== undefined && boot.run.runId !== this.runId;
+    if (boot !== undefined) this.#boot = boot;
+    if (isAnother) this.notices.cameUp();
+    let life = lifeOf(document, document.own.emotions ?? this.emotions.state, this.#living.life);
+    const pending = acts.map(({ act }) => {
+      const before = life;
+      const folded = foldAgain(before, act);
+      life = folded.life;
+      return { act, felt: feltBy(act, folded, before) };
+    });
+    this.#living.become(life);
+    this.#living.lookNow();
+    return pending;
   }
 
   #document(isLast: boolean, last?: CompanionDocument): CompanionDocument {
-    const { document: left, run } = this.#boot;
-    const life = this.#shared?.confirmed ?? this.#living.life;
+    const { processId } = this.#ports.storage.cluster;
     const parts = {
-      left,
-      run,
-      life,
-      clock: this.#clock,
-      uptimeMs: this.uptimeMs,
+      boot: this.#boot,
+      life: this.#living.life,
+      now: this.emotions.state,
+      heartbeat: readClock(this.#clock),
       shutdownClean: isLast,
-      emotions: evolve(life.emotions, this.emotions.state.at - life.emotions.at),
-      deliveries: this.notices.stored,
-      position: (this.#shared ?? this.#leftLog)?.position,
+      writer: this.#servers && { processId, number: this.#writer.number },
     };
     return snapshot(parts, last);
   }

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import type { ClockReading } from "./boot-clock.ts";
+import type { ClockReading } from "./clock-reading.ts";
 import {
   commitsOfRun,
   gapAtDelivery,

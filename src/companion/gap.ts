@@ -1,7 +1,7 @@
 // How long the companion was away, from two clock readings. Source of the method: the boot
 // id and the uptime of a machine do not follow its wall clock, which may be set to anything.
 
-import { type ClockReading, reading } from "./boot-clock.ts";
+import { type ClockReading, reading } from "./clock-reading.ts";
 
 /**
  * How a gap is known. `certain`: by the uptime, within one boot of the machine. `clock`: by the wall

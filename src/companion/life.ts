@@ -1,189 +1,276 @@
-import { isoTime } from "../core/clock.ts";
-import { invalid } from "../core/errors.ts";
-import type { NewId } from "../core/ids.ts";
-import { type Logger, thrown } from "../core/logger.ts";
-import type { Act, Happening, SleepState } from "./acts.ts";
-import { type BootClock, readClock } from "./boot-clock.ts";
-import type { ClientRuns } from "./client-runs.ts";
-import type { PersonSeen } from "./companion-document.ts";
-import { type EmotionState, lastInstant } from "./emotion/emotion.ts";
-import type { Feeling } from "./emotion/feel.ts";
-import { type FeltEvent, fold, type Life } from "./fold.ts";
-import { type Felt, hasMoved, LiveEmotions } from "./live-emotions.ts";
-import { cleanName } from "./quoted-lines.ts";
+// What a companion is, as a pure function of what happened to it: what one server did can be done once more
+// on top of what another one stored.
 
-/** Something about the companion changed. */
-export type CompanionChange =
-  | { readonly type: "emotions"; readonly feeling: Feeling }
-  | { readonly type: "person"; readonly person: PersonSeen }
-  | { readonly type: "sleep"; readonly state: SleepState }
-  /** A client has another text to hear, or fewer. */
-  | { readonly type: "injects" }
-  | { readonly type: "acknowledged"; readonly chatId: string };
+import { hashOf } from "../core/chat/tombstones.ts";
+import type { JsonObject } from "../core/json.ts";
+import {
+  byName,
+  type ClientRuns,
+  type ClientStep,
+  stepped,
+  withChat,
+  withoutForgotten,
+} from "./client-runs.ts";
+import type { ClockReading } from "./clock-reading.ts";
+import {
+  type CompanionDocument,
+  type ConversationMessage,
+  companionLimits,
+  type PersonSeen,
+} from "./companion-document.ts";
+import { applyEvent, overrideMood, personActs, reconfigure, resetLevels } from "./emotion/acts.ts";
+import type { EmotionConfiguration } from "./emotion/configuration.ts";
+import { type EmotionState, evolve, moods } from "./emotion/emotion.ts";
+import { readWrittenConfiguration, writtenConfiguration } from "./emotion/emotions-schema.ts";
+import { feelHeard } from "./emotion/triggers.ts";
 
-/** How often the feelings are looked at to notify watchers, and for sleep. */
-const lookEveryMs = 1_000;
-const boredEnoughToSleep = 0.8;
+export type SleepState = "awake" | "asleep";
 
-interface LifePorts {
-  readonly clock: BootClock;
-  readonly newId: NewId;
-  readonly logger: Logger;
-  /** Somebody set the wall clock: the history of moods goes by it. */
-  readonly onFelt: (felt: Felt) => void;
-  /** Something happened here. */
-  readonly onAct: (act: Act, felt: readonly FeltEvent[], before: Life) => void;
-  /** Falls asleep after boredom for this long. */
-  readonly sleepAfterBoredMs: number;
-  /** Whether this process decides for all that the companion falls asleep. */
-  readonly leads: () => boolean;
+/** Something that can happen to a companion. */
+export type Happening =
+  | { readonly kind: "event"; readonly name: string; readonly intensity: number }
+  /** A person spoke: the events that their words caused. The words are in `said`. */
+  | { readonly kind: "heard"; readonly events: readonly string[] }
+  /** A person was there without a word, as with a touch. */
+  | { readonly kind: "person" }
+  | { readonly kind: "mood"; readonly mood: string; readonly seconds: number }
+  | { readonly kind: "reset" }
+  | { readonly kind: "configured"; readonly configuration: EmotionConfiguration }
+  | { readonly kind: "said" | "replied"; readonly chat: string; readonly text: string }
+  | { readonly kind: "seen"; readonly name: string }
+  | { readonly kind: "sleep"; readonly state: SleepState }
+  /** A model of somebody's own was told of the runs up to this one. */
+  | { readonly kind: "told"; readonly run: number }
+  /** A step of the run of a program that is not the server, with the text or the id that it is about. */
+  | {
+      readonly kind: "client";
+      readonly client: string;
+      readonly does: ClientStep;
+      readonly text?: string | undefined;
+    }
+  /** Such a program appended to a chat. */
+  | { readonly kind: "appended"; readonly client: string; readonly chat: string }
+  /** A chat was forgotten: the hash of its id. */
+  | { readonly kind: "forgot"; readonly hash: string };
+
+export type Act = Happening & {
+  readonly id: string;
+  /** When, on the clock of the emotional state: whole milliseconds. */
+  readonly felt: number;
+  /** When, on the wall clock: milliseconds since 1970. */
+  readonly at: number;
+  readonly reading: ClockReading;
+};
+
+/** A face that was announced is not announced again before this. Source: the seed. */
+export const announceEveryMs = 30_000;
+/** Faces that are remembered as announced; above that the oldest is forgotten. */
+const maxAnnounced = 100;
+/** Forgotten chats whose words are refused when another server has them still. */
+const maxForgot = 100;
+
+/** A message of the copy in the document, which readers of the original's schema look at. */
+export interface Copied extends ConversationMessage {
+  /** `undefined`: a file of the original, which knows one conversation. */
+  readonly chatId: string | undefined;
 }
 
-/** The companion from moment to moment: what happens to it, how it feels, and who is notified. */
-export class LivingCompanion {
-  readonly emotions: LiveEmotions;
-  readonly #ports: LifePorts;
-  readonly #listeners = new Set<(change: CompanionChange) => void>();
-  #life: Life;
-  #lookAt: number;
-  #published: Feeling | undefined;
-  #boredSince: number | undefined;
+export interface Life {
+  readonly config: EmotionConfiguration;
+  /** The configuration as other servers read it, if it was put in force while the run was up. */
+  readonly written: JsonObject | undefined;
+  /** Right after the last act. */
+  readonly emotions: EmotionState;
+  readonly person: PersonSeen | undefined;
+  /** When each face was announced last, by name, the oldest first. */
+  readonly announced: ReadonlyMap<string, number>;
+  readonly sleep: SleepState;
+  /** When a person woke it last, or kept it awake, on the clock of its emotions. */
+  readonly wokenAt: number;
+  /** The last 50 things that were said, over all chats. The chats' logs have all of it. */
+  readonly conversation: readonly Copied[];
+  /** The programs with runs of their own. */
+  readonly clients: ClientRuns;
+  /** The newest run of which a model of somebody's own was told, for all chats. */
+  readonly told: number | undefined;
+  /** When each chat was forgotten, by the hash of its id, the oldest first. */
+  readonly forgot: ReadonlyMap<string, number>;
+}
 
-  /** @param now its emotions now: as in `life`, and time has passed. */
-  constructor(ports: LifePorts, life: Life, now: EmotionState) {
-    const { clock, onFelt } = ports;
-    this.#ports = ports;
-    this.#life = life;
-    const act = (happening: Happening) => this.act(happening);
-    this.emotions = new LiveEmotions({ clock, onFelt, act }, life.config, now);
-    this.#lookAt = clock.monotonic();
-  }
+/** An event that was felt. */
+export interface FeltEvent {
+  readonly name: string;
+  readonly intensity: number;
+  readonly wound?: "added" | "limit" | undefined;
+}
 
-  /** As its acts made it. */
-  get life(): Life {
-    return this.#life;
-  }
+/** What an act makes of a life. */
+export interface Folded {
+  readonly life: Life;
+  readonly felt: readonly FeltEvent[];
+}
 
-  /** When it is to be looked at next, by the monotonic clock. */
-  get lookAt(): number {
-    return this.#lookAt;
-  }
+/** The life that a document tells of. @param before what it was here: a configuration is read once. */
+export function lifeOf(
+  document: CompanionDocument | undefined,
+  emotions: EmotionState,
+  before: Pick<Life, "config"> & Partial<Pick<Life, "written">>,
+): Life {
+  const { person, sleepState, own } = document ?? {};
+  const { announced = {}, forgot = {}, wokenAt = emotions.at, configuration } = own?.shared ?? {};
+  const faces = new Map(Object.entries(announced).sort(([, a], [, b]) => a - b));
+  const seenAt = own?.shared === undefined ? person?.seenAt : undefined;
+  if (person !== undefined && seenAt !== undefined) faces.set(person.name, seenAt);
+  return {
+    ...inForce(configuration, before),
+    emotions,
+    person,
+    announced: faces,
+    sleep: sleepState === "asleep" ? "asleep" : "awake",
+    wokenAt,
+    conversation: copiedIn(document),
+    clients: byName(own?.clients ?? []),
+    told: own?.deliveries?.told[""],
+    forgot: new Map(Object.entries(forgot)),
+  };
+}
 
-  /** Calls back at every change. @returns a function that ends it. */
-  onChange(listener: (change: CompanionChange) => void): () => void {
-    this.#listeners.add(listener);
-    return () => this.#listeners.delete(listener);
-  }
+function inForce(
+  written: JsonObject | undefined,
+  before: Pick<Life, "config"> & Partial<Pick<Life, "written">>,
+): Pick<Life, "config" | "written"> {
+  const isKnown = JSON.stringify(written) === JSON.stringify(before.written);
+  const read = isKnown || written === undefined ? undefined : readWrittenConfiguration(written);
+  return read === undefined
+    ? { config: before.config, written: before.written }
+    : { config: read, written };
+}
 
-  /** Somebody was seen. @throws ThroughlineError `THROUGHLINE_INVALID`: that is no name. */
-  see(name: string): PersonSeen {
-    const clean = typeof name === "string" && name.length <= 256 ? cleanName(name) : undefined;
-    if (clean === undefined) throw invalid("a person's name is text of 1 to 256 characters");
-    this.act({ kind: "seen", name: clean });
-    return this.#life.person ?? { name: clean, seenAt: this.#ports.clock.now() };
-  }
+/** The copy of the conversation in a document. */
+export function copiedIn(document: CompanionDocument | undefined): readonly Copied[] {
+  const { conversation = [], own } = document ?? {};
+  const chats = own?.conversationChats ?? [];
+  // Where an item was taken out by hand, chats can no longer be matched to messages.
+  const isWhole = chats.length === conversation.length;
+  return conversation
+    .map((message, i) => ({ ...message, chatId: isWhole ? chats[i] : undefined }))
+    .slice(-companionLimits.conversation);
+}
 
-  /** @throws ThroughlineError `THROUGHLINE_INVALID`: that is no state. */
-  sleep(state: SleepState): void {
-    if (state !== "awake" && state !== "asleep") {
-      throw invalid("the sleep states are: awake, asleep");
+/** Without what was said in a chat. A message whose chat is not known goes too: it may be of this one. */
+export function withoutChat(copied: readonly Copied[], hash: string): readonly Copied[] {
+  return copied.filter(({ chatId }) => chatId !== undefined && hashOf(chatId) !== hash);
+}
+
+/**
+ * One act more.
+ *
+ * @returns also the events that were felt.
+ * @throws ThroughlineError `THROUGHLINE_INVALID`: for an act that asks for what there is not.
+ */
+export function fold(before: Life, act: Act): Folded {
+  const life = { ...before, emotions: evolve(before.emotions, act.felt - before.emotions.at) };
+  const { config, emotions } = life;
+  const feels = (state: EmotionState, felt: readonly FeltEvent[] = []) => {
+    return { life: { ...life, emotions: state }, felt };
+  };
+  switch (act.kind) {
+    case "event": {
+      const { name, intensity } = act;
+      const outcome = applyEvent(config, emotions, { event: name, intensity, id: act.id });
+      return feels(outcome.state, [{ name, intensity, wound: outcome.wound }]);
     }
-    this.act({ kind: "sleep", state });
-  }
-
-  /** Something happens here. @throws as `fold` does. */
-  act(happening: Happening): readonly FeltEvent[] {
-    const before = this.#life;
-    const act = this.newAct(happening);
-    const { life, felt } = fold(before, act);
-    this.become(life);
-    this.#ports.onAct(act, felt, before);
-    return felt;
-  }
-
-  /** An act of this moment, which is not done yet. */
-  newAct(happening: Happening): Act {
-    const { clock, newId } = this.#ports;
-    const reading = readClock(clock);
-    const felt = Math.min(this.emotions.state.at, lastInstant);
-    return { ...happening, id: newId(), felt, at: clock.now(), reading };
-  }
-
-  /** Continues as acts made it, and tells watchers of what that changed. */
-  become(next: Life): void {
-    const before = this.#life;
-    this.#life = next;
-    const { config, emotions } = next;
-    if (emotions !== before.emotions || config !== before.config) {
-      this.emotions.become(config, emotions);
+    case "heard": {
+      let wounds = 0;
+      const newId = () => (wounds++ === 0 ? act.id : `${act.id}.${wounds}`);
+      const { state, felt } = feelHeard(config, personActs(config, emotions), act.events, newId);
+      const events = felt.map(({ event, wound }) => ({ name: event, intensity: 1, wound }));
+      return { life: woken({ ...life, emotions: state }), felt: events };
     }
-    if (next.wokenAt !== before.wokenAt) this.#boredSince = undefined;
-    const { person, sleep } = next;
-    if (next.announced !== before.announced && person) this.publish({ type: "person", person });
-    if (sleep !== before.sleep) this.publish({ type: "sleep", state: sleep });
-    if (next.clients !== before.clients) this.publish({ type: "injects" });
-  }
-
-  /** Takes back what happened to a client's run, unless more happened to it since. */
-  takeBack(client: string, before: ClientRuns, after: ClientRuns): void {
-    const life = this.#life;
-    if (life.clients.get(client) !== after.get(client)) return;
-    const run = before.get(client);
-    const clients = new Map(life.clients);
-    if (run === undefined) clients.delete(client);
-    else clients.set(client, run);
-    this.become({ ...life, clients });
-  }
-
-  /** Watchers are told at the next pass. */
-  lookNow(): void {
-    this.#lookAt = this.#ports.clock.monotonic();
-  }
-
-  /** Tells watchers of feelings that moved enough, and falls asleep of boredom. */
-  look(now: number): void {
-    this.#lookAt = now + lookEveryMs;
-    const feeling = this.emotions.feeling();
-    const { publishThreshold } = this.emotions.configuration.settings;
-    if (this.#published === undefined || hasMoved(this.#published, feeling, publishThreshold)) {
-      this.#published = feeling;
-      this.publish({ type: "emotions", feeling });
+    case "person":
+      return feels(personActs(config, emotions));
+    case "mood":
+      return feels(overrideMood(config, emotions, act.mood, act.seconds));
+    case "reset":
+      return feels(resetLevels(config, emotions));
+    case "configured": {
+      const { configuration } = act;
+      const written = writtenConfiguration(configuration);
+      const next = feels(reconfigure(config, emotions)).life;
+      return { life: { ...next, config: configuration, written }, felt: [] };
     }
-    this.#boredSince =
-      feeling.boredom >= boredEnoughToSleep ? (this.#boredSince ?? now) : undefined;
-    const { sleepAfterBoredMs, leads } = this.#ports;
-    const isTired = this.#boredSince !== undefined && now - this.#boredSince >= sleepAfterBoredMs;
-    if (sleepAfterBoredMs > 0 && isTired && this.#life.sleep === "awake" && leads()) {
-      this.act({ kind: "sleep", state: "asleep" });
-    }
-  }
-
-  publish(change: CompanionChange): void {
-    for (const listener of this.#listeners) {
-      try {
-        listener(change);
-      } catch (error) {
-        // Neither the loop nor a turn is to end with a watcher.
-        this.#ports.logger.error({ change: change.type, ...thrown(error) }, "a watcher failed");
-      }
-    }
+    case "seen":
+      return seen(life, act.name, act);
+    default:
+      return { life: foldUnfelt(life, act), felt: [] };
   }
 }
 
-/** What an act made felt, as the history of moods keeps it. */
-export function feltBy(
-  { at, kind }: Act,
-  events: readonly FeltEvent[],
-  before: Life,
-  { emotions: state, config }: Life,
-): readonly Felt[] {
-  if (kind === "up" || state.anchor === before.emotions.anchor) return [];
-  const felt = { at: isoTime(at), state, config };
-  if (events.length === 0) return [felt];
-  return events.map(({ name, intensity, wound }) => {
-    return {
-      ...felt,
-      event: wound === undefined ? { name, intensity } : { name, intensity, wound },
-    };
-  });
+/** The same on top of what another server stored: what that configuration does not know does nothing. */
+export function foldAgain(before: Life, act: Act): Folded {
+  const isUnknown =
+    (act.kind === "event" && !Object.hasOwn(before.config.events, act.name)) ||
+    (act.kind === "mood" && !moods.some((mood) => mood === act.mood));
+  return isUnknown ? { life: before, felt: [] } : fold(before, act);
+}
+
+/** What moves no feeling. */
+function foldUnfelt(life: Life, act: Act): Life {
+  switch (act.kind) {
+    case "said":
+    case "replied": {
+      if (isForgotten(life, act.chat, act)) return life;
+      const role = act.kind === "said" ? "USER" : "ASSISTANT";
+      const said: Copied = { role, text: act.text, at: act.at, chatId: act.chat };
+      const conversation = [...life.conversation, said].slice(-companionLimits.conversation);
+      return { ...life, conversation };
+    }
+    case "sleep":
+      return act.state === "awake" ? woken(life) : { ...life, sleep: act.state };
+    case "told":
+      return { ...life, told: Math.max(act.run, life.told ?? 0) };
+    case "client":
+      return { ...life, clients: stepped(life.clients, act.does, act) };
+    case "appended":
+      if (isForgotten(life, act.chat, act)) return life;
+      return { ...life, clients: withChat(life.clients, act.client, act.chat) };
+    case "forgot": {
+      const others = [...life.forgot].filter(([hash]) => hash !== act.hash);
+      return {
+        ...life,
+        forgot: new Map([...others, [act.hash, act.at] as const].slice(-maxForgot)),
+        conversation: withoutChat(life.conversation, act.hash),
+        clients: byName(withoutForgotten(life.clients.values(), act.hash)),
+      };
+    }
+    default:
+      return life;
+  }
+}
+
+function isForgotten({ forgot }: Life, chatId: string, { at }: Act): boolean {
+  return forgot.size > 0 && at <= (forgot.get(hashOf(chatId)) ?? Number.NEGATIVE_INFINITY);
+}
+
+function seen(life: Life, name: string, act: Act): Folded {
+  const emotions = personActs(life.config, life.emotions);
+  const noted = woken({ ...life, emotions, person: { name, seenAt: act.at } });
+  const announcedAt = life.announced.get(name);
+  // The clocks of two processes may differ a little; one that was set must not silence a face.
+  const isKnown = announcedAt !== undefined && Math.abs(act.at - announcedAt) < announceEveryMs;
+  if (isKnown) return { life: noted, felt: [] };
+  const others = [...life.announced].filter(([known]) => known !== name);
+  const announced = new Map([...others, [name, act.at] as const].slice(-maxAnnounced));
+  const event = "face_recognized";
+  if (!Object.hasOwn(life.config.events, event)) return { life: { ...noted, announced }, felt: [] };
+  const { state, wound } = applyEvent(life.config, emotions, { event, id: act.id });
+  return {
+    life: { ...noted, announced, emotions: state },
+    felt: [{ name: event, intensity: 1, wound }],
+  };
+}
+
+/** It stays awake for as long as it takes to fall asleep. */
+function woken(life: Life): Life {
+  return { ...life, sleep: "awake", wokenAt: life.emotions.at };
 }

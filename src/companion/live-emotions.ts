@@ -1,13 +1,12 @@
 import type { Clock } from "../core/clock.ts";
 import { isoTime } from "../core/clock.ts";
-import type { Happening } from "./acts.ts";
 import { setVoice } from "./emotion/acts.ts";
 import type { EmotionConfiguration } from "./emotion/configuration.ts";
 import type { EmotionState, Mood, VoiceState } from "./emotion/emotion.ts";
 import { evolve } from "./emotion/emotion.ts";
 import { type Feeling, feel } from "./emotion/feel.ts";
 import { causesOf, hear } from "./emotion/triggers.ts";
-import type { FeltEvent } from "./fold.ts";
+import type { FeltEvent, Happening } from "./life.ts";
 import { SleepWatch } from "./sleep-watch.ts";
 
 /** Something that moved the emotions, as the history of moods keeps it. */
@@ -18,7 +17,7 @@ export interface Felt {
   readonly state: EmotionState;
   /** In force from then on. */
   readonly config: EmotionConfiguration;
-  readonly event?: { readonly name: string; readonly intensity: number; readonly wound?: string };
+  readonly events?: readonly (FeltEvent & { readonly at: string })[];
 }
 
 /**

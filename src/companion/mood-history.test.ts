@@ -22,8 +22,8 @@ function felt(ms: number, name?: string): Felt {
   const before = evolve(born, ms);
   const state =
     name === undefined ? before : applyEvent(config, before, { event: name, id: "w" }).state;
-  const event = name === undefined ? {} : { event: { name, intensity: 1 } };
-  return { at: isoTime(noon + ms), state, config, ...event };
+  const at = isoTime(noon + ms);
+  return { at, state, config, events: name === undefined ? [] : [{ at, name, intensity: 1 }] };
 }
 
 /** A history on a log that fails, hangs or loses its answer as it is told. */

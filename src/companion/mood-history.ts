@@ -54,7 +54,7 @@ interface Waiting {
   readonly since: number;
   readonly felt: Felt;
   readonly kind: MoodRecord["kind"];
-  readonly events: readonly JsonObject[];
+  readonly events: NonNullable<Felt["events"]>;
   readonly downAt?: number | undefined;
 }
 
@@ -80,9 +80,8 @@ export class MoodHistory {
 
   /** Takes note; stored by the next `flush`. */
   note(felt: Felt, kind: MoodRecord["kind"] = "felt", downAt?: number): void {
-    const { at, event } = felt;
-    const now = Date.parse(at);
-    const added = event === undefined ? [] : [{ at, ...event }];
+    const now = Date.parse(felt.at);
+    const added = felt.events ?? [];
     const last = this.#waiting.at(-1);
     const before = this.#newest;
     this.#newest = felt;
@@ -94,14 +93,6 @@ export class MoodHistory {
     const id = this.#newId();
     const all = [...this.#waiting, { id, before, since: now, felt, kind, events: added, downAt }];
     this.#waiting = all.length > maxWaiting ? withoutOldest(all) : all;
-  }
-
-  /** With these alone: what was noted before was for another process to write. */
-  startOver(felt: readonly Felt[]): void {
-    this.#waiting = [];
-    this.#given = [];
-    this.#newest = undefined;
-    for (const each of felt) this.note(each);
   }
 
   /**
@@ -198,7 +189,7 @@ function recordOf({ id, felt, kind, events, downAt }: Waiting): LogRecord {
     kind,
     at: felt.at,
     state: felt.state as unknown as JsonObject,
-    events: events.length === 0 ? undefined : events,
+    events: events.length === 0 ? undefined : (events as unknown as JsonObject[]),
     down_at: downAt === undefined ? undefined : isoTime(downAt),
   };
 }

@@ -2,12 +2,11 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { HeldClock } from "../../test/support/held-clock.ts";
 import { silentLogger } from "../core/logger.ts";
-import { bootClock } from "./boot-clock.ts";
+import { moodText } from "./conversation/companion-part.ts";
 import { startState } from "./emotion/acts.ts";
 import { builtInEmotions } from "./emotion/built-in-emotions.ts";
-import { lifeOf } from "./fold.ts";
-import { LivingCompanion } from "./life.ts";
-import { moodText } from "./mood-text.ts";
+import { lifeOf } from "./life.ts";
+import { LivingCompanion } from "./living.ts";
 
 function companion() {
   const clock = new HeldClock();
@@ -17,15 +16,14 @@ function companion() {
   const ignore = () => undefined;
   const { emotions } = new LivingCompanion(
     {
-      clock: bootClock(clock),
+      clock,
       newId,
       logger: silentLogger,
       sleepAfterBoredMs: 0,
       onFelt: ignore,
       onAct: ignore,
-      leads: () => true,
     },
-    lifeOf(builtInEmotions, undefined, state),
+    lifeOf(undefined, state, { config: builtInEmotions }),
     state,
   );
   return { clock, emotions };

@@ -1,5 +1,6 @@
 import type { Chats } from "../core/chat/chats.ts";
 import { isKnownZone } from "../core/chat/reset-day.ts";
+import type { Clock } from "../core/clock.ts";
 import type { NewId } from "../core/ids.ts";
 import type { Logger } from "../core/logger.ts";
 import {
@@ -12,7 +13,6 @@ import {
 } from "../core/options.ts";
 import type { Storage } from "../core/storage/storage.ts";
 import type { Timers } from "../core/timers.ts";
-import type { BootClock } from "./boot-clock.ts";
 import { builtInEmotions } from "./emotion/built-in-emotions.ts";
 import type { EmotionConfiguration } from "./emotion/configuration.ts";
 
@@ -63,7 +63,7 @@ export interface CompanionOptions {
 export interface CompanionPorts {
   readonly storage: Storage;
   readonly chats: Chats;
-  readonly clock: BootClock;
+  readonly clock: Clock;
   readonly newId: NewId;
   readonly logger: Logger;
   /** Asked only where several processes have the companion. @default systemTimers */

@@ -25,12 +25,21 @@ async function killed(words: readonly string[] = ["Hello", "Hi"]) {
   return machine;
 }
 
-/** Delivers the notice that the chat would get now. */
+/** Delivers the notice that the chat would get now, as a turn does. */
 async function deliver(
-  { companion }: RunOfCompanion,
+  { companion, throughline }: RunOfCompanion,
   chatId: string,
 ): Promise<RestartNotice | undefined> {
-  const notice = await companion.notices.begin(chatId, undefined, end);
+  const { chats } = throughline;
+  const { head } = await chats.state(chatId);
+  const notice = await companion.notices.begin(chatId, head?.told_session, end);
+  if (notice?.run !== undefined) {
+    const told = { told_session: notice.run };
+    await chats.change(chatId, (transaction) => {
+      transaction.control("metadata", told);
+      transaction.set(told);
+    });
+  }
   if (notice !== undefined) companion.notices.delivered(chatId, notice);
   return notice;
 }

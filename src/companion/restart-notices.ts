@@ -1,17 +1,15 @@
 import { chatZone } from "../core/chat/chat-metadata.ts";
 import type { StoredMessage } from "../core/chat/message.ts";
-import { hashOf } from "../core/chat/tombstones.ts";
 import { isoTime } from "../core/clock.ts";
 import { errorName } from "../core/errors.ts";
 import { Lru } from "../core/lru.ts";
-import { readClock } from "./boot-clock.ts";
+import { readClock } from "./clock-reading.ts";
 import type { PersonSeen } from "./companion-document.ts";
-import { Deliveries, type StoredDeliveries } from "./deliveries.ts";
 import { type Gap, gapBetween } from "./gap.ts";
 import type { LiveEmotions } from "./live-emotions.ts";
 import type { CompanionPorts, CompanionSettings } from "./options.ts";
 import type { SaidMessage } from "./quoted-lines.ts";
-import { type JudgedRestart, judgedAgain, type RestartKind } from "./restart.ts";
+import { type JudgedRestart, judgedAgain, type RestartKind, untold } from "./restart.ts";
 import { type NoticeFacts, noticeKind, noticeText } from "./restart-notice-text.ts";
 
 /** What the model reads at the first turn of a chat after a restart. */
@@ -45,11 +43,13 @@ interface Host {
   readonly person: PersonSeen | undefined;
   /** Of this run. */
   readonly uptimeMs: number;
-  acknowledged(chatId: string, run: number | undefined, notice: ShownNotice): void;
+  /** The newest restarts, the oldest first; the last led to this run. */
+  readonly restarts: readonly JudgedRestart[];
+  /** The newest run of which a model of somebody's own was told, for all chats. */
+  readonly told: number | undefined;
+  acknowledged(notice: ShownNotice): void;
 }
 
-/** Stands for the run itself among the chats: no chat has this id. */
-const ofRun = "";
 /** Delivered texts that are kept to be looked at, in this process only. */
 const maxShown = 50;
 /** Messages that a notice is made of: after a long absence it names topics of them all. */
@@ -65,8 +65,6 @@ export class RestartNotices {
   readonly #ports: CompanionPorts;
   readonly #host: Host;
   readonly #options: CompanionSettings;
-  #deliveries: Deliveries;
-  #report: JudgedRestart;
   /** Attempts under way, except where the chat removed words since: the attempt may quote them. */
   readonly #begun = new Map<string, RestartNotice | undefined>();
   /** Chats that began in this run and were not answered yet: nothing happened to them. */
@@ -74,21 +72,10 @@ export class RestartNotices {
   /** Newest last. */
   readonly #shown = new Lru<string, ShownNotice>(maxShown);
 
-  constructor(
-    ports: CompanionPorts,
-    host: Host,
-    options: CompanionSettings,
-    left: {
-      readonly stored: StoredDeliveries | undefined;
-      readonly report: JudgedRestart;
-      readonly missed?: JudgedRestart | undefined;
-    },
-  ) {
+  constructor(ports: CompanionPorts, host: Host, options: CompanionSettings) {
     this.#ports = ports;
     this.#host = host;
     this.#options = options;
-    this.#report = left.report;
-    this.#deliveries = Deliveries.begin(left.stored, left.report, left.missed);
   }
 
   /**
@@ -104,8 +91,7 @@ export class RestartNotices {
     acknowledged: number | undefined,
     before: number,
   ): Promise<RestartNotice | undefined> {
-    if (acknowledged !== undefined) this.#deliveries.noteAcknowledged(chatId, acknowledged);
-    const restart = this.#deliveries.take(chatId);
+    const restart = this.#begun.has(chatId) ? undefined : this.#untold(acknowledged);
     if (restart === undefined) return undefined;
     this.#begun.set(chatId, undefined);
     try {
@@ -132,11 +118,16 @@ export class RestartNotices {
     return this.#begun.has(chatId) ? undefined : this.#pending(chatId);
   }
 
+  /** What a chat was not told of. @param told the newest run of which it was, by its own log. */
+  #untold(told: number | undefined): JudgedRestart | undefined {
+    const { restarts, told: toldAll } = this.#host;
+    const newest = toldAll === undefined ? told : Math.max(toldAll, told ?? 0);
+    return untold(restarts, newest);
+  }
+
   async #pending(chatId: string): Promise<RestartNotice | undefined> {
     const { head } = await this.#ports.chats.state(chatId);
-    if (head?.told_session !== undefined)
-      this.#deliveries.noteAcknowledged(chatId, head.told_session);
-    const restart = this.#deliveries.pending(chatId);
+    const restart = this.#untold(head?.told_session);
     if (restart === undefined) return undefined;
     return (await this.#notice(chatId, restart, Number.MAX_SAFE_INTEGER)).notice;
   }
@@ -147,24 +138,26 @@ export class RestartNotices {
     this.#begun.delete(chatId);
     this.#born.delete(chatId);
     // If words were removed since it began, the chat's own log knows whether it was acknowledged.
-    if (isKnown) this.#acknowledge(chatId, notice);
+    if (isKnown) this.#show(chatId, notice);
   }
 
   /** The application told a model of its own what these chats were to be told. */
   async passedOn(chatIds: readonly string[]): Promise<void> {
     for (const chatId of chatIds) {
       const notice = await this.#pending(chatId);
-      if (notice !== undefined) this.#acknowledge(chatId, notice);
+      if (notice?.run === undefined) continue;
+      const told = { told_session: notice.run };
+      await this.#ports.chats.changeExisting(chatId, (transaction) => {
+        transaction.control("metadata", told);
+        transaction.set(told);
+      });
+      this.#show(chatId, notice);
     }
   }
 
   /** What the text of this run itself has to tell; `undefined`: a model of somebody's own was told. */
   get pendingOfRun(): JudgedRestart | undefined {
-    return this.#deliveries.pending(ofRun);
-  }
-
-  runPassedOn(): void {
-    this.#deliveries.acknowledge(ofRun);
+    return untold(this.#host.restarts, this.#host.told);
   }
 
   /** One text of a restart, for a model that goes on in all of these chats. */
@@ -177,51 +170,27 @@ export class RestartNotices {
     return { kind: noticeKind(facts), text: noticeText(facts, this.#ports.newId) };
   }
 
-  #acknowledge(chatId: string, { kind, text, run }: RestartNotice): void {
-    if (run === undefined) this.#deliveries.fail(chatId);
-    else this.#deliveries.acknowledge(chatId);
+  #show(chatId: string, { kind, text }: RestartNotice): void {
     if (text === "") return;
     const at = isoTime(this.#ports.clock.now());
     const shown: ShownNotice = { chatId, kind, status: "delivered", text, at };
     this.show(shown);
-    this.#host.acknowledged(chatId, run, shown);
+    this.#host.acknowledged(shown);
   }
 
-  /** Keeps a delivered text to be looked at; another process may have delivered it. */
+  /** Keeps a delivered text to be looked at; another server may have delivered it. */
   show(notice: ShownNotice): void {
     this.#shown.set(notice.chatId, notice);
   }
 
-  /** Another process delivered a notice. */
-  acknowledgedElsewhere(
-    chatId: string,
-    run: number | undefined,
-    notice: ShownNotice | undefined,
-  ): void {
-    if (run !== undefined) this.#deliveries.noteAcknowledged(chatId, run);
-    if (notice !== undefined) this.show(notice);
-  }
-
-  /** The same as `forget` for a chat of which only the hash of its id is known. */
-  forgetHash(hash: string): void {
-    const known = [this.#begun, this.#shown].flatMap((each) => [...each.keys()]);
-    for (const chatId of new Set([...known, ...this.#born, ...this.#deliveries.chats])) {
-      if (hashOf(chatId) === hash) this.forget(chatId);
-    }
-  }
-
-  /** The companion came up in another process, while this one slept. */
-  cameUp(report: JudgedRestart): void {
-    if (report.totalRuns <= this.#report.totalRuns) return;
-    this.#report = report;
-    this.#deliveries = Deliveries.begin(this.stored, report);
-    this.#begun.clear(); // they do not cover it
+  /** Another run came up in another process, while this one slept: attempts do not cover it. */
+  cameUp(): void {
+    this.#begun.clear();
   }
 
   /** The attempt produced no answer: the notice is still pending. */
   failed(chatId: string): void {
     this.#begun.delete(chatId);
-    this.#deliveries.fail(chatId);
   }
 
   /** Forgets what is known of a chat, and texts that quote it. */
@@ -229,7 +198,6 @@ export class RestartNotices {
     this.#begun.delete(chatId);
     this.#born.delete(chatId);
     this.#shown.delete(chatId);
-    this.#deliveries.forget(chatId);
   }
 
   /**
@@ -249,10 +217,6 @@ export class RestartNotices {
     return [...[...this.#shown.values()].reverse(), ...pending];
   }
 
-  get stored(): StoredDeliveries {
-    return this.#deliveries.stored;
-  }
-
   async #notice(
     chatId: string,
     restart: JudgedRestart,
@@ -265,7 +229,7 @@ export class RestartNotices {
     const isBorn = isAcknowledged && (!found.messages?.length || this.#born.has(chatId));
     const facts: NoticeFacts = isBorn ? { ...found, kind: "fresh_start" } : found;
     const text = noticeText(facts, this.#ports.newId);
-    const { totalRuns } = this.#report;
+    const totalRuns = this.#host.restarts.at(-1)?.totalRuns;
     const notice = { kind: noticeKind(facts), text, run: isAcknowledged ? totalRuns : undefined };
     return { notice, isBorn };
   }

@@ -1,5 +1,6 @@
-import type { ClockReading } from "./boot-clock.ts";
-import { type Gap, gapAtDelivery, type JudgedGap } from "./gap.ts";
+import { flag, list, number, object, optional, record, whole, word } from "../core/shape.ts";
+import { type ClockReading, clockReading } from "./clock-reading.ts";
+import { certainties, type Gap, gapAtDelivery, type JudgedGap, longestGapMs } from "./gap.ts";
 
 export const restartKinds = [
   "fresh_start",
@@ -45,6 +46,70 @@ export interface JudgedRestart extends JudgedGap {
   readonly clean: boolean;
   /** Runs of this companion, the one that began with this restart included. */
   readonly totalRuns: number;
+}
+
+const run = whole(0, Number.MAX_SAFE_INTEGER);
+
+export const judgedRestart = object<JudgedRestart>(
+  {
+    kind: word(restartKinds),
+    clean: flag(),
+    totalRuns: ["total_sessions", run],
+    certainty: word(certainties),
+    gapMs: ["gap_ms", optional(number(0, longestGapMs))],
+    before: optional(clockReading),
+    judgedAt: ["judged", clockReading],
+  },
+  "left out",
+);
+
+/** What the document keeps of restarts. */
+export interface StoredDeliveries {
+  /** The newest restarts, the oldest first; the last is that of the current run. */
+  readonly restarts: readonly JudgedRestart[];
+  /** Under "", the newest run of which a model of somebody's own was told, for all chats. */
+  readonly told: Readonly<Record<string, number>>;
+}
+
+export const storedDeliveries = object<StoredDeliveries>(
+  { restarts: list(judgedRestart), told: record(run) },
+  "left out",
+);
+
+/** The most restarts that are kept for chats in which nothing was said since. */
+const maxRestarts = 32;
+
+/** The restarts after one more. */
+export function withRestart(
+  before: readonly JudgedRestart[],
+  next: JudgedRestart,
+): readonly JudgedRestart[] {
+  const { kind, clean, totalRuns, certainty, gapMs, before: sign, judgedAt } = next;
+  const judged = { kind, clean, totalRuns, certainty, gapMs, before: sign, judgedAt };
+  const earlier = before.filter((each) => {
+    return each.kind !== "fresh_start" && each.totalRuns < totalRuns;
+  });
+  return [...earlier, judged].slice(-maxRestarts);
+}
+
+/**
+ * What a chat was not told of, as one restart.
+ *
+ * @param told the newest run of which it was told; a chat that was never told hears of the newest alone.
+ */
+export function untold(
+  restarts: readonly JudgedRestart[],
+  told: number | undefined,
+): JudgedRestart | undefined {
+  const [first, ...others] =
+    told === undefined ? restarts.slice(-1) : restarts.filter(({ totalRuns }) => totalRuns > told);
+  return first && others.reduce(joined, first);
+}
+
+/** Joins two restarts. The gap is that of the first: the chat does not know that it ended. */
+export function joined(first: JudgedRestart, second: JudgedRestart): JudgedRestart {
+  const { kind, totalRuns } = second;
+  return { ...first, kind, totalRuns, clean: first.clean && second.clean };
 }
 
 /** What a start knows about the run before. */

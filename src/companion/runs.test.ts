@@ -11,14 +11,14 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import { HeldClock } from "../../test/support/held-clock.ts";
+import type { Clock } from "../core/clock.ts";
 import { isThroughlineError, ThroughlineError } from "../core/errors.ts";
 import { openFileStorage } from "../core/storage/files/open-file-storage.ts";
 import type { LogStore } from "../core/storage/log-store.ts";
 import { openMemoryStorage } from "../core/storage/memory/memory-storage.ts";
-import type { BootClock } from "./boot-clock.ts";
-import { RunsLog, runsProjection } from "./runs.ts";
+import { recordEnd, recordStart, runsProjection } from "./runs.ts";
 
-class HeldBootClock extends HeldClock implements BootClock {
+class HeldBootClock extends HeldClock implements Clock {
   boot = "boot-a";
   bootId = () => this.boot;
   uptimeMs = () => 50_000 + this.monotonic();
@@ -30,8 +30,12 @@ function memoryLogs(): LogStore {
 
 let ids = 0;
 const newId = () => `id${++ids}`;
-const runsOn = (logs: LogStore, clock: BootClock = new HeldBootClock()) =>
-  new RunsLog(logs, { clock, newId });
+type Known = Parameters<typeof recordStart>[2];
+const begin = (logs: LogStore, known?: Known, clock: Clock = new HeldBootClock()) =>
+  recordStart(logs, { clock, newId }, known);
+const endOf = (logs: LogStore, run: { readonly runId: string }, reason = "closed") =>
+  recordEnd(logs, new HeldBootClock(), run, reason);
+const countIn = async (logs: LogStore) => (await logs.tail("runs", 0))?.head["total_sessions"];
 
 async function recordsOf(logs: LogStore) {
   return (await logs.tail("runs", 1_000))?.records ?? [];
@@ -39,7 +43,7 @@ async function recordsOf(logs: LogStore) {
 
 test("a boot is one record with run, boot of the machine, uptime, number and pid", async () => {
   const logs = memoryLogs();
-  const begun = await runsOn(logs).begin({ pid: 7 });
+  const begun = await begin(logs, { pid: 7 });
   assert.match(begun.runId, /^[0-9a-f]{8}$/);
   assert.deepEqual([begun.totalRuns, begun.previous], [1, undefined]);
   const [record, ...others] = await recordsOf(logs);
@@ -63,60 +67,51 @@ test("each of 3 runs that were killed is unclean, and counted", async () => {
   const clock = new HeldBootClock();
   let before: string | undefined;
   for (const total of [1, 2, 3]) {
-    const begun = await runsOn(logs, clock).begin();
+    const begun = await begin(logs, {}, clock);
     assert.equal(begun.totalRuns, total);
     assert.equal(begun.previous?.runId, before);
     if (total > 1) assert.equal(begun.previous?.clean, false);
     before = begun.runId;
     clock.pass(5_000);
   }
-  assert.equal(await runsOn(logs).count(), 3);
+  assert.equal(await countIn(logs), 3);
 });
 
-test("beginning and ending twice, at once too, is beginning and ending once", async () => {
+test("ending twice, at once too, is ending once; a reason that is no word is THROUGHLINE_INVALID", async () => {
   const logs = memoryLogs();
-  const runs = runsOn(logs);
-  const [first, second] = await Promise.all([runs.begin(), runs.begin()]);
-  assert.equal(first, second);
-  await Promise.all([runs.end(), runs.end("signal")]);
-  await runs.end();
-  const kinds = (await recordsOf(logs)).map(({ kind, reason }) => [kind, reason]);
+  const run = await begin(logs);
+  await Promise.all([endOf(logs, run), endOf(logs, run)]);
+  await endOf(logs, run);
+  const kinds = (await recordsOf(logs)).map(({ id, kind, reason }) => [id, kind, reason]);
   assert.deepEqual(kinds, [
-    ["run_start", undefined],
-    ["run_end", "closed"],
+    [kinds[0]?.[0], "run_start", undefined],
+    [`${kinds[0]?.[0]}.end`, "run_end", "closed"],
   ]);
-});
-
-test("an end before the beginning, and a reason that is no word, are THROUGHLINE_INVALID", async () => {
-  const runs = runsOn(memoryLogs());
-  await assert.rejects(runs.end(), (error) => isThroughlineError(error, "THROUGHLINE_INVALID"));
-  await runs.begin();
   for (const reason of ["", "two words", "x".repeat(65)]) {
-    await assert.rejects(runs.end(reason), (e) => isThroughlineError(e, "THROUGHLINE_INVALID"));
+    await assert.rejects(endOf(logs, run, reason), (e) =>
+      isThroughlineError(e, "THROUGHLINE_INVALID"),
+    );
   }
 });
 
 test("runs that another place knows of count, unless what it says is no number", async () => {
   const logs = memoryLogs();
-  assert.equal((await runsOn(logs).begin({ atLeast: 42 })).totalRuns, 43);
-  assert.equal((await runsOn(logs).begin({ atLeast: 42 })).totalRuns, 44);
+  assert.equal((await begin(logs, { atLeast: 42 })).totalRuns, 43);
+  assert.equal((await begin(logs, { atLeast: 42 })).totalRuns, 44);
   for (const atLeast of [-1, 1.5, Number.NaN, 1e300, "99" as unknown as number]) {
-    const { totalRuns } = await runsOn(logs).begin({ atLeast });
-    assert.equal(totalRuns, await runsOn(logs).count());
+    const { totalRuns } = await begin(logs, { atLeast });
+    assert.equal(totalRuns, await countIn(logs));
   }
-  assert.equal(await runsOn(logs).count(), 49);
+  assert.equal(await countIn(logs), 49);
 });
 
 for (const head of [{}, { total_sessions: "7" }, { total_sessions: -1 }, { total_sessions: 9 }]) {
   test(`with the head ${JSON.stringify(head)} the runs are counted from the records`, async () => {
     const logs = memoryLogs();
-    await runsOn(logs).begin({ atLeast: 4 });
-    const second = runsOn(logs);
-    await second.begin();
-    await second.end();
+    await begin(logs, { atLeast: 4 });
+    await endOf(logs, await begin(logs));
     await logs.append("runs", [{ id: "x", note: "by hand" }], { head });
-    assert.equal(await runsOn(logs).count(), 6);
-    assert.equal((await runsOn(logs).begin()).totalRuns, 7);
+    assert.equal((await begin(logs)).totalRuns, 7);
   });
 }
 
@@ -180,15 +175,14 @@ for (const [what, records, run, clean] of told) {
       "runs",
       records.map((record, i) => ({ ...record, id: `r${i}` })),
     );
-    const last = await runsOn(logs).last();
-    assert.deepEqual([last?.runId, last?.clean], [run, clean]);
-    assert.equal((await runsOn(logs).begin()).previous?.runId, run);
+    const { previous } = await begin(logs);
+    assert.deepEqual([previous?.runId, previous?.clean], [run, clean]);
   });
 }
 
 test("of two runs that begin at once, one is the run before the other", async () => {
   const logs = memoryLogs();
-  const [first, second] = await Promise.all([runsOn(logs).begin(), runsOn(logs).begin()]);
+  const [first, second] = await Promise.all([begin(logs), begin(logs)]);
   assert.deepEqual([first.totalRuns, second.totalRuns].sort(), [1, 2]);
   const [earlier, later] = first.totalRuns === 1 ? [first, second] : [second, first];
   assert.deepEqual([earlier.previous, later.previous?.runId], [undefined, earlier.runId]);
@@ -207,55 +201,9 @@ test("an append whose outcome is unknown is given again, and the run is stored o
       return seq;
     },
   };
-  const begun = await runsOn(doubtful).begin();
+  const begun = await begin(doubtful);
   assert.deepEqual([begun.totalRuns, begun.previous], [1, undefined]);
   assert.equal((await recordsOf(logs)).length, 1);
-});
-
-test("a boot whose outcome stays unknown rejects, and tried again it is there once", async () => {
-  const logs = memoryLogs();
-  const before = await runsOn(logs).begin();
-  let isDoubtful = true;
-  const doubtful: LogStore = {
-    ...bound(logs),
-    async append(...given) {
-      const seq = await logs.append(...given);
-      if (!isDoubtful) return seq;
-      throw new ThroughlineError("lost", { code: "THROUGHLINE_OUTCOME_UNKNOWN" });
-    },
-  };
-  const clock = new HeldBootClock();
-  const runs = runsOn(doubtful, clock);
-  await assert.rejects(runs.begin(), (e) => isThroughlineError(e, "THROUGHLINE_OUTCOME_UNKNOWN"));
-  isDoubtful = false;
-  clock.pass(1_000);
-  const begun = await runs.begin();
-  assert.deepEqual([begun.totalRuns, begun.previous?.runId], [2, before.runId]);
-  assert.equal((await recordsOf(logs)).length, 2);
-});
-
-test("a boot that could not be stored rejects, and may be tried again", async () => {
-  const logs = memoryLogs();
-  let isDown = true;
-  const failing: LogStore = {
-    ...bound(logs),
-    append: (...given) =>
-      isDown
-        ? Promise.reject(new ThroughlineError("full", { code: "THROUGHLINE_UNAVAILABLE" }))
-        : logs.append(...given),
-  };
-  const runs = runsOn(failing);
-  await assert.rejects(runs.begin(), (e) => isThroughlineError(e, "THROUGHLINE_UNAVAILABLE"));
-  isDown = false;
-  const { runId } = await runs.begin();
-  isDown = true;
-  await assert.rejects(runs.end(), (e) => isThroughlineError(e, "THROUGHLINE_UNAVAILABLE"));
-  isDown = false;
-  await runs.end();
-  assert.deepEqual(
-    (await recordsOf(logs)).map(({ run_id }) => run_id),
-    [runId, runId],
-  );
 });
 
 test("in a home the runs lie in runs.jsonl, and survive torn, foreign and damaged bytes", async (t) => {
@@ -264,12 +212,11 @@ test("in a home the runs lie in runs.jsonl, and survive torn, foreign and damage
   const file = join(home, "runs.jsonl");
   const boot = async () => {
     const storage = await openFileStorage({ home });
-    const runs = runsOn(storage.logs("", runsProjection));
-    const begun = await runs.begin();
-    return { storage, runs, begun };
+    const logs = storage.logs("", runsProjection);
+    return { storage, logs, begun: await begin(logs) };
   };
   const first = await boot();
-  await first.runs.end();
+  await endOf(first.logs, first.begun);
   await first.storage.close();
   assert.ok(readdirSync(home).includes("runs.jsonl"));
   appendFileSync(file, '{"kind":"run_start","run_id":"dead');

@@ -19,9 +19,8 @@ test("a process that has nothing else to do waits until its companion has begun"
   const script = `
     const { openThroughline } = await import(${url("../core/throughline.ts")});
     const { startCompanion } = await import(${url("start-companion.ts")});
-    const { openMemoryStorage } = await import(${url("../core/storage/memory/memory-storage.ts")});
-    const { MemoryPlace } = await import(${url("../core/storage/memory/memory-place.ts")});
-    const storage = openMemoryStorage({ place: new MemoryPlace() });
+    const { MemoryPlace, openMemoryProcess } = await import(${url("../../test/support/memory-place.ts")});
+    const storage = openMemoryProcess({ place: new MemoryPlace() });
     const throughline = await openThroughline({ storage });
     await startCompanion(throughline);
     if (process.argv.includes("closes")) await throughline.close();

@@ -15,7 +15,6 @@ import {
 import { aThroughline, checkArgument } from "../core/options.ts";
 import type { Throughline } from "../core/throughline.ts";
 import type { Turn } from "../core/turns/turn.ts";
-import { bootClock } from "./boot-clock.ts";
 import { Companion } from "./companion.ts";
 import { documentKey } from "./companion-document.ts";
 import { CompanionPart, partOf } from "./conversation/companion-part.ts";
@@ -39,7 +38,7 @@ export type { ClientRun } from "./client-runs.ts";
 export type { Clients, RestartText } from "./clients.ts";
 export type { Companion, CompanionChange, SleepState } from "./companion.ts";
 export type { PersonSeen } from "./companion-document.ts";
-export type { InjectionStream } from "./conversation/injection-stream.ts";
+export type { InjectionStream } from "./conversation/injector.ts";
 export { ReplayBreaker, voiceReplay } from "./conversation/voice-replay.ts";
 export { builtInEmotions } from "./emotion/built-in-emotions.ts";
 export type { EmotionConfiguration } from "./emotion/configuration.ts";
@@ -71,8 +70,7 @@ export async function startCompanion(
   checkArgument(throughline, "throughline", aThroughline);
   const { storage, chats, ports } = throughline;
   const { run } = await throughline.extend(name, async () => {
-    const clock = bootClock(ports.clock);
-    const run = await Companion.start({ ...ports, clock, storage, chats }, options);
+    const run = await Companion.start({ ...ports, storage, chats }, options);
     return new CompanionExtension(throughline, run);
   });
   return run as Companion;
@@ -102,11 +100,9 @@ class CompanionExtension implements Extension {
     });
   }
 
-  async remove({ chatId, isElsewhere }: Removal): Promise<readonly Removed[]> {
-    // The process that forgot it may not have this feature: the leader removes it once more.
-    if (isElsewhere && this.run?.leads === false) this.run.notices.forget(chatId);
-    else return [{ place: name, count: await this.#forget(chatId) }];
-    return [];
+  /** Also what another process forgot: this one may still have words of it to store. */
+  async remove({ chatId }: Removal): Promise<readonly Removed[]> {
+    return [{ place: name, count: await this.#forget(chatId) }];
   }
 
   #forget(chatId: string): Promise<number> {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { topicsText } from "./topics.ts";
+import { topicsText } from "./restart-notice-text.ts";
 
 const said = (...texts: readonly string[]) => texts.map((text) => ({ role: "user", text }));
 const numbered = (count: number) => said(...Array.from({ length: count }, (_, i) => `m${i}`));

@@ -64,3 +64,13 @@ export function refusedStatus(error: unknown): number | undefined {
   const isStatus = typeof statusCode === "number" && statusCode >= 400 && statusCode < 600;
   return isStatus ? statusCode : undefined;
 }
+
+/** A failure of the database or of the connection to it: an error shown says where to look. */
+export class DatabaseFailure extends ThroughlineError {}
+
+/** Whether only this log cannot be read, and not the whole store. */
+export function isFaultOfLog(error: unknown): error is ThroughlineError {
+  if (!isThroughlineError(error) || error instanceof DatabaseFailure) return false;
+  const codes = ["THROUGHLINE_UNAVAILABLE", "THROUGHLINE_CORRUPT", "THROUGHLINE_NEWER_FORMAT"];
+  return codes.includes(error.code);
+}

@@ -1,7 +1,6 @@
 // What an export consists of, over HTTP: `throughline export` writes the files.
 import { z } from "zod";
-import { isThroughlineError } from "../core/errors.ts";
-import { isFaultOfLog } from "../core/storage/database-failure.ts";
+import { isFaultOfLog, isThroughlineError } from "../core/errors.ts";
 import { hasFrameworkLogs } from "../core/storage/framework-logs.ts";
 import type { Throughline } from "../core/throughline.ts";
 import { streamed } from "../server/export-route.ts";

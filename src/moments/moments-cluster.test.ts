@@ -6,10 +6,9 @@ import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { setImmediate } from "node:timers/promises";
 import { mortal, until } from "../../test/support/cluster-world.ts";
+import { MemoryPlace, openMemoryProcess } from "../../test/support/memory-place.ts";
 import { ThroughlineError } from "../core/errors.ts";
 import type { LogProjection, LogStore } from "../core/storage/log-store.ts";
-import { MemoryPlace } from "../core/storage/memory/memory-place.ts";
-import { openMemoryStorage } from "../core/storage/memory/memory-storage.ts";
 import { openThroughline } from "../core/throughline.ts";
 import { startMoments } from "./start-moments.ts";
 
@@ -18,7 +17,7 @@ const liked = { sentiment: "positive", what: "the joke", source: "http" } as con
 
 /** One server: a storage of the place, a home beside it, and moments in that. */
 async function server(t: TestContext, place: MemoryPlace) {
-  const own = mortal(openMemoryStorage({ place }));
+  const own = mortal(openMemoryProcess({ place }));
   let isAway = false;
   const logs = (collection: string, projection: LogProjection): LogStore => {
     const store = own.logs(collection, projection);

@@ -11,14 +11,13 @@ import {
   resolveOptions,
 } from "../core/options.ts";
 import type { Runtime } from "../core/runtime.ts";
-import { realDisk } from "../core/storage/disk/disk.ts";
+import { freeSpace, realDisk } from "../core/storage/disk/disk.ts";
 import { isThere } from "../core/storage/files/file-ports.ts";
 import type { OwnHome } from "../core/storage/storage.ts";
 import { KeptConsent } from "./directory/consent-file.ts";
 import type { DeleteReceipt } from "./directory/delete-packages.ts";
 import { idOf } from "./directory/names.ts";
-import { openPackageDirectory } from "./directory/open-package-directory.ts";
-import type { Mark, PackageDirectory } from "./directory/package-directory.ts";
+import { type Mark, PackageDirectory } from "./directory/package-directory.ts";
 import { isMeant, type Selection } from "./directory/whose.ts";
 import type { Consent } from "./package/record.ts";
 import { Agreements } from "./record/agreements.ts";
@@ -35,7 +34,6 @@ import type { Receipt, ReceiptState } from "./record/receipt.ts";
 import type { ReadFile } from "./record/waiting.ts";
 import { resolveTarget, type S3Target, type S3TargetOptions } from "./s3/options.ts";
 import { isClientInstalled, S3Bucket } from "./s3/s3-bucket.ts";
-import { systemJitter } from "./upload/attempt.ts";
 import { BucketSink } from "./upload/bucket-sink.ts";
 import { type CutOffReceipt, forgetInBucket, removeCutOff } from "./upload/in-bucket.ts";
 import {
@@ -45,7 +43,7 @@ import {
   type StorageSettings,
   storageModes,
 } from "./upload/mode.ts";
-import { type OutboxStatistics, refusals, UploadLoop } from "./upload/upload-loop.ts";
+import { Outbox, type OutboxStatistics, refusals } from "./upload/outbox.ts";
 
 export interface MomentsOptions extends RecordingOptions {
   /**
@@ -234,7 +232,7 @@ export async function openMoments(
     stopUploads?.();
     await loop?.close();
     await size.close();
-    await opened.closePackages();
+    await packages.close();
   };
   return {
     recorder,
@@ -309,8 +307,9 @@ async function openPackages(
   const { clock, newId, logger } = ports;
   const { bucket = "", region = "", endpoint = null } = s3 ?? {};
   const target = { bucket, region, endpoint };
-  const opened = await openPackageDirectory({
+  const packages = await PackageDirectory.open({
     path: join(home.path, "feedback"),
+    freeSpace,
     clock,
     newId,
     logger,
@@ -318,21 +317,19 @@ async function openPackages(
     // What is recorded while no bucket is named stays here.
     upload: s3 && { target, keepLocal: mode !== "s3" },
   });
-  const { packages, close: closePackages } = opened;
   const none = () => undefined;
-  if (s3 === undefined)
-    return { packages, closePackages, lacks: none, loop: undefined, sink: undefined };
+  if (s3 === undefined) return { packages, lacks: none, loop: undefined, sink: undefined };
   let hasClient = isClientInstalled();
   if (!hasClient) logger.error({ class: "no_client" }, refusals.no_client);
   const connect = (name: string) => new S3Bucket({ ...s3, bucket: name }, ports);
-  const loop = new UploadLoop({ ...ports, packages, target, jitter: systemJitter, connect });
+  const loop = new Outbox({ ...ports, packages, target, connect });
   const first = mode === "s3" ? "bucket" : "disk";
-  const sink = new BucketSink({ ...ports, loop, packages, first });
+  const sink = new BucketSink({ ...ports, outbox: loop, packages, first });
   const lacks = () => {
     hasClient ||= isClientInstalled();
     return hasClient ? loop.targetError?.class : "no_client";
   };
-  return { packages, closePackages, lacks, loop, sink };
+  return { packages, lacks, loop, sink };
 }
 
 /** What earlier runs were told. A file that cannot be read agrees to nothing but words. */
@@ -381,13 +378,9 @@ export async function withPackagesOf<T>(
 ): Promise<T | undefined> {
   const path = join(home.path, "feedback");
   if (!(await isThere(realDisk, path))) return undefined;
-  const { packages, close } = await openPackageDirectory({ path, guard: home.assertWriter });
+  await using packages = await PackageDirectory.open({ path, guard: home.assertWriter });
   const forget = (selection: Selection) => packages.delete(selection);
-  try {
-    return await work({ packages, forget });
-  } finally {
-    await close();
-  }
+  return await work({ packages, forget });
 }
 
 /** How long a count holds, in milliseconds, when nothing is known to have changed. */

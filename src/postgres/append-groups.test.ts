@@ -9,6 +9,7 @@ import { databaseOf } from "../../test/support/test-database.ts";
 import { noPostgres, withPostgres } from "../../test/support/test-postgres.ts";
 import { WatchedPool } from "../../test/support/watched-pool.ts";
 import { type ErrorCode, errorName, isThroughlineError } from "../core/errors.ts";
+import { nameText } from "../core/storage/leases.ts";
 import type { LogStore } from "../core/storage/log-store.ts";
 import {
   everything,
@@ -134,7 +135,7 @@ test("an append under a lease that was lost is fenced in a group, the others are
     ["d", 7],
   ]) {
     await pool.query(epoch, [companion, key, newest]);
-    epochs.hold({ collection: "chats", key: String(key) }, 7);
+    epochs.set(nameText({ collection: "chats", key: String(key) }), 7);
   }
   const { first, letGo } = held(opened);
   const ours = log.append("b", messages(3, 3));
@@ -237,7 +238,7 @@ test("what a lost group stored under a lease is stored, whoever holds the log wh
       epoch,
     ]);
   await setEpoch(7);
-  epochs.hold({ collection: "chats", key: "b" }, 7);
+  epochs.set(nameText({ collection: "chats", key: "b" }), 7);
   const { first, letGo } = held(opened);
   watched.decide("throughline_append_group", { loss: "reply", meanwhile: () => setEpoch(8) });
   const others = [..."bc"].map((key) => log.append(key, messages(3, 3)));
@@ -366,7 +367,7 @@ test("an append that begins a log under a lease is not one of a group", { skip }
      values ($1, 'chats', 'new', 0, '{}', '', '{}', 7)`,
     [companion],
   );
-  epochs.hold({ collection: "chats", key: "new" }, 7);
+  epochs.set(nameText({ collection: "chats", key: "new" }), 7);
   const { first, letGo } = held(opened);
   const others = [log.append("new", messages(1, 2)), log.append("b", messages(3, 3))];
   letGo();

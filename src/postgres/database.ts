@@ -1,7 +1,6 @@
-import { isThroughlineError } from "../core/errors.ts";
+import { DatabaseFailure, isThroughlineError } from "../core/errors.ts";
 import type { Runtime } from "../core/runtime.ts";
-import type { LeaseRegistry } from "../core/storage/cluster-leases.ts";
-import { DatabaseFailure } from "../core/storage/database-failure.ts";
+import type { Epochs } from "../core/storage/cluster-leases.ts";
 import type { Calls } from "./calls.ts";
 import {
   type Backend,
@@ -27,8 +26,7 @@ export interface DriverContext extends Omit<Runtime, "telemetry"> {
   readonly database: Database;
   readonly companion: string;
   readonly calls: Calls;
-  /** The epochs that the log stores of this process write under. */
-  readonly epochs: LeaseRegistry;
+  readonly epochs: Epochs;
 }
 
 /** One process of a companion, to the database and to the others. */

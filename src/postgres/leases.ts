@@ -1,4 +1,4 @@
-import type { HeldName, LeasePlace, Renewal } from "../core/storage/lease-renewer.ts";
+import type { HeldName, LeasePlace, Renewal } from "../core/storage/cluster-leases.ts";
 import type { LeaseName } from "../core/storage/leases.ts";
 import type { ClusterProcess } from "./database.ts";
 import { freedPayload } from "./notification.ts";

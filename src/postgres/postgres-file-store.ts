@@ -7,6 +7,7 @@ import {
   prepareFile,
   type StoredFile,
 } from "../core/storage/file-store.ts";
+import { nameText } from "../core/storage/leases.ts";
 import type { Connection } from "./connection.ts";
 import type { DriverContext } from "./database.ts";
 import { fenced, isFenced, lockLog } from "./locked-log.ts";
@@ -113,7 +114,7 @@ export class PostgresFileStore implements FileStore {
 
   /** One transaction. What lost the log to another process, which may have forgotten it, changes nothing. */
   #change(key: string, work: (connection: Connection) => Promise<void>): Promise<void> {
-    const epoch = this.#context.epochs.epochOf(this.#collection, key);
+    const epoch = this.#context.epochs.get(nameText({ collection: this.#collection, key }));
     const place = this.#place(key);
     const change = () =>
       this.#context.database.transaction(async (connection) => {

@@ -11,6 +11,7 @@ import {
   storedRecord,
 } from "../core/storage/batch.ts";
 import { checkKey } from "../core/storage/key.ts";
+import { nameText } from "../core/storage/leases.ts";
 import {
   type AppendOptions,
   type EraseOptions,
@@ -195,7 +196,7 @@ export class PostgresLogStore implements LogStore {
   }
 
   #target(key: string): LogTarget {
-    const epoch = this.#context.epochs.epochOf(this.#collection, key);
+    const epoch = this.#context.epochs.get(nameText({ collection: this.#collection, key }));
     return { place: [this.#context.companion, this.#collection, key], epoch };
   }
 

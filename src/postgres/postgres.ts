@@ -10,7 +10,7 @@ import {
   misconfigured,
   resolveOptions,
 } from "../core/options.ts";
-import { LeaseRegistry } from "../core/storage/cluster-leases.ts";
+import type { Epochs } from "../core/storage/cluster-leases.ts";
 import { checkKey } from "../core/storage/key.ts";
 import { type Durability, durabilityCheck } from "../core/storage/storage.ts";
 import { systemTimers, type Timers } from "../core/timers.ts";
@@ -117,7 +117,7 @@ export async function openPostgresStorage(
     await checkClock(database, clock, logger);
     await ensureSchema(database, resolved.migrate);
     await checkRights(database);
-    const epochs = new LeaseRegistry();
+    const epochs: Epochs = new Map();
     const shared = { database, newId, epochs, companion, clock, timers, logger };
     const cluster = await openPostgresCluster(shared, leaseMs);
     return new PostgresStorage({ ...shared, calls: new Calls() }, cluster);

@@ -1,6 +1,5 @@
-import { ThroughlineError } from "../core/errors.ts";
+import { DatabaseFailure, ThroughlineError } from "../core/errors.ts";
 import { misconfigured } from "../core/options.ts";
-import { DatabaseFailure } from "../core/storage/database-failure.ts";
 import type { Connection } from "./connection.ts";
 import type { Database } from "./database.ts";
 import { sqlState } from "./error-class.ts";

@@ -1,4 +1,4 @@
-// A file system of 4 MB that is really full: what a person wants gone goes all the same.
+// A file system of 6 MB that is really full: what a person wants gone goes all the same.
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import fs from "node:fs";
@@ -6,9 +6,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { openThroughline } from "../../src/core/throughline.ts";
+import { randomText } from "../support/random-text.ts";
 
 const place = fs.mkdtempSync(join(tmpdir(), "throughline-full-"));
-const mounted = spawnSync("mount", ["-t", "tmpfs", "-o", "size=4m", "tmpfs", place]).status === 0;
+const mounted = spawnSync("mount", ["-t", "tmpfs", "-o", "size=6m", "tmpfs", place]).status === 0;
 after(() => {
   if (mounted) spawnSync("umount", [place]);
   fs.rmdirSync(place);
@@ -22,9 +23,9 @@ function fill(): void {
   });
 }
 
-test("on a full disk a chat is forgotten, and a message is erased once there is room", {
+test("on a full disk a message is erased in the space of the journal, and a chat is forgotten", {
   skip,
-}, async () => {
+}, async (t) => {
   const home = join(place, "home");
   await using throughline = await openThroughline({ home });
   const { chats } = throughline;
@@ -39,12 +40,70 @@ test("on a full disk a chat is forgotten, and a message is erased once there is 
   }
   await chats.search("secret", { limit: 1 });
   fill();
+  assert.equal((await chats.erase("a", "m3")).erased, true);
+  assert.doesNotMatch(fs.readFileSync(join(home, "chats", "a.jsonl"), "latin1"), /secret 3 /);
+  // At some time the journal and the index have no more to give for the longer one.
+  let erased = 0;
+  const erase = async () => {
+    fill();
+    return (await chats.erase("b", `m${erased}`)).erased;
+  };
+  await assert.rejects(
+    async () => {
+      while (await erase()) erased++;
+    },
+    {
+      code: "THROUGHLINE_UNAVAILABLE",
+      message: /the disk is full\. Erasing rewrites the log.* Deleting the whole log needs none/,
+    },
+  );
+  t.diagnostic(`${erased} messages of the longer chat were erased`);
+  assert.equal((await chats.find("b", `m${erased}`))?.id, `m${erased}`, "nothing was changed");
+  assert.equal((await chats.list({ limit: 9 })).chats.length, 2);
+  assert.equal((await chats.search("secret", { limit: 50 })).length, 39 - erased);
+  fill();
   const { removed, unreachable } = await chats.forget("b");
-  assert.deepEqual(removed[0], { place: "transcript", count: 20 });
+  assert.deepEqual(removed[0], { place: "transcript", count: 20 - erased });
   assert.deepEqual(unreachable, []);
   assert.notEqual(await chats.forgottenAt("b"), undefined);
   assert.equal(fs.existsSync(join(home, "chats", "b.jsonl")), false);
+  const [again] = await chats.append("a", [
+    { id: "m19", role: "user", content: `secret 19 ${"x y z ".repeat(2_000)}` },
+  ]);
+  assert.equal(again?.seq, 20);
+  assert.equal((await chats.search("secret", { limit: 50 })).length, 19);
+});
+
+test("a start on a full disk lists, searches, repeats an append, erases in the space of the index and forgets", {
+  skip,
+}, async () => {
   for (let n = 1; n <= fillings; n++) fs.rmSync(join(place, `fill-${n}`));
+  const home = join(place, "next");
+  const said = (n: number) => ({ id: `m${n}`, role: "user" as const, content: texts[n] ?? "" });
+  const texts = Array.from(
+    { length: 20 },
+    (_, n) => `secret ${n} ${randomText(12_000).replace(/.{6}/g, "$& ")}`,
+  );
+  {
+    await using throughline = await openThroughline({ home });
+    for (const chatId of ["a", "b"]) {
+      for (let n = 0; n < 20; n++) await throughline.chats.append(chatId, [said(n)]);
+    }
+  }
+  fill();
+  await using throughline = await openThroughline({ home });
+  const { chats } = throughline;
+  const checkHas = async (a: number, b: number) => {
+    assert.equal((await chats.list({ limit: 9 })).chats.length, b > 0 ? 2 : 1);
+    assert.equal((await chats.search("secret", { limit: 50 })).length, a + b);
+    assert.equal((await chats.append("a", [said(19)]))[0]?.seq, 20);
+  };
+  await checkHas(20, 20);
+  const full = { code: "THROUGHLINE_UNAVAILABLE" };
+  await assert.rejects(chats.append("a", [{ role: "user", content: "new" }]), full);
   assert.equal((await chats.erase("a", "m3")).erased, true);
-  assert.doesNotMatch(fs.readFileSync(join(home, "chats", "a.jsonl"), "latin1"), /secret 3 /);
+  await checkHas(19, 20);
+  await chats.forget("b");
+  await checkHas(19, 0);
+  assert.equal((await chats.append("a", [{ role: "user", content: "new" }]))[0]?.seq, 21);
 });

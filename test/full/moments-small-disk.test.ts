@@ -5,7 +5,8 @@ import fs from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import { openPackageDirectory } from "../../src/moments/directory/open-package-directory.ts";
+import { freeSpace } from "../../src/core/storage/disk/disk.ts";
+import { PackageDirectory } from "../../src/moments/directory/package-directory.ts";
 import type { SaveError } from "../../src/moments/package/package-sink.ts";
 import { momentOf } from "../support/package-workload.ts";
 
@@ -22,9 +23,9 @@ for (const lies of [false, true]) {
     skip,
   }, async () => {
     const path = join(place, lies ? "lies" : "right");
-    const { packages, close } = await openPackageDirectory({
+    const packages = await PackageDirectory.open({
       ...{ path, minFreeBytes: 0 },
-      ...(lies ? { freeSpace: async () => Number.MAX_SAFE_INTEGER } : {}),
+      freeSpace: lies ? async () => Number.MAX_SAFE_INTEGER : freeSpace,
     });
     const [first, second, third] = [1, 2, 3].map((number) =>
       momentOf(number, { frames: 40, frameBytes: 50_000 }),
@@ -42,7 +43,7 @@ for (const lies of [false, true]) {
     for (const { record } of [second!, third!]) {
       assert.equal((await packages.verify(record.name)).state, "whole");
     }
-    await close();
+    await packages.close();
     fs.rmSync(path, { recursive: true });
   });
 }

@@ -15,14 +15,13 @@ import { realDisk } from "../../src/core/storage/disk/disk.ts";
 import { silentTelemetry } from "../../src/core/telemetry.ts";
 import { systemTimers } from "../../src/core/timers.ts";
 import { PackageDirectory } from "../../src/moments/directory/package-directory.ts";
+import { keyPrefix } from "../../src/moments/package/package-name.ts";
 import { hashOf } from "../../src/moments/s3/local-files.ts";
-import { keyPrefix } from "../../src/moments/s3/object-key.ts";
 import { resolveTarget, type S3Credentials } from "../../src/moments/s3/options.ts";
 import { S3Bucket } from "../../src/moments/s3/s3-bucket.ts";
-import { systemJitter } from "../../src/moments/upload/attempt.ts";
 import { BucketSink } from "../../src/moments/upload/bucket-sink.ts";
 import { forgetInBucket } from "../../src/moments/upload/in-bucket.ts";
-import { UploadLoop } from "../../src/moments/upload/upload-loop.ts";
+import { Outbox } from "../../src/moments/upload/outbox.ts";
 import { S3Server } from "../support/s3/s3-server.ts";
 import { type SamplePackage, samplePackage } from "../support/s3/sample-package.ts";
 
@@ -148,7 +147,7 @@ async function proveUploads(endpoint: string, credentials: S3Credentials): Promi
 class Machine {
   readonly packages: PackageDirectory;
   readonly uploaded: string[] = [];
-  readonly uploader: UploadLoop;
+  readonly uploader: Outbox;
   readonly sink: BucketSink;
 
   private constructor(packages: PackageDirectory, target: ReturnType<typeof resolveTarget>) {
@@ -156,13 +155,13 @@ class Machine {
     const ports = { packages, clock: systemClock, timers: systemTimers };
     const logger = silentLogger;
     this.packages = packages;
-    this.uploader = new UploadLoop({
-      ...{ ...ports, logger, jitter: systemJitter, telemetry: silentTelemetry },
+    this.uploader = new Outbox({
+      ...{ ...ports, logger, telemetry: silentTelemetry },
       target: { bucket, region, endpoint },
       connect: (name) => new S3Bucket({ ...target, bucket: name }, { ...ports, logger }),
     });
     this.uploader.onUploaded((name) => this.uploaded.push(name));
-    this.sink = new BucketSink({ ...ports, loop: this.uploader, first: "bucket" });
+    this.sink = new BucketSink({ ...ports, outbox: this.uploader, first: "bucket" });
   }
 
   static async open(home: string, options: Parameters<typeof resolveTarget>[0]): Promise<Machine> {

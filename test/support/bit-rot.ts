@@ -44,7 +44,7 @@ export async function openHome(disk: Disk, openIndex: OpenLogIndex) {
   let ids = 0;
   const storage = await FileStorage.open({
     ...{ home: "/home", disk, durability: "power-cut", logger: silentLogger },
-    ...{ clock, timers, newId: () => `${home}x${++ids}`, index: homeIndex(openIndex) },
+    ...{ clock, timers, newId: () => `${home}x${++ids}`, index: homeIndex(), openIndex },
     ...{ verifyAll: false, maxOpen: 256, segmentBytes: 2_048, directoryChanged: () => undefined },
     guard: () => undefined,
     release: () => undefined,

@@ -4,8 +4,6 @@ import { setImmediate } from "node:timers/promises";
 import { ThroughlineError } from "../../src/core/errors.ts";
 import type { Responder } from "../../src/core/models/responder.ts";
 import type { Cluster } from "../../src/core/storage/cluster.ts";
-import { MemoryPlace } from "../../src/core/storage/memory/memory-place.ts";
-import { openMemoryStorage } from "../../src/core/storage/memory/memory-storage.ts";
 import type { Storage } from "../../src/core/storage/storage.ts";
 import { openThroughline, type Throughline } from "../../src/core/throughline.ts";
 import { systemTimers, type Timers } from "../../src/core/timers.ts";
@@ -13,6 +11,7 @@ import { createServer, type ServerFeature } from "../../src/server/server.ts";
 import type { Random } from "../../src/testing/random.ts";
 import { HeldClock } from "./held-clock.ts";
 import { HeldTimers } from "./held-timers.ts";
+import { MemoryPlace, openMemoryProcess } from "./memory-place.ts";
 import { scriptedResponder } from "./scripted-responder.ts";
 
 /** Where several processes write: how the tests open one, whatever the driver. */
@@ -27,7 +26,7 @@ export interface ClusterPlace {
 export async function memoryPlace(): Promise<ClusterPlace> {
   const place = new MemoryPlace();
   return {
-    open: async () => openMemoryStorage({ place }),
+    open: async () => openMemoryProcess({ place }),
     end: async () => undefined,
   };
 }
@@ -39,7 +38,7 @@ export function heldPlace() {
   /** One more process: it sleeps while nobody lets its timers pass. */
   const open = () => {
     const timers = new HeldTimers(clock);
-    return { timers, storage: openMemoryStorage({ place, timers }) };
+    return { timers, storage: openMemoryProcess({ place, timers }) };
   };
   return { clock, place, open };
 }

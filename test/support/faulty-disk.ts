@@ -164,10 +164,6 @@ class Faulty implements FaultyDisk {
     const call = { ...onPath("rename", from), to };
     return this.#plan.whole(call, () => this.#inner.rename(from, to));
   }
-  link(from: string, to: string): Promise<void> {
-    const call = { ...onPath("link", from), to };
-    return this.#plan.whole(call, () => this.#inner.link(from, to));
-  }
   unlink(path: string): Promise<void> {
     return this.#plan.whole(onPath("unlink", path), () => this.#inner.unlink(path));
   }

@@ -1,8 +1,8 @@
 // Packages in memory, for tests of what reads them. All that could differ between two runs is fixed.
 import { createHash } from "node:crypto";
 import type { Disk } from "../../src/core/storage/disk/disk.ts";
-import type { ExportSource } from "../../src/moments/export/export-source.ts";
-import type { ListedPackage } from "../../src/moments/export/selection.ts";
+import type { ExportSource } from "../../src/moments/export/open-package.ts";
+import type { SkipReason } from "../../src/moments/export/selection.ts";
 import { packageName, packageStamp } from "../../src/moments/package/package-name.ts";
 import {
   feedbackSchema,
@@ -43,14 +43,15 @@ export interface PackageShape {
   /** Samples of sound; each is its own number. */
   readonly samples?: number;
   readonly manifest?: Partial<Manifest>;
-  readonly listed?: Partial<ListedPackage>;
+  /** Why it is not even to be read. */
+  readonly reason?: SkipReason;
 }
 
 export interface SamplePackage {
   readonly name: string;
   readonly manifest: Manifest;
   readonly messages: readonly PackageMessage[];
-  readonly listed: ListedPackage;
+  readonly reason: SkipReason | undefined;
   /** By path, `feedback.json` among them. */
   readonly files: Map<string, Buffer>;
 }
@@ -92,8 +93,7 @@ export function samplePackage(number: number, shape: PackageShape = {}): SampleP
   };
   files.set("feedback.json", writeManifest(manifest));
   const { name } = manifest;
-  const flags = { sealed: true, newer: false, retracted: false, superseded: false };
-  return { name, manifest, messages, files, listed: { name, ...flags, ...shape.listed } };
+  return { name, manifest, messages, files, reason: shape.reason };
 }
 
 /** Packages as an export gets them. Counts what was read. */
@@ -109,7 +109,7 @@ export class SampleSource implements ExportSource {
     this.#packages = new Map(packages.map((one) => [one.name, one]));
   }
   async *list() {
-    for (const { listed } of this.#packages.values()) yield listed;
+    for (const { name, reason } of this.#packages.values()) yield { name, reason };
   }
   manifest(name: string) {
     return this.part(name, "feedback.json");

@@ -58,10 +58,6 @@ export function hookedDisk(
       await told("rename", from);
       return disk.rename(from, to);
     },
-    link: async (from, to) => {
-      await told("link", from);
-      return disk.link(from, to);
-    },
     unlink: async (path) => {
       await told("unlink", path);
       return disk.unlink(path);

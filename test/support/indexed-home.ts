@@ -5,13 +5,16 @@ import { silentLogger } from "../../src/core/logger.ts";
 import { type Disk, directoryChanged, realDisk } from "../../src/core/storage/disk/disk.ts";
 import { FileStorage } from "../../src/core/storage/files/file-storage.ts";
 import { FileIndex } from "../../src/core/storage/files/index.ts";
-import type { LogIndex } from "../../src/core/storage/files/log-index.ts";
+import { partsOf } from "../../src/core/storage/files/index-search.ts";
+import type { LogIndex, OpenLogIndex } from "../../src/core/storage/files/log-index.ts";
 import { systemTimers, type Timers } from "../../src/core/timers.ts";
 
 export interface IndexedHomeOptions {
   readonly disk?: Disk;
   /** Of the index: when it writes. */
   readonly timers?: Timers;
+  /** Of everything else. @default systemTimers */
+  readonly homeTimers?: Timers;
   /** Appends wait past so many bytes that the index lacks. */
   readonly mostBehindBytes?: number;
   /** Of the journal. A segment that is full has the index synced. @default 65_536 */
@@ -23,7 +26,7 @@ export interface IndexedHomeOptions {
 /** Opens a home as `openFileStorage` does, with its disk and its index in the hands of a test. */
 export async function openIndexed(home: string, options: IndexedHomeOptions = {}) {
   const { disk = realDisk, timers = systemTimers } = options;
-  const { segmentBytes = 65_536, mostBehindBytes } = options;
+  const { segmentBytes = 65_536, mostBehindBytes, homeTimers = systemTimers } = options;
   let storage: FileStorage | undefined;
   const index = new FileIndex(join(home, "index.db"), {
     onLost: () => storage?.indexLost(),
@@ -33,8 +36,8 @@ export async function openIndexed(home: string, options: IndexedHomeOptions = {}
     timers,
   });
   const coverage = index.coverageOf("chats");
-  const open = index.open.bind(index);
-  index.open = (...collection) => {
+  const open = partsOf(index);
+  const openIndex: OpenLogIndex = (...collection) => {
     const part = open(...collection);
     options.onOpened?.(part, index);
     return part;
@@ -43,13 +46,14 @@ export async function openIndexed(home: string, options: IndexedHomeOptions = {}
     home,
     disk,
     index,
+    openIndex,
     directoryChanged,
     durability: "power-cut",
     segmentBytes,
     verifyAll: false,
     maxOpen: 256,
     clock: systemClock,
-    timers: systemTimers,
+    timers: homeTimers,
     newId: randomId,
     logger: silentLogger,
     guard: () => undefined,

@@ -135,11 +135,9 @@ const doors: Readonly<Record<string, (...args: string[]) => Promise<unknown>>> =
 
   /** Saves one moment after the other. Notes the name of each that is durable. */
   async moments(path = "", first = "0") {
-    const { openPackageDirectory } = await import(
-      "../../src/moments/directory/open-package-directory.ts"
-    );
+    const { PackageDirectory } = await import("../../src/moments/directory/package-directory.ts");
     const { momentOf } = await import("./package-workload.ts");
-    const { packages } = await openPackageDirectory({ path, minFreeBytes: 0 });
+    const packages = await PackageDirectory.open({ path, minFreeBytes: 0 });
     for (let number = Number(first); ; number++) {
       note((await packages.save(momentOf(number, { frames: 12, samples: 8_000 }))).name);
     }

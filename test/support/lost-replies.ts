@@ -5,7 +5,6 @@ import { systemClock } from "../../src/core/clock.ts";
 import { errorName } from "../../src/core/errors.ts";
 import { randomId } from "../../src/core/ids.ts";
 import { silentLogger } from "../../src/core/logger.ts";
-import { LeaseRegistry } from "../../src/core/storage/cluster-leases.ts";
 import type { DocumentStore } from "../../src/core/storage/document-store.ts";
 import type { LogStore } from "../../src/core/storage/log-store.ts";
 import { systemTimers } from "../../src/core/timers.ts";
@@ -70,7 +69,7 @@ async function history(
   const calls = new Calls();
   const companion = `companion-${randomId()}`;
   const around = { clock: systemClock, timers: systemTimers, logger: silentLogger };
-  const own = { database, calls, companion, newId: randomId, epochs: new LeaseRegistry() };
+  const own = { database, calls, companion, newId: randomId, epochs: new Map() };
   const ports = { ...own, ...around };
   const log = new PostgresLogStore(ports, "chats", contractProjection);
   const documents = new PostgresDocumentStore(ports, "session");

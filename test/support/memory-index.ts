@@ -1,7 +1,7 @@
 import { type ListPlace, listCursor, parseCursor } from "../../src/core/storage/batch.ts";
 import { batchAt, recordsOf } from "../../src/core/storage/files/batch-reader.ts";
+import { comparePlaces } from "../../src/core/storage/files/collection-index.ts";
 import { headOf } from "../../src/core/storage/files/commit.ts";
-import { comparePlaces } from "../../src/core/storage/files/index-search.ts";
 import { labelsOf } from "../../src/core/storage/files/index-writer.ts";
 import type {
   HomeIndex,
@@ -49,10 +49,9 @@ export function openMemoryIndex(): OpenLogIndex {
   return (_, projection) => new MemoryLogIndex(projection);
 }
 
-/** The index of a home that opens its parts so, and knows nothing at the start. */
-export function homeIndex(open: OpenLogIndex = openMemoryIndex()): HomeIndex {
+/** The index of a home that knows nothing at the start. */
+export function homeIndex(): HomeIndex {
   return {
-    open,
     clean: false,
     nth: 0,
     mark: 0,
@@ -101,13 +100,16 @@ class MemoryLogIndex implements LogIndex {
     if (batch !== undefined && isNext) this.#take(log.key, batch);
   }
 
-  async add(log: LogState, batches: readonly IndexedBatch[]): Promise<void> {
+  async add(log: LogState, batches: readonly IndexedBatch[]): Promise<boolean> {
     for (const batch of batches) this.#take(log.key, batch);
-    if (!log.damaged) return;
+    if (!log.damaged) return true;
     const { key, seq, end, crc, headJson, damaged } = log;
     if (end === 0) this.#logs.set(key, newLog({ key, seq, end, crc, headJson, damaged }));
     this.markDamaged(key);
+    return true;
   }
+
+  readonly refused: ReadonlySet<string> = new Set();
 
   #take(key: string, batch: IndexedBatch): void {
     const { seq, crc, count } = batch.commit;
@@ -189,6 +191,10 @@ class MemoryLogIndex implements LogIndex {
 
   async erase(): Promise<void> {
     // Nothing was written anywhere.
+  }
+
+  async makeRoom(): Promise<boolean> {
+    return false;
   }
 
   async caughtUp(): Promise<void> {

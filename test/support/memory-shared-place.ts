@@ -1,10 +1,9 @@
-import { MemoryPlace } from "../../src/core/storage/memory/memory-place.ts";
-import { openMemoryStorage } from "../../src/core/storage/memory/memory-storage.ts";
 import type { Storage } from "../../src/core/storage/storage.ts";
 import type { SharedPlace } from "./contracts/shared-place.ts";
 import { HeldBackTimers } from "./held-back-timers.ts";
 import { HeldClock } from "./held-clock.ts";
 import { HeldTimers } from "./held-timers.ts";
+import { MemoryPlace, openMemoryProcess } from "./memory-place.ts";
 
 const leaseMs = 10_000;
 
@@ -23,7 +22,7 @@ export class MemorySharedPlace implements SharedPlace {
 
   async join(): Promise<Storage> {
     const timers = new HeldBackTimers(this.#time);
-    const storage = this.#wrap(openMemoryStorage({ place: this.#place, timers }));
+    const storage = this.#wrap(openMemoryProcess({ place: this.#place, timers }));
     this.#timers.set(storage, timers);
     return storage;
   }

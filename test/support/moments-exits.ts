@@ -10,7 +10,7 @@ import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import type { RepairReport } from "../../src/core/storage/storage.ts";
 import { placeOf } from "../../src/moments/directory/names.ts";
-import { openPackageDirectory } from "../../src/moments/directory/open-package-directory.ts";
+import { PackageDirectory } from "../../src/moments/directory/package-directory.ts";
 import { killChild } from "./killed.ts";
 
 export interface ExitPlan {
@@ -57,7 +57,9 @@ export interface Ended {
 
 /** Records and ends in a process of its own, then starts again and checks every package that is there. */
 export async function recordAndEnd(changes: Partial<ExitPlan> & Pick<ExitPlan, "end">) {
-  const path = fs.mkdtempSync(join(tmpdir(), "throughline-exit-"));
+  const home = fs.mkdtempSync(join(tmpdir(), "throughline-exit-"));
+  const path = join(home, "feedback");
+  fs.mkdirSync(path);
   const plan: ExitPlan = { ...usual, ...changes, path };
   try {
     const { said, code, signal } = await runChild(plan);
@@ -78,7 +80,7 @@ export async function recordAndEnd(changes: Partial<ExitPlan> & Pick<ExitPlan, "
     assertHonest(ended);
     return ended;
   } finally {
-    fs.rmSync(path, { recursive: true, force: true });
+    fs.rmSync(home, { recursive: true, force: true });
   }
 }
 
@@ -99,11 +101,12 @@ function tracesIn(path: string): ReadonlySet<string> {
 
 async function startAgain(plan: ExitPlan) {
   const reports: RepairReport[] = [];
-  const { packages, close } = await openPackageDirectory({
+  const packages = await PackageDirectory.open({
     path: plan.path,
     report: (report) => reports.push(report),
   });
-  const { packages: listed, foreign, next } = await packages.list({ limit: 500 });
+  const { packages: listed, next } = await packages.list({ limit: 500 });
+  const foreign = fs.readdirSync(plan.path).filter((entry) => placeOf(entry) === undefined);
   assert.deepEqual([foreign, next], [[], null]);
   for (const { name, state, manifest } of listed) {
     assert.equal(state, "sealed", name);
@@ -113,7 +116,7 @@ async function startAgain(plan: ExitPlan) {
     const { num_frames, audio_samples } = manifest ?? {};
     assert.deepEqual([num_frames, audio_samples], [plan.frames, plan.samples], name);
   }
-  await close();
+  await packages.close();
   const half = fs
     .readdirSync(plan.path)
     .filter((entry) => !["package", "status", undefined].includes(placeOf(entry)?.as));

@@ -2,7 +2,7 @@
 
 import { randomId } from "../../src/core/ids.ts";
 import { silentLogger } from "../../src/core/logger.ts";
-import { LeaseRegistry } from "../../src/core/storage/cluster-leases.ts";
+import type { Epochs } from "../../src/core/storage/cluster-leases.ts";
 import { Calls } from "../../src/postgres/calls.ts";
 import type { PostgresPool } from "../../src/postgres/pool.ts";
 import { PostgresLogStore } from "../../src/postgres/postgres-log-store.ts";
@@ -26,7 +26,7 @@ export function serverOf(pool: PostgresPool, companion: string, timeoutMs?: numb
   );
   const calls = new Calls();
   const around = { clock, timers, calls, logger: silentLogger };
-  const epochs = new LeaseRegistry();
+  const epochs: Epochs = new Map();
   const ports = { ...around, database, companion, epochs, newId: randomId };
   const collection = "chats";
   return {

@@ -5,8 +5,8 @@ import { silentLogger } from "../../src/core/logger.ts";
 import { directoryChanged, realDisk } from "../../src/core/storage/disk/disk.ts";
 import { FileStorage } from "../../src/core/storage/files/file-storage.ts";
 import { FileIndex } from "../../src/core/storage/files/index.ts";
-import { takeLease } from "../../src/core/storage/files/lease.ts";
-import { oncePerPass } from "../../src/core/storage/files/once-per-pass.ts";
+import { partsOf } from "../../src/core/storage/files/index-search.ts";
+import { oncePerPass, takeLease } from "../../src/core/storage/files/lease.ts";
 import { systemTimers } from "../../src/core/timers.ts";
 import { projection } from "./storage-workload.ts";
 
@@ -38,6 +38,7 @@ export async function openRealHome(home: string, boot = systemClock.bootId?.()) 
     timers: systemTimers,
     disk: realDisk,
     index,
+    openIndex: partsOf(index),
     directoryChanged,
     verifyAll: false,
     maxOpen: 256,

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { link } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
@@ -18,6 +19,9 @@ type Step =
   | readonly ["sync" | "close" | "fileSize", number]
   | readonly ["mkdir" | "list" | "size" | "unlink" | "rmdir" | "syncDirectory", string]
   | readonly ["rename" | "link", string, string];
+
+/** People who copy a home make links. */
+type LinkingDisk = Disk & Pick<SimulatedDisk, "link">;
 
 const linuxOnly = {
   skip: process.platform === "linux" ? false : "the simulation answers as Linux does",
@@ -141,14 +145,14 @@ async function onRealDisk(steps: readonly Step[]) {
   const home = join(tmpdir(), `throughline-${randomId()}`);
   await realDisk.mkdir(home);
   try {
-    return await onDisk(realDisk, home, steps);
+    return await onDisk({ ...realDisk, link }, home, steps);
   } finally {
     await remove(home);
   }
 }
 
 /** What each step answered: a value, `"ok"`, or the error with its code in front. */
-async function onDisk(disk: Disk, home: string, steps: readonly Step[]) {
+async function onDisk(disk: LinkingDisk, home: string, steps: readonly Step[]) {
   const files: { file: DiskFile; closed: boolean }[] = [];
   const outcomes: { answer: unknown; message?: string; errno?: number; syscall?: string }[] = [];
   for (const step of steps) {
@@ -168,7 +172,7 @@ async function onDisk(disk: Disk, home: string, steps: readonly Step[]) {
 }
 
 async function take(
-  disk: Disk,
+  disk: LinkingDisk,
   home: string,
   step: Step,
   files: { file: DiskFile; closed: boolean }[],

@@ -4,7 +4,8 @@ import { Copies, NameTree, type TreeNode } from "./name-tree.ts";
 import { type Errno, systemError } from "./system-error.ts";
 
 /** The calls of a disk and of its open files, by the names they have in the port. */
-export type DiskCall = keyof Disk | keyof DiskFile;
+/** The stores make no links; a test does, as people do who copy a home. */
+export type DiskCall = keyof Disk | keyof DiskFile | "link";
 
 export interface DiskOperation {
   readonly call: DiskCall;

@@ -1,7 +1,4 @@
-import type {
-  InjectionStream,
-  StreamState,
-} from "../../src/companion/conversation/injection-stream.ts";
+import type { InjectionStream, StreamState } from "../../src/companion/conversation/injector.ts";
 
 /** One call of `inject`. */
 export interface VoiceCall {

@@ -11,7 +11,7 @@ import type { Durability } from "../../src/core/storage/storage.ts";
 import { seededRandom } from "../../src/testing/random.ts";
 import { HeldClock } from "./held-clock.ts";
 import { HeldTimers } from "./held-timers.ts";
-import { homeIndex } from "./memory-index.ts";
+import { homeIndex, openMemoryIndex } from "./memory-index.ts";
 
 export const projection: LogProjection = {
   sortedAt: (head) => String(head["updated_at"] ?? ""),
@@ -42,7 +42,9 @@ export async function openOn(
   const storage = await FileStorage.open({
     ...{ home: "/home", disk, durability, logger: silentLogger, clock, timers },
     newId: () => `${process}x${++ids}`,
-    index: typeof index === "function" ? homeIndex(index) : index,
+    ...(typeof index === "function"
+      ? { index: homeIndex(), openIndex: index }
+      : { index, openIndex: openMemoryIndex() }),
     ...{ verifyAll: false, maxOpen, segmentBytes },
     directoryChanged: () => undefined,
     guard,

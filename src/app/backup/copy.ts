@@ -28,7 +28,6 @@ import { isThroughlineError } from "../../core/errors.ts";
 import { randomId } from "../../core/ids.ts";
 import type { Logger } from "../../core/logger.ts";
 import { type Disk, realDisk } from "../../core/storage/disk/disk.ts";
-import { patientDisk } from "../../core/storage/disk/patient-disk.ts";
 import { writeAll } from "../../core/storage/files/file-ports.ts";
 import {
   type Change,
@@ -108,7 +107,7 @@ export async function backup(to: string, flags: BackupFlags, context: Context): 
       home,
       directory,
       version,
-      disk: patientDisk(realDisk),
+      disk: realDisk,
       clock: systemClock,
       logger: openLog(logLevel, "warn"),
       signal,
@@ -381,6 +380,7 @@ async function firstIncomplete(
   for (const [path, changes] of Map.groupBy(frames, (frame) => frame.path)) {
     for (const change of settle(changes).kept.filter((each) => old.has(each))) {
       const { offset, bytes: wanted } = change;
+      if (wanted.length === 0) continue; // cut back to there, where perhaps no file is
       const there = await bytesOf(disk, join(home, path), offset, wanted.length);
       if (there?.equals(wanted) !== true) return path;
     }

@@ -10,7 +10,6 @@ import { printableLine } from "../../core/chat/printable.ts";
 import { concurrently } from "../../core/concurrently.ts";
 import { isThroughlineError } from "../../core/errors.ts";
 import { type Disk, type DiskFile, realDisk } from "../../core/storage/disk/disk.ts";
-import { patientDisk } from "../../core/storage/disk/patient-disk.ts";
 import { contentText, filesAtOnce } from "./copy.ts";
 import { assertFree, create, newFolder } from "./new-folder.ts";
 import {
@@ -35,7 +34,7 @@ export async function restore(from: string, flags: RestoreFlags, context: Contex
     restoreBackup({
       directory,
       home,
-      disk: patientDisk(realDisk),
+      disk: realDisk,
       signal,
       progress: (says) => showProgress(io, says),
     }).finally(() => showProgress(io, "")),

@@ -130,12 +130,12 @@ async function openLogs(storage: FileStorage): Promise<readonly Check[]> {
     ...frameworkLogs,
   ];
   for (const { collection, projection } of collections) {
-    const logs = storage.fileLogs(collection, projection);
+    const logs = storage.logs(collection, projection);
     // One that cannot be opened is reported.
     for (const key of await logs.keys()) await logs.tail(key, 0).catch(() => undefined);
   }
   const files = storage.files("chats");
-  const chats = new Set(await storage.fileLogs("chats", chatProjection).keys());
+  const chats = new Set(await storage.logs("chats", chatProjection).keys());
   const notes: Check[] = [];
   for await (const key of files.keys()) {
     const { length } = await files.list(key);

@@ -33,7 +33,7 @@ export type IndexedLogs = ReadonlyMap<string, IndexEntry & { readonly key: strin
 const consent = "consent.json";
 
 /** Where only logs of ours have such names. */
-const ownLogs = /^(chats|forgotten|langgraph|claude)\/|^(runs|moods|moves|acts-\d+)\.jsonl$/;
+const ownLogs = /^(chats|forgotten|langgraph|claude)\/|^(runs|moods|moves)\.jsonl$/;
 
 /** What an index says of all logs; nothing if there is none. Another process may be writing it. */
 export function readIndex(home: string): IndexedLogs {

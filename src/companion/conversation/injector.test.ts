@@ -6,7 +6,7 @@ import { setImmediate } from "node:timers/promises";
 import { Machine } from "../../../test/support/kept-companion.ts";
 import { SimulatedVoice } from "../../../test/support/simulated-voice.ts";
 import { seededRandom } from "../../testing/random.ts";
-import type { StreamState } from "./injection-stream.ts";
+import type { StreamState } from "./injector.ts";
 
 async function start(t: TestContext, state: StreamState = "idle", machine = new Machine()) {
   const { throughline, companion } = await machine.run();
@@ -84,22 +84,17 @@ test("a call that was given up counts when it is acknowledged late", async (t) =
   assert.deepEqual(kept(), []);
 });
 
-test("a text that the model refuses three times is dropped with a line, and stops no other", async (t) => {
+test("a text that the model refuses is sent again with what came since, 3 s later, and kept", async (t) => {
   const { stream, say, timers, kept, logged } = await start(t);
   stream.isPrompt = false;
   await say("bad");
   await say("good");
-  for (const waitMs of [3_000, 6_000, 12_000]) {
-    stream.refuse();
-    await settled();
-    const calls = stream.calls.length;
-    await timers.pass(waitMs - 1);
-    assert.equal(stream.calls.length, calls);
-    await timers.pass(1);
-  }
-  assert.deepEqual(kept(), ["good"]);
-  assert.equal(stream.calls.at(-1)?.text, "[21 seconds ago] good");
-  assert.ok(logged.some((line) => /refused three times/.test(line) && !/bad|good/.test(line)));
+  stream.refuse();
+  await timers.pass(2_999);
+  assert.deepEqual([stream.calls.length, kept()], [1, ["bad", "good"]]);
+  await timers.pass(1);
+  assert.equal(stream.calls.at(-1)?.text, "bad\n\ngood");
+  assert.ok(logged.some((line) => /not heard/.test(line) && !/bad|good/.test(line)));
 });
 
 test("once it is stopped nothing is sent, and nobody is called back", async (t) => {

@@ -1,10 +1,75 @@
+// What a client's model is to hear while it runs: put into its stream, or published as an event.
+
 import type { Clock } from "../../core/clock.ts";
 import { errorName } from "../../core/errors.ts";
 import type { Logger } from "../../core/logger.ts";
 import type { Timers } from "../../core/timers.ts";
 import { awayText } from "../../core/turns/ask.ts";
 import type { Inject } from "../client-runs.ts";
-import type { InjectionStream } from "./injection-stream.ts";
+
+/** A voice model's stream: not connected, connected and silent, or speaking. */
+export type StreamState = "inactive" | "idle" | "speaking";
+
+/** A voice model's stream as the injector sees it: what text can be put into while it runs. */
+export interface InjectionStream {
+  readonly state: StreamState;
+  /** The id of the voice provider's stream: another one once the provider began a new stream. */
+  readonly voiceStream: string;
+  /**
+   * Puts one text into the voice stream. Called only while `state` is `"idle"`, one call at a
+   * time, at most one in 3.0 s.
+   *
+   * Resolves when the model acknowledged it. Rejects when the model did not take it: it is sent again. It
+   * settles at the latest when the voice stream ends; a call that does not is given up by the
+   * injector after 30 s.
+   *
+   * A call that was given up, and one that was acknowledged just before the process was killed, is
+   * made again with the same ids. A stream that remembers the ids that its model took resolves then
+   * without a second delivery: with it, each id is delivered exactly once. Without, at this single
+   * point, it is at least once.
+   *
+   * @param ids of the texts that `text` was put together from, in their order.
+   */
+  inject(text: string, ids: readonly string[]): Promise<void>;
+  /**
+   * Calls back after each change of `state` or `voiceStream`.
+   *
+   * @returns what ends it.
+   */
+  onChange(listener: () => void): () => void;
+}
+
+/** At most one injection in this time, on the monotonic clock. Source: the voice model's own limit. */
+const throttleMs = 3_000;
+/** A stream that does not answer for this long is taken not to have heard. */
+const acknowledgeTimeoutMs = 30_000;
+
+/** Sends at most once in 3 s. */
+export class Throttle {
+  readonly #ports: { readonly clock: Clock; readonly timers: Timers };
+  /** @returns whether something was sent. */
+  readonly #send: () => boolean;
+  #nextAt = Number.NEGATIVE_INFINITY;
+  #cancel = () => {};
+
+  constructor(ports: { readonly clock: Clock; readonly timers: Timers }, send: () => boolean) {
+    this.#ports = ports;
+    this.#send = send;
+  }
+
+  /** Sends what there is, now or as soon as the time is over. */
+  look(): void {
+    this.#cancel();
+    const { clock, timers } = this.#ports;
+    const now = clock.monotonic();
+    if (now < this.#nextAt) this.#cancel = timers.after(this.#nextAt - now, () => this.look());
+    else if (this.#send()) this.#nextAt = now + throttleMs;
+  }
+
+  close(): void {
+    this.#cancel();
+  }
+}
 
 interface InjectorPorts {
   readonly stream: InjectionStream;
@@ -20,133 +85,80 @@ interface InjectorPorts {
   readonly logger: Logger;
 }
 
-/** At most one injection in this time, on the monotonic clock. Source: the voice model's own limit. */
-export const throttleMs = 3_000;
-/** A stream that does not answer for this long is taken not to have heard. */
-const acknowledgeTimeoutMs = 30_000;
-/** Refused this often, the oldest text is dropped, so that it does not stop those behind it. */
-const mostRefusals = 3;
-
 /** One call of `stream.inject`. */
 interface Attempt {
   readonly voiceStream: string;
-  readonly items: readonly Inject[];
+  readonly last: Inject | undefined;
   readonly stopTimeout: () => void;
 }
 
 /**
- * Puts what a client is to hear into the stream of a voice model in this process: in order, at most one
- * injection in 3 s, none while the model speaks or the stream is down. What comes in between is merged. After
- * a refusal the oldest text goes alone.
+ * Puts what a client is to hear into the stream of a voice model in this process, all in one text and in order:
+ * at most once in 3 s, and not while the model speaks or the stream is down. It is kept until the stream
+ * acknowledges it.
  */
 export class Injector {
   readonly #ports: InjectorPorts;
+  readonly #throttle: Throttle;
   readonly #ends: readonly (() => void)[];
   #attempt: Attempt | undefined;
-  #voiceStream: string;
-  #nextAt = Number.NEGATIVE_INFINITY;
-  #refusals = 0;
-  #stopTimer = () => {};
   #isClosed = false;
 
   constructor(ports: InjectorPorts) {
     this.#ports = ports;
-    this.#voiceStream = ports.stream.voiceStream;
+    this.#throttle = new Throttle(ports, () => this.#send());
     this.#ends = [
       ports.stream.onChange(() => this.#onStream()),
-      ports.onChange(() => this.#pump()),
+      ports.onChange(() => this.#throttle.look()),
     ];
-    this.#pump();
+    this.#throttle.look();
   }
 
   /** Sends nothing more. What the stream acknowledges later still counts. */
   close(): void {
     this.#isClosed = true;
-    this.#stopTimer();
+    this.#throttle.close();
     this.#attempt?.stopTimeout();
     for (const end of this.#ends) end();
   }
 
   #onStream(): void {
-    const { voiceStream } = this.#ports.stream;
-    if (voiceStream !== this.#voiceStream) {
-      this.#voiceStream = voiceStream;
-      this.#refusals = 0;
-      if (this.#attempt !== undefined) void this.#failed(this.#attempt, "the voice stream changed");
-    }
-    this.#pump();
+    const attempt = this.#attempt;
+    if (attempt !== undefined && attempt.voiceStream !== this.#ports.stream.voiceStream) {
+      this.#end(attempt);
+    } else this.#throttle.look();
   }
 
-  /** Sends what waits as soon as the stream and the throttle allow it. */
-  #pump(): void {
-    this.#stopTimer();
-    const { stream, injects, clock, timers } = this.#ports;
-    if (this.#isClosed || this.#attempt !== undefined || stream.state !== "idle") return;
-    const all = injects();
-    if (all.length === 0) return;
-    const waitMs = this.#nextAt - clock.monotonic();
-    if (waitMs > 0) this.#stopTimer = timers.after(waitMs, () => this.#pump());
-    else this.#send(this.#refusals > 0 ? all.slice(0, 1) : all);
-  }
-
-  #send(items: readonly Inject[]): void {
-    const { stream, clock, timers } = this.#ports;
-    const { voiceStream } = stream;
-    const late = () => void this.#failed(attempt, "no answer");
-    const attempt = { voiceStream, items, stopTimeout: timers.after(acknowledgeTimeoutMs, late) };
+  #send(): boolean {
+    const { stream, injects, clock, timers, logger } = this.#ports;
+    const items = injects();
+    const isFree = !this.#isClosed && this.#attempt === undefined && stream.state === "idle";
+    if (!isFree || items.length === 0) return false;
+    const stopTimeout = timers.after(acknowledgeTimeoutMs, () => this.#end(attempt));
+    const attempt = { voiceStream: stream.voiceStream, last: items.at(-1), stopTimeout };
     this.#attempt = attempt;
-    this.#nextAt = clock.monotonic() + throttleMs;
     const ids = items.map(({ id }) => id);
     // In an async function, so that a stream that throws rejects.
     const sent = (async () => stream.inject(injectionText(items, clock.now()), ids))();
-    void sent.then(
-      () => this.#acknowledged(attempt),
-      (error) => this.#failed(attempt, errorName(error)),
-    );
-  }
-
-  /** Counts also when it comes late, for a call that was given up. */
-  async #acknowledged(attempt: Attempt): Promise<void> {
-    if (attempt === this.#attempt) this.#refusals = 0;
-    await this.#heard(attempt.items.at(-1));
-    this.#end(attempt);
-  }
-
-  async #failed(attempt: Attempt, error: string): Promise<void> {
-    if (attempt !== this.#attempt) return;
-    const { stream, clock, logger } = this.#ports;
-    const { items, voiceStream } = attempt;
-    // A stream that went down, or is another by now, says nothing of the texts.
-    const isRefused = stream.state !== "inactive" && stream.voiceStream === voiceStream;
-    logger.warn({ error, items: items.length, isRefused }, "an injection was not acknowledged");
-    if (isRefused) {
-      this.#nextAt = clock.monotonic() + throttleMs * 2 ** this.#refusals++;
-      if (this.#refusals >= mostRefusals) {
-        const [oldest] = items;
-        this.#refusals = 0;
-        logger.warn({ id: oldest?.id }, "a text that the model refused three times was dropped");
-        await this.#heard(oldest);
-      }
-    }
-    this.#end(attempt);
+    void sent
+      .then(() => this.#heard(attempt.last))
+      .catch((error: unknown) => {
+        logger.warn({ error: errorName(error), items: items.length }, "texts were not heard");
+      })
+      .then(() => this.#end(attempt));
+    return true;
   }
 
   #end(attempt: Attempt): void {
     attempt.stopTimeout();
     if (attempt === this.#attempt) this.#attempt = undefined;
-    this.#pump();
+    if (!this.#isClosed) this.#throttle.look();
   }
 
+  /** Counts also when it comes late, for a call that was given up. */
   async #heard(last: Inject | undefined): Promise<void> {
-    if (last === undefined || !this.#ports.injects().includes(last)) return;
-    try {
-      await this.#ports.heard(last.id);
-    } catch (error) {
-      this.#ports.logger.warn(
-        { error: errorName(error) },
-        "it is not stored that texts were heard",
-      );
-    }
+    const { injects, heard } = this.#ports;
+    if (last !== undefined && injects().includes(last)) await heard(last.id);
   }
 }
 

@@ -1,8 +1,9 @@
 // Programs that are not the server and have a model of their own, such as a robot: their runs, and what their
 // model is to hear.
 import { json, type Router } from "../../server/router.ts";
+import type { ClientRun, Inject } from "../client-runs.ts";
 import type { Companion } from "../companion.ts";
-import { injectionText, throttleMs } from "../conversation/injector.ts";
+import { injectionText, Throttle } from "../conversation/injector.ts";
 import { clientView } from "./companion-view.ts";
 import type { CompanionWrites } from "./companion-writes.ts";
 import { clientBody, deliveredBody, injectBody, schemaOf } from "./schemas.ts";
@@ -95,37 +96,38 @@ export function publishInjects({ ports }: Router, companion: Companion): () => v
   const { clock, watchers, throughline } = ports;
   /** The id of the last text that was published, by client. */
   const sent = new Map<string, string>();
-  let nextAt = Number.NEGATIVE_INFINITY;
-  let cancel = () => {};
-  const look = () => {
-    cancel();
-    const now = clock.monotonic();
-    if (now < nextAt) cancel = throughline.ports.timers.after(nextAt - now, look);
-    if (now < nextAt || !watchers.hasListeners) return;
-    for (const { client, injects } of companion.clients.allOpen) {
-      const last = injects.findIndex(({ id }) => id === sent.get(client));
-      const items = injects.slice(last + 1);
-      const id = items.at(-1)?.id;
-      if (id === undefined) continue;
-      watchers.publishHere("inject", { client, id, text: injectionText(items, clock.now()) });
-      sent.set(client, id);
-      nextAt = now + throttleMs;
-    }
+  const eventOf = (client: string, items: readonly Inject[]) => {
+    return { client, id: items.at(-1)?.id ?? "", text: injectionText(items, clock.now()) };
   };
+  /** What was published to a client, and what was not. */
+  const parted = ({ client, injects }: ClientRun) => {
+    const next = injects.findIndex(({ id }) => id === sent.get(client)) + 1;
+    return [injects.slice(0, next), injects.slice(next)] as const;
+  };
+  const throttle = new Throttle({ clock, timers: throughline.ports.timers }, () => {
+    let hasSent = false;
+    for (const run of watchers.hasListeners ? companion.clients.allOpen : []) {
+      const [, items] = parted(run);
+      if (items.length === 0) continue;
+      const event = eventOf(run.client, items);
+      watchers.publishHere("inject", event);
+      sent.set(run.client, event.id);
+      hasSent = true;
+    }
+    return hasSent;
+  });
   const ends = [
-    companion.onChange(({ type }) => type === "injects" && look()),
+    companion.onChange(({ type }) => type === "injects" && throttle.look()),
     watchers.onListen((stream) => {
-      for (const { client, injects } of companion.clients.allOpen) {
-        const last = injects.findIndex(({ id }) => id === sent.get(client));
-        const items = injects.slice(0, last + 1);
-        const id = items.at(-1)?.id;
-        if (id === undefined) continue;
-        stream.send("inject", { client, id, text: injectionText(items, clock.now()) });
+      for (const run of companion.clients.allOpen) {
+        const [items] = parted(run);
+        if (items.length > 0) stream.send("inject", eventOf(run.client, items));
       }
-      look();
+      throttle.look();
     }),
   ];
   return () => {
-    for (const end of [...ends, cancel]) end();
+    for (const end of ends) end();
+    throttle.close();
   };
 }

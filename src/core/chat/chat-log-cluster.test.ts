@@ -3,9 +3,8 @@ import { test } from "node:test";
 import { changed } from "../../../test/support/changed.ts";
 import { HeldClock } from "../../../test/support/held-clock.ts";
 import { HeldTimers } from "../../../test/support/held-timers.ts";
+import { MemoryPlace, openMemoryProcess } from "../../../test/support/memory-place.ts";
 import { silentLogger } from "../logger.ts";
-import { MemoryPlace } from "../storage/memory/memory-place.ts";
-import { openMemoryStorage } from "../storage/memory/memory-storage.ts";
 import { silentTelemetry } from "../telemetry.ts";
 import { chatProjection } from "./chat-head.ts";
 import { ChatLog, chatsCollection } from "./chat-log.ts";
@@ -25,7 +24,7 @@ function two() {
   let reads = 0;
   const process = () => {
     const timers = new HeldTimers(clock);
-    const storage = openMemoryStorage({ place, timers });
+    const storage = openMemoryProcess({ place, timers });
     const store = storage.logs(chatsCollection, chatProjection);
     const logs = changed(store, (name) => {
       if (name === "tail") reads++;

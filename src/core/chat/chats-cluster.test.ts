@@ -2,10 +2,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { HeldClock } from "../../../test/support/held-clock.ts";
+import { MemoryPlace, openMemoryProcess } from "../../../test/support/memory-place.ts";
 import { silentLogger } from "../logger.ts";
 import type { LogStore } from "../storage/log-store.ts";
-import { MemoryPlace } from "../storage/memory/memory-place.ts";
-import { openMemoryStorage } from "../storage/memory/memory-storage.ts";
 import { silentTelemetry } from "../telemetry.ts";
 import { systemTimers } from "../timers.ts";
 import { chatProjection } from "./chat-head.ts";
@@ -20,7 +19,7 @@ type Before = Partial<Record<keyof LogStore, (() => unknown)[]>>;
 
 /** One process; each has a clock of its own. */
 function process(place: MemoryPlace, name: string, ms = 0) {
-  const storage = openMemoryStorage({ place });
+  const storage = openMemoryProcess({ place });
   const store = storage.logs(chatsCollection, chatProjection);
   const before: Before = {};
   const logs = new Proxy(store, {

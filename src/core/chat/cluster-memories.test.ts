@@ -2,9 +2,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { mortal, until } from "../../../test/support/cluster-world.ts";
+import { MemoryPlace, openMemoryProcess } from "../../../test/support/memory-place.ts";
 import { type Extension, noHooks, noPart, type Removal } from "../extension.ts";
-import { MemoryPlace } from "../storage/memory/memory-place.ts";
-import { openMemoryStorage } from "../storage/memory/memory-storage.ts";
 import { openThroughline } from "../throughline.ts";
 
 const said = [{ id: "m1", role: "user", content: "Hello" }] as const;
@@ -12,7 +11,7 @@ const chats = ["gone", "kept"];
 
 /** One server, with an extension that notes what it is asked to remove. */
 async function server(place: MemoryPlace) {
-  const storage = mortal(openMemoryStorage({ place }));
+  const storage = mortal(openMemoryProcess({ place }));
   const throughline = await openThroughline({ storage });
   const removals: Removal[] = [];
   /** For each time it caught up, which of the chats had been forgotten. */

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { HeldClock } from "../../../test/support/held-clock.ts";
-import { MemoryPlace } from "../storage/memory/memory-place.ts";
+import { MemoryPlace, openMemoryProcess } from "../../../test/support/memory-place.ts";
 import { openMemoryStorage } from "../storage/memory/memory-storage.ts";
 import { openThroughline } from "../throughline.ts";
 import type { Chats } from "./chats.ts";
@@ -74,7 +74,7 @@ test("erasing a message that waited leaves another with the id of what kept it",
 });
 
 test("where several processes write, an erasure counts also when another has its id", async () => {
-  const { chats } = await companion(openMemoryStorage({ place: new MemoryPlace() }));
+  const { chats } = await companion(openMemoryProcess({ place: new MemoryPlace() }));
   await before(chats, { m: secret, "erasure:m": "innocent" });
   await chats.erase(chat, "m");
   assert.equal((await chats.row(chat)).message_count, 1);

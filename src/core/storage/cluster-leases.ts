@@ -1,6 +1,8 @@
+import type { Clock } from "../clock.ts";
 import { errorName, ThroughlineError } from "../errors.ts";
+import type { Logger } from "../logger.ts";
 import { KeyedMutex } from "../mutex.ts";
-import { type KeptLease, type LeasePlace, LeaseRenewer, type LeaseTimes } from "./lease-renewer.ts";
+import type { Timers } from "../timers.ts";
 import {
   checkedName,
   type Lease,
@@ -10,50 +12,99 @@ import {
   nameText,
 } from "./leases.ts";
 
-/**
- * The epochs under which this process writes: one for every name whose lease it took and has not
- * released, whether or not it was lost since. Every append, erasure and deletion asks for that of its
- * log once, when it is called.
- */
-export class LeaseRegistry {
-  readonly #epochs = new Map<string, number>();
+/** A name and the epoch under which a process holds it. */
+export interface HeldName extends LeaseName {
+  readonly epoch: number;
+}
 
-  /** The epoch to write this log under; `undefined` when this process does not hold its lease. */
-  epochOf(collection: string, key: string): number | undefined {
-    return this.#epochs.get(nameText({ collection, key }));
-  }
+/** The leases as the place of a storage knows them, for one process of it. */
+export interface LeasePlace {
+  /**
+   * Takes the name if it is free, if its lease lapsed, or if this process took it before without
+   * an answer. Otherwise tells how long the holder's lease still lasts.
+   *
+   * @param waits whether this process wants to be woken when the name is released.
+   */
+  take(
+    name: LeaseName,
+    waits: boolean,
+  ): Promise<{ readonly epoch: number } | { readonly lapsesInMs: number }>;
+  /** Lets these last for the whole time again. What is in neither list stays as it is. */
+  renew(held: readonly HeldName[]): Promise<Renewal>;
+  /** Frees those of them that this process still holds, and wakes who waits. */
+  free(held: readonly HeldName[]): Promise<void>;
+}
 
-  hold(name: LeaseName, epoch: number): void {
-    this.#epochs.set(nameText(name), epoch);
-  }
-
-  /** Nothing happens when the name was taken again since, under another epoch. */
-  drop(name: LeaseName, epoch: number): void {
-    const text = nameText(name);
-    if (this.#epochs.get(text) === epoch) this.#epochs.delete(text);
-  }
+export interface Renewal {
+  readonly renewed: readonly HeldName[];
+  /** Those that this process does not hold any more. */
+  readonly gone: readonly HeldName[];
 }
 
 /**
+ * The epochs under which this process writes, by `nameText`: one for every name whose lease it took and has not
+ * released, whether or not it was lost since. Every append, erasure and deletion looks for that of its log once,
+ * when it is called.
+ */
+export type Epochs = Map<string, number>;
+
+interface LeaseTimes {
+  readonly clock: Clock;
+  readonly timers: Timers;
+  /** How long a lease lasts without being renewed, in milliseconds. */
+  readonly leaseMs: number;
+  readonly logger: Logger;
+}
+
+/** A lease of this process that was not released. */
+interface OwnLease extends HeldName {
+  readonly lost: AbortController;
+  readonly release: () => Promise<void>;
+  /** The monotonic time until which no other process can hold it. */
+  until: number;
+}
+
+/** Renewals of one lease within its time: the first may fail. */
+const renewalsPerLease = 3;
+
+/**
+ * Looks at the leases within the time of one. A renewal that failed is tried again at the next look: a row that its
+ * holder writes all the time is passed over again and again.
+ */
+const looksPerLease = 30;
+
+/** Most names in one call: a call with many more can run into its deadline, and all would be lost. */
+const namesPerCall = 500;
+
+/** The part of its time after which a holder takes its lease for lost, before anybody can take it. */
+const trustedPart = 0.9;
+
+/**
  * The leases of one process of several. Within the process the first to ask is the first to hold: one at a time
- * asks the place for a name until it gets it.
+ * asks the place for a name until it gets it. What is held is renewed, all of it together. A lease that could not be
+ * renewed in time by the monotonic clock is lost before it lapses.
  */
 export class ClusterLeases implements Leases {
   readonly #place: LeasePlace;
   readonly #times: LeaseTimes;
-  readonly #registry: LeaseRegistry;
-  readonly #renewer: LeaseRenewer;
+  readonly #epochs: Epochs;
   readonly #names = new KeyedMutex();
   readonly #wakes = new Map<string, () => void>();
-  readonly #leases = new Map<Lease, KeptLease>();
+  /** Not released. */
+  readonly #own = new Set<OwnLease>();
+  /** Those of them that were not lost: they are renewed. */
+  readonly #held = new Set<OwnLease>();
   readonly #asking = new Set<Promise<unknown>>();
   readonly #closing = new AbortController();
+  #cancelLook: (() => void) | undefined;
+  /** The monotonic time of the next renewal. */
+  #renewAt = 0;
+  #isRenewing = false;
 
-  constructor(place: LeasePlace, registry: LeaseRegistry, times: LeaseTimes) {
+  constructor(place: LeasePlace, epochs: Epochs, times: LeaseTimes) {
     this.#place = place;
-    this.#registry = registry;
+    this.#epochs = epochs;
     this.#times = times;
-    this.#renewer = new LeaseRenewer(place, times);
   }
 
   acquire(name: LeaseName, { signal }: LeaseOptions = {}): Promise<Lease> {
@@ -76,11 +127,8 @@ export class ClusterLeases implements Leases {
   async close(): Promise<void> {
     this.#closing.abort(closedError());
     await Promise.allSettled(this.#asking);
-    const frees = [...this.#leases].map(([lease, kept]) => {
-      kept.lost.abort(closedError());
-      return lease.release();
-    });
-    await Promise.all(frees);
+    for (const { lost } of this.#own) lost.abort(closedError());
+    await Promise.all(Array.from(this.#own, ({ release }) => release()));
   }
 
   async #acquire(asked: LeaseName, ends: AbortSignal): Promise<Lease> {
@@ -149,35 +197,107 @@ export class ClusterLeases implements Leases {
   }
 
   #hold(name: LeaseName, epoch: number, askedAt: number): Lease {
-    const kept: KeptLease = { ...name, epoch, lost: new AbortController() };
-    this.#registry.hold(name, epoch);
-    this.#renewer.add(kept, askedAt);
     let released: Promise<void> | undefined;
-    const lease: Lease = {
+    const lease: OwnLease = {
+      ...name,
       epoch,
-      lost: kept.lost.signal,
+      lost: new AbortController(),
       release: () => {
-        released ??= this.#release(kept, lease);
+        released ??= this.#release(lease);
         return released;
       },
+      until: this.#trustedUntil(askedAt),
     };
-    this.#leases.set(lease, kept);
-    return lease;
+    this.#epochs.set(nameText(name), epoch);
+    this.#own.add(lease);
+    this.#held.add(lease);
+    this.#lookWhileHeld();
+    return { epoch, lost: lease.lost.signal, release: lease.release };
   }
 
-  async #release(kept: KeptLease, lease: Lease): Promise<void> {
-    this.#leases.delete(lease);
-    this.#registry.drop(kept, kept.epoch);
-    if (this.#renewer.remove(kept)) await this.#free(kept);
-    this.#names.unlock(nameText(kept));
+  async #release(lease: OwnLease): Promise<void> {
+    const text = nameText(lease);
+    const isHeld = this.#held.delete(lease);
+    this.#own.delete(lease);
+    // It may have been taken again since, under another epoch.
+    if (this.#epochs.get(text) === lease.epoch) this.#epochs.delete(text);
+    this.#lookWhileHeld();
+    if (isHeld) await this.#free(lease);
+    this.#names.unlock(text);
   }
 
   /** What cannot be freed lapses by itself. */
-  async #free(kept: KeptLease): Promise<void> {
+  async #free(lease: OwnLease): Promise<void> {
     try {
-      await this.#place.free([kept]);
+      await this.#place.free([lease]);
     } catch (error) {
       this.#times.logger.warn({ error: errorName(error) }, "a lease could not be freed");
+    }
+  }
+
+  #trustedUntil(askedAt: number): number {
+    return askedAt + this.#times.leaseMs * trustedPart;
+  }
+
+  /** Looks again and again at the leases while any is held. */
+  #lookWhileHeld(): void {
+    const { clock, leaseMs } = this.#times;
+    if (this.#held.size === 0) {
+      this.#cancelLook?.();
+      this.#cancelLook = undefined;
+    } else if (this.#cancelLook === undefined) {
+      this.#renewAt = clock.monotonic() + leaseMs / renewalsPerLease;
+      this.#lookLater();
+    }
+  }
+
+  #lookLater(): void {
+    const { timers, leaseMs } = this.#times;
+    this.#cancelLook = timers.after(leaseMs / looksPerLease, () => this.#look());
+  }
+
+  #look(): void {
+    this.#lookLater();
+    const now = this.#times.clock.monotonic();
+    for (const lease of this.#held) {
+      if (lease.until > now) continue;
+      this.#lose(lease);
+      this.#times.logger.warn({ epoch: lease.epoch }, "a lease could not be renewed in time");
+    }
+    this.#lookWhileHeld();
+    if (now >= this.#renewAt && !this.#isRenewing) void this.#renew(now);
+  }
+
+  #lose(lease: OwnLease): void {
+    if (!this.#held.delete(lease)) return;
+    const code = "THROUGHLINE_FENCED";
+    lease.lost.abort(new ThroughlineError("the lease was lost", { code }));
+  }
+
+  async #renew(askedAt: number): Promise<void> {
+    const asked = [...this.#held];
+    this.#isRenewing = true;
+    this.#renewAt = askedAt + this.#times.leaseMs / renewalsPerLease;
+    const calls: Promise<void>[] = [];
+    for (let at = 0; at < asked.length; at += namesPerCall) {
+      calls.push(this.#renewSome(asked.slice(at, at + namesPerCall), askedAt));
+    }
+    await Promise.all(calls);
+    this.#isRenewing = false;
+  }
+
+  async #renewSome(asked: readonly OwnLease[], askedAt: number): Promise<void> {
+    try {
+      const { renewed, gone } = await this.#place.renew(asked);
+      const [renewedOnes, goneOnes] = [new Set(renewed), new Set(gone)];
+      for (const lease of asked) {
+        if (goneOnes.has(lease)) this.#lose(lease);
+        else if (renewedOnes.has(lease)) lease.until = this.#trustedUntil(askedAt);
+        else if (this.#held.has(lease)) this.#renewAt = askedAt; // passed over
+      }
+    } catch (error) {
+      this.#renewAt = askedAt;
+      this.#times.logger.warn({ error: errorName(error) }, "leases could not be renewed");
     }
   }
 

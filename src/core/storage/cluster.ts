@@ -1,6 +1,7 @@
 import { errorName, invalid } from "../errors.ts";
 import { checkJson, isJsonObject, type JsonObject, tooLarge } from "../json.ts";
 import type { Logger } from "../logger.ts";
+import type { Timers } from "../timers.ts";
 
 /**
  * The processes that write the place of a storage at the same time, and the messages between them.
@@ -32,6 +33,29 @@ export interface Cluster {
    * @returns a function that ends it.
    */
   onMissed(listener: () => void): () => void;
+}
+
+/** How long other processes are waited for, in milliseconds. */
+const answerMs = 250;
+
+/** Asks the other processes whether one of them has the companion: it answers. */
+export async function companionAnswers(
+  cluster: Cluster,
+  timers: Timers,
+  waitMs = answerMs,
+): Promise<boolean> {
+  const { promise, resolve } = Promise.withResolvers<boolean>();
+  const end = cluster.subscribe(({ about, say }) => {
+    if (about === "companion" && say === "up") resolve(true);
+  });
+  const cancel = timers.after(waitMs, () => resolve(false), { holdsProcess: true });
+  cluster.publish({ about: "companion", say: "who" });
+  try {
+    return await promise;
+  } finally {
+    cancel();
+    end();
+  }
 }
 
 /** The most bytes of UTF-8 JSON that one message has. */

@@ -10,7 +10,7 @@ export interface LeaseName {
   readonly key: string;
 }
 
-/** The process that holds it writes what the companion feels; while one does, nothing copies the companion. */
+/** While a process holds it, no other begins or ends the companion's run, or copies the companion. */
 export const companionLease: LeaseName = { collection: "", key: "companion" };
 
 export interface LeaseOptions {

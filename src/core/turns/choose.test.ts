@@ -1,13 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { MemoryPlace, openMemoryProcess } from "../../../test/support/memory-place.ts";
 import { chat, type Script, scriptedCompanion } from "../../../test/support/scripted-companion.ts";
 import type { ScriptedStep } from "../../../test/support/scripted-responder.ts";
 import { renderChat } from "../chat/render-chat.ts";
 import { isThroughlineError } from "../errors.ts";
 import { randomId } from "../ids.ts";
 import { ResponderError } from "../models/responder.ts";
-import { MemoryPlace } from "../storage/memory/memory-place.ts";
-import { openMemoryStorage } from "../storage/memory/memory-storage.ts";
 import { withVariants } from "./turn-log.ts";
 
 const companion = (
@@ -17,7 +16,7 @@ const companion = (
   scriptedCompanion(script, {
     window,
     newId: randomId,
-    storage: place === undefined ? "memory" : openMemoryStorage({ place }),
+    storage: place === undefined ? "memory" : openMemoryProcess({ place }),
   });
 
 type Companion = Awaited<ReturnType<typeof companion>>;

@@ -1,12 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
+import { MemoryPlace, openMemoryProcess } from "../../../test/support/memory-place.ts";
 import { scriptedResponder } from "../../../test/support/scripted-responder.ts";
 import { historyView } from "../chat/history-view.ts";
 import { isMessage } from "../chat/message.ts";
 import { marksIn, withMarks } from "../chat/shown-messages.ts";
-import { MemoryPlace } from "../storage/memory/memory-place.ts";
-import { openMemoryStorage } from "../storage/memory/memory-storage.ts";
 import { openThroughline } from "../throughline.ts";
 import { withVariants } from "./turn-log.ts";
 
@@ -27,7 +26,7 @@ const step = fc.oneof(
 async function opened(place: MemoryPlace, made: number) {
   const script = Array.from({ length: 40 }, (_, n) => [`answer${made + n}`]);
   const model = scriptedResponder(script);
-  const storage = openMemoryStorage({ place });
+  const storage = openMemoryProcess({ place });
   const throughline = await openThroughline({ storage, provider: "scripted", model: "script-1" });
   const turns = await throughline.turns({ model, persona: "", maxQueued: 4 });
   return { ...throughline, turns };

@@ -13,14 +13,13 @@ import { readTombstone } from "../directory/tombstones.ts";
 import { verifyFolder } from "../directory/verify.ts";
 import { isClientInstalled } from "../s3/s3-bucket.ts";
 import { effectiveMode, storageModes } from "../upload/mode.ts";
-import { refusals } from "../upload/upload-loop.ts";
+import { refusals } from "../upload/outbox.ts";
 
 export const momentChecks: Checker = async (settings) => ({
   checks: [
     checkMoments(settings),
-    await checkUploads(settings.home),
-    await checkPackages(settings.home),
-    await checkStatuses(settings.home),
+    ...(await checkNotes(join(settings.home, "feedback"))),
+    await checkPackages(join(settings.home, "feedback")),
   ],
 });
 
@@ -46,44 +45,40 @@ export function checkMoments({ storage, bucket }: Pick<Settings, "storage" | "bu
   return { id, status: "ok", says: `feedback packages ${where}` };
 }
 
-/** Uploads that are not tried again by themselves. */
-async function checkUploads(home: string): Promise<Check> {
-  const id = "uploads";
-  const path = join(home, "feedback");
-  const reasons: string[] = [];
+/** How many files or packages are named. */
+const namedAtMost = 5;
+
+/** Whether the status of every package can be read, and is of no upload that is not tried again by itself. */
+async function checkNotes(path: string): Promise<readonly Check[]> {
+  const dead: string[] = [];
+  const torn: string[] = [];
   for (const { name, as } of await placesIn(path)) {
-    const asked =
-      as === "tombstone"
-        ? await readTombstone({ disk: realDisk, path }, name)
-        : as === "status" && (await readStatus({ disk: realDisk, path }, name))?.upload;
-    if (asked && asked.state === "dead") reasons.push(asked.error?.class ?? "unknown");
+    const from = { disk: realDisk, path };
+    const status = as === "status" ? await readStatus(from, name) : undefined;
+    const asked = as === "tombstone" ? await readTombstone(from, name) : status?.upload;
+    if (as === "status" && status === undefined) torn.push(name);
+    if (asked?.state === "dead") dead.push(asked.error?.class ?? "unknown");
   }
-  if (reasons.length === 0) return { id, status: "ok", says: "no upload is dead" };
-  const why = Array.from(new Set(reasons)).sort().join(", ");
-  const what = `${counted(reasons.length, "upload")} dead (${why}): not tried again by itself`;
+  return [uploadsCheck(dead), statusesCheck(torn, path)];
+}
+
+function uploadsCheck(dead: readonly string[]): Check {
+  const id = "uploads";
+  if (dead.length === 0) return { id, status: "ok", says: "no upload is dead" };
+  const why = Array.from(new Set(dead)).sort().join(", ");
+  const what = `${counted(dead.length, "upload")} dead (${why}): not tried again by itself`;
   const says = `${what}. Retry with \`throughline feedback upload\``;
   return { id, status: "note", says };
 }
 
-/** How many files or packages are named. */
-const namedAtMost = 5;
-
-/** Whether the status of every package can be read. */
-async function checkStatuses(home: string): Promise<Check> {
+function statusesCheck(torn: readonly string[], path: string): Check {
   const id = "feedback_status";
-  const path = join(home, "feedback");
-  const torn: string[] = [];
-  for (const { name, as } of await placesIn(path)) {
-    if (as !== "status") continue;
-    if ((await readStatus({ disk: realDisk, path }, name)) === undefined) torn.push(name);
-  }
   if (torn.length === 0) {
     return { id, status: "ok", says: "the status of every feedback package can be read" };
   }
-  const names = named(torn);
   const says =
     `the status of ${counted(torn.length, "feedback package")} cannot be read, so they are neither ` +
-    `exported nor purged: ${names}. Move <package>.status.json out of ${path}. Then retract or ` +
+    `exported nor purged: ${named(torn)}. Move <package>.status.json out of ${path}. Then retract or ` +
     "preserve the package again if it was, or delete it with `throughline feedback delete`, and with " +
     "--in-bucket if it was uploaded";
   return { id, status: "damaged", says };
@@ -99,14 +94,14 @@ async function placesIn(path: string): Promise<readonly Place[]> {
 }
 
 /** Checks every byte of every package. Changes nothing, so it can run beside a server. */
-async function checkPackages(home: string): Promise<Check> {
+async function checkPackages(path: string): Promise<Check> {
   const id = "packages";
-  const path = join(home, "feedback");
   const damaged: string[] = [];
   const unread: string[] = [];
   let whole = 0;
   try {
-    for (const name of await packagesIn(path)) {
+    for (const { name, as } of await placesIn(path)) {
+      if (as !== "package") continue;
       try {
         const { state, differences } = await verifyFolder(realDisk, join(path, name), name);
         if (state !== "damaged") whole++;
@@ -133,12 +128,6 @@ async function checkPackages(home: string): Promise<Check> {
   if (unread.length > 0) return { id, status: "failed", says: `packages ${unreadSays}` };
   const found = counted(whole, "feedback package");
   return { id, status: "ok", says: `${found}, every byte matches its checksum` };
-}
-
-async function packagesIn(path: string): Promise<readonly string[]> {
-  if (!existsSync(path)) return [];
-  const places = (await readdir(path)).sort().map(placeOf);
-  return places.flatMap((place) => (place?.as === "package" ? [place.name] : []));
 }
 
 function named(all: readonly string[]): string {

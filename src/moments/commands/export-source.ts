@@ -1,8 +1,8 @@
 import type { Routes } from "../../cli/routes.ts";
-import { isThroughlineError } from "../../core/errors.ts";
-import { isFaultOfLog } from "../../core/storage/database-failure.ts";
+import { isFaultOfLog, isThroughlineError } from "../../core/errors.ts";
 import { idOf } from "../directory/names.ts";
-import type { ExportSource } from "../export/export-source.ts";
+import type { ExportSource } from "../export/open-package.ts";
+import type { SkipReason } from "../export/selection.ts";
 import { entriesOf, type ReadPackages } from "./feedback.ts";
 
 /**
@@ -12,15 +12,15 @@ import { entriesOf, type ReadPackages } from "./feedback.ts";
  *   and is not exported, nor is one of a chat that cannot be read. Absent: there are no chats.
  */
 export function exportSource(packages: ReadPackages, routes?: Routes): ExportSource {
-  const isRemoved = async (name: string) => {
+  const removed = async (name: string): Promise<SkipReason | undefined> => {
     try {
       await routes?.json(`/api/feedback/${name}`);
-      return false;
+      return undefined;
     } catch (error) {
-      if (isThroughlineError(error, "THROUGHLINE_NOT_FOUND")) return true;
+      if (isThroughlineError(error, "THROUGHLINE_NOT_FOUND")) return "removed_message";
       if (!isFaultOfLog(error)) throw error;
       await routes?.json("/healthz"); // a server that is gone is no fault of one chat
-      return "unknown";
+      return "unreadable_chat";
     }
   };
   return {
@@ -32,16 +32,13 @@ export function exportSource(packages: ReadPackages, routes?: Routes): ExportSou
       }
       for await (const { name, state, manifest, status } of entriesOf(packages)) {
         if (state === "bucket") continue; // there is nothing of it to be read
-        const retracted = status?.retracted ?? null;
-        const superseded = retracted?.superseded_by != null || replaced.has(idOf(name));
-        yield {
-          name,
-          sealed: manifest !== undefined,
-          newer: state === "newer",
-          retracted: retracted !== null && !superseded,
-          superseded,
-          removed: manifest !== undefined && (await isRemoved(name)),
-        };
+        const { retracted } = status ?? {};
+        if (retracted?.superseded_by || replaced.has(idOf(name)))
+          yield { name, reason: "superseded" };
+        else if (retracted) yield { name, reason: "retracted" };
+        else if (manifest === undefined)
+          yield { name, reason: state === "newer" ? "newer" : "unverified" };
+        else yield { name, reason: await removed(name) };
       }
     },
     manifest: (name) => packages.manifest(name),

@@ -8,6 +8,7 @@ import { tell, write } from "../../cli/io.ts";
 import { confirm } from "../../cli/line-reader.ts";
 import { withMadeHome } from "../../cli/memories.ts";
 import type { ImportedSeed } from "../directory/import-seed.ts";
+import { isSeedName } from "../directory/names.ts";
 import {
   entriesOf,
   type JsonFlag,
@@ -260,14 +261,12 @@ async function writeImported(
   await write(io.output, `${said}\n`);
 }
 
-const seedName = /^\d{4}-\d{2}-\d{2}T\d{2}-\d{2}-\d{2}_[a-z]{1,32}_fb_[0-9a-f]{6}$/;
-
 /** The folder itself, or the packages in it, by name. */
 function seedFolders(path: string): readonly string[] {
-  if (seedName.test(path.split(/[\\/]/).at(-1) ?? "")) return [path];
+  if (isSeedName(path.split(/[\\/]/).at(-1) ?? "")) return [path];
   try {
     const inside = readdirSync(path, { withFileTypes: true });
-    const found = inside.filter((entry) => entry.isDirectory() && seedName.test(entry.name));
+    const found = inside.filter((entry) => entry.isDirectory() && isSeedName(entry.name));
     return found.map(({ name }) => join(path, name)).sort();
   } catch (error) {
     if (isErrno(error, "ENOENT") || isErrno(error, "ENOTDIR")) return [];

@@ -41,8 +41,6 @@ export interface PackagePage {
   readonly packages: readonly PackageEntry[];
   /** For the next page's `before`; `null` on the last page. */
   readonly next: string | null;
-  /** Names in the directory that are nothing of ours; on the first page only. */
-  readonly foreign: readonly string[];
 }
 
 /**
@@ -77,7 +75,6 @@ export async function listPackages(
   return {
     packages,
     next: names.length > limit ? (page.at(-1) ?? null) : null,
-    foreign: before === undefined ? foreignNames(ports, entries) : [],
   };
 }
 
@@ -98,25 +95,6 @@ export async function packageNames({ disk, path }: PackagePorts): Promise<readon
 
 function isFolderOfPackage({ name, kind }: DiskEntry): boolean {
   return kind === "directory" && (placeOf(name)?.as === "package" || isSeedName(name));
-}
-
-/** What a directory with a lease and a quarantine of its own has beside its packages. */
-const ownFiles: readonly string[] = ["lock.db", "lock.db-journal", "lock.json"];
-
-function foreignNames(ports: PackagePorts, entries: readonly DiskEntry[]): readonly string[] {
-  const { path, quarantinePath } = ports;
-  return entries
-    .filter(isForeign)
-    .map(({ name }) => name)
-    .filter((name) => !ownFiles.includes(name) && join(path, name) !== quarantinePath);
-}
-
-function isForeign(entry: DiskEntry): boolean {
-  if (isFolderOfPackage(entry)) return false;
-  const as = placeOf(entry.name)?.as;
-  if (as === undefined) return !/\.tmp-[0-9a-z]+$/.test(entry.name);
-  const isFile = as === "status" || as === "tombstone";
-  return entry.kind !== (isFile ? "file" : "directory");
 }
 
 async function entryOf(ports: PackagePorts, name: string): Promise<PackageEntry | undefined> {

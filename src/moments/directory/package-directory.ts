@@ -1,16 +1,21 @@
 import { dirname, join } from "node:path";
 import { isoTime, systemClock } from "../../core/clock.ts";
 import { ThroughlineError } from "../../core/errors.ts";
-import { fillWithRandom, randomId } from "../../core/ids.ts";
+import { randomId } from "../../core/ids.ts";
 import { silentLogger } from "../../core/logger.ts";
 import { KeyedMutex } from "../../core/mutex.ts";
+import { is } from "../../core/shape.ts";
 import { realDisk } from "../../core/storage/disk/disk.ts";
-import { patientDisk } from "../../core/storage/disk/patient-disk.ts";
 import type { Allocate } from "../../core/storage/files/batch-reader.ts";
 import { isThere } from "../../core/storage/files/file-ports.ts";
-import { makeUuidV7 } from "../package/package-name.ts";
 import type { PackageSink, Saved, SealedMoment } from "../package/package-sink.ts";
-import type { PackageRecord, PackageStatus, Tombstone, UploadError } from "../package/record.ts";
+import {
+  type PackageRecord,
+  type PackageStatus,
+  pathShape,
+  type Tombstone,
+  type UploadError,
+} from "../package/record.ts";
 import { manifestFile, partsOf } from "./content.ts";
 import { type DeleteReceipt, deletePackages, ownedPackages } from "./delete-packages.ts";
 import { codeOf, diskCause, errnoOf, unreachable } from "./disk-errors.ts";
@@ -57,18 +62,16 @@ export interface Mark {
 export class PackageDirectory implements PackageSink {
   readonly #ports: PackagePorts;
   readonly #changes = new KeyedMutex();
+  readonly #alone: KeyedMutex["run"] = (name, work) => this.#changes.run(name, work);
   /** Being saved at this moment, by name. */
   readonly #saving = new Map<string, PackageRecord>();
   readonly #names = new KnownNames();
   readonly #reactions: Reactions;
-  /** What the package lists of which a part was read last; until anything is changed here. */
-  #listed: { readonly name: string; readonly paths: Promise<ReadonlySet<string>> } | undefined;
   #closing: Promise<void> | undefined;
 
   private constructor(options: PackageDirectoryOptions) {
     const { clock = systemClock, newId = randomId, disk = realDisk, path } = options;
     const { minFreeBytes = defaultMinFreeBytes } = options;
-    if (!(minFreeBytes >= 0)) throw new TypeError("minFreeBytes must be 0 or more");
     const { logger = silentLogger, report, upload, freeSpace } = options;
     this.#ports = {
       clock,
@@ -79,10 +82,9 @@ export class PackageDirectory implements PackageSink {
       upload,
       sender: undefined,
       freeSpace,
-      disk: patientDisk(disk),
-      quarantinePath: options.quarantinePath ?? join(dirname(path), "quarantine"),
+      disk,
+      quarantinePath: join(dirname(path), "quarantine"),
       unsyncedNames: new Set(),
-      newUuid: options.newUuid ?? (() => makeUuidV7(clock.now(), fillWithRandom)),
       guard: options.guard ?? (() => undefined),
       report: (found) => {
         const full = { at: isoTime(clock.now()), ...found };
@@ -126,7 +128,7 @@ export class PackageDirectory implements PackageSink {
     const saved = await this.#changes
       .run(record.name, () => savePackage(this.#ports, moment, signal))
       .finally(() => this.#saving.delete(record.name));
-    this.#names.here(saved.name);
+    this.#names.add(saved.name, true);
     await this.noteSuperseded(record);
     return saved;
   }
@@ -177,28 +179,12 @@ export class PackageDirectory implements PackageSink {
    * The bytes of one file of a package as they are: the sender compares them first.
    * `allocate` gives the memory that they are to lie in.
    *
-   * @throws ThroughlineError `THROUGHLINE_NOT_FOUND`: the manifest does not list it, or it is gone.
+   * @throws ThroughlineError `THROUGHLINE_NOT_FOUND`: it is gone, or no package has such a file.
    */
   async part(name: string, path: string, allocate?: Allocate): Promise<Buffer> {
-    return this.#reaching(name, async () => {
-      // An unlisted path is that of no package, whatever may be there.
-      const isListed = (await this.#pathsOf(name)).has(path);
-      return bytesOf(this.#ports, name, isListed ? path : undefined, allocate);
-    });
-  }
-
-  /** Readers ask for one file of a package after the other, so its manifest is read once. */
-  #pathsOf(name: string): Promise<ReadonlySet<string>> {
-    if (this.#listed?.name === name) return this.#listed.paths;
-    const paths = manifestOf(this.#ports, name).then(
-      ({ files }) => new Set(files.map((file) => file.path)),
-    );
-    const listed = { name, paths };
-    this.#listed = listed;
-    paths.catch(() => {
-      if (this.#listed === listed) this.#listed = undefined;
-    });
-    return paths;
+    // A path that no manifest can list is that of no package, whatever may be there.
+    const file = is(pathShape, path) ? path : undefined;
+    return this.#reaching(name, () => bytesOf(this.#ports, name, file, allocate));
   }
 
   /**
@@ -284,7 +270,7 @@ export class PackageDirectory implements PackageSink {
       return { ...done, upload: { ...done.upload, state: "pending" } };
     };
     await this.#changing(name, () => changeStatus(this.#ports, name, change, { inFlight: true }));
-    if (!(await this.has(name))) this.#names.remote(name);
+    if (!(await this.has(name))) this.#names.add(name, false);
   }
 
   /** Removes the status of a package that is neither here nor in a bucket. */
@@ -320,7 +306,7 @@ export class PackageDirectory implements PackageSink {
    */
   async release(name: string): Promise<void> {
     await this.#changing(name, () => releasePackage(this.#ports, name));
-    if (!(await this.has(name))) this.#names.released(name);
+    if (!(await this.has(name))) this.#names.add(name, false);
   }
 
   /** Who sends packages hears from now on what there is to be done. */
@@ -384,7 +370,7 @@ export class PackageDirectory implements PackageSink {
       const report = await purge(this.#ports, limits, this.#alone);
       for (const { name } of report.purged) {
         this.#names.forget(name);
-        if (await this.knows(name)) this.#names.remote(name);
+        if (await this.knows(name)) this.#names.add(name, false);
       }
       return report;
     });
@@ -396,8 +382,8 @@ export class PackageDirectory implements PackageSink {
     return this.#reaching("the seed's package", async () => {
       const { content, leftOut } = await readSeed(this.#ports.disk, folder, options);
       const { name } = content.record;
-      const isNew = await this.#alone(name, () => saveCopy(this.#ports, content));
-      this.#names.here(name);
+      const isNew = await this.#changes.run(name, () => saveCopy(this.#ports, content));
+      this.#names.add(name, true);
       return { name, isNew, leftOut };
     });
   }
@@ -451,15 +437,8 @@ export class PackageDirectory implements PackageSink {
     } catch (error) {
       return Promise.reject(error);
     }
-    return this.#reaching(name, () => this.#alone(name, work));
+    return this.#reaching(name, () => this.#changes.run(name, work));
   }
-
-  readonly #alone: KeyedMutex["run"] = (name, work) =>
-    this.#changes.run(name, () =>
-      work().finally(() => {
-        this.#listed = undefined;
-      }),
-    );
 
   async #reaching<T>(what: string, work: () => Promise<T>): Promise<T> {
     try {

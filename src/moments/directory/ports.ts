@@ -40,15 +40,8 @@ export interface PackageDirectoryOptions {
   readonly disk?: Disk;
   /** The directory; made when absent. */
   readonly path: string;
-  /**
-   * Where what cannot be read goes, on the same file system.
-   * @default `quarantine` beside the directory
-   */
-  readonly quarantinePath?: string | undefined;
   readonly clock?: Clock | undefined;
   readonly newId?: NewId | undefined;
-  /** Makes the uuid for a moment whose name is taken. Default: a UUIDv7 of the clock's time. */
-  readonly newUuid?: () => string;
   readonly logger?: Logger;
   /** Told of everything that was not as it was left. */
   readonly report?: (report: RepairReport) => void;
@@ -73,6 +66,8 @@ export interface PackagePorts
     Pick<PackageDirectoryOptions, "freeSpace" | "upload"> {
   /** Directories in which a name was changed and whose sync failed: see `syncNames`. */
   readonly unsyncedNames: Set<string>;
+  /** Where what cannot be read goes: `quarantine` beside the directory. */
+  readonly quarantinePath: string;
   sender: Sender | undefined;
   report(report: NewReport): void;
 }

@@ -24,7 +24,7 @@ export interface RetentionLimits {
 interface Purged {
   readonly name: string;
   readonly bytes: number;
-  readonly because: "max_age" | "max_bytes" | "disk_full";
+  readonly because: "max_age" | "max_bytes";
 }
 
 export interface PurgeReport {
@@ -84,7 +84,9 @@ export async function purge(
     }
     await alone(name, () => remove(ports, name));
     bytes -= own;
-    purged.push(told(ports, { name, bytes: own, because: isOld ? "max_age" : "max_bytes" }));
+    const because = isOld ? "max_age" : "max_bytes";
+    ports.logger.info({ package: name, bytes: own, because }, "a package was removed, as was set");
+    purged.push({ name, bytes: own, because });
   }
   return { purged, kept, bytes, clockIsBehind: false, clockIsAhead };
 }
@@ -127,10 +129,4 @@ async function remove(ports: PackagePorts, name: string): Promise<number> {
   }
   const { manifest, messages } = await readPackage(ports, name);
   return removeFolder(ports, name, { ...status, of: ownersOf(manifest, messages) });
-}
-
-function told(ports: PackagePorts, purged: Purged): Purged {
-  const { name, bytes, because } = purged;
-  ports.logger.info({ package: name, bytes, because }, "a package was removed, as was set");
-  return purged;
 }

@@ -2,8 +2,10 @@ import { createHash } from "node:crypto";
 import { join } from "node:path";
 import { concurrently } from "../../core/concurrently.ts";
 import { ThroughlineError } from "../../core/errors.ts";
+import { fillWithRandom } from "../../core/ids.ts";
 import type { Disk, DiskFile } from "../../core/storage/disk/disk.ts";
 import { isThere, makeDirectory, writeAll } from "../../core/storage/files/file-ports.ts";
+import { makeUuidV7 } from "../package/package-name.ts";
 import { type Saved, SaveError, type SealedMoment } from "../package/package-sink.ts";
 import type { FileEntry, Manifest, PackageRecord } from "../package/record.ts";
 import { renameMoment, sealRecord, writeManifest } from "../package/write-manifest.ts";
@@ -103,7 +105,7 @@ async function withFreeName(
       await sync(() => ports.disk.syncDirectory(ports.path));
       return "saved";
     }
-    named = renameMoment(named, ports.newUuid());
+    named = renameMoment(named, makeUuidV7(ports.clock.now(), fillWithRandom));
   }
   throw new Error("no name is free");
 }

@@ -1,14 +1,8 @@
 // <name>.status.json: what became of a sealed package, beside it, because a package never changes.
 import { join } from "node:path";
 import { ThroughlineError } from "../../core/errors.ts";
-import { is } from "../../core/shape.ts";
-import {
-  isThere,
-  replaceFile,
-  syncNames,
-  unlinkIfThere,
-  writeAll,
-} from "../../core/storage/files/file-ports.ts";
+import { isThere } from "../../core/storage/files/file-ports.ts";
+import { keyPrefix } from "../package/package-name.ts";
 import {
   type BucketPlace,
   type PackageOwners,
@@ -18,53 +12,29 @@ import {
   type UploadNote,
   type UploadTarget,
 } from "../package/record.ts";
-import { statusBytes } from "../package/write-manifest.ts";
-import { keyPrefix } from "../s3/object-key.ts";
+import { type Reading, readNote, removeNote, writeNote } from "./json-file.ts";
 import { endings } from "./names.ts";
 import { type PackagePorts, secondsNow } from "./ports.ts";
-import { assertThere, readWhole } from "./read-package.ts";
+import { assertThere } from "./read-package.ts";
 
 export const noStatus: PackageStatus = { uploaded: [], preserved: null, retracted: null };
 
-type Reading = Pick<PackagePorts, "disk" | "path">;
-
 /**
- * The status of a package; nothing happened to it when there is no file. `undefined` for a file that
+ * Reads the status of a package; nothing happened to it when there is no file. `undefined` for a file that
  * is not a status: then it is not known what did, and nothing may be taken for granted.
  */
-export async function readStatus(
-  { disk, path }: Reading,
-  name: string,
-): Promise<PackageStatus | undefined> {
-  const bytes = await readWhole(disk, join(path, name + endings.status));
-  if (bytes === undefined) return noStatus;
-  try {
-    const value: unknown = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
-    return is(statusShape, value) ? value : undefined;
-  } catch {
-    return undefined; // the message would quote it
-  }
+export async function readStatus(from: Reading, name: string): Promise<PackageStatus | undefined> {
+  const status = (await readNote(from, name, "status", statusShape)) ?? noStatus;
+  return status === "unreadable" ? undefined : status;
 }
 
-/** Replaces a status whole: after a power cut the old one is there, or the new one. */
-export async function writeStatus(
-  ports: PackagePorts,
-  name: string,
-  status: PackageStatus,
-): Promise<void> {
-  ports.guard();
-  const bytes = statusBytes(status);
-  await replaceFile(ports, join(ports.path, name + endings.status), (file) =>
-    writeAll(file, bytes, 0),
-  );
+export function writeStatus(ports: PackagePorts, name: string, status: PackageStatus) {
+  return writeNote(ports, name, "status", status);
 }
 
 /** Removes the status of a package that is not here. */
-export async function removeStatus(ports: PackagePorts, name: string): Promise<void> {
-  const { disk, path } = ports;
-  ports.guard();
-  if (await unlinkIfThere(disk, join(path, name + endings.status))) await syncNames(ports, path);
-}
+export const removeStatus = (ports: PackagePorts, name: string) =>
+  removeNote(ports, name, "status");
 
 /**
  * Notes that a package is to be uploaded that is about to be here, or to go to a bucket from memory, if

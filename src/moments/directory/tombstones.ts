@@ -1,52 +1,23 @@
 // <name>.tombstone.json: something that is forgotten here, and that a bucket may still have. It stays
 // until the bucket agrees; until then what was forgotten does not come back here.
-import { join } from "node:path";
-import { is } from "../../core/shape.ts";
-import {
-  replaceFile,
-  syncNames,
-  unlinkIfThere,
-  writeAll,
-} from "../../core/storage/files/file-ports.ts";
 import { type Tombstone, tombstoneShape } from "../package/record.ts";
-import { endings, timeOf } from "./names.ts";
+import { type Reading, readNote, removeNote, writeNote } from "./json-file.ts";
+import { timeOf } from "./names.ts";
 import type { PackagePorts } from "./ports.ts";
-import { readWhole } from "./read-package.ts";
 import { isSamePlace, joinPlaces } from "./status.ts";
 
 /** `undefined`: there is none. */
-export async function readTombstone(
-  { disk, path }: Pick<PackagePorts, "disk" | "path">,
-  name: string,
-): Promise<Tombstone | undefined> {
-  const bytes = await readWhole(disk, join(path, name + endings.tombstone));
-  try {
-    const value: unknown = bytes && JSON.parse(bytes.toString("utf8"));
-    if (is(tombstoneShape, value)) return value;
-  } catch {
-    // Damaged: what is to be deleted here is told by its name, and nothing tells where else it is.
-  }
+export async function readTombstone(from: Reading, name: string): Promise<Tombstone | undefined> {
+  const tombstone = await readNote(from, name, "tombstone", tombstoneShape);
+  if (tombstone !== "unreadable") return tombstone;
+  // What is to be deleted here is told by its name, and nothing tells where else it is.
   const error = { class: "local_damage", code: null, status: null };
-  return bytes && { state: "dead", places: [], since: timeOf(name) / 1_000, error };
+  return { state: "dead", places: [], since: timeOf(name) / 1_000, error };
 }
 
 /** Survives a power cut when it resolves. */
-export async function writeTombstone(
-  ports: PackagePorts,
-  name: string,
-  tombstone: Tombstone,
-): Promise<void> {
-  ports.guard();
-  const bytes = Buffer.from(`${JSON.stringify(tombstone, undefined, 2)}\n`);
-  await replaceFile(ports, join(ports.path, name + endings.tombstone), (file) =>
-    writeAll(file, bytes, 0),
-  );
-}
-
-/** The bucket agrees. */
-export async function removeTombstone(ports: PackagePorts, name: string): Promise<void> {
-  const { disk, path } = ports;
-  if (await unlinkIfThere(disk, join(path, name + endings.tombstone))) await syncNames(ports, path);
+export function writeTombstone(ports: PackagePorts, name: string, tombstone: Tombstone) {
+  return writeNote(ports, name, "tombstone", tombstone);
 }
 
 /** Adds a place in which something of a package is to be deleted. */
@@ -69,6 +40,6 @@ export async function removePlaces(
 ): Promise<void> {
   const tombstone = await readTombstone(ports, name);
   const left = tombstone?.places.filter((place) => !places.some((one) => isSamePlace(one, place)));
-  if (tombstone === undefined || !left?.length) return removeTombstone(ports, name);
+  if (tombstone === undefined || !left?.length) return removeNote(ports, name, "tombstone");
   await writeTombstone(ports, name, { ...tombstone, places: left });
 }

@@ -1,11 +1,11 @@
 import type { Disk } from "../../core/storage/disk/disk.ts";
 import { ExportTally, type FeedbackExportReport } from "./export-report.ts";
-import type { ExportSource } from "./export-source.ts";
-import { OpenPackage, openManifest, SkippedPackage } from "./open-package.ts";
+import { formats } from "./formats.ts";
+import { type ExportSource, OpenPackage, openManifest, SkippedPackage } from "./open-package.ts";
 import { type ExportSettings, exportSettings, type FeedbackExportOptions } from "./options.ts";
 import { OutFolder, reportFile } from "./out-folder.ts";
-import { rowWriter } from "./row-writers.ts";
-import { type Judgement, Judgements, listedReason, matches } from "./selection.ts";
+import { rowText } from "./rows.ts";
+import { type Judgement, Judgements, matches } from "./selection.ts";
 
 /**
  * Writes packages for a trainer into a new folder: rows, a dataset card, and `export-report.json`,
@@ -29,7 +29,7 @@ export async function exportFeedback(
   try {
     const tally = new ExportTally();
     const names = await select(source, resolved, tally);
-    await writeRows({ source, folder, tally }, names, resolved);
+    await writeRows(source, names, resolved, { folder, tally });
     const report = tally.done(resolved, folder.files);
     await folder.write("README.md", Buffer.from(datasetCard(report)));
     await folder.write(reportFile, Buffer.from(`${JSON.stringify(report, null, 2)}\n`));
@@ -76,47 +76,43 @@ async function select(
   return chosen;
 }
 
+/** The names of the packages that the place that keeps them does not forbid, sorted. */
 async function listReadable(
   source: ExportSource,
   tally: ExportTally,
   signal: AbortSignal | undefined,
 ): Promise<readonly string[]> {
   const readable: string[] = [];
-  for await (const listed of source.list()) {
+  for await (const { name, reason } of source.list()) {
     signal?.throwIfAborted();
     tally.listed();
-    const reason = listedReason(listed);
-    if (reason === undefined) readable.push(listed.name);
-    else tally.skip(listed.name, reason);
+    if (reason === undefined) readable.push(name);
+    else tally.skip(name, reason);
   }
   return readable.sort();
 }
 
-interface Places {
-  readonly source: ExportSource;
-  readonly folder: OutFolder;
-  readonly tally: ExportTally;
-}
-
 async function writeRows(
-  { source, folder, tally }: Places,
+  source: ExportSource,
   names: readonly string[],
   options: ExportSettings,
+  { folder, tally }: { readonly folder: OutFolder; readonly tally: ExportTally },
 ): Promise<void> {
-  const writer = rowWriter(folder, options);
+  const format = formats[options.format];
   for (const [index, name] of names.entries()) {
     options.signal?.throwIfAborted();
-    const row = await unlessSkipped(tally, name, async () => {
+    const read = await unlessSkipped(tally, name, async () => {
       const from = new OpenPackage(source, await openManifest(source, name));
-      const read = await writer.read(from);
+      const found = await format.row(from, options);
       await from.verifyRest();
-      tally.row(from.manifest, read.facts);
-      return read;
+      tally.row(from.manifest, found);
+      return found;
     });
-    await row?.write();
+    for (const [path, bytes] of read?.pictures ?? []) await folder.write(path, bytes);
+    if (read !== undefined) await folder.append(format.file, Buffer.from(rowText(read.row)));
     progress(options, tally, { phase: "write", done: index + 1, total: names.length });
   }
-  await writer.finish();
+  await folder.finish();
 }
 
 /** @returns undefined: it was skipped, and the report says why. */
@@ -147,12 +143,11 @@ function progress(
  * JSON where a value is free text, then what they are, for people.
  */
 function datasetCard(report: FeedbackExportReport): string {
-  const facts = formatFacts(report);
   const { rows, packages, filters } = report;
   const asked = Object.entries(filters).filter(([, value]) => value !== null);
   return [
-    ...["---", ...header(report, facts), "---", ""],
-    ...["# Judged answers of a companion", "", facts.says, ""],
+    ...["---", ...header(report), "---", ""],
+    ...["# Judged answers of a companion", "", formats[report.format].says, ""],
     `- Format: \`${report.format}\``,
     `- Rows: ${rows.total}, of which ${rows.positive} positive and ${rows.negative} negative: the`,
     "  weights for an uneven split follow from these counts",
@@ -172,18 +167,21 @@ function datasetCard(report: FeedbackExportReport): string {
   ].join("\n");
 }
 
-function header(report: FeedbackExportReport, { dataFiles, dropLabels }: FormatFacts): string[] {
+function header({ format, rows }: FeedbackExportReport): string[] {
   const lines = ["pretty_name: Judged answers of a companion"];
   // Without rows there is no data file, and a configuration that names none fails.
-  if (report.rows.total === 0) return lines;
+  if (rows.total === 0) return lines;
+  // A pattern that matches nothing is an error to its reader.
+  const hasPictures = format === "imagefolder" && rows.frames > 0;
   return [
     ...lines,
     "configs:",
     "- config_name: default",
-    ...(dropLabels ? ["  drop_labels: true"] : []),
+    // Or `datasets` guesses labels from the names of folders.
+    ...(hasPictures ? ["  drop_labels: true"] : []),
     "  data_files:",
     "  - split: train",
-    `    path: ${JSON.stringify(dataFiles)}`,
+    `    path: ${JSON.stringify([formats[format].file, ...(hasPictures ? ["*/frames/*"] : [])])}`,
   ];
 }
 
@@ -208,39 +206,3 @@ function consent({ consent_wordings }: FeedbackExportReport): readonly string[] 
     ...["```json", ...lines, "```", ""],
   ];
 }
-
-/** What the dataset card says of a format. */
-interface FormatFacts {
-  /** One paragraph. */
-  readonly says: string;
-  /** Patterns of the files with the rows, for `datasets`. */
-  readonly dataFiles: readonly string[];
-  /** Stops `datasets` from guessing labels from the names of folders. */
-  readonly dropLabels: boolean;
-}
-
-function formatFacts({ format, rows }: FeedbackExportReport): FormatFacts {
-  switch (format) {
-    case "kto":
-      return { says: says.kto, dataFiles: ["train.jsonl"], dropLabels: false };
-    case "imagefolder": {
-      // A pattern that matches nothing is an error to its reader.
-      const pictures = rows.frames === 0 ? [] : ["*/frames/*"];
-      const dataFiles = ["metadata.jsonl", ...pictures];
-      return { says: says.folder, dataFiles, dropLabels: rows.frames > 0 };
-    }
-    case "dpo":
-      return { says: says.dpo, dataFiles: ["train.jsonl"], dropLabels: false };
-    case "jsonl":
-      return { says: says.packages, dataFiles: ["packages.jsonl"], dropLabels: false };
-  }
-}
-
-const says = {
-  kto: "Each row is an answer, what it was given to, and whether a person liked it: for KTO (TRL).",
-  folder:
-    "Each row is an answer, what it was given to, the pictures that were sent and that the camera saw, and whether a person liked it. The pictures are files beside `metadata.jsonl`.",
-  dpo: "Each row is an answer, what it was given to, and what a person would have said instead: for preference tuning.",
-  packages:
-    "Each row is a package as it was recorded. Paths in `media` begin in the folder that the packages are kept in; the media are not in this export.",
-} as const;

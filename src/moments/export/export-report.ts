@@ -1,7 +1,6 @@
 import type { Manifest } from "../package/record.ts";
 import type { ExportSettings, FeedbackExportFormat } from "./options.ts";
-import type { WrittenFile } from "./out-file.ts";
-import type { RowFacts } from "./row-writers.ts";
+import type { WrittenFile } from "./out-folder.ts";
 import { createdAt } from "./rows.ts";
 import { type ExportFilters, type SkipReason, skipReasons } from "./selection.ts";
 
@@ -82,7 +81,10 @@ export class ExportTally {
     this.#skipped.push({ name, reason });
   }
 
-  row(manifest: Manifest, { frames, cutTurns }: RowFacts): void {
+  row(
+    manifest: Manifest,
+    { frames, cutTurns }: { readonly frames: number; readonly cutTurns: number },
+  ): void {
     const rows = this.#rows;
     rows.total++;
     rows[manifest.sentiment]++;

@@ -44,7 +44,7 @@ const three = [
       latched: { system_prompt: "You are a small robot.", tools: [{ name: "dance" }] },
     },
   }),
-  samplePackage(2, { listed: { retracted: true } }),
+  samplePackage(2, { reason: "retracted" }),
 ];
 
 const golden: readonly (readonly [folder: string, options: FeedbackExportOptions])[] = [
@@ -89,10 +89,10 @@ describe("an export without rows", () => {
 describe("the report", () => {
   const export_ = { ...samplePackage(0).manifest.consent, export: false };
   const rows: readonly (readonly [reason: string, shape: PackageShape, format?: "dpo"])[] = [
-    ["unverified", { listed: { sealed: false } }],
-    ["newer", { listed: { newer: true, sealed: false } }],
-    ["retracted", { listed: { retracted: true } }],
-    ["superseded", { listed: { superseded: true } }],
+    ["unverified", { reason: "unverified" }],
+    ["newer", { reason: "newer" }],
+    ["retracted", { reason: "retracted" }],
+    ["superseded", { reason: "superseded" }],
     ["no_consent", { manifest: { consent: export_ } }],
     ["no_target", { target: null }],
     ["synthetic_prompt", { lines: [["ASSISTANT", "Hello!"]], target: [0, 0] }],
@@ -115,7 +115,7 @@ describe("the report", () => {
       assert.deepEqual(report.skipped, [{ name: one.name, reason }]);
       assert.deepEqual([report.packages.listed, report.packages.skipped], [1, 1]);
       // What must not be exported for what the listing says is not even read.
-      if (shape.listed !== undefined) assert.deepEqual(reads, []);
+      if (shape.reason !== undefined) assert.deepEqual(reads, []);
     });
   }
 

@@ -3,8 +3,25 @@ import { concurrently } from "../../core/concurrently.ts";
 import { isThroughlineError } from "../../core/errors.ts";
 import { readManifest, readMessages } from "../package/read-manifest.ts";
 import type { Manifest, PackageMessage } from "../package/record.ts";
-import type { ExportSource } from "./export-source.ts";
 import type { SkipReason } from "./selection.ts";
+
+/** Where packages come from. All calls only read. */
+export interface ExportSource {
+  /** Every package once, in any order, and why one is not even to be read. */
+  list(): AsyncIterable<{ readonly name: string; readonly reason?: SkipReason | undefined }>;
+  /** The bytes of `feedback.json`. */
+  manifest(name: string): Promise<Buffer>;
+  /**
+   * @param path of a file in the package, as its manifest has it: `frames/000000.jpg`.
+   * @param allocate gives the memory that the bytes may lie in, or throws what is to be thrown.
+   */
+  part(name: string, path: string, allocate: (bytes: number) => Buffer): Promise<Buffer>;
+  /**
+   * Whether every file is as the manifest has it, and no other is there. Those in `compared` are not
+   * read again: the caller compared them.
+   */
+  isWhole(name: string, compared: ReadonlySet<string>): Promise<boolean>;
+}
 
 /** Thrown where a package turns out not to be what its manifest says; it is skipped. */
 export class SkippedPackage extends Error {
@@ -25,12 +42,6 @@ export async function openManifest(source: ExportSource, name: string): Promise<
   }
   if (manifest.name !== name) throw new SkippedPackage("unverified");
   return manifest;
-}
-
-interface Picture {
-  /** In the package: `frames/000000.jpg`. */
-  readonly file: string;
-  readonly bytes: Buffer;
 }
 
 const { subtle } = webcrypto;
@@ -59,20 +70,27 @@ export class OpenPackage {
   }
 
   async part(path: string): Promise<Buffer> {
+    const entry = this.#entries.get(path);
     const allocate = (bytes: number) => {
       // Before it is read: what took a file's place may have any size.
-      if (bytes !== this.#entries.get(path)?.bytes) throw new SkippedPackage("unverified");
+      if (bytes !== entry?.bytes) throw new SkippedPackage("unverified");
       return Buffer.allocUnsafe(bytes);
     };
     const bytes = await present(this.#source.part(this.manifest.name, path, allocate));
-    return await this.#checked(path, bytes);
+    // In another thread: half of an export is hashing.
+    const digest = Buffer.from(await subtle.digest("SHA-256", bytes)).toString("hex");
+    if (entry?.bytes !== bytes.length || entry.sha256 !== digest) {
+      throw new SkippedPackage("unverified");
+    }
+    this.#compared.add(path);
+    return bytes;
   }
 
-  /** The pictures of these paths, in their order. */
-  async pictures(files: readonly string[]): Promise<readonly Picture[]> {
-    const read: Picture[] = [];
-    await concurrently(files, readsAtOnce, async (file, index) => {
-      read[index] = { file, bytes: await this.part(file) };
+  /** The files of these paths, in their order. */
+  async parts(paths: readonly string[]): Promise<readonly Buffer[]> {
+    const read: Buffer[] = [];
+    await concurrently(paths, readsAtOnce, async (path, index) => {
+      read[index] = await this.part(path);
     });
     return read;
   }
@@ -85,17 +103,6 @@ export class OpenPackage {
   async verifyRest(): Promise<void> {
     const isWhole = await present(this.#source.isWhole(this.manifest.name, this.#compared));
     if (!isWhole) throw new SkippedPackage("unverified");
-  }
-
-  async #checked(path: string, bytes: Buffer): Promise<Buffer> {
-    const entry = this.#entries.get(path);
-    if (entry?.bytes !== bytes.length) throw new SkippedPackage("unverified");
-    // In another thread: half of an export is hashing.
-    const digest = await subtle.digest("SHA-256", bytes);
-    const isSame = entry.sha256 === Buffer.from(digest).toString("hex");
-    if (!isSame) throw new SkippedPackage("unverified");
-    this.#compared.add(path);
-    return bytes;
   }
 }
 

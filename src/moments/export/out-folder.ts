@@ -1,10 +1,26 @@
+import { createHash, type Hash } from "node:crypto";
 import { basename, dirname, join } from "node:path";
 import { ThroughlineError } from "../../core/errors.ts";
 import { randomId } from "../../core/ids.ts";
-import type { Disk } from "../../core/storage/disk/disk.ts";
-import { isCode, unlessAbsent } from "../../core/storage/files/file-ports.ts";
+import type { Disk, DiskFile } from "../../core/storage/disk/disk.ts";
+import { isCode, unlessAbsent, writeAll } from "../../core/storage/files/file-ports.ts";
 import { entriesOf, removeTree } from "../directory/remove-tree.ts";
-import { OutFile, type WrittenFile } from "./out-file.ts";
+
+/** A file that was written. */
+export interface WrittenFile {
+  /** From the export's folder, with `/`. */
+  readonly path: string;
+  readonly bytes: number;
+  /** 64 lower-case hex digits. */
+  readonly sha256: string;
+}
+
+interface OpenFile {
+  readonly path: string;
+  readonly file: DiskFile;
+  readonly hash: Hash;
+  bytes: number;
+}
 
 /** Written last: a folder that has it is an export, and whole. */
 export const reportFile = "export-report.json";
@@ -27,7 +43,8 @@ export class OutFolder {
   readonly #out: string;
   readonly #replace: boolean;
   readonly #partial: string;
-  readonly #open = new Set<OutFile>();
+  /** The file that `append` writes to. */
+  #rows: OpenFile | undefined;
   readonly #files: WrittenFile[] = [];
   readonly #folders = new Set<string>();
 
@@ -55,23 +72,47 @@ export class OutFolder {
     return this.#files.toSorted((a, b) => (a.path < b.path ? -1 : 1));
   }
 
-  /** A new file; folders on its path are made. Finish it by `finish`. */
-  async create(path: string): Promise<OutFile> {
-    await this.#makeFolder(dirname(path));
-    const file = new OutFile(path, await this.#disk.open(join(this.#partial, path), "create"));
-    this.#open.add(file);
-    return file;
-  }
-
-  async finish(file: OutFile): Promise<void> {
-    this.#open.delete(file);
-    this.#files.push(await file.finish());
-  }
-
+  /** Writes a whole file; folders on its path are made. Wait for one call before the next. */
   async write(path: string, bytes: Uint8Array): Promise<void> {
-    const file = await this.create(path);
-    await file.write(bytes);
-    await this.finish(file);
+    const open = await this.#create(path);
+    await this.#add(open, bytes).catch((error) => {
+      open.file.close().catch(() => undefined); // the first error is the news
+      throw error;
+    });
+    await this.#close(open);
+  }
+
+  /** Adds to the one file that grows, until `finish`. It begins with its first bytes: an empty one fails its readers. */
+  async append(path: string, bytes: Uint8Array): Promise<void> {
+    this.#rows ??= await this.#create(path);
+    await this.#add(this.#rows, bytes);
+  }
+
+  async finish(): Promise<void> {
+    const rows = this.#rows;
+    this.#rows = undefined;
+    if (rows !== undefined) await this.#close(rows);
+  }
+
+  async #create(path: string): Promise<OpenFile> {
+    await this.#makeFolder(dirname(path));
+    const file = await this.#disk.open(join(this.#partial, path), "create");
+    return { path, file, hash: createHash("sha256"), bytes: 0 };
+  }
+
+  async #add(open: OpenFile, bytes: Uint8Array): Promise<void> {
+    open.hash.update(bytes);
+    await writeAll(open.file, bytes, open.bytes);
+    open.bytes += bytes.length;
+  }
+
+  async #close({ path, file, hash, bytes }: OpenFile): Promise<void> {
+    try {
+      await file.sync();
+    } finally {
+      await file.close();
+    }
+    this.#files.push({ path, bytes, sha256: hash.digest("hex") });
   }
 
   /** Resolves once the folder stands under its name, durable. */
@@ -90,7 +131,7 @@ export class OutFolder {
 
   /** After an error: removes what was written. What stood before still stands. */
   async discard(): Promise<void> {
-    for (const file of this.#open) await file.abandon();
+    await this.#rows?.file.close();
     await this.#settle();
   }
 

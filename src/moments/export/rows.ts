@@ -1,34 +1,12 @@
 import type { Attachment } from "../../core/chat/message.ts";
+import { printableJson } from "../../core/chat/printable.ts";
 import { isoTime } from "../../core/clock.ts";
-import type { Json } from "../../core/json.ts";
 import type { FileEntry, Manifest, PackageMessage } from "../package/record.ts";
 import { delivered, type JudgedTurn } from "./judged-turn.ts";
 import { openaiMessages, openaiTools } from "./openai-messages.ts";
-import type { SkipReason } from "./selection.ts";
 
-/** A piece of a message; an image's place, which the row's pictures fill in order. */
-type ContentPart =
-  | { readonly type: "text"; readonly text: string }
-  | { readonly type: "image"; readonly text: null };
-
-interface StructuredMessage {
-  readonly role: PlainMessage["role"];
-  readonly content: readonly ContentPart[];
-}
-
-/** A row with pictures. */
-interface VisionRow {
-  readonly id: string;
-  readonly prompt: readonly StructuredMessage[];
-  readonly completion: readonly StructuredMessage[];
-  readonly label: boolean;
-}
-
-/** Messages with structured content, and the places of their pictures. */
-function withImages(
-  messages: readonly PlainMessage[],
-  images: readonly number[],
-): readonly StructuredMessage[] {
+/** Gives messages structured content, with a place for each picture, which the row's pictures fill in order. */
+function withImages(messages: readonly PlainMessage[], images: readonly number[]) {
   const place = { type: "image", text: null } as const;
   return messages.map(({ role, content }, index) => ({
     role,
@@ -36,24 +14,10 @@ function withImages(
   }));
 }
 
-/** The members of each row are in the order that the documents name; each has one type in all rows. */
-interface KtoRow {
-  readonly id: string;
-  readonly prompt: readonly PlainMessage[];
-  readonly completion: readonly PlainMessage[];
-  readonly label: boolean;
-  /** To be written with a decimal point: readers take a column of whole numbers for integers. */
-  readonly score: number;
-  readonly what: string;
-  readonly trigger: string;
-  readonly session_id: string;
-  /** ISO 8601, UTC. */
-  readonly created_at: string;
-}
-
-export function ktoRow(manifest: Manifest, turn: JudgedTurn): KtoRow {
+/** Makes a row for KTO. The members of each row are in the order that the documents name; each has one type in all rows. */
+export function ktoRow(manifest: Manifest, turn: JudgedTurn) {
   const { id, sentiment, score, what, trigger, session_id } = manifest;
-  return wellFormed({
+  return {
     id,
     prompt: plainPrompt(turn),
     completion: assistantSays(turn.answer),
@@ -63,7 +27,7 @@ export function ktoRow(manifest: Manifest, turn: JudgedTurn): KtoRow {
     trigger,
     session_id,
     created_at: createdAt(manifest),
-  });
+  };
 }
 
 /** Of the trigger, to the millisecond. */
@@ -72,29 +36,13 @@ export function createdAt({ timestamp }: Manifest): string {
 }
 
 /** @param images how many pictures stand in each message of the prompt. */
-export function visionRow(
-  manifest: Manifest,
-  turn: JudgedTurn,
-  images: readonly number[],
-): VisionRow {
-  return wellFormed({
+export function visionRow(manifest: Manifest, turn: JudgedTurn, images: readonly number[]) {
+  return {
     id: manifest.id,
     prompt: withImages(plainPrompt(turn), images),
     completion: withImages(assistantSays(turn.answer), []),
     label: manifest.sentiment === "positive",
-  });
-}
-
-export interface ImageFolderRow extends VisionRow {
-  /** From the export's folder; the name makes the column `images` for its reader. */
-  readonly images_file_names: readonly string[];
-}
-
-interface DpoRow {
-  readonly id: string;
-  readonly prompt: readonly PlainMessage[];
-  readonly chosen: readonly PlainMessage[];
-  readonly rejected: readonly PlainMessage[];
+  };
 }
 
 /** The answer that a person would have wanted; a note on how to behave is none. */
@@ -104,53 +52,35 @@ function replacementOf({ correction }: Manifest, { answer }: JudgedTurn): string
   return isUsable ? correction.text : undefined;
 }
 
-export function dpoRow(manifest: Manifest, turn: JudgedTurn): DpoRow | SkipReason {
+export function dpoRow(manifest: Manifest, turn: JudgedTurn) {
   const replacement = replacementOf(manifest, turn);
-  if (replacement === undefined) return "no_correction";
-  return wellFormed({
+  if (replacement === undefined) return "no_correction" as const;
+  return {
     id: manifest.id,
     prompt: plainPrompt(turn),
     chosen: assistantSays(replacement),
     rejected: assistantSays(turn.answer),
-  });
-}
-
-/** A pair in the form of OpenAI's preference tuning. Source: its guide to direct preference. */
-interface OpenaiDpoRow {
-  readonly input: {
-    readonly messages: readonly Json[];
-    readonly tools?: readonly Json[];
-    readonly parallel_tool_calls?: true;
   };
-  readonly preferred_output: readonly PlainMessage[];
-  readonly non_preferred_output: readonly PlainMessage[];
 }
 
-export function openaiDpoRow(manifest: Manifest, turn: JudgedTurn): OpenaiDpoRow | SkipReason {
+/** Makes a pair in the form of OpenAI's preference tuning. Source: its guide to direct preference. */
+export function openaiDpoRow(manifest: Manifest, turn: JudgedTurn) {
   const replacement = replacementOf(manifest, turn);
-  if (replacement === undefined) return "no_correction";
+  if (replacement === undefined) return "no_correction" as const;
   const tools = openaiTools(manifest.latched["tools"]);
   const messages = openaiMessages(turn);
-  return wellFormed({
+  return {
     input: tools.length === 0 ? { messages } : { messages, tools, parallel_tool_calls: true },
     preferred_output: assistantSays(replacement),
     non_preferred_output: assistantSays(turn.answer),
-  });
+  };
 }
 
-/** A package whole, for tools of one's own. */
-interface PackageRow {
-  readonly name: string;
-  readonly record: Manifest;
-  readonly messages: readonly PackageMessage[];
-  /** From the folder that the packages are in. */
-  readonly media: readonly string[];
-}
-
-export function packageRow(manifest: Manifest, messages: readonly PackageMessage[]): PackageRow {
+/** Makes a row of a whole package. Paths in `media` begin in the folder that the packages are in. */
+export function packageRow(manifest: Manifest, messages: readonly PackageMessage[]) {
   const { name, files } = manifest;
   const media = files.filter(isMedia).map(({ path }) => `${name}/${path}`);
-  return wellFormed({ name, record: manifest, messages, media });
+  return { name, record: manifest, messages, media };
 }
 
 function isMedia({ path }: FileEntry): boolean {
@@ -158,19 +88,24 @@ function isMedia({ path }: FileEntry): boolean {
 }
 
 /**
- * The value with every lone surrogate replaced by U+FFFD, in keys too. One of them makes a whole
- * JSONL file unreadable for Python's readers, or changes its column types without a word.
+ * Writes a row as a line of JSON. `score` has a decimal point always: where the first rows have whole numbers,
+ * readers take the column for integers and fail on the first 0.5. Every lone surrogate becomes U+FFFD, in keys
+ * too: one of them makes a whole file unreadable for Python's readers.
  */
-function wellFormed<T>(value: T): T {
-  return copy(value) as T;
+export function rowText(row: object): string {
+  const members = Object.entries(row).map(([key, value]: [string, unknown]) => {
+    const isWhole = key === "score" && Number.isInteger(value);
+    return `${JSON.stringify(key)}:${JSON.stringify(wellFormed(value))}${isWhole ? ".0" : ""}`;
+  });
+  return `${printableJson(`{${members.join(",")}}`)}\n`;
 }
 
-function copy(value: unknown): unknown {
+function wellFormed(value: unknown): unknown {
   if (typeof value === "string") return value.toWellFormed();
-  if (Array.isArray(value)) return value.map(copy);
+  if (Array.isArray(value)) return value.map(wellFormed);
   if (typeof value !== "object" || value === null) return value;
   return Object.fromEntries(
-    Object.entries(value).map(([key, item]) => [key.toWellFormed(), copy(item)]),
+    Object.entries(value).map(([key, item]) => [key.toWellFormed(), wellFormed(item)]),
   );
 }
 

@@ -20,24 +20,6 @@ export const skipReasons = [
 ] as const;
 export type SkipReason = (typeof skipReasons)[number];
 
-/** A package as the place that keeps it knows it. */
-export interface ListedPackage {
-  readonly name: string;
-  /** Its manifest is right. Whether the files are is found out when they are read. */
-  readonly sealed: boolean;
-  /** Written by a later version. */
-  readonly newer: boolean;
-  readonly retracted: boolean;
-  /** A later package says that it takes this one's place. */
-  readonly superseded: boolean;
-  /**
-   * A message in it was hidden or erased in its chat since. `"unknown"`: the chat cannot be read.
-   *
-   * @default false
-   */
-  readonly removed?: boolean | "unknown" | undefined;
-}
-
 /** What is asked for. Each that is given must hold. */
 export interface ExportFilters {
   readonly sentiment?: Sentiment | undefined;
@@ -51,16 +33,6 @@ export interface ExportFilters {
   readonly source?: Source | undefined;
   /** 0 to 1: how strong a judgement is at least, whichever its sign. */
   readonly minScore?: number | undefined;
-}
-
-/** What the listing alone forbids: such a package is not even read. */
-export function listedReason(listed: ListedPackage): SkipReason | undefined {
-  if (listed.retracted) return "retracted";
-  if (listed.superseded) return "superseded";
-  if (listed.removed === true) return "removed_message";
-  if (listed.removed === "unknown") return "unreadable_chat";
-  if (listed.newer) return "newer";
-  return listed.sealed ? undefined : "unverified";
 }
 
 export function matches(manifest: Manifest, filters: ExportFilters): boolean {

@@ -48,3 +48,20 @@ export function packageStamp(wallMs: number): string {
 export function packageName(stamp: string, sentiment: Sentiment, uuid: string): string {
   return `${stamp}_${sentiment}_fb_${packageId(uuid)}`;
 }
+
+/** Longest part of a key that comes from a session's id. */
+const maxSessionLength = 100;
+
+/**
+ * Makes the prefix of every object of a package, with its last slash: `feedback/<session_id>/<name>/`.
+ *
+ * What a session's id holds besides letters, digits, `.`, `_` and `-` becomes `_`; it is cut at 100
+ * characters; `""`, `.` and `..` become `unknown`. Ids of this project's own stay as they are.
+ *
+ * Source: the key layout of the original, whose empty id gave `feedback//`.
+ */
+export function keyPrefix(sessionId: string, name: string): string {
+  const safe = sessionId.replaceAll(/[^A-Za-z0-9._-]/g, "_").slice(0, maxSessionLength);
+  const session = safe === "" || safe === "." || safe === ".." ? "unknown" : safe;
+  return `feedback/${session}/${name}/`;
+}

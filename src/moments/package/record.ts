@@ -56,7 +56,9 @@ const orNull = { text: nullable(text()), number: nullable(anyNumber), count: nul
 const id = matching(/^[0-9a-f]{12}$/);
 const digest = matching(/^[0-9a-f]{64}$/);
 /** No other path exists in a package, so none can lead out of it. */
-const path = matching(/^(messages\.json|audio\.wav|frames\/\d{6}\.jpg|attachments\/[0-9a-f]{64})$/);
+export const pathShape = matching(
+  /^(messages\.json|audio\.wav|frames\/\d{6}\.jpg|attachments\/[0-9a-f]{64})$/,
+);
 
 /** The channel that the judgement came through. */
 const source = word(["skill", "http", "cli", "auto"]);
@@ -165,7 +167,7 @@ export type AudioEntry = Shaped<typeof audio>;
 
 /** A file of the folder other than feedback.json. */
 const file = members({
-  path,
+  path: pathShape,
   bytes: count,
   sha256: digest,
   media_type: that(({ length }) => length >= 1 && length <= 100),

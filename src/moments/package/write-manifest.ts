@@ -1,7 +1,7 @@
 import { crc32 } from "node:zlib";
 import { packageId, packageName } from "./package-name.ts";
 import type { SealedMoment } from "./package-sink.ts";
-import type { Manifest, PackageMessage, PackageRecord, PackageStatus, Seal } from "./record.ts";
+import type { Manifest, PackageMessage, PackageRecord, Seal } from "./record.ts";
 
 /** The record with what the writer of the files adds: the whole of feedback.json. */
 export function sealRecord(record: PackageRecord, seal: Seal): Manifest {
@@ -33,9 +33,4 @@ export function crcLine(crc: number): string {
 /** The bytes of messages.json. */
 export function messagesBytes(messages: readonly PackageMessage[]): Buffer {
   return Buffer.from(`${JSON.stringify(messages, null, 2)}\n`);
-}
-
-/** The bytes of the status beside a folder. */
-export function statusBytes(status: PackageStatus): Buffer {
-  return Buffer.from(`${JSON.stringify(status, null, 2)}\n`);
 }

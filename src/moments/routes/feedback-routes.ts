@@ -5,6 +5,7 @@ import { problem, problemResponse } from "../../server/problem.ts";
 import { isHead, json, type Router } from "../../server/router.ts";
 import { chatParams } from "../../server/schemas.ts";
 import type { PackageEntry } from "../directory/list-packages.ts";
+import type { ReadPackage } from "../directory/read-sealed.ts";
 import type { Moments } from "../moments.ts";
 import type { MomentInput } from "../record/label.ts";
 import type { Receipt } from "../record/receipt.ts";
@@ -21,7 +22,7 @@ import {
   schemaOf,
   whose,
 } from "./schemas.ts";
-import { assertShown, isMatch, listedManifest } from "./shown-package.ts";
+import { isMatch, listedManifest, readShown } from "./shown-package.ts";
 
 /** What people react to: consent, reactions, packages. */
 export function addFeedbackRoutes(router: Router, moments: Moments, media: MediaSockets): void {
@@ -193,11 +194,7 @@ function addPackages(router: Router, moments: Moments): void {
       description: "404, like its files, if a message in it was hidden or erased since.",
       answers: { 200: { says: "The package.", schema: schemaOf("onePackage") } },
     },
-    async ({ params }) => {
-      const { manifest, messages, status, incomplete } = await moments.packages.read(params.name);
-      await assertShown(router, manifest, messages);
-      return json({ feedback: manifest, messages, status: status ?? null, incomplete });
-    },
+    async ({ params }) => packageAnswer(await readShown(router, moments, params.name)),
   );
   const sendFile = async (
     packageName: string,
@@ -207,10 +204,7 @@ function addPackages(router: Router, moments: Moments): void {
   ) => {
     const { packages } = moments;
     // A picture holds no words, and a player asks for hundreds of them.
-    if (!path.startsWith("frames/")) {
-      const { manifest, messages } = await packages.read(packageName);
-      await assertShown(router, manifest, messages);
-    }
+    if (!path.startsWith("frames/")) await readShown(router, moments, packageName);
     const wanted = rangeOf(range);
     const whole = await packages.openPart(packageName, path);
     if (wanted !== undefined && wanted.start >= whole.bytes) return noSuchRange(whole.bytes);
@@ -274,6 +268,8 @@ function addPackageChanges(router: Router, moments: Moments): void {
       params: name,
       body: retraction,
       summary: "Take a reaction back: the package stays, and no export has it",
+      description:
+        "404 if a message in it was hidden or erased since; it is taken back all the same.",
       answers: {
         200: { says: "The package.", schema: schemaOf("onePackage") },
         202: {
@@ -283,11 +279,10 @@ function addPackageChanges(router: Router, moments: Moments): void {
       },
     },
     async ({ params, body }) => {
-      const { packages, retract } = moments;
-      const where = await retract(params.name, { by: null, reason: body.reason ?? null });
+      const mark = { by: null, reason: body.reason ?? null };
+      const where = await moments.retract(params.name, mark);
       if (where === "bucket") return json({ name: params.name, pending: true }, 202);
-      const { manifest, messages, status, incomplete } = await packages.read(params.name);
-      return json({ feedback: manifest, messages, status: status ?? null, incomplete });
+      return packageAnswer(await readShown(router, moments, params.name));
     },
   );
   addKeeping(router, moments);
@@ -331,6 +326,10 @@ function addPackageChanges(router: Router, moments: Moments): void {
       return json(await moments.forget(selection));
     },
   );
+}
+
+function packageAnswer({ manifest, messages, status, incomplete }: ReadPackage): Response {
+  return json({ feedback: manifest, messages, status: status ?? null, incomplete });
 }
 
 function addKeeping(router: Router, moments: Moments): void {

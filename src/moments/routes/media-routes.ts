@@ -10,7 +10,7 @@ import type { PushResult } from "../record/frame-buffer.ts";
 import type { MediaSockets } from "./media-sockets.ts";
 import { mediaTar, tarBytesOf } from "./media-tar.ts";
 import { name, schemaOf } from "./schemas.ts";
-import { assertShown } from "./shown-package.ts";
+import { readShown } from "./shown-package.ts";
 
 export function addMediaRoutes(router: Router, moments: Moments, media: MediaSockets): void {
   addSocket(router, media);
@@ -123,7 +123,8 @@ function timeOf({ captured_ms }: { readonly captured_ms?: string | undefined }) 
 }
 
 /** A whole package as one file: what a person may take away. */
-function addArchive(router: Router, { packages }: Moments): void {
+function addArchive(router: Router, moments: Moments): void {
+  const { packages } = moments;
   router.add(
     {
       method: "get",
@@ -136,8 +137,7 @@ function addArchive(router: Router, { packages }: Moments): void {
       answers: { 200: { says: "The file.", types: ["application/x-tar"] } },
     },
     async ({ params }, context) => {
-      const { manifest, messages } = await packages.read(params.name);
-      await assertShown(router, manifest, messages);
+      const { manifest } = await readShown(router, moments, params.name);
       const paths = [...manifest.files.map(({ path }) => path), "feedback.json"];
       const parts = paths.map((path) => () => packages.openPart(params.name, path));
       const sealed = (await packages.openPart(params.name, "feedback.json")).bytes;

@@ -3,23 +3,26 @@ import { holdsRemoved } from "../../core/chat/shown-messages.ts";
 import { isThroughlineError, ThroughlineError } from "../../core/errors.ts";
 import type { Router } from "../../server/router.ts";
 import type { PackageEntry } from "../directory/list-packages.ts";
+import type { ReadPackage } from "../directory/read-sealed.ts";
+import type { Moments } from "../moments.ts";
 import type { Manifest } from "../package/record.ts";
 import type { packageFilter } from "./schemas.ts";
 
 /**
- * A package is deleted with a message that it holds. One that was not reached then, such as one that a
- * backup brought back, is not shown.
+ * Reads a package that may be shown. A package is deleted with a message that it holds. One that was not
+ * reached then, such as one that a backup brought back, is not shown.
  *
- * @throws ThroughlineError `THROUGHLINE_NOT_FOUND`: a message in it was hidden or erased.
+ * @throws ThroughlineError `THROUGHLINE_NOT_FOUND`: there is none, or a message in it was hidden or erased.
  */
-export async function assertShown(
+export async function readShown(
   { ports }: Router,
-  { chat_id: chatId }: Pick<Manifest, "chat_id">,
-  messages: readonly { readonly id: string }[],
-): Promise<void> {
+  { packages }: Moments,
+  name: string,
+): Promise<ReadPackage> {
+  const read = await packages.read(name);
+  const ids = read.messages.map(({ id }) => id);
   const { logs } = ports.throughline.chats;
-  const ids = messages.map(({ id }) => id);
-  if (!(await holdsRemoved(logs, chatId, ids))) return;
+  if (!(await holdsRemoved(logs, read.manifest.chat_id, ids))) return read;
   throw new ThroughlineError(withheld, { code: "THROUGHLINE_NOT_FOUND" });
 }
 

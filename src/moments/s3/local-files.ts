@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { readManifest } from "../package/read-manifest.ts";
 import type { Manifest } from "../package/record.ts";
-import { UploadStop } from "./upload-stop.ts";
+import { UploadFailure } from "./upload-failure.ts";
 
 /** Where the bytes of one package come from: its folder, or a moment in memory. */
 export interface PackageSource {
@@ -32,12 +32,12 @@ export interface LocalPackage {
 /**
  * Reads a whole package, file by file, before a byte of it is sent.
  *
- * @throws `UploadStop` `local_damage`: the manifest, or a file, is not as it was sealed.
+ * @throws `UploadFailure` `local_damage`: the manifest, or a file, is not as it was sealed.
  */
 export async function readLocalPackage(source: PackageSource, name: string): Promise<LocalPackage> {
   const manifestBytes = await source.manifest(name);
   const { manifest } = readManifest(manifestBytes);
-  if (manifest === undefined || manifest.name !== name) throw new UploadStop("local_damage");
+  if (manifest === undefined || manifest.name !== name) throw new UploadFailure("local_damage");
   const files: LocalFile[] = [];
   for (const { path, bytes, sha256, media_type: mediaType } of manifest.files) {
     const body = await readPart(source, name, { path, bytes, sha256 });
@@ -46,17 +46,17 @@ export async function readLocalPackage(source: PackageSource, name: string): Pro
   return { manifest, manifestBytes, files };
 }
 
-/** @throws `UploadStop` `local_damage`: the file's bytes are not those that were sealed. */
+/** @throws `UploadFailure` `local_damage`: the file's bytes are not those that were sealed. */
 export async function readPart(
   source: PackageSource,
   name: string,
   file: Pick<LocalFile, "path" | "bytes" | "sha256">,
 ): Promise<Buffer> {
   const body = await source.part(name, file.path).catch((cause: unknown) => {
-    throw isMissing(cause) ? new UploadStop("local_damage", { cause }) : cause;
+    throw isMissing(cause) ? new UploadFailure("local_damage", { cause }) : cause;
   });
   if (body.length !== file.bytes || hashOf("sha256", body) !== file.sha256) {
-    throw new UploadStop("local_damage");
+    throw new UploadFailure("local_damage");
   }
   return body;
 }

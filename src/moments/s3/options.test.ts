@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { keyPrefix } from "./object-key.ts";
+import { keyPrefix } from "../package/package-name.ts";
 import { resolveTarget } from "./options.ts";
 
 const bucket = "moments";

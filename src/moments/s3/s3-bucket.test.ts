@@ -9,7 +9,7 @@ import { VirtualTime } from "../../../test/support/s3/virtual-time.ts";
 import { silentLogger } from "../../core/logger.ts";
 import { resolveTarget, type S3TargetOptions } from "./options.ts";
 import { type ObjectToPut, requestDeadlines, S3Bucket } from "./s3-bucket.ts";
-import type { S3Error } from "./s3-error.ts";
+import type { UploadFailure } from "./upload-failure.ts";
 
 const signal = new AbortController().signal;
 
@@ -106,9 +106,9 @@ for (const kind of nothings) {
       world.server.fail({ does: { kind } });
       const error = await world.passing(call(world.port)).then(
         () => assert.fail("it resolved"),
-        (thrown: S3Error) => thrown,
+        (thrown: UploadFailure) => thrown,
       );
-      assert.equal(error.name, "S3Error");
+      assert.equal(error.name, "UploadFailure");
     });
   }
 }
@@ -119,7 +119,7 @@ for (const bytes of [0, 60_000]) {
     await using world = await open();
     world.server.fail({ does: { kind: "hang" } });
     const call = world.port.put(object("k", "x".repeat(bytes)), signal);
-    await assert.rejects(world.passing(call), { kind: "timeout" });
+    await assert.rejects(world.passing(call), { class: "retry", code: "DeadlinePassed" });
     assert.equal(world.time.clock.monotonic(), ms);
   });
 }
@@ -143,13 +143,13 @@ test("a look-up of credentials that fails or hangs is no_credentials, and is mad
     return { accessKeyId: "test", secretAccessKey: "testsecret" };
   };
   await using world = await open({}, { credentials });
-  await assert.rejects(world.port.put(object("k"), signal), { kind: "no_credentials" });
+  await assert.rejects(world.port.put(object("k"), signal), { class: "no_credentials" });
   // Nobody answers: only time ends it.
   const hanging = world.port.put(object("k"), signal);
   hanging.catch(() => undefined);
   await world.time.until(() => lookups === 2 && world.time.count > 0);
   await world.time.pass(requestDeadlines.credentialsMs);
-  await assert.rejects(hanging, { kind: "no_credentials" });
+  await assert.rejects(hanging, { class: "no_credentials" });
   await world.port.put(object("k"), signal);
   assert.equal(world.server.objects().size, 1);
 });
@@ -164,7 +164,7 @@ test("without the client library a call says no_client, and looks again the next
   const timers = new VirtualTime(new HeldClock(), () => false);
   const port = new S3Bucket(options, { timers, logger: silentLogger, load });
   for (let call = 1; call <= 2; call++) {
-    await assert.rejects(port.get("k", signal), { kind: "no_client" });
+    await assert.rejects(port.get("k", signal), { class: "no_client" });
     assert.equal(loads, call);
   }
 });
@@ -181,9 +181,9 @@ for (const region of ["us-east-1", "eu-west-1"]) {
 test("an error names codes, and neither keys nor what the service said", async () => {
   const secret = { accessKeyId: "AKIASECRET", secretAccessKey: "verysecret" };
   await using world = await open({}, { credentials: secret });
-  const error = await world.port.put(object("k"), signal).catch((thrown: S3Error) => thrown);
-  assert.equal((error as S3Error).message, "S3: InvalidAccessKeyId (403)");
-  const { cause: _, ...said } = error as S3Error;
+  const error = await world.port.put(object("k"), signal).catch((thrown: UploadFailure) => thrown);
+  assert.equal((error as UploadFailure).message, "not sent: refused InvalidAccessKeyId 403");
+  const { cause: _, ...said } = error as UploadFailure;
   assert.doesNotMatch(JSON.stringify(said), /SECRET|secret/);
 });
 

@@ -3,10 +3,8 @@ import type { S3Client, S3ClientConfig } from "@aws-sdk/client-s3";
 import type { Logger } from "../../core/logger.ts";
 import type { Timers } from "../../core/timers.ts";
 import { withDeadline } from "./deadline.ts";
-import { classify } from "./error-class.ts";
 import type { S3Target } from "./options.ts";
-import { S3Error } from "./s3-error.ts";
-import { toS3Error } from "./sdk-error.ts";
+import { failureOfClient, UploadFailure } from "./upload-failure.ts";
 
 /** The client library of AWS: an optional peer, 33 MB in memory, so loaded at the first upload. */
 type S3Sdk = typeof import("@aws-sdk/client-s3");
@@ -76,14 +74,11 @@ const silence = { debug: nothing, info: nothing, warn: nothing, error: nothing }
 interface Loaded {
   readonly sdk: S3Sdk;
   readonly client: S3Client;
-  /** Requests under way: a client that was replaced ends its connections after the last of them. */
-  busy: number;
-  isRetired: boolean;
 }
 
 /**
  * One bucket of one service, through the client of AWS, which is imported by the first call. A call ends
- * within a deadline, and rejects with an `S3Error`, or with the reason of `signal` when that was aborted.
+ * within a deadline, and rejects with an `UploadFailure`, or with the reason of `signal` when that was aborted.
  * It resolves only on an answer that such a service gives: the page of a captive portal is an error,
  * whatever its status. Clocks that are apart and credentials that have expired are corrected once, at once.
  */
@@ -110,7 +105,7 @@ export class S3Bucket {
     try {
       await this.#put(object, "*", signal);
     } catch (error) {
-      if (!(error instanceof S3Error)) throw error;
+      if (!(error instanceof UploadFailure)) throw error;
       if (error.status === 412) return;
       if (error.status !== 501) throw error;
       if ((await this.get(object.key, signal)) === undefined) await this.put(object, signal);
@@ -148,7 +143,7 @@ export class S3Bucket {
       if (etag === undefined || bytes === undefined || body === undefined) {
         throw hollow("NoETag", answer);
       }
-      if (bytes > maxReadBytes) throw new S3Error({ kind: "hollow", code: "TooLarge" });
+      if (bytes > maxReadBytes) throw new UploadFailure("retry", { code: "TooLarge" });
       return await readWhole(body as Readable, bytes, abortSignal);
     });
   }
@@ -172,7 +167,7 @@ export class S3Bucket {
       });
       return { objects, next: isCut ? answer.NextContinuationToken : undefined };
     } catch (error) {
-      const isMissing = error instanceof S3Error && error.code === "NoSuchBucket";
+      const isMissing = error instanceof UploadFailure && error.code === "NoSuchBucket";
       if (!isMissing || !this.#target.createBucket) throw error;
       await this.#make(signal);
       return { objects: [], next: undefined };
@@ -200,17 +195,13 @@ export class S3Bucket {
     return answer.DeleteMarker === true || answer.VersionId !== undefined;
   }
 
-  /** Lets go of connections; the next call looks credentials up again. */
+  /** Ends the connections. Call it when no request is under way. */
   close(): void {
-    const loaded = this.#loaded;
-    this.#loaded = undefined;
-    loaded?.then(
-      (old) => {
-        old.isRetired = true;
-        if (old.busy === 0) old.client.destroy();
-      },
+    this.#loaded?.then(
+      ({ client }) => client.destroy(),
       () => undefined, // it was never made
     );
+    this.#loaded = undefined;
   }
 
   /** Makes the bucket, and closes it to the public as far as the service can. */
@@ -229,7 +220,8 @@ export class S3Bucket {
         return client.send(command, { abortSignal });
       });
     } catch (error) {
-      if (!(error instanceof S3Error) || error.code !== "BucketAlreadyOwnedByYou") throw error;
+      if (!(error instanceof UploadFailure) || error.code !== "BucketAlreadyOwnedByYou")
+        throw error;
     }
     // Ceph 16 takes BlockPublicAcls, and answers AccessDenied to every later PUT.
     const acls = endpoint === undefined ? { BlockPublicAcls: true } : {};
@@ -241,7 +233,7 @@ export class S3Bucket {
         client.send(new sdk.PutPublicAccessBlockCommand(input), { abortSignal }),
       );
     } catch (error) {
-      if (!(error instanceof S3Error) || error.kind !== "answer") throw error;
+      if (!(error instanceof UploadFailure) || error.status === null) throw error;
       const { code } = error;
       this.#ports.logger.warn({ bucket: Bucket, code }, "the new bucket may be open to the public");
     }
@@ -266,7 +258,7 @@ export class S3Bucket {
     try {
       return await this.#send(0, signal, call);
     } catch (error) {
-      if (!(error instanceof S3Error) || error.status !== 404) throw error;
+      if (!(error instanceof UploadFailure) || error.status !== 404) throw error;
       if (error.code === "NoSuchBucket") throw error;
       return undefined;
     }
@@ -283,10 +275,11 @@ export class S3Bucket {
       try {
         return await this.#sendOnce(bytes, signal, call);
       } catch (error) {
-        const kind = error instanceof S3Error ? classify(error) : "retry";
+        const kind = error instanceof UploadFailure ? error.class : "retry";
         if ((kind !== "clock" && kind !== "expired") || tried.has(kind)) throw error;
         tried.add(kind);
-        if (kind === "expired") this.close();
+        // Others use the old client still: it ends its idle connections by itself.
+        if (kind === "expired") this.#loaded = undefined;
       }
     }
   }
@@ -301,13 +294,11 @@ export class S3Bucket {
       this.#loaded ??= this.#load();
       const loaded = await this.#loaded;
       const ms = requestMs + bytes * msPerByte;
-      return await whileBusy(loaded, async () => {
-        await this.#findCredentials(loaded.client, signal);
-        return await withDeadline(this.#ports.timers, ms, signal, (inner) => call(loaded, inner));
-      });
+      await this.#findCredentials(loaded.client, signal);
+      return await withDeadline(this.#ports.timers, ms, signal, (inner) => call(loaded, inner));
     } catch (error) {
       if (signal.aborted) throw signal.reason;
-      throw toS3Error(error);
+      throw failureOfClient(error);
     }
   }
 
@@ -318,8 +309,8 @@ export class S3Bucket {
       );
     } catch (cause) {
       if (signal.aborted) throw signal.reason;
-      this.close(); // a failed look-up is not kept
-      throw new S3Error({ kind: "no_credentials", code: "NoCredentials" }, { cause });
+      this.#loaded = undefined; // a failed look-up is not kept
+      throw new UploadFailure("no_credentials", { code: "NoCredentials", cause });
     }
   }
 
@@ -329,10 +320,10 @@ export class S3Bucket {
       sdk = (await (this.#ports.load ?? loadS3Sdk)()) as S3Sdk;
     } catch (cause) {
       this.#loaded = undefined;
-      throw new S3Error({ kind: "no_client", code: "NoClient" }, { cause });
+      throw new UploadFailure("no_client", { code: "NoClient", cause });
     }
     const client = new sdk.S3Client(this.#configuration());
-    return { sdk, client, busy: 0, isRetired: false };
+    return { sdk, client };
   }
 
   #configuration(): S3ClientConfig {
@@ -353,21 +344,11 @@ export class S3Bucket {
   }
 }
 
-async function whileBusy<T>(loaded: Loaded, work: () => Promise<T>): Promise<T> {
-  loaded.busy++;
-  try {
-    return await work();
-  } finally {
-    loaded.busy--;
-    if (loaded.busy === 0 && loaded.isRetired) loaded.client.destroy();
-  }
-}
-
 function hollow(
   code: string,
   answer: { readonly $metadata: { readonly httpStatusCode?: number } },
 ) {
-  return new S3Error({ kind: "hollow", code, status: answer.$metadata.httpStatusCode });
+  return new UploadFailure("retry", { code, status: answer.$metadata.httpStatusCode });
 }
 
 /** Reads a whole body. Destroys it when the signal fires: the client leaves a body that is read alone. */
@@ -382,7 +363,7 @@ async function readWhole(body: Readable, bytes: number, signal: AbortSignal): Pr
       length += (chunk as Buffer).length;
       if (length > bytes) break;
     }
-    if (length !== bytes) throw new S3Error({ kind: "connection", code: "CutBody" });
+    if (length !== bytes) throw new UploadFailure("retry", { code: "CutBody" });
     return Buffer.concat(chunks);
   } finally {
     signal.removeEventListener("abort", destroy);

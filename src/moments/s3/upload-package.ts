@@ -1,6 +1,7 @@
 // One package into a bucket and out of it: what is there already is not sent again, the manifest comes
 // last and goes first, and "uploaded" is what was read back.
 import { concurrently } from "../../core/concurrently.ts";
+import { manifestFile } from "../directory/content.ts";
 import {
   hashOf,
   type LocalFile,
@@ -8,10 +9,8 @@ import {
   readLocalPackage,
   readPart,
 } from "./local-files.ts";
-import { manifestFile } from "./object-key.ts";
 import type { ListedObject, S3Bucket } from "./s3-bucket.ts";
-import { S3Error } from "./s3-error.ts";
-import { UploadStop } from "./upload-stop.ts";
+import { UploadFailure } from "./upload-failure.ts";
 
 /** Requests at once for objects: 4 took 1.5 s for a package where one took 2.5 s, and 16 1.4 s. */
 const objectsAtOnce = 4;
@@ -29,7 +28,7 @@ interface UploadJob {
  * Uploads a package, or what is missing of it. Resolves when the bucket's manifest was read back and
  * is ours; every file that it lists was seen there before it was written.
  *
- * @throws `S3Error`, `UploadStop`, the signal's reason, or what the source rejects with.
+ * @throws `UploadFailure`, the signal's reason, or what the source rejects with.
  */
 export async function uploadPackage(
   bucket: S3Bucket,
@@ -54,7 +53,7 @@ export async function uploadPackage(
   const after = await objectsUnder(bucket, prefix, signal);
   const isThere = (file: LocalFile) =>
     isSame(file, after.get(prefix + file.path), etags.get(file.path));
-  if (!files.every(isThere)) throw new UploadStop("incomplete");
+  if (!files.every(isThere)) throw new UploadFailure("incomplete");
   const sha256 = hashOf("sha256", manifestBytes);
   const object = { key: prefix + manifestFile, contentType: "application/json", sha256 };
   await bucket.putIfAbsent({ ...object, body: manifestBytes }, signal);
@@ -90,7 +89,7 @@ export async function removePackage(
       if (await bucket.remove(key, signal)) hasVersions = true;
     }
   }
-  throw new UploadStop("incomplete");
+  throw new UploadFailure("incomplete");
 }
 
 async function objectsUnder(
@@ -108,7 +107,8 @@ async function objectsLeft(bucket: S3Bucket, prefix: string, signal: AbortSignal
   try {
     return await objectsUnder(bucket, prefix, signal);
   } catch (error) {
-    if (error instanceof S3Error && error.code === "NoSuchBucket") return new Map<string, never>();
+    if (error instanceof UploadFailure && error.code === "NoSuchBucket")
+      return new Map<string, never>();
     throw error;
   }
 }
@@ -116,7 +116,7 @@ async function objectsLeft(bucket: S3Bucket, prefix: string, signal: AbortSignal
 /**
  * Reads the manifest that is there.
  *
- * @throws `UploadStop` `conflict`: it is not this one. `incomplete`: there is none any more.
+ * @throws `UploadFailure` `conflict`: it is not this one. `incomplete`: there is none any more.
  */
 async function compareManifest(
   bucket: S3Bucket,
@@ -125,8 +125,8 @@ async function compareManifest(
   signal: AbortSignal,
 ): Promise<void> {
   const found = await bucket.get(prefix + manifestFile, signal);
-  if (found === undefined) throw new UploadStop("incomplete");
-  if (!found.equals(manifest)) throw new UploadStop("conflict");
+  if (found === undefined) throw new UploadFailure("incomplete");
+  if (!found.equals(manifest)) throw new UploadFailure("conflict");
 }
 
 /** Whether a listed object is this file: by the ETag that the answer to its PUT had, or by its MD5. */

@@ -2,10 +2,9 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setImmediate } from "node:timers/promises";
 import { process, until } from "../../../test/support/cluster-world.ts";
+import { MemoryPlace, openMemoryProcess } from "../../../test/support/memory-place.ts";
 import { MomentsWorld } from "../../../test/support/moments-world.ts";
 import { scriptedResponder } from "../../../test/support/scripted-responder.ts";
-import { MemoryPlace } from "../../core/storage/memory/memory-place.ts";
-import { openMemoryStorage } from "../../core/storage/memory/memory-storage.ts";
 import { feedTurn } from "./feed.ts";
 
 test("a chat that is forgotten while it is answered leaves no word in the buffers", async () => {
@@ -13,7 +12,7 @@ test("a chat that is forgotten while it is answered leaves no word in the buffer
   const model = scriptedResponder([
     ["Once ", { type: "wait", until: gate.promise }, "upon a time"],
   ]);
-  const storage = openMemoryStorage({ place: new MemoryPlace() });
+  const storage = openMemoryProcess({ place: new MemoryPlace() });
   const { turns, chats } = await process(storage, { model });
   const { recorder } = await MomentsWorld.open();
   turns.onTurn((turn) => feedTurn(turn, recorder));
@@ -35,7 +34,7 @@ test("what is said before a call of a tool has the id in a package that it has i
   const model = scriptedResponder([
     ["I look. ", { type: "tool-call", call }, { type: "tool-result", ...result }, "Glad."],
   ]);
-  const storage = openMemoryStorage({ place: new MemoryPlace() });
+  const storage = openMemoryProcess({ place: new MemoryPlace() });
   const { turns, chats } = await process(storage, { model });
   const world = await MomentsWorld.open();
   const { recorder } = world;

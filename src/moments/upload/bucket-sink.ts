@@ -10,14 +10,14 @@ import {
   type SealedMoment,
 } from "../package/package-sink.ts";
 import { sealRecord, writeManifest } from "../package/write-manifest.ts";
-import { DeadlinePassed, withDeadline } from "../s3/deadline.ts";
+import { withDeadline } from "../s3/deadline.ts";
 import { hashOf, type PackageSource } from "../s3/local-files.ts";
 import type { S3Bucket } from "../s3/s3-bucket.ts";
 import { uploadPackage } from "../s3/upload-package.ts";
-import type { UploadLoop } from "./upload-loop.ts";
+import type { Outbox } from "./outbox.ts";
 
 interface BucketSinkPorts extends Pick<Runtime, "clock" | "timers"> {
-  readonly loop: UploadLoop;
+  readonly outbox: Outbox;
   /** What it saves goes up by itself. */
   readonly packages: PackageDirectory;
   /** `bucket`: the disk gets what the bucket does not; `disk`: the other way round. */
@@ -58,7 +58,7 @@ export class BucketSink implements PackageSink {
 
   /** From now on everything goes to the disk, what is on its way too. */
   useDisk(): void {
-    this.#closing.abort(new DeadlinePassed("the process is ending"));
+    this.#closing.abort();
   }
 
   async #save(moment: Sealed, signal: AbortSignal | undefined): Promise<Saved> {
@@ -79,7 +79,7 @@ export class BucketSink implements PackageSink {
   /** @returns `undefined`: the bucket does not have it. @throws the reason of the signal. */
   async #send(moment: Sealed, signal: AbortSignal | undefined): Promise<Saved | undefined> {
     if (this.#closing.signal.aborted) return undefined;
-    const { loop, timers, packages } = this.#ports;
+    const { outbox, timers, packages } = this.#ports;
     const { name } = moment.record;
     const work = async (bucket: S3Bucket, outer: AbortSignal) => {
       const prefix = await packages.sending(moment);
@@ -89,7 +89,7 @@ export class BucketSink implements PackageSink {
       await packages.noteSuperseded(moment.record);
     };
     const stop = signal === undefined ? [] : [signal];
-    const failure = await loop.once(name, work, AbortSignal.any([...stop, this.#closing.signal]));
+    const failure = await outbox.once(name, work, AbortSignal.any([...stop, this.#closing.signal]));
     if (signal?.aborted === true) throw signal.reason;
     return failure === undefined ? { name, uploaded: true } : undefined;
   }

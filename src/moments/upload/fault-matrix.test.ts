@@ -6,7 +6,7 @@ import { test } from "node:test";
 import type { S3Fault, S3FaultKind } from "../../../test/support/s3/s3-fault.ts";
 import { type SamplePackage, samplePackage } from "../../../test/support/s3/sample-package.ts";
 import { UploadWorld } from "../../../test/support/s3/upload-world.ts";
-import { keyPrefix } from "../s3/object-key.ts";
+import { keyPrefix } from "../package/package-name.ts";
 
 const isFull = process.env["THROUGHLINE_FULL"] === "1";
 

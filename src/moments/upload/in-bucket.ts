@@ -1,14 +1,14 @@
 // What the bucket has and this home does not know of: looked for only because somebody asks.
 
+import { manifestFile, messagesFile } from "../directory/content.ts";
 import type { PackageDirectory } from "../directory/package-directory.ts";
 import { isMeant, type Selection } from "../directory/whose.ts";
 import { isPackageName } from "../package/package-name.ts";
 import { readManifest, readMessages } from "../package/read-manifest.ts";
 import type { PackageOwners } from "../package/record.ts";
-import { manifestFile, messagesFile } from "../s3/object-key.ts";
 import type { S3Bucket } from "../s3/s3-bucket.ts";
 import { removePackage } from "../s3/upload-package.ts";
-import type { UploadLoop } from "./upload-loop.ts";
+import type { Outbox } from "./outbox.ts";
 
 export interface CutOffReceipt {
   /** Removed. */
@@ -28,10 +28,10 @@ const cutOffAfterMs = 24 * 3_600_000;
  */
 export async function forgetInBucket(
   packages: PackageDirectory,
-  loop: UploadLoop,
+  outbox: Outbox,
   selection: Selection,
 ): Promise<boolean> {
-  const failure = await loop.once("", async (bucket, signal) => {
+  const failure = await outbox.once("", async (bucket, signal) => {
     for await (const folder of foldersIn(bucket, signal)) {
       const { name, prefix, isSealed } = folder;
       const isNamed = "name" in selection && selection.name === name;
@@ -42,7 +42,7 @@ export async function forgetInBucket(
       }
     }
   });
-  await loop.idle();
+  await outbox.idle();
   return failure === undefined;
 }
 
@@ -60,11 +60,11 @@ async function isMeantThere(
 /** Removes what uploads left that were cut off a day ago or longer, of any device. */
 export async function removeCutOff(
   packages: PackageDirectory,
-  loop: UploadLoop | undefined,
+  outbox: Outbox | undefined,
   nowMs: number,
 ): Promise<CutOffReceipt> {
   const remote: CutOffReceipt["remote"][number][] = [];
-  const failure = await loop?.once("", async (bucket, signal) => {
+  const failure = await outbox?.once("", async (bucket, signal) => {
     for await (const { name, prefix, isSealed, newestMs } of foldersIn(bucket, signal)) {
       const isCutOff = !isSealed && nowMs - newestMs > cutOffAfterMs;
       if (!isCutOff || (await packages.knows(name))) continue;

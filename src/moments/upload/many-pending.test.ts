@@ -6,8 +6,7 @@ import { S3Server } from "../../../test/support/s3/s3-server.ts";
 import { samplePackage } from "../../../test/support/s3/sample-package.ts";
 import { UploadWorld } from "../../../test/support/s3/upload-world.ts";
 import { SimulatedDisk } from "../../../test/support/simulated-disk.ts";
-import { statusBytes } from "../package/write-manifest.ts";
-import { keyPrefix } from "../s3/object-key.ts";
+import { keyPrefix } from "../package/package-name.ts";
 
 const isFull = process.env["THROUGHLINE_FULL"] === "1";
 const many = isFull ? 10_000 : 300;
@@ -22,7 +21,7 @@ async function diskWith(count: number, endpoint: string): Promise<SimulatedDisk>
     const id = number.toString(16).padStart(12, "0");
     const name = `${stamp.slice(0, 19).replaceAll(":", "-")}_positive_fb_${id}`;
     const prefix = keyPrefix("s", name);
-    const bytes = statusBytes({
+    const status = {
       uploaded: [{ bucket: "moments", prefix, timestamp: 1 }],
       preserved: null,
       retracted: { timestamp: 2, by: null, reason: null, superseded_by: null },
@@ -35,9 +34,9 @@ async function diskWith(count: number, endpoint: string): Promise<SimulatedDisk>
         bytes: 0,
         error: null,
       },
-    });
+    };
     const file = await disk.open(`/home/feedback/${name}.status.json`, "create");
-    await file.write(bytes, 0);
+    await file.write(Buffer.from(JSON.stringify(status)), 0);
     await file.close();
   }
   return disk;

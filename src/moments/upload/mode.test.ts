@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { backoffMs, systemJitter } from "./attempt.ts";
 import { effectiveMode, type StorageSettings } from "./mode.ts";
+import { waitMs } from "./outbox.ts";
 
 test("the wait after a failure is any time up to 1 s, doubled each time up to 300 s for ever", () => {
   for (const [failures, mostMs] of [
@@ -12,12 +12,12 @@ test("the wait after a failure is any time up to 1 s, doubled each time up to 30
     [10, 300_000],
     [1_000_000, 300_000],
   ] as const) {
-    const waits = [0, 0.5, 0.999_999].map((jitter) => backoffMs(failures, () => jitter));
+    const waits = [0, 0.5, 0.999_999].map((jitter) => waitMs(failures, () => jitter));
     assert.deepEqual(waits.slice(0, 2), [0, mostMs / 2]);
     assert.ok((waits[2] ?? 0) <= mostMs);
   }
-  const drawn = Array.from({ length: 20 }, systemJitter);
-  assert.ok(drawn.every((number) => number >= 0 && number < 1));
+  const drawn = Array.from({ length: 20 }, () => waitMs(10));
+  assert.ok(drawn.every((ms) => ms >= 0 && ms <= 300_000));
   assert.ok(new Set(drawn).size > 1, "not always the same");
 });
 

@@ -4,12 +4,11 @@ import type { PackageDirectory } from "../directory/package-directory.ts";
 import { isInFlight } from "../directory/status.ts";
 import type { PackageStatus, Tombstone, UploadTarget } from "../package/record.ts";
 import { hashOf } from "../s3/local-files.ts";
-import { retractionFile } from "../s3/object-key.ts";
 import type { S3Bucket } from "../s3/s3-bucket.ts";
+import { UploadFailure } from "../s3/upload-failure.ts";
 import { hasArrived, removePackage, uploadPackage } from "../s3/upload-package.ts";
-import { UploadStop } from "../s3/upload-stop.ts";
 
-export interface WorkPorts {
+interface WorkPorts {
   readonly packages: PackageDirectory;
   readonly logger: Logger;
   /** That packages go to now. */
@@ -34,7 +33,7 @@ export async function sendPackage(
   const isNew = uploaded.length === 0;
   const isFromMemory = isInFlight(status) && !(await packages.has(name));
   if ((!isNew || isFromMemory) && upload.target.endpoint !== target.endpoint)
-    throw new UploadStop("other_target");
+    throw new UploadFailure("other_target");
   if (isFromMemory) {
     // The process that sent it died.
     const at = bucket(upload.target.bucket);
@@ -44,7 +43,7 @@ export async function sendPackage(
       return false;
     }
   } else if (isNew) {
-    if (!(await packages.has(name))) throw new UploadStop("local_missing");
+    if (!(await packages.has(name))) throw new UploadFailure("local_missing");
     const job = { name, prefix: upload.prefix, source: packages };
     await uploadPackage(bucket(target.bucket), job, signal);
   }
@@ -56,7 +55,7 @@ export async function sendPackage(
     const object = { body, contentType: "application/json", sha256: hashOf("sha256", body) };
     for (const copy of isNew ? [{ bucket: target.bucket, prefix: upload.prefix }] : uploaded) {
       // The first retraction stays: retracting again changes nothing.
-      const key = copy.prefix + retractionFile;
+      const key = `${copy.prefix}retracted.json`;
       await bucket(copy.bucket).putIfAbsent({ ...object, key }, signal);
     }
   }
@@ -72,15 +71,13 @@ export async function finishTombstone(
   { packages, logger, target, bucket }: WorkPorts,
   signal: AbortSignal,
 ): Promise<void> {
-  if (places.length === 0) throw new UploadStop("local_damage"); // where it may be is not known
+  if (places.length === 0) throw new UploadFailure("local_damage"); // where it may be is not known
   for (const { target: place, prefix } of places) {
-    if (place.endpoint !== target.endpoint) throw new UploadStop("other_target");
+    if (place.endpoint !== target.endpoint) throw new UploadFailure("other_target");
     const hasVersions = await removePackage(bucket(place.bucket), prefix, signal);
     if (hasVersions) {
-      logger.warn(
-        { package: name },
-        "the bucket keeps older versions: delete those there yourself",
-      );
+      const says = "the bucket keeps older versions: delete those there yourself";
+      logger.warn({ package: name }, says);
     }
   }
   await packages.buried(name, places);

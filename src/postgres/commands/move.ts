@@ -13,12 +13,7 @@ import { isThroughlineError } from "../../core/errors.ts";
 import type { Logger } from "../../core/logger.ts";
 import type { Storage } from "../../core/storage/storage.ts";
 import { openThroughline } from "../../core/throughline.ts";
-import {
-  type CopyProgress,
-  type CopyReport,
-  copyCompanion,
-  type Side,
-} from "../move/copy-companion.ts";
+import { type CopyProgress, type CopyReport, copyCompanion } from "../move/copy-companion.ts";
 import { staysInHome } from "../move/places.ts";
 import { openStore, openWholeStore } from "./open-store.ts";
 
@@ -107,7 +102,6 @@ function copyUntilStopped(
       return await copyCompanion(source, target, {
         signal,
         onProgress: progressOn(io),
-        onWait: waitingOn(io),
         damaged: flags.withDamage ? "mark" : "refuse",
       });
     } catch (error) {
@@ -115,15 +109,6 @@ function copyUntilStopped(
       throw error;
     }
   });
-}
-
-function waitingOn(io: Io): (which: Side) => void {
-  return (which) => {
-    const killed = "A copy that was killed frees it within 10 s; a running server does not";
-    io.errors.write(
-      `Waiting: another process is using this companion on the ${which}. ${killed}.\n`,
-    );
-  };
 }
 
 /** Logs for each line of progress. */

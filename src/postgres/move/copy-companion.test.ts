@@ -2,14 +2,13 @@ import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
-import { HeldClock } from "../../../test/support/held-clock.ts";
-import { HeldTimers } from "../../../test/support/held-timers.ts";
+import { heldPlace, pass } from "../../../test/support/cluster-world.ts";
 import { kept } from "../../../test/support/kept-storage.ts";
 import { stoppingStorage } from "../../../test/support/stopping-storage.ts";
 import { chatProjection } from "../../core/chat/chat-head.ts";
 import { moveUnderWay } from "../../core/chat/move-under-way.ts";
 import { frameworkLogs } from "../../core/storage/framework-logs.ts";
-import type { Lease, Leases } from "../../core/storage/leases.ts";
+import { companionLease } from "../../core/storage/leases.ts";
 import { unlisted } from "../../core/storage/log-store.ts";
 import { openMemoryStorage } from "../../core/storage/memory/memory-storage.ts";
 import type { Storage } from "../../core/storage/storage.ts";
@@ -217,63 +216,47 @@ test("progress counts logs and records", async (t) => {
   assert.deepEqual(shown.toSorted(), ["1/2 0", "2/2 0", "2/2 1", "2/2 2"]);
 });
 
-/** Where one name can be held, by one process at a time. */
-function leasesOf(isTaken: boolean | (() => boolean)): {
-  readonly leases: Leases;
-  readonly released: () => number;
-} {
-  let released = 0;
-  const release = async () => void released++;
-  const lease: Lease = { epoch: 1, lost: new AbortController().signal, release };
-  const leases: Leases = {
-    acquire: async () => lease,
-    tryAcquire: async () =>
-      (typeof isTaken === "boolean" ? isTaken : isTaken()) ? undefined : lease,
-  };
-  return { leases, released: () => released };
-}
-
-const withLeases = (storage: Storage, leases: Leases): Storage => ({ ...kept(storage), leases });
-
-test("a companion that a server runs is not copied, and one that none runs is held meanwhile", async (t) => {
-  const { storage: source } = await storageWith(t, { a: ["1"] });
-  const { storage: target } = await storageWith(t, {});
-  const [free, taken] = [leasesOf(false), leasesOf(true)];
-  const refused = async (from: Storage, to: Storage, which: string) => {
-    const clock = new HeldClock();
-    const timers = new HeldTimers(clock);
-    const waited: string[] = [];
-    const onWait = (side: string) => void waited.push(side);
+test("a companion that a server runs is not copied, from either side", async (t) => {
+  const { storage } = await storageWith(t, { a: ["1"] });
+  const { cluster } = heldPlace().open().storage;
+  assert.equal(cluster.isShared, true);
+  for (const which of ["source", "target"] as const) {
+    const place = heldPlace();
+    const server = place.open().storage;
+    server.cluster.subscribe(({ about, say }) => {
+      if (say === "who") server.cluster.publish({ about: about ?? "", say: "up" });
+    });
+    const shared = place.open().storage;
+    const copy =
+      which === "source" ? copyCompanion(shared, storage) : copyCompanion(storage, shared);
     const message = `a server runs this companion on the ${which}: stop it first`;
-    const copy = copyCompanion(from, to, { timers, onWait });
-    const refusal = assert.rejects(copy, { code: "THROUGHLINE_LOCKED", message });
-    await timers.pass(60_000);
-    await refusal;
-    assert.deepEqual(waited, [which]);
-  };
-  await refused(withLeases(source, taken.leases), target, "source");
-  await refused(withLeases(source, free.leases), withLeases(target, taken.leases), "target");
-  assert.equal(free.released(), 1);
-  await copyCompanion(withLeases(source, free.leases), withLeases(target, free.leases));
-  assert.equal(free.released(), 3);
+    await assert.rejects(copy, { code: "THROUGHLINE_LOCKED", message });
+    const lease = await server.leases.tryAcquire(companionLease);
+    assert.notEqual(lease, undefined, "a server may start");
+  }
 });
 
-for (const which of ["source", "target"] as const) {
-  test(`the lease that a killed copier left on the ${which} is waited for, until it lapsed after 10 s`, async (t) => {
+for (const [what, keepsMs, isCopied] of [
+  ["was killed is waited for, until it lapsed after 10 s", 0, true],
+  ["goes on refuses it after 12 s", 60_000, false],
+] as const) {
+  test(`the lease of a copy that ${what}`, async (t) => {
     const { storage: source } = await storageWith(t, { a: ["1"] });
-    const { storage: target } = await storageWith(t, {});
-    const clock = new HeldClock();
-    const timers = new HeldTimers(clock);
-    const left = leasesOf(() => clock.monotonic() <= 10_000);
-    const waited: string[] = [];
-    const copy = copyCompanion(
-      which === "source" ? withLeases(source, left.leases) : source,
-      which === "target" ? withLeases(target, left.leases) : target,
-      { timers, onWait: (side) => void waited.push(side) },
-    );
-    await Promise.race([timers.pass(60_000), copy]);
-    assert.equal((await copy).records, 1);
-    assert.deepEqual([waited, left.released(), timers.count], [[which], 1, 0]);
+    const place = heldPlace();
+    const other = place.open();
+    await other.storage.leases.acquire(companionLease);
+    const { storage: target, timers } = place.open();
+    let ended = false;
+    const copy = copyCompanion(source, target, { timers });
+    void copy.catch(() => undefined).then(() => (ended = true));
+    const begun = place.clock.monotonic();
+    while (!ended) {
+      const passed = place.clock.monotonic() - begun;
+      await pass(place.clock, 500, timers, ...(passed < keepsMs ? [other.timers] : []));
+    }
+    if (isCopied) assert.equal((await copy).records, 1);
+    else await assert.rejects(copy, { code: "THROUGHLINE_LOCKED" });
+    assert.equal(timers.count, 0);
   });
 }
 
@@ -376,15 +359,11 @@ test("the log of moves stays with its storage", async (t) => {
 
 test("an abort ends the waiting for a lease at once", { timeout: 10_000 }, async (t) => {
   const { storage: source } = await storageWith(t, {});
-  const { storage: target } = await storageWith(t, {});
+  const place = heldPlace();
+  await place.open().storage.leases.acquire(companionLease);
+  const { storage: target, timers } = place.open();
   const stop = new AbortController();
-  const timers = new HeldTimers(new HeldClock());
-  const onWait = () => void setImmediate(() => stop.abort(new Error("stop")));
-  const copy = copyCompanion(source, withLeases(target, leasesOf(true).leases), {
-    timers,
-    signal: stop.signal,
-    onWait,
-  });
+  const copy = copyCompanion(source, target, { timers, signal: stop.signal });
+  setImmediate(() => stop.abort(new Error("stop")));
   await assert.rejects(copy, { message: "stop" });
-  assert.equal(timers.count, 0);
 });

@@ -3,6 +3,7 @@ import { type Clock, isoTime, systemClock } from "../../core/clock.ts";
 import { isThroughlineError, ThroughlineError } from "../../core/errors.ts";
 import { type NewId, randomId } from "../../core/ids.ts";
 import type { JsonObject } from "../../core/json.ts";
+import { companionAnswers } from "../../core/storage/cluster.ts";
 import type { FileStore } from "../../core/storage/file-store.ts";
 import { companionLease, type Lease } from "../../core/storage/leases.ts";
 import type { Storage } from "../../core/storage/storage.ts";
@@ -29,15 +30,13 @@ interface CopyOptions {
   /** Ends it after the append under way. The call then rejects with the signal's reason. */
   readonly signal?: AbortSignal;
   readonly onProgress?: (progress: CopyProgress) => void;
-  /** Somebody has the companion there: this is waited for, up to 12 s. */
-  readonly onWait?: (which: Side) => void;
   readonly clock?: Clock;
   /** @default systemTimers */
   readonly timers?: Timers;
   readonly newId?: NewId;
 }
 
-export type Side = "source" | "target";
+type Side = "source" | "target";
 
 export interface CopyReport {
   readonly logs: number;
@@ -52,17 +51,8 @@ export interface CopyReport {
 /** Logs that are copied at once: most of the time of each is waiting. */
 const logsAtOnce = 8;
 
-/**
- * How long to wait for another holder of the companion: the lease of a copier that was killed lasts
- * 10 s more. A server renews its own.
- */
+/** How long another copy is waited for, in milliseconds: the lease of one that was killed lasts 10 s. */
 const longestWaitMs = 12_000;
-
-/**
- * The pause between two tries. None of them stands in line: when a server died, another one that takes
- * its place is first.
- */
-const tryEveryMs = 1_000;
 
 /**
  * Copies a companion from one storage into another, which must be empty: the marks of what was forgotten,
@@ -75,7 +65,7 @@ const tryEveryMs = 1_000;
  *
  * @throws ThroughlineError `THROUGHLINE_CONFLICT`: the target is not empty, and nothing was written; or something
  *   was written to one of them during the copy.
- * @throws ThroughlineError `THROUGHLINE_LOCKED`: somebody works on one of them, 12 s later still.
+ * @throws ThroughlineError `THROUGHLINE_LOCKED`: a server runs one of them, or another copy does, 12 s later still.
  * @throws ThroughlineError `THROUGHLINE_CORRUPT`: the source is damaged; see `damaged`.
  * @throws ThroughlineError `THROUGHLINE_UNAVAILABLE` and the other codes of `LogStore.append`.
  */
@@ -96,31 +86,25 @@ export async function copyCompanion(
 }
 
 async function hold(
-  { leases }: Storage,
+  { leases, cluster }: Storage,
   which: Side,
-  { signal, onWait, timers = systemTimers }: CopyOptions,
+  { signal, timers = systemTimers }: CopyOptions,
 ): Promise<Lease> {
-  for (let waitedMs = 0; waitedMs <= longestWaitMs; waitedMs += tryEveryMs) {
-    if (waitedMs > 0) await pause(tryEveryMs, timers, signal);
-    const lease = await leases.tryAcquire(companionLease);
-    if (lease !== undefined) return lease;
-    if (waitedMs === 0) onWait?.(which);
+  const refusal = new ThroughlineError(
+    `a server runs this companion on the ${which}: stop it first`,
+    { code: "THROUGHLINE_LOCKED" },
+  );
+  const late = new AbortController();
+  const cancel = timers.after(longestWaitMs, () => late.abort(refusal), { holdsProcess: true });
+  const signals = signal === undefined ? [late.signal] : [late.signal, signal];
+  try {
+    const lease = await leases.acquire(companionLease, { signal: AbortSignal.any(signals) });
+    if (!cluster.isShared || !(await companionAnswers(cluster, timers))) return lease;
+    await lease.release();
+    throw refusal;
+  } finally {
+    cancel();
   }
-  throw new ThroughlineError(`a server runs this companion on the ${which}: stop it first`, {
-    code: "THROUGHLINE_LOCKED",
-  });
-}
-
-async function pause(ms: number, timers: Timers, signal: AbortSignal | undefined): Promise<void> {
-  signal?.throwIfAborted();
-  const { promise: passed, resolve: end } = Promise.withResolvers<void>();
-  const cancel = timers.after(ms, end, { holdsProcess: true });
-  const onAbort = () => end();
-  signal?.addEventListener("abort", onAbort);
-  await passed;
-  cancel();
-  signal?.removeEventListener("abort", onAbort);
-  signal?.throwIfAborted();
 }
 
 async function copy(from: Storage, to: Storage, options: CopyOptions): Promise<CopyReport> {

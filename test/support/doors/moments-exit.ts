@@ -3,7 +3,7 @@
 import { writeSync } from "node:fs";
 import { setTimeout as pause } from "node:timers/promises";
 import { realDisk } from "../../../src/core/storage/disk/disk.ts";
-import { openPackageDirectory } from "../../../src/moments/directory/open-package-directory.ts";
+import { PackageDirectory } from "../../../src/moments/directory/package-directory.ts";
 import { consentWording } from "../../../src/moments/record/consent.ts";
 import { MomentRecorder } from "../../../src/moments/record/moment-recorder.ts";
 import { hookedDisk } from "../hooked-disk.ts";
@@ -41,7 +41,7 @@ const disk = hookedDisk(realDisk, async (call, _, { half, of }) => {
 });
 
 steps.isArmed = plan.end === "kill in a recovery";
-const { packages, close } = await openPackageDirectory({
+const packages = await PackageDirectory.open({
   path: plan.path,
   disk,
   minFreeBytes: 0,
@@ -58,7 +58,7 @@ const recorder = new MomentRecorder({
 });
 const end = async () => {
   await recorder.close();
-  await close();
+  await packages.close();
 };
 process.on("SIGTERM", () => void end());
 

@@ -9,6 +9,7 @@ import type { Responder } from "../../../src/core/models/responder.ts";
 import { realDisk } from "../../../src/core/storage/disk/disk.ts";
 import { FileStorage } from "../../../src/core/storage/files/file-storage.ts";
 import { FileIndex } from "../../../src/core/storage/files/index.ts";
+import { partsOf } from "../../../src/core/storage/files/index-search.ts";
 import { takeLease } from "../../../src/core/storage/files/lease.ts";
 import { openThroughline } from "../../../src/core/throughline.ts";
 import { systemTimers } from "../../../src/core/timers.ts";
@@ -83,7 +84,7 @@ const index = new FileIndex(`${home}/index.db`);
 const ports = { clock: systemClock, newId: randomId, logger: silentLogger };
 const storage = await FileStorage.open({
   ...{ ...ports, timers: systemTimers, home, disk, durability: "power-cut" },
-  ...{ index, directoryChanged: () => undefined, verifyAll: false },
+  ...{ index, openIndex: partsOf(index), directoryChanged: () => undefined, verifyAll: false },
   ...{ maxOpen: 256, segmentBytes: 65_536 },
   guard: () => lease.check(),
   release: () => undefined,

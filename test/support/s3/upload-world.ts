@@ -4,12 +4,12 @@ import type { Disk } from "../../../src/core/storage/disk/disk.ts";
 import type { RepairReport } from "../../../src/core/storage/storage.ts";
 import { silentTelemetry, type Telemetry } from "../../../src/core/telemetry.ts";
 import { PackageDirectory } from "../../../src/moments/directory/package-directory.ts";
+import { keyPrefix } from "../../../src/moments/package/package-name.ts";
 import type { UploadTarget } from "../../../src/moments/package/record.ts";
-import { keyPrefix } from "../../../src/moments/s3/object-key.ts";
 import { resolveTarget, type S3TargetOptions } from "../../../src/moments/s3/options.ts";
 import { type ObjectToPut, S3Bucket } from "../../../src/moments/s3/s3-bucket.ts";
 import { BucketSink } from "../../../src/moments/upload/bucket-sink.ts";
-import { UploadLoop } from "../../../src/moments/upload/upload-loop.ts";
+import { Outbox } from "../../../src/moments/upload/outbox.ts";
 import { seededRandom } from "../../../src/testing/random.ts";
 import { HeldClock } from "../held-clock.ts";
 import { SimulatedDisk } from "../simulated-disk.ts";
@@ -52,7 +52,7 @@ export class UploadWorld {
   readonly reports: RepairReport[] = [];
   readonly disk: Disk;
   packages!: PackageDirectory;
-  uploader!: UploadLoop;
+  uploader!: Outbox;
   sink!: BucketSink;
   /** Buckets that were connected to: none in a world that never sends. */
   connected = 0;
@@ -191,7 +191,7 @@ export class UploadWorld {
     const count = this.#inFlight;
     const look = () => this.time.look();
     const ports = { timers: time, logger: silentLogger, load };
-    this.uploader = new UploadLoop({
+    this.uploader = new Outbox({
       ...{ packages, clock, timers: time, target },
       logger: { ...silentLogger, error: (fields) => this.errors.push(fields as object) },
       jitter: () => random(1_000) / 1_000,
@@ -203,8 +203,8 @@ export class UploadWorld {
     });
     this.uploader.onUploaded((name) => this.uploaded.push(name));
     const first = keepLocal ? "disk" : "bucket";
-    const loop = this.uploader;
-    this.sink = new BucketSink({ loop, packages, first, clock, timers: time });
+    const outbox = this.uploader;
+    this.sink = new BucketSink({ outbox, packages, first, clock, timers: time });
   }
 }
 

@@ -1,23 +1,15 @@
+import { isThroughlineError } from "../../errors.ts";
 import { type ListPlace, listCursor, parseCursor } from "../batch.ts";
-import type {
-  ListOptions,
-  ListPage,
-  LogHead,
-  LogProjection,
-  LogRow,
-  SearchOptions,
-} from "../log-store.ts";
+import type { ListOptions, ListPage, LogHead, LogProjection, LogRow } from "../log-store.ts";
 import type { FileIndex } from "./index.ts";
 import { idToken, parseStored } from "./index-schema.ts";
-import { comparePlaces, searchIndex } from "./index-search.ts";
 import { labelsOf } from "./index-writer.ts";
 import type {
   IndexCoverage,
   IndexEntry,
   IndexedBatch,
-  IndexHit,
-  LogIndex,
   LogState,
+  ReadBatches,
 } from "./log-index.ts";
 
 /** How many keys are read at a time. */
@@ -28,6 +20,8 @@ const idsInMemory = 4_096;
 const idsOfAll = 65_536;
 /** A log in memory counts as so many ids: there are some 4,000 logs at most. */
 const idsOfLog = 16;
+/** The position of a log that the index could not take: nothing that it reads of the journal changes that. */
+const refused = Number.POSITIVE_INFINITY;
 
 /** A log that changed a short while ago. */
 interface Recent {
@@ -63,7 +57,7 @@ interface PlacedRow {
 }
 
 /** The part of `index.db` of one collection: reads its file, and over it what the journal holds. */
-export class CollectionIndex implements LogIndex {
+export class CollectionIndex {
   readonly file: FileIndex;
   readonly collection: string;
   readonly projection: LogProjection;
@@ -73,6 +67,8 @@ export class CollectionIndex implements LogIndex {
   #idCount = 0;
   /** Logs whose rows in the file do not count any more: how many removals are under way. */
   readonly #removed = new Map<string, number>();
+  /** Logs that the file did not take: their position is `refused`. */
+  readonly #refused = new Set<string>();
   readonly #damaged = new Set<string>();
   /** What is noted at the end, see `noteCompared`. */
   comparedAt: string | undefined;
@@ -83,6 +79,7 @@ export class CollectionIndex implements LogIndex {
     this.file = file;
     this.collection = collection;
     this.projection = projection;
+    file.open(collection, projection, this);
   }
 
   entry(key: string): IndexEntry | undefined {
@@ -91,6 +88,7 @@ export class CollectionIndex implements LogIndex {
     const comes =
       recent !== undefined &&
       recent.position > this.file.mark &&
+      recent.position !== refused &&
       recent.since <= (written?.end ?? 0);
     return comes ? recent.log : written;
   }
@@ -111,7 +109,7 @@ export class CollectionIndex implements LogIndex {
       recent.ids = new Map();
     }
     recent.log = stateOf(log);
-    recent.position = this.file.durable;
+    if (recent.position !== refused) recent.position = this.file.durable;
     const first = log.seq - ids.length + 1;
     for (const [i, id] of ids.entries()) recent.ids.set(id, first + i);
     this.#idCount += ids.length;
@@ -139,9 +137,40 @@ export class CollectionIndex implements LogIndex {
     this.#idCount += ids.length;
   }
 
-  async add(log: LogState, batches: readonly IndexedBatch[], from: number): Promise<void> {
+  async add(log: LogState, batches: readonly IndexedBatch[], from: number): Promise<boolean> {
     const { collection } = this;
-    await this.file.ask({ do: "add", collection, log: stateOf(log), batches, from });
+    try {
+      await this.file.ask({ do: "add", collection, log: stateOf(log), batches, from });
+    } catch (error) {
+      if (!isThroughlineError(error, "THROUGHLINE_UNAVAILABLE")) throw error;
+      this.#refuse(log, from);
+      return false;
+    }
+    const recent = this.#recent.get(log.key);
+    const hasAll = (batches.at(-1)?.end ?? from) >= log.end;
+    if (hasAll && this.#refused.delete(log.key) && recent !== undefined)
+      recent.position = recent.olderAt = this.file.durable;
+    return true;
+  }
+
+  /** The file does not take what a log has from the offset `since` on. */
+  #refuse(log: LogState, since: number): void {
+    if (this.#refused.size === 0) void this.noteCovered(false);
+    this.#refused.add(log.key);
+    this.#recent.delete(log.key);
+    const recent = this.#recentOf(log, since);
+    recent.position = recent.olderAt = refused;
+    recent.idsFrom = log.end;
+  }
+
+  get refused(): ReadonlySet<string> {
+    return this.#refused;
+  }
+
+  /** Reads what a log has that the file did not take. */
+  async *read(key: string, read: ReadBatches): AsyncIterable<IndexedBatch> {
+    const since = this.#recent.get(key)?.since;
+    if (since !== undefined) yield* read(key, since);
   }
 
   isDamaged(key: string): boolean {
@@ -191,10 +220,6 @@ export class CollectionIndex implements LogIndex {
     });
   }
 
-  search(query: string, options: SearchOptions): Promise<readonly IndexHit[]> {
-    return searchIndex(this, query, options);
-  }
-
   *keys(): Generator<string> {
     for (let after = ""; ; ) {
       const from = after;
@@ -212,6 +237,7 @@ export class CollectionIndex implements LogIndex {
 
   remove(key: string): void {
     this.#recent.delete(key);
+    this.#refused.delete(key);
     this.#damaged.delete(key);
     this.#removed.set(key, (this.#removed.get(key) ?? 0) + 1);
     const done = () => {
@@ -224,6 +250,10 @@ export class CollectionIndex implements LogIndex {
 
   erase(): Promise<void> {
     return this.file.erase();
+  }
+
+  makeRoom(bytes: number): Promise<boolean> {
+    return this.file.makeRoom(bytes);
   }
 
   caughtUp(): Promise<void> {
@@ -243,21 +273,25 @@ export class CollectionIndex implements LogIndex {
   }
 
   noteCovered(isCovered: boolean): Promise<void> {
-    return this.file.cover(this.collection, isCovered);
+    return this.file.cover(this.collection, isCovered && this.#refused.size === 0);
   }
 
   noteCompared(changed: string): void {
-    this.comparedAt = changed;
+    if (this.#refused.size === 0) this.comparedAt = changed;
   }
 
-  /** The file was lost: what the journal holds of logs that it no longer knows is of no use. */
+  skip(): void {
+    for (const recent of this.#recent.values())
+      if (recent.position !== refused) recent.position = 0;
+  }
+
   forgetAll(): void {
     this.#recent.clear();
+    this.#refused.clear();
     this.#idCount = 0;
     this.doubt();
   }
 
-  /** The index may lack something of these logs. */
   doubt(): void {
     this.coverage = "unknown";
     this.comparedAt = undefined;
@@ -304,7 +338,7 @@ export class CollectionIndex implements LogIndex {
 
   /** The records of a log with these words, newest first. */
   numbers(log: number, match: string, limit: number): number[] {
-    const rows = this.file.sql.words().searchLog.all(match, log, log, limit);
+    const rows = this.file.sql.searchLog.all(match, log, log, limit);
     return rows.map((row) => Number(row["seq"]));
   }
 
@@ -373,4 +407,24 @@ export class CollectionIndex implements LogIndex {
 /** Copies what is known of a log. What is given may be the open log itself, which would be kept whole. */
 function stateOf({ key, seq, end, crc, headJson, damaged }: LogState): LogState {
   return { key, seq, end, crc, headJson, damaged };
+}
+
+/** The order of lists: newest first; equal instants by key. By bytes of UTF-8, as SQLite has it. */
+export function comparePlaces(a: ListPlace, b: ListPlace): number {
+  return compareBytes(b.sortedAt, a.sortedAt) || compareBytes(a.key, b.key);
+}
+
+function compareBytes(a: string, b: string): number {
+  if (a === b) return 0;
+  const length = Math.min(a.length, b.length);
+  for (let i = 0; i < length; i++) {
+    const difference = rank(a.charCodeAt(i)) - rank(b.charCodeAt(i));
+    if (difference !== 0) return difference;
+  }
+  return a.length - b.length;
+}
+
+/** Halves of pairs stand for characters past all that are one unit, some of which have greater units. */
+function rank(unit: number): number {
+  return unit >= 0xd800 && unit <= 0xdfff ? unit + 0x10000 : unit;
 }

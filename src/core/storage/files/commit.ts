@@ -36,7 +36,8 @@ export interface NewBatch {
   readonly key: string;
   /** The record lines: one JSON text each, beginning with its `id` and `seq`, and a line break. */
   readonly lines: string;
-  readonly count: number;
+  /** The ids of its records. */
+  readonly ids: readonly string[];
   /** Number of the last record. */
   readonly seq: number;
   readonly headJson: string;
@@ -74,7 +75,7 @@ export function putBatch(
   }
   end += into.write(batch.lines, end);
   const commit =
-    `${commitStart}${formatVersion},"seq":${batch.seq},"count":${batch.count}` +
+    `${commitStart}${formatVersion},"seq":${batch.seq},"count":${batch.ids.length}` +
     `,"bytes":${end - at},"key":${key}${head}` +
     `${batch.damaged ? `,"damaged":true` : ""},"prev":"${batch.prev}"`;
   end += into.write(commit, end);

@@ -55,6 +55,17 @@ test("a document that somebody put in the place of another between two writes co
   assert.deepEqual(fs.readFileSync(`${path}.bak`), first);
 });
 
+test("an older document that somebody put back does not take the place of a newer copy", async () => {
+  await using world = await opened();
+  const { documents, path } = world;
+  await documents.write("session", { count: 1 });
+  const first = fs.readFileSync(path);
+  for (const count of [2, 3]) await documents.write("session", { count });
+  fs.writeFileSync(path, first);
+  assert.equal(await documents.write("session", { count: 4 }), 3);
+  assert.match(fs.readFileSync(`${path}.bak`, "utf8"), /"count": 2/);
+});
+
 test("a file that somebody else put in the place of a document counts, and counts on from the copy before it", async () => {
   await using world = await opened();
   const { documents, storage, path } = world;

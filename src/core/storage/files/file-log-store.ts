@@ -53,6 +53,7 @@ export class FileLogStore implements LogStore {
   #comparing: Promise<Reconciled | undefined> = Promise.resolve(undefined);
   /** So many logs are out of the index for a moment, because their words are removed. */
   #removing = 0;
+  #removed: Promise<unknown> = Promise.resolve();
   #closing = false;
   /** When a name in the directory had last changed before it was compared. */
   #comparedAt: string | undefined;
@@ -113,7 +114,7 @@ export class FileLogStore implements LogStore {
         return after >= log.seq ? [] : log.pageAfter(after, limit, from(after + 1));
       }
       return before === undefined
-        ? log.newestPage(limit)
+        ? log.tail(limit, logLimits.pageBytes)
         : log.pageBefore(before, limit, from(before));
     });
   }
@@ -121,17 +122,25 @@ export class FileLogStore implements LogStore {
   async *read(key: string, options: { readonly after?: number } = {}): AsyncIterable<StoredRecord> {
     const after = options.after === undefined ? 0 : options.after;
     checkRead(key, after);
+    const from = (log: LogFile) =>
+      after < log.seq ? this.#ports.index.seek(key, after + 1) : undefined;
+    for await (const batch of this.#batches(key, from)) {
+      for (const record of recordsOf(batch)) if (record.seq > after) yield record;
+    }
+  }
+
+  /** The batches of a log from an offset on. */
+  async *#batches(key: string, from: (log: LogFile) => number | undefined) {
     // Held from the moment that the place in it is looked up: erasing makes a new file.
     const held = await this.#logs.read(key, async (log) => {
-      if (log === undefined || after >= log.seq) return undefined;
+      const start = log && from(log);
+      if (log === undefined || start === undefined) return undefined;
       log.hold();
-      return { log, batches: log.batches(this.#ports.index.seek(key, after + 1)) };
+      return { log, batches: log.batches(start) };
     });
     if (held === undefined) return;
     try {
-      for await (const batch of held.batches) {
-        for (const record of recordsOf(batch)) if (record.seq > after) yield record;
-      }
+      yield* held.batches;
     } finally {
       await held.log.release();
     }
@@ -152,6 +161,7 @@ export class FileLogStore implements LogStore {
     const erasure = prepareErasure(key, ids, options);
     return this.#logs.alone(key, async (slot) => {
       await slot.log?.caughtUp();
+      await this.#ports.journal.segments.settle(); // it could bring back what is not there to be erased
       const log = await this.#logs.writable(slot);
       checkEnd(key, log, erasure.expectedSeq);
       if (log === undefined) return 0;
@@ -231,7 +241,8 @@ export class FileLogStore implements LogStore {
     // Of what it found some may be unreadable or damaged: then more is looked for.
     for (let most = limit; ; most *= 2) {
       const hits: SearchHit[] = [];
-      const found = await this.#ports.index.search(query, { ...options, limit: most });
+      const read = (key: string, from: number) => this.#batches(key, () => from);
+      const found = await this.#ports.index.search(query, { ...options, limit: most }, read);
       for (const [key, inLog] of Map.groupBy(found, (hit) => hit.key)) {
         for (const record of await this.#foundIn(key, inLog)) hits.push({ key, record });
       }
@@ -328,6 +339,7 @@ export class FileLogStore implements LogStore {
 
   async #reconcile(): Promise<Reconciled> {
     const open = (key: string) => this.#logs.open(key);
+    await this.#removed; // which may need the room that the index would take
     this.#comparedAt = this.#ports.directoryChanged(this.#ports.directory);
     const found = await reconcile(this.#ports, open);
     if (found === "covered") {
@@ -382,24 +394,15 @@ export class FileLogStore implements LogStore {
     const { directory, unsyncedNames } = this.#ports;
     if (unsyncedNames.has(directory)) await syncNames(this.#ports, directory);
     this.#ports.guard();
-    const target = log ?? (await this.#create(slot));
+    if (log === undefined) await this.#ports.makeDirectory();
+    const target = log ?? new LogFile(this.#ports, this.#logs.path(slot.key), slot.key);
     const stored = target.append({ lines, headJson, ids });
+    if (log === undefined) {
+      slot.log = target;
+      void this.#logs.closeLeastUsed();
+    }
     const end = last === 0 ? seq + ids.length : last;
-    const failed = async (error: unknown) => {
-      const remove = (own: Slot) => this.#logs.removeEmpty(own, target);
-      if (log === undefined) await this.#logs.alone(slot.key, remove).catch(() => undefined);
-      throw error;
-    };
-    return { stored: stored.then(() => end, failed) };
-  }
-
-  /** Makes the file of a new log. */
-  async #create(slot: Slot): Promise<LogFile> {
-    await this.#ports.makeDirectory();
-    const log = await LogFile.create(this.#ports, this.#logs.path(slot.key), slot.key);
-    slot.log = log;
-    void this.#logs.closeLeastUsed();
-    return log;
+    return { stored: stored.then(() => end) };
   }
 
   /**
@@ -409,7 +412,9 @@ export class FileLogStore implements LogStore {
   async #uncovered<T>(work: () => Promise<T>): Promise<T> {
     this.#removing++;
     await this.#ports.index.noteCovered(false);
-    const result = await work();
+    const working = work();
+    this.#removed = Promise.allSettled([this.#removed, working]);
+    const result = await working;
     this.#removing--;
     this.#cover();
     return result;

@@ -33,11 +33,6 @@ export function fileNameOf(key: string): string {
   return `${name.slice(0, longestName - hashDigits - 1)}~${hash}`;
 }
 
-/** Whether a file of this name, without extension, is where a log or document of this key lies. */
-export function keyMatchesFileName(key: string, name: string): boolean {
-  return fileNameOf(key) === name;
-}
-
 /**
  * The key that a name spells out. `undefined` for a hashed name, whose key stands only inside the
  * file, and for a name that no key has.
@@ -49,7 +44,7 @@ export function keyOfFileName(name: string): string | undefined {
   } catch {
     return undefined; // not UTF-8: no name of ours
   }
-  return key !== "" && keyMatchesFileName(key, name) ? key : undefined;
+  return key !== "" && fileNameOf(key) === name ? key : undefined;
 }
 
 /** Every byte of a text, in hex. One character of ASCII, as the `:` of most keys, is at hand. */

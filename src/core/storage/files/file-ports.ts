@@ -8,7 +8,7 @@ import type { Timers } from "../../timers.ts";
 import type { Disk, DiskFile } from "../disk/disk.ts";
 import type { Durability, RepairReport } from "../storage.ts";
 import { readExactly } from "./batch-reader.ts";
-import type { HomeIndex } from "./log-index.ts";
+import type { HomeIndex, OpenLogIndex } from "./log-index.ts";
 
 export type NewReport = Omit<RepairReport, "at">;
 
@@ -22,14 +22,15 @@ export interface FilePorts {
   guard(): void;
 }
 
-/** The ports of one home; `openFileStorage` fills them with those of this machine. */
-export interface FileStoragePorts extends Omit<FilePorts, "unsyncedNames"> {
+/** What all stores of a home share; `openFileStorage` gives the ports of this machine. */
+export interface HomePorts extends FilePorts {
   readonly home: string;
   readonly clock: Clock;
   readonly timers: Timers;
   readonly logger: Logger;
   readonly durability: Durability;
   readonly index: HomeIndex;
+  readonly openIndex: OpenLogIndex;
   /** Read every log from end to end at start if the last process synced nothing: a power cut may have come since. */
   readonly verifyAll: boolean;
   /** Files kept open at most, in each collection. */
@@ -40,10 +41,6 @@ export interface FileStoragePorts extends Omit<FilePorts, "unsyncedNames"> {
   directoryChanged(path: string): string | undefined;
   /** Called once, when everything else is closed. */
   release(): Promise<void> | void;
-}
-
-/** What all stores of a home share. */
-export interface HomePorts extends FileStoragePorts, FilePorts {
   /** Keeps bytes of a file verbatim and durably. @returns the place, relative to the home. */
   quarantine(path: string, file: DiskFile, start: number, end: number): Promise<string>;
   /** Removes what quarantine keeps of a file. @returns how many files, and how many bytes they kept. */
@@ -114,7 +111,6 @@ export async function replaceFile(
   ports: FilePorts,
   path: string,
   fill: (file: DiskFile) => Promise<void>,
-  beforeRename?: () => Promise<void>,
 ): Promise<void> {
   const { disk } = ports;
   const temporary = temporaryName(path, ports.newId);
@@ -126,7 +122,6 @@ export async function replaceFile(
     } finally {
       await file.close();
     }
-    await beforeRename?.();
   } catch (error) {
     await disk.unlink(temporary).catch(() => undefined); // swept at the next start otherwise
     throw error;

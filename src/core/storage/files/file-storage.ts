@@ -3,10 +3,7 @@ import { isoTime } from "../../clock.ts";
 import { isThroughlineError, ThroughlineError } from "../../errors.ts";
 import { misconfigured } from "../../options.ts";
 import type { DiskEntry } from "../disk/disk.ts";
-import { patientDisk } from "../disk/patient-disk.ts";
-import type { DocumentStore } from "../document-store.ts";
-import type { FileStore } from "../file-store.ts";
-import type { LogProjection, LogStore } from "../log-store.ts";
+import type { LogProjection } from "../log-store.ts";
 import { LocalCluster, LocalLeases } from "../one-process.ts";
 import type { OwnHome, RepairReport, Storage } from "../storage.ts";
 import type { Damage } from "./batch-reader.ts";
@@ -16,7 +13,6 @@ import { FileLogStore } from "./file-log-store.ts";
 import { fileNameOf } from "./file-name.ts";
 import {
   closed,
-  type FileStoragePorts,
   type HomePorts,
   isCode,
   isTemporaryName,
@@ -31,6 +27,8 @@ import { Journal } from "./journal.ts";
 import { isLoss, Quarantine, quarantineFolder, readReports } from "./quarantine.ts";
 import { RecentRecords } from "./recent-records.ts";
 import { journalFolder } from "./segments.ts";
+
+type GivenPorts = Omit<HomePorts, "unsyncedNames" | "quarantine" | "forgetQuarantine" | "report">;
 
 /** One home directory: logs, documents and attachments as files that a person can read. */
 export class FileStorage implements Storage {
@@ -54,27 +52,20 @@ export class FileStorage implements Storage {
   #closing: Promise<void> | undefined;
   readonly ownHome: OwnHome;
 
-  private constructor(ports: FileStoragePorts) {
-    const assertWriter = () => {
-      this.#assertOpen();
-      ports.guard();
-    };
-    const indexBehind = () => ports.index.behind;
-    const recreated = (collection: string) =>
-      this.#journal.segments.recovered.recreated(collection);
-    const unconfirmed = () => this.#unconfirmed;
-    const syncTimes = () => this.#journal.syncPlace.times;
+  private constructor(ports: GivenPorts) {
     this.ownHome = {
       path: ports.home,
-      assertWriter,
-      unconfirmed,
-      indexBehind,
-      syncTimes,
-      recreated,
+      assertWriter: () => {
+        this.#assertOpen();
+        ports.guard();
+      },
+      unconfirmed: () => this.#unconfirmed,
+      indexBehind: () => ports.index.behind,
+      syncTimes: () => this.#journal.syncPlace.times,
+      recreated: (collection) => this.#journal.segments.recovered.recreated(collection),
     };
     this.#ports = {
       ...ports,
-      disk: patientDisk(ports.disk),
       unsyncedNames: new Set(),
       quarantine: (...place) => this.#quarantine.keep(...place),
       forgetQuarantine: (path) => this.#forgetQuarantine(path),
@@ -88,7 +79,7 @@ export class FileStorage implements Storage {
    * Opens a home, creating it if need be. What a dead process left half done is swept, and the names
    * that it made are made durable, before anything is read.
    */
-  static async open(ports: FileStoragePorts): Promise<FileStorage> {
+  static async open(ports: GivenPorts): Promise<FileStorage> {
     const storage = new FileStorage({ ...ports, home: resolve(ports.home) });
     const isUsed = await storage.#prepare();
     if (isUsed) await storage.#warn();
@@ -105,20 +96,35 @@ export class FileStorage implements Storage {
     this.#ports.logger.warn({ findings: findings.length }, says);
   }
 
-  logs(collection: string, projection: LogProjection): LogStore {
-    return this.fileLogs(collection, projection);
+  logs(collection: string, projection: LogProjection): FileLogStore {
+    return this.#once(this.#logs, collection, () => this.#openLogs(collection, projection));
   }
 
-  /** The same as `logs`, with what only files can do. */
-  fileLogs(collection: string, projection: LogProjection): FileLogStore {
+  documents(collection: string): FileDocumentStore {
+    const open = () => new FileDocumentStore(this.#ports, collection);
+    return this.#once(this.#documents, collection, open);
+  }
+
+  files(collection: string): FileFileStore {
+    const open = () => new FileFileStore(this.#ports, join(this.#ports.home, collection));
+    return this.#once(this.#files, collection, open);
+  }
+
+  #once<T>(opened: Map<string, T>, collection: string, open: () => T): T {
     this.#assertOpen();
-    const known = this.#logs.get(collection);
+    const known = opened.get(collection);
     if (known !== undefined) return known;
     this.#assertFolder(collection);
+    const store = open();
+    opened.set(collection, store);
+    return store;
+  }
+
+  #openLogs(collection: string, projection: LogProjection): FileLogStore {
     const directory = join(this.#ports.home, collection);
-    const index = this.#ports.index.open(collection, projection);
+    const index = this.#ports.openIndex(collection, projection);
     let made: Promise<void> | undefined;
-    const store = new FileLogStore({
+    return new FileLogStore({
       ...this.#ports,
       collection,
       directory,
@@ -142,28 +148,6 @@ export class FileStorage implements Storage {
         this.#report(collection, damageReport(key, damage));
       },
     });
-    this.#logs.set(collection, store);
-    return store;
-  }
-
-  documents(collection: string): DocumentStore {
-    this.#assertOpen();
-    const known = this.#documents.get(collection);
-    if (known !== undefined) return known;
-    this.#assertFolder(collection);
-    const store = new FileDocumentStore(this.#ports, collection);
-    this.#documents.set(collection, store);
-    return store;
-  }
-
-  files(collection: string): FileStore {
-    this.#assertOpen();
-    const known = this.#files.get(collection);
-    if (known !== undefined) return known;
-    this.#assertFolder(collection);
-    const store = new FileFileStore(this.#ports, join(this.#ports.home, collection));
-    this.#files.set(collection, store);
-    return store;
   }
 
   /** Writes a small file, syncs it and removes it. Then the journal says whether it could be written. */

@@ -1,3 +1,4 @@
+import fs from "node:fs";
 import { isThroughlineError, ThroughlineError } from "../../errors.ts";
 import { unavailable } from "./file-ports.ts";
 import {
@@ -62,6 +63,12 @@ export class IndexFile {
     this.isVerified = found.isVerified && !isLost;
     this.mark = isLost ? { nth: 0, position: 0 } : found.mark;
     this.#onLost = onLost;
+  }
+
+  /** How long the file is, with its journal. */
+  get bytes(): number {
+    const sizeOf = (path: string) => fs.statSync(path, { throwIfNoEntry: false })?.size ?? 0;
+    return sizeOf(this.path) + sizeOf(`${this.path}-wal`);
   }
 
   /** Notes that a process uses it. @returns what the last one noted. */

@@ -8,10 +8,11 @@ import type { IndexedSegment } from "./log-index.ts";
 
 /** What both threads see: `marks` holds up to where the journal is durable, and up to where the index has it. */
 export function sharedViews(memory: SharedArrayBuffer) {
-  // `wake` counts what there is to do, and says whether the thread sleeps and whether it finds the disk full.
-  return { marks: new Float64Array(memory, 0, 2), wake: new Int32Array(memory, 16, 3) };
+  // `wake` counts what there is to do, says whether the thread sleeps and whether it finds the disk full, and
+  // counts its steps.
+  return { marks: new Float64Array(memory, 0, 2), wake: new Int32Array(memory, 16, 4) };
 }
-export const sharedBytes = 28;
+export const sharedBytes = 32;
 
 /** A batch of a log, or that the log was cut back to `start`. */
 export interface IndexedFrame {
@@ -57,8 +58,12 @@ export class IndexJournal {
     }
   }
 
-  close(): void {
-    for (const { fd } of this.#segments.splice(0)) if (fd !== undefined) fs.closeSync(fd);
+  /** Closes all files: those that are removed now have no place on the disk any more. */
+  closeFiles(): void {
+    for (const segment of this.#segments) {
+      if (segment.fd !== undefined) fs.closeSync(segment.fd);
+      delete segment.fd;
+    }
   }
 
   /**

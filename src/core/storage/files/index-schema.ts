@@ -68,120 +68,109 @@ export interface OpenDatabase {
   readonly sql: Statements;
 }
 
-export type Statements = ReturnType<typeof prepareStatements>;
-
 // Shifting makes whole numbers: JavaScript's are bound as reals, which the full-text index does not
 // take as bounds of what it reads. `cross join` keeps the order: first what was looked for, then its log.
 const rowsOfLog = "rowid between (? << 31) and ((? << 31) | 2147483647)";
 const rowColumns = "logs.key, logs.sorted_at, logs.seq, logs.damaged, logs.head";
 
+const queries = {
+  state: "select clean, forgotten, nth, mark, boot from state",
+  changes: "select total_changes() as changes",
+  setClean: "update state set clean = ?",
+  setForgotten: "update state set forgotten = ?",
+  setMark: "update state set nth = ?, mark = ?",
+  setBoot: "update state set boot = ?",
+  covered: "select collection, changed from covered",
+  cover: "insert or replace into covered values (?, ?)",
+  uncover: "delete from covered where collection = ?",
+  logOf: `
+    select id, seq, end_offset, crc, sorted_at, place, labels, damaged from logs
+    where collection = ? and key = ?
+  `,
+  collections: "select distinct collection from logs where collection <> ?",
+  keys: "select key from logs where collection = ? and key > ? order by key limit ?",
+  addLog: `insert into logs values (null, ?, ?, '', 0, 0, '', 0, -1, '[]', '{}')`,
+  updateLog: `
+    update logs set sorted_at = ?, seq = ?, end_offset = ?, crc = ?, damaged = ?, place = ?,
+      labels = ?, head = ? where id = ?
+  `,
+  markDamaged: "update logs set damaged = 1 where collection = ? and key = ?",
+  addLabel: "insert or replace into labels values (?, ?, ?, ?, ?)",
+  removeLabel: `
+    delete from labels where collection = ? and label = ? and sorted_at = ? and key = ?
+  `,
+  addPlace: "insert or replace into places values (?, ?, ?)",
+  seek: `
+    select places.start as start from logs cross join places on places.log = logs.id
+    where logs.collection = ? and logs.key = ? and places.seq <= ?
+    order by places.seq desc limit 1
+  `,
+  /** The row of a removed log stays until everything that hangs on it is gone: see `removedLogs`. */
+  moveToRemoved:
+    "update logs set collection = ?, key = ?, sorted_at = '', head = '{}' where id = ?",
+  removedLog: "select id, key, seq from logs where collection = ? limit 1",
+  /** The records after this number are gone. */
+  shortenLog: "update logs set seq = ? where id = ?",
+  removePlaces: "delete from places where log = ?",
+  removeLog: "delete from logs where id = ?",
+  list: `
+    select ${rowColumns} from logs
+    where collection = ?1 and sorted_at <= ?2 and (sorted_at < ?2 or key > ?3)
+    order by sorted_at desc, key limit ?4
+  `,
+  firstRows: `
+    select ${rowColumns} from logs where collection = ? order by sorted_at desc, key limit ?
+  `,
+  listLabel: `
+    select ${rowColumns} from labels cross join logs on logs.id = labels.log
+    where labels.collection = ?1 and labels.label = ?2 and labels.sorted_at <= ?3
+      and (labels.sorted_at < ?3 or labels.key > ?4)
+    order by labels.sorted_at desc, labels.key limit ?5
+  `,
+  firstRowsOfLabel: `
+    select ${rowColumns} from labels cross join logs on logs.id = labels.log
+    where labels.collection = ? and labels.label = ?
+    order by labels.sorted_at desc, labels.key limit ?
+  `,
+  addWords: "insert or replace into words (rowid, text) values (((? << 31) | ?), ?)",
+  /** Those of the records after one number. */
+  removeWordsAfter:
+    "delete from words where rowid > ((? << 31) | ?) and rowid <= ((? << 31) | 2147483647)",
+  /** Removing does not merge by itself, which would take as long as there are words. */
+  removeWordsAlone: "insert into words (words, rank) values ('deletemerge', 0)",
+  /** A slice of making one segment of all, without what was deleted; the first one has a negative rank. */
+  mergeWords: "insert into words (words, rank) values ('merge', ?)",
+  searchLog: `
+    select rowid & 2147483647 as seq from words where words match ? and ${rowsOfLog}
+    order by rowid desc limit ?
+  `,
+  searchAll: `
+    select logs.key as key, hit & 2147483647 as seq
+    from (select rowid as hit from words where words match ?1) cross join logs on logs.id = hit >> 31
+    where logs.collection = ?2 order by logs.sorted_at desc, logs.key, seq desc
+  `,
+} as const;
+
+export type Statements = Readonly<Record<keyof typeof queries, StatementSync>>;
+
 /**
- * Statements on the words are prepared when they are first used: loading the full-text index is nothing
- * that a start should wait for.
+ * Each is prepared when it is first used: a start needs few of them, and should not wait for the full-text index.
  *
- * @throws an error of SQLite when the tables are not those of this version.
+ * @throws an error of SQLite when there is no table of words.
  */
-function prepareStatements(database: DatabaseSync) {
-  const sql = (text: string) => database.prepare(text);
-  const tableNames = sql("select count(*) as count from sqlite_schema where name = ?");
-  if (tableNames.get("words")?.["count"] !== 1) throw new Error("there is no table of words");
-  let words: ReturnType<typeof wordStatements> | undefined;
-  return {
-    state: sql("select clean, forgotten, nth, mark, boot from state"),
-    changes: sql("select total_changes() as changes"),
-    setClean: sql("update state set clean = ?"),
-    setForgotten: sql("update state set forgotten = ?"),
-    setMark: sql("update state set nth = ?, mark = ?"),
-    setBoot: sql("update state set boot = ?"),
-    covered: sql("select collection, changed from covered"),
-    cover: sql("insert or replace into covered values (?, ?)"),
-    uncover: sql("delete from covered where collection = ?"),
-
-    logOf: sql(`
-      select id, seq, end_offset, crc, sorted_at, place, labels, damaged from logs
-      where collection = ? and key = ?
-    `),
-    collections: sql("select distinct collection from logs where collection <> ?"),
-    keys: sql("select key from logs where collection = ? and key > ? order by key limit ?"),
-    addLog: sql(`insert into logs values (null, ?, ?, '', 0, 0, '', 0, -1, '[]', '{}')`),
-    updateLog: sql(`
-      update logs set sorted_at = ?, seq = ?, end_offset = ?, crc = ?, damaged = ?, place = ?,
-        labels = ?, head = ? where id = ?
-    `),
-    markDamaged: sql("update logs set damaged = 1 where collection = ? and key = ?"),
-    addLabel: sql("insert or replace into labels values (?, ?, ?, ?, ?)"),
-    removeLabel: sql(`
-      delete from labels where collection = ? and label = ? and sorted_at = ? and key = ?
-    `),
-    addPlace: sql("insert or replace into places values (?, ?, ?)"),
-    seek: sql(`
-      select places.start as start from logs cross join places on places.log = logs.id
-      where logs.collection = ? and logs.key = ? and places.seq <= ?
-      order by places.seq desc limit 1
-    `),
-
-    words() {
-      try {
-        words ??= wordStatements(sql);
-      } catch (cause) {
-        throw new IndexDamage("the full-text index cannot be loaded", { cause });
-      }
-      return words;
-    },
-
-    /** The row of a removed log stays until everything that hangs on it is gone: see `removedLogs`. */
-    moveToRemoved: sql(
-      "update logs set collection = ?, key = ?, sorted_at = '', head = '{}' where id = ?",
-    ),
-    removedLog: sql("select id, key, seq from logs where collection = ? limit 1"),
-    /** The records after this number are gone. */
-    shortenLog: sql("update logs set seq = ? where id = ?"),
-    removePlaces: sql("delete from places where log = ?"),
-    removeLog: sql("delete from logs where id = ?"),
-
-    list: sql(`
-      select ${rowColumns} from logs
-      where collection = ?1 and sorted_at <= ?2 and (sorted_at < ?2 or key > ?3)
-      order by sorted_at desc, key limit ?4
-    `),
-    firstRows: sql(`
-      select ${rowColumns} from logs where collection = ? order by sorted_at desc, key limit ?
-    `),
-    listLabel: sql(`
-      select ${rowColumns} from labels cross join logs on logs.id = labels.log
-      where labels.collection = ?1 and labels.label = ?2 and labels.sorted_at <= ?3
-        and (labels.sorted_at < ?3 or labels.key > ?4)
-      order by labels.sorted_at desc, labels.key limit ?5
-    `),
-    firstRowsOfLabel: sql(`
-      select ${rowColumns} from labels cross join logs on logs.id = labels.log
-      where labels.collection = ? and labels.label = ?
-      order by labels.sorted_at desc, labels.key limit ?
-    `),
-  };
-}
-
-function wordStatements(sql: (text: string) => StatementSync) {
-  return {
-    add: sql("insert or replace into words (rowid, text) values (((? << 31) | ?), ?)"),
-    /** Those of the records after one number. */
-    removeAfter: sql(
-      "delete from words where rowid > ((? << 31) | ?) and rowid <= ((? << 31) | 2147483647)",
-    ),
-    /** Removing does not merge by itself, which would take as long as there are words. */
-    removeAlone: sql("insert into words (words, rank) values ('deletemerge', 0)"),
-    /** A slice of making one segment of all, without what was deleted; the first one has a negative rank. */
-    merge: sql("insert into words (words, rank) values ('merge', ?)"),
-    searchLog: sql(`
-      select rowid & 2147483647 as seq from words where words match ? and ${rowsOfLog}
-      order by rowid desc limit ?
-    `),
-    searchAll: sql(`
-      select logs.key as key, hit & 2147483647 as seq
-      from (select rowid as hit from words where words match ?1) cross join logs on logs.id = hit >> 31
-      where logs.collection = ?2 order by logs.sorted_at desc, logs.key, seq desc
-    `),
-  };
+function statementsOf(database: DatabaseSync): Statements {
+  const names = database.prepare("select count(*) as count from sqlite_schema where name = ?");
+  if (names.get("words")?.["count"] !== 1) throw new Error("there is no table of words");
+  const statements = {};
+  for (const [name, text] of Object.entries(queries)) {
+    const prepare = () => {
+      const value = database.prepare(text);
+      Object.defineProperty(statements, name, { value });
+      return value;
+    };
+    Object.defineProperty(statements, name, { get: prepare, configurable: true });
+  }
+  return statements as Statements;
 }
 
 /**
@@ -210,7 +199,7 @@ export function openIndexFile(path: string, isChecked = false): OpenDatabase | u
     configure(database);
     const version = database.prepare("pragma user_version").get()?.["user_version"];
     if (version === schemaVersion) {
-      const sql = prepareStatements(database);
+      const sql = statementsOf(database);
       const isUnsure = isChecked && sql.state.get()?.["clean"] !== 1;
       if (!isUnsure || isSound(database)) return { database, sql };
     }
@@ -259,7 +248,7 @@ export function replaceIndexFile(path: string): OpenDatabase | undefined {
     database = new DatabaseSync(path);
     configure(database);
     database.exec(`begin; ${tables} commit`);
-    return { database, sql: prepareStatements(database) };
+    return { database, sql: statementsOf(database) };
   } catch {
     database?.close();
     return undefined; // full, read-only, a directory of that name: the caller does without a file
@@ -269,7 +258,7 @@ export function replaceIndexFile(path: string): OpenDatabase | undefined {
 export function openInMemory(): OpenDatabase {
   const database = new DatabaseSync(":memory:");
   database.exec(`begin; ${tables} commit`);
-  return { database, sql: prepareStatements(database) };
+  return { database, sql: statementsOf(database) };
 }
 
 /** Removes the index and everything beside it that belongs to it, durably. */
@@ -359,8 +348,11 @@ function notJson(error: unknown): IndexDamage {
 
 /** SQLite's codes for what may pass (busy, locked, full): nothing is thrown away for it. */
 const passing: ReadonlySet<number> = new Set([5, 6, 13]);
-/** Its codes for a file that is of no use: read-only or removed, I/O, corrupt, cannot open, not a database. */
-const useless: ReadonlySet<number> = new Set([8, 10, 11, 14, 26]);
+/**
+ * Its codes for a file that is of no use: words that cannot be loaded, read-only or removed, I/O, corrupt, cannot
+ * open, not a database.
+ */
+const useless: ReadonlySet<number> = new Set([1, 8, 10, 11, 14, 26]);
 
 /** Those of the file system for what the system lacks for now: descriptors, memory. */
 const passingCodes: ReadonlySet<string> = new Set(["EMFILE", "ENFILE", "ENOMEM", "EAGAIN"]);

@@ -3,11 +3,12 @@ import type { ListPlace } from "../batch.ts";
 import type { LogHead, SearchOptions } from "../log-store.ts";
 import { endsOpen, holdsEvery, queryPhrases, searchTokens } from "../search-words.ts";
 import { recordsOf } from "./batch-reader.ts";
-import type { CollectionIndex } from "./collection-index.ts";
+import { CollectionIndex, comparePlaces } from "./collection-index.ts";
 import { headOf } from "./commit.ts";
+import type { FileIndex } from "./index.ts";
 import { IndexJournal } from "./index-journal.ts";
 import { idToken } from "./index-schema.ts";
-import type { IndexedBatch, IndexHit } from "./log-index.ts";
+import type { IndexedBatch, IndexHit, LogIndex, OpenLogIndex, ReadBatches } from "./log-index.ts";
 
 /** How many logs are searched one by one first. Each costs some 20 µs. */
 const newestLogs = 16;
@@ -31,11 +32,23 @@ interface LookedThrough {
   readonly hidden: Set<number>;
 }
 
+/** Opens the parts of an index. */
+export function partsOf(index: FileIndex): OpenLogIndex {
+  return (collection, projection) => new SearchedIndex(index, collection, projection);
+}
+
+class SearchedIndex extends CollectionIndex implements LogIndex {
+  search(query: string, options: SearchOptions, read: ReadBatches): Promise<readonly IndexHit[]> {
+    return searchIndex(this, query, options, read);
+  }
+}
+
 /** Searches what the file of the index has, and what it lacks in the journal. */
-export async function searchIndex(
+async function searchIndex(
   part: CollectionIndex,
   query: string,
   { limit, key, prefix }: SearchOptions,
+  read: ReadBatches,
 ): Promise<readonly IndexHit[]> {
   const phrases = queryPhrases(query);
   if (phrases.length === 0) return [];
@@ -48,6 +61,15 @@ export async function searchIndex(
       throw error; // as what fails in there
     }),
   );
+  for (const each of part.refused) {
+    if (key !== undefined && key !== each) continue;
+    let last: IndexedBatch | undefined;
+    for await (const batch of part.read(each, read)) {
+      lookAt(part, looked, each, batch, wanted);
+      last = batch;
+    }
+    if (last !== undefined) placeAt(part, looked, each, last);
+  }
   return part.file.file.run(() => {
     if (key !== undefined) return searchLog(part, wanted, key, limit, looked.get(key));
     return searchNewest(part, wanted, limit, looked) ?? searchAll(part, wanted, limit, looked);
@@ -58,7 +80,7 @@ export async function searchIndex(
 async function lookThrough(
   part: CollectionIndex,
   wanted: Wanted,
-): Promise<ReadonlyMap<string, LookedThrough>> {
+): Promise<Map<string, LookedThrough>> {
   const logs = new Map<string, LookedThrough>();
   const { durable } = part.file;
   const journal = new IndexJournal();
@@ -75,19 +97,26 @@ async function lookThrough(
         last.set(key, batch);
         lookAt(part, logs, key, batch, wanted);
       }
-      for (const [key, batch] of last) {
-        const head = JSON.parse(headOf(batch.line).headJson) as LogHead;
-        const log = logs.get(key);
-        if (log !== undefined)
-          log.place = { sortedAt: part.projection.sortedAt(head).toWellFormed(), key };
-      }
+      for (const [key, batch] of last) placeAt(part, logs, key, batch);
       if (next < durable) await nextPass();
       at = Math.max(next, part.file.mark);
     }
   } finally {
-    journal.close();
+    journal.closeFiles();
   }
   return logs;
+}
+
+/** Has a log stand in the order of lists where its last batch puts it. */
+function placeAt(
+  { projection }: CollectionIndex,
+  logs: Map<string, LookedThrough>,
+  key: string,
+  { line }: IndexedBatch,
+): void {
+  const head = JSON.parse(headOf(line).headJson) as LogHead;
+  const log = logs.get(key);
+  if (log !== undefined) log.place = { sortedAt: projection.sortedAt(head).toWellFormed(), key };
 }
 
 function lookAt(
@@ -174,7 +203,7 @@ function searchAll(
 ): readonly IndexHit[] {
   const { sql } = part.file;
   const inFile: IndexHit[] = [];
-  for (const row of sql.words().searchAll.iterate(wanted.match, part.collection)) {
+  for (const row of sql.searchAll.iterate(wanted.match, part.collection)) {
     const key = String(row["key"]);
     // Where the log stands in the order is out of date.
     if (looked.has(key) || part.isRemoved(key)) continue;
@@ -204,24 +233,4 @@ function mayHold(text: string, phrases: readonly string[][]): boolean {
   if (notAscii.test(text)) return true;
   const lower = text.toLowerCase();
   return phrases.every(([first = ""]) => lower.includes(first));
-}
-
-/** The order of lists: newest first; equal instants by key. By bytes of UTF-8, as SQLite has it. */
-export function comparePlaces(a: ListPlace, b: ListPlace): number {
-  return compareBytes(b.sortedAt, a.sortedAt) || compareBytes(a.key, b.key);
-}
-
-function compareBytes(a: string, b: string): number {
-  if (a === b) return 0;
-  const length = Math.min(a.length, b.length);
-  for (let i = 0; i < length; i++) {
-    const difference = rank(a.charCodeAt(i)) - rank(b.charCodeAt(i));
-    if (difference !== 0) return difference;
-  }
-  return a.length - b.length;
-}
-
-/** Halves of pairs stand for characters past all that are one unit, some of which have greater units. */
-function rank(unit: number): number {
-  return unit >= 0xd800 && unit <= 0xdfff ? unit + 0x10000 : unit;
 }

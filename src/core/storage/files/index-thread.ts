@@ -7,125 +7,82 @@ import { fileURLToPath } from "node:url";
 import { parentPort, receiveMessageOnPort, workerData } from "node:worker_threads";
 import type { LogProjection } from "../log-store.ts";
 import { sharedViews } from "./index-journal.ts";
-import { faultOf, openIndexFile, quickCheck } from "./index-schema.ts";
-import { type IndexRequest, IndexWriter, perform } from "./index-writer.ts";
+import { type Asked, IndexQueue } from "./index-queue.ts";
+import { openIndexFile, quickCheck } from "./index-schema.ts";
 import type { IndexedSegment } from "./log-index.ts";
 
-/** What the thread is told; a request is answered once, in order. */
+/** What the thread is told. */
 export type ThreadMessage =
   | { readonly segment: IndexedSegment }
   | { readonly collection: string; readonly module: string }
-  | { readonly request: IndexRequest | { readonly do: "close" }; readonly until: number };
-
-type Asked = Extract<ThreadMessage, { readonly until: number }>;
-
-/** `undefined`: it was done. */
-export type ThreadAnswer = "full" | "useless" | undefined;
+  | Asked
+  | "end";
 
 export interface ThreadData {
   readonly path: string;
   readonly memory: SharedArrayBuffer;
-  readonly mark: number;
   /** The last process did not close the file: it is checked first. */
   readonly isUnsure: boolean;
 }
 
 /** Less is written together with what comes in the next milliseconds. */
 const gathered = { bytes: 128 * 1024, ms: 10 } as const;
+/** Bytes of the journal that are written in one transaction. */
+const sliceBytes = 1024 * 1024;
 /** The thread gives way to all others while it is less far behind. */
 const farBehindBytes = 32 * 1024 * 1024;
-/** So long after a disk was full it is tried again. */
-const retryMs = 1_000;
 
 function run(port: NonNullable<typeof parentPort>, data: ThreadData): void {
-  const { marks, wake } = sharedViews(data.memory);
+  const shared = sharedViews(data.memory);
+  const { marks, wake } = shared;
   const setPriority = priorityOfThread();
   const projections = new Map<string, LogProjection>();
   const opened = openIndexFile(data.path);
   if (opened === undefined) throw new Error("the index cannot be opened");
-  const writer = new IndexWriter(opened, projections);
-  writer.mark = data.mark;
-  const asked: Asked[] = [];
-  /** The disk was full: it is not tried before. */
-  let retryAt = 0;
+  if (data.isUnsure && !quickCheck(opened.database)) port.postMessage({ lost: true });
+  const queue = new IndexQueue(opened, projections, shared, sliceBytes, (report) =>
+    port.postMessage(report),
+  );
   let isOver = false;
-
   const receive = (message: ThreadMessage) => {
-    if ("segment" in message) writer.began(message.segment);
-    else if ("request" in message) asked.push(withBuffers(message));
+    if (message === "end") isOver = true;
+    else if ("segment" in message) queue.began(message.segment);
+    else if ("request" in message) queue.ask(withBuffers(message));
     else projections.set(message.collection, loadProjection(message.module));
   };
-  const answer = (fault: ThreadAnswer) => {
-    retryAt = fault === "full" ? performance.now() + retryMs : 0;
-    marks[1] = writer.mark; // the main thread looks at it then
-    port.postMessage({ answer: fault });
-    asked.shift();
-  };
-  /** A slice of what was asked for first. */
-  const performFirst = ({ request, until }: Asked) => {
-    try {
-      if (request.do !== "close") {
-        if (perform(writer, request, until)) answer(undefined);
-        return;
-      }
-      while (writer.take(until));
-      isOver = true;
-      answer(undefined);
-    } catch (error) {
-      isOver ||= request.do === "close";
-      answer(faultOf(error) ?? "useless");
-    }
-  };
-  const takeSome = (until: number) => {
-    try {
-      writer.take(until);
-      retryAt = 0;
-    } catch (error) {
-      retryAt = performance.now() + retryMs;
-      if ((faultOf(error) ?? "useless") === "useless") port.postMessage({ lost: true });
-    }
-  };
-
-  if (data.isUnsure && !quickCheck(opened.database)) port.postMessage({ lost: true });
-  while (!isOver) {
+  for (;;) {
     const seen = Atomics.load(wake, 0);
     const until = marks[0] ?? 0;
     for (let next = receiveMessageOnPort(port); next; next = receiveMessageOnPort(port)) {
       receive(next.message);
     }
-    const [first] = asked;
-    const waitMs = retryAt === 0 ? 0 : retryAt - performance.now();
-    setPriority(until - writer.mark < farBehindBytes && first === undefined);
-    if (first !== undefined) performFirst(first);
-    else if (until > writer.mark && waitMs <= 0) {
-      if (until - writer.mark < gathered.bytes) Atomics.wait(wake, 0, seen, gathered.ms);
-      takeSome(until);
-    } else {
-      Atomics.store(wake, 1, 1);
-      if (waitMs > 0) Atomics.wait(wake, 0, seen, waitMs);
-      else if ((marks[0] ?? 0) <= writer.mark) Atomics.wait(wake, 0, seen);
-      Atomics.store(wake, 1, 0);
-    }
-    marks[1] = writer.mark;
-    Atomics.store(wake, 2, retryAt === 0 ? 0 : 1);
-    for (const collection of writer.doubtful) port.postMessage({ doubtful: collection });
-    writer.doubtful.clear();
+    if (isOver) break;
+    const behind = queue.behind(until);
+    setPriority(behind < farBehindBytes && !queue.isAsked);
+    const isLittle = behind > 0 && behind < gathered.bytes && queue.waitMs === 0;
+    if (isLittle && !queue.isAsked) Atomics.wait(wake, 0, seen, gathered.ms);
+    if (queue.step(until)) continue;
+    Atomics.store(wake, 1, 1);
+    const { waitMs } = queue;
+    if (waitMs > 0) Atomics.wait(wake, 0, seen, waitMs);
+    else if (queue.behind(marks[0] ?? 0) === 0) Atomics.wait(wake, 0, seen);
+    Atomics.store(wake, 1, 0);
   }
-  writer.close();
+  queue.close();
   opened.database.close();
   port.close();
 }
 
 /** Bytes come as plain ones from another thread. */
-function withBuffers(message: Asked): Asked {
-  const { request } = message;
-  if (request.do !== "add") return message;
+function withBuffers(asked: Asked): Asked {
+  const { request } = asked;
+  if (request.do !== "add") return asked;
   const batches = request.batches.map((batch) => ({
     ...batch,
     body: Buffer.from(batch.body.buffer, batch.body.byteOffset, batch.body.length),
     line: Buffer.from(batch.line.buffer, batch.line.byteOffset, batch.line.length),
   }));
-  return { ...message, request: { ...request, batches } };
+  return { ...asked, request: { ...request, batches } };
 }
 
 /** @param module the URL of a module, and behind `#` the name under which it exports the projection. */

@@ -17,8 +17,6 @@ import {
 } from "./index-schema.ts";
 import type { IndexedBatch, IndexedSegment, LogState } from "./log-index.ts";
 
-/** Bytes of the journal that are written in one transaction. */
-const sliceBytes = 1024 * 1024;
 /** Logs whose rows are remembered. */
 const knownLogs = 4_096;
 /** A place is kept at least every so many bytes of a log: what `seek` promises. */
@@ -85,7 +83,7 @@ export class IndexWriter {
   }
 
   /** Writes what the journal holds before this position, a slice of it. @returns whether something is left. */
-  take(until: number, most: number = sliceBytes): boolean {
+  take(until: number, most: number): boolean {
     if (until <= this.mark) return false;
     let to = this.mark;
     this.#transaction(() => {
@@ -107,6 +105,7 @@ export class IndexWriter {
   skip(position: number): void {
     this.mark = Math.max(this.mark, position);
     this.#journal.release(position);
+    this.#journal.closeFiles();
   }
 
   /**
@@ -163,6 +162,7 @@ export class IndexWriter {
     });
     this.#passed.clear();
     this.#held = undefined;
+    this.#journal.closeFiles();
   }
 
   /** Notes durably whether the index has every log of a collection, but for what the journal holds. */
@@ -192,7 +192,7 @@ export class IndexWriter {
   }
 
   close(): void {
-    this.#journal.close();
+    this.#journal.closeFiles();
   }
 
   #transaction(work: () => void): void {
@@ -261,7 +261,7 @@ export class IndexWriter {
   #numberOf({ id: log, ids }: LogRowDraft, id: string): number | undefined {
     const known = ids.get(id);
     if (known !== undefined) return known;
-    const [row] = this.#sql.words().searchLog.all(`"${idToken(id)}"`, log, log, 1);
+    const [row] = this.#sql.searchLog.all(`"${idToken(id)}"`, log, log, 1);
     return row === undefined ? undefined : Number(row["seq"]);
   }
 
@@ -269,8 +269,8 @@ export class IndexWriter {
   #finish(touched: ReadonlySet<LogRowDraft>): void {
     const drafts = [...touched].sort((a, b) => a.id - b.id);
     for (const { id, words } of drafts) {
-      const { add } = this.#sql.words();
-      for (const [seq, text] of [...words].sort(([a], [b]) => a - b)) add.run(id, seq, text);
+      const { addWords } = this.#sql;
+      for (const [seq, text] of [...words].sort(([a], [b]) => a - b)) addWords.run(id, seq, text);
     }
     for (const draft of drafts) this.#writeRow(draft);
     if (this.#drafts.size > knownLogs) this.#drafts.clear();
@@ -341,10 +341,9 @@ export class IndexWriter {
     if (row === undefined) return false;
     const id = Number(row["id"]);
     const left = Math.max(0, Number(row["seq"]) - removedAtOnce);
-    const words = this.#sql.words();
     this.#transaction(() => {
-      words.removeAlone.run();
-      words.removeAfter.run(id, left, id);
+      this.#sql.removeWordsAlone.run();
+      this.#sql.removeWordsAfter.run(id, left, id);
       this.#sql.shortenLog.run(left, id);
       if (left > 0) return;
       this.#sql.removePlaces.run(id);
@@ -357,7 +356,7 @@ export class IndexWriter {
   #mergeSome(): boolean {
     const changes = () => Number(this.#sql.changes.get()?.["changes"]);
     const before = changes();
-    this.#sql.words().merge.run(this.#isMerging ? mergedPages : -mergedPages);
+    this.#sql.mergeWords.run(this.#isMerging ? mergedPages : -mergedPages);
     // SQLite's own sign that nothing was left to merge.
     this.#isMerging = changes() - before >= 2;
     return this.#isMerging;
@@ -407,36 +406,4 @@ function removeLabels(
   for (const label of parseStored<readonly string[]>(row.labels)) {
     sql.removeLabel.run(collection, label, row.sortedAt, key);
   }
-}
-
-/** What a writer is asked for. Everything is done in order. */
-export type IndexRequest =
-  | {
-      readonly do: "add";
-      readonly collection: string;
-      readonly log: LogState;
-      readonly batches: readonly IndexedBatch[];
-      readonly from: number;
-    }
-  | { readonly do: "remove" | "damaged"; readonly collection: string; readonly key: string }
-  | { readonly do: "cover"; readonly collection: string; readonly isCovered: boolean }
-  | { readonly do: "skip" | "sync" | "erase" | "nothing" };
-
-/**
- * Does what is asked for, or a slice of it.
- *
- * @param until what the journal holds before this position is written first.
- * @returns whether it is done.
- */
-export function perform(writer: IndexWriter, request: IndexRequest, until: number): boolean {
-  if (request.do === "skip") writer.skip(until);
-  else if (writer.take(until)) return false;
-  if (request.do === "add")
-    writer.add(request.collection, request.log, request.batches, request.from);
-  else if (request.do === "remove") writer.remove(request.collection, request.key);
-  else if (request.do === "damaged") writer.markDamaged(request.collection, request.key);
-  else if (request.do === "cover") writer.cover(request.collection, request.isCovered);
-  else if (request.do === "sync") writer.sync();
-  else if (request.do === "erase") return !writer.eraseSome();
-  return true;
 }

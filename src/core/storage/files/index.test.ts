@@ -6,7 +6,7 @@ import os from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { type TestContext, test } from "node:test";
-import { setTimeout as delay, setImmediate as nextPass } from "node:timers/promises";
+import { setImmediate as nextPass } from "node:timers/promises";
 import type { Worker } from "node:worker_threads";
 import { HeldClock } from "../../../../test/support/held-clock.ts";
 import { HeldTimers } from "../../../../test/support/held-timers.ts";
@@ -19,6 +19,7 @@ import { seededRandom } from "../../../testing/random.ts";
 import { isThroughlineError } from "../../errors.ts";
 import type { Timers } from "../../timers.ts";
 import type { LogStore } from "../log-store.ts";
+import { CollectionIndex } from "./collection-index.ts";
 import { FileIndex } from "./index.ts";
 
 const isFull = process.env["THROUGHLINE_FULL"] === "1";
@@ -49,17 +50,24 @@ function temporaryHome(t: TestContext): string {
   return home;
 }
 
-async function open(home: string, timers: Timers = never, segmentBytes = 65_536) {
-  const { storage, index, coverage } = await openIndexed(home, { timers, segmentBytes });
+async function open(
+  home: string,
+  timers: Timers = never,
+  segmentBytes = 65_536,
+  homeTimers?: Timers,
+) {
+  const options = homeTimers === undefined ? {} : { homeTimers };
+  const opened = await openIndexed(home, { timers, segmentBytes, ...options });
+  const { storage, index, coverage } = opened;
   const close = () => storage.close();
   left.add(close);
   return { storage, index, coverage, logs: storage.logs("chats", projection), close };
 }
 
 /** Opens a home whose index has its thread: something of another collection is written. */
-async function openWithThread(home: string) {
+async function openWithThread(home: string, homeTimers?: Timers) {
   const started = new Promise<Worker>((resolve) => process.once("worker", resolve));
-  const opened = await open(home, atOnce);
+  const opened = await open(home, atOnce, 65_536, homeTimers);
   await say(opened.storage.logs("others", projection), "other", "o1");
   const worker = await started;
   await opened.index.sync();
@@ -68,7 +76,7 @@ async function openWithThread(home: string) {
 
 /** Both ways in which an index is written. */
 const ways = {
-  "the main thread": (home: string) => open(home),
+  "the main thread": (home: string, homeTimers?: Timers) => open(home, never, 65_536, homeTimers),
   "its thread": openWithThread,
 };
 
@@ -109,8 +117,16 @@ async function checkHas(logs: LogStore, counts: Record<string, number>, says = "
 /** The home as a kill leaves it now; a thread must not write while it is copied. */
 function killedCopy(t: TestContext, home: string): string {
   const copy = temporaryHome(t);
-  fs.cpSync(home, copy, { recursive: true });
-  return copy;
+  for (;;) {
+    try {
+      fs.cpSync(home, copy, { recursive: true });
+      return copy;
+    } catch (error) {
+      // A file of it was removed in the middle of this.
+      if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
+      fs.rmSync(copy, { recursive: true });
+    }
+  }
 }
 
 /** Every byte of every file of a home. */
@@ -297,7 +313,7 @@ for (const [what, spoil] of Object.entries(useless)) {
   });
 }
 
-test("whatever page is garbage, or bit flipped: every answer is right, and what is deleted leaves no byte", async (t) => {
+test("whatever page is garbage, every answer is right, and what is deleted leaves no byte; whatever bit is flipped, no log suffers", async (t) => {
   const seed = 1 + Math.floor(Math.random() * 1e6);
   t.diagnostic(`seed ${seed}`);
   const random = seededRandom(seed);
@@ -325,13 +341,22 @@ test("whatever page is garbage, or bit flipped: every answer is right, and what 
       wasLost();
     };
     if (!index.clean) lost++;
+    // SQLite has no checksums: a bit within a word or a number of the file is not found out.
+    const isSure = garbage.length > 1;
+    const check = (counts: Record<string, number>) => checkHas(logs, counts, what);
     await asked(() => logs.delete("k4"));
-    await checkHas(logs, others, what);
+    if (isSure) await check(others);
     await asked(() => say(logs, "new", "m1"));
-    await checkHas(logs, { ...others, new: 1 }, what);
+    if (isSure) await check({ ...others, new: 1 });
+    await asked(() => logs.list({ limit: 100 }));
+    await asked(() => logs.search("hello", { limit: 100 }));
+    for (const key of [...Object.keys(others), "new"]) {
+      const ids = (await Array.fromAsync(logs.read(key))).map(({ id }) => id);
+      assert.deepEqual(ids, key === "new" ? ["m1"] : ["m1", "m2", "m3", "m4"], what);
+    }
     await close();
     left.delete(close);
-    assert.ok(!bytesOf(home).includes("k4"), what);
+    if (isSure) assert.ok(!bytesOf(home).includes("k4"), what);
     fs.rmSync(home, { recursive: true });
   }
   assert.ok(lost > spoils.length / 8, `${lost} of ${spoils.length}`);
@@ -463,6 +488,60 @@ for (const [way, opening] of Object.entries(ways)) {
   });
 }
 
+for (const [way, opening] of Object.entries(ways)) {
+  test(`on a full disk a log that the index lacks is read, found and appended to, and taken up when there is room, written by ${way}`, async (t) => {
+    const home = temporaryHome(t);
+    const timers = new HeldTimers(new HeldClock());
+    const { logs, index, close } = await opening(home, timers);
+    await sayMany(logs, "a", 1, 2);
+    await index.sync();
+    const makeRoom = fillDisk(home);
+    await sayMany(logs, "a", 3, 300);
+    await say(logs, "b", "m1");
+    await say(logs, "gone", "m1");
+    await logs.delete("gone"); // which empties the journal
+    await checkHas(logs, { a: 300, b: 1 }, "emptied");
+    for (const [key, id, seq] of [
+      ["a", "m1", 1],
+      ["a", "m3", 3],
+      ["a", "m300", 300],
+      ["b", "m1", 1],
+    ] as const) {
+      assert.equal(await say(logs, key, id), seq, "it is stored already");
+    }
+    await sayMany(logs, "a", 301, 400);
+    await sayMany(logs, "b", 2, 3);
+    await checkHas(logs, { a: 400, b: 3 }, "appended to");
+    const hits = await logs.search("wordm37 hello", { limit: 9, key: "a" });
+    assert.deepEqual(
+      hits.map(({ record }) => record.seq),
+      [37],
+    );
+    await checkHas((await open(killedCopy(t, home))).logs, { a: 400, b: 3 }, "killed");
+    await timers.pass(1_000);
+    await checkHas(logs, { a: 400, b: 3 }, "tried again");
+    makeRoom();
+    await timers.pass(1_000);
+    await asked(() => index.sync());
+    await checkHas(logs, { a: 400, b: 3 }, "there is room");
+    const rows = () => {
+      using database = new DatabaseSync(join(home, "index.db"));
+      return database.prepare("select key, seq from logs order by key").all();
+    };
+    assert.deepEqual(
+      rows().map((row) => ({ ...row })),
+      [
+        { key: "a", seq: 400 },
+        { key: "b", seq: 3 },
+        ...(way === "its thread" ? [{ key: "other", seq: 1 }] : []),
+      ],
+    );
+    await close();
+    const next = await open(home);
+    await checkHas(next.logs, { a: 400, b: 3 }, "the next start");
+  });
+}
+
 test("what a full disk did not take until the end is found by the next start", async (t) => {
   const home = temporaryHome(t);
   const { logs, index, close } = await open(home);
@@ -484,8 +563,7 @@ test("a full disk is tried again after a second", async (t) => {
   await assert.rejects(index.sync(), { code: "THROUGHLINE_UNAVAILABLE" });
   makeRoom();
   assert.ok(index.behind.bytes > 0);
-  for (let n = 0; n < 1_000 && index.behind.bytes > 0; n++) await delay(5);
-  assert.equal(index.behind.bytes, 0);
+  while (index.behind.bytes > 0) await index.moved();
 });
 
 test("on a full disk appends do not wait for the thread of an index that is far behind", async (t) => {
@@ -538,11 +616,11 @@ for (const [code, syscall] of [
 
 test("of many small logs few are in memory, and none is kept as it was given", async (t) => {
   const index = new FileIndex(join(temporaryHome(t), "index.db"));
-  const part = index.open("chats", projection);
+  const part = new CollectionIndex(index, "chats", projection);
   let most = 0;
   for (let n = 0; n < 10_000; n++) {
     const log = { key: `k${n}`, seq: 1, end: 10, crc: "0", headJson: "{}", damaged: false };
-    part.stored(log, ["m1"], 0, Buffer.alloc(0));
+    part.stored(log, ["m1"], 0);
     log.damaged = true;
     assert.equal(part.isDamaged(log.key), false);
     // The file has none of them: these are the logs in memory.
@@ -571,13 +649,16 @@ for (const [dies, die] of Object.entries(deaths)) {
       await index.sync();
       await sayMany(logs, "b", 1, 100);
       // It dies before it gets this; what it had to do before may be done or not.
-      const asks = { sync: "sync", delete: "erase", close: "close" }[during];
+      const asks = { sync: "sync", delete: "erase", close: "nothing" }[during];
       const post = worker.postMessage.bind(worker);
-      worker.postMessage = (request: { readonly do: string }) => {
-        if (request.do === asks) die(worker);
-        else post(request);
+      let isDead = false;
+      worker.postMessage = (message: { readonly request?: { readonly do: string } }) => {
+        if (isDead || message.request?.do !== asks) return post(message);
+        isDead = true;
+        die(worker);
       };
       await { sync: () => index.sync(), delete: () => logs.delete("gone"), close }[during]();
+      assert.ok(isDead);
       if (during === "delete") assert.ok(!bytesOf(home).includes("xylophone"));
       if (during !== "close") {
         await sayMany(logs, "b", 101, 150);

@@ -5,13 +5,12 @@ import { isThroughlineError } from "../../errors.ts";
 import { awaited, systemTimers, type Timers } from "../../timers.ts";
 import type { LogProjection } from "../log-store.ts";
 import type { IndexBehind } from "../storage.ts";
-import { CollectionIndex } from "./collection-index.ts";
 import { IndexFile, lost } from "./index-file.ts";
 import { sharedBytes, sharedViews } from "./index-journal.ts";
-import { faultOf, type Statements } from "./index-schema.ts";
-import type { ThreadAnswer, ThreadData, ThreadMessage } from "./index-thread.ts";
-import { type IndexRequest, IndexWriter, perform } from "./index-writer.ts";
-import type { HomeIndex, IndexCoverage, IndexedSegment, LogIndex } from "./log-index.ts";
+import { type Asked, IndexQueue, type IndexReport, type IndexRequest } from "./index-queue.ts";
+import type { Statements } from "./index-schema.ts";
+import type { ThreadData, ThreadMessage } from "./index-thread.ts";
+import type { HomeIndex, IndexCoverage, IndexedSegment } from "./log-index.ts";
 
 /**
  * A home that is open for a moment needs no thread. Start it after this many groups of appends or milliseconds, after
@@ -22,7 +21,8 @@ const threadAfter = { ms: 1_000, groups: 1_024, adds: 64, erasedBytes: 1024 * 10
 const ownSliceBytes = 64 * 1024;
 /** Appends wait while the index lacks more bytes of the journal than this, which bounds the journal. */
 const mostBehindBytes = 128 * 1024 * 1024;
-const retryMs = 1_000;
+/** An index without any log takes less. */
+const emptyBytes = 128 * 1024;
 
 export interface IndexOptions {
   /**
@@ -42,8 +42,19 @@ export interface IndexOptions {
   readonly mostBehindBytes?: number | undefined;
 }
 
-/** `"ended"`: the thread ended, and it is not known whether it was done. */
-type Answered = (answer: ThreadAnswer | "ended") => void;
+/** What is in memory of a collection. */
+interface IndexPart {
+  /** When its directory had last changed, if it was compared with the index. */
+  readonly comparedAt: string | undefined;
+  /** The index may lack something of its logs. */
+  doubt(): void;
+  /** The file was lost: what the journal holds of logs that it no longer knows is of no use. */
+  forgetAll(): void;
+  /** The file will not get what the journal holds. */
+  skip(): void;
+}
+
+type Answer = Extract<IndexReport, { readonly answer: unknown }>["answer"];
 
 /**
  * The index of a home, which several collections share. This thread reads its file; another one reads the journal and
@@ -52,23 +63,24 @@ type Answered = (answer: ThreadAnswer | "ended") => void;
 export class FileIndex implements HomeIndex {
   readonly #options: IndexOptions;
   readonly #timers: Timers;
-  readonly #parts = new Map<string, CollectionIndex>();
+  readonly #parts = new Map<string, IndexPart>();
   readonly #projections = new Map<string, LogProjection>();
   readonly #verified = new Set<string>();
   readonly file: IndexFile;
   #memory = new SharedArrayBuffer(sharedBytes);
   #shared = sharedViews(this.#memory);
-  /** Writes on this thread, if it does. */
-  #writer: IndexWriter | undefined;
+  /** What this thread writes, if it does. */
+  #queue: IndexQueue | undefined;
+  #isWriting = false;
   /** Those that the index has yet to read. */
   #segments: IndexedSegment[] = [];
   /** Where the index is in the journal of the last process, until that is told. */
   #found: IndexFile["mark"] | undefined;
   #worker: Worker | undefined;
-  readonly #requests: Answered[] = [];
+  /** In their order, until they are answered. */
+  readonly #requests: { readonly asked: Asked; readonly resolve: (answer: Answer) => void }[] = [];
   /** No thread can be started, or none can read what is only in memory. */
   #isAlone = false;
-  #isFull = false;
   #wasLost = false;
   #groups = 0;
   #adds = 0;
@@ -129,15 +141,14 @@ export class FileIndex implements HomeIndex {
     return noted === this.#options.changed?.(collection) ? "all" : "names";
   }
 
-  open(collection: string, projection: LogProjection): LogIndex {
-    const part = new CollectionIndex(this, collection, projection);
+  /** Begins to read the journal for a collection. */
+  open(collection: string, projection: LogProjection, part: IndexPart): void {
     this.#parts.set(collection, part);
     this.#projections.set(collection, projection);
     if (this.#worker !== undefined) {
       if (projection.module === undefined) this.#endThread();
       else this.#tell({ collection, module: projection.module });
     }
-    return part;
   }
 
   began(segment: IndexedSegment): void {
@@ -155,7 +166,7 @@ export class FileIndex implements HomeIndex {
     while (this.#segments[1] !== undefined && this.#segments[1].position <= mark)
       this.#segments.shift();
     this.#segments.push(segment);
-    this.#writer?.began(segment);
+    this.#queue?.began(segment);
     this.#tell({ segment });
   }
 
@@ -164,16 +175,15 @@ export class FileIndex implements HomeIndex {
     Atomics.add(this.#shared.wake, 0, 1);
     if (this.#worker !== undefined) {
       if (Atomics.load(this.#shared.wake, 1) === 1) Atomics.notify(this.#shared.wake, 0);
-    } else if (this.#isAlone) this.#later(10, () => void this.#takeAll());
+    } else if (this.#isAlone) this.#later(10);
     else if (++this.#groups >= threadAfter.groups) this.#startThread();
-    else this.#later(threadAfter.ms, () => this.#startThread());
+    else this.#later(threadAfter.ms);
   }
 
   /** Whether appends wait: it is far behind, and the disk is not full, where waiting does not help. */
   get isFar(): boolean {
     const most = this.#options.mostBehindBytes ?? mostBehindBytes;
-    if (this.durable - this.mark <= most) return false;
-    return !this.#isFull && Atomics.load(this.#shared.wake, 2) === 0;
+    return this.durable - this.mark > most && Atomics.load(this.#shared.wake, 2) === 0;
   }
 
   /** Resolves when the index is less far behind. `undefined`: it is not far, or the disk is full and nothing helps. */
@@ -181,18 +191,27 @@ export class FileIndex implements HomeIndex {
     if (!this.isFar) return undefined;
     this.#startThread();
     const wait = async () => {
-      while (this.isFar && this.#closing === undefined) {
-        await new Promise<void>((resolve) => setTimeout(resolve, 5));
-      }
+      while (this.isFar && this.#closing === undefined) await awaited(this.moved());
     };
     return wait();
+  }
+
+  /** Resolves when the index may have moved on; after a second in any case, should its thread have died. */
+  async moved(): Promise<void> {
+    const { wake } = this.#shared;
+    await Atomics.waitAsync(wake, 3, Atomics.load(wake, 3), 1_000).value;
   }
 
   async sync(position = this.durable): Promise<void> {
     await this.ask({ do: "sync" }, position);
   }
 
-  async skip(position: number, collections: Iterable<string>): Promise<void> {
+  async skip(position: number, collections: ReadonlySet<string>): Promise<void> {
+    // First: what is compared from now on is compared with what the file has.
+    for (const collection of collections) {
+      this.#parts.get(collection)?.skip();
+      this.#doubt(collection);
+    }
     await this.ask({ do: "skip" }, position).catch(() => undefined);
     for (const collection of collections) await this.cover(collection, false);
   }
@@ -223,6 +242,14 @@ export class FileIndex implements HomeIndex {
     return this.#insistOn({ do: "remove", collection, key });
   }
 
+  async makeRoom(bytes: number): Promise<boolean> {
+    if (this.file.isInMemory || this.file.bytes < bytes + emptyBytes) return false;
+    const worker = this.#worker;
+    this.file.lose();
+    await worker?.terminate(); // it has the file open
+    return true;
+  }
+
   noteVerified(collection: string): void {
     this.#verified.add(collection);
     this.file.noteVerified(this.#verified);
@@ -236,31 +263,27 @@ export class FileIndex implements HomeIndex {
   async ask(request: IndexRequest, until = this.durable): Promise<void> {
     const { losses } = this.file;
     if (request.do === "add" && ++this.#adds === threadAfter.adds) this.#startThread();
-    if (this.#worker !== undefined) {
-      const answer = await awaited(
-        new Promise<Parameters<Answered>[0]>((resolve) => {
-          this.#requests.push(resolve);
-          this.#tell({ request, until });
-        }),
-      );
-      if (losses !== this.file.losses) throw lost();
-      if (answer === "ended") return this.ask(request, until);
-      if (answer !== undefined) this.file.failed(answer);
-      return;
+    const asked = { request, until };
+    const answered = new Promise<Answer>((resolve) => this.#requests.push({ asked, resolve }));
+    this.#give(asked);
+    const answer = await awaited(answered);
+    if (losses !== this.file.losses) throw lost();
+    if (answer !== undefined) this.file.failed(answer);
+  }
+
+  /** To the thread that writes. */
+  #give(asked: Asked): void {
+    if (this.#worker !== undefined) this.#tell(asked);
+    else {
+      this.#ownQueue().ask(asked);
+      void this.#write();
     }
-    for (;;) {
-      try {
-        if (perform(this.#ownWriter(), request, until)) return;
-      } catch (error) {
-        if (isThroughlineError(error)) throw error;
-        this.file.failed(faultOf(error) ?? "useless", error);
-      } finally {
-        this.#took();
-      }
-      await nextPass();
-      if (losses !== this.file.losses) throw lost();
-      if (this.#worker !== undefined) return this.ask(request, until);
-    }
+  }
+
+  #hear(report: IndexReport): void {
+    if ("answer" in report) this.#requests.shift()?.resolve(report.answer);
+    else if ("doubtful" in report) this.#doubt(report.doubtful);
+    else this.file.lose();
   }
 
   /** Writes out what the journal holds, in every collection, and closes the file. Closing twice is closing once. */
@@ -273,36 +296,33 @@ export class FileIndex implements HomeIndex {
     await this.#erasing;
     this.#cancelTimer?.();
     const { losses } = this.file;
-    await this.#takeAll();
+    await this.ask({ do: "nothing" }).catch(() => undefined); // it is not complete then
     const worker = this.#worker;
     if (worker !== undefined) {
       const ended = new Promise((resolve) => worker.once("exit", resolve));
-      this.#requests.push(() => undefined);
-      this.#tell({ request: { do: "close" }, until: this.durable });
+      this.#tell("end");
       await awaited(ended);
     }
-    this.#writer?.close();
+    this.#queue?.close();
+    this.#queue = undefined;
     // What was lost is given to the next process: not all was compared with the new file.
     const isComplete = this.mark >= this.durable && losses === this.file.losses && !this.#wasLost;
     const used = Array.from(this.#parts, ([name, { comparedAt }]) => [name, comparedAt] as const);
     this.file.close(isComplete, new Map(used));
   }
 
-  #ownWriter(): IndexWriter {
-    if (this.#writer === undefined) {
-      this.#writer = new IndexWriter(this.file.opened, this.#projections);
-      this.#writer.mark = this.mark;
-      for (const segment of this.#segments) this.#writer.began(segment);
+  #ownQueue(): IndexQueue {
+    if (this.#queue === undefined) {
+      this.#queue = new IndexQueue(
+        this.file.opened,
+        this.#projections,
+        this.#shared,
+        ownSliceBytes,
+        (report) => this.#hear(report),
+      );
+      for (const segment of this.#segments) this.#queue.began(segment);
     }
-    return this.#writer;
-  }
-
-  /** Notes what the writer of this thread did. */
-  #took(): void {
-    if (this.#writer === undefined) return;
-    this.#shared.marks[1] = this.#writer.mark;
-    for (const collection of this.#writer.doubtful) this.#doubt(collection);
-    this.#writer.doubtful.clear();
+    return this.#queue;
   }
 
   #doubt(collection: string): void {
@@ -311,36 +331,30 @@ export class FileIndex implements HomeIndex {
     this.#options.onDoubt?.(collection);
   }
 
-  /** Writes all that the journal holds, where there is no other thread. */
-  async #takeAll(): Promise<void> {
-    while (this.#takeSome()) await nextPass();
+  /** Writes what was asked for, and all that the journal holds where no other thread will. */
+  async #write(): Promise<void> {
+    if (this.#isWriting) return;
+    this.#isWriting = true;
+    const hasMore = () => {
+      if (this.#worker !== undefined) return false;
+      if (this.#isAlone && this.mark < this.durable && this.#closing === undefined)
+        this.#ownQueue();
+      return this.#queue?.step(this.#isAlone ? this.durable : 0) ?? false;
+    };
+    while (hasMore()) await nextPass();
+    this.#isWriting = false;
+    const waitMs = this.#queue?.waitMs ?? 0;
+    if (this.#isAlone && waitMs > 0) this.#later(waitMs);
   }
 
-  /** @returns whether there is more. */
-  #takeSome(): boolean {
-    if (this.#worker !== undefined || this.mark >= this.durable) return false;
-    try {
-      this.#ownWriter().take(this.durable, ownSliceBytes);
-      this.#isFull = false;
-      return true;
-    } catch (error) {
-      if (isThroughlineError(error)) return false; // it is closed
-      if ((faultOf(error) ?? "useless") === "useless") this.file.lose();
-      else {
-        this.#isFull = true;
-        this.#later(retryMs, () => void this.#takeAll());
-      }
-      return false;
-    } finally {
-      this.#took();
-    }
-  }
-
-  #later(ms: number, work: () => void): void {
+  /** Has the journal read, by a thread if there can be one. */
+  #later(ms: number): void {
     if (this.#cancelTimer !== undefined || this.#closing !== undefined) return;
     this.#cancelTimer = this.#timers.after(ms, () => {
       this.#cancelTimer = undefined;
-      if (this.#closing === undefined) work();
+      if (this.#closing !== undefined) return;
+      this.#startThread();
+      if (this.#isAlone) void this.#write();
     });
   }
 
@@ -348,19 +362,15 @@ export class FileIndex implements HomeIndex {
     if (this.#worker !== undefined || this.#isAlone || this.#closing !== undefined) return;
     const modules = Array.from(this.#projections, ([name, { module }]) => [name, module] as const);
     if (this.file.isInMemory || modules.some(([, module]) => module === undefined)) {
-      this.#isAlone = true;
-      void this.#takeAll();
+      this.#beAlone();
       return;
     }
     this.#cancelTimer?.();
     this.#cancelTimer = undefined;
-    this.#writer?.close();
-    this.#writer = undefined;
     const { Worker: Thread } = process.getBuiltinModule("node:worker_threads"); // loading it takes 1 ms
     const data = {
       path: this.file.path,
       memory: this.#memory,
-      mark: this.mark,
       isUnsure: !this.clean && this.file.losses === 0,
     };
     let worker: Worker;
@@ -371,17 +381,14 @@ export class FileIndex implements HomeIndex {
       });
     } catch {
       // The system gives no more threads. The journal, which may wait for this call, goes on.
-      this.#isAlone = true;
-      void this.#takeAll();
+      this.#beAlone();
       return;
     }
+    this.#queue?.close();
+    this.#queue = undefined;
     this.#worker = worker;
-    this.#isFull = false; // it says so itself from here on
-    worker.on("message", (message: ThreadReport) => {
-      if (worker !== this.#worker) return;
-      if ("answer" in message) this.#requests.shift()?.(message.answer);
-      else if ("doubtful" in message) this.#doubt(message.doubtful);
-      else this.file.lose();
+    worker.on("message", (report: IndexReport) => {
+      if (worker === this.#worker) this.#hear(report);
     });
     worker.on("error", () => this.#endThread(worker));
     worker.on("exit", () => this.#endThread(worker));
@@ -390,14 +397,21 @@ export class FileIndex implements HomeIndex {
     for (const [collection, module] of modules) {
       if (module !== undefined) this.#tell({ collection, module });
     }
+    for (const { asked } of this.#requests) this.#tell(asked);
   }
 
-  /** There is no thread any more. What it had not answered is done here. */
+  /** From now on this thread writes. */
+  #beAlone(): void {
+    this.#isAlone = true;
+    void this.#write();
+  }
+
+  /** There is no thread any more. What it had not answered is done here, perhaps once more. */
   #endThread(worker = this.#worker): void {
     if (worker === undefined || worker !== this.#worker) return;
-    this.#isAlone = true;
     this.#leaveThread();
-    void this.#takeAll();
+    for (const { asked } of this.#requests) this.#ownQueue().ask(asked);
+    this.#beAlone();
   }
 
   /** It may still write for a moment: it sees nothing that is noted from here on, nor is what it notes. */
@@ -408,7 +422,6 @@ export class FileIndex implements HomeIndex {
     this.#memory = new SharedArrayBuffer(sharedBytes);
     this.#shared = sharedViews(this.#memory);
     this.#shared.marks.set([durable, mark]);
-    for (const answered of this.#requests.splice(0)) answered("ended");
   }
 
   #tell(message: ThreadMessage): void {
@@ -428,10 +441,11 @@ export class FileIndex implements HomeIndex {
   /** The file was begun again, and is empty. */
   #lost(): void {
     this.#wasLost = true;
-    this.#writer?.close();
-    this.#writer = undefined;
+    this.#queue?.close();
+    this.#queue = undefined;
     if (this.file.isInMemory) this.#isAlone = true;
     this.#leaveThread();
+    for (const { resolve } of this.#requests.splice(0)) resolve("useless");
     if (this.#found !== undefined) this.#found = { nth: 0, position: 0 };
     // All logs are compared with the new one: what the journal holds of them is in them.
     this.#shared.marks[1] = this.durable;
@@ -439,11 +453,6 @@ export class FileIndex implements HomeIndex {
     this.#options.onLost?.();
   }
 }
-
-type ThreadReport =
-  | { readonly answer: ThreadAnswer }
-  | { readonly doubtful: string }
-  | { readonly lost: true };
 
 /** Beside this file in the sources; in a folder of its own in what is published. */
 function threadFile(): URL {

@@ -3,6 +3,9 @@
 import { crc32 } from "node:zlib";
 import { refuseNewer } from "./commit.ts";
 
+/** Offset to which a log is cut back that has no file: nothing of it was ever written there. */
+export const noFile = -1;
+
 /** One batch of one log: what was written to it at an offset. No bytes: the log was cut back to there. */
 export interface Change {
   /** Of the log's file, relative to the home, with `/` between the names. */

@@ -13,7 +13,7 @@ import {
   segmentsOn,
   write,
 } from "../../../../test/support/journal-world.ts";
-import { homeIndex, openMemoryIndex } from "../../../../test/support/memory-index.ts";
+import { openMemoryIndex } from "../../../../test/support/memory-index.ts";
 import { SimulatedDisk } from "../../../../test/support/simulated-disk.ts";
 import { openOn, projection } from "../../../../test/support/storage-workload.ts";
 
@@ -26,7 +26,7 @@ test("a start after a kill opens no log but those that are asked for, and all ot
   for (let i = 0; i < 50; i++) await logs.append(`k${i}`, [record("m")]);
   const image = processDeathImage(disk);
   const index = openMemoryIndex()("chats", projection);
-  const covered = homeIndex(() => Object.assign(index, { coverage: "covered" as const }));
+  const covered = () => Object.assign(index, { coverage: "covered" as const });
   const opened = await openLarge(image, covered);
   assert.deepEqual(opensOf(image), []);
   assert.equal((await opened.logs.tail("k7", 1))?.seq, 1);

@@ -20,7 +20,7 @@ export function collectionOf(name: string): string {
 /** A log that may be open. */
 export interface SyncedLog {
   /** Syncs the file through the descriptor that is open. @returns whether one is. */
-  sync?(): Promise<boolean>;
+  sync(): Promise<boolean>;
 }
 
 /** One file of the journal. */
@@ -166,7 +166,7 @@ async function syncLog(
   }: { readonly name: string; readonly path: string; readonly log: SyncedLog | undefined },
   { segments, doubtful }: { readonly segments: readonly Segment[]; readonly doubtful: Set<string> },
 ): Promise<void> {
-  if (log?.sync !== undefined && !doubtful.has(name)) {
+  if (log !== undefined && !doubtful.has(name)) {
     const isSynced = await log.sync().catch(() => void doubtful.add(name));
     if (isSynced) return;
   }

@@ -30,6 +30,16 @@ import type { Disk } from "../disk/disk.ts";
 import { readSegment } from "./journal-frame.ts";
 import type { HomeIndex } from "./log-index.ts";
 
+/** A disk that does what `before` does before each sync, or each write. */
+const withSync = (
+  disk: SimulatedDisk,
+  before: (path: string, position?: unknown) => Promise<void>,
+  call: "sync" | "write" = "sync",
+): Disk =>
+  hookedDisk(disk, (each, path, { of: position }) =>
+    each === call ? before(path, position) : undefined,
+  );
+
 test("one sync makes the appends of fifty logs durable that wait for it", async () => {
   const disk = new SimulatedDisk();
   const { storage, logs } = await openLarge(disk);
@@ -137,6 +147,21 @@ for (const [says, second] of [
   });
 }
 
+test("what was perhaps stored does not come back once erase has found nothing of it", async () => {
+  const inner = new SimulatedDisk();
+  const disk = faultyDisk(inner, [
+    { fault: "EIO", at: 1, call: "sync", path: /journal$/, does: "all" },
+    { fault: "ENOSPC", at: 2, call: "open", path: /journal$/ },
+  ]);
+  const { storage, logs } = await openOn(disk);
+  await assert.rejects(logs.append("a", [record("m1")]), unknown);
+  assert.equal(await logs.erase("a", ["m1"]), 0);
+  for (const image of [processDeathImage(inner), ...crashImages(inner)]) {
+    assert.deepEqual(await idsOn(image), [[]], image.label);
+  }
+  await storage.close();
+});
+
 test("a journal that does not fit on the disk refuses appends, and what was said can be read", async () => {
   const inner = new SimulatedDisk();
   const full = { fault: "ENOSPC", call: ["write", "extend"], path: /journal$/ } as const;
@@ -192,6 +217,76 @@ test("where it cannot be taken back the outcome is unknown until the log is open
   await storage.close();
 });
 
+for (const [call, path] of [
+  ["sync", /journal$/],
+  ["write", /a\.jsonl$/],
+] as const) {
+  test(`a new log has its file once its first append is durable, and none where a ${call} of ${path} fails`, async () => {
+    const inner = new SimulatedDisk();
+    const disk = faultyDisk(inner, { fault: "EIO", at: 1, call, path });
+    const { storage, logs } = await openOn(disk);
+    await assert.rejects(logs.append("a", [record("m1")]), refused);
+    assert.deepEqual(await inner.list("/home/chats"), []);
+    const from = inner.operations.length;
+    await logs.append("a", [record("m2")]);
+    const calls = callsOn(inner, from);
+    const synced = calls.findLastIndex((each) => each.startsWith(`sync ${folder}`));
+    assert.ok(synced >= 0 && synced < calls.indexOf(`write ${logOf("a")}`), calls.join());
+    for (const image of [processDeathImage(inner), ...crashImages(inner)]) {
+      assert.deepEqual(await idsOn(image), [["m2"]], image.label);
+    }
+    await storage.close();
+  });
+}
+
+for (const [says, faults, outcome] of [
+  ["", [], refused],
+  [
+    ", and the journal fails then",
+    [{ fault: "EIO", at: 3, call: "write", path: /journal$/ }],
+    unknown,
+  ],
+] as const) {
+  test(`a file that another program puts in the place of a new log${says} is left as it is, also after a kill`, async () => {
+    const inner = new SimulatedDisk();
+    const foreign = Buffer.from("a list of things to buy\n");
+    let isThere = false;
+    const hooked = withSync(inner, async (path) => {
+      if (isThere || !path.endsWith("journal")) return;
+      isThere = true;
+      await write(inner, logOf("a"), foreign);
+    });
+    const { logs } = await openOn(faultyDisk(hooked, faults));
+    const corrupt = { code: "THROUGHLINE_CORRUPT" };
+    await assert.rejects(logs.append("a", [record("m1")]), outcome);
+    await assert.rejects(logs.append("a", [record("m1")]), corrupt);
+    assert.ok((await bytesOf(inner, logOf("a"))).equals(foreign));
+    const image = processDeathImage(inner);
+    const opened = await openOn(image);
+    await assert.rejects(opened.logs.tail("a", 1), corrupt);
+    await opened.storage.close();
+    assert.ok((await bytesOf(image, logOf("a"))).equals(foreign));
+  });
+}
+
+test("a new log whose refused first append stayed in the journal keeps what comes after it", async () => {
+  const inner = new SimulatedDisk();
+  const disk = faultyDisk(inner, [
+    { fault: "EMFILE", at: 2, call: "open", path: /a\.jsonl$/ },
+    { fault: "EIO", at: 3, call: "write", path: /journal$/ },
+  ]);
+  const { storage, logs } = await openOn(disk, "power-cut", undefined, 1);
+  await assert.rejects(logs.append("a", [record("m1")]), unknown);
+  assert.equal(disk.failures, 2);
+  assert.equal(await logs.append("a", [record("m2")]), 1);
+  for (const key of ["b", "c"]) await logs.append(key, [record("n")]); // which close it
+  assert.equal((await logs.tail("a", 1))?.records[0]?.id, "m2");
+  for (const image of [processDeathImage(inner), ...crashImages(inner, { maxImages: 64 })]) {
+    assert.deepEqual(await idsOn(image), [["m2"]], image.label);
+  }
+  await storage.close();
+});
+
 test("a log whose sync fails is written again from the journal", async () => {
   const inner = new SimulatedDisk();
   const disk = faultyDisk(inner, { fault: "EIO", at: 1, call: "sync", path: /a\.jsonl$/ });
@@ -204,16 +299,6 @@ test("a log whose sync fails is written again from the journal", async () => {
     assert.deepEqual(await idsOn(image), [["m1", "m2", "m3"]], image.label);
   }
 });
-
-/** A disk that does what `before` does before each sync, or each write. */
-const withSync = (
-  disk: SimulatedDisk,
-  before: (path: string, position?: unknown) => Promise<void>,
-  call: "sync" | "write" = "sync",
-): Disk =>
-  hookedDisk(disk, (each, path, { of: position }) =>
-    each === call ? before(path, position) : undefined,
-  );
 
 test("an append that the journal refuses while it frees segments does not wait for itself", async () => {
   const inner = new SimulatedDisk();

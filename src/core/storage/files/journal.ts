@@ -14,7 +14,7 @@ import {
 import { Segments } from "./segments.ts";
 import { SyncPlace } from "./sync-place.ts";
 
-/** What a change is of. Once it has failed, its changes that wait are void: each was made on top of the one before. */
+/** What a change is of. Once it has failed, its batches that wait are void: each was made on top of the one before. */
 export interface JournaledLog extends SyncedLog {
   /** The path of its file in the home, with `/` between the names. */
   readonly name: string;
@@ -29,9 +29,18 @@ export interface JournaledLog extends SyncedLog {
 export interface PushedChange {
   readonly log: JournaledLog;
   readonly offset: number;
+  /** `undefined`: the log was cut back to the offset. */
+  readonly batch: NewBatch | undefined;
   /** Both lie in the buffer that goes to the disk. */
   readonly frame: Buffer;
   readonly bytes: Buffer;
+  /** Of the batch. */
+  readonly crc: string;
+  /**
+   * Resolves when it is stored and written by its log. Rejects with `THROUGHLINE_UNAVAILABLE` (nothing was stored),
+   * `THROUGHLINE_OUTCOME_UNKNOWN`, or an error of the log.
+   */
+  readonly stored: Promise<void>;
   resolve(): void;
   reject(error: unknown): void;
   /** Called by the log when the change is in its file, or cannot be. */
@@ -86,17 +95,11 @@ export class Journal {
   }
 
   /**
-   * Encodes a batch, to be stored with all others of this moment and then written by its log.
+   * Encodes a change, to be stored with all others of this moment and then written by its log.
    *
-   * @param batch `undefined`: the log was cut back to the offset.
-   * @returns `stored`: resolves when both are done. It rejects with `THROUGHLINE_UNAVAILABLE` (nothing was
-   *   stored), `THROUGHLINE_OUTCOME_UNKNOWN`, or an error of the log.
+   * @param batch none: the log was cut back to the offset, and what it changed there or later is void.
    */
-  push(
-    log: JournaledLog,
-    offset: number,
-    batch: NewBatch | undefined,
-  ): { readonly stored: Promise<void>; readonly bytes: number; readonly crc: string } {
+  push(log: JournaledLog, offset: number, batch?: NewBatch): PushedChange {
     const room = frameBytes + 3 * log.name.length + (batch === undefined ? 0 : roomFor(batch));
     if (this.#slabEnd + room > this.#slab.length) {
       this.#slab = Buffer.allocUnsafeSlow(Math.max(slabBytes, room));
@@ -109,24 +112,16 @@ export class Journal {
     this.#slabEnd = end;
     const frame = this.#slab.subarray(at, end);
     const bytes = this.#slab.subarray(from, end);
-    const { promise, resolve, reject } = Promise.withResolvers<void>();
-    this.#waiting.push({ log, offset, frame, bytes, resolve, reject, settled: nothing });
+    const { promise: stored, resolve, reject } = Promise.withResolvers<void>();
+    const place = { log, offset, batch, frame, bytes, crc };
+    const change = { ...place, stored, resolve, reject, settled: nothing };
+    this.#waiting.push(change);
     if (!this.#isWriting) {
       this.#isWriting = true;
       queueMicrotask(() => void this.#writeAll());
       this.segments.awaitIdle();
     }
-    return { stored: promise, bytes: end - from, crc };
-  }
-
-  /** Stores that a log was cut back: what it changed there or later is void. */
-  cut(name: string, offset: number): Promise<void> {
-    const take = (change: PushedChange) => {
-      change.resolve();
-      change.settled();
-    };
-    const log = { name, failed: false, take, write: nothing };
-    return this.push(log, offset, undefined).stored;
+    return change;
   }
 
   /**
@@ -226,8 +221,9 @@ export class Journal {
   /** Marks the logs of a group. @returns its changes, and all that were made on top of them. */
   #failed(group: readonly PushedChange[]): readonly PushedChange[] {
     for (const { log } of group) log.failed = true;
-    const later = this.#waiting.filter(({ log }) => log.failed);
-    this.#waiting = this.#waiting.filter(({ log }) => !log.failed);
+    const isVoid = ({ log, batch }: PushedChange) => log.failed && batch !== undefined;
+    const later = this.#waiting.filter(isVoid);
+    this.#waiting = this.#waiting.filter((change) => !isVoid(change));
     return [...group, ...later];
   }
 

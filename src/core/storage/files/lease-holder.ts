@@ -3,7 +3,6 @@
 import fs from "node:fs";
 import { hostname } from "node:os";
 import { join } from "node:path";
-import type { NewId } from "../../ids.ts";
 import { isJsonObject } from "../../json.ts";
 
 export interface Holder {
@@ -22,19 +21,17 @@ export type HomeServer = { readonly url: string } & Pick<Holder, "token_file">;
 
 const name = "lock.json";
 
-/** Replaces the note, mode 0600. Only the holder of the lock calls this. */
-export function writeHolder(home: string, holder: Holder, newId: NewId): void {
+/** Writes the note, mode 0600. Only the holder of the lock calls this. Who finds none or half of it looks again. */
+export function writeHolder(home: string, holder: Holder): void {
   const path = join(home, name);
-  const temporary = `${path}.tmp-${newId()}`;
-  const { O_WRONLY, O_CREAT, O_EXCL } = fs.constants;
-  const descriptor = fs.openSync(temporary, O_WRONLY | O_CREAT | O_EXCL, 0o600);
+  fs.rmSync(path, { force: true });
+  const descriptor = fs.openSync(path, "wx", 0o600);
   try {
     fs.fchmodSync(descriptor, 0o600); // whatever the umask
     fs.writeSync(descriptor, `${JSON.stringify(holder)}\n`);
   } finally {
     fs.closeSync(descriptor);
   }
-  fs.renameSync(temporary, path);
 }
 
 /** Takes the note away, before the lock is freed. */
@@ -52,11 +49,11 @@ export function removeHolder(home: string): void {
  *
  * @returns whether it was noted: not if the note could not be written when the home was taken.
  */
-export function noteServer(home: string, { url, token_file }: HomeServer, newId: NewId): boolean {
+export function noteServer(home: string, { url, token_file }: HomeServer): boolean {
   const holder = readHolder(home);
   if (holder?.pid !== process.pid || holder.host !== hostname()) return false;
   const { pid, host, since } = holder;
-  writeHolder(home, { pid, host, since, url, token_file }, newId);
+  writeHolder(home, { pid, host, since, url, token_file });
   return true;
 }
 

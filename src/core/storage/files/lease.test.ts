@@ -7,7 +7,6 @@ import { type TestContext, test } from "node:test";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { type ErrorCode, isThroughlineError } from "../../errors.ts";
-import { randomId } from "../../ids.ts";
 import { silentLogger } from "../../logger.ts";
 import { type Lease, takeLease } from "./lease.ts";
 import { noteServer, serverOf } from "./lease-holder.ts";
@@ -105,10 +104,10 @@ test("lock.json names pid, host and the instant of a taken home, and nothing els
 test("lock.json names a server until the home is let go of, and the next holder's does not", (t) => {
   const home = temporaryHome(t);
   const server = { url: "http://127.0.0.1:7423", token_file: "/home/me/token" };
-  assert.equal(noteServer(home, server, randomId), false, "this process does not hold it");
+  assert.equal(noteServer(home, server), false, "this process does not hold it");
   const lease = take(t, home);
   assert.equal(serverOf(home), undefined);
-  assert.equal(noteServer(home, server, randomId), true);
+  assert.equal(noteServer(home, server), true);
   assert.deepEqual(serverOf(home), server);
   assert.throws(() => takeLease(home), code("THROUGHLINE_LOCKED", /\(this process\)/));
   lease.release();

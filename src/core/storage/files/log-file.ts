@@ -9,7 +9,6 @@ import {
   type Damage,
   recordsOf,
 } from "./batch-reader.ts";
-import type { NewBatch } from "./commit.ts";
 import {
   type HomePorts,
   isCode,
@@ -19,6 +18,7 @@ import {
   writeAll,
 } from "./file-ports.ts";
 import type { Journal, JournaledLog, PushedChange } from "./journal.ts";
+import { noFile } from "./journal-frame.ts";
 import { type LogEnd, noEnd, settleEnd } from "./log-end.ts";
 import type { LogIndex } from "./log-index.ts";
 import type { RecentBatch, RecentRecords } from "./recent-records.ts";
@@ -55,12 +55,6 @@ export interface Appended {
   readonly ids: readonly string[];
 }
 
-/** An append on its way, and where the log ends after it. */
-interface Coming extends LogEnd {
-  readonly start: number;
-  readonly appended: Appended;
-}
-
 /**
  * One log, open. Its appends follow each other without waiting: each is made on top of those on their way (`last`),
  * and readers see what is in the file (`seq`, `end`, …). There is one repair path, opening: after a failed append the
@@ -87,7 +81,6 @@ export class LogFile implements JournaledLog, OpenLog {
   #head: LogHead | undefined;
   /** The ids of what is on its way. */
   readonly comingIds = new Set<string>();
-  readonly #coming: Coming[] = [];
   #ahead = 0;
   #caughtUp: Promise<void> = Promise.resolve();
   #taken: PushedChange[] = [];
@@ -96,12 +89,14 @@ export class LogFile implements JournaledLog, OpenLog {
   #fault: ThroughlineError | undefined;
 
   readonly #ports: LogPorts;
-  #file: DiskFile;
+  /** `undefined` until the first append is written. */
+  #file: DiskFile | undefined;
   #users = 0;
   #closing = false;
   #closed: Promise<void> | undefined;
 
-  private constructor(ports: LogPorts, path: string, key: string, file: DiskFile) {
+  /** @param file `undefined`: there is none yet, and what is written first makes it. */
+  constructor(ports: LogPorts, path: string, key: string, file?: DiskFile) {
     this.#ports = ports;
     this.path = path;
     this.key = key;
@@ -122,8 +117,10 @@ export class LogFile implements JournaledLog, OpenLog {
       await ports.journal.complete(path);
       file = await openOwn(ports, path);
     } catch (error) {
-      if (isCode(error, "ENOENT")) return undefined;
-      throw error;
+      if (!isCode(error, "ENOENT")) throw error;
+      const cut = ports.cuts.get(path);
+      if (cut !== undefined) await new LogFile(ports, path, key).#cut(cut);
+      return undefined;
     }
     const log = new LogFile(ports, path, key, file);
     try {
@@ -140,25 +137,17 @@ export class LogFile implements JournaledLog, OpenLog {
     }
   }
 
-  /** Creates the empty file of a log, which counts as no log. */
-  static async create(ports: LogPorts, path: string, key: string): Promise<LogFile> {
-    return new LogFile(ports, path, key, await ports.disk.open(path, "create"));
-  }
-
   /** Adds one batch at the end. Resolves once it is in the file, and as durable as the storage's level says. */
   append(appended: Appended): Promise<void> {
     if (this.failed) throw unavailable(`${this.key} cannot be written until it is reopened`);
     const { lines, headJson, ids } = appended;
     const { key, damaged, last } = this;
-    const start = last.end;
-    const count = ids.length;
-    const seq = last.seq + count;
-    const opens = start === 0;
-    const batch: NewBatch = { key, lines, count, seq, headJson, prev: last.crc, damaged, opens };
+    const { crc: prev, end: start } = last;
+    const seq = last.seq + ids.length;
+    const batch = { key, lines, ids, seq, headJson, prev, damaged, opens: start === 0 };
     const { stored, bytes, crc } = this.#ports.journal.push(this, start, batch);
-    this.last = { seq, end: start + bytes, crc, headJson };
+    this.last = { seq, end: start + bytes.length, crc, headJson };
     this.#head = appended.head;
-    this.#coming.push({ ...this.last, start, appended });
     for (const id of ids) this.comingIds.add(id);
     this.#ahead++;
     const before = this.#caughtUp;
@@ -190,26 +179,25 @@ export class LogFile implements JournaledLog, OpenLog {
   }
 
   take(change: PushedChange): void {
-    this.#taken.push(change);
+    if (change.batch !== undefined) this.#taken.push(change);
+    else {
+      change.settled(); // it was cut back before
+      change.resolve();
+    }
   }
 
   write(): void {
     if (!this.#isWriting) void this.#writeTaken();
   }
 
-  /** What its path leads to now: only its own file may be written. */
+  /** What its path leads to now: only its own file may be written. Making the file refuses any other one. */
   place(): FilePlace {
-    return this.#file.placeAt(this.path);
+    return this.#file === undefined ? "own" : this.#file.placeAt(this.path);
   }
 
-  /** The newest `limit` records, oldest first. Damage on the way is reported. */
-  tail(limit: number): Promise<StoredRecord[]> {
-    return this.#reading((file) => this.#newest(file, limit, this.end));
-  }
-
-  /** The same, ending where it holds the bytes of a page. */
-  newestPage(limit: number): Promise<StoredRecord[]> {
-    return this.#reading((file) => this.#newest(file, limit, this.end, logLimits.pageBytes));
+  /** The newest `limit` records, oldest first, ending where they hold so many bytes. Damage on the way is reported. */
+  tail(limit: number, maxBytes = Number.POSITIVE_INFINITY): Promise<StoredRecord[]> {
+    return this.#reading((file) => this.#newest(file, limit, this.end, maxBytes));
   }
 
   /**
@@ -253,7 +241,7 @@ export class LogFile implements JournaledLog, OpenLog {
 
   /** The records before `seq`, at most `limit`, oldest first; `from` is a batch start before it. */
   async pageBefore(seq: number, limit: number, from: number): Promise<StoredRecord[]> {
-    if (seq > this.seq) return this.newestPage(limit);
+    if (seq > this.seq) return this.tail(limit, logLimits.pageBytes);
     return this.#reading(async (file) => {
       let end = 0;
       let bytes = 0;
@@ -293,7 +281,7 @@ export class LogFile implements JournaledLog, OpenLog {
     if (from >= end) return;
     this.hold();
     try {
-      for await (const item of batchesForward(this.#file, from, end)) {
+      for await (const item of batchesForward(this.#written(), from, end)) {
         if (item.kind === "damage") this.#foundDamage(item);
         else yield item;
       }
@@ -326,7 +314,7 @@ export class LogFile implements JournaledLog, OpenLog {
   }
 
   async sync(): Promise<boolean> {
-    if (this.#closing) return false;
+    if (this.#closing || this.#file === undefined) return false;
     await this.#reading((file) => file.sync());
     return true;
   }
@@ -336,24 +324,29 @@ export class LogFile implements JournaledLog, OpenLog {
     this.#closing = true;
     this.#ports.recent.drop(this);
     if (this.#users > 0) return Promise.resolve();
-    this.#closed ??= this.#file.close();
+    this.#closed ??= Promise.resolve(this.#file?.close());
     return this.#closed;
   }
 
   async #reading<T>(read: (file: DiskFile) => Promise<T>): Promise<T> {
     this.hold();
     try {
-      return await read(this.#file);
+      return await read(this.#written());
     } finally {
       await this.release();
     }
+  }
+
+  #written(): DiskFile {
+    if (this.#file === undefined) throw unavailable(`${this.key} has no file yet`);
+    return this.#file;
   }
 
   async #newest(
     file: DiskFile,
     limit: number,
     end: number,
-    maxBytes = Number.POSITIVE_INFINITY,
+    maxBytes: number,
   ): Promise<StoredRecord[]> {
     const batches = await this.#batchesBefore(file, limit, end, maxBytes);
     return batches
@@ -390,9 +383,10 @@ export class LogFile implements JournaledLog, OpenLog {
         if (this.#fault !== undefined) throw this.#fault;
         const isOne = all.length === 1;
         const bytes = isOne ? first.bytes : Buffer.concat(all.map((change) => change.bytes));
+        this.#file ??= await this.#ports.disk.open(this.path, "create");
         await writeAll(this.#file, bytes, first.offset);
         for (const change of all) {
-          this.#reached(change.bytes);
+          this.#reached(change);
           change.resolve();
           change.settled();
         }
@@ -406,15 +400,13 @@ export class LogFile implements JournaledLog, OpenLog {
     this.#isWriting = false;
   }
 
-  /** The file ends with the next of what was on its way. */
-  #reached(bytes: Buffer): void {
-    const coming = this.#coming.shift();
-    if (coming === undefined) return;
-    const { start, appended } = coming;
-    const { lines, ids } = appended;
-    this.#endsAt(coming);
-    this.#ports.recent.append(this, start, lines);
-    this.#ports.index.stored(this, ids, start, bytes);
+  /** The file ends with this change now. */
+  #reached({ batch, offset, bytes, crc }: PushedChange): void {
+    if (batch === undefined) return; // a cut, which is not taken
+    const { lines, ids, seq, headJson } = batch;
+    this.#endsAt({ seq, end: offset + bytes.length, crc, headJson });
+    this.#ports.recent.append(this, offset, lines);
+    this.#ports.index.stored(this, ids, offset, bytes);
     for (const id of ids) this.comingIds.delete(id);
   }
 
@@ -428,12 +420,14 @@ export class LogFile implements JournaledLog, OpenLog {
   /** After a failed write the file ends where it did, and what is on its way is void. @returns what to throw. */
   async #undo(cause: unknown): Promise<ThroughlineError> {
     this.failed = true;
+    const end = this.#file === undefined ? noFile : this.end;
     try {
-      await this.#cut(this.end);
+      await this.#cut(end);
+      if (this.end === 0) await this.#removeEmpty();
       this.#fault = unavailable(`${this.key} could not be written`, cause);
     } catch {
       // Until it can be cut back, it is unknown if the batch will be there.
-      this.#ports.cuts.set(this.path, this.end);
+      this.#ports.cuts.set(this.path, end);
       this.#fault = new ThroughlineError(`${this.key} could not be written, nor cut back`, {
         code: "THROUGHLINE_OUTCOME_UNKNOWN",
         cause,
@@ -446,9 +440,15 @@ export class LogFile implements JournaledLog, OpenLog {
   async #cut(end: number): Promise<void> {
     const { cuts, guard, journal } = this.#ports;
     guard();
-    await this.#file.truncate(end);
-    await journal.cut(this.name, end);
+    if (end !== noFile) await this.#file?.truncate(end);
+    await journal.push(this, end).stored;
     cuts.delete(this.path);
+  }
+
+  /** Removes the file of a log whose first append was not stored. Where that fails, opening the log does it. */
+  async #removeEmpty(): Promise<void> {
+    if (this.#file?.placeAt(this.path) !== "own") return;
+    await this.#ports.disk.unlink(this.path).catch(() => undefined);
   }
 
   #foundDamage(damage: Damage): void {

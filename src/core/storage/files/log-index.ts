@@ -63,12 +63,14 @@ export interface LogIndex {
   remember(key: string, ids: readonly (readonly [id: string, seq: number])[], from: number): void;
   /**
    * Takes up batches that were read from the log, and the damage that was found. Resolves when they are in the
-   * file of the index.
+   * file of the index, or with `false`: a full disk refused them, or the index was lost. Lists have the log all the
+   * same; the ids that it has from `from` on must be noted then (`remember`).
    *
    * @param from the offset from which the log was read.
-   * @throws ThroughlineError `THROUGHLINE_UNAVAILABLE`: the index was lost.
    */
-  add(log: LogState, batches: readonly IndexedBatch[], from: number): Promise<void>;
+  add(log: LogState, batches: readonly IndexedBatch[], from: number): Promise<boolean>;
+  /** Logs that could not be added: each is to be compared with the index again. */
+  readonly refused: ReadonlySet<string>;
   /** Whether damage of this log is known from before. */
   isDamaged(key: string): boolean;
   markDamaged(key: string): void;
@@ -80,7 +82,8 @@ export interface LogIndex {
    */
   seek(key: string, seq: number): number;
   list(options: ListOptions): ListPage;
-  search(query: string, options: SearchOptions): Promise<readonly IndexHit[]>;
+  /** @param read reads what a log that is refused has from an offset on. */
+  search(query: string, options: SearchOptions, read: ReadBatches): Promise<readonly IndexHit[]>;
   /** Every key that the index knows, in no order. */
   keys(): Iterable<string>;
   /** Forgets a log: reads no longer see it. Its bytes are in the file until `erase`. */
@@ -93,6 +96,12 @@ export interface LogIndex {
    * @throws ThroughlineError `THROUGHLINE_UNAVAILABLE`: bytes may be left; call it again.
    */
   erase(): Promise<void>;
+  /**
+   * Gives up the file of the index where that makes room for as many bytes; it is filled again from the logs.
+   *
+   * @returns whether it did.
+   */
+  makeRoom(bytes: number): Promise<boolean>;
   /** Resolves when all is in the file that is in the journal. @throws ThroughlineError `THROUGHLINE_UNAVAILABLE` */
   caughtUp(): Promise<void>;
   /** Whether `room` has something to wait for. */
@@ -114,6 +123,8 @@ export interface LogIndex {
   noteCompared(changed: string): void;
 }
 
+export type ReadBatches = (key: string, from: number) => AsyncIterable<IndexedBatch>;
+
 /** Opens the index of one collection. */
 export type OpenLogIndex = (collection: string, projection: LogProjection) => LogIndex;
 
@@ -129,7 +140,6 @@ export interface IndexedSegment {
 
 /** The index of all collections. */
 export interface HomeIndex {
-  readonly open: OpenLogIndex;
   coverageOf(collection: string): IndexCoverage;
   /** The last process closed it itself. */
   readonly clean: boolean;
@@ -149,5 +159,5 @@ export interface HomeIndex {
    */
   sync(position: number): Promise<void>;
   /** The index does without what the journal has of these collections before this position. */
-  skip(position: number, collections: Iterable<string>): Promise<void>;
+  skip(position: number, collections: ReadonlySet<string>): Promise<void>;
 }

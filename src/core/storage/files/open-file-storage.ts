@@ -9,8 +9,8 @@ import { type Durability, durabilityCheck } from "../storage.ts";
 import { makeDirectory } from "./file-ports.ts";
 import { FileStorage } from "./file-storage.ts";
 import { FileIndex } from "./index.ts";
-import { checkPermissionModel, takeLease } from "./lease.ts";
-import { oncePerPass } from "./once-per-pass.ts";
+import { partsOf } from "./index-search.ts";
+import { checkPermissionModel, oncePerPass, takeLease } from "./lease.ts";
 
 export interface FileStorageOptions {
   /** The directory of the companion; created when absent, with mode 0700. */
@@ -92,6 +92,7 @@ export async function openFileStorage(options: FileStorageOptions): Promise<File
       timers: systemTimers,
       disk: realDisk,
       index,
+      openIndex: partsOf(index),
       directoryChanged,
       verifyAll: !index.isVerified,
       maxOpen: maxOpenFiles,

@@ -5,6 +5,9 @@ import { closed, isCode, isDiskError, rethrow, unavailable } from "./file-ports.
 import { LogFile, type LogPorts } from "./log-file.ts";
 import { followIndex, reportUnreadable } from "./reconcile.ts";
 
+/** What a full disk did not take of the index is tried again after this time. */
+const followMs = 1_000;
+
 /** One log in use. */
 export interface Slot {
   readonly key: string;
@@ -23,6 +26,7 @@ export class OpenLogs {
   readonly #unreadable = new Set<string>();
   #closed = false;
   #indexAge = 0;
+  #isFollowing = false;
 
   constructor(ports: LogPorts) {
     this.#ports = ports;
@@ -67,19 +71,16 @@ export class OpenLogs {
   /** Runs a read with the log open. Reads wait for nothing but the opening. */
   async read<T>(key: string, read: (log: LogFile | undefined) => Promise<T>): Promise<T> {
     this.assertOpen();
+    const ahead = this.#slots.get(key)?.log;
+    // What was appended before is read too. The log may be closed by then.
+    if (ahead?.isAhead) await ahead.caughtUp();
     const slot = this.#slots.get(key);
     const log = slot === undefined ? undefined : this.usable(slot);
-    // What was appended before is read too.
-    if (log?.isAhead) await log.caughtUp();
-    if (slot === undefined || log === undefined || log.failed) {
+    if (slot === undefined || log === undefined) {
       return this.alone(key, async (own) => read(await this.opened(own)));
     }
     this.#touch(slot);
-    try {
-      return await read(log);
-    } catch (error) {
-      return rethrow(key, error);
-    }
+    return read(log).catch((error) => rethrow(key, error));
   }
 
   /** The log, if it is open and no other work on it is under way. */
@@ -120,6 +121,7 @@ export class OpenLogs {
     }
     try {
       await followIndex(this.#ports, log);
+      if (this.#ports.index.refused.size > 0) this.#followLater();
     } catch (error) {
       if (isDiskError(error)) this.#unreadable.add(slot.key);
       await log.close();
@@ -128,6 +130,30 @@ export class OpenLogs {
     slot.log = log;
     void this.closeLeastUsed();
     return log;
+  }
+
+  /** Compares what the index could not take with it again. */
+  #followLater(): void {
+    if (this.#isFollowing || this.#closed) return;
+    this.#isFollowing = true;
+    const follow = async () => {
+      for (const key of this.#ports.index.refused) {
+        await this.alone(key, (slot) => {
+          slot.indexAge--;
+          return this.opened(slot);
+        });
+        if (this.#ports.index.refused.has(key)) return;
+      }
+    };
+    this.#ports.timers.after(followMs, () => {
+      if (this.#closed) return;
+      void follow()
+        .catch(() => undefined) // the next call on that log gets the error
+        .then(() => {
+          this.#isFollowing = false;
+          if (this.#ports.index.refused.size > 0) this.#followLater();
+        });
+    });
   }
 
   async #openFile(key: string): Promise<LogFile | undefined> {
@@ -167,16 +193,6 @@ export class OpenLogs {
       `${slot.key}: the file ${name} was removed or replaced by another program. Nothing was stored. ` +
         "Try again to continue with the file that is there now",
     );
-  }
-
-  /** Removes the file of a log whose first append was not stored. Within `alone` only. */
-  async removeEmpty(slot: Slot, log: LogFile): Promise<void> {
-    if (slot.log !== log || log.end > 0) return;
-    slot.log = undefined;
-    await log.caughtUp();
-    const isOwn = log.place() === "own";
-    await log.close();
-    if (isOwn && !this.#ports.cuts.has(log.path)) await this.#ports.disk.unlink(log.path);
   }
 
   async #reopened(slot: Slot): Promise<LogFile | undefined> {

@@ -49,15 +49,16 @@ export async function followIndex(ports: LogPorts, log: LogFile): Promise<void> 
     batches.push(batch);
     bytes += batch.end - batch.start;
     if (bytes < addedBytes) continue;
-    await index.add(log, batches, from);
+    if (!(await index.add(log, batches, from))) return remember(index, log);
     from = batch.end;
     batches = [];
     bytes = 0;
   }
-  if (batches.length > 0 || log.damaged) await index.add(log, batches, from);
+  if (batches.length === 0 && !log.damaged) return;
+  if (!(await index.add(log, batches, from))) await remember(index, log);
 }
 
-/** Notes the ids that the index has yet to read in the journal. */
+/** Notes the ids that the index has yet to read in the journal, or could not take. */
 async function remember(index: LogIndex, log: LogFile): Promise<void> {
   const from = index.lacks(log.key);
   if (from === undefined) return;
@@ -87,13 +88,6 @@ function reportOlderCopy(ports: LogPorts, log: LogFile, known: number): void {
 
 /** So many keys are read before others have their turn. */
 const keysAtOnce = 1_000;
-
-/** What has the name of a log where nothing but logs lies, and is no file. */
-function noFilesIn(ports: LogPorts, listing: readonly DiskEntry[]): readonly string[] {
-  if (ports.isShared) return [];
-  const others = listing.filter(({ name, kind }) => kind !== "file" && name.endsWith(".jsonl"));
-  return others.map(({ name }) => name);
-}
 
 /** The names in a listing that logs could have. */
 function logsIn(listing: readonly DiskEntry[]): readonly string[] {
@@ -135,57 +129,66 @@ export async function compare(
   open: (key: string) => Promise<LogFile | undefined>,
   isOver: () => boolean,
 ): Promise<Reconciled> {
-  const { disk, directory, index, journal } = ports;
+  const { disk, directory, index } = ports;
   // The keys come first: a log that is made from now on is not missing in the listing.
   const keys: string[] = [];
   for (const key of index.keys()) if (keys.push(key) % keysAtOnce === 0) await setImmediate();
   const listing = (await disk.list(directory).catch(unlessAbsent)) ?? [];
-  const files = new Set(logsIn(listing));
-  const withoutFile = journal.segments.recovered
-    .keysWithoutFile(ports.collection, files)
-    .filter((key) => index.entry(key) === undefined);
   // The next start removes what a dead process left there, and compares again.
   const isUnswept = listing.some(({ name }) => isTemporaryName(name));
   if (isUnswept) await index.noteCovered(false);
   const isKnownWhole = index.coverage === "names" && !ports.verifyAll;
-  const gone: string[] = [];
   let found: Reconciled = isUnswept ? "a log is unreadable" : "every log is known";
-  for (const key of keys) {
+  let isRemoved = false;
+  for await (const each of suspects(ports, keys, listing, isKnownWhole, isOver)) {
     if (isOver()) return "a log is unreadable";
-    const file = `${fileNameOf(key)}.jsonl`;
-    if (!files.delete(file)) gone.push(key);
-    // Not awaited where there is nothing to wait for: there may be ten thousand of them.
-    else if (!isKnownWhole && (await isBehind(ports, key, file)) && !isOver()) {
-      if (!(await follow(ports, key, open))) found = "a log is unreadable";
-    }
-  }
-  for (const file of [...files, ...noFilesIn(ports, listing)]) {
-    if (isOver()) return "a log is unreadable";
-    const name = file.slice(0, -".jsonl".length);
-    try {
-      const key = await keyOfLog(ports, name);
-      if (key !== undefined && !(await follow(ports, key, open))) found = "a file is no log";
-    } catch (error) {
-      if (!isDiskError(error)) throw error;
-      reportUnreadable(ports, name, error);
-      found = "a log is unreadable";
-    }
-  }
-  for (const key of withoutFile) {
-    if (isOver()) return "a log is unreadable";
-    if (!(await follow(ports, key, open))) found = "a log is unreadable";
-  }
-  for (const key of gone) {
-    if (isOver()) return "a log is unreadable";
-    const outcome = await outcomeOf(ports, key, open);
+    const outcome = await outcomeOf(ports, each, open);
     if (outcome === "unreadable") found = "a log is unreadable";
-    if (outcome !== "gone") continue;
-    reportGone(ports, key, isKnownWhole);
-    index.remove(key);
+    if (outcome === "no log" && found === "every log is known") found = "a file is no log";
+    if (outcome !== "gone" || each.key === undefined) continue;
+    reportGone(ports, each.key, isKnownWhole);
+    index.remove(each.key);
+    isRemoved = true;
   }
-  if (gone.length > 0) await index.erase();
+  if (isRemoved) await index.erase();
+  if (isOver()) return "a log is unreadable";
   if (ports.verifyAll && found !== "a log is unreadable") index.noteVerified();
   return found;
+}
+
+/** A log that the index may not know as it is. */
+interface Suspect {
+  /** Its file, without the ending. */
+  readonly name: string;
+  /** `undefined`: the index does not know it. */
+  readonly key: string | undefined;
+}
+
+/** Finds the logs whose size or name is not as the index has it, those that are gone last. */
+async function* suspects(
+  ports: LogPorts,
+  keys: readonly string[],
+  listing: readonly DiskEntry[],
+  isKnownWhole: boolean,
+  isOver: () => boolean,
+): AsyncGenerator<Suspect, void, undefined> {
+  const { index, journal, collection, isShared } = ports;
+  const files = new Set(logsIn(listing));
+  const unmade = journal.segments.recovered.keysWithoutFile(collection, files);
+  const later = unmade.filter((key) => index.entry(key) === undefined);
+  for (const key of keys) {
+    if (isOver()) return;
+    const name = fileNameOf(key);
+    if (!files.delete(`${name}.jsonl`)) later.push(key);
+    // Not awaited where there is nothing to wait for: there may be ten thousand of them.
+    else if (!isKnownWhole && (await isBehind(ports, key, name))) yield { name, key };
+  }
+  // What has the name of a log where nothing but logs lies, and is no file, is reported when it is opened.
+  const others = isShared ? [] : listing.filter(({ kind }) => kind !== "file");
+  for (const name of [...files, ...others.map((each) => each.name)]) {
+    if (name.endsWith(".jsonl")) yield { name: name.slice(0, -".jsonl".length), key: undefined };
+  }
+  for (const key of later) yield { name: fileNameOf(key), key };
 }
 
 /** Of so many logs the names are compared at a clean end; of more, the next start compares them in the background. */
@@ -207,24 +210,31 @@ export async function areNamesKnown({
 }
 
 /**
- * What became of a log that is in the index and not in the listing, now that all is done that was asked of
- * it before. `"gone"`: its row has outlived it.
+ * Opens a log, which compares the index with it, after all that was asked of it before. `"gone"`: its row has
+ * outlived it.
  */
 async function outcomeOf(
   ports: LogPorts,
-  key: string,
+  { name, key }: Suspect,
   open: (key: string) => Promise<LogFile | undefined>,
-): Promise<"gone" | "unreadable" | "known"> {
-  const path = join(ports.directory, `${fileNameOf(key)}.jsonl`);
+): Promise<"known" | "unreadable" | "no log" | "gone"> {
   try {
-    return (await follow(ports, key, open)) ? "known" : "unreadable";
-  } catch (failure) {
-    try {
-      await ports.disk.size(path);
-    } catch (error) {
-      if (isCode(error, "ENOENT")) return ports.index.entry(key) === undefined ? "known" : "gone";
+    const own = key ?? (await keyOfLog(ports, name));
+    if (own === undefined || (await follow(ports, own, open))) return "known";
+    return key === undefined ? "no log" : "unreadable";
+  } catch (error) {
+    if (key === undefined) {
+      if (!isDiskError(error)) throw error;
+      reportUnreadable(ports, name, error);
+      return "unreadable";
     }
-    throw failure;
+    const look = ports.disk.size(join(ports.directory, `${name}.jsonl`));
+    const isThere = await look.then(
+      () => true,
+      (cause) => !isCode(cause, "ENOENT"),
+    );
+    if (isThere) throw error;
+    return ports.index.entry(key) === undefined ? "known" : "gone";
   }
 }
 
@@ -277,9 +287,10 @@ export function reportUnreadable(ports: LogPorts, key: string, error: unknown): 
   ports.report({ key, kind: "unreadable_log", bytes: 0, after_seq: 0, reason });
 }
 
-async function isBehind(ports: LogPorts, key: string, file: string): Promise<boolean> {
+async function isBehind(ports: LogPorts, key: string, name: string): Promise<boolean> {
   if (ports.verifyAll) return true;
-  const size = await ports.disk.size(join(ports.directory, file)).catch(() => undefined);
+  const path = join(ports.directory, `${name}.jsonl`);
+  const size = await ports.disk.size(path).catch(() => undefined);
   return size !== ports.index.entry(key)?.end;
 }
 

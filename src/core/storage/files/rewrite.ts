@@ -30,13 +30,13 @@ export async function rewriteLog(
     let end = 0;
     let prev = "";
     let lines = "";
-    let count = 0;
+    let ids: string[] = [];
     const flush = async (seq: number) => {
-      if (count === 0) return;
+      if (ids.length === 0) return;
       const batch = {
         key: log.key,
         lines,
-        count,
+        ids,
         seq,
         headJson,
         prev,
@@ -49,36 +49,38 @@ export async function rewriteLog(
       end += put.end;
       prev = put.crc;
       lines = "";
-      count = 0;
+      ids = [];
     };
     let last = 0;
     for await (const batch of log.batches(0)) {
       unread -= batch.end - batch.start;
       for (const record of recordsOf(batch)) {
         lines += `${JSON.stringify(erase.has(record.id) ? erased(record) : record)}\n`;
-        count++;
+        ids.push(record.id);
         last = record.seq;
-        const isEnough = count >= batchLimits.records || lines.length >= batchLimits.characters;
+        const isEnough =
+          ids.length >= batchLimits.records || lines.length >= batchLimits.characters;
         if (isEnough) await flush(last);
       }
     }
     await flush(last);
   };
+  const isFull = (error: unknown) => isCode(error, "ENOSPC", "EDQUOT");
   try {
-    await replaceLog(ports, log.path, fill);
+    await replaceLog(ports, log.path, fill).catch(async (error) => {
+      if (!isFull(error) || !(await ports.index.makeRoom(log.end))) throw error;
+      unread = log.end;
+      await replaceLog(ports, log.path, fill);
+    });
   } catch (error) {
-    throw diskFull(log, error);
+    if (!isFull(error)) throw error;
+    throw unavailable(
+      `${log.key}: the disk is full. Erasing rewrites the log, which needs ${log.end} bytes of free ` +
+        "space. Deleting the whole log needs none",
+      error,
+    );
   }
   return unread;
-}
-
-function diskFull({ key, end }: LogFile, error: unknown): unknown {
-  if (!isCode(error, "ENOSPC", "EDQUOT")) return error;
-  return unavailable(
-    `${key}: the disk is full. Erasing rewrites the log, which needs ${end} bytes of free space. ` +
-      "Deleting the whole log needs none",
-    error,
-  );
 }
 
 function erased({ id, seq }: { readonly id: string; readonly seq: number }) {

@@ -47,6 +47,8 @@ export class Segments {
   wasUnsynced = false;
   /** What the last process left in it. */
   readonly recovered: RecoveredLogs;
+  /** It may hold a group of unknown outcome. */
+  #isUncertain = false;
   #isAwaitingIdle = false;
   #closed = false;
   /** How many calls empty the journal because something is to be forgotten. */
@@ -118,6 +120,7 @@ export class Segments {
     } catch {
       this.#seal();
       this.position = position;
+      this.#isUncertain = true;
       const message = "the journal could not be written, nor a new one begun";
       return new ThroughlineError(message, { code: "THROUGHLINE_OUTCOME_UNKNOWN", cause });
     }
@@ -153,6 +156,11 @@ export class Segments {
     await this.#empty().finally(() => this.#forgetting--);
   }
 
+  /** Removes what may have been stored by an append of unknown outcome. @throws as `empty` does. */
+  async settle(): Promise<void> {
+    if (this.#isUncertain) await this.empty();
+  }
+
   async #empty(): Promise<void> {
     this.#emptying++;
     try {
@@ -162,6 +170,7 @@ export class Segments {
         await this.#freeSealed();
         while (this.#spare.length > 0) await this.#removeSpare();
         if (this.#ports.unsyncedNames.has(this.#folder)) await syncNames(this.#ports, this.#folder);
+        this.#isUncertain = false;
       });
     } catch (cause) {
       throw unavailable("the journal still holds what was written: it could not be emptied", cause);

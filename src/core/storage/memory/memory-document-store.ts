@@ -10,18 +10,17 @@ import {
 import { checkKey } from "../key.ts";
 
 /** As JSON text, so that what is read is always a fresh copy. */
-export interface MemoryDocument {
+interface MemoryDocument {
   readonly json: string;
   readonly revision: number;
 }
 
 /** Documents in a map. */
 export class MemoryDocumentStore implements DocumentStore {
-  readonly #documents: Map<string, MemoryDocument>;
+  readonly #documents = new Map<string, MemoryDocument>();
   readonly #checkOpen: () => void;
 
-  constructor(documents: Map<string, MemoryDocument>, checkOpen: () => void) {
-    this.#documents = documents;
+  constructor(checkOpen: () => void) {
     this.#checkOpen = checkOpen;
   }
 

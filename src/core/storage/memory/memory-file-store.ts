@@ -6,29 +6,19 @@ import {
   type StoredFile,
 } from "../file-store.ts";
 
-/** The files of one collection: by key, then by hash. */
-export type MemoryFiles = Map<string, Map<string, Uint8Array>>;
-
 /** Files in maps. */
 export class MemoryFileStore implements FileStore {
-  readonly #files: MemoryFiles;
+  /** By key, then by hash. */
+  readonly #files = new Map<string, Map<string, Uint8Array>>();
   readonly #checkOpen: () => void;
-  readonly #checkFence: (key: string) => void;
 
-  constructor(
-    files: MemoryFiles,
-    checkOpen: () => void,
-    { checkFence }: { readonly checkFence: (key: string) => void },
-  ) {
-    this.#files = files;
+  constructor(checkOpen: () => void) {
     this.#checkOpen = checkOpen;
-    this.#checkFence = checkFence;
   }
 
   async put(key: string, bytes: Uint8Array): Promise<string> {
     this.#checkOpen();
     const hash = prepareFile(key, bytes);
-    this.#checkFence(key);
     const own = this.#files.get(key) ?? new Map<string, Uint8Array>();
     this.#files.set(key, own);
     if (!own.has(hash)) own.set(hash, Uint8Array.from(bytes));
@@ -52,7 +42,6 @@ export class MemoryFileStore implements FileStore {
   async delete(key: string, sha256s?: readonly string[]): Promise<number> {
     this.#check(key);
     for (const hash of sha256s ?? []) checkHash(hash);
-    this.#checkFence(key);
     const own = this.#files.get(key);
     if (own === undefined) return 0;
     const before = own.size;

@@ -38,17 +38,10 @@ import {
 import { endsOpen, holdsEvery, queryPhrases, searchTokens } from "../search-words.ts";
 
 /** One log: its records as JSON text; the record at index `i` has the `seq` `i + 1`. */
-export interface MemoryLog {
+interface MemoryLog {
   readonly records: PreparedRecord[];
   readonly seqById: Map<string, number>;
   headJson: string;
-}
-
-/** What the storages of one place have in common. */
-interface SharedLogs {
-  readonly logs: Map<string, MemoryLog>;
-  /** Throws when another storage took this log over. */
-  checkFence(key: string): void;
 }
 
 /**
@@ -56,16 +49,13 @@ interface SharedLogs {
  * overlap; `list` and `search` scan everything.
  */
 export class MemoryLogStore implements LogStore {
-  readonly #logs: Map<string, MemoryLog>;
+  readonly #logs = new Map<string, MemoryLog>();
   readonly #projection: LogProjection;
   readonly #checkOpen: () => void;
-  readonly #checkFence: (key: string) => void;
 
-  constructor(projection: LogProjection, checkOpen: () => void, shared?: SharedLogs) {
+  constructor(projection: LogProjection, checkOpen: () => void) {
     this.#projection = projection;
     this.#checkOpen = checkOpen;
-    this.#logs = shared?.logs ?? new Map<string, MemoryLog>();
-    this.#checkFence = (key) => shared?.checkFence(key);
   }
 
   async append(
@@ -75,7 +65,6 @@ export class MemoryLogStore implements LogStore {
   ): Promise<number> {
     this.#checkOpen();
     const batch = prepareBatch(key, records, options);
-    this.#checkFence(key);
     const log = this.#logs.get(key) ?? emptyLog();
     const missing = batch.records.filter((record) => !isKnown(log, record));
     if (missing.length > 0) {
@@ -155,7 +144,6 @@ export class MemoryLogStore implements LogStore {
   async erase(key: string, ids: readonly string[], options?: EraseOptions): Promise<number> {
     this.#checkOpen();
     const erasure = prepareErasure(key, ids, options);
-    this.#checkFence(key);
     const log = this.#logs.get(key);
     checkEnd(log, erasure);
     if (log === undefined) return 0;
@@ -173,7 +161,6 @@ export class MemoryLogStore implements LogStore {
   async delete(key: string): Promise<boolean> {
     this.#checkOpen();
     checkKey(key, "key", logLimits.keyBytes);
-    this.#checkFence(key);
     return this.#logs.delete(key);
   }
 

@@ -1,101 +1,45 @@
 import { ThroughlineError } from "../../errors.ts";
-import type { Cluster } from "../cluster.ts";
-import type { DocumentStore } from "../document-store.ts";
-import type { FileStore } from "../file-store.ts";
-import type { Leases } from "../leases.ts";
-import type { LogProjection, LogStore } from "../log-store.ts";
 import { LocalCluster, LocalLeases } from "../one-process.ts";
-import type { RepairReport, Storage } from "../storage.ts";
-import { MemoryCluster, type MemoryClusterOptions } from "./memory-cluster.ts";
+import type { Storage } from "../storage.ts";
 import { MemoryDocumentStore } from "./memory-document-store.ts";
 import { MemoryFileStore } from "./memory-file-store.ts";
 import { MemoryLogStore } from "./memory-log-store.ts";
-import { MemoryPlace } from "./memory-place.ts";
 
 /**
- * A storage that keeps nothing past `close()`: for tests, and for companions that keep nothing. With
- * a `place`, one of several storages that write it like processes of one database; what is stored
- * then lives as long as the place.
+ * Opens a storage in plain maps, which keeps nothing past `close()`: for tests, and for companions that keep
+ * nothing. Whatever a call stores, it stores before it returns its promise.
  */
-export function openMemoryStorage(options?: MemoryClusterOptions): Storage {
-  return new MemoryStorage(options?.place, options && new MemoryCluster(options));
+export function openMemoryStorage(): Storage {
+  const logs = new Map<string, MemoryLogStore>();
+  const documents = new Map<string, MemoryDocumentStore>();
+  const files = new Map<string, MemoryFileStore>();
+  const leases = new LocalLeases();
+  let isClosed = false;
+  const checkOpen = () => {
+    if (!isClosed) return;
+    throw new ThroughlineError("the memory storage is closed", { code: "THROUGHLINE_CLOSED" });
+  };
+  const close = async () => {
+    isClosed = true;
+    leases.close();
+  };
+  return {
+    cluster: new LocalCluster(),
+    leases,
+    // The first projection given for a collection is the one that holds.
+    logs: (name, projection) => once(logs, name, () => new MemoryLogStore(projection, checkOpen)),
+    documents: (name) => once(documents, name, () => new MemoryDocumentStore(checkOpen)),
+    files: (name) => once(files, name, () => new MemoryFileStore(checkOpen)),
+    ready: async () => checkOpen(),
+    repairs: () => [], // memory is never found damaged
+    onRepair: () => () => undefined,
+    close,
+    [Symbol.asyncDispose]: close,
+  };
 }
 
-/** Everything in plain maps. Whatever a call stores, it stores before it returns its promise. */
-class MemoryStorage implements Storage {
-  readonly cluster: Cluster;
-  readonly leases: Leases & { close(): void | Promise<void> };
-  readonly #place: MemoryPlace;
-  readonly #shared: MemoryCluster | undefined;
-  readonly #logs = new Map<string, MemoryLogStore>();
-  readonly #documents = new Map<string, MemoryDocumentStore>();
-  #closed = false;
-
-  constructor(place = new MemoryPlace(), shared?: MemoryCluster) {
-    this.#place = place;
-    this.#shared = shared;
-    this.cluster = shared ?? new LocalCluster();
-    this.leases = shared?.leases ?? new LocalLeases();
-  }
-
-  /** The first projection given for a collection is the one that holds. */
-  logs(collection: string, projection: LogProjection): LogStore {
-    const known = this.#logs.get(collection);
-    if (known !== undefined) return known;
-    const store = new MemoryLogStore(projection, () => this.#checkOpen(), {
-      logs: this.#place.logs(collection),
-      checkFence: (key) => this.#checkFence(collection, key),
-    });
-    this.#logs.set(collection, store);
-    return store;
-  }
-
-  documents(collection: string): DocumentStore {
-    const known = this.#documents.get(collection);
-    if (known !== undefined) return known;
-    const documents = this.#place.documents(collection);
-    const store = new MemoryDocumentStore(documents, () => this.#checkOpen());
-    this.#documents.set(collection, store);
-    return store;
-  }
-
-  files(collection: string): FileStore {
-    return new MemoryFileStore(this.#place.files(collection), () => this.#checkOpen(), {
-      checkFence: (key) => this.#checkFence(collection, key),
-    });
-  }
-
-  /** None: memory is never found damaged. */
-  repairs(): readonly RepairReport[] {
-    return [];
-  }
-
-  onRepair(): () => void {
-    return () => undefined;
-  }
-
-  async ready(): Promise<void> {
-    this.#checkOpen();
-  }
-
-  async close(): Promise<void> {
-    this.#closed = true;
-    await (this.#shared ?? this.leases).close();
-  }
-
-  [Symbol.asyncDispose](): Promise<void> {
-    return this.close();
-  }
-
-  #checkFence(collection: string, key: string): void {
-    if (this.#shared === undefined || this.#shared.mayWrite(collection, key)) return;
-    const code = "THROUGHLINE_FENCED";
-    throw new ThroughlineError("another process took this log over", { code });
-  }
-
-  #checkOpen(): void {
-    if (this.#closed) {
-      throw new ThroughlineError("the memory storage is closed", { code: "THROUGHLINE_CLOSED" });
-    }
-  }
+function once<T>(made: Map<string, T>, name: string, make: () => T): T {
+  const known = made.get(name) ?? make();
+  made.set(name, known);
+  return known;
 }

@@ -1,0 +1,51 @@
+// The small files beside packages: JSON of a declared shape, replaced whole.
+import { is, type Shape } from "../../core/shape.ts";
+import {
+  replaceFile,
+  syncNames,
+  unlinkIfThere,
+  writeAll,
+} from "../../core/storage/files/file-ports.ts";
+import { endings } from "./names.ts";
+import type { PackagePorts } from "./ports.ts";
+import { readWhole } from "./read-package.ts";
+
+export type Reading = Pick<PackagePorts, "disk" | "path">;
+type Beside = "status" | "tombstone";
+
+const placeOf = (path: string, name: string, as: Beside) => `${path}/${name}${endings[as]}`;
+
+/** Reads what is noted beside a package. `undefined`: there is no file. `"unreadable"`: it is not of the shape. */
+export async function readNote<T>(
+  { disk, path }: Reading,
+  name: string,
+  as: Beside,
+  shape: Shape<T>,
+): Promise<T | "unreadable" | undefined> {
+  const bytes = await readWhole(disk, placeOf(path, name, as));
+  if (bytes === undefined) return undefined;
+  try {
+    const value: unknown = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
+    return is(shape, value) ? value : "unreadable";
+  } catch {
+    return "unreadable"; // the message would quote it
+  }
+}
+
+/** Replaces a note whole: after a power cut the old one is there, or the new one. */
+export async function writeNote(
+  ports: PackagePorts,
+  name: string,
+  as: Beside,
+  note: object,
+): Promise<void> {
+  ports.guard();
+  const bytes = Buffer.from(`${JSON.stringify(note, null, 2)}\n`);
+  await replaceFile(ports, placeOf(ports.path, name, as), (file) => writeAll(file, bytes, 0));
+}
+
+export async function removeNote(ports: PackagePorts, name: string, as: Beside): Promise<void> {
+  const { disk, path } = ports;
+  ports.guard();
+  if (await unlinkIfThere(disk, placeOf(path, name, as))) await syncNames(ports, path);
+}

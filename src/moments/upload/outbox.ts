@@ -1,0 +1,397 @@
+import { isoTime } from "../../core/clock.ts";
+import { concurrently } from "../../core/concurrently.ts";
+import type { Runtime } from "../../core/runtime.ts";
+import type { PackageDirectory } from "../directory/package-directory.ts";
+import type { Sender } from "../directory/ports.ts";
+import type { UploadError, UploadTarget } from "../package/record.ts";
+import type { S3Bucket } from "../s3/s3-bucket.ts";
+import { failureOf, UploadFailure } from "../s3/upload-failure.ts";
+import { finishTombstone, sendPackage } from "./upload-work.ts";
+
+interface OutboxPorts extends Pick<Runtime, "clock" | "timers" | "telemetry" | "logger"> {
+  readonly packages: PackageDirectory;
+  /** That packages go to now. */
+  readonly target: UploadTarget;
+  /** Makes a bucket of the configured service. Called at the first upload, not before. */
+  connect(bucket: string): S3Bucket;
+  /**
+   * A random number from 0 up to, and without, 1: a seed can replay a run.
+   * @default the machine's
+   */
+  readonly jitter?: (() => number) | undefined;
+}
+
+export interface OutboxStatistics {
+  /** What is to be sent and will be tried. */
+  readonly pending: number;
+  /** What is not tried by itself any more. */
+  readonly dead: number;
+  readonly bytes: number;
+  /** ISO 8601; `null` when nothing is to be sent. */
+  readonly oldest_at: string | null;
+  readonly last_error: UploadError | null;
+}
+
+/** How many statuses are read at once: 10,000 took 2.1 s one by one, and 0.8 s so. */
+const readsAtOnce = 16;
+const firstWaitMs = 1_000;
+const longestWaitMs = 300_000;
+
+/** What a status or a tombstone asks for, and when. Some 200 bytes, so 10,000 take 2 MB. */
+interface Item {
+  readonly name: string;
+  readonly as: "status" | "tombstone";
+  /** Seconds since 1970. */
+  readonly since: number;
+  readonly bytes: number;
+  state: "pending" | "dead";
+  error: UploadError | null;
+  /** On the monotonic clock. */
+  dueAt: number;
+  /** How often the service answered and it failed: those that failed go behind the others. */
+  attempts: number;
+}
+
+/** Nothing was tried: this process is ending, or something else came first. */
+const stopped = new UploadFailure("retry", { code: "Stopped" });
+
+const keyOf = ({ name, as }: Pick<Item, "name" | "as">) => `${name}.${as}`;
+
+/**
+ * Sends what the statuses and tombstones of a directory ask for, one at a time, oldest first, for as long
+ * as it takes: through outages, refusals and restarts. What it needs to know is in those files; a
+ * success is written there before it is told. One upload never harms another: each failure is its own,
+ * but for those of the whole target.
+ */
+export class Outbox implements Sender {
+  readonly #ports: OutboxPorts;
+  readonly #items = new Map<string, Item>();
+  readonly #buckets = new Map<string, S3Bucket>();
+  readonly #listeners = new Set<(name: string) => void>();
+  readonly #running = new Map<string, { stop(): void; readonly done: Promise<unknown> }>();
+  /** Why the target is not asked before `dueAt`, on the monotonic clock. */
+  #target = { error: null as UploadFailure | null, failures: 0, dueAt: Number.NEGATIVE_INFINITY };
+  /** How the last attempt failed, at whatever it was. */
+  #lastError: UploadFailure | null = null;
+  #reading: Promise<void> = Promise.resolve();
+  #isRead = true;
+  #loop: Promise<void> | undefined;
+  #cancelTimer: () => void = () => undefined;
+  /** Somebody asked for uploads in this run: what is dead is tried again, also what is read later. */
+  #isAskedFor = false;
+  #isClosed = false;
+
+  constructor(ports: OutboxPorts) {
+    this.#ports = ports;
+    ports.packages.connect(this);
+  }
+
+  /**
+   * Takes up what earlier runs left. Resolves when its names are known; what each asks for is read in
+   * the background, before anything is sent.
+   */
+  async start(): Promise<void> {
+    const places = await this.#ports.packages.noted();
+    this.#isRead = false;
+    this.#reading = concurrently(places, readsAtOnce, ({ name, as }) =>
+      as === "status" || as === "tombstone" ? this.#read(name, as) : Promise.resolve(),
+    ).finally(() => {
+      this.#isRead = true;
+    });
+    this.#kick();
+  }
+
+  /** Why everything waits: the last answer of a target that is away or says no. */
+  get targetError(): UploadFailure | null {
+    return this.#target.error;
+  }
+
+  /** Whether all that earlier runs left is known. */
+  get isRead(): boolean {
+    return this.#isRead;
+  }
+
+  statistics(): OutboxStatistics {
+    const items = [...this.#items.values()];
+    const dead = items.filter(({ state }) => state === "dead").length;
+    const since = items.reduce((first, item) => Math.min(first, item.since), Infinity);
+    return {
+      pending: items.length - dead,
+      dead,
+      bytes: items.reduce((sum, { bytes }) => sum + bytes, 0),
+      oldest_at: Number.isFinite(since) ? isoTime(since * 1_000) : null,
+      last_error:
+        this.#lastError?.note ?? items.findLast((item) => item.error !== null)?.error ?? null,
+    };
+  }
+
+  /** Calls back with the name of each package that was uploaded. @returns a function that ends it. */
+  onUploaded(listener: (name: string) => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  pending(
+    name: string,
+    as: Item["as"],
+    { since, bytes = 0 }: { readonly since: number; readonly bytes?: number },
+  ): void {
+    // In place of what is known of it, which may be under way with what its file said before.
+    this.#add({ name, as, since, bytes, state: "pending", error: null });
+    this.#kick();
+  }
+
+  async hold(name: string): Promise<(isGone: boolean) => void> {
+    const key = keyOf({ name, as: "status" });
+    const item = this.#items.get(key);
+    this.#items.delete(key);
+    await this.#stop(name);
+    return (isGone) => {
+      if (item !== undefined && !isGone) this.#items.set(key, item);
+      this.#kick();
+    };
+  }
+
+  /** Somebody asks for uploads: everything is tried now, also what is dead or not read yet. */
+  probe(): void {
+    const dueAt = this.#ports.clock.monotonic();
+    this.#isAskedFor = true;
+    this.#target = { ...this.#target, failures: 0, dueAt };
+    for (const item of this.#items.values()) {
+      item.dueAt = dueAt;
+      item.state = "pending";
+    }
+    this.#kick();
+  }
+
+  /** Resolves when nothing is due any more: all is sent, or waits, or is dead. */
+  async idle(): Promise<void> {
+    while (this.#loop !== undefined) await this.#loop;
+  }
+
+  /**
+   * One attempt at anything with the configured bucket, that a deletion of `name` ends.
+   *
+   * @returns why it was not done.
+   */
+  async once(
+    name: string,
+    work: (bucket: S3Bucket, signal: AbortSignal) => Promise<void>,
+    stop?: AbortSignal,
+  ): Promise<UploadFailure | undefined> {
+    if (!this.#isTargetDue || this.#isClosed) return this.#target.error ?? stopped;
+    const bucket = this.#bucket(this.#ports.target.bucket);
+    return this.#attempt(name, (signal) => work(bucket, signal), stop);
+  }
+
+  /** Stops what is being sent, and lets go of everything. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    this.#cancelTimer();
+    for (const name of Array.from(this.#running.keys())) await this.#stop(name);
+    await this.idle();
+    for (const bucket of this.#buckets.values()) bucket.close();
+  }
+
+  get #isTargetDue(): boolean {
+    return this.#ports.clock.monotonic() >= this.#target.dueAt;
+  }
+
+  #add(item: Omit<Item, "dueAt" | "attempts">): void {
+    const dueAt = this.#ports.clock.monotonic();
+    this.#items.set(keyOf(item), { ...item, dueAt, attempts: 0 });
+  }
+
+  /** The one whose turn it is, of those that are due. */
+  #next(): Item | undefined {
+    const now = this.#ports.clock.monotonic();
+    let first: Item | undefined;
+    for (const item of this.#items.values()) {
+      const isDue = item.state === "pending" && item.dueAt <= now;
+      if (isDue && (first === undefined || isBefore(item, first))) first = item;
+    }
+    return first;
+  }
+
+  #kick(): void {
+    if (this.#isClosed) return;
+    this.#loop ??= this.#run().finally(() => {
+      this.#loop = undefined;
+      this.#sleep();
+    });
+  }
+
+  async #run(): Promise<void> {
+    await this.#reading;
+    while (!this.#isClosed && this.#isTargetDue) {
+      const item = this.#next();
+      if (item === undefined) return;
+      await this.#send(item);
+    }
+  }
+
+  /** Until the target may be asked and something is due. */
+  #sleep(): void {
+    const { clock, timers } = this.#ports;
+    this.#cancelTimer();
+    let dueAt = Number.POSITIVE_INFINITY;
+    for (const item of this.#items.values()) {
+      if (item.state === "pending") dueAt = Math.min(dueAt, item.dueAt);
+    }
+    if (!Number.isFinite(dueAt) || this.#isClosed) return;
+    const delayMs = Math.max(dueAt, this.#target.dueAt) - clock.monotonic();
+    this.#cancelTimer = timers.after(Math.max(delayMs, 1), () => this.#kick());
+  }
+
+  /** Reads what an earlier run left to be done about a package. */
+  async #read(name: string, as: Item["as"]): Promise<void> {
+    if (this.#isClosed) return;
+    const { packages, logger } = this.#ports;
+    let asked: Pick<Item, "since" | "error"> & { readonly state: string; readonly bytes?: number };
+    try {
+      const status = as === "status" ? (await packages.status(name))?.upload : undefined;
+      const note = status ?? (as === "tombstone" ? await packages.tombstone(name) : undefined);
+      if (note === undefined || note.state === "done") return;
+      asked = note;
+    } catch (error) {
+      // It is to be sent all the same: the attempt reads it again.
+      asked = { state: "pending", since: this.#ports.clock.now() / 1_000, error: null };
+      const { code } = failureOf(error);
+      logger.warn({ package: name, code }, "what is to be sent of a package could not be read");
+    }
+    if (this.#isClosed || this.#items.has(keyOf({ name, as }))) return; // asked for since
+    const { since, error, bytes = 0 } = asked;
+    const state = asked.state === "dead" && !this.#isAskedFor ? "dead" : "pending";
+    this.#add({ name, as, since, bytes, state, error });
+  }
+
+  async #send(item: Item): Promise<void> {
+    const { name, as } = item;
+    const { packages } = this.#ports;
+    const ports = { ...this.#ports, bucket: (name: string) => this.#bucket(name) };
+    let isUploaded = false;
+    const failure = await this.#attempt(name, async (signal) => {
+      if (as === "tombstone") {
+        const tombstone = await packages.tombstone(name);
+        if (tombstone !== undefined) await finishTombstone(name, tombstone, ports, signal);
+      } else {
+        const status = await packages.status(name);
+        if (status) isUploaded = await sendPackage(name, status, ports, signal);
+      }
+    });
+    if (failure === stopped) return;
+    if (failure !== undefined) return this.#settle(item, failure);
+    // What was asked for since is another item.
+    if (this.#items.get(keyOf(item)) === item) this.#items.delete(keyOf(item));
+    if (isUploaded) for (const listener of this.#listeners) listener(name);
+  }
+
+  /** Notes a failure, in its file too if it is another than before, and when it is tried again. */
+  async #settle(item: Item, failure: UploadFailure): Promise<void> {
+    const { clock, logger, packages } = this.#ports;
+    const { name, as, error: before } = item;
+    const error = failure.note;
+    item.error = error;
+    if (failure.waits === "dead") {
+      item.state = "dead";
+      logger.warn({ package: name, ...error }, "a package will not go up by itself");
+    } else {
+      if (error.status !== null || failure.waits === "package") item.attempts++;
+      // A service that does not answer tells nothing of this package: it is due when the target is.
+      item.dueAt = clock.monotonic();
+      if (failure.waits === "package") item.dueAt += waitMs(item.attempts, this.#ports.jitter);
+    }
+    const isNew = error.class !== before?.class || error.code !== before?.code;
+    if (!isNew && !this.#isAskedFor) return;
+    try {
+      await packages.failed(name, as, { state: item.state === "dead" ? "dead" : "failed", error });
+    } catch (thrown) {
+      // One that cannot be written is the same again in the next run.
+      const { code } = failureOf(thrown);
+      logger.warn({ package: name, code }, "why a package was not sent could not be noted");
+    }
+  }
+
+  /** One attempt at anything, which `#stop` can end and wait for, and what it tells of the target. */
+  async #attempt(
+    name: string,
+    work: (signal: AbortSignal) => Promise<void>,
+    outer?: AbortSignal,
+  ): Promise<UploadFailure | undefined> {
+    const own = new AbortController();
+    const signal = outer === undefined ? own.signal : AbortSignal.any([own.signal, outer]);
+    const span = this.#ports.telemetry.begin({ type: "upload" });
+    const ended = (failure: UploadFailure | undefined) => {
+      const isStopped = failure !== undefined && signal.aborted;
+      span.end(isStopped ? undefined : (failure?.code ?? failure?.class));
+      if (isStopped) return stopped;
+      this.#lastError = failure ?? null;
+      if (failure === undefined) this.#target = { error: null, failures: 0, dueAt: 0 };
+      else if (failure.waits === "target") this.#targetFailed(failure);
+      return failure;
+    };
+    const done = span
+      .run(() => work(signal))
+      .then(
+        () => ended(undefined),
+        (thrown) => ended(failureOf(thrown)),
+      );
+    const running = { stop: () => own.abort(new Error("the upload was stopped")), done };
+    this.#running.set(name, running);
+    try {
+      return await done;
+    } finally {
+      if (this.#running.get(name) === running) this.#running.delete(name);
+    }
+  }
+
+  #targetFailed(error: UploadFailure): void {
+    const failures = this.#target.failures + 1;
+    const isNew = error.class !== this.#target.error?.class;
+    this.#target = {
+      error,
+      failures,
+      dueAt: this.#ports.clock.monotonic() + waitMs(failures, this.#ports.jitter),
+    };
+    if (error.class === "retry" || !isNew) return;
+    const mended: Partial<Record<UploadFailure["class"], string>> = refusals;
+    const says = mended[error.class] ?? "uploads are refused: nothing goes up until that is mended";
+    this.#ports.logger.error({ ...error.note, region: error.region }, says);
+  }
+
+  #bucket(name: string): S3Bucket {
+    const bucket = this.#buckets.get(name) ?? this.#ports.connect(name);
+    this.#buckets.set(name, bucket);
+    return bucket;
+  }
+
+  async #stop(name: string): Promise<void> {
+    const running = this.#running.get(name);
+    running?.stop();
+    await running?.done;
+  }
+}
+
+const systemJitter = () =>
+  (globalThis.crypto.getRandomValues(new Uint32Array(1))[0] ?? 0) / 2 ** 32;
+
+/**
+ * Draws how long to wait after the `failures`-th failure in a row, in milliseconds: a random part of 1 s,
+ * doubled each time up to 300 s.
+ *
+ * Source: "Exponential backoff and jitter", AWS Architecture Blog (2015): full jitter.
+ */
+export function waitMs(failures: number, jitter: () => number = systemJitter): number {
+  const most = Math.min(firstWaitMs * 2 ** Math.max(failures - 1, 0), longestWaitMs);
+  return Math.ceil(most * jitter());
+}
+
+function isBefore(left: Item, right: Item): boolean {
+  return left.attempts === right.attempts ? left.name < right.name : left.attempts < right.attempts;
+}
+
+/** What a person can mend, in words. */
+export const refusals = {
+  no_client: "packages stay on this machine until: npm install @aws-sdk/client-s3",
+  no_credentials: "packages stay on this machine until there are credentials for the bucket",
+} as const satisfies Partial<Record<UploadFailure["class"], string>>;

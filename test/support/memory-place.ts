@@ -1,0 +1,226 @@
+// Several processes that write one place, all in memory: a place, and a storage of it for each of them.
+import { type Clock, systemClock } from "../../src/core/clock.ts";
+import { ThroughlineError } from "../../src/core/errors.ts";
+import { type NewId, randomId } from "../../src/core/ids.ts";
+import type { JsonObject } from "../../src/core/json.ts";
+import { type Logger, silentLogger } from "../../src/core/logger.ts";
+import { type Cluster, prepareMessage, Subscribers } from "../../src/core/storage/cluster.ts";
+import {
+  ClusterLeases,
+  type Epochs,
+  type HeldName,
+  type LeasePlace,
+} from "../../src/core/storage/cluster-leases.ts";
+import { type LeaseName, nameText } from "../../src/core/storage/leases.ts";
+import { openMemoryStorage } from "../../src/core/storage/memory/memory-storage.ts";
+import type { Storage } from "../../src/core/storage/storage.ts";
+import { systemTimers, type Timers } from "../../src/core/timers.ts";
+
+interface MemoryPlaceOptions {
+  /** What leases lapse by. @default systemClock */
+  readonly clock?: Clock;
+  /** How long a lease lasts without being renewed, in milliseconds. @default 10_000 */
+  readonly leaseMs?: number;
+}
+
+/** One storage that writes a place, as the others know it. */
+interface MemoryMember {
+  /** This name was released. */
+  freed(name: LeaseName): void;
+  receive(text: string, processId: string): void;
+}
+
+interface MemoryLease {
+  readonly epoch: number;
+  readonly processId: string;
+  until: number;
+}
+
+/**
+ * What several storages in memory write at the same time, as several processes write one database. It lives as
+ * long as it is referred to.
+ */
+export class MemoryPlace {
+  readonly clock: Clock;
+  readonly leaseMs: number;
+  /** What all of them write. */
+  readonly stored = openMemoryStorage();
+  readonly #leases = new Map<string, MemoryLease>();
+  readonly #members = new Map<string, MemoryMember>();
+  /** That of the newest holder of any name, so that none returns when a name is forgotten. */
+  #epoch = 0;
+
+  constructor({ clock = systemClock, leaseMs = 10_000 }: MemoryPlaceOptions = {}) {
+    if (!(leaseMs > 0)) throw new TypeError("leaseMs must be greater than 0");
+    this.clock = clock;
+    this.leaseMs = leaseMs;
+  }
+
+  /** @returns the leases of this process, until the function that ends it is called. */
+  join(processId: string, member: MemoryMember): { leases: LeasePlace; leave: () => void } {
+    this.#members.set(processId, member);
+    const leases: LeasePlace = {
+      take: async (name) => this.#take(processId, name),
+      renew: async (held) => {
+        const renewed = held.filter((name) => this.#renew(processId, name));
+        return { renewed, gone: held.filter((name) => !renewed.includes(name)) };
+      },
+      free: async (held) => {
+        for (const name of held) this.#free(processId, name);
+      },
+    };
+    return { leases, leave: () => this.#members.delete(processId) };
+  }
+
+  /** Whether the name was not acquired again since the holder of that epoch acquired it. */
+  isNewest({ epoch, ...name }: HeldName): boolean {
+    return this.#leases.get(nameText(name))?.epoch === epoch;
+  }
+
+  /** Every member but the one that publishes gets it, a moment later. */
+  publish(text: string, processId: string): void {
+    for (const [id, member] of this.#members) {
+      if (id !== processId) queueMicrotask(() => member.receive(text, processId));
+    }
+  }
+
+  #take(processId: string, name: LeaseName) {
+    const now = this.clock.monotonic();
+    const lease = this.#leases.get(nameText(name));
+    if (lease !== undefined && lease.processId !== processId && lease.until > now) {
+      return { lapsesInMs: lease.until - now };
+    }
+    const epoch = ++this.#epoch;
+    this.#leases.set(nameText(name), { epoch, processId, until: now + this.leaseMs });
+    return { epoch };
+  }
+
+  #renew(processId: string, name: HeldName): boolean {
+    const lease = this.#leases.get(nameText(name));
+    if (lease?.processId !== processId || lease.epoch !== name.epoch) return false;
+    lease.until = this.clock.monotonic() + this.leaseMs;
+    return true;
+  }
+
+  #free(processId: string, { collection, key, epoch }: HeldName): void {
+    const text = nameText({ collection, key });
+    const lease = this.#leases.get(text);
+    if (lease?.processId !== processId || lease.epoch !== epoch) return;
+    this.#leases.delete(text);
+    for (const member of this.#members.values()) member.freed({ collection, key });
+  }
+}
+
+interface ProcessOptions {
+  readonly place: MemoryPlace;
+  /** What renews leases. Held back, it is a process that sleeps. @default systemTimers */
+  readonly timers?: Timers;
+  readonly newId?: NewId;
+  readonly logger?: Logger;
+}
+
+class MemoryCluster implements Cluster {
+  readonly processId: string;
+  readonly isShared = true;
+  readonly leases: ClusterLeases;
+  readonly #place: MemoryPlace;
+  readonly #epochs: Epochs = new Map();
+  readonly #subscribers: Subscribers;
+  readonly #leave: () => void;
+  #closed = false;
+
+  constructor(options: ProcessOptions) {
+    const { place, timers = systemTimers, newId = randomId, logger = silentLogger } = options;
+    this.processId = newId();
+    this.#place = place;
+    this.#subscribers = new Subscribers(logger);
+    const { leases, leave } = place.join(this.processId, {
+      freed: (name) => this.leases.wake(name),
+      receive: (text, processId) => this.#subscribers.receive(text, processId),
+    });
+    this.#leave = leave;
+    const { clock, leaseMs } = place;
+    this.leases = new ClusterLeases(leases, this.#epochs, { clock, timers, leaseMs, logger });
+  }
+
+  publish(message: JsonObject): void {
+    const text = prepareMessage(message);
+    if (!this.#closed) this.#place.publish(text, this.processId);
+  }
+
+  subscribe(listener: (message: JsonObject, processId: string) => void): () => void {
+    return this.#subscribers.subscribe(listener);
+  }
+
+  /** Never called: nothing that is published in memory gets lost. */
+  onMissed(listener: () => void): () => void {
+    return this.#subscribers.onMissed(listener);
+  }
+
+  /** Whether this log may be written: not if its lease was lost and another process has it since. */
+  mayWrite(collection: string, key: string): boolean {
+    const epoch = this.#epochs.get(nameText({ collection, key }));
+    return epoch === undefined || this.#place.isNewest({ collection, key, epoch });
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    this.#subscribers.close();
+    await this.leases.close();
+    this.#leave();
+  }
+}
+
+/** Opens the storage of one more process that writes a place. */
+export function openMemoryProcess(options: ProcessOptions): Storage {
+  const { stored } = options.place;
+  const cluster = new MemoryCluster(options);
+  const known = new Map<string, object>();
+  let isClosed = false;
+  /** The same with the checks of this process before every call. */
+  const checked = <Store extends object>(kind: string, collection: string, store: Store): Store => {
+    const own = new Proxy(store, {
+      get(target, name) {
+        const call = Reflect.get(target, name) as unknown;
+        if (typeof call !== "function") return call;
+        return (...args: unknown[]) => {
+          const isWrite = kind !== "documents" && /^(append|erase|put|delete)$/.test(String(name));
+          const isFenced = isWrite && !cluster.mayWrite(collection, String(args[0]));
+          const code = isClosed ? "CLOSED" : isFenced ? "FENCED" : undefined;
+          if (code === undefined) return Reflect.apply(call, target, args);
+          const error = new ThroughlineError("not by this process", {
+            code: `THROUGHLINE_${code}`,
+          });
+          return failing(error);
+        };
+      },
+    });
+    const text = JSON.stringify([kind, collection]);
+    const made = (known.get(text) as Store | undefined) ?? own;
+    known.set(text, made);
+    return made;
+  };
+  const close = async () => {
+    isClosed = true;
+    await cluster.close();
+  };
+  return {
+    cluster,
+    leases: cluster.leases,
+    logs: (name, projection) => checked("logs", name, stored.logs(name, projection)),
+    documents: (name) => checked("documents", name, stored.documents(name)),
+    files: (name) => checked("files", name, stored.files(name)),
+    ready: () => checked("storage", "", stored).ready(),
+    repairs: () => [],
+    onRepair: () => () => undefined,
+    close,
+    [Symbol.asyncDispose]: close,
+  };
+}
+
+/** Fails when it is awaited or iterated. */
+function failing(error: ThroughlineError) {
+  const rejected = Promise.reject<never>(error);
+  rejected.catch(() => undefined); // the one who iterates hears of it
+  return Object.assign(rejected, { [Symbol.asyncIterator]: () => ({ next: () => rejected }) });
+}
