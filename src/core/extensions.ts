@@ -4,7 +4,6 @@ import type { StoredMessage } from "./chat/message.ts";
 import type { ForgottenChats, Tombstones } from "./chat/tombstones.ts";
 import { errorName, ThroughlineError } from "./errors.ts";
 import {
-  type BegunTurn,
   type Extension,
   noPart,
   type Removal,
@@ -142,21 +141,37 @@ export class Extensions {
     }
   }
 
-  /** Their part in one turn. */
-  turn(turn: Turn): TurnParts {
-    const hooks: TurnHooks[] = [];
+  /** Their part in one turn, as that of one extension. What one of them throws is logged. */
+  turn(turn: Turn): TurnHooks {
     const failed = (error: unknown) => {
       const fields = { trace_id: turn.span.traceId, error: errorName(error) };
       this.#logger.error(fields, "an extension failed in a turn, which continues without it");
     };
-    for (const extension of this.#open.values()) {
+    const tried = <T>(part: () => T): T | undefined => {
       try {
-        hooks.push(extension.turn(turn));
+        return part();
       } catch (error) {
         failed(error);
+        return undefined;
       }
-    }
-    return new TurnParts(hooks, failed);
+    };
+    const hooks = [...this.#open.values()].flatMap((each) => tried(() => each.turn(turn)) ?? []);
+    return {
+      begun: async (begun) => {
+        const parts = hooks.map(async (each) => {
+          try {
+            return await each.begun(begun);
+          } catch (error) {
+            failed(error);
+            return noPart;
+          }
+        });
+        return together(await Promise.all(parts));
+      },
+      ended: (answer) => {
+        for (const each of hooks) tried(() => each.ended(answer));
+      },
+    };
   }
 
   /** What all of them would add to the next turn of a chat. Changes nothing, and never rejects. */
@@ -194,43 +209,6 @@ export class Extensions {
       }
     }
     if (failures.length > 0) throw failures[0];
-  }
-}
-
-/** What the extensions do in one turn. */
-export class TurnParts {
-  readonly #hooks: readonly TurnHooks[];
-  readonly #failed: (error: unknown) => void;
-
-  constructor(hooks: readonly TurnHooks[], failed: (error: unknown) => void) {
-    this.#hooks = hooks;
-    this.#failed = failed;
-  }
-
-  /** What all of them add to the turn for the model. Never rejects. */
-  async begin(begun: BegunTurn): Promise<TurnPart> {
-    if (this.#hooks.length === 0) return noPart;
-    const parts = await Promise.all(
-      this.#hooks.map(async (hooks) => {
-        try {
-          return await hooks.begun(begun);
-        } catch (error) {
-          this.#failed(error);
-          return noPart;
-        }
-      }),
-    );
-    return together(parts);
-  }
-
-  end(answer: StoredMessage | undefined): void {
-    for (const hooks of this.#hooks) {
-      try {
-        hooks.ended(answer);
-      } catch (error) {
-        this.#failed(error);
-      }
-    }
   }
 }
 

@@ -6,7 +6,7 @@ import type { Resolution } from "../core/chat/provider-sessions.ts";
 import { ThroughlineError } from "../core/errors.ts";
 import type { Timers } from "../core/timers.ts";
 import type { OpenTurn } from "../core/turns/open-turn.ts";
-import { turnOnRecord } from "../core/turns/stored-answer.ts";
+import { TurnLog } from "../core/turns/turn-log.ts";
 import { storedWords } from "../core/turns/unanswered.ts";
 import { json, type Router } from "./router.ts";
 import * as schemas from "./schemas.ts";
@@ -70,7 +70,7 @@ function addBegin(router: Router): void {
       if (turn === undefined) return json({ state: "running", turn_id: input.id });
       heard(turn, throughline.ports.timers);
       const { user, attempt, resolution, instructions, signal } = turn;
-      const { messages } = await turnOnRecord(chats, params.id, user);
+      const { kept: messages } = await TurnLog.read(chats, params.id, user);
       return json({
         ...turnJson("open", user, messages),
         ...resolutionJson(resolution),

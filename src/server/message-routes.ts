@@ -5,7 +5,7 @@ import { shownMessages } from "../core/chat/marks.ts";
 import type { AppendInput } from "../core/chat/message-input.ts";
 import { pendingId } from "../core/chat/waiting.ts";
 import { isErased } from "../core/storage/batch.ts";
-import { withVariants } from "../core/turns/variants.ts";
+import { withVariants } from "../core/turns/turn-log.ts";
 import { ifThere, noSuchChat } from "./chat-routes.ts";
 import { json, type Router } from "./router.ts";
 import {

@@ -4,7 +4,7 @@ import type { Clock } from "../../core/clock.ts";
 import { errorName } from "../../core/errors.ts";
 import type { Logger } from "../../core/logger.ts";
 import type { Timers } from "../../core/timers.ts";
-import { awayText } from "../../core/turns/turn-context.ts";
+import { awayText } from "../../core/turns/ask.ts";
 import type { Inject } from "../client-runs.ts";
 
 /** A voice model's stream: not connected, connected and silent, or speaking. */

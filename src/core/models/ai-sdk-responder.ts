@@ -8,6 +8,7 @@ import {
   streamText,
   wrapLanguageModel,
 } from "ai";
+import { periodLimits } from "../chat/period.ts";
 import { wellFormed } from "../json.ts";
 import {
   aName,
@@ -17,6 +18,7 @@ import {
   type Resolved,
   resolveOptions,
 } from "../options.ts";
+import { isLongerThan } from "../storage/key.ts";
 import { silentSpan } from "../telemetry.ts";
 import { Answer, type AnswerEnd } from "./answer.ts";
 import { type AskOptions, askChecks, askDefaults } from "./ask-options.ts";
@@ -261,7 +263,10 @@ function* lastEvents(setup: Setup, answer: Answer, known: Attempt): Generator<Re
     const data = writeProviderData({ reasoning, responseId: id });
     if (data !== undefined) yield { type: "provider-data", data };
   }
-  yield { type: "end", finish: finish ?? "other", usage, model: end.model };
+  // Some servers name a model by its path.
+  const isLong = end.model !== undefined && isLongerThan(end.model, periodLimits.nameBytes);
+  const model = isLong ? undefined : end.model || undefined;
+  yield { type: "end", finish: finish ?? "other", usage, model };
 }
 
 /** The connection closed without a finish. Some providers of the SDK report it as their own error. */

@@ -1,4 +1,3 @@
-import { periodLimits } from "../chat/period.ts";
 import { errorName } from "../errors.ts";
 import type { JsonObject } from "../json.ts";
 import { thrown } from "../logger.ts";
@@ -12,27 +11,11 @@ import {
   type Retry,
   type Usage,
 } from "../models/responder.ts";
-import {
-  answerLimits,
-  dataRoom,
-  fitText,
-  isStorable,
-  isStorableCall,
-  jsonBytes,
-  storableName,
-  storableUsage,
-} from "./answer-limits.ts";
+import { answerLimits, fitText, jsonBytes } from "./answer-limits.ts";
+import type { Ended } from "./ended.ts";
 import { BrokenContract, checkEvent, eventsOf, reasonOf } from "./responder-contract.ts";
-import type { Ended } from "./turn-records.ts";
-import type { RunningTurn, TurnSteps } from "./turn-steps.ts";
-
-export interface Asked extends Ended {
-  /** Why the answer is not whole: one sentence that is safe to show. */
-  readonly reason?: string | undefined;
-  readonly detail?: string | undefined;
-  /** Why the model ended its answer; absent when it did not. */
-  readonly finish?: FinishReason | undefined;
-}
+import type { Asking } from "./run.ts";
+import type { TurnSteps } from "./turn-steps.ts";
 
 /** Where the view of a request begins, and its tokens as they are estimated. */
 type Sent = Pick<Ended, "viewFrom" | "estimated">;
@@ -44,10 +27,10 @@ const noUsage: Usage = { inputTokens: 0, outputTokens: 0, costUsd: 0 };
 
 /**
  * One answer as it comes in, over the runs that it takes. It is cut short where more of it could not be
- * stored; what else a model sends that cannot be is left out, with a warning.
+ * stored.
  */
 export class Attempt {
-  readonly #running: Pick<RunningTurn, "turn" | "responder" | "clock" | "logger">;
+  readonly #running: Pick<Asking, "turn" | "responder" | "clock" | "logger">;
   /** Where calls and results are stored as they come. */
   readonly #steps: TurnSteps;
   #sent: Sent | undefined;
@@ -64,10 +47,7 @@ export class Attempt {
   #providerSessionId: string | undefined;
   #providerData: JsonObject | undefined;
 
-  constructor(
-    running: Pick<RunningTurn, "turn" | "responder" | "clock" | "logger">,
-    steps: TurnSteps,
-  ) {
+  constructor(running: Pick<Asking, "turn" | "responder" | "clock" | "logger">, steps: TurnSteps) {
     this.#running = running;
     this.#steps = steps;
     this.#beganAt = running.clock.monotonic();
@@ -92,7 +72,7 @@ export class Attempt {
         checkEvent(event);
         // A responder continues once its call is stored; words wait for nothing.
         if (event.type === "tool-call") await this.#addCall(event.call);
-        else if (event.type === "tool-result") await this.#addResult(event);
+        else if (event.type === "tool-result") await steps.result(event);
         else this.#take(event);
         steps.watch(false);
       }
@@ -137,10 +117,11 @@ export class Attempt {
   /** What is too long is neither shown nor stored: the answer itself is whole without it. */
   #addReasoning(text: string): void {
     const kept = fitText(text, answerLimits.reasoningBytes - this.#reasoningBytes);
-    if (kept.length < text.length && this.#reasoningBytes < answerLimits.reasoningBytes) {
-      this.#warn({ lost: ["reasoning"] }, lostSays);
-      this.#reasoningBytes = answerLimits.reasoningBytes; // no later piece is added behind the gap
-    } else this.#reasoningBytes += jsonBytes(kept);
+    const isCut = kept.length < text.length;
+    // No later piece is added behind the gap.
+    this.#reasoningBytes = isCut
+      ? answerLimits.reasoningBytes
+      : this.#reasoningBytes + jsonBytes(kept);
     if (kept === "") return;
     this.#reasoning += kept;
     this.#running.turn.add({ type: "reasoning", text: kept });
@@ -149,14 +130,9 @@ export class Attempt {
   /** @throws ResponderError: there is no room for another one. */
   async #addCall(call: ToolCallEvent["call"]): Promise<void> {
     const steps = this.#steps;
-    if (!isStorableCall(call, dataRoom(this.#text, this.#reasoning))) {
-      steps.refuse(call.id);
-      this.#warn({ lost: ["call"] }, lostSays);
-      return;
-    }
-    const room = dataRoom(this.#text, this.#reasoning) - Buffer.byteLength(JSON.stringify(call));
-    const before = { text: this.#text, reasoning: this.#reasoning, data: this.#dataWithin(room) };
-    if (!steps.hasRoomFor(call, before)) throw this.#tooLong();
+    const bytes = jsonBytes(call);
+    const before = { text: this.#text, reasoning: this.#reasoning, data: this.#dataBeside(bytes) };
+    if (bytes > this.#room || !steps.hasRoomFor(call, before)) throw this.#tooLong();
     await steps.call(call, before);
     this.#text = "";
     this.#textBytes = 0;
@@ -165,17 +141,21 @@ export class Attempt {
     this.#providerData = undefined;
   }
 
-  /** What the provider wants to see again, for the model that was asked: it may answer by another name. */
-  #dataWithin(room: number): JsonObject | undefined {
-    const { provider, model } = this.#running.responder;
-    const data = this.#providerData;
-    if (isStorable(data, room)) return data && { ...data, provider, model };
-    this.#warn({ lost: ["providerData"] }, lostSays);
-    return undefined;
+  /** The bytes that are left in a record for a call or a provider's data. */
+  get #room(): number {
+    const { recordBytes, dataBytes } = answerLimits;
+    return Math.min(dataBytes, recordBytes - this.#textBytes - this.#reasoningBytes);
   }
 
-  async #addResult(event: ToolResultEvent): Promise<void> {
-    if (!(await this.#steps.result(event))) this.#warn({ lost: ["result"] }, lostSays);
+  /**
+   * What the provider wants to see again, for the model that was asked: it may answer by another name. The
+   * provider does without what is too long.
+   */
+  #dataBeside(bytes: number): JsonObject | undefined {
+    const { provider, model } = this.#running.responder;
+    const data = this.#providerData;
+    if (data === undefined || jsonBytes(data) > this.#room - bytes) return undefined;
+    return { ...data, provider, model };
   }
 
   #tooLong(): ResponderError {
@@ -188,17 +168,13 @@ export class Attempt {
     return Math.round(this.#running.clock.monotonic() - this.#beganAt);
   }
 
-  #warn(fields: object, says: string): void {
-    this.#running.logger.warn({ ...this.#where(), ...fields }, says);
-  }
-
   #where(): object {
     const { responder, turn } = this.#running;
     const { traceId: trace_id } = turn.span;
     return { chat: turn.chatId, turn: turn.id, trace_id, provider: responder.provider };
   }
 
-  result(error: unknown): Asked {
+  result(error: unknown): Ended {
     const { responder, turn } = this.#running;
     const isCut = this.#finish === undefined || ["error", "other"].includes(this.#finish);
     const isStopped = turn.signal.aborted && isCut;
@@ -213,8 +189,8 @@ export class Attempt {
     const known = error instanceof ResponderError ? error : undefined;
     const name = `${responder.provider}/${responder.model}`;
     if (isFailed && (error === undefined || known !== undefined)) {
-      const fields = { error: errorName(error), errno: known?.errno };
-      this.#warn(fields, "the model did not finish its answer");
+      const fields = { ...this.#where(), error: errorName(error), errno: known?.errno };
+      this.#running.logger.warn(fields, "the model did not finish its answer");
     } else if (isFailed) {
       this.#running.logger.error({ ...this.#where(), ...thrown(error) }, "the responder threw");
     }
@@ -222,26 +198,18 @@ export class Attempt {
     const atLimit = limit && `${said}: ${limit.says}`;
     let reason = isStopped ? "The answer was stopped." : atLimit;
     if (isFailed) reason = isEmpty ? (atLimit ?? said) : reasonOf(error, name);
-    const sent = { usage: this.#usage, model: this.#model, session: this.#providerSessionId };
-    const kept = {
-      usage: storableUsage(sent.usage),
-      model: storableName(sent.model, periodLimits.nameBytes),
-      session: storableName(sent.session, periodLimits.sessionIdBytes),
-    };
-    if (JSON.stringify(kept) !== JSON.stringify(sent))
-      this.#warn({ lost: ["usage, model or session"] }, lostSays);
     return {
-      usage: kept.usage,
+      usage: this.#usage,
       // A session that ends with an answer that is not stored must not be resumed.
-      providerSessionId: isEmpty ? undefined : kept.session,
-      providerData: this.#dataWithin(dataRoom(this.#text, this.#reasoning)),
+      providerSessionId: isEmpty ? undefined : this.#providerSessionId,
+      providerData: this.#dataBeside(0),
       text: isBlank ? "" : this.#text,
       reasoning: this.#reasoning,
       usedTools: this.#steps.isUsed,
       outcome: isFailed ? "failed" : isStopped ? "interrupted" : "answered",
       partialReason: isFailed ? "error" : isStopped ? "stopped" : limit?.partialReason,
       provider: responder.provider,
-      model: kept.model ?? responder.model,
+      model: this.#model ?? responder.model,
       ...this.#sent,
       latencyMs: this.#elapsedMs(),
       firstWordMs: this.#firstWordMs,
@@ -260,8 +228,6 @@ const limits = new Map<
   ["length", { partialReason: "length", says: "it reached its limit of tokens" }],
   ["content-filter", { partialReason: "content_filter", says: "a content filter stopped it" }],
 ]);
-
-const lostSays = "a part of what the model sent cannot be stored; its answer is";
 
 function sum(a: Usage, b: Usage): Usage {
   const add = (x: number | undefined, y: number | undefined) =>

@@ -7,7 +7,7 @@ import { renderChat } from "../chat/render-chat.ts";
 import { isThroughlineError } from "../errors.ts";
 import { randomId } from "../ids.ts";
 import { ResponderError } from "../models/responder.ts";
-import { withVariants } from "./variants.ts";
+import { withVariants } from "./turn-log.ts";
 
 const companion = (
   script: Script,

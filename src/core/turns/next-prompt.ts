@@ -5,9 +5,8 @@ import { estimateTokens, historyBudget, messageTokens } from "../chat/token-budg
 import type { ResponderRequest, TurnTool, TurnTools } from "../models/responder.ts";
 import { readAsked, requestOf } from "./ask.ts";
 import { withFiles } from "./attached-files.ts";
-import { noticesOf } from "./rollover.ts";
+import { beginTurnIn, noticesOf } from "./begun.ts";
 import { Turn } from "./turn.ts";
-import { beginTurnIn } from "./turn-records.ts";
 import { speakerOf } from "./turn-target.ts";
 import type { TurnsRuntime } from "./turns-options.ts";
 

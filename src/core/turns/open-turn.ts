@@ -1,19 +1,16 @@
 import type { Outcome } from "../chat/interaction.ts";
 import type { Attachment, StoredMessage } from "../chat/message.ts";
 import { type AppendInput, type MessageInput, messageOf } from "../chat/message-input.ts";
-import type { Period } from "../chat/period.ts";
 import type { ProviderModel, Resolution } from "../chat/provider-sessions.ts";
 import { invalid, isThroughlineError, ThroughlineError } from "../errors.ts";
 import type { JsonObject } from "../json.ts";
 import { unknownUsage } from "../models/prices.ts";
 import type { Usage } from "../models/responder.ts";
 import { promptOf } from "./ask.ts";
-import type { Asked } from "./attempt.ts";
-import { turnOnRecord } from "./stored-answer.ts";
+import { answeredBy, type Ended, type Stored } from "./ended.ts";
+import type { Prompt } from "./run.ts";
 import type { Turn, TurnAnswer } from "./turn.ts";
-import { answeredBy, endTurn } from "./turn-records.ts";
-import type { RunningTurn } from "./turn-steps.ts";
-import type { TurnsRuntime } from "./turns-options.ts";
+import { TurnLog } from "./turn-log.ts";
 
 /** What a turn begins with whose model is called elsewhere. */
 export interface OpenInput {
@@ -71,13 +68,6 @@ export interface TurnEnd {
   readonly usedContext?: boolean | undefined;
 }
 
-/** What is stored at the end of a turn. */
-export interface TurnStored {
-  readonly assistant: StoredMessage | undefined;
-  readonly period: Period;
-  readonly ended: Asked;
-}
-
 /** How long a turn that was stopped waits for its caller. */
 const stoppedMs = 5_000;
 
@@ -107,13 +97,13 @@ export class OpenTurn implements AsyncDisposable {
   /** What changes from turn to turn, for the end of the prompt. Say so to `close` if the model gets it. */
   readonly context: string | undefined;
   /** Settles once the turn is closed or failed, and this is stored; rejects when it was cut off. */
-  readonly ended: Promise<TurnStored>;
+  readonly ended: Promise<Stored>;
 
-  readonly #ports: Pick<TurnsRuntime, "chats" | "sessions" | "clock" | "timers">;
-  readonly #running: Omit<RunningTurn, "responder">;
+  readonly #prompt: Prompt;
   readonly #target: ProviderModel;
+  readonly #store: (ended: Ended) => Promise<Stored>;
   readonly #beganAt: number;
-  readonly #end = Promise.withResolvers<TurnStored>();
+  readonly #stored = Promise.withResolvers<Stored>();
   /** The newest message of the assistant that is kept and calls nothing. */
   #answer: StoredMessage | undefined;
   #closing: Promise<unknown> | undefined;
@@ -121,39 +111,38 @@ export class OpenTurn implements AsyncDisposable {
   #isOverdue = false;
 
   private constructor(
-    ports: Pick<TurnsRuntime, "chats" | "sessions" | "clock" | "timers">,
-    running: Omit<RunningTurn, "responder">,
+    prompt: Prompt,
     target: ProviderModel,
+    store: (ended: Ended) => Promise<Stored>,
     kept: readonly StoredMessage[],
   ) {
-    const { begun, turn } = running;
-    this.#ports = ports;
-    this.#running = running;
+    const { begun, turn, clock } = prompt;
+    this.#prompt = prompt;
     this.#target = target;
-    this.#beganAt = ports.clock.monotonic();
+    this.#store = store;
+    this.#beganAt = clock.monotonic();
     this.user = begun.user;
     this.attempt = begun.attempt;
     this.kept = kept;
     this.resolution = begun.resolution;
-    const { instructions, context } = promptOf(running);
+    const { instructions, context } = promptOf(prompt);
     this.instructions = instructions;
     this.context = context;
-    this.ended = this.#end.promise;
+    this.ended = this.#stored.promise;
     this.ended.catch(() => undefined); // those who await it get the error
     if (turn.signal.aborted) this.#stopped();
     else turn.signal.addEventListener("abort", () => this.#stopped(), { once: true });
   }
 
+  /** @param store stores the end of the turn. */
   static async begin(
-    ports: Pick<TurnsRuntime, "chats" | "sessions" | "clock" | "timers">,
-    running: Omit<RunningTurn, "responder">,
+    prompt: Prompt,
     target: ProviderModel,
+    store: (ended: Ended) => Promise<Stored>,
   ): Promise<OpenTurn> {
-    const { begun, turn } = running;
-    const kept = begun.isNew
-      ? []
-      : (await turnOnRecord(ports.chats, turn.chatId, begun.user)).messages;
-    return new OpenTurn(ports, running, target, kept);
+    const { begun, turn, chats } = prompt;
+    const log = begun.isNew ? undefined : await TurnLog.read(chats, turn.chatId, begun.user);
+    return new OpenTurn(prompt, target, store, log?.kept ?? []);
   }
 
   /**
@@ -162,7 +151,7 @@ export class OpenTurn implements AsyncDisposable {
    * within 5 s; after that the turn has failed.
    */
   get signal(): AbortSignal {
-    return this.#running.turn.signal;
+    return this.#prompt.turn.signal;
   }
 
   /**
@@ -175,8 +164,7 @@ export class OpenTurn implements AsyncDisposable {
   async keep(input: readonly AppendInput[]): Promise<readonly StoredMessage[]> {
     this.#assertOpen();
     const messages = messagesOf(input);
-    const { turn, begun } = this.#running;
-    const { chats } = this.#ports;
+    const { turn, begun, chats } = this.#prompt;
     const { stored, after } = await chats.changeExisting(turn.chatId, async (transaction) => {
       this.#assertOpen(); // it may have ended while this waited
       const by = answeredBy(transaction, turn, begun, this.#target);
@@ -204,17 +192,17 @@ export class OpenTurn implements AsyncDisposable {
    */
   async close(end: TurnEnd): Promise<TurnAnswer> {
     this.#assertOpen();
-    const storing = this.#store({ ...end, messages: messagesOf(end.messages) });
+    const storing = this.#end({ ...end, messages: messagesOf(end.messages) });
     this.#closing = storing;
     try {
       await storing;
     } catch (error) {
       this.#closing = undefined;
       const isOver = lost.some((code) => isThroughlineError(error, code));
-      if (isOver || this.#isOverdue || this.#running.turn.isFenced) this.#abandon(error);
+      if (isOver || this.#isOverdue || this.#prompt.turn.isFenced) this.#abandon(error);
       throw error;
     }
-    return this.#running.turn.done;
+    return this.#prompt.turn.done;
   }
 
   /** Ends the turn, and leaves the message unanswered. Does nothing once the turn has ended. Never rejects. */
@@ -230,14 +218,14 @@ export class OpenTurn implements AsyncDisposable {
     return this.fail();
   }
 
-  async #store(end: TurnEnd & { readonly messages: readonly MessageInput[] }): Promise<void> {
-    const { turn, begun, part } = this.#running;
+  async #end(end: TurnEnd & { readonly messages: readonly MessageInput[] }): Promise<void> {
+    const { turn, part } = this.#prompt;
     const { usage, providerSessionId } = end;
     const isEmpty = end.outcome === "answered" && this.#saysNothing(end.messages);
     const outcome = isEmpty ? "failed" : end.outcome;
     const messages = isEmpty ? [] : end.messages;
     const text = messages.findLast(({ role }) => role === "assistant")?.content ?? "";
-    const ended: Asked = {
+    const ended: Ended = {
       text,
       messages,
       reasoning: "",
@@ -248,21 +236,17 @@ export class OpenTurn implements AsyncDisposable {
       partialReason: partialReasons[outcome],
       provider: this.#target.provider,
       model: end.model ?? this.#target.model,
-      latencyMs: Math.round(this.#ports.clock.monotonic() - this.#beganAt),
+      latencyMs: Math.round(this.#prompt.clock.monotonic() - this.#beganAt),
       acknowledged: end.usedContext ? part.acknowledged : undefined,
       reason: isEmpty ? "The model answered without a word." : reasons[outcome],
     };
-    const { inputTokens: input, outputTokens: output } = usage;
-    turn.span.add({ stage: "store", input, output });
-    const stored = await endTurn(this.#ports, turn, begun, ended);
-    turn.span.add({ stage: outcome === "answered" ? "done" : "model" });
-    turn.span.end(outcome === "failed" ? "THROUGHLINE_MODEL_FAILED" : undefined);
+    const stored = await this.#store(ended);
     this.#isOver = true;
     const assistant = stored.assistant ?? this.#answer;
     const said = assistant?.content ?? "";
     const isKept = assistant === undefined || assistant.id === this.#answer?.id;
     if (!isKept && said !== "") turn.add({ type: "text", text: said });
-    this.#end.resolve({ ...stored, assistant, ended: { ...ended, text: said } });
+    this.#stored.resolve({ ...stored, assistant, ended: { ...ended, text: said } });
   }
 
   /** Its messages hold no word, call, file, or form of a framework. */
@@ -274,13 +258,13 @@ export class OpenTurn implements AsyncDisposable {
   }
 
   #assertOpen(): void {
-    this.#running.turn.assertUnfenced();
+    this.#prompt.turn.assertUnfenced();
     if (!this.#isOver && this.#closing === undefined) return;
     throw new ThroughlineError("this turn has ended", { code: "THROUGHLINE_CONFLICT" });
   }
 
   #stopped(): void {
-    const { turn } = this.#running;
+    const { turn } = this.#prompt;
     if (turn.isFenced) {
       this.#abandon(turn.signal.reason);
       return;
@@ -290,14 +274,14 @@ export class OpenTurn implements AsyncDisposable {
       if (this.#closing === undefined) this.#abandon(notClosed());
     };
     // Somebody waits for it, such as a chat that is being forgotten.
-    const cancel = this.#ports.timers.after(stoppedMs, overdue, { holdsProcess: true });
+    const cancel = this.#prompt.timers.after(stoppedMs, overdue, { holdsProcess: true });
     this.ended.then(cancel, cancel);
   }
 
   /** Nothing more is stored of it. */
   #abandon(error: unknown): void {
     this.#isOver = true;
-    this.#end.reject(error);
+    this.#stored.reject(error);
   }
 }
 

@@ -1,10 +1,8 @@
 // A tool's call is stored before the tool runs, and its result as soon as the tool has returned.
 
 import { historyView } from "../chat/history-view.ts";
-import { shownMessages } from "../chat/marks.ts";
-import { isMessage, type ModelInput, type StoredMessage } from "../chat/message.ts";
+import type { ModelInput, StoredMessage } from "../chat/message.ts";
 import { stepNumber, stepPrefix } from "../chat/turn-ids.ts";
-import type { TurnPart } from "../extension.ts";
 import type { Json, JsonObject } from "../json.ts";
 import { thrown } from "../logger.ts";
 import {
@@ -19,31 +17,15 @@ import {
 import { sha256 } from "../sha256.ts";
 import { inSpan } from "../telemetry.ts";
 import { answerLimits, fitText } from "./answer-limits.ts";
+import { answeredBy } from "./ended.ts";
 import { BrokenContract } from "./responder-contract.ts";
-import type { Turn } from "./turn.ts";
-import { answeredBy, type Begun } from "./turn-records.ts";
-import type { TurnsRuntime } from "./turns-options.ts";
-
-/** A turn that runs, with everything that asking a model for its answer takes. */
-export interface RunningTurn
-  extends Pick<
-    TurnsRuntime,
-    "chats" | "workingMemory" | "newId" | "clock" | "timers" | "logger" | "tools"
-  > {
-  readonly persona: string;
-  readonly responder: Responder;
-  readonly turn: Turn;
-  readonly begun: Begun;
-  /** What the person is told beside the reply; added to. */
-  readonly notices: string[];
-  /** What extensions tell the model. */
-  readonly part: TurnPart;
-}
+import type { Asking } from "./run.ts";
+import { TurnLog } from "./turn-log.ts";
 
 type ToolCall = Extract<ResponderEvent, { readonly type: "tool-call" }>["call"];
 type ToolResult = Extract<ResponderEvent, { readonly type: "tool-result" }>;
 
-type Running = Pick<RunningTurn, "chats" | "turn" | "begun" | "responder" | "logger" | "timers">;
+type Running = Pick<Asking, "chats" | "turn" | "begun" | "responder" | "logger" | "timers">;
 
 /** How long a responder may be silent whose tool waits for its call, in milliseconds: it awaits the tool. */
 const silentMs = 1_000;
@@ -81,8 +63,6 @@ export class TurnSteps {
   #stopWatch: (() => void) | undefined;
   /** An event is being stored. */
   #isBusy = false;
-  /** Calls that could not be stored: their tools do not run. */
-  readonly #lost = new Set<string>();
   readonly #broken = new AbortController();
   #storing: Promise<unknown> = Promise.resolve();
   #lastNumber = 0;
@@ -102,23 +82,21 @@ export class TurnSteps {
 
   async #readEarlier(): Promise<void> {
     const { chats, turn, begun } = this.#running;
-    const { logs } = chats;
-    for await (const record of logs.read(turn.chatId, { after: begun.user.seq })) {
-      const number = stepNumber(record.id, turn);
+    const log = await TurnLog.read(chats, turn.chatId, begun.user);
+    // The number of an erased one is not used again.
+    for (const id of log.ids) {
+      this.#lastNumber = Math.max(this.#lastNumber, stepNumber(id, turn) ?? 0);
+    }
+    for (const message of log.shown) {
+      const number = stepNumber(message.id, turn);
       if (number === undefined) continue;
-      this.#lastNumber = Math.max(this.#lastNumber, number); // that of an erased one is not used again
-      if (!isMessage(record) || record.turn !== turn.id) continue;
-      const [shown] = await shownMessages(logs, turn.chatId, [record]);
-      if (shown === undefined) continue;
-      this.#stored.push(record);
-      this.#bytes += Buffer.byteLength(JSON.stringify(record));
-      const [call] = record.tool_calls ?? [];
+      this.#stored.push(message);
+      this.#bytes += Buffer.byteLength(JSON.stringify(message));
+      const [call] = message.tool_calls ?? [];
+      const answered = this.#calls.find((each) => each.number === number);
       if (call !== undefined) {
         this.#calls.push({ number, call, isStarted: true, hasResult: false });
-      } else {
-        const answered = this.#calls.find((each) => each.number === number);
-        if (answered !== undefined) answered.hasResult = true;
-      }
+      } else if (answered !== undefined) answered.hasResult = true;
     }
   }
 
@@ -141,7 +119,10 @@ export class TurnSteps {
   messagesFor(target: Pick<Responder, "provider" | "model" | "window">): readonly ModelInput[] {
     if (this.#stored.length === 0) return [];
     // A retry that is not finished and a period that ended hide them from other turns alone.
-    const steps = this.#stored.map(({ hidden: _, ...step }) => ({ ...step, id: `${step.seq}` }));
+    const steps = this.#stored.map(({ hidden: _, replaced: __, ...step }) => ({
+      ...step,
+      id: `${step.seq}`,
+    }));
     const { provider, model, window } = target;
     const records = [this.#running.begun.user, ...steps] as StoredMessage[];
     return historyView(records, { provider, model, window }).messages.slice(1);
@@ -185,7 +166,7 @@ export class TurnSteps {
       stored.isStarted = true;
       return stored;
     }
-    if (this.#isOver || this.#lost.has(callId)) return undefined;
+    if (this.#isOver) return undefined;
     return new Promise((start, reject) => {
       const says = `calls \`run\` of the tool ${tool} before it yields its \`tool-call\` event`;
       this.#waiting.push({ callId, start, refuse: () => reject(new BrokenContract(says)) });
@@ -260,29 +241,18 @@ export class TurnSteps {
     waits.start(recorded);
   }
 
-  /** A call that cannot be stored: its tool does not run, and what it returned is left out. */
-  refuse(callId: string): void {
-    this.#lost.add(callId);
-    for (const { start } of this.#waiting.filter((each) => each.callId === callId)) start();
-    this.#waiting = this.#waiting.filter((each) => each.callId !== callId);
-  }
-
-  /**
-   * Stores a result that the responder reports, if it is not stored yet.
-   *
-   * @returns whether it is kept as it is.
-   */
-  async result({ toolCallId, content, isError }: ToolResult): Promise<boolean> {
-    const ofCall = this.#calls.filter(({ call }) => call.id === toolCallId);
-    const recorded = ofCall.findLast(({ hasResult }) => !hasResult);
-    if (recorded !== undefined) return this.#storeResult(recorded, { content, isError });
-    return ofCall.length > 0 || this.#lost.has(toolCallId);
+  /** Stores a result that the responder reports, if it is not stored yet. */
+  async result({ toolCallId, content, isError }: ToolResult): Promise<void> {
+    const recorded = this.#calls.findLast(
+      ({ call, hasResult }) => call.id === toolCallId && !hasResult,
+    );
+    if (recorded !== undefined) await this.#storeResult(recorded, { content, isError });
   }
 
   async #storeResult(
     recorded: RecordedCall,
     { content, isError }: { readonly content: string; readonly isError: boolean },
-  ): Promise<boolean> {
+  ): Promise<void> {
     recorded.hasResult = true;
     const room = Math.max(0, answerLimits.toolBytes - this.#bytes);
     const kept = fitText(content, Math.min(answerLimits.textBytes, room));
@@ -291,7 +261,6 @@ export class TurnSteps {
     fields["name"] = call.function.name;
     if (isError) fields["is_error"] = true;
     await this.#store(`${stepPrefix("result", this.#running.turn)}${number}`, fields);
-    return kept === content;
   }
 
   /** One after the other, so that they are published in the order in which they are stored. */

@@ -9,22 +9,20 @@ import { checkChatId, notFound } from "../chat/chat-log.ts";
 import type { Attachment, StoredMessage } from "../chat/message.ts";
 import { checkPersonName } from "../chat/person-name.ts";
 import type { ProviderModel, Target } from "../chat/provider-sessions.ts";
+import type { Transaction } from "../chat/transaction.ts";
 import { invalid, ThroughlineError } from "../errors.ts";
 import type { JsonObject } from "../json.ts";
 import type { ListOptions, ModelList, Responders } from "../models/model-lists.ts";
 import { aName, anObject, checkArgument } from "../options.ts";
 import { checkId } from "../storage/batch.ts";
 import { ask } from "./ask.ts";
-import { chooseAnswer } from "./choose.ts";
+import { keepPending, retriedWith } from "./begun.ts";
 import { type NextPrompt, type NextPromptInput, nextPrompt } from "./next-prompt.ts";
 import { type Opened, type OpenInput, OpenTurn } from "./open-turn.ts";
-import { newestWords, retriedWith } from "./retry-records.ts";
-import { type Answering, isBeingAnswered, runTurn } from "./run-turn.ts";
-import { turnOnRecord } from "./stored-answer.ts";
+import { type Answerer, isBeingAnswered, run } from "./run.ts";
 import { checkTurnId, Turn } from "./turn.ts";
+import { chooseIn, newestWords, TurnLog } from "./turn-log.ts";
 import { closed } from "./turn-queue.ts";
-import { endTurn, keepPending } from "./turn-records.ts";
-import type { RunningTurn } from "./turn-steps.ts";
 import { speakerOf, stillConfigured } from "./turn-target.ts";
 import type { TurnsRuntime } from "./turns-options.ts";
 import { dismissTurns, oldestUnanswered, storedWords } from "./unanswered.ts";
@@ -93,7 +91,7 @@ export class Turns {
     }
     const own = files.map(({ attachment }) => attachment);
     const words = { content, id, name, synthetic, extra, files, attachments: own };
-    return this.#take(chatId, words, this.#byModel(chatId, { provider, model })).turn;
+    return this.#take(chatId, words, { provider, model }).turn;
   }
 
   /**
@@ -131,30 +129,25 @@ export class Turns {
   async #open(chatId: string, words: Words, target: ProviderModel): Promise<Opened> {
     const { chats } = this.#ports;
     const handed = Promise.withResolvers<OpenTurn>();
-    const { turn, isTaken } = this.#take(chatId, words, {
-      asked: target,
-      prepare: async () => {
-        // It may be gone since it was read.
-        if (words.isAgain === true) await storedWords(chats, chatId, words.id);
-        const answer = async (running: Omit<RunningTurn, "responder">) => {
-          const open = await OpenTurn.begin(this.#ports, running, target);
-          handed.resolve(open);
-          return open.ended;
-        };
-        return { target, answer };
-      },
-    });
+    const open = async (): Promise<Answerer> => {
+      // It may be gone since it was read.
+      if (words.isAgain === true) await storedWords(chats, chatId, words.id);
+      const answer: Answerer["answer"] = async (prompt, end) => {
+        const begun = await OpenTurn.begin(prompt, target, end);
+        handed.resolve(begun);
+        return begun.ended;
+      };
+      return { target, answer };
+    };
+    const { turn, isTaken } = this.#take(chatId, words, target, open);
     if (!isTaken) return { state: "running", turn };
     const opening = Promise.race([handed.promise, turn.done]);
     this.#opening.set(turn, opening);
-    const open = await opening;
-    if (open instanceof OpenTurn) return { state: "open", turn: open };
-    const { user } = open;
-    return {
-      state: "answered",
-      user,
-      messages: (await turnOnRecord(chats, chatId, user)).messages,
-    };
+    const opened = await opening;
+    if (opened instanceof OpenTurn) return { state: "open", turn: opened };
+    const { user } = opened;
+    const { kept: messages } = await TurnLog.read(chats, chatId, user);
+    return { state: "answered", user, messages };
   }
 
   /** The turn of this message that `open` began, for another caller; `undefined`: none is open here. */
@@ -164,11 +157,17 @@ export class Turns {
     return open instanceof OpenTurn ? open : undefined;
   }
 
-  /** @returns the turn of this message, and whether it was taken now: else it runs or waits already. */
+  /**
+   * Queues a message.
+   *
+   * @param choose finds what answers it. By default a model that is configured here.
+   * @returns the turn of this message, and whether it was taken now: else it runs or waits already.
+   */
   #take(
     chatId: string,
     words: Words,
-    answering: Answering,
+    asked: Target,
+    choose?: () => Promise<Answerer>,
   ): { readonly turn: Turn; readonly isTaken: boolean } {
     const { id: _, ...said } = words;
     const isFresh = words.id === undefined;
@@ -188,7 +187,7 @@ export class Turns {
     }
     this.#assertOpen();
     this.#assertRoom(chatId);
-    return { turn: this.#enqueue(turn, answering), isTaken: true };
+    return { turn: this.#enqueue(turn, asked, choose), isTaken: true };
   }
 
   /** What a new period runs on. */
@@ -267,7 +266,7 @@ export class Turns {
     const isNamed = asked.provider !== undefined || asked.model !== undefined;
     const own = { provider: provider || undefined, model: model || undefined };
     const target = isNamed ? own : await stillConfigured(this.#ports, chatId, own);
-    return this.#take(chatId, words, this.#byModel(chatId, target)).turn;
+    return this.#take(chatId, words, target).turn;
   }
 
   /**
@@ -304,7 +303,7 @@ export class Turns {
     const { content } = user;
     const attachments = attachmentsOf(user);
     const turn = new Turn({ chatId, id: user.id, content, attachments, retryId: id });
-    return this.#enqueue(turn, this.#byModel(chatId, target));
+    return this.#enqueue(turn, target);
   }
 
   /**
@@ -319,8 +318,19 @@ export class Turns {
    *   was said since, something is being answered or has no answer yet, or this answer was taken
    *   back, erased or cleared.
    */
-  choose(chatId: string, answerId: string): Promise<StoredMessage> {
-    return chooseAnswer(this.#ports, chatId, answerId);
+  async choose(chatId: string, answerId: string): Promise<StoredMessage> {
+    const { chats, workingMemory, queue } = this.#ports;
+    await chats.existing(chatId);
+    if (queue.count(chatId) > 0) throw isBeingAnswered();
+    const choose = (transaction: Transaction) => chooseIn(chats, transaction, answerId);
+    const chosen = await chats.aloneNow(chatId, () => chats.changeExisting(chatId, choose));
+    if (chosen === undefined) throw isBeingAnswered();
+    const { turn = "", content, partial } = chosen;
+    const outcome = partial === true ? "interrupted" : "answered";
+    workingMemory.replace(chatId, turn, { response: content, outcome });
+    // What other processes remember may be another answer.
+    chats.cluster.publish({ about: "drop", chat: chatId });
+    return chosen;
   }
 
   /**
@@ -368,43 +378,25 @@ export class Turns {
     }
   }
 
-  #enqueue(turn: Turn, answering: Answering): Turn {
+  #enqueue(
+    turn: Turn,
+    asked: Target,
+    choose = () => modelAnswerer(this.#ports, turn.chatId, asked),
+  ): Turn {
     const ended = this.#ports.queue.add(turn, {
       closing: this.#closing.signal,
       // One that nothing here could answer is refused, and not kept.
       keep: async () => {
-        await answering.prepare();
-        await keepPending(this.#ports, turn, answering.asked);
+        await choose();
+        await keepPending(this.#ports, turn, asked);
         turn.files = [];
         turn.isFresh = false;
       },
-      run: (waited) => runTurn(this.#ports, turn, answering, waited),
+      run: (waited) => run(this.#ports, turn, choose, waited),
     });
     this.#own.set(turn, ended);
     void ended.then(() => this.#own.delete(turn));
     return turn;
-  }
-
-  /** A model that is configured here makes the answer. */
-  #byModel(chatId: string, asked: Target): Answering {
-    const prepare = async () => {
-      const { target, responder, notice } = await speakerOf(this.#ports, chatId, asked);
-      const answer = async (running: Omit<RunningTurn, "responder">) => {
-        const { turn, begun, part } = running;
-        const ended = await ask({ ...running, responder });
-        const { finish, outcome, usage } = ended;
-        const { inputTokens: input, outputTokens: output } = usage;
-        turn.span.add({ stage: "store", finish, input, output });
-        turn.assertUnfenced();
-        const { acknowledged } = part;
-        const stored = await endTurn(this.#ports, turn, begun, { ...ended, acknowledged });
-        turn.span.add({ stage: outcome === "answered" ? "done" : "model" });
-        turn.span.end(outcome === "failed" ? "THROUGHLINE_MODEL_FAILED" : undefined);
-        return { ...stored, ended };
-      };
-      return { target, notice, answer };
-    };
-    return { asked, prepare };
   }
 
   /** What the next turn of a chat runs on. @throws ThroughlineError what is asked for cannot be asked. */
@@ -437,4 +429,18 @@ export class Turns {
   #assertOpen(): void {
     this.#closing.signal.throwIfAborted();
   }
+}
+
+/** A model that is configured here. @throws what is asked for cannot be asked. */
+async function modelAnswerer(
+  ports: TurnsRuntime,
+  chatId: string,
+  asked: Target,
+): Promise<Answerer> {
+  const { target, responder, notice } = await speakerOf(ports, chatId, asked);
+  const answer: Answerer["answer"] = async (prompt, end) => {
+    const ended = await ask(prompt, responder);
+    return end({ ...ended, acknowledged: prompt.part.acknowledged });
+  };
+  return { target, notice, answer };
 }

@@ -7,8 +7,8 @@ import { isMessage } from "../chat/message.ts";
 import type { Target } from "../chat/provider-sessions.ts";
 import { besideWords, endWaits, waitingInput } from "../chat/waiting.ts";
 import type { StoredRecord } from "../storage/log-store.ts";
-import { shownStill } from "./stored-answer.ts";
-import type { NewTurn } from "./turn-records.ts";
+import type { Turn } from "./turn.ts";
+import { shownStill } from "./turn-log.ts";
 
 /**
  * The oldest one, to be submitted again as it was.
@@ -60,7 +60,7 @@ function wordsOf(id: string, content: string, record: StoredRecord) {
 }
 
 /** Whether a message that waited was dismissed, taken back or erased, or its chat forgotten, before its turn came. */
-export async function isDismissed(chats: Chats, turn: NewTurn): Promise<boolean> {
+export async function isDismissed(chats: Chats, turn: Turn): Promise<boolean> {
   const { head } = await chats.state(turn.chatId);
   if (head?.pending?.includes(turn.id)) return false;
   const known = await chats.find(turn.chatId, turn.id);

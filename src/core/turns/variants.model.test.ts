@@ -7,7 +7,7 @@ import { historyView } from "../chat/history-view.ts";
 import { Marks } from "../chat/marks.ts";
 import { isMessage } from "../chat/message.ts";
 import { openThroughline } from "../throughline.ts";
-import { withVariants } from "./variants.ts";
+import { withVariants } from "./turn-log.ts";
 
 // Method: one message, and any order of what can happen to the answers to it. The model knows which answer
 // was chosen or made last; a page, a search, an export and the next prompt must each show that one alone.

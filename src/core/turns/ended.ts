@@ -1,0 +1,221 @@
+// The end of a turn: its answer, usage and period in one append.
+import type { Chats } from "../chat/chats.ts";
+import type { Outcome } from "../chat/interaction.ts";
+import type { AnswerStats, StoredMessage } from "../chat/message.ts";
+import type { MessageInput } from "../chat/message-input.ts";
+import { bucketOf, type Period } from "../chat/period.ts";
+import type { Transaction } from "../chat/transaction.ts";
+import { answerId } from "../chat/turn-ids.ts";
+import type { JsonObject } from "../json.ts";
+import type { FinishReason, Usage } from "../models/responder.ts";
+import type { Begun } from "./begun.ts";
+import { TurnLog } from "./turn-log.ts";
+import type { TurnsRuntime } from "./turns-options.ts";
+
+/** How a turn ended, and its answer. */
+export interface Ended {
+  /** What was said, and thought, after the last call that is stored. */
+  readonly text: string;
+  readonly reasoning: string;
+  /** Whether calls or results are stored of this attempt. */
+  readonly usedTools: boolean;
+  readonly providerData?: JsonObject | undefined;
+  readonly providerSessionId: string | undefined;
+  readonly usage: Usage;
+  readonly outcome: Outcome;
+  readonly partialReason: "stopped" | "error" | "length" | "content_filter" | undefined;
+  readonly provider: string;
+  readonly model: string;
+  readonly viewFrom?: number | undefined;
+  /** Of the prompt, in tokens. */
+  readonly estimated?: number | undefined;
+  /** From when the model was asked to the end of its answer, waits for the provider included. */
+  readonly latencyMs: number;
+  /** To its first word. */
+  readonly firstWordMs?: number | undefined;
+  /** Stored with the answer: see `TurnPart.acknowledged`. */
+  readonly acknowledged?: number | undefined;
+  /** What is stored in place of `text`, where the model was called elsewhere. `text` is of its last one. */
+  readonly messages?: readonly MessageInput[] | undefined;
+  /** Why the answer is not whole: one sentence that is safe to show. */
+  readonly reason?: string | undefined;
+  /** What the provider said about it. */
+  readonly detail?: string | undefined;
+  /** Why the model ended its answer; absent when it did not. */
+  readonly finish?: FinishReason | undefined;
+}
+
+/** The end of a turn, as it is stored. */
+export interface Stored {
+  readonly assistant: StoredMessage | undefined;
+  readonly period: Period;
+  readonly ended: Ended;
+}
+
+/**
+ * Commits the end of a turn: the answer, the usage, the period. One append: after a crash all of it
+ * is there, or the turn is still open.
+ */
+export function endTurn(
+  memories: Pick<TurnsRuntime, "chats" | "sessions">,
+  turn: { readonly chatId: string; readonly id: string; readonly retryId?: string | undefined },
+  begun: Begun,
+  ended: Ended,
+): Promise<Stored> {
+  const { chats, sessions } = memories;
+  const { generation } = begun.period;
+  return chats.changeExisting(turn.chatId, async (transaction) => {
+    const isLate = isAfterItsPeriod(transaction, begun);
+    const hasAnswer = ended.text !== "" || ended.outcome === "answered";
+    // Its message was hidden or erased since: the provider's own session remembers it and must not be resumed,
+    // and what the provider counted had it in it.
+    const isGone = turn.retryId === undefined && transaction.head.open_turn?.id !== turn.id;
+    // One that is late hides nothing: the message would be left without any answer.
+    const replaces = turn.retryId !== undefined && hasAnswer && !isLate;
+    if (replaces) {
+      const log = await TurnLog.read(chats, turn.chatId, begun.user);
+      log.show(answerId(turn.id, turn.retryId), transaction);
+    }
+    const by = answeredBy(transaction, turn, begun, ended);
+    let assistant: { readonly id: string } | undefined;
+    if (ended.messages !== undefined) {
+      const { messages } = ended;
+      assistant = await storeMessages(chats, transaction, { messages, ended, by });
+    } else if (hasAnswer) {
+      assistant = transaction.message(
+        await ownAnswer(chats, transaction, { turn, begun, ended, by }),
+      );
+    }
+    sessions.updateIn(transaction, {
+      turn: turn.id,
+      provider: ended.provider,
+      model: ended.model,
+      messages: 1,
+      generation,
+      cost_usd: ended.usage.costUsd ?? null,
+      tokens: (ended.usage.inputTokens ?? 0) + (ended.usage.outputTokens ?? 0),
+      outcome: ended.outcome,
+      bucket_generation: bucketOf(begun.period, ended.provider).generation,
+      session_id: isGone ? undefined : ended.providerSessionId,
+    });
+    // Only a model that failed without a word leaves the turn open: it can be asked again.
+    const isOver = ended.outcome !== "failed" || hasAnswer;
+    if (isOver && transaction.head.open_turn?.id === turn.id)
+      transaction.set({ open_turn: undefined });
+    // With the answer that was made with it, or not at all: acknowledged exactly once.
+    const isAcknowledged = ended.acknowledged !== undefined && ended.text !== "" && !isLate;
+    if (isAcknowledged) transaction.set({ told_session: ended.acknowledged });
+    if (!isLate && !isGone && ended.viewFrom !== undefined) {
+      const views = { ...transaction.head.view_from, [ended.provider]: ended.viewFrom };
+      transaction.set({ view_from: views, ...reportedBy(transaction, ended) });
+    }
+    return {
+      assistant: assistant as unknown as StoredMessage | undefined,
+      period: transaction.head.session ?? begun.period,
+      ended,
+    };
+  });
+}
+
+/** The message of an answer that we asked for. */
+async function ownAnswer(
+  chats: Chats,
+  transaction: Transaction,
+  of: {
+    readonly turn: { readonly id: string; readonly retryId?: string | undefined };
+    readonly begun: Begun;
+    readonly ended: Ended;
+    readonly by: JsonObject;
+  },
+): Promise<MessageInput> {
+  const { turn, begun, ended, by } = of;
+  const id = answerId(turn.id, turn.retryId);
+  // A message that is answered again may have the answer of before.
+  const isSecond = !begun.isNew && turn.retryId === undefined;
+  const { logs } = chats;
+  const isTaken = isSecond && (await logs.find(transaction.chatId, id)) !== undefined;
+  return {
+    id: isTaken ? transaction.newId() : id,
+    role: "assistant",
+    content: ended.text,
+    reasoning_content: ended.reasoning || undefined,
+    ...by,
+    partial: ended.partialReason !== undefined || undefined,
+    partial_reason: ended.partialReason,
+    stats: statsOf(ended),
+    provider_data: ended.providerData,
+  };
+}
+
+/** Stores what a model said that was called elsewhere. @returns the last of it that is an answer. */
+async function storeMessages(
+  chats: Chats,
+  transaction: Transaction,
+  of: {
+    readonly messages: readonly MessageInput[];
+    readonly ended: Ended;
+    readonly by: JsonObject;
+  },
+): Promise<StoredMessage | undefined> {
+  const { messages, ended, by } = of;
+  const last = messages.findLastIndex(({ role }) => role === "assistant");
+  let assistant: StoredMessage | undefined;
+  for (const [index, message] of messages.entries()) {
+    const own = { ...message, ...by };
+    // An answer may have been stopped while its tools ran.
+    const isStopped = ended.partialReason === "stopped" && index === last;
+    const isCut = isStopped || (ended.partialReason !== undefined && message.content !== "");
+    const cut = isCut ? { partial: true, partial_reason: ended.partialReason } : {};
+    const answer = { ...own, ...cut, stats: statsOf(ended) };
+    const stored = await chats.appendTo(transaction, index === last ? answer : own);
+    if (index === last) assistant = stored;
+  }
+  return assistant;
+}
+
+/** What an answer took, kept with it. `null`: not known. */
+function statsOf({ usage, latencyMs, firstWordMs }: Ended): AnswerStats & JsonObject {
+  const { cachedInputTokens } = usage;
+  return {
+    input_tokens: usage.inputTokens ?? null,
+    output_tokens: usage.outputTokens ?? null,
+    cached_input_tokens: cachedInputTokens,
+    cost_usd: usage.costUsd ?? null,
+    latency_ms: latencyMs,
+    first_word_ms: firstWordMs ?? null,
+  };
+}
+
+/** What the provider counted for the prompt, for the next turn to go by. */
+function reportedBy(
+  transaction: Transaction,
+  { usage, provider, model, partialReason, estimated, ...ended }: Ended,
+) {
+  // With a tool's result the model was asked again, and what it read the first time counted twice.
+  if (ended.usedTools) return {};
+  const { inputTokens: tokens } = usage;
+  const isKnown = tokens !== undefined && tokens > 0 && estimated !== undefined;
+  if (!isKnown || partialReason !== undefined) return {};
+  const use = { model, tokens, estimated };
+  return { reported: { ...transaction.head.reported, [provider]: use } };
+}
+
+/** Whose turn an answer, a call or a result is of, and who made it. */
+export function answeredBy(
+  transaction: Transaction,
+  turn: { readonly id: string },
+  begun: Begun,
+  { provider, model }: { readonly provider: string; readonly model: string },
+): JsonObject {
+  const by = { turn: turn.id, provider, model };
+  // Out of every view of the period that began since.
+  if (isAfterItsPeriod(transaction, begun)) {
+    return { ...by, hidden: true, generation: begun.period.generation };
+  }
+  return by;
+}
+
+/** Whether the period in which the turn began has ended: what it stores belongs to the old one. */
+function isAfterItsPeriod(transaction: Transaction, begun: Begun): boolean {
+  return transaction.head.session?.generation !== begun.period.generation;
+}

@@ -1,0 +1,155 @@
+import { notFound } from "../chat/chat-log.ts";
+import { ageNote } from "../chat/freshness.ts";
+import { periodView, type TurnTarget } from "../chat/provider-sessions.ts";
+import { utteranceOf } from "../chat/working-memories.ts";
+import { ThroughlineError } from "../errors.ts";
+import type { TurnHooks, TurnPart } from "../extension.ts";
+import type { Responder } from "../models/responder.ts";
+import { inSpan } from "../telemetry.ts";
+import { type Begun, beginRetry, beginTurn, noticesOf } from "./begun.ts";
+import { type Ended, endTurn, type Stored } from "./ended.ts";
+import type { Turn, TurnAnswer } from "./turn.ts";
+import { storedAnswer } from "./turn-log.ts";
+import type { TurnsRuntime } from "./turns-options.ts";
+import { isDismissed } from "./unanswered.ts";
+
+/** What a turn is answered with: a model that is configured here, or an `OpenTurn`. */
+export interface Answerer {
+  readonly target: TurnTarget;
+  /** For the person: another model answers than before. */
+  readonly notice?: string | undefined;
+  /** @param end stores the end of the turn. If it rejects, nothing is stored, and it may be called again. */
+  answer(prompt: Prompt, end: (ended: Ended) => Promise<Stored>): Promise<Stored>;
+}
+
+/** A turn that has begun, with everything that its answer takes beside the history. */
+export interface Prompt
+  extends Pick<
+    TurnsRuntime,
+    "chats" | "workingMemory" | "newId" | "clock" | "timers" | "logger" | "tools"
+  > {
+  readonly persona: string;
+  readonly turn: Turn;
+  readonly begun: Begun;
+  /** What the person is told beside the reply; added to. */
+  readonly notices: string[];
+  /** What extensions tell the model. */
+  readonly part: TurnPart;
+}
+
+/** A turn whose model is asked now. */
+export interface Asking extends Prompt {
+  readonly responder: Responder;
+}
+
+/**
+ * Runs a turn that has its chat. One that was answered before is replayed, and nothing of it happens again.
+ *
+ * @param choose finds what answers. @throws it cannot be answered here.
+ * @param waited others may have written to the chat since it came.
+ */
+export async function run(
+  ports: TurnsRuntime,
+  turn: Turn,
+  choose: () => Promise<Answerer>,
+  waited: boolean,
+): Promise<TurnAnswer> {
+  // A waiting message may have been erased by now, or another process may have decided about it.
+  const isKept = turn.retryId === undefined && !turn.isAgain;
+  const isGone = waited && isKept && (await isDismissed(ports.chats, turn));
+  // While it waited, another process may have taken it up, no matter which one made its id.
+  const isRepeat = !isGone && !turn.isAgain && !turn.isFresh;
+  const again = isRepeat ? await storedAnswer(ports.chats, turn) : undefined;
+  if (again !== undefined) return again;
+  ports.queue.publish(turn);
+  const hooks = ports.extensions.turn(turn);
+  if (isGone) throw notFound(turn.chatId, "message that waits");
+  if (waited && turn.retryId !== undefined) throw isBeingAnswered();
+  const chosen = choose();
+  const start = {
+    type: "turn",
+    chatId: turn.chatId,
+    agent: ports.companionName,
+    // Where none can be asked the turn fails below, inside the span.
+    model: await chosen.then(({ target }) => target.model).catch(() => undefined),
+  } as const;
+  return inSpan(ports.telemetry, start, async (span) => {
+    turn.span = span;
+    span.add({ stage: "begin" });
+    return runWith(ports, turn, await chosen, hooks);
+  });
+}
+
+/** Begins, prompts, answers, ends and remembers. */
+async function runWith(
+  ports: TurnsRuntime,
+  turn: Turn,
+  answerer: Answerer,
+  hooks: TurnHooks,
+): Promise<TurnAnswer> {
+  const { chatId, span, retryId } = turn;
+  turn.assertUnfenced();
+  const begun =
+    retryId === undefined
+      ? await beginTurn(ports, turn, answerer.target)
+      : await beginRetry(ports, turn, retryId, answerer.target);
+  turn.files = [];
+  ports.sessions.announceEnd(chatId, begun.resolution);
+  const memory = ports.workingMemory.of(chatId);
+  if (begun.isNew) ports.extensions.heard(turn.chatId, begun.user);
+
+  const added = hooks.begun(begun);
+  turn.add({ type: "accepted", user: begun.user });
+  const notices = noticesOf(begun, answerer.notice);
+  for (const text of notices) turn.add({ type: "notice", text });
+  span.add({ stage: "model", freshness: begun.resolution.reason });
+  let assistant: Stored["assistant"];
+  let stored: Stored;
+  try {
+    const [persona, part] = [await ports.persona(), await added];
+    const prompt: Prompt = { ...ports, turn, begun, notices, persona, part };
+    stored = await answerer.answer(prompt, (ended) => end(ports, prompt, ended));
+    ({ assistant } = stored);
+  } finally {
+    hooks.ended(assistant);
+  }
+
+  if (assistant !== undefined) ports.extensions.heard(chatId, assistant);
+  const { period, ended } = stored;
+  const note = ageNote(period, ended.provider, ports.clock.now(), ports.rules);
+  if (note !== undefined) notices.push(note);
+  const { text: response, outcome, usage, reason, detail } = ended;
+  // A retry without a word leaves what was answered before.
+  if (retryId === undefined || assistant !== undefined) {
+    const said = { ...utteranceOf(turn, ports.companionName), response, outcome };
+    ports.workingMemory.appendTo(chatId, memory, said, turn.id);
+  }
+  return {
+    turnId: turn.id,
+    user: begun.user,
+    notices,
+    usage,
+    assistant,
+    period: periodView(chatId, period),
+    outcome,
+    reason,
+    detail,
+  };
+}
+
+async function end(ports: TurnsRuntime, { turn, begun }: Prompt, ended: Ended): Promise<Stored> {
+  const { finish, outcome } = ended;
+  const { inputTokens: input, outputTokens: output } = ended.usage;
+  turn.span.add({ stage: "store", finish, input, output });
+  turn.assertUnfenced();
+  const stored = await endTurn(ports, turn, begun, ended);
+  turn.span.add({ stage: outcome === "answered" ? "done" : "model" });
+  turn.span.end(outcome === "failed" ? "THROUGHLINE_MODEL_FAILED" : undefined);
+  return stored;
+}
+
+export function isBeingAnswered(): ThroughlineError {
+  return new ThroughlineError("another answer is being made in this chat", {
+    code: "THROUGHLINE_CONFLICT",
+  });
+}

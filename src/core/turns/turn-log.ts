@@ -1,0 +1,268 @@
+// What is stored of a turn after its user message, read once: its answer, its variants, its replay.
+import { attachmentsOf, sameFiles } from "../chat/attachments.ts";
+import { notFound } from "../chat/chat-log.ts";
+import type { Chats } from "../chat/chats.ts";
+import { isTakenBack, Marks, shownMessages } from "../chat/marks.ts";
+import { isControl, isCutByModel, isMessage, type StoredMessage } from "../chat/message.ts";
+import { withoutSessionIds } from "../chat/period.ts";
+import { periodView } from "../chat/provider-sessions.ts";
+import type { Transaction } from "../chat/transaction.ts";
+import { answerId, retryAnswerId, stepNumber, variantOf } from "../chat/turn-ids.ts";
+import { pendingId } from "../chat/waiting.ts";
+import { ThroughlineError } from "../errors.ts";
+import { isErased } from "../storage/batch.ts";
+import type { Turn, TurnAnswer } from "./turn.ts";
+
+/** The records of one turn behind its user message. */
+export class TurnLog {
+  /** Messages of the assistant and of tools, oldest first, as they are stored. */
+  readonly stored: readonly StoredMessage[];
+  /** The same as people see them, without those that were taken back. */
+  readonly shown: readonly StoredMessage[];
+  /** The ids that the turn made, also those of records that were erased. */
+  readonly ids: ReadonlySet<string>;
+  readonly #marks: Marks;
+  /** An attempt has ended with an answer. */
+  readonly #isOver: boolean;
+
+  private constructor(of: {
+    readonly stored: readonly StoredMessage[];
+    readonly shown: readonly StoredMessage[];
+    readonly ids: ReadonlySet<string>;
+    readonly marks: Marks;
+    readonly isOver: boolean;
+  }) {
+    this.stored = of.stored;
+    this.shown = of.shown;
+    this.ids = of.ids;
+    this.#marks = of.marks;
+    this.#isOver = of.isOver;
+  }
+
+  /** @param before a number of the log that ends the reading. */
+  static async read(
+    { logs }: Chats,
+    chatId: string,
+    user: Pick<StoredMessage, "id" | "seq">,
+    before = Number.POSITIVE_INFINITY,
+  ): Promise<TurnLog> {
+    const stored: StoredMessage[] = [];
+    const ids = new Set<string>();
+    let isOver = false;
+    for await (const record of logs.read(chatId, { after: user.seq })) {
+      if (record.seq >= before) break;
+      if (record.id.startsWith(`${user.id}:`)) ids.add(record.id);
+      if (record["turn"] !== user.id) continue;
+      if (isMessage(record) && record.role !== "user") stored.push(record);
+      else if (isControl(record, "turn") && record["event"] === "attempt") isOver = false;
+      else if (isControl(record, "usage")) {
+        // A model that failed after its first words is not asked again.
+        isOver = record["outcome"] !== "failed" || stored.at(-1)?.partial_reason === "error";
+      }
+    }
+    const marks = await Marks.about(logs, chatId, stored);
+    const shown = stored.flatMap((message) => marks.shown(message) ?? []);
+    return new TurnLog({ stored, shown, ids, marks, isOver });
+  }
+
+  /** The shown messages that no other answer has replaced. */
+  get kept(): readonly StoredMessage[] {
+    return this.shown.filter(({ replaced }) => !replaced);
+  }
+
+  /** The last message of the assistant, once an attempt has ended with one. */
+  get answer(): StoredMessage | undefined {
+    return this.#isOver ? this.kept.findLast(({ role }) => role === "assistant") : undefined;
+  }
+
+  /**
+   * The answers that can be chosen, oldest first: those that are whole, and neither taken back nor erased.
+   * `shown`: the id of the one that is shown; `undefined`: it was taken back or erased.
+   */
+  get variants(): { readonly ids: readonly string[]; readonly shown: string | undefined } {
+    const late = new Set(this.stored.filter(({ hidden }) => hidden === true).map(({ id }) => id));
+    /** By variant, its last message: the answer. */
+    const answers = new Map<string | undefined, StoredMessage>();
+    for (const message of this.shown) {
+      const isSaid = message.role === "assistant" && !late.has(message.id);
+      if (isSaid) answers.set(variantOf(message), message);
+    }
+    const whole = [...answers].flatMap(([variant, last]) => {
+      const { id, content, tool_calls: calls = [] } = last;
+      // One that was cut off in its tools has said nothing yet.
+      const isAnswer =
+        variant === undefined ? content !== "" || calls.length === 0 : id === variant;
+      return isAnswer ? [last] : [];
+    });
+    const shown = whole.find(({ replaced }) => replaced !== true);
+    return { ids: whole.map(({ id }) => id), shown: shown?.id };
+  }
+
+  /**
+   * Shows one answer, with the tool calls and results that led to it, and hides the others, as part of a
+   * larger change. What stands as it should gets no record.
+   *
+   * @param variant as `variantOf` names it.
+   */
+  show(variant: string | undefined, transaction: Transaction): void {
+    for (const message of this.stored) {
+      // Of a retry whose answer comes now, or of one that has no answer: that hides them.
+      const retry = retryAnswerId(message);
+      if (retry !== undefined && !this.ids.has(retry)) continue;
+      const { id: target } = message;
+      const isWanted = variantOf(message) === variant;
+      if (this.#marks.has("replacement", target) !== isWanted) continue;
+      const id = this.#marks.nextId("replacement", target);
+      transaction.control("replacement", { target, restored: isWanted ? true : undefined }, id);
+    }
+  }
+}
+
+/**
+ * The newest page of messages, in which the newest answer has its `variants`. The log is read again only if
+ * there are some.
+ */
+export async function withVariants(
+  chats: Chats,
+  chatId: string,
+  page: readonly StoredMessage[],
+): Promise<readonly StoredMessage[]> {
+  const answer = page.findLast(({ role, hidden }) => role === "assistant" && !hidden);
+  const newest = page.findLast(({ role, hidden }) => role === "user" && !hidden);
+  const turn = answer?.turn;
+  if (answer === undefined || turn === undefined || (newest?.id ?? turn) !== turn) return page;
+  const isOther = (each: StoredMessage) => each.turn === turn && each.replaced === true;
+  // Others than the first answer come after it, and so they are on this page.
+  if (variantOf(answer) === undefined && !page.some(isOther)) return page;
+  const user = newest ?? (await chats.find(chatId, turn));
+  if (user === undefined) return page;
+  const { ids, shown } = (await TurnLog.read(chats, chatId, user)).variants;
+  if (ids.length < 2) return page;
+  return page.map((each) => (each.id === shown ? { ...each, variants: ids } : each));
+}
+
+/** Makes an answer the one that is shown, in one change of its chat: see `Turns.choose`. */
+export async function chooseIn(
+  chats: Chats,
+  transaction: Transaction,
+  messageId: string,
+): Promise<StoredMessage> {
+  const { chatId, head } = transaction;
+  const answer = await shownStill(chats, chatId, messageId);
+  if (answer === undefined || answer.role !== "assistant") throw notFound(chatId, "answer");
+  if (head.open_turn !== undefined || head.pending !== undefined) {
+    throw conflict("a message of this chat has no answer yet: answer or dismiss it first");
+  }
+  const user = await newestWords(chats, transaction);
+  if (user === undefined || answer.turn !== user.id) {
+    throw conflict("more was said since: fork the chat at this answer instead");
+  }
+  const log = await TurnLog.read(chats, chatId, user);
+  const { ids, shown } = log.variants;
+  if (!ids.includes(messageId)) throw notFound(chatId, "answer");
+  if (shown !== messageId) {
+    log.show(variantOf(answer), transaction);
+    const { session: period } = head;
+    // A provider that resumes its own session would remember the other answer, and counted that.
+    const session = period && withoutSessionIds(period);
+    transaction.set({ session, reported: undefined });
+  }
+  return ids.length < 2 ? answer : { ...answer, variants: ids };
+}
+
+/**
+ * The stored result of a turn that was answered before, replayed to the turn.
+ *
+ * @throws ThroughlineError `THROUGHLINE_ID_CONFLICT`: its id is of another message.
+ *   `THROUGHLINE_CONFLICT`: the message or its answer was taken back, erased, cleared or
+ *   forgotten since.
+ */
+export async function storedAnswer(chats: Chats, turn: Turn): Promise<TurnAnswer | undefined> {
+  const { chatId, retryId } = turn;
+  const user = await shownStill(chats, chatId, turn.id);
+  if (user === undefined) {
+    const waited = await chats.logs.find(chatId, pendingId(turn.id));
+    if (waited !== undefined && isErased(waited)) throw hidden("erased");
+    if (await chats.tombstones.holds(chatId, turn.id)) throw hidden("forgotten");
+    return undefined;
+  }
+  const isSame = user.role === "user" && user.content === turn.content;
+  if (!isSame || !sameFiles(attachmentsOf(user), turn.attachments)) {
+    throw new ThroughlineError("this id was used for another message", {
+      code: "THROUGHLINE_ID_CONFLICT",
+    });
+  }
+  const { head } = await chats.existing(chatId);
+  // Answered again, and not to the end.
+  if (retryId === undefined && head.open_turn?.id === turn.id) return undefined;
+  const ownId = answerId(turn.id, retryId);
+  const own = await chats.find(chatId, ownId);
+  // One whose model was called elsewhere has an answer of any id.
+  const isOther = own === undefined && retryId === undefined;
+  const log = await TurnLog.read(chats, chatId, user, own?.seq);
+  const assistant = (isOther ? log.answer : undefined) ?? (await shownStill(chats, chatId, ownId));
+  if (assistant === undefined || head.session === null) return undefined;
+  turn.add({ type: "accepted", user });
+  for (const message of log.shown) {
+    const isBefore = message.seq < assistant.seq && !message.hidden;
+    if (isBefore && stepNumber(message.id, turn) !== undefined)
+      turn.add({ type: "message", message });
+  }
+  const { reasoning_content: reasoning = "", content } = assistant;
+  if (reasoning !== "") turn.add({ type: "reasoning", text: reasoning });
+  turn.add({ type: "text", text: content });
+  return {
+    turnId: turn.id,
+    user,
+    assistant,
+    notices: [],
+    period: periodView(chatId, head.session),
+    // What it cost was counted then.
+    usage: { inputTokens: undefined, outputTokens: undefined, costUsd: 0 },
+    outcome: assistant.partial && !isCutByModel(assistant) ? "interrupted" : "answered",
+  };
+}
+
+/** A message that may be replayed. */
+export async function shownStill(
+  chats: Chats,
+  chatId: string,
+  id: string,
+): Promise<StoredMessage | undefined> {
+  const { logs } = chats;
+  const record = await logs.find(chatId, id);
+  if (record === undefined) return undefined;
+  if (isErased(record)) throw hidden("erased");
+  if (!isMessage(record)) return undefined;
+  const { head } = await chats.state(chatId);
+  if (record.seq <= (head?.clear_seq ?? 0)) throw hidden("cleared");
+  if (await isTakenBack(logs, chatId, id)) throw hidden("taken back");
+  return record;
+}
+
+/** The newest message that is to be answered and that models see. */
+export async function newestWords(
+  chats: Chats,
+  { chatId, head }: Pick<Transaction, "chatId" | "head">,
+): Promise<StoredMessage | undefined> {
+  const { logs } = chats;
+  for (let before = Number.MAX_SAFE_INTEGER; ; ) {
+    const page = await logs.page(chatId, { before, limit: 50 });
+    for (const record of page.toReversed()) {
+      if (record.seq <= (head.clear_seq ?? 0)) return undefined;
+      if (!isMessage(record) || record.role !== "user" || record.hidden) continue;
+      const [message] = await shownMessages(logs, chatId, [record]);
+      if (message !== undefined) return message;
+    }
+    before = page[0]?.seq ?? 0;
+    if (before <= 1) return undefined;
+  }
+}
+
+function hidden(how: string): ThroughlineError {
+  return conflict(`this message or its answer was ${how} since`);
+}
+
+function conflict(message: string): ThroughlineError {
+  return new ThroughlineError(message, { code: "THROUGHLINE_CONFLICT" });
+}
