@@ -6,7 +6,7 @@ import type { Logger } from "../core/logger.ts";
 import { builtInPersona } from "../core/turns/persona.ts";
 
 /** Who answers, and where that is written. */
-export interface PersonaState {
+interface PersonaState {
   /** What models get now. */
   readonly persona: string;
   readonly source: "file" | "configuration" | "built-in";

@@ -5,7 +5,7 @@ import { openLog } from "./log.ts";
 import { type Flags, resolveSettings, type Settings } from "./settings.ts";
 
 /** The memories are open while the work runs. */
-export type MemoriesWork<T> = (throughline: Throughline, settings: Settings) => Promise<T>;
+type MemoriesWork<T> = (throughline: Throughline, settings: Settings) => Promise<T>;
 
 /**
  * Opens the memories of a home that exists, works with them and closes them.

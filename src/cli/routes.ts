@@ -6,7 +6,7 @@ import { Failed, isErrno } from "./failure.ts";
 import { readOwnFile } from "./own-file.ts";
 
 /** A server that has a home, and what its requests need. */
-export interface ServerTarget {
+interface ServerTarget {
   readonly url: string;
   readonly token?: string | undefined;
 }

@@ -77,7 +77,7 @@ interface Step {
   readonly text?: string | undefined;
 }
 
-export const clientSteps: Readonly<
+const clientSteps: Readonly<
   Record<ClientStep, (run: ClientRun, step: Step) => Partial<ClientRun>>
 > = {
   began: (run, step) => begun(step, run),

@@ -239,7 +239,7 @@ const written = openObject<Written>(
 );
 
 /** A document, or what is wrong with it: a sentence that quotes no value. */
-export type ReadDocument = { readonly document: CompanionDocument } | { readonly problem: string };
+type ReadDocument = { readonly document: CompanionDocument } | { readonly problem: string };
 
 /**
  * Reads a stored document. What is missing has its default; a field that is not what it must be makes the

@@ -23,7 +23,7 @@ const closing = "context facts>>>";
 const maxLength = 64 * 1024;
 
 /** One fact, and how much of it a model gets. */
-export interface FactLine {
+interface FactLine {
   readonly text: string;
   readonly used: "whole" | "part" | "no";
 }

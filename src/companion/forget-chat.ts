@@ -11,23 +11,6 @@ import {
 } from "./companion-document.ts";
 import { copiedIn, withoutChat } from "./life.ts";
 
-/**
- * Removes what the companion document holds of a chat while no run of the companion is up, and what
- * copies of it hold.
- *
- * @param now milliseconds since 1970.
- * @returns how many messages that were.
- * @throws ThroughlineError `THROUGHLINE_NEWER_FORMAT`: a later version wrote the document.
- */
-export async function forgetInDocument(
-  storage: Storage,
-  chatId: string,
-  now: number,
-): Promise<number> {
-  // A newer document was written since it was read: change that one.
-  return update(() => forgetOnce(storage, chatId, now));
-}
-
 async function forgetOnce(storage: Storage, chatId: string, now: number): Promise<number> {
   const documents = storage.documents("session");
   const { document, revision: expectedRevision } = await findDocument(documents);
@@ -54,8 +37,8 @@ async function forgetOnce(storage: Storage, chatId: string, now: number): Promis
 }
 
 /**
- * The chats of which something is kept, and when the oldest message of each was said. Never (`Infinity`):
- * no message is kept, but the chat acknowledged a restart.
+ * Lists the chats of which something is kept, and when the oldest message of each was said. `Infinity`: no
+ * message is kept, but a client appended to the chat.
  */
 export async function keptChats(storage: Storage): Promise<ReadonlyMap<string, number>> {
   const oldest = new Map<string, number>();
@@ -72,12 +55,19 @@ export async function keptChats(storage: Storage): Promise<ReadonlyMap<string, n
   return oldest;
 }
 
-/** The same, and notifies servers that have the companion: they read the document again. */
+/**
+ * Removes what the companion document and its copies hold of a chat while no run is up here, and notifies
+ * servers that have the companion: they read the document again.
+ *
+ * @returns how many messages that were.
+ * @throws ThroughlineError `THROUGHLINE_NEWER_FORMAT`: a later version wrote the document.
+ */
 export async function forgetLeft(
   { storage, clock }: { readonly storage: Storage; readonly clock: Clock },
   chatId: string,
 ): Promise<number> {
-  const count = await forgetInDocument(storage, chatId, clock.now());
+  // A newer document was written since it was read: change that one.
+  const count = await update(() => forgetOnce(storage, chatId, clock.now()));
   storage.cluster.publish({ about: "companion", say: "changed" });
   return count;
 }

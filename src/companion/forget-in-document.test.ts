@@ -2,9 +2,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { MemoryPlace, openMemoryProcess } from "../../test/support/memory-place.ts";
+import { systemClock } from "../core/clock.ts";
 import type { JsonObject } from "../core/json.ts";
 import type { Storage } from "../core/storage/storage.ts";
-import { forgetInDocument } from "./forget-chat.ts";
+import { forgetLeft } from "./forget-chat.ts";
 
 const said = (role: string, text: string) => ({ role, text, timestamp: 1_772_366_400 });
 
@@ -61,7 +62,7 @@ for (const times of [1, 4]) {
       ["gone", "secret 2"],
     ]);
     const { late, stored } = await world(Array.from({ length: times }, () => newest));
-    assert.equal(await forgetInDocument(late, "gone", 0), 2);
+    assert.equal(await forgetLeft({ storage: late, clock: systemClock }, "gone"), 2);
     const document = await stored();
     assert.deepEqual(document["conversation"], [said("USER", "Hello")]);
     const { conversation_chats } = document["throughline"] as JsonObject;
@@ -72,8 +73,10 @@ for (const times of [1, 4]) {
 test("a document that is written 100 times while a chat is forgotten in it is a conflict, and stays as it is", async () => {
   const newest = documentOf([["gone", "secret 2"]]);
   const { late, stored } = await world(Array.from({ length: 100 }, () => newest));
-  await assert.rejects(forgetInDocument(late, "gone", 0), { code: "THROUGHLINE_CONFLICT" });
+  await assert.rejects(forgetLeft({ storage: late, clock: systemClock }, "gone"), {
+    code: "THROUGHLINE_CONFLICT",
+  });
   assert.deepEqual(await stored(), newest);
-  assert.equal(await forgetInDocument(late, "gone", 0), 1); // called again
+  assert.equal(await forgetLeft({ storage: late, clock: systemClock }, "gone"), 1); // called again
   assert.deepEqual((await stored())["conversation"], []);
 });

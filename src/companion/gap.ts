@@ -8,7 +8,7 @@ import { type ClockReading, reading } from "./clock-reading.ts";
  * clock alone. `uncertain`: the wall clock went backwards, contradicts the uptime, or is missing.
  */
 export const certainties = ["certain", "clock", "uncertain"] as const;
-export type Certainty = (typeof certainties)[number];
+type Certainty = (typeof certainties)[number];
 
 /** A length of time: never negative, never NaN, never infinite. */
 export interface Gap {

@@ -106,8 +106,8 @@ export class LiveEmotions {
   }
 
   /** The same for an event that the configuration may not have. */
-  eventIfKnown(name: string, intensity = 1): void {
-    if (Object.hasOwn(this.#config.events, name)) this.event(name, intensity);
+  eventIfKnown(name: string): void {
+    if (Object.hasOwn(this.#config.events, name)) this.event(name);
   }
 
   /** A person said this: what their words cause is felt. */

@@ -2,12 +2,7 @@ import { flag, list, number, object, optional, record, whole, word } from "../co
 import { type ClockReading, clockReading } from "./clock-reading.ts";
 import { certainties, type Gap, gapAtDelivery, type JudgedGap, longestGapMs } from "./gap.ts";
 
-export const restartKinds = [
-  "fresh_start",
-  "crash_recovery",
-  "short_break",
-  "long_absence",
-] as const;
+const restartKinds = ["fresh_start", "crash_recovery", "short_break", "long_absence"] as const;
 /** How a run found things: the words and the limits are those of the original. */
 export type RestartKind = (typeof restartKinds)[number];
 

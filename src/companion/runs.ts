@@ -27,7 +27,7 @@ export interface RunStart {
 }
 
 /** A run as its records tell of it. */
-export interface PreviousRun {
+interface PreviousRun {
   /** Absent if unreadable. */
   readonly runId?: string;
   /** Whether it ended in order; `undefined` when no record of it can be read. */
@@ -139,7 +139,7 @@ function countOr<T>(value: unknown, otherwise: T): number | T {
   return isCount && (value as number) <= mostRuns ? (value as number) + 0 : otherwise;
 }
 
-/** The id of the run that begins with a record or act of this id. */
+/** Makes the id of the run that begins with this record, or with this step of a client. */
 export function runIdOf(id: string): string {
   return crc32(id).toString(16).padStart(8, "0");
 }

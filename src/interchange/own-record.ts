@@ -72,7 +72,7 @@ function isId(id: unknown): id is string {
 }
 
 /** Whether a record is a summary of what was said before it. */
-export function isSummary(record: OwnRecord): boolean {
+function isSummary(record: OwnRecord): boolean {
   return record["_type"] === "metadata" && record["kind"] === "compaction";
 }
 

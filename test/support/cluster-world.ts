@@ -34,7 +34,7 @@ export async function memoryPlace(): Promise<ClusterPlace> {
 /** In memory, by a clock that is held: leases lapse when the test lets time pass. */
 export function heldPlace() {
   const clock = new HeldClock();
-  const place = new MemoryPlace({ clock, leaseMs: 10_000 });
+  const place = new MemoryPlace(clock);
   /** One more process: it sleeps while nobody lets its timers pass. */
   const open = () => {
     const timers = new HeldTimers(clock);

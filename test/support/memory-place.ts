@@ -1,9 +1,9 @@
 // Several processes that write one place, all in memory: a place, and a storage of it for each of them.
 import { type Clock, systemClock } from "../../src/core/clock.ts";
 import { ThroughlineError } from "../../src/core/errors.ts";
-import { type NewId, randomId } from "../../src/core/ids.ts";
+import { randomId } from "../../src/core/ids.ts";
 import type { JsonObject } from "../../src/core/json.ts";
-import { type Logger, silentLogger } from "../../src/core/logger.ts";
+import { silentLogger } from "../../src/core/logger.ts";
 import { type Cluster, prepareMessage, Subscribers } from "../../src/core/storage/cluster.ts";
 import {
   ClusterLeases,
@@ -16,12 +16,8 @@ import { openMemoryStorage } from "../../src/core/storage/memory/memory-storage.
 import type { Storage } from "../../src/core/storage/storage.ts";
 import { systemTimers, type Timers } from "../../src/core/timers.ts";
 
-interface MemoryPlaceOptions {
-  /** What leases lapse by. @default systemClock */
-  readonly clock?: Clock;
-  /** How long a lease lasts without being renewed, in milliseconds. @default 10_000 */
-  readonly leaseMs?: number;
-}
+/** How long a lease lasts without being renewed, in milliseconds. */
+export const leaseMs = 10_000;
 
 /** One storage that writes a place, as the others know it. */
 interface MemoryMember {
@@ -42,7 +38,6 @@ interface MemoryLease {
  */
 export class MemoryPlace {
   readonly clock: Clock;
-  readonly leaseMs: number;
   /** What all of them write. */
   readonly stored = openMemoryStorage();
   readonly #leases = new Map<string, MemoryLease>();
@@ -50,10 +45,9 @@ export class MemoryPlace {
   /** That of the newest holder of any name, so that none returns when a name is forgotten. */
   #epoch = 0;
 
-  constructor({ clock = systemClock, leaseMs = 10_000 }: MemoryPlaceOptions = {}) {
-    if (!(leaseMs > 0)) throw new TypeError("leaseMs must be greater than 0");
+  /** @param clock what leases lapse by. */
+  constructor(clock: Clock = systemClock) {
     this.clock = clock;
-    this.leaseMs = leaseMs;
   }
 
   /** @returns the leases of this process, until the function that ends it is called. */
@@ -91,14 +85,14 @@ export class MemoryPlace {
       return { lapsesInMs: lease.until - now };
     }
     const epoch = ++this.#epoch;
-    this.#leases.set(nameText(name), { epoch, processId, until: now + this.leaseMs });
+    this.#leases.set(nameText(name), { epoch, processId, until: now + leaseMs });
     return { epoch };
   }
 
   #renew(processId: string, name: HeldName): boolean {
     const lease = this.#leases.get(nameText(name));
     if (lease?.processId !== processId || lease.epoch !== name.epoch) return false;
-    lease.until = this.clock.monotonic() + this.leaseMs;
+    lease.until = this.clock.monotonic() + leaseMs;
     return true;
   }
 
@@ -115,8 +109,6 @@ interface ProcessOptions {
   readonly place: MemoryPlace;
   /** What renews leases. Held back, it is a process that sleeps. @default systemTimers */
   readonly timers?: Timers;
-  readonly newId?: NewId;
-  readonly logger?: Logger;
 }
 
 class MemoryCluster implements Cluster {
@@ -130,8 +122,9 @@ class MemoryCluster implements Cluster {
   #closed = false;
 
   constructor(options: ProcessOptions) {
-    const { place, timers = systemTimers, newId = randomId, logger = silentLogger } = options;
-    this.processId = newId();
+    const { place, timers = systemTimers } = options;
+    const logger = silentLogger;
+    this.processId = randomId();
     this.#place = place;
     this.#subscribers = new Subscribers(logger);
     const { leases, leave } = place.join(this.processId, {
@@ -139,7 +132,7 @@ class MemoryCluster implements Cluster {
       receive: (text, processId) => this.#subscribers.receive(text, processId),
     });
     this.#leave = leave;
-    const { clock, leaseMs } = place;
+    const { clock } = place;
     this.leases = new ClusterLeases(leases, this.#epochs, { clock, timers, leaseMs, logger });
   }
 

@@ -3,15 +3,13 @@ import type { SharedPlace } from "./contracts/shared-place.ts";
 import { HeldBackTimers } from "./held-back-timers.ts";
 import { HeldClock } from "./held-clock.ts";
 import { HeldTimers } from "./held-timers.ts";
-import { MemoryPlace, openMemoryProcess } from "./memory-place.ts";
-
-const leaseMs = 10_000;
+import { leaseMs, MemoryPlace, openMemoryProcess } from "./memory-place.ts";
 
 /** A place in memory whose time passes only when a storage of it is killed or sleeps. */
 export class MemorySharedPlace implements SharedPlace {
   readonly #clock = new HeldClock();
   readonly #time = new HeldTimers(this.#clock);
-  readonly #place = new MemoryPlace({ clock: this.#clock, leaseMs });
+  readonly #place = new MemoryPlace(this.#clock);
   readonly #timers = new Map<Storage, HeldBackTimers>();
   readonly #wrap: (storage: Storage) => Storage;
 

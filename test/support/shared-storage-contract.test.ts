@@ -6,10 +6,8 @@ import type { LogStore } from "../../src/core/storage/log-store.ts";
 import type { Storage } from "../../src/core/storage/storage.ts";
 import { changed } from "./changed.ts";
 import { named } from "./contracts/named.ts";
-import { sharedStorageContract } from "./contracts/shared-storage.ts";
+import { sharedStorageClauses as clauses } from "./contracts/shared-storage.ts";
 import { MemorySharedPlace } from "./memory-shared-place.ts";
-
-const { clauses } = sharedStorageContract;
 
 test("every clause of the shared storage contract has a sentence of its own", () => {
   assert.equal(new Set(clauses.map(({ says }) => says)).size, clauses.length);

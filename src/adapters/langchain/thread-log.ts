@@ -35,13 +35,13 @@ export type NamespaceState = readonly [
 ];
 
 /** Where a thread's log ends. */
-export interface ThreadState {
+interface ThreadState {
   readonly seq: number;
   readonly head: ThreadHead;
 }
 
 /** What one call adds. */
-export interface Addition {
+interface Addition {
   readonly records: readonly LogRecord[];
   readonly head: ThreadHead;
 }

@@ -4,7 +4,7 @@ import { isProxy } from "node:util/types";
 import { invalid } from "../../core/errors.ts";
 import type { Item } from "./items.ts";
 
-export type HistoryTransaction =
+type HistoryTransaction =
   | { readonly type: "append_items"; readonly items: readonly Item[] }
   | {
       readonly type: "replace_suffix";

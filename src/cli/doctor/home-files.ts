@@ -11,7 +11,7 @@ import { isErrno } from "../failure.ts";
 export const backupName = "backup.json";
 
 /** What a home holds that a backup needs. */
-export interface HomeFiles {
+interface HomeFiles {
   /** Paths in the home, with `/` between the names. */
   readonly paths: readonly string[];
   /** What is no file, by its path, with what it is. */

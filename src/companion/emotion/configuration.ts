@@ -12,7 +12,7 @@ export interface EmotionConfiguration {
   readonly settings: EmotionSettings;
 }
 
-export interface EmotionRule {
+interface EmotionRule {
   /** Where the level rests, 0 to 1. */
   readonly baseline: number;
   /** How fast it goes there from either side. */
@@ -32,7 +32,7 @@ export interface EmotionEvent {
   readonly wound?: WoundRule;
 }
 
-export interface WoundRule {
+interface WoundRule {
   readonly floors: Readonly<Partial<Record<Emotion, number>>>;
   readonly durationMs: number;
   readonly healPerSecond: number;
@@ -63,7 +63,7 @@ export interface Comparison {
 /** Source: the original compared floats that were moved frame by frame. */
 export const equalityTolerance = 0.001;
 
-export interface BoredomRule {
+interface BoredomRule {
   readonly growPerSecond: number;
   readonly decayPerSecond: number;
   /** Boredom grows while joy is below this, or nothing happened for `neglectAfterMs`, and ... */
@@ -85,7 +85,7 @@ export interface Trigger {
   readonly directed: boolean;
 }
 
-export interface EmotionSettings {
+interface EmotionSettings {
   /** A mood lasts at least this long. */
   readonly hysteresisMs: number;
   /** The same event is not caused by words again for this long. */

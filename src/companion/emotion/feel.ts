@@ -73,17 +73,6 @@ function feltWound(wound: Wound, anchorAt: number, at: number): FeltWound | unde
   );
 }
 
-/**
- * The next change of the derived mood that time alone will bring, so that callers need not ask at
- * every tick; `undefined`: none.
- */
-export function nextMoodChange(
-  config: EmotionConfiguration,
-  state: EmotionState,
-): MoodChange | undefined {
-  return moodsOf(config, state.anchor).find(({ at }) => at > state.at);
-}
-
 /** The mood that the rules have made of it, override or not, and since when. */
 export function derivedMood(config: EmotionConfiguration, state: EmotionState): MoodChange {
   const { mood, moodSince } = state.anchor;

@@ -75,7 +75,7 @@ function shownName(given: unknown): string {
 
 /** The pictures that are shown and sent as such. Every other file is a download. */
 export const pictureTypes = ["image/png", "image/jpeg", "image/gif", "image/webp"] as const;
-export const pdfType = "application/pdf";
+const pdfType = "application/pdf";
 const unknownType = "application/octet-stream";
 
 /** The first bytes of each type that they tell, in Latin-1. */
@@ -116,7 +116,7 @@ export function textIn(bytes: Uint8Array): string | undefined {
 }
 
 /** What can be done with a file of a type. */
-export type FileKind = "picture" | "pdf" | "text" | "other";
+type FileKind = "picture" | "pdf" | "text" | "other";
 
 const textTypes =
   /^text\/|^image\/svg\+xml$|^application\/(?:(?:x-)?(?:javascript|typescript|yaml|toml|sh|sql|python|httpd-php)|(?:[\w.-]+\+)?(?:json|xml|yaml)|json5|jsonl|x-ndjson|graphql)$/;

@@ -14,7 +14,7 @@ export interface LinkedChat {
   readonly seq?: number | undefined;
 }
 
-export interface ChatLinks {
+interface ChatLinks {
   /** What this chat was made from; absent also where that was forgotten. */
   readonly origin: LinkedChat | undefined;
   /** What was made from this chat and is there, oldest first. */

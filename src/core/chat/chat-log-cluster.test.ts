@@ -19,7 +19,7 @@ const title = (text: string) => (transaction: Transaction) => {
 /** Two processes that write one place; the reads of the first are counted. */
 function two() {
   const clock = new HeldClock();
-  const place = new MemoryPlace({ clock });
+  const place = new MemoryPlace(clock);
   let ids = 0;
   let reads = 0;
   const process = () => {

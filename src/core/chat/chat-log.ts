@@ -18,7 +18,7 @@ import { type ChatState, Transaction } from "./transaction.ts";
 /** The collection of the chats' logs: with a chat's id, the name of its lease. */
 export const chatsCollection = "chats";
 
-/** How often a change is decided again because another writer was faster. */
+/** Most times that a change is decided again because another writer was faster. */
 const maxTries = 20;
 
 /** Fills a transaction. */

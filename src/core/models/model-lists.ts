@@ -49,7 +49,7 @@ export interface ModelList {
 }
 
 /** What is asked for a list: its own address, and no other. */
-export type Listed = NamedProvider | { readonly baseUrl: string };
+type Listed = NamedProvider | { readonly baseUrl: string };
 
 /** How long a provider may take to say what it offers, in milliseconds. */
 const timeoutMs = 2_000;

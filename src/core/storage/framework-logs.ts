@@ -46,7 +46,7 @@ export function frameworkStore(storage: Pick<Storage, "logs">, name: string): Lo
 }
 
 /** A log of a framework, by its place. */
-export interface FrameworkLog {
+interface FrameworkLog {
   readonly collection: string;
   readonly logs: LogStore;
   readonly key: string;

@@ -110,7 +110,7 @@ function promptTokens({ instructions, context = "", messages, tools }: Responder
 }
 
 /** A history as a model gets it. */
-export interface AskedHistory {
+interface AskedHistory {
   readonly view: HistoryView;
   /** The model's window is so small that it gets the newest turn and a summary alone. */
   readonly isSmall: boolean;

@@ -36,7 +36,7 @@ export interface Begun {
 }
 
 /** What is stored of a turn as it begins. */
-export type NewTurn = Pick<
+type NewTurn = Pick<
   Turn,
   | "chatId"
   | "id"
@@ -302,7 +302,7 @@ export interface EndedPart {
   readonly reason: string;
 }
 
-export function endedBy({ ended, reason, period }: Resolution): EndedPart | undefined {
+function endedBy({ ended, reason, period }: Resolution): EndedPart | undefined {
   if (ended === "nothing") return undefined;
   return ended === "period" ? { reason } : { provider: period.provider, reason };
 }

@@ -6,7 +6,7 @@ import { startMoments } from "../start-moments.ts";
 
 const noRun = "00000000";
 
-export interface ConfiguredMomentsOptions extends Partial<Omit<MomentsOptions, "sessionId">> {
+interface ConfiguredMomentsOptions extends Partial<Omit<MomentsOptions, "sessionId">> {
   /** The run of the companion that they belong to. @default zeros: no run, as in a command */
   readonly sessionId?: string | undefined;
 }

@@ -7,10 +7,10 @@ import type { RepairReport } from "../../core/storage/storage.ts";
 import type { UploadTarget } from "../package/record.ts";
 
 /** How many bytes can still be written at a path, as the file system says; it can be wrong. */
-export type FreeSpace = (path: string) => Promise<number>;
+type FreeSpace = (path: string) => Promise<number>;
 
 /** Where packages go that somebody agreed to upload. */
-export interface UploadSettings {
+interface UploadSettings {
   readonly target: UploadTarget;
   /** Whether a package stays on this machine once it is in the bucket: not in mode `s3`. */
   readonly keepLocal: boolean;

@@ -39,7 +39,7 @@ interface AudioBlock {
 }
 
 /** When a chunk was received; the first sample's time on the sender's clock is `sourceMs`. */
-export interface ChunkTime extends Received {
+interface ChunkTime extends Received {
   readonly sourceMs?: number | undefined;
 }
 

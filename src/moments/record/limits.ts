@@ -15,7 +15,7 @@ export interface BufferLimits {
   readonly frameBytes: number;
   /** Of one picture; a larger one is refused. @default 2_097_152 */
   readonly oneFrameBytes: number;
-  /** Between one accepted picture and the next, on the monotonic clock. @default 500 */
+  /** Between accepted pictures: by the sender's time where both have one, else by when they came. @default 500 */
   readonly frameEveryMs: number;
   /** 120 s of 16 kHz. @default 1_920_000 */
   readonly audioSamples: number;

@@ -22,7 +22,7 @@ export interface LocalFile {
   readonly mediaType: string;
 }
 
-export interface LocalPackage {
+interface LocalPackage {
   readonly manifest: Manifest;
   readonly manifestBytes: Buffer;
   /** In the manifest's order, which is that of the upload. */

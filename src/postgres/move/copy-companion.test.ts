@@ -14,7 +14,7 @@ import { openMemoryStorage } from "../../core/storage/memory/memory-storage.ts";
 import type { Storage } from "../../core/storage/storage.ts";
 import { openThroughline, type Throughline } from "../../core/throughline.ts";
 import { type CopyProgress, copyCompanion } from "./copy-companion.ts";
-import { documentPlaces, filePlaces, logPlaces, ownDocuments } from "./places.ts";
+import { documentPlaces, filePlaces, logPlaces } from "./places.ts";
 
 const conflict = { code: "THROUGHLINE_CONFLICT" } as const;
 
@@ -70,7 +70,7 @@ test("every collection that the sources name is copied, or each storage has its 
   }
   const copied = [
     ...logPlaces.map(({ collection }) => `logs:${collection}`),
-    ...[...documentPlaces, ...ownDocuments].map((collection) => `documents:${collection}`),
+    ...[...documentPlaces, "forgotten"].map((collection) => `documents:${collection}`),
     ...filePlaces.map((collection) => `files:${collection}`),
   ];
   assert.deepEqual([...named].sort(), copied.sort());

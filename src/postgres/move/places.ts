@@ -32,12 +32,6 @@ export const documentPlaces: readonly string[] = ["session"];
 /** Collections of files, copied before the logs: no message comes without its files. */
 export const filePlaces: readonly string[] = ["chats"];
 
-/**
- * Collections of documents that each storage has of its own: up to which mark of its own log of marks a
- * feature has removed what it kept. Without one, a feature looks at every mark when it starts.
- */
-export const ownDocuments: readonly string[] = ["forgotten"];
-
 /** What of a home is no part of its storage, and stays where it is. */
 export const staysInHome = [
   "throughline.config.json",
@@ -46,7 +40,6 @@ export const staysInHome = [
   "emotions.yaml",
   "consent.json",
   "feedback/",
-  "outbox/",
   "quarantine/",
 ] as const;
 

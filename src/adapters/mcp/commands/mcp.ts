@@ -16,7 +16,7 @@ import { serverOver } from "../server.ts";
 import type { Remember } from "../tools.ts";
 
 /** A home, with all that keeps something of a chat. */
-export interface OpenedMcp {
+interface OpenedMcp {
   readonly throughline: Throughline;
   readonly remember?: Remember | undefined;
   close(): Promise<void>;

@@ -24,7 +24,7 @@ export interface Commit {
 }
 
 /** What a commit line says of the whole log. */
-export interface CommitHead {
+interface CommitHead {
   readonly key: string;
   /** JSON of an object. */
   readonly headJson: string;

@@ -30,7 +30,7 @@ import {
 } from "./file-ports.ts";
 
 /** The end of the name of a folder that has the files of one key. */
-export const filesSuffix = ".files";
+const filesSuffix = ".files";
 /** The file with the key, in a folder whose name does not spell it out. */
 const keyFile = "key.json";
 

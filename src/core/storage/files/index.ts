@@ -24,7 +24,7 @@ const mostBehindBytes = 128 * 1024 * 1024;
 /** An index without any log takes less. */
 const emptyBytes = 128 * 1024;
 
-export interface IndexOptions {
+interface IndexOptions {
   /**
    * Called when the index turned out to be damaged and was recreated: it is empty now, in every
    * collection. Every log has to be given to it again, those that are open too; what was asked of it

@@ -24,7 +24,7 @@ export interface Frame extends Change {
 }
 
 /** What a segment begins with. */
-export interface SegmentHeader {
+interface SegmentHeader {
   readonly position: number;
   /** Segments were begun in this order. */
   readonly nth: number;

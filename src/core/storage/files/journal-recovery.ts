@@ -20,7 +20,7 @@ import {
 } from "./journal-frame.ts";
 import { newSegment, noteChange, type Segment, settle } from "./journal-segment.ts";
 
-export interface FoundJournal {
+interface FoundJournal {
   /** In the order in which they were begun. */
   readonly segments: readonly Segment[];
   readonly nth: number;

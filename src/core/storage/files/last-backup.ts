@@ -5,7 +5,7 @@ import { readExactly } from "./batch-reader.ts";
 import { readFrom, replaceFile, writeAll } from "./file-ports.ts";
 
 /** The note that `backup` leaves in the home that it copied. */
-export interface LastBackup {
+interface LastBackup {
   /** ISO 8601. */
   readonly made_at: string;
   readonly directory: string;

@@ -5,7 +5,7 @@ import { hostname } from "node:os";
 import { join } from "node:path";
 import { isJsonObject } from "../../json.ts";
 
-export interface Holder {
+interface Holder {
   readonly pid: number;
   readonly host: string;
   /** When the home was taken: ISO 8601. */
@@ -17,7 +17,7 @@ export interface Holder {
 }
 
 /** A server that holds a home. */
-export type HomeServer = { readonly url: string } & Pick<Holder, "token_file">;
+type HomeServer = { readonly url: string } & Pick<Holder, "token_file">;
 
 const name = "lock.json";
 

@@ -46,7 +46,7 @@ export interface LogPorts extends Omit<HomePorts, "index" | "report"> {
 }
 
 /** What an append stores. */
-export interface Appended {
+interface Appended {
   /** The record lines, each with its line break. */
   readonly lines: string;
   readonly headJson: string;

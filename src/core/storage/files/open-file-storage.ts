@@ -12,7 +12,7 @@ import { FileIndex } from "./index.ts";
 import { partsOf } from "./index-search.ts";
 import { checkPermissionModel, oncePerPass, takeLease } from "./lease.ts";
 
-export interface FileStorageOptions {
+interface FileStorageOptions {
   /** The directory of the companion; created when absent, with mode 0700. */
   readonly home: string;
   /**
