@@ -1,11 +1,11 @@
-// A file system of 6 MB that is really full: what a person wants gone goes all the same.
+// A file system of 6 MB that is really full: what a person wants gone goes all the same, and a home that was killed opens.
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import fs from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import { openThroughline } from "../../src/core/throughline.ts";
+import { openThroughline, type Throughline } from "../../src/core/throughline.ts";
 import { randomText } from "../support/random-text.ts";
 
 const place = fs.mkdtempSync(join(tmpdir(), "throughline-full-"));
@@ -17,6 +17,9 @@ after(() => {
 const skip = mounted ? false : "this user may not mount a file system";
 
 let fillings = 0;
+function makeRoom(): void {
+  for (; fillings > 0; fillings--) fs.rmSync(join(place, `fill-${fillings}`));
+}
 function fill(): void {
   assert.throws(() => fs.writeFileSync(join(place, `fill-${++fillings}`), Buffer.alloc(8e6)), {
     code: "ENOSPC",
@@ -77,7 +80,7 @@ test("on a full disk a message is erased in the space of the journal, and a chat
 test("a start on a full disk lists, searches, repeats an append, erases in the space of the index and forgets", {
   skip,
 }, async () => {
-  for (let n = 1; n <= fillings; n++) fs.rmSync(join(place, `fill-${n}`));
+  makeRoom();
   const home = join(place, "next");
   const said = (n: number) => ({ id: `m${n}`, role: "user" as const, content: texts[n] ?? "" });
   const texts = Array.from(
@@ -107,3 +110,86 @@ test("a start on a full disk lists, searches, repeats an append, erases in the s
   await checkHas(19, 0);
   assert.equal((await chats.append("a", [{ role: "user", content: "new" }]))[0]?.seq, 21);
 });
+
+/** Appends what its input says, and is killed. */
+const killed = `
+  import fs from "node:fs";
+  const { openThroughline } = await import(process.argv[1]);
+  const { chats } = await openThroughline({ home: process.argv[2] });
+  for (const [chatId, id, content] of JSON.parse(fs.readFileSync(0, "utf8"))) {
+    await chats.append(chatId, [{ id, role: "user", content }]);
+  }
+  process.kill(process.pid, "SIGKILL");
+`;
+const module = new URL("../../src/core/throughline.ts", import.meta.url).href;
+
+for (const { took, kept = 0.5, length, last = length, earlier = 0, isRead = true } of [
+  { took: "nothing", kept: 1, length: 100, last: 500_000 },
+  { took: "what the index of two chats has room for", kept: 0.75, length: 100 },
+  { took: "what the index of three chats has room for", length: 12_000, earlier: 40 },
+  { took: "more than there is room for", kept: 0.1, length: 40_000, isRead: false },
+]) {
+  test(`a home that was killed opens on a full disk where a power cut took ${took}`, {
+    skip,
+  }, async () => {
+    makeRoom();
+    fs.rmSync(join(place, "next"), { recursive: true, force: true });
+    const home = join(place, "killed");
+    fs.rmSync(home, { recursive: true, force: true });
+    const text = (bytes: number) => `secret ${randomText(bytes).replace(/.{6}/g, "$& ")}`;
+    {
+      await using throughline = await openThroughline({ home });
+      const content = text(12_000);
+      for (let n = 0; n < earlier; n++)
+        await throughline.chats.append("c", [{ role: "user", content }]);
+    }
+    const said = Array.from({ length: 30 }, (_, n) => [
+      n % 2 === 0 ? "a" : "b",
+      `m${n}`,
+      text(n < 29 ? length : last),
+    ]);
+    const { signal, stderr } = spawnSync(
+      process.execPath,
+      ["--input-type=module", "-e", killed, module, home],
+      { encoding: "utf8", input: JSON.stringify(said) },
+    );
+    assert.equal(signal, "SIGKILL", stderr);
+    for (const chatId of ["a", "b"]) {
+      const file = join(home, "chats", `${chatId}.jsonl`);
+      fs.truncateSync(file, Math.round(fs.statSync(file).size * kept));
+    }
+    fill();
+    const checkHas = async ({ chats }: Throughline, chatId: string, ...more: readonly string[]) => {
+      const found = await Array.fromAsync(chats.logs.read(chatId));
+      const expected = said.filter(([id]) => id === chatId).map(([, id]) => id);
+      assert.deepEqual(
+        found.map(({ id }) => id),
+        [...expected, ...more],
+      );
+    };
+    const long = { id: "new", role: "user", content: randomText(500_000) } as const;
+    {
+      await using throughline = await openThroughline({ home });
+      const { chats } = throughline;
+      if (!isRead) {
+        const full = { code: "THROUGHLINE_UNAVAILABLE", message: /full/ };
+        await assert.rejects(checkHas(throughline, "a"), full);
+        makeRoom();
+      }
+      for (const chatId of ["a", "b"]) await checkHas(throughline, chatId);
+      assert.equal((await chats.list({ limit: 9 })).chats.length, earlier > 0 ? 3 : 2);
+      fill();
+      await assert.rejects(chats.append("a", [long]), {
+        code: "THROUGHLINE_UNAVAILABLE",
+        message: /the disk is full/,
+      });
+      assert.equal((await chats.search("secret", { limit: 200 })).length, 30 + earlier);
+      await chats.forget("b");
+      makeRoom();
+      await chats.append("a", [long]);
+      await checkHas(throughline, "a", "new");
+    }
+    await using throughline = await openThroughline({ home });
+    await checkHas(throughline, "a", "new");
+  });
+}

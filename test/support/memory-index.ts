@@ -61,6 +61,7 @@ export function homeIndex(): HomeIndex {
     published: () => undefined,
     sync: () => Promise.resolve(),
     skip: () => Promise.resolve(),
+    makeRoom: () => Promise.resolve(false),
   };
 }
 

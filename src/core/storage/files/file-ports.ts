@@ -247,6 +247,20 @@ export function isCode(error: unknown, ...codes: readonly string[]): boolean {
   );
 }
 
+export const isFull = (error: unknown): boolean => isCode(error, "ENOSPC", "EDQUOT");
+
+/** Does something that needs so many bytes: where the disk is full, again in the space of the index. */
+export async function inSpaceOfIndex<T>(
+  index: Pick<HomeIndex, "makeRoom">,
+  bytes: number,
+  work: () => Promise<T>,
+): Promise<T> {
+  return work().catch(async (error) => {
+    if (!isFull(error) || !(await index.makeRoom(bytes))) throw error;
+    return work();
+  });
+}
+
 /** This user may not do that there, and trying again does not help. */
 export function isNotAllowed(error: unknown): boolean {
   return isCode(error, "EACCES", "EPERM", "EROFS");
@@ -275,7 +289,8 @@ export function rethrow(key: string, error: unknown): never {
     const name = basename(String(error.path));
     throw unavailable(`${key}: ${name} is ${kind}, not a file: move it away`, error);
   }
-  const hint = isNotAllowed(error) ? ": see to the owner and the permissions of its file" : "";
+  let hint = isFull(error) ? ": it is full. Make room on it" : "";
+  if (isNotAllowed(error)) hint = ": see to the owner and the permissions of its file";
   throw unavailable(`${key}: the disk refused (${String(error.code)})${hint}`, error);
 }
 

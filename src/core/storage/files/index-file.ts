@@ -128,8 +128,8 @@ export class IndexFile {
     throw lost(cause);
   }
 
-  /** Throws away all that is in the file, and begins it again, empty. */
-  lose(): void {
+  /** Throws away all that is in the file, and begins it again, empty, or in memory. */
+  lose(inMemory = false): void {
     try {
       this.#open.database.close();
     } catch {
@@ -137,7 +137,7 @@ export class IndexFile {
     }
     this.covered.clear();
     this.losses++;
-    this.#open = this.#replace();
+    this.#open = this.#replace(inMemory);
     this.#onLost?.();
   }
 
@@ -195,8 +195,8 @@ export class IndexFile {
   }
 
   /** An empty index. In memory when the disk does not take a file, or spoilt it twice. */
-  #replace(): OpenDatabase {
-    const file = this.losses < 2 ? replaceIndexFile(this.path) : undefined;
+  #replace(inMemory = false): OpenDatabase {
+    const file = this.losses < 2 && !inMemory ? replaceIndexFile(this.path) : undefined;
     this.isInMemory = file === undefined;
     if (file !== undefined) return file;
     this.#leftBehind = true;

@@ -243,9 +243,10 @@ export class FileIndex implements HomeIndex {
   }
 
   async makeRoom(bytes: number): Promise<boolean> {
-    if (this.file.isInMemory || this.file.bytes < bytes + emptyBytes) return false;
+    const has = this.file.bytes;
+    if (this.file.isInMemory || has < bytes) return false;
     const worker = this.#worker;
-    this.file.lose();
+    this.file.lose(has < bytes + emptyBytes);
     await worker?.terminate(); // it has the file open
     return true;
   }

@@ -4,6 +4,7 @@ import type { DiskFile } from "../disk/disk.ts";
 import { batchAt, batchesBackward, batchesForward, readExactly } from "./batch-reader.ts";
 import {
   type HomePorts,
+  inSpaceOfIndex,
   isCode,
   makeDirectory,
   unlessAbsent,
@@ -137,7 +138,10 @@ export async function completeLog(
       if (await goesOnOtherwise(file, next.offset, replaced)) return;
       const missing = kept.slice(at);
       await cutBack(ports, path, file, next.offset, missing);
-      for (const { bytes, offset } of missing) await writeAll(file, bytes, offset);
+      const length = missing.reduce((sum, { bytes }) => sum + bytes.length, 0);
+      await inSpaceOfIndex(ports.index, length, async () => {
+        for (const { bytes, offset } of missing) await writeAll(file, bytes, offset);
+      });
       return;
     }
     const last = kept.at(-1);

@@ -484,6 +484,39 @@ test("what a start believed of a killed process is there after a power cut", asy
   }
 });
 
+test("what a start on a full disk believed is there after a power cut, also once there is room", async () => {
+  const inner = new SimulatedDisk();
+  let isDead = false;
+  const dying = withSync(inner, () => (isDead ? new Promise<void>(() => {}) : Promise.resolve()));
+  const dead = await openOn(dying);
+  await dead.logs.append("a", [record("m1")]);
+  isDead = true;
+  void dead.logs.append("a", [record("m2")]);
+  for (let i = 0; i < 20; i++) await nextPass();
+  const path = /journal$/;
+  const full = faultyDisk(inner, {
+    fault: "ENOSPC",
+    at: 1,
+    call: "write",
+    repeat: "forever",
+    path,
+  });
+  const { logs } = await openOn(full);
+  assert.equal((await logs.tail("a", 9))?.seq, 2);
+  await assert.rejects(logs.append("a", [record("m3")]), {
+    ...refused,
+    message: /the disk is full/,
+  });
+  for (const image of crashImages(inner)) {
+    assert.deepEqual(await idsOn(image), [["m1", "m2"]], image.label);
+  }
+  full.heal();
+  assert.equal(await logs.append("a", [record("m3")]), 3);
+  for (const image of crashImages(inner)) {
+    assert.deepEqual(await idsOn(image), [["m1", "m2", "m3"]], image.label);
+  }
+});
+
 test("a log that could not be written again after a failed sync is not believed later", async () => {
   const inner = new SimulatedDisk();
   const disk = faultyDisk(inner, [

@@ -2,7 +2,7 @@ import { sep } from "node:path";
 import { setImmediate as nextPass } from "node:timers/promises";
 import type { ThroughlineError } from "../../errors.ts";
 import { type NewBatch, putBatch, roomFor } from "./commit.ts";
-import { type HomePorts, isCode, unavailable, writeAll } from "./file-ports.ts";
+import { type HomePorts, isFull, unavailable, writeAll } from "./file-ports.ts";
 import { beginFrame, frameBytes, sealFrame } from "./journal-frame.ts";
 import {
   isCutOff,
@@ -60,7 +60,10 @@ const slabBytes = 1024 * 1024;
 /** Logs are written for so long before others have their turn. */
 const sliceMs = 2;
 
-const cannotWrite = "the journal cannot be written. Nothing was stored";
+function cannotWrite(cause: unknown): ThroughlineError {
+  const why = isFull(cause) ? "the disk is full: " : "";
+  return unavailable(`${why}the journal cannot be written. Nothing was stored`, cause);
+}
 
 /**
  * The write-ahead log of a home: one sync here makes changes of any number of logs durable. Then the same
@@ -178,7 +181,7 @@ export class Journal {
     try {
       segment = await this.segments.withRoom(length);
     } catch (cause) {
-      return this.#refuse(this.#failed(group), unavailable(cannotWrite, cause));
+      return this.#refuse(this.#failed(group), cannotWrite(cause));
     }
     const { end } = segment;
     const position = segment.position + end;
@@ -204,10 +207,8 @@ export class Journal {
       resolve(); // it will not be applied: nothing needs to wait for that
       const failed = this.#failed(group);
       // A failed sync may have thrown away more than this group: then all of the segment is given up.
-      const isCut = !isWritten && isCode(cause, "ENOSPC", "EDQUOT") && (await isCutOff(segment));
-      const error = isCut
-        ? unavailable(cannotWrite, cause)
-        : await this.segments.giveUp(segment, cause);
+      const isCut = !isWritten && isFull(cause) && (await isCutOff(segment));
+      const error = isCut ? cannotWrite(cause) : await this.segments.giveUp(segment, cause);
       return this.#refuse(failed, error);
     }
     this.#fault = undefined;

@@ -160,4 +160,5 @@ export interface HomeIndex {
   sync(position: number): Promise<void>;
   /** The index does without what the journal has of these collections before this position. */
   skip(position: number, collections: ReadonlySet<string>): Promise<void>;
+  makeRoom: LogIndex["makeRoom"];
 }

@@ -2,7 +2,7 @@ import type { DiskFile } from "../disk/disk.ts";
 import { erasedKind } from "../log-store.ts";
 import { recordsOf } from "./batch-reader.ts";
 import { putBatch, roomFor } from "./commit.ts";
-import { isCode, replaceLog, unavailable, writeAll } from "./file-ports.ts";
+import { inSpaceOfIndex, isFull, replaceLog, unavailable, writeAll } from "./file-ports.ts";
 import type { LogFile, LogPorts } from "./log-file.ts";
 
 /**
@@ -25,7 +25,7 @@ export async function rewriteLog(
   erase: ReadonlySet<string>,
   headJson: string,
 ): Promise<number> {
-  let unread = log.end;
+  let unread = 0;
   const fill = async (file: DiskFile) => {
     let end = 0;
     let prev = "";
@@ -65,12 +65,10 @@ export async function rewriteLog(
     }
     await flush(last);
   };
-  const isFull = (error: unknown) => isCode(error, "ENOSPC", "EDQUOT");
   try {
-    await replaceLog(ports, log.path, fill).catch(async (error) => {
-      if (!isFull(error) || !(await ports.index.makeRoom(log.end))) throw error;
+    await inSpaceOfIndex(ports.index, log.end, () => {
       unread = log.end;
-      await replaceLog(ports, log.path, fill);
+      return replaceLog(ports, log.path, fill);
     });
   } catch (error) {
     if (!isFull(error)) throw error;

@@ -2,6 +2,7 @@ import { join } from "node:path";
 import { ThroughlineError } from "../../errors.ts";
 import {
   type HomePorts,
+  isFull,
   rethrow,
   syncNames,
   unavailable,
@@ -9,7 +10,7 @@ import {
   writeAll,
 } from "./file-ports.ts";
 import { type Frame, frameLength, headerChange, putFrame } from "./journal-frame.ts";
-import { readJournal } from "./journal-recovery.ts";
+import { type FoundJournal, readJournal } from "./journal-recovery.ts";
 import {
   collectionOf,
   createSegment,
@@ -73,16 +74,12 @@ export class Segments {
   async recover(): Promise<void> {
     try {
       const found = await readJournal(this.#ports, this.#folder);
-      const { segments, from, frames } = found;
+      const { segments, frames } = found;
       this.#sealed.push(...segments);
       this.#nth = Math.max(found.nth, this.#ports.index.nth);
       this.wasUnsynced = found.isUnsynced;
       if (segments.length === 0) return;
-      this.position = from;
-      for (const { path, nth, position, end } of segments) {
-        this.#ports.index.began({ path, nth, position, end: Math.min(position + end, from) });
-      }
-      await this.#repeat(frames.filter(({ position }) => position >= from));
+      await this.#takeUp(found);
       await this.recovered.add(frames);
       this.#ports.timers.after(idleMs, () => this.#checkpoint());
     } catch (error) {
@@ -195,22 +192,26 @@ export class Segments {
 
   /**
    * Begins a segment with what the last process wrote last, and syncs it. A sync of that process may have
-   * failed and thrown it away: what is believed now must still be there after the next power cut.
+   * failed and thrown it away: what is believed now must still be there after the next power cut. On a full
+   * disk it stays where it is, and is synced there.
    */
-  async #repeat(frames: readonly Frame[]): Promise<void> {
-    const segment = await this.#begin(frames.length);
-    const { position } = segment;
-    const bytes = Buffer.allocUnsafe(frames.reduce((sum, frame) => sum + frameLength(frame), 0));
-    let at = 0;
-    for (const frame of frames) {
-      const place = { position: position + segment.end + at, applied: position };
-      at = putFrame(bytes, at, frame, place);
-      noteChange(segment, frame.path, frame.offset);
+  async #takeUp({ segments, frames, from }: FoundJournal): Promise<void> {
+    this.position = from;
+    const last = frames.filter(({ position }) => position >= from);
+    const segment = await this.#write(last).catch((error) => {
+      if (!isFull(error)) throw error;
+    });
+    if (segment === undefined) {
+      for (const { file, position, end } of segments) {
+        await file.sync();
+        this.position = position + end;
+      }
     }
-    await writeAll(segment.file, bytes, segment.end);
-    await segment.file.sync();
-    segment.end += at;
-    this.position += at;
+    const most = segment?.position ?? this.position;
+    for (const { path, nth, position, end } of segments) {
+      this.#ports.index.began({ path, nth, position, end: Math.min(position + end, most) });
+    }
+    if (segment !== undefined) this.#take(segment);
     this.#ports.index.published(this.position);
   }
 
@@ -225,17 +226,26 @@ export class Segments {
       const freeing = this.#inTurn(() => this.#freeSealed()).catch(() => undefined); // tried again
       if (this.#sealed.length >= sealed.most) await freeing;
     }
-    return this.#begin(0);
+    return this.#begin();
   }
 
   /** Begins a segment. Its header is as durable as what is synced after it. */
-  #begin(repeated: number): Promise<Segment> {
-    const begun = this.#beginNow(repeated);
+  #begin(): Promise<Segment> {
+    const begun = this.#write([]).then((segment) => this.#take(segment));
     this.#beginning = begun.catch(() => undefined);
     return begun;
   }
 
-  async #beginNow(repeated: number): Promise<Segment> {
+  #take(segment: Segment): Segment {
+    const { path, nth, position, end } = segment;
+    this.position = position + end;
+    this.#ports.index.began({ path, nth, position });
+    this.#active = segment;
+    return segment;
+  }
+
+  /** Writes what a segment begins with: its header, and frames of older ones. */
+  async #write(repeated: readonly Frame[]): Promise<Segment> {
     const nth = ++this.#nth;
     // While the journal is emptied, a spare one holds what is to be forgotten.
     for (let first = this.#spare[0]; first && isMoved(first); first = this.#spare[0]) {
@@ -245,25 +255,28 @@ export class Segments {
     const spare = this.#emptying === 0 ? this.#spare.shift() : undefined;
     const segment = spare ?? (await createSegment(this.#ports, this.#folder, nth));
     const unsynced = this.wasUnsynced || this.#ports.durability === "process";
-    const header = headerChange({ nth, repeated, unsynced });
-    const bytes = Buffer.allocUnsafe(frameLength(header));
+    const header = headerChange({ nth, repeated: repeated.length, unsynced });
+    const all = [header, ...repeated];
+    const bytes = Buffer.allocUnsafe(all.reduce((sum, change) => sum + frameLength(change), 0));
     const position = this.position;
     segment.nth = nth;
     segment.position = position;
-    segment.end = putFrame(bytes, 0, header, { position, applied: position });
+    segment.end = 0;
+    for (const change of all) {
+      const place = { position: position + segment.end, applied: position };
+      segment.end = putFrame(bytes, segment.end, change, place);
+    }
     try {
       await writeAll(segment.file, bytes, 0);
       // The next start must know of it, whatever else a power cut takes.
-      if (this.#ports.durability === "process") await segment.file.sync();
+      if (repeated.length > 0 || this.#ports.durability === "process") await segment.file.sync();
     } catch (error) {
       // Nothing is in it: it is used again, or goes with the others.
       if (spare !== undefined) this.#spare.unshift(spare);
       else await this.#remove(segment).catch(() => this.#sealed.push(segment));
       throw error;
     }
-    this.position += segment.end;
-    this.#ports.index.began({ path: segment.path, nth, position });
-    this.#active = segment;
+    for (const { path, offset } of repeated) noteChange(segment, path, offset);
     return segment;
   }
 
