@@ -197,7 +197,8 @@ export class DocumentWriter {
         const options = shared && { expectedRevision: this.#revision };
         this.#revision = await documents.write(documentKey, companionDocument(stored), options);
         this.#written = stored;
-        this.#pending = this.#pending.slice(acts.length);
+        const last = acts.at(-1)?.number ?? 0;
+        this.#pending = this.#pending.filter(({ number }) => number > last);
         shared?.publish();
         return { stored, acts };
       },

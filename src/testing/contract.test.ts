@@ -52,7 +52,7 @@ test("without `reopen` a clause that reopens becomes a skipped test", () => {
   const { test: runner, tests, skipped } = notingRunner();
   testContract(contract, { test: runner, open });
   assert.equal(tests.length, 2);
-  assert.deepEqual(skipped, ["this reopens"]);
+  assert.deepEqual(skipped, ["this reopens: nothing to reopen"]);
 });
 
 for (const each of [logStoreContract, documentStoreContract, fileStoreContract, leaseContract]) {

@@ -67,7 +67,7 @@ export interface TestRunner {
 export function testContract({ clauses }: Contract, driver: DriverUnderTest): void {
   const { test, open, reopen } = driver;
   for (const { says, reopens, proof } of clauses) {
-    if (reopens && reopen === undefined) void test.skip(says, cannotReopen);
+    if (reopens && reopen === undefined) void test.skip(`${says}: nothing to reopen`, cannotReopen);
     else void test(says, () => proof(open, reopen ?? cannotReopen));
   }
 }

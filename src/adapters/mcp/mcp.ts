@@ -3,12 +3,9 @@ import { createMcpHandler } from "@modelcontextprotocol/server";
 import { aName, type Checks, type Defaults, resolveOptions } from "../../core/options.ts";
 import type { Throughline } from "../../core/throughline.ts";
 import { serverOver } from "./server.ts";
+import type { Remember } from "./tools.ts";
 
-/** Records what a model says it did that earned a reaction. @returns what the model is told: no more than is true. */
-export type Remember = (
-  skill: "remember_positively" | "remember_negatively",
-  said: { readonly what: string; readonly trigger?: string | undefined },
-) => Promise<string>;
+export type { Remember } from "./tools.ts";
 
 export interface McpOptions {
   /** The version of the program that serves this: clients are shown it. */
