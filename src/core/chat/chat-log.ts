@@ -24,7 +24,7 @@ const maxTries = 20;
 /** Fills a transaction. */
 type Decide<T> = (transaction: Transaction) => T | Promise<T>;
 
-const missing: ChatState = { seq: 0, head: undefined, damaged: false };
+const missing: ChatState = { seq: 0, head: undefined, damaged: false, mayHold: () => false };
 
 type OnHeard = (chatId: string, message: StoredMessage, client: string | undefined) => void;
 
@@ -341,8 +341,8 @@ export class ChatLog {
   /** Appends to a log that is open. @returns `undefined`: that cannot be done at once. */
   #commit(chatId: string, transaction: Transaction): Promise<void> | undefined {
     touch(transaction);
-    const { records, givenIds, head } = transaction;
-    const stored = this.logs.commit?.(chatId, prepareAppend(records, givenIds, head));
+    const { records, head } = transaction;
+    const stored = this.logs.commit?.(chatId, prepareAppend(records, transaction, head));
     if (stored === undefined) return undefined;
     const span = this.ports.telemetry.begin({ type: "append" });
     this.#storing.add(stored);

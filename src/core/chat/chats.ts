@@ -99,9 +99,12 @@ export class Chats extends ChatLog {
     return stored;
   }
 
+  /** Adds a message under whose id nothing is stored. */
   #add(transaction: Transaction, message: MessageInput): StoredMessage {
     checkMessageId(message?.id);
-    return transaction.message(message) as unknown as StoredMessage;
+    const added = transaction.message(message) as unknown as StoredMessage;
+    transaction.newIds.add(added.id);
+    return added;
   }
 
   /**

@@ -2,7 +2,12 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { isThroughlineError } from "../errors.ts";
-import { checkInteraction, fieldBytes, type NewInteraction } from "./interaction.ts";
+import {
+  checkInteraction,
+  fieldBytes,
+  fitInteraction,
+  type NewInteraction,
+} from "./interaction.ts";
 
 const hello = { utterance: "Hello", intent: "greeting", response: "Hi!", outcome: "answered" };
 
@@ -43,7 +48,7 @@ test("a text of any code units is kept whole, or cut to a prefix of 8 KiB and a 
   fc.assert(
     fc.property(text, text, (utterance, response) => {
       const input = { utterance, intent: "ASK", response, outcome: "failed" } as const;
-      const kept = checkInteraction(input);
+      const kept = fitInteraction(input);
       for (const field of ["utterance", "response"] as const) {
         assert.ok(Buffer.byteLength(kept[field]) <= fieldBytes);
         if (Buffer.byteLength(input[field]) <= fieldBytes) {

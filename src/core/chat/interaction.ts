@@ -37,13 +37,13 @@ const shape: Shape<NewInteraction> = object(
   "left out",
 );
 
-/**
- * Copies an interaction, with its intent in upper case and its texts within `fieldBytes` each.
- *
- * @throws ThroughlineError `THROUGHLINE_INVALID`: a field is not what `NewInteraction` says.
- */
-export function checkInteraction(input: NewInteraction): NewInteraction {
+/** @throws ThroughlineError `THROUGHLINE_INVALID`: a field is not what `NewInteraction` says. */
+export function checkInteraction(input: NewInteraction): void {
   required(shape, input, "an interaction");
+}
+
+/** Copies an interaction, with its intent in upper case and its texts within `fieldBytes` each. */
+export function fitInteraction(input: NewInteraction): NewInteraction {
   const { utterance, intent, response, outcome } = input; // with lone surrogates, as it was said
   return {
     utterance: fitText(utterance),

@@ -244,7 +244,7 @@ export class ProviderSessions {
   }
 
   /** `update` as part of a larger change. @returns whether it was counted. */
-  updateIn(transaction: Transaction, delta: UsageDelta, id = transaction.newId()): boolean {
+  updateIn(transaction: Transaction, delta: UsageDelta, id?: string): boolean {
     const outcome = applyUsage(transaction.head.session, delta);
     const rejected = "rejected" in outcome ? outcome.rejected : undefined;
     // A late attempt cost what it cost: it is on record, and in no total of the new period.

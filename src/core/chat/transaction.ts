@@ -40,6 +40,8 @@ export class Transaction {
   readonly heard: { readonly message: StoredMessage; readonly client: string | undefined }[] = [];
   /** The ids of records that were not made up here. */
   readonly givenIds: string[] = [];
+  /** Ids that were looked for, and that the chat does not hold. */
+  readonly newIds = new Set<string>();
   readonly #state: ChatState;
   readonly #newId: NewId;
 

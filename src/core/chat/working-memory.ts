@@ -3,6 +3,7 @@ import { invalid } from "../errors.ts";
 import { type Checks, type Defaults, resolveOptions, whole } from "../options.ts";
 import {
   checkInteraction,
+  fitInteraction,
   type Interaction,
   type NewInteraction,
   type Outcome,
@@ -43,7 +44,10 @@ export interface WorkingMemoryStats {
 }
 
 /** A working memory to read: what a responder gets. */
-export type ReadOnlyMemory = Omit<WorkingMemory, "append" | "answered" | "replace" | "clear">;
+export type ReadOnlyMemory = Omit<
+  WorkingMemory,
+  "append" | "remember" | "answered" | "replace" | "clear"
+>;
 
 /**
  * What was just said: the last interactions of one period, in RAM only. Not a transcript, not
@@ -82,11 +86,17 @@ export class WorkingMemory {
    * nothing was remembered and no turn number was used.
    */
   append(interaction: NewInteraction, id?: string): Interaction {
-    const checked = checkInteraction(interaction);
+    checkInteraction(interaction);
+    return this.remember(interaction, id);
+  }
+
+  /** Appends an interaction that is known to be valid. */
+  remember(interaction: NewInteraction, id?: string): Interaction {
     const before = this.#interactions.findIndex((each) => this.#isAbout(each, id));
     if (before >= 0) this.#interactions.splice(before, 1);
     const timestamp = isoTime(this.#clock.now());
-    const kept = Object.freeze({ turn: this.#lastTurn + 1, timestamp, ...checked });
+    const fitted = fitInteraction(interaction);
+    const kept = Object.freeze({ turn: this.#lastTurn + 1, timestamp, ...fitted });
     this.#lastTurn = kept.turn;
     if (id !== undefined) this.#ids.set(kept, id);
     this.#interactions.push(kept);
@@ -104,10 +114,9 @@ export class WorkingMemory {
     const at = this.#interactions.findIndex((each) => this.#isAbout(each, id));
     const before = this.#interactions[at];
     if (before === undefined) return;
-    const kept = Object.freeze({
-      ...before,
-      ...checkInteraction({ ...before, ...answer }),
-    });
+    const replaced = { ...before, ...answer };
+    checkInteraction(replaced);
+    const kept = Object.freeze({ ...before, ...fitInteraction(replaced) });
     this.#ids.set(kept, id);
     this.#interactions[at] = kept;
   }

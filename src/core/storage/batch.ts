@@ -87,14 +87,15 @@ export function prepareBatch(
  * Serialises records that were checked one by one, and checks what is left: that ids are given once, and
  * the bounds.
  *
- * @param givenIds those of the ids that were not made up for this append.
+ * @param ids those that were not made up for this append, and those that the log was found not to hold.
  * @throws ThroughlineError `THROUGHLINE_INVALID`, `THROUGHLINE_TOO_LARGE`.
  */
 export function prepareAppend(
   records: readonly StoredRecord[],
-  givenIds: readonly string[],
+  ids: { readonly givenIds: readonly string[]; readonly newIds: ReadonlySet<string> },
   head: LogHead,
 ): PreparedAppend {
+  const { givenIds, newIds } = ids;
   if (records.length > logLimits.batchRecords) {
     throw tooLarge(`a batch has at most ${logLimits.batchRecords} records`);
   }
@@ -116,7 +117,8 @@ export function prepareAppend(
   if (isLongerThan(headJson, logLimits.headBytes)) {
     throw tooLarge(`head is longer than ${logLimits.headBytes} bytes`);
   }
-  return { records, lines, givenIds, head, headJson };
+  const unsought = givenIds.filter((id) => !newIds.has(id));
+  return { records, lines, givenIds: unsought, head, headJson };
 }
 
 function lineOf(record: StoredRecord): string {

@@ -1,17 +1,20 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { setImmediate as nextPass } from "node:timers/promises";
 import { SimulatedDisk } from "../../../../test/support/simulated-disk.ts";
 import { openOn } from "../../../../test/support/storage-workload.ts";
 
-/** A disk, and the names of the chats whose files are open, in the order of their opening. */
+/** A disk, the names of the chats whose files are open, in the order of their opening, and what was asked to open. */
 function watchedDisk() {
   const disk = new SimulatedDisk();
   const inner = disk.open.bind(disk);
   const open: string[] = [];
+  const asked: string[] = [];
   let opened = 0;
   disk.open = async (path, how) => {
-    const file = await inner(path, how);
     const [, name] = /chats\/(\w+)\.jsonl$/.exec(path) ?? [];
+    if (name !== undefined) asked.push(`${how} ${name}`);
+    const file = await inner(path, how);
     if (name === undefined) return file;
     open.push(name);
     opened++;
@@ -22,7 +25,7 @@ function watchedDisk() {
     };
     return file;
   };
-  return { disk, open, count: () => opened };
+  return { disk, open, asked, count: () => opened };
 }
 
 test("of many logs the least used are closed, and the others stay open", async () => {
@@ -38,4 +41,27 @@ test("of many logs the least used are closed, and the others stay open", async (
   assert.deepEqual(open, ["k17", "k18", "k19", "k0"]);
   await storage.close();
   assert.deepEqual(open, []);
+});
+
+test("a log that was just looked for in vain is not looked for again to begin it; later it is", async () => {
+  const { disk, asked } = watchedDisk();
+  const { storage, logs } = await openOn(disk);
+  assert.equal(await logs.tail("k0", 0), undefined);
+  await logs.append("k0", [{ id: "m1" }], { expectedSeq: 0 });
+  assert.deepEqual(asked.splice(0), ["write k0", "create k0"]);
+  assert.equal(await logs.tail("k1", 0), undefined);
+  await nextPass();
+  await logs.append("k1", [{ id: "m1" }], { expectedSeq: 0 });
+  assert.deepEqual(asked.splice(0), ["write k1", "write k1", "create k1"]);
+  await storage.close();
+});
+
+test("a log that was looked for in vain, begun and closed goes on, all in one pass of the event loop", async () => {
+  const { disk, open } = watchedDisk();
+  const { storage, logs } = await openOn(disk, "power-cut", undefined, 4, undefined, 1_000_000);
+  assert.equal(await logs.tail("k0", 0), undefined);
+  for (let i = 0; i < 6; i++) await logs.append(`k${i}`, [{ id: "m1" }]);
+  assert.ok(!open.includes("k0"));
+  assert.equal(await logs.append("k0", [{ id: "m2" }]), 2);
+  await storage.close();
 });

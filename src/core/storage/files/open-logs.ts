@@ -24,6 +24,8 @@ export class OpenLogs {
   readonly #changes = new KeyedMutex();
   /** Logs whose file could not be opened, or not read, the last time. */
   readonly #unreadable = new Set<string>();
+  /** Logs that a reader looked for last, in this pass of the event loop, and that are not there. */
+  readonly #missing = new Set<string>();
   #closed = false;
   #indexAge = 0;
   #isFollowing = false;
@@ -77,10 +79,20 @@ export class OpenLogs {
     const slot = this.#slots.get(key);
     const log = slot === undefined ? undefined : this.usable(slot);
     if (slot === undefined || log === undefined) {
-      return this.alone(key, async (own) => read(await this.opened(own)));
+      return this.alone(key, async (own) => {
+        const found = await this.opened(own);
+        if (found === undefined) this.#noteMissing(key);
+        return read(found);
+      });
     }
     this.#touch(slot);
     return read(log).catch((error) => rethrow(key, error));
+  }
+
+  /** Notes that a log is not there: who finds that out often begins it at once. */
+  #noteMissing(key: string): void {
+    if (this.#missing.size === 0) setImmediate(() => this.#missing.clear());
+    this.#missing.add(key);
   }
 
   /** The log, if it is open and no other work on it is under way. */
@@ -106,6 +118,7 @@ export class OpenLogs {
     await unusable?.caughtUp();
     await unusable?.close();
     slot.indexAge = this.#indexAge;
+    this.#missing.delete(slot.key);
     const log = await this.#openFile(slot.key);
     if (log === undefined) {
       if ((this.#ports.index.entry(slot.key)?.seq ?? 0) === 0) return undefined;
@@ -174,12 +187,14 @@ export class OpenLogs {
   }
 
   /**
-   * The same to change it: its path still leads to its file, and nothing else does. Within `alone` only.
+   * The same to change it: its path still leads to its file, and nothing else does. Within `alone` only. A log that
+   * a reader just missed is not looked for again: making its file refuses one that is there by now.
    *
    * @throws ThroughlineError `THROUGHLINE_UNAVAILABLE`: another program removed or replaced the file. The
    *   next call opens what is there then.
    */
   async writable(slot: Slot): Promise<LogFile | undefined> {
+    if (this.#missing.delete(slot.key)) return undefined;
     const log = this.usable(slot);
     if (log === undefined) return this.#reopened(slot);
     const place = log.place();

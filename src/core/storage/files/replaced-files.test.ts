@@ -4,21 +4,26 @@ import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import fs, { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { projection } from "../../../../test/support/storage-workload.ts";
 import type { LogStore } from "../log-store.ts";
 import { openFileStorage } from "./open-file-storage.ts";
 
-async function openHome(t: TestContext) {
+async function openEmpty(t: TestContext) {
   const place = mkdtempSync(join(tmpdir(), "throughline-replaced-"));
   t.after(() => rmSync(place, { recursive: true, force: true }));
   const home = join(place, "home");
   const storage = await openFileStorage({ home });
   t.after(() => storage.close());
   const logs = storage.logs("chats", projection);
-  for (const id of ["m1", "m2"]) await say(logs, id);
   return { place, home, storage, logs, path: join(home, "chats", "a.jsonl") };
+}
+
+async function openHome(t: TestContext) {
+  const made = await openEmpty(t);
+  for (const id of ["m1", "m2"]) await say(made.logs, id);
+  return made;
 }
 
 const say = (logs: LogStore, id: string) => logs.append("a", [{ id, content: `says ${id}` }]);
@@ -135,4 +140,17 @@ test("the files of a backup that was made with links are not written by the home
   assert.equal(await say(logs, "m3"), 3, "the file has the same bytes: nothing has to be refused");
   assert.equal(bytesOf(join(backup, "chats", "a.jsonl")), kept);
   assert.match(bytesOf(path), /says m3/);
+});
+
+test("a file that is put where a log was just looked for is not written over, and the next append goes into it", async (t) => {
+  const { path } = await openHome(t);
+  const { logs, path: own } = await openEmpty(t);
+  assert.equal(await logs.tail("a", 0), undefined);
+  fs.mkdirSync(dirname(own), { recursive: true });
+  fs.copyFileSync(path, own);
+  const before = bytesOf(own);
+  await assert.rejects(say(logs, "m3"), { code: "THROUGHLINE_UNAVAILABLE" });
+  assert.equal(bytesOf(own), before);
+  assert.equal(await say(logs, "m3"), 3);
+  assert.deepEqual(await idsIn(logs), ["m1", "m2", "m3"]);
 });
