@@ -21,7 +21,7 @@ import {
 } from "./journal-frame.ts";
 import { newSegment, noteChange, type Segment, settle } from "./journal-segment.ts";
 
-interface FoundJournal {
+export interface FoundJournal {
   /** In the order in which they were begun. */
   readonly segments: readonly Segment[];
   readonly nth: number;
