@@ -1,6 +1,6 @@
 import { hashOf } from "../core/chat/tombstones.ts";
 import { type Clock, isoTime } from "../core/clock.ts";
-import { ThroughlineError } from "../core/errors.ts";
+import { isThroughlineError, ThroughlineError } from "../core/errors.ts";
 import {
   type Boot,
   beginRun,
@@ -159,7 +159,7 @@ export class Companion implements AsyncDisposable {
         },
       },
       options,
-      boot.revision,
+      boot,
     );
     const clientRuns = () => this.#living.life.clients;
     this.clients = new Clients(ports, this, clientRuns, (happening) => this.#stored(happening));
@@ -313,8 +313,9 @@ export class Companion implements AsyncDisposable {
     try {
       await this.#writer.save();
     } catch (error) {
-      if (act?.kind === "client") {
-        this.#writer.remove(act);
+      const isUnknown = isThroughlineError(error, "THROUGHLINE_OUTCOME_UNKNOWN");
+      const isTaken = act?.kind === "client" && !(isUnknown && this.#servers !== undefined);
+      if (isTaken && !this.#writer.takeBack(act)) {
         this.#living.takeBack(act.client, before, clients);
       }
       throw error;
@@ -376,11 +377,13 @@ export class Companion implements AsyncDisposable {
   async #end(reason: string): Promise<void> {
     const { felt } = this.emotions;
     this.#history.note({ ...felt, state: suspend(felt.config, felt.state) }, "down");
+    const { run } = this.#boot;
     try {
       await this.#writer.save(true);
     } finally {
       const logs = this.#ports.storage.logs("", runsProjection);
-      await recordEnd(logs, this.#clock, this.#boot.run, reason);
+      // Another server may have begun one that this one did not hear of.
+      if (run.runId === this.runId) await recordEnd(logs, this.#clock, run, reason);
     }
   }
 
@@ -441,6 +444,9 @@ export class Companion implements AsyncDisposable {
       life = folded.life;
       return { act, felt: feltBy(act, folded, before) };
     });
+    for (const [hash, at] of life.forgot) {
+      if (at >= this.startedAt) this.#boot = withoutInterrupted(this.#boot, hash);
+    }
     this.#living.become(life);
     this.#living.lookNow();
     return pending;

@@ -7,6 +7,7 @@ import {
   type CompanionDocument,
   companionDocument,
   documentKey,
+  type FoundDocument,
   findDocument,
 } from "./companion-document.ts";
 import type { Act } from "./life.ts";
@@ -17,6 +18,11 @@ import type { CompanionSettings } from "./options.ts";
 export interface PendingAct {
   readonly act: Act;
   readonly felt: Felt | undefined;
+}
+
+/** Acts of a process are counted from 1. */
+interface NumberedAct extends PendingAct {
+  readonly number: number;
 }
 
 interface WriterPorts {
@@ -69,21 +75,27 @@ export class DocumentWriter {
   #failures = 0;
   #isWriting = false;
   #isClosed = false;
-  /** What was written last: a heartbeat writes it again. */
-  #written: CompanionDocument | undefined;
+  /** What was written last, or read since: a heartbeat writes it again, and acts come on top of it. */
+  #newest: CompanionDocument | undefined;
   #revision: number;
   /** Acts of this process that the document may not have, where another server may write it. */
-  #pending: readonly (PendingAct & { readonly number: number })[] = [];
+  #pending: readonly NumberedAct[] = [];
   /** The number of the last act of this process. */
-  #number = 0;
+  #number: number;
   /** Settles with the last write that was asked for. */
   #writing: Promise<unknown> = Promise.resolve();
 
-  constructor(ports: WriterPorts, options: CompanionSettings, revision: number) {
+  constructor(
+    ports: WriterPorts,
+    options: CompanionSettings,
+    { revision, document }: Pick<FoundDocument, "revision" | "document">,
+  ) {
     const now = ports.clock.monotonic();
     this.#ports = ports;
     this.#options = options;
     this.#revision = revision;
+    // The process may have had the companion before.
+    this.#number = document?.own.shared?.writers[ports.shared?.processId ?? ""] ?? 0;
     this.#saveAt = now;
     this.#beatEveryMs = Math.min(options.heartbeatEveryMs, ports.shared ? sharedBeatMs : never);
     this.#beatAt = now + this.#beatEveryMs;
@@ -113,9 +125,12 @@ export class DocumentWriter {
     this.#saveAt = Math.min(this.#saveAt, clock.monotonic());
   }
 
-  /** Takes an act back that could not be stored. */
-  remove(act: Act): void {
-    this.#pending = this.#pending.filter((each) => each.act.id !== act.id);
+  /** Where several servers write it: takes an act back that was not stored. @returns whether that was done. */
+  takeBack(act: Act): boolean {
+    const { shared } = this.#ports;
+    if (shared === undefined || this.#newest === undefined) return false;
+    this.#goOn(this.#newest, (each) => each.act.id !== act.id);
+    return true;
   }
 
   /** Another server wrote the document, or may have. */
@@ -136,7 +151,7 @@ export class DocumentWriter {
   /** The same, and removes every copy of what was before. */
   saveAlone(): Promise<void> {
     return this.#inTurn(async () => {
-      await this.#put(false);
+      await this.#store(false);
       await this.#ports.documents.forgetCopies(documentKey);
     });
   }
@@ -184,8 +199,8 @@ export class DocumentWriter {
 
   /** What was stored last, with a new sign of life: no state is taken. */
   async #beat(): Promise<void> {
-    if (this.#ports.shared || this.#written === undefined) return this.#store(false);
-    await this.#put(false, this.#written);
+    if (this.#ports.shared || this.#newest === undefined) return this.#store(false);
+    await this.#put(false, this.#newest);
   }
 
   #put(isLast: boolean, before?: CompanionDocument) {
@@ -196,7 +211,7 @@ export class DocumentWriter {
         const acts = this.#pending;
         const options = shared && { expectedRevision: this.#revision };
         this.#revision = await documents.write(documentKey, companionDocument(stored), options);
-        this.#written = stored;
+        this.#newest = stored;
         const last = acts.at(-1)?.number ?? 0;
         this.#pending = this.#pending.filter(({ number }) => number > last);
         shared?.publish();
@@ -211,7 +226,12 @@ export class DocumentWriter {
     const isBehind = isThroughlineError(error, "THROUGHLINE_CONFLICT");
     const isUnknown = isThroughlineError(error, "THROUGHLINE_OUTCOME_UNKNOWN");
     if (this.#ports.shared === undefined || !(isBehind || isUnknown)) return false;
-    await this.#read();
+    try {
+      await this.#read();
+    } catch (cause) {
+      if (isBehind) throw cause;
+      return false; // whether it is stored is still unknown, and that is what the caller has to know
+    }
     return true;
   }
 
@@ -226,8 +246,16 @@ export class DocumentWriter {
     this.#revision = revision;
     if (document === undefined) return;
     const stored = document.own.shared?.writers[shared.processId] ?? 0;
-    const rest = this.#pending.filter(({ number }) => number > stored);
-    const felt = shared.follow(document, rest);
+    const done = this.#pending.filter(({ number }) => number <= stored);
+    this.#goOn(document, ({ number }) => number > stored);
+    if (done.length > 0) await this.#ports.onSaved(document, done);
+  }
+
+  /** Does the acts once more that a document does not have. */
+  #goOn(document: CompanionDocument, isLeft: (act: NumberedAct) => boolean): void {
+    this.#newest = document;
+    const rest = this.#pending.filter(isLeft);
+    const felt = this.#ports.shared?.follow(document, rest) ?? [];
     this.#pending = rest.map((each, i) => ({ ...each, ...felt[i] }));
   }
 }

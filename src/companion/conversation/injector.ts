@@ -158,7 +158,7 @@ export class Injector {
   /** Counts also when it comes late, for a call that was given up. */
   async #heard(last: Inject | undefined): Promise<void> {
     const { injects, heard } = this.#ports;
-    if (last !== undefined && injects().includes(last)) await heard(last.id);
+    if (last !== undefined && injects().some(({ id }) => id === last.id)) await heard(last.id);
   }
 }
 

@@ -70,14 +70,15 @@ export class FrameBuffer extends Ring<BufferedFrame> {
   }
 
   /**
-   * Says whether a picture is far enough from the last accepted one: by the sender's clock where both
-   * have its time, since a network delivers unevenly; else by when they were received.
+   * Says whether a picture is far enough from the last accepted one: by the sender's clock where one camera
+   * sent both with its time, since a network delivers unevenly; else by when they were received.
    */
-  isDue({ sourceMs, received }: FrameFacts): boolean {
+  isDue({ camera, sourceMs, received }: FrameFacts): boolean {
     const last = this.#last;
     const { frameEveryMs } = this.#limits;
     if (last === undefined) return true;
-    if (sourceMs === null || last.sourceMs === null || sourceMs < last.sourceMs) {
+    const isOther = camera !== last.camera || sourceMs === null || last.sourceMs === null;
+    if (isOther || sourceMs < last.sourceMs) {
       return received.monoMs - last.received.monoMs >= frameEveryMs;
     }
     return sourceMs - last.sourceMs >= frameEveryMs * (1 - tolerance);

@@ -147,7 +147,7 @@ export class Outbox implements Sender {
     this.#items.delete(key);
     await this.#stop(name);
     return (isGone) => {
-      if (item !== undefined && !isGone) this.#items.set(key, item);
+      if (item !== undefined && !isGone && !this.#items.has(key)) this.#items.set(key, item);
       this.#kick();
     };
   }

@@ -151,21 +151,20 @@ export class OpenLogs {
     this.#isFollowing = true;
     const follow = async () => {
       for (const key of this.#ports.index.refused) {
-        await this.alone(key, (slot) => {
+        const log = await this.alone(key, (slot) => {
           slot.indexAge--;
           return this.opened(slot);
-        });
-        if (this.#ports.index.refused.has(key)) return;
+        }).catch(() => undefined); // the next call on that log gets the error
+        // The disk is still full for the others, too.
+        if (log !== undefined && this.#ports.index.refused.has(key)) return;
       }
     };
     this.#ports.timers.after(followMs, () => {
       if (this.#closed) return;
-      void follow()
-        .catch(() => undefined) // the next call on that log gets the error
-        .then(() => {
-          this.#isFollowing = false;
-          if (this.#ports.index.refused.size > 0) this.#followLater();
-        });
+      void follow().then(() => {
+        this.#isFollowing = false;
+        if (this.#ports.index.refused.size > 0) this.#followLater();
+      });
     });
   }
 
