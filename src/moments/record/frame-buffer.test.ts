@@ -76,6 +76,11 @@ const deliveries: readonly (readonly [string, ReturnType<typeof twenty>, number]
   ["at four a second", twenty((n) => [n * 250, n * 250]), 10],
   ["by a clock that began again", twenty((n) => [n * 500, n === 10 ? 0 : 7_000_000 + n * 500]), 20],
   ["by two cameras", twenty((n) => [n * 250, n * 250, `${n % 2}`]), 10],
+  [
+    "by two cameras, each with its own clock",
+    twenty((n) => [n * 250, (n % 2) * 1e9 + n * 250, `${n % 2}`]),
+    10,
+  ],
   ["without the sender's time, unevenly", twenty((n) => [n * 500 + (n % 2) * 60, null]), 11],
 ];
 for (const [how, frames, kept] of deliveries) {
