@@ -25,7 +25,7 @@ const refused: Around = () => Promise.reject(away());
 async function serverOf(place: Place) {
   const writes: Around[] = [];
   const reads: Around[] = [];
-  const { kill, ...storage } = mortal(place.open().storage);
+  const { kill, deafen, ...storage } = mortal(place.open().storage);
   const documents = (collection: string): DocumentStore => {
     const inner = storage.documents(collection);
     return {
@@ -39,7 +39,9 @@ async function serverOf(place: Place) {
   const wrapped: Storage = { ...storage, cluster: storage.cluster, documents };
   const model = scriptedResponder([]);
   const { run, turns } = await awakeProcess(wrapped, { clock: place.clock, timers: soon, model });
-  return { run, turns, kill, writes, reads };
+  const again = async () =>
+    (await awakeProcess(wrapped, { clock: place.clock, timers: soon, model })).run;
+  return { run, turns, kill, deafen, again, writes, reads };
 }
 
 async function settled() {
@@ -151,3 +153,29 @@ for (const [how, act] of ways) {
     );
   });
 }
+
+test("a server that missed that another one began a run does not end that run", async () => {
+  const place = heldPlace();
+  const a = await serverOf(place);
+  a.deafen(true);
+  const c = await serverOf(place);
+  assert.notEqual(c.run.runId, a.run.runId);
+  await a.run.close();
+  c.kill();
+  place.clock.pass(30_000);
+  const { run } = await serverOf(place);
+  assert.equal(run.report.clean, false);
+});
+
+test("a companion that is begun again in its process counts its acts on", async () => {
+  const place = heldPlace();
+  const [a, b] = [await serverOf(place), await serverOf(place)];
+  for (let n = 0; n < 3; n++) a.run.emotions.event("face_recognized");
+  await a.run.close();
+  const again = await a.again();
+  b.run.emotions.event("snap_detected");
+  await b.run.save();
+  again.emotions.event("abuse");
+  await again.save();
+  assert.equal(again.emotions.feeling().wounds.length, 1);
+});

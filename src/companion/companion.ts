@@ -366,7 +366,11 @@ export class Companion implements AsyncDisposable {
     try {
       await servers.alone(async () => {
         servers.retire();
-        if (await servers.isUp()) await this.#writer.save();
+        const { runId } = this;
+        const isUp = await servers.isUp();
+        // Another server may have begun a run that this one did not hear of.
+        await this.readOn();
+        if (isUp || this.runId !== runId) await this.#writer.save();
         else await this.#end(reason);
       });
     } finally {
@@ -377,13 +381,11 @@ export class Companion implements AsyncDisposable {
   async #end(reason: string): Promise<void> {
     const { felt } = this.emotions;
     this.#history.note({ ...felt, state: suspend(felt.config, felt.state) }, "down");
-    const { run } = this.#boot;
     try {
       await this.#writer.save(true);
     } finally {
       const logs = this.#ports.storage.logs("", runsProjection);
-      // Another server may have begun one that this one did not hear of.
-      if (run.runId === this.runId) await recordEnd(logs, this.#clock, run, reason);
+      await recordEnd(logs, this.#clock, this.#boot.run, reason);
     }
   }
 
