@@ -405,10 +405,12 @@ for (const isRestarted of [false, true]) {
     : "in the same run";
   test(`a message that is repeated by its key after its chat was forgotten stays forgotten, ${when}`, async (t) => {
     const home = mkdtempSync(join(tmpdir(), "throughline-forgotten-"));
-    t.after(() => rmSync(home, { recursive: true, force: true }));
     const target = { provider: "scripted", model: "scripted" };
     let throughline = await openThroughline({ home, ...target });
-    t.after(() => throughline.close());
+    t.after(async () => {
+      await throughline.close();
+      rmSync(home, { recursive: true, force: true });
+    });
     const headers = { "idempotency-key": "k" };
     let c = await companion([["Hi"]], { throughline });
     await jsonOf(await c.say("Hello", headers), 200);

@@ -9,10 +9,12 @@ import { openThroughline } from "../throughline.ts";
 async function companion(t: TestContext, kept: "in memory" | "in files") {
   const clock = new HeldClock();
   const home = mkdtempSync(join(tmpdir(), "throughline-find-"));
-  t.after(() => rmSync(home, { recursive: true }));
   const place = kept === "in memory" ? ({ storage: "memory" } as const) : { home };
   const throughline = await openThroughline({ ...place, clock });
-  t.after(() => throughline.close());
+  t.after(async () => {
+    await throughline.close();
+    rmSync(home, { recursive: true });
+  });
   const { chats } = throughline;
   /** Each chat is newer than the one before. */
   const say = async (chatId: string, ...contents: readonly string[]) => {

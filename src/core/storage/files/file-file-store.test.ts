@@ -13,9 +13,11 @@ const hash = hashOf(bytes);
 
 async function opened(t: TestContext) {
   const home = fs.mkdtempSync(join(tmpdir(), "throughline-files-"));
-  t.after(() => fs.rmSync(home, { recursive: true }));
   const storage = await openFileStorage({ home });
-  t.after(() => storage.close());
+  t.after(async () => {
+    await storage.close();
+    fs.rmSync(home, { recursive: true });
+  });
   return { home, files: storage.files("chats"), folder: join(home, "chats/a.files") };
 }
 

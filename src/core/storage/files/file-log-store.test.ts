@@ -21,9 +21,11 @@ import { openFileStorage } from "./open-file-storage.ts";
 /** 60 logs, appended to so fast that the index has no time: 50 batches each. */
 async function burst(t: TestContext) {
   const home = mkdtempSync(join(tmpdir(), "throughline-burst-"));
-  t.after(() => rmSync(home, { recursive: true }));
   const storage = await openFileStorage({ home, durability: "process" });
-  t.after(() => storage.close());
+  t.after(async () => {
+    await storage.close();
+    rmSync(home, { recursive: true });
+  });
   const log = logsOf(storage);
   await log.list({ limit: 1 });
   const keys = Array.from({ length: 60 }, (_, i) => `key-${i}`);

@@ -10,9 +10,11 @@ import { openFileStorage } from "./open-file-storage.ts";
 
 test("once lock.db is gone nothing is written any more, from the next pass of the event loop on", async (t) => {
   const home = mkdtempSync(join(tmpdir(), "throughline-lost-"));
-  t.after(() => rmSync(home, { recursive: true }));
   const storage = await openFileStorage({ home });
-  t.after(() => storage.close());
+  t.after(async () => {
+    await storage.close();
+    rmSync(home, { recursive: true });
+  });
   const logs = storage.logs("chats", projection);
   const documents = storage.documents("session");
   for (const id of ["m1", "m2", "m3"]) await logs.append("a", [{ id }]);

@@ -12,10 +12,12 @@ import { openFileStorage } from "./open-file-storage.ts";
 
 async function openEmpty(t: TestContext) {
   const place = mkdtempSync(join(tmpdir(), "throughline-replaced-"));
-  t.after(() => rmSync(place, { recursive: true, force: true }));
   const home = join(place, "home");
   const storage = await openFileStorage({ home });
-  t.after(() => storage.close());
+  t.after(async () => {
+    await storage.close();
+    rmSync(place, { recursive: true, force: true });
+  });
   const logs = storage.logs("chats", projection);
   return { place, home, storage, logs, path: join(home, "chats", "a.jsonl") };
 }
@@ -119,8 +121,7 @@ test("two homes whose files were linked (cp -al) go on apart, each with all that
   });
   // Against the advice, the other process goes on.
   rmSync(join(copy, "lock.db"));
-  const second = await openFileStorage({ home: copy });
-  t.after(() => second.close());
+  await using second = await openFileStorage({ home: copy });
   const others = second.logs("chats", projection);
   for (const id of ["m3", "m4"]) {
     await say(logs, `${id}-here`);
