@@ -9,8 +9,7 @@ import { openMemoryStorage } from "../core/storage/memory/memory-storage.ts";
 import { applyEvent, startState } from "./emotion/acts.ts";
 import { builtInEmotions as config } from "./emotion/built-in-emotions.ts";
 import { evolve } from "./emotion/emotion.ts";
-import type { Felt } from "./live-emotions.ts";
-import { MoodHistory } from "./mood-history.ts";
+import { type Felt, MoodHistory } from "./mood-history.ts";
 import { runsProjection } from "./runs.ts";
 
 const noon = Date.UTC(2026, 2, 1, 12);

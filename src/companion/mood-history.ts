@@ -8,7 +8,8 @@ import type { EmotionState } from "./emotion/emotion.ts";
 import { evolve } from "./emotion/emotion.ts";
 import { feel } from "./emotion/feel.ts";
 import { readState } from "./emotion/stored-emotions.ts";
-import { type Felt, hasMoved } from "./live-emotions.ts";
+import type { FeltEvent } from "./life.ts";
+import { hasMoved } from "./live-emotions.ts";
 
 /** What happened within this long of the first of it is one record: the state after it, and its events. */
 const recordMs = 1_000;
@@ -25,6 +26,16 @@ const maxWaiting = 1_000;
 /** Records of one append, and of one page. */
 const batchRecords = 500;
 const logKey = "moods";
+
+/** What was felt at an instant. */
+export interface Felt {
+  /** ISO 8601. */
+  readonly at: string;
+  readonly state: EmotionState;
+  /** In force from then on. */
+  readonly config: EmotionConfiguration;
+  readonly events?: readonly FeltEvent[] | undefined;
+}
 
 export interface MoodEvent {
   /** Milliseconds since 1970. */

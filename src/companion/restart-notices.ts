@@ -4,8 +4,8 @@ import { isoTime } from "../core/clock.ts";
 import { errorName } from "../core/errors.ts";
 import { Lru } from "../core/lru.ts";
 import { readClock } from "./clock-reading.ts";
-import type { PersonSeen } from "./companion-document.ts";
 import { type Gap, gapBetween } from "./gap.ts";
+import type { Life } from "./life.ts";
 import type { LiveEmotions } from "./live-emotions.ts";
 import type { CompanionPorts, CompanionSettings } from "./options.ts";
 import type { SaidMessage } from "./quoted-lines.ts";
@@ -37,16 +37,11 @@ export interface ShownNotice {
   readonly at?: string;
 }
 
-/** What the notices need to know of the companion. */
+/** What the notices need of the companion beside its life. */
 interface Host {
   readonly emotions: LiveEmotions;
-  readonly person: PersonSeen | undefined;
   /** Of this run. */
   readonly uptimeMs: number;
-  /** The newest restarts, the oldest first; the last led to this run. */
-  readonly restarts: readonly JudgedRestart[];
-  /** The newest run of which a model of somebody's own was told, for all chats. */
-  readonly told: number | undefined;
   acknowledged(notice: ShownNotice): void;
 }
 
@@ -64,6 +59,7 @@ const recordsRead = 200;
 export class RestartNotices {
   readonly #ports: CompanionPorts;
   readonly #host: Host;
+  readonly #life: () => Life;
   readonly #options: CompanionSettings;
   /** Attempts under way, except where the chat removed words since: the attempt may quote them. */
   readonly #begun = new Map<string, RestartNotice | undefined>();
@@ -72,9 +68,10 @@ export class RestartNotices {
   /** Newest last. */
   readonly #shown = new Lru<string, ShownNotice>(maxShown);
 
-  constructor(ports: CompanionPorts, host: Host, options: CompanionSettings) {
+  constructor(ports: CompanionPorts, host: Host, life: () => Life, options: CompanionSettings) {
     this.#ports = ports;
     this.#host = host;
+    this.#life = life;
     this.#options = options;
   }
 
@@ -120,7 +117,7 @@ export class RestartNotices {
 
   /** What a chat was not told of. @param told the newest run of which it was, by its own log. */
   #untold(told: number | undefined): JudgedRestart | undefined {
-    const { restarts, told: toldAll } = this.#host;
+    const { restarts, told: toldAll } = this.#life();
     const newest = toldAll === undefined ? told : Math.max(toldAll, told ?? 0);
     return untold(restarts, newest);
   }
@@ -157,7 +154,8 @@ export class RestartNotices {
 
   /** What the text of this run itself has to tell; `undefined`: a model of somebody's own was told. */
   get pendingOfRun(): JudgedRestart | undefined {
-    return untold(this.#host.restarts, this.#host.told);
+    const { restarts, told } = this.#life();
+    return untold(restarts, told);
   }
 
   /** One text of a restart, for a model that goes on in all of these chats. */
@@ -229,7 +227,7 @@ export class RestartNotices {
     const isBorn = isAcknowledged && (!found.messages?.length || this.#born.has(chatId));
     const facts: NoticeFacts = isBorn ? { ...found, kind: "fresh_start" } : found;
     const text = noticeText(facts, this.#ports.newId);
-    const totalRuns = this.#host.restarts.at(-1)?.totalRuns;
+    const { totalRuns } = this.#life();
     const notice = { kind: noticeKind(facts), text, run: isAcknowledged ? totalRuns : undefined };
     return { notice, isBorn };
   }
@@ -273,7 +271,8 @@ export class RestartNotices {
   }
 
   #feelings(now: number): Pick<NoticeFacts, "mood" | "wounds" | "person"> {
-    const { emotions, person } = this.#host;
+    const { emotions } = this.#host;
+    const { person } = this.#life();
     const { wounds } = emotions.feeling();
     const seenAt = person?.seenAt;
     const seenAgo = seenAt === undefined ? undefined : gapBetween({ at: seenAt }, { at: now });
