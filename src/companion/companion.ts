@@ -1,5 +1,5 @@
 import { hashOf } from "../core/chat/tombstones.ts";
-import { type Clock, isoTime } from "../core/clock.ts";
+import type { Clock } from "../core/clock.ts";
 import { invalid, ThroughlineError } from "../core/errors.ts";
 import { thrown } from "../core/logger.ts";
 import { own } from "../core/shape.ts";
@@ -17,7 +17,6 @@ import {
   type Act,
   type CompanionChange,
   documentOf,
-  type FeltEvent,
   type Folded,
   fold,
   foldAgain,
@@ -28,7 +27,7 @@ import {
 } from "./life.ts";
 import { hasMoved, LiveEmotions } from "./live-emotions.ts";
 import { type MoodCourse, moodCourse } from "./mood-course.ts";
-import { MoodHistory } from "./mood-history.ts";
+import { type MoodEvent, MoodHistory } from "./mood-history.ts";
 import {
   type CompanionOptions,
   type CompanionPorts,
@@ -146,8 +145,8 @@ export class Companion implements AsyncDisposable {
     const onSet = () => this.#closing ?? this.#note();
     this.emotions = new LiveEmotions({ clock, act, onSet }, life.config, life.emotions);
     if (!isJoined) {
-      const up = { at: isoTime(life.startedAt), state: life.emotions, config: life.config };
-      this.#history.note(up, "up", this.report.before?.at);
+      const { startedAt: at, emotions: state } = life;
+      this.#history.note({ at, kind: "up", state, events: [], downAt: this.report.before?.at });
     }
     const lifeNow = () => this.#life;
     this.notices = new RestartNotices(ports, this, lifeNow, options);
@@ -388,9 +387,8 @@ export class Companion implements AsyncDisposable {
   }
 
   async #end(reason: string): Promise<void> {
-    const { configuration: config, state } = this.emotions;
-    const at = isoTime(this.#clock.now());
-    this.#history.note({ at, state: suspend(config, state), config }, "down");
+    const state = suspend(this.emotions.configuration, this.emotions.state);
+    this.#history.note({ at: this.#clock.now(), kind: "down", state, events: [] });
     try {
       await this.#writer.save(undefined, true);
     } finally {
@@ -425,9 +423,8 @@ export class Companion implements AsyncDisposable {
   }
 
   /** Notes for the history of moods what is felt. Watchers hear of it at the next pass. */
-  #note(events?: readonly FeltEvent[], state = this.emotions.state): void {
-    const { configuration: config } = this.emotions;
-    this.#history.note({ at: isoTime(this.#clock.now()), state, config, events });
+  #note(events: readonly MoodEvent[] = [], state = this.emotions.state): void {
+    this.#history.note({ at: this.#clock.now(), kind: "felt", state, events });
     this.#lookAt = this.#clock.monotonic();
   }
 

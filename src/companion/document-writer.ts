@@ -9,14 +9,15 @@ import {
   documentKey,
   findDocument,
 } from "./companion-document.ts";
-import type { Act, FeltEvent } from "./life.ts";
+import type { Act } from "./life.ts";
+import type { MoodEvent } from "./mood-history.ts";
 import type { CompanionSettings } from "./options.ts";
 
 /** An act of this process that the document may not have yet. */
 export interface PendingAct {
   readonly act: Act;
   /** What it made felt; `undefined`: it moved no feeling. */
-  readonly felt: readonly FeltEvent[] | undefined;
+  readonly felt: readonly MoodEvent[] | undefined;
 }
 
 /** Acts of a process are counted from 1. */
@@ -116,7 +117,7 @@ export class DocumentWriter {
   }
 
   /** Notes an act: it is in the next document. @param isUrgent that is written at the next pass. */
-  add(act: Act, felt: readonly FeltEvent[] | undefined, isUrgent: boolean): void {
+  add(act: Act, felt: readonly MoodEvent[] | undefined, isUrgent: boolean): void {
     if (this.#isShared) this.#pending = [...this.#pending, { act, felt, number: ++this.#number }];
     const waitMs = isUrgent ? 0 : this.#saveEveryMs;
     this.#saveAt = Math.min(this.#saveAt, this.#ports.clock.monotonic() + waitMs);

@@ -2,7 +2,6 @@
 // on top of what another one stored.
 
 import { hashOf } from "../core/chat/tombstones.ts";
-import { isoTime } from "../core/clock.ts";
 import { own } from "../core/shape.ts";
 import { type ClientStep, stepped } from "./client-runs.ts";
 import type { ClockReading } from "./clock-reading.ts";
@@ -21,6 +20,7 @@ import { readWrittenConfiguration, writtenConfiguration } from "./emotion/emotio
 import type { Feeling } from "./emotion/feel.ts";
 import { toSeed } from "./emotion/stored-emotions.ts";
 import { feelHeard } from "./emotion/triggers.ts";
+import type { MoodEvent } from "./mood-history.ts";
 
 export type SleepState = "awake" | "asleep";
 
@@ -129,20 +129,11 @@ export function lifeElsewhere(
   return lifeOf(document, { runId, startedAt, totalRuns, emotions, config });
 }
 
-/** An event that was felt. */
-export interface FeltEvent {
-  /** ISO 8601. */
-  readonly at: string;
-  readonly name: string;
-  readonly intensity: number;
-  readonly wound?: "added" | "limit" | undefined;
-}
-
 /** What an act makes of a life. */
 export interface Folded {
   readonly life: Life;
   /** The events that were felt; `undefined`: it moved no feeling at all. */
-  readonly felt: readonly FeltEvent[] | undefined;
+  readonly felt: readonly MoodEvent[] | undefined;
 }
 
 /**
@@ -153,21 +144,25 @@ export interface Folded {
 export function fold(before: Life, act: Act): Folded {
   const life = { ...before, emotions: evolve(before.emotions, act.felt - before.emotions.at) };
   const { config, emotions } = life;
-  const at = isoTime(act.at);
-  const feels = (state: EmotionState, felt: readonly FeltEvent[] = []) => {
+  const { at } = act;
+  const feels = (state: EmotionState, felt: readonly MoodEvent[] = []) => {
     return { life: { ...life, emotions: state }, felt };
   };
   switch (act.kind) {
     case "event": {
       const { name, intensity } = act;
-      const { state, wound } = applyEvent(config, emotions, { event: name, intensity, id: act.id });
-      return feels(state, [{ at, name, intensity, wound }]);
+      const { state, ...rest } = applyEvent(config, emotions, {
+        event: name,
+        intensity,
+        id: act.id,
+      });
+      return feels(state, [{ at, event: name, intensity, ...rest }]);
     }
     case "heard": {
       let wounds = 0;
       const newId = () => (wounds++ === 0 ? act.id : `${act.id}.${wounds}`);
       const { state, felt } = feelHeard(config, personActs(config, emotions), act.events, newId);
-      const events = felt.map(({ event, wound }) => ({ at, name: event, intensity: 1, wound }));
+      const events = felt.map((each) => ({ at, intensity: 1, ...each }));
       return { ...feels(state, events), life: woken({ ...life, emotions: state }) };
     }
     case "person":
@@ -241,8 +236,8 @@ function seen(life: Life, name: string, act: Act): Folded {
   const shared = { ...noted.shared, announced: newest(recent, name, act.at, maxAnnounced) };
   const event = "face_recognized";
   if (!Object.hasOwn(life.config.events, event)) return { life: { ...noted, shared }, felt: [] };
-  const { state, wound } = applyEvent(life.config, emotions, { event, id: act.id });
-  const felt = { at: isoTime(act.at), name: event, intensity: 1, wound };
+  const { state, ...rest } = applyEvent(life.config, emotions, { event, id: act.id });
+  const felt = { at: act.at, event, intensity: 1, ...rest };
   return { life: { ...noted, shared, emotions: state }, felt: [felt] };
 }
 

@@ -5,7 +5,8 @@ import type { EmotionState, Mood, VoiceState } from "./emotion/emotion.ts";
 import { evolve } from "./emotion/emotion.ts";
 import { type Feeling, feel } from "./emotion/feel.ts";
 import { causesOf } from "./emotion/triggers.ts";
-import type { FeltEvent, Happening } from "./life.ts";
+import type { Happening } from "./life.ts";
+import type { MoodEvent } from "./mood-history.ts";
 import { SleepWatch } from "./sleep-watch.ts";
 
 /**
@@ -15,7 +16,7 @@ import { SleepWatch } from "./sleep-watch.ts";
 export class LiveEmotions {
   readonly #clock: Clock;
   readonly #onSet: () => void;
-  readonly #act: (happening: Happening) => readonly FeltEvent[];
+  readonly #act: (happening: Happening) => readonly MoodEvent[];
   #config: EmotionConfiguration;
   #state: EmotionState;
   #monotonic: number;
@@ -27,7 +28,7 @@ export class LiveEmotions {
       /** Called at the first look after somebody set the wall clock. */
       readonly onSet: () => void;
       /** Does it, and calls `become`. @returns the events that were felt. */
-      readonly act: (happening: Happening) => readonly FeltEvent[];
+      readonly act: (happening: Happening) => readonly MoodEvent[];
     },
     config: EmotionConfiguration,
     state: EmotionState,
