@@ -7,7 +7,7 @@ import { systemTimers } from "../../core/timers.ts";
 import type { Companion } from "../companion.ts";
 import { builtInEmotions } from "../emotion/built-in-emotions.ts";
 import type { EmotionConfiguration } from "../emotion/configuration.ts";
-import { emotionsName, watchEmotionsFile } from "./emotions-file.ts";
+import { EmotionsWatch, emotionsName } from "./emotions-file.ts";
 import { FactsFile } from "./facts-file.ts";
 
 type RunSettings = Pick<Settings, "home" | "freshness"> & Partial<Pick<Settings, "isEphemeral">>;
@@ -42,7 +42,7 @@ export async function beginRun(
     companion?.emotions.configure(own ?? builtInEmotions);
   };
   const path = join(home, emotionsName);
-  const watch = watchEmotionsFile({
+  const watch = new EmotionsWatch({
     path,
     timers: systemTimers,
     onChange: inForce,
