@@ -14,9 +14,12 @@ import {
   withoutChat,
 } from "./companion-document.ts";
 import { applyEvent, overrideMood, personActs, reconfigure, resetLevels } from "./emotion/acts.ts";
-import type { EmotionConfiguration } from "./emotion/configuration.ts";
+import {
+  type EmotionConfiguration,
+  readWrittenConfiguration,
+  writtenConfiguration,
+} from "./emotion/configuration.ts";
 import { type EmotionState, evolve, moods } from "./emotion/emotion.ts";
-import { readWrittenConfiguration, writtenConfiguration } from "./emotion/emotions-schema.ts";
 import type { Feeling } from "./emotion/feel.ts";
 import { toSeed } from "./emotion/stored-emotions.ts";
 import { feelHeard } from "./emotion/triggers.ts";

@@ -3,8 +3,7 @@ import { isDeepStrictEqual } from "node:util";
 import { EditedFile, type EditedText } from "../../cli/edited-file.ts";
 import { type KeyPath, keyText, readYaml } from "../../cli/yaml-text.ts";
 import type { Timers } from "../../core/timers.ts";
-import type { EmotionConfiguration } from "../emotion/configuration.ts";
-import { readEmotionConfiguration } from "../emotion/emotions-schema.ts";
+import { type EmotionConfiguration, readEmotionConfiguration } from "../emotion/configuration.ts";
 
 export const emotionsName = "emotions.yaml";
 

@@ -1,5 +1,4 @@
-import type { EmotionConfiguration } from "./configuration.ts";
-import { readEmotionConfiguration } from "./emotions-schema.ts";
+import { type EmotionConfiguration, readEmotionConfiguration } from "./configuration.ts";
 
 /**
  * The built-in configuration as it would stand in a file: what is felt when there is none, and

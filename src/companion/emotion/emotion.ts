@@ -1,7 +1,7 @@
 // How the companion feels: read this file first. A state is plain JSON and never changes; every
 // function takes one and gives another, with the configuration beside it.
 //
-//   what may happen      configuration.ts, built-in-emotions.ts, emotions-schema.ts
+//   what may happen      configuration.ts, built-in-emotions.ts
 //   time                 emotion.ts moves the instant; feel.ts says how it feels then
 //   what happens         acts.ts: an event, a person, an override, a run that goes down or comes up
 //   the person's words   triggers.ts
