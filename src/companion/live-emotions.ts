@@ -20,6 +20,8 @@ export class LiveEmotions {
   #config: EmotionConfiguration;
   #state: EmotionState;
   #monotonic: number;
+  /** How many models think now. */
+  #thoughts = 0;
   readonly #sleep: SleepWatch;
 
   constructor(
@@ -118,6 +120,16 @@ export class LiveEmotions {
   /** What the voice does in this process. It changes the mood, and is no stimulus and no act. */
   voice(state: VoiceState): void {
     this.#state = setVoice(this.#config, this.#now(), state);
+  }
+
+  /** Shows that a model thinks, until the last of all that do has ended. @returns what ends it. */
+  think(): () => void {
+    this.#thoughts++;
+    if (this.#thoughts === 1) this.voice("thinking");
+    return () => {
+      this.#thoughts--;
+      if (this.#thoughts === 0 && this.#state.anchor.voiceState === "thinking") this.voice("idle");
+    };
   }
 
   /** Shows a mood for some seconds, whatever is felt. @throws as `overrideMood` does. */

@@ -2,16 +2,16 @@ import { flag, list, number, object, optional, whole, word } from "../core/shape
 import { type ClockReading, clockReading } from "./clock-reading.ts";
 import { certainties, type Gap, gapAtDelivery, type JudgedGap, longestGapMs } from "./gap.ts";
 
-const restartKinds = ["fresh_start", "crash_recovery", "short_break", "long_absence"] as const;
+export const restartKinds = [
+  "fresh_start",
+  "crash_recovery",
+  "short_break",
+  "long_absence",
+] as const;
 /** How a run found things: the words and the limits are those of the original. */
 export type RestartKind = (typeof restartKinds)[number];
 
 export const restartLimits = { crashWindowMs: 30_000, longAbsenceMs: 3_600_000 } as const;
-
-/** How the last run ended, and the time since then. */
-interface LastRun extends Gap {
-  readonly clean: boolean;
-}
 
 /**
  * The kind of restart, from durable facts only. `undefined`: no earlier run, document or chat.
@@ -19,7 +19,7 @@ interface LastRun extends Gap {
  * A gap that is uncertain is no crash recovery, whatever its length: a crash days ago on a machine
  * whose clock was set back looks like one of just now. An unknown gap is a short break.
  */
-export function restartKind(last: LastRun | undefined): RestartKind {
+export function restartKind(last: (Gap & { readonly clean: boolean }) | undefined): RestartKind {
   if (last === undefined) return "fresh_start";
   const { clean, gapMs, certainty } = last;
   if (gapMs === undefined || !(gapMs >= 0)) return "short_break";
