@@ -29,7 +29,6 @@ const clientRun = object(
     /** The last sign of life: the beginning, a heartbeat, or the end. */
     heartbeat: clockReading,
     isEnded: ["ended", flag()],
-    /** How the run began. */
     restart: judgedRestart,
     /** The restart that its model has not acknowledged, joined with those of earlier runs. */
     pending: optional(judgedRestart),

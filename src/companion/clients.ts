@@ -9,13 +9,11 @@ import type { CompanionPorts } from "./options.ts";
 import type { RestartKind, RestartReport } from "./restart.ts";
 import type { RestartNotices } from "./restart-notices.ts";
 
-/** The companion, as the runs of its clients need it. */
 interface Host {
   readonly notices: RestartNotices;
   readonly report: RestartReport;
   readonly uptimeMs: number;
   facts(): Promise<string>;
-  /** Reads what other servers stored. */
   readOn(): Promise<void>;
   onChange(listener: (change: CompanionChange) => void): () => void;
 }
@@ -112,7 +110,6 @@ export class Clients {
     return gapBetween(startedAt, isEnded ? heartbeat : readClock(this.#ports.clock)).gapMs ?? 0;
   }
 
-  /** Notes that a client appended to a chat. */
   async appended(client: string, chatId: string): Promise<void> {
     const { chats } = await this.#newest(client, "open");
     if (chats.at(-1) !== chatId) await this.#step(client, "appended", chatId);

@@ -128,7 +128,6 @@ const runFields = {
 
 const writtenRun = object(runFields, "left out");
 
-/** The run that the seed's fields tell of. */
 type WrittenRun = Read<typeof writtenRun>;
 
 /** The clocks at the last sign of life; `seconds` repeats the heartbeat of the document. */
@@ -157,7 +156,6 @@ const ownFields = openObject(
     clients: storedClients,
     /** The server's run, where the seed's fields tell of the only client's. */
     server: optional(writtenRun),
-    /** The chat of each message of the conversation, in its order. */
     conversationChats: ["conversation_chats", list(orNone(text()))],
     emotions: optional(storedState),
     saved: optional(clockReading),
@@ -189,13 +187,10 @@ export interface CompanionDocument extends Others {
   readonly shutdownClean: boolean;
   /** When the run that wrote it began. */
   readonly startedAt: number | undefined;
-  /** The id of that run. */
   readonly runId: string | undefined;
-  /** Of that run. */
   readonly uptimeMs: number;
   /** `undefined`: to be counted from the log of runs. */
   readonly totalRuns: number | undefined;
-  /** The feelings as the original writes them. */
   readonly seed: SeedEmotions | undefined;
   /** The newest 50 messages over all chats, whose logs have all of them. */
   readonly conversation: readonly SaidInChat[];
@@ -205,7 +200,6 @@ export interface CompanionDocument extends Others {
   readonly restarts: readonly JudgedRestart[];
   /** The newest run of which a model of somebody's own was told, for all chats. */
   readonly told: number | undefined;
-  /** The programs with runs of their own. */
   readonly clients: readonly ClientRun[];
   readonly emotions: EmotionState | undefined;
   /** What the clocks said when the emotions were saved. */

@@ -20,7 +20,6 @@ export class LiveEmotions {
   #config: EmotionConfiguration;
   #state: EmotionState;
   #monotonic: number;
-  /** How many models think now. */
   #thoughts = 0;
   readonly #sleep: SleepWatch;
 
@@ -48,12 +47,10 @@ export class LiveEmotions {
     return this.#config;
   }
 
-  /** The state now. */
   get state(): EmotionState {
     return this.#now();
   }
 
-  /** How it feels now. */
   feeling(): Feeling {
     return feel(this.#config, this.#now());
   }
@@ -69,7 +66,6 @@ export class LiveEmotions {
     return feel(atOnce, setVoice(this.#config, state, "idle"));
   }
 
-  /** The mood to speak in. */
   get tone(): Mood {
     return this.spoken.mood;
   }
@@ -137,7 +133,6 @@ export class LiveEmotions {
     this.#act({ kind: "mood", mood, seconds });
   }
 
-  /** Puts another configuration in force. What is felt stays. */
   configure(configuration: EmotionConfiguration): void {
     this.#act({ kind: "configured", configuration });
   }

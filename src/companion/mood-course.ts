@@ -46,7 +46,6 @@ export function moodCourse(
     events: records.flatMap(({ events }) => events.filter(({ at }) => at >= from && at <= to)),
     /** When each was there, or will be, if nothing else happens. */
     wounds: woundsOf(config, reached).filter((wound) => (wound.to ?? to) >= from),
-    /** When runs were up. */
     runs,
   };
 }

@@ -35,7 +35,6 @@ const moment: Shape<number> = {
   write: isoTime,
 };
 
-/** An event that was felt. */
 export interface MoodEvent {
   /** Milliseconds since 1970. */
   readonly at: number;

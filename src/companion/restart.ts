@@ -58,7 +58,6 @@ export const judgedRestart = object<JudgedRestart>(
   "left out",
 );
 
-/** What the document keeps of restarts. */
 export interface StoredDeliveries {
   readonly restarts: readonly JudgedRestart[];
   /** The newest run of which a model of somebody's own was told, for all chats: under "". */
@@ -76,7 +75,6 @@ export const storedDeliveries = object<StoredDeliveries>(
 /** The most restarts that are kept for chats in which nothing was said since. */
 const maxRestarts = 32;
 
-/** The restarts after one more. */
 export function withRestart(
   before: readonly JudgedRestart[],
   next: JudgedRestart,
@@ -144,7 +142,6 @@ export interface RestartFacts {
     | "unreadable"
     | undefined;
   readonly hasChats: boolean;
-  /** From `judgeGap`. */
   readonly gap: JudgedGap;
   readonly totalRuns: number;
   readonly interrupted: readonly InterruptedTurn[];

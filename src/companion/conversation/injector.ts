@@ -44,7 +44,6 @@ const throttleMs = 3_000;
 /** A stream that does not answer for this long is taken not to have heard. */
 const acknowledgeTimeoutMs = 30_000;
 
-/** Sends at most once in 3 s. */
 export class Throttle {
   readonly #ports: { readonly clock: Clock; readonly timers: Timers };
   /** @returns whether something was sent. */
@@ -85,7 +84,6 @@ interface InjectorPorts {
   readonly logger: Logger;
 }
 
-/** One call of `stream.inject`. */
 interface Attempt {
   readonly voiceStream: string;
   readonly stopTimeout: () => void;

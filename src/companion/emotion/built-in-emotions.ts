@@ -108,7 +108,6 @@ export const builtInEmotionsFile = {
   },
 } as const;
 
-/** What is felt, and why, when there is no file. */
 export const builtInEmotions: EmotionConfiguration = readBuiltIn();
 
 function readBuiltIn(): EmotionConfiguration {

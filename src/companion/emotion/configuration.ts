@@ -73,7 +73,6 @@ const emotionRule = object({
   decayPerSecond: ["decay_rate", rate(0.03)],
 });
 
-/** What a severe event leaves behind. */
 const wound = object({
   floors: byEmotion(number(0, 1, 0)),
   durationMs: ["duration", seconds(300)],
@@ -165,7 +164,6 @@ const trigger = object({
     read: (value: unknown) => (typeof value === "object" ? "" : `${value}`),
     write: (value: string) => value,
   },
-  /** Words in a row. */
   patterns: list(pattern, emotionLimits.patterns),
   /** The words must be written exactly as in the pattern. */
   capsOnly: ["caps_only", flag(false)],
@@ -203,7 +201,6 @@ const settings = object({
 const schema = checked(
   object({
     emotions: each(emotions, emotionRule),
-    /** By name. */
     events: record(event, emotionLimits.events),
     /** The first that matches says the mood; none: calm. */
     moodRules: ["derived_mood_rules", list(rule, emotionLimits.rules)],

@@ -123,10 +123,8 @@ export const seedEmotions = object(
   "left out",
 );
 
-/** What `session/session.json` holds under `emotions`. */
 export type SeedEmotions = Read<typeof seedEmotions>;
 
-/** What is felt now, as the seed has it. */
 export function toSeed(config: EmotionConfiguration, state: EmotionState): SeedEmotions {
   const { at, levels, boredom, derivedMood, wounds } = feel(config, state);
   return {
