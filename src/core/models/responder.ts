@@ -155,6 +155,8 @@ export class ResponderError extends Error {
   readonly kind: "session_refused" | "unavailable" | "refused" | "too_long";
   /** The model's window in tokens, where a `too_long` states it. */
   readonly window: number | undefined;
+  /** What of the request its words blame: asked without that, the model may answer. */
+  readonly refuses: "tools" | "thinking" | undefined;
   readonly usage: Usage | undefined;
   /** The provider's own words: one line, bounded, without what looks like a key. Not for logs. */
   readonly detail: string | undefined;
@@ -166,6 +168,7 @@ export class ResponderError extends Error {
     options: {
       readonly kind: ResponderError["kind"];
       readonly window?: number | undefined;
+      readonly refuses?: ResponderError["refuses"];
       readonly usage?: Usage;
       readonly detail?: string | undefined;
       readonly errno?: string | undefined;
@@ -175,6 +178,7 @@ export class ResponderError extends Error {
     super(message, { cause: options.cause });
     this.kind = options.kind;
     this.window = options.window;
+    this.refuses = options.refuses;
     this.usage = options.usage;
     this.detail = options.detail;
     this.errno = options.errno;

@@ -1,5 +1,4 @@
 // Which files a model reads, beside text.
-import { APICallError } from "ai";
 import { kindOf } from "../chat/attachments.ts";
 import { isJsonObject } from "../json.ts";
 import type { ModelSpec } from "./model-name.ts";
@@ -52,14 +51,4 @@ async function ollamaHasVision(
   } catch {
     return undefined; // not there, or too slow: the turn itself says so, if it has to
   }
-}
-
-/**
- * Whether a fault of a server means that its model sees no pictures: llama.cpp answers 500 then, and asking
- * it again cannot help. There is no code for it: only words.
- */
-export function refusesPictures(error: unknown): boolean {
-  if (!APICallError.isInstance(error) || error.statusCode !== 500) return false;
-  const words = `${error.message} ${error.responseBody ?? ""}`;
-  return /image input is not supported|\bimage_url\b|\bmmproj\b/i.test(words);
 }
