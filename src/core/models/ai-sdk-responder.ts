@@ -21,7 +21,6 @@ import {
 import { isLongerThan } from "../storage/key.ts";
 import { silentSpan } from "../telemetry.ts";
 import { Answer, type AnswerEnd } from "./answer.ts";
-import { type AskOptions, askChecks, askDefaults } from "./ask-options.ts";
 import { Deadline } from "./deadline.ts";
 import { type Attempt, toResponderError, unavailable } from "./errors.ts";
 import { ModelCall, type StreamPart } from "./model-call.ts";
@@ -35,6 +34,7 @@ import {
   type ResponderRequest,
 } from "./responder.ts";
 import { withRetries } from "./retries.ts";
+import { type AskOptions, askChecks, askDefaults } from "./settings.ts";
 import { thinkTagsToReasoning } from "./think-tags.ts";
 import { hasThoughts, toAiMessages } from "./to-ai-messages.ts";
 import { toAiTools } from "./to-ai-tools.ts";

@@ -1,4 +1,4 @@
-import { type Clock, systemClock } from "../clock.ts";
+// What providers say that they offer.
 import { isThroughlineError } from "../errors.ts";
 import { isJsonObject, type JsonObject } from "../json.ts";
 import {
@@ -9,88 +9,21 @@ import {
   providerName,
 } from "./model-name.ts";
 import { ollamaModels, ollamaUrl } from "./ollama.ts";
-import { type Responder, ResponderError } from "./responder.ts";
-import type { ModelSettings } from "./settings.ts";
-import { anthropicUrl, openAiUrl, optional } from "./settings.ts";
-
-/** The models that can be asked. */
-export interface Responders {
-  /** What a new period runs on. */
-  readonly standard: { readonly provider: string; readonly model: string };
-  /** The providers that may be asked. @default that of `standard` */
-  readonly providers?: readonly string[];
-  /** What can be chosen. @default the model of `standard` */
-  list?(options?: ListOptions): Promise<ModelList>;
-  /** @throws ThroughlineError `THROUGHLINE_INVALID` or `THROUGHLINE_CONFIGURATION`: unavailable. */
-  get(provider: string, model: string): Promise<Responder>;
-}
-
-/** The models of one provider that may be asked. */
-export interface ProviderModels {
-  readonly provider: string;
-  /** The configured one first, then the provider's own list in its order, or the newest first. */
-  readonly models: readonly OfferedModel[];
-  /** Why the provider's own list is missing, in one sentence. */
-  readonly error?: string | undefined;
-}
-
-export interface ListOptions {
-  /** Asks the providers also where their lists are kept. @default false */
-  readonly again?: boolean | undefined;
-  /** Looks for an Ollama on this machine, if no model was named at the start. @default false */
-  readonly ollama?: boolean | undefined;
-}
-
-/** What can be chosen. */
-export interface ModelList {
-  /** What a new session runs on. */
-  readonly standard: { readonly provider: string; readonly model: string };
-  readonly providers: readonly ProviderModels[];
-}
+import { type ProviderModels, ResponderError } from "./responder.ts";
+import { anthropicUrl, type ModelSettings, openAiUrl, optional } from "./settings.ts";
 
 /** What is asked for a list: its own address, and no other. */
-type Listed = NamedProvider | { readonly baseUrl: string };
+export type Listed = NamedProvider | { readonly baseUrl: string };
 
 /** How long a provider may take to say what it offers, in milliseconds. */
 const timeoutMs = 2_000;
-/** How long a list counts, in milliseconds. */
-const keptMs = 60_000;
 const maxBytes = 8 * 1024 * 1024;
 const maxModels = 1_000;
 
-/** What providers say that they offer. Each is asked at most once a minute, unless a new answer is wanted. */
-export class ModelLists {
-  readonly #settings: ModelSettings;
-  readonly #clock: Clock;
-  readonly #kept = new Map<string, { readonly at: number; readonly list: Promise<ListAnswer> }>();
+export type ListAnswer = Pick<ProviderModels, "models" | "error">;
 
-  constructor(settings: ModelSettings, clock: Clock = systemClock) {
-    this.#settings = settings;
-    this.#clock = clock;
-  }
-
-  /**
-   * Asks a provider for its list, with its own key. Never rejects. Takes at most 2 seconds.
-   *
-   * @param options.again asks also where a list is kept.
-   */
-  of(
-    listed: Listed,
-    options: { readonly fetch: typeof globalThis.fetch; readonly again?: boolean | undefined },
-  ): Promise<ListAnswer> {
-    const key = typeof listed === "string" ? listed : listed.baseUrl;
-    const now = this.#clock.monotonic();
-    const kept = this.#kept.get(key);
-    if (kept !== undefined && options.again !== true && now - kept.at < keptMs) return kept.list;
-    const list = ask(listed, this.#settings, options.fetch);
-    this.#kept.set(key, { at: now, list });
-    return list;
-  }
-}
-
-type ListAnswer = Pick<ProviderModels, "models" | "error">;
-
-async function ask(
+/** Asks a provider for its list, with its own key. Never rejects. Takes at most 2 seconds. */
+export async function askForList(
   listed: Listed,
   settings: ModelSettings,
   fetch: typeof globalThis.fetch,

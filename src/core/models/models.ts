@@ -6,12 +6,11 @@ import {
   having,
   resolveOptions,
 } from "../options.ts";
-import { type AskOptions, askChecks, askDefaults } from "./ask-options.ts";
 import type { ModelSpec } from "./model-name.ts";
 import { offlineResponder } from "./offline-responder.ts";
 import { type Prices, priceOf } from "./prices.ts";
 import type { Responder } from "./responder.ts";
-import type { ModelSettings } from "./settings.ts";
+import { type AskOptions, askChecks, askDefaults, type ModelSettings } from "./settings.ts";
 
 export interface ModelOptions extends AskOptions {
   /** By `provider/model`; `openai-compatible/<model>` for a model named by URL. @default none */
