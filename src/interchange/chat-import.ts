@@ -1,7 +1,6 @@
 import { attachedIn } from "../core/chat/attached.ts";
 import { type ChatHead, titleFrom } from "../core/chat/chat-head.ts";
 import { checkChatId } from "../core/chat/chat-log.ts";
-import { isControlId } from "../core/chat/control-ids.ts";
 import { foreignRecord, leftOverId } from "../core/chat/message.ts";
 import { invalid, isThroughlineError, ThroughlineError } from "../core/errors.ts";
 import type { JsonObject } from "../core/json.ts";
@@ -18,7 +17,7 @@ import {
   type Source,
 } from "./import.ts";
 import { type RecordEntry, readEntries } from "./nanobot-file.ts";
-import { markId, type OwnRecord, SeqMap, withSeqs } from "./own-record.ts";
+import type { OwnRecord } from "./own-record.ts";
 import { digestOf, type Scan, sameBytes, scan } from "./read-source.ts";
 
 /**
@@ -77,6 +76,7 @@ const codesOfSources = [
   "THROUGHLINE_INVALID",
   "THROUGHLINE_TOO_LARGE",
   "THROUGHLINE_CONFLICT",
+  "THROUGHLINE_ID_CONFLICT",
   "THROUGHLINE_CORRUPT",
 ];
 
@@ -90,7 +90,6 @@ interface Target {
 /** A record of a source, and its number in the chat. */
 interface Placed {
   readonly entry: RecordEntry;
-  readonly record: OwnRecord;
   readonly seq: number;
   readonly isNew: boolean;
 }
@@ -109,7 +108,6 @@ class ChatImport {
   #added = 0;
   #title: { readonly text: string; readonly of: string } | undefined;
   #lastAt = "";
-  readonly #seqs = new SeqMap();
 
   constructor(scanned: Scan, form: Form, options: ImportOptions, report: ReportDraft) {
     this.#scan = scanned;
@@ -227,12 +225,10 @@ class ChatImport {
   ): Promise<ChatHead> {
     const { before } = target;
     for await (const placed of this.#placed(before)) {
-      const { entry, seq, isNew } = placed;
-      this.#noteOf(entry, placed.record.id);
-      this.#seq = seq;
-      if (entry.oldSeq !== undefined) this.#seqs.add(entry.oldSeq, seq);
+      this.#notes.add(...placed.entry.notes);
+      this.#seq = placed.seq;
       this.#count(placed);
-      if (isNew) await put?.(withSeqs(placed.record, (old) => this.#seqs.of(old)));
+      if (placed.isNew) await put?.(placed.entry.record);
     }
     const { head, left } = this.#head();
     if (put !== undefined && Object.keys(left).length > 0 && !(await this.#hasLeft(target))) {
@@ -249,25 +245,13 @@ class ChatImport {
 
   /** Reads the records of the source: those that the chat has, and the others, which follow its last one. */
   async *#placed(before: Imported | undefined): AsyncGenerator<Placed> {
-    const idOf = freeIds();
     let place = 0;
     let seq = before?.seq ?? 0;
     for await (const entry of this.#records()) {
       const isNew = ++place > (before?.records ?? 0);
       if (isNew) seq++;
-      yield { entry, record: { ...entry.record, id: idOf(entry) }, seq, isNew };
+      yield { entry, seq, isNew };
     }
-  }
-
-  #noteOf(entry: RecordEntry, id: string): void {
-    if (id !== entry.record.id && id === entry.otherId) {
-      this.#notes.add(
-        isForged(entry.kind, entry.record.id)
-          ? "an id that only our own records have is replaced"
-          : "an id that was there before is replaced",
-      );
-    }
-    this.#notes.add(...entry.notes);
   }
 
   /** Whether the chat has what was too large in the head lines: it is kept once, as it first was. */
@@ -276,7 +260,8 @@ class ChatImport {
     return (await this.#options.chats.logs.find(chatId, leftOverId)) !== undefined;
   }
 
-  #count({ entry, record, isNew }: Placed): void {
+  #count({ entry, isNew }: Placed): void {
+    const { record } = entry;
     if (entry.kind === "foreign") this.#foreign++;
     if (entry.kind === "control" && isErased(record)) this.#erased++;
     if (entry.kind !== "message" || this.#scan.takenBack.has(record.id)) return;
@@ -298,7 +283,6 @@ class ChatImport {
       lastAt: this.#lastAt,
       title: this.#title?.text ?? "",
       titleOf: this.#title?.of,
-      seqOf: (old) => this.#seqs.of(old),
     };
     return this.#scan.head.head(counted, this.#notes);
   }
@@ -355,20 +339,4 @@ function writtenTo(chatId: string): ThroughlineError {
     `the chat ${name} is here, and not only of this source: import it into a new chat with --into NEW`,
     { code: "THROUGHLINE_CONFLICT" },
   );
-}
-
-/** What is no control record must not have the id of one. */
-const isForged = (kind: RecordEntry["kind"], id: string) => kind !== "control" && isControlId(id);
-
-/** Ids in files of ours may come twice; those that are made for a place do not. */
-function freeIds(): (entry: RecordEntry) => string {
-  const seen = new Set<string>();
-  return ({ kind, record, otherId }) => {
-    if (record.id === otherId) return otherId;
-    // What had the id of a mark before gets another one, so that the mark can have it.
-    const id = (kind === "control" ? markId(record, seen) : undefined) ?? record.id;
-    if (seen.has(id) || isForged(kind, id)) return otherId;
-    seen.add(id);
-    return id;
-  };
 }

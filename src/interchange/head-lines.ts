@@ -8,10 +8,10 @@ import { readPeriod } from "../core/chat/stored-period.ts";
 import { isoTime } from "../core/clock.ts";
 import { isThroughlineError } from "../core/errors.ts";
 import { isJsonObject, type Json, type JsonObject } from "../core/json.ts";
+import { is, list, object, record, text, whole } from "../core/shape.ts";
 import { prepareHead } from "../core/storage/batch.ts";
 import { reservedHeadNames } from "../core/storage/log-store.ts";
 import type { Notes } from "./import.ts";
-import { numbersOf } from "./own-record.ts";
 
 export type Form = "seed" | "own";
 
@@ -28,8 +28,6 @@ export interface Counted {
   readonly titleOf: string | undefined;
   /** The last stamp of a message; "" when there is none. */
   readonly lastAt: string;
-  /** The number that the record with an old number has now. */
-  readonly seqOf: (old: number) => number;
 }
 
 /** The metadata lines of a file, the last of which wins, field by field. */
@@ -106,7 +104,7 @@ export class HeadLines {
 
   #title(counted: Counted): Pick<ChatHead, "title" | "title_of"> {
     const { title, title_of: titleOf, metadata } = this.#fields;
-    // A title of a message that got another id would outlive the removal of that message.
+    // A message that has such an id is not imported: its title would stay when it is removed.
     const isNamed = typeof titleOf !== "string" || !isControlId(titleOf);
     if (this.#form === "own" && typeof title === "string" && isNamed) return { title };
     const given = isJsonObject(metadata) ? metadata["title"] : undefined;
@@ -130,45 +128,49 @@ export class HeadLines {
     return isoTime(stamp.at);
   }
 
-  /** What only ours have. What is not as we write it is left out; numbers follow their records. */
+  /** What only ours have. What is not as we write it is left out. */
   #own(rest: JsonObject, counted: Counted, notes: Notes): JsonObject & Pick<ChatHead, "session"> {
     const { unfinished: _, ...fields } = rest;
-    const { seqOf } = counted;
-    const change: Record<string, Json | undefined> = {};
-    const put = (name: string, value: Json | undefined) => {
-      if (!Object.hasOwn(fields, name)) return;
-      change[name] = value;
-      if (value === undefined) notes.add(`${name} is not as it should be: left out`);
+    const all = counted.messages + counted.erased;
+    // A file whose end is missing begins with the numbers of its end.
+    const within = (seq: unknown) => (isCount(seq) ? Math.min(seq, counted.lastSeq) : undefined);
+    const known: Readonly<Record<string, (value: Json | undefined) => Json | undefined>> = {
+      clear_seq: within,
+      cleared_count: (count) => (isCount(count) && count <= all ? count : undefined),
+      open_turn: (turn) => (is(openTurn, turn) ? { ...turn, seq: within(turn.seq) } : undefined),
+      pending: (ids) => (is(list(text()), ids) ? ids : undefined),
+      view_from: (seqs) => (is(numbers, seqs) ? mapped(seqs, within) : undefined),
+      provider_start: (seqs) => (is(numbers, seqs) ? mapped(seqs, within) : undefined),
+      title_of: (id) => (typeof id === "string" ? id : undefined),
     };
-    const { clear_seq, cleared_count, open_turn, pending } = fields;
-    put("clear_seq", isCount(clear_seq) ? seqOf(clear_seq) : undefined);
-    const cleared = isCount(cleared_count) && cleared_count <= counted.messages + counted.erased;
-    put("cleared_count", cleared ? cleared_count : undefined);
-    put("open_turn", openTurn(open_turn, seqOf));
-    const isPending = Array.isArray(pending) && pending.every((id) => typeof id === "string");
-    put("pending", isPending ? pending : undefined);
-    for (const name of ["view_from", "provider_start"]) {
-      const numbers = numbersOf(fields[name]);
-      const moved = Object.entries(numbers ?? {}).map(([key, seq]) => [key, seqOf(seq)] as const);
-      put(name, numbers && Object.fromEntries(moved));
-    }
-    put("title_of", typeof fields["title_of"] === "string" ? fields["title_of"] : undefined);
-    const session = this.#session(fields["session"], counted, notes);
-    const entries = Object.entries({ ...fields, ...change, session });
     // Every field keeps its place, so that what is written out again is the same.
-    return { ...Object.fromEntries(entries.filter(([, value]) => value !== undefined)), session };
+    const entries = Object.entries(fields).flatMap(([name, given]) => {
+      const value = Object.hasOwn(known, name) ? known[name]?.(given) : given;
+      if (value === undefined) notes.add(`${name} is not as it should be: left out`);
+      return value === undefined ? [] : [[name, value] as const];
+    });
+    const session = this.#session(fields["session"], counted, notes);
+    return { ...Object.fromEntries(entries), session };
   }
 
-  #session(value: Json | undefined, { lastSeq, seqOf }: Counted, notes: Notes) {
+  #session(value: Json | undefined, { lastSeq }: Counted, notes: Notes) {
     if (!isJsonObject(value)) return null;
-    const start = value["start_seq"];
-    const moved = isCount(start) ? { ...value, start_seq: seqOf(start) } : value;
-    const target = { provider: "unknown", model: "" };
-    const read = readPeriod(moved, lastSeq, target);
+    const read = readPeriod(value, lastSeq, { provider: "unknown", model: "" });
     if (read === undefined) return null;
     notes.add(...read.notes);
-    return read.notes.length === 0 ? (moved as Period) : read.period;
+    return read.notes.length === 0 ? (value as Period) : read.period;
   }
+}
+
+const seq = whole(0, Number.MAX_SAFE_INTEGER);
+const numbers = record(seq);
+const openTurn = object({ id: text(), seq, attempts: seq }, "left out");
+
+function mapped(
+  seqs: Readonly<Record<string, number>>,
+  within: (seq: number) => number | undefined,
+): JsonObject {
+  return Object.fromEntries(Object.entries(seqs).map(([name, each]) => [name, within(each)]));
 }
 
 function titled(title: string, titleOf: string | undefined): Pick<ChatHead, "title" | "title_of"> {
@@ -181,13 +183,6 @@ function consolidated(value: Json | undefined, messages: number, notes: Notes): 
     notes.add("last_consolidated is not a number of messages of the file: set to 0");
   }
   return 0;
-}
-
-function openTurn(value: unknown, seqOf: (old: number) => number): JsonObject | undefined {
-  if (!isJsonObject(value)) return undefined;
-  const { id, seq, attempts } = value;
-  if (typeof id !== "string" || !isCount(seq) || !isCount(attempts)) return undefined;
-  return { ...value, seq: seqOf(seq) };
 }
 
 function isCount(value: unknown): value is number {
