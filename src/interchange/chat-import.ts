@@ -6,7 +6,7 @@ import { invalid, isThroughlineError, ThroughlineError } from "../core/errors.ts
 import type { JsonObject } from "../core/json.ts";
 import { isErased } from "../core/storage/batch.ts";
 import { storeAttachments } from "./attachment-parts.ts";
-import { type Fill, type Imported, importedField, readImported, writeChat } from "./chat-writer.ts";
+import { type Imported, importedField, readImported, writeChat } from "./chat-writer.ts";
 import type { Counted, Form } from "./head-lines.ts";
 import {
   type ImportOptions,
@@ -143,8 +143,8 @@ class ChatImport {
     }
     await this.#setAside(chatId, !isKnown);
     const target = { chatId, before: has };
-    if (isKnown) await this.#fill(target, undefined);
-    else if (dryRun) await this.#fill(target, async () => undefined);
+    if (isKnown || dryRun)
+      for await (const _ of this.#fill(target)); // counts
     else await this.#store(target);
     this.#report.chats.push({
       chat_id: chatId,
@@ -194,15 +194,16 @@ class ChatImport {
   /** Stores what the chat lacks. */
   async #store(target: Target): Promise<void> {
     const { chatId, before } = target;
-    const fill: Fill = async (put, old) => {
-      await this.#storeFiles(target);
-      if (old?.title) this.#title = { text: old.title, of: old.title_of ?? "" };
-      const head = await this.#fill(target, put);
-      const whole = old === undefined ? head : this.#grownHead(old, head);
-      const { digest, bytes, records } = this.#scan;
-      return { ...whole, [importedField]: { digest, bytes, records, seq: this.#seq } };
-    };
-    await writeChat(this.#options.chats, chatId, before, fill);
+    await writeChat(this.#options.chats, chatId, before, (old) => this.#whole(target, old));
+  }
+
+  async *#whole(target: Target, old?: ChatHead): AsyncGenerator<OwnRecord, ChatHead> {
+    await this.#storeFiles(target);
+    if (old?.title) this.#title = { text: old.title, of: old.title_of ?? "" };
+    const head = yield* this.#fill(target);
+    const whole = old === undefined ? head : this.#grownHead(old, head);
+    const { digest, bytes, records } = this.#scan;
+    return { ...whole, [importedField]: { digest, bytes, records, seq: this.#seq } };
   }
 
   /** Stores the files of the messages that are imported, before any of these. */
@@ -218,27 +219,24 @@ class ChatImport {
     for (const _ of missing) this.#notes.add("an attachment of a message is not in the file");
   }
 
-  /** Hands over what is new, and counts everything. @param put absent: all of it is known. */
-  async #fill(
-    target: Target,
-    put: ((record: OwnRecord) => Promise<void>) | undefined,
-  ): Promise<ChatHead> {
+  /** Counts everything, and gives what is new. @returns the head that goes with it. */
+  async *#fill(target: Target): AsyncGenerator<OwnRecord, ChatHead> {
     const { before } = target;
     for await (const placed of this.#placed(before)) {
       this.#notes.add(...placed.entry.notes);
       this.#seq = placed.seq;
       this.#count(placed);
-      if (placed.isNew) await put?.(placed.entry.record);
+      if (placed.isNew) yield placed.entry.record;
     }
     const { head, left } = this.#head();
-    if (put !== undefined && Object.keys(left).length > 0 && !(await this.#hasLeft(target))) {
+    if (Object.keys(left).length > 0 && !(await this.#hasLeft(target))) {
       this.#foreign++;
       this.#seq++;
-      await put(foreignRecord(left, leftOverId) as OwnRecord);
+      yield foreignRecord(left, leftOverId) as OwnRecord;
     }
     if (this.#seq === 0) {
       this.#seq++;
-      await put?.({ ...placeholder, timestamp: head.updated_at });
+      yield { ...placeholder, timestamp: head.updated_at };
     }
     return head;
   }
