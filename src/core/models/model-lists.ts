@@ -1,19 +1,9 @@
 // What providers say that they offer.
 import { isThroughlineError } from "../errors.ts";
-import { isJsonObject, type JsonObject } from "../json.ts";
-import {
-  isChatModel,
-  isModelName,
-  type NamedProvider,
-  type OfferedModel,
-  providerName,
-} from "./model-name.ts";
-import { ollamaModels, ollamaUrl } from "./ollama.ts";
+import { isJsonObject } from "../json.ts";
+import { providerName } from "./model-name.ts";
+import { type Place, providers } from "./providers.ts";
 import { type ProviderModels, ResponderError } from "./responder.ts";
-import { anthropicUrl, type ModelSettings, openAiUrl, optional } from "./settings.ts";
-
-/** What is asked for a list: its own address, and no other. */
-export type Listed = NamedProvider | { readonly baseUrl: string };
 
 /** How long a provider may take to say what it offers, in milliseconds. */
 const timeoutMs = 2_000;
@@ -24,20 +14,21 @@ export type ListAnswer = Pick<ProviderModels, "models" | "error">;
 
 /** Asks a provider for its list, with its own key. Never rejects. Takes at most 2 seconds. */
 export async function askForList(
-  listed: Listed,
-  settings: ModelSettings,
-  fetch: typeof globalThis.fetch,
+  provider: keyof typeof providers,
+  place: Place,
 ): Promise<ListAnswer> {
-  const name = providerName(typeof listed === "string" ? listed : "openai-compatible");
-  if (listed === "bedrock") {
-    const error = `${name} is not asked for its list: name a model as bedrock/<model>`;
-    return { models: [], error };
-  }
+  const name = providerName(provider);
   try {
-    const { url, headers, read } = requestOf(listed, settings);
+    const request = providers[provider].list?.(place.settings);
+    if (request === undefined) {
+      const error = `${name} is not asked for its list: name a model as ${provider}/<model>`;
+      return { models: [], error };
+    }
+    const { path, headers, read } = request;
+    const url = `${providers[provider].url(place)}${path}`;
     const signal = AbortSignal.timeout(timeoutMs);
     // A redirect would take the key to another address.
-    const response = await fetch(url, { headers, signal, redirect: "error" });
+    const response = await place.fetch(url, { headers, signal, redirect: "error" });
     if (!response.ok) {
       await response.body?.cancel();
       return { models: [], error: refusal(name, response.status) };
@@ -49,44 +40,6 @@ export async function askForList(
   } catch (error) {
     return { models: [], error: failure(name, error) };
   }
-}
-
-interface ListRequest {
-  readonly url: string;
-  readonly headers: Readonly<Record<string, string>>;
-  /** @returns `undefined`: this is no list. */
-  readonly read: (body: JsonObject) => readonly OfferedModel[] | undefined;
-}
-
-/** @throws ThroughlineError `THROUGHLINE_CONFIGURATION`: a key is missing, or an address is none. */
-function requestOf(listed: Exclude<Listed, "bedrock">, settings: ModelSettings): ListRequest {
-  if (listed === "ollama") {
-    return { url: `${ollamaUrl(settings.ollamaHost)}/api/tags`, headers: {}, read: ollamaModels };
-  }
-  if (listed === "anthropic") {
-    const key = optional(settings.anthropicApiKey) ?? "";
-    const headers = { "x-api-key": key, "anthropic-version": "2023-06-01" };
-    const url = `${anthropicUrl(settings)}/models?limit=1000`;
-    return { url, headers, read: openAiModels };
-  }
-  const isOpenAi = listed === "openai";
-  const key = optional(isOpenAi ? settings.openaiApiKey : settings.compatibleApiKey);
-  const url = `${isOpenAi ? openAiUrl(settings) : listed.baseUrl}/models`;
-  return {
-    url,
-    headers: key === undefined ? {} : { authorization: `Bearer ${key}` },
-    read: openAiModels,
-  };
-}
-
-/** As OpenAI, Anthropic and servers with OpenAI's protocol have it. The newest first, where that is told. */
-function openAiModels({ data }: JsonObject): readonly OfferedModel[] | undefined {
-  if (!Array.isArray(data)) return undefined;
-  const rows = data.filter(isJsonObject);
-  const madeAt = ({ created }: JsonObject) => (typeof created === "number" ? created : 0);
-  return rows
-    .toSorted((a, b) => madeAt(b) - madeAt(a))
-    .flatMap(({ id }) => (isModelName(id) && isChatModel(id) ? [{ model: id }] : []));
 }
 
 /** @throws Error there are more bytes than a list has. */

@@ -2,7 +2,7 @@ import { type Clock, systemClock } from "../clock.ts";
 import { invalid, isThroughlineError, type ThroughlineError } from "../errors.ts";
 import { Lru } from "../lru.ts";
 import { checkArgument, having, misconfigured } from "../options.ts";
-import { askForList, type ListAnswer, type Listed } from "./model-lists.ts";
+import { askForList, type ListAnswer } from "./model-lists.ts";
 import {
   type ModelSpec,
   type NamedProvider,
@@ -12,6 +12,7 @@ import {
 } from "./model-name.ts";
 import { createResponder, type ModelOptions } from "./models.ts";
 import { isOnThisMachine, ollamaUrl } from "./ollama.ts";
+import { placeOf } from "./providers.ts";
 import type { ListOptions, ModelList, ProviderModels, Responder, Responders } from "./responder.ts";
 import type { ModelSettings } from "./settings.ts";
 
@@ -132,31 +133,24 @@ export class ResponderRegistry implements Responders {
     return { provider, models: [own, ...models.filter((each) => !isOwn(each))], error };
   }
 
-  async #listOf(provider: string, again: boolean | undefined): Promise<ListAnswer> {
-    const named = this.#named;
-    if (named?.provider === "openai-compatible" && provider === named.provider) {
-      return this.#keptList(named.baseUrl, named, again);
-    }
-    const known = namedProviders.find((each) => each === provider);
-    if (known === undefined) return { models: [] };
+  /** Gives the list of a provider, which counts for a minute. */
+  async #listOf(provider: string, again = false): Promise<ListAnswer> {
+    const own = this.#named?.provider === provider ? this.#named : undefined;
+    const known = [...namedProviders, own?.provider].find((each) => each === provider);
+    if (known === undefined || known === "offline") return { models: [] };
+    const spec = own ?? ({ provider: known, model: "any" } as ModelSpec);
     try {
       // Its key or its package may be missing.
-      if (known !== "ollama") {
-        await createResponder({ provider: known, model: "any" }, this.#settings, this.#options);
-      }
+      if (known !== "ollama") await createResponder(spec, this.#settings, this.#options);
     } catch (error) {
       if (!isThroughlineError(error)) throw error;
       return { models: [], error: error.message };
     }
-    return this.#keptList(known, known, again);
-  }
-
-  #keptList(key: string, listed: Listed, again = false): Promise<ListAnswer> {
     const now = this.#clock.monotonic();
-    const kept = this.#lists.get(key);
+    const kept = this.#lists.get(provider);
     if (kept !== undefined && !again && now - kept.at < keptMs) return kept.list;
-    const list = askForList(listed, this.#settings, this.#options.fetch ?? globalThis.fetch);
-    this.#lists.set(key, { at: now, list });
+    const list = askForList(known, placeOf(spec, this.#settings, this.#options.fetch));
+    this.#lists.set(provider, { at: now, list });
     return list;
   }
 
