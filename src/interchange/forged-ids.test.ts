@@ -62,13 +62,17 @@ test("lines of nanobot with ids of our own records are imported without them", a
   assert.deepEqual([ids.length, ids.includes(forged.id)], [2, false]);
 });
 
-test("the title of a message that is set aside is left out", async () => {
-  await using throughline = await open();
-  const { chats } = throughline;
-  await importInto(throughline, [
-    secret,
-    { ...forged, content: "another secret", seq: 2 },
-    { _type: "metadata", key: chat, title: "another secret", title_of: forged.id },
-  ]);
-  assert.equal((await chats.row(chat)).title, secret.content);
-});
+for (const [what, fields] of [
+  ["a clear that is no number", { clear_seq: "two" }],
+  ["a title that is no text", { title: 7 }],
+  ["turns that are no list", { pending: "m" }],
+  ["a negative count", { message_count: -1 }],
+] as const) {
+  test(`a file of ours whose end names ${what} is refused, and stores nothing`, async () => {
+    await using throughline = await open();
+    const report = await importInto(throughline, [secret, { _type: "metadata", ...fields }]);
+    const [name] = Object.keys(fields);
+    assert.match(report.failed[0]?.reason ?? "", new RegExp(`^its last line.${name} must be`));
+    assert.deepEqual((await throughline.chats.list()).chats, []);
+  });
+}

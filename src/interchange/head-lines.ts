@@ -1,14 +1,22 @@
-import { type ChatHead, titleFrom } from "../core/chat/chat-head.ts";
+import { type ChatHead, readHead, titleFrom } from "../core/chat/chat-head.ts";
 import { checkChatId } from "../core/chat/chat-log.ts";
 import { isExtraSize, isMetadataSize } from "../core/chat/chat-metadata.ts";
-import { isControlId } from "../core/chat/control-ids.ts";
-import type { Period } from "../core/chat/period.ts";
 import { readStamp } from "../core/chat/stamp.ts";
 import { readPeriod } from "../core/chat/stored-period.ts";
 import { isoTime } from "../core/clock.ts";
 import { isThroughlineError } from "../core/errors.ts";
 import { isJsonObject, type Json, type JsonObject } from "../core/json.ts";
-import { is, list, object, record, text, whole } from "../core/shape.ts";
+import {
+  extensible,
+  list,
+  nullAsAbsent,
+  optional,
+  record,
+  required,
+  type Shape,
+  text,
+  whole,
+} from "../core/shape.ts";
 import { prepareHead } from "../core/storage/batch.ts";
 import { reservedHeadNames } from "../core/storage/log-store.ts";
 import type { Notes } from "./import.ts";
@@ -77,47 +85,26 @@ export class HeadLines {
 
   /** The head of the chat, and what of the lines has no place in it. */
   head(counted: Counted, notes: Notes): { readonly head: ChatHead; readonly left: JsonObject } {
+    if (this.#form === "own") return { head: ownHead(this.#fields, counted, notes), left: {} };
     const { key: _, created_at, updated_at, metadata, last_consolidated, ...rest } = this.#fields;
     if (metadata !== undefined && metadata !== null && !isJsonObject(metadata)) {
       notes.add("metadata is not an object: left empty");
     }
-    const messages = this.#messageCount(rest["message_count"], counted);
-    // In a file of ours the stamp is unknown because it was; in others it was never written.
-    const lastAt = this.#form === "own" ? "" : counted.lastAt;
-    const foreign =
-      Object.keys(rest).length > 0 ? { session: null, extra: rest } : { session: null };
     const head: ChatHead = {
-      ...(this.#form === "own" ? this.#own(rest, counted, notes) : foreign),
+      session: null,
+      ...(Object.keys(rest).length > 0 && { extra: rest }),
       created_at: this.#stamp("created_at", created_at, notes),
-      updated_at: this.#stamp("updated_at", updated_at, notes) || lastAt,
+      updated_at: this.#stamp("updated_at", updated_at, notes) || counted.lastAt,
       metadata: isJsonObject(metadata) ? metadata : {},
-      last_consolidated: consolidated(last_consolidated, messages, notes),
-      message_count: messages,
-      ...this.#title(counted),
+      last_consolidated: consolidated(last_consolidated, counted.messages, notes),
+      message_count: counted.messages,
+      ...titled(metadata, counted),
     };
     if (fits(head)) return { head, left: {} };
     notes.add("metadata is too large for a chat: kept as a foreign record");
     const { extra, metadata: large, ...small } = head;
     const left = extra === undefined ? { metadata: large } : { metadata: large, extra };
     return { head: { ...small, metadata: {} } as ChatHead, left };
-  }
-
-  #title(counted: Counted): Pick<ChatHead, "title" | "title_of"> {
-    const { title, title_of: titleOf, metadata } = this.#fields;
-    // A message that has such an id is not imported: its title would stay when it is removed.
-    const isNamed = typeof titleOf !== "string" || !isControlId(titleOf);
-    if (this.#form === "own" && typeof title === "string" && isNamed) return { title };
-    const given = isJsonObject(metadata) ? metadata["title"] : undefined;
-    const chosen = typeof given === "string" ? titleFrom(given) : "";
-    if (this.#form === "seed" && chosen !== "") return { title: chosen };
-    return titled(counted.title, counted.titleOf);
-  }
-
-  /** Erased messages still count; whether an erased record was one, only the file knows. */
-  #messageCount(value: Json | undefined, { messages, erased }: Counted): number {
-    if (this.#form === "seed") return messages;
-    const isPossible = isCount(value) && value >= messages && value <= messages + erased;
-    return isPossible ? value : messages + erased;
   }
 
   #stamp(name: string, value: Json | undefined, notes: Notes): string {
@@ -127,54 +114,60 @@ export class HeadLines {
     if (stamp.isZoneAssumed) notes.add(`${name} has no zone: read in ${this.#zone}`);
     return isoTime(stamp.at);
   }
-
-  /** What only ours have. What is not as we write it is left out. */
-  #own(rest: JsonObject, counted: Counted, notes: Notes): JsonObject & Pick<ChatHead, "session"> {
-    const { unfinished: _, ...fields } = rest;
-    const all = counted.messages + counted.erased;
-    // A file whose end is missing begins with the numbers of its end.
-    const within = (seq: unknown) => (isCount(seq) ? Math.min(seq, counted.lastSeq) : undefined);
-    const known: Readonly<Record<string, (value: Json | undefined) => Json | undefined>> = {
-      clear_seq: within,
-      cleared_count: (count) => (isCount(count) && count <= all ? count : undefined),
-      open_turn: (turn) => (is(openTurn, turn) ? { ...turn, seq: within(turn.seq) } : undefined),
-      pending: (ids) => (is(list(text()), ids) ? ids : undefined),
-      view_from: (seqs) => (is(numbers, seqs) ? mapped(seqs, within) : undefined),
-      provider_start: (seqs) => (is(numbers, seqs) ? mapped(seqs, within) : undefined),
-      title_of: (id) => (typeof id === "string" ? id : undefined),
-    };
-    // Every field keeps its place, so that what is written out again is the same.
-    const entries = Object.entries(fields).flatMap(([name, given]) => {
-      const value = Object.hasOwn(known, name) ? known[name]?.(given) : given;
-      if (value === undefined) notes.add(`${name} is not as it should be: left out`);
-      return value === undefined ? [] : [[name, value] as const];
-    });
-    const session = this.#session(fields["session"], counted, notes);
-    return { ...Object.fromEntries(entries), session };
-  }
-
-  #session(value: Json | undefined, { lastSeq }: Counted, notes: Notes) {
-    if (!isJsonObject(value)) return null;
-    const read = readPeriod(value, lastSeq, { provider: "unknown", model: "" });
-    if (read === undefined) return null;
-    notes.add(...read.notes);
-    return read.notes.length === 0 ? (value as Period) : read.period;
-  }
 }
 
-const seq = whole(0, Number.MAX_SAFE_INTEGER);
-const numbers = record(seq);
-const openTurn = object({ id: text(), seq, attempts: seq }, "left out");
-
-function mapped(
-  seqs: Readonly<Record<string, number>>,
-  within: (seq: number) => number | undefined,
-): JsonObject {
-  return Object.fromEntries(Object.entries(seqs).map(([name, each]) => [name, within(each)]));
+/**
+ * A head as an export of ours has it.
+ *
+ * @throws ThroughlineError `THROUGHLINE_INVALID`: a field is not as it should be.
+ */
+function ownHead(fields: JsonObject, counted: Counted, notes: Notes): ChatHead {
+  const { key: _, unfinished: __, ...given } = fields;
+  const { lastSeq, messages, erased } = counted;
+  const count = (otherwise: number) => whole(0, Number.MAX_SAFE_INTEGER, otherwise);
+  // A file whose end is missing begins with the numbers of its end.
+  const seq: Shape<number> = {
+    ...count(0),
+    read: (value, at) => Math.min(count(0).read(value, at), lastSeq),
+  };
+  const stamp = nullAsAbsent(text(undefined, ""));
+  const shape = extensible({
+    created_at: stamp,
+    updated_at: stamp,
+    message_count: count(messages + erased),
+    last_consolidated: count(0),
+    title: text(undefined, ""),
+    title_of: optional(text()),
+    clear_seq: optional(seq),
+    cleared_count: optional(count(0)),
+    open_turn: optional(extensible({ id: text(), seq, attempts: count(0) })),
+    pending: optional(list(text())),
+    view_from: optional(record(seq)),
+    provider_start: optional(record(seq)),
+  });
+  const head = readHead(required(shape, given, "its last line") as JsonObject);
+  const period = readPeriod(head.session, lastSeq, { provider: "unknown", model: "" });
+  if (period !== undefined) notes.add(...period.notes);
+  const isAsWritten = period?.notes.length === 0;
+  const complete: ChatHead = {
+    ...head,
+    session: isAsWritten ? head.session : (period?.period ?? null),
+  };
+  // Every field keeps its place, so that what is written out again is the same.
+  return {
+    ...Object.fromEntries(Object.keys(given).map((name) => [name, complete[name]])),
+    ...complete,
+  };
 }
 
-function titled(title: string, titleOf: string | undefined): Pick<ChatHead, "title" | "title_of"> {
-  return titleOf === undefined || titleOf === "" ? { title } : { title, title_of: titleOf };
+function titled(
+  metadata: Json | undefined,
+  { title, titleOf }: Counted,
+): Pick<ChatHead, "title" | "title_of"> {
+  const given = isJsonObject(metadata) ? metadata["title"] : undefined;
+  const chosen = typeof given === "string" ? titleFrom(given) : "";
+  if (chosen !== "") return { title: chosen };
+  return titleOf ? { title, title_of: titleOf } : { title };
 }
 
 function consolidated(value: Json | undefined, messages: number, notes: Notes): number {
