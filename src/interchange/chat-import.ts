@@ -102,7 +102,6 @@ class ChatImport {
   readonly #notes: Notes;
   #seq = 0;
   #messages = 0;
-  #erased = 0;
   #foreign = 0;
   /** Messages that were stored, or would be. */
   #added = 0;
@@ -261,8 +260,7 @@ class ChatImport {
   #count({ entry, isNew }: Placed): void {
     const { record } = entry;
     if (entry.kind === "foreign") this.#foreign++;
-    if (entry.kind === "control" && isErased(record)) this.#erased++;
-    if (entry.kind !== "message" || this.#scan.takenBack.has(record.id)) return;
+    if (entry.kind !== "message") return;
     this.#messages++;
     const { role, content, timestamp, hidden } = record;
     if (typeof timestamp === "string" && timestamp !== "") this.#lastAt = timestamp;
@@ -276,7 +274,6 @@ class ChatImport {
   #head(): { readonly head: ChatHead; readonly left: JsonObject } {
     const counted: Counted = {
       messages: this.#messages,
-      erased: this.#erased,
       lastSeq: this.#seq,
       lastAt: this.#lastAt,
       title: this.#title?.text ?? "",

@@ -29,8 +29,6 @@ const seedNames = ["key", "created_at", "updated_at", "metadata", "last_consolid
 /** What is known of a chat once all of it was read. */
 export interface Counted {
   readonly messages: number;
-  /** Records that an erased one stands for. */
-  readonly erased: number;
   readonly lastSeq: number;
   readonly title: string;
   readonly titleOf: string | undefined;
@@ -123,7 +121,7 @@ export class HeadLines {
  */
 function ownHead(fields: JsonObject, counted: Counted, notes: Notes): ChatHead {
   const { key: _, unfinished: __, ...given } = fields;
-  const { lastSeq, messages, erased } = counted;
+  const { lastSeq, messages } = counted;
   const count = (otherwise: number) => whole(0, Number.MAX_SAFE_INTEGER, otherwise);
   // A file whose end is missing begins with the numbers of its end.
   const seq: Shape<number> = {
@@ -134,7 +132,7 @@ function ownHead(fields: JsonObject, counted: Counted, notes: Notes): ChatHead {
   const shape = extensible({
     created_at: stamp,
     updated_at: stamp,
-    message_count: count(messages + erased),
+    message_count: count(messages),
     last_consolidated: count(0),
     title: text(undefined, ""),
     title_of: optional(text()),

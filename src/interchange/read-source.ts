@@ -21,8 +21,6 @@ export interface Scan {
   /** How often its records refer to an attachment. */
   readonly attached: number;
   readonly unreadable: number;
-  /** The ids of the messages that it takes back itself: they are not counted. */
-  readonly takenBack: ReadonlySet<string>;
   /** Its last line is a head line behind something, as of every file that we wrote to its end. */
   readonly hasEnd: boolean;
   /** Milliseconds since 1970: the stamp of the file's own, else of its last message, else its age. */
@@ -34,7 +32,6 @@ export interface Scan {
 export async function scan(source: Source, form: Form, zone: string): Promise<Scan> {
   const head = new HeadLines(form, zone);
   const notes = new Notes();
-  const takenBack = new Set<string>();
   const counts = { records: 0, messages: 0, unreadable: 0, attached: 0 };
   const parts = new AttachmentParts();
   let lastAt: number | undefined;
@@ -48,9 +45,6 @@ export async function scan(source: Source, form: Form, zone: string): Promise<Sc
     else {
       counts.records++;
       counts.attached += attachedIn(entry.record).length;
-      const { kind, target } = entry.record;
-      const isRemoval = entry.kind === "control" && kind === "removal";
-      if (isRemoval && typeof target === "string") takenBack.add(target);
       if (entry.kind !== "message") continue;
       counts.messages++;
       lastAt = instantOf(entry.record["timestamp"]) ?? lastAt;
@@ -59,7 +53,7 @@ export async function scan(source: Source, form: Form, zone: string): Promise<Sc
   const newestAt = head.updatedAt() ?? lastAt ?? source.modifiedAt ?? 0;
   const chatId = head.key(notes) ?? chatIdOfName(source.name);
   const hasEnd = endsWithHead && (counts.records > 0 || head.count > 1);
-  return { source, chatId, head, ...size(), ...counts, takenBack, hasEnd, newestAt, notes };
+  return { source, chatId, head, ...size(), ...counts, hasEnd, newestAt, notes };
 }
 
 /** SHA-256 in hex of the first bytes of a source. */
