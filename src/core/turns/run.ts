@@ -4,7 +4,6 @@ import { periodView, type TurnTarget } from "../chat/provider-sessions.ts";
 import { utteranceOf } from "../chat/working-memories.ts";
 import { ThroughlineError } from "../errors.ts";
 import type { TurnHooks, TurnPart } from "../extension.ts";
-import type { Responder } from "../models/responder.ts";
 import { inSpan } from "../telemetry.ts";
 import { type Begun, beginRetry, beginTurn, noticesOf } from "./begun.ts";
 import { type Ended, endTurn, type Stored } from "./ended.ts";
@@ -35,11 +34,6 @@ export interface Prompt
   readonly notices: string[];
   /** What extensions tell the model. */
   readonly part: TurnPart;
-}
-
-/** A turn whose model is asked now. */
-export interface Asking extends Prompt {
-  readonly responder: Responder;
 }
 
 /**
