@@ -2,9 +2,8 @@ import { type ChatHead, titleFrom } from "../core/chat/chat-head.ts";
 import { checkChatId } from "../core/chat/chat-log.ts";
 import { isExtraSize, isMetadataSize } from "../core/chat/chat-metadata.ts";
 import { isControlId } from "../core/chat/control-ids.ts";
-import type { Period } from "../core/chat/period.ts";
+import { isPeriod, type Period } from "../core/chat/period.ts";
 import { readStamp } from "../core/chat/stamp.ts";
-import { readPeriod } from "../core/chat/stored-period.ts";
 import { isoTime } from "../core/clock.ts";
 import { isThroughlineError } from "../core/errors.ts";
 import { isJsonObject, type Json, type JsonObject } from "../core/json.ts";
@@ -159,15 +158,12 @@ export class HeadLines {
     return { ...Object.fromEntries(entries.filter(([, value]) => value !== undefined)), session };
   }
 
-  #session(value: Json | undefined, { lastSeq, seqOf }: Counted, notes: Notes) {
-    if (!isJsonObject(value)) return null;
-    const start = value["start_seq"];
-    const moved = isCount(start) ? { ...value, start_seq: seqOf(start) } : value;
-    const target = { provider: "unknown", model: "" };
-    const read = readPeriod(moved, lastSeq, target);
-    if (read === undefined) return null;
-    notes.add(...read.notes);
-    return read.notes.length === 0 ? (moved as Period) : read.period;
+  /** The session, unless it begins after the last record: then it would hide all of them. */
+  #session(value: Json | undefined, { lastSeq, seqOf }: Counted, notes: Notes): Period | null {
+    const start_seq = isPeriod(value) ? seqOf(value.start_seq) : lastSeq + 1;
+    if (isPeriod(value) && start_seq <= lastSeq) return { ...value, start_seq };
+    if (isJsonObject(value)) notes.add("session is not as it should be: left out");
+    return null;
   }
 }
 
