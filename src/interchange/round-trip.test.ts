@@ -124,16 +124,17 @@ test("a full file that is damaged in the middle keeps what it hid hidden", async
   const ids = async ({ chats }: Throughline) =>
     (await chats.messages("telegram:42")).messages.map(({ id, redacted }) => [id, redacted]);
   assert.deepEqual(await ids(after), await ids(before));
-  const was = (await before.chats.existing("telegram:42")).head;
-  const is = (await after.chats.existing("telegram:42")).head;
-  assert.equal(is.clear_seq, was.clear_seq! - 1);
-  assert.equal(is.session?.start_seq, was.session!.start_seq - 1);
-  assert.equal(is.open_turn?.seq, was.open_turn!.seq - 1);
-  const compaction = (await Array.fromAsync(after.chats.records("telegram:42"))).find(
-    ({ kind }) => kind === "compaction",
+  assert.deepEqual(
+    (await after.chats.existing("telegram:42")).head.session,
+    (await before.chats.existing("telegram:42")).head.session,
   );
-  assert.equal(compaction?.["up_to_seq"], 2);
+  // What was lost has a record in its place: everything else has its number.
+  const again = (await exported(after, { format: "throughline", chatId: "telegram:42" })).get(name);
+  const lost = `${JSON.stringify({ id: "lost:2", _type: "metadata", kind: "erased", seq: 2 })}`;
+  assert.deepEqual(again?.split("\n").map(parsed), lines.toSpliced(2, 1, lost).map(parsed));
 });
+
+const parsed = (line: string) => (line === "" ? line : (JSON.parse(line) as JsonObject));
 
 test("ours, for nanobot, and back keeps what was said, when, by whom, and nothing hidden", async () => {
   await using before = await lived();
@@ -330,6 +331,35 @@ test("a session of a chat that was forgotten stays forgotten", async () => {
   );
   assert.equal(await throughline.sessions.active("work"), undefined);
 });
+
+for (const [field, value] of [
+  ["generation", 0],
+  ["start_seq", -1],
+  ["human_at", 5],
+  ["provider", ""],
+  ["provider_sessions", "text"],
+  ["provider_sessions", { claude: { session_id: 5 } }],
+] as const) {
+  test(`a session of a file of ours with ${field} ${JSON.stringify(value)} is left out, and the messages stay`, async () => {
+    await using from = await lived();
+    const files = await exported(from, { format: "throughline", chatId: "telegram:42" });
+    const [[name, text]] = [...files] as [[string, string]];
+    const lines = text
+      .trimEnd()
+      .split("\n")
+      .map((line) => JSON.parse(line));
+    for (const line of lines) if (line.session) line.session[field] = value;
+    const damaged = lines.map((line) => JSON.stringify(line)).join("\n");
+    await using to = await open();
+    const options = { chats: to.chats, clock: new HeldClock(at), zone: "UTC" };
+    const report = await importChats([source(name, `${damaged}\n`)], options, "own");
+    assert.match(JSON.stringify(report), /session is not as it should be: left out/);
+    const [row] = (await to.chats.list()).chats;
+    assert.ok(row && row.message_count > 0);
+    assert.equal(await to.sessions.active(row.chat_id), undefined);
+    assert.equal((await to.sessions.resolve(row.chat_id)).reason, "no_session");
+  });
+}
 
 test("bad entries are left out one by one, and told", async () => {
   await using throughline = await open();
