@@ -5,10 +5,10 @@ import type { Chats } from "../chat/chats.ts";
 import { isTakenBack, Marks, shownMessages } from "../chat/marks.ts";
 import { isControl, isCutByModel, isMessage, type StoredMessage } from "../chat/message.ts";
 import { withoutSessionIds } from "../chat/period.ts";
-import { periodView } from "../chat/provider-sessions.ts";
+import { periodView, type Target } from "../chat/provider-sessions.ts";
 import type { Transaction } from "../chat/transaction.ts";
 import { answerId, retryAnswerId, stepNumber, variantOf } from "../chat/turn-ids.ts";
-import { pendingId } from "../chat/waiting.ts";
+import { besideWords, endWaits, pendingId, waitingInput } from "../chat/waiting.ts";
 import { ThroughlineError } from "../errors.ts";
 import { isErased } from "../storage/batch.ts";
 import type { Turn, TurnAnswer } from "./turn.ts";
@@ -266,6 +266,60 @@ export async function newestWords(
     before = page[0]?.seq ?? 0;
     if (before <= 1) return undefined;
   }
+}
+
+/**
+ * A stored message, to be answered again: the one with this id, or without one the oldest that has no
+ * answer: cut off, failed, or accepted and never begun. `own`: what one that waits was meant to run on.
+ *
+ * @throws ThroughlineError `THROUGHLINE_NOT_FOUND`: there is none.
+ *   `THROUGHLINE_CONFLICT`: it was taken back, erased or cleared.
+ */
+export async function storedWords(chats: Chats, chatId: string, id: string | undefined) {
+  const { open_turn: open, pending = [] } = (await chats.existing(chatId)).head;
+  const unanswered = open === undefined ? pending : [open.id, ...pending];
+  for (const each of id === undefined ? unanswered : [id]) {
+    const shown = id === undefined ? chats.find(chatId, each) : shownStill(chats, chatId, each);
+    const record = (await shown) ?? (await waitingInput(chats.logs, chatId, each));
+    const content = record?.["content"];
+    const isSaid = typeof content === "string" && (record?.["role"] ?? "user") === "user";
+    if (record === undefined || !isSaid) continue; // erased
+    const { provider, model } = isMessage(record) ? ({} as Target) : (record as Target);
+    const own = { provider: provider || undefined, model: model || undefined };
+    const attachments = attachmentsOf(record);
+    return { id: each, content, ...besideWords(record), attachments, own };
+  }
+  throw notFound(chatId, id === undefined ? "unanswered message" : "user message");
+}
+
+/** Whether a message that waited was dismissed, taken back or erased, or its chat forgotten, before its turn came. */
+export async function isDismissed(chats: Chats, turn: Turn): Promise<boolean> {
+  const { head } = await chats.state(turn.chatId);
+  if (head?.pending?.includes(turn.id)) return false;
+  const known = await chats.find(turn.chatId, turn.id);
+  return known === undefined || known["dismissed"] === true;
+}
+
+/**
+ * Leaves the unanswered messages of a chat without an answer, but those that are `kept`, as part of a larger
+ * change. One that waited becomes a message like any other: it was said.
+ *
+ * @returns how many that were.
+ */
+export async function dismissTurns(
+  { logs }: Chats,
+  transaction: Transaction,
+  isKept: (id: string) => boolean,
+): Promise<number> {
+  const { open_turn: open, pending = [] } = transaction.head;
+  const waiting = pending.filter((id) => !isKept(id));
+  const isOpen = open !== undefined && !isKept(open.id);
+  const turns = isOpen ? [open.id, ...waiting] : waiting;
+  if (turns.length === 0) return 0;
+  await endWaits(logs, transaction, waiting);
+  transaction.control("turn", { event: "dismissed", turns });
+  if (isOpen) transaction.set({ open_turn: undefined });
+  return turns.length;
 }
 
 function hidden(how: string): ThroughlineError {

@@ -1,12 +1,6 @@
-import {
-  attachmentsOf,
-  type GivenFile,
-  sameFiles,
-  type TakenFile,
-  takenFiles,
-} from "../chat/attachments.ts";
+import { attachmentsOf, type GivenFile, sameFiles, takenFiles } from "../chat/attachments.ts";
 import { checkChatId, notFound } from "../chat/chat-log.ts";
-import type { Attachment, StoredMessage } from "../chat/message.ts";
+import type { StoredMessage } from "../chat/message.ts";
 import { checkPersonName } from "../chat/person-name.ts";
 import type { ProviderModel, Target } from "../chat/provider-sessions.ts";
 import type { Transaction } from "../chat/transaction.ts";
@@ -20,12 +14,11 @@ import { keepPending, retriedWith } from "./begun.ts";
 import { type NextPrompt, type NextPromptInput, nextPrompt } from "./next-prompt.ts";
 import { type Opened, type OpenInput, OpenTurn } from "./open-turn.ts";
 import { type Answerer, isBeingAnswered, run } from "./run.ts";
-import { checkTurnId, Turn } from "./turn.ts";
-import { chooseIn, newestWords, TurnLog } from "./turn-log.ts";
+import { checkTurnId, Turn, type Words } from "./turn.ts";
+import { chooseIn, dismissTurns, newestWords, storedWords, TurnLog } from "./turn-log.ts";
 import { closed } from "./turn-queue.ts";
 import { speakerOf, stillConfigured } from "./turn-target.ts";
 import type { TurnsRuntime } from "./turns-options.ts";
-import { dismissTurns, oldestUnanswered, storedWords } from "./unanswered.ts";
 
 export interface TurnInput extends Target {
   /** May be empty beside an attachment. */
@@ -45,13 +38,8 @@ export interface TurnInput extends Target {
   readonly extra?: JsonObject | undefined;
 }
 
-/** A message that is to be answered. */
-interface Words extends Omit<TurnInput, keyof Target | "attachments"> {
-  readonly exact?: JsonObject | undefined;
-  readonly attachments?: readonly Attachment[] | undefined;
-  readonly files?: readonly TakenFile[] | undefined;
-  readonly isAgain?: boolean | undefined;
-}
+/** A message that is to be answered, whose id may have to be made up. */
+type Given = Omit<Words, "id" | "chatId"> & { readonly id?: string | undefined };
 
 /** With the id of the turn it is the id of the answer. */
 const maxRetryIdBytes = 36;
@@ -126,7 +114,7 @@ export class Turns {
     return this.#open(chatId, { ...input, content }, { provider, model });
   }
 
-  async #open(chatId: string, words: Words, target: ProviderModel): Promise<Opened> {
+  async #open(chatId: string, words: Given, target: ProviderModel): Promise<Opened> {
     const { chats } = this.#ports;
     const handed = Promise.withResolvers<OpenTurn>();
     const open = async (): Promise<Answerer> => {
@@ -165,7 +153,7 @@ export class Turns {
    */
   #take(
     chatId: string,
-    words: Words,
+    words: Given,
     asked: Target,
     choose?: () => Promise<Answerer>,
   ): { readonly turn: Turn; readonly isTaken: boolean } {
@@ -260,12 +248,12 @@ export class Turns {
    * @throws ThroughlineError `THROUGHLINE_NOT_FOUND`: every message is answered.
    */
   async answer(chatId: string, asked: Target = {}): Promise<Turn> {
-    const { provider, model, ...words } = await oldestUnanswered(this.#ports.chats, chatId, asked);
+    const { own, ...words } = await storedWords(this.#ports.chats, chatId, undefined);
     const running = this.#ports.queue.find(chatId, words.id);
     if (running !== undefined) return running;
-    const isNamed = asked.provider !== undefined || asked.model !== undefined;
-    const own = { provider: provider || undefined, model: model || undefined };
-    const target = isNamed ? own : await stillConfigured(this.#ports, chatId, own);
+    const { provider = "", model = "" } = asked;
+    const isNamed = provider !== "" || model !== "";
+    const target = isNamed ? asked : await stillConfigured(this.#ports, chatId, own);
     return this.#take(chatId, words, target).turn;
   }
 
@@ -340,14 +328,11 @@ export class Turns {
    * @returns how many messages that were.
    */
   async dismiss(chatId: string): Promise<number> {
-    const { chats } = this.#ports;
+    const { chats, queue } = this.#ports;
     await chats.existing(chatId);
-    return (await chats.aloneNow(chatId, () => this.#dismiss(chatId))) ?? 0;
-  }
-
-  #dismiss(chatId: string): Promise<number> {
-    const isOurs = (id: string) => this.#ports.queue.find(chatId, id) !== undefined;
-    return dismissTurns(this.#ports.chats, chatId, isOurs);
+    const isOurs = (id: string) => queue.find(chatId, id) !== undefined;
+    const dismiss = (transaction: Transaction) => dismissTurns(chats, transaction, isOurs);
+    return (await chats.aloneNow(chatId, () => chats.change(chatId, dismiss))) ?? 0;
   }
 
   /**
