@@ -8,7 +8,7 @@ import type { Period } from "../chat/period.ts";
 import type { Resolution, Target } from "../chat/provider-sessions.ts";
 import type { Transaction } from "../chat/transaction.ts";
 import { besideWords, pendingId, waitingInput } from "../chat/waiting.ts";
-import { isThroughlineError, ThroughlineError } from "../errors.ts";
+import { ThroughlineError } from "../errors.ts";
 import { isErased, prepareBatch } from "../storage/batch.ts";
 import type { LogStore, StoredRecord } from "../storage/log-store.ts";
 import type { Turn } from "./turn.ts";
@@ -115,7 +115,11 @@ export async function beginTurn(
 const isPersons = ({ synthetic }: Turn) => synthetic === undefined;
 
 /** How long the person had been away before this was said, when that is worth a line. */
-function awayBefore({ rules }: Ports, { head, now }: Transaction, turn: Turn): number | undefined {
+function awayBefore(
+  { rules }: Pick<Ports, "rules">,
+  { head, now }: Transaction,
+  turn: Turn,
+): number | undefined {
   const humanAt = head.session?.human_at;
   if (humanAt === undefined || !isPersons(turn)) return undefined;
   const away = now - Date.parse(humanAt);
@@ -123,40 +127,29 @@ function awayBefore({ rules }: Ports, { head, now }: Transaction, turn: Turn): n
 }
 
 /** Keeps a message that waits for its turn. The person acted now: the period is not judged. */
-export async function keepPending(ports: Ports, turn: Turn, target: Target): Promise<void> {
-  const { chats, sessions } = ports;
+export function keepPending(
+  { chats, sessions, ...ports }: Ports,
+  turn: Turn,
+  target: Target,
+): Promise<void> {
   const { logs } = chats;
   const id = pendingId(turn.id);
-  const keep = chats.change(turn.chatId, async (transaction) => {
+  return chats.change(turn.chatId, async (transaction) => {
     if ((await logs.find(transaction.chatId, turn.id)) !== undefined) return;
     const kept = await logs.find(transaction.chatId, id);
     // Erased while it waited: its files must not come back either.
-    if (kept !== undefined && (isErased(kept) || isControl(kept, "pending_input"))) return;
+    if (kept !== undefined && isErased(kept)) return;
+    if (kept !== undefined && isControl(kept, "pending_input")) {
+      assertSameFiles(kept, turn);
+      return;
+    }
     await keepFiles(chats, turn, transaction);
+    const fields = { content: turn.content, ...besideWords(turn), ...target };
     const away_ms = awayBefore(ports, transaction, turn);
-    transaction.control(
-      "pending_input",
-      {
-        content: turn.content,
-        ...besideWords(turn),
-        provider: target.provider,
-        model: target.model,
-        away_ms,
-      },
-      id,
-    );
+    transaction.control("pending_input", { ...fields, away_ms }, id);
     transaction.set({ pending: [...(transaction.head.pending ?? []), turn.id] });
     if (isPersons(turn)) sessions.humanActedIn(transaction);
   });
-  try {
-    await keep;
-  } catch (error) {
-    // The same message was sent to another process, which kept it first, with its own time.
-    const isKept = isThroughlineError(error, "THROUGHLINE_ID_CONFLICT");
-    if (!isKept || (await waitingInput(logs, turn.chatId, turn.id)) === undefined) throw error;
-  }
-  const kept = await waitingInput(logs, turn.chatId, turn.id);
-  if (kept !== undefined) assertSameFiles(kept, turn);
 }
 
 /** What is kept must fit into a record in whatever form it ends: traced or dismissed. */

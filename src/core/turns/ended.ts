@@ -25,7 +25,8 @@ export interface Ended {
   readonly providerSessionId: string | undefined;
   readonly usage: Usage;
   readonly outcome: Outcome;
-  readonly partialReason: "stopped" | "error" | "length" | "content_filter" | undefined;
+  /** Why it is not whole, though its model ended it. */
+  readonly limit?: "length" | "content_filter" | undefined;
   readonly provider: string;
   readonly model: string;
   readonly viewFrom?: number | undefined;
@@ -79,6 +80,7 @@ export function endTurn(
       log.show(answerId(id, retryId), transaction);
     }
     const by = answeredBy(transaction, turn, begun, ended);
+    const partialReason = partialReasonOf(ended);
     let assistant: StoredMessage | undefined;
     if (ended.messages !== undefined) {
       assistant = await storeMessages(chats, transaction, ended, by);
@@ -93,8 +95,8 @@ export function endTurn(
         content: ended.text,
         reasoning_content: ended.reasoning || undefined,
         ...by,
-        partial: ended.partialReason !== undefined || undefined,
-        partial_reason: ended.partialReason,
+        partial: partialReason !== undefined || undefined,
+        partial_reason: partialReason,
         stats: statsOf(ended),
         provider_data: ended.providerData,
       }) as unknown as StoredMessage;
@@ -130,10 +132,11 @@ export function endTurn(
 async function storeMessages(
   chats: Chats,
   transaction: Transaction,
-  { messages = [], ...ended }: Ended,
+  ended: Ended,
   by: JsonObject,
 ): Promise<StoredMessage | undefined> {
-  const { partialReason: partial_reason } = ended;
+  const partial_reason = partialReasonOf(ended);
+  const { messages = [] } = ended;
   const last = messages.findLastIndex(({ role }) => role === "assistant");
   let assistant: StoredMessage | undefined;
   for (const [index, message] of messages.entries()) {
@@ -141,11 +144,15 @@ async function storeMessages(
     // An answer may have been stopped while its tools ran.
     const isCut = partial_reason !== undefined && message.content !== "";
     const cut = isCut || partial_reason === "stopped" ? { partial: true, partial_reason } : {};
-    const more = isLast ? { ...cut, stats: statsOf({ ...ended, messages }) } : {};
+    const more = isLast ? { ...cut, stats: statsOf(ended) } : {};
     const stored = await chats.appendTo(transaction, { ...message, ...by, ...more });
     if (isLast) assistant = stored;
   }
   return assistant;
+}
+
+function partialReasonOf({ outcome, limit }: Ended): "stopped" | "error" | Ended["limit"] {
+  return outcome === "failed" ? "error" : outcome === "interrupted" ? "stopped" : limit;
 }
 
 /** What an answer took, kept with it. `null`: not known. */
@@ -163,11 +170,11 @@ function statsOf({ usage, latencyMs, firstWordMs }: Ended): AnswerStats & JsonOb
 
 /** What the provider counted for the prompt, for the next turn to go by. */
 function reportedBy(transaction: Transaction, ended: Ended) {
-  const { usage, provider, model, partialReason, estimated } = ended;
+  const { usage, provider, model, estimated } = ended;
   const { inputTokens: tokens = 0 } = usage;
   // With a tool's result the model was asked again, and what it read the first time counted twice.
   if (ended.usedTools || tokens <= 0 || estimated === undefined) return {};
-  if (partialReason !== undefined) return {};
+  if (partialReasonOf(ended) !== undefined) return {};
   const use = { model, tokens, estimated };
   return { reported: { ...transaction.head.reported, [provider]: use } };
 }

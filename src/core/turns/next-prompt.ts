@@ -7,7 +7,7 @@ import { readAsked, requestOf } from "./ask.ts";
 import { withFiles } from "./attached-files.ts";
 import { beginTurn } from "./begun.ts";
 import { Turn } from "./turn.ts";
-import { speakerOf } from "./turn-target.ts";
+import { modelFor } from "./turn-target.ts";
 import type { TurnsRuntime } from "./turns-options.ts";
 
 /** A part of a prompt, with the estimate of its tokens. */
@@ -74,7 +74,7 @@ export async function nextPrompt(
 ): Promise<NextPrompt> {
   const content = said.trim() === "" ? undefined : said;
   const { chats, workingMemory, extensions } = ports;
-  const { target, responder, notice } = await speakerOf(ports, chatId, asked);
+  const { target, responder, notice } = await modelFor(ports, chatId, asked);
   const id = ports.newId();
   const turn = new Turn({ chatId, id, content: content ?? placeholder, isFresh: true });
   const { result, head, log } = await chats.preview(chatId, (transaction) =>

@@ -233,7 +233,6 @@ export class OpenTurn implements AsyncDisposable {
       providerSessionId,
       usage,
       outcome,
-      partialReason: partialReasons[outcome],
       provider: this.#target.provider,
       model: end.model ?? this.#target.model,
       latencyMs: Math.round(this.#prompt.clock.monotonic() - this.#beganAt),
@@ -285,7 +284,6 @@ export class OpenTurn implements AsyncDisposable {
   }
 }
 
-const partialReasons = { answered: undefined, interrupted: "stopped", failed: "error" } as const;
 const reasons = {
   answered: undefined,
   interrupted: "The answer was stopped.",

@@ -9,7 +9,6 @@ import type { JsonObject } from "../json.ts";
 import type { ListOptions, ModelList, Responders } from "../models/responder.ts";
 import { aName, anObject, checkArgument } from "../options.ts";
 import { checkId } from "../storage/batch.ts";
-import { ask } from "./ask.ts";
 import { keepPending, retriedWith } from "./begun.ts";
 import { type NextPrompt, type NextPromptInput, nextPrompt } from "./next-prompt.ts";
 import { type Opened, type OpenInput, OpenTurn } from "./open-turn.ts";
@@ -17,7 +16,7 @@ import { type Answerer, isBeingAnswered, run } from "./run.ts";
 import { checkTurnId, Turn, type Words } from "./turn.ts";
 import { chooseIn, dismissTurns, newestWords, storedWords, TurnLog } from "./turn-log.ts";
 import { closed } from "./turn-queue.ts";
-import { speakerOf, stillConfigured } from "./turn-target.ts";
+import { modelFor, stillConfigured } from "./turn-target.ts";
 import type { TurnsRuntime } from "./turns-options.ts";
 
 export interface TurnInput extends Target {
@@ -365,7 +364,7 @@ export class Turns {
   #enqueue(
     turn: Turn,
     asked: Target,
-    choose = () => modelAnswerer(this.#ports, turn.chatId, asked),
+    choose: () => Promise<Answerer> = () => modelFor(this.#ports, turn.chatId, asked),
   ): Turn {
     const ended = this.#ports.queue.add(turn, {
       closing: this.#closing.signal,
@@ -385,7 +384,7 @@ export class Turns {
 
   /** What the next turn of a chat runs on. @throws ThroughlineError what is asked for cannot be asked. */
   async target(chatId: string, asked: Target = {}): Promise<ProviderModel> {
-    const { provider, model } = (await speakerOf(this.#ports, chatId, asked)).target;
+    const { provider, model } = (await modelFor(this.#ports, chatId, asked)).target;
     return { provider, model };
   }
 
@@ -413,18 +412,4 @@ export class Turns {
   #assertOpen(): void {
     this.#closing.signal.throwIfAborted();
   }
-}
-
-/** A model that is configured here. @throws what is asked for cannot be asked. */
-async function modelAnswerer(
-  ports: TurnsRuntime,
-  chatId: string,
-  asked: Target,
-): Promise<Answerer> {
-  const { target, responder, notice } = await speakerOf(ports, chatId, asked);
-  const answer: Answerer["answer"] = async (prompt, end) => {
-    const ended = await ask(prompt, responder);
-    return end({ ...ended, acknowledged: prompt.part.acknowledged });
-  };
-  return { target, notice, answer };
 }
