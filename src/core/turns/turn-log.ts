@@ -16,28 +16,16 @@ import type { Turn, TurnAnswer } from "./turn.ts";
 /** The records of one turn behind its user message. */
 export class TurnLog {
   /** Messages of the assistant and of tools, oldest first, as they are stored. */
-  readonly stored: readonly StoredMessage[];
+  readonly stored: StoredMessage[] = [];
   /** The same as people see them, without those that were taken back. */
-  readonly shown: readonly StoredMessage[];
+  readonly shown: StoredMessage[] = [];
   /** The ids that the turn made, also those of records that were erased. */
-  readonly ids: ReadonlySet<string>;
-  readonly #marks: Marks;
+  readonly ids = new Set<string>();
   /** An attempt has ended with an answer. */
-  readonly #isOver: boolean;
+  #isOver = false;
+  #marks = new Marks();
 
-  private constructor(of: {
-    readonly stored: readonly StoredMessage[];
-    readonly shown: readonly StoredMessage[];
-    readonly ids: ReadonlySet<string>;
-    readonly marks: Marks;
-    readonly isOver: boolean;
-  }) {
-    this.stored = of.stored;
-    this.shown = of.shown;
-    this.ids = of.ids;
-    this.#marks = of.marks;
-    this.#isOver = of.isOver;
-  }
+  private constructor() {}
 
   /** @param before a number of the log that ends the reading. */
   static async read(
@@ -46,23 +34,22 @@ export class TurnLog {
     user: Pick<StoredMessage, "id" | "seq">,
     before = Number.POSITIVE_INFINITY,
   ): Promise<TurnLog> {
-    const stored: StoredMessage[] = [];
-    const ids = new Set<string>();
-    let isOver = false;
+    const log = new TurnLog();
+    const { stored, ids } = log;
     for await (const record of logs.read(chatId, { after: user.seq })) {
       if (record.seq >= before) break;
       if (record.id.startsWith(`${user.id}:`)) ids.add(record.id);
       if (record["turn"] !== user.id) continue;
       if (isMessage(record) && record.role !== "user") stored.push(record);
-      else if (isControl(record, "turn") && record["event"] === "attempt") isOver = false;
+      else if (isControl(record, "turn") && record["event"] === "attempt") log.#isOver = false;
       else if (isControl(record, "usage")) {
         // A model that failed after its first words is not asked again.
-        isOver = record["outcome"] !== "failed" || stored.at(-1)?.partial_reason === "error";
+        log.#isOver = record["outcome"] !== "failed" || stored.at(-1)?.partial_reason === "error";
       }
     }
-    const marks = await Marks.about(logs, chatId, stored);
-    const shown = stored.flatMap((message) => marks.shown(message) ?? []);
-    return new TurnLog({ stored, shown, ids, marks, isOver });
+    log.#marks = await Marks.about(logs, chatId, stored);
+    log.shown.push(...stored.flatMap((message) => log.#marks.shown(message) ?? []));
+    return log;
   }
 
   /** The shown messages that no other answer has replaced. */

@@ -9,6 +9,7 @@ import type { JsonObject } from "../json.ts";
 import type { ListOptions, ModelList, Responders } from "../models/responder.ts";
 import { aName, anObject, checkArgument } from "../options.ts";
 import { checkId } from "../storage/batch.ts";
+import { until } from "../timers.ts";
 import { keepPending, retriedWith } from "./begun.ts";
 import { type NextPrompt, type NextPromptInput, nextPrompt } from "./next-prompt.ts";
 import { type Opened, type OpenInput, OpenTurn } from "./open-turn.ts";
@@ -172,8 +173,13 @@ export class Turns {
         code: "THROUGHLINE_ID_CONFLICT",
       });
     }
-    this.#assertOpen();
-    this.#assertRoom(chatId);
+    this.#closing.signal.throwIfAborted();
+    const { maxQueued, queue } = this.#ports;
+    if (queue.count(chatId) > maxQueued) {
+      throw new ThroughlineError(`${maxQueued} messages wait in this chat already`, {
+        code: "THROUGHLINE_BUSY",
+      });
+    }
     return { turn: this.#enqueue(turn, asked, choose), isTaken: true };
   }
 
@@ -284,7 +290,7 @@ export class Turns {
     }
     const known = queue.find(chatId, user.id);
     if (known?.retryId === id) return known;
-    this.#assertOpen();
+    this.#closing.signal.throwIfAborted();
     // The answer that it led to may be stored: then it waits for nothing but its turn.
     if (before === undefined && queue.count(chatId) > 0) throw isBeingAnswered();
     const { content } = user;
@@ -349,16 +355,10 @@ export class Turns {
    */
   async close(graceMs: number): Promise<void> {
     this.#closing.abort(closed());
+    await until(Promise.all(this.#own.values()), { ms: graceMs });
     const { queue } = this.#ports;
-    const stop = () => {
-      for (const turn of this.#own.keys()) if (queue.running(turn.chatId) === turn) turn.stop();
-    };
-    const timer = setTimeout(stop, graceMs);
-    try {
-      while (this.#own.size > 0) await Promise.all(this.#own.values());
-    } finally {
-      clearTimeout(timer);
-    }
+    for (const turn of this.#own.keys()) if (queue.running(turn.chatId) === turn) turn.stop();
+    while (this.#own.size > 0) await Promise.all(this.#own.values());
   }
 
   #enqueue(
@@ -399,17 +399,5 @@ export class Turns {
   async nextPrompt(chatId: string, input: NextPromptInput = {}): Promise<NextPrompt> {
     checkChatId(chatId);
     return nextPrompt(this.#ports, chatId, input);
-  }
-
-  #assertRoom(chatId: string): void {
-    const { maxQueued } = this.#ports;
-    if (this.#ports.queue.count(chatId) <= maxQueued) return;
-    throw new ThroughlineError(`${maxQueued} messages wait in this chat already`, {
-      code: "THROUGHLINE_BUSY",
-    });
-  }
-
-  #assertOpen(): void {
-    this.#closing.signal.throwIfAborted();
   }
 }
