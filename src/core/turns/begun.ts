@@ -10,7 +10,7 @@ import type { Transaction } from "../chat/transaction.ts";
 import { besideWords, pendingId, waitingInput } from "../chat/waiting.ts";
 import { ThroughlineError } from "../errors.ts";
 import { isErased, prepareBatch } from "../storage/batch.ts";
-import type { LogStore, StoredRecord } from "../storage/log-store.ts";
+import type { StoredRecord } from "../storage/log-store.ts";
 import type { Turn } from "./turn.ts";
 import { newestWords } from "./turn-log.ts";
 import type { TurnsRuntime } from "./turns-options.ts";
@@ -187,9 +187,10 @@ export async function beginRetry(
   }
   const resolution = await sessions.resolveIn(transaction, target);
   sessions.humanActedIn(transaction);
-  const mark = await retryMark(chats.logs, transaction.chatId, retryId);
+  const mark = controlId("retry", retryId);
   const fields = { event: "retry", turn: id, retry: retryId, trace_id: span.traceId };
-  if (mark.of === undefined) transaction.control("turn", fields, mark.id);
+  const isNew = (await chats.logs.find(transaction.chatId, mark)) === undefined;
+  if (isNew) transaction.control("turn", fields, mark);
   const { session, told_session: acknowledged } = transaction.head;
   const begun = { user, resolution, period: session as Period, acknowledged, attempt: 1 };
   return { ...begun, isNew: false, awayMs: undefined, notice: endNotice(resolution) };
@@ -205,29 +206,13 @@ export async function retriedWith(
   chatId: string,
   retryId: string,
 ): Promise<StoredMessage | undefined> {
-  const { of } = await retryMark(chats.logs, chatId, retryId);
-  if (of === undefined) return undefined;
-  const user = await chats.find(chatId, of);
+  const mark = await chats.logs.find(chatId, controlId("retry", retryId));
+  if (mark === undefined) return undefined;
+  const user = await chats.find(chatId, String(mark["turn"]));
   if (user !== undefined) return user;
   throw new ThroughlineError("the message that this retry was of was erased or taken back", {
     code: "THROUGHLINE_CONFLICT",
   });
-}
-
-/** The record of a retry, and where there is none, the id that it is to have. */
-async function retryMark(
-  logs: Pick<LogStore, "find">,
-  chatId: string,
-  retryId: string,
-): Promise<{ readonly id: string; readonly of: string | undefined }> {
-  for (let n = 1; ; n++) {
-    const id = controlId("retry", retryId, n);
-    const record = await logs.find(chatId, id);
-    if (record === undefined) return { id, of: undefined };
-    const { retry, turn } = record;
-    const isIt = isControl(record, "turn") && retry === retryId && typeof turn === "string";
-    if (isIt) return { id, of: turn };
-  }
 }
 
 /** Says what a person should know of the period, or a provider's part of it, that ended. */
