@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { invalid, isThroughlineError, ThroughlineError } from "../../core/errors.ts";
+import { until } from "../../core/timers.ts";
 import { foreignFile } from "../../server/guard.ts";
 import { problem, problemResponse } from "../../server/problem.ts";
 import { isHead, json, type Router } from "../../server/router.ts";
@@ -142,9 +143,8 @@ async function transcriptOf(
 }
 
 async function settled(recorded: Receipt): Promise<void> {
-  const timeout = AbortSignal.timeout(durableWithinMs);
-  const late = new Promise<void>((resolve) => timeout.addEventListener("abort", () => resolve()));
-  await Promise.race([recorded.whenDurable().catch(() => undefined), late]);
+  const durable = recorded.whenDurable().catch(() => undefined);
+  await until(durable, { ms: durableWithinMs });
 }
 
 /** Reasons that are final: nothing is left that could still become durable. */
