@@ -18,7 +18,12 @@ import {
 } from "./delete-packages.ts";
 import { codeOf, diskCause, errnoOf, unreachable } from "./disk-errors.ts";
 import { type ImportedSeed, readSeed, type SeedImportOptions } from "./import-seed.ts";
-import { type ListOptions, listPackages, type PackagePage } from "./list-packages.ts";
+import {
+  type ListOptions,
+  listPackages,
+  type PackageEntry,
+  type PackagePage,
+} from "./list-packages.ts";
 import { checkName, endings, idOf, type Place, placesIn } from "./names.ts";
 import {
   defaultMinFreeBytes,
@@ -123,9 +128,7 @@ export class PackageDirectory implements PackageSink {
   }
 
   /** Reads a directory that another process may be changing: nothing is made, finished or set aside. */
-  static beside(
-    path: string,
-  ): Pick<PackageDirectory, "list" | "read" | "part" | "status" | "verify"> {
+  static beside(path: string): Pick<PackageDirectory, "entries" | "part" | "status" | "verify"> {
     return new PackageDirectory({ path });
   }
 
@@ -155,6 +158,16 @@ export class PackageDirectory implements PackageSink {
 
   list(options: ListOptions = {}): Promise<PackagePage> {
     return this.#reaching("the packages", () => listPackages(this.#ports, options));
+  }
+
+  /** Every package, newest first, page by page. */
+  async *entries(): AsyncGenerator<PackageEntry, void> {
+    let before: string | undefined;
+    do {
+      const page: PackagePage = await this.list({ limit: 500, before });
+      yield* page.packages;
+      before = page.next ?? undefined;
+    } while (before !== undefined);
   }
 
   /** Whether a package of this name is there, whatever its state. */

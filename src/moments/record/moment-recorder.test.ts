@@ -157,7 +157,7 @@ test("a chat with an id of 1,024 characters has its moments like any other", asy
   assert.equal(at.sink.saved[0]?.record.chat_id, chatId);
   const chatIdTooLong = `${chatId}c`;
   assert.throws(() => at.recorder.record({ ...liked, chatId: chatIdTooLong }), {
-    code: "THROUGHLINE_TOO_LARGE",
+    code: "THROUGHLINE_INVALID",
   });
 });
 
