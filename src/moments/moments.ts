@@ -375,17 +375,9 @@ function storageNow(settings: StorageSettings, kind: string | undefined) {
 }
 
 /**
- * Deletes packages of a home in which no moments are kept now; a home without any is left as it is.
- * Their copies in buckets are deleted by the next run that uploads.
+ * Works with the packages of a home in which no moments are kept now. Copies in buckets of what it forgets are
+ * deleted by the next run that uploads. `undefined`: it has none.
  */
-export function deletePackagesOf(
-  home: OwnHome,
-  selection: Selection,
-): Promise<ForgetReceipt | undefined> {
-  return withPackagesOf(home, ({ forget }) => forget(selection));
-}
-
-/** Works with the packages of such a home. `undefined`: it has none. */
 export async function withPackagesOf<T>(
   home: OwnHome,
   work: (kept: Pick<Moments, "packages" | "forget">) => Promise<T>,
