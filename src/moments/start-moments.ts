@@ -47,9 +47,13 @@ export type { BufferLimits } from "./record/limits.ts";
 export type { NewMessage } from "./record/message-buffer.ts";
 export type { MomentFacts } from "./record/moment.ts";
 export { MomentRecorder, type MomentStats } from "./record/moment-recorder.ts";
-export type { MomentEvent, MomentRecorderOptions } from "./record/options.ts";
+export type {
+  FrameEncoder,
+  MomentEvent,
+  MomentRecorderOptions,
+  RawFrame,
+} from "./record/options.ts";
 export type { AudioChunk } from "./record/pcm.ts";
-export type { FrameEncoder, RawFrame } from "./record/raw-frames.ts";
 export type { Receipt, ReceiptReason, ReceiptState } from "./record/receipt.ts";
 export {
   patHintKind,
