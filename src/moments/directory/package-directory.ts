@@ -6,7 +6,7 @@ import { silentLogger } from "../../core/logger.ts";
 import { KeyedMutex } from "../../core/mutex.ts";
 import { realDisk } from "../../core/storage/disk/disk.ts";
 import type { Allocate } from "../../core/storage/files/batch-reader.ts";
-import { isThere } from "../../core/storage/files/file-ports.ts";
+import { isThere, rethrow } from "../../core/storage/files/file-ports.ts";
 import type { PackageSink, Saved, SealedMoment } from "../package/package-sink.ts";
 import type { PackageRecord, PackageStatus, Tombstone, UploadError } from "../package/record.ts";
 import { bytesIn, partsOf } from "./content.ts";
@@ -16,7 +16,7 @@ import {
   type OwnedPackage,
   ownedPackages,
 } from "./delete-packages.ts";
-import { codeOf, diskCause, errnoOf, unreachable } from "./disk-errors.ts";
+import { codeOf } from "./disk-errors.ts";
 import { type ImportedSeed, readSeed, type SeedImportOptions } from "./import-seed.ts";
 import {
   type ListOptions,
@@ -118,12 +118,10 @@ export class PackageDirectory implements PackageSink {
    */
   static async open(options: PackageDirectoryOptions): Promise<PackageDirectory> {
     const directory = new PackageDirectory(options);
-    try {
+    await directory.#reaching("the packages", async () => {
       await prepare(directory.#ports);
       await directory.#learn(await recover(directory.#ports));
-    } catch (error) {
-      throw errnoOf(diskCause(error)) === undefined ? error : unreachable("the packages", error);
-    }
+    });
     return directory;
   }
 
@@ -467,11 +465,7 @@ export class PackageDirectory implements PackageSink {
   }
 
   async #reaching<T>(what: string, work: () => Promise<T>): Promise<T> {
-    try {
-      return await work();
-    } catch (error) {
-      throw errnoOf(diskCause(error)) === undefined ? error : unreachable(what, error);
-    }
+    return work().catch((error) => rethrow(what, error));
   }
 
   #assertOpen(): void {

@@ -2,18 +2,19 @@
 import { basename, join } from "node:path";
 import { concurrently } from "../../core/concurrently.ts";
 import {
+  isDiskError,
   isTemporaryName,
   isThere,
   makeDirectory,
   syncNames,
 } from "../../core/storage/files/file-ports.ts";
 import { bytesIn, manifestFile } from "./content.ts";
-import { codeOf, diskCause, errnoOf } from "./disk-errors.ts";
+import { codeOf } from "./disk-errors.ts";
 import { type Ending, endings, placesIn } from "./names.ts";
 import type { PackagePorts } from "./ports.ts";
 import { finishRemoval, removeHere } from "./remove-here.ts";
 import { removeTree } from "./remove-tree.ts";
-import { publish, sync, syncFolder } from "./save-package.ts";
+import { publish, syncFolder } from "./save-package.ts";
 import { isInFlight, noteComing, readStatus, removeStatus } from "./status.ts";
 import { verifyFolder } from "./verify.ts";
 
@@ -51,7 +52,7 @@ export async function recover(ports: PackagePorts): Promise<ReadonlySet<string>>
       if (await recoverName(ports, name, found)) inFlight.add(name);
     } catch (error) {
       // One folder that the disk will not give up keeps no other from being recovered.
-      if (errnoOf(diskCause(error)) === undefined) throw error;
+      if (!isDiskError(error)) throw error;
       ports.logger.error({ package: name, error: codeOf(error) }, "not recovered: left as it is");
     }
   };
@@ -106,7 +107,7 @@ async function publishWhole(ports: PackagePorts, name: string): Promise<boolean>
   for (const file of [...manifest.files.map(({ path }) => path), manifestFile]) {
     const open = await disk.open(join(folder, file), "write");
     try {
-      await sync(() => open.sync());
+      await open.sync();
     } finally {
       await open.close();
     }

@@ -1,9 +1,9 @@
 import { join } from "node:path";
 import { concurrently } from "../../core/concurrently.ts";
 import type { Disk } from "../../core/storage/disk/disk.ts";
+import { isCode } from "../../core/storage/files/file-ports.ts";
 import type { FileEntry, Manifest } from "../package/record.ts";
 import { foldersOf, manifestFile } from "./content.ts";
-import { isGone } from "./disk-errors.ts";
 import { hashFile, readFolder } from "./read-package.ts";
 import { entriesOf, sizeIfThere } from "./remove-tree.ts";
 
@@ -88,7 +88,7 @@ async function differenceOf(
     if (found.sha256 === sha256) return undefined;
     return { path, kind: "content", detail: "its SHA-256 is another" };
   } catch (error) {
-    if (isGone(error)) return missing(path);
+    if (isCode(error, "ENOENT")) return missing(path);
     throw error;
   }
 }
