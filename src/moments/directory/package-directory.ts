@@ -18,6 +18,7 @@ import {
 } from "./delete-packages.ts";
 import { codeOf } from "./disk-errors.ts";
 import { type ImportedSeed, readSeed, type SeedImportOptions } from "./import-seed.ts";
+import { removeNote, writeNote } from "./json-file.ts";
 import {
   type ListOptions,
   listPackages,
@@ -51,10 +52,9 @@ import {
   joinPlaces,
   noteComing,
   readStatus,
-  removeStatus,
   uploadedNow,
 } from "./status.ts";
-import { readTombstone, removePlaces, writeTombstone } from "./tombstones.ts";
+import { readTombstone, removePlaces } from "./tombstones.ts";
 import { type Verification, verifyFolder } from "./verify.ts";
 import { isMeant, ownersOf, type Selection } from "./whose.ts";
 
@@ -287,7 +287,7 @@ export class PackageDirectory implements PackageSink {
 
   /** Removes the status of a package that is neither here nor in a bucket. */
   async forgetStatus(name: string): Promise<void> {
-    await this.#changing(name, () => removeStatus(this.#ports, name));
+    await this.#changing(name, () => removeNote(this.#ports, name, "status"));
     this.#known.delete(idOf(name));
   }
 
@@ -306,7 +306,7 @@ export class PackageDirectory implements PackageSink {
         return;
       }
       const tombstone = await readTombstone(this.#ports, name);
-      if (tombstone) await writeTombstone(this.#ports, name, { ...tombstone, ...note });
+      if (tombstone) await writeNote(this.#ports, name, "tombstone", { ...tombstone, ...note });
     });
   }
 
@@ -351,7 +351,12 @@ export class PackageDirectory implements PackageSink {
     await this.#changing(name, async () => {
       const { places: before = [] } = (await readTombstone(this.#ports, name)) ?? {};
       const places = joinPlaces(before, [{ target: upload.target, prefix }]);
-      await writeTombstone(this.#ports, name, { state: "pending", places, since, error: null });
+      await writeNote(this.#ports, name, "tombstone", {
+        state: "pending",
+        places,
+        since,
+        error: null,
+      });
     });
     sender?.pending(name, "tombstone", { since });
   }

@@ -18,11 +18,12 @@ import {
   partsOf,
 } from "./content.ts";
 import { codeOf, failureOf } from "./disk-errors.ts";
+import { removeNote } from "./json-file.ts";
 import { endings } from "./names.ts";
 import { type PackagePorts, secondsNow } from "./ports.ts";
 import { readFolder } from "./read-package.ts";
 import { removeTree } from "./remove-tree.ts";
-import { isInFlight, noteComing, readStatus, removeStatus } from "./status.ts";
+import { isInFlight, noteComing, readStatus } from "./status.ts";
 import { verifyFolder } from "./verify.ts";
 
 /** Names are 48 random bits: a second one that is taken means that something else is wrong. */
@@ -148,7 +149,7 @@ async function throwAway(ports: PackagePorts, name: string): Promise<void> {
 /** The status first: it is that of the half as long as there is one. One of an upload from memory stays. */
 async function removeHalf(ports: PackagePorts, name: string): Promise<void> {
   const status = await readStatus(ports, name);
-  if (status && !isInFlight(status)) await removeStatus(ports, name);
+  if (status && !isInFlight(status)) await removeNote(ports, name, "status");
   await removeTree(ports.disk, join(ports.path, name + endings.partial));
   await ports.disk.syncDirectory(ports.path);
 }
