@@ -2,13 +2,14 @@ import { attachedIn } from "../core/chat/attached.ts";
 import { type ChatHead, titleFrom } from "../core/chat/chat-head.ts";
 import { checkChatId } from "../core/chat/chat-log.ts";
 import { foreignRecord, leftOverId } from "../core/chat/message.ts";
-import { invalid, isThroughlineError, ThroughlineError } from "../core/errors.ts";
+import { invalid, ThroughlineError } from "../core/errors.ts";
 import type { JsonObject } from "../core/json.ts";
 import { isErased } from "../core/storage/batch.ts";
 import { storeAttachments } from "./attachment-parts.ts";
 import { type Imported, importedField, readImported, writeChat } from "./chat-writer.ts";
 import type { Counted, Form } from "./head-lines.ts";
 import {
+  attempt,
   type ImportOptions,
   type ImportReport,
   type Notes,
@@ -57,28 +58,6 @@ export async function importChats(
   }
   return report.done();
 }
-
-/** What is wrong with one source stops no other. */
-export async function attempt(report: ReportDraft, source: string, work: () => Promise<void>) {
-  try {
-    await work();
-  } catch (error) {
-    const reason = error instanceof Error ? error.message : "";
-    if (isThroughlineError(error) && codesOfSources.includes(error.code)) {
-      report.failed.push({ source, code: error.code, reason });
-    } else if (error instanceof Error && "syscall" in error) {
-      report.failed.push({ source, code: "THROUGHLINE_UNAVAILABLE", reason });
-    } else throw error;
-  }
-}
-
-const codesOfSources = [
-  "THROUGHLINE_INVALID",
-  "THROUGHLINE_TOO_LARGE",
-  "THROUGHLINE_CONFLICT",
-  "THROUGHLINE_ID_CONFLICT",
-  "THROUGHLINE_CORRUPT",
-];
 
 /** The chat that a source goes to. */
 interface Target {

@@ -16,10 +16,16 @@ import {
   type StoredRecord,
 } from "../core/storage/log-store.ts";
 import type { Storage } from "../core/storage/storage.ts";
-import { attempt, importChats } from "./chat-import.ts";
+import { importChats } from "./chat-import.ts";
 import { batchesOf } from "./chat-writer.ts";
 import { type ExportFile, ExportNames } from "./export.ts";
-import { type ImportOptions, type ImportReport, ReportDraft, type Source } from "./import.ts";
+import {
+  attempt,
+  type ImportOptions,
+  type ImportReport,
+  ReportDraft,
+  type Source,
+} from "./import.ts";
 import { readLine, splitLines } from "./lines.ts";
 import { measured, sameBytes } from "./read-source.ts";
 
