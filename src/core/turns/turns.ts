@@ -372,7 +372,6 @@ export class Turns {
     const timer = setTimeout(stop, graceMs);
     try {
       while (this.#own.size > 0) await Promise.all(this.#own.values());
-      await queue.released();
     } finally {
       clearTimeout(timer);
     }
