@@ -36,8 +36,8 @@ export async function importChats(
   sources: Iterable<Source>,
   options: ImportOptions,
   form: Form = "seed",
+  report = new ReportDraft(),
 ): Promise<ImportReport> {
-  const report = new ReportDraft();
   const found: { readonly source: Source; readonly at: number }[] = [];
   for (const source of sources) {
     await attempt(report, source.name, async () => {

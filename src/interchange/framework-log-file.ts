@@ -100,14 +100,7 @@ export async function importOwn(
       else await importLog(source, title, options, report);
     });
   }
-  const { logs, refused, failed } = report.done();
-  const rest = await importChats(chats, options, "own");
-  return {
-    ...rest,
-    logs,
-    refused: [...refused, ...rest.refused],
-    failed: [...failed, ...rest.failed],
-  };
+  return importChats(chats, options, "own", report);
 }
 
 /** Which log a file holds; `undefined` if it is none of a framework. */

@@ -88,9 +88,10 @@ export class HeadLines {
     if (metadata !== undefined && metadata !== null && !isJsonObject(metadata)) {
       notes.add("metadata is not an object: left empty");
     }
+    const foreign = Object.keys(rest).length > 0 ? { extra: rest } : {};
     const head: ChatHead = {
       session: null,
-      ...(Object.keys(rest).length > 0 && { extra: rest }),
+      ...foreign,
       created_at: this.#stamp("created_at", created_at, notes),
       updated_at: this.#stamp("updated_at", updated_at, notes) || counted.lastAt,
       metadata: isJsonObject(metadata) ? metadata : {},
