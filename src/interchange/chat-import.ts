@@ -1,9 +1,7 @@
 import { attachedIn } from "../core/chat/attached.ts";
 import { type ChatHead, titleFrom } from "../core/chat/chat-head.ts";
 import { checkChatId } from "../core/chat/chat-log.ts";
-import { foreignRecord, leftOverId } from "../core/chat/message.ts";
 import { invalid, ThroughlineError } from "../core/errors.ts";
-import type { JsonObject } from "../core/json.ts";
 import { isErased } from "../core/storage/batch.ts";
 import { storeAttachments } from "./attachment-parts.ts";
 import { type Imported, importedField, readImported, writeChat } from "./chat-writer.ts";
@@ -206,12 +204,7 @@ class ChatImport {
       this.#count(placed);
       if (placed.isNew) yield placed.entry.record;
     }
-    const { head, left } = this.#head();
-    if (Object.keys(left).length > 0 && !(await this.#hasLeft(target))) {
-      this.#foreign++;
-      this.#seq++;
-      yield foreignRecord(left, leftOverId) as OwnRecord;
-    }
+    const head = this.#head();
     if (this.#seq === 0) {
       this.#seq++;
       yield { ...placeholder, timestamp: head.updated_at };
@@ -230,12 +223,6 @@ class ChatImport {
     }
   }
 
-  /** Whether the chat has what was too large in the head lines: it is kept once, as it first was. */
-  async #hasLeft({ chatId, before }: Target): Promise<boolean> {
-    if (before === undefined) return false;
-    return (await this.#options.chats.logs.find(chatId, leftOverId)) !== undefined;
-  }
-
   #count({ entry, isNew }: Placed): void {
     const { record } = entry;
     if (entry.kind === "foreign") this.#foreign++;
@@ -250,7 +237,7 @@ class ChatImport {
     if (text !== "") this.#title = { text, of: record.id };
   }
 
-  #head(): { readonly head: ChatHead; readonly left: JsonObject } {
+  #head(): ChatHead {
     const counted: Counted = {
       messages: this.#messages,
       lastSeq: this.#seq,
