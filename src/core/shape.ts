@@ -181,9 +181,12 @@ export function object<T extends object>(
       return read as T;
     },
     write(value) {
-      const of = value as Section;
-      const entries = all.map(({ name, written, shape }) => [written, shape.write(of[name])]);
-      return Object.fromEntries(entries.filter(([, each]) => each !== undefined));
+      const out: Record<string, Json> = {};
+      for (const { name, written, shape } of all) {
+        const each = shape.write((value as Section)[name]);
+        if (each !== undefined) out[written] = each;
+      }
+      return out;
     },
   };
 }
