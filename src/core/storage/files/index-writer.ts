@@ -1,10 +1,15 @@
 import fs from "node:fs";
 import type { LogHead, LogProjection } from "../log-store.ts";
 import { searchTokens } from "../search-words.ts";
-import { recordsOf } from "./batch-reader.ts";
+import { type Batch, recordsOf } from "./batch-reader.ts";
 import { headOf } from "./commit.ts";
 import { fileNameOf } from "./file-name.ts";
-import { type IndexedFrame, IndexJournal } from "./index-journal.ts";
+import {
+  type IndexedFrame,
+  type IndexedSegment,
+  IndexJournal,
+  type JournalFiles,
+} from "./index-journal.ts";
 import {
   durably,
   IndexDamage,
@@ -15,7 +20,26 @@ import {
   removedLogs,
   type Statements,
 } from "./index-schema.ts";
-import type { IndexedBatch, IndexedSegment, LogState } from "./log-index.ts";
+
+/** Where a log ends, as the index knows it. */
+export interface IndexEntry {
+  readonly seq: number;
+  /** Byte offset of the end of the last commit line. */
+  readonly end: number;
+  /** CRC of the last commit line, 8 hex digits: tells an older copy of the file from the file. */
+  readonly crc: string;
+}
+
+/** A log as its last commit line has it. */
+export interface LogState extends IndexEntry {
+  readonly key: string;
+  /** JSON of the head, an object. */
+  readonly headJson: string;
+  readonly damaged: boolean;
+}
+
+/** A batch in the bytes of its log. */
+export type IndexedBatch = Omit<Batch, "kind">;
 
 /** Logs whose rows are remembered. */
 const knownLogs = 4_096;
@@ -54,7 +78,7 @@ interface LogRowDraft {
 export class IndexWriter {
   readonly #open: OpenDatabase;
   readonly #sql: Statements;
-  readonly #journal = new IndexJournal();
+  readonly #journal: IndexJournal;
   readonly #projections: ReadonlyMap<string, LogProjection>;
   /** Collections in which something is not as the file knows it: their logs must be compared with it. */
   readonly doubtful = new Set<string>();
@@ -67,8 +91,13 @@ export class IndexWriter {
   mark = 0;
 
   /** @param projections of the collections that are open. */
-  constructor(open: OpenDatabase, projections: ReadonlyMap<string, LogProjection>) {
+  constructor(
+    open: OpenDatabase,
+    projections: ReadonlyMap<string, LogProjection>,
+    files?: JournalFiles,
+  ) {
     this.#open = open;
+    this.#journal = new IndexJournal(files);
     this.#sql = open.sql;
     this.#projections = projections;
   }

@@ -121,7 +121,11 @@ export class OpenLogs {
     this.#missing.delete(slot.key);
     const log = await this.#openFile(slot.key);
     if (log === undefined) {
-      if ((this.#ports.index.entry(slot.key)?.seq ?? 0) === 0) return undefined;
+      const { index } = this.#ports;
+      const isKnown = () => (index.entry(slot.key)?.seq ?? 0) > 0;
+      // The journal may say that the log was cut back to nothing, which the index has yet to read.
+      if (isKnown()) await index.caughtUp().catch(() => undefined);
+      if (!isKnown()) return undefined;
       // Deleted behind our back, or a file system that lost sight of it: not a new log.
       throw unavailable(`${slot.key} was stored, and its file is not there`);
     }
@@ -150,7 +154,7 @@ export class OpenLogs {
     if (this.#isFollowing || this.#closed) return;
     this.#isFollowing = true;
     const follow = async () => {
-      for (const key of this.#ports.index.refused) {
+      for (const key of this.#ports.index.refused.keys()) {
         const log = await this.alone(key, (slot) => {
           slot.indexAge--;
           return this.opened(slot);
