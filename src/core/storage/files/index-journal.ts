@@ -39,7 +39,6 @@ export interface IndexedFrame {
   readonly end: number;
   /** Nothing: the log was cut back. */
   readonly batch: Batch | undefined;
-  readonly position: number;
   /** Position in the journal after it. */
   readonly after: number;
 }
@@ -109,9 +108,8 @@ export class IndexJournal {
           if (path === "") continue; // the header of a segment
           const collection = dirname(path).replace(/^\.$/, "");
           const batch = content.length === 0 ? undefined : batchAt(content, start);
-          const { position: own } = frame;
           const last = start + content.length;
-          yield { collection, path, start, end: last, batch, position: own, after };
+          yield { collection, path, start, end: last, batch, after };
         }
         if (at === 0) throw new IndexDamage(notThere);
         position += at;

@@ -83,9 +83,6 @@ export class IndexWriter {
   /** Collections in which something is not as the file knows it: their logs must be compared with it. */
   readonly doubtful = new Set<string>();
   readonly #drafts = new Map<string, LogRowDraft>();
-  /** Collections that were not open when the journal was read: the next start reads it from `#held` again. */
-  readonly #passed = new Set<string>();
-  #held: readonly [nth: number, position: number] | undefined;
   #isMerging = false;
   /** All that the journal holds before this position is in the file. */
   mark = 0;
@@ -123,7 +120,7 @@ export class IndexWriter {
       }
       if (to === this.mark) to = until; // headers of segments
       this.#finish(touched);
-      this.#sql.setMark.run(...(this.#held ?? [this.#journal.nthAt(to), to]));
+      this.#sql.setMark.run(this.#journal.nthAt(to), to);
     });
     this.mark = to;
     this.#journal.release(to);
@@ -185,12 +182,7 @@ export class IndexWriter {
   /** Makes everything durable that was written before: the journal may go. */
   sync(): void {
     const nth = this.#journal.nthAt(this.mark);
-    durably(this.#open.database, () => {
-      for (const collection of this.#passed) this.#sql.uncover.run(collection);
-      this.#sql.setMark.run(nth, this.mark);
-    });
-    this.#passed.clear();
-    this.#held = undefined;
+    durably(this.#open.database, () => this.#sql.setMark.run(nth, this.mark));
     this.#journal.closeFiles();
   }
 
@@ -234,11 +226,10 @@ export class IndexWriter {
   }
 
   #addFrame(frame: IndexedFrame, touched: Set<LogRowDraft>): void {
-    const { collection, path, start, end, batch, position } = frame;
+    const { collection, path, start, end, batch } = frame;
+    // One that is not open is compared when it is: its projection is not known here.
     if (!this.#projections.has(collection)) {
-      this.#held ??= [this.#journal.nthAt(position), position];
-      this.#passed.add(collection);
-      this.doubtful.add(collection);
+      this.#doubt(collection);
       return;
     }
     const known = this.#drafts.get(path);
