@@ -185,7 +185,6 @@ export class Chats extends ChatLog {
    * @throws ThroughlineError `THROUGHLINE_NOT_FOUND`.
    */
   async clear(chatId: string): Promise<void> {
-    await this.existing(chatId);
     await this.changeExisting(chatId, (transaction) => {
       const { head } = transaction;
       const clearSeq = transaction.control("clear", {});
@@ -210,7 +209,6 @@ export class Chats extends ChatLog {
    */
   async rename(chatId: string, title: string): Promise<void> {
     if (typeof title !== "string") throw invalid("title must be a string");
-    await this.existing(chatId);
     const chosen = titleFrom(title);
     await update(async () => {
       const from = await this.changeExisting(chatId, async (transaction) => {
@@ -235,7 +233,6 @@ export class Chats extends ChatLog {
    */
   async setMetadata(chatId: string, metadata: JsonObject): Promise<void> {
     checkMetadata(metadata);
-    await this.existing(chatId);
     await this.changeExisting(chatId, (transaction) => {
       transaction.control("metadata", { metadata });
       transaction.set({ metadata });
@@ -248,7 +245,6 @@ export class Chats extends ChatLog {
    * @throws ThroughlineError `THROUGHLINE_INVALID`: there are not so many.
    */
   async setConsolidated(chatId: string, count: number): Promise<void> {
-    await this.existing(chatId);
     await this.changeExisting(chatId, (transaction) => {
       const cleared = transaction.head.cleared_count ?? 0;
       checkCount(count, "last_consolidated", 0, transaction.head.message_count - cleared);
@@ -271,7 +267,6 @@ export class Chats extends ChatLog {
   async takeBack(chatId: string, ids: readonly string[]): Promise<void> {
     const targets = checkedTargets(ids);
     const { logs } = this;
-    await this.existing(chatId);
     await this.changeExisting(chatId, (made) => takeBackFrom(made, targets, logs));
     for (const id of targets) await this.#removeElsewhere(chatId, "take_back", id);
   }
@@ -332,7 +327,6 @@ export class Chats extends ChatLog {
    * @throws ThroughlineError `THROUGHLINE_INVALID`: an empty summary, or a place that is not in the chat.
    */
   async compact(chatId: string, upToSeq: number, summary: string): Promise<void> {
-    await this.existing(chatId);
     if (typeof summary !== "string" || summary.trim() === "") {
       throw invalid("summary must be a string with something in it");
     }
