@@ -3,9 +3,9 @@
 
 import { z } from "zod";
 import { fitting } from "../../core/answer-size.ts";
-import { readHistory } from "../../core/chat/history-collector.ts";
 import type { ModelInput, StoredMessage } from "../../core/chat/message.ts";
 import type { AppendInput } from "../../core/chat/message-input.ts";
+import { readHistory } from "../../core/chat/read-history.ts";
 import { invalid } from "../../core/errors.ts";
 import type { Throughline } from "../../core/throughline.ts";
 import * as output from "./output.ts";

@@ -59,18 +59,15 @@ export class ScopeReader {
     return this.#startSeq;
   }
 
-  /**
-   * @returns `"turn"` for a user message that a model may see, `"outside"` when neither this record
-   * nor an older one is in scope.
-   */
-  add(record: StoredRecord): "turn" | "inside" | "outside" {
+  /** @returns `"outside"` when neither this record nor an older one is in scope. */
+  add(record: StoredRecord): "inside" | "outside" {
     this.#seq = record.seq;
     if (isControl(record, "clear")) this.#startSeq = Math.max(this.#startSeq, record.seq);
     if (record.seq <= this.#startSeq) return "outside";
     const hidden = this.#hiddenAt.has(record.id);
     if (hidden || this.#restoredAt.has(record.id)) this.#foundAt.set(record.id, record.seq);
     if (record.id.includes(":answer:") && record["hidden"] !== true) this.#standing.add(record.id);
-    if (isMessage(record)) return this.#keep(record, hidden);
+    if (isMessage(record)) this.#keep(record, hidden);
     const target = hiddenBy(record);
     if (target !== undefined) this.#hide(target, record.seq);
     this.#replace(record);
@@ -98,17 +95,16 @@ export class ScopeReader {
     return undefined;
   }
 
-  #keep(message: StoredMessage, hidden: boolean): "turn" | "inside" {
+  #keep(message: StoredMessage, hidden: boolean): void {
     // Only we set roles: what a person imported as a system message gives a model no orders.
     const isAnswer = message.role !== "user" && message.turn !== undefined;
     const retry = retryAnswerId(message);
     const isUnfinished = retry !== undefined && !this.#standing.has(retry);
     const isUnsaid = isUnfinished || (isAnswer && message.turn === this.#unansweredId);
     const sent = !hidden && !isUnsaid && message.hidden !== true && message.role !== "system";
-    if (!sent && message.role !== "user") return "inside";
+    if (!sent && message.role !== "user") return;
     this.#newestFirst.push({ message, sent });
     if (sent) this.tokens += roughTokens(message);
-    return sent && message.role === "user" ? "turn" : "inside";
   }
 
   #hide(target: string, seq: number): void {
