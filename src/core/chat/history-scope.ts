@@ -1,21 +1,19 @@
 import { invalid } from "../errors.ts";
+import { own } from "../shape.ts";
 import type { StoredRecord } from "../storage/log-store.ts";
+import type { ChatHead } from "./chat-head.ts";
 import { type Compaction, readCompaction } from "./compaction.ts";
 import { Marks } from "./marks.ts";
 import { isControl, isMessage, type StoredMessage } from "./message.ts";
 import type { ModelTarget } from "./model-row.ts";
 import { historyBudget, roughTokens } from "./token-budget.ts";
 
-/** Where a history may begin at the earliest: after all of these. */
-interface HistoryBounds {
-  /** Where the period began. */
-  readonly startSeq?: number | undefined;
-  /** A user message whose answer is left out of the view, because it is being regenerated. */
-  readonly unansweredId?: string | undefined;
-  /** The last clear. Clear records that are read count as well. */
-  readonly clearSeq?: number | undefined;
-  /** The last reset of the provider's bucket. */
-  readonly providerResetSeq?: number | undefined;
+/** Finds the record after which a provider's part of a chat begins: its period, the last clear, its last reset. */
+export function historyStart(
+  { session, clear_seq = 0, provider_start: starts = {} }: ChatHead,
+  provider: string,
+): number {
+  return Math.max(session?.start_seq ?? 0, clear_seq, own(starts, provider) ?? 0);
 }
 
 /** A message in scope. Only those that are `sent` reach a model; the others name turns. */
@@ -44,10 +42,9 @@ export class ScopeReader {
   /** The oldest record read. */
   #seq = Number.POSITIVE_INFINITY;
 
-  constructor(bounds: HistoryBounds) {
-    const { startSeq = 0, clearSeq = 0, providerResetSeq = 0 } = bounds;
-    this.#startSeq = Math.max(0, startSeq, clearSeq, providerResetSeq);
-    this.#unansweredId = bounds.unansweredId;
+  constructor({ startSeq = 0, unansweredId }: HistoryOptions) {
+    this.#startSeq = Math.max(0, startSeq);
+    this.#unansweredId = unansweredId;
   }
 
   /** Everything in scope lies after this record. */
@@ -114,7 +111,11 @@ export class ScopeReader {
   }
 }
 
-export interface HistoryOptions extends ModelTarget, HistoryBounds {
+export interface HistoryOptions extends ModelTarget {
+  /** The view begins after this record at the earliest, and after the last clear that is read. @default 0 */
+  readonly startSeq?: number | undefined;
+  /** A user message whose answer is left out of the view, because it is being regenerated. */
+  readonly unansweredId?: string | undefined;
   /** Context window of the model in tokens; absent: unknown. */
   readonly window?: number | undefined;
   /** @default (window - 4,096) * 0.75, window * 0.375 below 8,192, or 24,000 when it is unknown */
@@ -137,8 +138,8 @@ export interface HistoryOptions extends ModelTarget, HistoryBounds {
 /** @throws ThroughlineError `THROUGHLINE_INVALID`. */
 export function checkHistoryOptions(options: HistoryOptions): void {
   historyBudget(options.window, options.budgetTokens);
-  const { lastMessages, startSeq, clearSeq, providerResetSeq, viewFromSeq } = options;
-  const whole = { lastMessages, startSeq, clearSeq, providerResetSeq, viewFromSeq };
+  const { lastMessages, startSeq, viewFromSeq } = options;
+  const whole = { lastMessages, startSeq, viewFromSeq };
   for (const [name, value] of Object.entries(whole)) {
     if (value === undefined || Number.isInteger(value)) continue;
     throw invalid(`${name} must be a whole number`);

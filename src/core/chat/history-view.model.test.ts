@@ -112,8 +112,7 @@ const target = { provider: "openai", model: "gpt-5" };
 const options = fc.record(
   {
     budgetTokens: fc.nat(1_500),
-    startSeq: fc.nat(20),
-    providerResetSeq: fc.nat(30),
+    startSeq: fc.nat(30),
     viewFromSeq: fc.nat(60),
     lastMessages: fc.integer({ min: 1, max: 30 }),
     ratio: fc.double({ min: 0.5, max: 4, noNaN: true }),
@@ -127,7 +126,7 @@ const runs = { numRuns: isFull ? 400 : 150 };
 /** What a model may see of a log, by the plain reading of rules 1 and 2. */
 function visible(records: readonly StoredRecord[], limits: Partial<HistoryOptions>): Set<number> {
   const cleared = records.findLast((record) => isControl(record, "clear"))?.seq ?? 0;
-  const start = Math.max(cleared, limits.startSeq ?? 0, limits.providerResetSeq ?? 0);
+  const start = Math.max(cleared, limits.startSeq ?? 0);
   const hides = (record: StoredRecord, { id, seq }: StoredMessage) =>
     isControl(record, "removal") && record["target"] === id && record.seq > seq;
   return new Set(

@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { StoredRecord } from "../storage/log-store.ts";
+import { type ChatHead, readHead } from "./chat-head.ts";
+import { historyStart } from "./history-scope.ts";
 import { readHistory } from "./read-history.ts";
 
 const target = { provider: "openai", model: "gpt-5" };
@@ -30,5 +32,18 @@ for (const { says, options = {}, more, pages, fromSeq } of table) {
     };
     const view = await readHistory({ page }, "chat", { ...target, ...options });
     assert.deepEqual([read, view.fromSeq], [pages, fromSeq]);
+  });
+}
+
+const session = { generation: 1, start_seq: 4 };
+const starts = [
+  { says: "at its period", head: { session }, start: 4 },
+  { says: "after a clear", head: { session, clear_seq: 7 }, start: 7 },
+  { says: "after its own reset", head: { clear_seq: 2, provider_start: { openai: 9 } }, start: 9 },
+  { says: "where no other provider was reset", head: { provider_start: { codex: 9 } }, start: 0 },
+];
+for (const { says, head, start } of starts) {
+  test(`a provider's part of a chat begins ${says}`, () => {
+    assert.equal(historyStart({ ...readHead({}), ...head } as ChatHead, "openai"), start);
   });
 }

@@ -1,5 +1,5 @@
 import type { ChatHead } from "../chat/chat-head.ts";
-import type { HistoryOptions } from "../chat/history-scope.ts";
+import { type HistoryOptions, historyStart } from "../chat/history-scope.ts";
 import { type HistoryView, joinUsers } from "../chat/history-view.ts";
 import type { StoredMessage } from "../chat/message.ts";
 import { userInput } from "../chat/model-row.ts";
@@ -212,10 +212,8 @@ export async function readAsked(asked: HistoryAsked): Promise<AskedHistory> {
     model,
     window,
     budgetTokens,
-    startSeq: begun.period.start_seq,
+    startSeq: historyStart({ ...head, session: begun.period }, provider),
     unansweredId,
-    clearSeq: head.clear_seq,
-    providerResetSeq: head.provider_start?.[provider],
     viewFromSeq: head.view_from?.[provider],
     ratio: reported?.model === model ? ratioOf(reported.tokens, reported.estimated) : undefined,
     lastMessages: isSmall ? 1 : undefined,
