@@ -3,9 +3,10 @@
 
 import { z } from "zod";
 import { fitting } from "../../core/answer-size.ts";
-import { readHistory } from "../../core/chat/history-collector.ts";
+import { historyStart } from "../../core/chat/history-scope.ts";
 import type { ModelInput, StoredMessage } from "../../core/chat/message.ts";
 import type { MessageInput } from "../../core/chat/message-input.ts";
+import { readHistory } from "../../core/chat/read-history.ts";
 import { invalid } from "../../core/errors.ts";
 import type { Throughline } from "../../core/throughline.ts";
 import * as output from "./output.ts";
@@ -200,9 +201,7 @@ function contextTool({ chats }: Throughline): Tool {
       const { messages, tokens } = await readHistory(chats.logs, chat_id, {
         provider,
         model,
-        startSeq: head.session?.start_seq,
-        clearSeq: head.clear_seq,
-        providerResetSeq: new Map(Object.entries(head.provider_start ?? {})).get(provider),
+        startSeq: historyStart(head, provider),
         budgetTokens: max_tokens,
         lastMessages: last_messages,
       });

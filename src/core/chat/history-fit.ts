@@ -148,16 +148,8 @@ function shortenText(text: string, most: number): string {
   return (text.slice(0, kept - end) + left + text.slice(text.length - end)).toWellFormed();
 }
 
-/** Keeps the form of the arguments, which providers check, and shortens the texts in it. */
+/** Keeps arguments an object, which providers check. */
 function shortenArguments(written: string, most: number): string {
   if (estimateTokens(Buffer.byteLength(written)) <= most) return written;
-  try {
-    const given: unknown = JSON.parse(written, (_, value: unknown) =>
-      typeof value === "string" ? shortenText(value, most / 2) : value,
-    );
-    const short = JSON.stringify(given);
-    return estimateTokens(Buffer.byteLength(short)) <= most ? short : "{}";
-  } catch {
-    return "{}"; // not JSON, or so deep that it cannot be read
-  }
+  return JSON.stringify({ shortened: shortenText(written, most / 2) });
 }
