@@ -99,6 +99,24 @@ export function flag(otherwise?: boolean): Shape<boolean> {
   return { read, write: (value) => value };
 }
 
+/**
+ * A value that passes a test, as it is.
+ *
+ * @param otherwise is read instead of one that does not pass.
+ */
+export function fitting<T>(
+  fits: (value: unknown) => boolean,
+  says: string,
+  otherwise: T,
+): Shape<T> {
+  const read = (value: unknown, at: Place) => {
+    if (fits(value)) return value as T;
+    at.says(says);
+    return otherwise;
+  };
+  return { read, write: (value) => value as Json | undefined };
+}
+
 /** A list; absent: an empty one. */
 export function list<T>(item: Shape<T>, most = Number.POSITIVE_INFINITY): Shape<readonly T[]> {
   return {

@@ -1,8 +1,8 @@
 import { type ChatHead, readHead, titleFrom } from "../core/chat/chat-head.ts";
 import { checkChatId } from "../core/chat/chat-log.ts";
 import { isExtraSize, isMetadataSize } from "../core/chat/chat-metadata.ts";
+import { isPeriod } from "../core/chat/period.ts";
 import { readStamp } from "../core/chat/stamp.ts";
-import { readPeriod } from "../core/chat/stored-period.ts";
 import { isoTime } from "../core/clock.ts";
 import { isThroughlineError } from "../core/errors.ts";
 import { isJsonObject, type Json, type JsonObject } from "../core/json.ts";
@@ -144,13 +144,12 @@ function ownHead(fields: JsonObject, counted: Counted, notes: Notes): ChatHead {
     provider_start: optional(record(seq)),
   });
   const head = readHead(required(shape, given, "its last line") as JsonObject);
-  const period = readPeriod(head.session, lastSeq, { provider: "unknown", model: "" });
-  if (period !== undefined) notes.add(...period.notes);
-  const isAsWritten = period?.notes.length === 0;
-  const complete: ChatHead = {
-    ...head,
-    session: isAsWritten ? head.session : (period?.period ?? null),
-  };
+  // One that begins after the last record would hide all of them.
+  const isWhole = isPeriod(head.session) && head.session.start_seq <= lastSeq;
+  if (!isWhole && (given["session"] ?? null) !== null) {
+    notes.add("session is not as it should be: left out");
+  }
+  const complete: ChatHead = { ...head, session: isWhole ? head.session : null };
   // Every field keeps its place, so that what is written out again is the same.
   return {
     ...Object.fromEntries(Object.keys(given).map((name) => [name, complete[name]])),

@@ -332,6 +332,35 @@ test("a session of a chat that was forgotten stays forgotten", async () => {
   assert.equal(await throughline.sessions.active("work"), undefined);
 });
 
+for (const [field, value] of [
+  ["generation", 0],
+  ["start_seq", -1],
+  ["human_at", 5],
+  ["provider", ""],
+  ["provider_sessions", "text"],
+  ["provider_sessions", { claude: { session_id: 5 } }],
+] as const) {
+  test(`a session of a file of ours with ${field} ${JSON.stringify(value)} is left out, and the messages stay`, async () => {
+    await using from = await lived();
+    const files = await exported(from, { format: "throughline", chatId: "telegram:42" });
+    const [[name, text]] = [...files] as [[string, string]];
+    const lines = text
+      .trimEnd()
+      .split("\n")
+      .map((line) => JSON.parse(line));
+    for (const line of lines) if (line.session) line.session[field] = value;
+    const damaged = lines.map((line) => JSON.stringify(line)).join("\n");
+    await using to = await open();
+    const options = { chats: to.chats, clock: new HeldClock(at), zone: "UTC" };
+    const report = await importChats([source(name, `${damaged}\n`)], options, "own");
+    assert.match(JSON.stringify(report), /session is not as it should be: left out/);
+    const [row] = (await to.chats.list()).chats;
+    assert.ok(row && row.message_count > 0);
+    assert.equal(await to.sessions.active(row.chat_id), undefined);
+    assert.equal((await to.sessions.resolve(row.chat_id)).reason, "no_session");
+  });
+}
+
 test("bad entries are left out one by one, and told", async () => {
   await using throughline = await open();
   const report = await importGolden("odd.json", throughline);

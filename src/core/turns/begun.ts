@@ -123,7 +123,7 @@ function awayBefore(
   const humanAt = head.session?.human_at;
   if (humanAt === undefined || !isPersons(turn)) return undefined;
   const away = now - Date.parse(humanAt);
-  return rules.timeAwayMs > 0 && away >= rules.timeAwayMs ? away : undefined;
+  return rules.timeAwayMinutes > 0 && away >= rules.timeAwayMinutes * 60_000 ? away : undefined;
 }
 
 /** Keeps a message that waits for its turn. The person acted now: the period is not judged. */

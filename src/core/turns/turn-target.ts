@@ -1,4 +1,3 @@
-import { preferredOf } from "../chat/period.ts";
 import type { ProviderModel, Target, TurnTarget } from "../chat/provider-sessions.ts";
 import { invalid, isThroughlineError } from "../errors.ts";
 import { shownModel } from "../models/model-name.ts";
@@ -27,7 +26,7 @@ export async function modelFor(
   const { standard } = responders;
   const { head } = await chats.state(chatId);
   const period = head?.session ?? undefined;
-  const preferred = period && preferredOf(period);
+  const preferred = period?.preferred;
   // A period that began without a model continues with one as soon as one is configured.
   const current = period === undefined || period.provider === "offline" ? standard : period;
   if (asked.provider !== undefined || asked.model !== undefined) {
