@@ -101,7 +101,9 @@ function addReactions(router: Router, moments: Moments): void {
         postRollMs: post_roll_ms,
         idempotencyKey: key,
       });
-      await settled(recorded);
+      // What becomes of it is in the receipt.
+      const durable = recorded.whenDurable().catch(() => undefined);
+      await until(durable, { ms: durableWithinMs });
       return receiptResponse(recorded);
     },
   );
@@ -140,11 +142,6 @@ async function transcriptOf(
     if (isUnknown) return undefined;
     throw error;
   }
-}
-
-async function settled(recorded: Receipt): Promise<void> {
-  const durable = recorded.whenDurable().catch(() => undefined);
-  await until(durable, { ms: durableWithinMs });
 }
 
 /** Reasons that are final: nothing is left that could still become durable. */
