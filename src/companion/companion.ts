@@ -141,7 +141,9 @@ export class Companion implements AsyncDisposable {
     this.#lookAt = clock.monotonic();
     this.#history = new MoodHistory({ logs: storage.logs("", runsProjection), newId });
     const act = (happening: Happening) => this.#act(happening).felt ?? [];
-    const onSet = () => this.#closing ?? this.#note();
+    const onSet = () => {
+      if (this.#closing === undefined) this.#note();
+    };
     this.emotions = new LiveEmotions({ clock, act, onSet }, life.config, life.emotions);
     if (!isJoined) {
       const { startedAt: at, emotions: state } = life;

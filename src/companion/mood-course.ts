@@ -6,7 +6,7 @@ import type { MoodRecord } from "./mood-history.ts";
 /** How the companion felt over a span, at instants a step apart. */
 export type MoodCourse = ReturnType<typeof moodCourse>;
 
-/** A span of time. `null`: it goes on, or never ends by itself. */
+/** A span of time. `null`: it has not ended, or never ends by itself. */
 interface Span {
   readonly from: number;
   readonly to: number | null;

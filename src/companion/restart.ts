@@ -58,16 +58,12 @@ export const judgedRestart = object<JudgedRestart>(
   "left out",
 );
 
-export interface StoredDeliveries {
-  readonly restarts: readonly JudgedRestart[];
-  /** The newest run of which a model of somebody's own was told, for all chats: under "". */
-  readonly told: { readonly all: number | undefined };
-}
-
-export const storedDeliveries = object<StoredDeliveries>(
+/** What the document keeps of restarts. */
+export const storedDeliveries = object(
   {
     restarts: list(judgedRestart),
-    told: object<StoredDeliveries["told"]>({ all: ["", optional(run)] }, "left out"),
+    /** The newest run of which a model of somebody's own was told, for all chats: under "". */
+    told: object({ all: ["", optional(run)] }, "left out"),
   },
   "left out",
 );

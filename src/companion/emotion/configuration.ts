@@ -24,7 +24,6 @@ import { wordsOf } from "./words.ts";
 
 /** From the least to the gravest. */
 export const severities = ["healing", "mild", "moderate", "severe"] as const;
-export type Severity = (typeof severities)[number];
 
 export type Condition =
   | Comparison
@@ -224,7 +223,6 @@ const schema = checked(
 /** Everything that can be set about emotions, as it is in memory. */
 export type EmotionConfiguration = Read<typeof schema>;
 
-export type EmotionEvent = EmotionConfiguration["events"][string];
 export type MoodRule = EmotionConfiguration["moodRules"][number];
 export type Trigger = EmotionConfiguration["triggers"][number];
 
