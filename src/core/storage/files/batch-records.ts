@@ -20,7 +20,7 @@ export async function foundIn(
   try {
     const first = Math.min(...seqs);
     if (first > log.seq - newest) {
-      const tail = await log.tail(log.seq - first + 1);
+      const tail = await log.newest(log.seq - first + 1);
       return tail.filter(({ seq }) => seqs.includes(seq)).reverse();
     }
     const records: StoredRecord[] = [];

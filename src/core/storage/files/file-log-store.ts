@@ -32,9 +32,9 @@ import {
 import { recordsOf } from "./batch-reader.ts";
 import { assertSame, foundIn } from "./batch-records.ts";
 import { deletedPerhaps, logTemporary, rethrow, syncNames, unlinkIfThere } from "./file-ports.ts";
-import { LogFile, type LogPorts } from "./log-file.ts";
+import type { LogFile, LogPorts } from "./log-file.ts";
 import type { IndexHit } from "./log-index.ts";
-import { OpenLogs, type Slot } from "./open-logs.ts";
+import { OpenLogs } from "./open-logs.ts";
 import {
   areNamesKnown,
   compare,
@@ -71,7 +71,7 @@ export class FileLogStore implements LogStore {
     } catch (error) {
       return Promise.reject(error);
     }
-    const made = this.#logs.alone(key, (slot) => this.#append(slot, batch));
+    const made = this.#logs.alone(key, () => this.#append(batch));
     return made.then(({ stored }) => stored);
   }
 
@@ -97,7 +97,7 @@ export class FileLogStore implements LogStore {
       if (log === undefined || (log.seq === 0 && !log.damaged)) return undefined;
       const { seq } = log;
       const head = JSON.parse(log.headJson) as LogHead; // the reader's own
-      const records = await log.tail(limit);
+      const records = await log.newest(limit);
       return { seq, head, records, damaged: log.damaged };
     });
   }
@@ -107,15 +107,11 @@ export class FileLogStore implements LogStore {
     const { before, after, limit, isShared } = options;
     return this.#logs.read(key, async (log) => {
       if (log === undefined) return [];
-      const shared = isShared && after === undefined && (await log.shared(limit, before));
-      if (shared) return shared;
-      const from = (seq: number) => this.#ports.index.seek(key, seq);
+      const seek = (seq: number) => this.#ports.index.seek(key, seq);
       if (after !== undefined) {
-        return after >= log.seq ? [] : log.pageAfter(after, limit, from(after + 1));
+        return after >= log.seq ? [] : log.pageAfter(after, limit, seek(after + 1));
       }
-      return before === undefined
-        ? log.tail(limit, logLimits.pageBytes)
-        : log.pageBefore(before, limit, from(before));
+      return log.newest(limit, { before, seek, maxBytes: logLimits.pageBytes, isShared });
     });
   }
 
@@ -159,10 +155,10 @@ export class FileLogStore implements LogStore {
 
   async erase(key: string, ids: readonly string[], options?: EraseOptions): Promise<number> {
     const erasure = prepareErasure(key, ids, options);
-    return this.#logs.alone(key, async (slot) => {
-      await slot.log?.caughtUp();
+    return this.#logs.alone(key, async () => {
+      await this.#logs.caughtUp(key);
       await this.#ports.journal.segments.settle(); // it could bring back what is not there to be erased
-      const log = await this.#logs.writable(slot);
+      const log = await this.#logs.writable(key);
       checkEnd(key, log, erasure.expectedSeq);
       if (log === undefined) return 0;
       const { headJson } = erasure;
@@ -180,11 +176,10 @@ export class FileLogStore implements LogStore {
           await this.#removeFromIndex(key);
           damaged += await rewriteLog(this.#ports, log, wanted, headJson ?? log.headJson);
         } finally {
-          slot.log = undefined;
-          await log.close().catch(() => undefined); // nothing was written through it
+          await this.#logs.shut(key).catch(() => undefined); // nothing was written through it
           // The one way in: the index follows the file that is there now. What is erased is erased, should
           // this fail; then the next call opens it.
-          await this.#logs.opened(slot).catch(() => undefined);
+          await this.#logs.opened(key).catch(() => undefined);
         }
       });
       if (damaged > 0) options?.onDamageRemoved?.(damaged);
@@ -194,12 +189,9 @@ export class FileLogStore implements LogStore {
 
   async delete(key: string): Promise<boolean> {
     checkKey(key, "key", logLimits.keyBytes);
-    return this.#logs.alone(key, async (slot) => {
+    return this.#logs.alone(key, async () => {
       this.#ports.guard();
-      const { log } = slot;
-      slot.log = undefined;
-      await log?.caughtUp();
-      await log?.close();
+      await this.#logs.shut(key);
       return this.#uncovered(() => this.#delete(key));
     });
   }
@@ -362,16 +354,13 @@ export class FileLogStore implements LogStore {
   }
 
   /** @returns what settles when the batch is stored: others need not wait for that to append. */
-  async #append(
-    slot: Slot,
-    batch: PreparedBatch,
-  ): Promise<{ readonly stored: number | Promise<number> }> {
+  async #append(batch: PreparedBatch): Promise<{ readonly stored: number | Promise<number> }> {
     const { index } = this.#ports;
     await index.room();
-    const log = await this.#logs.writable(slot);
+    const log = await this.#logs.writable(batch.key);
     if (log !== undefined && batch.records.some(({ id }) => log.comingIds.has(id))) {
       await log.caughtUp();
-      return this.#append(slot, batch);
+      return this.#append(batch);
     }
     const given = batch.hasNewIds ? [] : batch.records.map(({ id }) => id);
     const isNew = log === undefined || given.every((id) => index.find(batch.key, id).length === 0);
@@ -395,12 +384,7 @@ export class FileLogStore implements LogStore {
     if (unsyncedNames.has(directory)) await syncNames(this.#ports, directory);
     this.#ports.guard();
     if (log === undefined) await this.#ports.makeDirectory();
-    const target = log ?? new LogFile(this.#ports, this.#logs.path(slot.key), slot.key);
-    const stored = target.append({ lines, headJson, ids });
-    if (log === undefined) {
-      slot.log = target;
-      void this.#logs.closeLeastUsed();
-    }
+    const stored = (log ?? this.#logs.begun(batch.key)).append({ lines, headJson, ids });
     const end = last === 0 ? seq + ids.length : last;
     return { stored: stored.then(() => end) };
   }

@@ -6,14 +6,7 @@ import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { isThroughlineError } from "../../errors.ts";
 import { type Logger, silentLogger } from "../../logger.ts";
-import {
-  checkFileSystem,
-  checkHome,
-  checkLockFile,
-  fileSystemKind,
-  identityAt,
-  isSame,
-} from "./home-guard.ts";
+import { checkFileSystem, checkHome, checkLockFile, fileSystemKind, isAt } from "./home-guard.ts";
 
 const windows = process.platform === "win32" && "Windows has neither owners nor modes of this form";
 const notRoot = process.getuid?.() !== 0 && "only root can give a file away";
@@ -81,7 +74,7 @@ test("a home on FUSE is taken with a warning, one on ext4 without", () => {
 test("a home of ours with mode 0700 is taken without a warning", (t) => {
   const home = temporaryHome(t);
   const { logger, said } = warnings();
-  assert.ok(isSame(checkHome(home, logger), identityAt(home)));
+  assert.ok(isAt(home, checkHome(home, logger)));
   assert.deepEqual(said, []);
 });
 

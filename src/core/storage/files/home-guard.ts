@@ -125,14 +125,10 @@ export function checkLockFile(path: string): Identity {
   return identityOf(stats);
 }
 
-/** What a path leads to now, links not followed; `undefined` if nothing is there. */
-export function identityAt(path: string): Identity | undefined {
+/** Whether a path leads to this very file or directory now, links not followed. */
+export function isAt(path: string, { device, inode }: Identity): boolean {
   const stats = statOf(path);
-  return stats === undefined ? undefined : identityOf(stats);
-}
-
-export function isSame(a: Identity, b: Identity | undefined): boolean {
-  return a.device === b?.device && a.inode === b.inode;
+  return stats?.dev === device && stats.ino === inode;
 }
 
 function checkOwner(stats: fs.BigIntStats, name: string, fix: string): void {

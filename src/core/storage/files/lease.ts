@@ -10,14 +10,7 @@ import { fillWithRandom } from "../../ids.ts";
 import { type Logger, silentLogger } from "../../logger.ts";
 import { misconfigured } from "../../options.ts";
 import { isNotAllowed } from "./file-ports.ts";
-import {
-  checkFileSystem,
-  checkHome,
-  checkLockFile,
-  type Identity,
-  identityAt,
-  isSame,
-} from "./home-guard.ts";
+import { checkFileSystem, checkHome, checkLockFile, type Identity, isAt } from "./home-guard.ts";
 import { holderOf, removeHolder, writeHolder } from "./lease-holder.ts";
 
 /** The right to write a home, until it is released or the process ends in whatever way. */
@@ -90,7 +83,28 @@ export function takeLease(home: string, options: LeaseOptions = {}): Lease {
   const lockIdentity = checkLockFile(lockPath);
   const database = lock(path, lockPath);
   held.add(database);
-  const lease = new HeldLease(path, database, { home: homeIdentity, lock: lockIdentity });
+  let isReleased = false;
+  let lost: ThroughlineError | undefined;
+  const look = () => {
+    // Coming back does not help: somebody may have written in between.
+    lost ??= lossOf(path, { home: homeIdentity, lock: lockIdentity });
+    return lost;
+  };
+  const lease: Lease = {
+    check() {
+      if (isReleased) throw failure("THROUGHLINE_CLOSED", `the home ${path} was released`);
+      const loss = look();
+      if (loss !== undefined) throw loss;
+    },
+    release() {
+      if (isReleased) return;
+      // In a home that is no longer ours the note is somebody else's.
+      if (look() === undefined) removeHolder(path);
+      isReleased = true;
+      database.close();
+      held.delete(database);
+    },
+  };
   try {
     lease.check(); // what was checked is what was opened
   } catch (error) {
@@ -101,55 +115,20 @@ export function takeLease(home: string, options: LeaseOptions = {}): Lease {
   return lease;
 }
 
-class HeldLease implements Lease {
-  readonly #home: string;
-  readonly #lockPath: string;
-  readonly #database: DatabaseSync;
-  readonly #taken: { readonly home: Identity; readonly lock: Identity };
-  #released = false;
-  #lost: ThroughlineError | undefined;
-
-  constructor(
-    home: string,
-    database: DatabaseSync,
-    taken: { readonly home: Identity; readonly lock: Identity },
-  ) {
-    this.#home = home;
-    this.#lockPath = join(home, "lock.db");
-    this.#database = database;
-    this.#taken = taken;
-  }
-
-  check(): void {
-    if (this.#released) throw failure("THROUGHLINE_CLOSED", `the home ${this.#home} was released`);
-    // Coming back does not help: somebody may have written in between.
-    this.#lost ??= this.#findLoss();
-    if (this.#lost !== undefined) throw this.#lost;
-  }
-
-  release(): void {
-    if (this.#released) return;
-    // In a home that is no longer ours the note is somebody else's.
-    this.#lost ??= this.#findLoss();
-    if (this.#lost === undefined) removeHolder(this.#home);
-    this.#released = true;
-    this.#database.close();
-    held.delete(this.#database);
-  }
-
-  #findLoss(): ThroughlineError | undefined {
-    const home = this.#home;
-    try {
-      // Before every write: where our lock file is, there is our home.
-      if (isSame(this.#taken.lock, identityAt(this.#lockPath))) return undefined;
-      if (!isSame(this.#taken.home, identityAt(home))) {
-        return failure("THROUGHLINE_UNAVAILABLE", `the home ${home} was moved away or replaced`);
-      }
-      const message = `${home}/lock.db was removed or replaced: this process stops writing`;
-      return failure("THROUGHLINE_LOCKED", message);
-    } catch (cause) {
-      return failure("THROUGHLINE_UNAVAILABLE", `the home ${home} cannot be looked at`, cause);
+function lossOf(
+  home: string,
+  taken: { readonly home: Identity; readonly lock: Identity },
+): ThroughlineError | undefined {
+  try {
+    // Before every write: where our lock file is, there is our home.
+    if (isAt(`${home}/lock.db`, taken.lock)) return undefined;
+    if (!isAt(home, taken.home)) {
+      return failure("THROUGHLINE_UNAVAILABLE", `the home ${home} was moved away or replaced`);
     }
+    const message = `${home}/lock.db was removed or replaced: this process stops writing`;
+    return failure("THROUGHLINE_LOCKED", message);
+  } catch (cause) {
+    return failure("THROUGHLINE_UNAVAILABLE", `the home ${home} cannot be looked at`, cause);
   }
 }
 

@@ -55,6 +55,18 @@ interface Appended {
   readonly ids: readonly string[];
 }
 
+/** Which records are read. */
+interface NewestOptions {
+  /** Those with a smaller number. */
+  readonly before?: number | undefined;
+  /** A batch start before a record. */
+  readonly seek?: ((seq: number) => number) | undefined;
+  /** It ends where they hold so much. */
+  readonly maxBytes?: number | undefined;
+  /** Others may get the same, frozen ones: from memory as far as they are there. */
+  readonly isShared?: boolean | undefined;
+}
+
 /**
  * One log, open. Its appends follow each other without waiting: each is made on top of those on their way (`last`),
  * and readers see what is in the file (`seq`, `end`, …). There is one repair path, opening: after a failed append the
@@ -195,70 +207,57 @@ export class LogFile implements JournaledLog, OpenLog {
     return this.#file === undefined ? "own" : this.#file.placeAt(this.path);
   }
 
-  /** The newest `limit` records, oldest first, ending where they hold so many bytes. Damage on the way is reported. */
-  tail(limit: number, maxBytes = Number.POSITIVE_INFINITY): Promise<StoredRecord[]> {
-    return this.#reading((file) => this.#newest(file, limit, this.end, maxBytes));
-  }
-
-  /**
-   * The newest `limit` records, those before `seq`, shared with other readers: from memory as far as they
-   * are there. `undefined` where that is not near the end of the log.
-   */
-  async shared(limit: number, seq = this.seq + 1): Promise<StoredRecord[] | undefined> {
-    if (this.#closing) return undefined;
+  /** The newest `limit` records of those that are asked for, oldest first. Damage on the way is reported. */
+  async newest(limit: number, asked: NewestOptions = {}): Promise<StoredRecord[]> {
+    const { before = Number.POSITIVE_INFINITY, seek, maxBytes = Number.POSITIVE_INFINITY } = asked;
+    const found: (readonly StoredRecord[])[] = [];
+    let count = 0;
+    let bytes = 0;
+    /** @returns whether these are all that are asked for. */
+    const take = (batch: RecentBatch) => {
+      const records = batch.records.filter(({ seq }) => seq < before);
+      found.push(records);
+      count += records.length;
+      if (records.length > 0) bytes += batch.bytes;
+      return count >= limit || bytes >= maxBytes;
+    };
     const { recent } = this.#ports;
-    const batches = recent.of(this);
-    const [first] = batches;
-    if (seq < (first?.records[0]?.seq ?? this.seq + 1)) return undefined;
-    const newest: StoredRecord[] = [];
-    for (let i = batches.length - 1; i >= 0 && newest.length < limit; i--) {
-      const { records = [] } = batches[i] ?? {};
-      for (let j = records.length - 1; j >= 0 && newest.length < limit; j--) {
-        const record = records[j];
-        if (record !== undefined && record.seq < seq) newest.push(record);
-      }
+    let isKept = asked.isShared === true && !this.#closing;
+    const kept = isKept ? recent.of(this) : [];
+    let [first] = kept;
+    let start = this.end;
+    const isNear = before >= (first?.records[0]?.seq ?? this.seq + 1);
+    const isEnough =
+      limit <= 0 ||
+      (isNear &&
+        kept.findLast((batch) => {
+          start = batch.start;
+          return take(batch);
+        }) !== undefined);
+    if (!isEnough && start > 0) {
+      await this.#reading(async (file) => {
+        isKept &&= isNear;
+        if (!isNear) start = await this.#endOf(before - 1, seek?.(before) ?? 0);
+        for await (const item of batchesBackward(file, start)) {
+          if (item.kind === "damage") {
+            this.#foundDamage(item);
+            continue;
+          }
+          const batch = { start: item.start, bytes: item.body.length, records: recordsOf(item) };
+          // Another reader may have added it by now, or the log be closed.
+          isKept &&= !this.#closing && recent.of(this)[0] === first && recent.prepend(this, batch);
+          if (isKept) first = batch;
+          if (take(batch)) break;
+        }
+      });
     }
-    newest.reverse();
-    const { start } = first ?? { start: this.end };
-    if (newest.length === limit || start === 0) return newest;
-    const left = limit - newest.length;
-    const read = (file: DiskFile) => this.#batchesBefore(file, left, start, logLimits.pageBytes);
-    const older = await this.#reading(read);
-    let next = first;
-    for (const batch of older) {
-      // Another reader may have added them by now, or the log be closed.
-      if (this.#closing || recent.of(this)[0] !== next || !recent.prepend(this, batch)) break;
-      next = batch;
-    }
-    return [
-      ...older
-        .reverse()
-        .flatMap(({ records }) => records)
-        .slice(-left),
-      ...newest,
-    ];
+    return limit <= 0 ? [] : found.reverse().flat().slice(-limit);
   }
 
-  /** The records before `seq`, at most `limit`, oldest first; `from` is a batch start before it. */
-  async pageBefore(seq: number, limit: number, from: number): Promise<StoredRecord[]> {
-    if (seq > this.seq) return this.tail(limit, logLimits.pageBytes);
-    return this.#reading(async (file) => {
-      let end = 0;
-      let bytes = 0;
-      let held: StoredRecord[] = [];
-      for await (const item of batchesForward(file, from, this.end)) {
-        if (item.kind === "damage") this.#foundDamage(item);
-        else if (item.commit.seq >= seq) {
-          end = item.start;
-          held = recordsOf(item).filter((record) => record.seq < seq);
-          if (held.length > 0) bytes = item.body.length;
-          break;
-        }
-      }
-      const room = logLimits.pageBytes - bytes;
-      const older = await this.#newest(file, limit - held.length, end, room);
-      return [...older, ...held].slice(-limit);
-    });
+  /** Where the batch ends that holds this record. @param from a batch start before it. */
+  async #endOf(seq: number, from: number): Promise<number> {
+    for await (const { commit, end } of this.batches(from)) if (commit.seq >= seq) return end;
+    return this.end;
   }
 
   /** The records after `seq`, at most `limit`, oldest first; `from` is a batch start before them. */
@@ -340,39 +339,6 @@ export class LogFile implements JournaledLog, OpenLog {
   #written(): DiskFile {
     if (this.#file === undefined) throw unavailable(`${this.key} has no file yet`);
     return this.#file;
-  }
-
-  async #newest(
-    file: DiskFile,
-    limit: number,
-    end: number,
-    maxBytes: number,
-  ): Promise<StoredRecord[]> {
-    const batches = await this.#batchesBefore(file, limit, end, maxBytes);
-    return batches
-      .reverse()
-      .flatMap(({ records }) => records)
-      .slice(-limit);
-  }
-
-  /** The newest batches before `end` that hold `limit` records or so many bytes, the last one first. */
-  async #batchesBefore(file: DiskFile, limit: number, end: number, maxBytes: number) {
-    const batches: RecentBatch[] = [];
-    let count = 0;
-    let bytes = 0;
-    if (limit <= 0 || maxBytes <= 0) return batches;
-    for await (const item of batchesBackward(file, end)) {
-      if (item.kind === "damage") {
-        this.#foundDamage(item);
-        continue;
-      }
-      const records = recordsOf(item);
-      batches.push({ start: item.start, bytes: item.body.length, records });
-      count += records.length;
-      bytes += item.body.length;
-      if (count >= limit || bytes >= maxBytes) break;
-    }
-    return batches;
   }
 
   async #writeTaken(): Promise<void> {

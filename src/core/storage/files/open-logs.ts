@@ -8,11 +8,9 @@ import { followIndex, reportUnreadable } from "./reconcile.ts";
 /** What a full disk did not take of the index is tried again after this time. */
 const followMs = 1_000;
 
-/** One log in use. */
-export interface Slot {
-  readonly key: string;
-  log: LogFile | undefined;
-  /** Which index the log was compared with. */
+/** An open log, and which index it was compared with. */
+interface Open {
+  readonly log: LogFile;
   indexAge: number;
 }
 
@@ -20,7 +18,7 @@ export interface Slot {
 export class OpenLogs {
   readonly #ports: LogPorts;
   /** In order of use, the least used first. */
-  readonly #slots = new Map<string, Slot>();
+  readonly #open = new Map<string, Open>();
   readonly #changes = new KeyedMutex();
   /** Logs whose file could not be opened, or not read, the last time. */
   readonly #unreadable = new Set<string>();
@@ -35,8 +33,9 @@ export class OpenLogs {
   }
 
   /** Does something to a log, after everything that was asked of it before. The key was checked. */
-  alone<T>(key: string, work: (slot: Slot) => Promise<T>): Promise<T> {
-    return this.#closed ? Promise.reject(closed()) : this.#enter(key, work);
+  async alone<T>(key: string, work: () => Promise<T>): Promise<T> {
+    this.assertOpen();
+    return this.#after(key, work);
   }
 
   /**
@@ -45,48 +44,30 @@ export class OpenLogs {
    * @returns `undefined` when its file cannot be read, which was reported: a fault stays with its log.
    */
   open(key: string): Promise<LogFile | undefined> {
-    return this.#enter(key, (slot) => this.opened(slot)).catch((error) => {
+    return this.#after(key, () => this.opened(key)).catch((error) => {
       if (!this.#unreadable.has(key)) throw error;
       reportUnreadable(this.#ports, key, error);
       return undefined;
     });
   }
 
-  #enter<T>(key: string, work: (slot: Slot) => Promise<T>): Promise<T> {
-    const slot = this.#slots.get(key) ?? this.#newSlot(key);
-    this.#touch(slot);
-    return this.#after(slot, () => work(slot));
-  }
-
-  /** Does something after everything that was asked of a log before. */
-  async #after<T>(slot: Slot, work: () => Promise<T>): Promise<T> {
-    try {
-      return await this.#changes.run(slot.key, work);
-    } catch (error) {
-      return rethrow(slot.key, error);
-    } finally {
-      const isUsed = slot.log !== undefined || this.#changes.isLocked(slot.key);
-      if (!isUsed && this.#slots.get(slot.key) === slot) this.#slots.delete(slot.key);
-    }
+  #after<T>(key: string, work: () => Promise<T>): Promise<T> {
+    return this.#changes.run(key, work).catch((error) => rethrow(key, error));
   }
 
   /** Runs a read with the log open. Reads wait for nothing but the opening. */
   async read<T>(key: string, read: (log: LogFile | undefined) => Promise<T>): Promise<T> {
     this.assertOpen();
-    const ahead = this.#slots.get(key)?.log;
+    const ahead = this.#open.get(key)?.log;
     // What was appended before is read too. The log may be closed by then.
     if (ahead?.isAhead) await ahead.caughtUp();
-    const slot = this.#slots.get(key);
-    const log = slot === undefined ? undefined : this.usable(slot);
-    if (slot === undefined || log === undefined) {
-      return this.alone(key, async (own) => {
-        const found = await this.opened(own);
-        if (found === undefined) this.#noteMissing(key);
-        return read(found);
-      });
-    }
-    this.#touch(slot);
-    return read(log).catch((error) => rethrow(key, error));
+    const log = this.#usable(key);
+    if (log !== undefined) return read(log).catch((error) => rethrow(key, error));
+    return this.alone(key, async () => {
+      const found = await this.opened(key);
+      if (found === undefined) this.#noteMissing(key);
+      return read(found);
+    });
   }
 
   /** Notes that a log is not there: who finds that out often begins it at once. */
@@ -97,35 +78,32 @@ export class OpenLogs {
 
   /** The log, if it is open and no other work on it is under way. */
   free(key: string): LogFile | undefined {
-    const slot = this.#slots.get(key);
-    if (slot === undefined || this.#closed || this.#changes.isLocked(key)) return undefined;
-    this.#slots.delete(key);
-    this.#slots.set(key, slot);
-    return this.usable(slot);
+    return this.#closed || this.#changes.isLocked(key) ? undefined : this.#usable(key);
   }
 
-  /** The log of this slot, if it is open and can go on being used. */
-  usable({ log, indexAge }: Slot): LogFile | undefined {
-    return log === undefined || log.failed || indexAge !== this.#indexAge ? undefined : log;
+  /** The log, if it is open and can go on being used. */
+  #usable(key: string): LogFile | undefined {
+    const open = this.#open.get(key);
+    if (open === undefined) return undefined;
+    this.#open.delete(key);
+    this.#open.set(key, open);
+    return open.log.failed || open.indexAge !== this.#indexAge ? undefined : open.log;
   }
 
-  /** The log of this slot, opened if it is there. Within `alone` only. */
-  async opened(slot: Slot): Promise<LogFile | undefined> {
-    const usable = this.usable(slot);
+  /** The log, opened if it is there. Within `alone` only. */
+  async opened(key: string): Promise<LogFile | undefined> {
+    const usable = this.#usable(key);
     if (usable !== undefined) return usable;
-    const unusable = slot.log;
-    slot.log = undefined;
-    await unusable?.caughtUp();
-    await unusable?.close();
-    slot.indexAge = this.#indexAge;
-    this.#missing.delete(slot.key);
-    const log = await this.#openFile(slot.key);
+    await this.shut(key);
+    const indexAge = this.#indexAge;
+    this.#missing.delete(key);
+    const log = await this.#openFile(key);
     if (log === undefined) {
-      if ((this.#ports.index.entry(slot.key)?.seq ?? 0) === 0) return undefined;
+      if ((this.#ports.index.entry(key)?.seq ?? 0) === 0) return undefined;
       // Deleted behind our back, or a file system that lost sight of it: not a new log.
-      throw unavailable(`${slot.key} was stored, and its file is not there`);
+      throw unavailable(`${key} was stored, and its file is not there`);
     }
-    if (log.end === 0 && !log.damaged && this.#ports.index.entry(slot.key) === undefined) {
+    if (log.end === 0 && !log.damaged && this.#ports.index.entry(key) === undefined) {
       // The process that created it died before its first batch: nothing was stored.
       await log.close();
       this.#ports.guard();
@@ -136,13 +114,37 @@ export class OpenLogs {
       await followIndex(this.#ports, log);
       if (this.#ports.index.refused.size > 0) this.#followLater();
     } catch (error) {
-      if (isDiskError(error)) this.#unreadable.add(slot.key);
+      if (isDiskError(error)) this.#unreadable.add(key);
       await log.close();
       throw error;
     }
-    slot.log = log;
-    void this.closeLeastUsed();
+    this.#add(log, indexAge);
     return log;
+  }
+
+  /** A log that is not there yet: what is written first makes its file. Within `alone` only. */
+  begun(key: string): LogFile {
+    const log = new LogFile(this.#ports, this.path(key), key);
+    this.#add(log, this.#indexAge);
+    return log;
+  }
+
+  #add(log: LogFile, indexAge: number): void {
+    this.#open.set(log.key, { log, indexAge });
+    void this.closeLeastUsed();
+  }
+
+  /** Resolves when what is on its way to a log is stored or void. */
+  async caughtUp(key: string): Promise<void> {
+    await this.#open.get(key)?.log.caughtUp();
+  }
+
+  /** Closes a log, once what is on its way to it is stored or void. */
+  async shut(key: string): Promise<void> {
+    const log = this.#open.get(key)?.log;
+    this.#open.delete(key);
+    await log?.caughtUp();
+    await log?.close();
   }
 
   /** Compares what the index could not take with it again. */
@@ -151,9 +153,10 @@ export class OpenLogs {
     this.#isFollowing = true;
     const follow = async () => {
       for (const key of this.#ports.index.refused) {
-        const log = await this.alone(key, (slot) => {
-          slot.indexAge--;
-          return this.opened(slot);
+        const log = await this.alone(key, () => {
+          const open = this.#open.get(key);
+          if (open !== undefined) open.indexAge--;
+          return this.opened(key);
         }).catch(() => undefined); // the next call on that log gets the error
         // The disk is still full for the others, too.
         if (log !== undefined && this.#ports.index.refused.has(key)) return;
@@ -192,27 +195,22 @@ export class OpenLogs {
    * @throws ThroughlineError `THROUGHLINE_UNAVAILABLE`: another program removed or replaced the file. The
    *   next call opens what is there then.
    */
-  async writable(slot: Slot): Promise<LogFile | undefined> {
-    if (this.#missing.delete(slot.key)) return undefined;
-    const log = this.usable(slot);
-    if (log === undefined) return this.#reopened(slot);
-    const place = log.place();
+  async writable(key: string): Promise<LogFile | undefined> {
+    if (this.#missing.delete(key)) return undefined;
+    const log = this.#usable(key);
+    const place = log?.place();
     if (place === "own") return log;
-    slot.log = undefined;
-    await log.caughtUp();
-    await log.close();
-    if (place === "linked") return this.#reopened(slot); // which makes a file of its own of the same bytes
-    const name = basename(log.path);
-    throw unavailable(
-      `${slot.key}: the file ${name} was removed or replaced by another program. Nothing was stored. ` +
-        "Try again to continue with the file that is there now",
-    );
-  }
-
-  async #reopened(slot: Slot): Promise<LogFile | undefined> {
-    const log = await this.opened(slot);
-    if (log?.failed !== true) return log;
-    throw unavailable(`${slot.key}: the disk still refuses to sync it. Nothing was stored`);
+    if (log !== undefined) await this.shut(key);
+    if (log !== undefined && place !== "linked") {
+      const name = basename(log.path);
+      throw unavailable(
+        `${key}: the file ${name} was removed or replaced by another program. Nothing was stored. ` +
+          "Try again to continue with the file that is there now",
+      );
+    }
+    const opened = await this.opened(key); // which makes a linked file one of its own
+    if (opened?.failed !== true) return opened;
+    throw unavailable(`${key}: the disk still refuses to sync it. Nothing was stored`);
   }
 
   /** The index was lost: every log is compared with the new one before it is used again. */
@@ -223,12 +221,10 @@ export class OpenLogs {
   /** Closes the least used logs that nothing is waiting for, down to `keep`. Never rejects. */
   async closeLeastUsed(keep = this.#ports.maxOpen): Promise<void> {
     const closing: Promise<void>[] = [];
-    for (const slot of this.#slots.values()) {
-      if (this.#slots.size <= keep) break;
-      const { log } = slot;
-      if (log === undefined || log.isAhead || this.#changes.isLocked(slot.key)) continue;
-      slot.log = undefined;
-      this.#slots.delete(slot.key);
+    for (const [key, { log }] of this.#open) {
+      if (this.#open.size <= keep) break;
+      if (log.isAhead || this.#changes.isLocked(key)) continue;
+      this.#open.delete(key);
       closing.push(log.close().catch(() => undefined)); // nothing is lost by it
     }
     await Promise.all(closing);
@@ -246,23 +242,9 @@ export class OpenLogs {
   async close(ready: Promise<unknown> | undefined): Promise<void> {
     this.#closed = true;
     await ready?.catch(() => undefined); // the caller that listed got the error
-    // After what was asked of each log: that may open it, and close another one.
-    for (const slot of [...this.#slots.values()]) await this.#after(slot, () => this.#empty(slot));
-  }
-
-  async #empty(slot: Slot): Promise<void> {
-    const { log } = slot;
-    slot.log = undefined;
-    await log?.caughtUp();
-    await log?.close().catch(() => undefined); // nothing is lost by it
-  }
-
-  #newSlot(key: string): Slot {
-    return { key, log: undefined, indexAge: this.#indexAge };
-  }
-
-  #touch(slot: Slot): void {
-    this.#slots.delete(slot.key);
-    this.#slots.set(slot.key, slot);
+    await this.#changes.idle(); // what was asked of a log may open it, and close another one
+    for (const key of [...this.#open.keys()]) {
+      await this.shut(key).catch(() => undefined); // nothing is lost by it
+    }
   }
 }
