@@ -10,8 +10,8 @@ import {
   documentBytes,
   documentPath,
   type Home,
-  heardOf,
   indexFor,
+  indexOf,
   keptIndex,
   logBytes,
   logPath,
@@ -132,7 +132,7 @@ for (const [way, read] of [
     const [, from, to] = original.ends;
     const bytes = Buffer.concat([logBytes.subarray(0, from), logBytes.subarray(to)]);
     // The index that a clean exit left for this very file: opening has no reason to look.
-    const index = keptIndex(await heardOf(await damagedCopy(logPath, bytes)));
+    const index = keptIndex(await indexOf(await damagedCopy(logPath, bytes)));
     const home = await openHome(await damagedCopy(logPath, bytes), index);
     assert.deepEqual(home.storage.repairs(), []);
     await read(home);

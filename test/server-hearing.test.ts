@@ -10,7 +10,7 @@ import { ThroughlineChatMessageHistory } from "../src/adapters/langchain/history
 import { ThroughlineSaver } from "../src/adapters/langchain/saver.ts";
 import { mcpRoutes } from "../src/adapters/mcp/routes.ts";
 import { ThroughlineSession } from "../src/adapters/openai/session.ts";
-import type { AppendInput } from "../src/core/chat/message-input.ts";
+import type { MessageInput } from "../src/core/chat/message-input.ts";
 import { systemClock } from "../src/core/clock.ts";
 import { type Extension, noPart } from "../src/core/extension.ts";
 import { openThroughline, type Throughline } from "../src/core/throughline.ts";
@@ -154,7 +154,7 @@ for (const [what, add] of [
   ],
   [
     "chats.append",
-    ({ throughline }: Hearing) => throughline.chats.append(chat, [insult as AppendInput]),
+    ({ throughline }: Hearing) => throughline.chats.append(chat, [insult as MessageInput]),
   ],
   [
     "LangChain's history",

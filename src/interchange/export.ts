@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 import type { Chats } from "../core/chat/chats.ts";
 import { toDuctor } from "../core/chat/legacy.ts";
-import { Marks } from "../core/chat/marks.ts";
-import { type SeedHead, seedHead, sinceClear, toSeedJsonl } from "../core/chat/render-jsonl.ts";
+import { renderChat } from "../core/chat/render-chat.ts";
+import { type SeedHead, toSeedJsonl } from "../core/chat/render-jsonl.ts";
 import { isJsonObject } from "../core/json.ts";
 import { rows, type StoredRecord } from "../core/storage/log-store.ts";
 import { importedField } from "./chat-writer.ts";
@@ -61,10 +61,7 @@ async function* chatIds({ logs }: Chats, only: string | undefined): AsyncGenerat
 }
 
 async function* seedFile(chats: Chats, chatId: string): AsyncGenerator<string> {
-  const { head } = await chats.existing(chatId);
-  const marks = await Marks.in(chats.records(chatId));
-  const records = sinceClear(marks.shownIn(chats.records(chatId)), head);
-  yield* toSeedJsonl(seedHead(chatId, head), records, { files: chats.files });
+  yield* await renderChat(chats, chatId, "jsonl", "UTC");
 }
 
 async function* fullFile(chats: Chats, chatId: string): AsyncGenerator<string> {

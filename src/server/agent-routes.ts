@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { StoredMessage } from "../core/chat/message.ts";
-import type { AppendInput } from "../core/chat/message-input.ts";
+import type { MessageInput } from "../core/chat/message-input.ts";
 import { bucketOf, type Period } from "../core/chat/period.ts";
 import type { Resolution } from "../core/chat/provider-sessions.ts";
 import { ThroughlineError } from "../core/errors.ts";
@@ -121,7 +121,7 @@ function addSteps(router: Router): void {
     },
     async ({ params, body }) => {
       const turn = await turnOf(params);
-      const stored = await turn.keep(body.messages as readonly AppendInput[]);
+      const stored = await turn.keep(body.messages as readonly MessageInput[]);
       return json({ ids: stored.map(({ id }) => id), stopped: turn.signal.aborted });
     },
   );
@@ -141,7 +141,7 @@ function addSteps(router: Router): void {
       const turn = await turnOf(params);
       const { messages = [], usage = {}, outcome = "answered" } = body;
       const answer = await turn.close({
-        messages: messages as readonly AppendInput[],
+        messages: messages as readonly MessageInput[],
         usage: {
           inputTokens: usage.input_tokens ?? undefined,
           outputTokens: usage.output_tokens ?? undefined,

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { fitting } from "../core/answer-size.ts";
 import { notFound } from "../core/chat/chat-log.ts";
 import { shownMessages } from "../core/chat/marks.ts";
-import type { AppendInput } from "../core/chat/message-input.ts";
+import type { MessageInput } from "../core/chat/message-input.ts";
 import { pendingId } from "../core/chat/waiting.ts";
 import { isErased } from "../core/storage/batch.ts";
 import { withVariants } from "../core/turns/turn-log.ts";
@@ -121,7 +121,7 @@ function addAppend(router: Router): void {
     },
     async ({ params, body }) => {
       const { messages, ...options } = body;
-      const stored = await chats.append(params.id, messages as readonly AppendInput[], options);
+      const stored = await chats.append(params.id, messages as readonly MessageInput[], options);
       const { logs } = chats;
       for (const message of await shownMessages(logs, params.id, stored)) {
         const shown = messageJson(message);

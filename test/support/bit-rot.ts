@@ -1,17 +1,19 @@
 // A small home on a simulated disk, and one damage to a file of it: what is read then, what is
 // reported, and that going on writing loses nothing more.
 import assert from "node:assert/strict";
+import fs from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { silentLogger } from "../../src/core/logger.ts";
 import type { Disk } from "../../src/core/storage/disk/disk.ts";
 import { FileStorage } from "../../src/core/storage/files/file-storage.ts";
-import type { LogIndex, OpenLogIndex } from "../../src/core/storage/files/log-index.ts";
 import type { LogProjection, StoredRecord } from "../../src/core/storage/log-store.ts";
 import type { RepairReport } from "../../src/core/storage/storage.ts";
 import { processDeathImage } from "./crash-images.ts";
 import { HeldClock } from "./held-clock.ts";
 import { HeldTimers } from "./held-timers.ts";
-import { homeIndex, openMemoryIndex } from "./memory-index.ts";
 import { SimulatedDisk } from "./simulated-disk.ts";
+import { indexOn } from "./simulated-index.ts";
 import { recordOf } from "./storage-workload.ts";
 
 const isFull = process.env["THROUGHLINE_FULL"] === "1";
@@ -26,31 +28,34 @@ const projection: LogProjection = {
   hides: () => undefined,
 };
 
-/** What an index was given. */
-export type Heard = Parameters<LogIndex["stored"]>;
+const temporary = fs.mkdtempSync(join(tmpdir(), "throughline-rot-"));
+process.on("exit", () => fs.rmSync(temporary, { recursive: true, force: true }));
+const indexPath = join(temporary, "index.db");
 
-/** An index that a restart finds again, as `index.db` is. Not more than `batches` are in it yet. */
-export function keptIndex(batches: readonly Heard[] = []): OpenLogIndex {
-  const index = openMemoryIndex()("chats", projection);
-  for (const batch of batches) index.stored(...batch);
-  return () => index;
+/** Puts an index into its file, as a clean end left it. @returns its path. */
+export function keptIndex(bytes: Buffer): string {
+  for (const side of ["-wal", "-shm"]) fs.rmSync(indexPath + side, { force: true });
+  fs.writeFileSync(indexPath, bytes, { mode: 0o600 });
+  return indexPath;
 }
 
 let homes = 0;
-export async function openHome(disk: Disk, openIndex: OpenLogIndex) {
+/** @param path of the index. Default: it knows nothing. */
+export async function openHome(disk: Disk, path?: string) {
   const home = ++homes;
   const clock = new HeldClock();
   const timers = new HeldTimers(clock);
   let ids = 0;
+  const index = indexOn(disk, { timers }, path);
   const storage = await FileStorage.open({
     ...{ home: "/home", disk, durability: "power-cut", logger: silentLogger },
-    ...{ clock, timers, newId: () => `${home}x${++ids}`, index: homeIndex(), openIndex },
+    ...{ clock, timers, newId: () => `${home}x${++ids}`, index },
     ...{ maxOpen: 256, segmentBytes: 2_048, directoryChanged: () => undefined },
     guard: () => undefined,
-    release: () => undefined,
+    release: () => index.close(),
   });
   const logs = storage.logs("chats", projection);
-  return { storage, logs, documents: storage.documents("session"), timers };
+  return { storage, logs, index, documents: storage.documents("session"), timers };
 }
 export type Home = Awaited<ReturnType<typeof openHome>>;
 
@@ -75,7 +80,7 @@ async function readAll(home: Home): Promise<Found> {
 /** The home before anything happens to it. */
 async function makeHome() {
   const disk = new SimulatedDisk();
-  const home = await openHome(disk, openMemoryIndex());
+  const home = await openHome(disk);
   const ends: number[] = [];
   await home.logs.append("a", ["m1", "m22", "m333"].map(recordOf), { head: { last: "m333" } });
   await home.logs.append("a", ["m4"].map(recordOf));
@@ -121,26 +126,18 @@ export async function damagedCopy(path: string, bytes: Buffer): Promise<Simulate
   return disk;
 }
 
-/** What an index heard of this home before the damage. */
-export async function heardOf(disk: SimulatedDisk): Promise<readonly Heard[]> {
-  const heard: Heard[] = [];
-  const index: LogIndex = openMemoryIndex()("chats", projection);
-  const add = index.add.bind(index);
-  index.add = (log, batches, from) => {
-    for (const { body, line, start } of batches) {
-      heard.push([log, [], start, Buffer.concat([body, line, Buffer.from("\n")])]);
-    }
-    return add(log, batches, from);
-  };
-  const home = await openHome(processDeathImage(disk), () => index);
+/** The file of the index after a clean end of this home. */
+export async function indexOf(disk: SimulatedDisk): Promise<Buffer> {
+  fs.rmSync(indexPath, { force: true });
+  const home = await openHome(processDeathImage(disk), indexPath);
   await home.logs.list({ limit: 1 });
   await home.storage.close();
-  return heard;
+  return fs.readFileSync(indexPath);
 }
-const heard = await heardOf(original.disk);
+const whole = await indexOf(original.disk);
 
-/** What an index knows that was there before the damage; or one that was lost with it. */
-export const indexFor = (isKept: boolean) => keptIndex(isKept ? heard : []);
+/** The index that was there before the damage; or it was lost with it. */
+export const indexFor = (isKept: boolean) => (isKept ? keptIndex(whole) : undefined);
 
 /** Every record that is served is one that was stored, whichever way it is asked for. */
 async function assertNothingWrong(home: Home, { records, tail }: Found): Promise<void> {
@@ -227,7 +224,7 @@ async function checkCase(each: CaseHere): Promise<Outcome> {
 async function checkGoesOn(met: {
   readonly home: Home;
   readonly disk: SimulatedDisk;
-  readonly index: OpenLogIndex;
+  readonly index: string | undefined;
   readonly found: Found;
   readonly each: CaseHere;
 }): Promise<void> {

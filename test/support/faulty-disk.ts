@@ -130,9 +130,12 @@ function verdictOf({ fault, does = "nothing" }: DiskFault, call: Call): Verdict 
 class Faulty implements FaultyDisk {
   readonly #inner: Disk;
   readonly #plan: FaultPlan;
+  /** That of a simulated disk. */
+  readonly tree: unknown;
 
   constructor(inner: Disk, plan: FaultPlan) {
     this.#inner = inner;
+    this.tree = "tree" in inner ? inner.tree : undefined;
     this.#plan = plan;
   }
 

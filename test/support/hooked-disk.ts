@@ -41,6 +41,7 @@ export function hookedDisk(
     close: () => file.close(),
   });
   return {
+    ...("tree" in disk && { tree: disk.tree }),
     open: async (path, how) => {
       await told("open", path, { of: how });
       return hooked(await disk.open(path, how), path);

@@ -3,10 +3,9 @@ import { systemClock } from "../../src/core/clock.ts";
 import { randomId } from "../../src/core/ids.ts";
 import { silentLogger } from "../../src/core/logger.ts";
 import { type Disk, directoryChanged, realDisk } from "../../src/core/storage/disk/disk.ts";
+import type { CollectionIndex } from "../../src/core/storage/files/collection-index.ts";
 import { FileStorage } from "../../src/core/storage/files/file-storage.ts";
 import { FileIndex } from "../../src/core/storage/files/index.ts";
-import { partsOf } from "../../src/core/storage/files/index-search.ts";
-import type { LogIndex, OpenLogIndex } from "../../src/core/storage/files/log-index.ts";
 import { systemTimers, type Timers } from "../../src/core/timers.ts";
 
 export interface IndexedHomeOptions {
@@ -20,7 +19,7 @@ export interface IndexedHomeOptions {
   /** Of the journal. A segment that is full has the index synced. @default 65_536 */
   readonly segmentBytes?: number;
   /** Called with the index of each collection. */
-  readonly onOpened?: ((part: LogIndex, index: FileIndex) => void) | undefined;
+  readonly onOpened?: ((part: CollectionIndex, index: FileIndex) => void) | undefined;
 }
 
 /** Opens a home as `openFileStorage` does, with its disk and its index in the hands of a test. */
@@ -36,17 +35,15 @@ export async function openIndexed(home: string, options: IndexedHomeOptions = {}
     timers,
   });
   const coverage = index.coverageOf("chats");
-  const open = partsOf(index);
-  const openIndex: OpenLogIndex = (...collection) => {
-    const part = open(...collection);
-    options.onOpened?.(part, index);
-    return part;
+  const open = index.open.bind(index);
+  index.open = (collection, projection, part) => {
+    open(collection, projection, part);
+    options.onOpened?.(part as CollectionIndex, index);
   };
   storage = await FileStorage.open({
     home,
     disk,
     index,
-    openIndex,
     directoryChanged,
     durability: "power-cut",
     segmentBytes,

@@ -1,6 +1,6 @@
 // What the tests of the journal share.
 import type { Disk } from "../../src/core/storage/disk/disk.ts";
-import type { OpenLogIndex } from "../../src/core/storage/files/log-index.ts";
+import type { FileIndex } from "../../src/core/storage/files/index.ts";
 import type { SimulatedDisk } from "./simulated-disk.ts";
 import { openOn } from "./storage-workload.ts";
 
@@ -38,8 +38,8 @@ export async function idsOn(disk: SimulatedDisk, keys = ["a"]): Promise<string[]
 }
 
 /** With a journal in which all that a test does has room. */
-export const openLarge = (disk: Disk, index?: OpenLogIndex) =>
-  openOn(disk, "power-cut", index, 256, undefined, 65_536);
+export const openLarge = (disk: Disk, prepare?: (index: FileIndex) => void) =>
+  openOn(disk, "power-cut", prepare, 256, undefined, 65_536);
 
 export const callsOn = (disk: SimulatedDisk, from = 0) =>
   disk.operations.slice(from).map(({ call, path }) => `${call} ${path}`);

@@ -5,7 +5,6 @@ import { silentLogger } from "../../src/core/logger.ts";
 import { directoryChanged, realDisk } from "../../src/core/storage/disk/disk.ts";
 import { FileStorage } from "../../src/core/storage/files/file-storage.ts";
 import { FileIndex } from "../../src/core/storage/files/index.ts";
-import { partsOf } from "../../src/core/storage/files/index-search.ts";
 import { oncePerPass, takeLease } from "../../src/core/storage/files/lease.ts";
 import { systemTimers } from "../../src/core/timers.ts";
 import { projection } from "./storage-workload.ts";
@@ -31,7 +30,6 @@ export async function openRealHome(home: string) {
     timers: systemTimers,
     disk: realDisk,
     index,
-    openIndex: partsOf(index),
     directoryChanged,
     maxOpen: 256,
     guard: oncePerPass(() => lease.check()),

@@ -5,13 +5,13 @@ import type { JsonObject } from "../../src/core/json.ts";
 import { silentLogger } from "../../src/core/logger.ts";
 import type { Disk } from "../../src/core/storage/disk/disk.ts";
 import { FileStorage } from "../../src/core/storage/files/file-storage.ts";
-import type { HomeIndex, OpenLogIndex } from "../../src/core/storage/files/log-index.ts";
+import type { FileIndex } from "../../src/core/storage/files/index.ts";
 import type { LogProjection, StoredRecord } from "../../src/core/storage/log-store.ts";
 import type { Durability } from "../../src/core/storage/storage.ts";
 import { seededRandom } from "../../src/testing/random.ts";
 import { HeldClock } from "./held-clock.ts";
 import { HeldTimers } from "./held-timers.ts";
-import { homeIndex, openMemoryIndex } from "./memory-index.ts";
+import { indexOn } from "./simulated-index.ts";
 
 export const projection: LogProjection = {
   sortedAt: (head) => String(head["updated_at"] ?? ""),
@@ -25,11 +25,15 @@ Error.stackTraceLimit = 2;
 
 let opened = 0;
 
-/** A home on any disk, with an index that a death takes with it. */
+/**
+ * Opens a home on any disk, with an index that a death takes with it.
+ *
+ * @param prepare changes the index before it is used.
+ */
 export async function openOn(
   disk: Disk,
   durability: Durability = "power-cut",
-  index: HomeIndex | OpenLogIndex = homeIndex(),
+  prepare: (index: FileIndex) => void = () => undefined,
   maxOpen = 256,
   guard: () => void = () => undefined,
   segmentBytes = 2_048,
@@ -39,19 +43,24 @@ export async function openOn(
   let ids = 0;
   const clock = new HeldClock();
   const timers = new HeldTimers(clock);
-  const storage = await FileStorage.open({
+  let storage: FileStorage | undefined;
+  const index = indexOn(disk, {
+    timers,
+    onLost: () => storage?.indexLost(),
+    onDoubt: (collection) => storage?.indexInDoubt(collection),
+  });
+  prepare(index);
+  storage = await FileStorage.open({
     ...{ home: "/home", disk, durability, logger: silentLogger, clock, timers },
     newId: () => `${process}x${++ids}`,
-    ...(typeof index === "function"
-      ? { index: homeIndex(), openIndex: index }
-      : { index, openIndex: openMemoryIndex() }),
-    ...{ maxOpen, segmentBytes },
+    ...{ index, maxOpen, segmentBytes },
     directoryChanged: () => undefined,
     guard,
-    release: () => undefined,
+    release: () => index.close(),
   });
   return {
     storage,
+    index,
     logs: storage.logs("chats", projection),
     documents: storage.documents("session"),
     timers,

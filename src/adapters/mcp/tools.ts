@@ -3,9 +3,10 @@
 
 import { z } from "zod";
 import { fitting } from "../../core/answer-size.ts";
-import { readHistory } from "../../core/chat/history-collector.ts";
+import { historyStart } from "../../core/chat/history-scope.ts";
 import type { ModelInput, StoredMessage } from "../../core/chat/message.ts";
-import type { AppendInput } from "../../core/chat/message-input.ts";
+import type { MessageInput } from "../../core/chat/message-input.ts";
+import { readHistory } from "../../core/chat/read-history.ts";
 import { invalid } from "../../core/errors.ts";
 import type { Throughline } from "../../core/throughline.ts";
 import * as output from "./output.ts";
@@ -167,7 +168,7 @@ function appendTool({ chats }: Throughline, { appended }: ToolPorts): Tool {
       annotations: adds,
     },
     async ({ chat_id, messages, heard }) => {
-      const stored = await chats.append(chat_id, messages as readonly AppendInput[], { heard });
+      const stored = await chats.append(chat_id, messages as readonly MessageInput[], { heard });
       await appended?.(chat_id, stored);
       const ids = stored.map(({ id, seq, timestamp }) => ({ id, seq, timestamp }));
       return { chat_id, messages: ids };
@@ -200,9 +201,7 @@ function contextTool({ chats }: Throughline): Tool {
       const { messages, tokens } = await readHistory(chats.logs, chat_id, {
         provider,
         model,
-        startSeq: head.session?.start_seq,
-        clearSeq: head.clear_seq,
-        providerResetSeq: new Map(Object.entries(head.provider_start ?? {})).get(provider),
+        startSeq: historyStart(head, provider),
         budgetTokens: max_tokens,
         lastMessages: last_messages,
       });

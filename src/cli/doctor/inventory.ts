@@ -18,8 +18,8 @@ import { fileNameOf, keyOfFileName } from "../../core/storage/files/file-name.ts
 import { isDiskError } from "../../core/storage/files/file-ports.ts";
 import { damageReport } from "../../core/storage/files/file-storage.ts";
 import { removedLogs } from "../../core/storage/files/index-schema.ts";
+import type { IndexEntry } from "../../core/storage/files/index-writer.ts";
 import { mayBeOurs } from "../../core/storage/files/log-end.ts";
-import type { IndexEntry } from "../../core/storage/files/log-index.ts";
 import { type Finding, findingId } from "../../core/storage/files/quarantine.ts";
 import { olderCopy } from "../../core/storage/files/reconcile.ts";
 import { isErrno } from "../failure.ts";

@@ -10,16 +10,13 @@ import { type LogStore, logLimits, type OpenLog, unlisted, update } from "../sto
 import type { Storage } from "../storage/storage.ts";
 import { inSpan } from "../telemetry.ts";
 import { type ChatHead, chatProjection, readHead } from "./chat-head.ts";
-import type { HistorySource } from "./history-collector.ts";
 import type { StoredMessage } from "./message.ts";
+import type { HistorySource } from "./read-history.ts";
 import { Tombstones } from "./tombstones.ts";
 import { type ChatState, Transaction } from "./transaction.ts";
 
 /** The collection of the chats' logs: with a chat's id, the name of its lease. */
 export const chatsCollection = "chats";
-
-/** Most times that a change is decided again because another writer was faster. */
-const maxTries = 20;
 
 /** Fills a transaction. */
 type Decide<T> = (transaction: Transaction) => T | Promise<T>;
@@ -117,11 +114,11 @@ export class ChatLog {
     let result: T;
     try {
       const open = this.logs.opened?.(chatId);
-      const transaction = open && this.#transaction(chatId, stateOf(open));
-      if (open === undefined || transaction === undefined) {
+      if (open === undefined) {
         checkChatId(chatId);
         return await this.#change(chatId, decide);
       }
+      const transaction = this.#transaction(chatId, stateOf(open));
       try {
         const decided = decide(transaction);
         result = decided instanceof Promise ? await decided : decided;
@@ -241,18 +238,16 @@ export class ChatLog {
    * At once where this process has it.
    */
   async alone<T>(chatId: string, work: () => Promise<T>): Promise<T> {
-    const lease = this.#joined(chatId) ?? (await this.lease(chatId));
-    try {
-      return await work();
-    } finally {
-      await lease.release();
-    }
+    return this.#under(this.#joined(chatId) ?? (await this.lease(chatId)), work);
   }
 
   /** The same, but for what can be left: `undefined` when another process has the chat. */
   async aloneNow<T>(chatId: string, work: () => Promise<T>): Promise<T | undefined> {
     const lease = this.#joined(chatId) ?? (await this.tryLease(chatId));
-    if (lease === undefined) return undefined;
+    return lease && this.#under(lease, work);
+  }
+
+  async #under<T>(lease: Lease, work: () => Promise<T>): Promise<T> {
     try {
       return await work();
     } finally {
@@ -353,16 +348,12 @@ export class ChatLog {
     if (stored === undefined) return undefined;
     const span = this.ports.telemetry.begin({ type: "append" });
     this.#storing.add(stored);
-    const heard = () => {
+    const settled = (error?: unknown) => {
       this.#storing.delete(stored);
-      span.end();
-      this.#hearAll(transaction);
+      span.end(error === undefined ? undefined : errorName(error));
+      if (error === undefined) this.#hearAll(transaction);
     };
-    const refused = (error: unknown) => {
-      this.#storing.delete(stored);
-      span.end(errorName(error));
-    };
-    stored.then(heard, refused);
+    stored.then(() => settled(), settled);
     return stored;
   }
 
@@ -372,59 +363,54 @@ export class ChatLog {
   }
 
   async #change<T>(chatId: string, decide: Decide<T>): Promise<T> {
-    const { telemetry } = this.ports;
-    for (let attempt = 1; ; attempt++) {
-      const isGuessed = attempt === 1 && this.logs.opened === undefined;
-      const guess = isGuessed ? this.#guess(chatId) : undefined;
+    let guess = this.logs.opened === undefined ? this.#guess(chatId) : undefined;
+    let isGuessed = false;
+    let isStoring = false;
+    let readSeq = 0;
+    let held: HeldChat | undefined;
+    const attempt = async () => {
+      isStoring = false;
+      isGuessed = guess !== undefined;
       const state = guess ?? (await this.state(chatId));
+      guess = undefined;
+      readSeq = state.seq;
       const transaction = this.#transaction(chatId, state);
-      let result: T;
-      try {
-        result = await decide(transaction);
-      } catch (error) {
-        if (guess === undefined) throw error;
-        this.forgetState(chatId); // decided on a guess that no append finds out
-        continue;
+      const result = await decide(transaction);
+      held = this.#held.get(chatId);
+      isStoring = transaction.records.length > 0;
+      if (isStoring) await this.#append(transaction, state);
+      else if (isGuessed) throw notFound(chatId); // tried again: no append finds the guess out
+      return result;
+    };
+    return update(attempt, async (error) => {
+      this.forgetState(chatId);
+      if (!isStoring) return isGuessed;
+      // The store writes under the lease that this process has at the time, also if the change does not
+      // need it. When that lease was released since, the change is tried again.
+      if (isThroughlineError(error, "THROUGHLINE_FENCED")) {
+        return held === undefined || this.#held.get(chatId) !== held;
       }
-      if (transaction.records.length === 0) {
-        if (guess === undefined) return result;
-        this.forgetState(chatId);
-        continue;
-      }
-      touch(transaction);
-      const { head, givenIds } = transaction;
-      const records = transaction.records.map(({ seq: _, ...record }) => record);
-      const hasNewIds = givenIds.length === 0;
-      const held = this.#held.get(chatId);
-      try {
-        const expectedSeq = state.seq;
-        const seq = await inSpan(telemetry, { type: "append" }, () =>
-          this.logs.append(chatId, records, { expectedSeq, head, hasNewIds }),
-        );
-        // Another number means that some of these records had been stored before.
-        if (seq === transaction.seq) {
-          this.#remember(chatId, { seq, head, damaged: state.damaged });
-          this.#hearAll(transaction);
-        } else this.forgetState(chatId);
-        return result;
-      } catch (error) {
-        this.forgetState(chatId);
-        // The store writes under the lease that this process has at the time, also if the change does not
-        // need it. When that lease was released since, the change is tried again.
-        const isReleased = held === undefined || this.#held.get(chatId) !== held;
-        const isWorthTrying = isThroughlineError(error, "THROUGHLINE_FENCED")
-          ? isReleased
-          : await this.#isBehind(chatId, state, error);
-        if (attempt >= maxTries || !isWorthTrying) throw error;
-      }
-    }
+      if (isThroughlineError(error, "THROUGHLINE_CONFLICT")) return true;
+      // Others may have written the very thing since it was read, such as a removal.
+      if (!isThroughlineError(error, "THROUGHLINE_ID_CONFLICT")) return false;
+      return (await this.logs.tail(chatId, 0))?.seq !== readSeq;
+    });
   }
 
-  /** Whether others wrote to the chat since it was read; perhaps the very thing, such as a removal. */
-  async #isBehind(chatId: string, { seq }: ChatState, error: unknown): Promise<boolean> {
-    if (isThroughlineError(error, "THROUGHLINE_CONFLICT")) return true;
-    if (!isThroughlineError(error, "THROUGHLINE_ID_CONFLICT")) return false;
-    return (await this.logs.tail(chatId, 0))?.seq !== seq;
+  /** Appends to a log that ends where the state says. */
+  async #append(transaction: Transaction, state: ChatState): Promise<void> {
+    touch(transaction);
+    const { chatId, head, givenIds } = transaction;
+    const records = transaction.records.map(({ seq: _, ...record }) => record);
+    const options = { expectedSeq: state.seq, head, hasNewIds: givenIds.length === 0 };
+    const seq = await inSpan(this.ports.telemetry, { type: "append" }, () =>
+      this.logs.append(chatId, records, options),
+    );
+    // Another number means that some of these records had been stored before.
+    if (seq === transaction.seq) {
+      this.#remember(chatId, { seq, head, damaged: state.damaged });
+      this.#hearAll(transaction);
+    } else this.forgetState(chatId);
   }
 
   /** What this process stored last, if others may have stored something since, but no less. */
@@ -462,7 +448,9 @@ export function notFound(chatId: string, what = "chat"): ThroughlineError {
 }
 
 export function alreadyThere(chatId: string): ThroughlineError {
-  return new ThroughlineError(`${JSON.stringify(chatId)} exists already`, {
-    code: "THROUGHLINE_CONFLICT",
-  });
+  return conflict(`${JSON.stringify(chatId)} exists already`);
+}
+
+export function conflict(message: string): ThroughlineError {
+  return new ThroughlineError(message, { code: "THROUGHLINE_CONFLICT" });
 }

@@ -426,10 +426,13 @@ for (const [name, act] of [
   test(`a chat that is ${name} while it is forgotten stays forgotten`, async () => {
     const { chats } = await companion();
     await chats.append(chat, [user("Hello", { id: "m1" })]);
+    const begun = Promise.withResolvers<void>();
     const forgetting = chats.exclusively(chat, async () => {
+      begun.resolve();
       await chats.logs.delete(chat);
       chats.forgetState(chat);
     });
+    await begun.promise;
     await assert.rejects(act(chats), { code: "THROUGHLINE_NOT_FOUND" });
     await forgetting;
     assert.deepEqual((await chats.list()).chats, []);

@@ -1,10 +1,10 @@
 import type { Found } from "../answer-size.ts";
-import { invalid } from "../errors.ts";
+import { invalid, ThroughlineError } from "../errors.ts";
 import type { JsonObject } from "../json.ts";
 import { checkCount } from "../storage/key.ts";
-import type { LogStore, StoredRecord } from "../storage/log-store.ts";
+import { type LogStore, type StoredRecord, update } from "../storage/log-store.ts";
 import { type ChatHead, type ChatRow, chatRow, readHead, titleFrom, titleOf } from "./chat-head.ts";
-import { alreadyThere, ChatLog, checkChatId, notFound } from "./chat-log.ts";
+import { alreadyThere, ChatLog, checkChatId, conflict, notFound } from "./chat-log.ts";
 import { checkMetadata } from "./chat-metadata.ts";
 import { checkMessageId, controlId } from "./control-ids.ts";
 import { type Copied, copiesOf, copyable, forkedFrom, forksOf, removeEach } from "./copies.ts";
@@ -22,13 +22,13 @@ import {
 } from "./forget-receipt.ts";
 import { isTakenBack, shownMessages } from "./marks.ts";
 import { isMessage, type StoredMessage } from "./message.ts";
-import { type AppendInput, type MessageInput, messageOf } from "./message-input.ts";
+import { type MessageInput, roleOf } from "./message-input.ts";
 import { type MessagePage, messagePage } from "./message-page.ts";
 import { endPeriod } from "./provider-sessions.ts";
 import { type MessageHit, searchChats } from "./search-chats.ts";
 import type { Mark } from "./tombstones.ts";
 import type { Transaction } from "./transaction.ts";
-import { sameMessage, writeMessages } from "./write-messages.ts";
+import { writeMessages } from "./write-messages.ts";
 
 /**
  * The transcripts: what was said, word for word, until a person asks to forget it. Nothing that is
@@ -54,17 +54,17 @@ export class Chats extends ChatLog {
    */
   async append(
     chatId: string,
-    messages: readonly AppendInput[],
+    messages: readonly MessageInput[],
     options: { readonly heard?: boolean | undefined; readonly client?: string | undefined } = {},
   ): Promise<StoredMessage[]> {
     const { heard = true, client } = options;
     if (!Array.isArray(messages)) throw invalid("messages must be an array");
     return this.change(chatId, (transaction) => {
-      const inputs = messages.map(messageOf);
       const hear = (one: StoredMessage) => heard && transaction.hear(one, client);
-      const isNew = (each: MessageInput) => transaction.isNew(each);
-      if (!inputs.every(isNew)) return this.#appendEach(transaction, inputs, hear);
-      const stored = inputs.map((each) => this.#add(transaction, each));
+      for (const each of messages) {
+        if (!transaction.isNew(each)) return this.#appendEach(transaction, messages, hear);
+      }
+      const stored = messages.map((each) => this.#add(transaction, each));
       stored.forEach(hear);
       return stored;
     });
@@ -79,7 +79,13 @@ export class Chats extends ChatLog {
     const { logs } = this;
     const { chatId } = transaction;
     const known = isNew ? undefined : await logs.find(chatId, String(message.id));
-    if (known !== undefined) return sameMessage(known, message);
+    if (known !== undefined) {
+      const isSame = isMessage(known) && known.role === roleOf(message);
+      if (isSame && known.content === message.content) return known;
+      throw new ThroughlineError("a message with this id and other content is stored already", {
+        code: "THROUGHLINE_ID_CONFLICT",
+      });
+    }
     if (message?.["exact"] !== undefined) await assertParts(logs, chatId, message);
     return this.#add(transaction, message);
   }
@@ -102,7 +108,7 @@ export class Chats extends ChatLog {
   /** Adds a message under whose id nothing is stored. */
   #add(transaction: Transaction, message: MessageInput): StoredMessage {
     checkMessageId(message?.id);
-    const added = transaction.message(message) as unknown as StoredMessage;
+    const added = transaction.message(message);
     transaction.newIds.add(added.id);
     return added;
   }
@@ -179,7 +185,6 @@ export class Chats extends ChatLog {
    * @throws ThroughlineError `THROUGHLINE_NOT_FOUND`.
    */
   async clear(chatId: string): Promise<void> {
-    await this.existing(chatId);
     await this.changeExisting(chatId, (transaction) => {
       const { head } = transaction;
       const clearSeq = transaction.control("clear", {});
@@ -204,23 +209,19 @@ export class Chats extends ChatLog {
    */
   async rename(chatId: string, title: string): Promise<void> {
     if (typeof title !== "string") throw invalid("title must be a string");
-    await this.existing(chatId);
     const chosen = titleFrom(title);
-    for (;;) {
+    await update(async () => {
       const from = await this.changeExisting(chatId, async (transaction) => {
         const after = transaction.head.clear_seq ?? 0;
         const first = chosen === "" ? await firstWords(this.logs, chatId, after) : undefined;
         transaction.control("metadata", { title: chosen });
-        transaction.set({
-          title: first === undefined ? chosen : titleOf(first),
-          title_of: first?.id,
-        });
+        transaction.set({ title: first ? titleOf(first) : chosen, title_of: first?.id });
         return first?.id;
       });
-      // What another process erased while it was read here must not stay as the title. Each time one
-      // message fewer is left to be read.
-      if (from === undefined || (await this.find(chatId, from)) !== undefined) return;
-    }
+      // What another process erased while it was read here must not stay as the title.
+      const isThere = from === undefined || (await this.find(chatId, from)) !== undefined;
+      if (!isThere) throw conflict("the message of the title was erased at the same time");
+    });
   }
 
   /**
@@ -232,7 +233,6 @@ export class Chats extends ChatLog {
    */
   async setMetadata(chatId: string, metadata: JsonObject): Promise<void> {
     checkMetadata(metadata);
-    await this.existing(chatId);
     await this.changeExisting(chatId, (transaction) => {
       transaction.control("metadata", { metadata });
       transaction.set({ metadata });
@@ -245,7 +245,6 @@ export class Chats extends ChatLog {
    * @throws ThroughlineError `THROUGHLINE_INVALID`: there are not so many.
    */
   async setConsolidated(chatId: string, count: number): Promise<void> {
-    await this.existing(chatId);
     await this.changeExisting(chatId, (transaction) => {
       const cleared = transaction.head.cleared_count ?? 0;
       checkCount(count, "last_consolidated", 0, transaction.head.message_count - cleared);
@@ -268,7 +267,6 @@ export class Chats extends ChatLog {
   async takeBack(chatId: string, ids: readonly string[]): Promise<void> {
     const targets = checkedTargets(ids);
     const { logs } = this;
-    await this.existing(chatId);
     await this.changeExisting(chatId, (made) => takeBackFrom(made, targets, logs));
     for (const id of targets) await this.#removeElsewhere(chatId, "take_back", id);
   }
@@ -329,7 +327,6 @@ export class Chats extends ChatLog {
    * @throws ThroughlineError `THROUGHLINE_INVALID`: an empty summary, or a place that is not in the chat.
    */
   async compact(chatId: string, upToSeq: number, summary: string): Promise<void> {
-    await this.existing(chatId);
     if (typeof summary !== "string" || summary.trim() === "") {
       throw invalid("summary must be a string with something in it");
     }

@@ -9,7 +9,7 @@ import { attachedIn, wholeFile } from "./attached.ts";
 import type { ChatHead, ForkedFrom } from "./chat-head.ts";
 import { partsOf } from "./exact.ts";
 import type { Removed } from "./forget-receipt.ts";
-import { shownMessages } from "./marks.ts";
+import { Marks } from "./marks.ts";
 import { isMessage, type StoredMessage } from "./message.ts";
 import type { MessageInput } from "./message-input.ts";
 import { variantOf } from "./turn-ids.ts";
@@ -111,7 +111,8 @@ export async function* copyable(
 ): AsyncIterable<Copied> {
   if (until === undefined) return;
   const variant = variantOf(until);
-  const [last] = await shownMessages(logs, chatId, [until]);
+  const marks = await Marks.in(logs.read(chatId, { after }));
+  const last = marks.shown(until);
   const isOther = ({ role, turn }: StoredMessage) =>
     last?.replaced === true && role !== "user" && turn === until.turn;
   let at: string | undefined;
@@ -119,7 +120,7 @@ export async function* copyable(
   for await (const record of logs.read(chatId, { after })) {
     if (record.seq > until.seq) return;
     if (!isMessage(record)) continue;
-    const [shown] = await shownMessages(logs, chatId, [record]);
+    const shown = marks.shown(record);
     if (shown === undefined) continue;
     const isLeft = isOther(record) ? variantOf(record) !== variant : shown.replaced === true;
     if (isLeft) continue;

@@ -36,7 +36,7 @@ async function forget(ports: Forgetting, chatId: string): Promise<Forgotten> {
   const given = { at, id: newId() };
   let said = state.head && (await lastSaid(logs, chatId, state));
   if (said === undefined && (await hasFiles(log, chatId))) said = [];
-  const begin = async () => said && tombstones.tryBegin(chatId, given, said);
+  const begin = async () => said && tombstones.begin(chatId, given, said);
   let mark = await begin();
   // What is appended from here on goes with the log: others must not hear it after they removed the rest.
   log.unheard.add(chatId);

@@ -115,24 +115,27 @@ function shortenTurn(turn: Turn, most: number, keptRows = 0): Turn {
   return { ...turn, rows };
 }
 
-function shortenRow(row: ModelRow, most: number): ModelRow {
-  const { files = [] } = row;
-  const named = files.filter((file) => tokensOf(file) > most);
-  const notes = attachmentNotes(named);
-  const text = shortenText(row.content, most);
-  const pairs = row.pairs.map((pair) => {
-    const { call, result } = pair;
-    const called = { ...call.function, arguments: shortenArguments(call.function.arguments, most) };
-    return {
-      ...pair,
-      call: { ...call, function: called },
-      result: { ...result, content: shortenText(result.content, most) },
-    };
-  });
-  const content = [text, notes].filter((each) => each !== "").join("\n\n");
-  const short = { ...row, content, pairs };
-  if (named.length === 0) return rowOf(short);
-  return rowOf({ ...short, files: files.filter((f) => !named.includes(f)) });
+function shortenRow({ seq, messages }: ModelRow, most: number): ModelRow {
+  return rowOf(
+    seq,
+    messages.map((message) => shortenMessage(message, most)),
+  );
+}
+
+function shortenMessage(message: ModelInput, most: number): ModelInput {
+  const content = shortenText(message.content, most);
+  if (message.role === "assistant" && message.toolCalls !== undefined) {
+    const toolCalls = message.toolCalls.map((call) => {
+      const short = shortenArguments(call.function.arguments, most);
+      return { ...call, function: { ...call.function, arguments: short } };
+    });
+    return { ...message, content, toolCalls };
+  }
+  if (message.role !== "user" || message.files === undefined) return { ...message, content };
+  const named = message.files.filter((file) => tokensOf(file) > most);
+  const files = message.files.filter((file) => !named.includes(file));
+  const texts = [content, attachmentNotes(named)].filter((each) => each !== "");
+  return { ...message, content: texts.join("\n\n"), files };
 }
 
 /** Keeps the beginning and the end, and says between them how much is missing. */
@@ -145,16 +148,8 @@ function shortenText(text: string, most: number): string {
   return (text.slice(0, kept - end) + left + text.slice(text.length - end)).toWellFormed();
 }
 
-/** Keeps the form of the arguments, which providers check, and shortens the texts in it. */
+/** Keeps arguments an object, which providers check. */
 function shortenArguments(written: string, most: number): string {
   if (estimateTokens(Buffer.byteLength(written)) <= most) return written;
-  try {
-    const given: unknown = JSON.parse(written, (_, value: unknown) =>
-      typeof value === "string" ? shortenText(value, most / 2) : value,
-    );
-    const short = JSON.stringify(given);
-    return estimateTokens(Buffer.byteLength(short)) <= most ? short : "{}";
-  } catch {
-    return "{}"; // not JSON, or so deep that it cannot be read
-  }
+  return JSON.stringify({ shortened: shortenText(written, most / 2) });
 }

@@ -1,22 +1,19 @@
 import { invalid } from "../errors.ts";
+import { own } from "../shape.ts";
 import type { StoredRecord } from "../storage/log-store.ts";
+import type { ChatHead } from "./chat-head.ts";
 import { type Compaction, readCompaction } from "./compaction.ts";
-import { hiddenBy, replacementIn } from "./control-ids.ts";
+import { Marks } from "./marks.ts";
 import { isControl, isMessage, type StoredMessage } from "./message.ts";
 import type { ModelTarget } from "./model-row.ts";
 import { historyBudget, roughTokens } from "./token-budget.ts";
-import { retryAnswerId } from "./turn-ids.ts";
 
-/** Where a history may begin at the earliest: after all of these. */
-interface HistoryBounds {
-  /** Where the period began. */
-  readonly startSeq?: number | undefined;
-  /** A user message whose answer is left out of the view, because it is being regenerated. */
-  readonly unansweredId?: string | undefined;
-  /** The last clear. Clear records that are read count as well. */
-  readonly clearSeq?: number | undefined;
-  /** The last reset of the provider's bucket. */
-  readonly providerResetSeq?: number | undefined;
+/** Finds the record after which a provider's part of a chat begins: its period, the last clear, its last reset. */
+export function historyStart(
+  { session, clear_seq = 0, provider_start: starts = {} }: ChatHead,
+  provider: string,
+): number {
+  return Math.max(session?.start_seq ?? 0, clear_seq, own(starts, provider) ?? 0);
 }
 
 /** A message in scope. Only those that are `sent` reach a model; the others name turns. */
@@ -33,13 +30,10 @@ export interface ScopedMessage {
 export class ScopeReader {
   readonly #newestFirst: ScopedMessage[] = [];
   readonly #compactions: Compaction[] = [];
-  /** By the id of the hidden record: the newest record that hides it. */
-  readonly #hiddenAt = new Map<string, number>();
-  /** By the id of an answer that was chosen again: the record that says so. */
-  readonly #restoredAt = new Map<string, number>();
-  /** Records that may be the answer of a retry, which was not late. */
-  readonly #standing = new Set<string>();
-  /** Where records that were hidden or chosen again were found. */
+  readonly #marks = new Marks();
+  /** By the id of a record: the newest mark about it. */
+  readonly #markedAt = new Map<string, number>();
+  /** Where records that have a mark were found. */
   readonly #foundAt = new Map<string, number>();
   /** Rough count of what is sent. */
   tokens = 0;
@@ -48,10 +42,9 @@ export class ScopeReader {
   /** The oldest record read. */
   #seq = Number.POSITIVE_INFINITY;
 
-  constructor(bounds: HistoryBounds) {
-    const { startSeq = 0, clearSeq = 0, providerResetSeq = 0 } = bounds;
-    this.#startSeq = Math.max(0, startSeq, clearSeq, providerResetSeq);
-    this.#unansweredId = bounds.unansweredId;
+  constructor({ startSeq = 0, unansweredId }: HistoryOptions) {
+    this.#startSeq = Math.max(0, startSeq);
+    this.#unansweredId = unansweredId;
   }
 
   /** Everything in scope lies after this record. */
@@ -59,22 +52,19 @@ export class ScopeReader {
     return this.#startSeq;
   }
 
-  /**
-   * @returns `"turn"` for a user message that a model may see, `"outside"` when neither this record
-   * nor an older one is in scope.
-   */
-  add(record: StoredRecord): "turn" | "inside" | "outside" {
+  /** @returns `"outside"` when neither this record nor an older one is in scope. */
+  add(record: StoredRecord): "inside" | "outside" {
     this.#seq = record.seq;
     if (isControl(record, "clear")) this.#startSeq = Math.max(this.#startSeq, record.seq);
     if (record.seq <= this.#startSeq) return "outside";
-    const hidden = this.#hiddenAt.has(record.id);
-    if (hidden || this.#restoredAt.has(record.id)) this.#foundAt.set(record.id, record.seq);
-    if (record.id.includes(":answer:") && record["hidden"] !== true) this.#standing.add(record.id);
-    if (isMessage(record)) return this.#keep(record, hidden);
-    const target = hiddenBy(record);
-    if (target !== undefined) this.#hide(target, record.seq);
-    this.#replace(record);
-    if (isControl(record, "compaction") && !hidden) this.#compact(record);
+    if (this.#markedAt.has(record.id)) this.#foundAt.set(record.id, record.seq);
+    const target = this.#marks.addOlder(record);
+    if (target !== undefined && !this.#markedAt.has(target)) this.#markedAt.set(target, record.seq);
+    if (isMessage(record)) this.#keep(record);
+    else if (isControl(record, "compaction") && !this.#marks.has("removal", record.id)) {
+      const compaction = readCompaction(record);
+      if (compaction !== undefined) this.#compactions.push(compaction);
+    }
     return "inside";
   }
 
@@ -98,44 +88,22 @@ export class ScopeReader {
     return undefined;
   }
 
-  #keep(message: StoredMessage, hidden: boolean): "turn" | "inside" {
+  #keep(message: StoredMessage): void {
     // Only we set roles: what a person imported as a system message gives a model no orders.
     const isAnswer = message.role !== "user" && message.turn !== undefined;
-    const retry = retryAnswerId(message);
-    const isUnfinished = retry !== undefined && !this.#standing.has(retry);
-    const isUnsaid = isUnfinished || (isAnswer && message.turn === this.#unansweredId);
-    const sent = !hidden && !isUnsaid && message.hidden !== true && message.role !== "system";
-    if (!sent && message.role !== "user") return "inside";
+    const isUnsaid = isAnswer && message.turn === this.#unansweredId;
+    const shown = this.#marks.shown(message);
+    const sent = shown !== undefined && !isUnsaid && !shown.hidden && message.role !== "system";
+    if (!sent && message.role !== "user") return;
     this.#newestFirst.push({ message, sent });
     if (sent) this.tokens += roughTokens(message);
-    return sent && message.role === "user" ? "turn" : "inside";
-  }
-
-  #hide(target: string, seq: number): void {
-    if (this.#hiddenAt.has(target)) return;
-    this.#hiddenAt.set(target, seq);
-  }
-
-  /** The newest of these records about an answer decides. */
-  #replace(record: StoredRecord): void {
-    const replacement = replacementIn(record);
-    if (replacement === undefined) return;
-    const { target, isReplaced } = replacement;
-    if (this.#restoredAt.has(target)) return;
-    if (isReplaced) this.#hide(target, record.seq);
-    else if (!this.#hiddenAt.has(target)) this.#restoredAt.set(target, record.seq);
-  }
-
-  #compact(record: StoredRecord): void {
-    const compaction = readCompaction(record);
-    if (compaction !== undefined) this.#compactions.push(compaction);
   }
 
   #judge({ upToSeq, afterSeq, asOfSeq }: Compaction): "usable" | "void" | "open" {
     if (upToSeq <= this.#startSeq || (afterSeq ?? this.#startSeq) < this.#startSeq) return "void";
     // A clear may lie between, or a record that hides something, or what that hides.
     if (this.#seq > upToSeq) return "open";
-    for (const [id, seq] of [...this.#hiddenAt, ...this.#restoredAt]) {
+    for (const [id, seq] of this.#markedAt) {
       const foundAt = this.#foundAt.get(id);
       if (seq > asOfSeq && (foundAt === undefined || foundAt <= upToSeq)) return "void";
     }
@@ -143,7 +111,11 @@ export class ScopeReader {
   }
 }
 
-export interface HistoryOptions extends ModelTarget, HistoryBounds {
+export interface HistoryOptions extends ModelTarget {
+  /** The view begins after this record at the earliest, and after the last clear that is read. @default 0 */
+  readonly startSeq?: number | undefined;
+  /** A user message whose answer is left out of the view, because it is being regenerated. */
+  readonly unansweredId?: string | undefined;
   /** Context window of the model in tokens; absent: unknown. */
   readonly window?: number | undefined;
   /** @default (window - 4,096) * 0.75, window * 0.375 below 8,192, or 24,000 when it is unknown */
@@ -166,8 +138,8 @@ export interface HistoryOptions extends ModelTarget, HistoryBounds {
 /** @throws ThroughlineError `THROUGHLINE_INVALID`. */
 export function checkHistoryOptions(options: HistoryOptions): void {
   historyBudget(options.window, options.budgetTokens);
-  const { lastMessages, startSeq, clearSeq, providerResetSeq, viewFromSeq } = options;
-  const whole = { lastMessages, startSeq, clearSeq, providerResetSeq, viewFromSeq };
+  const { lastMessages, startSeq, viewFromSeq } = options;
+  const whole = { lastMessages, startSeq, viewFromSeq };
   for (const [name, value] of Object.entries(whole)) {
     if (value === undefined || Number.isInteger(value)) continue;
     throw invalid(`${name} must be a whole number`);

@@ -3,10 +3,10 @@ import { test } from "node:test";
 import fc from "fast-check";
 import type { JsonObject } from "../json.ts";
 import type { StoredRecord } from "../storage/log-store.ts";
-import { HistoryCollector } from "./history-collector.ts";
 import type { HistoryOptions } from "./history-scope.ts";
 import { type HistoryView, historyView } from "./history-view.ts";
 import { isControl, isMessage, type ModelInput, type StoredMessage } from "./message.ts";
+import { readHistory } from "./read-history.ts";
 
 // Method: logs of every kind of record in any order, also such as no program of ours would write.
 // Each message's text holds a mark of its own, so that what a view shows can be told from the text.
@@ -112,8 +112,7 @@ const target = { provider: "openai", model: "gpt-5" };
 const options = fc.record(
   {
     budgetTokens: fc.nat(1_500),
-    startSeq: fc.nat(20),
-    providerResetSeq: fc.nat(30),
+    startSeq: fc.nat(30),
     viewFromSeq: fc.nat(60),
     lastMessages: fc.integer({ min: 1, max: 30 }),
     ratio: fc.double({ min: 0.5, max: 4, noNaN: true }),
@@ -127,7 +126,7 @@ const runs = { numRuns: isFull ? 400 : 150 };
 /** What a model may see of a log, by the plain reading of rules 1 and 2. */
 function visible(records: readonly StoredRecord[], limits: Partial<HistoryOptions>): Set<number> {
   const cleared = records.findLast((record) => isControl(record, "clear"))?.seq ?? 0;
-  const start = Math.max(cleared, limits.startSeq ?? 0, limits.providerResetSeq ?? 0);
+  const start = Math.max(cleared, limits.startSeq ?? 0);
   const hides = (record: StoredRecord, { id, seq }: StoredMessage) =>
     isControl(record, "removal") && record["target"] === id && record.seq > seq;
   return new Set(
@@ -300,48 +299,49 @@ test("while its start stays, a view begins with all of the view before it, large
   );
 });
 
-test("a log that is read from its end, page by page, gives the view of the whole log", () => {
+/** Pages of a log, of at most so many records, and the oldest record that was read. */
+function pagesOf(records: readonly StoredRecord[], size: number) {
+  const source = {
+    first: records.length + 1,
+    async page(_key: string, { before = records.length + 1 }: { before?: number | undefined }) {
+      source.first = Math.max(1, before - size);
+      return records.slice(source.first - 1, before - 1);
+    },
+  };
+  return source;
+}
+
+test("a log that is read from its end, page by page, gives the view of the whole log", async () => {
   let cutShort = 0;
-  fc.assert(
-    fc.property(logs, options, fc.integer({ min: 1, max: 9 }), (records, limits, pageSize) => {
-      const all = { ...target, ...limits, budgetTokens: limits.budgetTokens / 8 };
-      const collector = new HistoryCollector(all);
-      let end = records.length;
-      while (!collector.add(records.slice(Math.max(0, end - pageSize), end))) {
-        end -= pageSize;
-        assert.equal(collector.before, end + 1);
-      }
-      const first = collector.before ?? 1;
-      if (first > 1) cutShort++;
-      // Documented: a compaction record further back is not found.
-      const known = records.filter(
-        (record) => record.seq >= first || !isControl(record, "compaction"),
-      );
-      assert.deepEqual(collector.view(), historyView(known, all));
-    }),
+  await fc.assert(
+    fc.asyncProperty(
+      logs,
+      options,
+      fc.integer({ min: 1, max: 9 }),
+      async (records, limits, size) => {
+        const all = { ...target, ...limits, budgetTokens: limits.budgetTokens / 8 };
+        const log = pagesOf(records, size);
+        const view = await readHistory(log, "chat", all);
+        if (log.first > 1) cutShort++;
+        // Documented: a compaction record further back is not found.
+        const known = records.filter(
+          (record) => record.seq >= log.first || !isControl(record, "compaction"),
+        );
+        assert.deepEqual(view, historyView(known, all));
+      },
+    ),
     { numRuns: isFull ? 800 : 200 },
   );
   assert.ok(cutShort > (isFull ? 200 : 50), `only ${cutShort} logs were read in part`);
 });
 
-test("of a log of 50,000 messages the newest 6,000 at most are read", () => {
-  const message = (seq: number): StoredRecord => ({
-    id: `m${seq}`,
-    seq,
-    role: seq % 2 === 1 ? "user" : "assistant",
-    content: "x".repeat(28),
+test("of a log of 50,000 messages the newest 6,000 at most are read", async () => {
+  const records = Array.from({ length: 50_000 }, (_, i): StoredRecord => {
+    const role = i % 2 === 0 ? "user" : "assistant";
+    return { id: `m${i + 1}`, seq: i + 1, role, content: "x".repeat(28) };
   });
-  const page = (before: number, limit: number) =>
-    Array.from({ length: Math.min(limit, before - 1) }, (_, i) =>
-      message(before - Math.min(limit, before - 1) + i),
-    );
-  const collector = new HistoryCollector(target);
-  let read = 0;
-  for (let done = false; !done; ) {
-    const records = page(collector.before ?? 50_001, 200);
-    read += records.length;
-    done = collector.add(records);
-  }
-  assert.ok(read <= 6_000, `${read} were read`);
-  assert.deepEqual(collector.view(), historyView(page(50_001, 50_000), target));
+  const log = pagesOf(records, 200);
+  const view = await readHistory(log, "chat", target);
+  assert.ok(log.first > 44_000, `records from ${log.first} on were read`);
+  assert.deepEqual(view, historyView(records, target));
 });

@@ -102,18 +102,6 @@ const rows: Record<string, string | Row> = {
     shows: "u: 1 | a: 2 | u: 3 => u: 3",
     options: { startSeq: 2 },
   },
-  "only what lies after clearSeq 2": {
-    shows: "u: 1 | a: 2 | u: 3 => u: 3",
-    options: { clearSeq: 2 },
-  },
-  "only what lies after providerResetSeq 2": {
-    shows: "u: 1 | a: 2 | u: 3 => u: 3",
-    options: { providerResetSeq: 2 },
-  },
-  "only what lies after the latest of startSeq 2, clearSeq 4, providerResetSeq 1": {
-    shows: "u: 1 | a: 2 | u: 3 | a: 4 | u: 5 => u: 5",
-    options: { startSeq: 2, clearSeq: 4, providerResetSeq: 1 },
-  },
   "only what lies after the last clear record, with startSeq before it": {
     shows: "u: 1 | clear | u: 3 | clear | u: 5 => u: 5",
     options: { startSeq: 1 },
@@ -279,7 +267,7 @@ const rows: Record<string, string | Row> = {
   },
   "no summary of more than the scope": {
     shows: 'u: 1 | a: 2 | u: 3 | S 3 {"after_seq":0} | u: 5 => u: 3\n\n5',
-    options: { providerResetSeq: 2 },
+    options: { startSeq: 2 },
   },
   "no summary that may tell what was taken back later": "u: 1 | a: 2 | u: 3 | S 2 | - m1 => u: 3",
   "no summary that was made without knowing of a removal":
@@ -320,10 +308,6 @@ const rows: Record<string, string | Row> = {
   "what it said after a session began": {
     shows: "u: 1 | a: old | a: new | u: 4 => u: O new O\n\n4",
     options: { startSeq: 2 },
-  },
-  "what it said after a provider's part began": {
-    shows: "u: 1 | a: old | a: new | u: 4 => u: O new O\n\n4",
-    options: { providerResetSeq: 2 },
   },
   "no late answer to a turn that is out of scope": {
     shows: 'u: 1 | a: late {"turn":"m1"} | u: 3 => u: 3',

@@ -6,7 +6,7 @@ import { checkHistoryOptions, type HistoryOptions, ScopeReader } from "./history
 import type { Attachment, ModelInput } from "./message.ts";
 import { withoutName } from "./person-name.ts";
 import { historyBudget } from "./token-budget.ts";
-import { lastTurns, type Turn, turnsOf } from "./turns.ts";
+import { lastTurns, turnsOf } from "./turns.ts";
 
 export interface HistoryView {
   /** Legal for every provider: user first, roles in turn, each call followed by its result. */
@@ -26,7 +26,7 @@ export interface HistoryView {
  * message reads `[empty message]`. Lone surrogates become U+FFFD.
  *
  * @param records ascending by `seq` and without gaps, from anywhere at or before the start of the
- * scope (or from where `HistoryCollector` had enough) up to the newest.
+ * scope up to the newest.
  * @throws ThroughlineError `THROUGHLINE_INVALID`: an option that is no whole number or token count.
  */
 export function historyView(records: Iterable<StoredRecord>, options: HistoryOptions): HistoryView {
@@ -40,16 +40,12 @@ export function historyView(records: Iterable<StoredRecord>, options: HistoryOpt
   return viewOfScope(scope, options);
 }
 
-/** The view of what was read so far. @param turns of the scope, where they are known. */
-export function viewOfScope(
-  scope: ScopeReader,
-  options: HistoryOptions,
-  turns?: readonly Turn[],
-): HistoryView {
+/** Makes the view of what was read so far. */
+export function viewOfScope(scope: ScopeReader, options: HistoryOptions): HistoryView {
   const budget = historyBudget(options.window, options.budgetTokens);
   const found = scope.compaction();
   const compaction = found === "open" ? undefined : found;
-  const all = turns ?? turnsOf(scope.messages(), options, compaction?.upToSeq);
+  const all = turnsOf(scope.messages(), options, compaction?.upToSeq);
   const sendable = uncovered(all, compaction);
   const count = options.lastMessages ?? Number.POSITIVE_INFINITY;
   const limited = lastTurns(sendable, count, compaction?.upToSeq);

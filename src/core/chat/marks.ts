@@ -94,13 +94,24 @@ export class Marks {
     }
   }
 
-  #add(record: StoredRecord | undefined): void {
-    if (record === undefined) return;
+  /**
+   * Adds a record that is older than all that were added: a newer mark about the same message counts.
+   *
+   * @returns the id of the message that the record marks.
+   */
+  addOlder(record: StoredRecord): string | undefined {
+    return this.#add(record, true);
+  }
+
+  #add(record: StoredRecord | undefined, isOlder = false): string | undefined {
+    if (record === undefined) return undefined;
     if (record.id.includes(":answer:") && record["hidden"] !== true) this.#standing.add(record.id);
     const { kind, target } = record as { readonly kind?: MarkKind; readonly target?: unknown };
-    if (!isControl(record) || kind === undefined || typeof target !== "string") return;
+    if (!isControl(record) || kind === undefined || typeof target !== "string") return undefined;
     const ofKind = this.#of.get(kind) ?? new Map<string, boolean>();
-    this.#of.set(kind, ofKind.set(target, replacementIn(record)?.isReplaced ?? true));
+    const isMarked = replacementIn(record)?.isReplaced ?? true;
+    this.#of.set(kind, isOlder && ofKind.has(target) ? ofKind : ofKind.set(target, isMarked));
+    return hidingKinds.some((each) => each === kind) ? target : undefined;
   }
 }
 

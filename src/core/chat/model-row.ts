@@ -1,6 +1,6 @@
-import { isJsonObject, type JsonObject } from "../json.ts";
+import { isJsonObject } from "../json.ts";
 import { attachmentsOf } from "./attachments.ts";
-import type { Attachment, ModelInput, StoredMessage, ToolCall } from "./message.ts";
+import type { ModelInput, StoredMessage, ToolCall } from "./message.ts";
 import { isPersonName, withName } from "./person-name.ts";
 import { messageTokens } from "./token-budget.ts";
 import type { PairedCall } from "./tool-pairs.ts";
@@ -13,34 +13,16 @@ export interface ModelTarget {
   readonly handsFilesOver?: boolean | undefined;
 }
 
-/** One user or assistant message with its calls and their results. */
-interface RowParts {
+/** One user or assistant message as a model gets it, and the results of its calls behind it. */
+export interface ModelRow {
   readonly seq: number;
-  readonly role: "user" | "assistant";
-  readonly content: string;
-  readonly pairs: readonly ModelPair[];
-  readonly providerData?: JsonObject;
-  /** Of a user message, where the caller hands them over. */
-  readonly files?: readonly Attachment[];
-  /** Of a user message: its content begins with it. */
-  readonly name?: string;
-}
-
-/** The same as a model gets it. */
-export interface ModelRow extends RowParts {
   readonly messages: readonly ModelInput[];
   /** Of these messages, estimated. */
   readonly tokens: number;
 }
 
 type UserInput = Extract<ModelInput, { role: "user" }>;
-
-interface ModelPair {
-  readonly call: ToolCall;
-  readonly result: Extract<ModelInput, { role: "tool" }>;
-  /** Where the result is stored; `undefined`: there is none, the one here was put in its place. */
-  readonly resultSeq: number | undefined;
-}
+type ToolInput = Extract<ModelInput, { role: "tool" }>;
 
 /** What stands in for the result of a call that has none: it was cut off, and may have had its effect. */
 export const notCompleted = "not completed: its outcome is unknown";
@@ -74,45 +56,33 @@ function freshRow(
   calls: readonly PairedCall[],
   target: ModelTarget,
 ): ModelRow | undefined {
-  const { seq } = message;
-  if (message.role === "user") {
-    return rowOf(userRow(message, target));
-  }
+  const { seq, role, provider_data: data } = message;
+  if (role === "user") return rowOf(seq, [userInput(message, target.handsFilesOver === true)]);
   const content = textOf(message);
   if (calls.length === 0 && content === "") return undefined;
   const pairs = calls.length === 0 ? [] : modelPairs(message, calls, target);
-  const providerData = message.provider_data;
+  const toolCalls = pairs.map(({ call }) => call);
+  const said = { role: "assistant", content } as const;
+  const lead = toolCalls.length > 0 ? { ...said, toolCalls } : said;
   // Also of a message that was cut short or repaired: a model may refuse each one without its thought.
-  const keeps = isJsonObject(providerData) && sameMaker(providerData, target);
-  const row = { seq, role: "assistant", content, pairs } as const;
+  const keeps = isJsonObject(data) && sameMaker(data, target);
   // What is read is shared, and a model's own client may change what it is given.
-  return rowOf(keeps ? { ...row, providerData: structuredClone(providerData) } : row);
+  const first = keeps ? { ...lead, providerData: structuredClone(data) } : lead;
+  return rowOf(seq, [first, ...pairs.map(({ result }) => result)]);
 }
 
-function userRow(message: StoredMessage, { handsFilesOver = false }: ModelTarget): RowParts {
-  const { seq, name } = message;
+/** Makes a user message for a model that gets its files, too, or notes in their place. */
+export function userInput(message: StoredMessage, handsFilesOver = true): UserInput {
+  const { name } = message;
   const files = handsFilesOver ? attachmentsOf(message) : [];
   const by = isPersonName(name) ? { name } : {};
-  const row = { seq, role: "user", pairs: [], ...by } as const;
-  if (files.length === 0) return { ...row, content: withName(name, textOf(message) || noText) };
+  if (files.length === 0) {
+    return { role: "user", content: withName(name, textOf(message) || noText), ...by };
+  }
   // What an import names without bytes is noted still.
-  const rest = (message.attachments ?? []).filter((file) => !files.includes(file));
-  const content = withName(name, textOf({ ...message, attachments: rest }));
-  return { ...row, content, files };
-}
-
-/** A user message for a model that gets its files, too. */
-export function userInput(message: StoredMessage): UserInput {
-  return asInput(userRow(message, { provider: "", model: "", handsFilesOver: true }));
-}
-
-function asInput({ content, files, name }: RowParts): UserInput {
-  return {
-    role: "user",
-    content,
-    ...(name === undefined ? {} : { name }),
-    ...(files === undefined ? {} : { files }),
-  };
+  const attachments = (message.attachments ?? []).filter((file) => !files.includes(file));
+  const content = withName(name, textOf({ ...message, attachments }));
+  return { role: "user", content, ...by, files };
 }
 
 function textOf(message: StoredMessage): string {
@@ -129,28 +99,17 @@ function modelPairs(
   message: StoredMessage,
   calls: readonly PairedCall[],
   target: ModelTarget,
-): readonly ModelPair[] {
+): readonly { readonly call: ToolCall; readonly result: ToolInput }[] {
   const ownIds = callIds(message, calls, target);
-  return calls.map((read, index): ModelPair => {
-    const ownId = ownIds?.[index];
-    const id = ownId ?? rewrittenId(message.seq, index);
-    const name = ownId === undefined ? legalName(read.name) : read.name;
-    const { result } = read;
-    const shown = {
-      role: "tool",
-      toolCallId: id,
-      toolName: name,
-      content: result === undefined ? notCompleted : resultText(result),
-    } as const;
-    const failed = result === undefined || result.is_error === true;
+  return calls.map(({ name: called, arguments: given, result: stored }, index) => {
+    const id = ownIds?.[index] ?? rewrittenId(message.seq, index);
+    const name = ownIds === undefined ? legalName(called) : called;
+    const content = stored === undefined ? notCompleted : resultText(stored);
+    const result: ToolInput = { role: "tool", toolCallId: id, toolName: name, content };
+    const isFailed = stored === undefined || stored.is_error === true;
     return {
-      call: {
-        id,
-        type: "function",
-        function: { name, arguments: read.arguments.toWellFormed() },
-      },
-      result: failed ? { ...shown, isError: true } : shown,
-      resultSeq: result?.seq,
+      call: { id, type: "function", function: { name, arguments: given.toWellFormed() } },
+      result: isFailed ? { ...result, isError: true } : result,
     };
   });
 }
@@ -189,20 +148,10 @@ export function legalName(name: string): string {
   return name.replace(/[^a-zA-Z0-9_-]/g, "_").slice(0, 64);
 }
 
-export function rowOf(parts: RowParts): ModelRow {
-  const messages = rowMessages(parts);
+export function rowOf(seq: number, messages: readonly ModelInput[]): ModelRow {
   let tokens = 0;
   for (const message of messages) tokens += messageTokens(message);
-  return { ...parts, messages, tokens };
-}
-
-function rowMessages(row: RowParts): readonly ModelInput[] {
-  if (row.role === "user") return [asInput(row)];
-  const { content, pairs, providerData } = row;
-  const said = { role: "assistant", content } as const;
-  const lead = pairs.length > 0 ? { ...said, toolCalls: pairs.map(({ call }) => call) } : said;
-  const results = pairs.map(({ result }) => result);
-  return [providerData === undefined ? lead : { ...lead, providerData }, ...results];
+  return { seq, messages, tokens };
 }
 
 /** Where a name stops being the family: a tag, or a date or `latest` that ends a part of the name. */

@@ -6,9 +6,8 @@ import {
   type RenderOptions,
   type RenderRow,
   renderRows,
+  speakers,
 } from "./render-rows.ts";
-
-const speakers = { user: "User", assistant: "Assistant", tool: "Tool", system: "System" } as const;
 
 /** Even if something got past the escaping: no script runs and nothing is loaded. */
 const policy = "default-src 'none'; style-src 'unsafe-inline'; img-src data:";
@@ -127,46 +126,22 @@ function escaped(text: string): string {
   return text.replace(/[&<>"']/g, (character) => entities[character] ?? "");
 }
 
-/** Of the HTML rendering: light, dark and print, with nothing to load. */
+/** Style in the colours of the reader's system, light or dark, and on paper. */
 const htmlStyle = `
-:root {
-  color-scheme: light dark;
-  --ink: #1c1b19; --paper: #fff; --quiet: #5f5b55; --line: #dcd8d0;
-  --user: #eef3fb; --other: #f6f4ef;
-}
-@media (prefers-color-scheme: dark) {
-  :root {
-    --ink: #ece9e3; --paper: #191816; --quiet: #a8a39a; --line: #3a3733;
-    --user: #202a38; --other: #242220;
-  }
-}
+:root { color-scheme: light dark; }
 body {
   margin: 0 auto; max-width: 46rem; padding: 1.5rem 1rem 4rem;
-  background: var(--paper); color: var(--ink); font: 1rem/1.55 system-ui, sans-serif;
+  background: Canvas; color: CanvasText; font: 1rem/1.55 system-ui, sans-serif;
 }
-h1 { font-size: 1.5rem; overflow-wrap: anywhere; }
-h2 {
-  margin: 2.5rem 0 1rem; padding-bottom: .25rem;
-  border-bottom: 1px solid var(--line); font-size: 1.1rem;
-}
-header p, .note, .who { color: var(--quiet); font-size: .875rem; }
-header p, article p { overflow-wrap: anywhere; }
-article { margin: .75rem 0; padding: .75rem 1rem; border-radius: .5rem; background: var(--other); }
-article.user { background: var(--user); }
-article p { margin: .35rem 0; }
-.who b { color: var(--ink); }
-figure { margin: .5rem 0; }
-figure img { display: block; max-width: 100%; max-height: 30rem; border-radius: .35rem; }
-figcaption { color: var(--quiet); font-size: .875rem; overflow-wrap: anywhere; }
+h1, header p, article p { overflow-wrap: anywhere; }
+h2 { margin: 2.5rem 0 1rem; border-bottom: 1px solid GrayText; font-size: 1.1rem; }
+header p, .note, .who, figcaption { font-size: .875rem; }
+article { margin: .75rem 0; padding: .75rem 1rem; border-left: 3px solid GrayText; }
+article.user { border-color: Highlight; }
+article p, pre, figure { margin: .35rem 0; }
+figure img { display: block; max-width: 100%; max-height: 30rem; }
 .note { text-align: center; }
 .text, pre { white-space: pre-wrap; overflow-wrap: anywhere; unicode-bidi: isolate; }
-pre, .tool .text { margin: .35rem 0; font: .875rem/1.5 ui-monospace, monospace; }
-@media print {
-  :root {
-    --ink: #000; --paper: #fff; --quiet: #444; --line: #999; --user: #fff; --other: #fff;
-  }
-  body { max-width: none; padding: 0; font-size: 10.5pt; }
-  article { border: 1px solid var(--line); }
-  h2, .who { break-after: avoid; }
-}
+pre, .tool .text { font: .875rem/1.5 ui-monospace, monospace; }
+@media print { h2, .who { break-after: avoid; } }
 `;

@@ -5,9 +5,8 @@ import {
   type RenderOptions,
   type RenderRow,
   renderRows,
+  speakers,
 } from "./render-rows.ts";
-
-const speakers = { user: "User", assistant: "Assistant", tool: "Tool", system: "System" } as const;
 
 /**
  * A chat as a Markdown document, in pieces: its title, a heading for each day, then who said what when.

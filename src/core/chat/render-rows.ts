@@ -30,6 +30,14 @@ export interface RenderedChat {
   readonly title?: string | undefined;
 }
 
+/** The names of roles. */
+export const speakers = {
+  user: "User",
+  assistant: "Assistant",
+  tool: "Tool",
+  system: "System",
+} as const;
+
 /** A line of a rendering. All text in it is safe to print, none of it is escaped for a format. */
 export type RenderRow =
   | { readonly kind: "day"; readonly day: string }
@@ -163,13 +171,8 @@ function formatOf(zone: string): Intl.DateTimeFormat {
     return new Intl.DateTimeFormat("en-GB", {
       timeZone: zone,
       hourCycle: "h23",
-      weekday: "long",
-      day: "numeric",
-      month: "long",
-      year: "numeric",
-      hour: "2-digit",
-      minute: "2-digit",
-      second: "2-digit",
+      dateStyle: "full",
+      timeStyle: "medium",
     });
   } catch (cause) {
     throw invalid(`there is no time zone ${JSON.stringify(zone)}`, cause);

@@ -1,5 +1,4 @@
 import { type Found, fitting, withMore } from "../answer-size.ts";
-import { isThroughlineError } from "../errors.ts";
 import { checkCount } from "../storage/key.ts";
 import type { LogStore, SearchHit, SearchOptions } from "../storage/log-store.ts";
 import type { ChatLog } from "./chat-log.ts";
@@ -66,8 +65,9 @@ export async function searchChats(
 async function visible(log: ChatLog, found: readonly SearchHit[]): Promise<MessageHit[]> {
   const hits: MessageHit[] = [];
   for (const [chatId, ofChat] of Map.groupBy(found, ({ key }) => key)) {
-    const clearSeq = await clearedUntil(log, chatId);
-    hits.push(...(await shownHits(log, chatId, { clearSeq, found: ofChat })));
+    const { head } = await log.state(chatId);
+    if (head === undefined) continue; // it was forgotten during the search
+    hits.push(...(await shownHits(log, chatId, { clearSeq: head.clear_seq, found: ofChat })));
   }
   return hits;
 }
@@ -88,15 +88,4 @@ export async function shownHits(
   const marks = await Marks.about(logs, chatId, answers, ["replacement"]);
   const shown = messages.filter((message) => !marks.isReplaced(message));
   return shown.map((message) => ({ chat_id: chatId, message }));
-}
-
-/** Past every number for a chat that was forgotten during the search. */
-async function clearedUntil(log: ChatLog, chatId: string): Promise<number> {
-  try {
-    const { head } = await log.existing(chatId);
-    return head.clear_seq ?? 0;
-  } catch (error) {
-    if (isThroughlineError(error, "THROUGHLINE_NOT_FOUND")) return Number.MAX_SAFE_INTEGER;
-    throw error;
-  }
 }

@@ -47,22 +47,21 @@ export class Tombstones {
     this.#logs = logs;
   }
 
-  /** @param messageIds of what people said in it, oldest first. */
-  async begin(chatId: string, given: MarkInput, messageIds: readonly string[]): Promise<Mark> {
-    const mark = { ...given, hash: hashOf(chatId) };
-    const messages = messageIds.slice(-maxMessages).map(shortHashOf);
-    await this.#logs.append(key, [{ ...mark, state: "begun", messages }]);
-    return mark;
-  }
-
-  /** The same where a disk may be full, which takes no mark: then `undefined`. */
-  async tryBegin(
+  /**
+   * Marks a chat, unless the disk is full: then `undefined`.
+   *
+   * @param messageIds of what people said in it, oldest first.
+   */
+  async begin(
     chatId: string,
     given: MarkInput,
     messageIds: readonly string[],
   ): Promise<Mark | undefined> {
+    const mark = { ...given, hash: hashOf(chatId) };
+    const messages = messageIds.slice(-maxMessages).map(shortHashOf);
     try {
-      return await this.begin(chatId, given, messageIds);
+      await this.#logs.append(key, [{ ...mark, state: "begun", messages }]);
+      return mark;
     } catch (error) {
       if (isThroughlineError(error, "THROUGHLINE_UNAVAILABLE")) return undefined;
       throw error;

@@ -1,11 +1,11 @@
 import { isoTime } from "../clock.ts";
 import type { NewId } from "../ids.ts";
-import { checkJson, freezeDeep, type Json, type JsonObject } from "../json.ts";
+import { checkJson, freezeDeep, type JsonObject } from "../json.ts";
 import { checkId } from "../storage/batch.ts";
 import type { LogRecord, StoredRecord } from "../storage/log-store.ts";
 import { type ChatHead, newHead, titleOf } from "./chat-head.ts";
 import type { ControlKind, StoredMessage } from "./message.ts";
-import { type MessageRecord, messageRecord } from "./message-input.ts";
+import { messageRecord } from "./message-input.ts";
 
 /** A chat as it was read: where its log ends, and what the log says of the whole. */
 export interface ChatState {
@@ -106,24 +106,22 @@ export class Transaction {
    *
    * @throws ThroughlineError `THROUGHLINE_INVALID`.
    */
-  message(input: { readonly [field: string]: Json | undefined }): MessageRecord {
+  message(input: JsonObject): StoredMessage {
     const record = messageRecord(input, this.#newId, this.at, this.seq + 1);
     if (input["id"] !== undefined) this.givenIds.push(record.id);
     this.records.push(record);
     const { head } = this;
-    const isSaid = record["hidden"] !== true && record["synthetic"] === undefined;
-    const isTitle = head.title === "" && record.role === "user" && isSaid;
-    const title = isTitle ? titleOf(record) : "";
-    this.set({ message_count: head.message_count + 1 });
-    if (title !== "") this.set({ title, title_of: record.id });
+    const isSaid = record.role === "user" && !record.hidden && record.synthetic === undefined;
+    const title = head.title === "" && isSaid ? titleOf(record) : "";
+    const titled = title === "" ? {} : { title, title_of: record.id };
+    this.set({ message_count: head.message_count + 1, ...titled });
     return record;
   }
 
   /** Lets a message of this transaction be heard once it is stored, if it is shown and said now. */
-  hear(message: StoredMessage | MessageRecord, client?: string): void {
+  hear(message: StoredMessage, client?: string): void {
     const isNow = Math.abs(Date.parse(message.timestamp) - this.now) <= nowMs;
-    if (!isNow || message["hidden"] === true) return;
-    this.heard.push({ message: message as StoredMessage, client });
+    if (isNow && !message.hidden) this.heard.push({ message, client });
   }
 
   newId(): string {

@@ -44,10 +44,7 @@ export interface WorkingMemoryStats {
 }
 
 /** A working memory to read: what a responder gets. */
-export type ReadOnlyMemory = Omit<
-  WorkingMemory,
-  "append" | "remember" | "answered" | "replace" | "clear"
->;
+export type ReadOnlyMemory = Omit<WorkingMemory, "append" | "answered" | "replace" | "clear">;
 
 /**
  * What was just said: the last interactions of one period, in RAM only. Not a transcript, not
@@ -87,11 +84,6 @@ export class WorkingMemory {
    */
   append(interaction: NewInteraction, id?: string): Interaction {
     checkInteraction(interaction);
-    return this.remember(interaction, id);
-  }
-
-  /** Appends an interaction that is known to be valid. */
-  remember(interaction: NewInteraction, id?: string): Interaction {
     const before = this.#interactions.findIndex((each) => this.#isAbout(each, id));
     if (before >= 0) this.#interactions.splice(before, 1);
     const timestamp = isoTime(this.#clock.now());

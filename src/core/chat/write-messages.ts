@@ -1,20 +1,6 @@
-import { ThroughlineError } from "../errors.ts";
-import type { StoredRecord } from "../storage/log-store.ts";
 import type { ChatHead } from "./chat-head.ts";
 import { alreadyThere, type ChatLog } from "./chat-log.ts";
 import type { Copied, CopiedRecord } from "./copies.ts";
-import { isMessage, type StoredMessage } from "./message.ts";
-import type { MessageInput } from "./message-input.ts";
-
-/** @throws ThroughlineError `THROUGHLINE_ID_CONFLICT`: what is stored under its id is something else. */
-export function sameMessage(known: StoredRecord, message: MessageInput): StoredMessage {
-  if (isMessage(known) && known.role === message.role && known.content === message.content) {
-    return known;
-  }
-  throw new ThroughlineError("a message with this id and other content is stored already", {
-    code: "THROUGHLINE_ID_CONFLICT",
-  });
-}
 
 /** Fork, import: at most so many records in one append, so that one append stays small. */
 const copyBatch = 256;

@@ -1,6 +1,6 @@
 import type { Outcome } from "../chat/interaction.ts";
-import type { Attachment, StoredMessage } from "../chat/message.ts";
-import { type AppendInput, type MessageInput, messageOf } from "../chat/message-input.ts";
+import type { Attachment, Role, StoredMessage } from "../chat/message.ts";
+import { type MessageInput, roleOf } from "../chat/message-input.ts";
 import type { ProviderModel, Resolution } from "../chat/provider-sessions.ts";
 import { invalid, isThroughlineError, ThroughlineError } from "../errors.ts";
 import type { JsonObject } from "../json.ts";
@@ -54,7 +54,7 @@ export interface TurnEnd {
    * kept already, with its id, is passed over. One that its model cut has `partial: true` and the
    * `partial_reason` `length` or `content_filter`.
    */
-  readonly messages: readonly AppendInput[];
+  readonly messages: readonly MessageInput[];
   readonly usage: Usage;
   /**
    * `interrupted` and `failed` mark the last message of the assistant as partial. `failed` without words
@@ -162,7 +162,7 @@ export class OpenTurn implements AsyncDisposable {
    *
    * @throws ThroughlineError `THROUGHLINE_CONFLICT`: the turn has ended. Otherwise as `Chats.append`.
    */
-  async keep(input: readonly AppendInput[]): Promise<readonly StoredMessage[]> {
+  async keep(input: readonly MessageInput[]): Promise<readonly StoredMessage[]> {
     this.#assertOpen();
     const messages = messagesOf(input);
     const { turn, begun, chats } = this.#prompt;
@@ -295,12 +295,10 @@ const reasons = {
 const isAnswer = ({ role, tool_calls: calls }: StoredMessage) =>
   role === "assistant" && calls === undefined;
 
-function messagesOf(input: readonly AppendInput[]): readonly MessageInput[] {
+function messagesOf(input: readonly MessageInput[]): readonly MessageInput[] {
   if (!Array.isArray(input)) throw invalid("messages must be an array");
-  const messages = (input as readonly AppendInput[]).map(messageOf);
-  const isOfTurn = (message: MessageInput) =>
-    message?.role === "assistant" || message?.role === "tool";
-  if (messages.every(isOfTurn)) return messages;
+  const messages = input.map((message) => ({ ...message, role: roleOf(message) as Role }));
+  if (messages.every(({ role }) => role === "assistant" || role === "tool")) return messages;
   throw invalid("a turn stores messages of the roles assistant and tool");
 }
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { keptIndex, openHome } from "../../../test/support/bit-rot.ts";
+import { openHome } from "../../../test/support/bit-rot.ts";
 import { hookedDisk } from "../../../test/support/hooked-disk.ts";
 import { randomText } from "../../../test/support/random-text.ts";
 import { SimulatedDisk } from "../../../test/support/simulated-disk.ts";
@@ -12,7 +12,7 @@ test("a turn of a chat that is in use reads nothing from the disk, and gives the
   const disk = hookedDisk(new SimulatedDisk(), (call) => {
     if (call === "read") reads++;
   });
-  const { storage } = await openHome(disk, keptIndex());
+  const { storage } = await openHome(disk);
   const throughline = await openThroughline({ storage });
   let asked: readonly { readonly content: string }[] = [];
   const model: Responder = {

@@ -37,22 +37,21 @@ export async function removeHere(ports: PackagePorts, name: string) {
 
 /**
  * Removes the folder alone, because a bucket has it: its status stays and says whose it is, so that
- * forgetting reaches the copy there. @returns how many bytes.
+ * forgetting reaches the copy there.
  */
 export async function removeFolder(
   ports: PackagePorts,
   name: string,
   status: PackageStatus,
-): Promise<number> {
+): Promise<void> {
   const { disk, path } = ports;
   const deleting = join(path, name) + endings.deleting;
   await writeNote(ports, name, "status", status);
   await removeTree(disk, deleting);
   await disk.rename(join(path, name), deleting);
   await syncNames(ports, path);
-  const bytes = (await removeTree(disk, deleting)) ?? 0;
+  await removeTree(disk, deleting);
   await syncNames(ports, path);
-  return bytes;
 }
 
 /** Finishes a removal that a dead process began. */

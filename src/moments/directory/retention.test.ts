@@ -135,3 +135,19 @@ test("what is purged here and a bucket has stays known by its status, and is for
     [name],
   );
 });
+
+test("a package that is preserved while packages are purged stays, whenever that comes", async () => {
+  const lost: number[] = [];
+  for (let steps = 0; steps < 60; steps++) {
+    const { packages } = await openPackages(new SimulatedDisk());
+    const moment = momentOf(1, { frames: 0, samples: 0 });
+    await packages.save(moment);
+    const { name } = moment.record;
+    const purging = packages.purge({ maxBytes: 0 });
+    for (let step = 0; step < steps; step++) await Promise.resolve();
+    const preserved = packages.preserve(name, { by: null, reason: null });
+    const [isPreserved] = await Promise.all([preserved.then(Boolean, () => false), purging]);
+    if (isPreserved && !(await packages.has(name))) lost.push(steps);
+  }
+  assert.deepEqual(lost, []);
+});

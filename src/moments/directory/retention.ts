@@ -47,11 +47,6 @@ export interface PurgeReport {
  */
 const farAheadMs = 365 * 24 * 3_600_000;
 
-interface Known {
-  readonly name: string;
-  readonly bytes: number;
-}
-
 /**
  * Removes packages past the limits, oldest first, one by one. Never one that is preserved or whose upload is pending,
  * nor one that cannot be read: then it is not known. Nothing at all while the clock is behind the newest
@@ -63,9 +58,13 @@ export async function purge(
   alone: KeyedMutex["run"],
 ): Promise<PurgeReport> {
   const packages = (await placesIn(ports)).filter(({ as }) => as === "package");
-  const known = await readable(ports, packages);
+  const known: { readonly name: string; readonly bytes: number }[] = [];
+  for (const { name } of packages) {
+    const { manifest } = await readFolder(ports.disk, join(ports.path, name), name);
+    if (manifest !== undefined) known.push({ name, bytes: bytesIn(manifest.files) });
+  }
   const now = ports.clock.now();
-  let bytes = known.reduce((sum, each) => sum + each.bytes, 0);
+  let bytes = bytesIn(known);
   const newest = packages.at(-1);
   const pastNewest = newest === undefined ? 0 : now - timeOf(newest.name);
   if (pastNewest < 0) {
@@ -78,12 +77,15 @@ export async function purge(
     const isOld = maxAgeMs !== undefined && !clockIsAhead && now - timeOf(name) > maxAgeMs;
     const isOver = maxBytes !== undefined && bytes > maxBytes;
     if (!isOld && !isOver) continue;
-    const hold = await holdOn(ports, name);
+    const hold = await alone(name, async () => {
+      const found = await holdOn(ports, name);
+      if (found === undefined) await remove(ports, name);
+      return found;
+    });
     if (hold !== undefined) {
       if (hold !== "unknown") kept.push({ name, because: hold });
       continue;
     }
-    await alone(name, () => remove(ports, name));
     bytes -= own;
     const because = isOld ? "max_age" : "max_bytes";
     ports.logger.info({ package: name, bytes: own, because }, "a package was removed, as was set");
@@ -102,18 +104,6 @@ export async function releasePackage(ports: PackagePorts, name: string): Promise
   if (status.preserved === null) await remove(ports, name);
 }
 
-async function readable(
-  ports: PackagePorts,
-  packages: readonly { readonly name: string }[],
-): Promise<readonly Known[]> {
-  const known: Known[] = [];
-  for (const { name } of packages) {
-    const { manifest } = await readFolder(ports.disk, join(ports.path, name), name);
-    if (manifest !== undefined) known.push({ name, bytes: bytesIn(manifest.files) });
-  }
-  return known;
-}
-
 async function holdOn(
   ports: PackagePorts,
   name: string,
@@ -125,12 +115,13 @@ async function holdOn(
   return isPending ? "pending" : undefined;
 }
 
-/** The local copy. Its status stays as long as a bucket has the package. @returns how many bytes. */
-async function remove(ports: PackagePorts, name: string): Promise<number> {
+/** Removes the local copy. Its status stays as long as a bucket has the package. */
+async function remove(ports: PackagePorts, name: string): Promise<void> {
   const status = await readStatus(ports, name);
   if (status === undefined || status.uploaded.length === 0) {
-    return (await removeHere(ports, name)).bytes;
+    await removeHere(ports, name);
+    return;
   }
   const { manifest, messages } = await readPackage(ports, name);
-  return removeFolder(ports, name, { ...status, of: ownersOf(manifest, messages) });
+  await removeFolder(ports, name, { ...status, of: ownersOf(manifest, messages) });
 }

@@ -9,7 +9,6 @@ import type { Responder } from "../../../src/core/models/responder.ts";
 import { realDisk } from "../../../src/core/storage/disk/disk.ts";
 import { FileStorage } from "../../../src/core/storage/files/file-storage.ts";
 import { FileIndex } from "../../../src/core/storage/files/index.ts";
-import { partsOf } from "../../../src/core/storage/files/index-search.ts";
 import { takeLease } from "../../../src/core/storage/files/lease.ts";
 import { openThroughline } from "../../../src/core/throughline.ts";
 import { systemTimers } from "../../../src/core/timers.ts";
@@ -84,7 +83,7 @@ const index = new FileIndex(`${home}/index.db`);
 const ports = { clock: systemClock, newId: randomId, logger: silentLogger };
 const storage = await FileStorage.open({
   ...{ ...ports, timers: systemTimers, home, disk, durability: "power-cut" },
-  ...{ index, openIndex: partsOf(index), directoryChanged: () => undefined },
+  ...{ index, directoryChanged: () => undefined },
   ...{ maxOpen: 256, segmentBytes: 65_536 },
   guard: () => lease.check(),
   release: () => undefined,

@@ -2,15 +2,9 @@ import { isThroughlineError } from "../../errors.ts";
 import { type ListPlace, listCursor, parseCursor } from "../batch.ts";
 import type { ListOptions, ListPage, LogHead, LogProjection, LogRow } from "../log-store.ts";
 import type { FileIndex } from "./index.ts";
+import type { IndexCoverage } from "./index-file.ts";
 import { idToken, parseStored } from "./index-schema.ts";
-import { labelsOf } from "./index-writer.ts";
-import type {
-  IndexCoverage,
-  IndexEntry,
-  IndexedBatch,
-  LogState,
-  ReadBatches,
-} from "./log-index.ts";
+import { type IndexEntry, type IndexedBatch, type LogState, labelsOf } from "./index-writer.ts";
 
 /** How many keys are read at a time. */
 const keysAtOnce = 1_000;
@@ -56,7 +50,11 @@ interface PlacedRow {
   readonly row: () => LogRow;
 }
 
-/** The part of `index.db` of one collection: reads its file, and over it what the journal holds. */
+/**
+ * The part of `index.db` of one collection, by which nothing needs a scan: lists, search, ids and places. Reads
+ * its file, and over it what the journal holds. Derived: losing it loses nothing, and the logs win when the two
+ * disagree. What is stored is seen at once.
+ */
 export class CollectionIndex {
   readonly file: FileIndex;
   readonly collection: string;
@@ -67,8 +65,8 @@ export class CollectionIndex {
   #idCount = 0;
   /** Logs whose rows in the file do not count any more: how many removals are under way. */
   readonly #removed = new Map<string, number>();
-  /** Logs that the file did not take: their position is `refused`. */
-  readonly #refused = new Set<string>();
+  /** Logs that the file did not take, and from which offset on: their position is `refused`. */
+  readonly #refused = new Map<string, number>();
   readonly #damaged = new Set<string>();
   /** What is noted at the end, see `noteCompared`. */
   comparedAt: string | undefined;
@@ -82,6 +80,7 @@ export class CollectionIndex {
     file.open(collection, projection, this);
   }
 
+  /** Where the log ends, as the index will have it once it read the journal. */
   entry(key: string): IndexEntry | undefined {
     const written = this.written(key);
     const recent = this.#recent.get(key);
@@ -93,6 +92,7 @@ export class CollectionIndex {
     return comes ? recent.log : written;
   }
 
+  /** Where the log ends in the file of the index. */
   written(key: string): IndexEntry | undefined {
     const row = this.file.file.run(() => this.#rowOf(key));
     if (row === undefined) return undefined;
@@ -100,6 +100,11 @@ export class CollectionIndex {
     return { seq: Number(seq), end: Number(end), crc: String(crc) };
   }
 
+  /**
+   * Notes that a batch is in the journal and in its log.
+   *
+   * @param ids of its records, of which the last one has the number `log.seq`.
+   */
   stored(log: LogState, ids: readonly string[], start: number): void {
     const recent = this.#recentOf(log, start);
     if (recent.ids.size >= idsInMemory) {
@@ -116,18 +121,21 @@ export class CollectionIndex {
     if (this.#idCount > idsOfAll) this.#letGo();
   }
 
+  /** Notes what the journal of a dead process holds of a log, from the offset `since` on. */
   recovered(log: LogState, since: number): void {
     const recent = this.#recentOf(log, since);
     recent.idsFrom = log.end;
     recent.position = this.file.durable;
   }
 
+  /** From which offset on the ids of a log must be noted (`remember`) before they can be found. */
   lacks(key: string): number | undefined {
     const recent = this.#recent.get(key);
     const end = this.written(key)?.end ?? 0;
     return recent !== undefined && end < recent.idsFrom ? end : undefined;
   }
 
+  /** Notes ids of records, all that the log has from the offset `from` on. */
   remember(key: string, ids: readonly (readonly [id: string, seq: number])[], from: number): void {
     const recent = this.#recent.get(key);
     if (recent === undefined) return;
@@ -137,6 +145,13 @@ export class CollectionIndex {
     this.#idCount += ids.length;
   }
 
+  /**
+   * Takes up batches that were read from the log, and the damage that was found. Resolves when they are in the
+   * file of the index, or with `false`: a full disk refused them, or the index was lost. Lists have the log all the
+   * same; the ids that it has from `from` on must be noted then (`remember`).
+   *
+   * @param from the offset from which the log was read.
+   */
   async add(log: LogState, batches: readonly IndexedBatch[], from: number): Promise<boolean> {
     const { collection } = this;
     try {
@@ -156,23 +171,19 @@ export class CollectionIndex {
   /** The file does not take what a log has from the offset `since` on. */
   #refuse(log: LogState, since: number): void {
     if (this.#refused.size === 0) void this.noteCovered(false);
-    this.#refused.add(log.key);
+    this.#refused.set(log.key, since);
     this.#recent.delete(log.key);
     const recent = this.#recentOf(log, since);
     recent.position = recent.olderAt = refused;
     recent.idsFrom = log.end;
   }
 
-  get refused(): ReadonlySet<string> {
+  /** Logs that could not be added, and from which offset on: each is to be compared with the index again. */
+  get refused(): ReadonlyMap<string, number> {
     return this.#refused;
   }
 
-  /** Reads what a log has that the file did not take. */
-  async *read(key: string, read: ReadBatches): AsyncIterable<IndexedBatch> {
-    const since = this.#recent.get(key)?.since;
-    if (since !== undefined) yield* read(key, since);
-  }
-
+  /** Whether damage of this log is known from before. */
   isDamaged(key: string): boolean {
     if (this.#damaged.has(key)) return true;
     const last = this.#recent.get(key)?.log;
@@ -190,6 +201,7 @@ export class CollectionIndex {
       .then(done, () => undefined);
   }
 
+  /** Numbers of the records that have this id, newest first: damage may have taken some. */
   find(key: string, id: string): readonly number[] {
     const recent = this.#recent.get(key);
     const known = recent?.ids.get(id) ?? recent?.older.get(id);
@@ -200,6 +212,10 @@ export class CollectionIndex {
     });
   }
 
+  /**
+   * A place at or before the batch that holds `seq`: the greatest known batch start whose first
+   * record is at most `seq`. At least one place is kept for every 64 KiB of log that is in the file.
+   */
   seek(key: string, seq: number): number {
     if (this.#removed.has(key)) return 0;
     return this.file.file.run(() => {
@@ -220,6 +236,7 @@ export class CollectionIndex {
     });
   }
 
+  /** Every key that the index knows, in no order. */
   *keys(): Generator<string> {
     for (let after = ""; ; ) {
       const from = after;
@@ -235,6 +252,7 @@ export class CollectionIndex {
     yield* [...this.#recent.keys()];
   }
 
+  /** Forgets a log: reads no longer see it. Its bytes are in the file until `erase`. */
   remove(key: string): void {
     this.#recent.delete(key);
     this.#refused.delete(key);
@@ -248,6 +266,13 @@ export class CollectionIndex {
     void this.file.remove(this.collection, key).then(done, done);
   }
 
+  /**
+   * Resolves when nothing is left in the index file of the words, ids and heads of logs that were removed, deleted or not.
+   * That takes time in proportion to the index; several calls at once cost it once. A crash in between
+   * is made good when the index is opened.
+   *
+   * @throws ThroughlineError `THROUGHLINE_UNAVAILABLE`: bytes may be left; call it again.
+   */
   erase(): Promise<void> {
     return this.file.erase();
   }
@@ -256,6 +281,7 @@ export class CollectionIndex {
     return this.file.makeRoom(bytes);
   }
 
+  /** Resolves when all is in the file that is in the journal. @throws ThroughlineError `THROUGHLINE_UNAVAILABLE` */
   caughtUp(): Promise<void> {
     return this.file.ask({ do: "nothing" });
   }
@@ -268,10 +294,19 @@ export class CollectionIndex {
     return this.file.room();
   }
 
+  /**
+   * From now on the index has every log of this collection, but for what the journal holds; or that is not so.
+   * Durable when this resolves.
+   */
   noteCovered(isCovered: boolean): Promise<void> {
     return this.file.cover(this.collection, isCovered && this.#refused.size === 0);
   }
 
+  /**
+   * Called last: the index has every log that this process knows.
+   *
+   * @param changed when the directory last changed by what this process did.
+   */
   noteCompared(changed: string): void {
     if (this.#refused.size === 0) this.comparedAt = changed;
   }

@@ -9,13 +9,8 @@ import { openHome } from "../../../../test/support/bit-rot.ts";
 import { crashImages } from "../../../../test/support/crash-images.ts";
 import { faultyDisk } from "../../../../test/support/faulty-disk.ts";
 import { hookedDisk } from "../../../../test/support/hooked-disk.ts";
-import { openMemoryIndex } from "../../../../test/support/memory-index.ts";
 import { SimulatedDisk } from "../../../../test/support/simulated-disk.ts";
-import {
-  contractProjection,
-  logsOf,
-  message,
-} from "../../../testing/log-store-contract-fixtures.ts";
+import { logsOf, message } from "../../../testing/log-store-contract-fixtures.ts";
 import { openFileStorage } from "./open-file-storage.ts";
 
 /** 60 logs, appended to so fast that the index has no time: 50 batches each. */
@@ -41,8 +36,7 @@ async function burst(t: TestContext) {
 }
 
 test("an append waits until the index has room, and stores nothing before", async () => {
-  const index = openMemoryIndex()("chats", contractProjection);
-  const { logs } = await openHome(new SimulatedDisk(), () => index);
+  const { logs, index } = await openHome(new SimulatedDisk());
   await logs.append("a", [message("m1")]);
   const { promise, resolve } = Promise.withResolvers<void>();
   index.room = () => promise;
@@ -85,12 +79,12 @@ test("lists, searches, pages and ids know at once what came in a burst", async (
 test("a deletion that is repeated because it was not made durable is for good", async () => {
   const disk = new SimulatedDisk();
   const faulty = faultyDisk(disk, { fault: "EIO", at: 2, call: "syncDirectory", path: /chats$/ });
-  const { storage, logs } = await openHome(faulty, openMemoryIndex());
+  const { storage, logs } = await openHome(faulty);
   await logs.append("a", [message("m1")]);
   await assert.rejects(logs.delete("a"), { code: "THROUGHLINE_OUTCOME_UNKNOWN" });
   await logs.delete("a");
   for (const image of crashImages(disk)) {
-    const left = await openHome(image, openMemoryIndex());
+    const left = await openHome(image);
     assert.deepEqual(await Array.fromAsync(left.logs.read("a")), []);
     await left.storage.close();
   }
@@ -102,7 +96,7 @@ test("records of one batch that are looked up together are read once", async () 
   const disk = hookedDisk(new SimulatedDisk(), (call) => {
     if (call === "read") reads++;
   });
-  const { logs } = await openHome(disk, () => openMemoryIndex()("chats", contractProjection));
+  const { logs } = await openHome(disk);
   const records = Array.from({ length: 500 }, (_, i) => message(`m${i}`, "x".repeat(2_000)));
   await logs.append("a", records);
   reads = 0;

@@ -32,8 +32,8 @@ import {
 import { recordsOf } from "./batch-reader.ts";
 import { assertSame, foundIn } from "./batch-records.ts";
 import { deletedPerhaps, logTemporary, rethrow, syncNames, unlinkIfThere } from "./file-ports.ts";
+import { type IndexHit, searchIndex } from "./index-search.ts";
 import type { LogFile, LogPorts } from "./log-file.ts";
-import type { IndexHit } from "./log-index.ts";
 import { OpenLogs } from "./open-logs.ts";
 import {
   areNamesKnown,
@@ -230,11 +230,12 @@ export class FileLogStore implements LogStore {
     this.#logs.assertOpen();
     await this.#ready();
     const { limit } = options;
+    const { index } = this.#ports;
     // Of what it found some may be unreadable or damaged: then more is looked for.
     for (let most = limit; ; most *= 2) {
       const hits: SearchHit[] = [];
       const read = (key: string, from: number) => this.#batches(key, () => from);
-      const found = await this.#ports.index.search(query, { ...options, limit: most }, read);
+      const found = await searchIndex(index, query, { ...options, limit: most }, read);
       for (const [key, inLog] of Map.groupBy(found, (hit) => hit.key)) {
         for (const record of await this.#foundIn(key, inLog)) hits.push({ key, record });
       }

@@ -8,7 +8,7 @@ import type { Timers } from "../../timers.ts";
 import type { Disk, DiskFile } from "../disk/disk.ts";
 import type { Durability, RepairReport } from "../storage.ts";
 import { readExactly } from "./batch-reader.ts";
-import type { HomeIndex, OpenLogIndex } from "./log-index.ts";
+import type { FileIndex } from "./index.ts";
 
 export type NewReport = Omit<RepairReport, "at">;
 
@@ -29,8 +29,7 @@ export interface HomePorts extends FilePorts {
   readonly timers: Timers;
   readonly logger: Logger;
   readonly durability: Durability;
-  readonly index: HomeIndex;
-  readonly openIndex: OpenLogIndex;
+  readonly index: FileIndex;
   /** Files kept open at most, in each collection. */
   readonly maxOpen: number;
   /** How long a segment of the journal gets. */
@@ -249,7 +248,7 @@ export const isFull = (error: unknown): boolean => isCode(error, "ENOSPC", "EDQU
 
 /** Does something that needs so many bytes: where the disk is full, again in the space of the index. */
 export async function inSpaceOfIndex<T>(
-  index: Pick<HomeIndex, "makeRoom">,
+  index: Pick<FileIndex, "makeRoom">,
   bytes: number,
   work: () => Promise<T>,
 ): Promise<T> {

@@ -7,6 +7,7 @@ import type { LogProjection } from "../log-store.ts";
 import { LocalCluster, LocalLeases } from "../one-process.ts";
 import type { OwnHome, RepairReport, Storage } from "../storage.ts";
 import type { Damage } from "./batch-reader.ts";
+import { CollectionIndex } from "./collection-index.ts";
 import { FileDocumentStore } from "./file-document-store.ts";
 import { FileFileStore } from "./file-file-store.ts";
 import { FileLogStore } from "./file-log-store.ts";
@@ -122,7 +123,7 @@ export class FileStorage implements Storage {
 
   #openLogs(collection: string, projection: LogProjection): FileLogStore {
     const directory = join(this.#ports.home, collection);
-    const index = this.#ports.openIndex(collection, projection);
+    const index = new CollectionIndex(this.#ports.index, collection, projection);
     let made: Promise<void> | undefined;
     return new FileLogStore({
       ...this.#ports,

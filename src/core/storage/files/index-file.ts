@@ -1,6 +1,5 @@
 import fs from "node:fs";
 import { isThroughlineError, ThroughlineError } from "../../errors.ts";
-import { unavailable } from "./file-ports.ts";
 import {
   durably,
   faultOf,
@@ -15,11 +14,21 @@ import {
 } from "./index-schema.ts";
 
 /**
+ * What the index has of a collection when a home is opened.
+ *
+ * - `"all"`: every log. The last process noted so at its end, and no name in the directory changed since.
+ * - `"names"`: the same, but names changed: it is enough to compare them.
+ * - `"covered"`: every log, but for what the journal holds. What other programs changed is not known.
+ * - `"unknown"`: each log must be compared with it.
+ */
+export type IndexCoverage = "all" | "names" | "covered" | "unknown";
+
+/**
  * One open `index.db`. A damaged file is never an error to a person: everything in it is derived, so it is deleted
  * and recreated.
  */
 export class IndexFile {
-  readonly path: string;
+  readonly path: string | undefined;
   /** The process before this one closed the index itself: no log is ahead of it. */
   readonly clean: boolean;
   /** Where the index is in the journal of the last process: a position in one of its segments. */
@@ -41,11 +50,12 @@ export class IndexFile {
    * of another version or not ours alone is thrown away, and everything in it comes back from the logs. On a
    * disk that takes no file the index is kept in memory.
    *
+   * @param path `undefined`: in memory from the start.
    * @param onLost called whenever all rows were lost and the index was recreated.
    */
-  constructor(path: string, onLost: () => void) {
+  constructor(path: string | undefined, onLost: () => void) {
     this.path = path;
-    this.#open = openIndexFile(path, true) ?? this.#replace();
+    this.#open = (path && openIndexFile(path, true)) || this.#replace();
     let found = { clean: false, mark: { nth: 0, position: 0 } };
     try {
       found = this.#begin();
@@ -62,6 +72,7 @@ export class IndexFile {
 
   /** How long the file is, with its journal. */
   get bytes(): number {
+    if (this.path === undefined || this.isInMemory) return 0;
     const sizeOf = (path: string) => fs.statSync(path, { throwIfNoEntry: false })?.size ?? 0;
     return sizeOf(this.path) + sizeOf(`${this.path}-wal`);
   }
@@ -180,9 +191,10 @@ export class IndexFile {
 
   /** An empty index. In memory when the disk does not take a file, or spoilt it twice. */
   #replace(inMemory = false): OpenDatabase {
-    const file = this.losses < 2 && !inMemory ? replaceIndexFile(this.path) : undefined;
-    this.isInMemory = file === undefined;
-    if (file !== undefined) return file;
+    const { path } = this;
+    const file = path && this.losses < 2 && !inMemory ? replaceIndexFile(path) : undefined;
+    this.isInMemory = !file;
+    if (file) return file;
     this.#leftBehind = true;
     try {
       this.#removeLeftBehind();
@@ -194,7 +206,7 @@ export class IndexFile {
 
   #removeLeftBehind(): void {
     try {
-      if (isFileThere(this.path)) removeIndexFile(this.path);
+      if (this.path !== undefined && isFileThere(this.path)) removeIndexFile(this.path);
       this.#leftBehind = false;
     } catch (cause) {
       throw unavailable(
@@ -203,6 +215,10 @@ export class IndexFile {
       );
     }
   }
+}
+
+function unavailable(message: string, cause?: unknown): ThroughlineError {
+  return new ThroughlineError(message, { code: "THROUGHLINE_UNAVAILABLE", cause });
 }
 
 export function lost(cause?: unknown): ThroughlineError {

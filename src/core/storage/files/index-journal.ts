@@ -4,7 +4,6 @@ import { dirname } from "node:path";
 import { type Batch, batchAt } from "./batch-reader.ts";
 import { IndexDamage } from "./index-schema.ts";
 import { publishedFrameAt, viewOf } from "./journal-frame.ts";
-import type { IndexedSegment } from "./log-index.ts";
 
 /** What both threads see: `marks` holds up to where the journal is durable, and up to where the index has it. */
 export function sharedViews(memory: SharedArrayBuffer) {
@@ -13,6 +12,23 @@ export function sharedViews(memory: SharedArrayBuffer) {
   return { marks: new Float64Array(memory, 0, 2), wake: new Int32Array(memory, 16, 4) };
 }
 export const sharedBytes = 32;
+
+/** A file of the journal, as it is read. */
+export interface IndexedSegment {
+  readonly path: string;
+  readonly nth: number;
+  /** Of its first byte in the journal. */
+  readonly position: number;
+  /** Position after its last frame, if it takes no more. */
+  readonly end?: number | undefined;
+}
+
+/** The calls of `node:fs` that read the journal. */
+export interface JournalFiles {
+  openSync(path: string, how: "r"): number;
+  readSync(fd: number, into: Buffer, offset: number, length: number, position: number): number;
+  closeSync(fd: number): void;
+}
 
 /** A batch of a log, or that the log was cut back to `start`. */
 export interface IndexedFrame {
@@ -23,7 +39,6 @@ export interface IndexedFrame {
   readonly end: number;
   /** Nothing: the log was cut back. */
   readonly batch: Batch | undefined;
-  readonly position: number;
   /** Position in the journal after it. */
   readonly after: number;
 }
@@ -35,6 +50,11 @@ const readBytes = 1024 * 1024;
 /** The segments of the journal that the index has yet to read. */
 export class IndexJournal {
   readonly #segments: (IndexedSegment & { fd?: number })[] = [];
+  readonly #files: JournalFiles;
+
+  constructor(files: JournalFiles = fs) {
+    this.#files = files;
+  }
 
   began(segment: IndexedSegment): void {
     this.#segments.push({ ...segment });
@@ -54,14 +74,14 @@ export class IndexJournal {
       next = this.#segments[1]
     ) {
       const [first] = this.#segments.splice(0, 1);
-      if (first?.fd !== undefined) fs.closeSync(first.fd);
+      if (first?.fd !== undefined) this.#files.closeSync(first.fd);
     }
   }
 
   /** Closes all files: those that are removed now have no place on the disk any more. */
   closeFiles(): void {
     for (const segment of this.#segments) {
-      if (segment.fd !== undefined) fs.closeSync(segment.fd);
+      if (segment.fd !== undefined) this.#files.closeSync(segment.fd);
       delete segment.fd;
     }
   }
@@ -88,9 +108,8 @@ export class IndexJournal {
           if (path === "") continue; // the header of a segment
           const collection = dirname(path).replace(/^\.$/, "");
           const batch = content.length === 0 ? undefined : batchAt(content, start);
-          const { position: own } = frame;
           const last = start + content.length;
-          yield { collection, path, start, end: last, batch, position: own, after };
+          yield { collection, path, start, end: last, batch, after };
         }
         if (at === 0) throw new IndexDamage(notThere);
         position += at;
@@ -101,11 +120,11 @@ export class IndexJournal {
 
   /** Whole frames, the first of them whatever its length. */
   #read(segment: IndexedSegment & { fd?: number }, from: number, to: number): Buffer {
-    const fd = segment.fd ?? fs.openSync(segment.path, "r");
+    const fd = segment.fd ?? this.#files.openSync(segment.path, "r");
     segment.fd = fd;
     const read = (length: number) => {
       const bytes = Buffer.allocUnsafe(length);
-      const count = fs.readSync(fd, bytes, 0, length, from - segment.position);
+      const count = this.#files.readSync(fd, bytes, 0, length, from - segment.position);
       return bytes.subarray(0, count);
     };
     const bytes = read(to - from);

@@ -1,8 +1,7 @@
 import type { LogProjection } from "../log-store.ts";
-import type { sharedViews } from "./index-journal.ts";
+import type { IndexedSegment, JournalFiles, sharedViews } from "./index-journal.ts";
 import { faultOf, type OpenDatabase } from "./index-schema.ts";
-import { IndexWriter } from "./index-writer.ts";
-import type { IndexedBatch, IndexedSegment, LogState } from "./log-index.ts";
+import { type IndexedBatch, IndexWriter, type LogState } from "./index-writer.ts";
 
 /** What the index is asked for. Everything is done in order. */
 export type IndexRequest =
@@ -52,8 +51,9 @@ export class IndexQueue {
     shared: ReturnType<typeof sharedViews>,
     sliceBytes: number,
     report: (report: IndexReport) => void,
+    files?: JournalFiles,
   ) {
-    this.#writer = new IndexWriter(opened, projections);
+    this.#writer = new IndexWriter(opened, projections, files);
     this.#writer.mark = shared.marks[1] ?? 0;
     this.#shared = shared;
     this.#sliceBytes = sliceBytes;

@@ -3,17 +3,21 @@ import type { ListPlace } from "../batch.ts";
 import type { LogHead, SearchOptions } from "../log-store.ts";
 import { endsOpen, holdsEvery, queryPhrases, searchTokens } from "../search-words.ts";
 import { recordsOf } from "./batch-reader.ts";
-import { CollectionIndex, comparePlaces } from "./collection-index.ts";
+import { type CollectionIndex, comparePlaces } from "./collection-index.ts";
 import { headOf } from "./commit.ts";
-import type { FileIndex } from "./index.ts";
-import { IndexJournal } from "./index-journal.ts";
 import { idToken } from "./index-schema.ts";
-import type { IndexedBatch, IndexHit, LogIndex, OpenLogIndex, ReadBatches } from "./log-index.ts";
+import type { IndexedBatch } from "./index-writer.ts";
 
 /** How many logs are searched one by one first. Each costs some 20 µs. */
 const newestLogs = 16;
 /** Bytes of the journal that are looked through before others have their turn. */
 const lookedThrough = 256 * 1024;
+
+/** A record that search found: which log, and which number. The store reads the record itself. */
+export interface IndexHit {
+  readonly key: string;
+  readonly seq: number;
+}
 
 /** What a search asks for. */
 interface Wanted {
@@ -32,23 +36,16 @@ interface LookedThrough {
   readonly hidden: Set<number>;
 }
 
-/** Opens the parts of an index. */
-export function partsOf(index: FileIndex): OpenLogIndex {
-  return (collection, projection) => new SearchedIndex(index, collection, projection);
-}
-
-class SearchedIndex extends CollectionIndex implements LogIndex {
-  search(query: string, options: SearchOptions, read: ReadBatches): Promise<readonly IndexHit[]> {
-    return searchIndex(this, query, options, read);
-  }
-}
-
-/** Searches what the file of the index has, and what it lacks in the journal. */
-async function searchIndex(
+/**
+ * Searches what the file of the index has, and what it lacks in the journal.
+ *
+ * @param read reads what a log that the index could not take has from an offset on.
+ */
+export async function searchIndex(
   part: CollectionIndex,
   query: string,
   { limit, key, prefix }: SearchOptions,
-  read: ReadBatches,
+  read: (key: string, from: number) => AsyncIterable<IndexedBatch>,
 ): Promise<readonly IndexHit[]> {
   const phrases = queryPhrases(query);
   if (phrases.length === 0) return [];
@@ -61,10 +58,10 @@ async function searchIndex(
       throw error; // as what fails in there
     }),
   );
-  for (const each of part.refused) {
+  for (const [each, from] of part.refused) {
     if (key !== undefined && key !== each) continue;
     let last: IndexedBatch | undefined;
-    for await (const batch of part.read(each, read)) {
+    for await (const batch of read(each, from)) {
       lookAt(part, looked, each, batch, wanted);
       last = batch;
     }
@@ -83,9 +80,8 @@ async function lookThrough(
 ): Promise<Map<string, LookedThrough>> {
   const logs = new Map<string, LookedThrough>();
   const { durable } = part.file;
-  const journal = new IndexJournal();
+  const journal = part.file.journal();
   try {
-    for (const segment of part.file.segments) journal.began(segment);
     // What the index took up on the way need not be read, and may be there no longer.
     for (let at = part.file.mark; at < durable; ) {
       const last = new Map<string, IndexedBatch>();

@@ -6,10 +6,9 @@ import os from "node:os";
 import { fileURLToPath } from "node:url";
 import { parentPort, receiveMessageOnPort, workerData } from "node:worker_threads";
 import type { LogProjection } from "../log-store.ts";
-import { sharedViews } from "./index-journal.ts";
+import { type IndexedSegment, sharedViews } from "./index-journal.ts";
 import { type Asked, IndexQueue } from "./index-queue.ts";
 import { openIndexFile, quickCheck } from "./index-schema.ts";
-import type { IndexedSegment } from "./log-index.ts";
 
 /** What the thread is told. */
 export type ThreadMessage =

@@ -1,10 +1,15 @@
 import fs from "node:fs";
 import type { LogHead, LogProjection } from "../log-store.ts";
 import { searchTokens } from "../search-words.ts";
-import { recordsOf } from "./batch-reader.ts";
+import { type Batch, recordsOf } from "./batch-reader.ts";
 import { headOf } from "./commit.ts";
 import { fileNameOf } from "./file-name.ts";
-import { type IndexedFrame, IndexJournal } from "./index-journal.ts";
+import {
+  type IndexedFrame,
+  type IndexedSegment,
+  IndexJournal,
+  type JournalFiles,
+} from "./index-journal.ts";
 import {
   durably,
   IndexDamage,
@@ -15,7 +20,26 @@ import {
   removedLogs,
   type Statements,
 } from "./index-schema.ts";
-import type { IndexedBatch, IndexedSegment, LogState } from "./log-index.ts";
+
+/** Where a log ends, as the index knows it. */
+export interface IndexEntry {
+  readonly seq: number;
+  /** Byte offset of the end of the last commit line. */
+  readonly end: number;
+  /** CRC of the last commit line, 8 hex digits: tells an older copy of the file from the file. */
+  readonly crc: string;
+}
+
+/** A log as its last commit line has it. */
+export interface LogState extends IndexEntry {
+  readonly key: string;
+  /** JSON of the head, an object. */
+  readonly headJson: string;
+  readonly damaged: boolean;
+}
+
+/** A batch in the bytes of its log. */
+export type IndexedBatch = Omit<Batch, "kind">;
 
 /** Logs whose rows are remembered. */
 const knownLogs = 4_096;
@@ -54,21 +78,23 @@ interface LogRowDraft {
 export class IndexWriter {
   readonly #open: OpenDatabase;
   readonly #sql: Statements;
-  readonly #journal = new IndexJournal();
+  readonly #journal: IndexJournal;
   readonly #projections: ReadonlyMap<string, LogProjection>;
   /** Collections in which something is not as the file knows it: their logs must be compared with it. */
   readonly doubtful = new Set<string>();
   readonly #drafts = new Map<string, LogRowDraft>();
-  /** Collections that were not open when the journal was read: the next start reads it from `#held` again. */
-  readonly #passed = new Set<string>();
-  #held: readonly [nth: number, position: number] | undefined;
   #isMerging = false;
   /** All that the journal holds before this position is in the file. */
   mark = 0;
 
   /** @param projections of the collections that are open. */
-  constructor(open: OpenDatabase, projections: ReadonlyMap<string, LogProjection>) {
+  constructor(
+    open: OpenDatabase,
+    projections: ReadonlyMap<string, LogProjection>,
+    files?: JournalFiles,
+  ) {
     this.#open = open;
+    this.#journal = new IndexJournal(files);
     this.#sql = open.sql;
     this.#projections = projections;
   }
@@ -94,7 +120,7 @@ export class IndexWriter {
       }
       if (to === this.mark) to = until; // headers of segments
       this.#finish(touched);
-      this.#sql.setMark.run(...(this.#held ?? [this.#journal.nthAt(to), to]));
+      this.#sql.setMark.run(this.#journal.nthAt(to), to);
     });
     this.mark = to;
     this.#journal.release(to);
@@ -156,12 +182,7 @@ export class IndexWriter {
   /** Makes everything durable that was written before: the journal may go. */
   sync(): void {
     const nth = this.#journal.nthAt(this.mark);
-    durably(this.#open.database, () => {
-      for (const collection of this.#passed) this.#sql.uncover.run(collection);
-      this.#sql.setMark.run(nth, this.mark);
-    });
-    this.#passed.clear();
-    this.#held = undefined;
+    durably(this.#open.database, () => this.#sql.setMark.run(nth, this.mark));
     this.#journal.closeFiles();
   }
 
@@ -205,11 +226,10 @@ export class IndexWriter {
   }
 
   #addFrame(frame: IndexedFrame, touched: Set<LogRowDraft>): void {
-    const { collection, path, start, end, batch, position } = frame;
+    const { collection, path, start, end, batch } = frame;
+    // One that is not open is compared when it is: its projection is not known here.
     if (!this.#projections.has(collection)) {
-      this.#held ??= [this.#journal.nthAt(position), position];
-      this.#passed.add(collection);
-      this.doubtful.add(collection);
+      this.#doubt(collection);
       return;
     }
     const known = this.#drafts.get(path);

@@ -1,16 +1,20 @@
-import fs from "node:fs";
 import { setImmediate as nextPass } from "node:timers/promises";
 import type { Worker } from "node:worker_threads";
 import { isThroughlineError } from "../../errors.ts";
 import { awaited, systemTimers, type Timers } from "../../timers.ts";
 import type { LogProjection } from "../log-store.ts";
 import type { IndexBehind } from "../storage.ts";
-import { IndexFile, lost } from "./index-file.ts";
-import { sharedBytes, sharedViews } from "./index-journal.ts";
+import { type IndexCoverage, IndexFile, lost } from "./index-file.ts";
+import {
+  type IndexedSegment,
+  IndexJournal,
+  type JournalFiles,
+  sharedBytes,
+  sharedViews,
+} from "./index-journal.ts";
 import { type Asked, IndexQueue, type IndexReport, type IndexRequest } from "./index-queue.ts";
 import type { Statements } from "./index-schema.ts";
 import type { ThreadData, ThreadMessage } from "./index-thread.ts";
-import type { HomeIndex, IndexCoverage, IndexedSegment } from "./log-index.ts";
 
 /**
  * A home that is open for a moment needs no thread. Start it after this many groups of appends or milliseconds, after
@@ -36,6 +40,8 @@ interface IndexOptions {
   /** When a collection's directory last changed. @default () => undefined */
   readonly changed?: ((collection: string) => string | undefined) | undefined;
   readonly timers?: Timers | undefined;
+  /** What the journal is read with. @default `node:fs` */
+  readonly files?: JournalFiles | undefined;
   /** @default 128 MiB */
   readonly mostBehindBytes?: number | undefined;
 }
@@ -58,7 +64,7 @@ type Answer = Extract<IndexReport, { readonly answer: unknown }>["answer"];
  * The index of a home, which several collections share. This thread reads its file; another one reads the journal and
  * writes it. Where there is no other, this one does, a slice at a time.
  */
-export class FileIndex implements HomeIndex {
+export class FileIndex {
   readonly #options: IndexOptions;
   readonly #timers: Timers;
   readonly #parts = new Map<string, IndexPart>();
@@ -85,8 +91,12 @@ export class FileIndex implements HomeIndex {
   #cancelTimer: (() => void) | undefined;
   #closing: Promise<void> | undefined;
 
-  /** Opens the index of a home, creating it if need be. Never fails for what is in the file. */
-  constructor(path: string, options: IndexOptions = {}) {
+  /**
+   * Opens the index of a home, creating it if need be. Never fails for what is in the file.
+   *
+   * @param path `undefined`: it is kept in memory.
+   */
+  constructor(path: string | undefined, options: IndexOptions = {}) {
     this.#options = options;
     this.#timers = options.timers ?? systemTimers;
     this.file = new IndexFile(path, () => this.#lost());
@@ -97,10 +107,7 @@ export class FileIndex implements HomeIndex {
     });
   }
 
-  get clean(): boolean {
-    return this.file.clean;
-  }
-
+  /** Any segment that is begun gets a greater number: by these the index knows what it has. */
   get nth(): number {
     return this.file.mark.nth;
   }
@@ -119,8 +126,11 @@ export class FileIndex implements HomeIndex {
     return { bytes: Math.max(0, this.durable - this.mark) };
   }
 
-  get segments(): readonly IndexedSegment[] {
-    return this.#segments;
+  /** Opens what is read of the journal from the mark on. */
+  journal(): IndexJournal {
+    const journal = new IndexJournal(this.#options.files);
+    for (const segment of this.#segments) journal.began(segment);
+    return journal;
   }
 
   get sql(): Statements {
@@ -144,6 +154,7 @@ export class FileIndex implements HomeIndex {
     }
   }
 
+  /** Begins to read a segment of the journal. Those of a dead process come first, in their order. */
   began(segment: IndexedSegment): void {
     const found = this.#found;
     if (found !== undefined) {
@@ -163,6 +174,7 @@ export class FileIndex implements HomeIndex {
     this.#tell({ segment });
   }
 
+  /** Has the index read the journal up to this position: all before it is durable. */
   published(position: number): void {
     this.#shared.marks[0] = position;
     Atomics.add(this.#shared.wake, 0, 1);
@@ -195,10 +207,16 @@ export class FileIndex implements HomeIndex {
     await Atomics.waitAsync(wake, 3, Atomics.load(wake, 3), 1_000).value;
   }
 
+  /**
+   * Resolves when all that the journal holds before this position is durable in the index.
+   *
+   * @throws ThroughlineError `THROUGHLINE_UNAVAILABLE`
+   */
   async sync(position = this.durable): Promise<void> {
     await this.ask({ do: "sync" }, position);
   }
 
+  /** Does without what the journal has of these collections before this position. */
   async skip(position: number, collections: ReadonlySet<string>): Promise<void> {
     // First: what is compared from now on is compared with what the file has.
     for (const collection of collections) {
@@ -220,8 +238,7 @@ export class FileIndex implements HomeIndex {
   /** Makes the bytes of logs disappear that were removed before. */
   erase(): Promise<void> {
     const erasing = this.#erasing.then(async () => {
-      const stats = fs.statSync(this.file.path, { throwIfNoEntry: false });
-      if ((stats?.size ?? 0) > threadAfter.erasedBytes) this.#startThread();
+      if (this.file.bytes > threadAfter.erasedBytes) this.#startThread();
       // It must have an end: a file that cannot be erased goes whole.
       await this.#insistOn({ do: "erase" });
       this.file.assertNothingLeft();
@@ -235,9 +252,14 @@ export class FileIndex implements HomeIndex {
     return this.#insistOn({ do: "remove", collection, key });
   }
 
+  /**
+   * Gives up the file of the index where that makes room for as many bytes; it is filled again from the logs.
+   *
+   * @returns whether it did.
+   */
   async makeRoom(bytes: number): Promise<boolean> {
     const has = this.file.bytes;
-    if (this.file.isInMemory || has < bytes) return false;
+    if (has === 0 || has < bytes) return false;
     const worker = this.#worker;
     this.file.lose(has < bytes + emptyBytes);
     await worker?.terminate(); // it has the file open
@@ -308,6 +330,7 @@ export class FileIndex implements HomeIndex {
         this.#shared,
         ownSliceBytes,
         (report) => this.#hear(report),
+        this.#options.files,
       );
       for (const segment of this.#segments) this.#queue.began(segment);
     }
@@ -350,7 +373,8 @@ export class FileIndex implements HomeIndex {
   #startThread(): void {
     if (this.#worker !== undefined || this.#isAlone || this.#closing !== undefined) return;
     const modules = Array.from(this.#projections, ([name, { module }]) => [name, module] as const);
-    if (this.file.isInMemory || modules.some(([, module]) => module === undefined)) {
+    const { path, isInMemory } = this.file;
+    if (path === undefined || isInMemory || modules.some(([, module]) => module === undefined)) {
       this.#beAlone();
       return;
     }
@@ -358,9 +382,9 @@ export class FileIndex implements HomeIndex {
     this.#cancelTimer = undefined;
     const { Worker: Thread } = process.getBuiltinModule("node:worker_threads"); // loading it takes 1 ms
     const data = {
-      path: this.file.path,
+      path,
       memory: this.#memory,
-      isUnsure: !this.clean && this.file.losses === 0,
+      isUnsure: !this.file.clean && this.file.losses === 0,
     };
     let worker: Worker;
     try {

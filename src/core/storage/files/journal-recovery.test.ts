@@ -13,9 +13,8 @@ import {
   segmentsOn,
   write,
 } from "../../../../test/support/journal-world.ts";
-import { openMemoryIndex } from "../../../../test/support/memory-index.ts";
 import { SimulatedDisk } from "../../../../test/support/simulated-disk.ts";
-import { openOn, projection } from "../../../../test/support/storage-workload.ts";
+import { openOn } from "../../../../test/support/storage-workload.ts";
 
 const opensOf = (disk: SimulatedDisk, from = 0) =>
   callsOn(disk, from).filter((call) => /^open .*\.jsonl$/.test(call));
@@ -25,9 +24,7 @@ test("a start after a kill opens no log but those that are asked for, and all ot
   const { logs } = await openLarge(disk);
   for (let i = 0; i < 50; i++) await logs.append(`k${i}`, [record("m")]);
   const image = processDeathImage(disk);
-  const index = openMemoryIndex()("chats", projection);
-  const covered = () => Object.assign(index, { coverage: "covered" as const });
-  const opened = await openLarge(image, covered);
+  const opened = await openLarge(image, ({ file }) => file.covered.set("chats", null));
   assert.deepEqual(opensOf(image), []);
   assert.equal((await opened.logs.tail("k7", 1))?.seq, 1);
   assert.deepEqual([...new Set(opensOf(image))], [`open ${logOf("k7")}`]);

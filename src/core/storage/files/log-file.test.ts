@@ -4,11 +4,9 @@ import { crc32 } from "node:zlib";
 import { processDeathImage } from "../../../../test/support/crash-images.ts";
 import { faultyDisk } from "../../../../test/support/faulty-disk.ts";
 import { hookedDisk } from "../../../../test/support/hooked-disk.ts";
-import { openMemoryIndex } from "../../../../test/support/memory-index.ts";
 import { SimulatedDisk } from "../../../../test/support/simulated-disk.ts";
-import { openOn, projection } from "../../../../test/support/storage-workload.ts";
+import { openOn } from "../../../../test/support/storage-workload.ts";
 import { fileNameOf } from "./file-name.ts";
-import type { LogIndex } from "./log-index.ts";
 
 const path = `/home/chats/${fileNameOf("a")}.jsonl`;
 async function bytesOf(disk: SimulatedDisk, at = path): Promise<Buffer> {
@@ -301,47 +299,11 @@ test("content that looks like commit lines and control records stays content", a
   await again.storage.close();
 });
 
-test("an older copy of a file is noticed by the index, reported, and the chat is listed as damaged", async () => {
-  const kept = openMemoryIndex()("chats", projection);
-  // An index that outlives the storage, as its file does.
-  const index = () => kept;
-  const disk = new SimulatedDisk();
-  const first = await openOn(disk, "power-cut", index);
-  await first.logs.append("a", [{ id: "m1" }]);
-  const copy = await bytesOf(disk);
-  await first.logs.append("a", [{ id: "m2" }]);
-  await first.storage.close();
-  const file = await disk.open(path, "write");
-  await file.truncate(copy.length);
-  const second = await openOn(disk, "power-cut", index);
-  assert.equal((await second.logs.tail("a", 5))?.damaged, true);
-  assert.deepEqual(
-    second.storage.repairs().map(({ kind, after_seq }) => [kind, after_seq]),
-    [["older_copy", 1]],
-  );
-  assert.equal((await second.logs.list({ limit: 5 })).rows[0]?.damaged, true);
-  await second.storage.close();
-  // And it stays so, also when the chat goes on after another start.
-  const third = await openOn(disk, "power-cut", index);
-  await third.logs.append("a", [{ id: "m3" }]);
-  assert.equal((await third.logs.list({ limit: 5 })).rows[0]?.damaged, true);
-  await third.storage.close();
-});
-
 test("when the index is lost in use, a repeated append is still stored once, and lists fill again", async () => {
-  let current = openMemoryIndex()("chats", projection);
-  const index = () =>
-    new Proxy(current, {
-      get(_, name: keyof LogIndex) {
-        const value: unknown = current[name];
-        return typeof value === "function" ? value.bind(current) : value;
-      },
-    });
-  const { storage, logs } = await openOn(new SimulatedDisk(), "power-cut", index);
+  const { storage, logs, index } = await openOn(new SimulatedDisk());
   await logs.append("a", [{ id: "m1" }, { id: "m2" }]);
   await logs.append("b", [{ id: "m3" }]);
-  current = openMemoryIndex()("chats", projection);
-  storage.indexLost();
+  index.file.lose();
   assert.equal(await logs.append("a", [{ id: "m1" }]), 1);
   assert.equal(await logs.append("a", [{ id: "m4" }]), 3);
   assert.equal((await logs.list({ limit: 9 })).rows.length, 2);

@@ -9,6 +9,7 @@ import {
   type Damage,
   recordsOf,
 } from "./batch-reader.ts";
+import type { CollectionIndex } from "./collection-index.ts";
 import {
   type HomePorts,
   isCode,
@@ -20,7 +21,6 @@ import {
 import type { Journal, JournaledLog, PushedChange } from "./journal.ts";
 import { noFile } from "./journal-frame.ts";
 import { type LogEnd, noEnd, settleEnd } from "./log-end.ts";
-import type { LogIndex } from "./log-index.ts";
 import type { RecentBatch, RecentRecords } from "./recent-records.ts";
 
 /** What a collection of logs needs. */
@@ -34,7 +34,7 @@ export interface LogPorts extends Omit<HomePorts, "index" | "report"> {
   readonly isShared: boolean;
   /** Makes the directory, once. Tried again if it fails. */
   makeDirectory(): Promise<void>;
-  readonly index: LogIndex;
+  readonly index: CollectionIndex;
   /** Takes the changes of logs before their files do. */
   readonly journal: Journal;
   readonly recent: RecentRecords;
@@ -372,7 +372,7 @@ export class LogFile implements JournaledLog, OpenLog {
     const { lines, ids, seq, headJson } = batch;
     this.#endsAt({ seq, end: offset + bytes.length, crc, headJson });
     this.#ports.recent.append(this, offset, lines);
-    this.#ports.index.stored(this, ids, offset, bytes);
+    this.#ports.index.stored(this, ids, offset);
     for (const id of ids) this.comingIds.delete(id);
   }
 

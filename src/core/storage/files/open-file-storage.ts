@@ -9,7 +9,6 @@ import { type Durability, durabilityCheck } from "../storage.ts";
 import { makeDirectory } from "./file-ports.ts";
 import { FileStorage } from "./file-storage.ts";
 import { FileIndex } from "./index.ts";
-import { partsOf } from "./index-search.ts";
 import { checkPermissionModel, oncePerPass, takeLease } from "./lease.ts";
 
 interface FileStorageOptions {
@@ -91,7 +90,6 @@ export async function openFileStorage(options: FileStorageOptions): Promise<File
       timers: systemTimers,
       disk: realDisk,
       index,
-      openIndex: partsOf(index),
       directoryChanged,
       maxOpen: maxOpenFiles,
       segmentBytes: 16 * 1024 * 1024,

@@ -99,7 +99,11 @@ export class OpenLogs {
     this.#missing.delete(key);
     const log = await this.#openFile(key);
     if (log === undefined) {
-      if ((this.#ports.index.entry(key)?.seq ?? 0) === 0) return undefined;
+      const { index } = this.#ports;
+      const isKnown = () => (index.entry(key)?.seq ?? 0) > 0;
+      // The journal may say that the log was cut back to nothing, which the index has yet to read.
+      if (isKnown()) await index.caughtUp().catch(() => undefined);
+      if (!isKnown()) return undefined;
       // Deleted behind our back, or a file system that lost sight of it: not a new log.
       throw unavailable(`${key} was stored, and its file is not there`);
     }
@@ -152,7 +156,7 @@ export class OpenLogs {
     if (this.#isFollowing || this.#closed) return;
     this.#isFollowing = true;
     const follow = async () => {
-      for (const key of this.#ports.index.refused) {
+      for (const key of this.#ports.index.refused.keys()) {
         const log = await this.alone(key, () => {
           const open = this.#open.get(key);
           if (open !== undefined) open.indexAge--;

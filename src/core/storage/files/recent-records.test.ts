@@ -3,10 +3,9 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { openHome } from "../../../../test/support/bit-rot.ts";
 import { hookedDisk } from "../../../../test/support/hooked-disk.ts";
-import { openMemoryIndex } from "../../../../test/support/memory-index.ts";
 import { randomText } from "../../../../test/support/random-text.ts";
 import { SimulatedDisk } from "../../../../test/support/simulated-disk.ts";
-import { contractProjection, message } from "../../../testing/log-store-contract-fixtures.ts";
+import { message } from "../../../testing/log-store-contract-fixtures.ts";
 import { recentBytes } from "./recent-records.ts";
 
 async function open() {
@@ -14,9 +13,7 @@ async function open() {
   const disk = hookedDisk(new SimulatedDisk(), (call) => {
     if (call === "read") seen.reads++;
   });
-  const { logs, storage } = await openHome(disk, () =>
-    openMemoryIndex()("chats", contractProjection),
-  );
+  const { logs, storage } = await openHome(disk);
   /** A shared page and how often the disk was read for it. The page without sharing must be the same. */
   const shared = async (key: string, options: { before?: number; limit: number }) => {
     seen.reads = 0;

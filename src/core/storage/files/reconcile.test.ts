@@ -219,6 +219,24 @@ test("a log whose file was taken away after a clean exit is told of as lost, onc
   assert.deepEqual(await start(), [["b"], []]);
 });
 
+test("an older copy of a file is reported, and the chat is listed as damaged from then on", async (t) => {
+  const home = await homeWith(t, "a");
+  const copy = readFileSync(pathOf(home, "a"));
+  const start = async (use: (logs: LogStore) => Promise<unknown>) => {
+    await using storage = await openFileStorage({ home });
+    const logs = storage.logs("chats", projection);
+    await use(logs);
+    const [row] = (await logs.list({ limit: 5 })).rows;
+    return [row?.damaged, storage.repairs().map(({ kind, after_seq }) => [kind, after_seq])];
+  };
+  await start((logs) => logs.append("a", [{ id: "more" }]));
+  writeFileSync(pathOf(home, "a"), copy);
+  const read = (logs: LogStore) => logs.tail("a", 5);
+  assert.deepEqual(await start(read), [true, [["older_copy", 1]]]);
+  assert.deepEqual(await start((logs) => logs.append("a", [{ id: "later" }])), [true, []]);
+  assert.deepEqual(await start(read), [true, []]);
+});
+
 /** The home after a process that died, while it deleted these logs: their files are gone. */
 async function homeOfDead(t: TestContext, ...deleted: readonly string[]): Promise<string> {
   const home = await homeWith(t, "a", "b");

@@ -4,11 +4,12 @@ import { setImmediate } from "node:timers/promises";
 import { isThroughlineError } from "../../errors.ts";
 import type { DiskEntry, DiskFile } from "../disk/disk.ts";
 import { type Batch, recordsOf } from "./batch-reader.ts";
+import type { CollectionIndex } from "./collection-index.ts";
 import { fileNameOf, keyOfFileName } from "./file-name.ts";
 import { isCode, isDiskError, isTemporaryName, unlessAbsent } from "./file-ports.ts";
+import type { IndexEntry } from "./index-writer.ts";
 import { isSurelyOurs } from "./log-end.ts";
 import type { LogFile, LogPorts } from "./log-file.ts";
-import type { IndexEntry, LogIndex } from "./log-index.ts";
 
 /** So much of a log is given to the index at a time. */
 const addedBytes = 256 * 1024;
@@ -59,7 +60,7 @@ export async function followIndex(ports: LogPorts, log: LogFile): Promise<void> 
 }
 
 /** Notes the ids that the index has yet to read in the journal, or could not take. */
-async function remember(index: LogIndex, log: LogFile): Promise<void> {
+async function remember(index: CollectionIndex, log: LogFile): Promise<void> {
   const from = index.lacks(log.key);
   if (from === undefined) return;
   const ids: (readonly [string, number])[] = [];

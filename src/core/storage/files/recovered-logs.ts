@@ -1,12 +1,12 @@
 import { basename, join } from "node:path";
 import { KeyedMutex } from "../../mutex.ts";
 import { batchAt } from "./batch-reader.ts";
+import type { CollectionIndex } from "./collection-index.ts";
 import { headOf } from "./commit.ts";
 import { type HomePorts, isThere } from "./file-ports.ts";
 import type { Frame } from "./journal-frame.ts";
 import { completeLog } from "./journal-recovery.ts";
 import { collectionOf, settle } from "./journal-segment.ts";
-import type { LogIndex } from "./log-index.ts";
 
 /** What the journal of the last process holds, until it is in the logs and in their indexes. */
 export class RecoveredLogs {
@@ -67,7 +67,7 @@ export class RecoveredLogs {
   }
 
   /** Has the index of a collection know which logs it will read of in the journal. */
-  tell(collection: string, index: LogIndex): void {
+  tell(collection: string, index: CollectionIndex): void {
     for (const [name, changes] of this.#unindexed) {
       if (collectionOf(name) !== collection) continue;
       this.#unindexed.delete(name);

@@ -288,11 +288,12 @@ export class Segments {
   async #freeSealed(): Promise<void> {
     for (let segment = this.#sealed[0]; segment !== undefined; segment = this.#sealed[0]) {
       await segment.settled;
+      const all = { segments: this.#segments(), doubtful: this.#doubtful };
+      // First: an index that fails must not keep the logs from becoming durable.
+      await syncLogs(this.#ports, segment, all, (name) => this.recovered.complete(name));
       if (segment.logs.size > 0) await this.#syncIndex(segment);
       // It has a header alone, which is not to be read once it is gone.
       else await this.#ports.index.skip(segment.position + segment.end, new Set());
-      const all = { segments: this.#segments(), doubtful: this.#doubtful };
-      await syncLogs(this.#ports, segment, all, (name) => this.recovered.complete(name));
       if (!segment.isReusable) await this.#remove(segment);
       else if (this.#spare.length >= sealed.freed) await this.#removeSpare();
       if (segment.isReusable) this.#spare.push(segment);

@@ -1,0 +1,49 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { StoredRecord } from "../storage/log-store.ts";
+import { type ChatHead, readHead } from "./chat-head.ts";
+import { historyStart } from "./history-scope.ts";
+import { readHistory } from "./read-history.ts";
+
+const target = { provider: "openai", model: "gpt-5" };
+const record = (seq: number): StoredRecord => {
+  const role = seq % 2 === 1 ? "user" : "assistant";
+  return { id: `m${seq}`, seq, role, content: "x" };
+};
+const summary = { _type: "metadata", kind: "compaction", up_to_seq: 490, summary: "they met" };
+
+const table = [
+  { says: "to where it began", options: { startSeq: 450 }, pages: 1, fromSeq: 451 },
+  { says: "past a page", options: { startSeq: 250 }, pages: 2, fromSeq: 251 },
+  { says: "to the turn in which a summary ends", more: summary, pages: 1, fromSeq: 491 },
+  { says: "as a whole where nothing ends it", options: {}, pages: 3, fromSeq: 1 },
+];
+for (const { says, options = {}, more, pages, fromSeq } of table) {
+  test(`a history is read ${says}`, async () => {
+    const records = Array.from({ length: 500 }, (_, i) => record(i + 1));
+    if (more !== undefined) records.push({ id: "m501", seq: 501, ...more });
+    let read = 0;
+    const page = async (
+      _: string,
+      { before = 502, limit }: { before?: number | undefined; limit: number },
+    ) => {
+      read++;
+      return records.filter(({ seq }) => seq < before).slice(-limit);
+    };
+    const view = await readHistory({ page }, "chat", { ...target, ...options });
+    assert.deepEqual([read, view.fromSeq], [pages, fromSeq]);
+  });
+}
+
+const session = { generation: 1, start_seq: 4 };
+const starts = [
+  { says: "at its period", head: { session }, start: 4 },
+  { says: "after a clear", head: { session, clear_seq: 7 }, start: 7 },
+  { says: "after its own reset", head: { clear_seq: 2, provider_start: { openai: 9 } }, start: 9 },
+  { says: "where no other provider was reset", head: { provider_start: { codex: 9 } }, start: 0 },
+];
+for (const { says, head, start } of starts) {
+  test(`a provider's part of a chat begins ${says}`, () => {
+    assert.equal(historyStart({ ...readHead({}), ...head } as ChatHead, "openai"), start);
+  });
+}
