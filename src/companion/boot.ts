@@ -77,6 +77,7 @@ export async function beginRun(
     restarts,
     shared: {
       ...shared,
+      alive: {}, // no other server lives
       report: { previousRunId, interrupted, quarantined },
       wokenAt: emotions.at,
       configuration: undefined,

@@ -28,7 +28,7 @@ interface Listener {
 /** How long another server may be silent, in milliseconds, until it counts as dead. */
 const silenceMs = 10_000;
 /** A sign of life that is older than this tells nothing any more, whatever the clocks of servers say. */
-const longestSilenceMs = 60_000;
+const longestSilenceMs = 20_000;
 /** The most servers of which the document knows the newest act: those that wrote it last. */
 const maxWriters = 50;
 
