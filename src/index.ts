@@ -42,16 +42,18 @@ export type {
 } from "./core/extension.ts";
 export type { Json, JsonObject } from "./core/json.ts";
 export type { Logger } from "./core/logger.ts";
-export type { ModelList, ProviderModels, Responders } from "./core/models/model-lists.ts";
 export type { OfferedModel } from "./core/models/model-name.ts";
 export { offlineResponder } from "./core/models/offline-responder.ts";
 export {
   type FinishReason,
+  type ModelList,
   type OfferedTools,
+  type ProviderModels,
   type Responder,
   ResponderError,
   type ResponderEvent,
   type ResponderRequest,
+  type Responders,
   type ResponderTool,
   type Retry,
   type TurnTool,

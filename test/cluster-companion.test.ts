@@ -328,7 +328,8 @@ test("a client's run is one at all servers, also when all are killed; what was t
   const { kind, gapMs } = run.restart;
   assert.deepEqual([kind, gapMs, run.previousRunId], ["crash_recovery", 7_000, runId]);
   assert.deepEqual(run.injects.length, 1);
-  assert.equal(c.companion.told, 2);
+  const { value } = await documentOf(w.store());
+  assert.match(JSON.stringify(value), /"told":{"":2}/);
 });
 
 test("a server that dies beside a living one is no restart, and one that starts joins", async () => {
@@ -396,6 +397,33 @@ test("a start joins a server that hears nothing: its document moves", async () =
   assert.equal(run.runId, a.companion.runId);
   assert.deepEqual(await runsOf(w.store()), ["run_start"]);
 });
+
+for (const [says, isAlive] of [
+  ["ends no run while one that hears nothing writes the document", true],
+  ["waits 10 s for one that was killed, and ends the run", false],
+] as const) {
+  test(`a server that leaves ${says}`, async () => {
+    const w = world();
+    const { storage, timers } = w.open();
+    const starting = awakeProcess(storage, { clock: w.clock, timers });
+    await pass(w.clock, 1_000, timers);
+    const { run } = await starting;
+    const b = await w.start();
+    b.companion.emotions.event("pat_level1");
+    await w.passes();
+    if (isAlive) b.storage.deafen(true);
+    else b.storage.kill();
+    const closing = run.close();
+    for (let n = 0; n < 22; n++) {
+      if (isAlive) b.companion.tick();
+      await pass(w.clock, 500, timers);
+    }
+    await closing;
+    assert.deepEqual(await runsOf(w.store()), isAlive ? ["run_start"] : ["run_start", "run_end"]);
+    const { value } = await documentOf(w.store());
+    assert.equal(value["shutdown_clean"], !isAlive);
+  });
+}
 
 test("a server that slept while the others died has the run of the one that started since", async () => {
   const w = world();

@@ -3,8 +3,8 @@ import fs from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { temporaryDirectory } from "../../test/support/command-line.ts";
+import { builtInPersona } from "../cli/persona.ts";
 import { type Logger, silentLogger } from "../core/logger.ts";
-import { builtInPersona } from "../core/turns/persona.ts";
 import { HomePersona } from "./home-persona.ts";
 
 function personaIn(t: TestContext, configuredPersona?: string) {

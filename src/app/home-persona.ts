@@ -1,9 +1,9 @@
 import { join } from "node:path";
 import { EditedFile, type EditedText } from "../cli/edited-file.ts";
 import { maxPersonaBytes, personaName } from "../cli/home.ts";
+import { builtInPersona } from "../cli/persona.ts";
 import type { Settings } from "../cli/settings.ts";
 import type { Logger } from "../core/logger.ts";
-import { builtInPersona } from "../core/turns/persona.ts";
 
 /** Who answers, and where that is written. */
 interface PersonaState {

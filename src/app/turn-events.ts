@@ -1,6 +1,6 @@
 import type { RouteEvent, Routes } from "../cli/routes.ts";
 import { isThroughlineError } from "../core/errors.ts";
-import type { OutputSink, TurnEvent, TurnResult } from "../core/turns/coordinator-ports.ts";
+import type { OutputSink, TurnEvent, TurnResult } from "../core/turns/coordinator.ts";
 import type { answerJson } from "../server/wire.ts";
 
 /** What a terminal is told of a turn beside its words. */

@@ -1,9 +1,9 @@
 import { existsSync } from "node:fs";
 import { isAbsolute, join, resolve } from "node:path";
-import { builtInPersona } from "../core/turns/persona.ts";
 import type { Environment } from "./env.ts";
 import { Failed } from "./failure.ts";
 import { readOwnFile } from "./own-file.ts";
+import { builtInPersona } from "./persona.ts";
 
 /**
  * Where the companion lives: `--home`, `THROUGHLINE_HOME`, else `~/.throughline`. Only where that is

@@ -1,6 +1,5 @@
 // The runs of programs that are not the server, such as a robot's: pure functions of what happened to them.
 
-import { hashOf } from "../core/chat/tombstones.ts";
 import { isoTime } from "../core/clock.ts";
 import { flag, list, object, optional, text } from "../core/shape.ts";
 import { type ClockReading, clockReading } from "./clock-reading.ts";
@@ -36,9 +35,6 @@ export interface Inject {
   readonly queuedAt: string;
 }
 
-/** By name, in the order in which they were first named. */
-export type ClientRuns = ReadonlyMap<string, ClientRun>;
-
 export const clientLimits = {
   clients: 100,
   chats: 10,
@@ -66,8 +62,8 @@ export const storedClients = list(
   ),
 );
 
-/** A step of a run: `delivered` is its restart; `inject` one more text; `heard` are all up to the one of an id. */
-export type ClientStep = "began" | "beat" | "ended" | "delivered" | "inject" | "heard";
+/** A step of a run: `delivered` is its restart; `inject` one more text; `heard` are all up to the one of an id; `appended` is to a chat. */
+export type ClientStep = "began" | "beat" | "ended" | "delivered" | "inject" | "heard" | "appended";
 
 interface Step {
   readonly id: string;
@@ -90,16 +86,25 @@ const clientSteps: Readonly<
   heard: ({ injects }, { text: last }) => ({
     injects: injects.slice(injects.findIndex(({ id }) => id === last) + 1),
   }),
+  appended: ({ chats }, { text: chat = "" }) => ({
+    chats: [...chats.filter((each) => each !== chat), chat].slice(-clientLimits.chats),
+  }),
 };
 
-/** The runs after one more step. One that has ended can begin, and have its restart delivered, and nothing else. */
-export function stepped(runs: ClientRuns, does: ClientStep, step: Step): ClientRuns {
-  const run = runs.get(step.client);
-  if (run === undefined) {
-    return does === "began" ? new Map(runs).set(step.client, begun(step)) : runs;
-  }
-  if (run.isEnded && does !== "began" && does !== "delivered") return runs;
-  return new Map(runs).set(step.client, { ...run, ...clientSteps[does](run, step) });
+/**
+ * The runs, in the order in which their clients were first named, after one more step. One that has ended can
+ * begin, and have its restart delivered, and nothing else.
+ */
+export function stepped(
+  runs: readonly ClientRun[],
+  does: ClientStep,
+  step: Step,
+): readonly ClientRun[] {
+  const known = runs.find(({ client }) => client === step.client);
+  if (known === undefined) return does === "began" ? [...runs, begun(step)] : runs;
+  if (known.isEnded && does !== "began" && does !== "delivered") return runs;
+  const next = { ...known, ...clientSteps[does](known, step) };
+  return runs.map((run) => (run === known ? next : run));
 }
 
 /** A run that begins. What a crash left unheard is still to hear. */
@@ -133,24 +138,4 @@ function begun({ client, id, reading }: Step, before?: ClientRun): ClientRun {
     chatsBefore: chats.length > 0 ? chats : chatsBefore,
     injects,
   };
-}
-
-/** The client appended to a chat. */
-export function withChat(runs: ClientRuns, client: string, chatId: string): ClientRuns {
-  const run = runs.get(client);
-  if (run === undefined) return runs;
-  const chats = [...run.chats.filter((each) => each !== chatId), chatId];
-  return new Map(runs).set(client, { ...run, chats: chats.slice(-clientLimits.chats) });
-}
-
-/** The runs without a chat that was forgotten. */
-export function withoutForgotten(runs: Iterable<ClientRun>, hash: string): readonly ClientRun[] {
-  const rest = (chats: readonly string[]) => chats.filter((chatId) => hashOf(chatId) !== hash);
-  return [...runs].map((run) => {
-    return { ...run, chats: rest(run.chats), chatsBefore: rest(run.chatsBefore) };
-  });
-}
-
-export function byName(runs: readonly ClientRun[]): ClientRuns {
-  return new Map(runs.map((run) => [run.client, run]));
 }

@@ -1,11 +1,10 @@
 import { invalid, ThroughlineError } from "../core/errors.ts";
 import { systemTimers } from "../core/timers.ts";
-import { type ClientRun, type ClientRuns, type ClientStep, clientLimits } from "./client-runs.ts";
+import { type ClientRun, type ClientStep, clientLimits } from "./client-runs.ts";
 import { readClock } from "./clock-reading.ts";
 import { type InjectionStream, Injector } from "./conversation/injector.ts";
 import { gapBetween } from "./gap.ts";
-import type { Happening } from "./life.ts";
-import type { CompanionChange } from "./living.ts";
+import type { CompanionChange, Happening, Life } from "./life.ts";
 import type { CompanionPorts } from "./options.ts";
 import type { RestartKind, RestartReport } from "./restart.ts";
 import type { RestartNotices } from "./restart-notices.ts";
@@ -40,20 +39,24 @@ export interface RestartText {
 export class Clients {
   readonly #ports: CompanionPorts;
   readonly #host: Host;
-  readonly #runs: () => ClientRuns;
+  readonly #life: () => Life;
   readonly #does: (happening: Happening) => Promise<void>;
 
   /** @param does resolves once it is stored. */
   constructor(
     ports: CompanionPorts,
     host: Host,
-    runs: () => ClientRuns,
+    life: () => Life,
     does: (happening: Happening) => Promise<void>,
   ) {
     this.#ports = ports;
     this.#host = host;
-    this.#runs = runs;
+    this.#life = life;
     this.#does = does;
+  }
+
+  #find(client: string): ClientRun | undefined {
+    return this.#life().clients.find((run) => run.client === client);
   }
 
   /** Begins a run. One of this name that is open has crashed. */
@@ -61,7 +64,7 @@ export class Clients {
     const { name, clients } = clientLimits;
     const isName = typeof client === "string" && client !== "" && client.length <= name;
     if (!isName) throw invalid(`the name of a client has 1 to ${name} characters`);
-    const isFull = this.#runs().size >= clients && !this.#runs().has(client);
+    const isFull = this.#life().clients.length >= clients && this.#find(client) === undefined;
     if (isFull) throw conflict(`there are ${clients} clients already. Use the name of one of them`);
     return this.#step(client, "began");
   }
@@ -80,7 +83,7 @@ export class Clients {
 
   /** The newest run of a client. @throws ThroughlineError `THROUGHLINE_NOT_FOUND`: it never began one. */
   get(client: string): ClientRun {
-    const run = this.#runs().get(client);
+    const run = this.#find(client);
     if (run !== undefined) return run;
     const says = "no client of this name ever began a run";
     throw new ThroughlineError(says, { code: "THROUGHLINE_NOT_FOUND" });
@@ -94,7 +97,7 @@ export class Clients {
   }
 
   get allOpen(): readonly ClientRun[] {
-    return [...this.#runs().values()].filter(({ isEnded }) => !isEnded);
+    return this.#life().clients.filter(({ isEnded }) => !isEnded);
   }
 
   /** For how long a run was up, or is, in milliseconds. */
@@ -106,7 +109,7 @@ export class Clients {
   async appended(client: string, chatId: string): Promise<void> {
     await this.#lookFor(client);
     if (this.open(client).chats.at(-1) === chatId) return;
-    await this.#does({ kind: "appended", client, chat: chatId });
+    await this.#step(client, "appended", chatId);
   }
 
   /** What the model of a client, or without one of this run, is to hear of the restart, until `delivered`. */
@@ -175,7 +178,7 @@ export class Clients {
       clock,
       logger,
       timers,
-      injects: () => this.#runs().get(client)?.injects ?? [],
+      injects: () => this.#find(client)?.injects ?? [],
       heard: (id) => this.heard(client, id),
       onChange: (listener) => this.#host.onChange(({ type }) => type === "injects" && listener()),
     });
@@ -184,7 +187,7 @@ export class Clients {
 
   /** Reads on where no run of a client is known to be open: it may have begun at another server. */
   async #lookFor(client: string): Promise<void> {
-    if (this.#runs().get(client)?.isEnded !== false) await this.#host.readOn();
+    if (this.#find(client)?.isEnded !== false) await this.#host.readOn();
   }
 
   async #step(client: string, does: ClientStep, text?: string): Promise<ClientRun> {

@@ -9,7 +9,6 @@ import {
   type CompanionDocument,
   companionDocument,
   companionLimits,
-  type OwnFields,
   readCompanionDocument,
 } from "./companion-document.ts";
 import { applyEvent, startState } from "./emotion/acts.ts";
@@ -63,7 +62,7 @@ function problemOf(value: unknown): string | undefined {
 }
 
 test("the original's file is read whole", () => {
-  const { own, emotions, ...document } = read(original);
+  const { seed, ...document } = read(original);
   assert.deepEqual(document, {
     heartbeat: { at: 1708300000000 },
     shutdownClean: true,
@@ -71,17 +70,23 @@ test("the original's file is read whole", () => {
     uptimeMs: 10_000_000,
     runId: "a1b2c3d4",
     totalRuns: 42,
-    sleepState: "awake",
+    sleep: "awake",
     conversation: [
-      { role: "USER", text: "Tell me about space", at: 1708299800000 },
-      { role: "ASSISTANT", text: "Oh, space is incredible!", at: 1708299802000 },
+      { role: "USER", text: "Tell me about space", at: 1708299800000, chatId: undefined },
+      { role: "ASSISTANT", text: "Oh, space is incredible!", at: 1708299802000, chatId: undefined },
     ],
     person: { name: "Ori", seenAt: 1708299700000 },
+    restarts: [],
+    told: undefined,
+    clients: [],
+    emotions: undefined,
+    saved: undefined,
+    shared: undefined,
+    ownOthers: {},
     isOriginal: true,
     others: {},
   });
-  assert.deepEqual(own, { clients: [], conversationChats: [], others: {} });
-  assert.equal(emotions?.wounds[0]?.leftMs, 120_000);
+  assert.equal(seed?.wounds[0]?.leftMs, 120_000);
 });
 
 const state = applyEvent(builtInEmotions, startState(builtInEmotions, 1_708_300_000_000), {
@@ -117,6 +122,7 @@ const writtenClient = (name: string) => ({
 const hash = "a".repeat(64);
 const writtenShared = {
   writers: { "process-1": 7 },
+  alive: { "process-1": 1_708_300_000_000 },
   report: {
     previous_run_id: "00c0ffee",
     interrupted: [{ chat: "local:me", message: "m1" }],
@@ -127,8 +133,9 @@ const writtenShared = {
   woken: 1_708_300_000_000,
   configuration: { version: 1 },
 };
-const shared: OwnFields["shared"] = {
+const shared: CompanionDocument["shared"] = {
   writers: { "process-1": 7 },
+  alive: { "process-1": 1_708_300_000_000 },
   report: {
     previousRunId: "00c0ffee",
     interrupted: [{ chatId: "local:me", messageId: "m1" }],
@@ -148,19 +155,19 @@ const parts: CompanionDocument = {
   heartbeat: { at: 1708300000123, bootId: "boot-a", uptimeMs: 5_000.5 },
   uptimeMs: 10_000_122,
   shutdownClean: false,
-  emotions: read(original).emotions!,
-  conversation: read(original).conversation,
-  sleepState: "asleep",
+  seed: read(original).seed,
+  conversation: read(original).conversation.map((said, i) => {
+    return { ...said, chatId: i === 0 ? "local:me" : undefined };
+  }),
+  sleep: "asleep",
   person: { name: "Ori", seenAt: 1708299700000 },
-  own: {
-    deliveries: { restarts: [], told: { "local:me": 43 } },
-    clients: [client("robot"), client("lamp")],
-    conversationChats: ["local:me", undefined],
-    emotions: state,
-    saved: { at: 1708300000000 },
-    shared,
-    others: { mood_since: 5, heartbeat: "taken" },
-  },
+  restarts: [],
+  told: 43,
+  clients: [client("robot"), client("lamp")],
+  emotions: state,
+  saved: { at: 1708300000000 },
+  shared,
+  ownOthers: { mood_since: 5, heartbeat: "taken" },
   others: { color: "red", version: 9, _crc: "x" },
 };
 
@@ -180,7 +187,7 @@ test("a document is written in the original's fields, instants in seconds with m
     last_person_seen: "Ori",
     last_person_seen_time: 1708299700,
     throughline: {
-      deliveries: { restarts: [], told: { "local:me": 43 } },
+      deliveries: { restarts: [], told: { "": 43 } },
       clients: [writtenClient("robot"), writtenClient("lamp")],
       conversation_chats: ["local:me", null],
       emotions: JSON.parse(JSON.stringify(state)),
@@ -196,26 +203,8 @@ test("a document is written in the original's fields, instants in seconds with m
 
 test("what was written reads back equal, with the boot and the uptime of its heartbeat", () => {
   const document = read(JSON.parse(JSON.stringify(companionDocument(parts))));
-  const { own, others, heartbeat, conversation, person, emotions, sleepState } = document;
-  assert.equal(document.isOriginal, false);
-  assert.deepEqual(
-    { heartbeat, conversation, person, emotions, sleepState },
-    {
-      heartbeat: parts.heartbeat,
-      conversation: parts.conversation,
-      person: parts.person,
-      emotions: parts.emotions,
-      sleepState: "asleep",
-    },
-  );
-  assert.deepEqual([document.runId, document.totalRuns], ["0a1b2c3d", 43]);
-  assert.equal(document.shutdownClean, false);
-  const { others: _, ...fields } = parts.own;
-  assert.deepEqual(
-    { ...own },
-    { ...fields, heartbeat: own["heartbeat" as never], others: { mood_since: 5 } },
-  );
-  assert.deepEqual(others, { color: "red" });
+  const left = { ownOthers: { mood_since: 5 }, others: { color: "red" } };
+  assert.deepEqual(document, { ...parts, ...left });
 });
 
 test("a heartbeat that somebody else wrote since has no boot or uptime of ours", () => {
@@ -238,6 +227,7 @@ test("of a conversation the last 50 messages are written, each within 10,000 cha
     role: "USER" as const,
     text: `${i}${"\u0000".repeat(20_000)}`,
     at: undefined,
+    chatId: "local:me",
   }));
   const written = companionDocument({ ...parts, conversation: long });
   const conversation = written["conversation"] as { text: string; timestamp: unknown }[];
@@ -285,9 +275,9 @@ const defaults: Readonly<Record<string, readonly [name: string, otherwise: unkno
   session_id: ["runId", undefined],
   uptime_seconds: ["uptimeMs", 0],
   total_sessions: ["totalRuns", undefined],
-  emotions: ["emotions", undefined],
+  emotions: ["seed", undefined],
   conversation: ["conversation", []],
-  sleep_state: ["sleepState", "awake"],
+  sleep_state: ["sleep", "awake"],
   last_person_seen: ["person", undefined],
   last_person_seen_time: ["person", { name: "Ori", seenAt: undefined }],
 };
@@ -318,9 +308,10 @@ test("nobody seen, and an absent heartbeat as the original writes it, are no dam
 
 test("a chat's id is in no report", () => {
   const written = companionDocument(parts);
-  const throughline = { deliveries: { restarts: [], told: { "my secret": "x" } } };
+  const throughline = { shared: { ...writtenShared, forgot: { "my secret": "x" } } };
   const problem = problemOf({ ...written, throughline });
-  assert.equal(problem, "throughline.deliveries must be a number from 0 to 9007199254740991");
+  const instants = "from -9007199254740991 to 9007199254740991";
+  assert.equal(problem, `throughline.shared must be a number ${instants}`);
 });
 
 test("unknown fields are kept, also one named __proto__, as far as they can be written again", () => {
@@ -350,9 +341,8 @@ test("unknown fields past what a document can hold are left out, so that it can 
     deep,
     throughline: { ...wide, few: Array(900).fill(0), deep },
   };
-  const { own, others } = read(full);
-  const fields = { ...parts.own, others: own.others };
-  prepareDocument("session", companionDocument({ ...parts, own: fields, others }));
+  const { ownOthers, others } = read(full);
+  prepareDocument("session", companionDocument({ ...parts, ownOthers, others }));
 });
 
 test("anything at all under the names of the schema is damaged, or can be written", () => {

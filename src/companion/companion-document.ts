@@ -2,6 +2,7 @@
 // docs/formats/ says it byte by byte.
 
 import { isInstant } from "../core/chat/stamp.ts";
+import { hashOf } from "../core/chat/tombstones.ts";
 import { ThroughlineError } from "../core/errors.ts";
 import { isJsonObject, type JsonObject } from "../core/json.ts";
 import {
@@ -29,6 +30,7 @@ import { type SeedEmotions, seedEmotions, storedState } from "./emotion/stored-e
 import { gapBetween } from "./gap.ts";
 import {
   type InterruptedTurn,
+  type JudgedRestart,
   type RestartReport,
   type StoredDeliveries,
   storedDeliveries,
@@ -42,11 +44,14 @@ const documentVersion = 1;
 
 export const companionLimits = { conversation: 50, text: 10_000, word: 64, name: 256 } as const;
 
-export interface ConversationMessage {
+/** A message of the copy in the document, which readers of the original's schema look at. */
+export interface SaidInChat {
   readonly role: "USER" | "ASSISTANT";
   readonly text: string;
   /** Milliseconds since 1970; `undefined` when it is not known. */
   readonly at: number | undefined;
+  /** `undefined`: a file of the original, which knows one conversation. */
+  readonly chatId: string | undefined;
 }
 
 /** The person who was seen last, kept until another one is. */
@@ -59,34 +64,39 @@ export interface PersonSeen {
 export interface SharedFields {
   /** By process: the number of its newest act that the document has. */
   readonly writers: Readonly<Record<string, number>>;
+  /** When each server that has not left wrote last, by process, on its own clock. */
+  readonly alive: Readonly<Record<string, number>>;
   /** What the report of the restart says beside how it was judged. */
   readonly report: Pick<RestartReport, "previousRunId" | "interrupted" | "quarantined">;
-  /** When each face was announced last, by name. */
+  /** When each face was announced last, by name, the oldest first. */
   readonly announced: Readonly<Record<string, number>>;
-  /** When each chat was forgotten, by the hash of its id. */
+  /** When each chat was forgotten, by the hash of its id, the oldest first. */
   readonly forgot: Readonly<Record<string, number>>;
-  /** When a person woke it last, on the clock of its emotions. */
+  /** When a person woke it last, or kept it awake, on the clock of its emotions. */
   readonly wokenAt: number;
   /** The emotions' configuration that was put in force while the run was up. */
   readonly configuration: JsonObject | undefined;
 }
 
 /** What the original has no field for. */
-export interface OwnFields extends Others {
-  readonly deliveries: StoredDeliveries | undefined;
+interface OwnFields {
+  /** The newest restarts, the oldest first; the last is that of the current run. */
+  readonly restarts: readonly JudgedRestart[];
+  /** The newest run of which a model of somebody's own was told, for all chats. */
+  readonly told: number | undefined;
   /** The programs with runs of their own. */
   readonly clients: readonly ClientRun[];
-  /** The chat of each message of the conversation, in its order. */
-  readonly conversationChats: readonly (string | undefined)[];
   readonly emotions: EmotionState | undefined;
   /** What the clocks said when the emotions were saved. */
   readonly saved: ClockReading | undefined;
   /** Absent where one process alone has the companion. */
   readonly shared: SharedFields | undefined;
+  /** Fields of ours that a later version has. */
+  readonly ownOthers: JsonObject;
 }
 
 /** A document in memory. Instants are milliseconds since 1970. */
-export interface CompanionDocument extends Others {
+export interface CompanionDocument extends Others, OwnFields {
   /** When the document was written; with the boot and the uptime if it was by us. */
   readonly heartbeat: ClockReading | undefined;
   /** For a file that no log of runs stands beside. */
@@ -99,13 +109,12 @@ export interface CompanionDocument extends Others {
   readonly uptimeMs: number;
   /** `undefined`: to be counted from the log of runs. */
   readonly totalRuns: number | undefined;
-  /** The original's part. */
-  readonly emotions: SeedEmotions | undefined;
-  /** A copy for readers of the original's schema; ours read it when a file of theirs is taken over. */
-  readonly conversation: readonly ConversationMessage[];
-  readonly sleepState: string;
+  /** The feelings as the original writes them. */
+  readonly seed: SeedEmotions | undefined;
+  /** The newest 50 messages over all chats, whose logs have all of them. */
+  readonly conversation: readonly SaidInChat[];
+  readonly sleep: string;
   readonly person: PersonSeen | undefined;
-  readonly own: OwnFields;
   /** Whether the original wrote it, not we. */
   readonly isOriginal: boolean;
 }
@@ -123,7 +132,7 @@ const time: Shape<number | undefined> = {
   write: (at) => (at !== undefined && isInstant(at) ? Math.round(at) / 1_000 + 0 : null),
 };
 
-const message = object<ConversationMessage>(
+const message = object<Omit<SaidInChat, "chatId">>(
   { role: word(["USER", "ASSISTANT"]), text: text(), at: ["timestamp", time] },
   "left out",
 );
@@ -179,6 +188,7 @@ const anObject: Shape<JsonObject> = {
 
 const sharedFields = {
   writers: record(count),
+  alive: record(instant),
   report: object<SharedFields["report"]>(
     {
       previousRunId: ["previous_run_id", optional(text(companionLimits.word))],
@@ -195,7 +205,10 @@ const sharedFields = {
   configuration: optional(anObject),
 } as const;
 
-interface WrittenOwn extends OwnFields {
+interface WrittenOwn extends Omit<OwnFields, "restarts" | "told" | "ownOthers">, Others {
+  readonly deliveries: StoredDeliveries | undefined;
+  /** The chat of each message of the conversation, in its order. */
+  readonly conversationChats: readonly (string | undefined)[];
   /** The server's run, where the seed's fields tell of the only client's. */
   readonly server: WrittenRun | undefined;
   readonly heartbeat: OwnHeartbeat | undefined;
@@ -216,9 +229,11 @@ const ownFields = openObject<WrittenOwn>(
 );
 
 /** What is stored, field by field. */
-interface Written extends Omit<CompanionDocument, "heartbeat" | "person" | "own" | "isOriginal"> {
+interface Written extends WrittenRun, Others {
   readonly version: number;
-  readonly heartbeat: number | undefined;
+  readonly seed: SeedEmotions | undefined;
+  readonly conversation: readonly Omit<SaidInChat, "chatId">[];
+  readonly sleep: string;
   readonly person: string | undefined;
   readonly seenAt: number | undefined;
   readonly own: WrittenOwn | undefined;
@@ -228,9 +243,9 @@ const written = openObject<Written>(
   {
     version: whole(documentVersion, documentVersion),
     ...runFields,
-    emotions: optional(seedEmotions),
+    seed: ["emotions", optional(seedEmotions)],
     conversation: list(message),
-    sleepState: ["sleep_state", text(companionLimits.word, "awake")],
+    sleep: ["sleep_state", text(companionLimits.word, "awake")],
     person: ["last_person_seen", orNone(text(companionLimits.name))],
     seenAt: ["last_person_seen_time", time],
     own: ["throughline", optional(ownFields)],
@@ -265,28 +280,41 @@ export function readCompanionDocument(value: unknown): ReadDocument {
 }
 
 function fromWritten(found: Written): CompanionDocument {
-  const { version: _, person: name, seenAt, own, ...rest } = found;
+  const { person: name, seenAt, own = ownFields.read({}, new Place()) } = found;
+  const { deliveries, conversationChats: chats, server, heartbeat: clocks, ...kept } = own;
   // If another writer has replaced the fields of the client since, they tell of the run that counts.
-  const isOurs = found.heartbeat === clientRun(own?.clients)?.heartbeat;
-  const run = { ...found, ...(isOurs && own?.server) };
-  const { shutdownClean, startedAt, runId, uptimeMs, totalRuns } = run;
+  const isOurs = server !== undefined && found.heartbeat === clientRun(own.clients)?.heartbeat;
+  const { heartbeat: at, runId, ...run } = isOurs ? server : found;
+  // Where an item was taken out by hand, chats can no longer be matched to messages.
+  const isWhole = chats.length === found.conversation.length;
   return {
-    ...rest,
-    shutdownClean,
-    startedAt,
-    uptimeMs,
-    totalRuns,
-    heartbeat: heartbeatOf(run),
+    shutdownClean: run.shutdownClean,
+    startedAt: run.startedAt,
+    uptimeMs: run.uptimeMs,
+    totalRuns: run.totalRuns,
     runId: isRunId(runId) ? runId : undefined,
+    heartbeat: heartbeatOf(at, clocks),
+    seed: found.seed,
+    conversation: found.conversation.map((said, i) => {
+      return { ...said, chatId: isWhole ? chats[i] : undefined };
+    }),
+    sleep: found.sleep,
     person: name === undefined || name === "" ? undefined : { name, seenAt },
-    own: own ?? ownFields.read({}, new Place()),
-    isOriginal: own === undefined,
+    restarts: deliveries?.restarts ?? [],
+    told: deliveries?.told.all,
+    clients: kept.clients,
+    emotions: kept.emotions,
+    saved: kept.saved,
+    shared: kept.shared,
+    ownOthers: kept.others,
+    isOriginal: found.own === undefined,
+    others: found.others,
   };
 }
 
 /** A document of ours that tells nothing. */
 export const emptyDocument = fromWritten(
-  written.read({ version: 1, shutdown_clean: false, throughline: {} }, new Place()),
+  written.read({ version: documentVersion, throughline: {} }, new Place()),
 );
 
 /** The run of the only client that was ever named. */
@@ -303,11 +331,10 @@ function clientRun(clients: readonly ClientRun[] = []): WrittenRun | undefined {
   };
 }
 
-function heartbeatOf({ heartbeat: at, own }: Written): ClockReading | undefined {
-  const { seconds, clocks } = own?.heartbeat ?? {};
+function heartbeatOf(at: number | undefined, own?: OwnHeartbeat): ClockReading | undefined {
   // If another writer has replaced the heartbeat since, our part of it is out of date.
-  const isOurs = seconds === at;
-  const told = reading(at, isOurs && clocks?.bootId, isOurs && clocks?.uptimeMs);
+  const { bootId, uptimeMs } = (own?.seconds === at && own?.clocks) || {};
+  const told = reading(at, bootId, uptimeMs);
   return told.at === undefined && told.bootId === undefined ? undefined : told;
 }
 
@@ -341,25 +368,75 @@ export async function findDocument(documents: DocumentStore): Promise<FoundDocum
 
 /** The value to store: of the conversation, the newest 50. */
 export function companionDocument(document: CompanionDocument): JsonObject {
-  const { heartbeat, person, own, isOriginal, ...rest } = document;
-  const { shutdownClean, startedAt, runId, totalRuns } = document;
-  const clocks = reading(heartbeat?.at, heartbeat?.bootId, heartbeat?.uptimeMs);
-  const conversation = rest.conversation.slice(-companionLimits.conversation);
+  const { person, clients, emotions, saved, shared, isOriginal, seed, sleep, others } = document;
+  const { shutdownClean, startedAt, runId, totalRuns, restarts, told, ownOthers } = document;
+  const { at, bootId, uptimeMs: upMs } = document.heartbeat ?? {};
+  const clocks = reading(at, bootId, upMs);
+  const conversation = document.conversation.slice(-companionLimits.conversation);
   const uptimeMs = document.uptimeMs > 0 && document.uptimeMs < 1e15 ? document.uptimeMs : 0;
   const server = { heartbeat: clocks.at, shutdownClean, startedAt, runId, uptimeMs, totalRuns };
-  const client = clientRun(own.clients);
+  const client = clientRun(clients);
+  const own: WrittenOwn = {
+    deliveries: { restarts, told: { all: told } },
+    clients,
+    conversationChats: conversation.map(({ chatId }) => chatId),
+    emotions,
+    saved,
+    shared,
+    server: client && server,
+    heartbeat: { seconds: clocks.at, clocks },
+    others: ownOthers,
+  };
   return written.write({
-    ...rest,
     ...(client ?? server),
     version: documentVersion,
+    seed,
     // A copy beside the chat's log, which has all of it.
     conversation: conversation.map(({ role, text, at }) => {
       return { role, text: text.slice(0, companionLimits.text).toWellFormed(), at };
     }),
+    sleep,
     person: person?.name,
     seenAt: person?.seenAt,
-    own: isOriginal
-      ? undefined
-      : { ...own, server: client && server, heartbeat: { seconds: clocks.at, clocks } },
+    own: isOriginal ? undefined : own,
+    others,
   }) as JsonObject;
+}
+
+/** Forgotten chats whose words are refused when another server has them still. */
+const maxForgot = 100;
+
+/**
+ * Removes what a document has of a chat, and notes it for servers that still have words of it. A message whose chat
+ * is not known goes too: it may be of this one.
+ */
+export function withoutChat<T extends CompanionDocument>(from: T, hash: string, at: number): T {
+  const { conversation, clients, shared } = from;
+  const isOther = (chatId: string) => hashOf(chatId) !== hash;
+  const interrupted = shared?.report.interrupted.filter(({ chatId }) => isOther(chatId)) ?? [];
+  return {
+    ...from,
+    conversation: conversation.filter(({ chatId }) => chatId !== undefined && isOther(chatId)),
+    clients: clients.map((run) => {
+      const { chats, chatsBefore } = run;
+      return { ...run, chats: chats.filter(isOther), chatsBefore: chatsBefore.filter(isOther) };
+    }),
+    shared: shared && {
+      ...shared,
+      report: { ...shared.report, interrupted },
+      forgot: newest(shared.forgot, hash, at, maxForgot),
+    },
+  };
+}
+
+/** Instants by name with one more: the newest come last, and of more than `most` the oldest go. */
+export function newest(
+  of: Readonly<Record<string, number>>,
+  name: string,
+  at: number,
+  most: number,
+): Readonly<Record<string, number>> {
+  const others = Object.entries(of).filter(([known]) => known !== name);
+  // A clock of somebody's own may tell parts of a millisecond.
+  return Object.fromEntries([...others, [name, Math.round(at)] as const].slice(-most));
 }

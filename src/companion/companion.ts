@@ -1,70 +1,80 @@
 import { hashOf } from "../core/chat/tombstones.ts";
-import { type Clock, isoTime } from "../core/clock.ts";
-import { isThroughlineError, ThroughlineError } from "../core/errors.ts";
-import {
-  type Boot,
-  beginRun,
-  joinedLife,
-  joinRun,
-  lifeAtBoot,
-  withoutInterrupted,
-} from "./boot.ts";
+import type { Clock } from "../core/clock.ts";
+import { invalid, ThroughlineError } from "../core/errors.ts";
+import { thrown } from "../core/logger.ts";
+import { own } from "../core/shape.ts";
+import { beginRun, joinRun, reportOf } from "./boot.ts";
 import { Clients } from "./clients.ts";
 import { readClock } from "./clock-reading.ts";
 import { type CompanionDocument, findDocument, type PersonSeen } from "./companion-document.ts";
 import { DocumentWriter, type PendingAct } from "./document-writer.ts";
 import { suspend } from "./emotion/acts.ts";
+import { lastInstant } from "./emotion/emotion.ts";
+import type { Feeling } from "./emotion/feel.ts";
 import { factsText, readFacts } from "./facts.ts";
 import { forgetLeft } from "./forget-chat.ts";
 import {
   type Act,
+  type CompanionChange,
+  documentOf,
   type Folded,
+  fold,
   foldAgain,
   type Happening,
   type Life,
-  lifeOf,
+  lifeElsewhere,
   type SleepState,
 } from "./life.ts";
-import type { Felt, LiveEmotions } from "./live-emotions.ts";
-import { type CompanionChange, feltBy, LivingCompanion } from "./living.ts";
+import { hasMoved, LiveEmotions } from "./live-emotions.ts";
 import { type MoodCourse, moodCourse } from "./mood-course.ts";
-import { MoodHistory } from "./mood-history.ts";
+import { type MoodEvent, MoodHistory } from "./mood-history.ts";
 import {
   type CompanionOptions,
   type CompanionPorts,
   type CompanionSettings,
   companionSettings,
 } from "./options.ts";
-import type { JudgedRestart, RestartReport } from "./restart.ts";
+import { cleanName } from "./quoted-lines.ts";
+import type { RestartReport } from "./restart.ts";
 import { RestartNotices, type ShownNotice } from "./restart-notices.ts";
 import { recordEnd, runsProjection } from "./runs.ts";
-import { lookForRun, Servers } from "./servers.ts";
-import { snapshot } from "./snapshot.ts";
+import { Servers } from "./servers.ts";
 
-export type { SleepState } from "./life.ts";
-export type { CompanionChange } from "./living.ts";
+export type { CompanionChange, SleepState } from "./life.ts";
+
+/** How often the feelings are looked at to notify watchers, and for sleep. */
+const lookEveryMs = 1_000;
+const boredEnoughToSleep = 0.8;
 
 /**
  * One run of a companion, from boot to exit: it knows how the last one ended, how it feels and whom it
  * saw, and keeps all of that through whatever happens to the process.
  *
- * Where several servers have the companion, it is one run for them all: each writes the document on top of
- * what the others wrote.
+ * All that it is lies in one value, its life, which is its document. What happens is an act, which makes another
+ * life of it (`fold`), and is written by the `DocumentWriter`. Where several servers have the companion, it is one
+ * run for them all: each writes the document on top of what the others wrote.
  */
 export class Companion implements AsyncDisposable {
+  /** How it feels. */
+  readonly emotions: LiveEmotions;
   /** The notice that each chat gets at its first turn after a restart. */
   readonly notices: RestartNotices;
   /** The runs of programs that are not this one, such as a robot's. */
   readonly clients: Clients;
-  #boot: Boot;
   readonly #ports: CompanionPorts;
   readonly #clock: Clock;
   readonly #options: CompanionSettings;
   readonly #servers: Servers | undefined;
   readonly #writer: DocumentWriter;
-  readonly #living: LivingCompanion;
   readonly #history: MoodHistory;
-  #nextAt: number;
+  readonly #listeners = new Set<(change: CompanionChange) => void>();
+  /** As its acts made it. */
+  #life: Life;
+  /** When the run began, by a clock that cannot be set. */
+  #upSince: number;
+  #lookAt: number;
+  #published: Feeling | undefined;
+  #boredSince: number | undefined;
   #closing: Promise<void> | undefined;
 
   /**
@@ -76,15 +86,15 @@ export class Companion implements AsyncDisposable {
    *   the storage: then no run has begun.
    */
   static async start(ports: CompanionPorts, options: CompanionOptions = {}): Promise<Companion> {
-    const resolved = companionSettings(options);
-    const documents = ports.storage.documents("session");
+    const settings = companionSettings(options);
     if (!ports.storage.cluster.isShared) {
-      const found = await findDocument(documents);
-      return new Companion(ports, resolved, await beginRun(ports, resolved, found));
+      const found = await findDocument(ports.storage.documents("session"));
+      const life = await beginRun(ports, settings, found);
+      return new Companion(ports, settings, life, { revision: found.revision });
     }
     const servers = new Servers(ports);
     try {
-      return await servers.alone(() => Companion.#startShared(ports, resolved, servers));
+      return await servers.alone(() => Companion.#startShared(ports, settings, servers));
     } catch (error) {
       servers.leave();
       throw error;
@@ -93,21 +103,24 @@ export class Companion implements AsyncDisposable {
 
   static async #startShared(
     ports: CompanionPorts,
-    options: CompanionSettings,
+    settings: CompanionSettings,
     servers: Servers,
   ): Promise<Companion> {
-    const { isUp, found } = await lookForRun(ports, servers);
-    const boot = isUp ? joinRun(ports, found) : await beginRun(ports, options, found);
-    if (boot === undefined) {
+    const { isUp: isJoined, found } = await servers.look();
+    const { document, revision } = found;
+    const life = isJoined
+      ? joinRun(ports, settings, document)
+      : await beginRun(ports, settings, found);
+    if (life === undefined) {
       const says = "another server has the companion, and what it stored cannot be read";
       throw new ThroughlineError(says, { code: "THROUGHLINE_UNAVAILABLE" });
     }
-    const companion = new Companion(ports, options, boot, { servers, isJoined: isUp });
+    const companion = new Companion(ports, settings, life, { revision, isJoined, servers });
     // Before another server may start: it joins this run.
-    if (!isUp) await companion.#writer.save();
+    if (!isJoined) await companion.#writer.save();
     servers.begin({
-      changed: () => companion.#changedElsewhere(),
-      told: (notice) => companion.#toldElsewhere(notice as unknown as ShownNotice),
+      changed: () => companion.#writer.changedElsewhere(),
+      told: (notice) => companion.#show(notice as unknown as ShownNotice),
     });
     return companion;
   }
@@ -115,98 +128,74 @@ export class Companion implements AsyncDisposable {
   private constructor(
     ports: CompanionPorts,
     options: CompanionSettings,
-    boot: Boot,
-    shared?: { readonly servers: Servers; readonly isJoined: boolean },
+    life: Life,
+    from: { revision: number; isJoined?: boolean; servers?: Servers },
   ) {
+    const { revision, isJoined = false, servers } = from;
     const { clock, logger, newId, storage } = ports;
-    const isJoined = shared?.isJoined === true;
     this.#ports = ports;
     this.#clock = clock;
-    this.#boot = boot;
     this.#options = options;
-    this.#servers = shared?.servers;
+    this.#servers = servers;
+    this.#life = life;
+    this.#upSince = this.#monotonicAt(life.startedAt);
+    this.#lookAt = clock.monotonic();
     this.#history = new MoodHistory({ logs: storage.logs("", runsProjection), newId });
-    const life = isJoined ? joinedLife(boot, options, clock) : lifeAtBoot(boot, options, clock);
-    this.#living = new LivingCompanion(
-      {
-        clock,
-        newId,
-        logger,
-        sleepAfterBoredMs: options.sleepAfterBoredMs,
-        onFelt: (felt) => this.#note(felt),
-        onAct: (act, folded, before) => this.#acted(act, folded, before),
-      },
-      life,
-      life.emotions,
-    );
+    const act = (happening: Happening) => this.#act(happening).felt ?? [];
+    const onSet = () => this.#closing ?? this.#note();
+    this.emotions = new LiveEmotions({ clock, act, onSet }, life.config, life.emotions);
     if (!isJoined) {
-      const up = { at: isoTime(this.startedAt), state: life.emotions, config: life.config };
-      this.#history.note(up, "up", boot.report.before?.at);
+      const { startedAt: at, emotions: state } = life;
+      this.#history.note({ at, kind: "up", state, events: [], downAt: this.report.before?.at });
     }
-    this.notices = new RestartNotices(ports, this, options);
-    const servers = this.#servers;
-    this.#writer = new DocumentWriter(
-      {
-        clock,
-        logger,
-        documents: storage.documents("session"),
-        document: (isLast, before) => this.#document(isLast, before),
-        onSaved: (stored, acts) => this.#saved(stored, acts),
-        shared: servers && {
-          processId: storage.cluster.processId,
-          follow: (document, acts) => this.#follow(document, acts),
-          publish: () => servers.publish("changed"),
-        },
-      },
-      options,
-      boot,
-    );
-    const clientRuns = () => this.#living.life.clients;
-    this.clients = new Clients(ports, this, clientRuns, (happening) => this.#stored(happening));
-    this.#nextAt = clock.monotonic();
+    const lifeNow = () => this.#life;
+    this.notices = new RestartNotices(ports, this, lifeNow, options);
+    const processId = servers?.processId;
+    const number = life.shared.writers[processId ?? ""] ?? 0;
+    const host = {
+      document: this.#document.bind(this),
+      happened: (done: Act) => this.#become(foldAgain(this.#life, done).life),
+      stored: this.#stored.bind(this),
+      follow: this.#follow.bind(this),
+    };
+    const documents = storage.documents("session");
+    const writer = { clock, logger, documents, host, processId };
+    this.#writer = new DocumentWriter(writer, options, { revision, number });
+    this.clients = new Clients(ports, this, lifeNow, this.#save.bind(this));
   }
 
-  get emotions(): LiveEmotions {
-    return this.#living.emotions;
+  /** An instant of the wall clock by the clock that cannot be set; never one to come. */
+  #monotonicAt(at: number): number {
+    return this.#clock.monotonic() - Math.max(0, this.#clock.now() - at);
   }
 
   /** How it came up: the same at every server. */
   get report(): RestartReport {
-    return this.#boot.report;
-  }
-
-  /** The newest restarts, the oldest first. */
-  get restarts(): readonly JudgedRestart[] {
-    return this.#boot.restarts;
-  }
-
-  /** The newest run of which a model of somebody's own was told, for all chats. */
-  get told(): number | undefined {
-    return this.#living.life.told;
+    return reportOf(this.#life);
   }
 
   /** Of the run that the report is of. */
   get runId(): string {
-    return this.#boot.run.runId;
+    return this.#life.runId;
   }
 
   /** When that was: milliseconds since 1970. */
   get startedAt(): number {
-    return this.#boot.uptime.startedAt;
+    return this.#life.startedAt;
   }
 
   /** Since the boot, in milliseconds. */
   get uptimeMs(): number {
-    return this.#boot.uptime.ms;
+    return this.#clock.monotonic() - this.#upSince;
   }
 
   /** Who was seen last: kept until somebody else is. */
   get person(): PersonSeen | undefined {
-    return this.#living.life.person;
+    return this.#life.person;
   }
 
   get sleepState(): SleepState {
-    return this.#living.life.sleep;
+    return this.#life.sleep;
   }
 
   /**
@@ -214,20 +203,43 @@ export class Companion implements AsyncDisposable {
    * comparison when nothing is due, and never waits for what is to be written.
    */
   tick(): void {
+    if (this.#closing !== undefined) return;
     const now = this.#clock.monotonic();
-    if (now < this.#nextAt || this.#closing !== undefined) return;
-    if (now >= this.#living.lookAt) this.#living.look(now);
-    this.#writer.tick(now, () => this.#setNext());
-    this.#setNext();
+    if (now >= this.#lookAt) this.#look(now);
+    if (now >= this.#writer.nextAt) void this.#writer.pass(now);
   }
 
-  #setNext(): void {
-    this.#nextAt = Math.min(this.#living.lookAt, this.#writer.nextAt);
+  /** Tells watchers of feelings that moved enough, and falls asleep of boredom. */
+  #look(now: number): void {
+    this.#lookAt = now + lookEveryMs;
+    const feeling = this.emotions.feeling();
+    const { publishThreshold } = this.emotions.configuration.settings;
+    if (this.#published === undefined || hasMoved(this.#published, feeling, publishThreshold)) {
+      this.#published = feeling;
+      this.#publish({ type: "emotions", feeling });
+    }
+    const isBored = feeling.boredom >= boredEnoughToSleep;
+    this.#boredSince = isBored ? (this.#boredSince ?? now) : undefined;
+    const { sleepAfterBoredMs } = this.#options;
+    const isTired = this.#boredSince !== undefined && now - this.#boredSince >= sleepAfterBoredMs;
+    if (sleepAfterBoredMs > 0 && isTired && this.sleepState === "awake") this.sleep("asleep");
   }
 
   /** Calls back at every change. @returns a function that ends it. */
   onChange(listener: (change: CompanionChange) => void): () => void {
-    return this.#living.onChange(listener);
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  #publish(change: CompanionChange): void {
+    for (const listener of this.#listeners) {
+      try {
+        listener(change);
+      } catch (error) {
+        // Neither the loop nor a turn is to end with a watcher.
+        this.#ports.logger.error({ change: change.type, ...thrown(error) }, "a watcher failed");
+      }
+    }
   }
 
   /**
@@ -238,18 +250,21 @@ export class Companion implements AsyncDisposable {
    * @throws ThroughlineError `THROUGHLINE_INVALID`: not a name, of at most 256 characters.
    */
   personSeen(name: string): PersonSeen {
-    return this.#living.see(name);
+    const clean = typeof name === "string" && name.length <= 256 ? cleanName(name) : undefined;
+    if (clean === undefined) throw invalid("a person's name is text of 1 to 256 characters");
+    this.#act({ kind: "seen", name: clean });
+    return this.person ?? { name: clean, seenAt: this.#clock.now() };
   }
 
   /** A person said this in a chat: it moves the emotions, and wakes. */
   personSaid(chatId: string, text: string): void {
-    this.#living.act({ kind: "said", chat: chatId, text });
+    this.#act({ kind: "said", chat: chatId, text });
     this.emotions.personSaid(text);
   }
 
   /** The companion's reply is stored. */
   replied(chatId: string, text: string): void {
-    this.#living.act({ kind: "replied", chat: chatId, text });
+    this.#act({ kind: "replied", chat: chatId, text });
     this.emotions.eventIfKnown("conversation_reply");
   }
 
@@ -259,7 +274,10 @@ export class Companion implements AsyncDisposable {
 
   /** @throws ThroughlineError `THROUGHLINE_INVALID`: that is no state. */
   sleep(state: SleepState): void {
-    this.#living.sleep(state);
+    if (state !== "awake" && state !== "asleep") {
+      throw invalid("the sleep states are: awake, asleep");
+    }
+    this.#act({ kind: "sleep", state });
   }
 
   /**
@@ -275,7 +293,12 @@ export class Companion implements AsyncDisposable {
   /** For `RestartNotices`: a chat got one. */
   acknowledged(notice: ShownNotice): void {
     this.#servers?.publish("told", { notice: { ...notice } });
-    this.#living.publish({ type: "acknowledged", chatId: notice.chatId });
+    this.#show(notice);
+  }
+
+  #show(notice: ShownNotice): void {
+    this.notices.show(notice);
+    this.#publish({ type: "acknowledged", chatId: notice.chatId });
   }
 
   /**
@@ -294,32 +317,20 @@ export class Companion implements AsyncDisposable {
    * @throws ThroughlineError the codes of `DocumentStore.write`; `THROUGHLINE_CLOSED`.
    */
   save(): Promise<void> {
-    return this.#stored();
+    return this.#save();
+  }
+
+  /** The same with something that has not happened if it cannot be stored. */
+  async #save(happening?: Happening): Promise<void> {
+    if (this.#closing !== undefined) {
+      throw new ThroughlineError("this run has ended", { code: "THROUGHLINE_CLOSED" });
+    }
+    await this.#writer.save(happening && this.#newAct(happening));
   }
 
   /** Reads what other servers stored, if there are any. */
   readOn(): Promise<void> {
     return this.#writer.readOn();
-  }
-
-  /** Does something, and stores it. What could not be stored has not happened. */
-  async #stored(happening?: Happening): Promise<void> {
-    if (this.#closing !== undefined) {
-      throw new ThroughlineError("this run has ended", { code: "THROUGHLINE_CLOSED" });
-    }
-    const before = this.#living.life.clients;
-    const act = happening && this.#living.act(happening).act;
-    const { clients } = this.#living.life;
-    try {
-      await this.#writer.save();
-    } catch (error) {
-      const isUnknown = isThroughlineError(error, "THROUGHLINE_OUTCOME_UNKNOWN");
-      const isTaken = act?.kind === "client" && !(isUnknown && this.#servers !== undefined);
-      if (isTaken && !this.#writer.takeBack(act)) {
-        this.#living.takeBack(act.client, before, clients);
-      }
-      throw error;
-    }
   }
 
   /**
@@ -335,11 +346,9 @@ export class Companion implements AsyncDisposable {
       await this.#closing.catch(() => undefined); // the caller of close() hears of it
       return forgetLeft(this.#ports, chatId);
     }
-    const before = this.#living.life.conversation.length;
-    const hash = hashOf(chatId);
-    this.#boot = withoutInterrupted(this.#boot, hash);
-    this.#living.act({ kind: "forgot", hash });
-    const count = before - this.#living.life.conversation.length;
+    const before = this.#life.conversation.length;
+    this.#act({ kind: "forgot", hash: hashOf(chatId) });
+    const count = before - this.#life.conversation.length;
     // What was said long ago may have left this process and not the disk.
     await this.#writer.saveAlone();
     return count;
@@ -361,13 +370,12 @@ export class Companion implements AsyncDisposable {
   async #close(reason: string): Promise<void> {
     const servers = this.#servers;
     this.#writer.close();
-    this.#nextAt = Number.POSITIVE_INFINITY;
     if (servers === undefined) return this.#end(reason);
     try {
       await servers.alone(async () => {
         servers.retire();
         const { runId } = this;
-        const isUp = await servers.isUp();
+        const { isUp } = await servers.look();
         // Another server may have begun a run that this one did not hear of.
         await this.readOn();
         if (isUp || this.runId !== runId) await this.#writer.save();
@@ -379,91 +387,101 @@ export class Companion implements AsyncDisposable {
   }
 
   async #end(reason: string): Promise<void> {
-    const { felt } = this.emotions;
-    this.#history.note({ ...felt, state: suspend(felt.config, felt.state) }, "down");
+    const state = suspend(this.emotions.configuration, this.emotions.state);
+    this.#history.note({ at: this.#clock.now(), kind: "down", state, events: [] });
     try {
-      await this.#writer.save(true);
+      await this.#writer.save(undefined, true);
     } finally {
       const logs = this.#ports.storage.logs("", runsProjection);
-      await recordEnd(logs, this.#clock, this.#boot.run, reason);
+      await recordEnd(logs, this.#clock, this.#life, reason);
     }
   }
 
-  #acted(act: Act, folded: Folded, before: Life): void {
-    if (this.#closing !== undefined) return;
-    const felt = feltBy(act, folded, before);
-    // Where servers share the companion, it is noted as it is stored: others may have come first.
-    if (felt !== undefined && this.#servers === undefined) this.#note(felt);
-    // A wound lasts: a crash is not to heal it.
-    const isUrgent =
-      folded.felt.some(({ wound }) => wound === "added") ||
-      folded.life.announced !== before.announced;
-    this.#writer.add({ act, felt }, isUrgent);
-    if (felt !== undefined) this.#living.lookNow();
-    this.#setNext();
-    if (isUrgent && this.#servers !== undefined) this.tick();
+  #newAct(happening: Happening): Act {
+    const felt = Math.min(this.emotions.state.at, lastInstant);
+    const reading = readClock(this.#clock);
+    return { ...happening, id: this.#ports.newId(), felt, at: this.#clock.now(), reading };
   }
 
-  /** Notes for the history of moods what was felt. */
-  #note(felt: Felt): void {
-    if (this.#closing !== undefined) return;
-    this.#history.note(felt);
-    this.#living.lookNow();
+  /** Something happens here. @throws as `fold` does. */
+  #act(happening: Happening): Folded {
+    const before = this.#life;
+    const act = this.#newAct(happening);
+    const folded = fold(before, act);
+    this.#become(folded.life);
+    if (this.#closing !== undefined) return folded;
+    const { felt } = folded;
+    // Where servers share the companion, it is noted as it is stored: others may have come first.
+    if (felt !== undefined && this.#servers === undefined) this.#note(felt);
+    // A wound lasts, and a person matters: a crash is to lose neither.
+    const isWounded = felt?.some(({ wound }) => wound === "added") === true;
+    const isUrgent = isWounded || folded.life.shared.announced !== before.shared.announced;
+    this.#writer.add(act, felt, isUrgent);
+    if (felt !== undefined) this.#lookAt = this.#clock.monotonic();
+    if (isUrgent && this.#servers !== undefined) this.tick();
+    return folded;
+  }
+
+  /** Notes for the history of moods what is felt. Watchers hear of it at the next pass. */
+  #note(events: readonly MoodEvent[] = [], state = this.emotions.state): void {
+    this.#history.note({ at: this.#clock.now(), kind: "felt", state, events });
+    this.#lookAt = this.#clock.monotonic();
+  }
+
+  /** Continues as acts made it, and tells watchers of what that changed. */
+  #become(next: Life): void {
+    const before = this.#life;
+    this.#life = next;
+    const { config, emotions, person, sleep, clients, shared } = next;
+    if (emotions !== before.emotions || config !== before.config) {
+      this.emotions.become(config, emotions);
+    }
+    if (shared.wokenAt !== before.shared.wokenAt) this.#boredSince = undefined;
+    const announcedAt = person && own(shared.announced, person.name);
+    const isAnnounced = person && announcedAt !== own(before.shared.announced, person.name);
+    if (isAnnounced && announcedAt !== undefined) this.#publish({ type: "person", person });
+    if (sleep !== before.sleep) this.#publish({ type: "sleep", state: sleep });
+    if (clients !== before.clients) this.#publish({ type: "injects" });
   }
 
   /** After the document the history of moods up to it is stored. */
-  async #saved({ own }: CompanionDocument, acts: readonly PendingAct[]): Promise<void> {
-    const felt = acts.flatMap((each) => each.felt ?? []);
-    const state = own.emotions;
-    if (felt.length > 0 && state !== undefined) {
-      const events = felt.flatMap((each) => each.events ?? []);
-      const { config } = this.#living.life;
-      this.#history.note({ at: isoTime(this.#clock.now()), state, config, events });
-    }
+  async #stored(document: CompanionDocument, acts: readonly PendingAct[]): Promise<void> {
+    this.#servers?.publish("changed");
+    const felt = acts.flatMap((each) => (each.felt === undefined ? [] : [each.felt]));
+    if (felt.length > 0) this.#note(felt.flat(), document.emotions);
     await this.#history.flush();
   }
 
-  #changedElsewhere(): void {
-    this.#writer.changedElsewhere();
-    this.#setNext();
-  }
-
-  #toldElsewhere(notice: ShownNotice): void {
-    this.notices.show(notice);
-    this.#living.publish({ type: "acknowledged", chatId: notice.chatId });
-  }
-
   /** Another server wrote this: what was done here and is not in it comes on top. */
-  #follow(document: CompanionDocument, acts: readonly PendingAct[]): readonly PendingAct[] {
-    const boot = joinRun(this.#ports, { document, revision: 0 }, this.#boot);
-    const isAnother = boot !== undefined && boot.run.runId !== this.runId;
-    if (boot !== undefined) this.#boot = boot;
-    if (isAnother) this.notices.cameUp();
-    let life = lifeOf(document, document.own.emotions ?? this.emotions.state, this.#living.life);
-    const pending = acts.map(({ act }) => {
-      const before = life;
-      const folded = foldAgain(before, act);
-      life = folded.life;
-      return { act, felt: feltBy(act, folded, before) };
-    });
-    for (const [hash, at] of life.forgot) {
-      if (at >= this.startedAt) this.#boot = withoutInterrupted(this.#boot, hash);
+  #follow(
+    document: CompanionDocument,
+    acts: readonly PendingAct["act"][],
+  ): readonly PendingAct[] | undefined {
+    let life = lifeElsewhere(document, this.#life);
+    if (life === undefined) return undefined;
+    if (life.runId !== this.runId) {
+      this.#upSince = this.#monotonicAt(life.startedAt);
+      this.notices.cameUp();
     }
-    this.#living.become(life);
-    this.#living.lookNow();
+    const pending: PendingAct[] = [];
+    for (const act of acts) {
+      const folded: Folded = foldAgain(life, act);
+      pending.push({ act, felt: folded.felt });
+      life = folded.life;
+    }
+    this.#become(life);
+    this.#lookAt = this.#clock.monotonic();
     return pending;
   }
 
-  #document(isLast: boolean, last?: CompanionDocument): CompanionDocument {
-    const { processId } = this.#ports.storage.cluster;
-    const parts = {
-      boot: this.#boot,
-      life: this.#living.life,
-      now: this.emotions.state,
-      heartbeat: readClock(this.#clock),
+  #document(isLast: boolean, number: number, act: Act | undefined): CompanionDocument {
+    const life = act === undefined ? this.#life : foldAgain(this.#life, act).life;
+    const { at: felt } = this.emotions.state;
+    const reading = readClock(this.#clock);
+    return {
+      ...documentOf(life, { reading, felt, upMs: this.uptimeMs }),
       shutdownClean: isLast,
-      writer: this.#servers && { processId, number: this.#writer.number },
+      shared: this.#servers?.signed(life.shared, number, this.#closing !== undefined),
     };
-    return snapshot(parts, last);
   }
 }

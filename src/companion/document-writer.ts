@@ -7,17 +7,17 @@ import {
   type CompanionDocument,
   companionDocument,
   documentKey,
-  type FoundDocument,
   findDocument,
 } from "./companion-document.ts";
 import type { Act } from "./life.ts";
-import type { Felt } from "./live-emotions.ts";
+import type { MoodEvent } from "./mood-history.ts";
 import type { CompanionSettings } from "./options.ts";
 
-/** An act that the document does not have yet, and what it made felt. */
+/** An act of this process that the document may not have yet. */
 export interface PendingAct {
   readonly act: Act;
-  readonly felt: Felt | undefined;
+  /** What it made felt; `undefined`: it moved no feeling. */
+  readonly felt: readonly MoodEvent[] | undefined;
 }
 
 /** Acts of a process are counted from 1. */
@@ -25,28 +25,33 @@ interface NumberedAct extends PendingAct {
   readonly number: number;
 }
 
+/** What the writer needs of the companion whose document it writes. */
+interface Host {
+  /**
+   * The document as it is to be written.
+   *
+   * @param number of the newest act that it has.
+   * @param act has yet to happen: it is in the document, and comes to `happened` once that is stored.
+   */
+  document(isLast: boolean, number: number, act: Act | undefined): CompanionDocument;
+  happened(act: Act): void;
+  /** A document is stored, with these acts. */
+  stored(document: CompanionDocument, acts: readonly PendingAct[]): Promise<void>;
+  /**
+   * Another server wrote this; these acts come on top.
+   *
+   * @returns them with what they made felt then; `undefined`: it is no document of a run, and is written over.
+   */
+  follow(document: CompanionDocument, acts: readonly Act[]): readonly PendingAct[] | undefined;
+}
+
 interface WriterPorts {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly documents: DocumentStore;
-  /** The document as it is to be written; given the one before: the same state with a new sign of life. */
-  readonly document: (isLast: boolean, before?: CompanionDocument) => CompanionDocument;
-  /** A whole state is stored, with these acts. */
-  readonly onSaved: (stored: CompanionDocument, acts: readonly PendingAct[]) => Promise<void>;
-  /** Present where several servers write it. */
-  readonly shared?: SharedPorts | undefined;
-}
-
-interface SharedPorts {
-  /** Of this process. */
-  readonly processId: string;
-  /** Another server wrote this; these acts of this one come on top. @returns what they made felt then. */
-  readonly follow: (
-    document: CompanionDocument,
-    acts: readonly PendingAct[],
-  ) => readonly PendingAct[];
-  /** Tells the other servers that there is another document. */
-  readonly publish: () => void;
+  readonly host: Host;
+  /** The id of this process, where several servers write the document. */
+  readonly processId: string | undefined;
 }
 
 const never = Number.POSITIVE_INFINITY;
@@ -64,10 +69,11 @@ const readEveryMs = 1_000;
  */
 export class DocumentWriter {
   readonly #ports: WriterPorts;
-  readonly #options: CompanionSettings;
+  readonly #isShared: boolean;
   readonly #beatEveryMs: number;
+  /** A change is written after this long at the latest, in milliseconds. */
+  readonly #saveEveryMs: number;
   #saveAt: number;
-  #beatAt: number;
   #readAt = never;
   #lastReadAt = Number.NEGATIVE_INFINITY;
   /** Before this nothing is tried again. */
@@ -75,62 +81,46 @@ export class DocumentWriter {
   #failures = 0;
   #isWriting = false;
   #isClosed = false;
-  /** What was written last, or read since: a heartbeat writes it again, and acts come on top of it. */
-  #newest: CompanionDocument | undefined;
   #revision: number;
   /** Acts of this process that the document may not have, where another server may write it. */
   #pending: readonly NumberedAct[] = [];
   /** The number of the last act of this process. */
   #number: number;
+  /** The same of the last that is known to be stored. */
+  #storedNumber: number;
   /** Settles with the last write that was asked for. */
   #writing: Promise<unknown> = Promise.resolve();
 
+  /**
+   * @param found.revision of the document that was read; 0: there was none.
+   * @param found.number of the newest act that it has of this process, which may have had the companion before.
+   */
   constructor(
     ports: WriterPorts,
-    options: CompanionSettings,
-    { revision, document }: Pick<FoundDocument, "revision" | "document">,
+    { saveEveryMs, heartbeatEveryMs }: CompanionSettings,
+    found: { readonly revision: number; readonly number: number },
   ) {
-    const now = ports.clock.monotonic();
     this.#ports = ports;
-    this.#options = options;
-    this.#revision = revision;
-    // The process may have had the companion before.
-    this.#number = document?.own.shared?.writers[ports.shared?.processId ?? ""] ?? 0;
-    this.#saveAt = now;
-    this.#beatEveryMs = Math.min(options.heartbeatEveryMs, ports.shared ? sharedBeatMs : never);
-    this.#beatAt = now + this.#beatEveryMs;
-  }
-
-  /** The number of the newest act that the next document has. */
-  get number(): number {
-    return this.#number;
+    this.#isShared = ports.processId !== undefined;
+    this.#revision = found.revision;
+    this.#number = found.number;
+    this.#storedNumber = found.number;
+    this.#saveAt = ports.clock.monotonic();
+    this.#saveEveryMs = this.#isShared ? 0 : saveEveryMs;
+    this.#beatEveryMs = Math.min(heartbeatEveryMs, this.#isShared ? sharedBeatMs : never);
   }
 
   /** By the monotonic clock; before it nothing is due. */
   get nextAt(): number {
     if (this.#isWriting || this.#isClosed) return never;
-    return Math.max(this.#retryAt, Math.min(this.#saveAt, this.#beatAt, this.#readAt));
-  }
-
-  /** Writes what is due, and does not wait. @param then called when it is over. */
-  tick(now: number, then: () => void): void {
-    if (now >= this.nextAt) void this.#pass(now).then(then);
+    return Math.max(this.#retryAt, Math.min(this.#saveAt, this.#readAt));
   }
 
   /** Notes an act: it is in the next document. @param isUrgent that is written at the next pass. */
-  add(pending: PendingAct, isUrgent: boolean): void {
-    const { clock, shared } = this.#ports;
-    if (shared) this.#pending = [...this.#pending, { ...pending, number: ++this.#number }];
-    if (!shared && !isUrgent && this.#options.saveEveryMs > 0) return;
-    this.#saveAt = Math.min(this.#saveAt, clock.monotonic());
-  }
-
-  /** Where several servers write it: takes an act back that was not stored. @returns whether that was done. */
-  takeBack(act: Act): boolean {
-    const { shared } = this.#ports;
-    if (shared === undefined || this.#newest === undefined) return false;
-    this.#goOn(this.#newest, (each) => each.act.id !== act.id);
-    return true;
+  add(act: Act, felt: readonly MoodEvent[] | undefined, isUrgent: boolean): void {
+    if (this.#isShared) this.#pending = [...this.#pending, { act, felt, number: ++this.#number }];
+    const waitMs = isUrgent ? 0 : this.#saveEveryMs;
+    this.#saveAt = Math.min(this.#saveAt, this.#ports.clock.monotonic() + waitMs);
   }
 
   /** Another server wrote the document, or may have. */
@@ -143,15 +133,15 @@ export class DocumentWriter {
     this.#isClosed = true;
   }
 
-  /** The state as it is when its turn comes. Resolves once it is stored. */
-  save(isLast = false): Promise<void> {
-    return this.#inTurn(() => this.#store(isLast));
+  /** The state as it is when its turn comes. Resolves once it is stored. @param act happens with it, or not at all. */
+  save(act?: Act, isLast = false): Promise<void> {
+    return this.#inTurn(() => this.#store(act, isLast));
   }
 
   /** The same, and removes every copy of what was before. */
   saveAlone(): Promise<void> {
     return this.#inTurn(async () => {
-      await this.#store(false);
+      await this.#store();
       await this.#ports.documents.forgetCopies(documentKey);
     });
   }
@@ -161,21 +151,17 @@ export class DocumentWriter {
     return this.#inTurn(() => this.#read());
   }
 
-  async #pass(now: number): Promise<void> {
+  /** Writes what is due, and does not wait. */
+  async pass(now: number): Promise<void> {
+    if (now < this.nextAt) return;
     const { clock, logger } = this.#ports;
-    const { saveEveryMs } = this.#options;
     const isSave = now >= this.#saveAt;
-    const isBeat = now >= this.#beatAt;
     this.#isWriting = true;
     // Set at the start, so that a change during the write is not taken for one that it stored.
-    if (isSave) this.#saveAt = saveEveryMs === 0 || this.#ports.shared ? never : now + saveEveryMs;
+    if (isSave) this.#saveAt = now + this.#beatEveryMs;
     try {
-      await this.#inTurn(() => {
-        if (isSave) return this.#store(false);
-        return isBeat ? this.#beat() : this.#read();
-      });
+      await this.#inTurn(() => (isSave ? this.#store() : this.#read()));
       this.#failures = 0;
-      if (isSave || isBeat) this.#beatAt = clock.monotonic() + this.#beatEveryMs;
     } catch (error) {
       const failed = clock.monotonic();
       if (isSave) this.#saveAt = Math.min(this.#saveAt, failed);
@@ -192,40 +178,33 @@ export class DocumentWriter {
     return result;
   }
 
-  async #store(isLast: boolean): Promise<void> {
-    const { stored, acts } = await this.#put(isLast);
-    await this.#ports.onSaved(stored, acts);
-  }
-
-  /** What was stored last, with a new sign of life: no state is taken. */
-  async #beat(): Promise<void> {
-    if (this.#ports.shared || this.#newest === undefined) return this.#store(false);
-    await this.#put(false, this.#newest);
-  }
-
-  #put(isLast: boolean, before?: CompanionDocument) {
-    const { documents, shared, document } = this.#ports;
-    return update(
+  async #store(act?: Act, isLast = false): Promise<void> {
+    const { documents, host } = this.#ports;
+    if (act !== undefined) this.#number++;
+    const own = this.#number;
+    const done = await update(
       async () => {
-        const stored = document(isLast, before);
+        if (act !== undefined && own <= this.#storedNumber) return undefined; // it was, without an answer
         const acts = this.#pending;
-        const options = shared && { expectedRevision: this.#revision };
-        this.#revision = await documents.write(documentKey, companionDocument(stored), options);
-        this.#newest = stored;
-        const last = acts.at(-1)?.number ?? 0;
-        this.#pending = this.#pending.filter(({ number }) => number > last);
-        shared?.publish();
-        return { stored, acts };
+        const number = this.#number;
+        const document = host.document(isLast, number, act);
+        const options = this.#isShared ? { expectedRevision: this.#revision } : {};
+        this.#revision = await documents.write(documentKey, companionDocument(document), options);
+        this.#storedNumber = number;
+        this.#pending = this.#pending.filter((each) => each.number > number);
+        if (act !== undefined) host.happened(act);
+        return { document, acts };
       },
       (error) => this.#isBehind(error),
     );
+    if (done !== undefined) await host.stored(done.document, done.acts);
   }
 
   /** Another server came first, or the answer was lost: what is stored is read. */
   async #isBehind(error: unknown): Promise<boolean> {
     const isBehind = isThroughlineError(error, "THROUGHLINE_CONFLICT");
     const isUnknown = isThroughlineError(error, "THROUGHLINE_OUTCOME_UNKNOWN");
-    if (this.#ports.shared === undefined || !(isBehind || isUnknown)) return false;
+    if (!this.#isShared || !(isBehind || isUnknown)) return false;
     try {
       await this.#read();
     } catch (cause) {
@@ -237,25 +216,23 @@ export class DocumentWriter {
 
   /** Reads what another server wrote; what the document has of this one is not done once more. */
   async #read(): Promise<void> {
-    const { documents, shared, clock } = this.#ports;
-    if (shared === undefined) return;
+    const { documents, processId, host, clock } = this.#ports;
+    if (processId === undefined) return;
     this.#readAt = never;
     this.#lastReadAt = clock.monotonic();
     const { document, revision } = await findDocument(documents);
     if (revision === this.#revision) return;
     this.#revision = revision;
     if (document === undefined) return;
-    const stored = document.own.shared?.writers[shared.processId] ?? 0;
+    const stored = document.shared?.writers[processId] ?? 0;
     const done = this.#pending.filter(({ number }) => number <= stored);
-    this.#goOn(document, ({ number }) => number > stored);
-    if (done.length > 0) await this.#ports.onSaved(document, done);
-  }
-
-  /** Does the acts once more that a document does not have. */
-  #goOn(document: CompanionDocument, isLeft: (act: NumberedAct) => boolean): void {
-    this.#newest = document;
-    const rest = this.#pending.filter(isLeft);
-    const felt = this.#ports.shared?.follow(document, rest) ?? [];
-    this.#pending = rest.map((each, i) => ({ ...each, ...felt[i] }));
+    const rest = this.#pending.filter(({ number }) => number > stored);
+    this.#storedNumber = stored;
+    const followed = host.follow(
+      document,
+      rest.map(({ act }) => act),
+    );
+    this.#pending = rest.map((each, i) => ({ ...each, ...followed?.[i] }));
+    if (done.length > 0) await host.stored(document, done);
   }
 }

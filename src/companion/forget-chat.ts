@@ -2,39 +2,7 @@ import { hashOf } from "../core/chat/tombstones.ts";
 import type { Clock } from "../core/clock.ts";
 import { update } from "../core/storage/log-store.ts";
 import type { Storage } from "../core/storage/storage.ts";
-import { withoutForgotten } from "./client-runs.ts";
-import {
-  companionDocument,
-  documentKey,
-  findDocument,
-  type SharedFields,
-} from "./companion-document.ts";
-import { copiedIn, withoutChat } from "./life.ts";
-
-async function forgetOnce(storage: Storage, chatId: string, now: number): Promise<number> {
-  const documents = storage.documents("session");
-  const { document, revision: expectedRevision } = await findDocument(documents);
-  if (document === undefined) {
-    await documents.forgetCopies(documentKey); // they may hold words of any chat
-    return 0;
-  }
-  const before = copiedIn(document);
-  const copy = withoutChat(before, hashOf(chatId));
-  const { own } = document;
-  const changed = companionDocument({
-    ...document,
-    conversation: copy,
-    own: {
-      ...own,
-      clients: withoutForgotten(own.clients, hashOf(chatId)),
-      conversationChats: copy.map((each) => each.chatId),
-      shared: own.shared && withoutChatId(own.shared, chatId, now),
-    },
-  });
-  await documents.write(documentKey, changed, { expectedRevision });
-  await documents.forgetCopies(documentKey);
-  return before.length - copy.length;
-}
+import { companionDocument, documentKey, findDocument, withoutChat } from "./companion-document.ts";
 
 /**
  * Lists the chats of which something is kept, and when the oldest message of each was said. `Infinity`: no
@@ -45,12 +13,11 @@ export async function keptChats(storage: Storage): Promise<ReadonlyMap<string, n
   const note = (chatId: string, at: number) =>
     oldest.set(chatId, Math.min(at, oldest.get(chatId) ?? Number.POSITIVE_INFINITY));
   const { document } = await findDocument(storage.documents("session"));
-  for (const { chatId, at } of copiedIn(document)) {
+  for (const { chatId, at } of document?.conversation ?? []) {
     if (chatId !== undefined) note(chatId, at ?? Number.NEGATIVE_INFINITY);
   }
-  const spoken = (document?.own.clients ?? []).flatMap((run) => [...run.chats, ...run.chatsBefore]);
-  for (const chatId of spoken) {
-    note(chatId, Number.POSITIVE_INFINITY);
+  for (const { chats, chatsBefore } of document?.clients ?? []) {
+    for (const chatId of [...chats, ...chatsBefore]) note(chatId, Number.POSITIVE_INFINITY);
   }
   return oldest;
 }
@@ -66,19 +33,16 @@ export async function forgetLeft(
   { storage, clock }: { readonly storage: Storage; readonly clock: Clock },
   chatId: string,
 ): Promise<number> {
+  const documents = storage.documents("session");
   // A newer document was written since it was read: change that one.
-  const count = await update(() => forgetOnce(storage, chatId, clock.now()));
+  const count = await update(async () => {
+    const { document, revision: expectedRevision } = await findDocument(documents);
+    if (document === undefined) return 0;
+    const changed = withoutChat(document, hashOf(chatId), clock.now());
+    await documents.write(documentKey, companionDocument(changed), { expectedRevision });
+    return document.conversation.length - changed.conversation.length;
+  });
+  await documents.forgetCopies(documentKey); // they may hold words of any chat
   storage.cluster.publish({ about: "companion", say: "changed" });
   return count;
-}
-
-/** Notes it for servers that still have words of the chat: they do not store them. */
-function withoutChatId(shared: SharedFields, chatId: string, now: number): SharedFields {
-  const { report, forgot } = shared;
-  const interrupted = report.interrupted.filter((each) => each.chatId !== chatId);
-  return {
-    ...shared,
-    report: { ...report, interrupted },
-    forgot: { ...forgot, [hashOf(chatId)]: now },
-  };
 }

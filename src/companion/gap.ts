@@ -1,7 +1,7 @@
 // How long the companion was away, from two clock readings. Source of the method: the boot
 // id and the uptime of a machine do not follow its wall clock, which may be set to anything.
 
-import { type ClockReading, reading } from "./clock-reading.ts";
+import type { ClockReading } from "./clock-reading.ts";
 
 /**
  * How a gap is known. `certain`: by the uptime, within one boot of the machine. `clock`: by the wall
@@ -17,22 +17,26 @@ export interface Gap {
   readonly certainty: Certainty;
 }
 
+export const unknownGap: Gap = { gapMs: undefined, certainty: "uncertain" };
+
 /** Past all that two readings can be apart. */
 export const longestGapMs = 1e15;
 /** A clock that was not set between two readings drifts by less than this. */
 const driftMs = 60_000;
 
-/** The time from one reading to a later one, for every input. A wall difference below 0 is 0. */
+/** The time from one reading to a later one. A wall difference below 0 is 0. */
 export function gapBetween(last: ClockReading | undefined, now: ClockReading): Gap {
-  const [from, to] = [valid(last), valid(now)];
-  const upMs = uptimeBetween(from, to);
+  if (last === undefined) return unknownGap;
+  const upMs = uptimeBetween(last, now);
   if (upMs !== undefined && upMs >= 0) return { gapMs: upMs, certainty: "certain" };
-  if (from.at === undefined || to.at === undefined) {
-    return { gapMs: undefined, certainty: "uncertain" };
-  }
-  const wallMs = to.at - from.at;
+  if (last.at === undefined || now.at === undefined) return unknownGap;
+  const wallMs = now.at - last.at;
+  // What was before this boot of the machine was at least as long ago as the machine is up.
+  const isOtherBoot =
+    last.bootId !== undefined && now.bootId !== undefined && last.bootId !== now.bootId;
+  const leastMs = isOtherBoot ? (now.uptimeMs ?? 0) : 0;
   // An uptime that went backwards is a machine that was set back to a copy of itself.
-  const isPossible = upMs === undefined && wallMs >= leastGapMs(from, to);
+  const isPossible = upMs === undefined && wallMs >= leastMs;
   return { gapMs: Math.max(0, wallMs), certainty: isPossible ? "clock" : "uncertain" };
 }
 
@@ -45,13 +49,18 @@ export function lastSignOfLife(
   signs: readonly (ClockReading | undefined)[],
   now: ClockReading,
 ): ClockReading | undefined {
-  const to = valid(now);
-  let last: ClockReading | undefined;
-  for (const sign of signs.map(valid)) {
-    if (sign.at === undefined && !isEarlierInBoot(sign, to)) continue;
-    if (last === undefined || isLater(sign, last, to)) last = sign;
-  }
-  return last;
+  const known = signs.filter((sign) => sign !== undefined);
+  const ofBoot = known.filter((sign) => (uptimeBetween(sign, now) ?? -1) >= 0);
+  if (ofBoot.length > 0) return latest(ofBoot, ({ uptimeMs = 0 }) => uptimeMs);
+  return latest(
+    known.filter(({ at }) => at !== undefined),
+    ({ at = 0 }) => at,
+  );
+}
+
+function latest(signs: readonly ClockReading[], by: (sign: ClockReading) => number) {
+  const most = Math.max(...signs.map(by));
+  return signs.find((sign) => by(sign) === most);
 }
 
 /** What the run before left beside its chats. */
@@ -79,9 +88,8 @@ export function commitsOfRun(
   { heartbeat, record, isEnded }: SignsOfRun,
   heartbeatEveryMs: number,
 ): readonly ClockReading[] {
-  const [beatAt, recordAt] = [valid(heartbeat).at, valid(record).at];
-  const signs = isEnded || beatAt !== undefined ? [beatAt ?? [], recordAt ?? []].flat() : [];
-  if (signs.length === 0) return commits;
+  const signs = [heartbeat?.at, record?.at].filter((at) => at !== undefined);
+  if (signs.length === 0 || (!isEnded && heartbeat?.at === undefined)) return commits;
   const lateMs = Math.max(leastLateMs, lateHeartbeats * heartbeatEveryMs);
   const until = Math.max(...signs) + lateMs;
   return commits.filter(({ at }) => at !== undefined && at <= until);
@@ -113,7 +121,7 @@ export function gapAtDelivery(judged: JudgedGap, now: ClockReading, upMs = 0): G
   const again = gapBetween(judged.before, now);
   if (again.certainty === "certain") return again;
   const passedMs = Math.max(gapBetween(judged.judgedAt, now).gapMs ?? 0, Math.floor(upMs));
-  const countedMs = (numberOf(judged.gapMs) ?? 0) + passedMs;
+  const countedMs = (judged.gapMs ?? 0) + passedMs;
   const againMs = again.gapMs ?? 0;
   const isAgreed =
     judged.certainty !== "uncertain" &&
@@ -122,41 +130,9 @@ export function gapAtDelivery(judged: JudgedGap, now: ClockReading, upMs = 0): G
   return { gapMs: Math.max(countedMs, againMs), certainty: isAgreed ? "clock" : "uncertain" };
 }
 
-/** What is true of every gap, for one that comes from outside. */
-export function validGap(gap: Gap | undefined): Gap {
-  const gapMs = numberOf(gap?.gapMs);
-  if (gap === undefined || gapMs === undefined) return { gapMs: undefined, certainty: "uncertain" };
-  return { gapMs, certainty: gap.certainty };
-}
-
-function numberOf(ms: number | undefined): number | undefined {
-  return ms !== undefined && ms >= 0 && ms <= longestGapMs ? ms : undefined;
-}
-
-function valid(from: ClockReading | undefined): ClockReading {
-  return reading(from?.at, from?.bootId, from?.uptimeMs);
-}
-
 /** `undefined`: not the same boot of the machine, or unknown. */
 function uptimeBetween(from: ClockReading, to: ClockReading): number | undefined {
   if (from.bootId === undefined || from.bootId !== to.bootId) return undefined;
   if (from.uptimeMs === undefined || to.uptimeMs === undefined) return undefined;
   return to.uptimeMs - from.uptimeMs;
-}
-
-/** What was before this boot of the machine was at least as long ago as the machine is up. */
-function leastGapMs(from: ClockReading, to: ClockReading): number {
-  const isOtherBoot = from.bootId !== undefined && to.bootId !== undefined;
-  return isOtherBoot && from.bootId !== to.bootId ? (to.uptimeMs ?? 0) : 0;
-}
-
-function isEarlierInBoot(sign: ClockReading, now: ClockReading): boolean {
-  return (uptimeBetween(sign, now) ?? -1) >= 0;
-}
-
-function isLater(a: ClockReading, b: ClockReading, now: ClockReading): boolean {
-  const [isA, isB] = [isEarlierInBoot(a, now), isEarlierInBoot(b, now)];
-  if (isA !== isB) return isA;
-  if (isA) return (a.uptimeMs ?? 0) > (b.uptimeMs ?? 0);
-  return (a.at ?? 0) > (b.at ?? 0);
 }

@@ -2,27 +2,25 @@
 // on top of what another one stored.
 
 import { hashOf } from "../core/chat/tombstones.ts";
-import type { JsonObject } from "../core/json.ts";
-import {
-  byName,
-  type ClientRuns,
-  type ClientStep,
-  stepped,
-  withChat,
-  withoutForgotten,
-} from "./client-runs.ts";
+import { own } from "../core/shape.ts";
+import { type ClientStep, stepped } from "./client-runs.ts";
 import type { ClockReading } from "./clock-reading.ts";
 import {
   type CompanionDocument,
-  type ConversationMessage,
   companionLimits,
+  newest,
   type PersonSeen,
+  type SharedFields,
+  withoutChat,
 } from "./companion-document.ts";
 import { applyEvent, overrideMood, personActs, reconfigure, resetLevels } from "./emotion/acts.ts";
 import type { EmotionConfiguration } from "./emotion/configuration.ts";
 import { type EmotionState, evolve, moods } from "./emotion/emotion.ts";
 import { readWrittenConfiguration, writtenConfiguration } from "./emotion/emotions-schema.ts";
+import type { Feeling } from "./emotion/feel.ts";
+import { toSeed } from "./emotion/stored-emotions.ts";
 import { feelHeard } from "./emotion/triggers.ts";
+import type { MoodEvent } from "./mood-history.ts";
 
 export type SleepState = "awake" | "asleep";
 
@@ -48,8 +46,6 @@ export type Happening =
       readonly does: ClientStep;
       readonly text?: string | undefined;
     }
-  /** Such a program appended to a chat. */
-  | { readonly kind: "appended"; readonly client: string; readonly chat: string }
   /** A chat was forgotten: the hash of its id. */
   | { readonly kind: "forgot"; readonly hash: string };
 
@@ -62,130 +58,112 @@ export type Act = Happening & {
   readonly reading: ClockReading;
 };
 
+/** Something about the companion changed. */
+export type CompanionChange =
+  | { readonly type: "emotions"; readonly feeling: Feeling }
+  | { readonly type: "person"; readonly person: PersonSeen }
+  | { readonly type: "sleep"; readonly state: SleepState }
+  /** A client has another text to hear, or fewer. */
+  | { readonly type: "injects" }
+  | { readonly type: "acknowledged"; readonly chatId: string };
+
 /** A face that was announced is not announced again before this. Source: the seed. */
-export const announceEveryMs = 30_000;
+const announceEveryMs = 30_000;
 /** Faces that are remembered as announced; above that the oldest is forgotten. */
 const maxAnnounced = 100;
-/** Forgotten chats whose words are refused when another server has them still. */
-const maxForgot = 100;
 
-/** A message of the copy in the document, which readers of the original's schema look at. */
-export interface Copied extends ConversationMessage {
-  /** `undefined`: a file of the original, which knows one conversation. */
-  readonly chatId: string | undefined;
-}
-
-export interface Life {
-  readonly config: EmotionConfiguration;
-  /** The configuration as other servers read it, if it was put in force while the run was up. */
-  readonly written: JsonObject | undefined;
+/** The companion while a run is up: what its document tells, and what is in force. */
+export interface Life extends CompanionDocument {
+  readonly runId: string;
+  readonly startedAt: number;
+  readonly totalRuns: number;
   /** Right after the last act. */
   readonly emotions: EmotionState;
-  readonly person: PersonSeen | undefined;
-  /** When each face was announced last, by name, the oldest first. */
-  readonly announced: ReadonlyMap<string, number>;
+  readonly config: EmotionConfiguration;
   readonly sleep: SleepState;
-  /** When a person woke it last, or kept it awake, on the clock of its emotions. */
-  readonly wokenAt: number;
-  /** The last 50 things that were said, over all chats. The chats' logs have all of it. */
-  readonly conversation: readonly Copied[];
-  /** The programs with runs of their own. */
-  readonly clients: ClientRuns;
-  /** The newest run of which a model of somebody's own was told, for all chats. */
-  readonly told: number | undefined;
-  /** When each chat was forgotten, by the hash of its id, the oldest first. */
-  readonly forgot: ReadonlyMap<string, number>;
+  /** Written only where servers share it. */
+  readonly shared: SharedFields;
 }
 
-/** An event that was felt. */
-export interface FeltEvent {
-  readonly name: string;
-  readonly intensity: number;
-  readonly wound?: "added" | "limit" | undefined;
+type Given = Pick<Life, "runId" | "startedAt" | "totalRuns" | "emotions" | "config">;
+
+/** The life that a document tells of. @param given is in place of what the document says. */
+export function lifeOf(document: CompanionDocument, given: Given): Life {
+  const { person, shared } = document;
+  const announced = person?.seenAt === undefined ? {} : { [person.name]: person.seenAt };
+  const alone: SharedFields = {
+    writers: {},
+    alive: {},
+    report: { previousRunId: undefined, interrupted: [], quarantined: 0 },
+    announced,
+    forgot: {},
+    wokenAt: given.emotions.at,
+    configuration: undefined,
+  };
+  const sleep = document.sleep === "asleep" ? "asleep" : "awake";
+  return { ...document, ...given, sleep, shared: shared ?? alone };
+}
+
+/**
+ * The life of a run that is up, as another server wrote it. A configuration is read once.
+ *
+ * @returns `undefined`: the document tells of no run that several servers have.
+ */
+export function lifeElsewhere(
+  document: CompanionDocument,
+  before: Pick<Life, "config" | "emotions"> & { readonly shared?: SharedFields },
+): Life | undefined {
+  const {
+    runId,
+    startedAt = 0,
+    totalRuns,
+    restarts,
+    shared,
+    emotions = before.emotions,
+  } = document;
+  const isRun = runId !== undefined && totalRuns !== undefined && restarts.length > 0;
+  if (!isRun || shared === undefined) return undefined;
+  const { configuration } = shared;
+  const isKnown = JSON.stringify(configuration) === JSON.stringify(before.shared?.configuration);
+  const config = (!isKnown && readWrittenConfiguration(configuration)) || before.config;
+  return lifeOf(document, { runId, startedAt, totalRuns, emotions, config });
 }
 
 /** What an act makes of a life. */
 export interface Folded {
   readonly life: Life;
-  readonly felt: readonly FeltEvent[];
-}
-
-/** The life that a document tells of. @param before what it was here: a configuration is read once. */
-export function lifeOf(
-  document: CompanionDocument | undefined,
-  emotions: EmotionState,
-  before: Pick<Life, "config"> & Partial<Pick<Life, "written">>,
-): Life {
-  const { person, sleepState, own } = document ?? {};
-  const { announced = {}, forgot = {}, wokenAt = emotions.at, configuration } = own?.shared ?? {};
-  const faces = new Map(Object.entries(announced).sort(([, a], [, b]) => a - b));
-  const seenAt = own?.shared === undefined ? person?.seenAt : undefined;
-  if (person !== undefined && seenAt !== undefined) faces.set(person.name, seenAt);
-  return {
-    ...inForce(configuration, before),
-    emotions,
-    person,
-    announced: faces,
-    sleep: sleepState === "asleep" ? "asleep" : "awake",
-    wokenAt,
-    conversation: copiedIn(document),
-    clients: byName(own?.clients ?? []),
-    told: own?.deliveries?.told[""],
-    forgot: new Map(Object.entries(forgot)),
-  };
-}
-
-function inForce(
-  written: JsonObject | undefined,
-  before: Pick<Life, "config"> & Partial<Pick<Life, "written">>,
-): Pick<Life, "config" | "written"> {
-  const isKnown = JSON.stringify(written) === JSON.stringify(before.written);
-  const read = isKnown || written === undefined ? undefined : readWrittenConfiguration(written);
-  return read === undefined
-    ? { config: before.config, written: before.written }
-    : { config: read, written };
-}
-
-/** The copy of the conversation in a document. */
-export function copiedIn(document: CompanionDocument | undefined): readonly Copied[] {
-  const { conversation = [], own } = document ?? {};
-  const chats = own?.conversationChats ?? [];
-  // Where an item was taken out by hand, chats can no longer be matched to messages.
-  const isWhole = chats.length === conversation.length;
-  return conversation
-    .map((message, i) => ({ ...message, chatId: isWhole ? chats[i] : undefined }))
-    .slice(-companionLimits.conversation);
-}
-
-/** Without what was said in a chat. A message whose chat is not known goes too: it may be of this one. */
-export function withoutChat(copied: readonly Copied[], hash: string): readonly Copied[] {
-  return copied.filter(({ chatId }) => chatId !== undefined && hashOf(chatId) !== hash);
+  /** The events that were felt; `undefined`: it moved no feeling at all. */
+  readonly felt: readonly MoodEvent[] | undefined;
 }
 
 /**
  * One act more.
  *
- * @returns also the events that were felt.
  * @throws ThroughlineError `THROUGHLINE_INVALID`: for an act that asks for what there is not.
  */
 export function fold(before: Life, act: Act): Folded {
   const life = { ...before, emotions: evolve(before.emotions, act.felt - before.emotions.at) };
   const { config, emotions } = life;
-  const feels = (state: EmotionState, felt: readonly FeltEvent[] = []) => {
+  const { at } = act;
+  const feels = (state: EmotionState, felt: readonly MoodEvent[] = []) => {
     return { life: { ...life, emotions: state }, felt };
   };
   switch (act.kind) {
     case "event": {
       const { name, intensity } = act;
-      const outcome = applyEvent(config, emotions, { event: name, intensity, id: act.id });
-      return feels(outcome.state, [{ name, intensity, wound: outcome.wound }]);
+      const { state, ...rest } = applyEvent(config, emotions, {
+        event: name,
+        intensity,
+        id: act.id,
+      });
+      return feels(state, [{ at, event: name, intensity, ...rest }]);
     }
     case "heard": {
       let wounds = 0;
       const newId = () => (wounds++ === 0 ? act.id : `${act.id}.${wounds}`);
       const { state, felt } = feelHeard(config, personActs(config, emotions), act.events, newId);
-      const events = felt.map(({ event, wound }) => ({ name: event, intensity: 1, wound }));
-      return { life: woken({ ...life, emotions: state }), felt: events };
+      const events = felt.map((each) => ({ at, intensity: 1, ...each }));
+      return { ...feels(state, events), life: woken({ ...life, emotions: state }) };
     }
     case "person":
       return feels(personActs(config, emotions));
@@ -194,15 +172,15 @@ export function fold(before: Life, act: Act): Folded {
     case "reset":
       return feels(resetLevels(config, emotions));
     case "configured": {
-      const { configuration } = act;
-      const written = writtenConfiguration(configuration);
-      const next = feels(reconfigure(config, emotions)).life;
-      return { life: { ...next, config: configuration, written }, felt: [] };
+      const { configuration: next } = act;
+      const shared = { ...life.shared, configuration: writtenConfiguration(next) };
+      const state = reconfigure(config, emotions);
+      return { life: { ...life, emotions: state, config: next, shared }, felt: [] };
     }
     case "seen":
       return seen(life, act.name, act);
     default:
-      return { life: foldUnfelt(life, act), felt: [] };
+      return { life: foldUnfelt(life, act), felt: undefined };
   }
 }
 
@@ -211,7 +189,7 @@ export function foldAgain(before: Life, act: Act): Folded {
   const isUnknown =
     (act.kind === "event" && !Object.hasOwn(before.config.events, act.name)) ||
     (act.kind === "mood" && !moods.some((mood) => mood === act.mood));
-  return isUnknown ? { life: before, felt: [] } : fold(before, act);
+  return isUnknown ? { life: before, felt: undefined } : fold(before, act);
 }
 
 /** What moves no feeling. */
@@ -220,8 +198,8 @@ function foldUnfelt(life: Life, act: Act): Life {
     case "said":
     case "replied": {
       if (isForgotten(life, act.chat, act)) return life;
-      const role = act.kind === "said" ? "USER" : "ASSISTANT";
-      const said: Copied = { role, text: act.text, at: act.at, chatId: act.chat };
+      const role = act.kind === "said" ? ("USER" as const) : ("ASSISTANT" as const);
+      const said = { role, text: act.text, at: act.at, chatId: act.chat };
       const conversation = [...life.conversation, said].slice(-companionLimits.conversation);
       return { ...life, conversation };
     }
@@ -230,47 +208,58 @@ function foldUnfelt(life: Life, act: Act): Life {
     case "told":
       return { ...life, told: Math.max(act.run, life.told ?? 0) };
     case "client":
+      if (act.does === "appended" && isForgotten(life, act.text ?? "", act)) return life;
       return { ...life, clients: stepped(life.clients, act.does, act) };
-    case "appended":
-      if (isForgotten(life, act.chat, act)) return life;
-      return { ...life, clients: withChat(life.clients, act.client, act.chat) };
-    case "forgot": {
-      const others = [...life.forgot].filter(([hash]) => hash !== act.hash);
-      return {
-        ...life,
-        forgot: new Map([...others, [act.hash, act.at] as const].slice(-maxForgot)),
-        conversation: withoutChat(life.conversation, act.hash),
-        clients: byName(withoutForgotten(life.clients.values(), act.hash)),
-      };
-    }
+    case "forgot":
+      return withoutChat(life, act.hash, act.at);
     default:
       return life;
   }
 }
 
-function isForgotten({ forgot }: Life, chatId: string, { at }: Act): boolean {
-  return forgot.size > 0 && at <= (forgot.get(hashOf(chatId)) ?? Number.NEGATIVE_INFINITY);
+function isForgotten({ shared: { forgot } }: Life, chatId: string, { at }: Act): boolean {
+  const hashes = Object.keys(forgot);
+  return hashes.length > 0 && at <= (own(forgot, hashOf(chatId)) ?? Number.NEGATIVE_INFINITY);
 }
 
 function seen(life: Life, name: string, act: Act): Folded {
   const emotions = personActs(life.config, life.emotions);
+  const { announced } = life.shared;
   const noted = woken({ ...life, emotions, person: { name, seenAt: act.at } });
-  const announcedAt = life.announced.get(name);
+  const announcedAt = own(announced, name);
   // The clocks of two processes may differ a little; one that was set must not silence a face.
   const isKnown = announcedAt !== undefined && Math.abs(act.at - announcedAt) < announceEveryMs;
   if (isKnown) return { life: noted, felt: [] };
-  const others = [...life.announced].filter(([known]) => known !== name);
-  const announced = new Map([...others, [name, act.at] as const].slice(-maxAnnounced));
+  // Longer than it counts: another server may have a sighting still to store.
+  const isRecent = ([, at]: readonly [string, number]) => act.at - at < 2 * announceEveryMs;
+  const recent = Object.fromEntries(Object.entries(announced).filter(isRecent));
+  const shared = { ...noted.shared, announced: newest(recent, name, act.at, maxAnnounced) };
   const event = "face_recognized";
-  if (!Object.hasOwn(life.config.events, event)) return { life: { ...noted, announced }, felt: [] };
-  const { state, wound } = applyEvent(life.config, emotions, { event, id: act.id });
-  return {
-    life: { ...noted, announced, emotions: state },
-    felt: [{ name: event, intensity: 1, wound }],
-  };
+  if (!Object.hasOwn(life.config.events, event)) return { life: { ...noted, shared }, felt: [] };
+  const { state, ...rest } = applyEvent(life.config, emotions, { event, id: act.id });
+  const felt = { at: act.at, event, intensity: 1, ...rest };
+  return { life: { ...noted, shared, emotions: state }, felt: [felt] };
 }
 
 /** It stays awake for as long as it takes to fall asleep. */
 function woken(life: Life): Life {
-  return { ...life, sleep: "awake", wokenAt: life.emotions.at };
+  const shared = { ...life.shared, wokenAt: life.emotions.at };
+  return { ...life, sleep: "awake", shared };
+}
+
+/** The document of a life, as it is to be written now. */
+export function documentOf(
+  life: Life,
+  now: { readonly reading: ClockReading; readonly felt: number; readonly upMs: number },
+): CompanionDocument {
+  const emotions = evolve(life.emotions, now.felt - life.emotions.at);
+  return {
+    ...life,
+    heartbeat: now.reading,
+    uptimeMs: now.upMs,
+    emotions,
+    seed: toSeed(life.config, emotions),
+    saved: now.reading,
+    isOriginal: false,
+  };
 }

@@ -1,24 +1,13 @@
 import type { Clock } from "../core/clock.ts";
-import { isoTime } from "../core/clock.ts";
 import { setVoice } from "./emotion/acts.ts";
 import type { EmotionConfiguration } from "./emotion/configuration.ts";
 import type { EmotionState, Mood, VoiceState } from "./emotion/emotion.ts";
 import { evolve } from "./emotion/emotion.ts";
 import { type Feeling, feel } from "./emotion/feel.ts";
-import { causesOf, hear } from "./emotion/triggers.ts";
-import type { FeltEvent, Happening } from "./life.ts";
+import { causesOf } from "./emotion/triggers.ts";
+import type { Happening } from "./life.ts";
+import type { MoodEvent } from "./mood-history.ts";
 import { SleepWatch } from "./sleep-watch.ts";
-
-/** Something that moved the emotions, as the history of moods keeps it. */
-export interface Felt {
-  /** ISO 8601. */
-  readonly at: string;
-  /** Right after it. */
-  readonly state: EmotionState;
-  /** In force from then on. */
-  readonly config: EmotionConfiguration;
-  readonly events?: readonly (FeltEvent & { readonly at: string })[];
-}
 
 /**
  * How the companion feels, while it lives: the pure state of `emotion/`, moved along by a monotonic
@@ -26,8 +15,8 @@ export interface Felt {
  */
 export class LiveEmotions {
   readonly #clock: Clock;
-  readonly #onFelt: (felt: Felt) => void;
-  readonly #act: (happening: Happening) => readonly FeltEvent[];
+  readonly #onSet: () => void;
+  readonly #act: (happening: Happening) => readonly MoodEvent[];
   #config: EmotionConfiguration;
   #state: EmotionState;
   #monotonic: number;
@@ -37,15 +26,15 @@ export class LiveEmotions {
     ports: {
       readonly clock: Clock;
       /** Called at the first look after somebody set the wall clock. */
-      readonly onFelt: (felt: Felt) => void;
+      readonly onSet: () => void;
       /** Does it, and calls `become`. @returns the events that were felt. */
-      readonly act: (happening: Happening) => readonly FeltEvent[];
+      readonly act: (happening: Happening) => readonly MoodEvent[];
     },
     config: EmotionConfiguration,
     state: EmotionState,
   ) {
     this.#clock = ports.clock;
-    this.#onFelt = ports.onFelt;
+    this.#onSet = ports.onSet;
     this.#act = ports.act;
     this.#config = config;
     this.#state = state;
@@ -60,12 +49,6 @@ export class LiveEmotions {
   /** The state now. */
   get state(): EmotionState {
     return this.#now();
-  }
-
-  /** The same for the history of moods. */
-  get felt(): Felt {
-    const state = this.#now();
-    return { at: isoTime(this.#clock.now()), state, config: this.#config };
   }
 
   /** How it feels now. */
@@ -123,8 +106,8 @@ export class LiveEmotions {
   hurtful(text: string): readonly string[] {
     const state = this.#now();
     const fresh = { ...state, anchor: { ...state.anchor, heardAt: {} } };
-    const { heard } = hear(this.#config, fresh, text, () => "unused");
-    return heard.map(({ words }) => words.slice(0, 500)).filter((words) => words !== "");
+    const causes = [...causesOf(this.#config, fresh, text).values()];
+    return causes.map((words) => words.slice(0, 500)).filter((words) => words !== "");
   }
 
   /** A person was there without a word, as with a touch. */
@@ -172,7 +155,7 @@ export class LiveEmotions {
       this.#monotonic += Math.max(0, passed); // the rest of a millisecond counts next time
     }
     // The history goes by the wall clock: from here on it is what is felt again.
-    if (isSet) this.#onFelt(this.felt);
+    if (isSet) this.#onSet();
     return this.#state;
   }
 }

@@ -1,19 +1,18 @@
+import { instantOf } from "../core/chat/stamp.ts";
 import { isoTime } from "../core/clock.ts";
 import type { NewId } from "../core/ids.ts";
-import { isJsonObject, type JsonObject } from "../core/json.ts";
-import type { LogRecord, LogStore, StoredRecord } from "../core/storage/log-store.ts";
+import type { JsonObject } from "../core/json.ts";
+import { list, number, object, optional, Place, type Shape, text, word } from "../core/shape.ts";
+import type { LogStore, StoredRecord } from "../core/storage/log-store.ts";
 import { setVoice } from "./emotion/acts.ts";
-import { type EmotionConfiguration, emotionLimits } from "./emotion/configuration.ts";
+import type { EmotionConfiguration } from "./emotion/configuration.ts";
 import type { EmotionState } from "./emotion/emotion.ts";
-import { evolve } from "./emotion/emotion.ts";
-import { feel } from "./emotion/feel.ts";
-import { readState } from "./emotion/stored-emotions.ts";
-import { type Felt, hasMoved } from "./live-emotions.ts";
+import { storedState } from "./emotion/stored-emotions.ts";
 
 /** What happened within this long of the first of it is one record: the state after it, and its events. */
 const recordMs = 1_000;
 /**
- * The same for what moves nothing that shows. So there is at most a record a second, of some 500 bytes
+ * The same where no event was felt. So there is at most a record a second, of some 500 bytes
  * and 75 for each further event. Measured: a turn of a talk makes two; a person who is
  * reported as seen all the time makes one in 7 s, 5 MB in a day of that, however often they are reported.
  */
@@ -26,6 +25,7 @@ const maxWaiting = 1_000;
 const batchRecords = 500;
 const logKey = "moods";
 
+/** An event that was felt. */
 export interface MoodEvent {
   /** Milliseconds since 1970. */
   readonly at: number;
@@ -34,28 +34,53 @@ export interface MoodEvent {
   readonly wound?: "added" | "limit" | undefined;
 }
 
-/** One record as it was read: from then on the state runs by itself. */
+/** What was felt at an instant: from then on the state runs by itself. */
 export interface MoodRecord {
   /** Milliseconds since 1970. */
   readonly at: number;
   readonly kind: "up" | "felt" | "down";
-  /** As if the voice were idle: what it did next is not recorded. */
+  /** Read: as if the voice were idle, since what it did next is not recorded. */
   readonly state: EmotionState;
   readonly events: readonly MoodEvent[];
   /** On `up`: when the run before was last known to live. */
   readonly downAt?: number | undefined;
 }
 
-interface Waiting {
+/** In ISO 8601. */
+const moment: Shape<number> = {
+  read(value, at) {
+    const found = instantOf(value);
+    if (found === undefined) at.says("must be a moment");
+    return found ?? 0;
+  },
+  write: isoTime,
+};
+
+const stored = object<MoodRecord>(
+  {
+    kind: word(["up", "felt", "down"]),
+    at: moment,
+    state: storedState,
+    events: list(
+      object<MoodEvent>(
+        {
+          at: moment,
+          event: ["name", text()],
+          intensity: number(0, 10),
+          wound: optional(word(["added", "limit"])),
+        },
+        "left out",
+      ),
+    ),
+    downAt: ["down_at", optional(moment)],
+  },
+  "left out",
+);
+
+interface Waiting extends MoodRecord {
   readonly id: string;
-  /** What was noted before it. */
-  readonly before: Felt | undefined;
   /** When the first of it happened: milliseconds since 1970. */
   readonly since: number;
-  readonly felt: Felt;
-  readonly kind: MoodRecord["kind"];
-  readonly events: NonNullable<Felt["events"]>;
-  readonly downAt?: number | undefined;
 }
 
 /**
@@ -69,8 +94,6 @@ export class MoodHistory {
   #waiting: readonly Waiting[] = [];
   /** Given to the log, which may have stored them: they are given again as they are. */
   #given: readonly Waiting[] = [];
-  /** Noted last, stored or not. */
-  #newest: Felt | undefined;
   #flushing: Promise<void> = Promise.resolve();
 
   constructor(ports: { readonly logs: LogStore; readonly newId: NewId }) {
@@ -79,20 +102,20 @@ export class MoodHistory {
   }
 
   /** Takes note; stored by the next `flush`. */
-  note(felt: Felt, kind: MoodRecord["kind"] = "felt", downAt?: number): void {
-    const now = Date.parse(felt.at);
-    const added = felt.events ?? [];
+  note(felt: MoodRecord): void {
     const last = this.#waiting.at(-1);
-    const before = this.#newest;
-    this.#newest = felt;
-    if (kind === "felt" && last?.kind === "felt" && isOneWith(last, felt)) {
-      const events = [...last.events, ...added].slice(-maxEvents);
-      this.#waiting = [...this.#waiting.slice(0, -1), { ...last, felt, events }];
+    if (last !== undefined && isOneWith(last, felt)) {
+      const events = [...last.events, ...felt.events].slice(-maxEvents);
+      this.#waiting = [...this.#waiting.slice(0, -1), { ...last, ...felt, events }];
       return;
     }
-    const id = this.#newId();
-    const all = [...this.#waiting, { id, before, since: now, felt, kind, events: added, downAt }];
-    this.#waiting = all.length > maxWaiting ? withoutOldest(all) : all;
+    const all = [...this.#waiting, { ...felt, id: this.#newId(), since: felt.at }];
+    // Beginnings and ends of runs tell where the curve has gaps: they stay.
+    const oldest = Math.max(
+      0,
+      all.findIndex(({ kind }) => kind === "felt"),
+    );
+    this.#waiting = all.length > maxWaiting ? all.toSpliced(oldest, 1) : all;
   }
 
   /**
@@ -132,17 +155,18 @@ export class MoodHistory {
   ): Promise<MoodRecord[]> {
     const kept = [...this.#given, ...this.#waiting];
     const ids = new Set(kept.map(({ id }) => id));
-    const readable = (records: readonly StoredRecord[]) =>
-      records.flatMap((each) => readMoodRecord(config, each) ?? []);
-    let found = readable(kept.map((each) => ({ ...recordOf(each), seq: 0 })));
+    const idle = (record: MoodRecord) => {
+      return { ...record, state: setVoice(config, record.state, "idle") };
+    };
+    let found: readonly MoodRecord[] = kept.map(idle);
     let before = Number.MAX_SAFE_INTEGER;
     while (found.length < limit) {
       const page = await this.#logs.page(logKey, { before, limit: batchRecords });
       if (page.length === 0) break;
       before = page[0]?.seq ?? 0;
       // What waited when this began may have been stored since.
-      const read = readable(page.filter(({ id }) => !ids.has(id)));
-      found = [...read, ...found];
+      const read = page.filter(({ id }) => !ids.has(id)).flatMap(readRecord);
+      found = [...read.map(idle), ...found];
       // A clock that was set may have put a few records out of order: a whole page of them is old.
       if (read.length > 0 && read.every(({ at }) => at < from)) break;
     }
@@ -155,70 +179,21 @@ export class MoodHistory {
   }
 }
 
-/**
- * Whether a record can stand for what is felt after it too. One that was put into another's place is
- * drawn as what was felt before it, until then: so neither must show. A clock that was set back begins
- * another record.
- */
-function isOneWith({ since, before, felt: last }: Waiting, felt: Felt): boolean {
-  const passedMs = Date.parse(felt.at) - since;
-  if (passedMs < recordMs) return passedMs >= 0;
-  if (passedMs >= quietMs || before === undefined) return false;
-  return !isSeen(before, last) && !isSeen(before, felt);
+/** Whether a record can stand for what is felt after it too. A clock that was set back begins another one. */
+function isOneWith(last: Waiting, felt: MoodRecord): boolean {
+  const isQuiet = last.events.length === 0 && felt.events.length === 0;
+  const passedMs = felt.at - last.since;
+  const isFelt = last.kind === "felt" && felt.kind === "felt";
+  return isFelt && passedMs >= 0 && passedMs < (isQuiet ? quietMs : recordMs);
 }
 
-/** Whether somebody who watches hears that what was felt before did not just run on. */
-function isSeen(before: Felt, felt: Felt): boolean {
-  const ranOn = evolve(before.state, Date.parse(felt.at) - Date.parse(before.at));
-  const { publishThreshold } = felt.config.settings;
-  return hasMoved(feel(before.config, ranOn), feel(felt.config, felt.state), publishThreshold);
+function recordOf({ id, since: _, ...record }: Waiting): JsonObject & { readonly id: string } {
+  const { events, ...written } = stored.write(record) as JsonObject;
+  return record.events.length === 0 ? { id, ...written } : { id, ...written, events };
 }
 
-/** Runs' beginnings and ends tell where the curve has gaps: they stay. */
-function withoutOldest(waiting: readonly Waiting[]): readonly Waiting[] {
-  const oldest = Math.max(
-    0,
-    waiting.findIndex(({ kind }) => kind === "felt"),
-  );
-  return waiting.toSpliced(oldest, 1);
-}
-
-function recordOf({ id, felt, kind, events, downAt }: Waiting): LogRecord {
-  return {
-    id,
-    kind,
-    at: felt.at,
-    state: felt.state as unknown as JsonObject,
-    events: events.length === 0 ? undefined : (events as unknown as JsonObject[]),
-    down_at: downAt === undefined ? undefined : isoTime(downAt),
-  };
-}
-
-function readMoodRecord(
-  config: EmotionConfiguration,
-  record: StoredRecord,
-): MoodRecord | undefined {
-  const at = instantOf(record["at"]);
-  const kind = (["up", "felt", "down"] as const).find((each) => each === record["kind"]);
-  const felt = readState(record["state"]);
-  if (at === undefined || kind === undefined || felt === undefined) return undefined;
-  const state = setVoice(config, felt, "idle");
-  const downAt = instantOf(record["down_at"]);
-  const events = Array.isArray(record["events"]) ? record["events"].flatMap(readEvent) : [];
-  return { at, kind, state, events, downAt };
-}
-
-function readEvent(stored: unknown): readonly MoodEvent[] {
-  if (!isJsonObject(stored)) return [];
-  const at = instantOf(stored["at"]);
-  const { name, intensity } = stored;
-  const wound = (["added", "limit"] as const).find((each) => each === stored["wound"]);
-  if (at === undefined || typeof name !== "string" || typeof intensity !== "number") return [];
-  const event = name.slice(0, emotionLimits.nameLength);
-  return [{ at, event, intensity, wound }];
-}
-
-function instantOf(value: unknown): number | undefined {
-  const at = typeof value === "string" ? Date.parse(value) : Number.NaN;
-  return Number.isFinite(at) ? at : undefined;
+function readRecord(record: StoredRecord): readonly MoodRecord[] {
+  const place = new Place();
+  const read = stored.read(record, place);
+  return place.problems.length === 0 ? [read] : [];
 }

@@ -1,36 +1,17 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { HeldClock } from "../../test/support/held-clock.ts";
-import { silentLogger } from "../core/logger.ts";
+import { Machine } from "../../test/support/kept-companion.ts";
 import { moodText } from "./conversation/companion-part.ts";
-import { startState } from "./emotion/acts.ts";
 import { builtInEmotions } from "./emotion/built-in-emotions.ts";
-import { lifeOf } from "./life.ts";
-import { LivingCompanion } from "./living.ts";
 
-function companion() {
-  const clock = new HeldClock();
-  const state = startState(builtInEmotions, clock.now());
-  let ids = 0;
-  const newId = () => `w${++ids}`;
-  const ignore = () => undefined;
-  const { emotions } = new LivingCompanion(
-    {
-      clock,
-      newId,
-      logger: silentLogger,
-      sleepAfterBoredMs: 0,
-      onFelt: ignore,
-      onAct: ignore,
-    },
-    lifeOf(undefined, state, { config: builtInEmotions }),
-    state,
-  );
-  return { clock, emotions };
+async function companion() {
+  const machine = new Machine();
+  const { companion } = await machine.run();
+  return { clock: machine.clock, emotions: companion.emotions };
 }
 
-test("every open wound is named, the newest first", () => {
-  const { clock, emotions } = companion();
+test("every open wound is named, the newest first", async () => {
+  const { clock, emotions } = await companion();
   emotions.event("violence");
   clock.pass(120_000);
   emotions.event("abuse");
@@ -39,8 +20,8 @@ test("every open wound is named, the newest first", () => {
   assert.equal(text, "sad and hurt, since abuse, 5 seconds ago, and violence, 2 minutes ago");
 });
 
-test("who sleeps is asleep, not proud", () => {
-  const { emotions } = companion();
+test("who sleeps is asleep, not proud", async () => {
+  const { emotions } = await companion();
   emotions.event("pat_level2");
   assert.equal(moodText(emotions.spoken, "asleep"), "asleep");
   emotions.event("violence");
@@ -50,8 +31,8 @@ test("who sleeps is asleep, not proud", () => {
   );
 });
 
-test("the name of an event that is no plain word is quoted", () => {
-  const { emotions } = companion();
+test("the name of an event that is no plain word is quoted", async () => {
+  const { emotions } = await companion();
   const { events, ...rest } = builtInEmotions;
   const { violence } = events;
   assert.ok(violence);

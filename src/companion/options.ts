@@ -18,17 +18,16 @@ import type { EmotionConfiguration } from "./emotion/configuration.ts";
 
 export interface CompanionOptions {
   /**
-   * How often the whole state is written while the companion runs, in milliseconds. A crash loses at
-   * most this much of it. 0 writes at every change. Servers that share a companion ignore it: they write
-   * within 100 ms of a change.
+   * How soon a change is written at the latest, in milliseconds: a crash loses at most this much. 0 writes every
+   * change at once. Servers that share a companion ignore it: they write within 100 ms of a change.
    *
    * Source: the original saved every 30 s.
-   * @default 30_000
+   * @default 10_000
    */
   readonly saveEveryMs?: number | undefined;
   /**
-   * How often a sign of life is written, in milliseconds, when nothing else was: above 0. Servers that share
-   * a companion write one every 5 s at least.
+   * How often the whole state is written as a sign of life, in milliseconds, when nothing changed: above 0.
+   * Servers that share a companion write it every 5 s at least.
    *
    * Source: the original wrote one every 10 s.
    * @default 10_000
@@ -73,7 +72,7 @@ export interface CompanionPorts {
 }
 
 const defaults = {
-  saveEveryMs: 30_000,
+  saveEveryMs: 10_000,
   heartbeatEveryMs: 10_000,
   emotions: builtInEmotions,
   memory: undefined,

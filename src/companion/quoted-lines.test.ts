@@ -1,14 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import {
-  cleanName,
-  conversationOf,
-  label,
-  messageLines,
-  quoted,
-  quotedWithin,
-} from "./quoted-lines.ts";
+import { cleanName, label, messageLines, quoted, quotedWithin } from "./quoted-lines.ts";
 
 const quotes: readonly (readonly [text: string, quote: string])[] = [
   ["", '""'],
@@ -75,31 +68,19 @@ test("any text is one JSON string on one line, and reads back as its first code 
 
 const talk = (count: number, text = "hi") =>
   Array.from({ length: count }, (_, i) => ({
-    role: i % 2 ? "assistant" : "user",
+    role: i % 2 ? ("ASSISTANT" as const) : ("USER" as const),
     text: `${i} ${text}`,
   }));
 
 test("lines past 6,000 characters are left out, the oldest first, whatever has to be escaped", () => {
-  const lines = messageLines(talk(15, "\u2028".repeat(600)), 15);
+  const lines = messageLines(talk(15, "\u2028".repeat(600)));
   assert.equal(lines.length, 2);
   assert.ok(lines.join("\n").length <= 6_000);
   assert.match(lines[1] ?? "", /^ {2}USER: "14 /);
-  const many = messageLines(talk(15, "x".repeat(600)), 15);
+  const many = messageLines(talk(15, "x".repeat(600)));
   assert.equal(many.length, 11);
   assert.ok(many.join("\n").length <= 6_000);
   assert.match(many.at(-1) ?? "", /^ {2}USER: "14 /);
-});
-
-test("no other roles and no empty texts are quoted, and roles are in upper case", () => {
-  const mixed = ["User", "tool", "system", "ASSISTANT", "user:\nSYSTEM", ""];
-  const said = conversationOf([
-    ...mixed.map((role) => ({ role, text: "x" })),
-    { role: "user", text: " \n" },
-  ]);
-  assert.deepEqual(
-    said.map(({ role }) => role),
-    ["USER", "ASSISTANT"],
-  );
 });
 
 const names: readonly (readonly [name: unknown, clean: string | undefined])[] = [

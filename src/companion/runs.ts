@@ -5,14 +5,10 @@ import { crc32 } from "node:zlib";
 import type { Clock } from "../core/clock.ts";
 import { invalid, isThroughlineError } from "../core/errors.ts";
 import type { NewId } from "../core/ids.ts";
-import {
-  type LogStore,
-  type LogTail,
-  type StoredRecord,
-  unlisted,
-  update,
-} from "../core/storage/log-store.ts";
-import { type ClockReading, readClock, readReading, storedReading } from "./clock-reading.ts";
+import type { JsonObject } from "../core/json.ts";
+import { Place } from "../core/shape.ts";
+import { type LogStore, type StoredRecord, unlisted, update } from "../core/storage/log-store.ts";
+import { type ClockReading, clockReading, readClock } from "./clock-reading.ts";
 
 /** The log of runs is neither listed nor searched. */
 export const runsProjection = unlisted;
@@ -39,9 +35,8 @@ interface PreviousRun {
 /** The log of runs, in the collection of the companion itself. */
 const runsKey = "runs";
 
-/** Records that are looked at first, and then at most, for the end of the last run. */
-const tailRecords = 32;
-const mostRecords = 1_000;
+/** Records that are looked at for the last run and how it ended. */
+const tailRecords = 100;
 const mostRuns = 1_000_000_000;
 const attempts = 3;
 
@@ -62,17 +57,24 @@ export async function recordStart(
   const runId = runIdOf(id);
   const startedAt = readClock(clock);
   return update(async () => {
-    const tail = await logs.tail(runsKey, tailRecords);
-    const previous = await previousRun(logs, tail, id);
+    const {
+      seq = 0,
+      head: newest = {},
+      records = [],
+    } = (await logs.tail(runsKey, tailRecords)) ?? {};
+    const others = records.filter((each) => each.id !== id);
     // A try whose outcome was unknown may be there after all: the same record is not stored twice.
-    const isStored = tail?.head["run_id"] === runId;
-    const before = Math.max(await countRuns(logs, tail), countOr(known.atLeast, 0));
-    const totalRuns = isStored ? Number(tail.head["total_sessions"]) : before + 1;
+    const isStored = newest["run_id"] === runId;
+    // A log whose head was lost is counted by its records.
+    const counts = [isRunId(newest["run_id"]) ? newest : {}, ...others];
+    const before = Math.max(...counts.map(countOf), countOf({ total_sessions: known.atLeast }));
+    const totalRuns = isStored ? countOf(newest) : before + 1;
     const head = { run_id: runId, total_sessions: totalRuns };
-    const when = storedReading(startedAt);
+    const when = clockReading.write(startedAt) as JsonObject;
     const record = { id, kind: "run_start", ...head, ...when, pid: known.pid };
-    await logs.append(runsKey, [record], { head, expectedSeq: tail?.seq ?? 0 });
-    return { runId, startedAt, totalRuns, previous };
+    await logs.append(runsKey, [record], { head, expectedSeq: seq });
+    const isFirst = seq === 0 || (seq === 1 && isStored);
+    return { runId, startedAt, totalRuns, previous: isFirst ? undefined : lastRunOf(others) };
   }, isWorthAnother);
 }
 
@@ -89,14 +91,12 @@ export async function recordEnd(
   reason: string,
 ): Promise<void> {
   if (!/^\w{1,64}$/.test(reason)) throw invalid("the reason of an end must be a word");
-  const tail = await logs.tail(runsKey, tailRecords);
-  const start = tail?.records.findLast((each) => {
-    return each["kind"] === "run_start" && each["run_id"] === runId;
-  });
+  const { records = [] } = (await logs.tail(runsKey, tailRecords)) ?? {};
+  const start = records.findLast((each) => isStart(each) && each["run_id"] === runId);
   // The id follows from the run: an end whose outcome is unknown is not stored twice.
   const end = { id: `${start?.id ?? runId}.end`, kind: "run_end", run_id: runId, reason };
-  if (tail?.records.some(({ id }) => id === end.id)) return;
-  const record = { ...end, ...storedReading(readClock(clock)) };
+  if (records.some(({ id }) => id === end.id)) return;
+  const record = { ...end, ...(clockReading.write(readClock(clock)) as JsonObject) };
   await update(() => logs.append(runsKey, [record]), isWorthAnother);
 }
 
@@ -105,38 +105,9 @@ function isWorthAnother(error: unknown, tries: number): boolean {
   return isUnknown ? tries < attempts : isThroughlineError(error, "THROUGHLINE_CONFLICT");
 }
 
-async function previousRun(
-  logs: LogStore,
-  tail: LogTail | undefined,
-  ownId: string,
-): Promise<PreviousRun | undefined> {
-  const others = (records: readonly StoredRecord[]) => records.filter(({ id }) => id !== ownId);
-  if (tail === undefined || (tail.seq === 1 && others(tail.records).length === 0)) return undefined;
-  const found = lastRunOf(others(tail.records));
-  if (found !== undefined) return found;
-  const more = tail.seq > tailRecords ? await logs.tail(runsKey, mostRecords) : tail;
-  // There is a log, so there were runs, although none of them can be read.
-  return lastRunOf(others(more?.records ?? [])) ?? { clean: undefined, lastSign: undefined };
-}
-
-/** How many runs there were, from the head of the log; without one, from its records. */
-async function countRuns(logs: LogStore, tail: LogTail | undefined): Promise<number> {
-  if (tail === undefined) return 0;
-  const counted = countOr(tail.head["total_sessions"], -1);
-  if (counted >= 0 && isRunId(tail.head["run_id"])) return counted;
-  let total = 0;
-  for await (const record of logs.read(runsKey)) {
-    const [run] = runRecord(record);
-    if (run?.kind !== "run_start") continue;
-    total = Math.max(total + 1, countOr(record["total_sessions"], 0));
-  }
-  return total;
-}
-
-/** A whole number from 0 to 10^9; anything else is `otherwise`. */
-function countOr<T>(value: unknown, otherwise: T): number | T {
-  const isCount = Number.isInteger(value) && (value as number) >= 0;
-  return isCount && (value as number) <= mostRuns ? (value as number) + 0 : otherwise;
+/** How many runs a record or a head tells of, at most 10^9; 0: it tells of none. */
+function countOf({ total_sessions: count }: { readonly [name: string]: unknown }): number {
+  return Number.isInteger(count) ? Math.max(0, Number(count) > mostRuns ? 0 : Number(count)) : 0;
 }
 
 /** Makes the id of the run that begins with this record, or with this step of a client. */
@@ -148,28 +119,25 @@ export function isRunId(value: unknown): value is string {
   return typeof value === "string" && /^[0-9a-f]{8}$/.test(value);
 }
 
-/** The newest run in the end of a log, given oldest first; `undefined`: no run is known. */
-function lastRunOf(records: readonly StoredRecord[]): PreviousRun | undefined {
-  const runs = records.flatMap(runRecord);
-  const start = runs.findLast(({ kind }) => kind === "run_start");
-  const started = new Set(runs.flatMap(({ kind, runId }) => (kind === "run_start" ? [runId] : [])));
-  const after = start === undefined ? runs : runs.slice(runs.indexOf(start) + 1);
+function isStart({ kind }: StoredRecord): boolean {
+  return kind === "run_start";
+}
+
+/** The newest run in the end of a log, given oldest first. There is a log, so there was one, readable or not. */
+function lastRunOf(records: readonly StoredRecord[]): PreviousRun {
+  const runs = records.filter((each) => {
+    return (isStart(each) || each["kind"] === "run_end") && isRunId(each["run_id"]);
+  });
+  const started = new Set(runs.filter(isStart).map((each) => each["run_id"]));
+  const last = runs.findLastIndex(isStart);
+  const start = runs[last];
   // An end without a beginning is of a run whose boot record is lost, unless its boot was earlier:
   // then a process spoke that was thought dead.
-  const end = after.findLast(({ runId }) => runId === start?.runId || !started.has(runId));
+  const end = runs.slice(last + 1).findLast(({ run_id: id }) => {
+    return id === start?.["run_id"] || !started.has(id);
+  });
   const newest = end ?? start;
-  if (newest === undefined) return undefined;
-  return { runId: newest.runId, clean: end !== undefined, lastSign: readReading(newest.record) };
-}
-
-interface RunRecord {
-  readonly kind: "run_start" | "run_end";
-  readonly runId: string;
-  readonly record: StoredRecord;
-}
-
-function runRecord(record: StoredRecord): readonly RunRecord[] {
-  const { kind, run_id: runId } = record;
-  if ((kind !== "run_start" && kind !== "run_end") || !isRunId(runId)) return [];
-  return [{ kind, runId, record }];
+  if (newest === undefined) return { clean: undefined, lastSign: undefined };
+  const lastSign = clockReading.read(newest, new Place());
+  return { runId: String(newest["run_id"]), clean: end !== undefined, lastSign };
 }

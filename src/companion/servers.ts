@@ -1,12 +1,16 @@
 import { errorName } from "../core/errors.ts";
 import { isJsonObject, type JsonObject } from "../core/json.ts";
-import type { Logger } from "../core/logger.ts";
 import { companionAnswers } from "../core/storage/cluster.ts";
 import { companionLease } from "../core/storage/leases.ts";
-import type { Storage } from "../core/storage/storage.ts";
-import { systemTimers, type Timers } from "../core/timers.ts";
+import { systemTimers } from "../core/timers.ts";
 import { readClock } from "./clock-reading.ts";
-import { type FoundDocument, findDocument } from "./companion-document.ts";
+import {
+  type CompanionDocument,
+  type FoundDocument,
+  findDocument,
+  newest,
+  type SharedFields,
+} from "./companion-document.ts";
 import { gapBetween } from "./gap.ts";
 import type { CompanionPorts } from "./options.ts";
 
@@ -23,26 +27,33 @@ interface Listener {
   told(notice: JsonObject): void;
 }
 
+/** How long another server may be silent, in milliseconds, until it counts as dead. */
+const silenceMs = 10_000;
+/** A sign of life that is older than this tells nothing any more, whatever the clocks of servers say. */
+const longestSilenceMs = 60_000;
+/** The most servers of which the document knows the newest act: those that wrote it last. */
+const maxWriters = 50;
+
 /** The other servers of a companion that several have. */
 export class Servers {
-  readonly #storage: Pick<Storage, "leases" | "cluster">;
-  readonly #timers: Timers;
-  readonly #logger: Logger;
+  readonly #ports: CompanionPorts;
   readonly #ends: readonly (() => void)[];
   #listener: Listener | undefined;
 
-  constructor({ storage, timers = systemTimers, logger }: CompanionPorts) {
-    const { cluster } = storage;
-    this.#storage = storage;
-    this.#timers = timers;
-    this.#logger = logger;
+  constructor(ports: CompanionPorts) {
+    const { cluster } = ports.storage;
+    this.#ports = ports;
     const missed = () => this.#listener?.changed();
     this.#ends = [cluster.subscribe((message) => this.#receive(message)), cluster.onMissed(missed)];
   }
 
+  get processId(): string {
+    return this.#ports.storage.cluster.processId;
+  }
+
   /** Does something while no other server begins or ends the run. */
   async alone<T>(work: () => Promise<T>): Promise<T> {
-    const lease = await this.#storage.leases.acquire(companionLease);
+    const lease = await this.#ports.storage.leases.acquire(companionLease);
     try {
       return await work();
     } finally {
@@ -50,9 +61,46 @@ export class Servers {
     }
   }
 
-  /** Whether another server answers that it has the companion. */
-  isUp(waitMs?: number): Promise<boolean> {
-    return companionAnswers(this.#storage.cluster, this.#timers, waitMs);
+  /** Looks whether another server has the companion: it answers, or its signs of life in the document go on. */
+  async look(): Promise<{ readonly isUp: boolean; readonly found: FoundDocument }> {
+    const { storage, clock } = this.#ports;
+    const documents = storage.documents("session");
+    const isAnswered = await this.#isAnswered();
+    const found = await findDocument(documents);
+    const signs = this.#signsIn(found.document);
+    if (isAnswered || signs.size === 0) return { isUp: isAnswered, found };
+    const { gapMs = 0, certainty } = gapBetween(found.document?.heartbeat, readClock(clock));
+    const waitMs = certainty === "certain" ? silenceMs - gapMs : silenceMs;
+    if (waitMs <= 0) return { isUp: false, found };
+    const isHeard = await this.#isAnswered(waitMs);
+    const next = await findDocument(documents);
+    const goesOn = [...this.#signsIn(next.document)].some(([id, at]) => signs.get(id) !== at);
+    const damage = [...found.damage, ...next.damage];
+    return { isUp: isHeard || goesOn, found: { ...next, damage } };
+  }
+
+  #isAnswered(waitMs?: number): Promise<boolean> {
+    const { storage, timers = systemTimers } = this.#ports;
+    return companionAnswers(storage.cluster, timers, waitMs);
+  }
+
+  /** When each other server that has not left wrote last. */
+  #signsIn(document: CompanionDocument | undefined): ReadonlyMap<string, number> {
+    const signs = Object.entries(document?.shared?.alive ?? {});
+    return new Map(signs.filter(([id]) => id !== this.processId));
+  }
+
+  /** Signs what this process writes. @param number of its newest act. */
+  signed(fields: SharedFields, number: number, isLeaving: boolean): SharedFields {
+    const now = this.#ports.clock.now();
+    const { [this.processId]: _, ...signs } = fields.alive;
+    const recent = Object.entries(signs).filter(([, at]) => now - at < longestSilenceMs);
+    const others = Object.fromEntries(recent);
+    return {
+      ...fields,
+      writers: newest(fields.writers, this.processId, number, maxWriters),
+      alive: isLeaving ? others : newest(others, this.processId, now, maxWriters),
+    };
   }
 
   /** From now on this process has the companion, and says so. */
@@ -63,9 +111,9 @@ export class Servers {
 
   publish(say: "up" | "changed" | "told", fields: JsonObject = {}): void {
     try {
-      this.#storage.cluster.publish({ about: "companion", say, ...fields });
+      this.#ports.storage.cluster.publish({ about: "companion", say, ...fields });
     } catch (error) {
-      this.#logger.warn({ error: errorName(error) }, "the other servers were not notified");
+      this.#ports.logger.warn({ error: errorName(error) }, "the other servers were not notified");
     }
   }
 
@@ -85,28 +133,4 @@ export class Servers {
     else if (say === "changed") this.#listener?.changed();
     else if (say === "told" && isJsonObject(notice)) this.#listener?.told(notice);
   }
-}
-
-/** How long another server may be silent, in milliseconds, until it counts as dead. */
-const silenceMs = 10_000;
-
-/** Looks whether another server has the companion: it answers, or its document moves. */
-export async function lookForRun(
-  { storage, clock }: CompanionPorts,
-  servers: Servers,
-): Promise<{ readonly isUp: boolean; readonly found: FoundDocument }> {
-  const documents = storage.documents("session");
-  const isAnswered = await servers.isUp();
-  const found = await findDocument(documents);
-  const { document, damage } = found;
-  if (isAnswered) return { isUp: true, found };
-  if (document?.own.shared === undefined || document.shutdownClean) return { isUp: false, found };
-  const { gapMs = 0, certainty } = gapBetween(document.heartbeat, readClock(clock));
-  const waitMs = certainty === "certain" ? silenceMs - gapMs : silenceMs;
-  if (waitMs <= 0) return { isUp: false, found };
-  const isHeard = await servers.isUp(waitMs);
-  const next = await findDocument(documents);
-  const hasMoved = next.document?.heartbeat?.at !== document.heartbeat?.at;
-  const isUp = isHeard || (hasMoved && next.document?.shutdownClean === false);
-  return { isUp, found: { ...next, damage: [...damage, ...next.damage] } };
 }

@@ -24,16 +24,14 @@ import type { CompanionOptions } from "./options.ts";
 export { historyView } from "../core/chat/history-view.ts";
 export { WorkingMemories } from "../core/chat/working-memories.ts";
 export { WorkingMemory } from "../core/chat/working-memory.ts";
-export { runCoordinator } from "../core/turns/coordinator.ts";
 export type {
   CoordinatorPorts,
   InputTrigger,
   OutputSink,
   SpeechToText,
-} from "../core/turns/coordinator-ports.ts";
-export { type Intent, parseIntent } from "../core/turns/intent.ts";
-export { isStopRequest } from "../core/turns/stop-words.ts";
-export { textInput, textOnly, textOutput } from "../core/turns/text-ports.ts";
+} from "../core/turns/coordinator.ts";
+export { runCoordinator, textInput, textOnly, textOutput } from "../core/turns/coordinator.ts";
+export { type Intent, isStopRequest, parseIntent } from "../core/turns/intent.ts";
 export type { ClientRun } from "./client-runs.ts";
 export type { Clients, RestartText } from "./clients.ts";
 export type { Companion, CompanionChange, SleepState } from "./companion.ts";

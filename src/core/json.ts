@@ -156,3 +156,22 @@ function checkDepthOfText(text: string, name: string): void {
     } else if (code === 0x5d || code === 0x7d) depth--;
   }
 }
+
+/** The bytes that a value takes as JSON; of a text without its quotes. */
+export function jsonBytes(value: object | string): number {
+  const bytes = Buffer.byteLength(JSON.stringify(value));
+  return typeof value === "string" ? bytes - 2 : bytes;
+}
+
+/** As much of a text as takes at most so many bytes of JSON: whole code points from its start. */
+export function fitText(text: string, maxBytes: number): string {
+  if (text.length <= maxBytes && jsonBytes(text) <= maxBytes) return text;
+  let end = 0;
+  let bytes = 0;
+  for (const point of text) {
+    bytes += jsonBytes(point);
+    if (bytes > maxBytes) break;
+    end += point.length;
+  }
+  return text.slice(0, end);
+}

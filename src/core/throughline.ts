@@ -25,7 +25,7 @@ import type { Runtime } from "./runtime.ts";
 import { namedFrameworkLogs, removeFrameworkLogs } from "./storage/framework-logs.ts";
 import { type Durability, durabilityCheck, type Storage } from "./storage/storage.ts";
 import { silentTelemetry, type Telemetry } from "./telemetry.ts";
-import { systemTimers, type Timers } from "./timers.ts";
+import { systemTimers, type Timers, until } from "./timers.ts";
 import type { TurnQueue } from "./turns/turn-queue.ts";
 import type { Turns } from "./turns/turns.ts";
 import type { TurnsOptions } from "./turns/turns-options.ts";
@@ -187,7 +187,7 @@ export async function openThroughline(given: ThroughlineOptions): Promise<Throug
     const finish = async () => {
       try {
         await extensions.close();
-        await within(settleMs, chats.settled());
+        await until(chats.settled(), { ms: settleMs });
       } finally {
         queue?.close();
         endRemoving();
@@ -226,13 +226,6 @@ export async function openThroughline(given: ThroughlineOptions): Promise<Throug
 
 /** How long closing waits for chat changes: calling `close` inside one would deadlock otherwise. */
 const settleMs = 2_000;
-
-async function within(ms: number, work: Promise<void>): Promise<void> {
-  const { promise: late, resolve } = Promise.withResolvers<void>();
-  const cancel = systemTimers.after(ms, resolve, { holdsProcess: true });
-  await Promise.race([work, late]);
-  cancel();
-}
 
 /**
  * The rules, with the host's zone where none is configured. It is looked up when it is first asked for:

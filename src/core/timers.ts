@@ -33,3 +33,35 @@ export function awaited<T>(promise: Promise<T>): Promise<T> {
   promise.then(settled, settled);
   return promise;
 }
+
+/**
+ * Waits for a promise until a signal fires or a time is over. Whatever becomes of the promise later is of no
+ * interest.
+ *
+ * @returns what it resolved with; `undefined`: it was not waited for to its end.
+ */
+export async function until<T>(
+  promise: Promise<T>,
+  limit: {
+    readonly signal?: AbortSignal | undefined;
+    readonly ms?: number | undefined;
+    readonly timers?: Timers | undefined;
+  },
+): Promise<T | undefined> {
+  const { signal, ms, timers = systemTimers } = limit;
+  const { promise: over, resolve } = Promise.withResolvers<undefined>();
+  const end = () => resolve(undefined);
+  const cancel = ms === undefined ? undefined : timers.after(ms, end, { holdsProcess: true });
+  if (signal?.aborted) end();
+  // Taken away again: a long-lived signal would gather one of them from each wait.
+  signal?.addEventListener("abort", end, { once: true });
+  try {
+    return await Promise.race([promise, over]);
+  } catch (error) {
+    if (signal?.aborted) return undefined;
+    throw error;
+  } finally {
+    cancel?.();
+    signal?.removeEventListener("abort", end);
+  }
+}

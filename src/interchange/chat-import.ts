@@ -1,13 +1,12 @@
 import { attachedIn } from "../core/chat/attached.ts";
 import { type ChatHead, titleFrom } from "../core/chat/chat-head.ts";
 import { checkChatId } from "../core/chat/chat-log.ts";
-import { isControlId } from "../core/chat/control-ids.ts";
 import { foreignRecord, leftOverId } from "../core/chat/message.ts";
 import { invalid, isThroughlineError, ThroughlineError } from "../core/errors.ts";
 import type { JsonObject } from "../core/json.ts";
 import { isErased } from "../core/storage/batch.ts";
 import { storeAttachments } from "./attachment-parts.ts";
-import { type Fill, type Imported, importedField, readImported, writeChat } from "./chat-writer.ts";
+import { type Imported, importedField, readImported, writeChat } from "./chat-writer.ts";
 import type { Counted, Form } from "./head-lines.ts";
 import {
   type ImportOptions,
@@ -18,7 +17,7 @@ import {
   type Source,
 } from "./import.ts";
 import { type RecordEntry, readEntries } from "./nanobot-file.ts";
-import { markId, type OwnRecord, SeqMap, withSeqs } from "./own-record.ts";
+import type { OwnRecord } from "./own-record.ts";
 import { digestOf, type Scan, sameBytes, scan } from "./read-source.ts";
 
 /**
@@ -77,6 +76,7 @@ const codesOfSources = [
   "THROUGHLINE_INVALID",
   "THROUGHLINE_TOO_LARGE",
   "THROUGHLINE_CONFLICT",
+  "THROUGHLINE_ID_CONFLICT",
   "THROUGHLINE_CORRUPT",
 ];
 
@@ -90,7 +90,6 @@ interface Target {
 /** A record of a source, and its number in the chat. */
 interface Placed {
   readonly entry: RecordEntry;
-  readonly record: OwnRecord;
   readonly seq: number;
   readonly isNew: boolean;
 }
@@ -103,13 +102,11 @@ class ChatImport {
   readonly #notes: Notes;
   #seq = 0;
   #messages = 0;
-  #erased = 0;
   #foreign = 0;
   /** Messages that were stored, or would be. */
   #added = 0;
   #title: { readonly text: string; readonly of: string } | undefined;
   #lastAt = "";
-  readonly #seqs = new SeqMap();
 
   constructor(scanned: Scan, form: Form, options: ImportOptions, report: ReportDraft) {
     this.#scan = scanned;
@@ -145,8 +142,8 @@ class ChatImport {
     }
     await this.#setAside(chatId, !isKnown);
     const target = { chatId, before: has };
-    if (isKnown) await this.#fill(target, undefined);
-    else if (dryRun) await this.#fill(target, async () => undefined);
+    if (isKnown || dryRun)
+      for await (const _ of this.#fill(target)); // counts
     else await this.#store(target);
     this.#report.chats.push({
       chat_id: chatId,
@@ -196,15 +193,16 @@ class ChatImport {
   /** Stores what the chat lacks. */
   async #store(target: Target): Promise<void> {
     const { chatId, before } = target;
-    const fill: Fill = async (put, old) => {
-      await this.#storeFiles(target);
-      if (old?.title) this.#title = { text: old.title, of: old.title_of ?? "" };
-      const head = await this.#fill(target, put);
-      const whole = old === undefined ? head : this.#grownHead(old, head);
-      const { digest, bytes, records } = this.#scan;
-      return { ...whole, [importedField]: { digest, bytes, records, seq: this.#seq } };
-    };
-    await writeChat(this.#options.chats, chatId, before, fill);
+    await writeChat(this.#options.chats, chatId, before, (old) => this.#whole(target, old));
+  }
+
+  async *#whole(target: Target, old?: ChatHead): AsyncGenerator<OwnRecord, ChatHead> {
+    await this.#storeFiles(target);
+    if (old?.title) this.#title = { text: old.title, of: old.title_of ?? "" };
+    const head = yield* this.#fill(target);
+    const whole = old === undefined ? head : this.#grownHead(old, head);
+    const { digest, bytes, records } = this.#scan;
+    return { ...whole, [importedField]: { digest, bytes, records, seq: this.#seq } };
   }
 
   /** Stores the files of the messages that are imported, before any of these. */
@@ -220,54 +218,37 @@ class ChatImport {
     for (const _ of missing) this.#notes.add("an attachment of a message is not in the file");
   }
 
-  /** Hands over what is new, and counts everything. @param put absent: all of it is known. */
-  async #fill(
-    target: Target,
-    put: ((record: OwnRecord) => Promise<void>) | undefined,
-  ): Promise<ChatHead> {
+  /** Counts everything, and gives what is new. @returns the head that goes with it. */
+  async *#fill(target: Target): AsyncGenerator<OwnRecord, ChatHead> {
     const { before } = target;
     for await (const placed of this.#placed(before)) {
-      const { entry, seq, isNew } = placed;
-      this.#noteOf(entry, placed.record.id);
-      this.#seq = seq;
-      if (entry.oldSeq !== undefined) this.#seqs.add(entry.oldSeq, seq);
+      this.#notes.add(...placed.entry.notes);
+      this.#seq = placed.seq;
       this.#count(placed);
-      if (isNew) await put?.(withSeqs(placed.record, (old) => this.#seqs.of(old)));
+      if (placed.isNew) yield placed.entry.record;
     }
     const { head, left } = this.#head();
-    if (put !== undefined && Object.keys(left).length > 0 && !(await this.#hasLeft(target))) {
+    if (Object.keys(left).length > 0 && !(await this.#hasLeft(target))) {
       this.#foreign++;
       this.#seq++;
-      await put(foreignRecord(left, leftOverId) as OwnRecord);
+      yield foreignRecord(left, leftOverId) as OwnRecord;
     }
     if (this.#seq === 0) {
       this.#seq++;
-      await put?.({ ...placeholder, timestamp: head.updated_at });
+      yield { ...placeholder, timestamp: head.updated_at };
     }
     return head;
   }
 
   /** Reads the records of the source: those that the chat has, and the others, which follow its last one. */
   async *#placed(before: Imported | undefined): AsyncGenerator<Placed> {
-    const idOf = freeIds();
     let place = 0;
     let seq = before?.seq ?? 0;
     for await (const entry of this.#records()) {
       const isNew = ++place > (before?.records ?? 0);
       if (isNew) seq++;
-      yield { entry, record: { ...entry.record, id: idOf(entry) }, seq, isNew };
+      yield { entry, seq, isNew };
     }
-  }
-
-  #noteOf(entry: RecordEntry, id: string): void {
-    if (id !== entry.record.id && id === entry.otherId) {
-      this.#notes.add(
-        isForged(entry.kind, entry.record.id)
-          ? "an id that only our own records have is replaced"
-          : "an id that was there before is replaced",
-      );
-    }
-    this.#notes.add(...entry.notes);
   }
 
   /** Whether the chat has what was too large in the head lines: it is kept once, as it first was. */
@@ -276,10 +257,10 @@ class ChatImport {
     return (await this.#options.chats.logs.find(chatId, leftOverId)) !== undefined;
   }
 
-  #count({ entry, record, isNew }: Placed): void {
+  #count({ entry, isNew }: Placed): void {
+    const { record } = entry;
     if (entry.kind === "foreign") this.#foreign++;
-    if (entry.kind === "control" && isErased(record)) this.#erased++;
-    if (entry.kind !== "message" || this.#scan.takenBack.has(record.id)) return;
+    if (entry.kind !== "message") return;
     this.#messages++;
     const { role, content, timestamp, hidden } = record;
     if (typeof timestamp === "string" && timestamp !== "") this.#lastAt = timestamp;
@@ -293,12 +274,10 @@ class ChatImport {
   #head(): { readonly head: ChatHead; readonly left: JsonObject } {
     const counted: Counted = {
       messages: this.#messages,
-      erased: this.#erased,
       lastSeq: this.#seq,
       lastAt: this.#lastAt,
       title: this.#title?.text ?? "",
       titleOf: this.#title?.of,
-      seqOf: (old) => this.#seqs.of(old),
     };
     return this.#scan.head.head(counted, this.#notes);
   }
@@ -355,20 +334,4 @@ function writtenTo(chatId: string): ThroughlineError {
     `the chat ${name} is here, and not only of this source: import it into a new chat with --into NEW`,
     { code: "THROUGHLINE_CONFLICT" },
   );
-}
-
-/** What is no control record must not have the id of one. */
-const isForged = (kind: RecordEntry["kind"], id: string) => kind !== "control" && isControlId(id);
-
-/** Ids in files of ours may come twice; those that are made for a place do not. */
-function freeIds(): (entry: RecordEntry) => string {
-  const seen = new Set<string>();
-  return ({ kind, record, otherId }) => {
-    if (record.id === otherId) return otherId;
-    // What had the id of a mark before gets another one, so that the mark can have it.
-    const id = (kind === "control" ? markId(record, seen) : undefined) ?? record.id;
-    if (seen.has(id) || isForged(kind, id)) return otherId;
-    seen.add(id);
-    return id;
-  };
 }

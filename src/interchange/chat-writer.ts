@@ -32,14 +32,30 @@ export function readImported(head: ChatHead): Imported | undefined {
 }
 
 /**
- * Hands over the records to store, and then the head.
+ * Gives the records to store, one after the other, and then the head.
  *
  * @param before the head of a chat that exists.
  */
-export type Fill = (
-  put: (record: OwnRecord) => Promise<void>,
-  before?: ChatHead,
-) => Promise<ChatHead>;
+export type Fill = (before?: ChatHead) => AsyncGenerator<OwnRecord, ChatHead>;
+
+/** Records in lists of which each fits into an append. */
+export async function* batchesOf<Last>(
+  records: AsyncGenerator<OwnRecord, Last>,
+): AsyncGenerator<readonly OwnRecord[], Last> {
+  let batch: OwnRecord[] = [];
+  let bytes = 0;
+  for (let next = await records.next(); ; next = await records.next()) {
+    const isFull = batch.length === batchRecords || bytes > batchBytes;
+    if (batch.length > 0 && (next.done === true || isFull)) {
+      yield batch;
+      batch = [];
+      bytes = 0;
+    }
+    if (next.done === true) return next.value;
+    batch.push(next.value);
+    bytes += Buffer.byteLength(JSON.stringify(next.value));
+  }
+}
 
 /**
  * Writes a new chat, or adds records to the end of one that exists, in appends of bounded size.
@@ -56,10 +72,10 @@ export async function writeChat(
   chatId: string,
   has: Imported | undefined,
   fill: Fill,
-): Promise<ChatHead> {
+): Promise<void> {
   const isNew = has === undefined;
   const { logs } = chats;
-  return chats.exclusively(chatId, async () => {
+  await chats.exclusively(chatId, async () => {
     const tail = isNew ? undefined : await logs.tail(chatId, 0);
     const before = isNew ? undefined : readHead(tail?.head ?? {});
     let seq = tail?.seq ?? 0;
@@ -73,16 +89,20 @@ export async function writeChat(
     }
     let head = before ?? { ...readHead({}), unfinished: true as const };
     try {
-      const batches = new Batches(async (records) => {
-        if (has !== undefined) head = counting(head, records, seq);
-        seq = await logs.append(chatId, records, { expectedSeq: seq, head });
-      });
-      const last = await fill((record) => batches.put(record), before);
-      const records = batches.take();
-      if (isNew || records.length > 0) {
-        seq = await logs.append(chatId, records, { expectedSeq: seq, head: last });
+      const batches = batchesOf(fill(before));
+      // The last batch comes with the head that the whole source gives.
+      let held: readonly OwnRecord[] = [];
+      let next = await batches.next();
+      for (; next.done !== true; next = await batches.next()) {
+        if (held.length > 0) {
+          if (has !== undefined) head = counting(head, held, seq);
+          seq = await logs.append(chatId, held, { expectedSeq: seq, head });
+        }
+        held = next.value;
       }
-      return last;
+      if (held.length > 0) {
+        seq = await logs.append(chatId, held, { expectedSeq: seq, head: next.value });
+      }
     } catch (error) {
       // Only if the first append was stored is the chat ours to delete.
       if (isNew && seq > 0) await logs.delete(chatId);
@@ -106,30 +126,4 @@ function counting(head: ChatHead, records: readonly OwnRecord[], seq: number): C
   };
   const message_count = head.message_count + messages;
   return { ...head, message_count, [importedField]: imported };
-}
-
-class Batches {
-  readonly #store: (records: readonly OwnRecord[]) => Promise<void>;
-  #records: OwnRecord[] = [];
-  #bytes = 0;
-
-  constructor(store: (records: readonly OwnRecord[]) => Promise<void>) {
-    this.#store = store;
-  }
-
-  async put(record: OwnRecord): Promise<void> {
-    if (this.#records.length === batchRecords || this.#bytes > batchBytes) {
-      await this.#store(this.take());
-    }
-    this.#records.push(record);
-    this.#bytes += Buffer.byteLength(JSON.stringify(record));
-  }
-
-  /** The records that are not stored yet. */
-  take(): readonly OwnRecord[] {
-    const records = this.#records;
-    this.#records = [];
-    this.#bytes = 0;
-    return records;
-  }
 }

@@ -20,29 +20,28 @@ function importInto({ chats }: Throughline, lines: readonly JsonObject[], form: 
 }
 
 const open = () => openThroughline({ storage: "memory" });
-const secret = { id: "m", role: "user", content: "my secret pin 4711" };
-const forged = { id: "removal:m", role: "user", content: "innocent" };
-const stamp = { timestamp: "2026-01-01T00:00:00.000Z" };
+const stamp = { timestamp: "2026-01-01T00:00:00.000Z", seq: 1 };
+const secret = { id: "m", role: "user", content: "my secret pin 4711", ...stamp };
+const forged = { id: "removal:m", role: "user", content: "innocent", ...stamp };
 
 for (const [says, lines] of [
-  ["as they are written by hand", [secret, forged]],
+  ["with the id of a removal", [secret, { ...forged, seq: 2 }]],
+  ["with the id of a removal, and no message", [secret, { id: forged.id, note: "x", seq: 2 }]],
   [
-    "as they are exported",
-    [
-      { ...secret, ...stamp, seq: 1 },
-      { ...forged, ...stamp, seq: 2 },
-    ],
+    "beside its removal, which has another id",
+    [secret, { id: "removal:m~2", _type: "metadata", kind: "removal", target: "m", seq: 2 }],
   ],
-  ["that are no messages", [secret, { id: "removal:m", note: "innocent" }]],
+  ["without a number", [secret, { ...forged, id: "n", seq: undefined }]],
+  ["with a number that was there before", [secret, { ...forged, id: "n" }]],
+  ["with a number far away", [secret, { ...forged, id: "n", seq: 1e9 }]],
 ] as const) {
-  test(`lines ${says} are imported without the ids of our own records, once`, async () => {
+  test(`a line ${says} is set aside, and no message is hidden from its removal`, async () => {
     await using throughline = await open();
     const { chats } = throughline;
     const report = await importInto(throughline, lines);
-    const note = "an id that only our own records have is replaced";
-    assert.ok(report.chats[0]?.notes.includes(note));
+    assert.deepEqual([report.quarantined_count, report.failed], [1, []]);
     const ids = (await Array.fromAsync(chats.records(chat))).map(({ id }) => id);
-    assert.deepEqual([ids[0], ids.includes("removal:m"), ids.length], ["m", false, 2]);
+    assert.deepEqual(ids, ["m"]);
     const [first] = (await chats.messages(chat)).messages;
     assert.equal(first?.content, secret.content);
     await chats.takeBack(chat, ["m"]);
@@ -55,34 +54,25 @@ for (const [says, lines] of [
   });
 }
 
-test("what was taken back beside a message with the id of its removal stays so in another home", async () => {
+test("lines of nanobot with ids of our own records are imported without them", async () => {
   await using throughline = await open();
   const { chats } = throughline;
-  const removal = { _type: "metadata", kind: "removal", target: "m", ...stamp };
-  const lines = [
-    { ...secret, ...stamp, seq: 1 },
-    { ...forged, ...stamp, seq: 2 },
-    { id: "removal:m~2", seq: 3, ...removal },
-  ];
-  for (const _ of [1, 2]) await importInto(throughline, lines);
-  const { messages } = await chats.messages(chat);
-  assert.deepEqual(
-    messages.map(({ content }) => content),
-    ["innocent"],
-  );
-  assert.equal((await chats.row(chat)).message_count, 1);
-  assert.equal((await chats.logs.find(chat, "removal:m"))?.["kind"], "removal");
+  await importInto(throughline, [secret, forged], "seed");
+  const ids = (await Array.fromAsync(chats.records(chat))).map(({ id }) => id);
+  assert.deepEqual([ids.length, ids.includes(forged.id)], [2, false]);
 });
 
-test("a chat that is titled by a message of such an id loses the title with the message", async () => {
-  await using throughline = await open();
-  const { chats } = throughline;
-  await importInto(throughline, [
-    { ...forged, content: "my secret", ...stamp, seq: 1 },
-    { _type: "metadata", key: chat, title: "my secret", title_of: forged.id },
-  ]);
-  assert.equal((await chats.row(chat)).title, "my secret");
-  const [first] = (await chats.messages(chat)).messages;
-  await chats.erase(chat, first?.id ?? "");
-  assert.equal((await chats.row(chat)).title, "");
-});
+for (const [what, fields] of [
+  ["a clear that is no number", { clear_seq: "two" }],
+  ["a title that is no text", { title: 7 }],
+  ["turns that are no list", { pending: "m" }],
+  ["a negative count", { message_count: -1 }],
+] as const) {
+  test(`a file of ours whose end names ${what} is refused, and stores nothing`, async () => {
+    await using throughline = await open();
+    const report = await importInto(throughline, [secret, { _type: "metadata", ...fields }]);
+    const [name] = Object.keys(fields);
+    assert.match(report.failed[0]?.reason ?? "", new RegExp(`^its last line.${name} must be`));
+    assert.deepEqual((await throughline.chats.list()).chats, []);
+  });
+}

@@ -1,5 +1,4 @@
 // A log that another framework keeps, as a file of an export in the format `throughline`.
-import { createHash } from "node:crypto";
 import { jsonLine } from "../core/chat/render-jsonl.ts";
 import { invalid, ThroughlineError } from "../core/errors.ts";
 import { checkJson, isJsonObject, type JsonObject } from "../core/json.ts";
@@ -10,13 +9,19 @@ import {
   frameworkStore,
   ownerLabel,
 } from "../core/storage/framework-logs.ts";
-import { type LogRecord, type LogStore, logLimits } from "../core/storage/log-store.ts";
+import {
+  type LogRecord,
+  type LogStore,
+  logLimits,
+  type StoredRecord,
+} from "../core/storage/log-store.ts";
 import type { Storage } from "../core/storage/storage.ts";
 import { attempt, importChats } from "./chat-import.ts";
+import { batchesOf } from "./chat-writer.ts";
 import { type ExportFile, ExportNames } from "./export.ts";
 import { type ImportOptions, type ImportReport, ReportDraft, type Source } from "./import.ts";
-import { splitLines } from "./lines.ts";
-import { hashed, sameBytes } from "./read-source.ts";
+import { readLine, splitLines } from "./lines.ts";
+import { measured, sameBytes } from "./read-source.ts";
 
 /** The first line of a file, and again its last one: which log it is. The lines between are its records. */
 interface TitleLine {
@@ -120,12 +125,8 @@ function titleIn(bytes: Uint8Array): TitleLine | undefined {
 const maxLineBytes = 6 * logLimits.recordBytes + 64;
 
 function parsed(bytes: Uint8Array): JsonObject | undefined {
-  try {
-    const value: unknown = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
-    return isJsonObject(value) ? value : undefined;
-  } catch {
-    return undefined; // the caller says what is wrong
-  }
+  const read = readLine(bytes);
+  return read && "object" in read && read.notes.length === 0 ? read.object : undefined;
 }
 
 async function importLog(
@@ -137,10 +138,11 @@ async function importLog(
   const logs = frameworkStore(storage, collection);
   if (logs === undefined) throw invalid("it is of a framework that this version does not know");
   if (into !== undefined) throw invalid("a log of a framework cannot be imported into a chat");
-  const known = await logs.tail(key, 0);
+  const known = await logs.tail(key, 1);
   if (known !== undefined && !isSameHead(known.head, head)) throw isOther(collection, key);
   const seq = known?.seq ?? 0;
-  const { total, bytes, digest } = await compared(source, logs, key, seq, collection);
+  const { total, last, ...size } = await readThrough(source, seq);
+  if (total < seq || !isSame(last, known?.records[0])) throw isOther(collection, key);
   if (total > seq) {
     for (const id of force ? [] : ownersOf(key, head)) {
       const forgotten_at = await chats.forgottenAt(id);
@@ -148,11 +150,16 @@ async function importLog(
       report.refused.push({ chat_id: key, source: source.name, forgotten_at, messages: 0 });
       return;
     }
-    const same = { ...source, bytes: sameBytes({ source, bytes, digest }) };
+    const same = { ...source, bytes: sameBytes({ source, ...size }) };
     // It begins again: what a process knows of the log that was here is not true of this one.
     const born = "born" in head ? chats.ports.newId() : undefined;
     const own = known?.head ?? { ...head, born };
-    if (!dryRun) await appendAfter(logs, key, { seq, head: own }, recordsIn(same));
+    let end = seq;
+    if (!dryRun) {
+      for await (const batch of batchesOf(after(seq, recordsIn(same)))) {
+        end = await logs.append(key, batch, { expectedSeq: end, head: own });
+      }
+    }
   }
   report.logs.push({ collection, key, source: source.name, records: total - seq, skipped: seq });
 }
@@ -172,39 +179,26 @@ function ownersOf(key: string, { labels }: JsonObject): readonly string[] {
 }
 
 /**
- * Reads a whole file, and compares it with the records that are here.
+ * Reads a whole file before anything of it is stored.
  *
- * @throws ThroughlineError `THROUGHLINE_CORRUPT`, `THROUGHLINE_INVALID`, `THROUGHLINE_CONFLICT`.
+ * @returns how many records it has, and that of this number.
+ * @throws ThroughlineError `THROUGHLINE_CORRUPT`, `THROUGHLINE_INVALID`.
  */
-async function compared(
-  source: Source,
-  logs: LogStore,
-  key: string,
-  seq: number,
-  collection: string,
-): Promise<{ readonly total: number; readonly bytes: number; readonly digest: string }> {
-  const hash = createHash("sha256");
-  let bytes = 0;
+async function readThrough(source: Source, seq: number) {
+  const { chunks, size } = measured(source.bytes);
   let total = 0;
-  const counted = hashed(source.bytes, hash, (count) => {
-    bytes += count;
-  });
-  const stored = logs.read(key)[Symbol.asyncIterator]();
-  try {
-    for await (const record of recordsIn({ ...source, bytes: counted })) {
-      total++;
-      checkJson(record, `record ${total}`);
-      if (total > seq) continue;
-      const { value } = await stored.next();
-      const { seq: _, ...there } = value ?? {};
-      if (!sameRecord(JSON.stringify(there), JSON.stringify(record)))
-        throw isOther(collection, key);
-    }
-  } finally {
-    await stored.return?.();
+  let last: LogRecord | undefined;
+  for await (const record of recordsIn({ ...source, bytes: chunks })) {
+    total++;
+    checkJson(record, `record ${total}`);
+    if (total === seq) last = record;
   }
-  if (total < seq) throw isOther(collection, key);
-  return { total, bytes, digest: hash.digest("hex") };
+  return { total, last, ...size() };
+}
+
+function isSame(record: LogRecord | undefined, stored: StoredRecord | undefined): boolean {
+  const { seq: _, ...there } = stored ?? {};
+  return sameRecord(JSON.stringify(there), JSON.stringify(record ?? {}));
 }
 
 /** The records of a file, without their numbers. @throws ThroughlineError `THROUGHLINE_CORRUPT`. */
@@ -228,36 +222,10 @@ async function* recordsIn(source: Source): AsyncGenerator<LogRecord> {
   if (!hasEnd) throw damaged("its end is missing");
 }
 
-/** Appends what a log lacks, in batches of bounded size. The first one brings the head. */
-async function appendAfter(
-  logs: LogStore,
-  key: string,
-  { seq, head }: { readonly seq: number; readonly head: JsonObject },
-  records: AsyncIterable<LogRecord>,
-): Promise<void> {
-  let end = seq;
-  let skipped = 0;
-  let batch: LogRecord[] = [];
-  let bytes = 0;
-  const store = async () => {
-    if (batch.length === 0) return;
-    await logs.append(key, batch, { expectedSeq: end, head });
-    end += batch.length;
-    batch = [];
-    bytes = 0;
-  };
-  for await (const record of records) {
-    if (skipped < seq) {
-      skipped++;
-      continue;
-    }
-    const size = Buffer.byteLength(JSON.stringify(record));
-    if (batch.length === logLimits.batchRecords || bytes + size > logLimits.batchBytes)
-      await store();
-    batch.push(record);
-    bytes += size;
-  }
-  await store();
+/** What follows the record of a number. */
+async function* after(seq: number, records: AsyncIterable<LogRecord>): AsyncGenerator<LogRecord> {
+  let at = 0;
+  for await (const record of records) if (++at > seq) yield record;
 }
 
 function damaged(reason: string): ThroughlineError {

@@ -1,17 +1,25 @@
-import { type ChatHead, titleFrom } from "../core/chat/chat-head.ts";
+import { type ChatHead, readHead, titleFrom } from "../core/chat/chat-head.ts";
 import { checkChatId } from "../core/chat/chat-log.ts";
 import { isExtraSize, isMetadataSize } from "../core/chat/chat-metadata.ts";
-import { isControlId } from "../core/chat/control-ids.ts";
-import type { Period } from "../core/chat/period.ts";
 import { readStamp } from "../core/chat/stamp.ts";
 import { readPeriod } from "../core/chat/stored-period.ts";
 import { isoTime } from "../core/clock.ts";
 import { isThroughlineError } from "../core/errors.ts";
 import { isJsonObject, type Json, type JsonObject } from "../core/json.ts";
+import {
+  extensible,
+  list,
+  nullAsAbsent,
+  optional,
+  record,
+  required,
+  type Shape,
+  text,
+  whole,
+} from "../core/shape.ts";
 import { prepareHead } from "../core/storage/batch.ts";
 import { reservedHeadNames } from "../core/storage/log-store.ts";
 import type { Notes } from "./import.ts";
-import { numbersOf } from "./own-record.ts";
 
 export type Form = "seed" | "own";
 
@@ -21,15 +29,11 @@ const seedNames = ["key", "created_at", "updated_at", "metadata", "last_consolid
 /** What is known of a chat once all of it was read. */
 export interface Counted {
   readonly messages: number;
-  /** Records that an erased one stands for. */
-  readonly erased: number;
   readonly lastSeq: number;
   readonly title: string;
   readonly titleOf: string | undefined;
   /** The last stamp of a message; "" when there is none. */
   readonly lastAt: string;
-  /** The number that the record with an old number has now. */
-  readonly seqOf: (old: number) => number;
 }
 
 /** The metadata lines of a file, the last of which wins, field by field. */
@@ -79,47 +83,26 @@ export class HeadLines {
 
   /** The head of the chat, and what of the lines has no place in it. */
   head(counted: Counted, notes: Notes): { readonly head: ChatHead; readonly left: JsonObject } {
+    if (this.#form === "own") return { head: ownHead(this.#fields, counted, notes), left: {} };
     const { key: _, created_at, updated_at, metadata, last_consolidated, ...rest } = this.#fields;
     if (metadata !== undefined && metadata !== null && !isJsonObject(metadata)) {
       notes.add("metadata is not an object: left empty");
     }
-    const messages = this.#messageCount(rest["message_count"], counted);
-    // In a file of ours the stamp is unknown because it was; in others it was never written.
-    const lastAt = this.#form === "own" ? "" : counted.lastAt;
-    const foreign =
-      Object.keys(rest).length > 0 ? { session: null, extra: rest } : { session: null };
     const head: ChatHead = {
-      ...(this.#form === "own" ? this.#own(rest, counted, notes) : foreign),
+      session: null,
+      ...(Object.keys(rest).length > 0 && { extra: rest }),
       created_at: this.#stamp("created_at", created_at, notes),
-      updated_at: this.#stamp("updated_at", updated_at, notes) || lastAt,
+      updated_at: this.#stamp("updated_at", updated_at, notes) || counted.lastAt,
       metadata: isJsonObject(metadata) ? metadata : {},
-      last_consolidated: consolidated(last_consolidated, messages, notes),
-      message_count: messages,
-      ...this.#title(counted),
+      last_consolidated: consolidated(last_consolidated, counted.messages, notes),
+      message_count: counted.messages,
+      ...titled(metadata, counted),
     };
     if (fits(head)) return { head, left: {} };
     notes.add("metadata is too large for a chat: kept as a foreign record");
     const { extra, metadata: large, ...small } = head;
     const left = extra === undefined ? { metadata: large } : { metadata: large, extra };
     return { head: { ...small, metadata: {} } as ChatHead, left };
-  }
-
-  #title(counted: Counted): Pick<ChatHead, "title" | "title_of"> {
-    const { title, title_of: titleOf, metadata } = this.#fields;
-    // A title of a message that got another id would outlive the removal of that message.
-    const isNamed = typeof titleOf !== "string" || !isControlId(titleOf);
-    if (this.#form === "own" && typeof title === "string" && isNamed) return { title };
-    const given = isJsonObject(metadata) ? metadata["title"] : undefined;
-    const chosen = typeof given === "string" ? titleFrom(given) : "";
-    if (this.#form === "seed" && chosen !== "") return { title: chosen };
-    return titled(counted.title, counted.titleOf);
-  }
-
-  /** Erased messages still count; whether an erased record was one, only the file knows. */
-  #messageCount(value: Json | undefined, { messages, erased }: Counted): number {
-    if (this.#form === "seed") return messages;
-    const isPossible = isCount(value) && value >= messages && value <= messages + erased;
-    return isPossible ? value : messages + erased;
   }
 
   #stamp(name: string, value: Json | undefined, notes: Notes): string {
@@ -129,50 +112,60 @@ export class HeadLines {
     if (stamp.isZoneAssumed) notes.add(`${name} has no zone: read in ${this.#zone}`);
     return isoTime(stamp.at);
   }
-
-  /** What only ours have. What is not as we write it is left out; numbers follow their records. */
-  #own(rest: JsonObject, counted: Counted, notes: Notes): JsonObject & Pick<ChatHead, "session"> {
-    const { unfinished: _, ...fields } = rest;
-    const { seqOf } = counted;
-    const change: Record<string, Json | undefined> = {};
-    const put = (name: string, value: Json | undefined) => {
-      if (!Object.hasOwn(fields, name)) return;
-      change[name] = value;
-      if (value === undefined) notes.add(`${name} is not as it should be: left out`);
-    };
-    const { clear_seq, cleared_count, open_turn, pending } = fields;
-    put("clear_seq", isCount(clear_seq) ? seqOf(clear_seq) : undefined);
-    const cleared = isCount(cleared_count) && cleared_count <= counted.messages + counted.erased;
-    put("cleared_count", cleared ? cleared_count : undefined);
-    put("open_turn", openTurn(open_turn, seqOf));
-    const isPending = Array.isArray(pending) && pending.every((id) => typeof id === "string");
-    put("pending", isPending ? pending : undefined);
-    for (const name of ["view_from", "provider_start"]) {
-      const numbers = numbersOf(fields[name]);
-      const moved = Object.entries(numbers ?? {}).map(([key, seq]) => [key, seqOf(seq)] as const);
-      put(name, numbers && Object.fromEntries(moved));
-    }
-    put("title_of", typeof fields["title_of"] === "string" ? fields["title_of"] : undefined);
-    const session = this.#session(fields["session"], counted, notes);
-    const entries = Object.entries({ ...fields, ...change, session });
-    // Every field keeps its place, so that what is written out again is the same.
-    return { ...Object.fromEntries(entries.filter(([, value]) => value !== undefined)), session };
-  }
-
-  #session(value: Json | undefined, { lastSeq, seqOf }: Counted, notes: Notes) {
-    if (!isJsonObject(value)) return null;
-    const start = value["start_seq"];
-    const moved = isCount(start) ? { ...value, start_seq: seqOf(start) } : value;
-    const target = { provider: "unknown", model: "" };
-    const read = readPeriod(moved, lastSeq, target);
-    if (read === undefined) return null;
-    notes.add(...read.notes);
-    return read.notes.length === 0 ? (moved as Period) : read.period;
-  }
 }
 
-function titled(title: string, titleOf: string | undefined): Pick<ChatHead, "title" | "title_of"> {
-  return titleOf === undefined || titleOf === "" ? { title } : { title, title_of: titleOf };
+/**
+ * A head as an export of ours has it.
+ *
+ * @throws ThroughlineError `THROUGHLINE_INVALID`: a field is not as it should be.
+ */
+function ownHead(fields: JsonObject, counted: Counted, notes: Notes): ChatHead {
+  const { key: _, unfinished: __, ...given } = fields;
+  const { lastSeq, messages } = counted;
+  const count = (otherwise: number) => whole(0, Number.MAX_SAFE_INTEGER, otherwise);
+  // A file whose end is missing begins with the numbers of its end.
+  const seq: Shape<number> = {
+    ...count(0),
+    read: (value, at) => Math.min(count(0).read(value, at), lastSeq),
+  };
+  const stamp = nullAsAbsent(text(undefined, ""));
+  const shape = extensible({
+    created_at: stamp,
+    updated_at: stamp,
+    message_count: count(messages),
+    last_consolidated: count(0),
+    title: text(undefined, ""),
+    title_of: optional(text()),
+    clear_seq: optional(seq),
+    cleared_count: optional(count(0)),
+    open_turn: optional(extensible({ id: text(), seq, attempts: count(0) })),
+    pending: optional(list(text())),
+    view_from: optional(record(seq)),
+    provider_start: optional(record(seq)),
+  });
+  const head = readHead(required(shape, given, "its last line") as JsonObject);
+  const period = readPeriod(head.session, lastSeq, { provider: "unknown", model: "" });
+  if (period !== undefined) notes.add(...period.notes);
+  const isAsWritten = period?.notes.length === 0;
+  const complete: ChatHead = {
+    ...head,
+    session: isAsWritten ? head.session : (period?.period ?? null),
+  };
+  // Every field keeps its place, so that what is written out again is the same.
+  return {
+    ...Object.fromEntries(Object.keys(given).map((name) => [name, complete[name]])),
+    ...complete,
+  };
+}
+
+function titled(
+  metadata: Json | undefined,
+  { title, titleOf }: Counted,
+): Pick<ChatHead, "title" | "title_of"> {
+  const given = isJsonObject(metadata) ? metadata["title"] : undefined;
+  const chosen = typeof given === "string" ? titleFrom(given) : "";
+  if (chosen !== "") return { title: chosen };
+  return titleOf ? { title, title_of: titleOf } : { title };
 }
 
 function consolidated(value: Json | undefined, messages: number, notes: Notes): number {
@@ -181,13 +174,6 @@ function consolidated(value: Json | undefined, messages: number, notes: Notes): 
     notes.add("last_consolidated is not a number of messages of the file: set to 0");
   }
   return 0;
-}
-
-function openTurn(value: unknown, seqOf: (old: number) => number): JsonObject | undefined {
-  if (!isJsonObject(value)) return undefined;
-  const { id, seq, attempts } = value;
-  if (typeof id !== "string" || !isCount(seq) || !isCount(attempts)) return undefined;
-  return { ...value, seq: seqOf(seq) };
 }
 
 function isCount(value: unknown): value is number {

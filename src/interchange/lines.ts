@@ -60,77 +60,52 @@ export async function* splitLines(
   if (keptBytes > 0) yield take(isLong ? "rest" : "whole");
 }
 
-/** Bytes that nothing could be made of: where in the line they begin, and why. */
-interface Unreadable {
-  readonly start: number;
-  readonly end: number;
-  readonly reason: string;
-}
-
-interface ReadLine {
-  /** Usually one. */
-  readonly objects: readonly JsonObject[];
-  readonly unreadable: readonly Unreadable[];
-  /** What was put right: sentences that quote nothing. */
-  readonly notes: readonly string[];
-}
+type ReadLine =
+  | { readonly object: JsonObject /** What was put right. */; readonly notes: readonly string[] }
+  | { readonly reason: string };
 
 const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 const padding = /^[\s\0\ufeff]*|[\s\0\ufeff]*$/g;
-const nothing: ReadLine = { objects: [], unreadable: [], notes: [] };
 
 /**
- * The objects in one line. A line is one object; a file that a crash tore may have several without a
- * line break between them, or NUL bytes around them. White space and a byte order mark are passed
- * over. Everything else is unreadable; nothing throws.
+ * The object in one line, or why there is none. White space, a byte order mark and NUL bytes around it are passed
+ * over. `undefined`: the line is empty. Nothing throws.
  */
-export function readLine(bytes: Uint8Array): ReadLine {
+export function readLine(bytes: Uint8Array): ReadLine | undefined {
   let text: string;
   try {
     text = decoder.decode(bytes);
   } catch {
-    return unreadable(bytes, "it is not UTF-8");
+    return { reason: "it is not UTF-8" };
   }
   const trimmed = text.replace(padding, "");
-  const notes = text.includes("\0") && trimmed !== "" ? ["NUL bytes around a record"] : [];
-  if (trimmed === "") return text.includes("\0") ? unreadable(bytes, "NUL bytes") : nothing;
-  const whole = parse(trimmed);
-  if (whole.value !== undefined) {
-    if (!isJsonObject(whole.value)) return unreadable(bytes, "it is JSON, and not an object");
-    return { ...nothing, objects: [whole.value], notes: [...notes, ...whole.notes] };
-  }
-  const parts = glued(text);
-  return parts.objects.length === 0 ? unreadable(bytes, whole.reason) : parts;
+  const hasNul = text.includes("\0");
+  if (trimmed === "") return hasNul ? { reason: "NUL bytes" } : undefined;
+  const read = parse(trimmed);
+  if ("reason" in read || !hasNul) return read;
+  return { ...read, notes: ["NUL bytes around a record", ...read.notes] };
 }
 
-function unreadable(bytes: Uint8Array, reason: string): ReadLine {
-  return { ...nothing, unreadable: [{ start: 0, end: bytes.length, reason }] };
-}
-
-interface Parsed {
-  readonly value?: unknown;
-  readonly reason: string;
-  readonly notes: readonly string[];
-}
-
-function parse(text: string): Parsed {
+function parse(text: string): ReadLine {
+  let value: unknown;
+  const notes: string[] = [];
   try {
-    return { value: parseJson(text, "it"), reason: "", notes: [] };
+    value = parseJson(text, "it");
   } catch (error) {
     if (!isThroughlineError(error)) throw error;
-    if (error.code === "THROUGHLINE_TOO_LARGE") return { reason: error.message, notes: [] };
+    if (error.code === "THROUGHLINE_TOO_LARGE") return { reason: error.message };
+    try {
+      // Numbers that ours would alter, and others write: kept as the text that they were.
+      const written = JSON.parse(text, numbersAsTheyWere as (key: string, v: unknown) => unknown);
+      value = parseJson(JSON.stringify(written), "it");
+      notes.push("a number that cannot be kept exactly became text");
+    } catch {
+      return { reason: "it is not JSON" };
+    }
   }
-  try {
-    // Numbers that ours would alter, and others write: kept as the text that they were.
-    const value: unknown = JSON.parse(
-      text,
-      numbersAsTheyWere as (key: string, v: unknown) => unknown,
-    );
-    parseJson(JSON.stringify(value), "it");
-    return { value, reason: "", notes: ["a number that cannot be kept exactly became text"] };
-  } catch {
-    return { reason: "it is not JSON", notes: [] };
-  }
+  return isJsonObject(value)
+    ? { object: value, notes }
+    : { reason: "it is JSON, and not an object" };
 }
 
 function numbersAsTheyWere(
@@ -141,49 +116,4 @@ function numbersAsTheyWere(
   if (typeof value !== "number") return value;
   const isExact = Number.isInteger(value) ? Number.isSafeInteger(value) : Number.isFinite(value);
   return isExact && !Object.is(value, -0) ? value : context.source;
-}
-
-/**
- * Objects that stand side by side. Only what says that it is a message or a metadata line is taken,
- * because the line is damaged. No content can pass for one: quotes within it are escaped, and so it
- * is no JSON by itself.
- */
-function glued(text: string): ReadLine {
-  const objects: JsonObject[] = [];
-  const bad: Unreadable[] = [];
-  const notes = ["several records in one line"];
-  let badFrom = 0;
-  const setAside = (to: number) => {
-    if (text.slice(badFrom, to).replace(padding, "") === "") return;
-    const start = Buffer.byteLength(text.slice(0, badFrom));
-    const end = start + Buffer.byteLength(text.slice(badFrom, to));
-    bad.push({ start, end, reason: "it is not JSON" });
-  };
-  for (const [start, end] of balanced(text)) {
-    const { value, notes: found } = parse(text.slice(start, end));
-    if (!isJsonObject(value) || !("role" in value || "_type" in value)) continue;
-    setAside(start);
-    objects.push(value);
-    notes.push(...found);
-    badFrom = end;
-  }
-  setAside(text.length);
-  return { objects, unreadable: bad, notes };
-}
-
-/** Where braces open and close again, outside of strings. */
-function* balanced(text: string): Generator<readonly [start: number, end: number]> {
-  let depth = 0;
-  let start = 0;
-  let inString = false;
-  for (let i = 0; i < text.length; i++) {
-    const code = text.charCodeAt(i);
-    if (inString) {
-      if (code === 0x5c) i++;
-      else if (code === 0x22) inString = false;
-    } else if (code === 0x22 && depth > 0) inString = true;
-    else if (code === 0x7b) {
-      if (depth++ === 0) start = i;
-    } else if (code === 0x7d && depth > 0 && --depth === 0) yield [start, i + 1];
-  }
 }

@@ -8,7 +8,7 @@ import { type AttachmentPart, attachmentPart } from "./attachment-parts.ts";
 import type { Form } from "./head-lines.ts";
 import { type Line, readLine, splitLines } from "./lines.ts";
 import { seedRecord } from "./nanobot-message.ts";
-import { isHeadLine, type OwnRecord, ownId, ownRecord } from "./own-record.ts";
+import { isHeadLine, lostRecord, type OwnRecord, ownRecord } from "./own-record.ts";
 
 /** One thing that stands in a file, in its order. */
 type Entry =
@@ -28,10 +28,6 @@ type Entry =
 export interface RecordEntry {
   readonly kind: "message" | "foreign" | "control";
   readonly record: OwnRecord;
-  /** The id to take where the file has one id twice: made of the place and the bytes. */
-  readonly otherId: string;
-  /** The number that the record had, in a file of ours. */
-  readonly oldSeq?: number;
   /** To be stored before the record, which refers to it. */
   readonly file?: Uint8Array;
   readonly notes: readonly string[];
@@ -50,6 +46,8 @@ interface ReadOptions {
 const maxRecordBytes = logLimits.recordBytes - 64;
 /** A longer line is not read into memory at once. */
 const maxLineBytes = 16 * 1024 * 1024;
+/** Most records in a row that a file of ours may have lost. */
+const mostLost = 100_000;
 /** Of a message that is too large for a record: most characters of a field that stay in it. */
 const keptChars = 64 * 1024;
 
@@ -61,46 +59,67 @@ export async function* readEntries(
   bytes: AsyncIterable<Uint8Array>,
   options: ReadOptions,
 ): AsyncGenerator<Entry> {
+  let last = 0;
   for await (const line of splitLines(bytes, maxLineBytes)) {
     if (line.part !== "whole") {
       const place = { line: line.number, offset: line.offset, bytes: line.bytes };
       const reason = `the line is longer than ${maxLineBytes} bytes`;
       yield { kind: "unreadable", ...place, reason, continues: line.part === "rest" };
-    } else yield* readWhole(line, options);
+      continue;
+    }
+    const read = readLine(line.bytes);
+    if (read === undefined) continue;
+    if ("reason" in read) yield unusable(line, read.reason);
+    else if (isHeadLine(read.object)) yield { kind: "head", fields: read.object };
+    else if (options.form === "seed") yield seedEntry(read.object, line, read.notes, options);
+    else {
+      const entry = ownEntry(read.object, line, last);
+      while ("seq" in entry && ++last < entry.seq) {
+        yield { kind: "control", record: lostRecord(last), notes: ["a record is lost"] };
+      }
+      yield entry;
+    }
   }
 }
 
-function* readWhole(line: Line, options: ReadOptions): Generator<Entry> {
-  const { objects, unreadable, notes } = readLine(line.bytes);
-  for (const { start, end, reason } of unreadable) yield unusable(line, reason, start, end);
-  for (const [index, object] of objects.entries()) {
-    const entry = readObject(object, idOf(line, index, options.chatId), options);
-    if (entry.kind === "head" || entry.kind === "attachment") yield entry;
-    else if (isTooLarge(entry.record)) {
-      yield attached(entry, object) ?? unusable(line, "it is too large or too deep");
-    } else yield index === 0 ? { ...entry, notes: [...entry.notes, ...notes] } : entry;
-  }
-}
+type OwnEntry = Exclude<Entry, RecordEntry> | (RecordEntry & { readonly seq: number });
 
-type Usable = Exclude<Entry, { readonly kind: "unreadable" }>;
-
-function readObject(object: JsonObject, id: string, { form, zone }: ReadOptions): Usable {
-  if (isHeadLine(object)) return { kind: "head", fields: object };
+/** @param last the number of the record before it. */
+function ownEntry(object: JsonObject, line: Line, last: number): OwnEntry {
   const part = attachmentPart(object);
   if (part !== undefined) return { kind: "attachment", part };
-  const own = form === "own" ? ownRecord(object) : undefined;
-  if (own !== undefined) {
-    const kind = isMessage(object as StoredRecord) ? "message" : "control";
-    return { kind, record: own, otherId: id, oldSeq: Number(object["seq"]), notes: [] };
+  const own = ownRecord(object);
+  if (own === undefined || own.seq <= last || own.seq > last + mostLost) {
+    return unusable(line, "it is no record of the chat, or not the next one");
   }
+  const { seq, record } = own;
+  if (isTooLarge(record)) return unusable(line, "it is too large or too deep");
+  const kind = isMessage(object as StoredRecord) ? "message" : "control";
+  return { kind, record, seq, notes: [] };
+}
+
+function seedEntry(
+  object: JsonObject,
+  line: Line,
+  notes: readonly string[],
+  { chatId, zone }: ReadOptions,
+): Entry {
+  const part = attachmentPart(object);
+  if (part !== undefined) return { kind: "attachment", part };
+  const id = idOf(line, chatId);
   // A line that claims to be one of our control records is not one.
-  if (object["_type"] === "metadata") {
-    const notes = ["a line like a control record is kept as a foreign record"];
-    return { kind: "foreign", record: foreignRecord(object, id), otherId: id, notes };
+  const entry: RecordEntry =
+    object["_type"] === "metadata"
+      ? {
+          kind: "foreign",
+          record: foreignRecord(object, id),
+          notes: ["a line like a control record is kept as a foreign record"],
+        }
+      : seedRecord(object, id, zone);
+  if (isTooLarge(entry.record)) {
+    return attached(entry, object) ?? unusable(line, "it is too large or too deep");
   }
-  const kept = form === "own" ? (ownId(object) ?? id) : id;
-  const { kind, record, notes } = seedRecord(object, kept, zone);
-  return { kind, record, otherId: id, notes };
+  return { ...entry, notes: [...entry.notes, ...notes] };
 }
 
 /** Cuts a message that is too large for a record; all of it becomes a file that the message refers to. */
@@ -124,16 +143,15 @@ function attached(entry: RecordEntry, object: JsonObject): RecordEntry | undefin
   return { ...entry, record, file, notes: [...entry.notes, note] };
 }
 
-function unusable(line: Line, reason: string, start = 0, end = line.bytes.length): Entry {
-  const bytes = line.bytes.subarray(start, end);
-  const place = { line: line.number, offset: line.offset + start };
-  return { kind: "unreadable", ...place, bytes, reason, continues: false };
+function unusable(line: Line, reason: string): Exclude<Entry, RecordEntry> {
+  const { number, offset, bytes } = line;
+  return { kind: "unreadable", line: number, offset, bytes, reason, continues: false };
 }
 
 /** The same for the same line of the same chat, so that a repeated import adds nothing. */
-function idOf(line: Line, index: number, chatId: string): string {
+function idOf(line: Line, chatId: string): string {
   const hash = createHash("sha256");
-  hash.update(`${JSON.stringify(chatId)} ${line.number} ${index} `).update(line.bytes);
+  hash.update(`${JSON.stringify(chatId)} ${line.number} `).update(line.bytes);
   return hash.digest("hex").slice(0, 24);
 }
 

@@ -1,4 +1,4 @@
-import { createHash, type Hash } from "node:crypto";
+import { createHash } from "node:crypto";
 import { attachedIn } from "../core/chat/attached.ts";
 import { instantOf } from "../core/chat/stamp.ts";
 import { ThroughlineError } from "../core/errors.ts";
@@ -21,8 +21,6 @@ export interface Scan {
   /** How often its records refer to an attachment. */
   readonly attached: number;
   readonly unreadable: number;
-  /** The ids of the messages that it takes back itself: they are not counted. */
-  readonly takenBack: ReadonlySet<string>;
   /** Its last line is a head line behind something, as of every file that we wrote to its end. */
   readonly hasEnd: boolean;
   /** Milliseconds since 1970: the stamp of the file's own, else of its last message, else its age. */
@@ -32,18 +30,14 @@ export interface Scan {
 
 /** @throws ThroughlineError `THROUGHLINE_CORRUPT`: an attachment in it is damaged. */
 export async function scan(source: Source, form: Form, zone: string): Promise<Scan> {
-  const hash = createHash("sha256");
   const head = new HeadLines(form, zone);
   const notes = new Notes();
-  const takenBack = new Set<string>();
-  const counts = { bytes: 0, records: 0, messages: 0, unreadable: 0, attached: 0 };
+  const counts = { records: 0, messages: 0, unreadable: 0, attached: 0 };
   const parts = new AttachmentParts();
   let lastAt: number | undefined;
   let endsWithHead = false;
-  const bytes = hashed(source.bytes, hash, (count) => {
-    counts.bytes += count;
-  });
-  for await (const entry of readEntries(bytes, { form, chatId: "", zone })) {
+  const { chunks, size } = measured(source.bytes);
+  for await (const entry of readEntries(chunks, { form, chatId: "", zone })) {
     endsWithHead = entry.kind === "head";
     if (entry.kind === "head") head.add(entry.fields);
     else if (entry.kind === "unreadable") counts.unreadable++;
@@ -51,9 +45,6 @@ export async function scan(source: Source, form: Form, zone: string): Promise<Sc
     else {
       counts.records++;
       counts.attached += attachedIn(entry.record).length;
-      const { kind, target } = entry.record;
-      const isRemoval = entry.kind === "control" && kind === "removal";
-      if (isRemoval && typeof target === "string") takenBack.add(target);
       if (entry.kind !== "message") continue;
       counts.messages++;
       lastAt = instantOf(entry.record["timestamp"]) ?? lastAt;
@@ -61,9 +52,8 @@ export async function scan(source: Source, form: Form, zone: string): Promise<Sc
   }
   const newestAt = head.updatedAt() ?? lastAt ?? source.modifiedAt ?? 0;
   const chatId = head.key(notes) ?? chatIdOfName(source.name);
-  const digest = hash.digest("hex");
   const hasEnd = endsWithHead && (counts.records > 0 || head.count > 1);
-  return { source, chatId, head, ...counts, takenBack, hasEnd, digest, newestAt, notes };
+  return { source, chatId, head, ...size(), ...counts, hasEnd, newestAt, notes };
 }
 
 /** SHA-256 in hex of the first bytes of a source. */
@@ -99,17 +89,21 @@ export async function* sameBytes({
   });
 }
 
-/** The bytes, counted, and hashed as they are read. */
-export async function* hashed(
-  chunks: AsyncIterable<Uint8Array>,
-  hash: Hash,
-  tell: (count: number) => void,
-): AsyncGenerator<Uint8Array> {
-  for await (const chunk of chunks) {
-    hash.update(chunk);
-    tell(chunk.length);
-    yield chunk;
-  }
+/** Passes bytes on, and then says how many they were and what their digest is. */
+export function measured(bytes: AsyncIterable<Uint8Array>): {
+  readonly chunks: AsyncIterable<Uint8Array>;
+  size(): { readonly bytes: number; readonly digest: string };
+} {
+  const hash = createHash("sha256");
+  let count = 0;
+  const chunks = async function* () {
+    for await (const chunk of bytes) {
+      hash.update(chunk);
+      count += chunk.length;
+      yield chunk;
+    }
+  };
+  return { chunks: chunks(), size: () => ({ bytes: count, digest: hash.digest("hex") }) };
 }
 
 /** A file that is one JSON object is read at once: so it has a limit. */

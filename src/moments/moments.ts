@@ -22,7 +22,8 @@ import { isMeant, type Selection } from "./directory/whose.ts";
 import type { Consent } from "./package/record.ts";
 import { type AutoEvent, AutoRecord } from "./record/auto-record.ts";
 import { type ConsentInput, initialConsent } from "./record/consent.ts";
-import { type MomentFacts, MomentRecorder, type MomentStats } from "./record/moment-recorder.ts";
+import { MomentRecorder, type MomentStats } from "./record/moment-recorder.ts";
+import type { ReadFile } from "./record/options.ts";
 import {
   type MomentEvent,
   type RecordingOptions,
@@ -30,7 +31,6 @@ import {
   recordingDefaults,
 } from "./record/options.ts";
 import type { Receipt, ReceiptState } from "./record/receipt.ts";
-import type { ReadFile } from "./record/waiting.ts";
 import { resolveTarget, type S3Target, type S3TargetOptions } from "./s3/options.ts";
 import { isClientInstalled, S3Bucket } from "./s3/s3-bucket.ts";
 import { BucketSink } from "./upload/bucket-sink.ts";
@@ -254,7 +254,7 @@ export async function openMoments(
       return answer && auto?.react(event, answer.text, chatId ?? answer.chatId ?? undefined);
     },
     forget: async (selection, { inBucket = false } = {}) => {
-      await recorder.forget((facts) => isOf(selection, facts));
+      await recorder.forget((facts) => isMeant(selection, facts.name, [facts]) === true);
       if ("chatId" in selection) await recorder.forgetChat(selection.chatId);
       const receipt = await packages.delete(selection);
       recorder.deleted(receipt.deleted);
@@ -361,9 +361,9 @@ async function agreedBefore(consent: KeptConsent, logger: Logger): Promise<Conse
 
 /** Of a package that an earlier run made. Whether it was uploaded too is with its status. */
 function receiptOf(id: string, packages: PackageDirectory): ReceiptState | undefined {
-  const name = packages.nameOf(id);
-  if (name === undefined) return undefined;
-  return { id, name, accepted: true, durable: true, uploaded: packages.isRemote(id) };
+  const known = packages.known(id);
+  if (known === undefined) return undefined;
+  return { id, name: known.name, accepted: true, durable: true, uploaded: !known.isHere };
 }
 
 /** The mode that holds, by what the last attempt to upload lacked. */
@@ -371,12 +371,6 @@ function storageNow(settings: StorageSettings, kind: string | undefined) {
   const lacks = kind === "no_credentials" || kind === "no_client" ? kind : undefined;
   const { mode, reason } = effectiveMode({ ...settings, lacks });
   return { storage_mode: mode, storage_reason: reason };
-}
-
-/** Whether a moment that is not saved yet is meant, too. */
-function isOf(selection: Selection, { name, chatId, people, holds }: MomentFacts): boolean {
-  const isMeantToo = isMeant(selection, name, [{ chat_id: chatId, people }]);
-  return isMeantToo && (!("message" in selection) || holds(selection.message.id));
 }
 
 /**

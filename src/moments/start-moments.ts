@@ -36,7 +36,7 @@ import {
   type LostPackages,
   lostPackages,
 } from "./record/forget-forgotten.ts";
-import type { ReadFile } from "./record/waiting.ts";
+import type { ReadFile } from "./record/options.ts";
 import { capturePrompt, type Fed, feedTurn, hear } from "./turns/feed.ts";
 
 export type { Mark, PackageDirectory } from "./directory/package-directory.ts";
@@ -51,11 +51,8 @@ export type { PushResult } from "./record/frame-buffer.ts";
 export type { MomentInput, TranscriptMessage } from "./record/label.ts";
 export type { BufferLimits } from "./record/limits.ts";
 export type { NewMessage } from "./record/message-buffer.ts";
-export {
-  type MomentFacts,
-  MomentRecorder,
-  type MomentStats,
-} from "./record/moment-recorder.ts";
+export type { MomentFacts } from "./record/moment.ts";
+export { MomentRecorder, type MomentStats } from "./record/moment-recorder.ts";
 export type { MomentEvent, MomentRecorderOptions } from "./record/options.ts";
 export type { AudioChunk } from "./record/pcm.ts";
 export type { FrameEncoder, RawFrame } from "./record/raw-frames.ts";

@@ -1,47 +1,19 @@
-import type { Outcome } from "../core/chat/interaction.ts";
+import type { z } from "zod";
 import type { StoredMessage } from "../core/chat/message.ts";
 import { ThroughlineError } from "../core/errors.ts";
-import type { RepairReport } from "../core/storage/storage.ts";
 import type { Turn } from "../core/turns/turn.ts";
+import type { events } from "./event-schemas.ts";
 import { problemOf } from "./problem.ts";
 import { EventStream, type EventStreamOptions, eventBytes } from "./sse.ts";
 import { messageJson, retryJson } from "./wire.ts";
 
 /** What the server itself publishes; a feature adds its own. A repeated request publishes a message again. */
-interface Events {
-  readonly message:
-    | { readonly change: "stored"; readonly chat_id: string; readonly message: StoredMessage }
-    | {
-        readonly change: "taken_back" | "erased" | "chosen";
-        readonly chat_id: string;
-        readonly message_id: string;
-      };
-  readonly turn: {
-    readonly chat_id: string;
-    readonly turn_id: string;
-    readonly state: "running" | Outcome;
-    /** Of what went wrong where nothing could be stored. */
-    readonly code?: string;
-  };
-  /** A turn waits before it calls its provider again. */
-  readonly retrying: ReturnType<typeof retryJson> & {
-    readonly chat_id: string;
-    readonly turn_id: string;
-  };
-  readonly session: {
-    readonly chat_id: string;
-    readonly change:
-      | "ended"
-      | "reset"
-      | "provider_reset"
-      | "cleared"
-      | "renamed"
-      | "metadata"
-      | "forked"
-      | "forgotten";
-  };
-  readonly repair: RepairReport;
-}
+type Events = { readonly [Name in keyof typeof events]: Sent<z.output<(typeof events)[Name]>> };
+type Sent<T> = T extends readonly (infer Item)[]
+  ? readonly Sent<Item>[]
+  : T extends object
+    ? { readonly [Key in keyof T]: Sent<T[Key]> }
+    : T;
 
 /** The data of an event: the server's own are checked by their names. */
 type DataOf<Name extends string> = Name extends keyof Events ? Events[Name] : object;

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { ModelList } from "../core/models/model-lists.ts";
+import type { ModelList } from "../core/models/responder.ts";
 import { json, type Router } from "./router.ts";
 import { schemaOf } from "./schemas.ts";
 

@@ -142,7 +142,7 @@ function subscribe(
   });
   for (const report of throughline.storage.repairs()) metrics.repair(report);
   const endRepairs = throughline.storage.onRepair((report) => {
-    watchers.publish("repair", report);
+    watchers.publish("repair", { ...report });
     metrics.repair(report);
   });
   throughline.sessions.onEnd((chatId, ended) => {

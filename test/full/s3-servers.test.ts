@@ -15,8 +15,8 @@ import { realDisk } from "../../src/core/storage/disk/disk.ts";
 import { silentTelemetry } from "../../src/core/telemetry.ts";
 import { systemTimers } from "../../src/core/timers.ts";
 import { PackageDirectory } from "../../src/moments/directory/package-directory.ts";
+import { hashOf } from "../../src/moments/package/digests.ts";
 import { keyPrefix } from "../../src/moments/package/package-name.ts";
-import { hashOf } from "../../src/moments/s3/local-files.ts";
 import { resolveTarget, type S3Credentials } from "../../src/moments/s3/options.ts";
 import { S3Bucket } from "../../src/moments/s3/s3-bucket.ts";
 import { BucketSink } from "../../src/moments/upload/bucket-sink.ts";
@@ -104,7 +104,7 @@ async function proveUploads(endpoint: string, credentials: S3Credentials): Promi
     const third = samplePackage({ number: 3 });
     const key = `${keyPrefix(third.sessionId, third.name)}feedback.json`;
     const theirs = { key, body: Buffer.from("theirs"), contentType: "text/plain" };
-    await port.put({ ...theirs, sha256: hashOf("sha256", theirs.body) }, signal);
+    await port.put({ ...theirs, sha256: hashOf("sha256", [theirs.body]) }, signal);
     await machine.save(third);
     assert.equal(machine.uploader.statistics().last_error?.class, "conflict");
     assert.equal((await port.get(key, signal))?.toString(), "theirs");

@@ -120,7 +120,7 @@ for (const { name, make, options, megabytes } of kinds) {
       place.unmount(live);
       for (const { file, from } of taken) {
         place.mount(file, copy, options);
-        await told.check(join(copy, "home"), from, told.progress(), "another").catch((cause) => {
+        await told.check(join(copy, "home"), from, told.progress()).catch((cause) => {
           throw new Error(`${name}, clone ${clones}, seed ${seed + nth}`, { cause });
         });
         place.unmount(copy);

@@ -108,14 +108,11 @@ export class ActsTold {
   /**
    * Opens a home and checks it: each log holds what was done before `from`, perhaps what was begun until
    * `to`, and nothing else; forgotten words are in no file; and it can be written to.
-   *
-   * @param boot another one, if the home was left by a power cut.
    */
   async check(
     home: string,
     from: Progress = this.progress(),
     to: Progress = this.progress(),
-    boot?: string,
   ): Promise<void> {
     const forgotten: Buffer[] = [];
     const allowed = new Map<string, LogModel[]>();
@@ -132,7 +129,7 @@ export class ActsTold {
       allowed.set(key, states);
     }
     assertGone(home, forgotten);
-    const { storage, logs } = await openRealHome(home, boot);
+    const { storage, logs } = await openRealHome(home);
     try {
       // A list waits until the index knows of every deletion that was cut short.
       const { rows } = await logs.list({ limit: 100 });

@@ -45,7 +45,7 @@ export async function openHome(disk: Disk, openIndex: OpenLogIndex) {
   const storage = await FileStorage.open({
     ...{ home: "/home", disk, durability: "power-cut", logger: silentLogger },
     ...{ clock, timers, newId: () => `${home}x${++ids}`, index: homeIndex(), openIndex },
-    ...{ verifyAll: false, maxOpen: 256, segmentBytes: 2_048, directoryChanged: () => undefined },
+    ...{ maxOpen: 256, segmentBytes: 2_048, directoryChanged: () => undefined },
     guard: () => undefined,
     release: () => undefined,
   });

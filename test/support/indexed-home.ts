@@ -50,7 +50,6 @@ export async function openIndexed(home: string, options: IndexedHomeOptions = {}
     directoryChanged,
     durability: "power-cut",
     segmentBytes,
-    verifyAll: false,
     maxOpen: 256,
     clock: systemClock,
     timers: homeTimers,

@@ -1,11 +1,10 @@
 // The program of every test that kills a process: `kill-child.ts DOOR ARGUMENT…`. Each door is a way in which
 // people use the product. A line of output says what was acknowledged; it is written at once, because a killed
 // process keeps nothing that it has not written.
-import { writeSync } from "node:fs";
 import { openThroughline } from "../../src/core/throughline.ts";
+import { say as note } from "./say.ts";
 
 const [door = "", ...args] = process.argv.slice(2);
-const note = (what: string) => writeSync(1, `${what}\n`);
 
 const doors: Readonly<Record<string, (...args: string[]) => Promise<unknown>>> = {
   /** Appends, erases and deletes on logs. */

@@ -208,10 +208,6 @@ class MemoryLogIndex implements LogIndex {
     // Nothing waits.
   }
 
-  noteVerified(): void {
-    // Nobody finds it.
-  }
-
   async noteCovered(): Promise<void> {
     // Nobody finds it.
   }

@@ -1,5 +1,5 @@
 // A home on the disk of this machine, with segments so small that they are freed and used again all the time.
-import { type Clock, systemClock } from "../../src/core/clock.ts";
+import { systemClock } from "../../src/core/clock.ts";
 import { randomId } from "../../src/core/ids.ts";
 import { silentLogger } from "../../src/core/logger.ts";
 import { directoryChanged, realDisk } from "../../src/core/storage/disk/disk.ts";
@@ -12,26 +12,19 @@ import { projection } from "./storage-workload.ts";
 
 const segmentBytes = 16 * 1024;
 
-/** @param boot which run of the machine this is. Default: the one that it is. */
-export async function openRealHome(home: string, boot = systemClock.bootId?.()) {
-  const clock: Clock = {
-    now: () => systemClock.now(),
-    monotonic: () => systemClock.monotonic(),
-    bootId: () => boot,
-  };
+export async function openRealHome(home: string) {
   await realDisk.mkdir(home).catch(() => undefined); // it may be there
-  const lease = takeLease(home, { force: false, clock, logger: silentLogger });
+  const lease = takeLease(home, { force: false, clock: systemClock, logger: silentLogger });
   let storage: FileStorage | undefined;
   const index = new FileIndex(`${home}/index.db`, {
     onLost: () => storage?.indexLost(),
-    bootId: boot,
     onDoubt: (collection) => storage?.indexInDoubt(collection),
     changed: (collection) => directoryChanged(`${home}/${collection}`),
   });
   storage = await FileStorage.open({
     home,
     segmentBytes,
-    clock,
+    clock: systemClock,
     newId: randomId,
     logger: silentLogger,
     durability: "power-cut",
@@ -40,7 +33,6 @@ export async function openRealHome(home: string, boot = systemClock.bootId?.()) 
     index,
     openIndex: partsOf(index),
     directoryChanged,
-    verifyAll: false,
     maxOpen: 256,
     guard: oncePerPass(() => lease.check()),
     async release() {

@@ -45,7 +45,7 @@ export async function openOn(
     ...(typeof index === "function"
       ? { index: homeIndex(), openIndex: index }
       : { index, openIndex: openMemoryIndex() }),
-    ...{ verifyAll: false, maxOpen, segmentBytes },
+    ...{ maxOpen, segmentBytes },
     directoryChanged: () => undefined,
     guard,
     release: () => undefined,

@@ -8,8 +8,7 @@ import { exactOf, keepExact } from "../../core/chat/exact.ts";
 import type { StoredMessage } from "../../core/chat/message.ts";
 import type { MessageInput } from "../../core/chat/message-input.ts";
 import { isThroughlineError } from "../../core/errors.ts";
-import { isJsonObject, type JsonObject } from "../../core/json.ts";
-import { answerLimits, fitText } from "../../core/turns/answer-limits.ts";
+import { fitText, isJsonObject, type JsonObject } from "../../core/json.ts";
 import type { OpenInput } from "../../core/turns/open-turn.ts";
 import { checkTurnId } from "../../core/turns/turn.ts";
 import {
@@ -28,6 +27,9 @@ const framework = "ai-sdk";
 
 /** What a model gets of one call or result, in UTF-16 code units. The UI message has all of it. */
 const mostUnits = 32 * 1024;
+
+/** What a record holds of a text, in bytes of JSON: its calls stand beside it. */
+const maxTextBytes = 512 * 1024;
 
 /** The id of the record number `n` of a UI message, from 1. */
 export const recordId = (id: string, n: number) => (n === 1 ? id : `${id}~${n}`);
@@ -180,7 +182,7 @@ export class UiRecords {
   ): Draft {
     const { from, metadata } = of;
     // A record holds no longer one. The parts have all of it.
-    const text = fitText(of.text, answerLimits.textBytes);
+    const text = fitText(of.text, maxTextBytes);
     const isCall = (part: Part) =>
       isToolPart(part) && part.state !== "input-streaming" && !this.#called.has(part.toolCallId);
     const calls = parts.filter((part): part is ToolPart => isCall(part));

@@ -5,7 +5,7 @@ import { assertHomeExists } from "../../cli/home.ts";
 import { tell, write } from "../../cli/io.ts";
 import { chatPath } from "../../cli/routes.ts";
 import { type Flags, resolveSettings } from "../../cli/settings.ts";
-import { textOutput } from "../../core/turns/text-ports.ts";
+import { textOutput } from "../../core/turns/coordinator.ts";
 import { modelBody, withModelRoutes, withRoutes } from "../routes.ts";
 import { type AnswerJson, deliver } from "../turn-events.ts";
 import { dismissWaiting, noneUnanswered } from "./change.ts";

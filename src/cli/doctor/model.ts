@@ -1,7 +1,7 @@
 import { isThroughlineError } from "../../core/errors.ts";
 import { type ModelSpec, modelName, shownModel } from "../../core/models/model-name.ts";
 import { createResponder } from "../../core/models/models.ts";
-import { ollamaUrl } from "../../core/models/ollama.ts";
+import { placeOf, providers } from "../../core/models/providers.ts";
 import type { ModelSettings } from "../../core/models/settings.ts";
 import type { Settings } from "../settings.ts";
 import type { Check, Checker } from "./check.ts";
@@ -56,29 +56,9 @@ export function checkProviders({ model, allowed }: Pick<Settings, "model" | "all
 
 /** Where a model is asked; `undefined`: it needs no network. */
 export function addressOf(spec: ModelSpec, settings: ModelSettings): string | undefined {
-  switch (spec.provider) {
-    case "offline":
-      return undefined;
-    case "openai-compatible":
-      return new URL(spec.baseUrl).origin;
-    case "ollama":
-      return new URL(ollamaUrl(settings.ollamaHost)).origin;
-    case "openai":
-      return originOf(settings.openaiBaseUrl, "https://api.openai.com");
-    case "anthropic":
-      return originOf(settings.anthropicBaseUrl, "https://api.anthropic.com");
-    case "bedrock":
-      return originOf(
-        settings.bedrockBaseUrl,
-        `https://bedrock-runtime.${settings.awsRegion}.amazonaws.com`,
-      );
-  }
-}
-
-function originOf(configured: string | undefined, standard: string): string {
-  return configured !== undefined && URL.canParse(configured)
-    ? new URL(configured).origin
-    : standard;
+  if (spec.provider === "offline") return undefined;
+  const url = providers[spec.provider].url(placeOf(spec, settings));
+  return URL.canParse(url) ? new URL(url).origin : url;
 }
 
 /** Any response will do, even a refusal. */

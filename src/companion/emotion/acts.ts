@@ -13,8 +13,8 @@ import {
   moods,
   type VoiceState,
   voiceStates,
+  type Wound,
 } from "./emotion.ts";
-import { effectOf } from "./event-effect.ts";
 import { levelsAt } from "./levels.ts";
 import { ruledMood } from "./mood-rules.ts";
 
@@ -81,8 +81,19 @@ export function applyEvent(
     throw invalid(`the id of a wound must be text of 1 to ${limits.idLength} characters`);
   }
   const now = anchorNow(config, state);
-  const { wound, ...effect } = effectOf(config, now, { event, name, intensity, id });
-  const after = { ...now, ...effect };
+  const { at } = now;
+  const levels = eachLevel((emotion) => {
+    const delta = event.deltas[emotion] ?? 0;
+    return Math.max(0, Math.min(1, now.levels[emotion] + delta * intensity));
+  });
+  // What heals of the wounds there are comes first: it may make room for the new one.
+  const old = now.wounds.map((wound) => reduced(wound, event.woundReduction * intensity));
+  const left = old.filter(hurts);
+  const added = event.wound && { id, event: name, ...event.wound, createdAt: at };
+  const isFull = left.length >= config.settings.maxWounds;
+  const wound = added && hurts(added) ? (isFull ? "limit" : "added") : undefined;
+  const wounds = added && wound === "added" ? [...left, added] : left;
+  const after = { ...now, levels, wounds, stimulusAt: at };
   const isSevere = event.severity === "severe";
   const mood = moodOf(config, after, "idle");
   const isCause = isSevere || mood !== moodOf(config, now, "idle");
@@ -91,6 +102,19 @@ export function applyEvent(
   const cause = isCause ? { event: name, at: now.at, mood } : now.cause;
   const moodSince = breaks ? notHeld : now.moodSince;
   return { state: anchored({ ...after, cause, moodSince }), ...(wound && { wound }) };
+}
+
+/** The wound with less under every level. */
+function reduced(wound: Wound, by: number): Wound {
+  if (by === 0) return wound;
+  const floors = Object.entries(wound.floors).map(([emotion, floor]) => {
+    return [emotion, Math.max(0, floor - by)];
+  });
+  return { ...wound, floors: Object.fromEntries(floors) };
+}
+
+function hurts({ floors }: Wound): boolean {
+  return Object.values(floors).some((floor) => floor > 0);
 }
 
 /** What the rules make of what is felt at an anchor, whatever the hysteresis. */

@@ -102,7 +102,7 @@ export interface EmotionState {
 export const lastInstant = 8_640_000_000_000_000;
 
 /** Calls `tell` for each of the five emotions. */
-export function eachLevel(tell: (emotion: Emotion) => number): Levels {
+export function eachLevel<T>(tell: (emotion: Emotion) => T): Readonly<Record<Emotion, T>> {
   return {
     joy: tell("joy"),
     sadness: tell("sadness"),

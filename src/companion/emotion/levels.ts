@@ -9,18 +9,13 @@ import {
 } from "./emotion.ts";
 import { type Line, upper } from "./lines.ts";
 
-/** The floor that a wound puts under a level, at an instant not before the anchor. */
-function floorAt(wound: Wound, emotion: Emotion, anchorAt: number, at: number): number {
-  return sinking(wound, emotion, anchorAt, at, wound.healPerSecond);
-}
-
 /** The wound with its floors as they are at `at`; `undefined` when it is gone. */
 export function woundAt(wound: Wound, anchorAt: number, at: number): Wound | undefined {
   const floors: Partial<Record<Emotion, number>> = {};
   let deepest = 0;
   for (const emotion of emotions) {
     if (wound.floors[emotion] === undefined) continue;
-    const floor = floorAt(wound, emotion, anchorAt, at);
+    const floor = sinking(wound, emotion, anchorAt, at, wound.healPerSecond);
     floors[emotion] = floor;
     deepest = Math.max(deepest, floor);
   }
@@ -79,14 +74,7 @@ export function levelLines(
   config: EmotionConfiguration,
   anchor: Anchor,
 ): Readonly<Record<Emotion, Line>> {
-  const line = (emotion: Emotion) => levelLine(config, anchor, emotion);
-  return {
-    joy: line("joy"),
-    sadness: line("sadness"),
-    anger: line("anger"),
-    fear: line("fear"),
-    disgust: line("disgust"),
-  };
+  return eachLevel((emotion) => levelLine(config, anchor, emotion));
 }
 
 function levelLine(config: EmotionConfiguration, anchor: Anchor, emotion: Emotion): Line {

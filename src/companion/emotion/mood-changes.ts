@@ -109,19 +109,8 @@ function turningInstants(
   return sorted(instants);
 }
 
-interface LookedAt {
-  readonly values: ReadonlyMap<Emotion | "boredom", ReadonlySet<number>>;
-  /** The emotions that a rule wants to be the highest. */
-  readonly dominants: ReadonlySet<Emotion>;
-  readonly looksAtWounds: boolean;
-}
-
-const lookedAtBy = new WeakMap<EmotionConfiguration, LookedAt>();
-
 /** What the rules compare, so that only that is followed. */
-function lookedAt(config: EmotionConfiguration): LookedAt {
-  const known = lookedAtBy.get(config);
-  if (known !== undefined) return known;
+function lookedAt(config: EmotionConfiguration) {
   const values = new Map<Emotion | "boredom", Set<number>>();
   const conditions = config.moodRules.flatMap((rule) => rule.conditions);
   for (const condition of conditions) {
@@ -132,13 +121,7 @@ function lookedAt(config: EmotionConfiguration): LookedAt {
     if (comparator === "==") found.add(value - equalityTolerance).add(value + equalityTolerance);
     else found.add(value);
   }
-  const looked = {
-    values,
-    dominants: new Set(
-      conditions.flatMap((found) => (found.kind === "dominant" ? found.value : [])),
-    ),
-    looksAtWounds: conditions.some(({ kind }) => kind === "wounds"),
-  };
-  if (Object.isFrozen(config)) lookedAtBy.set(config, looked);
-  return looked;
+  const dominant = conditions.flatMap((found) => (found.kind === "dominant" ? found.value : []));
+  const looksAtWounds = conditions.some(({ kind }) => kind === "wounds");
+  return { values, dominants: new Set(dominant), looksAtWounds };
 }

@@ -1,7 +1,7 @@
 import { own } from "../../core/shape.ts";
 import {
   type EmotionConfiguration,
-  type Severity,
+  emotionLimits,
   severities,
   type Trigger,
 } from "./configuration.ts";
@@ -17,75 +17,52 @@ export interface Match {
   readonly to: number;
 }
 
-interface Branch {
-  readonly next: Map<string, Branch>;
-  readonly ends: { readonly trigger: Trigger; readonly order: number; readonly gravity: number }[];
-}
+/** By the words of a pattern with a space between them. */
+type Phrases = Map<string, Omit<Match, "from" | "to">[]>;
 
-interface Trees {
-  readonly exact: Branch;
-  readonly folded: Branch;
-}
-
-const treesOf = new WeakMap<EmotionConfiguration, Trees>();
+const phrasesOf = new WeakMap<EmotionConfiguration, Record<"exact" | "folded", Phrases>>();
 
 /**
  * Every pattern of the configuration that stands in the words, whole words in a row with nothing but
  * white space between them. In time that grows with the number of words, however many patterns.
  */
 export function findPatterns(config: EmotionConfiguration, words: readonly Word[]): Match[] {
-  let trees = treesOf.get(config);
-  if (trees === undefined) {
-    trees = plant(config);
-    treesOf.set(config, trees);
-  }
+  const phrases = phrasesOf.get(config) ?? phrasesIn(config);
+  phrasesOf.set(config, phrases);
   const found: Match[] = [];
   for (let from = 0; from < words.length; from++) {
-    climb(trees.exact, "exact", words, from, found);
-    climb(trees.folded, "folded", words, from, found);
+    for (const form of ["exact", "folded"] as const) {
+      let phrase = "";
+      for (let to = from; to < from + emotionLimits.patternWords; to++) {
+        const word = words[to];
+        if (word === undefined || (to > from && !word.follows)) break;
+        phrase += `${word[form]} `;
+        for (const match of phrases[form].get(phrase) ?? []) found.push({ ...match, from, to });
+      }
+    }
   }
   return found;
 }
 
-function climb(
-  tree: Branch,
-  form: "exact" | "folded",
-  words: readonly Word[],
-  from: number,
-  found: Match[],
-): void {
-  let branch: Branch | undefined = tree;
-  for (let to = from; to < words.length; to++) {
-    const word = words[to];
-    if (word === undefined || (to > from && !word.follows)) return;
-    branch = branch.next.get(word[form]);
-    if (branch === undefined) return;
-    for (const end of branch.ends) found.push({ ...end, from, to });
-  }
-}
-
-function plant(config: EmotionConfiguration): Trees {
-  const trees: Trees = { exact: newBranch(), folded: newBranch() };
-  config.triggers.forEach((trigger, order) => {
+function phrasesIn({
+  triggers,
+  events,
+}: EmotionConfiguration): Record<"exact" | "folded", Phrases> {
+  const phrases = { exact: new Map() as Phrases, folded: new Map() as Phrases };
+  for (const [order, trigger] of triggers.entries()) {
     const form = trigger.capsOnly ? "exact" : "folded";
-    const severity: Severity = own(config.events, trigger.event)?.severity ?? "mild";
-    const gravity = severities.indexOf(severity);
-    for (const pattern of trigger.patterns) {
-      let branch = trees[form];
-      for (const word of wordsOf(pattern)) {
-        const next = branch.next.get(word[form]) ?? newBranch();
-        branch.next.set(word[form], next);
-        branch = next;
-      }
-      // A pattern written twice ends here once.
-      if (branch.ends.every((end) => end.trigger !== trigger)) {
-        branch.ends.push({ trigger, order, gravity });
-      }
+    const gravity = severities.indexOf(own(events, trigger.event)?.severity ?? "mild");
+    // A pattern written twice counts once.
+    for (const phrase of new Set(trigger.patterns.map((each) => phraseOf(each, form)))) {
+      const known = phrases[form].get(phrase) ?? [];
+      phrases[form].set(phrase, [...known, { trigger, order, gravity }]);
     }
-  });
-  return trees;
+  }
+  return phrases;
 }
 
-function newBranch(): Branch {
-  return { next: new Map(), ends: [] };
+function phraseOf(pattern: string, form: "exact" | "folded"): string {
+  return wordsOf(pattern)
+    .map((word) => `${word[form]} `)
+    .join("");
 }

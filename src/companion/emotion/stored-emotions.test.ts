@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
+import { hear } from "../../../test/support/hear.ts";
 import { checkJson, freezeDeep } from "../../core/json.ts";
 import { Place } from "../../core/shape.ts";
 import { applyEvent, overrideMood, setVoice, startState, suspend } from "./acts.ts";
@@ -15,7 +16,6 @@ import {
   toSeed,
   withWounds,
 } from "./stored-emotions.ts";
-import { hear } from "./triggers.ts";
 
 const config = builtInEmotions;
 const bornAt = 1_700_000_000_000;

@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
+import { hear } from "../../../test/support/hear.ts";
 import { startState } from "./acts.ts";
 import { builtInEmotions, builtInEmotionsFile } from "./built-in-emotions.ts";
 import { evolve } from "./emotion.ts";
 import { readEmotionConfiguration } from "./emotions-schema.ts";
 import { feel } from "./feel.ts";
-import { hear } from "./triggers.ts";
 
 const config = builtInEmotions;
 const born = startState(config, 1_700_000_000_000);

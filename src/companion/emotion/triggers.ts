@@ -7,26 +7,12 @@ import type { EmotionState } from "./emotion.ts";
 import { findPatterns, type Match } from "./patterns.ts";
 import { type Word, wordsOf } from "./words.ts";
 
-interface Heard {
-  readonly event: string;
-  /** What the person wrote that caused it, word for word. */
-  readonly words: string;
-  /** As in `EventOutcome`. */
-  readonly wound?: "added" | "limit";
-}
-
-interface Hearing {
-  readonly state: EmotionState;
-  /** One for each event, in the order of the text. */
-  readonly heard: readonly Heard[];
-}
-
 /** How many words away a negation or a "you" still counts. */
 const reach = 3;
 
 /**
- * Listens to what a person wrote or said, and applies the events that their words trigger, each at
- * most once. Only for the person's own words; `personActs` is a call of its own.
+ * The events that the words trigger which a person wrote or said, each with the words that caused it, word for
+ * word and in the order of the text.
  *
  * Whole words count, in any case unless the trigger is `caps_only`. Not counted is what
  * - stands within three words after a negation in the same sentence: not, no, never, without,
@@ -40,21 +26,6 @@ const reach = 3;
  * up"). Taken at their word: what is quoted or reported ("he said shut up"), "you" that is somebody
  * else, a negation farther away.
  */
-export function hear(
-  config: EmotionConfiguration,
-  state: EmotionState,
-  text: string,
-  newId: NewId,
-): Hearing {
-  const causes = causesOf(config, state, text);
-  const { state: after, felt } = feelHeard(config, state, [...causes.keys()], newId);
-  const heard = felt.map(({ event, ...outcome }) => {
-    return { event, words: causes.get(event) ?? "", ...outcome };
-  });
-  return { state: after, heard };
-}
-
-/** The events that a person's words trigger now, each with the words that caused it. */
 export function causesOf(
   config: EmotionConfiguration,
   state: EmotionState,
@@ -69,13 +40,19 @@ export function causesOf(
   return causes;
 }
 
-/** Applies what words triggered. What the configuration has no event for does nothing. */
+interface Heard {
+  readonly event: string;
+  /** As in `EventOutcome`. */
+  readonly wound?: "added" | "limit";
+}
+
+/** Applies what words triggered, each at most once. What the configuration has no event for does nothing. */
 export function feelHeard(
   config: EmotionConfiguration,
   state: EmotionState,
   named: readonly string[],
   newId: NewId,
-): { readonly state: EmotionState; readonly felt: readonly Omit<Heard, "words">[] } {
+): { readonly state: EmotionState; readonly felt: readonly Heard[] } {
   const events = named.filter((event) => Object.hasOwn(config.events, event));
   if (events.length === 0) return { state, felt: [] };
   const isCooling = coolingAt(config, state);

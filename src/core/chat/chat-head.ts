@@ -18,6 +18,9 @@ interface OpenTurn extends JsonObject {
   readonly seq: number;
   /** How often a model was asked. */
   readonly attempts: number;
+  /** What is told with the answer: how long the person had been away, and the session that ended. */
+  readonly away_ms?: number | undefined;
+  readonly notice?: string | undefined;
 }
 
 /** Tokens that a provider counted for its last prompt, and what they were estimated at. */

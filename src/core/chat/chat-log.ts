@@ -281,7 +281,14 @@ export class ChatLog {
 
   /** Whether this process has the chat: then no other one has. */
   isHeld(chatId: string): boolean {
-    return this.#held.get(chatId)?.lease.lost.aborted === false;
+    const held = this.#held.get(chatId);
+    return held !== undefined && held.users > 0 && !held.lease.lost.aborted;
+  }
+
+  /** Resolves when a release of the chat that is under way has ended. */
+  async released(chatId: string): Promise<void> {
+    const held = this.#held.get(chatId);
+    if (held?.users === 0) await held.gone.promise;
   }
 
   #leaseName(chatId: string) {
@@ -307,8 +314,8 @@ export class ChatLog {
     const release = async () => {
       held.users--;
       if (held.users > 0) return;
-      if (this.#held.get(chatId) === held) this.#held.delete(chatId);
       await held.lease.release();
+      if (this.#held.get(chatId) === held) this.#held.delete(chatId);
       held.gone.resolve();
     };
     const { epoch, lost } = held.lease;

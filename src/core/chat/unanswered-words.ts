@@ -4,7 +4,7 @@ import { isControl, isMessage } from "./message.ts";
 import type { Transaction } from "./transaction.ts";
 
 /** At most so many records before the end of a chat are looked at. */
-export const unansweredRecords = 50;
+const unansweredRecords = 50;
 
 /**
  * Where a period that begins by itself starts: before what the companion said on its own after the

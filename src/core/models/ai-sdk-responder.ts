@@ -21,18 +21,23 @@ import {
 import { isLongerThan } from "../storage/key.ts";
 import { silentSpan } from "../telemetry.ts";
 import { Answer, type AnswerEnd } from "./answer.ts";
-import { type AskOptions, askChecks, askDefaults } from "./ask-options.ts";
 import { Deadline } from "./deadline.ts";
 import { type Attempt, toResponderError, unavailable } from "./errors.ts";
 import { ModelCall, type StreamPart } from "./model-call.ts";
 import { type Price, toUsage, unknownUsage } from "./prices.ts";
 import { writeProviderData } from "./provider-data.ts";
 import { planSession, type SessionPlan, sessionIdOf } from "./provider-session.ts";
-import type { Responder, ResponderError, ResponderEvent, ResponderRequest } from "./responder.ts";
+import {
+  type Responder,
+  ResponderError,
+  type ResponderEvent,
+  type ResponderRequest,
+} from "./responder.ts";
 import { withRetries } from "./retries.ts";
+import { type AskOptions, askChecks, askDefaults } from "./settings.ts";
 import { thinkTagsToReasoning } from "./think-tags.ts";
-import { hasThoughts, refusesThinking, ThinkingRefused, toAiMessages } from "./to-ai-messages.ts";
-import { refusesTools, ToolsRefused, toAiTools } from "./to-ai-tools.ts";
+import { hasThoughts, toAiMessages } from "./to-ai-messages.ts";
+import { toAiTools } from "./to-ai-tools.ts";
 
 /**
  * A model of the AI SDK as an object, as the packages of its providers make it. A bare name would be looked
@@ -145,31 +150,36 @@ async function* respond(
   for (;;) {
     const texts = [request.instructions, tools?.instructions ?? ""].filter((text) => text !== "");
     const asked = tools && takesTools ? { ...request, instructions: texts.join("\n\n") } : plain;
+    // Ollama passes over a thought that is sent back: it would only take room in the window.
+    const answer = new Answer(setup.options.provider !== "ollama");
     try {
-      yield* respondOnce(setup, asked, thinking, signal);
+      yield* respondOnce(setup, { asked, answer, thinking }, signal);
       setup.takesTools = takesTools; // like this it answers
       setup.thinking = thinking;
       return;
     } catch (error) {
-      if (error instanceof ToolsRefused) takesTools = false;
-      else if (error instanceof ThinkingRefused && thinking === setup.thinking) {
+      const refuses = error instanceof ResponderError && !answer.begun ? error.refuses : undefined;
+      if (refuses === "tools" && "tools" in asked) takesTools = false;
+      else if (refuses === "thinking" && thinking === setup.thinking) {
         thinking = !(thinking ?? hasThoughts(request.messages));
-      } else throw error instanceof ThinkingRefused ? error.cause : error;
+      } else throw error;
     }
   }
 }
 
-/** @throws ToolsRefused: they were offered, and nothing was answered. ThinkingRefused likewise. */
+interface Asking {
+  readonly asked: ResponderRequest;
+  readonly answer: Answer;
+  readonly thinking: boolean | undefined;
+}
+
 async function* respondOnce(
   setup: Setup,
-  request: ResponderRequest,
-  thinking: boolean | undefined,
+  { asked: request, answer, thinking }: Asking,
   signal: AbortSignal,
 ): AsyncGenerator<ResponderEvent, void> {
   const plan = planSession(setup.options.model.provider, request);
   const attempt = { name: setup.name, resumed: plan.resumed, usage: unknownUsage };
-  // Ollama passes over a thought that is sent back: it would only take room in the window.
-  const answer = new Answer(setup.options.provider !== "ollama");
   const deadline = new Deadline(setup.options);
   const reader = new AbortController();
   const calls: ModelCall[] = [];
@@ -190,7 +200,6 @@ async function* respondOnce(
     }
   } catch (error) {
     if (signal.aborted) throw signal.reason;
-    if (!answer.begun) passOnRefusal(request, error, attempt);
     throw failed(setup, error, attempt);
   } finally {
     deadline.stop();
@@ -202,14 +211,7 @@ async function* respondOnce(
     throw unavailable(deadline.missed, attempt);
   }
   if (answer.isFlood) throw unavailable("sent more than can be read", attempt);
-  if (!answer.begun) passOnRefusal(request, answer.end.error, attempt);
   yield* lastEvents(setup, answer, attempt);
-}
-
-function passOnRefusal({ tools }: ResponderRequest, error: unknown, attempt: Attempt): void {
-  // A refusal of a call without its thought speaks of tools, too.
-  if (refusesThinking(error)) throw new ThinkingRefused(toResponderError(error, attempt));
-  if (tools !== undefined && refusesTools(error)) throw new ToolsRefused();
 }
 
 function ask(

@@ -1,10 +1,9 @@
 import { APICallError } from "ai";
 import { isJsonObject } from "../json.ts";
-import { contextSize } from "./context-size.ts";
 import { isCode, safeLine, wordsIn } from "./provider-words.ts";
+import { refusalOf } from "./refusals.ts";
 import { ResponderError, type Usage } from "./responder.ts";
 import { longestWaitMs, requestedWaitMs } from "./retries.ts";
-import { refusesPictures } from "./takes.ts";
 
 /** What is known about the attempt that failed. */
 export interface Attempt {
@@ -38,14 +37,20 @@ interface Facts {
 export function toResponderError(error: unknown, attempt: Attempt): ResponderError {
   if (error instanceof ResponderError) return error;
   const facts = factsOf(error);
-  const size = contextSize(error);
-  const refused = refusesPictures(error) ? "refused" : kindOf(facts, attempt.resumed);
-  const kind = size === undefined ? refused : "too_long";
-  const message = `${attempt.name} ${explain(kind, facts)}`;
+  const { means, window } = refusalOf(error) ?? {};
+  const refused = means === "pictures" ? "refused" : kindOf(facts, attempt.resumed);
+  const kind = means === "too_long" ? means : refused;
+  const refuses = means === "tools" || means === "thinking" ? means : undefined;
   const detail = providerWords(error, attempt.name);
   const { errno } = facts;
-  const { window } = size ?? {};
-  return new ResponderError(message, { kind, window, usage: attempt.usage, detail, errno });
+  return new ResponderError(`${attempt.name} ${explain(kind, facts)}`, {
+    kind,
+    window,
+    refuses,
+    usage: attempt.usage,
+    detail,
+    errno,
+  });
 }
 
 /** A failure that no error describes: a missed deadline, a connection that closed. */

@@ -4,9 +4,9 @@ import { test } from "node:test";
 import { collectAnswer } from "../../../test/support/collect-answer.ts";
 import { HeldClock } from "../../../test/support/held-clock.ts";
 import { modelServer } from "../../../test/support/model-server.ts";
-import type { ModelList } from "./model-lists.ts";
 import { type NamedProvider, parseModelName } from "./model-name.ts";
 import { type RegistryOptions, ResponderRegistry } from "./registry.ts";
+import type { ModelList } from "./responder.ts";
 import type { ModelSettings } from "./settings.ts";
 
 type Server = Awaited<ReturnType<typeof modelServer>>;

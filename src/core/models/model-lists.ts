@@ -1,110 +1,34 @@
-import { type Clock, systemClock } from "../clock.ts";
+// What providers say that they offer.
 import { isThroughlineError } from "../errors.ts";
-import { isJsonObject, type JsonObject } from "../json.ts";
-import {
-  isChatModel,
-  isModelName,
-  type NamedProvider,
-  type OfferedModel,
-  providerName,
-} from "./model-name.ts";
-import { ollamaModels, ollamaUrl } from "./ollama.ts";
-import { type Responder, ResponderError } from "./responder.ts";
-import type { ModelSettings } from "./settings.ts";
-import { anthropicUrl, openAiUrl, optional } from "./settings.ts";
-
-/** The models that can be asked. */
-export interface Responders {
-  /** What a new period runs on. */
-  readonly standard: { readonly provider: string; readonly model: string };
-  /** The providers that may be asked. @default that of `standard` */
-  readonly providers?: readonly string[];
-  /** What can be chosen. @default the model of `standard` */
-  list?(options?: ListOptions): Promise<ModelList>;
-  /** @throws ThroughlineError `THROUGHLINE_INVALID` or `THROUGHLINE_CONFIGURATION`: unavailable. */
-  get(provider: string, model: string): Promise<Responder>;
-}
-
-/** The models of one provider that may be asked. */
-export interface ProviderModels {
-  readonly provider: string;
-  /** The configured one first, then the provider's own list in its order, or the newest first. */
-  readonly models: readonly OfferedModel[];
-  /** Why the provider's own list is missing, in one sentence. */
-  readonly error?: string | undefined;
-}
-
-export interface ListOptions {
-  /** Asks the providers also where their lists are kept. @default false */
-  readonly again?: boolean | undefined;
-  /** Looks for an Ollama on this machine, if no model was named at the start. @default false */
-  readonly ollama?: boolean | undefined;
-}
-
-/** What can be chosen. */
-export interface ModelList {
-  /** What a new session runs on. */
-  readonly standard: { readonly provider: string; readonly model: string };
-  readonly providers: readonly ProviderModels[];
-}
-
-/** What is asked for a list: its own address, and no other. */
-type Listed = NamedProvider | { readonly baseUrl: string };
+import { isJsonObject } from "../json.ts";
+import { providerName } from "./model-name.ts";
+import { type Place, providers } from "./providers.ts";
+import { type ProviderModels, ResponderError } from "./responder.ts";
 
 /** How long a provider may take to say what it offers, in milliseconds. */
 const timeoutMs = 2_000;
-/** How long a list counts, in milliseconds. */
-const keptMs = 60_000;
 const maxBytes = 8 * 1024 * 1024;
 const maxModels = 1_000;
 
-/** What providers say that they offer. Each is asked at most once a minute, unless a new answer is wanted. */
-export class ModelLists {
-  readonly #settings: ModelSettings;
-  readonly #clock: Clock;
-  readonly #kept = new Map<string, { readonly at: number; readonly list: Promise<ListAnswer> }>();
+export type ListAnswer = Pick<ProviderModels, "models" | "error">;
 
-  constructor(settings: ModelSettings, clock: Clock = systemClock) {
-    this.#settings = settings;
-    this.#clock = clock;
-  }
-
-  /**
-   * Asks a provider for its list, with its own key. Never rejects. Takes at most 2 seconds.
-   *
-   * @param options.again asks also where a list is kept.
-   */
-  of(
-    listed: Listed,
-    options: { readonly fetch: typeof globalThis.fetch; readonly again?: boolean | undefined },
-  ): Promise<ListAnswer> {
-    const key = typeof listed === "string" ? listed : listed.baseUrl;
-    const now = this.#clock.monotonic();
-    const kept = this.#kept.get(key);
-    if (kept !== undefined && options.again !== true && now - kept.at < keptMs) return kept.list;
-    const list = ask(listed, this.#settings, options.fetch);
-    this.#kept.set(key, { at: now, list });
-    return list;
-  }
-}
-
-type ListAnswer = Pick<ProviderModels, "models" | "error">;
-
-async function ask(
-  listed: Listed,
-  settings: ModelSettings,
-  fetch: typeof globalThis.fetch,
+/** Asks a provider for its list, with its own key. Never rejects. Takes at most 2 seconds. */
+export async function askForList(
+  provider: keyof typeof providers,
+  place: Place,
 ): Promise<ListAnswer> {
-  const name = providerName(typeof listed === "string" ? listed : "openai-compatible");
-  if (listed === "bedrock") {
-    const error = `${name} is not asked for its list: name a model as bedrock/<model>`;
-    return { models: [], error };
-  }
+  const name = providerName(provider);
   try {
-    const { url, headers, read } = requestOf(listed, settings);
+    const request = providers[provider].list?.(place.settings);
+    if (request === undefined) {
+      const error = `${name} is not asked for its list: name a model as ${provider}/<model>`;
+      return { models: [], error };
+    }
+    const { path, headers, read } = request;
+    const url = `${providers[provider].url(place)}${path}`;
     const signal = AbortSignal.timeout(timeoutMs);
     // A redirect would take the key to another address.
-    const response = await fetch(url, { headers, signal, redirect: "error" });
+    const response = await place.fetch(url, { headers, signal, redirect: "error" });
     if (!response.ok) {
       await response.body?.cancel();
       return { models: [], error: refusal(name, response.status) };
@@ -116,44 +40,6 @@ async function ask(
   } catch (error) {
     return { models: [], error: failure(name, error) };
   }
-}
-
-interface ListRequest {
-  readonly url: string;
-  readonly headers: Readonly<Record<string, string>>;
-  /** @returns `undefined`: this is no list. */
-  readonly read: (body: JsonObject) => readonly OfferedModel[] | undefined;
-}
-
-/** @throws ThroughlineError `THROUGHLINE_CONFIGURATION`: a key is missing, or an address is none. */
-function requestOf(listed: Exclude<Listed, "bedrock">, settings: ModelSettings): ListRequest {
-  if (listed === "ollama") {
-    return { url: `${ollamaUrl(settings.ollamaHost)}/api/tags`, headers: {}, read: ollamaModels };
-  }
-  if (listed === "anthropic") {
-    const key = optional(settings.anthropicApiKey) ?? "";
-    const headers = { "x-api-key": key, "anthropic-version": "2023-06-01" };
-    const url = `${anthropicUrl(settings)}/models?limit=1000`;
-    return { url, headers, read: openAiModels };
-  }
-  const isOpenAi = listed === "openai";
-  const key = optional(isOpenAi ? settings.openaiApiKey : settings.compatibleApiKey);
-  const url = `${isOpenAi ? openAiUrl(settings) : listed.baseUrl}/models`;
-  return {
-    url,
-    headers: key === undefined ? {} : { authorization: `Bearer ${key}` },
-    read: openAiModels,
-  };
-}
-
-/** As OpenAI, Anthropic and servers with OpenAI's protocol have it. The newest first, where that is told. */
-function openAiModels({ data }: JsonObject): readonly OfferedModel[] | undefined {
-  if (!Array.isArray(data)) return undefined;
-  const rows = data.filter(isJsonObject);
-  const madeAt = ({ created }: JsonObject) => (typeof created === "number" ? created : 0);
-  return rows
-    .toSorted((a, b) => madeAt(b) - madeAt(a))
-    .flatMap(({ id }) => (isModelName(id) && isChatModel(id) ? [{ model: id }] : []));
 }
 
 /** @throws Error there are more bytes than a list has. */

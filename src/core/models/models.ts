@@ -6,12 +6,12 @@ import {
   having,
   resolveOptions,
 } from "../options.ts";
-import { type AskOptions, askChecks, askDefaults } from "./ask-options.ts";
 import type { ModelSpec } from "./model-name.ts";
 import { offlineResponder } from "./offline-responder.ts";
 import { type Prices, priceOf } from "./prices.ts";
+import { placeOf, providers, withoutRedirects } from "./providers.ts";
 import type { Responder } from "./responder.ts";
-import type { ModelSettings } from "./settings.ts";
+import { type AskOptions, askChecks, askDefaults, type ModelSettings } from "./settings.ts";
 
 export interface ModelOptions extends AskOptions {
   /** By `provider/model`; `openai-compatible/<model>` for a model named by URL. @default none */
@@ -48,18 +48,13 @@ export async function createResponder(
   if (spec.provider === "offline") return offlineResponder({ isKept });
   const { provider, model: modelId } = spec;
   const price = priceOf(prices, provider, modelId);
+  const place = placeOf(spec, settings, fetch);
+  const safe = { ...place, fetch: withoutRedirects(place.fetch) };
   // The AI SDK takes longer to load than all the rest: only who asks a model waits for it.
-  const [{ aiSdkResponder }, { loadModel }, { takesOf }] = await Promise.all([
+  const [{ aiSdkResponder }, model] = await Promise.all([
     import("./ai-sdk-responder.ts"),
-    import("./providers.ts"),
-    import("./takes.ts"),
+    providers[provider].load(safe, modelId),
   ]);
-  return aiSdkResponder({
-    ...ask,
-    provider,
-    modelId,
-    model: await loadModel(spec, settings, fetch),
-    price,
-    takes: takesOf(spec, settings, fetch),
-  });
+  const takes = providers[provider].takes(place, modelId);
+  return aiSdkResponder({ ...ask, provider, modelId, model, price, takes });
 }

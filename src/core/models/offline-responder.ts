@@ -1,7 +1,6 @@
 import { setImmediate } from "node:timers/promises";
 import type { ModelInput } from "../chat/message.ts";
 import { withoutName } from "../chat/person-name.ts";
-import { type HeardMessage, offlineAnswer } from "./offline-answer.ts";
 import type { Responder, ResponderEvent, ResponderRequest, Usage } from "./responder.ts";
 
 interface OfflineResponderOptions {
@@ -11,8 +10,8 @@ interface OfflineResponderOptions {
 
 /**
  * The responder for when no model is configured. It says that it is one, needs no key, no network and
- * no package, costs nothing, and streams `offlineAnswer` a word at a time. Others get their turn
- * between two words, and an abort is heard there.
+ * no package, costs nothing, and streams its answer a word at a time: the same for the same conversation. Others
+ * get their turn between two words, and an abort is heard there.
  */
 export function offlineResponder({ isKept = true }: OfflineResponderOptions = {}): Responder {
   return {
@@ -30,7 +29,7 @@ async function* respond(
   signal: AbortSignal,
   isKept: boolean,
 ): AsyncGenerator<ResponderEvent, void> {
-  for (const text of offlineAnswer(heardIn(messages), isKept).match(/\S+\s*/g) ?? []) {
+  for (const text of answerTo(messages, isKept).match(/\S+\s*/g) ?? []) {
     await setImmediate();
     if (signal.aborted) throw signal.reason;
     yield { type: "text", text };
@@ -39,18 +38,66 @@ async function* respond(
   yield { type: "end", finish: "stop", usage: noUsage, model: "offline" };
 }
 
-/** What the two said; an assistant that only called tools said nothing. */
-function heardIn(messages: readonly ModelInput[]): readonly HeardMessage[] {
-  return messages.flatMap((message): HeardMessage[] => {
-    const { role, content } = message;
-    const text = role === "user" ? withoutName(message.name, content) : content;
-    if (role === "user") {
-      const files = (message.files ?? []).map(({ name }) => name);
-      return [{ role, text: files.length === 0 ? text : text.replace(namedFiles, ""), files }];
-    }
-    return role === "assistant" && text !== "" ? [{ role, text }] : [];
-  });
+const asksWhoIAm =
+  /\b(?:who|what) are you\b|^\W*(?:help|set ?up|configure)\b|\bhow (?:do|can) i (?:set|configure|use|add)\b/i;
+const asksWhatWasSaid =
+  /\bwhat (?:did|have) i (?:just )?(?:say|said|tell|told|write|written|ask|asked)\b|\bdo you remember\b/i;
+
+/** Answers so that a person sees what it is, that the conversation is kept, and how to get a model. */
+function answerTo(messages: readonly ModelInput[], isKept: boolean): string {
+  const heard = messages.filter((each) => each.role === "user");
+  const [said = "", before] = heard.map(wordsOf).reverse();
+  // An assistant that only called tools said nothing.
+  const isFirst = !messages.some(({ role, content }) => role === "assistant" && content !== "");
+  const isAsked = asksWhoIAm.test(said);
+  const parts: string[] = [];
+  const files = heard.at(-1)?.files ?? [];
+  if (files.length > 0) {
+    const names = files.map(({ name }) => name).join(", ");
+    const it = files.length === 1 ? "it" : "them";
+    parts.push(`I got ${names}, but I cannot look into ${it}: I am not a language model.`);
+  }
+  if (!isAsked) parts.push(asksWhatWasSaid.test(said) ? recall(before) : echo(said, isKept));
+  if (isFirst || isAsked) parts.push(introduction(isKept));
+  return parts.join(" ");
+}
+
+function introduction(isKept: boolean): string {
+  const kept = isKept
+    ? "What you say here is kept either way."
+    : "Nothing that you say here is kept: it is gone when this program ends.";
+  return (
+    "I am Throughline's built-in responder, not a language model: none is configured. " +
+    "To talk to one, start with `--model ollama/qwen3` for a local Ollama, or set OPENAI_API_KEY and " +
+    `start with \`--model openai/\` and the name of a model. ${kept}`
+  );
+}
+
+function recall(before: string | undefined): string {
+  if (before === undefined) return "This is the first message of yours that I can see.";
+  return `Before this you said: ${quote(before)}`;
+}
+
+function echo(said: string, isKept: boolean): string {
+  const heard = said.trim() === "" ? "You sent no words." : `You said: ${quote(said)}`;
+  return `${heard} It is ${isKept ? "" : "not "}kept.`;
 }
 
 /** The lines that name files in the content of a message, and the text of text files. */
 const namedFiles = /(?:^|\n\n)\[(?:image|audio|video|file): [^\]\n]*\].*$/s;
+
+function wordsOf({ name, content, files = [] }: Extract<ModelInput, { role: "user" }>): string {
+  const text = withoutName(name, content);
+  return files.length === 0 ? text : text.replace(namedFiles, "");
+}
+
+/** One line of at most 200 characters, in quotes, ending as a sentence does. */
+function quote(text: string): string {
+  const line = text
+    .slice(0, 1_000)
+    .replace(/[\s\p{Cc}]+/gu, " ")
+    .trim();
+  const letters = [...line];
+  const isCut = letters.length > 200 || text.length > 1_000;
+  return isCut ? `"${letters.slice(0, 200).join("")}…".` : `"${line}".`;
+}

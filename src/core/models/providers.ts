@@ -1,10 +1,18 @@
-import { createOpenAICompatible } from "@ai-sdk/openai-compatible";
+// The providers of models: how each is reached, what it lists, and which files its models take.
+import { kindOf } from "../chat/attachments.ts";
+import { isJsonObject, type JsonObject } from "../json.ts";
 import { misconfigured } from "../options.ts";
 import type { AiModel } from "./ai-sdk-responder.ts";
-import type { ModelSpec } from "./model-name.ts";
-import { ollamaUrl } from "./ollama.ts";
+import {
+  isChatModel,
+  isModelName,
+  type ModelSpec,
+  type NamedProvider,
+  type OfferedModel,
+} from "./model-name.ts";
+import { ollamaModels, ollamaUrl } from "./ollama.ts";
 import { unknownUsage } from "./prices.ts";
-import { ResponderError } from "./responder.ts";
+import { type Responder, ResponderError } from "./responder.ts";
 import {
   type AwsCredentials,
   anthropicUrl,
@@ -14,41 +22,106 @@ import {
 } from "./settings.ts";
 
 type Fetch = typeof globalThis.fetch;
-type Keyed = Exclude<ModelSpec, { provider: "offline" }>;
 
-/**
- * The AI SDK's model for a name.
- *
- * @throws ThroughlineError `THROUGHLINE_CONFIGURATION`: a key is missing (the message names the
- * environment variable) or the provider's package is not installed (the message names it).
- */
-export async function loadModel(
-  spec: Keyed,
-  settings: ModelSettings,
-  fetch?: Fetch,
-): Promise<AiModel> {
-  const { provider, model } = spec;
-  const shared = { fetch: withoutRedirects(fetch ?? globalThis.fetch) };
-  if (provider === "openai") return openAi(model, settings, shared);
-  if (provider === "anthropic") return anthropic(model, settings, shared);
-  if (provider === "bedrock") return bedrock(model, settings, shared);
-  const isUrl = provider === "openai-compatible";
-  const apiKey = isUrl ? optional(settings.compatibleApiKey) : undefined;
-  return createOpenAICompatible({
-    name: provider,
-    baseURL: isUrl ? spec.baseUrl : `${ollamaUrl(settings.ollamaHost)}/v1`,
-    includeUsage: true,
-    apiKey,
-    ...shared,
-  })(model);
+/** What of a model's name, the settings and the network a provider is asked with. */
+export interface Place {
+  readonly settings: ModelSettings;
+  readonly fetch: Fetch;
+  /** Of a server that is named by URL. */
+  readonly baseUrl?: string | undefined;
 }
 
-interface Shared {
-  readonly fetch: Fetch;
+interface Provider {
+  /** Where it is, without a slash at the end. @throws ThroughlineError `THROUGHLINE_CONFIGURATION`: no address. */
+  url(place: Place): string;
+  /**
+   * Makes the AI SDK's model.
+   *
+   * @throws ThroughlineError `THROUGHLINE_CONFIGURATION`: a key is missing (the message names the environment
+   *   variable) or the provider's package is not installed (the message names it).
+   */
+  load(place: Place, model: string): Promise<AiModel>;
+  /** How it is asked for its models. @default it is not asked */
+  list?(settings: ModelSettings): ListRequest;
+  takes(place: Place, model: string): NonNullable<Responder["takes"]>;
+}
+
+interface ListRequest {
+  /** Behind its `url`. */
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string>>;
+  /** @returns `undefined`: this is no list. */
+  readonly read: (body: JsonObject) => readonly OfferedModel[] | undefined;
+}
+
+const isPicture = (type: string) => kindOf({ type }) === "picture";
+const pictures = () => isPicture;
+const picturesAndPdf = () => (type: string) => isPicture(type) || kindOf({ type }) === "pdf";
+
+export const providers: Readonly<Record<NamedProvider | "openai-compatible", Provider>> = {
+  ollama: {
+    url: ({ settings }) => ollamaUrl(settings.ollamaHost),
+    load: (place, model) => compatible(place, "ollama", model),
+    list: () => ({ path: "/api/tags", headers: {}, read: ollamaModels }),
+    takes: picturesOfOllama,
+  },
+  openai: {
+    url: ({ settings }) => openAiUrl(settings),
+    async load({ settings, fetch }, model) {
+      const apiKey = required(settings.openaiApiKey, "OPENAI_API_KEY");
+      const { createOpenAI } = await installed("@ai-sdk/openai", () => import("@ai-sdk/openai"));
+      return createOpenAI({ apiKey, baseURL: openAiUrl(settings), fetch }).responses(model);
+    },
+    list: ({ openaiApiKey }) => openAiList(openaiApiKey),
+    takes: picturesAndPdf,
+  },
+  anthropic: {
+    url: ({ settings }) => anthropicUrl(settings),
+    async load({ settings, fetch }, model) {
+      const apiKey = required(settings.anthropicApiKey, "ANTHROPIC_API_KEY");
+      const name = "@ai-sdk/anthropic";
+      const { createAnthropic } = await installed(name, () => import("@ai-sdk/anthropic"));
+      return createAnthropic({ apiKey, baseURL: anthropicUrl(settings), fetch })(model);
+    },
+    list({ anthropicApiKey }) {
+      const key = optional(anthropicApiKey) ?? "";
+      const headers = { "x-api-key": key, "anthropic-version": "2023-06-01" };
+      return { path: "/models?limit=1000", headers, read: openAiModels };
+    },
+    takes: picturesAndPdf,
+  },
+  bedrock: {
+    url: ({ settings }) =>
+      optional(settings.bedrockBaseUrl) ??
+      `https://bedrock-runtime.${settings.awsRegion}.amazonaws.com`,
+    async load({ settings, fetch }, model) {
+      const region = required(settings.awsRegion, "AWS_REGION");
+      const access = awsAccess(settings);
+      const name = "@ai-sdk/amazon-bedrock";
+      const { createAmazonBedrock } = await installed(name, () => import("@ai-sdk/amazon-bedrock"));
+      const baseURL = optional(settings.bedrockBaseUrl);
+      return createAmazonBedrock({ region, ...access, baseURL, fetch })(model);
+    },
+    takes: picturesAndPdf,
+  },
+  "openai-compatible": {
+    url: ({ baseUrl = "" }) => baseUrl,
+    load: (place, model) => compatible(place, "openai-compatible", model),
+    list: ({ compatibleApiKey }) => openAiList(compatibleApiKey),
+    takes: pictures,
+  },
+};
+
+export function placeOf(
+  spec: ModelSpec,
+  settings: ModelSettings,
+  fetch: Fetch = globalThis.fetch,
+): Place {
+  return { settings, fetch, baseUrl: "baseUrl" in spec ? spec.baseUrl : undefined };
 }
 
 /** Refuses a redirect: what people said goes to the address that was named, and to no other. */
-function withoutRedirects(fetch: Fetch): Fetch {
+export function withoutRedirects(fetch: Fetch): Fetch {
   return async (input, init) => {
     const response = await fetch(input, { ...init, redirect: "manual" });
     if (response.status < 300 || response.status > 399) return response;
@@ -61,30 +134,33 @@ function withoutRedirects(fetch: Fetch): Fetch {
   };
 }
 
-async function openAi(model: string, settings: ModelSettings, shared: Shared): Promise<AiModel> {
-  const apiKey = required(settings.openaiApiKey, "OPENAI_API_KEY");
-  const { createOpenAI } = await installed("@ai-sdk/openai", () => import("@ai-sdk/openai"));
-  return createOpenAI({ apiKey, baseURL: openAiUrl(settings), ...shared }).responses(model);
+async function compatible(
+  place: Place,
+  name: "ollama" | "openai-compatible",
+  model: string,
+): Promise<AiModel> {
+  const { createOpenAICompatible } = await import("@ai-sdk/openai-compatible");
+  const { fetch, settings } = place;
+  const isOllama = name === "ollama";
+  const baseURL = `${providers[name].url(place)}${isOllama ? "/v1" : ""}`;
+  const apiKey = isOllama ? undefined : optional(settings.compatibleApiKey);
+  return createOpenAICompatible({ name, baseURL, includeUsage: true, apiKey, fetch })(model);
 }
 
-async function anthropic(model: string, settings: ModelSettings, shared: Shared): Promise<AiModel> {
-  const apiKey = required(settings.anthropicApiKey, "ANTHROPIC_API_KEY");
-  const { createAnthropic } = await installed(
-    "@ai-sdk/anthropic",
-    () => import("@ai-sdk/anthropic"),
-  );
-  return createAnthropic({ apiKey, baseURL: anthropicUrl(settings), ...shared })(model);
+function openAiList(setting: string | undefined): ListRequest {
+  const key = optional(setting);
+  const headers: Record<string, string> = key ? { authorization: `Bearer ${key}` } : {};
+  return { path: "/models", headers, read: openAiModels };
 }
 
-async function bedrock(model: string, settings: ModelSettings, shared: Shared): Promise<AiModel> {
-  const region = required(settings.awsRegion, "AWS_REGION");
-  const access = awsAccess(settings);
-  const { createAmazonBedrock } = await installed(
-    "@ai-sdk/amazon-bedrock",
-    () => import("@ai-sdk/amazon-bedrock"),
-  );
-  const baseURL = optional(settings.bedrockBaseUrl);
-  return createAmazonBedrock({ region, ...access, baseURL, ...shared })(model);
+/** As OpenAI, Anthropic and servers with OpenAI's protocol have it. The newest first, where that is told. */
+function openAiModels({ data }: JsonObject): readonly OfferedModel[] | undefined {
+  if (!Array.isArray(data)) return undefined;
+  const madeAt = ({ created }: JsonObject) => (typeof created === "number" ? created : 0);
+  return data
+    .filter(isJsonObject)
+    .toSorted((a, b) => madeAt(b) - madeAt(a))
+    .flatMap(({ id }) => (isModelName(id) && isChatModel(id) ? [{ model: id }] : []));
 }
 
 /** An empty `apiKey` tells the provider not to look for one in the environment. */
@@ -126,4 +202,30 @@ export async function installed<Module>(
     if (!missing) throw cause;
     throw misconfigured(`this model needs a package: npm install ${name}`, cause);
   }
+}
+
+/** How long an Ollama server may take to say what a model can do, in milliseconds. */
+const showMs = 3_000;
+
+/** Pictures, if Ollama says that the model has `vision`. It is asked until it answers. Source: its `POST /api/show`. */
+function picturesOfOllama({ settings, fetch }: Place, model: string) {
+  let known: unknown;
+  return async (type: string, turn: AbortSignal) => {
+    if (!isPicture(type)) return false;
+    try {
+      if (Array.isArray(known)) return known.includes("vision");
+      const response = await fetch(`${ollamaUrl(settings.ollamaHost)}/api/show`, {
+        method: "POST",
+        headers: { "content-type": "application/json" },
+        body: JSON.stringify({ model }),
+        signal: AbortSignal.any([turn, AbortSignal.timeout(showMs)]),
+        redirect: "error",
+      });
+      const body: unknown = response.ok ? await response.json() : undefined;
+      known = isJsonObject(body) ? body["capabilities"] : undefined;
+    } catch {
+      // Not there, or too slow: the turn itself says so, if it has to.
+    }
+    return Array.isArray(known) && known.includes("vision");
+  };
 }

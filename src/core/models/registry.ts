@@ -2,22 +2,18 @@ import { type Clock, systemClock } from "../clock.ts";
 import { invalid, isThroughlineError, type ThroughlineError } from "../errors.ts";
 import { Lru } from "../lru.ts";
 import { checkArgument, having, misconfigured } from "../options.ts";
-import {
-  type ListOptions,
-  type ModelList,
-  ModelLists,
-  type ProviderModels,
-  type Responders,
-} from "./model-lists.ts";
+import { askForList, type ListAnswer } from "./model-lists.ts";
 import {
   type ModelSpec,
   type NamedProvider,
   namedProviders,
+  type OfferedModel,
   parseModelName,
 } from "./model-name.ts";
 import { createResponder, type ModelOptions } from "./models.ts";
 import { isOnThisMachine, ollamaUrl } from "./ollama.ts";
-import type { Responder } from "./responder.ts";
+import { placeOf } from "./providers.ts";
+import type { ListOptions, ModelList, ProviderModels, Responder, Responders } from "./responder.ts";
 import type { ModelSettings } from "./settings.ts";
 
 export interface RegistryOptions extends ModelOptions {
@@ -36,11 +32,14 @@ const offline: ModelSpec = { provider: "offline", model: "offline" };
 
 /** Responders that are kept: names come from requests, so their number is not ours. */
 const maxKept = 100;
+/** How long a list counts, in milliseconds. */
+const keptMs = 60_000;
 
 /** The models that can be asked, made when they are first asked for. */
 export class ResponderRegistry implements Responders {
   readonly standard: { readonly provider: string; readonly model: string };
-  readonly #lists: ModelLists;
+  readonly #lists = new Map<string, { readonly at: number; readonly list: Promise<ListAnswer> }>();
+  readonly #clock: Clock;
   readonly #settings: ModelSettings;
   readonly #named: ModelSpec | undefined;
   readonly #options: ModelOptions;
@@ -51,7 +50,7 @@ export class ResponderRegistry implements Responders {
     const { standard: named, allowed = [], settings, clock = systemClock, ...options } = given;
     const { provider, model } = standard;
     this.#providers = [...new Set([provider, ...allowed, "offline"])];
-    this.#lists = new ModelLists(settings, clock);
+    this.#clock = clock;
     this.standard = { provider, model };
     this.#settings = settings;
     this.#named = named;
@@ -125,43 +124,34 @@ export class ResponderRegistry implements Responders {
   }
 
   async #modelsOf(provider: string, again: boolean | undefined): Promise<ProviderModels> {
-    const { standard } = this;
-    const configured = standard.provider === provider ? [standard.model] : [];
+    const { model } = this.standard;
     const { models, error } = await this.#listOf(provider, again);
+    if (this.standard.provider !== provider) return { provider, models, error };
     // For Ollama a name without a tag is the newest one.
-    const others = models.filter(
-      ({ model }) => !configured.some((name) => model === name || model === `${name}:latest`),
-    );
-    const first = configured.map((model) => {
-      const listed = models.find(
-        (each) => each.model === model || each.model === `${model}:latest`,
-      );
-      return { ...listed, model };
-    });
-    return { provider, models: [...first, ...others], error };
+    const isOwn = (each: OfferedModel) => [model, `${model}:latest`].includes(each.model);
+    const own = { ...models.find(isOwn), model };
+    return { provider, models: [own, ...models.filter((each) => !isOwn(each))], error };
   }
 
-  async #listOf(
-    provider: string,
-    again: boolean | undefined,
-  ): Promise<Pick<ProviderModels, "models" | "error">> {
-    const { fetch = globalThis.fetch } = this.#options;
-    const named = this.#named;
-    if (named?.provider === "openai-compatible" && provider === named.provider) {
-      return this.#lists.of(named, { fetch, again });
-    }
-    const known = namedProviders.find((each) => each === provider);
-    if (known === undefined) return { models: [] };
+  /** Gives the list of a provider, which counts for a minute. */
+  async #listOf(provider: string, again = false): Promise<ListAnswer> {
+    const own = this.#named?.provider === provider ? this.#named : undefined;
+    const known = [...namedProviders, own?.provider].find((each) => each === provider);
+    if (known === undefined || known === "offline") return { models: [] };
+    const spec = own ?? ({ provider: known, model: "any" } as ModelSpec);
     try {
       // Its key or its package may be missing.
-      if (known !== "ollama") {
-        await createResponder({ provider: known, model: "any" }, this.#settings, this.#options);
-      }
+      if (known !== "ollama") await createResponder(spec, this.#settings, this.#options);
     } catch (error) {
       if (!isThroughlineError(error)) throw error;
       return { models: [], error: error.message };
     }
-    return this.#lists.of(known, { fetch, again });
+    const now = this.#clock.monotonic();
+    const kept = this.#lists.get(provider);
+    if (kept !== undefined && !again && now - kept.at < keptMs) return kept.list;
+    const list = askForList(known, placeOf(spec, this.#settings, this.#options.fetch));
+    this.#lists.set(provider, { at: now, list });
+    return list;
   }
 
   async #spec(provider: string, model: string): Promise<ModelSpec> {

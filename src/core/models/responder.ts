@@ -1,6 +1,7 @@
 import type { ModelInput, ToolCall } from "../chat/message.ts";
 import type { JsonObject } from "../json.ts";
 import type { Span } from "../telemetry.ts";
+import type { OfferedModel } from "./model-name.ts";
 
 /** What a model is asked with. The stable part comes first, so that prompt caches keep working. */
 export interface ResponderRequest {
@@ -144,6 +145,41 @@ export interface Responder {
   respond(request: ResponderRequest, signal: AbortSignal): AsyncIterable<ResponderEvent>;
 }
 
+/** The models that can be asked. */
+export interface Responders {
+  /** What a new period runs on. */
+  readonly standard: { readonly provider: string; readonly model: string };
+  /** The providers that may be asked. @default that of `standard` */
+  readonly providers?: readonly string[];
+  /** What can be chosen. @default the model of `standard` */
+  list?(options?: ListOptions): Promise<ModelList>;
+  /** @throws ThroughlineError `THROUGHLINE_INVALID` or `THROUGHLINE_CONFIGURATION`: unavailable. */
+  get(provider: string, model: string): Promise<Responder>;
+}
+
+/** The models of one provider that may be asked. */
+export interface ProviderModels {
+  readonly provider: string;
+  /** The configured one first, then the provider's own list in its order, or the newest first. */
+  readonly models: readonly OfferedModel[];
+  /** Why the provider's own list is missing, in one sentence. */
+  readonly error?: string | undefined;
+}
+
+export interface ListOptions {
+  /** Asks the providers also where their lists are kept. @default false */
+  readonly again?: boolean | undefined;
+  /** Looks for an Ollama on this machine, if no model was named at the start. @default false */
+  readonly ollama?: boolean | undefined;
+}
+
+/** What can be chosen. */
+export interface ModelList {
+  /** What a new session runs on. */
+  readonly standard: { readonly provider: string; readonly model: string };
+  readonly providers: readonly ProviderModels[];
+}
+
 /** Why a model did not answer. The message is safe to show: no key, no text of the conversation. */
 export class ResponderError extends Error {
   override readonly name = "ResponderError";
@@ -155,6 +191,8 @@ export class ResponderError extends Error {
   readonly kind: "session_refused" | "unavailable" | "refused" | "too_long";
   /** The model's window in tokens, where a `too_long` states it. */
   readonly window: number | undefined;
+  /** What of the request its words blame: asked without that, the model may answer. */
+  readonly refuses: "tools" | "thinking" | undefined;
   readonly usage: Usage | undefined;
   /** The provider's own words: one line, bounded, without what looks like a key. Not for logs. */
   readonly detail: string | undefined;
@@ -166,6 +204,7 @@ export class ResponderError extends Error {
     options: {
       readonly kind: ResponderError["kind"];
       readonly window?: number | undefined;
+      readonly refuses?: ResponderError["refuses"];
       readonly usage?: Usage;
       readonly detail?: string | undefined;
       readonly errno?: string | undefined;
@@ -175,6 +214,7 @@ export class ResponderError extends Error {
     super(message, { cause: options.cause });
     this.kind = options.kind;
     this.window = options.window;
+    this.refuses = options.refuses;
     this.usage = options.usage;
     this.detail = options.detail;
     this.errno = options.errno;

@@ -1,6 +1,5 @@
 import { APICallError } from "ai";
-import { contextSize } from "./context-size.ts";
-import { refusesPictures } from "./takes.ts";
+import { refusalOf } from "./refusals.ts";
 
 interface RetryOptions {
   readonly maxRetries: number;
@@ -38,7 +37,8 @@ export async function withRetries<T>(
     } catch (error) {
       const waitMs = requestedWaitMs(error) ?? firstWaitMs * 2 ** (attempt - 1);
       const isFault = APICallError.isInstance(error) && error.isRetryable;
-      const mayPass = isFault && !refusesPictures(error) && contextSize(error) === undefined;
+      const { means = "" } = refusalOf(error) ?? {};
+      const mayPass = isFault && !["too_long", "pictures"].includes(means);
       if (!mayPass || attempt > maxRetries || waitMs > longestWaitMs) throw error;
       onWait({ attempt: attempt + 1, waitMs, error });
       signal?.throwIfAborted();

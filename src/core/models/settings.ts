@@ -1,4 +1,5 @@
-// Settings of the providers, and where their APIs are.
+// Settings of the providers, where their APIs are, and how a model is asked.
+import { type Checks, type Defaults, whole } from "../options.ts";
 
 /** Settings for models from the environment. The program that starts the process reads them. */
 export interface ModelSettings {
@@ -46,3 +47,60 @@ export function anthropicUrl({ anthropicBaseUrl }: ModelSettings): string {
   const given = (optional(anthropicBaseUrl) ?? "https://api.anthropic.com").replace(/\/+$/, "");
   return /^https?:\/\/[^/]+$/i.test(given) ? `${given}/v1` : given;
 }
+
+/** How a model is asked. Every limit of time holds for every request. */
+export interface AskOptions {
+  /**
+   * The longest wait for the first word or tool call, in milliseconds, retries included. A sign that
+   * the model is at work (thinking, a ping of the provider) starts it again.
+   *
+   * @default 120_000
+   */
+  readonly firstTokenTimeoutMs?: number | undefined;
+  /**
+   * The longest silence once the answer has begun, in milliseconds.
+   *
+   * @default 60_000
+   */
+  readonly idleTimeoutMs?: number | undefined;
+  /**
+   * The longest answer, in milliseconds, from the request to its end: for a model that never stops.
+   *
+   * @default 1_800_000
+   */
+  readonly totalTimeoutMs?: number | undefined;
+  /**
+   * How often a call that failed before its first byte is made again: on 408, 409, 429, 5xx and
+   * connections that fail. Waits as long as `retry-after` says, else 2 s and then twice as long each
+   * time. A provider that asks for more than a minute is not called again. Each wait is announced
+   * through `ResponderRequest.onRetry`; `firstTokenTimeoutMs` bounds it all. 0 (never) to 10.
+   *
+   * @default 2
+   */
+  readonly maxRetries?: number | undefined;
+  /** Context window in tokens. Unknown when absent: there is no built-in table. */
+  readonly window?: number | undefined;
+  /** The longest answer in tokens. The provider decides when absent. */
+  readonly maxOutputTokens?: number | undefined;
+}
+
+export const askDefaults = {
+  firstTokenTimeoutMs: 120_000,
+  idleTimeoutMs: 60_000,
+  totalTimeoutMs: 1_800_000,
+  maxRetries: 2,
+  window: undefined,
+  maxOutputTokens: undefined,
+} as const satisfies Defaults<AskOptions>;
+
+/** Past it, a timer of Node fires at once. */
+const longestTimerMs = 2_147_483_647;
+
+export const askChecks: Checks<AskOptions> = {
+  firstTokenTimeoutMs: whole(1, longestTimerMs),
+  idleTimeoutMs: whole(1, longestTimerMs),
+  totalTimeoutMs: whole(1, longestTimerMs),
+  maxRetries: whole(0, 10),
+  window: whole(1),
+  maxOutputTokens: whole(1),
+};

@@ -8,7 +8,6 @@ import type { ModelFile } from "../chat/message.ts";
 import { parseModelName } from "./model-name.ts";
 import { createResponder } from "./models.ts";
 import type { ModelSettings } from "./settings.ts";
-import { takesOf } from "./takes.ts";
 
 // aimock speaks each provider's own protocol on one port of loopback.
 const mock = new LLMock({ port: 0, logLevel: "silent" });
@@ -102,7 +101,7 @@ const takers: readonly (readonly [name: string, takes: readonly string[]])[] = [
 ];
 for (const [name, takes] of takers) {
   test(`${name} takes ${takes.join(" and ") || "no files"}`, async () => {
-    const asks = takesOf(parseModelName(name), {});
+    const { takes: asks = () => false } = await createResponder(parseModelName(name), settings());
     const types = ["image/png", "application/pdf", "image/svg+xml", "audio/wav"];
     assert.deepEqual(
       types.filter((type) => asks(type, signal) === true),
@@ -147,7 +146,11 @@ test("Ollama says which of its models see pictures, and is asked until it says s
   t.after(() => server.close());
   const { port } = server.address() as AddressInfo;
   const spec = parseModelName("ollama/llava");
-  const takes = takesOf(spec, { ollamaHost: `127.0.0.1:${port}` });
+  const ofLlava = async () => {
+    const { takes } = await createResponder(spec, { ollamaHost: `127.0.0.1:${port}` });
+    return takes ?? assert.fail();
+  };
+  const takes = await ofLlava();
   assert.equal(await takes("application/pdf", signal), false);
   assert.deepEqual(asked, [], "it is not asked about what it never takes");
   assert.equal(await takes("image/png", signal), false, "it does not say");
@@ -156,9 +159,9 @@ test("Ollama says which of its models see pictures, and is asked until it says s
   assert.equal(await takes("image/jpeg", signal), true);
   assert.deepEqual(asked, Array(2).fill('/api/show {"model":"llava"}'));
   capabilities = ["completion"];
-  const blind = takesOf(spec, { ollamaHost: `127.0.0.1:${port}` });
+  const blind = await ofLlava();
   assert.equal(await blind("image/png", signal), false);
   await new Promise((done) => server.close(done));
-  const gone = takesOf(spec, { ollamaHost: `127.0.0.1:${port}` });
+  const gone = await ofLlava();
   assert.equal(await gone("image/png", signal), false);
 });

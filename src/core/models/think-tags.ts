@@ -11,91 +11,61 @@ export function thinkTagsToReasoning(): TransformStream<StreamPart, StreamPart> 
   const blocks = new Map<string, Block>();
   return new TransformStream({
     transform(part, controller) {
-      const put = (more: StreamPart) => controller.enqueue(more);
-      if (part.type === "text-start") blocks.set(part.id, new Block(part, put));
-      else if (part.type === "text-delta") blocks.get(part.id)?.add(part.delta);
-      else if (part.type === "text-end") blocks.get(part.id)?.end(part);
-      else put(part);
+      const { type } = part;
+      if (type === "text-start") blocks.set(part.id, { start: part, state: "new", held: "" });
+      const block =
+        type === "text-start" || type === "text-delta" || type === "text-end"
+          ? blocks.get(part.id)
+          : undefined;
+      if (block === undefined) return controller.enqueue(part);
+      if (type === "text-delta") block.held += part.delta;
+      for (const each of partsOf(block, type === "text-end")) controller.enqueue(each);
+      if (type === "text-end" && block.state === "text") controller.enqueue(part);
     },
   });
 }
 
-type Start = Extract<StreamPart, { type: "text-start" }>;
-type End = Extract<StreamPart, { type: "text-end" }>;
+/** One block of text of an answer: what of it is not passed on yet, and what that is a part of. */
+interface Block {
+  readonly start: Extract<StreamPart, { type: "text-start" }>;
+  state: "new" | "thought" | "between" | "text";
+  held: string;
+}
 
-/** One block of text of an answer. */
-class Block {
-  readonly #start: Start;
-  readonly #put: (part: StreamPart) => void;
-  readonly #thought: string;
-  #state: "new" | "thought" | "between" | "text" = "new";
-  #held = "";
-
-  constructor(start: Start, put: (part: StreamPart) => void) {
-    this.#start = start;
-    this.#put = put;
-    this.#thought = `${start.id}-thought`;
+function* partsOf(block: Block, isOver: boolean): Generator<StreamPart> {
+  const { start } = block;
+  const thought = `${start.id}-thought`;
+  if (block.state === "new") {
+    const text = block.held.trimStart();
+    const isThought = text.startsWith(opening);
+    if (!isThought && !isOver && opening.startsWith(text)) return;
+    if (isThought) block.held = text.slice(opening.length);
+    block.state = isThought ? "thought" : "text";
+    yield isThought ? { type: "reasoning-start", id: thought } : start;
   }
-
-  add(delta: string): void {
-    this.#held += delta;
-    if (this.#state === "new") this.#begin();
-    if (this.#state === "thought") this.#think();
-    if (this.#state === "between" && this.#held.trim() !== "") {
-      this.#held = this.#held.trimStart();
-      this.#beginText();
-    }
-    if (this.#state === "text") this.#putText();
+  if (block.state === "thought") {
+    const end = block.held.indexOf(closing);
+    const sure = end >= 0 ? end : isOver ? block.held.length : beforeTag(block.held);
+    if (sure > 0) yield { type: "reasoning-delta", id: thought, delta: block.held.slice(0, sure) };
+    block.held = block.held.slice(sure);
+    if (end < 0 && !isOver) return;
+    yield { type: "reasoning-end", id: thought };
+    block.held = block.held.slice(closing.length);
+    block.state = "between";
   }
-
-  end(part: End): void {
-    if (this.#state === "thought") {
-      this.#putThought(this.#held);
-      this.#put({ type: "reasoning-end", id: this.#thought });
-    }
-    if (this.#state === "new") this.#beginText();
-    if (this.#state !== "text") return;
-    this.#putText();
-    this.#put(part);
+  if (block.state === "between") {
+    block.held = block.held.trimStart();
+    if (block.held === "") return;
+    block.state = "text";
+    yield start;
   }
+  if (block.held !== "") yield { type: "text-delta", id: start.id, delta: block.held };
+  block.held = "";
+}
 
-  #begin(): void {
-    const text = this.#held.trimStart();
-    if (text.startsWith(opening)) {
-      this.#held = text.slice(opening.length);
-      this.#state = "thought";
-      this.#put({ type: "reasoning-start", id: this.#thought });
-    } else if (!opening.startsWith(text)) this.#beginText();
-  }
-
-  #think(): void {
-    const at = this.#held.indexOf(closing);
-    if (at >= 0) {
-      this.#putThought(this.#held.slice(0, at));
-      this.#put({ type: "reasoning-end", id: this.#thought });
-      this.#held = this.#held.slice(at + closing.length);
-      this.#state = "between";
-      return;
-    }
-    let kept = Math.min(closing.length - 1, this.#held.length); // it may be the beginning of the tag
-    while (!closing.startsWith(this.#held.slice(this.#held.length - kept))) kept--;
-    const sure = this.#held.length - kept;
-    this.#putThought(this.#held.slice(0, sure));
-    this.#held = this.#held.slice(sure);
-  }
-
-  #putThought(delta: string): void {
-    if (delta !== "") this.#put({ type: "reasoning-delta", id: this.#thought, delta });
-  }
-
-  #beginText(): void {
-    this.#state = "text";
-    this.#put(this.#start);
-  }
-
-  #putText(): void {
-    const { id } = this.#start;
-    if (this.#held !== "") this.#put({ type: "text-delta", id, delta: this.#held });
-    this.#held = "";
-  }
+/** How much of a thought is surely not the beginning of its closing tag. */
+function beforeTag(held: string): number {
+  let kept = Math.min(closing.length - 1, held.length);
+  while (!closing.startsWith(held.slice(held.length - kept))) kept--;
+  return held.length - kept;
 }

@@ -1,11 +1,4 @@
-import {
-  APICallError,
-  type AssistantModelMessage,
-  type FilePart,
-  type ModelMessage,
-  type TextPart,
-  type UserModelMessage,
-} from "ai";
+import type { AssistantModelMessage, FilePart, ModelMessage, TextPart, UserModelMessage } from "ai";
 import type { ModelInput, ToolCall } from "../chat/message.ts";
 import { legalName } from "../chat/model-row.ts";
 import { withoutName } from "../chat/person-name.ts";
@@ -80,22 +73,6 @@ function thoughtsOf(message: ModelInput): readonly Thought[] {
 /** Whether a message brings what the model thought. */
 export function hasThoughts(messages: readonly ModelInput[]): boolean {
   return messages.some((message) => thoughtsOf(message).length > 0);
-}
-
-/** A request was refused for what it holds of the model's thinking, or lacks. */
-export class ThinkingRefused extends Error {
-  override readonly name = "ThinkingRefused";
-
-  /** @param cause what to throw where nothing helps. */
-  constructor(cause: Error) {
-    super("the thinking was refused", { cause });
-  }
-}
-
-/** Whether an error can mean that a message has a thought, or has none. There is no code for it: only words. */
-export function refusesThinking(error: unknown): boolean {
-  if (!APICallError.isInstance(error) || ![400, 422].includes(error.statusCode ?? 0)) return false;
-  return /reasoning|thinking|thought/i.test(`${error.message} ${error.responseBody ?? ""}`);
 }
 
 function userMessage(

@@ -14,13 +14,12 @@ import {
   ResponderError,
   type ResponderRequest,
 } from "../models/responder.ts";
+import { Answer } from "./answer.ts";
 import { sentNames, withFiles, withoutBytes } from "./attached-files.ts";
-import { Attempt } from "./attempt.ts";
 import type { Begun } from "./begun.ts";
 import type { Ended } from "./ended.ts";
-import type { Asking, Prompt } from "./run.ts";
+import type { Prompt } from "./run.ts";
 import { newestWords } from "./turn-log.ts";
-import { TurnSteps } from "./turn-steps.ts";
 
 /** A model with so small a window gets the working memory's summary in place of the history. */
 const smallWindow = 8_192;
@@ -34,72 +33,79 @@ const maxShorter = 4;
  * result cannot be stored. A turn that was interrupted continues after the last result on record.
  */
 export async function ask(prompt: Prompt, responder: Responder): Promise<Ended> {
-  const running: Asking = { ...prompt, responder };
-  const { turn } = prompt;
-  const steps = await TurnSteps.begin(running);
-  const tools = running.tools?.(turn, responder);
-  await steps.repeat(tools);
-  const attempt = new Attempt(running, steps);
-  const asking = { attempt, offered: tools && steps.offer(tools) };
-  let history = await historyFor(running, steps, {});
-  let error = await askWith(running, { ...asking, history, isAgain: false });
-  for (let left = maxShorter; left > 0 && isOf(error, "too_long") && attempt.isSilent; left--) {
-    const window = error.window ?? responder.window;
-    const budgetTokens = Math.min(historyBudget(window, undefined), history.view.tokens / 2);
-    const less = await historyFor(running, steps, { window, budgetTokens });
-    if (less.view.tokens >= history.view.tokens) break; // the newest words alone are too long
-    history = less;
-    error = await askWith(running, { ...asking, history, isAgain: true });
+  const { turn, begun } = prompt;
+  const answer = await Answer.begin(prompt, responder);
+  const given = prompt.tools?.(turn, responder);
+  await answer.repeat(given);
+  const tools = given && answer.offer(given);
+  // A session of the provider's own remembers the answer that is regenerated.
+  const bucket = bucketOf(begun.period, responder.provider);
+  let session = turn.retryId === undefined ? bucket.session_id : "";
+  let history = await historyFor(prompt, responder, answer, {});
+  let attached = await requestFor(prompt, responder, history, tools);
+  /** The files of the newest message, once the model refused them. */
+  let refused = "";
+  let error: unknown;
+  for (let shorter = 0; ; ) {
+    const providerSessionId = session || undefined;
+    error = await answer.ask({ ...attached.request, providerSessionId });
+    if (!(error instanceof ResponderError && answer.isSilent)) break;
+    if (session !== "" && (error.kind === "session_refused" || error.kind === "too_long")) {
+      session = "";
+      tell(prompt, `${responder.provider} did not take up its session: it was asked afresh.`);
+    } else if (error.kind === "refused" && attached.hasBytes) {
+      // They may be why: a model that reads no pictures must not refuse every later message of the chat.
+      const { request } = attached;
+      refused = sentNames(request.messages);
+      const messages = withoutBytes(request.messages);
+      attached = { ...attached, request: { ...request, messages }, hasBytes: false };
+    } else if (error.kind === "too_long" && shorter < maxShorter) {
+      shorter++;
+      const window = error.window ?? responder.window;
+      const budgetTokens = Math.min(historyBudget(window, undefined), history.view.tokens / 2);
+      const less = await historyFor(prompt, responder, answer, { window, budgetTokens });
+      if (less.view.tokens >= history.view.tokens) break; // the newest words alone are too long
+      history = less;
+      attached = await requestFor(prompt, responder, history, tools);
+      refused = "";
+    } else break;
   }
-  await steps.end();
-  return attempt.result(error);
+  if (error === undefined && refused !== "") {
+    tell(prompt, `${responder.model} did not take ${refused}.`);
+  }
+  const viewFrom = history.isSmall ? undefined : history.view.fromSeq;
+  return { ...(await answer.end(error)), viewFrom, estimated: attached.estimated };
 }
 
 /** What the window of a model turned out to hold, where that is less than was thought. */
 type Room = Pick<HistoryOptions, "window" | "budgetTokens">;
 
-/** Asks once, and again without what may have been refused: a session of the provider, the bytes of files. */
-async function askWith(
-  running: Asking,
-  asking: {
-    readonly attempt: Attempt;
-    readonly history: AskedHistory;
-    readonly offered: OfferedTools | undefined;
-    readonly isAgain: boolean;
-  },
-): Promise<unknown> {
-  const { responder, begun, turn, notices } = running;
-  const { attempt, history, offered: tools, isAgain } = asking;
-  const { view, isSmall } = history;
-  // A session of the provider's own remembers the answer that is regenerated, and what was too long.
-  const isFresh = turn.retryId !== undefined || isAgain;
-  const id = isFresh ? "" : bucketOf(begun.period, responder.provider).session_id;
+/** A request, with the files of its messages. `estimated`: its tokens without them. */
+async function requestFor(
+  prompt: Prompt,
+  responder: Responder,
+  history: AskedHistory,
+  tools: OfferedTools | undefined,
+) {
+  const { chats, turn, workingMemory } = prompt;
   const { chatId, signal, span } = turn;
-  const summary = isSmall ? (running.workingMemory.peek(chatId)?.summary(turn.id) ?? "") : "";
-  const asked = { ...requestOf(running, history, summary), tools, span };
-  const attached = await withFiles(asked.messages, { ...running, chatId, signal });
-  let request: ResponderRequest = { ...asked, messages: attached.messages };
-  const sent = { viewFrom: isSmall ? undefined : view.fromSeq, estimated: promptTokens(asked) };
-  const tell = (notice: string) => {
-    if (notices.includes(notice)) return;
-    notices.push(notice);
-    turn.add({ type: "notice", text: notice });
-  };
-  for (const notice of attached.notices) tell(notice);
-  let error = await attempt.run({ ...request, providerSessionId: id || undefined }, sent);
-  const mayBeSession = isOf(error, "session_refused") || isOf(error, "too_long");
-  if (mayBeSession && id !== "" && attempt.isSilent) {
-    tell(`${responder.provider} did not take up its session: it was asked afresh.`);
-    error = await attempt.run(request, sent);
-  }
-  // The bytes may be why: a model that reads no pictures must not refuse every later message of the chat.
-  if (isOf(error, "refused") && attached.hasBytes && attempt.isSilent) {
-    request = { ...request, messages: withoutBytes(request.messages) };
-    error = await attempt.run(request, sent);
-    const names = sentNames(attached.messages);
-    if (error === undefined && names !== "") tell(`${responder.model} did not take ${names}.`);
-  }
-  return error;
+  const memory = history.isSmall ? workingMemory.peek(chatId) : undefined;
+  const asked = { ...requestOf(prompt, history, memory?.summary(turn.id)), tools, span };
+  const { messages, notices, hasBytes } = await withFiles(asked.messages, {
+    chats,
+    chatId,
+    responder,
+    signal,
+  });
+  for (const notice of notices) tell(prompt, notice);
+  return { request: { ...asked, messages }, hasBytes, estimated: promptTokens(asked) };
+}
+
+/** Tells the person something beside the reply, once. */
+function tell({ turn, notices }: Prompt, notice: string): void {
+  if (notices.includes(notice)) return;
+  notices.push(notice);
+  turn.add({ type: "notice", text: notice });
 }
 
 /** Estimates all that a model is sent. */
@@ -124,7 +130,7 @@ interface AskedHistory {
 export function requestOf(
   running: Parameters<typeof promptOf>[0],
   { view, isSmall }: AskedHistory,
-  summary: string,
+  summary?: string,
 ): Pick<ResponderRequest, "instructions" | "context" | "messages"> {
   return {
     ...promptOf(running, summary),
@@ -217,8 +223,12 @@ export async function readAsked(asked: HistoryAsked): Promise<AskedHistory> {
   return { view, isSmall };
 }
 
-async function historyFor(running: Asking, steps: TurnSteps, room: Room): Promise<AskedHistory> {
-  const { responder, turn, begun, chats } = running;
+async function historyFor(
+  { turn, begun, chats }: Prompt,
+  responder: Responder,
+  answer: Answer,
+  room: Room,
+): Promise<AskedHistory> {
   const { chatId } = turn;
   const { head } = await chats.existing(chatId);
   const newest = begun.isNew ? undefined : await newestWords(chats, { chatId, head });
@@ -240,7 +250,7 @@ async function historyFor(running: Asking, steps: TurnSteps, room: Room): Promis
   if (isWhole) return history;
   const isAsked = isNewest && view.messages.at(-1)?.role === "user";
   const asked = isAsked ? view.messages : sayingAgain(view.messages, begun.user);
-  const done = steps.messagesFor(responder);
+  const done = answer.steps;
   const tokens = done.reduce((sum, each) => sum + messageTokens(each), view.tokens);
   return { ...history, view: { ...view, tokens, messages: [...asked, ...done] } };
 }
@@ -259,8 +269,4 @@ function sayingAgain(
 /** From its user message: the calls of an attempt that broke off may follow. */
 function newestTurn(messages: HistoryView["messages"]): HistoryView["messages"] {
   return messages.slice(messages.findLastIndex(({ role }) => role === "user"));
-}
-
-function isOf(error: unknown, kind: ResponderError["kind"]): error is ResponderError {
-  return error instanceof ResponderError && error.kind === kind;
 }

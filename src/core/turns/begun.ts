@@ -2,19 +2,15 @@
 import { attachmentsOf, sameFiles } from "../chat/attachments.ts";
 import type { Chats } from "../chat/chats.ts";
 import { checkMessageId, controlId } from "../chat/control-ids.ts";
-import type { FreshnessRules } from "../chat/freshness.ts";
 import { isTakenBack } from "../chat/marks.ts";
-import { type ControlRecord, isControl, isMessage, type StoredMessage } from "../chat/message.ts";
+import { isControl, isMessage, type StoredMessage } from "../chat/message.ts";
 import type { Period } from "../chat/period.ts";
 import type { Resolution, Target } from "../chat/provider-sessions.ts";
 import type { Transaction } from "../chat/transaction.ts";
-import { unansweredRecords } from "../chat/unanswered-words.ts";
 import { besideWords, pendingId, waitingInput } from "../chat/waiting.ts";
 import { isThroughlineError, ThroughlineError } from "../errors.ts";
-import type { Json } from "../json.ts";
 import { isErased, prepareBatch } from "../storage/batch.ts";
 import type { LogStore, StoredRecord } from "../storage/log-store.ts";
-import type { Span } from "../telemetry.ts";
 import type { Turn } from "./turn.ts";
 import { newestWords } from "./turn-log.ts";
 import type { TurnsRuntime } from "./turns-options.ts";
@@ -29,155 +25,106 @@ export interface Begun {
   readonly isNew: boolean;
   /** How long the person had been away, when that is worth a line. */
   readonly awayMs: number | undefined;
-  /** What ended with this turn, or with an attempt at it without an answer: not announced yet. */
-  readonly ended: EndedPart | undefined;
+  /** For the person and the model: the period that ended with this turn, or with an attempt without an answer. */
+  readonly notice: string | undefined;
   /** What an extension stored with the last answer: see `TurnPart.acknowledged`. */
   readonly acknowledged: number | undefined;
 }
 
-/** What is stored of a turn as it begins. */
-type NewTurn = Pick<
-  Turn,
-  | "chatId"
-  | "id"
-  | "content"
-  | "name"
-  | "synthetic"
-  | "extra"
-  | "exact"
-  | "attachments"
-  | "files"
-  | "isFresh"
-  | "isAgain"
-> & {
-  /** By which the turn is found in traces. */
-  readonly span: Pick<Span, "traceId">;
-};
+type Ports = Pick<TurnsRuntime, "chats" | "sessions" | "rules">;
 
 /**
  * Stores the files of a message, as a part of the change that stores the message: what is forgotten comes
  * before both or after both. A crash in between leaves files that no message names, and the same message
  * sent again finds them.
  */
-async function keepFiles({ files }: Chats, turn: NewTurn, transaction: Transaction): Promise<void> {
-  const { chatId, files: given } = turn;
-  if (given.length === 0) return;
+async function keepFiles({ files }: Chats, turn: Turn, transaction: Transaction): Promise<void> {
   // What is refused leaves no files behind.
   checkMessageId(turn.id);
   checkRoom(turn, transaction);
-  for (const { bytes } of given) await files.put(chatId, bytes);
+  for (const { bytes } of turn.files) await files.put(turn.chatId, bytes);
 }
 
 /** @throws ThroughlineError `THROUGHLINE_ID_CONFLICT`: the stored message has other files. */
-function assertSameFiles(stored: StoredRecord, { attachments }: NewTurn): void {
+function assertSameFiles(stored: StoredRecord, { attachments }: Turn): void {
   if (sameFiles(attachmentsOf(stored), attachments)) return;
   throw new ThroughlineError("a message with this id and other files is stored already", {
     code: "THROUGHLINE_ID_CONFLICT",
   });
 }
 
-/** Commits the user's message, with the period that it opens or goes on in. */
-export function beginTurn(
-  ports: Pick<TurnsRuntime, "chats" | "sessions" | "rules">,
-  turn: NewTurn,
-  target: Target,
-): Promise<Begun> {
-  return ports.chats.change(turn.chatId, (transaction) =>
-    beginTurnIn(ports, transaction, turn, target),
-  );
-}
-
-/** `beginTurn` as a part of a larger change, or of one that is not stored. */
-export async function beginTurnIn(
-  ports: Pick<TurnsRuntime, "chats" | "sessions" | "rules">,
+/** Begins a turn in one change: commits the user's message, with the period that it opens or goes on in. */
+export async function beginTurn(
+  ports: Ports,
   transaction: Transaction,
-  turn: NewTurn,
+  turn: Turn,
   target: Target,
 ): Promise<Begun> {
-  const { chats, sessions, rules } = ports;
+  const { chats, sessions } = ports;
   const { logs } = chats;
-  const record = turn.isFresh ? undefined : await logs.find(transaction.chatId, turn.id);
-  const isShown = record && !(await isTakenBack(logs, transaction.chatId, turn.id));
+  const { chatId } = transaction;
+  const record = turn.isFresh ? undefined : await logs.find(chatId, turn.id);
+  const isShown = record && !(await isTakenBack(logs, chatId, turn.id));
   const known = isShown && isMessage(record) ? record : undefined;
   const isQueued = transaction.head.pending?.includes(turn.id) ?? false;
-  const waiting = isQueued ? await waitingInput(logs, transaction.chatId, turn.id) : undefined;
+  const waiting = isQueued ? await waitingInput(logs, chatId, turn.id) : undefined;
   const isNew = known === undefined;
   const stored = known ?? waiting;
-  if (stored === undefined) await keepFiles(chats, turn, transaction);
-  else assertSameFiles(stored, turn);
+  if (stored !== undefined) assertSameFiles(stored, turn);
+  else if (turn.files.length > 0) await keepFiles(chats, turn, transaction);
+  const { head } = transaction;
+  // An attempt at it has no answer.
+  const open = head.open_turn?.id === turn.id ? head.open_turn : undefined;
   // Told once: with the words that were said after it.
-  const away = isNew
-    ? (waiting?.["away_ms"] ?? awayBefore(transaction, turn, { isQueued, rules }))
-    : await awayAt(chats, transaction.chatId, known);
+  const away =
+    waiting?.["away_ms"] ??
+    (isNew && !isQueued ? awayBefore(ports, transaction, turn) : open?.away_ms);
+  const awayMs = typeof away === "number" ? away : undefined;
   const resolution = await sessions.resolveIn(transaction, target, { isQueued });
+  const trace_id = turn.span.traceId;
   const said = {
     id: turn.id,
     role: "user",
     content: turn.content,
     turn: turn.id,
     ...besideWords(turn),
-    trace_id: turn.span.traceId,
+    trace_id,
     // A message that waited was said when it came.
     timestamp: waiting && String(waiting["timestamp"]),
   } as const;
   const user = await chats.appendTo(transaction, said, record === undefined);
-  const open = transaction.head.open_turn;
   // Only a person's act moves the clock: not the second attempt, and a queued message did before.
-  const isAct = isNew ? !isQueued : turn.isAgain && open?.id !== turn.id;
+  const isAct = isNew ? !isQueued : turn.isAgain && open === undefined;
   if (isAct && isPersons(turn)) sessions.humanActedIn(transaction);
-  if (isNew && typeof away === "number") {
-    transaction.control("turn", { event: "time_away", turn: turn.id, away_ms: away });
+  if (isNew && awayMs !== undefined) {
+    transaction.control("turn", { event: "time_away", turn: turn.id, away_ms: awayMs });
   }
-  const attempt = open?.id === turn.id ? open.attempts + 1 : 1;
-  if (!isNew) {
-    const trace_id = turn.span.traceId;
-    transaction.control("turn", { event: "attempt", turn: turn.id, attempt, trace_id });
-  }
+  const attempt = (open?.attempts ?? 0) + 1;
+  if (!isNew) transaction.control("turn", { event: "attempt", turn: turn.id, attempt, trace_id });
+  const notice = endNotice(resolution) ?? open?.notice;
   transaction.set({
-    open_turn: { id: turn.id, seq: user.seq, attempts: attempt },
-    pending: without(transaction.head.pending, turn.id),
+    open_turn: { id: turn.id, seq: user.seq, attempts: attempt, away_ms: awayMs, notice },
+    pending: without(head.pending, turn.id),
   });
-  const period = transaction.head.session as Period;
-  const awayMs = typeof away === "number" ? away : undefined;
-  const ended =
-    endedBy(resolution) ?? (isNew ? undefined : await endedAt(chats, transaction, user));
-  const acknowledged = transaction.head.told_session;
-  return { user, resolution, period, attempt, isNew, awayMs, ended, acknowledged };
-}
-
-/** How long the person had been away when this was said, as it was noted with it. */
-async function awayAt(
-  chats: Chats,
-  chatId: string,
-  { id, seq }: StoredMessage,
-): Promise<Json | undefined> {
-  const [record] = await chats.logs.page(chatId, { after: seq, limit: 1 });
-  const isIt = record !== undefined && isControl(record, "turn") && record["turn"] === id;
-  return isIt && record["event"] === "time_away" ? record["away_ms"] : undefined;
+  const { session, told_session: acknowledged } = transaction.head;
+  const period = session as Period;
+  return { user, resolution, period, attempt, isNew, awayMs, notice, acknowledged };
 }
 
 /** Whether a person said it, not the application. */
-const isPersons = ({ synthetic }: NewTurn) => synthetic === undefined;
+const isPersons = ({ synthetic }: Turn) => synthetic === undefined;
 
 /** How long the person had been away before this was said, when that is worth a line. */
-function awayBefore(
-  { head, now }: Transaction,
-  turn: NewTurn,
-  { isQueued, rules }: { readonly isQueued: boolean; readonly rules: FreshnessRules },
-): number | undefined {
+function awayBefore({ rules }: Ports, { head, now }: Transaction, turn: Turn): number | undefined {
   const humanAt = head.session?.human_at;
-  if (humanAt === undefined || isQueued || !isPersons(turn)) return undefined;
+  if (humanAt === undefined || !isPersons(turn)) return undefined;
   const away = now - Date.parse(humanAt);
   return rules.timeAwayMs > 0 && away >= rules.timeAwayMs ? away : undefined;
 }
 
 /** Keeps a message that waits for its turn. The person acted now: the period is not judged. */
-export async function keepPending(
-  ports: Pick<TurnsRuntime, "chats" | "sessions" | "rules">,
-  turn: NewTurn,
-  target: Target,
-): Promise<void> {
-  const { chats, sessions, rules } = ports;
+export async function keepPending(ports: Ports, turn: Turn, target: Target): Promise<void> {
+  const { chats, sessions } = ports;
   const { logs } = chats;
   const id = pendingId(turn.id);
   const keep = chats.change(turn.chatId, async (transaction) => {
@@ -185,10 +132,8 @@ export async function keepPending(
     const kept = await logs.find(transaction.chatId, id);
     // Erased while it waited: its files must not come back either.
     if (kept !== undefined && (isErased(kept) || isControl(kept, "pending_input"))) return;
-    checkMessageId(turn.id);
-    checkRoom(turn, transaction);
     await keepFiles(chats, turn, transaction);
-    const away = awayBefore(transaction, turn, { isQueued: false, rules });
+    const away_ms = awayBefore(ports, transaction, turn);
     transaction.control(
       "pending_input",
       {
@@ -196,7 +141,7 @@ export async function keepPending(
         ...besideWords(turn),
         provider: target.provider,
         model: target.model,
-        away_ms: away,
+        away_ms,
       },
       id,
     );
@@ -215,7 +160,7 @@ export async function keepPending(
 }
 
 /** What is kept must fit into a record in whatever form it ends: traced or dismissed. */
-function checkRoom(turn: NewTurn, { at }: Transaction): void {
+function checkRoom(turn: Turn, { at }: Transaction): void {
   const { chatId, id, content } = turn;
   const longest = {
     id,
@@ -235,30 +180,26 @@ function checkRoom(turn: NewTurn, { at }: Transaction): void {
  *
  * @throws ThroughlineError `THROUGHLINE_CONFLICT`: something was said after it, or it has no answer.
  */
-export function beginRetry(
-  { chats, sessions }: Pick<TurnsRuntime, "chats" | "sessions">,
-  turn: Pick<Turn, "chatId" | "id" | "span">,
-  retryId: string,
+export async function beginRetry(
+  { chats, sessions }: Ports,
+  transaction: Transaction,
+  { id, retryId = "", span }: Turn,
   target: Target,
 ): Promise<Begun> {
-  return chats.change(turn.chatId, async (transaction) => {
-    const user = await newestWords(chats, transaction);
-    if (user?.id !== turn.id || transaction.head.open_turn?.id === turn.id) {
-      throw new ThroughlineError("only the answer to the newest message can be regenerated", {
-        code: "THROUGHLINE_CONFLICT",
-      });
-    }
-    const resolution = await sessions.resolveIn(transaction, target);
-    sessions.humanActedIn(transaction);
-    const { logs } = chats;
-    const mark = await retryMark(logs, transaction.chatId, retryId);
-    const trace_id = turn.span.traceId;
-    const fields = { event: "retry", turn: turn.id, retry: retryId, trace_id };
-    if (mark.of === undefined) transaction.control("turn", fields, mark.id);
-    const { session, told_session: acknowledged } = transaction.head;
-    const begun = { user, resolution, period: session as Period, acknowledged };
-    return { ...begun, attempt: 1, isNew: false, awayMs: undefined, ended: endedBy(resolution) };
-  });
+  const user = await newestWords(chats, transaction);
+  if (user?.id !== id || transaction.head.open_turn?.id === id) {
+    throw new ThroughlineError("only the answer to the newest message can be regenerated", {
+      code: "THROUGHLINE_CONFLICT",
+    });
+  }
+  const resolution = await sessions.resolveIn(transaction, target);
+  sessions.humanActedIn(transaction);
+  const mark = await retryMark(chats.logs, transaction.chatId, retryId);
+  const fields = { event: "retry", turn: id, retry: retryId, trace_id: span.traceId };
+  if (mark.of === undefined) transaction.control("turn", fields, mark.id);
+  const { session, told_session: acknowledged } = transaction.head;
+  const begun = { user, resolution, period: session as Period, acknowledged, attempt: 1 };
+  return { ...begun, isNew: false, awayMs: undefined, notice: endNotice(resolution) };
 }
 
 /**
@@ -296,62 +237,12 @@ async function retryMark(
   }
 }
 
-/** A period that ended, or a provider's part of it. */
-export interface EndedPart {
-  readonly provider?: string;
-  readonly reason: string;
-}
-
-function endedBy({ ended, reason, period }: Resolution): EndedPart | undefined {
+/** Says what a person should know of the period, or a provider's part of it, that ended. */
+function endNotice({ ended, reason, period }: Resolution): string | undefined {
   if (ended === "nothing") return undefined;
-  return ended === "period" ? { reason } : { provider: period.provider, reason };
-}
-
-/**
- * What an attempt before at this message ended, if that began what lasts still: the period, or the
- * provider's part of it.
- */
-export async function endedAt(
-  chats: Chats,
-  { chatId, head: { session: period, provider_start: starts } }: Transaction,
-  user: StoredMessage,
-): Promise<EndedPart | undefined> {
-  if (period === null) return undefined;
-  const { generation, provider } = period;
-  const reasonOf = async (start: number | undefined, isIt: (ending: ControlRecord) => boolean) => {
-    if (start === undefined) return undefined;
-    // Before the record of its beginning lies at most what no person had answered.
-    const page = { after: Math.max(start - 1, 0), limit: unansweredRecords + 2 };
-    const records = await chats.logs.page(chatId, page);
-    const ending = records.filter((record) => isControl(record, "session")).findLast(isIt);
-    // With the message, in one append, or after it.
-    const isSince = ending !== undefined && ending.seq >= user.seq - 1;
-    return isSince && typeof ending["reason"] === "string" ? ending["reason"] : undefined;
-  };
-  const ofPeriod = await reasonOf(period.start_seq, (ending) => {
-    return ending["event"] === "rolled_over" && ending["generation"] === generation;
-  });
-  if (ofPeriod !== undefined) return { reason: ofPeriod };
-  const reason = await reasonOf(starts?.[provider], (ending) => {
-    return ending["event"] === "provider_reset" && ending["provider"] === provider;
-  });
-  return reason === undefined ? undefined : { provider, reason };
-}
-
-/**
- * Says what a person should know of the period that a turn began in.
- *
- * @param first comes before that.
- */
-export function noticesOf({ ended }: Pick<Begun, "ended">, first?: string): string[] {
-  const notices = first === undefined ? [] : [first];
-  if (ended === undefined) return notices;
-  const { provider, reason } = ended;
-  const said =
-    provider === undefined
-      ? `A new session began (${reason}). The one before is kept and can be read.`
-      : `${provider} starts afresh (${reason}). What was said is kept.`;
-  return [...notices, said];
+  return ended === "period"
+    ? `A new session began (${reason}). The one before is kept and can be read.`
+    : `${period.provider} starts afresh (${reason}). What was said is kept.`;
 }
 
 function without(pending: readonly string[] | undefined, id: string) {

@@ -5,16 +5,15 @@ import type { Outcome } from "../chat/interaction.ts";
 import { WorkingMemory } from "../chat/working-memory.ts";
 import { ThroughlineError } from "../errors.ts";
 import { ResponderError } from "../models/responder.ts";
-import { type CoordinatorOptions, runCoordinator } from "./coordinator.ts";
-import type {
-  Converse,
-  CoordinatorPorts,
-  Input,
-  OutputSink,
-  TurnEvent,
-} from "./coordinator-ports.ts";
+import type { Converse, CoordinatorPorts, Input, OutputSink, TurnEvent } from "./coordinator.ts";
+import {
+  type CoordinatorOptions,
+  runCoordinator,
+  textInput,
+  textOnly,
+  textOutput,
+} from "./coordinator.ts";
 import { parseIntent } from "./intent.ts";
-import { textInput, textOnly, textOutput } from "./text-ports.ts";
 
 type Pieces = readonly string[];
 

@@ -1,6 +1,4 @@
 import { aText, checkArgument } from "../options.ts";
-import { isStopRequest } from "./stop-words.ts";
-import { words } from "./words.ts";
 
 export const intentTypes = ["greeting", "question", "command", "unknown"] as const;
 export type IntentType = (typeof intentTypes)[number];
@@ -66,3 +64,54 @@ const imperatives = list(`
   search, send, set, show, shut, sing, skip, solve, speak, spell, start, stop, suggest, summarise,
   summarize, switch, take, talk, teach, tell, translate, try, turn, unmute, update, use, wait, wake,
   watch, write`);
+
+const stopWords: ReadonlySet<string> = new Set(["stop", "goodbye", "quit", "exit"]);
+const fillers: ReadonlySet<string> = new Set([
+  "please",
+  "now",
+  "ok",
+  "okay",
+  "thanks",
+  "thank",
+  "you",
+]);
+
+/**
+ * Whether a person asks to end the conversation: nothing but stop words is left of the utterance
+ * once punctuation, courtesies and the companion's name are taken away, or it begins with `goodbye`.
+ * "Stop!", "ok, stop now please" and "goodbye my friend" do; "bus stop" and "stop talking about cats"
+ * do not. Only ever for what a person said, never for an answer.
+ */
+export function isStopRequest(utterance: string, companionName = ""): boolean {
+  checkArgument(utterance, "utterance", aText);
+  const name = new Set(words(companionName));
+  let isFirst = true;
+  let stops = false;
+  for (const word of words(utterance)) {
+    if (isFirst && word === "goodbye") return true;
+    isFirst = false;
+    // Asked first, so that a companion called Exit can still be left.
+    if (stopWords.has(word)) stops = true;
+    else if (!fillers.has(word) && !name.has(word)) return false;
+  }
+  return stops;
+}
+
+/**
+ * The words of an utterance, one by one: runs of letters, digits, `'` and `-`, in lower case, without
+ * a `'` or `-` at either end. Typographic apostrophes and full-width letters are their plain forms.
+ */
+function* words(text: string): Generator<string, void, undefined> {
+  for (const [run] of text.matchAll(/[\p{L}\p{M}\p{N}'\u2019-]+/gu)) {
+    const plain = run.normalize("NFKC").replaceAll("\u2019", "'").toLowerCase();
+    let start = 0;
+    let end = plain.length;
+    while (start < end && isEdge(plain[start])) start++;
+    while (end > start && isEdge(plain[end - 1])) end--;
+    if (start < end) yield plain.slice(start, end);
+  }
+}
+
+function isEdge(letter: string | undefined): boolean {
+  return letter === "'" || letter === "-";
+}

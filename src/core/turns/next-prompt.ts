@@ -5,7 +5,7 @@ import { estimateTokens, historyBudget, messageTokens } from "../chat/token-budg
 import type { ResponderRequest, TurnTool, TurnTools } from "../models/responder.ts";
 import { readAsked, requestOf } from "./ask.ts";
 import { withFiles } from "./attached-files.ts";
-import { beginTurnIn, noticesOf } from "./begun.ts";
+import { beginTurn } from "./begun.ts";
 import { Turn } from "./turn.ts";
 import { speakerOf } from "./turn-target.ts";
 import type { TurnsRuntime } from "./turns-options.ts";
@@ -78,7 +78,7 @@ export async function nextPrompt(
   const id = ports.newId();
   const turn = new Turn({ chatId, id, content: content ?? placeholder, isFresh: true });
   const { result, head, log } = await chats.preview(chatId, (transaction) =>
-    beginTurnIn(ports, transaction, turn, target),
+    beginTurn(ports, transaction, turn, target),
   );
   const tools = shown(ports.tools?.(turn, responder));
   const history = await readAsked({ chatId, log, head, responder, begun: result });
@@ -88,7 +88,7 @@ export async function nextPrompt(
   const isOver = result.resolution.ended === "period";
   const isSummed = history.isSmall && !isOver;
   const summary = isSummed ? (workingMemory.peek(chatId)?.summary(id) ?? "") : "";
-  const notices = noticesOf(result, notice);
+  const notices = [notice, result.notice].filter((text) => text !== undefined);
   const running = { newId: ports.newId, persona, notices, begun: result, part };
   const request = requestOf(running, history, summary);
   const asking = { chats, chatId, responder, signal: turn.signal };

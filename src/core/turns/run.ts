@@ -4,9 +4,8 @@ import { periodView, type TurnTarget } from "../chat/provider-sessions.ts";
 import { utteranceOf } from "../chat/working-memories.ts";
 import { ThroughlineError } from "../errors.ts";
 import type { TurnHooks, TurnPart } from "../extension.ts";
-import type { Responder } from "../models/responder.ts";
 import { inSpan } from "../telemetry.ts";
-import { type Begun, beginRetry, beginTurn, noticesOf } from "./begun.ts";
+import { type Begun, beginRetry, beginTurn } from "./begun.ts";
 import { type Ended, endTurn, type Stored } from "./ended.ts";
 import type { Turn, TurnAnswer } from "./turn.ts";
 import { storedAnswer } from "./turn-log.ts";
@@ -35,11 +34,6 @@ export interface Prompt
   readonly notices: string[];
   /** What extensions tell the model. */
   readonly part: TurnPart;
-}
-
-/** A turn whose model is asked now. */
-export interface Asking extends Prompt {
-  readonly responder: Responder;
 }
 
 /**
@@ -89,10 +83,10 @@ async function runWith(
 ): Promise<TurnAnswer> {
   const { chatId, span, retryId } = turn;
   turn.assertUnfenced();
-  const begun =
-    retryId === undefined
-      ? await beginTurn(ports, turn, answerer.target)
-      : await beginRetry(ports, turn, retryId, answerer.target);
+  const begin = retryId === undefined ? beginTurn : beginRetry;
+  const begun = await ports.chats.change(chatId, (transaction) =>
+    begin(ports, transaction, turn, answerer.target),
+  );
   turn.files = [];
   ports.sessions.announceEnd(chatId, begun.resolution);
   const memory = ports.workingMemory.of(chatId);
@@ -100,7 +94,7 @@ async function runWith(
 
   const added = hooks.begun(begun);
   turn.add({ type: "accepted", user: begun.user });
-  const notices = noticesOf(begun, answerer.notice);
+  const notices = [answerer.notice, begun.notice].filter((text) => text !== undefined);
   for (const text of notices) turn.add({ type: "notice", text });
   span.add({ stage: "model", freshness: begun.resolution.reason });
   let assistant: Stored["assistant"];

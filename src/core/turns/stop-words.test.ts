@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { isStopRequest } from "./stop-words.ts";
+import { isStopRequest } from "./intent.ts";
 
 const rows: readonly [utterance: string, stops: boolean][] = [
   ["stop", true],
@@ -18,6 +18,9 @@ const rows: readonly [utterance: string, stops: boolean][] = [
   ["ok stop", true],
   ["Okay, quit now please.", true],
   ["stop, thanks", true],
+  ["ｓｔｏｐ", true],
+  ["-stop-", true],
+  ["stop_now", true],
   ["thank you, stop", true],
   ["Thank you. Goodbye!", true],
   ["Goodbye my friend", true],
@@ -56,7 +59,7 @@ const named: readonly [utterance: string, companion: string, stops: boolean][] =
   ["Stop, Luna", "Nova", false],
   ["Nova, stop talking", "Nova", false],
   ["exit", "Exit", true],
-  ["Arrête, stop", "Arrête", true],
+  ["Arrête, stop", "Arre\u0302te", true],
 ];
 for (const [utterance, companion, stops] of named) {
   test(`${JSON.stringify(utterance)} is ${stops ? "a" : "no"} stop request to ${companion}`, () => {

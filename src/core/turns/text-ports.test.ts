@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { isThroughlineError } from "../errors.ts";
-import type { TurnResult } from "./coordinator-ports.ts";
-import { textInput, textOnly, textOutput } from "./text-ports.ts";
+import type { TurnResult } from "./coordinator.ts";
+import { textInput, textOnly, textOutput } from "./coordinator.ts";
 
 const signal = new AbortController().signal;
 

@@ -70,6 +70,17 @@ export class TurnLog {
     return this.shown.filter(({ replaced }) => !replaced);
   }
 
+  /** The calls and results that an attempt at the turn or a retry of it stored, as they are shown. */
+  stepsOf(turn: Parameters<typeof stepNumber>[1]) {
+    const steps = this.shown.flatMap((message) => {
+      const number = stepNumber(message.id, turn);
+      return number === undefined ? [] : [{ number, message }];
+    });
+    // The number of an erased one is not used again.
+    const numbers = [...this.ids].map((id) => stepNumber(id, turn) ?? 0);
+    return { steps, lastNumber: Math.max(0, ...numbers) };
+  }
+
   /** The last message of the assistant, once an attempt has ended with one. */
   get answer(): StoredMessage | undefined {
     return this.#isOver ? this.kept.findLast(({ role }) => role === "assistant") : undefined;
@@ -203,10 +214,8 @@ export async function storedAnswer(chats: Chats, turn: Turn): Promise<TurnAnswer
   const assistant = (isOther ? log.answer : undefined) ?? (await shownStill(chats, chatId, ownId));
   if (assistant === undefined || head.session === null) return undefined;
   turn.add({ type: "accepted", user });
-  for (const message of log.shown) {
-    const isBefore = message.seq < assistant.seq && !message.hidden;
-    if (isBefore && stepNumber(message.id, turn) !== undefined)
-      turn.add({ type: "message", message });
+  for (const { message } of log.stepsOf(turn).steps) {
+    if (message.seq < assistant.seq && !message.hidden) turn.add({ type: "message", message });
   }
   const { reasoning_content: reasoning = "", content } = assistant;
   if (reasoning !== "") turn.add({ type: "reasoning", text: reasoning });

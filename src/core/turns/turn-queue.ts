@@ -1,9 +1,10 @@
 import type { ChatLog } from "../chat/chat-log.ts";
 import type { ProviderSessions } from "../chat/provider-sessions.ts";
 import { ThroughlineError } from "../errors.ts";
+import type { JsonObject } from "../json.ts";
 import { KeyedMutex } from "../mutex.ts";
+import type { Lease } from "../storage/leases.ts";
 import type { Turn, TurnAnswer } from "./turn.ts";
-import { type StopAsked, TurnLeases } from "./turn-leases.ts";
 
 /** What is done with a turn. */
 interface QueuedTurn {
@@ -15,27 +16,33 @@ interface QueuedTurn {
   readonly closing: AbortSignal;
 }
 
+/** How often a chat is tried for that another process has, maybe for a moment, only to ask the same. */
+const mostAsked = 3;
+
 /**
  * The turns of one `Throughline`, of every `Turns` that it has: one at a time in each chat, in the
- * order in which they came, also among several processes.
+ * order in which they came, also among several processes. A turn holds its chat's lease from before it
+ * reads anything until all that it stores is stored.
  */
 export class TurnQueue {
   readonly #log: ChatLog;
   readonly #sessions: ProviderSessions;
   /** One turn at a time for each chat. */
   readonly #chats = new KeyedMutex();
-  readonly #leases: TurnLeases;
   /** Running and waiting turns, by chat and id. */
   readonly #turns = new Map<string, Turn>();
   readonly #running = new Map<string, Turn>();
   readonly #listeners = new Set<(turn: Turn) => void>();
   /** What has to wait is kept in the order in which it came. */
   readonly #keeping = new KeyedMutex();
+  /** Two that ask at once whether a chat is elsewhere would each take the other for somebody who has it. */
+  readonly #asking = new KeyedMutex();
+  readonly #unsubscribe: () => void;
 
   constructor(log: ChatLog, sessions: ProviderSessions) {
     this.#log = log;
     this.#sessions = sessions;
-    this.#leases = new TurnLeases(log, (asked) => this.#stopAsked(asked));
+    this.#unsubscribe = log.cluster.subscribe((message) => this.#asked(message));
   }
 
   /** The turn of this id that runs or waits. */
@@ -62,7 +69,7 @@ export class TurnQueue {
     const { head } = await this.#log.state(chatId);
     // A process that was cut off leaves one of these behind; a live one also has the chat's lease.
     if (head?.open_turn === undefined && head?.pending === undefined) return false;
-    return this.#leases.isElsewhere(chatId);
+    return this.#isElsewhere(chatId);
   }
 
   stop(chatId: string): boolean {
@@ -71,14 +78,24 @@ export class TurnQueue {
     return turn !== undefined;
   }
 
+  /** The same, whichever process runs it. */
   async stopAnywhere(chatId: string): Promise<boolean> {
-    return this.stop(chatId) || this.#leases.stopElsewhere(chatId);
+    if (this.stop(chatId)) return true;
+    const { head } = await this.#log.state(chatId);
+    if (head === undefined || !(await this.#isElsewhere(chatId))) return false;
+    this.#log.cluster.publish({ about: "stop", chat: chatId, turn: head.open_turn?.id });
+    return true;
   }
 
-  /** @param closing ends the wait for other processes. */
+  /**
+   * Stops what runs and waits in a chat, in every process. Resolves when nothing runs there.
+   *
+   * @param closing ends the wait for other processes.
+   */
   async end(chatId: string, closing: AbortSignal): Promise<void> {
+    const stop: JsonObject = { about: "stop", chat: chatId, all: true };
     // What waits here for another process would come before the chat is forgotten.
-    this.#stopAsked({ chatId, all: true });
+    this.#asked(stop);
     for (let turn = this.#running.get(chatId); turn !== undefined; ) {
       turn.stop();
       await turn.done.catch(() => undefined); // however it ended
@@ -86,7 +103,10 @@ export class TurnQueue {
       await new Promise((resolve) => setImmediate(resolve));
       turn = this.#running.get(chatId);
     }
-    await this.#leases.endElsewhere(chatId, closing);
+    if (!(await this.#isElsewhere(chatId))) return;
+    this.#log.cluster.publish(stop);
+    const lease = await this.#log.lease(chatId, closing);
+    await lease.release();
   }
 
   /** A turn begins to run. */
@@ -99,37 +119,58 @@ export class TurnQueue {
     return () => this.#listeners.delete(listener);
   }
 
-  /** Queues a turn. @returns what resolves once it has ended, well or not, and nothing of it runs. */
-  add(turn: Turn, queued: QueuedTurn): Promise<void> {
+  /** Queues a turn. @returns what resolves once it has ended, well or not, and its chat is free. */
+  async add(turn: Turn, { keep, run, closing }: QueuedTurn): Promise<void> {
     const { chatId } = turn;
     const key = turnKey(chatId, turn.id);
+    const remove = () => this.#turns.get(key) === turn && this.#turns.delete(key);
+    this.#turns.set(key, turn);
     // Decided before anything is awaited: what comes later waits behind this.
     const mustWait = this.#chats.isLocked(chatId);
-    const kept = Promise.withResolvers<void>();
-    kept.promise.catch(() => undefined); // handled when its turn comes, maybe long after
-    const keep = () => this.#keeping.run(chatId, queued.keep);
-    const ran = this.#chats.run(chatId, async () => {
-      await kept.promise;
-      queued.closing.throwIfAborted();
-      const run = (waited: boolean) => this.#run(turn, () => queued.run(mustWait || waited));
-      return this.#leases.hold(turn, { waits: keep, closing: queued.closing }, run);
-    });
-    this.#turns.set(key, turn);
-    const gone = () => this.#turns.get(key) === turn && this.#turns.delete(key);
-    const refuse = (error: unknown) => {
-      gone();
+    const locked = this.#chats.lock(chatId);
+    const keepInOrder = () => this.#keeping.run(chatId, keep);
+    const kept = mustWait ? keepInOrder() : undefined;
+    kept?.catch((error) => {
+      remove();
       turn.fail(error); // now: the sender does not wait for the turns before it
-      kept.reject(error);
-    };
-    if (mustWait) keep().then(kept.resolve, refuse);
-    else kept.resolve();
-    return ran.finally(gone).then(
-      (answer) => turn.end(answer),
-      (error) => turn.fail(error),
-    );
+    });
+    await locked;
+    let end: () => void;
+    let release: Promise<void> | undefined;
+    try {
+      await kept;
+      closing.throwIfAborted();
+      await this.#log.free(chatId); // such as of an erasure
+      const known = await this.#log.tryLease(chatId);
+      if (known === undefined) {
+        turn.add({ type: "queued" });
+        await keepInOrder();
+      }
+      const lease = known ?? (await this.#log.lease(chatId, closing));
+      try {
+        const answer = await this.#hold(turn, lease, () => run(mustWait || known === undefined));
+        end = () => turn.end(answer);
+      } finally {
+        release = lease.release();
+      }
+    } catch (error) {
+      end = () => turn.fail(error);
+    }
+    this.#chats.unlock(chatId);
+    remove();
+    end();
+    await release;
   }
 
-  async #run(turn: Turn, work: () => Promise<TurnAnswer>): Promise<TurnAnswer> {
+  /** Runs a turn in a chat that this process has. If the chat is lost, the turn is fenced. */
+  async #hold<T>(turn: Turn, { lost }: Lease, work: () => Promise<T>): Promise<T> {
+    const says = "this process lost the chat while it ran a turn there";
+    const fence = () => {
+      const cause = lost.reason;
+      turn.fence(new ThroughlineError(says, { code: "THROUGHLINE_FENCED", cause }));
+    };
+    lost.addEventListener("abort", fence, { once: true });
+    if (lost.aborted) fence();
     this.#running.set(turn.chatId, turn);
     const ended = this.#sessions.turnRuns(turn.chatId);
     try {
@@ -137,25 +178,39 @@ export class TurnQueue {
     } finally {
       this.#running.delete(turn.chatId);
       ended();
+      lost.removeEventListener("abort", fence);
     }
   }
 
-  /** Resolves when the chats of turns that have ended are free for other processes. */
-  released(): Promise<void> {
-    return this.#leases.released();
+  /** Whether another process has this chat, such as for a turn. */
+  #isElsewhere(chatId: string): Promise<boolean> {
+    return this.#asking.run(chatId, () => this.#isHeldElsewhere(chatId));
+  }
+
+  async #isHeldElsewhere(chatId: string): Promise<boolean> {
+    for (let tries = 1; tries <= mostAsked; tries++) {
+      await this.#log.released(chatId);
+      if (this.#log.isHeld(chatId)) return false;
+      const lease = await this.#log.tryLease(chatId);
+      await lease?.release();
+      if (lease !== undefined) return false;
+    }
+    return true;
   }
 
   /** The storage closes: what runs is cut off, as by a crash, and nothing more is stored of it. */
   close(): void {
-    this.#leases.close();
+    this.#unsubscribe();
     for (const turn of this.#turns.values()) turn.fence(closed());
   }
 
-  #stopAsked({ chatId, turnId, all }: StopAsked): void {
+  /** Cuts short what a process asks for: one turn, the one that runs, or every one of a chat. */
+  #asked({ about, chat, turn: id, all }: JsonObject): void {
+    if (about !== "stop") return;
     for (const turn of this.#turns.values()) {
-      if (turn.chatId !== chatId) continue;
-      const isMeant = turn === this.#running.get(chatId) && (turnId ?? turn.id) === turn.id;
-      if (all || isMeant) turn.stop();
+      if (turn.chatId !== chat) continue;
+      const isMeant = turn === this.#running.get(chat) && (id ?? turn.id) === turn.id;
+      if (all === true || isMeant) turn.stop();
     }
   }
 }

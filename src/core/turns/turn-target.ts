@@ -2,9 +2,8 @@ import type { Chats } from "../chat/chats.ts";
 import { preferredOf } from "../chat/period.ts";
 import type { ProviderModel, Target, TurnTarget } from "../chat/provider-sessions.ts";
 import { invalid, isThroughlineError } from "../errors.ts";
-import type { Responders } from "../models/model-lists.ts";
 import { shownModel } from "../models/model-name.ts";
-import type { Responder } from "../models/responder.ts";
+import type { Responder, Responders } from "../models/responder.ts";
 
 interface Speaker {
   readonly target: TurnTarget;

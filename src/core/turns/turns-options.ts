@@ -3,8 +3,7 @@ import type { FreshnessRules } from "../chat/freshness.ts";
 import type { ProviderModel, ProviderSessions } from "../chat/provider-sessions.ts";
 import type { WorkingMemories } from "../chat/working-memories.ts";
 import type { Extensions } from "../extensions.ts";
-import type { Responders } from "../models/model-lists.ts";
-import type { Responder, TurnTool, TurnTools } from "../models/responder.ts";
+import type { Responder, Responders, TurnTool, TurnTools } from "../models/responder.ts";
 import {
   aFunction,
   type Checks,

@@ -12,7 +12,7 @@ import type { ProviderModel, Target } from "../chat/provider-sessions.ts";
 import type { Transaction } from "../chat/transaction.ts";
 import { invalid, ThroughlineError } from "../errors.ts";
 import type { JsonObject } from "../json.ts";
-import type { ListOptions, ModelList, Responders } from "../models/model-lists.ts";
+import type { ListOptions, ModelList, Responders } from "../models/responder.ts";
 import { aName, anObject, checkArgument } from "../options.ts";
 import { checkId } from "../storage/batch.ts";
 import { ask } from "./ask.ts";
@@ -372,7 +372,6 @@ export class Turns {
     const timer = setTimeout(stop, graceMs);
     try {
       while (this.#own.size > 0) await Promise.all(this.#own.values());
-      await queue.released();
     } finally {
       clearTimeout(timer);
     }

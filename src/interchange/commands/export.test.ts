@@ -52,21 +52,21 @@ for (const args of [
   });
 }
 
-test("what a killed export left is removed by the next one of that home, and nothing else", async (t) => {
+test("what a killed export left is removed by the next one, and nothing else", async (t) => {
   const { home, out } = await longChat(t);
   const args = ["export", "--format", "throughline", "--out", out];
   const killed = new Process(t, args, { home });
   whenFilled(t, out, () => killed.child.kill("SIGKILL"));
   await killed.ended();
   const [left = ""] = fs.readdirSync(out);
-  assert.match(left, /^\.throughline-export-[0-9a-f]{12}-[0-9a-z]{18}\.tmp$/);
-  const id = "0123456789abcdefgh";
-  const prefix = left.slice(0, -`${id}.tmp`.length);
-  const others = [`.${id}.tmp`, `.throughline-export-000000000000-${id}.tmp`, `${prefix}${id}.bak`];
+  const of = (pid: number | undefined, end = ".tmp") =>
+    `.throughline-export-${pid}-0123456789abcdefgh${end}`;
+  const { pid } = killed.child;
+  assert.match(left, new RegExp(`^\\.throughline-export-${pid}-[0-9a-z]{18}\\.tmp$`));
+  const others = [".0123456789abcdefgh.tmp", of(process.pid), of(pid, ".bak")];
   for (const name of others) fs.writeFileSync(join(out, name), "mine");
-  fs.mkdirSync(join(out, `${prefix}${id}.tmp`));
+  fs.mkdirSync(join(out, of(pid)));
   const { code, err } = await runCli(args, { home });
   assert.equal(code, 0, err);
-  const there = [...others, `${prefix}${id}.tmp`, "local_me.jsonl"];
-  assert.deepEqual(fs.readdirSync(out).sort(), there.sort());
+  assert.deepEqual(fs.readdirSync(out).sort(), [...others, of(pid), "local_me.jsonl"].sort());
 });

@@ -10,7 +10,7 @@ import type { Flags } from "../../cli/settings.ts";
 import { printableLine } from "../../core/chat/printable.ts";
 import type { ExportFormat } from "../export.ts";
 import type { ExportLine } from "../routes.ts";
-import { removeLeftovers, temporaryNames, writeWhole } from "./whole-file.ts";
+import { removeLeftovers, writeWhole } from "./whole-file.ts";
 
 interface ExportToFlags extends Flags {
   readonly format: ExportFormat;
@@ -39,9 +39,8 @@ export function exportTo(flags: ExportToFlags, context: Context): Promise<void> 
   const prepare = async () => [(await import("../routes.ts")).interchangeRoutes];
   return context.withRoutes(
     flags,
-    async (routes, { home, store }, isServed) => {
+    async (routes, { home }) => {
       await assertOutsideHome(out, home);
-      const names = await temporaryNames(store === undefined ? home : undefined, isServed);
       const files: Written[] = [];
       const leftOut: string[] = [];
       const folder = resolve(out);
@@ -54,10 +53,10 @@ export function exportTo(flags: ExportToFlags, context: Context): Promise<void> 
             signal.throwIfAborted();
             if (files.length === 0) {
               await mkdir(folder, { recursive: true, mode: 0o700 });
-              await removeLeftovers(folder, names);
+              await removeLeftovers(folder);
             }
             const file = { name: basename(line.file), pieces: piecesIn(lines, leaveOut) };
-            const isWhole = await writeWhole(folder, file, { names, force, signal });
+            const isWhole = await writeWhole(folder, file, { force, signal });
             if (isWhole) files.push({ file: join(out, file.name), chat_id: line.chat_id });
           }
         } catch (error) {

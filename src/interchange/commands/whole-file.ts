@@ -1,52 +1,29 @@
-import { createHash } from "node:crypto";
-import { link, open, readdir, realpath, rename, rm, stat } from "node:fs/promises";
+import { link, open, readdir, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { Failed, isErrno } from "../../cli/failure.ts";
 import { randomId } from "../../core/ids.ts";
 
-/** How a file is named until it is whole. */
-interface TemporaryNames {
-  /** Begins the name. */
-  readonly prefix: string;
-  /** No living process but this one names its own so. */
-  readonly areOurs: boolean;
-}
+/** How a file is named until it is whole: by the process that writes it. */
+const temporaryName = /^\.throughline-export-(\d+)-[0-9a-z]{18}\.tmp$/;
 
-/**
- * Names that tell which home an export is of. The writer of a home is one process, so that any other
- * file of such a name is of one that died. Beside a server, or a database, that is not known.
- *
- * @param given the home; `undefined`: a database has the chats.
- */
-export async function temporaryNames(
-  given: string | undefined,
-  isServed: boolean,
-): Promise<TemporaryNames> {
-  const prefix = ".throughline-export-";
-  if (given === undefined) return { prefix, areOurs: false };
-  const home = await realpath(given);
-  const { ino, birthtimeNs } = await stat(home, { bigint: true });
-  const digest = createHash("sha256").update(`${ino} ${birthtimeNs} ${home}`).digest("hex");
-  return { prefix: `${prefix}${digest.slice(0, 12)}-`, areOurs: !isServed };
-}
-
-const afterPrefix = /^[0-9a-z]{18}\.tmp$/;
-
-/** Removes what exports of this home left in a folder that were killed. */
-export async function removeLeftovers(
-  folder: string,
-  { prefix, areOurs }: TemporaryNames,
-): Promise<void> {
-  if (!areOurs) return;
+/** Removes what exports that were killed left in a folder. */
+export async function removeLeftovers(folder: string): Promise<void> {
   for (const entry of await readdir(folder, { withFileTypes: true })) {
-    const { name } = entry;
-    const isLeft = name.startsWith(prefix) && afterPrefix.test(name.slice(prefix.length));
-    if (isLeft && entry.isFile()) await rm(join(folder, name), { force: true });
+    const [, pid] = temporaryName.exec(entry.name) ?? [];
+    const isLeft = pid !== undefined && entry.isFile() && !isRunning(Number(pid));
+    if (isLeft) await rm(join(folder, entry.name), { force: true });
+  }
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch (error) {
+    return !isErrno(error, "ESRCH");
   }
 }
 
 interface WholeFileOptions {
-  readonly names: TemporaryNames;
   /** Overwrite an existing file. */
   readonly force: boolean;
   readonly signal: AbortSignal;
@@ -68,10 +45,10 @@ interface NewFile {
 export async function writeWhole(
   folder: string,
   { name, pieces }: NewFile,
-  { names, force, signal }: WholeFileOptions,
+  { force, signal }: WholeFileOptions,
 ): Promise<boolean> {
   const path = join(folder, name);
-  const temporary = join(folder, `${names.prefix}${randomId()}.tmp`);
+  const temporary = join(folder, `.throughline-export-${process.pid}-${randomId()}.tmp`);
   try {
     const file = await open(temporary, "wx", 0o600);
     try {

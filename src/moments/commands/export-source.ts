@@ -41,7 +41,6 @@ export function exportSource(packages: ReadPackages, routes?: Routes): ExportSou
         else yield { name, reason: await removed(name) };
       }
     },
-    manifest: (name) => packages.manifest(name),
     part: (name, path, allocate) => packages.part(name, path, allocate),
     async isWhole(name, compared) {
       // One whose status cannot be read may be retracted. It is told here and not by the list, so that

@@ -171,8 +171,8 @@ export async function remove(
     const receipt = await moments.forget(selection, { inBucket });
     if (flags.json) await write(io.output, json(receipt));
     else {
-      const { packages, unfinished, quarantined, pending, remote, failed, unreadable } = receipt;
-      const counts = { packages, unfinished, quarantined, "pending uploads": pending };
+      const { packages, unfinished, pending, remote, failed, unreadable } = receipt;
+      const counts = { packages, unfinished, "pending uploads": pending };
       const copies = { "copies in buckets, to be deleted": remote.length };
       const left = {
         "NOT DELETED": failed.length,

@@ -1,9 +1,8 @@
-// A package on its way to the disk or the bucket: its record, and its files as bytes in pieces.
+// The files of a package: their names, and their bytes in pieces.
 import { dirname } from "node:path/posix";
 import { digestOf } from "../package/digests.ts";
 import type { SealedMoment } from "../package/package-sink.ts";
 import { attachmentFile, frameFile } from "../package/read-manifest.ts";
-import type { PackageRecord } from "../package/record.ts";
 import { wavParts } from "../package/wav.ts";
 import { messagesBytes } from "../package/write-manifest.ts";
 
@@ -19,50 +18,36 @@ export function mediaTypeOf(path: string): string {
   return mediaTypes[ending as keyof typeof mediaTypes] ?? "application/octet-stream";
 }
 
-/** Bytes in pieces, from memory or from a disk. A piece never changes once it was given. */
-export type Pieces = Iterable<Uint8Array> | AsyncIterable<Uint8Array>;
-
-export interface PartNote {
+/** A file of a package on its way to the disk or the bucket. Its pieces never change. */
+export interface PackagePart {
   readonly path: string;
   readonly bytes: number;
-}
-
-export interface PackagePart extends PartNote {
   /** Where it is known before the bytes are read. */
-  readonly sha256?: string | undefined;
-  /** From the start, each time it is called. */
-  pieces(): Pieces;
+  readonly sha256: string | undefined;
+  readonly pieces: readonly Uint8Array[];
 }
 
-/** A part that lies in memory. */
-interface MemoryPart extends PackagePart {
-  pieces(): readonly Uint8Array[];
-}
-
-export interface PackageContent {
-  readonly record: PackageRecord;
-  /** Every file but the manifest, in upload order: messages, audio, frames, attachments. */
-  readonly parts: readonly PackagePart[];
-  /** In seconds since 1970. Default: now. */
-  readonly sealedTimestamp?: number | undefined;
-}
-
-export function memoryPart(path: string, pieces: readonly Uint8Array[]): MemoryPart {
-  const bytes = pieces.reduce((sum, piece) => sum + piece.length, 0);
+function partOf(path: string, pieces: readonly Uint8Array[]): PackagePart {
+  const bytes = bytesIn(pieces.map(({ length }) => ({ bytes: length })));
   const [only] = pieces;
   const sha256 = pieces.length === 1 && only !== undefined ? digestOf(only) : undefined;
-  return { path, bytes, sha256, pieces: () => pieces };
+  return { path, bytes, sha256, pieces };
 }
 
-/** The files of a moment. No picture and no sound is copied. */
-export function partsOf(moment: SealedMoment): readonly MemoryPart[] {
+/** Every file of a moment but the manifest, in upload order. No picture and no sound is copied. */
+export function partsOf(moment: SealedMoment): readonly PackagePart[] {
   const { messages, audio, frames, attachments = new Map<string, Uint8Array>() } = moment;
   return [
-    memoryPart(messagesFile, [messagesBytes(messages)]),
-    ...(audio === null ? [] : [memoryPart(audioFile, wavParts(audio))]),
-    ...frames.map((jpeg, index) => memoryPart(frameFile(index), [jpeg])),
-    ...[...attachments].map(([sha256, bytes]) => memoryPart(attachmentFile(sha256), [bytes])),
+    partOf(messagesFile, [messagesBytes(messages)]),
+    ...(audio === null ? [] : [partOf(audioFile, wavParts(audio))]),
+    ...frames.map((jpeg, index) => partOf(frameFile(index), [jpeg])),
+    ...[...attachments].map(([sha256, bytes]) => partOf(attachmentFile(sha256), [bytes])),
   ];
+}
+
+/** How many bytes files have together. */
+export function bytesIn(files: readonly { readonly bytes: number }[]): number {
+  return files.reduce((sum, { bytes }) => sum + bytes, 0);
 }
 
 /** The folders in a package that has these files. */

@@ -58,39 +58,40 @@ for (const [selection, gone] of [
 }
 
 // Case 18, S-25.
-test("a deletion reaches the folder, the status, the half and the quarantine, and counts each", async () => {
+test("a deletion reaches the folder, the status and the half, and counts each", async () => {
   const { disk, packages } = await saved();
   const [moment] = moments as [(typeof moments)[number]];
   const { name, what } = moment.record;
   await packages.preserve(name, { by: what, reason: "kept" });
-  for (const place of [`${path}/${name}.partial`, `/home/quarantine/feedback-${name}.partial`]) {
-    if (place.startsWith("/home/q")) await disk.mkdir("/home/quarantine").catch(() => undefined);
-    await disk.mkdir(place);
-    const file = await disk.open(`${place}/messages.json`, "create");
-    await file.write(Buffer.from(what), 0);
-  }
+  await disk.mkdir(`${path}/${name}.partial`);
+  const half = await disk.open(`${path}/${name}.partial/messages.json`, "create");
+  await half.write(Buffer.from(what), 0);
   const receipt = await packages.delete({ name });
-  const { packages: folders, unfinished, statuses, quarantined } = receipt;
-  assert.deepEqual([folders, unfinished, statuses, quarantined], [1, 1, 1, 1]);
+  const { packages: folders, unfinished, statuses } = receipt;
+  assert.deepEqual([folders, unfinished, statuses], [1, 1, 1]);
   for (const [file, bytes] of await filesOf(disk)) {
     assert.ok(!bytes.includes(what) && !file.includes(name), file);
   }
 });
 
-test("what is half done, or in quarantine, is found by its chat too", async () => {
-  const disk = new SimulatedDisk();
-  const { packages } = await openPackages(disk);
-  await packages.save(moments[1]!);
-  await disk.rename(`${path}/${names[1]}`, `${path}/${names[1]}.partial`);
-  await packages.save(moments[2]!);
-  await disk.mkdir("/home/quarantine");
-  await disk.rename(`${path}/${names[2]}`, `/home/quarantine/feedback-${names[2]}`);
-  const odd = await packages.delete({ chatId: "chat:1" });
-  assert.deepEqual(odd.deleted, pick(3));
-  const even = await packages.delete({ person: "Ana" });
-  assert.deepEqual(even.deleted, pick(2));
-  assert.equal((await filesOf(disk)).size, 0);
-});
+for (const selection of [
+  { chatId: "chat:1" },
+  { person: "Ori" },
+  { message: { chatId: "chat:1", id: "m1" } },
+]) {
+  test(`what is half done goes with ${JSON.stringify(selection)} by its record, and with no other`, async () => {
+    const disk = new SimulatedDisk();
+    const { packages } = await openPackages(disk);
+    const [name] = pick(1) as [string];
+    await packages.save(moments[0]!);
+    await disk.rename(`${path}/${name}`, `${path}/${name}.partial`);
+    for (const other of [{ person: "Zoe" }, { message: { chatId: "chat:1", id: "m9" } }]) {
+      assert.deepEqual((await packages.delete(other)).deleted, []);
+    }
+    assert.deepEqual((await packages.delete(selection)).deleted, [name]);
+    assert.equal((await filesOf(disk)).size, 0);
+  });
+}
 
 for (const selection of [
   { chatId: "chat:9" },
@@ -100,12 +101,11 @@ for (const selection of [
   test(`a half whose record was never written goes with ${JSON.stringify(selection)}: it may be theirs`, async () => {
     const { disk, packages } = await saved();
     const half = momentOf(9).record.name;
-    await disk.mkdir("/home/quarantine");
-    await disk.mkdir(`/home/quarantine/feedback-${half}.partial`);
-    const file = `/home/quarantine/feedback-${half}.partial/messages.json`;
+    await disk.mkdir(`${path}/${half}.partial`);
+    const file = `${path}/${half}.partial/messages.json`;
     await (await disk.open(file, "create")).write(Buffer.from("[]"), 0);
-    const { deleted, quarantined } = await packages.delete(selection);
-    assert.deepEqual([deleted, quarantined], [[half], 1]);
+    const { deleted, unfinished } = await packages.delete(selection);
+    assert.deepEqual([deleted, unfinished], [[half], 1]);
     assert.equal((await packages.list()).packages.length, 4);
   });
 }
@@ -114,25 +114,12 @@ test("a package whose manifest only lost its checksum is deleted with its chat; 
   const { disk, packages } = await saved();
   const [first, second] = names as [string, string];
   const damaged = await disk.open(`${path}/${first}/feedback.json`, "write");
-  const text = (await packages.manifest(first)).toString();
+  const text = (await packages.part(first, "feedback.json")).toString();
   await damaged.write(Buffer.from(text.replace("a joke 1", "a joke 9")), 0);
   await (await disk.open(`${path}/${second}/feedback.json`, "write")).truncate(50);
   const { deleted, unreadable } = await packages.delete({ chatId: "chat:1" });
   assert.deepEqual([deleted, unreadable], [pick(1, 3), pick(2)]);
   assert.deepEqual((await packages.delete({ name: second })).deleted, [second]);
-});
-
-test("what is in quarantine is found by a message that it holds, too", async () => {
-  const disk = new SimulatedDisk();
-  const { packages } = await openPackages(disk);
-  await packages.save(moments[2]!);
-  await disk.mkdir("/home/quarantine");
-  await disk.rename(`${path}/${names[2]}`, `/home/quarantine/feedback-${names[2]}`);
-  const none = await packages.delete({ message: { chatId: "chat:1", id: "m9" } });
-  assert.deepEqual([none.deleted, none.unreadable], [[], []]);
-  const receipt = await packages.delete({ message: { chatId: "chat:1", id: "m1" } });
-  assert.deepEqual(receipt.deleted, pick(3));
-  assert.equal((await filesOf(disk)).size, 0);
 });
 
 test("a package whose words cannot be read is named, where one message is to go", async () => {

@@ -6,10 +6,9 @@ import { invalid, ThroughlineError } from "../../core/errors.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../core/json.ts";
 import type { Disk } from "../../core/storage/disk/disk.ts";
 import { makeUuidV7, packageId, packageName, packageStamp } from "../package/package-name.ts";
-import { audioRateHz } from "../package/package-sink.ts";
-import { frameFile } from "../package/read-manifest.ts";
+import { type AudioRef, audioRateHz, type SealedMoment } from "../package/package-sink.ts";
+import { frameFile, jsonOf } from "../package/read-manifest.ts";
 import {
-  type AudioEntry,
   type FrameEntry,
   feedbackSchema,
   type MessageRole,
@@ -19,14 +18,8 @@ import {
 import { wavHeader, wavHeaderBytes } from "../package/wav.ts";
 import { messagesBytes } from "../package/write-manifest.ts";
 import { jpegFacts } from "../record/jpeg.ts";
-import {
-  audioFile,
-  memoryPart,
-  messagesFile,
-  type PackageContent,
-  type PackagePart,
-} from "./content.ts";
-import { readPieces, readWhole } from "./read-package.ts";
+import { audioFile, messagesFile } from "./content.ts";
+import { readWhole } from "./read-package.ts";
 import { entriesOf } from "./remove-tree.ts";
 
 export interface SeedImportOptions {
@@ -65,7 +58,7 @@ export async function readSeed(
   disk: Disk,
   folder: string,
   { consent = noConsent }: SeedImportOptions,
-): Promise<{ readonly content: PackageContent; readonly leftOut: readonly LeftOut[] }> {
+): Promise<{ readonly moment: SealedMoment; readonly leftOut: readonly LeftOut[] }> {
   const bytes = await readWhole(disk, join(folder, "feedback.json"));
   if (bytes === undefined) {
     throw new ThroughlineError("there is no feedback.json", { code: "THROUGHLINE_NOT_FOUND" });
@@ -73,19 +66,19 @@ export async function readSeed(
   const seed = seedOf(bytes);
   const leftOut: LeftOut[] = [];
   const messages = await readWords(disk, folder, leftOut);
-  const sound = await readSound(disk, folder, leftOut);
-  const { frames, parts } = await readFrames(disk, folder, leftOut);
+  const audio = await readSound(disk, folder, leftOut);
+  const { frames, jpegs } = await readFrames(disk, folder, leftOut);
   const hash = createHash("sha256").update(bytes).update(messagesBytes(messages)).digest();
   const uuid = makeUuidV7(seed.at, (into) => into.set(hash.subarray(0, into.length)));
   const record: PackageRecord = {
     ...labelOf(seed, uuid),
     num_messages: messages.length,
     num_frames: frames.length,
-    audio_samples: sound?.audio.samples ?? 0,
+    audio_samples: audio?.samples ?? 0,
     consent: {
       messages: true,
       frames: frames.length > 0,
-      audio: sound !== undefined,
+      audio: audio !== null,
       upload: consent.upload,
       export: consent.export,
       by: consent.by,
@@ -101,17 +94,19 @@ export async function readSeed(
       last_seq: messages.at(-1)?.seq ?? null,
     },
     frames,
-    audio: sound?.audio ?? null,
+    audio: audio && { ...soundFormat, samples: audio.samples },
   };
-  const words = memoryPart(messagesFile, [messagesBytes(messages)]);
-  return {
-    content: {
-      record,
-      parts: [words, ...(sound === undefined ? [] : [sound.part]), ...parts],
-    },
-    leftOut,
-  };
+  return { moment: { record, messages, frames: jpegs, audio }, leftOut };
 }
+
+const soundFormat = {
+  file: audioFile,
+  rate_hz: audioRateHz,
+  channels: 1,
+  bits: 16,
+  start_t_ms: null,
+  source_t_ms: null,
+} as const;
 
 interface Seed {
   readonly fields: JsonObject;
@@ -121,7 +116,7 @@ interface Seed {
 }
 
 function seedOf(bytes: Buffer): Seed {
-  const fields = jsonOf(bytes);
+  const fields = jsonOf(bytes, { fatal: false });
   if (!isJsonObject(fields)) throw invalid("feedback.json is not a JSON object");
   if (fields["schema"] !== undefined) throw invalid("feedback.json is not that of a seed");
   const { sentiment, timestamp } = fields;
@@ -183,7 +178,7 @@ async function readWords(
   leftOut: LeftOut[],
 ): Promise<readonly PackageMessage[]> {
   const bytes = await readWhole(disk, join(folder, messagesFile));
-  const value = bytes === undefined ? undefined : jsonOf(bytes);
+  const value = bytes === undefined ? undefined : jsonOf(bytes, { fatal: false });
   if (!Array.isArray(value)) {
     leftOut.push({ path: messagesFile, reason: "not a list" });
     return [];
@@ -221,73 +216,41 @@ function messageOf(item: Json, seq: number): PackageMessage | undefined {
   };
 }
 
-async function readSound(
-  disk: Disk,
-  folder: string,
-  leftOut: LeftOut[],
-): Promise<{ readonly audio: AudioEntry; readonly part: PackagePart } | undefined> {
+async function readSound(disk: Disk, folder: string, leftOut: LeftOut[]): Promise<AudioRef | null> {
   const bytes = await readWhole(disk, join(folder, audioFile));
-  if (bytes === undefined) return undefined;
+  if (bytes === undefined) return null;
   const samples = Math.floor((bytes.length - wavHeaderBytes) / 2);
   // The header is rewritten below: only its kind matters, not its lengths.
   const kind = (header: Buffer) => Buffer.concat([header.subarray(0, 4), header.subarray(8, 40)]);
   if (samples < 1 || !kind(bytes).equals(kind(wavHeader(0)))) {
     leftOut.push({ path: audioFile, reason: "not 16 kHz mono with 16 bits" });
-    return undefined;
+    return null;
   }
-  const sound = bytes.subarray(wavHeaderBytes, wavHeaderBytes + samples * 2);
-  return {
-    audio: {
-      file: audioFile,
-      rate_hz: audioRateHz,
-      channels: 1,
-      bits: 16,
-      samples,
-      start_t_ms: null,
-      source_t_ms: null,
-    },
-    part: memoryPart(audioFile, [wavHeader(samples), sound]),
-  };
+  const sound = Uint8Array.from(bytes.subarray(wavHeaderBytes, wavHeaderBytes + samples * 2));
+  return { pcm: [new Int16Array(sound.buffer)], samples };
 }
 
 async function readFrames(disk: Disk, folder: string, leftOut: LeftOut[]) {
   const directory = join(folder, "frames");
   const names = ((await entriesOf(disk, directory)) ?? []).map(({ name }) => name).sort();
   const frames: FrameEntry[] = [];
-  const parts: PackagePart[] = [];
+  const jpegs: Buffer[] = [];
   for (const name of names) {
-    const place = join(directory, name);
-    const bytes = /^\d{6}\.jpg$/.test(name) ? await readWhole(disk, place) : undefined;
+    const isFrame = /^\d{6}\.jpg$/.test(name);
+    const bytes = isFrame ? await readWhole(disk, join(directory, name)) : undefined;
     const size = bytes && jpegFacts(bytes);
     if (bytes === undefined || size === undefined || size.bytes < bytes.length) {
       leftOut.push({ path: `frames/${name}`, reason: "not a whole JPEG" });
       continue;
     }
-    const { length } = bytes;
-    const file = frameFile(frames.length);
-    frames.push({
-      file,
-      t_ms: null,
-      timestamp: null,
-      seq: null,
-      width: size.width,
-      height: size.height,
-      camera: null,
-      source_t_ms: null,
-    });
-    parts.push({ path: file, bytes: length, pieces: () => readPieces(disk, place, 0, length) });
+    const { width, height } = size;
+    const unknown = { t_ms: null, timestamp: null, seq: null, camera: null, source_t_ms: null };
+    frames.push({ file: frameFile(frames.length), width, height, ...unknown });
+    jpegs.push(bytes);
   }
-  return { frames, parts };
+  return { frames, jpegs };
 }
 
 function textOf(value: Json | undefined): string {
   return typeof value === "string" ? value : "";
-}
-
-function jsonOf(bytes: Buffer): unknown {
-  try {
-    return JSON.parse(bytes.toString("utf8"));
-  } catch {
-    return undefined; // the message would quote what somebody said
-  }
 }

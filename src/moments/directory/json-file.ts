@@ -6,6 +6,7 @@ import {
   unlinkIfThere,
   writeAll,
 } from "../../core/storage/files/file-ports.ts";
+import { jsonOf } from "../package/read-manifest.ts";
 import { endings } from "./names.ts";
 import type { PackagePorts } from "./ports.ts";
 import { readWhole } from "./read-package.ts";
@@ -24,12 +25,8 @@ export async function readNote<T>(
 ): Promise<T | "unreadable" | undefined> {
   const bytes = await readWhole(disk, placeOf(path, name, as));
   if (bytes === undefined) return undefined;
-  try {
-    const value: unknown = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
-    return is(shape, value) ? value : "unreadable";
-  } catch {
-    return "unreadable"; // the message would quote it
-  }
+  const value = jsonOf(bytes);
+  return is(shape, value) ? value : "unreadable";
 }
 
 /** Replaces a note whole: after a power cut the old one is there, or the new one. */

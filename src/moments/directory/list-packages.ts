@@ -3,8 +3,8 @@ import type { DiskEntry } from "../../core/storage/disk/disk.ts";
 import { isThere } from "../../core/storage/files/file-ports.ts";
 import { checkCount } from "../../core/storage/key.ts";
 import type { Manifest, PackageStatus } from "../package/record.ts";
-import { foldersOf } from "./content.ts";
-import { checkName, isSeedName, type Place, placeOf } from "./names.ts";
+import { bytesIn, foldersOf } from "./content.ts";
+import { checkName, isSeedName, placeOf } from "./names.ts";
 import type { PackagePorts } from "./ports.ts";
 import { readFolder } from "./read-package.ts";
 import { entriesOf } from "./remove-tree.ts";
@@ -78,21 +78,6 @@ export async function listPackages(
   };
 }
 
-/** Names of which there is a status or a tombstone, oldest first. Reads none of them. */
-export async function notedPlaces({ disk, path }: PackagePorts): Promise<readonly Place[]> {
-  const places = ((await entriesOf(disk, path)) ?? []).flatMap(({ name }) => placeOf(name) ?? []);
-  const noted = places.filter(({ as }) => as === "status" || as === "tombstone");
-  return noted.sort((one, other) => (one.name < other.name ? -1 : 1));
-}
-
-/** Every package by name, oldest first, without those of the original. */
-export async function packageNames({ disk, path }: PackagePorts): Promise<readonly string[]> {
-  return ((await entriesOf(disk, path)) ?? [])
-    .filter(({ name, kind }) => kind === "directory" && placeOf(name)?.as === "package")
-    .map(({ name }) => name)
-    .sort();
-}
-
 function isFolderOfPackage({ name, kind }: DiskEntry): boolean {
   return kind === "directory" && (placeOf(name)?.as === "package" || isSeedName(name));
 }
@@ -107,7 +92,7 @@ async function entryOf(ports: PackagePorts, name: string): Promise<PackageEntry 
     const state = kind === "newer" || kind === "seed" ? kind : "damaged";
     return { name, state, detail: problem?.detail ?? null, manifest, status, bytes: 0 };
   }
-  const bytes = bytesOf(manifest);
+  const bytes = bytesIn(manifest.files);
   const missing = await missingNames(ports, folder, manifest);
   if (missing === 0) return { name, state: "sealed", detail: null, manifest, status, bytes };
   const detail = `${missing} of its files are not there`;
@@ -119,10 +104,6 @@ async function entryThere(ports: PackagePorts, name: string): Promise<PackageEnt
   const status = await readStatus(ports, name);
   if (status?.uploaded.length === 0) return undefined;
   return { name, state: "bucket", detail: null, manifest: undefined, status, bytes: 0 };
-}
-
-export function bytesOf({ files }: Manifest): number {
-  return files.reduce((sum, { bytes }) => sum + bytes, 0);
 }
 
 async function missingNames(

@@ -1,7 +1,9 @@
 // What stands in a directory of packages, by name. A name is all that tells what a thing is before
 // it is read, so it is checked by its exact shape: nothing from outside becomes a path otherwise.
 import { invalid } from "../../core/errors.ts";
+import type { Disk } from "../../core/storage/disk/disk.ts";
 import { isPackageName } from "../package/package-name.ts";
+import { entriesOf } from "./remove-tree.ts";
 
 const ofSeed = /^\d{4}-\d{2}-\d{2}T\d{2}-\d{2}-\d{2}_[a-z]{1,32}_fb_[0-9a-f]{6}$/;
 
@@ -39,6 +41,18 @@ export function placeOf(entry: string): Place | undefined {
     if (isPackageName(name)) return { name, as };
   }
   return undefined;
+}
+
+/** Everything of packages in a directory, by the names of the packages, oldest first. Reads none of it. */
+export async function placesIn({
+  disk,
+  path,
+}: {
+  readonly disk: Disk;
+  readonly path: string;
+}): Promise<readonly Place[]> {
+  const places = ((await entriesOf(disk, path)) ?? []).flatMap(({ name }) => placeOf(name) ?? []);
+  return places.sort((one, other) => (one.name < other.name ? -1 : 1));
 }
 
 /** The instant in a name, in milliseconds since 1970: the whole second of the trigger, UTC. */

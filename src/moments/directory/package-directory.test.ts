@@ -215,7 +215,9 @@ test("a package of a later schema is listed as newer, and left alone by every ca
   const { packages } = await openPackages(disk);
   const { name } = await packages.save(momentOf(1));
   const file = await disk.open(`${path}/${name}/feedback.json`, "write");
-  const text = (await packages.manifest(name)).toString().replace("feedback/1", "feedback/2");
+  const text = (await packages.part(name, "feedback.json"))
+    .toString()
+    .replace("feedback/1", "feedback/2");
   await file.write(Buffer.from(text), 0);
   const before = await filesOf(disk);
   assert.equal((await packages.list()).packages[0]?.state, "newer");

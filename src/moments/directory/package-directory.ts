@@ -1,29 +1,25 @@
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import { isoTime, systemClock } from "../../core/clock.ts";
 import { ThroughlineError } from "../../core/errors.ts";
 import { randomId } from "../../core/ids.ts";
 import { silentLogger } from "../../core/logger.ts";
 import { KeyedMutex } from "../../core/mutex.ts";
-import { is } from "../../core/shape.ts";
 import { realDisk } from "../../core/storage/disk/disk.ts";
 import type { Allocate } from "../../core/storage/files/batch-reader.ts";
 import { isThere } from "../../core/storage/files/file-ports.ts";
 import type { PackageSink, Saved, SealedMoment } from "../package/package-sink.ts";
+import type { PackageRecord, PackageStatus, Tombstone, UploadError } from "../package/record.ts";
+import { bytesIn, partsOf } from "./content.ts";
 import {
-  type PackageRecord,
-  type PackageStatus,
-  pathShape,
-  type Tombstone,
-  type UploadError,
-} from "../package/record.ts";
-import { manifestFile, partsOf } from "./content.ts";
-import { type DeleteReceipt, deletePackages, ownedPackages } from "./delete-packages.ts";
+  type DeleteReceipt,
+  deletePackages,
+  type OwnedPackage,
+  ownedPackages,
+} from "./delete-packages.ts";
 import { codeOf, diskCause, errnoOf, unreachable } from "./disk-errors.ts";
 import { type ImportedSeed, readSeed, type SeedImportOptions } from "./import-seed.ts";
-import { KnownNames } from "./known-names.ts";
-import { type ListOptions, listPackages, notedPlaces, type PackagePage } from "./list-packages.ts";
-import { checkName, endings, idOf, type Place } from "./names.ts";
-import { type ByteRange, type OpenedPart, openPart } from "./open-part.ts";
+import { type ListOptions, listPackages, type PackagePage } from "./list-packages.ts";
+import { checkName, endings, idOf, type Place, placesIn } from "./names.ts";
 import {
   defaultMinFreeBytes,
   type PackageDirectoryOptions,
@@ -31,23 +27,37 @@ import {
   type Sender,
   secondsNow,
 } from "./ports.ts";
-import { type MessageReaction, ownersOf, Reactions } from "./reactions.ts";
+import { type MessageReaction, Reactions } from "./reactions.ts";
 import { assertThere } from "./read-package.ts";
-import { bytesOf, manifestOf, type ReadPackage, readPackage } from "./read-sealed.ts";
+import {
+  type ByteRange,
+  bytesOf,
+  type OpenedPart,
+  openPart,
+  type ReadPackage,
+  readPackage,
+} from "./read-sealed.ts";
 import { prepare, recover } from "./recover.ts";
 import { type PurgeReport, purge, type RetentionLimits, releasePackage } from "./retention.ts";
 import { occupantOf, saveCopy, savePackage } from "./save-package.ts";
 import {
   type ChangeStatus,
   changeStatus,
+  joinPlaces,
   noteComing,
   readStatus,
   removeStatus,
   uploadedNow,
 } from "./status.ts";
-import { addPlace, readTombstone, removePlaces, writeTombstone } from "./tombstones.ts";
+import { readTombstone, removePlaces, writeTombstone } from "./tombstones.ts";
 import { type Verification, verifyFolder } from "./verify.ts";
-import { isMeant, type OwnedPackage, type Selection } from "./whose.ts";
+import { isMeant, ownersOf, type Selection } from "./whose.ts";
+
+/** A package, and whether its files are on this disk. */
+interface Known {
+  readonly name: string;
+  readonly isHere: boolean;
+}
 
 /** Who marks a package, and why. */
 export interface Mark {
@@ -65,7 +75,8 @@ export class PackageDirectory implements PackageSink {
   readonly #alone: KeyedMutex["run"] = (name, work) => this.#changes.run(name, work);
   /** Being saved at this moment, by name. */
   readonly #saving = new Map<string, PackageRecord>();
-  readonly #names = new KnownNames();
+  /** Packages that are here, or noted to be in a bucket alone, by their ids. */
+  readonly #known = new Map<string, Known>();
   readonly #reactions: Reactions;
   #closing: Promise<void> | undefined;
 
@@ -83,7 +94,6 @@ export class PackageDirectory implements PackageSink {
       sender: undefined,
       freeSpace,
       disk,
-      quarantinePath: join(dirname(path), "quarantine"),
       unsyncedNames: new Set(),
       guard: options.guard ?? (() => undefined),
       report: (found) => {
@@ -105,7 +115,7 @@ export class PackageDirectory implements PackageSink {
     const directory = new PackageDirectory(options);
     try {
       await prepare(directory.#ports);
-      await directory.#names.read(directory.#ports, await recover(directory.#ports));
+      await directory.#learn(await recover(directory.#ports));
     } catch (error) {
       throw errnoOf(diskCause(error)) === undefined ? error : unreachable("the packages", error);
     }
@@ -115,7 +125,7 @@ export class PackageDirectory implements PackageSink {
   /** Reads a directory that another process may be changing: nothing is made, finished or set aside. */
   static beside(
     path: string,
-  ): Pick<PackageDirectory, "list" | "read" | "manifest" | "part" | "status" | "verify"> {
+  ): Pick<PackageDirectory, "list" | "read" | "part" | "status" | "verify"> {
     return new PackageDirectory({ path });
   }
 
@@ -128,7 +138,7 @@ export class PackageDirectory implements PackageSink {
     const saved = await this.#changes
       .run(record.name, () => savePackage(this.#ports, moment, signal))
       .finally(() => this.#saving.delete(record.name));
-    this.#names.add(saved.name, true);
+    this.#learned(saved.name, true);
     await this.noteSuperseded(record);
     return saved;
   }
@@ -165,26 +175,17 @@ export class PackageDirectory implements PackageSink {
 
   /** Opens one file of a package: see `OpenedPart`. */
   async openPart(name: string, path: string, range: ByteRange = {}): Promise<OpenedPart> {
-    return this.#reaching(name, async () =>
-      openPart(this.#ports, await manifestOf(this.#ports, name), path, range),
-    );
-  }
-
-  /** The bytes of feedback.json as they are. @throws ThroughlineError `THROUGHLINE_NOT_FOUND` */
-  async manifest(name: string): Promise<Buffer> {
-    return this.#reaching(name, () => bytesOf(this.#ports, name, manifestFile));
+    return this.#reaching(name, () => openPart(this.#ports, name, path, range));
   }
 
   /**
-   * The bytes of one file of a package as they are: the sender compares them first.
+   * The bytes of one file of a package, `feedback.json` too, as they are: the sender compares them first.
    * `allocate` gives the memory that they are to lie in.
    *
    * @throws ThroughlineError `THROUGHLINE_NOT_FOUND`: it is gone, or no package has such a file.
    */
   async part(name: string, path: string, allocate?: Allocate): Promise<Buffer> {
-    // A path that no manifest can list is that of no package, whatever may be there.
-    const file = is(pathShape, path) ? path : undefined;
-    return this.#reaching(name, () => bytesOf(this.#ports, name, file, allocate));
+    return this.#reaching(name, () => bytesOf(this.#ports, name, path, allocate));
   }
 
   /**
@@ -248,7 +249,7 @@ export class PackageDirectory implements PackageSink {
     const { name } = record;
     return this.#changing(name, async () => {
       const isFree = (await occupantOf(this.#ports, record)) === "none";
-      const bytes = partsOf(moment).reduce((sum, part) => sum + part.bytes, 0);
+      const bytes = bytesIn(partsOf(moment));
       const of = ownersOf(record, messages);
       const note = isFree ? await noteComing(this.#ports, record, bytes, of) : undefined;
       if (note !== undefined) return note.prefix;
@@ -270,13 +271,13 @@ export class PackageDirectory implements PackageSink {
       return { ...done, upload: { ...done.upload, state: "pending" } };
     };
     await this.#changing(name, () => changeStatus(this.#ports, name, change, { inFlight: true }));
-    if (!(await this.has(name))) this.#names.add(name, false);
+    if (!(await this.has(name))) this.#learned(name, false);
   }
 
   /** Removes the status of a package that is neither here nor in a bucket. */
   async forgetStatus(name: string): Promise<void> {
     await this.#changing(name, () => removeStatus(this.#ports, name));
-    this.#names.forget(name);
+    this.#known.delete(idOf(name));
   }
 
   /** Notes why an attempt at a status or a tombstone failed. `dead`: no other follows by itself. */
@@ -306,7 +307,7 @@ export class PackageDirectory implements PackageSink {
    */
   async release(name: string): Promise<void> {
     await this.#changing(name, () => releasePackage(this.#ports, name));
-    if (!(await this.has(name))) this.#names.add(name, false);
+    if (!(await this.has(name))) this.#learned(name, false);
   }
 
   /** Who sends packages hears from now on what there is to be done. */
@@ -315,8 +316,9 @@ export class PackageDirectory implements PackageSink {
   }
 
   /** Names of which there is a status or a tombstone, oldest first. Reads none of them. */
-  noted(): Promise<readonly Place[]> {
-    return notedPlaces(this.#ports);
+  async noted(): Promise<readonly Place[]> {
+    const places = await placesIn(this.#ports);
+    return places.filter(({ as }) => as === "status" || as === "tombstone");
   }
 
   /** Whether a package is here, or a status of it. */
@@ -334,8 +336,12 @@ export class PackageDirectory implements PackageSink {
   async bury(name: string, prefix: string): Promise<void> {
     const { upload, clock, sender } = this.#ports;
     if (upload === undefined) return;
-    const [since, place] = [secondsNow(clock), { target: upload.target, prefix }];
-    await this.#changing(name, () => addPlace(this.#ports, name, place, since));
+    const since = secondsNow(clock);
+    await this.#changing(name, async () => {
+      const { places: before = [] } = (await readTombstone(this.#ports, name)) ?? {};
+      const places = joinPlaces(before, [{ target: upload.target, prefix }]);
+      await writeTombstone(this.#ports, name, { state: "pending", places, since, error: null });
+    });
     sender?.pending(name, "tombstone", { since });
   }
 
@@ -353,13 +359,15 @@ export class PackageDirectory implements PackageSink {
   async delete(selection: Selection): Promise<DeleteReceipt> {
     this.#assertOpen();
     if ("name" in selection) checkName(selection.name);
-    const waiting = [...this.#saving].flatMap(([name, record]) =>
-      isMeant(selection, name, [record]) ? [name] : [],
-    );
+    const waiting = [...this.#saving]
+      .filter(([name, { chat_id, people }]) => {
+        return isMeant(selection, name, [{ chat_id, people }]) !== false;
+      })
+      .map(([name]) => name);
     const receipt = await this.#reaching("the packages", () =>
       deletePackages(this.#ports, selection, waiting, this.#alone),
     );
-    for (const name of receipt.deleted) this.#names.forget(name);
+    for (const name of receipt.deleted) this.#known.delete(idOf(name));
     return receipt;
   }
 
@@ -369,8 +377,8 @@ export class PackageDirectory implements PackageSink {
     return this.#reaching("the packages", async () => {
       const report = await purge(this.#ports, limits, this.#alone);
       for (const { name } of report.purged) {
-        this.#names.forget(name);
-        if (await this.knows(name)) this.#names.add(name, false);
+        this.#known.delete(idOf(name));
+        if (await this.knows(name)) this.#learned(name, false);
       }
       return report;
     });
@@ -380,10 +388,10 @@ export class PackageDirectory implements PackageSink {
   async importSeedPackage(folder: string, options: SeedImportOptions = {}): Promise<ImportedSeed> {
     this.#assertOpen();
     return this.#reaching("the seed's package", async () => {
-      const { content, leftOut } = await readSeed(this.#ports.disk, folder, options);
-      const { name } = content.record;
-      const isNew = await this.#changes.run(name, () => saveCopy(this.#ports, content));
-      this.#names.add(name, true);
+      const { moment, leftOut } = await readSeed(this.#ports.disk, folder, options);
+      const { name } = moment.record;
+      const isNew = await this.#changes.run(name, () => saveCopy(this.#ports, moment));
+      this.#learned(name, true);
       return { name, isNew, leftOut };
     });
   }
@@ -404,8 +412,8 @@ export class PackageDirectory implements PackageSink {
 
   /** The older judgement is marked; the newer one names it, so losing the mark loses nothing. */
   async noteSuperseded({ supersedes, id }: PackageRecord): Promise<void> {
-    const older = supersedes === null ? undefined : this.nameOf(supersedes);
-    if (older !== undefined) await this.#supersede(older, id);
+    const older = supersedes === null ? undefined : this.#known.get(supersedes);
+    if (older !== undefined) await this.#supersede(older.name, id);
   }
 
   async #supersede(name: string, by: string): Promise<void> {
@@ -417,17 +425,22 @@ export class PackageDirectory implements PackageSink {
     }
   }
 
-  /**
-   * The name of the package with this id, without looking at the disk: one that is noted to be in a
-   * bucket alone, too.
-   */
-  nameOf(id: string): string | undefined {
-    return this.#names.nameOf(id);
+  /** The package with this id, without looking at the disk: one that is noted to be in a bucket alone, too. */
+  known(id: string): Known | undefined {
+    return this.#known.get(id);
   }
 
-  /** Whether the package with this id is noted to be in a bucket alone. */
-  isRemote(id: string): boolean {
-    return this.#names.isRemote(id);
+  #learned(name: string, isHere: boolean): void {
+    this.#known.set(idOf(name), { name, isHere });
+  }
+
+  /** Learns what the directory has, without what may never arrive in a bucket. */
+  async #learn(inFlight: ReadonlySet<string>): Promise<void> {
+    for (const { name, as } of await placesIn(this.#ports)) {
+      if (as === "package") this.#learned(name, true);
+      const isNew = as === "status" && !inFlight.has(name) && !this.#known.has(idOf(name));
+      if (isNew) this.#learned(name, false);
+    }
   }
 
   #changing<T>(name: string, work: () => Promise<T>): Promise<T> {

@@ -66,8 +66,6 @@ export interface PackagePorts
     Pick<PackageDirectoryOptions, "freeSpace" | "upload"> {
   /** Directories in which a name was changed and whose sync failed: see `syncNames`. */
   readonly unsyncedNames: Set<string>;
-  /** Where what cannot be read goes: `quarantine` beside the directory. */
-  readonly quarantinePath: string;
   sender: Sender | undefined;
   report(report: NewReport): void;
 }

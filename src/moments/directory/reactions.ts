@@ -1,12 +1,12 @@
 // Which reaction a message has. It is derived from the packages, so that neither a kill nor two clicks at once
 // leave a message with two.
 import { join } from "node:path";
-import type { PackageMessage, PackageOwners, PackageRecord } from "../package/record.ts";
-import { idOf, placeOf } from "./names.ts";
+import type { PackageOwners } from "../package/record.ts";
+import { idOf, placesIn } from "./names.ts";
 import type { PackagePorts } from "./ports.ts";
 import { readFolder } from "./read-package.ts";
-import { entriesOf } from "./remove-tree.ts";
 import { isInFlight, readStatus } from "./status.ts";
+import { ownersOf } from "./whose.ts";
 
 /** A person's reaction to the answers and tool results of a turn. */
 export interface MessageReaction {
@@ -58,7 +58,7 @@ export class Reactions {
   /** Reads what is new. @returns the packages whose files are here. */
   async #look(): Promise<ReadonlySet<string>> {
     const { disk, path } = this.#ports;
-    const places = ((await entriesOf(disk, path)) ?? []).flatMap(({ name }) => placeOf(name) ?? []);
+    const places = await placesIn(this.#ports);
     const named = (as: string) => places.filter((place) => place.as === as).map(({ name }) => name);
     const folders = new Set(named("package"));
     const all = new Set([...folders, ...named("status")]);
@@ -83,16 +83,4 @@ export class Reactions {
       return rank(a.name) - rank(b.name) || b.timestamp - a.timestamp || (a.name < b.name ? 1 : -1);
     });
   }
-}
-
-/** Whose a package is, for a status. */
-export function ownersOf(
-  record: PackageRecord,
-  messages: readonly Pick<PackageMessage, "id">[],
-): PackageOwners {
-  const { chat_id, people, target, annotator, timestamp, supersedes } = record;
-  const isOfPerson = annotator.kind === "human" && annotator.id === null;
-  const isNamed = isOfPerson && target?.how === "explicit";
-  const judged = isNamed ? { message_ids: target.message_ids, timestamp, supersedes } : undefined;
-  return { chat_id, people, messages: messages.map(({ id }) => id), judged };
 }

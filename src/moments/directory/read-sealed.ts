@@ -1,13 +1,20 @@
 import { join } from "node:path";
-import { ThroughlineError } from "../../core/errors.ts";
+import { invalid, ThroughlineError } from "../../core/errors.ts";
+import { is } from "../../core/shape.ts";
 import type { Allocate } from "../../core/storage/files/batch-reader.ts";
 import { readMessages } from "../package/read-manifest.ts";
-import type { Manifest, PackageMessage, PackageStatus } from "../package/record.ts";
-import { messagesFile } from "./content.ts";
-import { isNoFile } from "./disk-errors.ts";
+import {
+  type Manifest,
+  type PackageMessage,
+  type PackageStatus,
+  pathShape,
+} from "../package/record.ts";
+import { manifestFile, mediaTypeOf, messagesFile } from "./content.ts";
+import { codeOf, isNoFile } from "./disk-errors.ts";
 import { checkName } from "./names.ts";
 import type { PackagePorts } from "./ports.ts";
-import { assertThere, readFolder, readWhole } from "./read-package.ts";
+import { assertThere, readFolder, readPieces, readWhole } from "./read-package.ts";
+import { sizeIfThere } from "./remove-tree.ts";
 import { readStatus } from "./status.ts";
 import { type Difference, incompleteness } from "./verify.ts";
 
@@ -36,7 +43,7 @@ export async function readPackage(ports: PackagePorts, name: string): Promise<Re
 }
 
 /** The manifest of a package. @throws as `PackageDirectory.read` does */
-export async function manifestOf(ports: PackagePorts, name: string): Promise<Manifest> {
+async function manifestOf(ports: PackagePorts, name: string): Promise<Manifest> {
   checkName(name);
   const { manifest, problem } = await readFolder(ports.disk, join(ports.path, name), name);
   if (manifest !== undefined) return manifest;
@@ -45,20 +52,97 @@ export async function manifestOf(ports: PackagePorts, name: string): Promise<Man
   throw new ThroughlineError(`${name}: ${problem?.detail ?? "unreadable"}`, { code });
 }
 
-/** All bytes of one file. @throws ThroughlineError `THROUGHLINE_NOT_FOUND`, also where it is no file. */
+/** See `PackageDirectory.part`. */
 export async function bytesOf(
   { disk, path }: PackagePorts,
   name: string,
-  file: string | undefined,
+  file: string,
   allocate?: Allocate,
 ): Promise<Buffer> {
   checkName(name);
-  const place = file === undefined ? undefined : join(path, name, file);
   try {
-    const bytes = place === undefined ? undefined : await readWhole(disk, place, allocate);
+    // A path that no manifest can list is that of no package, whatever may be there.
+    const isOurs = file === manifestFile || is(pathShape, file);
+    const bytes = isOurs ? await readWhole(disk, join(path, name, file), allocate) : undefined;
     if (bytes !== undefined) return bytes;
   } catch (error) {
     if (!isNoFile(error)) throw error;
   }
-  throw new ThroughlineError(`${name} has no such file`, { code: "THROUGHLINE_NOT_FOUND" });
+  throw noSuchFile(name);
+}
+
+/** Bytes of a file from 0: `start`, up to and without `end`. Default: all of them. */
+export interface ByteRange {
+  readonly start?: number;
+  readonly end?: number | undefined;
+}
+
+export interface OpenedPart {
+  readonly path: string;
+  readonly mediaType: string;
+  /** Of the whole file. */
+  readonly bytes: number;
+  /** What is given: `end` is held to the size. */
+  readonly start: number;
+  readonly end: number;
+  /** SHA-256 of the whole file; `null` for the manifest itself. */
+  readonly sha256: string | null;
+  /**
+   * The bytes of the range. The file is open from the first to the last, or until it is left. Throws
+   * `THROUGHLINE_CORRUPT` when the file ends too early, `THROUGHLINE_UNAVAILABLE` when the disk fails.
+   */
+  readonly pieces: AsyncIterable<Uint8Array>;
+}
+
+/**
+ * Opens one file of a package: the manifest, or one that it lists. No other path is ever opened.
+ *
+ * @throws ThroughlineError `THROUGHLINE_NOT_FOUND`: not of this package; `THROUGHLINE_CORRUPT`: of
+ * another size than listed; `THROUGHLINE_INVALID`: no such range.
+ */
+export async function openPart(
+  ports: PackagePorts,
+  name: string,
+  path: string,
+  range: ByteRange,
+): Promise<OpenedPart> {
+  const { files } = await manifestOf(ports, name);
+  const listed = files.find((file) => file.path === path);
+  if (listed === undefined && path !== manifestFile) throw noSuchFile(name);
+  const place = join(ports.path, name, path);
+  const bytes = await sizeIfThere(ports.disk, place);
+  if (bytes === undefined || bytes !== (listed?.bytes ?? bytes)) throw damaged(name, path);
+  const { start = 0, end: wanted = bytes } = range;
+  const end = Math.min(wanted, bytes);
+  const isRange = [start, wanted].every((at) => Number.isSafeInteger(at) && at >= 0);
+  if (!isRange || start > end || (start === bytes && start > 0)) {
+    throw invalid(`${name}/${path} has ${bytes} bytes, and no such range`);
+  }
+  // By its name: what another machine wrote into a manifest is not what a browser may be told.
+  const mediaType = mediaTypeOf(path);
+  const { sha256 = null } = listed ?? {};
+  return { path, mediaType, bytes, start, end, sha256, pieces: pieces() };
+
+  async function* pieces(): AsyncGenerator<Uint8Array, void> {
+    let given = 0;
+    try {
+      for await (const piece of readPieces(ports.disk, place, start, end)) {
+        given += piece.length;
+        yield piece;
+      }
+    } catch (cause) {
+      const says = `${name}/${path} could not be read (${codeOf(cause)})`;
+      throw new ThroughlineError(says, { code: "THROUGHLINE_UNAVAILABLE", cause });
+    }
+    if (given < end - start) throw damaged(name, path);
+  }
+}
+
+function noSuchFile(name: string): ThroughlineError {
+  return new ThroughlineError(`${name} has no such file`, { code: "THROUGHLINE_NOT_FOUND" });
+}
+
+function damaged(name: string, path: string): ThroughlineError {
+  const says = `${name}/${path} is not as it was sealed`;
+  return new ThroughlineError(says, { code: "THROUGHLINE_CORRUPT" });
 }

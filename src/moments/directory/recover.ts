@@ -1,4 +1,4 @@
-// What a process that died left half done, finished or set aside before anything else happens here.
+// What a process that died left half done, finished or removed before anything else happens here.
 import { basename, join } from "node:path";
 import { concurrently } from "../../core/concurrently.ts";
 import {
@@ -7,13 +7,12 @@ import {
   makeDirectory,
   syncNames,
 } from "../../core/storage/files/file-ports.ts";
-import { manifestFile } from "./content.ts";
+import { bytesIn, manifestFile } from "./content.ts";
 import { codeOf, diskCause, errnoOf } from "./disk-errors.ts";
-import { type Ending, endings, placeOf } from "./names.ts";
+import { type Ending, endings, placesIn } from "./names.ts";
 import type { PackagePorts } from "./ports.ts";
-import { quarantine } from "./quarantine.ts";
 import { finishRemoval, removeHere } from "./remove-here.ts";
-import { entriesOf, removeTree, sizeOf } from "./remove-tree.ts";
+import { removeTree } from "./remove-tree.ts";
 import { publish, sync, syncFolder } from "./save-package.ts";
 import { isInFlight, noteComing, readStatus, removeStatus } from "./status.ts";
 import { verifyFolder } from "./verify.ts";
@@ -34,20 +33,17 @@ export async function prepare(ports: PackagePorts): Promise<void> {
 }
 
 /**
- * Finishes begun deletions, gives a package that was written whole its name, and sets aside every half,
+ * Finishes begun deletions, gives a package that was written whole its name, and removes every half,
  * with a report. Running it again after any interruption comes to the same end.
  *
  * @returns the names of packages that were on their way to a bucket from memory.
  */
 export async function recover(ports: PackagePorts): Promise<ReadonlySet<string>> {
   const inFlight = new Set<string>();
-  const entries = await ports.disk.list(ports.path);
   const byName = new Map<string, Found>();
-  for (const { name: entry } of entries) {
-    const place = placeOf(entry);
-    if (place === undefined) continue;
-    const found: Found = byName.get(place.name) ?? new Set();
-    byName.set(place.name, found.add(place.as));
+  for (const { name, as } of await placesIn(ports)) {
+    const found: Found = byName.get(name) ?? new Set();
+    byName.set(name, found.add(as));
   }
   const recoverOne = async ([name, found]: readonly [string, Found]) => {
     ports.guard();
@@ -59,7 +55,7 @@ export async function recover(ports: PackagePorts): Promise<ReadonlySet<string>>
       ports.logger.error({ package: name, error: codeOf(error) }, "not recovered: left as it is");
     }
   };
-  const names = [...byName].sort(([one], [other]) => (one < other ? -1 : 1));
+  const names = [...byName];
   const isAlone = ([, found]: readonly [string, Found]) => found.size === 1 && found.has("status");
   for (const each of names) if (!isAlone(each)) await recoverOne(each);
   // In mode `s3` there is one for each package that was ever uploaded.
@@ -81,7 +77,7 @@ async function recoverName(ports: PackagePorts, name: string, found: Found): Pro
   let isHere = found.has("package");
   if (found.has("partial")) {
     if (!isHere && (await publishWhole(ports, name))) isHere = true;
-    else await setAside(ports, name);
+    else await removeHalf(ports, name);
   }
   return !isHere && found.has("status") && (await removeOrphan(ports, name));
 }
@@ -116,7 +112,7 @@ async function publishWhole(ports: PackagePorts, name: string): Promise<boolean>
     }
   }
   await syncFolder(disk, folder, manifest.files);
-  const bytes = manifest.files.reduce((sum, file) => sum + file.bytes, 0);
+  const bytes = bytesIn(manifest.files);
   const hasStatus = await isThere(disk, join(path, name + endings.status));
   if (!hasStatus) await noteComing(ports, manifest, bytes);
   await publish(ports, folder, name);
@@ -125,33 +121,13 @@ async function publishWhole(ports: PackagePorts, name: string): Promise<boolean>
   return true;
 }
 
-/** No caller was told that it is kept, so what is there is set aside for people to look at. */
-async function setAside(ports: PackagePorts, name: string): Promise<void> {
+/** No caller was told that it is kept, and without its manifest nothing reads it. */
+async function removeHalf(ports: PackagePorts, name: string): Promise<void> {
   const { disk, path } = ports;
-  const entry = name + endings.partial;
-  const bytes = await bytesIn(ports, entry);
-  if (bytes === 0) {
-    await removeTree(disk, join(path, entry));
-    await syncNames(ports, path);
-    const reason = "a package was begun and nothing of it was written; it is gone";
-    ports.report({ ...unfinished(ports, name, 0), reason });
-    return;
-  }
-  await quarantine(ports, path, entry, {
-    ...unfinished(ports, name, bytes),
-    reason: "a package was begun and not finished; what was written is set aside",
-  });
-}
-
-async function bytesIn({ disk, path }: PackagePorts, entry: string): Promise<number> {
-  let bytes = 0;
-  for (const inside of ["", "frames", "attachments"]) {
-    const folder = join(path, entry, inside);
-    for (const { name, kind } of (await entriesOf(disk, folder)) ?? []) {
-      if (kind === "file") bytes += await sizeOf(disk, join(folder, name));
-    }
-  }
-  return bytes;
+  const bytes = (await removeTree(disk, join(path, name + endings.partial))) ?? 0;
+  await syncNames(ports, path);
+  const reason = "a package was begun and not finished; it is removed";
+  ports.report({ ...unfinished(ports, name, bytes), reason });
 }
 
 function unfinished(ports: PackagePorts, name: string, bytes: number) {

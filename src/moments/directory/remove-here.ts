@@ -5,44 +5,32 @@ import { isThere, syncNames, unlinkIfThere } from "../../core/storage/files/file
 import type { PackageStatus } from "../package/record.ts";
 import { endings } from "./names.ts";
 import type { PackagePorts } from "./ports.ts";
-import { quarantined, removeQuarantined } from "./quarantine.ts";
 import { removeTree, sizeOf } from "./remove-tree.ts";
 import { readStatus, writeStatus } from "./status.ts";
 
-/** What there was of one package, by place. */
-interface RemovedHere {
-  readonly isPackage: boolean;
-  readonly isUnfinished: boolean;
-  readonly isStatus: boolean;
-  readonly quarantined: number;
-  readonly bytes: number;
-}
-
-/** Removes the folder, its half, its status and what quarantine has of it. Its tombstone stays. */
-export async function removeHere(ports: PackagePorts, name: string): Promise<RemovedHere> {
+/** Removes the folder, its half and its status; its tombstone stays. @returns how many of each there were. */
+export async function removeHere(ports: PackagePorts, name: string) {
   const { disk, path } = ports;
   const folder = join(path, name);
   const deleting = folder + endings.deleting;
   ports.guard();
-  let bytes = (await removeTree(disk, deleting)) ?? 0;
+  const begun = (await removeTree(disk, deleting)) ?? 0;
   const isPackage = await isThere(disk, folder);
   if (isPackage) {
     await disk.rename(folder, deleting);
     await syncNames(ports, path);
   }
   const half = await removeTree(disk, folder + endings.partial);
-  const status = await removeFile(ports, folder + endings.status);
+  const statusBytes = await sizeOf(disk, folder + endings.status);
+  const isNoted = await unlinkIfThere(disk, folder + endings.status);
   await syncNames(ports, path);
-  const aside = (await quarantined(ports)).filter((one) => one.name === name);
-  for (const { entry } of aside) await removeQuarantined(ports, entry);
-  bytes += (await removeTree(disk, deleting)) ?? 0;
+  const bytes = (await removeTree(disk, deleting)) ?? 0;
   await syncNames(ports, path);
   return {
-    isPackage,
-    isUnfinished: half !== undefined,
-    isStatus: status !== undefined,
-    quarantined: aside.filter(({ entry }) => !entry.endsWith(".json")).length,
-    bytes: bytes + (half ?? 0) + (status ?? 0),
+    packages: Number(isPackage),
+    unfinished: Number(half !== undefined),
+    statuses: Number(isNoted),
+    bytes: begun + bytes + (half ?? 0) + (isNoted ? statusBytes : 0),
   };
 }
 
@@ -74,10 +62,4 @@ export async function finishRemoval(ports: PackagePorts, name: string): Promise<
   if (!isReleased && !isBack) return void (await removeHere(ports, name));
   await removeTree(disk, join(path, name) + endings.deleting);
   await syncNames(ports, path);
-}
-
-/** @returns its size; `undefined` if there was none. */
-async function removeFile({ disk }: PackagePorts, path: string): Promise<number | undefined> {
-  const bytes = await sizeOf(disk, path);
-  return (await unlinkIfThere(disk, path)) ? bytes : undefined;
 }

@@ -2,14 +2,14 @@ import { join } from "node:path";
 import { invalid } from "../../core/errors.ts";
 import type { KeyedMutex } from "../../core/mutex.ts";
 import { isThere } from "../../core/storage/files/file-ports.ts";
-import { bytesOf, packageNames } from "./list-packages.ts";
-import { timeOf } from "./names.ts";
+import { bytesIn } from "./content.ts";
+import { placesIn, timeOf } from "./names.ts";
 import type { PackagePorts } from "./ports.ts";
-import { ownersOf } from "./reactions.ts";
 import { readFolder } from "./read-package.ts";
 import { readPackage } from "./read-sealed.ts";
 import { removeFolder, removeHere } from "./remove-here.ts";
 import { readStatus } from "./status.ts";
+import { ownersOf } from "./whose.ts";
 
 export interface RetentionLimits {
   /**
@@ -62,11 +62,12 @@ export async function purge(
   { maxAgeMs, maxBytes }: RetentionLimits,
   alone: KeyedMutex["run"],
 ): Promise<PurgeReport> {
-  const known = await readable(ports);
+  const packages = (await placesIn(ports)).filter(({ as }) => as === "package");
+  const known = await readable(ports, packages);
   const now = ports.clock.now();
   let bytes = known.reduce((sum, each) => sum + each.bytes, 0);
-  const newest = (await packageNames(ports)).at(-1);
-  const pastNewest = newest === undefined ? 0 : now - timeOf(newest);
+  const newest = packages.at(-1);
+  const pastNewest = newest === undefined ? 0 : now - timeOf(newest.name);
   if (pastNewest < 0) {
     return { purged: [], kept: [], bytes, clockIsBehind: true, clockIsAhead: false };
   }
@@ -101,11 +102,14 @@ export async function releasePackage(ports: PackagePorts, name: string): Promise
   if (status.preserved === null) await remove(ports, name);
 }
 
-async function readable(ports: PackagePorts): Promise<readonly Known[]> {
+async function readable(
+  ports: PackagePorts,
+  packages: readonly { readonly name: string }[],
+): Promise<readonly Known[]> {
   const known: Known[] = [];
-  for (const name of await packageNames(ports)) {
+  for (const { name } of packages) {
     const { manifest } = await readFolder(ports.disk, join(ports.path, name), name);
-    if (manifest !== undefined) known.push({ name, bytes: bytesOf(manifest) });
+    if (manifest !== undefined) known.push({ name, bytes: bytesIn(manifest.files) });
   }
   return known;
 }

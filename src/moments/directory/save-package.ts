@@ -3,20 +3,18 @@ import { join } from "node:path";
 import { concurrently } from "../../core/concurrently.ts";
 import { ThroughlineError } from "../../core/errors.ts";
 import { fillWithRandom } from "../../core/ids.ts";
-import type { Disk, DiskFile } from "../../core/storage/disk/disk.ts";
+import type { Disk } from "../../core/storage/disk/disk.ts";
 import { isThere, makeDirectory, writeAll } from "../../core/storage/files/file-ports.ts";
 import { makeUuidV7 } from "../package/package-name.ts";
 import { type Saved, SaveError, type SealedMoment } from "../package/package-sink.ts";
-import type { FileEntry, Manifest, PackageRecord } from "../package/record.ts";
+import type { FileEntry, PackageRecord } from "../package/record.ts";
 import { renameMoment, sealRecord, writeManifest } from "../package/write-manifest.ts";
 import {
+  bytesIn,
   foldersOf,
   manifestFile,
   mediaTypeOf,
-  type PackageContent,
   type PackagePart,
-  type PartNote,
-  type Pieces,
   partsOf,
 } from "./content.ts";
 import { codeOf, diskCause, failureOf, isGone, SyncFailed } from "./disk-errors.ts";
@@ -39,48 +37,42 @@ export async function savePackage(
   moment: SealedMoment,
   signal: AbortSignal | undefined,
 ): Promise<Saved> {
-  let named: SealedMoment | undefined;
   try {
     const free = await withFreeName(ports, moment);
-    if (free === "saved") return { name: moment.record.name };
-    named = free;
-    const { record, sealedTimestamp } = named;
-    await write(ports, { record, parts: partsOf(named), sealedTimestamp }, signal);
+    if (free !== "saved") await write(ports, free, signal);
+    return { name: free === "saved" ? moment.record.name : free.record.name };
   } catch (error) {
     if (signal?.aborted === true) throw signal.reason;
     throw error instanceof SaveError ? error : failed(error);
   }
-  return { name: named.record.name };
 }
 
-/** Writes a package whose parts lie elsewhere and stay there. @returns false: it was there. */
-export async function saveCopy(ports: PackagePorts, content: PackageContent): Promise<boolean> {
-  const { record } = content;
-  const occupant = await occupantOf(ports, record);
+/** Writes a package under its own name or not at all. @returns false: it was there. */
+export async function saveCopy(ports: PackagePorts, moment: SealedMoment): Promise<boolean> {
+  const occupant = await occupantOf(ports, moment.record);
   if (occupant === "this") return false;
-  if (occupant === "another") {
-    throw new ThroughlineError(`${record.name} is already there, and damaged: delete it first`, {
-      code: "THROUGHLINE_CORRUPT",
-    });
+  if (occupant === "none") {
+    await write(ports, moment, undefined);
+    return true;
   }
-  await write(ports, content, undefined);
-  return true;
+  const says = `${moment.record.name} is already there, and damaged: delete it first`;
+  throw new ThroughlineError(says, { code: "THROUGHLINE_CORRUPT" });
 }
 
 async function write(
   ports: PackagePorts,
-  content: PackageContent,
+  moment: SealedMoment,
   signal: AbortSignal | undefined,
 ): Promise<void> {
-  const { name } = content.record;
-  await checkSpace(ports, content.parts);
+  const { name } = moment.record;
+  const parts = partsOf(moment);
+  if ((await missingBytes(ports, estimateBytes(parts))) > 0) throw new SaveError("disk_full");
   ports.guard();
   const partial = join(ports.path, name + endings.partial);
   try {
-    await writePackage(ports, content, partial, signal);
+    await writePackage(ports, moment, parts, partial, signal);
     // First what is to become of it, so that no package is ever one of which that is not known.
-    const bytes = content.parts.reduce((sum, part) => sum + part.bytes, 0);
-    const upload = await noteComing(ports, content.record, bytes);
+    const upload = await noteComing(ports, moment.record, bytesIn(parts));
     await publish(ports, partial, name);
     if (upload !== undefined) ports.sender?.pending(name, "status", upload);
   } catch (error) {
@@ -133,11 +125,6 @@ export async function occupantOf(
   return !isNoted || (status && isInFlight(status)) ? "none" : "another";
 }
 
-async function checkSpace(ports: PackagePorts, parts: readonly PartNote[]): Promise<void> {
-  const missing = await missingBytes(ports, ports.path, estimateBytes(parts));
-  if (missing > 0) throw new SaveError("disk_full");
-}
-
 /**
  * Removes what an attempt left, as far as the disk lets us. What stays is found by the next attempt
  * for this moment, or by the next start.
@@ -176,15 +163,14 @@ const manifestBytes = 64 * 1024;
 const entryBytes = 1_024;
 
 /** What a package needs on the disk, generously. */
-function estimateBytes(parts: readonly PartNote[]): number {
-  const files = parts.reduce((sum, part) => sum + part.bytes + fileBytes + entryBytes, 0);
+function estimateBytes(parts: readonly PackagePart[]): number {
+  const files = bytesIn(parts) + parts.length * (fileBytes + entryBytes);
   return Math.ceil((files + manifestBytes) * 1.1);
 }
 
 /** How many bytes are missing for a package; 0 when it fits, or when that is not known. */
 async function missingBytes(
-  { freeSpace, minFreeBytes, logger }: Pick<PackagePorts, "freeSpace" | "minFreeBytes" | "logger">,
-  path: string,
+  { freeSpace, minFreeBytes, logger, path }: PackagePorts,
   needed: number,
 ): Promise<number> {
   if (freeSpace === undefined) return 0;
@@ -192,8 +178,10 @@ async function missingBytes(
   try {
     free = await freeSpace(path);
   } catch (error) {
-    const code = String((error as { readonly code?: unknown }).code);
-    logger.warn({ code }, "how much space is left cannot be told; writing will show");
+    logger.warn(
+      { code: codeOf(error) },
+      "how much space is left cannot be told; writing will show",
+    );
     return 0;
   }
   return Math.max(0, needed + minFreeBytes - free);
@@ -209,30 +197,30 @@ const filesAtOnce = 4;
  *
  * @throws SyncFailed when the disk could not keep something: this folder is never to be trusted.
  */
-export async function writePackage(
+async function writePackage(
   ports: PackagePorts,
-  content: PackageContent,
+  { record, sealedTimestamp }: SealedMoment,
+  parts: readonly PackagePart[],
   folder: string,
   signal: AbortSignal | undefined,
-): Promise<Manifest> {
+): Promise<void> {
   const { disk } = ports;
   const files = new Map<string, FileEntry>();
-  const write = async (part: PackagePart) => {
+  const write = async ({ path, pieces, bytes, ...part }: PackagePart) => {
     signal?.throwIfAborted();
-    const written = await writeFile(disk, join(folder, part.path), part.pieces(), part.sha256);
-    files.set(part.path, { path: part.path, ...written, media_type: mediaTypeOf(part.path) });
+    const sha256 = await writeFile(disk, join(folder, path), pieces, part.sha256);
+    files.set(path, { path, bytes, sha256, media_type: mediaTypeOf(path) });
   };
   await makeFolder(ports, folder);
-  for (const inner of foldersOf(content.parts)) await disk.mkdir(join(folder, inner));
-  await concurrently(content.parts, filesAtOnce, write);
+  for (const inner of foldersOf(parts)) await disk.mkdir(join(folder, inner));
+  await concurrently(parts, filesAtOnce, write);
   signal?.throwIfAborted();
-  const manifest = sealRecord(content.record, {
-    sealed_timestamp: content.sealedTimestamp ?? secondsNow(ports.clock),
-    files: content.parts.flatMap(({ path }) => files.get(path) ?? []),
+  const manifest = sealRecord(record, {
+    sealed_timestamp: sealedTimestamp ?? secondsNow(ports.clock),
+    files: parts.flatMap(({ path }) => files.get(path) ?? []),
   });
   await writeFile(disk, join(folder, manifestFile), [writeManifest(manifest)]);
-  await syncFolder(disk, folder, content.parts);
-  return manifest;
+  await syncFolder(disk, folder, parts);
 }
 
 async function makeFolder({ disk, path }: PackagePorts, folder: string): Promise<void> {
@@ -272,28 +260,25 @@ export async function publish(ports: PackagePorts, folder: string, name: string)
 async function writeFile(
   disk: Disk,
   path: string,
-  pieces: Pieces,
+  pieces: readonly Uint8Array[],
   sha256?: string,
-): Promise<{ readonly bytes: number; readonly sha256: string }> {
+): Promise<string> {
   const file = await disk.open(path, "create");
   const hash = sha256 === undefined ? createHash("sha256") : undefined;
-  let bytes = 0;
-  let last: Uint8Array | undefined;
   try {
-    for await (const piece of pieces) {
-      if (last !== undefined) hash?.update(last);
-      await writeAll(file, piece, bytes);
-      bytes += piece.length;
-      last = piece;
+    let at = 0;
+    for (const piece of pieces) {
+      const writing = writeAll(file, piece, at);
+      hash?.update(piece); // while the disk is busy with it
+      await writing;
+      at += piece.length;
     }
-    // The last piece, for a picture the only one, is hashed while the disk is busy with it.
-    const syncing = sync(() => file.sync());
-    if (last !== undefined) hash?.update(last);
-    await syncing;
+    await sync(() => file.sync());
+    return sha256 ?? hash?.digest("hex") ?? "";
   } finally {
-    await closeAnyway(file);
+    // Closing tells of lost data where nothing was synced; here it was, or the file is thrown away.
+    await file.close().catch(() => undefined);
   }
-  return { bytes, sha256: sha256 ?? hash?.digest("hex") ?? "" };
 }
 
 /** Syncs, and marks a failure as what it is: never to be tried again on the same file. */
@@ -303,9 +288,4 @@ export async function sync(call: () => Promise<void>): Promise<void> {
   } catch (cause) {
     throw new SyncFailed("a sync failed", { cause });
   }
-}
-
-/** Closing tells of lost data where nothing was synced; here it was, or the file is thrown away. */
-async function closeAnyway(file: DiskFile): Promise<void> {
-  await file.close().catch(() => undefined);
 }

@@ -4,7 +4,7 @@ import { type Tombstone, tombstoneShape } from "../package/record.ts";
 import { type Reading, readNote, removeNote, writeNote } from "./json-file.ts";
 import { timeOf } from "./names.ts";
 import type { PackagePorts } from "./ports.ts";
-import { isSamePlace, joinPlaces } from "./status.ts";
+import { isSamePlace } from "./status.ts";
 
 /** `undefined`: there is none. */
 export async function readTombstone(from: Reading, name: string): Promise<Tombstone | undefined> {
@@ -18,18 +18,6 @@ export async function readTombstone(from: Reading, name: string): Promise<Tombst
 /** Survives a power cut when it resolves. */
 export function writeTombstone(ports: PackagePorts, name: string, tombstone: Tombstone) {
   return writeNote(ports, name, "tombstone", tombstone);
-}
-
-/** Adds a place in which something of a package is to be deleted. */
-export async function addPlace(
-  ports: PackagePorts,
-  name: string,
-  place: Tombstone["places"][number],
-  since: number,
-): Promise<void> {
-  const { places: before = [] } = (await readTombstone(ports, name)) ?? {};
-  const places = joinPlaces(before, [place]);
-  await writeTombstone(ports, name, { state: "pending", places, since, error: null });
 }
 
 /** Notes that nothing is left in these places; the tombstone goes when there are no others by now. */

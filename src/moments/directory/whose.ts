@@ -1,8 +1,9 @@
-// Whose a package is: what its record says, wherever there is one. Also of a half in quarantine, and of
-// a package of which a bucket alone has the files.
+// Whose a package is: what its record says, wherever there is one. Also of a half, and of a package of which a
+// bucket alone has the files.
 import { join } from "node:path";
 import { isJsonObject } from "../../core/json.ts";
-import type { PackageOwners } from "../package/record.ts";
+import { jsonOf } from "../package/read-manifest.ts";
+import type { PackageOwners, PackageRecord } from "../package/record.ts";
 import { manifestFile, messagesFile } from "./content.ts";
 import { isNoFile } from "./disk-errors.ts";
 import type { PackagePorts } from "./ports.ts";
@@ -20,33 +21,32 @@ export type Selection =
   | { readonly person: string }
   | { readonly all: true };
 
-/** What a record says about whose it is, as far as it can be read at all. */
-interface Whose extends Pick<PackageOwners, "chat_id" | "people"> {
+/** What is known of whose a package is. */
+export interface Owners extends Pick<PackageOwners, "chat_id" | "people"> {
+  /** Ids of its messages; absent: not known. */
+  readonly messages?: readonly string[] | undefined;
   /** Of the reaction, in seconds since 1970. */
   readonly timestamp?: number | undefined;
 }
 
-/** Something of a package, the chats that its records name, and when somebody reacted. */
-export interface OwnedPackage {
-  readonly name: string;
-  readonly chatIds: readonly string[];
-  /** In milliseconds since 1970. */
-  readonly at: number;
-}
-
-/**
- * Whether a selection takes in a package whose records say this. Records do not list every message: of a
- * selection by message, whether it can be meant.
- */
-export function isMeant(selection: Selection, name: string, whose: readonly Whose[]): boolean {
+/** Whether a selection takes in a package of which records say this. `undefined`: they do not say. */
+export function isMeant(
+  selection: Selection,
+  name: string,
+  owners: readonly Owners[],
+): boolean | undefined {
   if ("all" in selection) return true;
   if ("name" in selection) return selection.name === name;
-  if ("chatId" in selection || "message" in selection) {
-    const { chatId } = "chatId" in selection ? selection : selection.message;
-    return whose.some(({ chat_id }) => chat_id === chatId);
+  if (owners.length === 0) return undefined;
+  if ("person" in selection) {
+    const person = foldedName(selection.person);
+    return owners.some(({ people }) => people.some((one) => foldedName(one) === person));
   }
-  const person = foldedName(selection.person);
-  return whose.some(({ people }) => people.some((one) => foldedName(one) === person));
+  const { chatId, id } =
+    "message" in selection ? selection.message : { ...selection, id: undefined };
+  if (!owners.some(({ chat_id }) => chat_id === chatId)) return false;
+  if (id === undefined || owners.some(({ messages }) => messages?.includes(id))) return true;
+  return owners.some(({ messages }) => messages === undefined) ? undefined : false;
 }
 
 /** Names of people are compared without case, as they are spoken. */
@@ -54,69 +54,42 @@ function foldedName(name: string): string {
   return name.normalize("NFC").trim().toLowerCase();
 }
 
-/** Where something of one name is: its folder, a half of it, or what quarantine has. */
-export type Places = readonly string[];
-
 /**
- * Everything that the records of a package say. Damaged ones are read too, as far as they are JSON: a
+ * Reads everything that the records of a package say. Damaged ones are read too, as far as they are JSON: a
  * checksum that is wrong is no reason to keep what somebody wants forgotten.
+ *
+ * @param withMessages reads the words too, for the ids of the messages.
  */
-export async function whoseIs(
+export async function ownersHere(
   ports: PackagePorts,
   name: string,
-  places: Places,
-): Promise<readonly Whose[]> {
-  const found: Whose[] = [];
-  for (const place of places) {
-    const whose = whoseOf(jsonOf(await bytesOf(ports, join(place, manifestFile))));
-    if (whose !== undefined) found.push(whose);
+  withMessages: boolean,
+): Promise<readonly Owners[]> {
+  const found: Owners[] = [];
+  for (const ending of ["", ".partial"]) {
+    const folder = join(ports.path, name + ending);
+    const owners = ownersIn(await jsonIn(ports, join(folder, manifestFile)));
+    if (owners === undefined) continue;
+    const words = withMessages ? await jsonIn(ports, join(folder, messagesFile)) : undefined;
+    const messages = Array.isArray(words) ? words.map((one) => String(one?.id)) : undefined;
+    found.push({ ...owners, messages });
   }
-  return [...found, ...(await noted(ports, name))];
+  const noted = (await readStatus(ports, name))?.of;
+  return noted === undefined ? found : [...found, noted];
 }
 
-/** @returns `unreadable`: words are there that cannot be read, and no others hold the message. */
-export async function holdsMessage(
-  ports: PackagePorts,
-  name: string,
-  places: Places,
-  messageId: string,
-): Promise<boolean | "unreadable"> {
-  const wanted = `"id": ${JSON.stringify(messageId)}`;
-  let isUnreadable = false;
-  for (const place of places) {
-    const words = await bytesOf(ports, join(place, messagesFile));
-    if (words?.includes(wanted)) return true;
-    if (words !== undefined && !Array.isArray(jsonOf(words))) isUnreadable = true;
-  }
-  const isNoted = (await noted(ports, name)).some(({ messages }) => messages.includes(messageId));
-  if (isNoted) return true;
-  return isUnreadable ? "unreadable" : false;
-}
-
-/** What the status says of a package of which a bucket alone has the files. */
-async function noted(ports: PackagePorts, name: string): Promise<readonly PackageOwners[]> {
-  const of = (await readStatus(ports, name))?.of;
-  return of === undefined ? [] : [of];
-}
-
-async function bytesOf({ disk }: PackagePorts, path: string): Promise<Buffer | undefined> {
+/** Reads a file of JSON. `undefined`: it is none; an empty list: there is no file. */
+async function jsonIn({ disk }: PackagePorts, path: string): Promise<unknown> {
   try {
-    return await readWhole(disk, path);
+    const bytes = await readWhole(disk, path);
+    return bytes === undefined ? [] : jsonOf(bytes, { fatal: false });
   } catch (error) {
-    if (isNoFile(error)) return undefined;
+    if (isNoFile(error)) return [];
     throw error;
   }
 }
 
-function jsonOf(bytes: Buffer | undefined): unknown {
-  try {
-    return bytes === undefined ? undefined : JSON.parse(bytes.toString("utf8"));
-  } catch {
-    return undefined; // the message would quote it
-  }
-}
-
-function whoseOf(value: unknown): Whose | undefined {
+function ownersIn(value: unknown): Owners | undefined {
   if (!isJsonObject(value)) return undefined;
   const { chat_id = null, people, session_id, timestamp } = value;
   if (people === undefined && chat_id === null && session_id === undefined) return undefined;
@@ -125,4 +98,16 @@ function whoseOf(value: unknown): Whose | undefined {
     people: Array.isArray(people) ? people.filter((one) => typeof one === "string") : [],
     timestamp: typeof timestamp === "number" ? timestamp : undefined,
   };
+}
+
+/** Whose a package is, for a status. */
+export function ownersOf(
+  record: PackageRecord,
+  messages: readonly { readonly id: string }[],
+): PackageOwners {
+  const { chat_id, people, target, annotator, timestamp, supersedes } = record;
+  const isOfPerson = annotator.kind === "human" && annotator.id === null;
+  const isNamed = isOfPerson && target?.how === "explicit";
+  const judged = isNamed ? { message_ids: target.message_ids, timestamp, supersedes } : undefined;
+  return { chat_id, people, messages: messages.map(({ id }) => id), judged };
 }

@@ -1,6 +1,7 @@
 import { webcrypto } from "node:crypto";
 import { concurrently } from "../../core/concurrently.ts";
 import { isThroughlineError } from "../../core/errors.ts";
+import { manifestFile } from "../directory/content.ts";
 import { readManifest, readMessages } from "../package/read-manifest.ts";
 import type { Manifest, PackageMessage } from "../package/record.ts";
 import type { SkipReason } from "./selection.ts";
@@ -9,13 +10,11 @@ import type { SkipReason } from "./selection.ts";
 export interface ExportSource {
   /** Every package once, in any order, and why one is not even to be read. */
   list(): AsyncIterable<{ readonly name: string; readonly reason?: SkipReason | undefined }>;
-  /** The bytes of `feedback.json`. */
-  manifest(name: string): Promise<Buffer>;
   /**
-   * @param path of a file in the package, as its manifest has it: `frames/000000.jpg`.
+   * @param path of a file in the package, as its manifest has it, or `feedback.json`.
    * @param allocate gives the memory that the bytes may lie in, or throws what is to be thrown.
    */
-  part(name: string, path: string, allocate: (bytes: number) => Buffer): Promise<Buffer>;
+  part(name: string, path: string, allocate?: (bytes: number) => Buffer): Promise<Buffer>;
   /**
    * Whether every file is as the manifest has it, and no other is there. Those in `compared` are not
    * read again: the caller compared them.
@@ -35,7 +34,7 @@ export class SkippedPackage extends Error {
 
 /** @throws SkippedPackage `unverified`, `newer`. */
 export async function openManifest(source: ExportSource, name: string): Promise<Manifest> {
-  const bytes = await present(source.manifest(name));
+  const bytes = await present(source.part(name, manifestFile));
   const { manifest, problem } = readManifest(bytes);
   if (manifest === undefined) {
     throw new SkippedPackage(problem.kind === "newer" ? "newer" : "unverified");

@@ -33,8 +33,8 @@ const maxManifestBytes = 64 * 1024 * 1024;
  * beside it. Members that are not known are kept.
  */
 export function readManifest(bytes: Uint8Array): ManifestReading {
-  const parsed = parse(bytes);
-  if (parsed === undefined) return problem("unreadable", "feedback.json is not a JSON object");
+  const parsed = jsonOf(bytes);
+  if (!isJsonObject(parsed)) return problem("unreadable", "feedback.json is not a JSON object");
   const { schema } = parsed;
   if (schema === undefined) return problem("seed", "feedback.json names no schema");
   if (isLater(schema)) return problem("newer", "feedback.json is of a later schema");
@@ -51,7 +51,7 @@ export function readManifest(bytes: Uint8Array): ManifestReading {
 
 /** Reads messages.json. @returns `undefined` when it is not what the format says. */
 export function readMessages(bytes: Uint8Array): readonly PackageMessage[] | undefined {
-  const parsed = parseJsonText(bytes);
+  const parsed = jsonOf(bytes);
   return is(messagesShape, parsed) ? parsed : undefined;
 }
 
@@ -59,15 +59,11 @@ function problem(kind: ManifestProblem["kind"], detail: string): ManifestReading
   return { problem: { kind, detail } };
 }
 
-function parse(bytes: Uint8Array): Readonly<Record<string, unknown>> | undefined {
-  const value = parseJsonText(bytes);
-  return isJsonObject(value) ? value : undefined;
-}
-
-function parseJsonText(bytes: Uint8Array): unknown {
+/** Reads bytes as JSON. @returns `undefined` when they are not, or are too many. */
+export function jsonOf(bytes: Uint8Array, { fatal = true } = {}): unknown {
   if (bytes.length > maxManifestBytes) return undefined;
   try {
-    return JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
+    return JSON.parse(new TextDecoder("utf-8", { fatal }).decode(bytes));
   } catch {
     return undefined; // the error's message would quote what somebody said
   }

@@ -10,7 +10,6 @@ import type {
 import { type AudioSnapshot, audioRef, chunksIn, sourceStartOf, startOf } from "./audio-ring.ts";
 import type { BufferedFrame } from "./frame-buffer.ts";
 import type { BufferedMessage } from "./message-buffer.ts";
-import type { Judged } from "./target-turn.ts";
 import { millis, seconds } from "./times.ts";
 
 export type DraftFrame = Omit<FrameEntry, "file"> & { readonly jpeg: Uint8Array };
@@ -35,29 +34,6 @@ export interface MomentContent {
  * `redactions`. If it throws, nothing is saved. At a forced exit only one that answers at once counts.
  */
 export type Redact = (content: MomentContent) => MomentContent | Promise<MomentContent>;
-
-/** What follows from the content is left to `sealed`. */
-type Fixed = Omit<
-  PackageRecord,
-  | keyof MomentContent
-  | "num_messages"
-  | "num_frames"
-  | "audio_chunks"
-  | "audio_samples"
-  | "target"
-  | "trigger_turn"
->;
-
-/** A moment whose buffers are complete, before it is redacted. */
-export interface MomentDraft {
-  readonly fixed: Fixed;
-  readonly content: MomentContent;
-  readonly judged: Judged | null;
-  readonly triggerTurn: {
-    readonly turn_id: string | null;
-    readonly message_id: string | null;
-  } | null;
-}
 
 /** The trigger, from which all times are told. */
 export interface Zero {

@@ -1,7 +1,7 @@
 import type { Chats } from "../../core/chat/chats.ts";
 import type { ForgottenChats } from "../../core/chat/tombstones.ts";
 import { ThroughlineError } from "../../core/errors.ts";
-import type { OwnedPackage } from "../directory/whose.ts";
+import type { OwnedPackage } from "../directory/delete-packages.ts";
 import type { MomentRecorder } from "./moment-recorder.ts";
 
 /** Moments that are kept, as far as forgetting a chat goes. */

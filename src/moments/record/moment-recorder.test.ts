@@ -434,7 +434,7 @@ test("forgetting something else lets a post-roll go on, and ends that of what is
     return at.recorder.record({ ...liked, chatId, postRollMs: 4_000 });
   });
   await at.timers.pass(1_000);
-  await at.recorder.forget(({ chatId }) => chatId === "a");
+  await at.recorder.forget(({ chat_id }) => chat_id === "a");
   assert.deepEqual([a?.reason, b?.durable], ["forgotten", false]);
   await at.timers.pass(3_000);
   await b!.whenDurable();

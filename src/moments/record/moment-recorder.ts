@@ -9,7 +9,6 @@ import {
 } from "../package/package-name.ts";
 import type { Consent, Reduced, StreamName } from "../package/record.ts";
 import { type AudioPush, type FramePush, MomentBuffers } from "./buffers.ts";
-import { Capture, type Trigger } from "./capture.ts";
 import type { Received } from "./capture-clock.ts";
 import { type ConsentInput, checkConsent, laterConsent } from "./consent.ts";
 import type { PushResult } from "./frame-buffer.ts";
@@ -17,13 +16,13 @@ import { judgedMessages, withoutWords } from "./judged-messages.ts";
 import { checkLabel, type MomentInput } from "./label.ts";
 import { type BufferBounds, boundsOf } from "./limits.ts";
 import type { BufferedMessage, NewMessage } from "./message-buffer.ts";
+import { Moment, type MomentFacts } from "./moment.ts";
 import { type MomentRecorderOptions, type RecorderSettings, recorderSettings } from "./options.ts";
 import type { AudioChunk } from "./pcm.ts";
 import type { RawFrame } from "./raw-frames.ts";
 import { accepted, Receipt, refused } from "./receipt.ts";
 import { bytesOfKey, idsOfKey, RecentMoments, targetKey } from "./recent-moments.ts";
 import { SaveQueue } from "./save-queue.ts";
-import { pinnedBytes, WaitingMoment } from "./waiting.ts";
 
 const closeMs = 4_000;
 
@@ -53,7 +52,7 @@ export class MomentRecorder {
   readonly #queue: SaveQueue;
   readonly #recent = new RecentMoments();
   readonly #live = new Map<string, () => unknown>();
-  readonly #captures = new Map<Capture, () => void>();
+  readonly #captures = new Map<Moment, () => void>();
   #consent: Consent;
   #isClosed = false;
 
@@ -191,8 +190,8 @@ export class MomentRecorder {
       });
     }
     const received = this.#buffers.clock.now();
-    const stamp = packageStamp(wallMs);
-    const names = { id: packageId(uuid), name: packageName(stamp, label.sentiment, uuid) };
+    const name = packageName(packageStamp(wallMs), label.sentiment, uuid);
+    const names = { id: packageId(uuid), name };
     if (this.#isClosed) return refused(names, "closed");
     if (input.ephemeral === true) return refused(names, "ephemeral");
     this.#buffers.expire(received.ageMs);
@@ -213,11 +212,9 @@ export class MomentRecorder {
     const reduced = words.reduced ?? this.#reduced(received);
     for (const [name, read] of this.#live) this.#buffers.captured.set(name, read());
     const receipt = new Receipt(accepted(names, reduced), this.#options.uploads);
-    const { sessionId, software, zone } = this.#options;
-    const run = { sessionId, software, zone, consent: this.#consent };
-    const zero = { ...received, wallMs, uuid, stamp };
-    const withMedia = reduced === null || reduced === "consent";
-    this.#capture(receipt, { ...words, ...zero, ...run, label, input, reduced, withMedia });
+    const known = { ...words, ...received, wallMs, uuid, label, input, reduced };
+    const trigger = { ...known, consent: this.#consent };
+    this.#capture(new Moment(receipt, trigger, this.#buffers, this.#options));
     this.#recent.remember(receipt, ids);
     if (isPat) this.#recent.rememberPat({ ...pat, id: names.id });
     return receipt;
@@ -237,7 +234,7 @@ export class MomentRecorder {
    */
   async forgetChat(chatId: string): Promise<void> {
     this.removeWords(chatId);
-    await this.forget((facts) => facts.chatId === chatId);
+    await this.forget((facts) => facts.chat_id === chatId);
   }
 
   /** Removes words of a chat, or one message of it, from the buffers: moments that are recorded keep theirs. */
@@ -265,10 +262,8 @@ export class MomentRecorder {
   /** The chats of what is said in the buffers, and of moments that are not saved yet. */
   get chatIds(): ReadonlySet<string> {
     const said = this.#buffers.messages.snapshot().map(({ chatId }) => chatId);
-    const captured = [...this.#captures.keys()].map(({ trigger }) => trigger.chatId);
-    const waiting = this.#queue.waiting.map(({ draft }) => draft.fixed.chat_id);
-    const found = [...said, ...captured, ...waiting];
-    return new Set(found.filter((chatId) => chatId !== null));
+    const held = this.#held.map(({ trigger }) => trigger.chatId);
+    return new Set([...said, ...held].filter((chatId) => chatId !== null));
   }
 
   /** Forgets what was said in any chat, but for moments that are recorded. */
@@ -278,18 +273,10 @@ export class MomentRecorder {
 
   /** Removes moments that are not saved yet; resolves as `forgetChat` does. */
   async forget(holds: (facts: MomentFacts) => boolean): Promise<void> {
-    for (const capture of [...this.#captures.keys()]) {
-      const { receipt, trigger, people } = capture;
-      const { id, name } = receipt;
-      const words = trigger.messages();
-      const facts = { id, name, chatId: trigger.chatId, people, holds: holding(words) };
-      if (holds(facts)) this.#finish(capture);
+    for (const moment of [...this.#captures.keys()]) {
+      if (holds(moment.facts)) this.#finish(moment);
     }
-    await this.#queue.forget(({ draft }) => {
-      const { id, name, chat_id } = draft.fixed;
-      const { people, messages } = draft.content;
-      return holds({ id, name, chatId: chat_id, people, holds: holding(messages) });
-    });
+    await this.#queue.forget(({ facts }) => holds(facts));
   }
 
   /** What the model said last, in a chat or at all, of which something was shown. */
@@ -311,7 +298,7 @@ export class MomentRecorder {
       audio_seconds: Math.round(audio.samples / 1_600) / 10,
       bytes,
       limits: boundsOf(this.#options.limits),
-      waiting: this.#captures.size + this.#queue.waiting.length,
+      waiting: this.#held.length,
       pinned_bytes: this.#pinnedBytes(),
       consent: this.#consent,
     };
@@ -343,14 +330,20 @@ export class MomentRecorder {
 
   get #isFull(): boolean {
     const { maxWaiting, maxPinnedBytes } = this.#options;
-    const waiting = this.#captures.size + this.#queue.waiting.length;
+    const waiting = this.#held.length;
     const more = this.#buffers.frames.bytes + this.#buffers.audio.bytes;
     return waiting >= maxWaiting || (waiting > 0 && this.#pinnedBytes() + more > maxPinnedBytes);
   }
 
+  /** Moments that are captured, or wait to be saved. */
+  get #held(): readonly Moment[] {
+    return [...this.#captures.keys(), ...this.#queue.waiting];
+  }
+
+  /** Counts what moments share once. */
   #pinnedBytes(): number {
-    const captured = [...this.#captures.keys()].flatMap((capture) => capture.media);
-    return pinnedBytes([...captured, ...this.#queue.waiting.flatMap((moment) => moment.media)]);
+    const media = new Set(this.#held.flatMap((moment) => moment.media));
+    return [...media].reduce((sum, { byteLength }) => sum + byteLength, 0);
   }
 
   #reduced({ ageMs }: Received): Reduced | null {
@@ -363,48 +356,30 @@ export class MomentRecorder {
     return this.#consent.messages ? null : "consent";
   }
 
-  #capture(receipt: Receipt, trigger: Trigger): void {
-    const capture = new Capture(receipt, trigger, this.#buffers);
+  #capture(moment: Moment): void {
+    const { receipt, trigger } = moment;
     this.#options.onEvent({ type: "feedback.accepted", receipt: receipt.toJSON() });
-    const { timers } = this.#options;
     const { postRollMs } = trigger.label;
-    const end = () => this.#finish(capture);
-    this.#captures.set(
-      capture,
-      postRollMs > 0 ? timers.after(postRollMs, end, { holdsProcess: true }) : () => undefined,
-    );
+    const end = () => this.#finish(moment);
+    const cancel =
+      postRollMs > 0 && this.#options.timers.after(postRollMs, end, { holdsProcess: true });
+    this.#captures.set(moment, cancel || (() => undefined));
     if (postRollMs === 0) end();
   }
 
   /** What is captured waits to be saved; once. */
-  #finish(capture: Capture): void {
-    const cancel = this.#captures.get(capture);
+  #finish(moment: Moment): void {
+    const cancel = this.#captures.get(moment);
     if (cancel === undefined) return;
-    this.#captures.delete(capture);
+    this.#captures.delete(moment);
     cancel();
-    const { id } = capture.receipt;
+    const { id } = moment.receipt;
     const keptMs = this.#buffers.mediaAgeMs;
-    const captured = capture.end((fromMs, toMs) =>
-      this.#recent.overlaps({ id, fromMs, toMs }, keptMs),
-    );
-    this.#queue.add(new WaitingMoment(capture.receipt, captured));
+    moment.end((fromMs, toMs) => this.#recent.overlaps({ id, fromMs, toMs }, keptMs));
+    this.#queue.add(moment);
   }
 
   #endCaptures(): void {
-    for (const capture of [...this.#captures.keys()]) this.#finish(capture);
+    for (const moment of [...this.#captures.keys()]) this.#finish(moment);
   }
-}
-
-/** What `forget` is asked about: a moment that is not saved yet. */
-export interface MomentFacts {
-  readonly id: string;
-  readonly name: string;
-  readonly chatId: string | null;
-  readonly people: readonly string[];
-  /** Whether it holds this message. */
-  readonly holds: (messageId: string) => boolean;
-}
-
-function holding(messages: readonly { readonly id: string }[]): MomentFacts["holds"] {
-  return (messageId) => messages.some(({ id }) => id === messageId);
 }

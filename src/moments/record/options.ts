@@ -10,7 +10,9 @@ import type { Redact } from "./draft.ts";
 import { type BufferLimits, resolveLimits } from "./limits.ts";
 import type { FrameEncoder } from "./raw-frames.ts";
 import type { ReceiptState } from "./receipt.ts";
-import type { ReadFile } from "./waiting.ts";
+
+/** Reads a file that was sent in a chat; `undefined`: it is not there. */
+export type ReadFile = (chatId: string, sha256: string) => Promise<Uint8Array | undefined>;
 
 /** `failed`: not yet, tried again; `discarded`: never will be; `retracted`: also by deleting it. */
 type News = "accepted" | "durable" | "uploaded" | "failed" | "discarded" | "retracted";

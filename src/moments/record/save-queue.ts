@@ -1,10 +1,10 @@
 import type { Logger } from "../../core/logger.ts";
 import type { Timers } from "../../core/timers.ts";
 import type { PackageSink, SaveFailure } from "../package/package-sink.ts";
+import type { Moment } from "./moment.ts";
 import type { Receipt } from "./receipt.ts";
-import type { Sealing, WaitingMoment } from "./waiting.ts";
 
-interface SaveQueuePorts extends Sealing {
+interface SaveQueuePorts {
   readonly sink: PackageSink;
   readonly timers: Timers;
   readonly logger: Logger;
@@ -21,8 +21,8 @@ const retryMs = 5_000;
  */
 export class SaveQueue {
   readonly #ports: SaveQueuePorts;
-  #waiting: WaitingMoment[] = [];
-  #saving: WaitingMoment | undefined;
+  #waiting: Moment[] = [];
+  #saving: Moment | undefined;
   #abort = new AbortController();
   /** Settles with the save that is under way. */
   #last: Promise<void> = Promise.resolve();
@@ -35,18 +35,18 @@ export class SaveQueue {
   }
 
   /** With the one that is being saved. */
-  get waiting(): readonly WaitingMoment[] {
+  get waiting(): readonly Moment[] {
     return this.#waiting;
   }
 
-  add(moment: WaitingMoment): void {
+  add(moment: Moment): void {
     this.#waiting.push(moment);
     if (this.#state === "closed") this.#lose();
     else if (this.#cancelRetry === undefined) this.#next();
   }
 
   /** Removes those for which it holds; resolves when none of them is being saved any more. */
-  async forget(holds: (moment: WaitingMoment) => boolean): Promise<void> {
+  async forget(holds: (moment: Moment) => boolean): Promise<void> {
     const forgotten = this.#waiting.filter(holds);
     const current = forgotten.find((moment) => moment === this.#saving);
     this.#waiting = this.#waiting.filter((moment) => !forgotten.includes(moment));
@@ -103,11 +103,11 @@ export class SaveQueue {
   }
 
   /** Never rejects: what fails is told to the receipt. */
-  async #save(moment: WaitingMoment): Promise<void> {
+  async #save(moment: Moment): Promise<void> {
     this.#abort = new AbortController();
     const { signal } = this.#abort;
     try {
-      const whole = await moment.sealed(this.#ports);
+      const whole = await moment.sealed();
       if (this.#isGone(moment)) return;
       const saved = await this.#ports.sink.save(whole, signal);
       if (!this.#isGone(moment)) this.#saved(moment, saved.name, saved.uploaded === true);
@@ -117,11 +117,11 @@ export class SaveQueue {
   }
 
   /** Forgotten or lost while it was being saved. */
-  #isGone(moment: WaitingMoment): boolean {
+  #isGone(moment: Moment): boolean {
     return !this.#waiting.includes(moment);
   }
 
-  #saved(moment: WaitingMoment, name: string, uploaded: boolean): void {
+  #saved(moment: Moment, name: string, uploaded: boolean): void {
     const { receipt } = moment;
     this.#remove(moment);
     receipt.update(uploaded ? { name, durable: true, uploaded } : { name, durable: true });
@@ -129,7 +129,7 @@ export class SaveQueue {
     if (uploaded) this.#ports.told("uploaded", receipt);
   }
 
-  #failed(moment: WaitingMoment, error: unknown): void {
+  #failed(moment: Moment, error: unknown): void {
     const reason = reasonOf(error);
     this.#remove(moment);
     if (reason === "redaction_failed") {
@@ -153,12 +153,12 @@ export class SaveQueue {
     this.#cancelRetry = this.#ports.timers.after(retryMs, retry, { holdsProcess: true });
   }
 
-  #discard({ receipt }: WaitingMoment, reason: "closed" | "forgotten" | SaveFailure): void {
+  #discard({ receipt }: Moment, reason: "closed" | "forgotten" | SaveFailure): void {
     receipt.fail(reason);
     this.#ports.told("discarded", receipt);
   }
 
-  #remove(gone: WaitingMoment): void {
+  #remove(gone: Moment): void {
     this.#waiting = this.#waiting.filter((moment) => moment !== gone);
   }
 }

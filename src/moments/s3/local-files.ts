@@ -1,13 +1,12 @@
-import { createHash } from "node:crypto";
+import { manifestFile } from "../directory/content.ts";
+import { hashOf } from "../package/digests.ts";
 import { readManifest } from "../package/read-manifest.ts";
 import type { Manifest } from "../package/record.ts";
 import { UploadFailure } from "./upload-failure.ts";
 
 /** Where the bytes of one package come from: its folder, or a moment in memory. */
 export interface PackageSource {
-  /** The bytes of feedback.json. Rejects when there is no such package. */
-  manifest(name: string): Promise<Buffer>;
-  /** The bytes of one of its files, by the path that the manifest has. */
+  /** The bytes of one of its files, `feedback.json` too. Rejects when there is no such package. */
   part(name: string, path: string): Promise<Buffer>;
 }
 
@@ -35,13 +34,13 @@ interface LocalPackage {
  * @throws `UploadFailure` `local_damage`: the manifest, or a file, is not as it was sealed.
  */
 export async function readLocalPackage(source: PackageSource, name: string): Promise<LocalPackage> {
-  const manifestBytes = await source.manifest(name);
+  const manifestBytes = await source.part(name, manifestFile);
   const { manifest } = readManifest(manifestBytes);
   if (manifest === undefined || manifest.name !== name) throw new UploadFailure("local_damage");
   const files: LocalFile[] = [];
   for (const { path, bytes, sha256, media_type: mediaType } of manifest.files) {
     const body = await readPart(source, name, { path, bytes, sha256 });
-    files.push({ path, bytes, sha256, md5: hashOf("md5", body), mediaType });
+    files.push({ path, bytes, sha256, md5: hashOf("md5", [body]), mediaType });
   }
   return { manifest, manifestBytes, files };
 }
@@ -55,14 +54,10 @@ export async function readPart(
   const body = await source.part(name, file.path).catch((cause: unknown) => {
     throw isMissing(cause) ? new UploadFailure("local_damage", { cause }) : cause;
   });
-  if (body.length !== file.bytes || hashOf("sha256", body) !== file.sha256) {
+  if (body.length !== file.bytes || hashOf("sha256", [body]) !== file.sha256) {
     throw new UploadFailure("local_damage");
   }
   return body;
-}
-
-export function hashOf(algorithm: "md5" | "sha256", body: Buffer): string {
-  return createHash(algorithm).update(body).digest("hex");
 }
 
 function isMissing(error: unknown): boolean {

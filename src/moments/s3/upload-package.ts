@@ -2,13 +2,8 @@
 // last and goes first, and "uploaded" is what was read back.
 import { concurrently } from "../../core/concurrently.ts";
 import { manifestFile } from "../directory/content.ts";
-import {
-  hashOf,
-  type LocalFile,
-  type PackageSource,
-  readLocalPackage,
-  readPart,
-} from "./local-files.ts";
+import { hashOf } from "../package/digests.ts";
+import { type LocalFile, type PackageSource, readLocalPackage, readPart } from "./local-files.ts";
 import type { ListedObject, S3Bucket } from "./s3-bucket.ts";
 import { UploadFailure } from "./upload-failure.ts";
 
@@ -54,7 +49,7 @@ export async function uploadPackage(
   const isThere = (file: LocalFile) =>
     isSame(file, after.get(prefix + file.path), etags.get(file.path));
   if (!files.every(isThere)) throw new UploadFailure("incomplete");
-  const sha256 = hashOf("sha256", manifestBytes);
+  const sha256 = hashOf("sha256", [manifestBytes]);
   const object = { key: prefix + manifestFile, contentType: "application/json", sha256 };
   await bucket.putIfAbsent({ ...object, body: manifestBytes }, signal);
   await compareManifest(bucket, prefix, manifestBytes, signal);

@@ -1,8 +1,9 @@
 // A moment goes from memory to the bucket: in mode `s3` first of all, in `local+s3` when the disk refuses.
 import type { Runtime } from "../../core/runtime.ts";
-import { mediaTypeOf, partsOf } from "../directory/content.ts";
+import { manifestFile, mediaTypeOf, partsOf } from "../directory/content.ts";
 import type { PackageDirectory } from "../directory/package-directory.ts";
 import { secondsNow } from "../directory/ports.ts";
+import { hashOf } from "../package/digests.ts";
 import {
   type PackageSink,
   type Saved,
@@ -11,7 +12,7 @@ import {
 } from "../package/package-sink.ts";
 import { sealRecord, writeManifest } from "../package/write-manifest.ts";
 import { withDeadline } from "../s3/deadline.ts";
-import { hashOf, type PackageSource } from "../s3/local-files.ts";
+import type { PackageSource } from "../s3/local-files.ts";
 import type { S3Bucket } from "../s3/s3-bucket.ts";
 import { uploadPackage } from "../s3/upload-package.ts";
 import type { Outbox } from "./outbox.ts";
@@ -100,17 +101,19 @@ type Sealed = SealedMoment & { readonly sealedTimestamp: number };
 /** The bytes of a package that is nowhere but in memory. Media is copied a file at a time. */
 function sourceOf(moment: Sealed): PackageSource {
   const parts = new Map(partsOf(moment).map((part) => [part.path, part]));
-  const bytesOf = (path: string) => Buffer.concat([...(parts.get(path)?.pieces() ?? [])]);
+  const files = [...parts.values()].map(({ path, bytes, pieces, sha256 }) => {
+    return {
+      path,
+      bytes,
+      sha256: sha256 ?? hashOf("sha256", pieces),
+      media_type: mediaTypeOf(path),
+    };
+  });
+  const seal = { sealed_timestamp: moment.sealedTimestamp, files };
+  const manifest = writeManifest(sealRecord(moment.record, seal));
   return {
-    manifest: async () => {
-      const files = [...parts.values()].map(({ path, bytes, sha256 }) => {
-        const digest = sha256 ?? hashOf("sha256", bytesOf(path));
-        return { path, bytes, sha256: digest, media_type: mediaTypeOf(path) };
-      });
-      return writeManifest(
-        sealRecord(moment.record, { sealed_timestamp: moment.sealedTimestamp, files }),
-      );
+    part: async (_name, path) => {
+      return path === manifestFile ? manifest : Buffer.concat(parts.get(path)?.pieces ?? []);
     },
-    part: async (_name, path) => bytesOf(path),
   };
 }

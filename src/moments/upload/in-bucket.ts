@@ -53,8 +53,7 @@ async function isMeantThere(
   signal: AbortSignal,
 ): Promise<boolean> {
   const of = await ownersThere(bucket, folder, signal);
-  if (of === undefined || !isMeant(selection, folder.name, [of])) return false;
-  return !("message" in selection) || of.messages.includes(selection.message.id);
+  return of !== undefined && isMeant(selection, folder.name, [of]) === true;
 }
 
 /** Removes what uploads left that were cut off a day ago or longer, of any device. */

@@ -172,7 +172,7 @@ for (let sent = 0; sent <= 4; sent++) {
       world.server.faults.heal();
       await using next = await UploadWorld.open({ at: world.server, disk: image });
       const id = sample.name.slice(-12);
-      assert.equal(next.packages.nameOf(id), undefined, "it is not known to be kept");
+      assert.equal(next.packages.known(id), undefined, "it is not known to be kept");
       if (isForgotten) await next.packages.delete({ chatId: "c" });
       await next.uploader.start();
       assert.ok(await next.untilNothingPends());
@@ -183,7 +183,7 @@ for (let sent = 0; sent <= 4; sent++) {
         assert.ok(await next.packages.retract(sample.name, { by: null, reason: null }));
       } else {
         assert.deepEqual([world.server.objects().size, await next.packages.noted()], [0, []]);
-        assert.equal(next.packages.nameOf(id), undefined, "it may come again");
+        assert.equal(next.packages.known(id), undefined, "it may come again");
       }
     }
   });

@@ -1,6 +1,7 @@
 // What undoes an upload goes up like one: retractions and deletions.
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { faultyDisk } from "../../../test/support/faulty-disk.ts";
 import { momentOf } from "../../../test/support/package-workload.ts";
 import { samplePackage } from "../../../test/support/s3/sample-package.ts";
 import { prefixOf, UploadWorld } from "../../../test/support/s3/upload-world.ts";
@@ -130,4 +131,34 @@ test("a package that is released, and then forgotten by its chat, a person or a 
     assert.ok(await world.untilNothingPends());
     assert.deepEqual([world.server.objects().size, await world.packages.noted()], [0, []]);
   }
+});
+
+test("a retraction that comes while a deletion fails goes up, whenever it comes", async () => {
+  const inner = new SimulatedDisk();
+  await inner.mkdir("/home");
+  const fault = {
+    fault: "EIO",
+    at: 1,
+    repeat: "forever",
+    call: "rename",
+    path: /tombstone/,
+  } as const;
+  await using world = await UploadWorld.started({ disk: faultyDisk(inner, fault) });
+  const samples = Array.from({ length: 40 }, (_, number) => samplePackage({ number }));
+  const does = { kind: "error", status: 400, code: "InvalidRequest" } as const;
+  world.server.fail({ operation: "PutObject", times: Number.POSITIVE_INFINITY, does });
+  for (const sample of samples) await world.save(sample);
+  assert.ok(await world.untilNothingPends());
+  assert.equal(world.uploader.statistics().dead, samples.length);
+  world.server.faults.heal();
+  for (const [steps, { name }] of samples.entries()) {
+    const deleting = world.packages.delete({ name });
+    for (let step = 0; step < steps; step++) await undefined;
+    await world.packages.retract(name, mark);
+    assert.equal((await deleting).failed.length, 1);
+  }
+  assert.ok(await world.untilNothingPends());
+  const marks = samples.map((sample) => `${prefixOf(sample)}retracted.json`);
+  const lost = marks.filter((key) => !world.server.objects().has(key));
+  assert.deepEqual([lost, world.uploader.statistics().dead], [[], 0]);
 });

@@ -2,8 +2,8 @@
 import type { Logger } from "../../core/logger.ts";
 import type { PackageDirectory } from "../directory/package-directory.ts";
 import { isInFlight } from "../directory/status.ts";
+import { hashOf } from "../package/digests.ts";
 import type { PackageStatus, Tombstone, UploadTarget } from "../package/record.ts";
-import { hashOf } from "../s3/local-files.ts";
 import type { S3Bucket } from "../s3/s3-bucket.ts";
 import { UploadFailure } from "../s3/upload-failure.ts";
 import { hasArrived, removePackage, uploadPackage } from "../s3/upload-package.ts";
@@ -52,7 +52,7 @@ export async function sendPackage(
     const body = Buffer.from(
       `${JSON.stringify({ at, by, reason, superseded_by }, undefined, 2)}\n`,
     );
-    const object = { body, contentType: "application/json", sha256: hashOf("sha256", body) };
+    const object = { body, contentType: "application/json", sha256: hashOf("sha256", [body]) };
     for (const copy of isNew ? [{ bucket: target.bucket, prefix: upload.prefix }] : uploaded) {
       // The first retraction stays: retracting again changes nothing.
       const key = `${copy.prefix}retracted.json`;

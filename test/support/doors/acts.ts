@@ -1,14 +1,14 @@
 // Appends to the logs of a home, erases and deletes, and says on its output what it begins and what was
 // done: `acts HOME SEED ACTS QUEUES [stay]`. The parent kills it, or copies the disk
 // under it. With `stay` it does not close the home, and waits to be killed.
-import fs from "node:fs";
 import { seededRandom } from "../../../src/testing/random.ts";
 import { openRealHome } from "../real-home.ts";
+import { say as sayLine } from "../say.ts";
 import { type Act, recordOf } from "../storage-workload.ts";
 
 const [home = "", seed = "1", acts = "40", queues = "1", stay] = process.argv.slice(3);
 
-const say = (line: object) => fs.writeSync(1, `${JSON.stringify(line)}\n`);
+const say = (line: object) => sayLine(JSON.stringify(line));
 const { storage, logs } = await openRealHome(home);
 say({ opened: true });
 

@@ -1,6 +1,5 @@
 // A process that records moments and ends as its plan says, whatever they have come to by then.
 // Prints what becomes of each, in the instant in which the receipt says it.
-import { writeSync } from "node:fs";
 import { setTimeout as pause } from "node:timers/promises";
 import { realDisk } from "../../../src/core/storage/disk/disk.ts";
 import { PackageDirectory } from "../../../src/moments/directory/package-directory.ts";
@@ -9,9 +8,9 @@ import { MomentRecorder } from "../../../src/moments/record/moment-recorder.ts";
 import { hookedDisk } from "../hooked-disk.ts";
 import type { ExitPlan } from "../moments-exits.ts";
 import { jpegOf } from "../package-workload.ts";
+import { say } from "../say.ts";
 
 const plan = JSON.parse(process.argv[3] ?? "{}") as ExitPlan;
-const say = (line: string) => writeSync(1, `${line}\n`);
 
 /** Counts the calls that change something, once it is armed; ends the process in the chosen one. */
 class Steps {

@@ -1,7 +1,6 @@
 // A program that calls its own model, on a home. It notes in its output what was stored when it went on.
 // Arguments: the home, and the place at which it kills itself. At the place "never" it makes one turn
 // after the other until its parent kills it.
-import { writeSync } from "node:fs";
 import { setImmediate } from "node:timers/promises";
 import { openThroughline } from "../../../src/core/throughline.ts";
 import {
@@ -13,15 +12,13 @@ import {
   target,
   usage,
 } from "../open-turn-words.ts";
+import { say as note } from "../say.ts";
 
 const [home = "", place = ""] = process.argv.slice(3);
 
 function dieAt(here: OpenTurnPlace): void {
   if (place === here) process.kill(process.pid, "SIGKILL");
 }
-
-/** At once: what a killed process has not written is lost. */
-const note = (what: string) => writeSync(1, `${what}\n`);
 
 const throughline = await openThroughline({ home });
 const turns = await throughline.turns();

@@ -84,7 +84,7 @@ const index = new FileIndex(`${home}/index.db`);
 const ports = { clock: systemClock, newId: randomId, logger: silentLogger };
 const storage = await FileStorage.open({
   ...{ ...ports, timers: systemTimers, home, disk, durability: "power-cut" },
-  ...{ index, openIndex: partsOf(index), directoryChanged: () => undefined, verifyAll: false },
+  ...{ index, openIndex: partsOf(index), directoryChanged: () => undefined },
   ...{ maxOpen: 256, segmentBytes: 65_536 },
   guard: () => lease.check(),
   release: () => undefined,

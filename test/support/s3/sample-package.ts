@@ -54,7 +54,7 @@ export function samplePackage(options: SampleOptions = {}): SamplePackage {
     sealedTimestamp: record.timestamp,
   };
   const files = new Map<string, Buffer>();
-  for (const { path, pieces } of partsOf(moment)) files.set(path, Buffer.concat([...pieces()]));
+  for (const { path, pieces } of partsOf(moment)) files.set(path, Buffer.concat(pieces));
   const manifest = sealRecord(record, {
     sealed_timestamp: record.timestamp,
     files: Array.from(files, ([path, body]) => ({

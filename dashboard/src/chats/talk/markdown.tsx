@@ -10,12 +10,12 @@ import {
 } from "react";
 import ReactMarkdown, { type Components } from "react-markdown";
 import remarkBreaks from "remark-breaks";
-import remarkGfm from "remark-gfm";
 import { useCjkBold } from "./cjk-bold.ts";
 import { CodeBlock } from "./code-block.tsx";
 import { Formula } from "./formula.tsx";
 import { Elsewhere, Picture, placeOf } from "./picture.tsx";
 import { piecesOf } from "./pieces.ts";
+import { remarkGfm } from "./remark-gfm.ts";
 import { hideMath, remarkVerbatimMath } from "./verbatim-math.ts";
 
 const components: Components = {

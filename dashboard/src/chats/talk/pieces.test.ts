@@ -3,8 +3,8 @@ import { test } from "node:test";
 import { createElement } from "react";
 import { renderToStaticMarkup } from "react-dom/server";
 import ReactMarkdown from "react-markdown";
-import remarkGfm from "remark-gfm";
 import { piecesOf } from "./pieces.ts";
+import { remarkGfm } from "./remark-gfm.ts";
 
 const seed = Number(process.env["THROUGHLINE_SEED"] ?? Math.floor(Math.random() * 1e6));
 let state = seed;

@@ -268,10 +268,6 @@ export class CollectionIndex {
     return this.file.room();
   }
 
-  noteVerified(): void {
-    this.file.noteVerified(this.collection);
-  }
-
   noteCovered(isCovered: boolean): Promise<void> {
     return this.file.cover(this.collection, isCovered && this.#refused.size === 0);
   }

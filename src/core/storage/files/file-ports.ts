@@ -31,8 +31,6 @@ export interface HomePorts extends FilePorts {
   readonly durability: Durability;
   readonly index: HomeIndex;
   readonly openIndex: OpenLogIndex;
-  /** Read every log from end to end at start if the last process synced nothing: a power cut may have come since. */
-  readonly verifyAll: boolean;
   /** Files kept open at most, in each collection. */
   readonly maxOpen: number;
   /** How long a segment of the journal gets. */

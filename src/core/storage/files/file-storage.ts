@@ -131,8 +131,6 @@ export class FileStorage implements Storage {
       index,
       isShared: directory === this.#ports.home,
       journal: this.#journal,
-      // Written but not synced, batches may be missing anywhere after a power cut.
-      verifyAll: this.#ports.verifyAll && this.#journal.segments.wasUnsynced,
       cuts: this.#cuts,
       recent: this.#recent,
       makeDirectory: () => {

@@ -22,13 +22,10 @@ export class IndexFile {
   readonly path: string;
   /** The process before this one closed the index itself: no log is ahead of it. */
   readonly clean: boolean;
-  /** It did, or every log was read to its end in this boot of the machine. */
-  readonly isVerified: boolean;
   /** Where the index is in the journal of the last process: a position in one of its segments. */
   readonly mark: { readonly nth: number; readonly position: number };
   /** The collections whose logs the index has, but for what the journal holds; each with what was noted of its directory. */
   readonly covered = new Map<string, string | null>();
-  readonly #bootId: string | undefined;
   #open: OpenDatabase;
   /** A database in memory stands in for a file that the disk does not take. */
   isInMemory = false;
@@ -46,11 +43,10 @@ export class IndexFile {
    *
    * @param onLost called whenever all rows were lost and the index was recreated.
    */
-  constructor(path: string, bootId: string | undefined, onLost: () => void) {
+  constructor(path: string, onLost: () => void) {
     this.path = path;
-    this.#bootId = bootId;
     this.#open = openIndexFile(path, true) ?? this.#replace();
-    let found = { clean: false, isVerified: false, mark: { nth: 0, position: 0 } };
+    let found = { clean: false, mark: { nth: 0, position: 0 } };
     try {
       found = this.#begin();
     } catch (error) {
@@ -60,7 +56,6 @@ export class IndexFile {
     }
     const isLost = this.losses > 0;
     this.clean = found.clean && !isLost;
-    this.isVerified = found.isVerified && !isLost;
     this.mark = isLost ? { nth: 0, position: 0 } : found.mark;
     this.#onLost = onLost;
   }
@@ -74,17 +69,15 @@ export class IndexFile {
   /** Notes that a process uses it. @returns what the last one noted. */
   #begin() {
     const { sql, database } = this.#open;
-    const { clean, nth, mark, boot } = sql.state.get() ?? {};
-    const isVerified = clean === 1 || (this.#bootId !== undefined && boot === this.#bootId);
+    const { clean, nth, mark } = sql.state.get() ?? {};
     for (const { collection, changed } of sql.covered.all()) {
       this.covered.set(String(collection), changed as string | null);
     }
     durably(database, () => {
       sql.setClean.run(0);
-      sql.setBoot.run(isVerified ? (this.#bootId ?? null) : null);
       for (const collection of this.covered.keys()) sql.cover.run(collection, null);
     });
-    return { clean: clean === 1, isVerified, mark: { nth: Number(nth), position: Number(mark) } };
+    return { clean: clean === 1, mark: { nth: Number(nth), position: Number(mark) } };
   }
 
   /** The connection that is open now. */
@@ -139,15 +132,6 @@ export class IndexFile {
     this.losses++;
     this.#open = this.#replace(inMemory);
     this.#onLost?.();
-  }
-
-  /** Every log of these collections was read to its end: no later start of this boot needs to. */
-  noteVerified(collections: ReadonlySet<string>): void {
-    this.runQuietly(() => {
-      const known = this.sql.collections.all(removedLogs);
-      if (!known.every((row) => collections.has(String(row["collection"])))) return;
-      durably(this.#open.database, () => this.sql.setBoot.run(this.#bootId ?? null));
-    });
   }
 
   /** @throws ThroughlineError `THROUGHLINE_UNAVAILABLE`: an older file is left that cannot be removed. */

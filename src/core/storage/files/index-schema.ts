@@ -6,24 +6,22 @@ import { dirname } from "node:path";
 import { DatabaseSync, type StatementSync } from "node:sqlite";
 
 /** Raise it whenever a table, a projection or the way that words are taken from a text changes. */
-const schemaVersion = 6;
+const schemaVersion = 7;
 
 /** The collection in which rows of removed logs wait for their end. No folder can have this name. */
 export const removedLogs = "/dropped";
 
 // `state.clean`: the last process closed the index itself. `forgotten`: bytes of removed logs are still in
-// the file. `nth`, `mark`: a place in the journal, all before it is in the rows. `boot`: the run of the machine
-// in which every log was verified. `covered` names the collections whose logs all have a row, but for what
+// the file. `nth`, `mark`: a place in the journal, all before it is in the rows. `covered` names the collections whose logs all have a row, but for what
 // the journal holds; `changed` is when the directory last changed, if that was noted at a clean end.
 // `logs.head` is last and may be long: what lists and searches sort by is read without it. `place`
 // is the newest row of `places`. Words are found by log and record: log * 2^31 + seq. They are not kept as text,
 // only as what the search needs. The id of a record is one of its words, see `idToken`.
 const tables = `
   create table state (
-    clean integer not null, forgotten integer not null, nth integer not null, mark integer not null,
-    boot text
+    clean integer not null, forgotten integer not null, nth integer not null, mark integer not null
   );
-  insert into state values (0, 0, 0, 0, null);
+  insert into state values (0, 0, 0, 0);
   create table covered (collection text primary key, changed text) without rowid;
   create table logs (
     id integer primary key,
@@ -74,12 +72,11 @@ const rowsOfLog = "rowid between (? << 31) and ((? << 31) | 2147483647)";
 const rowColumns = "logs.key, logs.sorted_at, logs.seq, logs.damaged, logs.head";
 
 const queries = {
-  state: "select clean, forgotten, nth, mark, boot from state",
+  state: "select clean, forgotten, nth, mark from state",
   changes: "select total_changes() as changes",
   setClean: "update state set clean = ?",
   setForgotten: "update state set forgotten = ?",
   setMark: "update state set nth = ?, mark = ?",
-  setBoot: "update state set boot = ?",
   covered: "select collection, changed from covered",
   cover: "insert or replace into covered values (?, ?)",
   uncover: "delete from covered where collection = ?",

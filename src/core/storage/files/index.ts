@@ -33,8 +33,6 @@ interface IndexOptions {
   readonly onLost?: (() => void) | undefined;
   /** Called with a collection in which something is not as the index knows it: its logs must be compared. */
   readonly onDoubt?: ((collection: string) => void) | undefined;
-  /** Which boot of the machine this is. `undefined`: not known. */
-  readonly bootId?: string | undefined;
   /** When a collection's directory last changed. @default () => undefined */
   readonly changed?: ((collection: string) => string | undefined) | undefined;
   readonly timers?: Timers | undefined;
@@ -65,7 +63,6 @@ export class FileIndex implements HomeIndex {
   readonly #timers: Timers;
   readonly #parts = new Map<string, IndexPart>();
   readonly #projections = new Map<string, LogProjection>();
-  readonly #verified = new Set<string>();
   readonly file: IndexFile;
   #memory = new SharedArrayBuffer(sharedBytes);
   #shared = sharedViews(this.#memory);
@@ -92,7 +89,7 @@ export class FileIndex implements HomeIndex {
   constructor(path: string, options: IndexOptions = {}) {
     this.#options = options;
     this.#timers = options.timers ?? systemTimers;
-    this.file = new IndexFile(path, options.bootId, () => this.#lost());
+    this.file = new IndexFile(path, () => this.#lost());
     this.#found = this.file.mark;
     this.file.runQuietly(() => {
       const isErased = this.sql.state.get()?.["forgotten"] !== 1;
@@ -102,10 +99,6 @@ export class FileIndex implements HomeIndex {
 
   get clean(): boolean {
     return this.file.clean;
-  }
-
-  get isVerified(): boolean {
-    return this.file.isVerified;
   }
 
   get nth(): number {
@@ -249,11 +242,6 @@ export class FileIndex implements HomeIndex {
     this.file.lose(has < bytes + emptyBytes);
     await worker?.terminate(); // it has the file open
     return true;
-  }
-
-  noteVerified(collection: string): void {
-    this.#verified.add(collection);
-    this.file.noteVerified(this.#verified);
   }
 
   /**

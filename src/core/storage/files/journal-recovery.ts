@@ -25,7 +25,6 @@ export interface FoundJournal {
   /** In the order in which they were begun. */
   readonly segments: readonly Segment[];
   readonly nth: number;
-  readonly isUnsynced: boolean;
   /** Before this position every frame is durable. What comes after may be lost with a power cut. */
   readonly from: number;
   readonly frames: readonly Frame[];
@@ -59,7 +58,6 @@ export async function readJournal(ports: HomePorts, folder: string): Promise<Fou
   read.sort((a, b) => a.header.nth - b.header.nth);
   return {
     nth: Math.max(nth, ...read.map(({ header }) => header.nth)),
-    isUnsynced: read.some(({ header }) => header.unsynced),
     segments: read.map(({ segment }) => segment),
     ...valid(read),
   };

@@ -108,8 +108,6 @@ export interface LogIndex {
   readonly isFar: boolean;
   /** Resolves when the index is less far behind: a bound on the journal. `undefined`: it is not far. */
   room(): Promise<void> | undefined;
-  /** Every log of this collection was read to its end. */
-  noteVerified(): void;
   /**
    * From now on the index has every log of this collection, but for what the journal holds; or that is not so.
    * Durable when this resolves.

@@ -79,7 +79,6 @@ export async function openFileStorage(options: FileStorageOptions): Promise<File
     index = new FileIndex(`${home}/index.db`, {
       onLost: () => storage?.indexLost(),
       onDoubt: (collection) => storage?.indexInDoubt(collection),
-      bootId: clock.bootId?.(),
       changed: (collection) => directoryChanged(join(home, collection)),
     });
     storage = await FileStorage.open({
@@ -94,7 +93,6 @@ export async function openFileStorage(options: FileStorageOptions): Promise<File
       index,
       openIndex: partsOf(index),
       directoryChanged,
-      verifyAll: !index.isVerified,
       maxOpen: maxOpenFiles,
       segmentBytes: 16 * 1024 * 1024,
       guard: oncePerPass(() => lease.check()),

@@ -112,9 +112,9 @@ export async function reconcile(
 ): Promise<Reconciled> {
   const { journal, index } = ports;
   const { coverage } = index;
-  if (coverage === "all" && !ports.verifyAll) return "every log is known";
+  if (coverage === "all") return "every log is known";
   journal.segments.recovered.tell(ports.collection, index);
-  if (coverage === "covered" && !ports.verifyAll) return "covered";
+  if (coverage === "covered") return "covered";
   return compare(ports, open, () => false);
 }
 
@@ -137,7 +137,7 @@ export async function compare(
   // The next start removes what a dead process left there, and compares again.
   const isUnswept = listing.some(({ name }) => isTemporaryName(name));
   if (isUnswept) await index.noteCovered(false);
-  const isKnownWhole = index.coverage === "names" && !ports.verifyAll;
+  const isKnownWhole = index.coverage === "names";
   let found: Reconciled = isUnswept ? "a log is unreadable" : "every log is known";
   let isRemoved = false;
   for await (const each of suspects(ports, keys, listing, isKnownWhole, isOver)) {
@@ -152,7 +152,6 @@ export async function compare(
   }
   if (isRemoved) await index.erase();
   if (isOver()) return "a log is unreadable";
-  if (ports.verifyAll && found !== "a log is unreadable") index.noteVerified();
   return found;
 }
 
@@ -220,7 +219,7 @@ async function outcomeOf(
 ): Promise<"known" | "unreadable" | "no log" | "gone"> {
   try {
     const own = key ?? (await keyOfLog(ports, name));
-    if (own === undefined || (await follow(ports, own, open))) return "known";
+    if (own === undefined || (await open(own)) !== undefined) return "known";
     return key === undefined ? "no log" : "unreadable";
   } catch (error) {
     if (key === undefined) {
@@ -256,24 +255,6 @@ function reportGone(ports: LogPorts, key: string, isKnownWhole: boolean): void {
   });
 }
 
-/** Opens a log, which compares the index with it. @returns whether it could be read. */
-async function follow(
-  ports: LogPorts,
-  key: string,
-  open: (key: string) => Promise<LogFile | undefined>,
-): Promise<boolean> {
-  const log = await open(key);
-  if (log === undefined) return false;
-  if (!ports.verifyAll) return true;
-  try {
-    for await (const _ of log.batches(0)); // reading is checking
-    return true;
-  } catch (error) {
-    reportUnreadable(ports, key, error);
-    return false;
-  }
-}
-
 /**
  * Reports a log that could not be read, so that the others can be served. It is read again when it is
  * asked for. Throws what is no fault of the log.
@@ -288,7 +269,6 @@ export function reportUnreadable(ports: LogPorts, key: string, error: unknown): 
 }
 
 async function isBehind(ports: LogPorts, key: string, name: string): Promise<boolean> {
-  if (ports.verifyAll) return true;
   const path = join(ports.directory, `${name}.jsonl`);
   const size = await ports.disk.size(path).catch(() => undefined);
   return size !== ports.index.entry(key)?.end;

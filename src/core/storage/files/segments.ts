@@ -44,8 +44,6 @@ export class Segments {
   position = 0;
   /** Of the newest segment. */
   #nth = 0;
-  /** Processes since the last clean end synced nothing, or one of them. */
-  wasUnsynced = false;
   /** What the last process left in it. */
   readonly recovered: RecoveredLogs;
   /** It may hold a group of unknown outcome. */
@@ -77,7 +75,6 @@ export class Segments {
       const { segments, frames } = found;
       this.#sealed.push(...segments);
       this.#nth = Math.max(found.nth, this.#ports.index.nth);
-      this.wasUnsynced = found.isUnsynced;
       if (segments.length === 0) return;
       await this.#takeUp(found);
       await this.recovered.add(frames);
@@ -254,7 +251,7 @@ export class Segments {
     }
     const spare = this.#emptying === 0 ? this.#spare.shift() : undefined;
     const segment = spare ?? (await createSegment(this.#ports, this.#folder, nth));
-    const unsynced = this.wasUnsynced || this.#ports.durability === "process";
+    const unsynced = this.#ports.durability === "process";
     const header = headerChange({ nth, repeated: repeated.length, unsynced });
     const all = [header, ...repeated];
     const bytes = Buffer.allocUnsafe(all.reduce((sum, change) => sum + frameLength(change), 0));

@@ -8,7 +8,7 @@ import type { Logger } from "../logger.ts";
 import { silentLogger } from "../logger.ts";
 import { unknownUsage } from "../models/prices.ts";
 import type { Responder, ResponderEvent } from "../models/responder.ts";
-import { answerLimits } from "./answer-limits.ts";
+import { answerLimits } from "./answer.ts";
 
 const usage = { inputTokens: 100, outputTokens: 20, costUsd: 0.01 };
 const end = { type: "end", finish: "stop", usage } as const;
@@ -62,7 +62,10 @@ for (const [what, piece, jsonBytes] of [
     assert.ok(piece.repeat(seen.pieces + 1).startsWith(kept));
     assert.ok(kept.isWellFormed());
     const bytes = kept.length * jsonBytes;
-    assert.ok(bytes > answerLimits.textBytes - 12 && bytes <= answerLimits.textBytes, `${bytes}`);
+    assert.ok(
+      bytes > answerLimits.messageBytes - 12 && bytes <= answerLimits.messageBytes,
+      `${bytes}`,
+    );
     assert.deepEqual(
       [outcome, assistant?.partial, assistant?.partial_reason],
       [...["failed", true], "error"],
@@ -124,6 +127,8 @@ const bad: readonly (readonly [what: string, step: ScriptedStep, reason: RegExp]
   ["calls a tool without an id", call(""), /call must be/],
   ["calls a tool without a name", call("c1", "{}", ""), /call must be/],
   ["calls a tool with 1.2 MB", call("c1", long), /more than can be kept/],
+  ["thinks 1.2 MB", { type: "reasoning", text: long }, /more than can be kept/],
+  ["sends 1.2 MB of data", { type: "provider-data", data: { long } }, /more than can be kept/],
 ];
 for (const [what, step, says] of bad) {
   test(`the answer of a model that ${what} is kept as far as it came, with the reason`, async () => {
@@ -136,33 +141,24 @@ for (const [what, step, says] of bad) {
   });
 }
 
-test("a provider does without data that is too long, and the answer is whole", async () => {
-  const data = { type: "provider-data", data: { long } } as const;
-  const c = await companion(scriptedResponder([["It rains", data, end]]));
-  const { assistant, outcome } = await c.ask();
-  assert.deepEqual([assistant?.content, outcome], ["It rains", "answered"]);
-  assert.equal(assistant?.["provider_data"], undefined);
-});
-
 test("what a tool found beyond the limit of a text is stored as far as it fits", async () => {
   const c = await companion(scriptedResponder([[call("c1"), result("c1", long), "It rains", end]]));
   const { outcome } = await c.ask();
   const [, found, answer] = await c.stored();
   assert.deepEqual([outcome, answer?.content], ["answered", "It rains"]);
-  assert.equal(found?.content, long.slice(0, answerLimits.textBytes));
+  assert.equal(found?.content, long.slice(0, answerLimits.messageBytes));
 });
 
 test("the largest answer that is kept fits into the store, and so does what it replaces", async () => {
-  const { textBytes, dataBytes, toolCalls } = answerLimits;
+  const { messageBytes, toolCalls } = answerLimits;
   const small = Array.from({ length: toolCalls }, (_, n) => call(`c${n}`));
-  const large = Array.from({ length: 10 }, (_, n) =>
-    result(`c${n}`, "x".repeat(n < 7 ? textBytes - 200 : 1)),
-  );
-  const data = { type: "provider-data", data: { long: "x".repeat(dataBytes - 20) } } as const;
-  const script = [...small, ...large, "x".repeat(textBytes), data, end];
+  const large = Array.from({ length: 3 }, (_, n) => result(`c${n}`, "x".repeat(messageBytes)));
+  const data = { type: "provider-data", data: { long: "x".repeat(200_000) } } as const;
+  const length = messageBytes - 200_011;
+  const script = [...small, ...large, "x".repeat(length), data, end];
   const c = await companion(scriptedResponder([script, script]));
   assert.equal((await c.ask()).outcome, "answered");
   const { outcome, assistant } = await (await c.turns.retry(chat)).done;
-  assert.deepEqual([outcome, assistant?.content.length], ["answered", textBytes]);
+  assert.deepEqual([outcome, assistant?.content.length], ["answered", length]);
   assert.deepEqual(c.warned, []);
 });

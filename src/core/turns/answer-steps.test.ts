@@ -14,7 +14,6 @@ import {
   type ResponderRequest,
   type TurnTool,
 } from "../models/responder.ts";
-import { answerLimits } from "./answer-limits.ts";
 import type { TurnProgress } from "./turn.ts";
 
 const usage = { inputTokens: 10, outputTokens: 5, costUsd: 0 };
@@ -482,12 +481,4 @@ test("what a model thinks is stored with the call or the answer that it led to, 
   assert.equal(/First pay|Done now/.test(left), false);
   await c.chats.clear(chat);
   assert.deepEqual((await c.chats.messages(chat)).messages, []);
-});
-
-test("thinking beyond its limit is cut, and the answer is whole", async () => {
-  const piece = "x".repeat(100_000);
-  const c = await companion([[...Array.from({ length: 5 }, () => ({ thinks: piece })), "Short."]]);
-  const { assistant, outcome } = await c.turns.submit(chat, { content: "Think" }).done;
-  assert.deepEqual([assistant?.content, outcome], ["Short.", "answered"]);
-  assert.equal(assistant?.reasoning_content, "x".repeat(answerLimits.reasoningBytes));
 });
