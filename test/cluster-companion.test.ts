@@ -477,7 +477,7 @@ test("a clock that tells parts of a millisecond damages no document", async () =
   const [a, b] = [await w.start(), await w.start()];
   w.clock.pass(0.25);
   a.companion.personSeen("Ada");
-  a.companion.wake();
+  a.companion.sleep("awake");
   await a.companion.forget("chat-1");
   w.clock.pass(0.5);
   await w.until(() => b.companion.person?.name === "Ada");

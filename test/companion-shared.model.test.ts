@@ -25,7 +25,7 @@ const counting: EmotionConfiguration = {
   ...builtInEmotions,
   emotions: { joy: stays, sadness: stays, anger: stays, fear: stays, disgust: stays },
   events: {
-    small: { severity: "mild", deltas: { joy: 0.000_01 }, woundReduction: 0 },
+    small: { severity: "mild", deltas: { joy: 0.000_01 }, woundReduction: 0, wound: undefined },
     hurt: {
       severity: "severe",
       deltas: {},

@@ -103,7 +103,6 @@ export function joinRun(
   return { ...life, emotions: evolve(life.emotions, gapMs) };
 }
 
-/** How a run came up. */
 export function reportOf({ restarts, shared }: Life): RestartReport {
   return { ...(restarts.at(-1) as JudgedRestart), ...shared.report };
 }

@@ -1,39 +1,11 @@
 // The runs of programs that are not the server, such as a robot's: pure functions of what happened to them.
 
 import { isoTime } from "../core/clock.ts";
-import { flag, list, object, optional, text } from "../core/shape.ts";
+import { flag, list, object, optional, type Read, text } from "../core/shape.ts";
 import { type ClockReading, clockReading } from "./clock-reading.ts";
 import { judgeGap } from "./gap.ts";
-import { type JudgedRestart, joined, judgedRestart, restartReport } from "./restart.ts";
+import { joined, judgedRestart, restartReport } from "./restart.ts";
 import { runIdOf } from "./runs.ts";
-
-/** The newest run of one client. */
-export interface ClientRun {
-  readonly client: string;
-  readonly runId: string;
-  readonly previousRunId?: string | undefined;
-  readonly startedAt: ClockReading;
-  /** The last sign of life: the beginning, a heartbeat, or the end. */
-  readonly heartbeat: ClockReading;
-  readonly isEnded: boolean;
-  /** How the run began. */
-  readonly restart: JudgedRestart;
-  /** The restart that its model has not acknowledged, joined with those of earlier runs. */
-  readonly pending?: JudgedRestart | undefined;
-  /** The chats to which it appended in this run, the newest last. */
-  readonly chats: readonly string[];
-  /** The same in the last run before that appended anything. */
-  readonly chatsBefore: readonly string[];
-  /** What its model is to hear, the oldest first. */
-  readonly injects: readonly Inject[];
-}
-
-/** A text that a client's model is to hear. */
-export interface Inject {
-  readonly id: string;
-  readonly text: string;
-  readonly queuedAt: string;
-}
 
 export const clientLimits = {
   clients: 100,
@@ -43,24 +15,37 @@ export const clientLimits = {
   text: 8_000,
 } as const;
 
-export const storedClients = list(
-  object<ClientRun>(
-    {
-      client: text(),
-      runId: ["run_id", text()],
-      previousRunId: ["previous_run_id", optional(text())],
-      startedAt: ["started", clockReading],
-      heartbeat: clockReading,
-      isEnded: ["ended", flag()],
-      restart: judgedRestart,
-      pending: optional(judgedRestart),
-      chats: list(text()),
-      chatsBefore: ["chats_before", list(text())],
-      injects: list(object<Inject>({ id: text(), text: text(), queuedAt: text() }, "left out")),
-    },
-    "left out",
-  ),
+const inject = object({ id: text(), text: text(), queuedAt: text() }, "left out");
+
+/** A text that a client's model is to hear. */
+export type Inject = Read<typeof inject>;
+
+const clientRun = object(
+  {
+    client: text(),
+    runId: ["run_id", text()],
+    previousRunId: ["previous_run_id", optional(text())],
+    startedAt: ["started", clockReading],
+    /** The last sign of life: the beginning, a heartbeat, or the end. */
+    heartbeat: clockReading,
+    isEnded: ["ended", flag()],
+    restart: judgedRestart,
+    /** The restart that its model has not acknowledged, joined with those of earlier runs. */
+    pending: optional(judgedRestart),
+    /** The chats to which it appended in this run, the newest last. */
+    chats: list(text()),
+    /** The same in the last run before that appended anything. */
+    chatsBefore: ["chats_before", list(text())],
+    /** What its model is to hear, the oldest first. */
+    injects: list(inject),
+  },
+  "left out",
 );
+
+/** The newest run of one client. */
+export type ClientRun = Read<typeof clientRun>;
+
+export const storedClients = list(clientRun);
 
 /** A step of a run: `delivered` is its restart; `inject` one more text; `heard` are all up to the one of an id; `appended` is to a chat. */
 export type ClientStep = "began" | "beat" | "ended" | "delivered" | "inject" | "heard" | "appended";

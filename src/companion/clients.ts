@@ -9,13 +9,11 @@ import type { CompanionPorts } from "./options.ts";
 import type { RestartKind, RestartReport } from "./restart.ts";
 import type { RestartNotices } from "./restart-notices.ts";
 
-/** The companion, as the runs of its clients need it. */
 interface Host {
   readonly notices: RestartNotices;
   readonly report: RestartReport;
   readonly uptimeMs: number;
   facts(): Promise<string>;
-  /** Reads what other servers stored. */
   readOn(): Promise<void>;
   onChange(listener: (change: CompanionChange) => void): () => void;
 }
@@ -55,30 +53,27 @@ export class Clients {
     this.#does = does;
   }
 
-  #find(client: string): ClientRun | undefined {
-    return this.#life().clients.find((run) => run.client === client);
-  }
-
   /** Begins a run. One of this name that is open has crashed. */
   begin(client: string): Promise<ClientRun> {
-    const { name, clients } = clientLimits;
+    const { name, clients: most } = clientLimits;
     const isName = typeof client === "string" && client !== "" && client.length <= name;
     if (!isName) throw invalid(`the name of a client has 1 to ${name} characters`);
-    const isFull = this.#life().clients.length >= clients && this.#find(client) === undefined;
-    if (isFull) throw conflict(`there are ${clients} clients already. Use the name of one of them`);
+    const { clients } = this.#life();
+    const isFull = clients.length >= most && this.#find(client) === undefined;
+    if (isFull) throw conflict(`there are ${most} clients already. Use the name of one of them`);
     return this.#step(client, "began");
   }
 
   /** Notes that the client lives: every 10 s. @throws as `open` does. */
   async heartbeat(client: string): Promise<ClientRun> {
-    await this.#lookFor(client);
-    return this.#step(this.open(client).client, "beat");
+    await this.#newest(client, "open");
+    return this.#step(client, "beat");
   }
 
   /** Ends the run in order, and what its model is still to hear. Ending twice is ending once. */
   async end(client: string): Promise<ClientRun> {
-    await this.#lookFor(client);
-    return this.#step(this.get(client).client, "ended");
+    await this.#newest(client);
+    return this.#step(client, "ended");
   }
 
   /** The newest run of a client. @throws ThroughlineError `THROUGHLINE_NOT_FOUND`: it never began one. */
@@ -96,6 +91,16 @@ export class Clients {
     return run;
   }
 
+  #find(client: string): ClientRun | undefined {
+    return this.#life().clients.find((run) => run.client === client);
+  }
+
+  /** The same. Where no run is known to be open, one may have begun at another server: that is read first. */
+  async #newest(client: string, which: "open" | "get" = "get"): Promise<ClientRun> {
+    if (this.#find(client)?.isEnded !== false) await this.#host.readOn();
+    return this[which](client);
+  }
+
   get allOpen(): readonly ClientRun[] {
     return this.#life().clients.filter(({ isEnded }) => !isEnded);
   }
@@ -105,18 +110,15 @@ export class Clients {
     return gapBetween(startedAt, isEnded ? heartbeat : readClock(this.#ports.clock)).gapMs ?? 0;
   }
 
-  /** Notes that a client appended to a chat. */
   async appended(client: string, chatId: string): Promise<void> {
-    await this.#lookFor(client);
-    if (this.open(client).chats.at(-1) === chatId) return;
-    await this.#step(client, "appended", chatId);
+    const { chats } = await this.#newest(client, "open");
+    if (chats.at(-1) !== chatId) await this.#step(client, "appended", chatId);
   }
 
   /** What the model of a client, or without one of this run, is to hear of the restart, until `delivered`. */
   async restartText(client?: string): Promise<RestartText> {
     const { notices, report, uptimeMs } = this.#host;
-    if (client !== undefined) await this.#lookFor(client);
-    const run = client === undefined ? undefined : this.get(client);
+    const run = client === undefined ? undefined : await this.#newest(client);
     const restart = run === undefined ? notices.pendingOfRun : run.pending;
     const { kind: began } = run?.restart ?? report;
     if (restart === undefined) return { kind: began, status: "delivered", text: "" };
@@ -133,16 +135,15 @@ export class Clients {
    *   which the newest 1,000 are named.
    */
   async delivered(client?: string): Promise<readonly string[]> {
-    const { notices, report } = this.#host;
-    if (client !== undefined) await this.#lookFor(client);
-    // Also those that did not fit into the text.
-    const run = client === undefined ? undefined : this.get(client);
-    const chats = await this.#chatsOf(run, maxNamed);
-    if (client === undefined) await this.#does({ kind: "told", run: report.totalRuns });
-    else {
-      await notices.passedOn(chats);
-      await this.#step(client, "delivered");
+    if (client === undefined) {
+      const chats = await this.#chatsOf(undefined, maxNamed);
+      await this.#does({ kind: "told", run: this.#life().totalRuns });
+      return chats;
     }
+    // Also those that did not fit into the text.
+    const chats = await this.#chatsOf(await this.#newest(client));
+    await this.#host.notices.passedOn(chats);
+    await this.#step(client, "delivered");
     return chats;
   }
 
@@ -152,8 +153,7 @@ export class Clients {
    * @param text at most 8,000 characters.
    */
   async inject(client: string, text: string): Promise<ClientRun> {
-    await this.#lookFor(client);
-    const { injects } = this.open(client);
+    const { injects } = await this.#newest(client, "open");
     if (typeof text !== "string" || text.trim() === "" || text.length > clientLimits.text) {
       throw invalid(`a text to hear has 1 to ${clientLimits.text} characters`);
     }
@@ -166,8 +166,8 @@ export class Clients {
 
   /** Notes that the client's model heard the texts up to the one of this id. */
   async heard(client: string, id: string): Promise<ClientRun> {
-    await this.#lookFor(client);
-    return this.#step(this.get(client).client, "heard", id);
+    await this.#newest(client);
+    return this.#step(client, "heard", id);
   }
 
   /** Puts what a client is to hear into the stream of a model in this process. @returns what ends it. */
@@ -183,11 +183,6 @@ export class Clients {
       onChange: (listener) => this.#host.onChange(({ type }) => type === "injects" && listener()),
     });
     return () => injector.close();
-  }
-
-  /** Reads on where no run of a client is known to be open: it may have begun at another server. */
-  async #lookFor(client: string): Promise<void> {
-    if (this.#find(client)?.isEnded !== false) await this.#host.readOn();
   }
 
   async #step(client: string, does: ClientStep, text?: string): Promise<ClientRun> {

@@ -106,6 +106,7 @@ const restart: JudgedRestart = {
 const client = (name: string): ClientRun => ({
   ...{ client: name, runId: "00c0ffee", startedAt: started, heartbeat: started, isEnded: false },
   ...{ restart, chats: ["local:me"], chatsBefore: [] },
+  ...{ previousRunId: "0badcafe", pending: restart },
   injects: [{ id: "i1", text: "say this", queuedAt: "2026" }],
 });
 const at = "2024-02-18T23:46:40.000Z";
@@ -115,8 +116,15 @@ const writtenRestart = {
   judged: { at },
 };
 const writtenClient = (name: string) => ({
-  ...{ client: name, run_id: "00c0ffee", started: { at }, heartbeat: { at }, ended: false },
-  ...{ restart: writtenRestart, chats: ["local:me"], chats_before: [] },
+  ...{
+    client: name,
+    run_id: "00c0ffee",
+    previous_run_id: "0badcafe",
+    started: { at },
+    heartbeat: { at },
+    ended: false,
+  },
+  ...{ restart: writtenRestart, pending: writtenRestart, chats: ["local:me"], chats_before: [] },
   injects: [{ id: "i1", text: "say this", queuedAt: "2026" }],
 });
 const hash = "a".repeat(64);

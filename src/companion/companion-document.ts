@@ -16,6 +16,7 @@ import {
   optional,
   orNone,
   Place,
+  type Read,
   record,
   type Shape,
   text,
@@ -28,13 +29,7 @@ import { type ClockReading, clockReading, reading } from "./clock-reading.ts";
 import type { EmotionState } from "./emotion/emotion.ts";
 import { type SeedEmotions, seedEmotions, storedState } from "./emotion/stored-emotions.ts";
 import { gapBetween } from "./gap.ts";
-import {
-  type InterruptedTurn,
-  type JudgedRestart,
-  type RestartReport,
-  type StoredDeliveries,
-  storedDeliveries,
-} from "./restart.ts";
+import { type InterruptedTurn, type JudgedRestart, storedDeliveries } from "./restart.ts";
 import { isRunId } from "./runs.ts";
 
 /** The key of the document in its collection: `session/session.json`. */
@@ -44,79 +39,10 @@ const documentVersion = 1;
 
 export const companionLimits = { conversation: 50, text: 10_000, word: 64, name: 256 } as const;
 
-/** A message of the copy in the document, which readers of the original's schema look at. */
-export interface SaidInChat {
-  readonly role: "USER" | "ASSISTANT";
-  readonly text: string;
-  /** Milliseconds since 1970; `undefined` when it is not known. */
-  readonly at: number | undefined;
-  /** `undefined`: a file of the original, which knows one conversation. */
-  readonly chatId: string | undefined;
-}
-
 /** The person who was seen last, kept until another one is. */
 export interface PersonSeen {
   readonly name: string;
   readonly seenAt: number | undefined;
-}
-
-/** What servers that share the companion tell each other. */
-export interface SharedFields {
-  /** By process: the number of its newest act that the document has. */
-  readonly writers: Readonly<Record<string, number>>;
-  /** When each server that has not left wrote last, by process, on its own clock. */
-  readonly alive: Readonly<Record<string, number>>;
-  /** What the report of the restart says beside how it was judged. */
-  readonly report: Pick<RestartReport, "previousRunId" | "interrupted" | "quarantined">;
-  /** When each face was announced last, by name, the oldest first. */
-  readonly announced: Readonly<Record<string, number>>;
-  /** When each chat was forgotten, by the hash of its id, the oldest first. */
-  readonly forgot: Readonly<Record<string, number>>;
-  /** When a person woke it last, or kept it awake, on the clock of its emotions. */
-  readonly wokenAt: number;
-  /** The emotions' configuration that was put in force while the run was up. */
-  readonly configuration: JsonObject | undefined;
-}
-
-/** What the original has no field for. */
-interface OwnFields {
-  /** The newest restarts, the oldest first; the last is that of the current run. */
-  readonly restarts: readonly JudgedRestart[];
-  /** The newest run of which a model of somebody's own was told, for all chats. */
-  readonly told: number | undefined;
-  /** The programs with runs of their own. */
-  readonly clients: readonly ClientRun[];
-  readonly emotions: EmotionState | undefined;
-  /** What the clocks said when the emotions were saved. */
-  readonly saved: ClockReading | undefined;
-  /** Absent where one process alone has the companion. */
-  readonly shared: SharedFields | undefined;
-  /** Fields of ours that a later version has. */
-  readonly ownOthers: JsonObject;
-}
-
-/** A document in memory. Instants are milliseconds since 1970. */
-export interface CompanionDocument extends Others, OwnFields {
-  /** When the document was written; with the boot and the uptime if it was by us. */
-  readonly heartbeat: ClockReading | undefined;
-  /** For a file that no log of runs stands beside. */
-  readonly shutdownClean: boolean;
-  /** When the run that wrote it began. */
-  readonly startedAt: number | undefined;
-  /** The id of that run. */
-  readonly runId: string | undefined;
-  /** Of that run. */
-  readonly uptimeMs: number;
-  /** `undefined`: to be counted from the log of runs. */
-  readonly totalRuns: number | undefined;
-  /** The feelings as the original writes them. */
-  readonly seed: SeedEmotions | undefined;
-  /** The newest 50 messages over all chats, whose logs have all of them. */
-  readonly conversation: readonly SaidInChat[];
-  readonly sleep: string;
-  readonly person: PersonSeen | undefined;
-  /** Whether the original wrote it, not we. */
-  readonly isOriginal: boolean;
 }
 
 /** Milliseconds since 1970, written in seconds. `null`, the original's 0 and what is before: not known. */
@@ -132,12 +58,77 @@ const time: Shape<number | undefined> = {
   write: (at) => (at !== undefined && isInstant(at) ? Math.round(at) / 1_000 + 0 : null),
 };
 
-const message = object<Omit<SaidInChat, "chatId">>(
-  { role: word(["USER", "ASSISTANT"]), text: text(), at: ["timestamp", time] },
+const message = object(
+  {
+    role: word(["USER", "ASSISTANT"] as const),
+    text: text(),
+    /** Milliseconds since 1970; `undefined` when it is not known. */
+    at: ["timestamp", time],
+  },
   "left out",
 );
 
+/** A message of the copy in the document, which readers of the original's schema look at. */
+export type SaidInChat = Read<typeof message> & {
+  /** `undefined`: a file of the original, which knows one conversation. */
+  readonly chatId: string | undefined;
+};
+
 const count = whole(0, Number.MAX_SAFE_INTEGER);
+const instant = whole(-Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER);
+const anObject: Shape<JsonObject> = {
+  read(value, at) {
+    if (isJsonObject(value)) return value;
+    at.says("must be an object");
+    return {};
+  },
+  write: (value) => value,
+};
+
+const shared = object(
+  {
+    /** By process: the number of its newest act that the document has. */
+    writers: record(count),
+    /** When each server that has not left wrote last, by process, on its own clock. */
+    alive: record(instant),
+    /** What the report of the restart says beside how it was judged. */
+    report: object(
+      {
+        previousRunId: ["previous_run_id", optional(text(companionLimits.word))],
+        interrupted: list(
+          object<InterruptedTurn>({ chatId: ["chat", text()], messageId: ["message", text()] }),
+        ),
+        quarantined: count,
+      },
+      "left out",
+    ),
+    /** When each face was announced last, by name, the oldest first. */
+    announced: record(instant),
+    /** When each chat was forgotten, by the hash of its id, the oldest first. */
+    forgot: record(instant),
+    /** When a person woke it last, or kept it awake, on the clock of its emotions. */
+    wokenAt: ["woken", instant],
+    /** The emotions' configuration that was put in force while the run was up. */
+    configuration: optional(anObject),
+  },
+  "left out",
+);
+
+/** What servers that share the companion tell each other. */
+export type SharedFields = Read<typeof shared>;
+
+const runFields = {
+  heartbeat: time,
+  shutdownClean: ["shutdown_clean", flag(true)],
+  startedAt: ["session_start", time],
+  runId: ["session_id", optional(text(companionLimits.word))],
+  uptimeMs: ["uptime_seconds", nullAsAbsent(number(-1e12, 1e12, 0, 1_000))],
+  totalRuns: ["total_sessions", optional(count)],
+} as const;
+
+const writtenRun = object(runFields, "left out");
+
+type WrittenRun = Read<typeof writtenRun>;
 
 /** The clocks at the last sign of life; `seconds` repeats the heartbeat of the document. */
 interface OwnHeartbeat {
@@ -158,88 +149,23 @@ const heartbeat: Shape<OwnHeartbeat> = {
 /** The most keys and items of fields that a later version has: less than the document takes. */
 const ownKeys = 1_000;
 
-/** The run that the seed's fields tell of. */
-interface WrittenRun
-  extends Pick<
-    CompanionDocument,
-    "shutdownClean" | "startedAt" | "runId" | "uptimeMs" | "totalRuns"
-  > {
-  readonly heartbeat: number | undefined;
-}
-
-const runFields = {
-  heartbeat: time,
-  shutdownClean: ["shutdown_clean", flag(true)],
-  startedAt: ["session_start", time],
-  runId: ["session_id", optional(text(companionLimits.word))],
-  uptimeMs: ["uptime_seconds", nullAsAbsent(number(-1e12, 1e12, 0, 1_000))],
-  totalRuns: ["total_sessions", optional(count)],
-} as const;
-
-const instant = whole(-Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER);
-const anObject: Shape<JsonObject> = {
-  read(value, at) {
-    if (isJsonObject(value)) return value;
-    at.says("must be an object");
-    return {};
-  },
-  write: (value) => value,
-};
-
-const sharedFields = {
-  writers: record(count),
-  alive: record(instant),
-  report: object<SharedFields["report"]>(
-    {
-      previousRunId: ["previous_run_id", optional(text(companionLimits.word))],
-      interrupted: list(
-        object<InterruptedTurn>({ chatId: ["chat", text()], messageId: ["message", text()] }),
-      ),
-      quarantined: count,
-    },
-    "left out",
-  ),
-  announced: record(instant),
-  forgot: record(instant),
-  wokenAt: ["woken", instant],
-  configuration: optional(anObject),
-} as const;
-
-interface WrittenOwn extends Omit<OwnFields, "restarts" | "told" | "ownOthers">, Others {
-  readonly deliveries: StoredDeliveries | undefined;
-  /** The chat of each message of the conversation, in its order. */
-  readonly conversationChats: readonly (string | undefined)[];
-  /** The server's run, where the seed's fields tell of the only client's. */
-  readonly server: WrittenRun | undefined;
-  readonly heartbeat: OwnHeartbeat | undefined;
-}
-
-const ownFields = openObject<WrittenOwn>(
+/** What the original has no field for. */
+const ownFields = openObject(
   {
     deliveries: optional(storedDeliveries),
     clients: storedClients,
-    server: optional(object<WrittenRun>(runFields, "left out")),
+    /** The server's run, where the seed's fields tell of the only client's. */
+    server: optional(writtenRun),
     conversationChats: ["conversation_chats", list(orNone(text()))],
     emotions: optional(storedState),
     saved: optional(clockReading),
-    shared: optional(object<SharedFields>(sharedFields, "left out")),
+    shared: optional(shared),
     heartbeat: optional(heartbeat),
   },
   { keys: ownKeys },
 );
 
-/** What is stored, field by field. */
-interface Written extends WrittenRun, Others {
-  readonly version: number;
-  readonly seed: SeedEmotions | undefined;
-  readonly conversation: readonly Omit<SaidInChat, "chatId">[];
-  readonly sleep: string;
-  readonly person: string | undefined;
-  readonly seenAt: number | undefined;
-  readonly own: WrittenOwn | undefined;
-}
-
-const written = openObject<Written>(
+const written = openObject(
   {
     version: whole(documentVersion, documentVersion),
     ...runFields,
@@ -252,6 +178,39 @@ const written = openObject<Written>(
   },
   { reserved: reservedDocumentNames },
 );
+
+/** A document in memory. Instants are milliseconds since 1970. */
+export interface CompanionDocument extends Others {
+  /** When the document was written; with the boot and the uptime if it was by us. */
+  readonly heartbeat: ClockReading | undefined;
+  /** For a file that no log of runs stands beside. */
+  readonly shutdownClean: boolean;
+  /** When the run that wrote it began. */
+  readonly startedAt: number | undefined;
+  readonly runId: string | undefined;
+  readonly uptimeMs: number;
+  /** `undefined`: to be counted from the log of runs. */
+  readonly totalRuns: number | undefined;
+  readonly seed: SeedEmotions | undefined;
+  /** The newest 50 messages over all chats, whose logs have all of them. */
+  readonly conversation: readonly SaidInChat[];
+  readonly sleep: string;
+  readonly person: PersonSeen | undefined;
+  /** The newest restarts, the oldest first; the last is that of the current run. */
+  readonly restarts: readonly JudgedRestart[];
+  /** The newest run of which a model of somebody's own was told, for all chats. */
+  readonly told: number | undefined;
+  readonly clients: readonly ClientRun[];
+  readonly emotions: EmotionState | undefined;
+  /** What the clocks said when the emotions were saved. */
+  readonly saved: ClockReading | undefined;
+  /** Absent where one process alone has the companion. */
+  readonly shared: SharedFields | undefined;
+  /** Fields of ours that a later version has. */
+  readonly ownOthers: JsonObject;
+  /** Whether the original wrote it, not we. */
+  readonly isOriginal: boolean;
+}
 
 /** A document, or what is wrong with it: a sentence that quotes no value. */
 type ReadDocument = { readonly document: CompanionDocument } | { readonly problem: string };
@@ -279,34 +238,35 @@ export function readCompanionDocument(value: unknown): ReadDocument {
   return { document: fromWritten(found) };
 }
 
-function fromWritten(found: Written): CompanionDocument {
-  const { person: name, seenAt, own = ownFields.read({}, new Place()) } = found;
-  const { deliveries, conversationChats: chats, server, heartbeat: clocks, ...kept } = own;
+function fromWritten(found: Read<typeof written>): CompanionDocument {
+  const { person: name, seenAt, own = ownFields.read({}, new Place()), seed, sleep } = found;
+  const { deliveries, conversationChats: chats, clients, emotions, saved, shared } = own;
   // If another writer has replaced the fields of the client since, they tell of the run that counts.
-  const isOurs = server !== undefined && found.heartbeat === clientRun(own.clients)?.heartbeat;
-  const { heartbeat: at, runId, ...run } = isOurs ? server : found;
+  const isOurs = found.heartbeat === clientRun(clients)?.heartbeat;
+  const run = (isOurs && own.server) || found;
+  const { shutdownClean, startedAt, uptimeMs, totalRuns } = run;
   // Where an item was taken out by hand, chats can no longer be matched to messages.
   const isWhole = chats.length === found.conversation.length;
   return {
-    shutdownClean: run.shutdownClean,
-    startedAt: run.startedAt,
-    uptimeMs: run.uptimeMs,
-    totalRuns: run.totalRuns,
-    runId: isRunId(runId) ? runId : undefined,
-    heartbeat: heartbeatOf(at, clocks),
-    seed: found.seed,
+    shutdownClean,
+    startedAt,
+    uptimeMs,
+    totalRuns,
+    runId: isRunId(run.runId) ? run.runId : undefined,
+    heartbeat: heartbeatOf(run.heartbeat, own.heartbeat),
+    seed,
     conversation: found.conversation.map((said, i) => {
       return { ...said, chatId: isWhole ? chats[i] : undefined };
     }),
-    sleep: found.sleep,
+    sleep,
     person: name === undefined || name === "" ? undefined : { name, seenAt },
     restarts: deliveries?.restarts ?? [],
     told: deliveries?.told.all,
-    clients: kept.clients,
-    emotions: kept.emotions,
-    saved: kept.saved,
-    shared: kept.shared,
-    ownOthers: kept.others,
+    clients,
+    emotions,
+    saved,
+    shared,
+    ownOthers: own.others,
     isOriginal: found.own === undefined,
     others: found.others,
   };
@@ -376,7 +336,7 @@ export function companionDocument(document: CompanionDocument): JsonObject {
   const uptimeMs = document.uptimeMs > 0 && document.uptimeMs < 1e15 ? document.uptimeMs : 0;
   const server = { heartbeat: clocks.at, shutdownClean, startedAt, runId, uptimeMs, totalRuns };
   const client = clientRun(clients);
-  const own: WrittenOwn = {
+  const own: Read<typeof ownFields> = {
     deliveries: { restarts, told: { all: told } },
     clients,
     conversationChats: conversation.map(({ chatId }) => chatId),

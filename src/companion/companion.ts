@@ -55,7 +55,6 @@ const boredEnoughToSleep = 0.8;
  * run for them all: each writes the document on top of what the others wrote.
  */
 export class Companion implements AsyncDisposable {
-  /** How it feels. */
   readonly emotions: LiveEmotions;
   /** The notice that each chat gets at its first turn after a restart. */
   readonly notices: RestartNotices;
@@ -132,7 +131,7 @@ export class Companion implements AsyncDisposable {
     from: { revision: number; isJoined?: boolean; servers?: Servers },
   ) {
     const { revision, isJoined = false, servers } = from;
-    const { clock, logger, newId, storage } = ports;
+    const { clock, newId, storage } = ports;
     this.#ports = ports;
     this.#clock = clock;
     this.#options = options;
@@ -150,17 +149,13 @@ export class Companion implements AsyncDisposable {
     }
     const lifeNow = () => this.#life;
     this.notices = new RestartNotices(ports, this, lifeNow, options);
-    const processId = servers?.processId;
-    const number = life.shared.writers[processId ?? ""] ?? 0;
     const host = {
       document: this.#document.bind(this),
       happened: (done: Act) => this.#become(foldAgain(this.#life, done).life),
       stored: this.#stored.bind(this),
       follow: this.#follow.bind(this),
     };
-    const documents = storage.documents("session");
-    const writer = { clock, logger, documents, host, processId };
-    this.#writer = new DocumentWriter(writer, options, { revision, number });
+    this.#writer = new DocumentWriter(ports, options, host, { revision, life });
     this.clients = new Clients(ports, this, lifeNow, this.#save.bind(this));
   }
 
@@ -184,7 +179,6 @@ export class Companion implements AsyncDisposable {
     return this.#life.startedAt;
   }
 
-  /** Since the boot, in milliseconds. */
   get uptimeMs(): number {
     return this.#clock.monotonic() - this.#upSince;
   }
@@ -262,14 +256,9 @@ export class Companion implements AsyncDisposable {
     this.emotions.personSaid(text);
   }
 
-  /** The companion's reply is stored. */
   replied(chatId: string, text: string): void {
     this.#act({ kind: "replied", chat: chatId, text });
     this.emotions.eventIfKnown("conversation_reply");
-  }
-
-  wake(): void {
-    this.sleep("awake");
   }
 
   /** @throws ThroughlineError `THROUGHLINE_INVALID`: that is no state. */
@@ -328,7 +317,6 @@ export class Companion implements AsyncDisposable {
     await this.#writer.save(happening && this.#newAct(happening));
   }
 
-  /** Reads what other servers stored, if there are any. */
   readOn(): Promise<void> {
     return this.#writer.readOn();
   }
@@ -453,25 +441,19 @@ export class Companion implements AsyncDisposable {
   }
 
   /** Another server wrote this: what was done here and is not in it comes on top. */
-  #follow(
-    document: CompanionDocument,
-    acts: readonly PendingAct["act"][],
-  ): readonly PendingAct[] | undefined {
+  #follow(document: CompanionDocument, acts: readonly PendingAct[]): readonly PendingAct[] {
     let life = lifeElsewhere(document, this.#life);
-    if (life === undefined) return undefined;
-    if (life.runId !== this.runId) {
-      this.#upSince = this.#monotonicAt(life.startedAt);
-      this.notices.cameUp();
-    }
-    const pending: PendingAct[] = [];
-    for (const act of acts) {
-      const folded: Folded = foldAgain(life, act);
-      pending.push({ act, felt: folded.felt });
+    if (life === undefined) return acts;
+    if (life.runId !== this.runId) this.#upSince = this.#monotonicAt(life.startedAt);
+    const followed: PendingAct[] = [];
+    for (const pending of acts) {
+      const folded: Folded = foldAgain(life, pending.act);
+      followed.push({ ...pending, felt: folded.felt });
       life = folded.life;
     }
     this.#become(life);
     this.#lookAt = this.#clock.monotonic();
-    return pending;
+    return followed;
   }
 
   #document(isLast: boolean, number: number, act: Act | undefined): CompanionDocument {

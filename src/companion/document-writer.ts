@@ -1,6 +1,4 @@
-import type { Clock } from "../core/clock.ts";
 import { errorName, isThroughlineError } from "../core/errors.ts";
-import type { Logger } from "../core/logger.ts";
 import type { DocumentStore } from "../core/storage/document-store.ts";
 import { update } from "../core/storage/log-store.ts";
 import {
@@ -9,23 +7,20 @@ import {
   documentKey,
   findDocument,
 } from "./companion-document.ts";
-import type { Act } from "./life.ts";
+import type { Act, Life } from "./life.ts";
 import type { MoodEvent } from "./mood-history.ts";
-import type { CompanionSettings } from "./options.ts";
+import type { CompanionPorts, CompanionSettings } from "./options.ts";
 
 /** An act of this process that the document may not have yet. */
 export interface PendingAct {
   readonly act: Act;
   /** What it made felt; `undefined`: it moved no feeling. */
   readonly felt: readonly MoodEvent[] | undefined;
-}
-
-/** Acts of a process are counted from 1. */
-interface NumberedAct extends PendingAct {
+  /** Acts of a process are counted from 1. */
   readonly number: number;
 }
 
-/** What the writer needs of the companion whose document it writes. */
+/** The companion whose document is written. */
 interface Host {
   /**
    * The document as it is to be written.
@@ -35,23 +30,13 @@ interface Host {
    */
   document(isLast: boolean, number: number, act: Act | undefined): CompanionDocument;
   happened(act: Act): void;
-  /** A document is stored, with these acts. */
   stored(document: CompanionDocument, acts: readonly PendingAct[]): Promise<void>;
   /**
    * Another server wrote this; these acts come on top.
    *
-   * @returns them with what they made felt then; `undefined`: it is no document of a run, and is written over.
+   * @returns them with what they made felt then, or as they were: it is no document of a run, and is written over.
    */
-  follow(document: CompanionDocument, acts: readonly Act[]): readonly PendingAct[] | undefined;
-}
-
-interface WriterPorts {
-  readonly clock: Clock;
-  readonly logger: Logger;
-  readonly documents: DocumentStore;
-  readonly host: Host;
-  /** The id of this process, where several servers write the document. */
-  readonly processId: string | undefined;
+  follow(document: CompanionDocument, acts: readonly PendingAct[]): readonly PendingAct[];
 }
 
 const never = Number.POSITIVE_INFINITY;
@@ -68,8 +53,11 @@ const readEveryMs = 1_000;
  * does its acts once more on top.
  */
 export class DocumentWriter {
-  readonly #ports: WriterPorts;
-  readonly #isShared: boolean;
+  readonly #ports: Pick<CompanionPorts, "clock" | "logger">;
+  readonly #host: Host;
+  readonly #documents: DocumentStore;
+  /** The id of this process, where several servers write the document. */
+  readonly #processId: string | undefined;
   readonly #beatEveryMs: number;
   /** A change is written after this long at the latest, in milliseconds. */
   readonly #saveEveryMs: number;
@@ -83,31 +71,33 @@ export class DocumentWriter {
   #isClosed = false;
   #revision: number;
   /** Acts of this process that the document may not have, where another server may write it. */
-  #pending: readonly NumberedAct[] = [];
-  /** The number of the last act of this process. */
+  #pending: readonly PendingAct[] = [];
   #number: number;
   /** The same of the last that is known to be stored. */
   #storedNumber: number;
   /** Settles with the last write that was asked for. */
   #writing: Promise<unknown> = Promise.resolve();
 
-  /**
-   * @param found.revision of the document that was read; 0: there was none.
-   * @param found.number of the newest act that it has of this process, which may have had the companion before.
-   */
+  /** @param revision of the document that the life was read from; 0: there was none. */
   constructor(
-    ports: WriterPorts,
+    ports: CompanionPorts,
     { saveEveryMs, heartbeatEveryMs }: CompanionSettings,
-    found: { readonly revision: number; readonly number: number },
+    host: Host,
+    { revision, life }: { readonly revision: number; readonly life: Life },
   ) {
+    const { cluster } = ports.storage;
+    const { isShared } = cluster;
     this.#ports = ports;
-    this.#isShared = ports.processId !== undefined;
-    this.#revision = found.revision;
-    this.#number = found.number;
-    this.#storedNumber = found.number;
+    this.#host = host;
+    this.#documents = ports.storage.documents("session");
+    this.#processId = isShared ? cluster.processId : undefined;
+    this.#revision = revision;
+    // The process may have had the companion before.
+    this.#number = life.shared.writers[cluster.processId] ?? 0;
+    this.#storedNumber = this.#number;
     this.#saveAt = ports.clock.monotonic();
-    this.#saveEveryMs = this.#isShared ? 0 : saveEveryMs;
-    this.#beatEveryMs = Math.min(heartbeatEveryMs, this.#isShared ? sharedBeatMs : never);
+    this.#saveEveryMs = isShared ? 0 : saveEveryMs;
+    this.#beatEveryMs = Math.min(heartbeatEveryMs, isShared ? sharedBeatMs : never);
   }
 
   /** By the monotonic clock; before it nothing is due. */
@@ -118,7 +108,8 @@ export class DocumentWriter {
 
   /** Notes an act: it is in the next document. @param isUrgent that is written at the next pass. */
   add(act: Act, felt: readonly MoodEvent[] | undefined, isUrgent: boolean): void {
-    if (this.#isShared) this.#pending = [...this.#pending, { act, felt, number: ++this.#number }];
+    const number = ++this.#number;
+    if (this.#processId) this.#pending = [...this.#pending, { act, felt, number }];
     const waitMs = isUrgent ? 0 : this.#saveEveryMs;
     this.#saveAt = Math.min(this.#saveAt, this.#ports.clock.monotonic() + waitMs);
   }
@@ -128,7 +119,6 @@ export class DocumentWriter {
     this.#readAt = Math.min(this.#readAt, this.#lastReadAt + readEveryMs);
   }
 
-  /** Nothing is due any more. */
   close(): void {
     this.#isClosed = true;
   }
@@ -142,11 +132,10 @@ export class DocumentWriter {
   saveAlone(): Promise<void> {
     return this.#inTurn(async () => {
       await this.#store();
-      await this.#ports.documents.forgetCopies(documentKey);
+      await this.#documents.forgetCopies(documentKey);
     });
   }
 
-  /** Reads what other servers wrote. */
   readOn(): Promise<void> {
     return this.#inTurn(() => this.#read());
   }
@@ -179,7 +168,7 @@ export class DocumentWriter {
   }
 
   async #store(act?: Act, isLast = false): Promise<void> {
-    const { documents, host } = this.#ports;
+    const host = this.#host;
     if (act !== undefined) this.#number++;
     const own = this.#number;
     const done = await update(
@@ -188,8 +177,12 @@ export class DocumentWriter {
         const acts = this.#pending;
         const number = this.#number;
         const document = host.document(isLast, number, act);
-        const options = this.#isShared ? { expectedRevision: this.#revision } : {};
-        this.#revision = await documents.write(documentKey, companionDocument(document), options);
+        const options = this.#processId ? { expectedRevision: this.#revision } : {};
+        this.#revision = await this.#documents.write(
+          documentKey,
+          companionDocument(document),
+          options,
+        );
         this.#storedNumber = number;
         this.#pending = this.#pending.filter((each) => each.number > number);
         if (act !== undefined) host.happened(act);
@@ -204,7 +197,7 @@ export class DocumentWriter {
   async #isBehind(error: unknown): Promise<boolean> {
     const isBehind = isThroughlineError(error, "THROUGHLINE_CONFLICT");
     const isUnknown = isThroughlineError(error, "THROUGHLINE_OUTCOME_UNKNOWN");
-    if (!this.#isShared || !(isBehind || isUnknown)) return false;
+    if (!this.#processId || !(isBehind || isUnknown)) return false;
     try {
       await this.#read();
     } catch (cause) {
@@ -216,23 +209,18 @@ export class DocumentWriter {
 
   /** Reads what another server wrote; what the document has of this one is not done once more. */
   async #read(): Promise<void> {
-    const { documents, processId, host, clock } = this.#ports;
-    if (processId === undefined) return;
+    if (this.#processId === undefined) return;
     this.#readAt = never;
-    this.#lastReadAt = clock.monotonic();
-    const { document, revision } = await findDocument(documents);
+    this.#lastReadAt = this.#ports.clock.monotonic();
+    const { document, revision } = await findDocument(this.#documents);
     if (revision === this.#revision) return;
     this.#revision = revision;
     if (document === undefined) return;
-    const stored = document.shared?.writers[processId] ?? 0;
+    const stored = document.shared?.writers[this.#processId] ?? 0;
     const done = this.#pending.filter(({ number }) => number <= stored);
     const rest = this.#pending.filter(({ number }) => number > stored);
     this.#storedNumber = stored;
-    const followed = host.follow(
-      document,
-      rest.map(({ act }) => act),
-    );
-    this.#pending = rest.map((each, i) => ({ ...each, ...followed?.[i] }));
-    if (done.length > 0) await host.stored(document, done);
+    this.#pending = this.#host.follow(document, rest);
+    if (done.length > 0) await this.#host.stored(document, done);
   }
 }

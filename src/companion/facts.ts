@@ -22,7 +22,6 @@ const closing = "context facts>>>";
 /** Of a longer text the rest is not looked at. */
 const maxLength = 64 * 1024;
 
-/** One fact, and how much of it a model gets. */
 interface FactLine {
   readonly text: string;
   readonly used: "whole" | "part" | "no";

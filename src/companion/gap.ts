@@ -63,7 +63,6 @@ function latest(signs: readonly ClockReading[], by: (sign: ClockReading) => numb
   return signs.find((sign) => by(sign) === most);
 }
 
-/** What the run before left beside its chats. */
 export interface SignsOfRun {
   /** Of the document; `undefined`: there is none, or it cannot be read. */
   readonly heartbeat: ClockReading | undefined;

@@ -14,9 +14,12 @@ import {
   withoutChat,
 } from "./companion-document.ts";
 import { applyEvent, overrideMood, personActs, reconfigure, resetLevels } from "./emotion/acts.ts";
-import type { EmotionConfiguration } from "./emotion/configuration.ts";
+import {
+  type EmotionConfiguration,
+  readWrittenConfiguration,
+  writtenConfiguration,
+} from "./emotion/configuration.ts";
 import { type EmotionState, evolve, moods } from "./emotion/emotion.ts";
-import { readWrittenConfiguration, writtenConfiguration } from "./emotion/emotions-schema.ts";
 import type { Feeling } from "./emotion/feel.ts";
 import { toSeed } from "./emotion/stored-emotions.ts";
 import { feelHeard } from "./emotion/triggers.ts";
@@ -24,7 +27,6 @@ import type { MoodEvent } from "./mood-history.ts";
 
 export type SleepState = "awake" | "asleep";
 
-/** Something that can happen to a companion. */
 export type Happening =
   | { readonly kind: "event"; readonly name: string; readonly intensity: number }
   /** A person spoke: the events that their words caused. The words are in `said`. */
@@ -53,12 +55,10 @@ export type Act = Happening & {
   readonly id: string;
   /** When, on the clock of the emotional state: whole milliseconds. */
   readonly felt: number;
-  /** When, on the wall clock: milliseconds since 1970. */
   readonly at: number;
   readonly reading: ClockReading;
 };
 
-/** Something about the companion changed. */
 export type CompanionChange =
   | { readonly type: "emotions"; readonly feeling: Feeling }
   | { readonly type: "person"; readonly person: PersonSeen }
@@ -129,7 +129,6 @@ export function lifeElsewhere(
   return lifeOf(document, { runId, startedAt, totalRuns, emotions, config });
 }
 
-/** What an act makes of a life. */
 export interface Folded {
   readonly life: Life;
   /** The events that were felt; `undefined`: it moved no feeling at all. */

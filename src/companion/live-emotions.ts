@@ -20,6 +20,7 @@ export class LiveEmotions {
   #config: EmotionConfiguration;
   #state: EmotionState;
   #monotonic: number;
+  #thoughts = 0;
   readonly #sleep: SleepWatch;
 
   constructor(
@@ -46,12 +47,10 @@ export class LiveEmotions {
     return this.#config;
   }
 
-  /** The state now. */
   get state(): EmotionState {
     return this.#now();
   }
 
-  /** How it feels now. */
   feeling(): Feeling {
     return feel(this.#config, this.#now());
   }
@@ -67,7 +66,6 @@ export class LiveEmotions {
     return feel(atOnce, setVoice(this.#config, state, "idle"));
   }
 
-  /** The mood to speak in. */
   get tone(): Mood {
     return this.spoken.mood;
   }
@@ -120,12 +118,21 @@ export class LiveEmotions {
     this.#state = setVoice(this.#config, this.#now(), state);
   }
 
+  /** Shows that a model thinks, until the last of all that do has ended. @returns what ends it. */
+  think(): () => void {
+    this.#thoughts++;
+    if (this.#thoughts === 1) this.voice("thinking");
+    return () => {
+      this.#thoughts--;
+      if (this.#thoughts === 0 && this.#state.anchor.voiceState === "thinking") this.voice("idle");
+    };
+  }
+
   /** Shows a mood for some seconds, whatever is felt. @throws as `overrideMood` does. */
   override(mood: string, seconds = 10): void {
     this.#act({ kind: "mood", mood, seconds });
   }
 
-  /** Puts another configuration in force. What is felt stays. */
   configure(configuration: EmotionConfiguration): void {
     this.#act({ kind: "configured", configuration });
   }

@@ -1,27 +1,15 @@
 import type { EmotionConfiguration } from "./emotion/configuration.ts";
-import { emotions, evolve, type Levels, type Mood } from "./emotion/emotion.ts";
+import { eachLevel, evolve } from "./emotion/emotion.ts";
 import { feel } from "./emotion/feel.ts";
-import type { MoodEvent, MoodRecord } from "./mood-history.ts";
+import type { MoodRecord } from "./mood-history.ts";
 
-/** How the companion felt over a span, at instants a step apart. `null`: no run was up, or unknown. */
-export interface MoodCourse {
+/** How the companion felt over a span, at instants a step apart. */
+export type MoodCourse = ReturnType<typeof moodCourse>;
+
+/** A span of time. `null`: it goes on, or never ends by itself. */
+interface Span {
   readonly from: number;
-  readonly to: number;
-  /** Milliseconds since 1970, `from` and `to` among them. */
-  readonly at: readonly number[];
-  readonly levels: Readonly<Record<keyof Levels, readonly (number | null)[]>>;
-  readonly boredom: readonly (number | null)[];
-  readonly mood: readonly (Mood | null)[];
-  readonly events: readonly MoodEvent[];
-  /** `to`: when it is gone, or will be, if nothing else happens; `null`: never by itself. */
-  readonly wounds: readonly {
-    readonly id: string;
-    readonly event: string;
-    readonly from: number;
-    readonly to: number | null;
-  }[];
-  /** When runs were up; `to` is `null` for the one that goes on. */
-  readonly runs: readonly { readonly from: number; readonly to: number | null }[];
+  readonly to: number | null;
 }
 
 /** Computes the course, by the configuration in force now, out of the records that `MoodHistory.between` gave, oldest first. */
@@ -29,7 +17,7 @@ export function moodCourse(
   config: EmotionConfiguration,
   records: readonly MoodRecord[],
   span: { readonly from: number; readonly to: number; readonly points: number },
-): MoodCourse {
+) {
   const { from, to, points } = span;
   const at = Array.from({ length: points }, (_, i) =>
     Math.round(from + ((to - from) * i) / Math.max(1, points - 1)),
@@ -46,19 +34,19 @@ export function moodCourse(
     const livedMs = Math.min(instant - record.at, livedUntil(record, records[next]));
     return feel(config, evolve(record.state, livedMs));
   });
-  const levels = Object.fromEntries(
-    emotions.map((name) => [name, felt.map((each) => each?.levels[name] ?? null)]),
-  ) as unknown as MoodCourse["levels"];
   return {
     from,
     to,
+    /** Milliseconds since 1970, `from` and `to` among them. */
     at,
-    levels,
-    runs,
+    /** `null`: no run was up, or unknown. */
+    levels: eachLevel((name) => felt.map((each) => each?.levels[name] ?? null)),
     boredom: felt.map((each) => each?.boredom ?? null),
     mood: felt.map((each) => each?.mood ?? null),
     events: records.flatMap(({ events }) => events.filter(({ at }) => at >= from && at <= to)),
+    /** When each was there, or will be, if nothing else happens. */
     wounds: woundsOf(config, reached).filter((wound) => (wound.to ?? to) >= from),
+    runs,
   };
 }
 
@@ -68,7 +56,7 @@ function livedUntil({ state }: MoodRecord, next: MoodRecord | undefined): number
   return livedMs >= 0 ? livedMs : Number.POSITIVE_INFINITY; // the record of a clock that was set back
 }
 
-function runsOf(records: readonly MoodRecord[]): { from: number; to: number | null }[] {
+function runsOf(records: readonly MoodRecord[]): readonly Span[] {
   const runs: { from: number; to: number | null }[] = [];
   for (const { kind, at, downAt } of records) {
     const open = runs.at(-1);
@@ -85,7 +73,7 @@ function runsOf(records: readonly MoodRecord[]): { from: number; to: number | nu
 
 /** A wound that a record does not know any more was healed by what happened then. */
 function woundsOf(config: EmotionConfiguration, records: readonly MoodRecord[]) {
-  const wounds = new Map<string, MoodCourse["wounds"][number]>();
+  const wounds = new Map<string, Span & { readonly id: string; readonly event: string }>();
   for (const { at, state } of records) {
     const felt = feel(config, state).wounds;
     const open = new Set(felt.map(({ id }) => id));

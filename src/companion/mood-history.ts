@@ -25,27 +25,6 @@ const maxWaiting = 1_000;
 const batchRecords = 500;
 const logKey = "moods";
 
-/** An event that was felt. */
-export interface MoodEvent {
-  /** Milliseconds since 1970. */
-  readonly at: number;
-  readonly event: string;
-  readonly intensity: number;
-  readonly wound?: "added" | "limit" | undefined;
-}
-
-/** What was felt at an instant: from then on the state runs by itself. */
-export interface MoodRecord {
-  /** Milliseconds since 1970. */
-  readonly at: number;
-  readonly kind: "up" | "felt" | "down";
-  /** Read: as if the voice were idle, since what it did next is not recorded. */
-  readonly state: EmotionState;
-  readonly events: readonly MoodEvent[];
-  /** On `up`: when the run before was last known to live. */
-  readonly downAt?: number | undefined;
-}
-
 /** In ISO 8601. */
 const moment: Shape<number> = {
   read(value, at) {
@@ -56,22 +35,42 @@ const moment: Shape<number> = {
   write: isoTime,
 };
 
-const stored = object<MoodRecord>(
+export interface MoodEvent {
+  /** Milliseconds since 1970. */
+  readonly at: number;
+  readonly event: string;
+  readonly intensity: number;
+  readonly wound?: "added" | "limit" | undefined;
+}
+
+/** What was felt at an instant: from then on the state runs by itself. */
+export interface MoodRecord {
+  readonly kind: "up" | "felt" | "down";
+  /** Milliseconds since 1970. */
+  readonly at: number;
+  /** Read: as if the voice were idle, since what it did next is not recorded. */
+  readonly state: EmotionState;
+  readonly events: readonly MoodEvent[];
+  /** On `up`: when the run before was last known to live. */
+  readonly downAt?: number | undefined;
+}
+
+const moodEvent = object<MoodEvent>(
+  {
+    at: moment,
+    event: ["name", text()],
+    intensity: number(0, 10),
+    wound: optional(word(["added", "limit"])),
+  },
+  "left out",
+);
+
+const moodRecord = object<MoodRecord>(
   {
     kind: word(["up", "felt", "down"]),
     at: moment,
     state: storedState,
-    events: list(
-      object<MoodEvent>(
-        {
-          at: moment,
-          event: ["name", text()],
-          intensity: number(0, 10),
-          wound: optional(word(["added", "limit"])),
-        },
-        "left out",
-      ),
-    ),
+    events: list(moodEvent),
     downAt: ["down_at", optional(moment)],
   },
   "left out",
@@ -188,12 +187,12 @@ function isOneWith(last: Waiting, felt: MoodRecord): boolean {
 }
 
 function recordOf({ id, since: _, ...record }: Waiting): JsonObject & { readonly id: string } {
-  const { events, ...written } = stored.write(record) as JsonObject;
+  const { events, ...written } = moodRecord.write(record) as JsonObject;
   return record.events.length === 0 ? { id, ...written } : { id, ...written, events };
 }
 
 function readRecord(record: StoredRecord): readonly MoodRecord[] {
   const place = new Place();
-  const read = stored.read(record, place);
+  const read = moodRecord.read(record, place);
   return place.problems.length === 0 ? [read] : [];
 }

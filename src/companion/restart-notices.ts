@@ -65,7 +65,6 @@ export class RestartNotices {
   readonly #begun = new Map<string, RestartNotice | undefined>();
   /** Chats that began in this run and were not answered yet: nothing happened to them. */
   readonly #born = new Set<string>();
-  /** Newest last. */
   readonly #shown = new Lru<string, ShownNotice>(maxShown);
 
   constructor(ports: CompanionPorts, host: Host, life: () => Life, options: CompanionSettings) {
@@ -166,17 +165,11 @@ export class RestartNotices {
     this.#shown.set(notice.chatId, notice);
   }
 
-  /** Another run came up in another process, while this one slept: attempts do not cover it. */
-  cameUp(): void {
-    this.#begun.clear();
-  }
-
   /** The attempt produced no answer: the notice is still pending. */
   failed(chatId: string): void {
     this.#begun.delete(chatId);
   }
 
-  /** Forgets what is known of a chat, and texts that quote it. */
   forget(chatId: string): void {
     this.#begun.delete(chatId);
     this.#born.delete(chatId);

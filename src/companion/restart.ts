@@ -2,16 +2,16 @@ import { flag, list, number, object, optional, whole, word } from "../core/shape
 import { type ClockReading, clockReading } from "./clock-reading.ts";
 import { certainties, type Gap, gapAtDelivery, type JudgedGap, longestGapMs } from "./gap.ts";
 
-const restartKinds = ["fresh_start", "crash_recovery", "short_break", "long_absence"] as const;
+export const restartKinds = [
+  "fresh_start",
+  "crash_recovery",
+  "short_break",
+  "long_absence",
+] as const;
 /** How a run found things: the words and the limits are those of the original. */
 export type RestartKind = (typeof restartKinds)[number];
 
 export const restartLimits = { crashWindowMs: 30_000, longAbsenceMs: 3_600_000 } as const;
-
-/** How the last run ended, and the time since then. */
-interface LastRun extends Gap {
-  readonly clean: boolean;
-}
 
 /**
  * The kind of restart, from durable facts only. `undefined`: no earlier run, document or chat.
@@ -19,7 +19,7 @@ interface LastRun extends Gap {
  * A gap that is uncertain is no crash recovery, whatever its length: a crash days ago on a machine
  * whose clock was set back looks like one of just now. An unknown gap is a short break.
  */
-export function restartKind(last: LastRun | undefined): RestartKind {
+export function restartKind(last: (Gap & { readonly clean: boolean }) | undefined): RestartKind {
   if (last === undefined) return "fresh_start";
   const { clean, gapMs, certainty } = last;
   if (gapMs === undefined || !(gapMs >= 0)) return "short_break";
@@ -58,7 +58,6 @@ export const judgedRestart = object<JudgedRestart>(
   "left out",
 );
 
-/** What the document keeps of restarts. */
 export interface StoredDeliveries {
   readonly restarts: readonly JudgedRestart[];
   /** The newest run of which a model of somebody's own was told, for all chats: under "". */
@@ -76,7 +75,6 @@ export const storedDeliveries = object<StoredDeliveries>(
 /** The most restarts that are kept for chats in which nothing was said since. */
 const maxRestarts = 32;
 
-/** The restarts after one more. */
 export function withRestart(
   before: readonly JudgedRestart[],
   next: JudgedRestart,
@@ -144,7 +142,6 @@ export interface RestartFacts {
     | "unreadable"
     | undefined;
   readonly hasChats: boolean;
-  /** From `judgeGap`. */
   readonly gap: JudgedGap;
   readonly totalRuns: number;
   readonly interrupted: readonly InterruptedTurn[];

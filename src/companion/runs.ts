@@ -13,16 +13,13 @@ import { type ClockReading, clockReading, readClock } from "./clock-reading.ts";
 /** The log of runs is neither listed nor searched. */
 export const runsProjection = unlisted;
 
-/** A run that has begun. */
 export interface RunStart {
   /** 8 lower-case hexadecimal digits. */
   readonly runId: string;
   readonly startedAt: ClockReading;
-  /** Runs of this companion, this one included. */
   readonly totalRuns: number;
 }
 
-/** A run as its records tell of it. */
 interface PreviousRun {
   /** Absent if unreadable. */
   readonly runId?: string;

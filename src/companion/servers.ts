@@ -20,9 +20,7 @@ import type { CompanionPorts } from "./options.ts";
 //   changed   there is another document
 //   told      a chat got its restart notice
 
-/** The companion in this process. */
 interface Listener {
-  /** There is another document, or there may be. */
   changed(): void;
   told(notice: JsonObject): void;
 }

@@ -1,4 +1,3 @@
-import { join } from "node:path";
 import type { Removed } from "./chat/forget-receipt.ts";
 import type { StoredMessage } from "./chat/message.ts";
 import type { ForgottenChats, Tombstones } from "./chat/tombstones.ts";
@@ -11,7 +10,6 @@ import {
   type TurnPart,
 } from "./extension.ts";
 import type { Logger } from "./logger.ts";
-import { realDisk } from "./storage/disk/disk.ts";
 import type { Storage } from "./storage/storage.ts";
 import type { Turn } from "./turns/turn.ts";
 
@@ -97,12 +95,8 @@ export class Extensions {
 
   /** The features that keep something here and are not loaded. */
   async #unloaded(): Promise<readonly string[]> {
-    const storage = this.#storage;
-    const names = new Set(await storage.documents(placesCollection).keys());
-    for (const [name, isThere] of Object.entries(before)) {
-      if (!names.has(name) && (await isThere(storage))) names.add(name);
-    }
-    return [...names].filter((name) => !this.#opening.has(name)).sort();
+    const names = await this.#storage.documents(placesCollection).keys();
+    return names.filter((name) => !this.#opening.has(name)).sort();
   }
 
   async #removeFrom(
@@ -244,19 +238,6 @@ async function caughtUp(
 
 /** Beside the marks of forgotten chats: for each feature, up to which mark it has removed what it kept. */
 const placesCollection = "forgotten";
-
-/** Features of homes and databases from before that was written: by what lies there. */
-const before: Readonly<Record<string, (storage: Storage) => Promise<boolean>>> = {
-  companion: async (storage) => (await storage.documents("session").keys()).length > 0,
-  moments: async ({ ownHome }) => {
-    if (ownHome === undefined) return false;
-    const entries = realDisk.list(join(ownHome.path, "feedback"));
-    return entries.then(
-      ({ length }) => length > 0,
-      () => false, // no such folder
-    );
-  },
-};
 
 function notLoaded(name: string, { loss }: Removal): string {
   const here = `${name}: kept here, and not loaded in this process`;

@@ -44,6 +44,9 @@ export interface Shape<T> {
   write(value: T): Json | undefined;
 }
 
+/** What a shape reads: the type of a format that is declared once. */
+export type Read<S> = S extends Shape<infer T> ? Readonly<T> : never;
+
 type Section = Readonly<Record<string, unknown>>;
 
 /**
@@ -97,6 +100,24 @@ export function flag(otherwise?: boolean): Shape<boolean> {
     return value === true;
   };
   return { read, write: (value) => value };
+}
+
+/**
+ * A value that passes a test, as it is.
+ *
+ * @param otherwise is read instead of one that does not pass.
+ */
+export function fitting<T>(
+  fits: (value: unknown) => boolean,
+  says: string,
+  otherwise: T,
+): Shape<T> {
+  const read = (value: unknown, at: Place) => {
+    if (fits(value)) return value as T;
+    at.says(says);
+    return otherwise;
+  };
+  return { read, write: (value) => value as Json | undefined };
 }
 
 /** A list; absent: an empty one. */
@@ -160,9 +181,12 @@ export function object<T extends object>(
       return read as T;
     },
     write(value) {
-      const of = value as Section;
-      const entries = all.map(({ name, written, shape }) => [written, shape.write(of[name])]);
-      return Object.fromEntries(entries.filter(([, each]) => each !== undefined));
+      const out: Record<string, Json> = {};
+      for (const { name, written, shape } of all) {
+        const each = shape.write((value as Section)[name]);
+        if (each !== undefined) out[written] = each;
+      }
+      return out;
     },
   };
 }
@@ -189,11 +213,11 @@ const othersLimits = { fields: 100, keys: 5_000, chars: 256 * 1024 } as const;
  * @param reserved names of fields that are never kept.
  * @param keys most keys and items in them. @default 5,000
  */
-export function openObject<T extends Others>(
-  fields: Fields<Omit<T, "others">>,
+export function openObject<T extends object>(
+  fields: Fields<T>,
   { reserved = [], keys = othersLimits.keys }: { reserved?: readonly string[]; keys?: number } = {},
-): Shape<T> {
-  const shape = object<Omit<T, "others">>(fields, "left out");
+): Shape<T & Others> {
+  const shape = object<T>(fields, "left out");
   const names = [...declared(fields).map(({ written }) => written), ...reserved];
   const kept = (given: Section): JsonObject => {
     const left = { ...othersLimits, keys } as Record<keyof typeof othersLimits, number>;
@@ -212,7 +236,7 @@ export function openObject<T extends Others>(
   return {
     read(value, at) {
       const others = kept(isJsonObject(value) ? value : {});
-      return { ...shape.read(value, at), others } as T;
+      return { ...shape.read(value, at), others };
     },
     write: (value) => ({ ...(shape.write(value) as JsonObject), ...kept(value.others) }),
   };

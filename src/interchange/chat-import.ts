@@ -1,14 +1,13 @@
 import { attachedIn } from "../core/chat/attached.ts";
 import { type ChatHead, titleFrom } from "../core/chat/chat-head.ts";
 import { checkChatId } from "../core/chat/chat-log.ts";
-import { foreignRecord, leftOverId } from "../core/chat/message.ts";
-import { invalid, isThroughlineError, ThroughlineError } from "../core/errors.ts";
-import type { JsonObject } from "../core/json.ts";
+import { invalid, ThroughlineError } from "../core/errors.ts";
 import { isErased } from "../core/storage/batch.ts";
 import { storeAttachments } from "./attachment-parts.ts";
 import { type Imported, importedField, readImported, writeChat } from "./chat-writer.ts";
 import type { Counted, Form } from "./head-lines.ts";
 import {
+  attempt,
   type ImportOptions,
   type ImportReport,
   type Notes,
@@ -35,8 +34,8 @@ export async function importChats(
   sources: Iterable<Source>,
   options: ImportOptions,
   form: Form = "seed",
+  report = new ReportDraft(),
 ): Promise<ImportReport> {
-  const report = new ReportDraft();
   const found: { readonly source: Source; readonly at: number }[] = [];
   for (const source of sources) {
     await attempt(report, source.name, async () => {
@@ -57,28 +56,6 @@ export async function importChats(
   }
   return report.done();
 }
-
-/** What is wrong with one source stops no other. */
-export async function attempt(report: ReportDraft, source: string, work: () => Promise<void>) {
-  try {
-    await work();
-  } catch (error) {
-    const reason = error instanceof Error ? error.message : "";
-    if (isThroughlineError(error) && codesOfSources.includes(error.code)) {
-      report.failed.push({ source, code: error.code, reason });
-    } else if (error instanceof Error && "syscall" in error) {
-      report.failed.push({ source, code: "THROUGHLINE_UNAVAILABLE", reason });
-    } else throw error;
-  }
-}
-
-const codesOfSources = [
-  "THROUGHLINE_INVALID",
-  "THROUGHLINE_TOO_LARGE",
-  "THROUGHLINE_CONFLICT",
-  "THROUGHLINE_ID_CONFLICT",
-  "THROUGHLINE_CORRUPT",
-];
 
 /** The chat that a source goes to. */
 interface Target {
@@ -227,12 +204,7 @@ class ChatImport {
       this.#count(placed);
       if (placed.isNew) yield placed.entry.record;
     }
-    const { head, left } = this.#head();
-    if (Object.keys(left).length > 0 && !(await this.#hasLeft(target))) {
-      this.#foreign++;
-      this.#seq++;
-      yield foreignRecord(left, leftOverId) as OwnRecord;
-    }
+    const head = this.#head();
     if (this.#seq === 0) {
       this.#seq++;
       yield { ...placeholder, timestamp: head.updated_at };
@@ -251,12 +223,6 @@ class ChatImport {
     }
   }
 
-  /** Whether the chat has what was too large in the head lines: it is kept once, as it first was. */
-  async #hasLeft({ chatId, before }: Target): Promise<boolean> {
-    if (before === undefined) return false;
-    return (await this.#options.chats.logs.find(chatId, leftOverId)) !== undefined;
-  }
-
   #count({ entry, isNew }: Placed): void {
     const { record } = entry;
     if (entry.kind === "foreign") this.#foreign++;
@@ -271,7 +237,7 @@ class ChatImport {
     if (text !== "") this.#title = { text, of: record.id };
   }
 
-  #head(): { readonly head: ChatHead; readonly left: JsonObject } {
+  #head(): ChatHead {
     const counted: Counted = {
       messages: this.#messages,
       lastSeq: this.#seq,

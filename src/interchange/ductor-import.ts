@@ -9,7 +9,13 @@ import type { Transaction } from "../core/chat/transaction.ts";
 import { isThroughlineError } from "../core/errors.ts";
 import { type Json, type JsonObject, tooLarge } from "../core/json.ts";
 import { prepareHead } from "../core/storage/batch.ts";
-import { type ImportOptions, type ImportReport, ReportDraft, type Source } from "./import.ts";
+import {
+  attempt,
+  type ImportOptions,
+  type ImportReport,
+  ReportDraft,
+  type Source,
+} from "./import.ts";
 import { readJsonSource } from "./read-source.ts";
 
 /** The field of a chat's head that keeps what ours has no place for, for `toDuctor`. */
@@ -27,24 +33,21 @@ export async function importSessions(
   options: ImportOptions,
 ): Promise<ImportReport> {
   const report = new ReportDraft();
-  const read = await readJsonSource(source);
-  if ("reason" in read) {
-    report.unusable(source.name, read);
-    return report.done();
-  }
-  const taken = new Set<string>();
-  for (const [key, entry] of Object.entries(read.value)) {
-    const imported = fromDuctor(entry, key, options.clock.now(), options.zone);
-    const reason = taken.has(imported.chatId)
-      ? "another entry is the same chat"
-      : wrongId(imported);
-    taken.add(imported.chatId);
-    if (reason !== undefined || imported.state === undefined) {
-      const bytes = bytesOf(entry);
-      const says = `an entry is left out: ${reason ?? imported.notes.join("; ")}`;
-      report.setAside({ source: source.name, line: 0, offset: 0, bytes, reason: says });
-    } else await importSession(source, imported, imported.state, options, report);
-  }
+  await attempt(report, source.name, async () => {
+    const taken = new Set<string>();
+    for (const [key, entry] of Object.entries(await readJsonSource(source))) {
+      const imported = fromDuctor(entry, key, options.clock.now(), options.zone);
+      const reason = taken.has(imported.chatId)
+        ? "another entry is the same chat"
+        : wrongId(imported);
+      taken.add(imported.chatId);
+      if (reason !== undefined || imported.state === undefined) {
+        const bytes = bytesOf(entry);
+        const says = `an entry is left out: ${reason ?? imported.notes.join("; ")}`;
+        report.setAside({ source: source.name, line: 0, offset: 0, bytes, reason: says });
+      } else await importSession(source, imported, imported.state, options, report);
+    }
+  });
   return report.done();
 }
 

@@ -4,7 +4,7 @@ import { toDuctor } from "../core/chat/legacy.ts";
 import { Marks } from "../core/chat/marks.ts";
 import { type SeedHead, seedHead, sinceClear, toSeedJsonl } from "../core/chat/render-jsonl.ts";
 import { isJsonObject } from "../core/json.ts";
-import type { StoredRecord } from "../core/storage/log-store.ts";
+import { rows, type StoredRecord } from "../core/storage/log-store.ts";
 import { importedField } from "./chat-writer.ts";
 import { ductorField } from "./ductor-import.ts";
 import { chatIdOfName } from "./nanobot-file.ts";
@@ -55,18 +55,9 @@ export async function* exportChats(
   }
 }
 
-async function* chatIds(chats: Chats, only: string | undefined): AsyncGenerator<string> {
-  if (only !== undefined) {
-    yield only;
-    return;
-  }
-  const limit = 500;
-  let cursor: string | undefined;
-  do {
-    const page = await chats.list(cursor === undefined ? { limit } : { limit, cursor });
-    for (const { chat_id } of page.chats) yield chat_id;
-    cursor = page.cursor;
-  } while (cursor !== undefined);
+async function* chatIds({ logs }: Chats, only: string | undefined): AsyncGenerator<string> {
+  if (only !== undefined) yield only;
+  else for await (const { key } of rows(logs)) yield key;
 }
 
 async function* seedFile(chats: Chats, chatId: string): AsyncGenerator<string> {

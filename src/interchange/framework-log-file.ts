@@ -16,10 +16,16 @@ import {
   type StoredRecord,
 } from "../core/storage/log-store.ts";
 import type { Storage } from "../core/storage/storage.ts";
-import { attempt, importChats } from "./chat-import.ts";
+import { importChats } from "./chat-import.ts";
 import { batchesOf } from "./chat-writer.ts";
 import { type ExportFile, ExportNames } from "./export.ts";
-import { type ImportOptions, type ImportReport, ReportDraft, type Source } from "./import.ts";
+import {
+  attempt,
+  type ImportOptions,
+  type ImportReport,
+  ReportDraft,
+  type Source,
+} from "./import.ts";
 import { readLine, splitLines } from "./lines.ts";
 import { measured, sameBytes } from "./read-source.ts";
 
@@ -94,14 +100,7 @@ export async function importOwn(
       else await importLog(source, title, options, report);
     });
   }
-  const { logs, refused, failed } = report.done();
-  const rest = await importChats(chats, options, "own");
-  return {
-    ...rest,
-    logs,
-    refused: [...refused, ...rest.refused],
-    failed: [...failed, ...rest.failed],
-  };
+  return importChats(chats, options, "own", report);
 }
 
 /** Which log a file holds; `undefined` if it is none of a framework. */

@@ -1,11 +1,11 @@
 import { type ChatHead, readHead, titleFrom } from "../core/chat/chat-head.ts";
 import { checkChatId } from "../core/chat/chat-log.ts";
 import { isExtraSize, isMetadataSize } from "../core/chat/chat-metadata.ts";
+import { isPeriod } from "../core/chat/period.ts";
 import { readStamp } from "../core/chat/stamp.ts";
-import { readPeriod } from "../core/chat/stored-period.ts";
 import { isoTime } from "../core/clock.ts";
 import { isThroughlineError } from "../core/errors.ts";
-import { isJsonObject, type Json, type JsonObject } from "../core/json.ts";
+import { isJsonObject, type Json, type JsonObject, tooLarge } from "../core/json.ts";
 import {
   extensible,
   list,
@@ -17,7 +17,6 @@ import {
   text,
   whole,
 } from "../core/shape.ts";
-import { prepareHead } from "../core/storage/batch.ts";
 import { reservedHeadNames } from "../core/storage/log-store.ts";
 import type { Notes } from "./import.ts";
 
@@ -81,16 +80,18 @@ export class HeadLines {
     return typeof stamp === "object" ? stamp.at : undefined;
   }
 
-  /** The head of the chat, and what of the lines has no place in it. */
-  head(counted: Counted, notes: Notes): { readonly head: ChatHead; readonly left: JsonObject } {
-    if (this.#form === "own") return { head: ownHead(this.#fields, counted, notes), left: {} };
+  /** @throws ThroughlineError `THROUGHLINE_TOO_LARGE`, and of a file of ours `THROUGHLINE_INVALID`. */
+  head(counted: Counted, notes: Notes): ChatHead {
+    if (this.#form === "own") return ownHead(this.#fields, counted, notes);
     const { key: _, created_at, updated_at, metadata, last_consolidated, ...rest } = this.#fields;
     if (metadata !== undefined && metadata !== null && !isJsonObject(metadata)) {
       notes.add("metadata is not an object: left empty");
     }
-    const head: ChatHead = {
+    if (!isExtraSize(rest)) throw tooLarge("its metadata lines are larger than a chat takes");
+    const foreign = Object.keys(rest).length > 0 ? { extra: rest } : {};
+    return {
       session: null,
-      ...(Object.keys(rest).length > 0 && { extra: rest }),
+      ...foreign,
       created_at: this.#stamp("created_at", created_at, notes),
       updated_at: this.#stamp("updated_at", updated_at, notes) || counted.lastAt,
       metadata: isJsonObject(metadata) ? metadata : {},
@@ -98,11 +99,6 @@ export class HeadLines {
       message_count: counted.messages,
       ...titled(metadata, counted),
     };
-    if (fits(head)) return { head, left: {} };
-    notes.add("metadata is too large for a chat: kept as a foreign record");
-    const { extra, metadata: large, ...small } = head;
-    const left = extra === undefined ? { metadata: large } : { metadata: large, extra };
-    return { head: { ...small, metadata: {} } as ChatHead, left };
   }
 
   #stamp(name: string, value: Json | undefined, notes: Notes): string {
@@ -144,13 +140,12 @@ function ownHead(fields: JsonObject, counted: Counted, notes: Notes): ChatHead {
     provider_start: optional(record(seq)),
   });
   const head = readHead(required(shape, given, "its last line") as JsonObject);
-  const period = readPeriod(head.session, lastSeq, { provider: "unknown", model: "" });
-  if (period !== undefined) notes.add(...period.notes);
-  const isAsWritten = period?.notes.length === 0;
-  const complete: ChatHead = {
-    ...head,
-    session: isAsWritten ? head.session : (period?.period ?? null),
-  };
+  // One that begins after the last record would hide all of them.
+  const isWhole = isPeriod(head.session) && head.session.start_seq <= lastSeq;
+  if (!isWhole && (given["session"] ?? null) !== null) {
+    notes.add("session is not as it should be: left out");
+  }
+  const complete: ChatHead = { ...head, session: isWhole ? head.session : null };
   // Every field keeps its place, so that what is written out again is the same.
   return {
     ...Object.fromEntries(Object.keys(given).map((name) => [name, complete[name]])),
@@ -180,16 +175,16 @@ function isCount(value: unknown): value is number {
   return Number.isSafeInteger(value) && Number(value) >= 0 && !Object.is(value, -0);
 }
 
-/** What is left of a head must have room for the chat to go on. */
-function fits(head: ChatHead): boolean {
-  const { metadata, extra } = head;
-  if (!isMetadataSize(metadata)) return false;
-  if (isJsonObject(extra) && !isExtraSize(extra)) return false;
-  try {
-    prepareHead(head);
-    return true;
-  } catch (error) {
-    if (!isThroughlineError(error)) throw error;
-    return false;
-  }
+/** The fields of a metadata line, without those that would leave a chat no room to go on. */
+export function withRoom(line: JsonObject): JsonObject {
+  const { metadata } = line;
+  const ours = ["_type", "kind", ...seedNames];
+  const others = Object.entries(line).filter(([name]) => !ours.includes(name));
+  const isSmall = !isJsonObject(metadata) || isMetadataSize(metadata);
+  const areFew = isExtraSize(Object.fromEntries(others));
+  if (isSmall && areFew) return line;
+  const kept = Object.entries(line).filter(([name]) => {
+    return name === "metadata" ? isSmall : areFew || ours.includes(name);
+  });
+  return Object.fromEntries(kept);
 }

@@ -1,6 +1,6 @@
 import type { Chats } from "../core/chat/chats.ts";
 import type { Clock } from "../core/clock.ts";
-import type { ErrorCode } from "../core/errors.ts";
+import { type ErrorCode, isThroughlineError } from "../core/errors.ts";
 
 /** A file to import. It is only read. */
 export interface Source {
@@ -110,13 +110,6 @@ export interface ImportReport {
   readonly failed: readonly Failure[];
 }
 
-/** Why nothing of a file can be imported, and how large it is as far as it was read. */
-export interface Unusable {
-  readonly code: ErrorCode;
-  readonly reason: string;
-  readonly bytes: number;
-}
-
 const maxListed = 1_000;
 
 /** Collects a report. */
@@ -128,12 +121,6 @@ export class ReportDraft {
   readonly failed: Failure[] = [];
   readonly #quarantined: SetAside[] = [];
   #quarantinedCount = 0;
-
-  /** A file that is one JSON object is used whole or not at all. */
-  unusable(source: string, { code, reason, bytes }: Unusable): void {
-    this.failed.push({ source, code, reason });
-    this.setAside({ source, line: 0, offset: 0, bytes, reason });
-  }
 
   setAside(piece: SetAside): void {
     this.#quarantinedCount++;
@@ -169,3 +156,26 @@ export class Notes {
     );
   }
 }
+
+/** What is wrong with one source stops no other. */
+export async function attempt(report: ReportDraft, source: string, work: () => Promise<void>) {
+  try {
+    await work();
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : "";
+    if (isThroughlineError(error) && codesOfSources.includes(error.code)) {
+      report.failed.push({ source, code: error.code, reason });
+    } else if (error instanceof Error && "syscall" in error) {
+      report.failed.push({ source, code: "THROUGHLINE_UNAVAILABLE", reason });
+    } else throw error;
+  }
+}
+
+const codesOfSources = [
+  "THROUGHLINE_INVALID",
+  "THROUGHLINE_TOO_LARGE",
+  "THROUGHLINE_CONFLICT",
+  "THROUGHLINE_ID_CONFLICT",
+  "THROUGHLINE_CORRUPT",
+  "THROUGHLINE_NEWER_FORMAT",
+];

@@ -5,7 +5,7 @@ import { checkJson, type JsonObject } from "../core/json.ts";
 import { hashOf } from "../core/storage/file-store.ts";
 import { logLimits, type StoredRecord } from "../core/storage/log-store.ts";
 import { type AttachmentPart, attachmentPart } from "./attachment-parts.ts";
-import type { Form } from "./head-lines.ts";
+import { type Form, withRoom } from "./head-lines.ts";
 import { type Line, readLine, splitLines } from "./lines.ts";
 import { seedRecord } from "./nanobot-message.ts";
 import { isHeadLine, lostRecord, type OwnRecord, ownRecord } from "./own-record.ts";
@@ -70,8 +70,12 @@ export async function* readEntries(
     const read = readLine(line.bytes);
     if (read === undefined) continue;
     if ("reason" in read) yield unusable(line, read.reason);
-    else if (isHeadLine(read.object)) yield { kind: "head", fields: read.object };
-    else if (options.form === "seed") yield seedEntry(read.object, line, read.notes, options);
+    else if (isHeadLine(read.object)) {
+      const fields = options.form === "seed" ? withRoom(read.object) : read.object;
+      const isWhole = fields === read.object;
+      if (!isWhole) yield unusable(line, "its metadata is larger than a chat takes");
+      yield { kind: "head", fields };
+    } else if (options.form === "seed") yield seedEntry(read.object, line, read.notes, options);
     else {
       const entry = ownEntry(read.object, line, last);
       while ("seq" in entry && ++last < entry.seq) {

@@ -46,25 +46,24 @@ export function seedRecord(source: JsonObject, id: string, zone: string): SeedRe
     extra.put("content", content);
     notes.push("content that is not text became text");
   } else if (typeof content !== "string") notes.push("a message without content");
-  const fields: Record<string, Json | undefined> = {};
+  const fields = new Map<string, Json | undefined>();
   for (const [name, given] of Object.entries(rest)) {
     const value = name === "tool_calls" ? toolCalls(given) : given;
-    if (value !== given) extra.put(name, given);
-    if (reserved.includes(name)) extra.put(name, given);
-    else if (isUsable(role, name, value)) define(fields, name, value);
-    else {
-      if (value === given) extra.put(name, given);
-      if (given !== null) notes.push("a field of a wrong type is kept in extra");
+    const isField = !reserved.includes(name) && isUsable(role, name, value);
+    if (isField) fields.set(name, value);
+    else if (given !== null && !reserved.includes(name)) {
+      notes.push("a field of a wrong type is kept in extra");
     }
+    if (!isField || value !== given) extra.put(name, given);
   }
   // Commands, and what was answered to them: people can see them, and no model.
-  if (source["_command"]) define(fields, "hidden", true);
+  if (source["_command"]) fields.set("hidden", true);
   const attachments = mediaAttachments(source["media"]);
-  if (attachments !== undefined && source["attachments"] === undefined) {
-    define(fields, "attachments", attachments);
+  if (attachments !== undefined && !fields.has("attachments")) {
+    fields.set("attachments", attachments);
   }
   const kept = extra.fields();
-  const message = { id, role, content: text.text, ...stamp, ...fields };
+  const message = { id, role, content: text.text, ...stamp, ...Object.fromEntries(fields) };
   const record = kept === undefined ? message : { ...message, extra: kept };
   return { kind: "message", record, notes };
 }
@@ -113,10 +112,12 @@ function toolCalls(value: Json | undefined): Json | undefined {
 
 /** Whether this field of a message may be stored as it is. */
 function isUsable(role: Role, name: string, value: Json | undefined): boolean {
-  const bare: Record<string, Json | undefined> = { id: "x", role, content: "" };
-  define(bare, name, value);
   try {
-    messageRecord(bare, () => "x", "1970-01-01T00:00:00.000Z");
+    messageRecord(
+      { id: "x", role, content: "", [name]: value },
+      () => "x",
+      "1970-01-01T00:00:00.000Z",
+    );
     return true;
   } catch (error) {
     if (!isThroughlineError(error)) throw error;
@@ -124,30 +125,23 @@ function isUsable(role: Role, name: string, value: Json | undefined): boolean {
   }
 }
 
-/** As an assignment would, but for `__proto__`, which becomes a field like any other. */
-function define(target: object, name: string, value: unknown): void {
-  const property = { value, enumerable: true, configurable: true, writable: true };
-  Object.defineProperty(target, name, property);
-}
-
 /** What is kept beside a message. Nothing in it is overwritten: a taken name gets a `_` more. */
 class Extra {
-  readonly #fields: Record<string, Json | undefined> = {};
+  readonly #fields: Map<string, Json | undefined>;
 
   constructor(given: Json | undefined) {
-    if (isJsonObject(given)) {
-      for (const [name, value] of Object.entries(given)) define(this.#fields, name, value);
-    } else if (given !== undefined) define(this.#fields, "extra", given);
+    const fields = isJsonObject(given) || given === undefined ? (given ?? {}) : { extra: given };
+    this.#fields = new Map(Object.entries(fields));
   }
 
   put(name: string, value: Json | undefined): void {
     let free = name;
-    while (Object.hasOwn(this.#fields, free)) free += "_";
-    define(this.#fields, free, value);
+    while (this.#fields.has(free)) free += "_";
+    this.#fields.set(free, value);
   }
 
   fields(): JsonObject | undefined {
-    return Object.keys(this.#fields).length === 0 ? undefined : this.#fields;
+    return this.#fields.size === 0 ? undefined : Object.fromEntries(this.#fields);
   }
 }
 

@@ -1,10 +1,16 @@
 import { createHash } from "node:crypto";
 import type { MessageInput } from "../core/chat/message-input.ts";
 import { isoTime } from "../core/clock.ts";
-import { isThroughlineError } from "../core/errors.ts";
+import { invalid } from "../core/errors.ts";
 import type { JsonObject } from "../core/json.ts";
 import { type DocumentStore, reservedDocumentNames } from "../core/storage/document-store.ts";
-import { type ImportOptions, type ImportReport, ReportDraft, type Source } from "./import.ts";
+import {
+  attempt,
+  type ImportOptions,
+  type ImportReport,
+  ReportDraft,
+  type Source,
+} from "./import.ts";
 import { readJsonSource } from "./read-source.ts";
 
 /** What a companion's code knows of the document in which it keeps itself. */
@@ -49,15 +55,23 @@ export async function importCompanion(
   options: ReachyImportOptions,
 ): Promise<ImportReport> {
   const report = new ReportDraft();
-  const found = await readSource(source, options.companion);
-  if ("reason" in found) {
-    report.unusable(source.name, found);
-    return report.done();
+  await attempt(report, source.name, async () => importInto(report, source, options));
+  return report.done();
+}
+
+async function importInto(
+  report: ReportDraft,
+  source: Source,
+  options: ReachyImportOptions,
+): Promise<void> {
+  const value = await readJsonSource(source);
+  const found = options.companion.readCompanionDocument(value);
+  if ("problem" in found) {
+    throw invalid(`it is no session of a companion, version 1: ${found.problem}`);
   }
-  const { document, value } = found;
   const notes = [await takeOver(value, options)];
   const { chats, chatId, force, dryRun } = options;
-  const messages = messagesOf(document.conversation);
+  const messages = messagesOf(found.document.conversation);
   const forgottenAt = force ? undefined : await chats.forgottenAt(chatId);
   const about = { chat_id: chatId, source: source.name };
   if (forgottenAt !== undefined) {
@@ -73,22 +87,6 @@ export async function importCompanion(
   if (!dryRun && fresh.length > 0) await chats.append(chatId, fresh, { heard: false });
   const skipped = wanted.length - fresh.length;
   report.chats.push({ ...about, messages: fresh.length, skipped, foreign: 0, notes });
-  return report.done();
-}
-
-async function readSource(source: Source, companion: CompanionReader) {
-  const read = await readJsonSource(source);
-  if ("reason" in read) return read;
-  const bytes = JSON.stringify(read.value).length;
-  try {
-    const found = companion.readCompanionDocument(read.value);
-    if ("document" in found) return { ...found, value: read.value };
-    const reason = `it is no session of a companion, version 1: ${found.problem}`;
-    return { code: "THROUGHLINE_INVALID", reason, bytes } as const;
-  } catch (error) {
-    if (!isThroughlineError(error, "THROUGHLINE_NEWER_FORMAT")) throw error;
-    return { code: error.code, reason: error.message, bytes };
-  }
 }
 
 /** @returns what became of the document, for the report. */

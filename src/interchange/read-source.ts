@@ -1,11 +1,11 @@
 import { createHash } from "node:crypto";
 import { attachedIn } from "../core/chat/attached.ts";
 import { instantOf } from "../core/chat/stamp.ts";
-import { ThroughlineError } from "../core/errors.ts";
-import { isJsonObject, withNullForNaN } from "../core/json.ts";
+import { invalid, ThroughlineError } from "../core/errors.ts";
+import { isJsonObject, tooLarge, withNullForNaN } from "../core/json.ts";
 import { AttachmentParts } from "./attachment-parts.ts";
 import { type Form, HeadLines } from "./head-lines.ts";
-import { Notes, type Source, type Unusable } from "./import.ts";
+import { Notes, type Source } from "./import.ts";
 import { chatIdOfName, readEntries } from "./nanobot-file.ts";
 
 /** What a first reading of a file finds: enough to know which chat it is, and how new. */
@@ -109,33 +109,33 @@ export function measured(bytes: AsyncIterable<Uint8Array>): {
 /** A file that is one JSON object is read at once: so it has a limit. */
 const maxBytes = 64 * 1024 * 1024;
 
-/** The object that a source is, or why it is none. */
-export async function readJsonSource(
-  source: Source,
-): Promise<{ readonly value: object } | Unusable> {
+/**
+ * The object that a source is.
+ *
+ * @throws ThroughlineError `THROUGHLINE_INVALID`, `THROUGHLINE_TOO_LARGE`.
+ */
+export async function readJsonSource(source: Source): Promise<object> {
   const chunks: Uint8Array[] = [];
   let bytes = 0;
   for await (const chunk of source.bytes) {
     bytes += chunk.length;
-    if (bytes > maxBytes) {
-      const reason = `it is larger than ${maxBytes} bytes`;
-      return { code: "THROUGHLINE_TOO_LARGE", reason, bytes };
-    }
+    if (bytes > maxBytes) throw tooLarge(`it is larger than ${maxBytes} bytes`);
     chunks.push(chunk);
   }
-  const code = "THROUGHLINE_INVALID";
   let text: string;
   try {
     text = new TextDecoder("utf-8", { fatal: true }).decode(Buffer.concat(chunks));
-  } catch {
-    return { code, reason: "it is not UTF-8", bytes };
+  } catch (cause) {
+    throw invalid("it is not UTF-8", cause);
   }
   let value: unknown;
   try {
     // Not our own parser: each field is checked by the code that reads it.
     value = JSON.parse(withNullForNaN(text));
   } catch {
-    return { code, reason: "it is not JSON", bytes };
+    // biome-ignore lint/style/useErrorCause: its message quotes the file.
+    throw invalid("it is not JSON");
   }
-  return isJsonObject(value) ? { value } : { code, reason: "it is not an object", bytes };
+  if (!isJsonObject(value)) throw invalid("it is not an object");
+  return value;
 }

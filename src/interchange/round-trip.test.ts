@@ -195,55 +195,38 @@ test("lines and metadata that ours has no place for are in nanobot's file again,
   }
 });
 
-test("metadata that was too large for a chat is in the last line of nanobot's file", async () => {
-  const large = { metadata: { note: "x".repeat(100_000) }, owner: "me" };
-  const lines = [{ _type: "metadata", key: "a:b", ...large }, strange[1]];
-  const text = lines.map((line) => `${JSON.stringify(line)}\n`).join("");
-  await using throughline = await imported(new Map([["a_b.jsonl", text]]), "seed");
-  const files = await exported(throughline, { format: "nanobot" });
-  const last = JSON.parse(files.get("a_b.jsonl")?.trimEnd().split("\n").at(-1) ?? "");
-  assert.deepEqual({ metadata: last.metadata, owner: last.owner }, large);
-  await throughline.chats.setMetadata("a:b", { mine: 1 });
-  const later = await exported(throughline, { format: "nanobot" });
-  assert.match(later.get("a_b.jsonl") ?? "", /"metadata":\{"mine":1\}[^\n]*\n$/);
-});
-
 for (const [what, large] of [
   ["metadata of 32 KiB and more", { metadata: { x: "y".repeat(32_761) } }],
-  ["metadata of almost a head", { metadata: { x: "y".repeat(65_300) } }],
+  ["metadata of more than a head", { metadata: { x: "y".repeat(100_000) } }],
   ["fields that ours has no place for, of 8 KiB and more", { owner: "y".repeat(8_192) }],
 ] as const) {
-  test(`${what} of an imported chat is kept, and something can be said in it`, async () => {
-    const head = { _type: "metadata", key: "a:b", ...large };
+  test(`${what} are set aside, and something can be said in the chat`, async () => {
+    const head = { _type: "metadata", key: "a:b", created_at: at, ...large };
     const text = `${JSON.stringify(head)}\n${JSON.stringify(strange[1])}\n`;
-    await using throughline = await imported(new Map([["a_b.jsonl", text]]), "seed");
+    await using throughline = await open();
     const { chats, sessions } = throughline;
-    assert.deepEqual((await chats.existing("a:b")).head.metadata, {});
+    const kept: string[] = [];
+    const keep = async (bytes: Uint8Array) => void kept.push(Buffer.from(bytes).toString());
+    const options = { chats, clock: new HeldClock(at), zone: "UTC", keep };
+    const report = await importChats([source("x.jsonl", text)], options);
+    assert.deepEqual([report.quarantined_count, kept], [1, [JSON.stringify(head)]]);
+    const { metadata, extra, created_at } = (await chats.existing("a:b")).head;
+    assert.deepEqual([metadata, extra, created_at], [{}, undefined, at]);
     await chats.append("a:b", [{ role: "user", content: "x".repeat(1_000) }]);
     await sessions.resolve("a:b");
-    const files = await exported(throughline, { format: "nanobot" });
-    const last = JSON.parse(files.get("a_b.jsonl")?.trimEnd().split("\n").at(-1) ?? "");
-    for (const [name, value] of Object.entries(large)) assert.deepEqual(last[name], value);
+    assert.equal((await chats.row("a:b")).message_count, 2);
   });
 }
 
-test("metadata that has become too large since a chat was imported is kept beside it", async () => {
-  const head = (x: string) => `${JSON.stringify({ _type: "metadata", metadata: { x } })}\n`;
-  const said = `${JSON.stringify(strange[1])}\n`;
-  await using throughline = await imported(new Map([["a_b.jsonl", head("y") + said]]), "seed");
+test("metadata lines that are larger together than a chat takes are refused", async () => {
+  const lines = ["a", "b"].map((name) => ({ _type: "metadata", [name]: "y".repeat(5_000) }));
+  const text = [...lines, strange[1]].map((line) => `${JSON.stringify(line)}\n`).join("");
+  await using throughline = await open();
   const { chats } = throughline;
-  const grown = source("a_b.jsonl", head("y") + said + said + head("y".repeat(40_000)));
   const options = { chats, clock: new HeldClock(at), zone: "UTC" };
-  for (const from of ["grown", "known"]) {
-    const report = await importChats([grown], options, "seed");
-    assert.deepEqual(
-      report.chats.map(({ chat_id }) => chat_id),
-      ["a:b"],
-      from,
-    );
-  }
-  const kept = await chats.logs.find("a:b", "import:head");
-  assert.match(JSON.stringify(kept), /y{40000}/);
+  const { failed } = await importChats([source("a_b.jsonl", text)], options);
+  assert.equal(failed[0]?.code, "THROUGHLINE_TOO_LARGE");
+  assert.deepEqual((await chats.list()).chats, []);
 });
 
 async function importGolden(name: string, throughline: Throughline) {
@@ -331,6 +314,35 @@ test("a session of a chat that was forgotten stays forgotten", async () => {
   );
   assert.equal(await throughline.sessions.active("work"), undefined);
 });
+
+for (const [field, value] of [
+  ["generation", 0],
+  ["start_seq", -1],
+  ["human_at", 5],
+  ["provider", ""],
+  ["provider_sessions", "text"],
+  ["provider_sessions", { claude: { session_id: 5 } }],
+] as const) {
+  test(`a session of a file of ours with ${field} ${JSON.stringify(value)} is left out, and the messages stay`, async () => {
+    await using from = await lived();
+    const files = await exported(from, { format: "throughline", chatId: "telegram:42" });
+    const [[name, text]] = [...files] as [[string, string]];
+    const lines = text
+      .trimEnd()
+      .split("\n")
+      .map((line) => JSON.parse(line));
+    for (const line of lines) if (line.session) line.session[field] = value;
+    const damaged = lines.map((line) => JSON.stringify(line)).join("\n");
+    await using to = await open();
+    const options = { chats: to.chats, clock: new HeldClock(at), zone: "UTC" };
+    const report = await importChats([source(name, `${damaged}\n`)], options, "own");
+    assert.match(JSON.stringify(report), /session is not as it should be: left out/);
+    const [row] = (await to.chats.list()).chats;
+    assert.ok(row && row.message_count > 0);
+    assert.equal(await to.sessions.active(row.chat_id), undefined);
+    assert.equal((await to.sessions.resolve(row.chat_id)).reason, "no_session");
+  });
+}
 
 test("bad entries are left out one by one, and told", async () => {
   await using throughline = await open();

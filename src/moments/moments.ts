@@ -2,6 +2,7 @@
 // sends them.
 
 import { join } from "node:path";
+import type { Clock } from "../core/clock.ts";
 import type { Logger } from "../core/logger.ts";
 import {
   type Checks,
@@ -210,7 +211,7 @@ export async function openMoments(
   const { packages, loop, sink } = opened;
   const written = { disk: realDisk, unsyncedNames: new Set<string>(), guard: home.assertWriter };
   const consent = new KeptConsent({ ...ports, ...written }, home.path);
-  const size = new PackageBytes(packages, () => clock.monotonic());
+  const size = packageBytes(packages, clock);
   const recorder = new MomentRecorder({
     ...recording,
     sink: sink ?? packages,
@@ -227,7 +228,7 @@ export async function openMoments(
   const stopUploads = loop?.onUploaded((name) => recorder.uploaded(name));
   await loop?.start();
   const auto = autoRecord ? new AutoRecord((input) => recorder.record(input), clock) : undefined;
-  void size.count();
+  size.look();
   const close = async () => {
     sink?.useDisk();
     await recorder.close();
@@ -244,7 +245,7 @@ export async function openMoments(
     statistics: () => ({
       ...recorder.stats,
       ...storageNow(settings, opened.lacks()),
-      package_bytes: size.bytes,
+      package_bytes: size.look(),
       s3_bucket: mayUpload ? (s3?.bucket ?? null) : null,
       outbox: loop?.statistics() ?? null,
     }),
@@ -374,17 +375,9 @@ function storageNow(settings: StorageSettings, kind: string | undefined) {
 }
 
 /**
- * Deletes packages of a home in which no moments are kept now; a home without any is left as it is.
- * Their copies in buckets are deleted by the next run that uploads.
+ * Works with the packages of a home in which no moments are kept now. Copies in buckets of what it forgets are
+ * deleted by the next run that uploads. `undefined`: it has none.
  */
-export function deletePackagesOf(
-  home: OwnHome,
-  selection: Selection,
-): Promise<ForgetReceipt | undefined> {
-  return withPackagesOf(home, ({ forget }) => forget(selection));
-}
-
-/** Works with the packages of such a home. `undefined`: it has none. */
 export async function withPackagesOf<T>(
   home: OwnHome,
   work: (kept: Pick<Moments, "packages" | "forget">) => Promise<T>,
@@ -400,58 +393,38 @@ export async function withPackagesOf<T>(
 const freshMs = 5_000;
 
 /**
- * How much the packages of a directory take, counted in the background: reading 10,000 of them
- * takes seconds, and no caller waits for that.
+ * Counts in the background how much the packages of a directory take: reading 10,000 of them takes seconds,
+ * and no caller waits for that.
  */
-class PackageBytes {
-  readonly #packages: PackageDirectory;
-  readonly #monotonic: () => number;
-  #bytes: number | null = null;
-  #countedAt = Number.NEGATIVE_INFINITY;
-  #counting: Promise<void> | undefined;
-  #isOver = false;
-
-  constructor(packages: PackageDirectory, monotonic: () => number) {
-    this.#packages = packages;
-    this.#monotonic = monotonic;
-  }
-
-  /** As it was counted last, at most some seconds ago; `null` before the first count. */
-  get bytes(): number | null {
-    const isOld = this.#monotonic() - this.#countedAt > freshMs;
-    if (isOld) void this.count();
-    return this.#bytes;
-  }
-
-  /** Resolves when they are counted, or cannot be. */
-  count(): Promise<void> {
-    this.#counting ??= this.#count()
-      .catch(() => undefined) // the disk refuses: the number stays what it was
-      .finally(() => {
-        this.#counting = undefined;
-      });
-    return this.#counting;
-  }
-
-  /** Counts no more. */
-  async close(): Promise<void> {
-    this.#isOver = true;
-    await this.#counting;
-  }
-
-  async #count(): Promise<void> {
-    let bytes = 0;
-    let before: string | undefined;
-    this.#countedAt = this.#monotonic();
-    do {
-      if (this.#isOver) return;
-      const page: Awaited<ReturnType<PackageDirectory["list"]>> = await this.#packages.list({
-        limit: 100,
-        before,
-      });
-      for (const one of page.packages) bytes += one.bytes;
-      before = page.next ?? undefined;
-    } while (before !== undefined);
-    this.#bytes = bytes;
-  }
+function packageBytes(packages: PackageDirectory, clock: Clock) {
+  let bytes: number | null = null;
+  let countedAt = Number.NEGATIVE_INFINITY;
+  let counting: Promise<void> | undefined;
+  let isOver = false;
+  const count = async () => {
+    countedAt = clock.monotonic();
+    let sum = 0;
+    for await (const entry of packages.entries()) {
+      if (isOver) return;
+      sum += entry.bytes;
+    }
+    bytes = sum;
+  };
+  return {
+    /** As it was counted last, at most some seconds ago; `null` before the first count. */
+    look(): number | null {
+      if (counting === undefined && clock.monotonic() - countedAt > freshMs) {
+        // Where the disk refuses, the number stays what it was.
+        counting = count().catch(() => undefined);
+        void counting.finally(() => {
+          counting = undefined;
+        });
+      }
+      return bytes;
+    },
+    async close(): Promise<void> {
+      isOver = true;
+      await counting;
+    },
+  };
 }

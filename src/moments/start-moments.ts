@@ -20,8 +20,8 @@ import type { Cluster } from "../core/storage/cluster.ts";
 import type { OwnHome } from "../core/storage/storage.ts";
 import type { Throughline } from "../core/throughline.ts";
 import type { Turn } from "../core/turns/turn.ts";
+import type { Selection } from "./directory/whose.ts";
 import {
-  deletePackagesOf,
   type ForgetReceipt,
   type Moments,
   type MomentsOptions,
@@ -29,13 +29,7 @@ import {
   openMoments,
   withPackagesOf,
 } from "./moments.ts";
-import type { Consent } from "./package/record.ts";
-import {
-  forgetForgotten,
-  forgetPackagesOf,
-  type LostPackages,
-  lostPackages,
-} from "./record/forget-forgotten.ts";
+import { forgetForgotten, forgetPackagesOf, lostPackages } from "./record/forget-forgotten.ts";
 import type { ReadFile } from "./record/options.ts";
 import { capturePrompt, type Fed, feedTurn, hear } from "./turns/feed.ts";
 
@@ -53,9 +47,13 @@ export type { BufferLimits } from "./record/limits.ts";
 export type { NewMessage } from "./record/message-buffer.ts";
 export type { MomentFacts } from "./record/moment.ts";
 export { MomentRecorder, type MomentStats } from "./record/moment-recorder.ts";
-export type { MomentEvent, MomentRecorderOptions } from "./record/options.ts";
+export type {
+  FrameEncoder,
+  MomentEvent,
+  MomentRecorderOptions,
+  RawFrame,
+} from "./record/options.ts";
 export type { AudioChunk } from "./record/pcm.ts";
-export type { FrameEncoder, RawFrame } from "./record/raw-frames.ts";
 export type { Receipt, ReceiptReason, ReceiptState } from "./record/receipt.ts";
 export {
   patHintKind,
@@ -131,10 +129,10 @@ class MomentsExtension implements Extension {
     return isForOthers ? [...rows, { unreachable: packagesElsewhere }] : rows;
   }
 
-  async #forget(selection: LostPackages): Promise<ForgetReceipt | undefined> {
+  async #forget(selection: Selection): Promise<ForgetReceipt | undefined> {
     if (this.kept !== undefined) return this.kept.moments.forget(selection);
     const home = this.#throughline.storage.ownHome;
-    return home && deletePackagesOf(home, selection);
+    return home && withPackagesOf(home, ({ forget }) => forget(selection));
   }
 
   async preview(): Promise<TurnPart> {
@@ -191,19 +189,13 @@ function removedOf(deleted: ForgetReceipt | undefined): readonly Removed[] {
   ];
 }
 
-/** Moments, as far as what somebody agreed to goes. */
-interface Agreeing {
-  onAgreed(listener: (consent: Consent, by: "here" | "elsewhere") => void): () => void;
-  agreedElsewhere(consent: unknown): Promise<void>;
-}
-
 /**
  * What is agreed to at one process holds at all that run: a person who withdraws it does not know
  * which of them they reach.
  *
  * @returns what ends it.
  */
-function agreeWithOthers(cluster: Cluster, moments: Agreeing, logger: Logger): () => void {
+function agreeWithOthers(cluster: Cluster, moments: Moments, logger: Logger): () => void {
   const endAgreed = moments.onAgreed((consent, by) => {
     if (by === "here")
       cluster.publish({ about: "consent", consent: consent as unknown as JsonObject });

@@ -1,7 +1,7 @@
-import { setTimeout as wait } from "node:timers/promises";
 import type { Clock } from "../core/clock.ts";
 import { realDisk } from "../core/storage/disk/disk.ts";
 import { homeBytes } from "../core/storage/files/home-bytes.ts";
+import { until } from "../core/timers.ts";
 
 /** A home is looked through at most this often, in milliseconds, and for a twentieth of the time. */
 const everyMs = 60_000;
@@ -19,9 +19,8 @@ export class HomeSize {
   async read(home: string, clock: Clock): Promise<Record<string, number>> {
     if (clock.monotonic() >= this.#next) this.#look ??= this.#lookThrough(home, clock);
     const { signal } = this.#ending;
-    await Promise.race([this.#look, wait(waitMs, undefined, { ref: false, signal })]).catch(
-      () => 0,
-    );
+    const looked = this.#look?.catch(() => undefined);
+    if (looked !== undefined) await until(looked, { ms: waitMs, signal });
     return this.#bytes;
   }
 

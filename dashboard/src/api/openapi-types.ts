@@ -219,24 +219,24 @@ export type ClientRun = {
   /** Of the run: 8 hexadecimal digits. */
   readonly session_id: string;
   readonly restart_type: "fresh_start" | "crash_recovery" | "short_break" | "long_absence";
-  /** Seconds since the last sign of life of the run before; `null`: not known. */
-  readonly elapsed: number | null;
-  readonly uptime: number;
-  readonly total_sessions: number;
-  /** Seconds since 1970. */
-  readonly session_start: number;
   /** Whether the run before ended cleanly. */
   readonly clean: boolean;
+  /** Seconds since the last sign of life of the run before; `null`: not known. */
+  readonly elapsed: number | null;
+  /** `certain`: measured by the machine's uptime. `clock`: by its clock. `uncertain`: the clock went backwards or cannot be used. */
+  readonly certainty: "certain" | "clock" | "uncertain";
+  readonly previous_session_id: string | null;
+  readonly total_sessions: number;
+  /** Stored things that could not be read and were set aside, until `doctor --confirm`. */
+  readonly quarantined: number;
   /** Messages that the run before left without an answer. */
   readonly interrupted_turns: readonly {
     readonly chat_id: string;
     readonly message_id: string;
   }[];
-  /** `certain`: measured by the machine's uptime. `clock`: by its clock. `uncertain`: the clock went backwards or cannot be used. */
-  readonly certainty: "certain" | "clock" | "uncertain";
-  readonly previous_session_id: string | null;
-  /** Stored things that could not be read and were set aside, until `doctor --confirm`. */
-  readonly quarantined: number;
+  readonly uptime: number;
+  /** Seconds since 1970. */
+  readonly session_start: number;
   readonly sleep_state: "awake" | "asleep";
   readonly last_person_seen: string | null;
   /** Seconds since 1970. */
@@ -261,24 +261,24 @@ export type CompanionRun = {
   /** Of the run: 8 hexadecimal digits. */
   readonly session_id: string;
   readonly restart_type: "fresh_start" | "crash_recovery" | "short_break" | "long_absence";
-  /** Seconds since the last sign of life of the run before; `null`: not known. */
-  readonly elapsed: number | null;
-  readonly uptime: number;
-  readonly total_sessions: number;
-  /** Seconds since 1970. */
-  readonly session_start: number;
   /** Whether the run before ended cleanly. */
   readonly clean: boolean;
+  /** Seconds since the last sign of life of the run before; `null`: not known. */
+  readonly elapsed: number | null;
+  /** `certain`: measured by the machine's uptime. `clock`: by its clock. `uncertain`: the clock went backwards or cannot be used. */
+  readonly certainty: "certain" | "clock" | "uncertain";
+  readonly previous_session_id: string | null;
+  readonly total_sessions: number;
+  /** Stored things that could not be read and were set aside, until `doctor --confirm`. */
+  readonly quarantined: number;
   /** Messages that the run before left without an answer. */
   readonly interrupted_turns: readonly {
     readonly chat_id: string;
     readonly message_id: string;
   }[];
-  /** `certain`: measured by the machine's uptime. `clock`: by its clock. `uncertain`: the clock went backwards or cannot be used. */
-  readonly certainty: "certain" | "clock" | "uncertain";
-  readonly previous_session_id: string | null;
-  /** Stored things that could not be read and were set aside, until `doctor --confirm`. */
-  readonly quarantined: number;
+  readonly uptime: number;
+  /** Seconds since 1970. */
+  readonly session_start: number;
   readonly sleep_state: "awake" | "asleep";
   readonly models: {
     /** What new sessions run on. */
@@ -1006,6 +1006,7 @@ export type ResolvedSession = {
 export type Restart = {
   readonly report: {
     readonly kind: "fresh_start" | "crash_recovery" | "short_break" | "long_absence";
+    /** Whether the run before ended cleanly. */
     readonly clean: boolean;
     /** Seconds since the last sign of life of the run before; `null`: not known. */
     readonly elapsed: number | null;
@@ -1013,7 +1014,9 @@ export type Restart = {
     readonly certainty: "certain" | "clock" | "uncertain";
     readonly previous_session_id: string | null;
     readonly total_sessions: number;
+    /** Stored things that could not be read and were set aside, until `doctor --confirm`. */
     readonly quarantined: number;
+    /** Messages that the run before left without an answer. */
     readonly interrupted_turns: readonly {
       readonly chat_id: string;
       readonly message_id: string;

@@ -10,6 +10,7 @@ import {
 } from "../../core/errors.ts";
 import { isJsonObject, type JsonObject } from "../../core/json.ts";
 import type { Runtime } from "../../core/runtime.ts";
+import { object, orNone, required, text, word } from "../../core/shape.ts";
 import type { Message } from "./ui-message.ts";
 
 export interface ChatRequest {
@@ -32,20 +33,21 @@ export async function readChatRequest(request: Request): Promise<ChatRequest> {
     });
   }
   const body = await bodyOf(request);
-  const { id: chatId, trigger = "submit-message", messageId } = body;
-  if (typeof chatId !== "string") throw invalid("id must be the id of the chat");
-  if (trigger !== "submit-message" && trigger !== "regenerate-message") {
-    throw invalid("trigger must be submit-message or regenerate-message");
-  }
-  if (messageId !== undefined && messageId !== null && typeof messageId !== "string") {
-    throw invalid("messageId must be the id of a message");
-  }
+  const { chatId, trigger, messageId } = required(asked, body, "the body");
   const isRegenerate = trigger === "regenerate-message";
-  const named = typeof messageId === "string" ? messageId : undefined;
-  const message = await newestOf(body, isRegenerate ? undefined : named);
+  const message = await newestOf(body, isRegenerate ? undefined : messageId);
   if (isRegenerate && message.role !== "user") throw invalid("the newest message must be a user's");
-  return { chatId, message, isRegenerate, messageId: named, body };
+  return { chatId, message, isRegenerate, messageId, body };
 }
+
+const asked = object(
+  {
+    chatId: ["id", text()],
+    trigger: word(["submit-message", "regenerate-message"], "submit-message"),
+    messageId: orNone(text()),
+  },
+  "left out",
+);
 
 async function bodyOf(request: Request): Promise<JsonObject> {
   let body: unknown;

@@ -14,6 +14,7 @@ import { toUsage, unknownUsage } from "../../core/models/prices.ts";
 import { refusalIn } from "../../core/models/provider-words.ts";
 import { misconfigured } from "../../core/options.ts";
 import type { Throughline } from "../../core/throughline.ts";
+import { until } from "../../core/timers.ts";
 import type { OpenTurn, TurnEnd } from "../../core/turns/open-turn.ts";
 import type { AnswerStream } from "./answer-stream.ts";
 import type { Chunk } from "./ui-chunks.ts";
@@ -223,16 +224,13 @@ class Answer {
       yield { type: "abort" };
       return;
     }
-    const stopped = new Promise<undefined>((resolve) => {
-      signal.addEventListener("abort", () => resolve(undefined), { once: true });
-    });
     const asked = this.#ask(options);
-    const stream = await Promise.race([asked, stopped]);
+    const stream = await until(asked, { signal });
     const reader = stream?.getReader();
     // It may still be on its way, and then nothing reads it.
     if (reader === undefined) asked.then((late) => late.cancel()).catch(() => undefined);
     while (reader !== undefined) {
-      const next = await Promise.race([reader.read(), stopped]);
+      const next = await until(reader.read(), { signal });
       if (next === undefined) void reader.cancel().catch(() => undefined);
       if (next === undefined || next.done) break;
       const chunk = next.value as UIMessageChunk;

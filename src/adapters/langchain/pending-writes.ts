@@ -70,20 +70,9 @@ export function newWrites(given: readonly Write[], before: readonly Write[]): re
 
 const placeOf = (taskId: string, index: number) => `${index}:${taskId}`;
 
-/** By path, task and index; texts by code points. Source: `writesSortKey` of langgraph-checkpoint 1.2. */
+/** By path, task and index; texts by code points, as their bytes are. Source: `writesSortKey` of langgraph-checkpoint 1.2. */
 function compareWrites(a: Write, b: Write): number {
-  return (
-    compareCodePoints(a.taskPath, b.taskPath) ||
-    compareCodePoints(a.taskId, b.taskId) ||
-    a.index - b.index
-  );
-}
-
-function compareCodePoints(a: string, b: string): number {
-  const [as, bs] = [Array.from(a), Array.from(b)];
-  for (const [i, each] of as.entries()) {
-    const difference = (each.codePointAt(0) ?? 0) - (bs[i]?.codePointAt(0) ?? -1);
-    if (difference !== 0) return difference;
-  }
-  return as.length - bs.length;
+  const compare = (one: string, other: string) =>
+    Buffer.compare(Buffer.from(one), Buffer.from(other));
+  return compare(a.taskPath, b.taskPath) || compare(a.taskId, b.taskId) || a.index - b.index;
 }

@@ -24,42 +24,31 @@ export function forwardingServer(target: () => Target | undefined, version: stri
     const [info, options] = identity(version);
     const capabilities = { tools: {}, resources: {} };
     const server = new Server(info, { ...options, capabilities });
-    const forward = (method: string, params: object | undefined, signal: AbortSignal) =>
-      post(target(), { method, params: withoutMeta(params) }, signal) as Promise<never>;
-    for (const method of reading) {
+    for (const method of methods) {
       server.setRequestHandler(method, async ({ params }, { mcpReq }) => {
+        const asked = { method, params: withoutMeta(params) };
         try {
-          return await forward(method, params, mcpReq.signal);
+          return (await post(target(), asked, mcpReq.signal)) as never;
         } catch (error) {
-          throw isThroughlineError(error) ? protocolError(error) : error;
+          if (!isThroughlineError(error)) throw error;
+          const says = `${error.code}: ${error.message}`;
+          if (method === "tools/call") return failure(says) as never;
+          // biome-ignore lint/style/useErrorCause: the errors of the protocol have no cause.
+          throw new ProtocolError(ProtocolErrorCode.InternalError, says);
         }
       });
     }
-    server.setRequestHandler("tools/call", async ({ params }, { mcpReq }) => {
-      try {
-        return await forward("tools/call", params, mcpReq.signal);
-      } catch (error) {
-        if (isThroughlineError(error)) return failure(saying(error));
-        throw error;
-      }
-    });
     return server;
   };
 }
 
-const reading = [
+const methods = [
   "tools/list",
+  "tools/call",
   "resources/list",
   "resources/templates/list",
   "resources/read",
 ] as const;
-
-const saying = ({ code, message }: ThroughlineError) => `${code}: ${message}`;
-
-/** The errors of the protocol have no cause. */
-function protocolError(error: ThroughlineError): ProtocolError {
-  return new ProtocolError(ProtocolErrorCode.InternalError, saying(error));
-}
 
 /** What the two sides of one connection agreed on is nothing to the other. */
 function withoutMeta(params: object | undefined): object {

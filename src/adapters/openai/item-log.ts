@@ -7,7 +7,8 @@ import { shownMessages } from "../../core/chat/marks.ts";
 import { isMessage, type StoredMessage } from "../../core/chat/message.ts";
 import type { MessageInput } from "../../core/chat/message-input.ts";
 import type { Transaction } from "../../core/chat/transaction.ts";
-import { isThroughlineError } from "../../core/errors.ts";
+import { isThroughlineError, ThroughlineError } from "../../core/errors.ts";
+import { update } from "../../core/storage/log-store.ts";
 import type { Throughline } from "../../core/throughline.ts";
 import { type Dialect, type Item, itemsOf, shownOf } from "./items.ts";
 
@@ -181,31 +182,40 @@ export class ItemLog {
     also: (transaction: Transaction) => Promise<boolean> = async () => true,
   ): Promise<void> {
     const { chats } = this.#throughline;
-    for (let gone: readonly string[] | undefined; gone === undefined; ) {
-      const before = await this.newest(limit, { isTurn: true });
-      const rewrite = decide(before.flatMap(({ items }) => items));
-      if (rewrite === undefined) return;
-      const inputs = await this.inputs(rewrite.items);
-      const cutOff = cut(before, rewrite.keep);
-      gone = await chats.change(this.#chatId, async (transaction) => {
-        if (!isSame(before, await this.newest(limit, { isTurn: true }))) return undefined;
-        if (!(await also(transaction))) return [];
-        if (cutOff.gone.length > 0) {
-          await takeBackFrom(transaction, new Set(cutOff.gone), chats.logs);
-        }
-        for (const item of cutOff.left) {
-          const shown = shownOf(item, this.#dialect);
-          if (shown !== undefined) transaction.message(shown);
-        }
-        for (const input of inputs) {
-          const message = transaction.message(input);
-          if (cutOff.gone.length === 0) transaction.hear(message);
-        }
-        return cutOff.gone;
-      });
-      // It is done, and done once: this tells everything else that holds something of these messages.
-      if (gone !== undefined && gone.length > 0) await chats.takeBack(this.#chatId, gone);
-    }
+    let isOvertaken = false;
+    const gone = await update(
+      async () => {
+        isOvertaken = false;
+        const before = await this.newest(limit, { isTurn: true });
+        const rewrite = decide(before.flatMap(({ items }) => items));
+        if (rewrite === undefined) return [];
+        const inputs = await this.inputs(rewrite.items);
+        const cutOff = cut(before, rewrite.keep);
+        const changed = await chats.change(this.#chatId, async (transaction) => {
+          if (!isSame(before, await this.newest(limit, { isTurn: true }))) return undefined;
+          if (!(await also(transaction))) return [];
+          if (cutOff.gone.length > 0) {
+            await takeBackFrom(transaction, new Set(cutOff.gone), chats.logs);
+          }
+          for (const item of cutOff.left) {
+            const shown = shownOf(item, this.#dialect);
+            if (shown !== undefined) transaction.message(shown);
+          }
+          for (const input of inputs) {
+            const message = transaction.message(input);
+            if (cutOff.gone.length === 0) transaction.hear(message);
+          }
+          return cutOff.gone;
+        });
+        isOvertaken = changed === undefined;
+        if (changed !== undefined) return changed;
+        const says = "others wrote to this chat all the time: try again";
+        throw new ThroughlineError(says, { code: "THROUGHLINE_CONFLICT" });
+      },
+      () => isOvertaken,
+    );
+    // It is done, and done once: this tells everything else that holds something of these messages.
+    if (gone.length > 0) await chats.takeBack(this.#chatId, gone);
   }
 
   /** Puts items in the place of the whole history. What people saw they still see. */

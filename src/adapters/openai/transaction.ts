@@ -1,7 +1,7 @@
 // What `applyHistoryTransaction` takes. Everything is looked at before anything is changed; the messages of the
 // errors are those of the SDK's own session, as its users match them, and hold no content.
-import { isProxy } from "node:util/types";
 import { invalid } from "../../core/errors.ts";
+import { exactText, fromExactText } from "../../core/storage/exact-json.ts";
 import type { Item } from "./items.ts";
 
 type HistoryTransaction =
@@ -64,36 +64,13 @@ export function checkedTransaction(args: unknown): TransactionArgs {
 }
 
 /** A copy of what can be kept and compared. @throws ThroughlineError `THROUGHLINE_INVALID`: it is something else. */
-function copied(value: unknown, within: ReadonlySet<object> = new Set()): unknown {
-  if (value === null || ["string", "boolean", "number", "undefined"].includes(typeof value)) {
-    return value;
+function copied(value: unknown): unknown {
+  try {
+    return fromExactText(exactText(value, "a transaction"));
+  } catch {
+    // biome-ignore lint/style/useErrorCause: its message may hold content.
+    throw unsupported();
   }
-  if (typeof value !== "object" || isProxy(value) || within.has(value)) throw unsupported();
-  const inside = new Set(within).add(value);
-  const keys = Reflect.ownKeys(value);
-  const fields: [string, unknown][] = [];
-  const isList = Array.isArray(value);
-  for (const key of isList || value instanceof Uint8Array ? indexesOf(value, keys) : keys) {
-    const field = Object.getOwnPropertyDescriptor(value, key);
-    if (typeof key !== "string" || !field?.enumerable || !("value" in field)) throw unsupported();
-    if (!(value instanceof Uint8Array)) fields.push([key, copied(field.value, inside)]);
-  }
-  if (value instanceof Uint8Array) return new Uint8Array(value);
-  if (isList) return fields.map(([, item]) => item);
-  const prototype: unknown = Object.getPrototypeOf(value);
-  if (prototype !== Object.prototype && prototype !== null) throw unsupported();
-  return Object.fromEntries(fields);
-}
-
-/** The indexes of a list without holes and without fields of its own. */
-function indexesOf(
-  list: readonly unknown[] | Uint8Array,
-  keys: readonly (string | symbol)[],
-): readonly string[] {
-  const own = Array.isArray(list) ? keys.filter((key) => key !== "length") : keys;
-  const indexes = own.filter((key, index) => key === String(index)).map(String);
-  if (indexes.length !== list.length || own.length !== list.length) throw unsupported();
-  return indexes;
 }
 
 /** The fields that each type of item cannot be without, and what they hold. */

@@ -8,7 +8,7 @@ import { temporaryDirectory } from "../../../test/support/command-line.ts";
 import { HeldClock } from "../../../test/support/held-clock.ts";
 import { HeldTimers } from "../../../test/support/held-timers.ts";
 import type { EmotionConfiguration } from "../emotion/configuration.ts";
-import { readEmotionsFile, watchEmotionsFile } from "./emotions-file.ts";
+import { EmotionsWatch, readEmotionsFile } from "./emotions-file.ts";
 
 const joyOf = (baseline: number) => `emotions:\n  joy:\n    baseline: ${baseline}\n`;
 const name = "emotions.yaml";
@@ -56,7 +56,7 @@ function watched(path: string) {
   const tell = (configuration: EmotionConfiguration | undefined) => {
     events.push(configuration?.emotions.joy.baseline ?? "built-in");
   };
-  const watch = watchEmotionsFile({
+  const watch = new EmotionsWatch({
     path,
     timers,
     onChange: tell,
@@ -186,10 +186,10 @@ test("a reload reads the file at once and answers with what it found", (t) => {
 test("a watch that nobody closed does not keep the process alive", (t) => {
   const url = (name: string) => JSON.stringify(pathToFileURL(join(import.meta.dirname, name)));
   const script = `
-    const { watchEmotionsFile } = await import(${url("emotions-file.ts")});
+    const { EmotionsWatch } = await import(${url("emotions-file.ts")});
     const { systemTimers } = await import(${url("../../core/timers.ts")});
     const path = ${JSON.stringify(fileWith(t))};
-    watchEmotionsFile({ path, timers: systemTimers, onChange() {}, onProblem() {} });`;
+    new EmotionsWatch({ path, timers: systemTimers, onChange() {}, onProblem() {} });`;
   const args = ["--input-type=module", "--eval", script];
   const { status, signal } = spawnSync(process.execPath, args, { timeout: 10_000 });
   assert.deepEqual({ status, signal }, { status: 0, signal: null });

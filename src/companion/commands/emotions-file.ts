@@ -1,21 +1,17 @@
-import fs from "node:fs";
 import { basename } from "node:path";
 import { isDeepStrictEqual } from "node:util";
-import { isErrno } from "../../cli/failure.ts";
-import { readOwnFile } from "../../cli/own-file.ts";
+import { EditedFile, type EditedText } from "../../cli/edited-file.ts";
 import { type KeyPath, keyText, readYaml } from "../../cli/yaml-text.ts";
-import { isThroughlineError } from "../../core/errors.ts";
 import type { Timers } from "../../core/timers.ts";
-import type { EmotionConfiguration } from "../emotion/configuration.ts";
-import { readEmotionConfiguration } from "../emotion/emotions-schema.ts";
+import { type EmotionConfiguration, readEmotionConfiguration } from "../emotion/configuration.ts";
 
 export const emotionsName = "emotions.yaml";
 
 /** Its bound in bytes. The built-in configuration takes 4 KiB. */
 const maxBytes = 64 * 1024;
-/** How often it is looked at, in milliseconds: one `stat`. */
+/** How often it is read, in milliseconds. */
 const lookEveryMs = 2_000;
-/** When another version was seen it is looked at again, so that a half-written file is not read. */
+/** When another text was seen it is read again, so that a half-written file does not count. */
 const settleMs = 250;
 
 type EmotionsFile =
@@ -29,14 +25,11 @@ type EmotionsFile =
 
 /** Reads a file of emotions. One thing wrong, and nothing of it is taken. Never throws. */
 export function readEmotionsFile(path: string): EmotionsFile {
-  const name = basename(path);
-  let text: string | undefined;
-  try {
-    text = readOwnFile(path, maxBytes);
-  } catch (error) {
-    if (!isThroughlineError(error)) throw error;
-    return { kind: "refused", problems: [error.message.replaceAll(path, () => name)] };
-  }
+  return emotionsIn(new EditedFile(path, maxBytes).read(), basename(path));
+}
+
+function emotionsIn({ text, problem }: EditedText, name: string): EmotionsFile {
+  if (problem !== undefined) return { kind: "refused", problems: [problem] };
   return text === undefined ? { kind: "absent" } : readEmotions(text, name);
 }
 
@@ -68,54 +61,38 @@ interface EmotionsFileOptions {
   readonly timers: Timers;
 }
 
-interface EmotionsFileWatch {
-  /** What is in force; `undefined`: the built-in one. */
-  readonly configuration: EmotionConfiguration | undefined;
-  /** Reads the file now, as if it had changed. @returns what is in force then, or the problems. */
-  reload(): EmotionsFile;
-  close(): void;
-}
-
 /**
- * Reads a file of emotions, then looks every 2 s whether it is another: by its times, its size and
- * which file it is, so that editors may write it in place, rename one over it, or move it away first.
- * Another version counts, and so does none, once it is still the same 0.25 s later. A file that is
+ * The emotions of a file, which is read again every 2 s: editors may write it in place, rename one over it, or move
+ * it away first. Another text counts, and so does none, once it is still the same 0.25 s later. A file that is
  * refused changes nothing. Calls back for changes after this call, and for problems also during it.
  * Does not keep the process alive.
  */
-export function watchEmotionsFile(options: EmotionsFileOptions): EmotionsFileWatch {
-  return new Watch(options);
-}
-
-class Watch implements EmotionsFileWatch {
+export class EmotionsWatch {
   readonly #options: EmotionsFileOptions;
-  #configuration: EmotionConfiguration | undefined;
-  /** The version that was read last. */
-  #version: string;
+  readonly #file: EditedFile;
+  /** What is in force; `undefined`: the built-in one. */
+  configuration: EmotionConfiguration | undefined;
+  /** The text that was taken or refused last. */
+  #known: EditedText;
   /** Another one, which is to be there still at the next look. */
-  #unsettled: string | undefined;
-  #isRefused: boolean;
+  #unsettled: EditedText | undefined;
+  #isRefused = false;
   #stopTimer = () => {};
 
   constructor(options: EmotionsFileOptions) {
     this.#options = options;
-    this.#version = versionOf(options.path);
-    const file = readEmotionsFile(options.path);
+    this.#file = new EditedFile(options.path, maxBytes);
+    this.#known = this.#file.read();
+    const file = emotionsIn(this.#known, basename(options.path));
     this.#isRefused = file.kind === "refused";
     if (file.kind === "refused") options.onProblem(file.problems);
-    if (file.kind === "read") this.#configuration = file.configuration;
+    if (file.kind === "read") this.configuration = file.configuration;
     this.#lookIn(lookEveryMs);
   }
 
-  get configuration(): EmotionConfiguration | undefined {
-    return this.#configuration;
-  }
-
+  /** Reads the file now, as if it had changed. @returns what is in force then, or the problems. */
   reload(): EmotionsFile {
-    this.#version = versionOf(this.#options.path);
-    const file = readEmotionsFile(this.#options.path);
-    this.#apply(file);
-    return file;
+    return this.#apply(this.#file.read());
   }
 
   close(): void {
@@ -127,42 +104,27 @@ class Watch implements EmotionsFileWatch {
   }
 
   #look(): void {
-    const { path } = this.#options;
-    const version = versionOf(path);
-    const isNew = version !== this.#version;
-    const isSettled = version === this.#unsettled;
-    this.#unsettled = isNew && !isSettled ? version : undefined;
+    const edited = this.#file.read();
+    const isNew = !isDeepStrictEqual(edited, this.#known);
+    const isSettled = isDeepStrictEqual(edited, this.#unsettled);
+    this.#unsettled = isNew && !isSettled ? edited : undefined;
     // Before anybody is called: a listener that throws does not end the watch.
     this.#lookIn(this.#unsettled === undefined ? lookEveryMs : settleMs);
-    if (!isNew || !isSettled) return;
-    const file = readEmotionsFile(path);
-    if (versionOf(path) !== version) return; // changed while it was read: the next look tells
-    this.#version = version;
-    this.#apply(file);
+    if (isNew && isSettled) this.#apply(edited);
   }
 
-  #apply(file: EmotionsFile): void {
-    if (file.kind === "refused") {
-      this.#isRefused = true;
-      this.#options.onProblem(file.problems);
-      return;
-    }
-    if (this.#isRefused) this.#options.onProblem([]);
-    this.#isRefused = false;
+  #apply(edited: EditedText): EmotionsFile {
+    this.#known = edited;
+    const file = emotionsIn(edited, basename(this.#options.path));
+    const wasRefused = this.#isRefused;
+    this.#isRefused = file.kind === "refused";
+    if (file.kind === "refused") this.#options.onProblem(file.problems);
+    else if (wasRefused) this.#options.onProblem([]);
     const configuration = file.kind === "read" ? file.configuration : undefined;
-    if (isDeepStrictEqual(configuration, this.#configuration)) return;
-    this.#configuration = configuration;
-    this.#options.onChange(configuration);
-  }
-}
-
-/** Differs when the file does: by its identity, size and times, or by why it cannot be looked at. */
-function versionOf(path: string): string {
-  try {
-    const { dev, ino, size, mtimeNs, ctimeNs } = fs.statSync(path, { bigint: true });
-    return [dev, ino, size, mtimeNs, ctimeNs].join(" ");
-  } catch (error) {
-    if (isErrno(error, "ENOENT", "ENOTDIR")) return "absent";
-    return error instanceof Error && "code" in error ? String(error.code) : "unreadable";
+    if (!this.#isRefused && !isDeepStrictEqual(configuration, this.configuration)) {
+      this.configuration = configuration;
+      this.#options.onChange(configuration);
+    }
+    return file;
   }
 }

@@ -7,7 +7,6 @@ import { factLines, factsChars, type MemoryProvider } from "../facts.ts";
 
 const factsName = "facts.md";
 
-/** The bound of what is read and written, in bytes. */
 const maxFactsBytes = 64 * 1024;
 
 /**

@@ -7,22 +7,10 @@ import { systemTimers } from "../../core/timers.ts";
 import type { Companion } from "../companion.ts";
 import { builtInEmotions } from "../emotion/built-in-emotions.ts";
 import type { EmotionConfiguration } from "../emotion/configuration.ts";
-import { emotionsName, watchEmotionsFile } from "./emotions-file.ts";
+import { EmotionsWatch, emotionsName } from "./emotions-file.ts";
 import { FactsFile } from "./facts-file.ts";
 
 type RunSettings = Pick<Settings, "home" | "freshness"> & Partial<Pick<Settings, "isEphemeral">>;
-
-/** A run of the companion with the files of its home. */
-export interface Run {
-  readonly companion: Companion;
-  /** What is wrong with the emotions that somebody wrote; empty: nothing is. */
-  readonly emotionWarnings: () => readonly string[];
-  /** Reads the emotions' file again, now. @returns what is wrong with it. */
-  readonly reloadEmotions: () => readonly string[];
-  readonly facts: FactsFile;
-  /** Watches the emotions' file no more. The companion itself is closed with its memories. */
-  readonly stop: () => void;
-}
 
 /**
  * Begins a run: facts and emotions come from the home, and are read again when somebody changes them.
@@ -33,7 +21,7 @@ export async function beginRun(
   throughline: Throughline,
   { home, freshness, isEphemeral = false }: RunSettings,
   logger: Logger,
-): Promise<Run> {
+) {
   const facts = new FactsFile(home, logger, !isEphemeral);
   let companion: Companion | undefined;
   let problems: readonly string[] = [];
@@ -42,7 +30,7 @@ export async function beginRun(
     companion?.emotions.configure(own ?? builtInEmotions);
   };
   const path = join(home, emotionsName);
-  const watch = watchEmotionsFile({
+  const watch = new EmotionsWatch({
     path,
     timers: systemTimers,
     onChange: inForce,
@@ -67,11 +55,14 @@ export async function beginRun(
   return {
     companion,
     facts,
+    /** What is wrong with the emotions that somebody wrote; empty: nothing is. */
     emotionWarnings: () => problems,
+    /** Reads the emotions' file again, now. @returns what is wrong with it. */
     reloadEmotions: () => {
       watch.reload();
       return problems;
     },
+    /** Watches the emotions' file no more. The companion itself is closed with its memories. */
     stop: () => watch.close(),
   };
 }

@@ -8,9 +8,6 @@ import type { SleepState } from "../life.ts";
 import { label } from "../quoted-lines.ts";
 import type { RestartNotice } from "../restart-notices.ts";
 
-/** How many models think for each companion: the mood shows it as long as one does. */
-const thinking = new WeakMap<Companion, number>();
-
 /** What the companion lets the model know in a turn that begins with this notice. Changes nothing. */
 export async function partOf(
   companion: Companion,
@@ -31,7 +28,7 @@ export class CompanionPart implements TurnHooks {
   readonly #companion: Companion;
   readonly #turn: Pick<Turn, "chatId" | "span">;
   #notice: RestartNotice | undefined;
-  #isThinking = false;
+  #thoughtEnds = () => {};
 
   constructor(companion: Companion, turn: Pick<Turn, "chatId" | "span">) {
     this.#companion = companion;
@@ -44,24 +41,8 @@ export class CompanionPart implements TurnHooks {
     this.#notice = await companion.notices.begin(chatId, acknowledged, user.seq);
     this.#turn.span.add({ restart: this.#notice?.kind });
     const part = await partOf(companion, this.#notice);
-    this.#think();
+    this.#thoughtEnds = companion.emotions.think();
     return part;
-  }
-
-  #think(): void {
-    const companion = this.#companion;
-    this.#isThinking = true;
-    thinking.set(companion, (thinking.get(companion) ?? 0) + 1);
-    if (thinking.get(companion) === 1) companion.emotions.voice("thinking");
-  }
-
-  #thoughtEnds(): void {
-    if (!this.#isThinking) return;
-    const companion = this.#companion;
-    const left = (thinking.get(companion) ?? 1) - 1;
-    thinking.set(companion, left);
-    const { voiceState } = companion.emotions.feeling();
-    if (left === 0 && voiceState === "thinking") companion.emotions.voice("idle");
   }
 
   ended(answer: StoredMessage | undefined): void {

@@ -4,8 +4,8 @@ import type { Clock } from "../../core/clock.ts";
 import { errorName } from "../../core/errors.ts";
 import type { Logger } from "../../core/logger.ts";
 import type { Timers } from "../../core/timers.ts";
-import { awayText } from "../../core/turns/ask.ts";
 import type { Inject } from "../client-runs.ts";
+import { durationText } from "../durations.ts";
 
 /** A voice model's stream: not connected, connected and silent, or speaking. */
 export type StreamState = "inactive" | "idle" | "speaking";
@@ -44,7 +44,6 @@ const throttleMs = 3_000;
 /** A stream that does not answer for this long is taken not to have heard. */
 const acknowledgeTimeoutMs = 30_000;
 
-/** Sends at most once in 3 s. */
 export class Throttle {
   readonly #ports: { readonly clock: Clock; readonly timers: Timers };
   /** @returns whether something was sent. */
@@ -85,10 +84,8 @@ interface InjectorPorts {
   readonly logger: Logger;
 }
 
-/** One call of `stream.inject`. */
 interface Attempt {
   readonly voiceStream: string;
-  readonly last: Inject | undefined;
   readonly stopTimeout: () => void;
 }
 
@@ -130,22 +127,26 @@ export class Injector {
   }
 
   #send(): boolean {
-    const { stream, injects, clock, timers, logger } = this.#ports;
+    const { stream, injects, heard, clock, timers, logger } = this.#ports;
     const items = injects();
     const isFree = !this.#isClosed && this.#attempt === undefined && stream.state === "idle";
     if (!isFree || items.length === 0) return false;
     const stopTimeout = timers.after(acknowledgeTimeoutMs, () => this.#end(attempt));
-    const attempt = { voiceStream: stream.voiceStream, last: items.at(-1), stopTimeout };
+    const attempt = { voiceStream: stream.voiceStream, stopTimeout };
     this.#attempt = attempt;
     const ids = items.map(({ id }) => id);
-    // In an async function, so that a stream that throws rejects.
-    const sent = (async () => stream.inject(injectionText(items, clock.now()), ids))();
-    void sent
-      .then(() => this.#heard(attempt.last))
-      .catch((error: unknown) => {
+    const text = injectionText(items, clock.now());
+    void (async () => {
+      try {
+        await stream.inject(text, ids);
+        // Counts also when it comes late, for a call that was given up.
+        const last = injects().find(({ id }) => id === ids.at(-1));
+        if (last !== undefined) await heard(last.id);
+      } catch (error) {
         logger.warn({ error: errorName(error), items: items.length }, "texts were not heard");
-      })
-      .then(() => this.#end(attempt));
+      }
+      this.#end(attempt);
+    })();
     return true;
   }
 
@@ -154,12 +155,6 @@ export class Injector {
     if (attempt === this.#attempt) this.#attempt = undefined;
     if (!this.#isClosed) this.#throttle.look();
   }
-
-  /** Counts also when it comes late, for a call that was given up. */
-  async #heard(last: Inject | undefined): Promise<void> {
-    const { injects, heard } = this.#ports;
-    if (last !== undefined && injects().some(({ id }) => id === last.id)) await heard(last.id);
-  }
 }
 
 /** A text that waited longer than this, in milliseconds, says its age to the model. */
@@ -167,14 +162,10 @@ const sayAgeAfterMs = 5_000;
 
 /** One text of several, in their order, a blank line between; what waited says for how long. */
 export function injectionText(items: readonly Inject[], now: number): string {
-  return items
-    .map(({ text, queuedAt }) => agePrefix(now - Date.parse(queuedAt)) + text)
-    .join("\n\n");
-}
-
-/** "" up to 5 s; past them the whole seconds, minutes, hours or days, rounded down. */
-function agePrefix(waitedMs: number): string {
-  if (!(waitedMs > sayAgeAfterMs)) return "";
-  const age = waitedMs < 60_000 ? `${Math.floor(waitedMs / 1000)} seconds` : awayText(waitedMs);
-  return `[${age} ago] `;
+  const aged = items.map(({ text, queuedAt }) => {
+    const gapMs = now - Date.parse(queuedAt);
+    const isOld = gapMs > sayAgeAfterMs;
+    return isOld ? `[${durationText({ gapMs, certainty: "clock" })} ago] ${text}` : text;
+  });
+  return aged.join("\n\n");
 }

@@ -1,7 +1,6 @@
 import { type Logger, silentLogger } from "../../core/logger.ts";
 import { checkArgument } from "../../core/options.ts";
 
-/** One message of a replay. */
 interface ReplayMessage {
   readonly role: "user" | "assistant";
   readonly text: string;

@@ -180,7 +180,6 @@ export function suspend(config: EmotionConfiguration, state: EmotionState): Emot
   return anchorHere(config, state, { isUp: false, voiceState: "idle" });
 }
 
-/** A run comes up, which is a stimulus. */
 export function resume(config: EmotionConfiguration, state: EmotionState): EmotionState {
   return anchorHere(config, state, { isUp: true, voiceState: "idle", stimulusAt: state.at });
 }

@@ -13,7 +13,6 @@ export function anchorHere(
   return anchored({ ...anchorNow(config, state), ...change });
 }
 
-/** A state that begins at an anchor. */
 export function anchored(anchor: Anchor): EmotionState {
   return freezeDeep({ at: anchor.at, anchor });
 }
@@ -34,7 +33,6 @@ export function anchorNow(config: EmotionConfiguration, state: EmotionState): An
   };
 }
 
-/** All at rest and happy, a run up. */
 export function restingAnchor(config: EmotionConfiguration, at: number): Anchor {
   return {
     at,

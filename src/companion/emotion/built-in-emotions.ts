@@ -1,5 +1,4 @@
-import type { EmotionConfiguration } from "./configuration.ts";
-import { readEmotionConfiguration } from "./emotions-schema.ts";
+import { type EmotionConfiguration, readEmotionConfiguration } from "./configuration.ts";
 
 /**
  * The built-in configuration as it would stand in a file: what is felt when there is none, and
@@ -109,7 +108,6 @@ export const builtInEmotionsFile = {
   },
 } as const;
 
-/** What is felt, and why, when there is no file. */
 export const builtInEmotions: EmotionConfiguration = readBuiltIn();
 
 function readBuiltIn(): EmotionConfiguration {

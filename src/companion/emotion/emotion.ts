@@ -1,7 +1,7 @@
 // How the companion feels: read this file first. A state is plain JSON and never changes; every
 // function takes one and gives another, with the configuration beside it.
 //
-//   what may happen      configuration.ts, built-in-emotions.ts, emotions-schema.ts
+//   what may happen      configuration.ts, built-in-emotions.ts
 //   time                 emotion.ts moves the instant; feel.ts says how it feels then
 //   what happens         acts.ts: an event, a person, an override, a run that goes down or comes up
 //   the person's words   triggers.ts
@@ -39,7 +39,6 @@ export type VoiceState = (typeof voiceStates)[number];
  */
 export interface Wound {
   readonly id: string;
-  /** The event that caused it. */
   readonly event: string;
   /** From 0 to 1, as they were at the anchor. */
   readonly floors: Readonly<Partial<Record<Emotion, number>>>;
@@ -54,7 +53,6 @@ export interface Override {
   readonly until: number;
 }
 
-/** The event that brought a mood. */
 export interface MoodCause {
   readonly event: string;
   readonly at: number;
@@ -72,7 +70,6 @@ export interface Anchor {
   readonly voiceState: VoiceState;
   /** The last event, act of a person, or start of a run: neglect counts from here. */
   readonly stimulusAt: number;
-  /** A person's last act. */
   readonly personAt: number;
   /** What the rules had made of it when the anchor was set; the values above may say another. */
   readonly mood: Mood;

@@ -13,7 +13,7 @@ import {
 } from "./acts.ts";
 import { anchored } from "./anchor.ts";
 import { builtInEmotions, builtInEmotionsFile } from "./built-in-emotions.ts";
-import type { EmotionConfiguration } from "./configuration.ts";
+import { type EmotionConfiguration, readEmotionConfiguration } from "./configuration.ts";
 import {
   type Anchor,
   type EmotionState,
@@ -22,7 +22,6 @@ import {
   lastInstant,
   type Mood,
 } from "./emotion.ts";
-import { readEmotionConfiguration } from "./emotions-schema.ts";
 import { feel } from "./feel.ts";
 import { withWounds } from "./stored-emotions.ts";
 

@@ -5,7 +5,6 @@ import { healsInMs, levelLines, levelsAt, woundAt } from "./levels.ts";
 import { valueAt } from "./lines.ts";
 import { type MoodChange, moodChanges } from "./mood-changes.ts";
 
-/** How the companion feels at one instant. */
 export interface Feeling {
   readonly at: number;
   readonly levels: Levels;

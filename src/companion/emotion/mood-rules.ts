@@ -7,7 +7,6 @@ import {
 } from "./configuration.ts";
 import { type Emotion, emotions, type Levels, type Mood, type VoiceState } from "./emotion.ts";
 
-/** What the rules look at. */
 interface Senses {
   readonly levels: Levels;
   readonly boredom: number;

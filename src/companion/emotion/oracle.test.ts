@@ -21,10 +21,9 @@ import {
   suspend,
 } from "./acts.ts";
 import { builtInEmotionsFile } from "./built-in-emotions.ts";
-import type { EmotionConfiguration } from "./configuration.ts";
+import { type EmotionConfiguration, readEmotionConfiguration } from "./configuration.ts";
 import type { EmotionState, VoiceState } from "./emotion.ts";
 import { evolve } from "./emotion.ts";
-import { readEmotionConfiguration } from "./emotions-schema.ts";
 import { feel } from "./feel.ts";
 import { readState } from "./stored-emotions.ts";
 

@@ -11,6 +11,7 @@ import {
   object,
   optional,
   Place,
+  type Read,
   record,
   type Shape,
   text,
@@ -26,7 +27,6 @@ import {
   emotions,
   type Levels,
   lastInstant,
-  type Mood,
   type MoodCause,
   moods,
   type Override,
@@ -94,49 +94,37 @@ export function readState(stored: unknown): EmotionState | undefined {
   return place.problems.length > 0 ? undefined : freezeDeep(state);
 }
 
-/** What `session/session.json` holds under `emotions`. */
-export interface SeedEmotions {
-  readonly levels: Readonly<Partial<Levels>>;
-  readonly boredom: number;
-  /** The mood without an override, as the seed has it. */
-  readonly mood: Mood;
-  readonly wounds: readonly SeedWound[];
-}
-
-interface SeedWound extends Wound {
-  /** Of `durationMs`, at the save. */
-  readonly leftMs: number;
-}
-
 /** Wounds that are read of a file of the seed, which has no bound. */
 const mostSeedWounds = 1_000;
 
-/** For readers of the seed's format, in its names and seconds; what is missing has the seed's defaults. */
-export const seedEmotions = object<SeedEmotions>(
+const seedWound = object(
   {
-    levels: each(emotions, nullAsAbsent(optional(share)), "left out") as Shape<Partial<Levels>>,
-    boredom: nullAsAbsent(number(0, 1, 0)),
-    mood: ["current_mood", word(moods, "happy")],
-    wounds: list(
-      object<SeedWound>(
-        {
-          id: text(undefined, "unknown"),
-          event: text(undefined, "unknown"),
-          floors: byEmotion,
-          durationMs: ["duration", number(0, limits.seconds, 300, 1000)],
-          healPerSecond: ["heal_rate", number(0, limits.perSecond, 0.001)],
-          createdAt: ["created_at", number(-lastInstant / 1000, lastInstant / 1000, 0, 1000)],
-          leftMs: ["remaining_fixed_seconds", number(0, limits.seconds, 0, 1000)],
-        },
-        "left out",
-      ),
-      mostSeedWounds,
-    ),
+    id: text(undefined, "unknown"),
+    event: text(undefined, "unknown"),
+    floors: byEmotion,
+    durationMs: ["duration", number(0, limits.seconds, 300, 1000)],
+    healPerSecond: ["heal_rate", number(0, limits.perSecond, 0.001)],
+    createdAt: ["created_at", number(-lastInstant / 1000, lastInstant / 1000, 0, 1000)],
+    /** Of `durationMs`, at the save. */
+    leftMs: ["remaining_fixed_seconds", number(0, limits.seconds, 0, 1000)],
   },
   "left out",
 );
 
-/** What is felt now, as the seed has it. */
+/** For readers of the seed's format, in its names and seconds; what is missing has the seed's defaults. */
+export const seedEmotions = object(
+  {
+    levels: each(emotions, nullAsAbsent(optional(share)), "left out") as Shape<Partial<Levels>>,
+    boredom: nullAsAbsent(number(0, 1, 0)),
+    /** The mood without an override, as the seed has it. */
+    mood: ["current_mood", word(moods, "happy")],
+    wounds: list(seedWound, mostSeedWounds),
+  },
+  "left out",
+);
+
+export type SeedEmotions = Read<typeof seedEmotions>;
+
 export function toSeed(config: EmotionConfiguration, state: EmotionState): SeedEmotions {
   const { at, levels, boredom, derivedMood, wounds } = feel(config, state);
   return {
@@ -175,7 +163,7 @@ export function fromSeed(
 }
 
 /** The time that is left decides. Past it, the age is the stored one if it can be. */
-function woundAt({ leftMs, ...wound }: SeedWound, savedAt: number): Wound {
+function woundAt({ leftMs, ...wound }: Read<typeof seedWound>, savedAt: number): Wound {
   const { createdAt, durationMs } = wound;
   const isPast = leftMs === 0 && createdAt > 0 && createdAt + durationMs <= savedAt;
   // Rounding to 0.1 s, as the original did, may leave a little more than the whole.

@@ -4,8 +4,8 @@ import fc from "fast-check";
 import { hear } from "../../../test/support/hear.ts";
 import { startState } from "./acts.ts";
 import { builtInEmotions, builtInEmotionsFile } from "./built-in-emotions.ts";
+import { readEmotionConfiguration } from "./configuration.ts";
 import { evolve } from "./emotion.ts";
-import { readEmotionConfiguration } from "./emotions-schema.ts";
 import { feel } from "./feel.ts";
 
 const config = builtInEmotions;

@@ -2,11 +2,9 @@
 export interface Word {
   /** As written, with straight apostrophes. */
   readonly exact: string;
-  /** In lower case. */
   readonly folded: string;
   readonly start: number;
   readonly end: number;
-  /** Words of one sentence have the same number. */
   readonly sentence: number;
   /** Only white space stands between this word and the one before. */
   readonly follows: boolean;

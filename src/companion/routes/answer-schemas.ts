@@ -2,21 +2,17 @@
 // seeds': snake_case.
 import { z } from "zod";
 import { count, editedFields, more, stamp } from "../../server/answer-schemas.ts";
+import { severities } from "../emotion/configuration.ts";
+import { eachLevel, voiceStates } from "../emotion/emotion.ts";
+import { certainties } from "../gap.ts";
+import { restartKinds } from "../restart.ts";
 
 const level = z.number().min(0).max(1);
-const levels = z
-  .object({
-    joy: level,
-    sadness: level,
-    anger: level,
-    fear: level,
-    disgust: level,
-  })
-  .meta({ id: "Levels" });
+const levels = z.object(eachLevel(() => level)).meta({ id: "Levels" });
 const seconds = z.number().min(0);
-const kind = z.enum(["fresh_start", "crash_recovery", "short_break", "long_absence"]);
+const kind = z.enum(restartKinds);
 const certainty = z
-  .enum(["certain", "clock", "uncertain"])
+  .enum(certainties)
   .describe(
     "`certain`: measured by the machine's uptime. `clock`: by its clock. `uncertain`: the clock went " +
       "backwards or cannot be used.",
@@ -49,23 +45,27 @@ export const factsState = z
   })
   .meta({ id: "Facts" });
 
+const report = {
+  clean: z.boolean().describe("Whether the run before ended cleanly."),
+  elapsed,
+  certainty,
+  previous_session_id: z.string().nullable(),
+  total_sessions: count,
+  quarantined: count.describe(
+    "Stored things that could not be read and were set aside, until `doctor --confirm`.",
+  ),
+  interrupted_turns: z
+    .array(z.object({ chat_id: z.string(), message_id: z.string() }))
+    .describe("Messages that the run before left without an answer."),
+};
+
 export const companionRun = z
   .object({
     session_id: z.string().describe("Of the run: 8 hexadecimal digits."),
     restart_type: kind,
-    elapsed,
+    ...report,
     uptime: seconds,
-    total_sessions: count,
     session_start: z.number().describe("Seconds since 1970."),
-    clean: z.boolean().describe("Whether the run before ended cleanly."),
-    interrupted_turns: z
-      .array(z.object({ chat_id: z.string(), message_id: z.string() }))
-      .describe("Messages that the run before left without an answer."),
-    certainty,
-    previous_session_id: z.string().nullable(),
-    quarantined: count.describe(
-      "Stored things that could not be read and were set aside, until `doctor --confirm`.",
-    ),
     sleep_state: sleepState,
     models: z.object({
       standard: z
@@ -95,16 +95,7 @@ export const restartDelivered = z
   .meta({ id: "RestartDelivered" });
 export const restart = z
   .object({
-    report: z.object({
-      kind,
-      clean: z.boolean(),
-      elapsed,
-      certainty,
-      previous_session_id: z.string().nullable(),
-      total_sessions: count,
-      quarantined: count,
-      interrupted_turns: z.array(z.object({ chat_id: z.string(), message_id: z.string() })),
-    }),
+    report: z.object({ kind, ...report }),
     deliveries: z.array(
       z
         .object({
@@ -153,14 +144,14 @@ const feelings = {
         "`null`: no event did.",
     ),
   sleep_state: sleepState,
-  voice_state: z.enum(["idle", "listening", "thinking", "speaking"]),
+  voice_state: z.enum(voiceStates),
 };
 export const emotionState = z
   .object({
     ...feelings,
     baselines: levels,
     events: z.array(z.string()),
-    event_severity: z.record(z.string(), z.enum(["healing", "mild", "moderate", "severe"])),
+    event_severity: z.record(z.string(), z.enum(severities)),
     moods: z.array(z.string()),
     triggers: z.array(z.string()).describe("Events that words can cause."),
     warnings: z.array(z.string()).describe("What is wrong with `emotions.yaml`."),
@@ -193,13 +184,7 @@ export const moodHistory = z
     from: z.int(),
     to: z.int(),
     at: z.array(z.int()).describe("Milliseconds since 1970, a step apart."),
-    levels: z.object({
-      joy: course,
-      sadness: course,
-      anger: course,
-      fear: course,
-      disgust: course,
-    }),
+    levels: z.object(eachLevel(() => course)),
     boredom: course,
     mood: z.array(z.string().nullable()),
     more,

@@ -6,7 +6,7 @@ import type { Companion } from "../companion.ts";
 import { injectionText, Throttle } from "../conversation/injector.ts";
 import { clientView } from "./companion-view.ts";
 import type { CompanionWrites } from "./companion-writes.ts";
-import { clientBody, deliveredBody, injectBody, schemaOf } from "./schemas.ts";
+import { answer, clientBody, deliveredBody, injectBody } from "./schemas.ts";
 
 export function addClientRoutes(
   router: Router,
@@ -14,7 +14,7 @@ export function addClientRoutes(
   writes: CompanionWrites,
 ): void {
   const { clients } = companion;
-  const answers = { 200: { says: "The client's run.", schema: schemaOf("clientRun") } };
+  const answers = answer("The client's run.", "clientRun");
   writes.add(
     {
       path: "/api/session",
@@ -75,7 +75,7 @@ export function addClientRoutes(
       description:
         "The chats that the text is made of are not told of the restart once more: those to which the " +
         "client appended in its last run, or without `client` all of them. Can be repeated.",
-      answers: { 200: { says: "Those chats.", schema: schemaOf("restartDelivered") } },
+      answers: answer("Those chats.", "restartDelivered"),
     },
     async ({ client, id }) => {
       const isInject = client !== undefined && id !== undefined;

@@ -12,12 +12,12 @@ import {
 } from "./companion-view.ts";
 import type { CompanionWrites } from "./companion-writes.ts";
 import {
+  answer,
   emotionEvent,
   moodBody,
   moodSpan,
   ofClient,
   personBody,
-  schemaOf,
   sleepBody,
 } from "./schemas.ts";
 
@@ -47,7 +47,7 @@ function addRestart(router: Router, run: CompanionRun): void {
       query: ofClient,
       summary: "Get the current run, and how it began",
       description: "With `client` that client's newest run; 404: it never began one.",
-      answers: { 200: { says: "The run.", schema: schemaOf("companionRun") } },
+      answers: answer("The run.", "companionRun"),
     },
     ({ query: { client } }) => {
       const { standard, providers } = turns;
@@ -69,7 +69,7 @@ function addRestart(router: Router, run: CompanionRun): void {
         "that have not had theirs yet, the notice that they would get now. `text` is one text for a model " +
         "of your own, with the facts to remember: of the client's run, or without `client` of this one. It " +
         "is written for the time away as it is now, until `POST /api/restart/delivered`.",
-      answers: { 200: { says: "The report, and the texts.", schema: schemaOf("restart") } },
+      answers: answer("The report, and the texts.", "restart"),
     },
     async ({ query: { client } }) => {
       const { kind, status, text } = await companion.clients.restartText(client);
@@ -97,9 +97,7 @@ function addEmotions(router: Router, run: CompanionRun): void {
       path: "/api/emotions",
       id: "getEmotions",
       summary: "Get how the companion feels now",
-      answers: {
-        200: { says: "The feelings, and what can move them.", schema: schemaOf("emotionState") },
-      },
+      answers: answer("The feelings, and what can move them.", "emotionState"),
     },
     () => json(emotionsView(run)),
   );
@@ -110,7 +108,7 @@ function addEmotions(router: Router, run: CompanionRun): void {
       id: "getMoodHistory",
       query: moodSpan,
       summary: "Get how it felt over a span of time",
-      answers: { 200: { says: "The course of the feelings.", schema: schemaOf("moodHistory") } },
+      answers: answer("The course of the feelings.", "moodHistory"),
     },
     async ({ query }) => {
       const to = Math.min(query.to ?? clock.now(), clock.now());
@@ -132,7 +130,7 @@ function addEmotionChanges(run: CompanionRun, writes: CompanionWrites): void {
       id: "applyEmotionEvent",
       body: emotionEvent,
       summary: "Report that something happened to the companion",
-      answers: { 200: { says: "How it feels now.", schema: schemaOf("appliedEvent") } },
+      answers: answer("How it feels now.", "appliedEvent"),
     },
     ({ event, intensity }) => {
       const wound = run.companion.emotions.event(event, intensity) ?? null;
@@ -146,7 +144,7 @@ function addEmotionChanges(run: CompanionRun, writes: CompanionWrites): void {
       summary: "Read the configuration again, and bring the levels to rest",
       description:
         "Wounds, boredom and a mood that was set stay. 400: the configuration is refused.",
-      answers: { 200: { says: "How it feels now.", schema: schemaOf("emotionsReset") } },
+      answers: answer("How it feels now.", "emotionsReset"),
     },
     () => {
       const problems = run.reloadEmotions();
@@ -161,7 +159,7 @@ function addEmotionChanges(run: CompanionRun, writes: CompanionWrites): void {
       id: "setMood",
       body: moodBody,
       summary: "Show a mood for some seconds, whatever is felt",
-      answers: { 200: { says: "How it feels now.", schema: schemaOf("moodSet") } },
+      answers: answer("How it feels now.", "moodSet"),
     },
     ({ mood, duration }) => {
       run.companion.emotions.override(mood, duration);
@@ -180,7 +178,7 @@ function addPerson({ companion }: CompanionRun, writes: CompanionWrites): void {
       description:
         "Report a sighting as often as you like. The same person is announced at most once in 30 s: " +
         "only then the companion feels `face_recognized` and watchers get a `person` event.",
-      answers: { 200: { says: "Who was seen last.", schema: schemaOf("personSeen") } },
+      answers: answer("Who was seen last.", "personSeen"),
     },
     ({ name }) => personView(companion.personSeen(name)),
   );
@@ -191,7 +189,7 @@ function addPerson({ companion }: CompanionRun, writes: CompanionWrites): void {
       body: sleepBody,
       summary: "Put the companion to sleep, or wake it",
       description: "It falls asleep by itself when it is bored, and wakes when a person acts.",
-      answers: { 200: { says: "Whether it sleeps.", schema: schemaOf("sleeping") } },
+      answers: answer("Whether it sleeps.", "sleeping"),
     },
     ({ state }) => {
       companion.sleep(state);

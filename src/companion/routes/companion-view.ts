@@ -8,7 +8,6 @@ import type { Feeling } from "../emotion/feel.ts";
 import type { RestartReport } from "../restart.ts";
 import type { ShownNotice } from "../restart-notices.ts";
 
-/** A run of the companion, and the configuration of its emotions. */
 export interface CompanionRun {
   readonly companion: Companion;
   /** What is wrong with the emotions that somebody wrote. */
@@ -92,7 +91,6 @@ export function personView(person: PersonSeen | undefined) {
   };
 }
 
-/** A feeling, as watchers get it. */
 export function feelingView({ emotions, sleepState }: Companion, feeling: Feeling) {
   const { levels, boredom, wounds, mood, override, voiceState } = feeling;
   return {

@@ -5,7 +5,7 @@ import { json, type Router } from "../../server/router.ts";
 import { version } from "../../server/schemas.ts";
 import { factLines, factsChars, factsText } from "../facts.ts";
 import type { EditableFacts } from "./companion-view.ts";
-import { schemaOf } from "./schemas.ts";
+import { answer } from "./schemas.ts";
 
 const factsBody = () =>
   z
@@ -17,7 +17,6 @@ const factsBody = () =>
     })
     .meta({ id: "FactsChange" });
 
-/** The facts to remember: read, and edited. */
 export function addFactsRoutes(router: Router, facts: EditableFacts): void {
   const { isShared } = router.ports.throughline.storage.cluster;
   const view = () => {
@@ -42,7 +41,7 @@ export function addFactsRoutes(router: Router, facts: EditableFacts): void {
       path: "/api/facts",
       id: "getFacts",
       summary: "Get the facts that the companion remembers",
-      answers: { 200: { says: "The facts as they are now.", schema: schemaOf("factsState") } },
+      answers: answer("The facts as they are now.", "factsState"),
     },
     () => json(view()),
   );
@@ -56,7 +55,7 @@ export function addFactsRoutes(router: Router, facts: EditableFacts): void {
       description:
         "Writes `facts.md` of the home. The next answer uses it. 409: the file was changed since " +
         "`version` was read, or this server keeps nothing; nothing was changed.",
-      answers: { 200: { says: "The facts as they are now.", schema: schemaOf("factsState") } },
+      answers: answer("The facts as they are now.", "factsState"),
     },
     ({ body }) => {
       if (!facts.isEditable) throw keepsNothing();

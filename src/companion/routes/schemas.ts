@@ -4,8 +4,12 @@ import { answersFrom } from "../../server/operation.ts";
 import { text, whole } from "../../server/schemas.ts";
 import { clientLimits } from "../client-runs.ts";
 
-/** The schema of an answer of the companion. */
-export const schemaOf = answersFrom(() => import("./answer-schemas.ts"));
+const schemaOf = answersFrom(() => import("./answer-schemas.ts"));
+
+/** What an operation answers when it is done. */
+export function answer(says: string, name: Parameters<typeof schemaOf>[0]) {
+  return { 200: { says, schema: schemaOf(name) } };
+}
 
 const instant = () => whole(0, 8_640_000_000_000_000);
 export const moodSpan = () =>

@@ -4,7 +4,7 @@ import type { Router } from "../../server/router.ts";
 import type { Companion } from "../companion.ts";
 import { type CompanionRun, emotionsView, type OnPat } from "./companion-view.ts";
 import type { CompanionWrites } from "./companion-writes.ts";
-import { schemaOf, touch } from "./schemas.ts";
+import { answer, touch } from "./schemas.ts";
 
 /** What a model reads of a long pat (`pat_level2`). Source: the seed. */
 const patText = "[Someone scratched your head. This probably means they liked what you just did.]";
@@ -32,18 +32,13 @@ export function addTouchRoute(
         "It is felt as `pat_level1` or `pat_level2`. A long one is also passed to the model: as an `inject` " +
         "event to each client with an open run, else in a turn of its own. It may say something, and " +
         "remember what was liked.",
-      answers: {
-        200: {
-          says: "How it feels now, and whether the model hears of it.",
-          schema: schemaOf("touched"),
-        },
-      },
+      answers: answer("How it feels now, and whether the model hears of it.", "touched"),
     },
     async ({ level, chat_id: named }) => {
       if (named !== undefined) await throughline.chats.existing(named);
       const chatId = level === 2 ? (named ?? (await latestChat(router))) : undefined;
       const event = level === 1 ? "pat_level1" : "pat_level2";
-      companion.wake();
+      companion.sleep("awake");
       companion.emotions.personActed();
       companion.emotions.eventIfKnown(event);
       const recorded = level === 2 ? onPat(chatId) : undefined;

@@ -24,7 +24,7 @@ import { isTakenBack, shownMessages } from "./marks.ts";
 import { isMessage, type StoredMessage } from "./message.ts";
 import { type AppendInput, type MessageInput, messageOf } from "./message-input.ts";
 import { type MessagePage, messagePage } from "./message-page.ts";
-import { rollOver } from "./period.ts";
+import { endPeriod } from "./provider-sessions.ts";
 import { type MessageHit, searchChats } from "./search-chats.ts";
 import type { Mark } from "./tombstones.ts";
 import type { Transaction } from "./transaction.ts";
@@ -183,7 +183,7 @@ export class Chats extends ChatLog {
     await this.changeExisting(chatId, (transaction) => {
       const { head } = transaction;
       const clearSeq = transaction.control("clear", {});
-      const { session: period } = head;
+      endPeriod(transaction, clearSeq);
       transaction.set({
         clear_seq: clearSeq,
         cleared_count: head.message_count,
@@ -191,11 +191,6 @@ export class Chats extends ChatLog {
         // One that a person chose stays.
         title: head.title_of === undefined ? head.title : "",
         title_of: undefined,
-        open_turn: undefined,
-        view_from: undefined,
-        provider_start: undefined,
-        reported: undefined,
-        session: period && rollOver(period, { at: transaction.now, startSeq: clearSeq }),
       });
     });
     await this.#removeElsewhere(chatId, "clear");

@@ -3,7 +3,6 @@ import { test } from "node:test";
 import fc from "fast-check";
 import {
   ageNote,
-  correctClocks,
   type FreshnessOptions,
   judge,
   resolveFreshness,
@@ -39,7 +38,7 @@ function verdictOf(
   state: Period | undefined,
   now: number | string,
   options: FreshnessOptions = {},
-  more: { readonly provider?: string; readonly imported?: boolean } = {},
+  more: { readonly provider?: string } = {},
 ): Verdict {
   const rules = resolveFreshness(options);
   const ms = typeof now === "string" ? at(now) : now;
@@ -53,7 +52,7 @@ const noLimits: readonly [name: string, state: Period | undefined, Partial<Verdi
 ];
 for (const [name, state, wanted] of noLimits) {
   test(`with no limits, ${name} is ${wanted.reason}, also after a year`, () => {
-    const verdict = { ...wanted, clock: "certain" };
+    const verdict = { ...wanted, clock: "certain", state };
     assert.deepEqual(verdictOf(state, "2026-01-02T12:00Z"), verdict);
     assert.deepEqual(verdictOf(state, "2027-01-02T12:00Z"), verdict);
   });
@@ -84,6 +83,7 @@ test("a limit reached on claude ends claude's bucket and leaves codex's untouche
     reason: "max_messages",
     ends: "provider",
     clock: "certain",
+    state: both,
   });
   const codex = { provider: "codex" };
   assert.equal(verdictOf(both, "2026-01-02T12:01Z", options, codex).reason, "still_valid");
@@ -161,33 +161,14 @@ test("the first rule that fails names the reason: stamp, limit, idleness, day, m
 
 for (const stamp of ["yesterday", "5", "2026-02-30T00:00:00Z", "unreadable", ""]) {
   test(`a last act stamped "${stamp}" ends the period (D6)`, () => {
-    assert.deepEqual(verdictOf({ ...resumable, human_at: stamp }, "2026-01-02T12:00Z"), {
+    const state = { ...resumable, human_at: stamp };
+    assert.deepEqual(verdictOf(state, "2026-01-02T12:00Z"), {
       fresh: false,
       reason: "invalid_timestamp",
       ends: "period",
       clock: "certain",
+      state,
     });
-  });
-}
-
-test("a text that is no date ends an imported period too, only an absent stamp is assumed (D6)", () => {
-  const text = { ...resumable, human_at: "yesterday" };
-  const verdict = verdictOf(text, "2026-01-02T12:00Z", {}, { imported: true });
-  assert.equal(verdict.reason, "invalid_timestamp");
-});
-
-for (const absent of ["", null, undefined]) {
-  test(`an imported last act that is ${JSON.stringify(absent)} is assumed once and goes stale in its time (D6)`, () => {
-    const options = { idleTimeoutMinutes: 30 };
-    const imported = { ...resumable, human_at: absent } as unknown as Period;
-    const verdict = verdictOf(imported, "2026-03-01T08:00Z", options, { imported: true });
-    assert.equal(verdict.reason, "still_valid");
-    const state = correctClocks(imported, verdict);
-    assert.equal(state.human_at, "2026-03-01T08:00:00.000Z");
-    assert.equal(state.human_at_assumed, true);
-    const later = verdictOf(state, "2026-03-01T08:30Z", options, { imported: true });
-    assert.equal(later.reason, "idle_timeout");
-    assert.equal(later.humanAt, undefined, "it is not assumed again");
   });
 }
 
@@ -202,7 +183,8 @@ for (const [ms, clock] of ahead) {
     const verdict = verdictOf(resumable, now, { idleTimeoutMinutes: 1 });
     assert.equal(verdict.reason, "still_valid");
     assert.equal(verdict.clock, clock);
-    assert.equal(verdict.humanAt, clock === "uncertain" ? stampOf(now) : undefined);
+    const human_at = clock === "uncertain" ? stampOf(now) : resumable.human_at;
+    assert.equal(verdict.state?.human_at, human_at);
   });
 }
 
@@ -216,15 +198,16 @@ test("a last act in 2099 is clamped once; idleness and the daily reset work agai
     reason: "still_valid",
     ends: "nothing",
     clock: "uncertain",
-    humanAt: "2026-01-02T12:00:00.000Z",
-    startedAt: "2026-01-02T12:00:00.000Z",
+    state: {
+      ...broken,
+      human_at: "2026-01-02T12:00:00.000Z",
+      started_at: "2026-01-02T12:00:00.000Z",
+    },
   });
-  const state = correctClocks(broken, verdict);
+  const state = verdict.state as Period;
   const again = verdictOf(state, "2026-01-02T12:01Z", options);
-  assert.deepEqual(
-    [again.clock, again.humanAt, again.startedAt],
-    ["certain", undefined, undefined],
-  );
+  assert.equal(again.clock, "certain");
+  assert.equal(again.state, state);
   assert.equal(verdictOf(state, "2026-01-02T13:00Z", options).reason, "idle_timeout");
   const busy = humanActed(state, at("2026-01-03T04:00Z"));
   assert.equal(verdictOf(busy, "2026-01-03T04:01Z", options).reason, "daily_reset");
@@ -234,7 +217,7 @@ test("a clamp is answered together with what ends", () => {
   const future = { ...withMessages(begun, "claude", 3), human_at: "2099-01-01T00:00:00.000Z" };
   const verdict = verdictOf(future, "2026-01-02T12:00Z", { maxSessionMessages: 3 });
   assert.equal(verdict.ends, "provider");
-  assert.equal(verdict.humanAt, "2026-01-02T12:00:00.000Z");
+  assert.equal(verdict.state?.human_at, "2026-01-02T12:00:00.000Z");
 });
 
 for (const started of ["?", "2099-01-01T00:00:00.000Z"]) {
@@ -243,8 +226,7 @@ for (const started of ["?", "2099-01-01T00:00:00.000Z"]) {
     const verdict = verdictOf(state, "2026-01-03T12:00Z", { dailyReset: true });
     assert.equal(verdict.reason, "daily_reset");
     assert.equal(verdict.clock, "uncertain");
-    assert.equal(verdict.startedAt, "2026-01-02T12:00:00.000Z");
-    assert.equal(correctClocks(state, verdict).started_at, "2026-01-02T12:00:00.000Z");
+    assert.equal(verdict.state?.started_at, "2026-01-02T12:00:00.000Z");
   });
 }
 
@@ -266,15 +248,16 @@ test("a clock at 1970 ends nothing, and says that it is uncertain", () => {
 for (const now of [Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY, 8.64e15]) {
   test(`with a clock at ${now} no rule about time applies, and the limit still does`, () => {
     const options = { idleTimeoutMinutes: 1, dailyReset: true, maxSessionMessages: 3 };
-    const fresh = { fresh: true, reason: "still_valid", ends: "nothing", clock: "uncertain" };
-    assert.deepEqual(verdictOf(resumable, now, options), fresh);
+    const verdict = verdictOf(resumable, now, options);
+    assert.deepEqual([verdict.reason, verdict.clock], ["still_valid", "uncertain"]);
+    assert.equal(verdict.state, resumable);
     const full = withMessages(begun, "claude", 3);
     assert.equal(verdictOf(full, now, options).reason, "max_messages");
   });
 }
 
 test("a state whose stamps are right is not corrected", () => {
-  assert.equal(correctClocks(resumable, verdictOf(resumable, "2026-01-02T12:00Z")), resumable);
+  assert.equal(verdictOf(resumable, "2026-01-02T12:00Z").state, resumable);
 });
 
 test("whatever the clock and the stamps, judging and correcting ends in a state that needs no more correction", () => {
@@ -284,13 +267,12 @@ test("whatever the clock and the stamps, judging and correcting ends in a state 
   );
   const now = fc.integer({ min: -1, max: at("2100-01-01T00:00Z") });
   fc.assert(
-    fc.property(stamp, stamp, now, fc.boolean(), (human_at, started_at, now, imported) => {
+    fc.property(stamp, stamp, now, (human_at, started_at, now) => {
       const state = { ...resumable, human_at, started_at };
       const options = { idleTimeoutMinutes: 60, dailyReset: true, timeZone: "Europe/Berlin" };
-      const verdict = verdictOf(state, now, options, { imported });
-      const corrected = correctClocks(state, verdict);
-      const again = verdictOf(corrected, now, options, { imported });
-      assert.equal(correctClocks(corrected, again), corrected);
+      const verdict = verdictOf(state, now, options);
+      const again = verdictOf(verdict.state, now, options);
+      assert.equal(again.state, verdict.state);
       assert.equal(again.reason, verdict.reason);
       assert.equal(verdict.fresh, verdict.reason === "still_valid");
     }),

@@ -61,21 +61,10 @@ export const freshnessDefaults = {
   timeAwayMinutes: 30,
 } as const satisfies Defaults<FreshnessOptions>;
 
-/** The options, checked, in the units that the rules count in. */
-export interface FreshnessRules {
-  /** 0 is off. */
-  readonly idleTimeoutMs: number;
-  readonly dailyReset: boolean;
-  readonly dailyResetHour: number;
-  readonly dailyResetQuietMs: number;
-  readonly maxSessionMessages: number | null;
-  /** A known zone, never empty. */
-  readonly timeZone: string;
-  /** 0 is off. */
-  readonly sessionAgeWarningMs: number;
-  /** 0 is off. */
-  readonly timeAwayMs: number;
-}
+/** The options, checked, with their defaults. Its `timeZone` is a known zone, never empty. */
+export type FreshnessRules = {
+  readonly [K in keyof FreshnessOptions]-?: Exclude<FreshnessOptions[K], undefined>;
+};
 
 const limit = whole(1);
 
@@ -98,18 +87,9 @@ export const freshnessChecks = {
  *   is not; the message names the setting.
  */
 export function resolveFreshness(given: FreshnessOptions = {}, hostZone = ""): FreshnessRules {
-  const options = resolveOptions("freshness", given, freshnessDefaults, freshnessChecks);
-  const { dailyReset, dailyResetHour, maxSessionMessages, timeZone } = options;
-  return {
-    idleTimeoutMs: options.idleTimeoutMinutes * 60_000,
-    dailyReset,
-    dailyResetHour,
-    dailyResetQuietMs: options.dailyResetQuietMinutes * 60_000,
-    maxSessionMessages,
-    timeZone: timeZone !== "" ? timeZone : isKnownZone(hostZone) ? hostZone : "UTC",
-    sessionAgeWarningMs: options.sessionAgeWarningHours * 3_600_000,
-    timeAwayMs: options.timeAwayMinutes * 60_000,
-  };
+  const rules = resolveOptions("freshness", given, freshnessDefaults, freshnessChecks);
+  const ownZone = isKnownZone(hostZone) ? hostZone : "UTC";
+  return { ...rules, timeZone: rules.timeZone || ownZone };
 }
 
 /** A stamp may be this far ahead of the clock and still count as now. */
@@ -133,11 +113,8 @@ export interface Verdict {
   readonly ends: "nothing" | "period" | "provider";
   /** `"uncertain"`: clock and stamps do not fit together, so what follows from time may be wrong. */
   readonly clock: "certain" | "uncertain";
-  /** Stamps to write in place of those in the state, ISO 8601: they could not be used. */
-  readonly humanAt?: string;
-  readonly startedAt?: string;
-  /** `humanAt` is the moment of an import, because the import had none. */
-  readonly humanAtAssumed?: true;
+  /** The state with stamps that can be used: the same object where they could be. */
+  readonly state: Period | undefined;
 }
 
 interface Judged {
@@ -149,8 +126,6 @@ interface Judged {
   readonly rules: FreshnessRules;
   /** A known zone that counts before that of the rules: the chat's own. */
   readonly timeZone?: string | undefined;
-  /** The state comes from elsewhere, so that an empty `human_at` means unknown, not damaged. */
-  readonly imported?: boolean;
   /** What is to go on was said while a turn of the period ran: no rule about time applies. */
   readonly isQueued?: boolean;
 }
@@ -164,91 +139,59 @@ interface Judged {
  * to now. When `now` itself is no instant of the years 0000 to 9999, no rule about time applies.
  */
 export function judge(judged: Judged): Verdict {
-  const { state, provider, now, rules, timeZone, imported = false, isQueued = false } = judged;
-  if (state === undefined) {
-    return { fresh: false, reason: "no_session", ends: "nothing", clock: "certain" };
-  }
-  const clocks = readClocks(state, now, imported);
-  if (clocks === undefined) {
-    return { fresh: false, reason: "invalid_timestamp", ends: "period", clock: "certain" };
-  }
-  const { humanMs, startedMs, ...found } = clocks;
+  const { provider, now, rules, timeZone, isQueued = false } = judged;
+  const { state, clock } = withUsableStamps(judged.state, now);
+  const verdict = (reason: Reason, ends: Verdict["ends"] = "nothing"): Verdict => {
+    return { fresh: reason === "still_valid", reason, ends, clock, state };
+  };
+  if (state === undefined) return verdict("no_session");
+  const humanMs = instantOf(state.human_at);
+  if (humanMs === undefined) return verdict("invalid_timestamp", "period");
   const limit = rules.maxSessionMessages;
   if (limit !== null && bucketOf(state, provider).message_count >= limit) {
-    return { fresh: false, reason: "max_messages", ends: "provider", ...found };
+    return verdict("max_messages", "provider");
   }
   if (isInstant(now) && !isQueued) {
     const quietMs = Math.max(0, now - humanMs);
-    if (rules.idleTimeoutMs > 0 && quietMs >= rules.idleTimeoutMs) {
-      return { fresh: false, reason: "idle_timeout", ends: "period", ...found };
-    }
-    if (quietMs >= rules.dailyResetQuietMs && isPastReset(startedMs, now, rules, timeZone)) {
-      return { fresh: false, reason: "daily_reset", ends: "period", ...found };
+    const idleMs = rules.idleTimeoutMinutes * minuteMs;
+    if (idleMs > 0 && quietMs >= idleMs) return verdict("idle_timeout", "period");
+    const isQuiet = quietMs >= rules.dailyResetQuietMinutes * minuteMs;
+    if (rules.dailyReset && isQuiet && isPastReset(state, now, rules, timeZone)) {
+      return verdict("daily_reset", "period");
     }
   }
-  if (isNew(state, provider)) {
-    return { fresh: false, reason: "no_provider_session", ends: "nothing", ...found };
-  }
-  return { fresh: true, reason: "still_valid", ends: "nothing", ...found };
-}
-
-/** The state with the stamps that the verdict corrects; the same object when it corrects none. */
-export function correctClocks(state: Period, verdict: Verdict): Period {
-  const { humanAt, startedAt, humanAtAssumed } = verdict;
-  if (humanAt === undefined && startedAt === undefined) return state;
-  const corrected = {
-    ...state,
-    human_at: humanAt ?? state.human_at,
-    started_at: startedAt ?? state.started_at,
-  };
-  return humanAtAssumed ? { ...corrected, human_at_assumed: true } : corrected;
+  return verdict(isNew(state, provider) ? "no_provider_session" : "still_valid");
 }
 
 function isPastReset(
-  startedMs: number,
+  { started_at }: Period,
   now: number,
-  rules: FreshnessRules,
-  timeZone: string | undefined,
+  { dailyResetHour: hour, timeZone }: FreshnessRules,
+  zone = timeZone, // the host's takes 16 ms to find
 ): boolean {
-  const { dailyReset, dailyResetHour: hour } = rules;
-  if (!dailyReset) return false;
-  const zone = timeZone ?? rules.timeZone; // the host's takes 16 ms to find
-  return resetDay(startedMs, zone, hour) < resetDay(now, zone, hour);
+  return resetDay(instantOf(started_at) ?? now, zone, hour) < resetDay(now, zone, hour);
 }
 
-type Clocks = Pick<Verdict, "clock" | "humanAt" | "startedAt" | "humanAtAssumed"> & {
-  readonly humanMs: number;
-  readonly startedMs: number;
-};
-
-/** The stamps as they count at `now`, and what must be written; `undefined`: no last act to read. */
-function readClocks(state: Period, now: number, imported: boolean): Clocks | undefined {
+/** Puts stamps that lie in the future or cannot be read at what they count as; a last act stays unreadable. */
+function withUsableStamps(
+  state: Period | undefined,
+  now: number,
+): Pick<Verdict, "state" | "clock"> {
+  const humanMs = instantOf(state?.human_at);
+  if (state === undefined || humanMs === undefined) return { state, clock: "certain" };
+  if (!isInstant(now)) return { state, clock: "uncertain" };
   const isLate = (at: number) => at > now + futureToleranceMs;
-  const storedHuman = instantOf(state.human_at);
-  const assumed = storedHuman === undefined && imported && !state.human_at;
-  if (storedHuman === undefined && !assumed) return undefined;
-  if (!isInstant(now)) {
-    return { humanMs: storedHuman ?? 0, startedMs: storedHuman ?? 0, clock: "uncertain" };
-  }
-  const isHumanLate = storedHuman !== undefined && isLate(storedHuman);
-  const humanMs = storedHuman === undefined || isHumanLate ? now : storedHuman;
-  const storedStart = instantOf(state.started_at);
-  const isStartWrong = storedStart === undefined || isLate(storedStart);
+  const startedMs = instantOf(state.started_at);
+  const isStartWrong = startedMs === undefined || isLate(startedMs);
+  if (!isLate(humanMs) && !isStartWrong) return { state, clock: "certain" };
+  const human_at = isLate(humanMs) ? stampOf(now) : state.human_at;
   // A period began no later than a person last acted in it.
-  const startedMs = isStartWrong ? humanMs : storedStart;
-  const corrections: { humanAt?: string; startedAt?: string; humanAtAssumed?: true } = {};
-  if (humanMs !== storedHuman) corrections.humanAt = stampOf(humanMs);
-  if (isStartWrong) corrections.startedAt = stampOf(startedMs);
-  if (assumed) corrections.humanAtAssumed = true;
-  return {
-    humanMs,
-    startedMs,
-    clock: isHumanLate || isStartWrong ? "uncertain" : "certain",
-    ...corrections,
-  };
+  const started_at = isStartWrong ? stampOf(isLate(humanMs) ? now : humanMs) : state.started_at;
+  return { state: { ...state, human_at, started_at }, clock: "uncertain" };
 }
 
-const hourMs = 3_600_000;
+const minuteMs = 60_000;
+const hourMs = 60 * minuteMs;
 
 /**
  * One sentence for the person about an old period, at every tenth message of the provider. It is
@@ -264,9 +207,9 @@ export function ageNote(
 ): string | undefined {
   const startedMs = instantOf(state.started_at);
   const count = bucketOf(state, provider).message_count;
-  if (rules.sessionAgeWarningMs === 0 || startedMs === undefined) return undefined;
-  const ageMs = now - startedMs;
-  if (!(ageMs >= rules.sessionAgeWarningMs) || count === 0 || count % 10 !== 0) return undefined;
+  const warningMs = rules.sessionAgeWarningHours * hourMs;
+  const ageMs = now - (startedMs ?? Number.NaN);
+  if (warningMs === 0 || !(ageMs >= warningMs) || count === 0 || count % 10 !== 0) return undefined;
   return `This session is ${ageText(ageMs)} old. A reset begins a new one and keeps this one readable.`;
 }
 

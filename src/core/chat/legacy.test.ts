@@ -181,8 +181,8 @@ const numbers: readonly [given: unknown, count: number, cost: number][] = [
   [true, 0, 0],
   ["5", 0, 0],
   [null, 0, 0],
-  [2.5, 2, 2.5],
-  [1e300, Number.MAX_SAFE_INTEGER, 1_000_000],
+  [2.5, 0, 2.5],
+  [1e300, 0, 0],
 ];
 for (const [given, count, cost] of numbers) {
   const shown = typeof given === "string" ? `"${given}"` : Object.is(given, -0) ? "-0" : given;
@@ -232,6 +232,13 @@ test("a generation in an imported bucket is not ours: it is left out and told", 
   assert.equal(notes.length, 1);
 });
 
+test("a key of a bucket by the name of our count of unpriced tokens does not stop that count", () => {
+  const provider_sessions = { codex: { session_id: "x1", unpriced_tokens: "many" } };
+  const { state, notes } = read({ ...whole, provider_sessions });
+  assert.equal(bucketOf(state, "codex").unpriced_tokens, undefined);
+  assert.equal(notes.length, 1);
+});
+
 test("keys named as a prototype's are data like any other", () => {
   const text = `{"__proto__": {"polluted": 1}, "provider": "__proto__", "model": "m",
     "created_at": "2026-01-02T03:04:05.000+00:00", "last_active": "2026-01-02T03:04:05.000+00:00",
@@ -275,7 +282,7 @@ test("a stamp that could not be read is written back, until a person acts", () =
 
 test("what happened since is in the export; a reset bucket is gone from it", () => {
   const { chatId, state, unknown } = read(whole);
-  const changed = resetProvider(syncTarget(state, "claude", "sonnet"), "codex", "o10");
+  const changed = syncTarget(resetProvider(state, "codex"), { provider: "codex", model: "o10" });
   const { entry } = toDuctor(chatId, changed, unknown);
   assert.deepEqual([entry["provider"], entry["model"]], ["codex", "o10"]);
   assert.deepEqual(entry["provider_sessions"], { claude: whole.provider_sessions.claude });

@@ -1,8 +1,19 @@
 import { isJsonObject, type Json, type JsonObject } from "../json.ts";
-import { notesOf, own, Place, storable } from "../shape.ts";
-import { openBuckets, type Period, type ProviderSession } from "./period.ts";
+import {
+  extensible,
+  mended,
+  notesOf,
+  nullAsAbsent,
+  number,
+  object,
+  optional,
+  Place,
+  storable,
+  text,
+  whole,
+} from "../shape.ts";
+import { name, openBuckets, type Period, type ProviderSession, periodLimits } from "./period.ts";
 import { instantOf, readStamp, stampOf } from "./stamp.ts";
-import { bucketKeys, foreignBucket, nameOr } from "./stored-period.ts";
 
 /** One chat out of the original's `sessions.json`, which holds an entry a chat, by chat id. */
 export interface Imported {
@@ -18,9 +29,21 @@ export interface Imported {
   readonly notes: readonly string[];
 }
 
-const provider = nameOr("claude");
-const model = nameOr("opus");
-const stampKeys = ["last_active", "created_at"] as const;
+const targetShape = object(
+  { provider: mended(name, "claude"), model: mended(name, "opus") },
+  "left out",
+);
+const count = mended(whole(0, periodLimits.count, 0), 0);
+const bucketFields = {
+  session_id: nullAsAbsent(mended(text(undefined, ""), "")),
+  message_count: count,
+  total_cost_usd: mended(number(0, periodLimits.costUsd, 0), 0),
+  total_tokens: count,
+};
+const bucketShape = extensible({
+  ...bucketFields,
+  unpriced_tokens: mended(optional(count), undefined),
+});
 /** No date, so that the first freshness rule ends the period. */
 const unreadable = "unreadable";
 
@@ -37,60 +60,48 @@ export function fromDuctor(entry: unknown, key: string, now: number, zone = "UTC
     return { chatId, unknown: {}, notes: ["the entry is not an object: nothing was read"] };
   }
   const at = new Place();
-  const target = {
-    provider: provider.read(own(entry, "provider"), at.in("provider")),
-    model: model.read(own(entry, "model"), at.in("model")),
-  };
-  const given = own(entry, "provider_sessions");
-  const { sessions, left } = readBuckets(given, at);
-  const flat = bucketKeys.map((name) => [name, own(entry, name)] as const);
-  const isMigrated = Object.keys(sessions).length === 0;
-  if (isMigrated && flat.some(([, value]) => value !== undefined)) {
-    sessions[target.provider] = readBucket(Object.fromEntries(flat), at);
+  const { provider, model, provider_sessions: given, ...rest } = { ...entry }; // only its own fields
+  const target = targetShape.read({ provider, model }, at);
+  const { buckets, left } = readBuckets(given, at);
+  const flat = Object.entries(rest).filter(([key]) => Object.hasOwn(bucketFields, key));
+  const isFlat = flat.length > 0 && Object.keys(buckets).length === 0;
+  if (isFlat) {
+    buckets[target.provider] = readBucket(Object.fromEntries(flat), at);
     at.says("the flat fields of an older version became the bucket of the current provider");
   }
-  const stamps = readStamps(entry, now, zone, at);
-  const ours = ["provider", "model", "provider_sessions", ...(isMigrated ? bucketKeys : [])];
-  const others = Object.entries(entry).filter(([name, value]) => {
-    const isStamp = stampKeys.some((each) => each === name);
-    if (isStamp) return stamps.unread.includes(name);
-    return !ours.includes(name) && (name !== "chat_id" || value !== ductorId(chatId));
+  const { stamps, unread } = readStamps(rest, now, zone, at);
+  const unknown = Object.entries(rest).filter(([key, value]) => {
+    if (key === "chat_id") return value !== ductorId(chatId);
+    if (key === "created_at" || key === "last_active") return unread.includes(key);
+    return !(isFlat && Object.hasOwn(bucketFields, key));
   });
-  const kept = left === undefined ? others : [...others, ["provider_sessions", left] as const];
-  const provider_sessions = { ...sessions };
-  const state: Period = {
-    generation: 1,
-    start_seq: 0,
-    ...stamps.read,
-    ...target,
-    provider_sessions,
-  };
-  return { chatId, state, unknown: storable(kept, at), notes: notesOf(at) };
+  if (left !== undefined) unknown.push(["provider_sessions", left]);
+  const begun = { generation: 1, start_seq: 0, ...stamps, ...target };
+  const state: Period = { ...begun, provider_sessions: { ...buckets } };
+  return { chatId, state, unknown: storable(unknown, at), notes: notesOf(at) };
 }
 
 /** The entry and its key in the original's form. Stamps are in UTC, as the original writes them. */
 export function toDuctor(
   chatId: string,
   state: Period,
-  unknown: JsonObject = {},
+  { provider_sessions: skipped, ...unknown }: JsonObject = {},
 ): { readonly key: string; readonly entry: JsonObject } {
   const id = ductorId(chatId);
-  const sessions = Object.entries(openBuckets(state)).map(([name, bucket]) => {
+  const buckets = Object.entries(openBuckets(state)).map(([provider, bucket]) => {
     const { generation: _, ...rest } = bucket;
-    return [name, rest] as const;
+    return [provider, rest] as const;
   });
-  const skipped = own(unknown, "provider_sessions");
+  const isLeft = skipped !== undefined && !isJsonObject(skipped) && buckets.length === 0;
+  const others = isJsonObject(skipped) ? skipped : {};
   const entry = {
     chat_id: id,
     ...unknown,
     provider: state.provider,
     model: state.model,
-    created_at: ductorStamp(state.started_at, own(unknown, "created_at")),
-    last_active: ductorStamp(state.human_at, own(unknown, "last_active")),
-    provider_sessions:
-      skipped !== undefined && !isJsonObject(skipped) && sessions.length === 0
-        ? skipped
-        : { ...(skipped as JsonObject | undefined), ...Object.fromEntries(sessions) },
+    created_at: ductorStamp(state.started_at, unknown["created_at"]),
+    last_active: ductorStamp(state.human_at, unknown["last_active"]),
+    provider_sessions: isLeft ? skipped : { ...others, ...Object.fromEntries(buckets) },
   };
   return { key: String(id), entry };
 }
@@ -106,49 +117,65 @@ function ductorStamp(stamp: string, raw: Json | undefined): Json {
   return raw ?? stamp;
 }
 
-const readBucket = (value: unknown, at: Place): ProviderSession => ({
-  ...foreignBucket.read(value, at),
-  generation: 1,
-});
+function readBucket(value: JsonObject, at: Place): ProviderSession {
+  return { ...bucketShape.read(value, at), generation: 1 };
+}
 
 /** Reads the buckets. `left`: what of them is none. */
 function readBuckets(given: Json | undefined, at: Place) {
-  const sessions: Record<string, ProviderSession> = Object.create(null);
+  const buckets: Record<string, ProviderSession> = Object.create(null); // any name is one
+  if (given === undefined || given === null) return { buckets };
   if (!isJsonObject(given)) {
-    const isNone = given === undefined || given === null;
-    if (!isNone) at.says("provider_sessions is not an object: skipped");
-    return { sessions, left: isNone ? undefined : given };
+    at.says("provider_sessions is not an object: skipped");
+    return { buckets, left: given };
   }
-  const all = Object.entries(given);
-  const skipped = all.filter(([, bucket]) => !isJsonObject(bucket));
-  for (const [name, bucket] of all) {
-    if (!isJsonObject(bucket)) continue;
-    sessions[name] = readBucket(bucket, at);
-    if (Object.hasOwn(bucket, "generation")) at.says("a bucket's generation is left out");
+  const skipped: [string, Json | undefined][] = [];
+  for (const [provider, bucket] of Object.entries(given)) {
+    if (!isJsonObject(bucket)) skipped.push([provider, bucket]);
+    else {
+      buckets[provider] = readBucket(bucket, at);
+      if (Object.hasOwn(bucket, "generation")) at.says("a bucket's generation is left out");
+    }
   }
-  if (skipped.length === 0) return { sessions, left: undefined };
-  at.says(`${skipped.length} of ${all.length} provider_sessions are not objects: skipped`);
-  return { sessions, left: storable(skipped, at) };
+  if (skipped.length === 0) return { buckets };
+  const all = Object.keys(given).length;
+  at.says(`${skipped.length} of ${all} provider_sessions are not objects: skipped`);
+  return { buckets, left: storable(skipped, at) };
 }
 
+interface Stamps {
+  readonly started_at: string;
+  readonly human_at: string;
+  human_at_assumed?: true;
+  tz_assumed?: true;
+}
+
+/** Reads the two stamps of an entry. `unread`: the names of those that are no date. */
 function readStamps(entry: JsonObject, now: number, zone: string, at: Place) {
-  const [human, start] = stampKeys.map((name) => {
-    const stamp = readStamp(own(entry, name), zone);
-    if (stamp === "absent") at.says(`${name} is missing: assumed`);
-    else if (stamp === "unreadable") at.says(`${name} is no date`);
-    else if (stamp.isZoneAssumed) at.says(`${name} has no zone: read in ${zone}`);
-    return stamp;
-  });
-  const unread = stampKeys.filter((_, index) => [human, start][index] === "unreadable");
-  const humanAt = typeof human === "object" ? human.at : now;
-  // Without a start of its own a period began, at the latest, when a person last acted.
-  const startedAt = typeof start === "object" ? start.at : humanAt;
-  const isZoneAssumed = [human, start].some((stamp) => Object(stamp).isZoneAssumed === true);
-  const read = {
-    started_at: stampOf(startedAt),
-    human_at: human === "unreadable" ? unreadable : stampOf(humanAt),
-    ...(human === "absent" ? { human_at_assumed: true as const } : undefined),
-    ...(isZoneAssumed ? { tz_assumed: true as const } : undefined),
+  const unread: string[] = [];
+  let isZoneAssumed = false;
+  const read = (key: string) => {
+    const stamp = readStamp(entry[key], zone);
+    if (typeof stamp === "object") {
+      if (stamp.isZoneAssumed) at.says(`${key} has no zone: read in ${zone}`);
+      isZoneAssumed ||= stamp.isZoneAssumed;
+      return stamp.at;
+    }
+    at.says(stamp === "absent" ? `${key} is missing: assumed` : `${key} is no date`);
+    if (stamp === "unreadable") unread.push(key);
+    return undefined;
   };
-  return { read, unread: unread as readonly string[] };
+  const last = read("last_active");
+  const humanAt = last ?? now;
+  // Without a start of its own a period began, at the latest, when a person last acted.
+  const started_at = stampOf(read("created_at") ?? humanAt);
+  const isUnread = unread.includes("last_active");
+  const isAssumed = last === undefined && !isUnread;
+  const stamps: Stamps = {
+    started_at,
+    human_at: isUnread ? unreadable : stampOf(humanAt),
+  };
+  if (isAssumed) stamps.human_at_assumed = true;
+  if (isZoneAssumed) stamps.tz_assumed = true;
+  return { stamps, unread };
 }

@@ -164,9 +164,6 @@ export type ModelInput =
       readonly isError?: true;
     };
 
-/** The id of the record that keeps what of a file's metadata was too large for a head. */
-export const leftOverId = "import:head";
-
 /**
  * The record for an object that is no message. It looks like a control record, so that no reader of
  * the format takes it for a message.

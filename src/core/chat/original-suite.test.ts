@@ -3,7 +3,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { correctClocks, type FreshnessOptions, judge, resolveFreshness } from "./freshness.ts";
+import { type FreshnessOptions, judge, resolveFreshness } from "./freshness.ts";
 import { fromDuctor } from "./legacy.ts";
 import {
   bucketOf,
@@ -33,7 +33,7 @@ function resolve(
   if (before === undefined) {
     return { state: newPeriod({ ...next, generation: 1, provider, model }), isNew: true };
   }
-  let state = syncTarget(correctClocks(before, verdict), provider, model);
+  let state = syncTarget(verdict.state ?? before, { provider, model });
   if (verdict.ends === "period") state = rollOver(state, next);
   if (verdict.ends === "provider") state = resetProvider(state, provider);
   assert.equal(verdict.fresh, !isNew(state, provider));
@@ -159,7 +159,7 @@ test("a legacy flat entry without model and stamps is not new, keeps its id, and
 });
 
 test("a rolled period keeps the chosen model, and is not rolled again at the next turn (U4)", () => {
-  const chosen = syncTarget(begunAt("2026-01-02T03:30Z"), "codex", "o9");
+  const chosen = syncTarget(begunAt("2026-01-02T03:30Z"), { provider: "codex", model: "o9" });
   const rolled = resolve(chosen, "2026-01-02T04:01Z", daily);
   assert.deepEqual([rolled.state.provider, rolled.state.model], ["codex", "o9"]);
   const answered = update(rolled.state, { session_id: "x2" });

@@ -1,5 +1,16 @@
 import type { JsonObject } from "../json.ts";
-import { checkCount, checkKey } from "../storage/key.ts";
+import {
+  extensible,
+  fitting,
+  is,
+  number,
+  object,
+  optional,
+  record,
+  text,
+  whole,
+} from "../shape.ts";
+import { checkKey, isLongerThan } from "../storage/key.ts";
 import { instantOf, stampOf } from "./stamp.ts";
 
 /**
@@ -14,7 +25,7 @@ export interface ProviderSession extends JsonObject {
   readonly total_cost_usd: number;
   readonly total_tokens: number;
   /** How many of them have no known cost, as where the model has no price. Absent: none. */
-  readonly unpriced_tokens?: number;
+  readonly unpriced_tokens?: number | undefined;
   /** Counts the resets of this provider within the period, from 1. */
   readonly generation: number;
 }
@@ -32,45 +43,92 @@ export interface Period extends JsonObject {
   /** When a person last acted. Nothing but a person moves it. */
   readonly human_at: string;
   /** An import had no such stamp: it is the moment of the import. */
-  readonly human_at_assumed?: true;
+  readonly human_at_assumed?: true | undefined;
   /** An import had a stamp without a zone: the home's zone was taken. */
-  readonly tz_assumed?: true;
+  readonly tz_assumed?: true | undefined;
   /** The provider and model that the next turn runs on. */
   readonly provider: string;
   readonly model: string;
   /** What it is to run on as soon as that can be asked: until then `provider` and `model` stand in. */
-  readonly preferred?: Preferred;
+  readonly preferred?: (ProviderModel & JsonObject) | undefined;
   readonly provider_sessions: Readonly<Record<string, ProviderSession>>;
 }
 
-interface Preferred extends JsonObject {
+export interface ProviderModel {
   readonly provider: string;
   readonly model: string;
 }
 
-/** Bounds of names and ids in bytes, as UTF-8. */
-export const periodLimits = { nameBytes: 256, sessionIdBytes: 1024 } as const;
+/**
+ * Bounds of names and ids in bytes, as UTF-8, and of totals. Up to so many dollars, nano-dollars survive being
+ * written as a number of dollars: past 2^51 of them (2.2 million dollars) they would not.
+ */
+export const periodLimits = {
+  nameBytes: 256,
+  sessionIdBytes: 1024,
+  costUsd: 1_000_000,
+  count: Number.MAX_SAFE_INTEGER,
+} as const;
 
-interface NewPeriod {
+/** The name of a provider or model. */
+export const name = fitting(
+  (value) =>
+    typeof value === "string" &&
+    /^[^\0]+$/.test(value) &&
+    value.isWellFormed() &&
+    !isLongerThan(value, periodLimits.nameBytes),
+  "is missing or cannot be used",
+  "",
+);
+const count = whole(0, periodLimits.count);
+const generation = whole(1, periodLimits.count);
+const stamp = text(64);
+const yes = fitting((value) => value === true, "must be true", true as const);
+const target = { provider: name, model: text(periodLimits.nameBytes) };
+
+/** A period as it is stored. */
+const periodShape = extensible<Period>({
+  generation,
+  started_at: stamp,
+  start_seq: count,
+  human_at: stamp,
+  human_at_assumed: optional(yes),
+  tz_assumed: optional(yes),
+  ...target,
+  preferred: optional(object<ProviderModel & JsonObject>(target)),
+  provider_sessions: record(
+    extensible<ProviderSession>({
+      session_id: text(),
+      message_count: count,
+      total_cost_usd: number(0, periodLimits.costUsd),
+      total_tokens: count,
+      unpriced_tokens: optional(count),
+      generation,
+    }),
+  ),
+});
+
+/** Whether a value is a period as we store it. */
+export function isPeriod(value: unknown): value is Period {
+  return is(periodShape, value);
+}
+
+interface NewPeriod extends ProviderModel {
   readonly generation: number;
   /** Milliseconds since 1970. The period's start counts as its first human act. */
   readonly at: number;
   readonly startSeq: number;
-  readonly provider: string;
-  readonly model: string;
 }
 
 /** @throws ThroughlineError `THROUGHLINE_INVALID`, `THROUGHLINE_TOO_LARGE`. */
 export function newPeriod(first: NewPeriod): Period {
-  checkCount(first.generation, "generation", 1, Number.MAX_SAFE_INTEGER);
-  checkCount(first.startSeq, "startSeq", 0, Number.MAX_SAFE_INTEGER);
   const at = stampOf(first.at);
   return {
     generation: first.generation,
     started_at: at,
     start_seq: first.startSeq,
     human_at: at,
-    ...checkedTarget(first.provider, first.model),
+    ...checkedTarget(first),
     provider_sessions: {},
   };
 }
@@ -102,28 +160,18 @@ export function rollOver(
   state: Period,
   next: { readonly at: number; readonly startSeq: number },
 ): Period {
-  const { provider, model } = state;
+  const { provider, model, preferred } = state;
   const period = newPeriod({ ...next, generation: state.generation + 1, provider, model });
-  const preferred = preferredOf(state);
   return preferred === undefined ? period : { ...period, preferred };
 }
 
 /**
- * Removes one provider's bucket and makes that provider the target. What is still on its way to the
- * removed bucket is rejected from now on, because the bucket's generation has moved.
- *
- * @param options.humanAt milliseconds since 1970, if a person asked: moves the person's clock.
+ * Removes one provider's bucket. What is still on its way to it is rejected from now on, because the bucket's
+ * generation has moved.
  */
-export function resetProvider(
-  state: Period,
-  provider: string,
-  model?: string,
-  options: { readonly humanAt?: number } = {},
-): Period {
-  const target = syncTarget(state, provider, model);
-  const bucket = emptyBucket(bucketOf(state, provider).generation + 1);
-  const reset = withBucket(target, provider, bucket);
-  return options.humanAt === undefined ? reset : humanActed(reset, options.humanAt);
+export function resetProvider(state: Period, provider: string): Period {
+  checkKey(provider, "provider", periodLimits.nameBytes);
+  return withBucket(state, provider, emptyBucket(bucketOf(state, provider).generation + 1));
 }
 
 /**
@@ -133,28 +181,20 @@ export function resetProvider(
  */
 export function syncTarget(
   state: Period,
-  provider?: string,
-  model?: string,
-  preferred = provider === undefined && model === undefined ? preferredOf(state) : undefined,
+  named: { readonly [name in keyof ProviderModel]?: string | undefined } = {},
+  preferred: ProviderModel | undefined = (named.provider ?? named.model) === undefined
+    ? state.preferred
+    : undefined,
 ): Period {
-  const target = checkedTarget(provider ?? state.provider, model ?? state.model);
-  const before = preferredOf(state);
-  const same = isSameTarget(target, state) && isSameTarget(before, preferred);
-  if (same) return state;
-  const { preferred: _, ...rest } = state;
+  const { provider = state.provider, model = state.model } = named;
+  const target = checkedTarget({ provider, model });
+  const { preferred: before, ...rest } = state;
+  if (isSameTarget(target, state) && isSameTarget(before, preferred)) return state;
   const next = { ...rest, ...target } as Period;
-  return preferred === undefined ? next : { ...next, preferred };
+  return preferred === undefined ? next : { ...next, preferred: { ...preferred } };
 }
 
-/** What the period is to run on again once it can be asked. An import may have brought a key of this name. */
-export function preferredOf({ preferred }: Period): Preferred | undefined {
-  const { provider, model } = (preferred ?? {}) as { provider?: unknown; model?: unknown };
-  return typeof provider === "string" && typeof model === "string"
-    ? { provider, model }
-    : undefined;
-}
-
-function isSameTarget(a: Preferred | undefined, b: Preferred | undefined): boolean {
+function isSameTarget(a: ProviderModel | undefined, b: ProviderModel | undefined): boolean {
   return a?.provider === b?.provider && a?.model === b?.model;
 }
 
@@ -181,7 +221,7 @@ function emptyBucket(generation: number): ProviderSession {
   return { session_id: "", message_count: 0, total_cost_usd: 0, total_tokens: 0, generation };
 }
 
-function checkedTarget(provider: unknown, model: unknown) {
+function checkedTarget({ provider, model }: ProviderModel): ProviderModel {
   checkKey(provider, "provider", periodLimits.nameBytes);
   if (model !== "") checkKey(model, "model", periodLimits.nameBytes);
   return { provider, model };

@@ -6,8 +6,7 @@ import type { StoredRecord } from "../storage/log-store.ts";
 import { type ChatLog, notFound } from "./chat-log.ts";
 import { chatZone } from "./chat-metadata.ts";
 import { controlId } from "./control-ids.ts";
-import type { FreshnessRules } from "./freshness.ts";
-import { correctClocks, judge, type Reason } from "./freshness.ts";
+import { type FreshnessRules, judge, type Reason } from "./freshness.ts";
 import { isControl } from "./message.ts";
 import {
   bucketOf,
@@ -16,7 +15,7 @@ import {
   newPeriod,
   openBuckets,
   type Period,
-  preferredOf,
+  type ProviderModel,
   resetProvider,
   rollOver,
   syncTarget,
@@ -53,12 +52,12 @@ export interface Resolution {
   readonly ended: "period" | "provider" | "nothing";
 }
 
+export type { ProviderModel };
+
 export interface Target {
   readonly provider?: string | undefined;
   readonly model?: string | undefined;
 }
-
-export type ProviderModel = { readonly [name in keyof Target]-?: string };
 
 /** What one turn runs on. */
 export interface TurnTarget extends ProviderModel {
@@ -119,34 +118,31 @@ export class ProviderSessions {
     options: { readonly isQueued?: boolean } = {},
   ): Promise<Resolution> {
     const before = transaction.head.session;
-    const provider = target.provider ?? before?.provider ?? this.#options.provider;
+    const { rules, ...standard } = this.#options;
+    const provider = target.provider ?? before?.provider ?? standard.provider;
     const model =
       target.model ??
-      (before !== null && before.provider === provider ? before.model : undefined) ??
-      (provider === this.#options.provider ? this.#options.model : (before?.model ?? ""));
-    const { rules } = this.#options;
-    const state = before ?? undefined;
+      (before?.provider === provider ? before.model : undefined) ??
+      (provider === standard.provider ? standard.model : (before?.model ?? ""));
     const timeZone = chatZone(transaction.head);
-    const verdict = judge({ state, provider, now: transaction.now, rules, timeZone, ...options });
-    const { reason, ends, clock } = verdict;
+    const judged = { state: before ?? undefined, provider, now: transaction.now, rules, timeZone };
+    const { reason, ends, clock, state } = judge({ ...judged, ...options });
     const logger = this.#log.ports.logger;
     logger.debug({ chat: transaction.chatId, provider, reason, ends }, "period resolved");
-    if (before === null) this.#open(transaction, provider, model);
+    if (before === null) this.#open(transaction, { provider, model });
     else {
       const records = transaction.records.length;
-      const corrected = correctClocks(before, verdict);
       const startSeq =
         ends === "nothing" ? undefined : await seqBeforeUnanswered(this.#log.logs, transaction);
+      transaction.set({ session: state });
       if (ends === "period") {
-        this.#rollOver(transaction, corrected, before, { event: "rolled_over", reason }, startSeq);
-      } else if (ends === "provider") {
-        const removed = resetProvider(corrected, provider);
-        this.#endProvider(transaction, removed, before, { provider, reason }, startSeq);
-      } else transaction.set({ session: corrected });
+        this.#rollOver(transaction, before, { event: "rolled_over", reason }, startSeq);
+      } else if (ends === "provider")
+        this.#endProvider(transaction, { provider, reason }, startSeq);
       const isChosen = target.provider !== undefined || target.model !== undefined;
       const insteadOf = "insteadOf" in target ? target.insteadOf : undefined;
-      const preferred = isChosen ? insteadOf : preferredOf(before);
-      const next = syncTarget(transaction.head.session ?? corrected, provider, model, preferred);
+      const preferred = isChosen ? insteadOf : before.preferred;
+      const next = syncTarget(transaction.head.session ?? before, { provider, model }, preferred);
       transaction.set({ session: next });
       // A choice of model or a corrected clock is a record too: it survives a restart.
       if (next !== before && transaction.records.length === records) {
@@ -154,15 +150,15 @@ export class ProviderSessions {
       }
     }
     const period = transaction.head.session as Period;
-    const resolution = {
+    return {
       period: periodView(transaction.chatId, period),
       isNew: isNew(period, provider),
       reason,
       clock,
       ended: ends,
+      ...(before !== null &&
+        ends !== "nothing" && { previous: periodView(transaction.chatId, before) }),
     };
-    if (before === null || ends === "nothing") return resolution;
-    return { ...resolution, previous: periodView(transaction.chatId, before) };
   }
 
   /** The period as it is, without judging it; `undefined` when the chat has none. */
@@ -178,12 +174,9 @@ export class ProviderSessions {
   async reset(chatId: string, target: Target = {}): Promise<PeriodView> {
     const period = await this.#log.change(chatId, (transaction) => {
       const before = transaction.head.session;
-      if (before === null) this.#openDefault(transaction, target, true);
-      else {
-        const next = syncTarget(before, target.provider, target.model);
-        this.#rollOver(transaction, next, before, { event: "reset", reason: "reset" });
-      }
-      return transaction.head.session as Period;
+      if (before === null) return this.#open(transaction, target, true);
+      transaction.set({ session: syncTarget(before, target) });
+      return this.#rollOver(transaction, before, { event: "reset", reason: "reset" });
     });
     this.#publishEnd(chatId, "period");
     return periodView(chatId, period);
@@ -208,16 +201,12 @@ export class ProviderSessions {
       if (!isNext && !isThere) {
         throw notFound(chatId, transaction.isNewChat ? "chat" : "provider session");
       }
-      if (known === null)
-        this.#openDefault(transaction, model === undefined ? {} : { provider, model });
-      const before = transaction.head.session as Period;
-      const reset = resetProvider(before, provider, model, { humanAt: transaction.now });
-      const next =
-        model === undefined
-          ? syncTarget(reset, before.provider, before.model, preferredOf(before))
-          : reset;
-      this.#endProvider(transaction, next, before, { provider, reason: "reset" });
-      return transaction.head.session as Period;
+      if (known === null) this.#open(transaction, model === undefined ? {} : { provider, model });
+      const reset = this.#endProvider(transaction, { provider, reason: "reset" });
+      const acted = humanActed(reset, transaction.now);
+      const session = model === undefined ? acted : syncTarget(acted, { provider, model });
+      transaction.set({ session });
+      return session;
     });
     if (isNext || period.provider === provider) this.#publishEnd(chatId, "provider");
     return periodView(chatId, period);
@@ -266,15 +255,13 @@ export class ProviderSessions {
     checkArgument(target, "target", anObject);
     const period = await this.#log.change(chatId, (transaction) => {
       const before = transaction.head.session;
-      if (before === null) this.#openDefault(transaction, target);
-      else {
-        const next = syncTarget(before, target.provider, target.model);
-        if (next === before) return before;
-        const { provider, model } = next;
-        transaction.control("session", { event: "target", provider, model });
-        transaction.set({ session: next });
-      }
-      return transaction.head.session as Period;
+      if (before === null) return this.#open(transaction, target);
+      const next = syncTarget(before, target);
+      if (next === before) return before;
+      const { provider, model } = next;
+      transaction.control("session", { event: "target", provider, model });
+      transaction.set({ session: next });
+      return next;
     });
     return periodView(chatId, period);
   }
@@ -312,58 +299,68 @@ export class ProviderSessions {
     for (const listener of this.#onEnd) listener(chatId, ended);
   }
 
-  #openDefault(transaction: Transaction, target: Target, isReset = false): void {
-    const { provider, model } = this.#options;
-    this.#open(transaction, target.provider ?? provider, target.model ?? model, isReset);
-  }
-
-  #open(transaction: Transaction, provider: string, model: string, isReset = false): void {
+  /** Opens the first period of a chat. What was said before it is the start of it; a reset leaves that. */
+  #open(transaction: Transaction, target: Target, isReset = false): Period {
+    const { provider = this.#options.provider, model = this.#options.model } = target;
     const seq = transaction.control("session", { event: "opened", generation: 1, provider, model });
-    // What was said, imported or copied into a chat before its first period is the start of it; a reset leaves it.
     const startSeq = isReset ? seq : 0;
     const first = { generation: 1, at: transaction.now, startSeq, provider, model };
-    transaction.set({ session: newPeriod(first) });
+    const session = newPeriod(first);
+    transaction.set({ session });
+    return session;
   }
 
+  /** @param before the period as it last was. */
   #rollOver(
     transaction: Transaction,
-    state: Period,
     before: Period,
     event: { readonly event: string; readonly reason: string },
     startSeq?: number,
-  ): void {
-    const { provider, model } = state;
+  ): Period {
+    const { provider, model } = transaction.head.session ?? before;
     const generation = before.generation + 1;
     const previous = before as JsonObject;
     const fields = { ...event, generation, provider, model, previous };
     const seq = transaction.control("session", fields);
-    transaction.set({
-      session: rollOver(state, { at: transaction.now, startSeq: startSeq ?? seq }),
-      open_turn: undefined,
-      view_from: undefined,
-      reported: undefined,
-      provider_start: undefined,
-    });
+    endPeriod(transaction, startSeq ?? seq);
+    return transaction.head.session as Period;
   }
 
   #endProvider(
     transaction: Transaction,
-    next: Period,
-    before: Period,
     why: { readonly provider: string; readonly reason: string },
     startSeq?: number,
-  ): void {
-    const previous = bucketOf(before, why.provider) as JsonObject;
+  ): Period {
+    const { session: before, view_from, reported, provider_start } = transaction.head;
+    const { provider } = why;
+    const previous = bucketOf(before as Period, provider) as JsonObject;
     const seq = transaction.control("session", { event: "provider_reset", ...why, previous });
-    const { [why.provider]: _, ...views } = transaction.head.view_from ?? {};
-    const { [why.provider]: __, ...reported } = transaction.head.reported ?? {};
+    const session = resetProvider(before as Period, provider);
     transaction.set({
-      session: next,
-      view_from: views,
-      reported,
-      provider_start: { ...transaction.head.provider_start, [why.provider]: startSeq ?? seq },
+      session,
+      view_from: without(view_from, provider),
+      reported: without(reported, provider),
+      provider_start: { ...provider_start, [provider]: startSeq ?? seq },
     });
+    return session;
   }
+}
+
+function without<T>(of: Readonly<Record<string, T>> = {}, name: string) {
+  const { [name]: _, ...others } = of;
+  return others;
+}
+
+/** Begins the next period of a chat, if it has one, after this record, with all that a head says of the last one. */
+export function endPeriod(transaction: Transaction, startSeq: number): void {
+  const { session } = transaction.head;
+  transaction.set({
+    session: session && rollOver(session, { at: transaction.now, startSeq }),
+    open_turn: undefined,
+    view_from: undefined,
+    reported: undefined,
+    provider_start: undefined,
+  });
 }
 
 export function periodView(chatId: string, state: Period): PeriodView {

@@ -4,7 +4,7 @@ import type { FileStore } from "../storage/file-store.ts";
 import type { StoredRecord } from "../storage/log-store.ts";
 import { attachedIn, wholeFile } from "./attached.ts";
 import type { ChatHead } from "./chat-head.ts";
-import { foreignObject, isMessage, leftOverId, type StoredMessage } from "./message.ts";
+import { foreignObject, isMessage, type StoredMessage } from "./message.ts";
 import { printableJson } from "./printable.ts";
 import type { Records } from "./render-rows.ts";
 import { callOfResult } from "./turn-ids.ts";
@@ -37,13 +37,13 @@ export function seedHead(key: string, head: ChatHead): SeedHead {
   };
 }
 
-/** What a clear hid is left out. What a head has no room for stays, as the metadata does. */
+/** What a clear hid is left out. */
 export async function* sinceClear(
   records: Records,
   { clear_seq = 0 }: ChatHead,
 ): AsyncGenerator<StoredRecord> {
   for await (const record of records) {
-    if (record.seq > clear_seq || record.id === leftOverId) yield record;
+    if (record.seq > clear_seq) yield record;
   }
 }
 
@@ -68,8 +68,7 @@ const attachmentLineBytes = 512 * 1024;
  * before the first message that refers to them: readers of the format pass over those.
  *
  * A last line repeats the metadata where it must: readers of the format let the last one win, and
- * `last_consolidated` counts messages of this file, of which some may be left out. What an import
- * found too large for a head is in that line.
+ * `last_consolidated` counts messages of this file, of which some may be left out.
  */
 export async function* toSeedJsonl(
   head: SeedHead,
@@ -83,7 +82,6 @@ export async function* toSeedJsonl(
   let read = 0;
   let messages = 0;
   let consolidated = 0;
-  let last = head;
   let repeats = false;
   for await (const record of records) {
     const message = isMessage(record) ? record : undefined;
@@ -92,11 +90,6 @@ export async function* toSeedJsonl(
     // A provider refuses the result of a call that it is not sent.
     if (!full && message && erased.has(callOfResult(message) ?? "")) continue;
     const object = full ? undefined : foreignObject(record);
-    if (object !== undefined && record.id === leftOverId) {
-      last = withLeftOver(head, object);
-      repeats = true;
-      continue;
-    }
     const kept = full ? record : ((message && seedMessage(message)) ?? object);
     if (kept === undefined) continue;
     for await (const line of attachmentLines(kept, head.key, options.files, written)) {
@@ -110,7 +103,7 @@ export async function* toSeedJsonl(
   }
   if (full) yield headLine(head, full);
   else if (repeats || consolidated !== head.last_consolidated) {
-    yield headLine({ ...last, last_consolidated: consolidated }, full);
+    yield headLine({ ...head, last_consolidated: consolidated }, full);
   }
 }
 
@@ -133,16 +126,6 @@ async function* attachmentLines(
       yield jsonLine({ _type: "metadata", kind: attachmentKind, sha256, size, offset, data });
     }
   }
-}
-
-/** The head with what had no place in it, as far as nothing took that place. */
-function withLeftOver(head: SeedHead, { metadata, extra }: JsonObject): SeedHead {
-  const isFree = Object.keys(head.metadata).length === 0;
-  return {
-    ...head,
-    metadata: isFree && isJsonObject(metadata) ? metadata : head.metadata,
-    extra: head.extra ?? (isJsonObject(extra) ? extra : undefined),
-  };
 }
 
 function headLine(head: SeedHead, full: boolean): string {

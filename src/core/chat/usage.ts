@@ -1,3 +1,4 @@
+import type { Json } from "../json.ts";
 import { nullable, number, object, required, whole, word } from "../shape.ts";
 import { checkKey } from "../storage/key.ts";
 import { bucketOf, type Period, type ProviderSession, periodLimits, withBucket } from "./period.ts";
@@ -27,17 +28,11 @@ type UsageOutcome =
   | { readonly state: Period }
   | { readonly rejected: "ended_generation" | "ended_bucket" };
 
-/**
- * Bounds of a delta and of a total. Up to so many dollars, nano-dollars survive being written as a
- * number of dollars: past 2^51 of them (2.2 million dollars) they would not.
- */
-export const usageLimits = { costUsd: 1_000_000, count: Number.MAX_SAFE_INTEGER } as const;
-
 const nanosPerDollar = 1_000_000_000;
 
 /**
  * Adds what an attempt used to the bucket that it began in; the target and the clocks stay. Totals
- * stop at 0 and at `usageLimits`. The caller sees to it that one delta is applied once.
+ * stop at 0 and at `periodLimits`. The caller sees to it that one delta is applied once.
  *
  * @param state `null`: the period has ended, and no other began.
  * @returns the new state, the same object if nothing changed; or why the delta came too late.
@@ -49,46 +44,32 @@ export function applyUsage(state: Period | null, delta: UsageDelta): UsageOutcom
   if (delta.generation !== state?.generation) return { rejected: "ended_generation" };
   const bucket = bucketOf(state, delta.provider);
   if (delta.bucket_generation !== bucket.generation) return { rejected: "ended_bucket" };
+  const { cost_usd, tokens } = delta;
   const messages = delta.outcome === "failed" ? 0 : delta.messages;
-  const added: ProviderSession = {
+  const added: Record<string, Json> = {
     ...bucket,
     session_id: delta.session_id || bucket.session_id,
     message_count: addCounts(bucket.message_count, messages),
-    total_cost_usd: addDollars(bucket.total_cost_usd, delta.cost_usd ?? 0),
+    total_cost_usd: addDollars(bucket.total_cost_usd, cost_usd ?? 0),
     total_tokens: addCounts(bucket.total_tokens, delta.tokens),
-    ...unpriced(bucket, delta),
   };
-  return { state: isSame(added, bucket) ? state : withBucket(state, delta.provider, added) };
-}
-
-/** The tokens whose cost is not known: there is such a count once there are such tokens. */
-function unpriced({ unpriced_tokens: before }: ProviderSession, { cost_usd, tokens }: UsageDelta) {
-  if (cost_usd !== null || tokens === 0) return {};
-  // An import may have brought a key of this name.
-  const known = Number.isSafeInteger(before) ? (before as number) : 0;
-  return { unpriced_tokens: addCounts(known, tokens) };
+  // Counted only once there are such tokens.
+  const isUnpriced = cost_usd === null && tokens !== 0;
+  if (isUnpriced) added["unpriced_tokens"] = addCounts(bucket.unpriced_tokens ?? 0, tokens);
+  const isSame = JSON.stringify(added) === JSON.stringify(bucket);
+  return { state: isSame ? state : withBucket(state, delta.provider, added as ProviderSession) };
 }
 
 function addCounts(total: number, count: number): number {
-  return Math.min(Math.max(total + count, 0), usageLimits.count);
+  return Math.min(Math.max(total + count, 0), periodLimits.count);
 }
 
 function addDollars(total: number, dollars: number): number {
   const nanos = Math.round(total * nanosPerDollar) + Math.round(dollars * nanosPerDollar);
-  return Math.min(Math.max(nanos, 0) / nanosPerDollar, usageLimits.costUsd);
+  return Math.min(Math.max(nanos, 0) / nanosPerDollar, periodLimits.costUsd);
 }
 
-function isSame(a: ProviderSession, b: ProviderSession): boolean {
-  return (
-    a.session_id === b.session_id &&
-    a.message_count === b.message_count &&
-    a.total_cost_usd === b.total_cost_usd &&
-    a.total_tokens === b.total_tokens &&
-    a.unpriced_tokens === b.unpriced_tokens
-  );
-}
-
-const amount = whole(-usageLimits.count, usageLimits.count);
+const amount = whole(-periodLimits.count, periodLimits.count);
 
 const deltaShape = object(
   {
@@ -97,7 +78,7 @@ const deltaShape = object(
     tokens: amount,
     generation: amount,
     bucket_generation: amount,
-    cost_usd: nullable(number(-usageLimits.costUsd, usageLimits.costUsd)),
+    cost_usd: nullable(number(-periodLimits.costUsd, periodLimits.costUsd)),
   },
   "left out",
 );

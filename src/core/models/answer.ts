@@ -175,7 +175,7 @@ function toolResult(
   return { type: "tool-result", toolCallId, toolName, content, isError };
 }
 
-function asText(value: unknown): string {
+export function asText(value: unknown): string {
   return typeof value === "string" ? value : (JSON.stringify(value) ?? "");
 }
 

@@ -1,6 +1,7 @@
 import type { LanguageModel } from "ai";
 import type { ModelInput, ToolCall } from "../chat/message.ts";
 import type { Span } from "../telemetry.ts";
+import { asText } from "./answer.ts";
 
 type V4Model = Extract<LanguageModel, { specificationVersion: "v4" }>;
 type Prompt = Parameters<V4Model["doStream"]>[0]["prompt"];
@@ -95,8 +96,4 @@ function inputsOf(message: Prompt[number]): ModelInput[] {
 
 function callOf(id: string, name: string, written: string): ToolCall {
   return { id, type: "function", function: { name, arguments: written } };
-}
-
-function asText(value: unknown): string {
-  return typeof value === "string" ? value : (JSON.stringify(value) ?? "");
 }

@@ -387,7 +387,7 @@ export class Answer {
       reasoning: this.#reasoning,
       usedTools: this.#isUsed,
       outcome: isFailed ? "failed" : isStopped ? "interrupted" : "answered",
-      partialReason: isFailed ? "error" : isStopped ? "stopped" : limit?.partialReason,
+      limit: limit?.name,
       provider: this.#responder.provider,
       model: this.#end?.model ?? this.#responder.model,
       latencyMs: this.#elapsedMs(),
@@ -419,10 +419,10 @@ export class Answer {
 /** Ends of an answer that is not whole, though its model ended it. */
 const limits = new Map<
   FinishReason | undefined,
-  { readonly partialReason: "length" | "content_filter"; readonly says: string }
+  { readonly name: Ended["limit"]; readonly says: string }
 >([
-  ["length", { partialReason: "length", says: "it reached its limit of tokens" }],
-  ["content-filter", { partialReason: "content_filter", says: "a content filter stopped it" }],
+  ["length", { name: "length", says: "it reached its limit of tokens" }],
+  ["content-filter", { name: "content_filter", says: "a content filter stopped it" }],
 ]);
 
 const noUsage: Usage = { inputTokens: 0, outputTokens: 0, costUsd: 0 };

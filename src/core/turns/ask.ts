@@ -74,7 +74,8 @@ export async function ask(prompt: Prompt, responder: Responder): Promise<Ended> 
     tell(prompt, `${responder.model} did not take ${refused}.`);
   }
   const viewFrom = history.isSmall ? undefined : history.view.fromSeq;
-  return { ...(await answer.end(error)), viewFrom, estimated: attached.estimated };
+  const { acknowledged } = prompt.part;
+  return { ...(await answer.end(error)), viewFrom, estimated: attached.estimated, acknowledged };
 }
 
 /** What the window of a model turned out to hold, where that is less than was thought. */

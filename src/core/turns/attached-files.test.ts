@@ -115,10 +115,10 @@ test("what a model does not take is named to it, and the person is told once", a
   const attachments = [png, { ...png, name: "dog.png" }, pdf, zip, long];
   const turn = turns.submit(chat, { content: "look", attachments });
   assert.deepEqual(await noticesOf(turn), [
-    "qwen3 does not take pictures: cat.png and dog.png were not sent to it.",
-    "qwen3 does not take PDF files: plan.pdf was not sent to it.",
-    "qwen3 does not take such files: a.zip was not sent to it.",
-    "long.txt was not sent to the model: it is longer than 256 KiB.",
+    "cat.png and dog.png: not sent to the model, because qwen3 does not take pictures.",
+    "plan.pdf: not sent to the model, because qwen3 does not take PDF files.",
+    "a.zip: not sent to the model, because qwen3 does not take such files.",
+    "long.txt: not sent to the model, because a text may have 256 KiB.",
   ]);
   assert.deepEqual(asked(model), {
     content:

@@ -38,7 +38,7 @@ export async function withFiles(
   const newest = messages.findLastIndex(({ role }) => role === "user");
   const taking = new Map<string, boolean>();
   const made: ModelInput[] = [];
-  const notices: string[] = [];
+  const refused: { readonly name: string; readonly why: string }[] = [];
   let room: number = attachmentLimits.bytes;
   for (const [index, message] of [...messages.entries()].toReversed()) {
     if (message.role !== "user" || message.files === undefined) {
@@ -47,18 +47,20 @@ export async function withFiles(
     }
     const lines: string[] = [];
     const files: ModelFile[] = [];
-    const refused: Refused[] = [];
     for (const file of message.files) {
       const got = await modelFile(file, asking, { taking, room });
       room -= got.file.bytes?.length ?? 0;
       files.push(got.file);
       lines.push(got.line);
-      if (got.why !== undefined) refused.push({ name: file.name, why: got.why });
+      if (index === newest && got.why !== undefined)
+        refused.push({ name: file.name, why: got.why });
     }
-    if (index === newest) notices.push(...noticesOf(refused));
     const content = [message.content, ...lines].filter((text) => text !== "").join("\n\n");
     made.unshift({ ...message, content, files });
   }
+  const notices = [...Map.groupBy(refused, ({ why }) => why)].map(([why, files]) => {
+    return `${listed(files.map(({ name }) => name))}: not sent to the model, because ${why}.`;
+  });
   return { messages: made, notices, hasBytes: room < attachmentLimits.bytes };
 }
 
@@ -100,14 +102,15 @@ async function modelFile(
   const named = (why: string, more: string): Got => {
     return { file, line: `[${fileNote(type, name, `, ${more}`)}]`, why };
   };
+  const unread = named("it could not be read", "could not be read");
   const kind = kindOf(file);
   if (kind === "text") {
     if (size > attachmentLimits.textBytes) {
-      return named("is longer than 256 KiB", "too long to be shown to you");
+      return named("a text may have 256 KiB", "too long to be shown to you");
     }
     const bytes = await wholeFile(chats.files, chatId, sha256);
     const text = bytes && textIn(bytes);
-    if (text === undefined) return named("could not be read", "could not be read");
+    if (text === undefined) return unread;
     return { file, line: `[${fileNote(type, name)}]\n${fenced(text)}` };
   }
   if (kind !== "other" && !taking.has(type)) {
@@ -116,33 +119,13 @@ async function modelFile(
   if (taking.get(type) !== true) {
     return named(`${responder.model} does not take ${plurals[kind]}`, "not shown to you");
   }
-  if (size > room) return named("too many bytes", "no longer shown to you");
+  if (size > room) return named("there were too many bytes", "no longer shown to you");
   const bytes = await wholeFile(chats.files, chatId, sha256);
-  if (bytes === undefined) return named("could not be read", "could not be read");
+  if (bytes === undefined) return unread;
   return { file: { ...file, bytes }, line: `[${fileNote(type, name)}]` };
 }
 
 const plurals = { picture: "pictures", pdf: "PDF files", text: "text files", other: "such files" };
-
-interface Refused {
-  readonly name: string;
-  readonly why: string;
-}
-
-function noticesOf(refused: readonly Refused[]): readonly string[] {
-  const notices: string[] = [];
-  for (const [why, files] of Map.groupBy(refused, (each) => each.why)) {
-    const names = listed(files.map(({ name }) => name));
-    const be = files.length === 1 ? "was" : "were";
-    // A reason either speaks of the model or goes on after the names.
-    notices.push(
-      why.includes(" does not take ")
-        ? `${why}: ${names} ${be} not sent to it.`
-        : `${names} ${be} not sent to the model: ${files.length === 1 ? "it" : "each"} ${why}.`,
-    );
-  }
-  return notices;
-}
 
 /** `a`, `a and b`, `a, b and c`. */
 function listed(names: readonly string[]): string {

@@ -8,9 +8,9 @@ import type { Period } from "../chat/period.ts";
 import type { Resolution, Target } from "../chat/provider-sessions.ts";
 import type { Transaction } from "../chat/transaction.ts";
 import { besideWords, pendingId, waitingInput } from "../chat/waiting.ts";
-import { isThroughlineError, ThroughlineError } from "../errors.ts";
+import { ThroughlineError } from "../errors.ts";
 import { isErased, prepareBatch } from "../storage/batch.ts";
-import type { LogStore, StoredRecord } from "../storage/log-store.ts";
+import type { StoredRecord } from "../storage/log-store.ts";
 import type { Turn } from "./turn.ts";
 import { newestWords } from "./turn-log.ts";
 import type { TurnsRuntime } from "./turns-options.ts";
@@ -115,48 +115,41 @@ export async function beginTurn(
 const isPersons = ({ synthetic }: Turn) => synthetic === undefined;
 
 /** How long the person had been away before this was said, when that is worth a line. */
-function awayBefore({ rules }: Ports, { head, now }: Transaction, turn: Turn): number | undefined {
+function awayBefore(
+  { rules }: Pick<Ports, "rules">,
+  { head, now }: Transaction,
+  turn: Turn,
+): number | undefined {
   const humanAt = head.session?.human_at;
   if (humanAt === undefined || !isPersons(turn)) return undefined;
   const away = now - Date.parse(humanAt);
-  return rules.timeAwayMs > 0 && away >= rules.timeAwayMs ? away : undefined;
+  return rules.timeAwayMinutes > 0 && away >= rules.timeAwayMinutes * 60_000 ? away : undefined;
 }
 
 /** Keeps a message that waits for its turn. The person acted now: the period is not judged. */
-export async function keepPending(ports: Ports, turn: Turn, target: Target): Promise<void> {
-  const { chats, sessions } = ports;
+export function keepPending(
+  { chats, sessions, ...ports }: Ports,
+  turn: Turn,
+  target: Target,
+): Promise<void> {
   const { logs } = chats;
   const id = pendingId(turn.id);
-  const keep = chats.change(turn.chatId, async (transaction) => {
+  return chats.change(turn.chatId, async (transaction) => {
     if ((await logs.find(transaction.chatId, turn.id)) !== undefined) return;
     const kept = await logs.find(transaction.chatId, id);
     // Erased while it waited: its files must not come back either.
-    if (kept !== undefined && (isErased(kept) || isControl(kept, "pending_input"))) return;
+    if (kept !== undefined && isErased(kept)) return;
+    if (kept !== undefined && isControl(kept, "pending_input")) {
+      assertSameFiles(kept, turn);
+      return;
+    }
     await keepFiles(chats, turn, transaction);
+    const fields = { content: turn.content, ...besideWords(turn), ...target };
     const away_ms = awayBefore(ports, transaction, turn);
-    transaction.control(
-      "pending_input",
-      {
-        content: turn.content,
-        ...besideWords(turn),
-        provider: target.provider,
-        model: target.model,
-        away_ms,
-      },
-      id,
-    );
+    transaction.control("pending_input", { ...fields, away_ms }, id);
     transaction.set({ pending: [...(transaction.head.pending ?? []), turn.id] });
     if (isPersons(turn)) sessions.humanActedIn(transaction);
   });
-  try {
-    await keep;
-  } catch (error) {
-    // The same message was sent to another process, which kept it first, with its own time.
-    const isKept = isThroughlineError(error, "THROUGHLINE_ID_CONFLICT");
-    if (!isKept || (await waitingInput(logs, turn.chatId, turn.id)) === undefined) throw error;
-  }
-  const kept = await waitingInput(logs, turn.chatId, turn.id);
-  if (kept !== undefined) assertSameFiles(kept, turn);
 }
 
 /** What is kept must fit into a record in whatever form it ends: traced or dismissed. */
@@ -194,9 +187,10 @@ export async function beginRetry(
   }
   const resolution = await sessions.resolveIn(transaction, target);
   sessions.humanActedIn(transaction);
-  const mark = await retryMark(chats.logs, transaction.chatId, retryId);
+  const mark = controlId("retry", retryId);
   const fields = { event: "retry", turn: id, retry: retryId, trace_id: span.traceId };
-  if (mark.of === undefined) transaction.control("turn", fields, mark.id);
+  const isNew = (await chats.logs.find(transaction.chatId, mark)) === undefined;
+  if (isNew) transaction.control("turn", fields, mark);
   const { session, told_session: acknowledged } = transaction.head;
   const begun = { user, resolution, period: session as Period, acknowledged, attempt: 1 };
   return { ...begun, isNew: false, awayMs: undefined, notice: endNotice(resolution) };
@@ -212,29 +206,13 @@ export async function retriedWith(
   chatId: string,
   retryId: string,
 ): Promise<StoredMessage | undefined> {
-  const { of } = await retryMark(chats.logs, chatId, retryId);
-  if (of === undefined) return undefined;
-  const user = await chats.find(chatId, of);
+  const mark = await chats.logs.find(chatId, controlId("retry", retryId));
+  if (mark === undefined) return undefined;
+  const user = await chats.find(chatId, String(mark["turn"]));
   if (user !== undefined) return user;
   throw new ThroughlineError("the message that this retry was of was erased or taken back", {
     code: "THROUGHLINE_CONFLICT",
   });
-}
-
-/** The record of a retry, and where there is none, the id that it is to have. */
-async function retryMark(
-  logs: Pick<LogStore, "find">,
-  chatId: string,
-  retryId: string,
-): Promise<{ readonly id: string; readonly of: string | undefined }> {
-  for (let n = 1; ; n++) {
-    const id = controlId("retry", retryId, n);
-    const record = await logs.find(chatId, id);
-    if (record === undefined) return { id, of: undefined };
-    const { retry, turn } = record;
-    const isIt = isControl(record, "turn") && retry === retryId && typeof turn === "string";
-    if (isIt) return { id, of: turn };
-  }
 }
 
 /** Says what a person should know of the period, or a provider's part of it, that ended. */

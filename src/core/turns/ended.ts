@@ -4,11 +4,13 @@ import type { Outcome } from "../chat/interaction.ts";
 import type { AnswerStats, StoredMessage } from "../chat/message.ts";
 import type { MessageInput } from "../chat/message-input.ts";
 import { bucketOf, type Period } from "../chat/period.ts";
+import type { ProviderModel } from "../chat/provider-sessions.ts";
 import type { Transaction } from "../chat/transaction.ts";
 import { answerId } from "../chat/turn-ids.ts";
 import type { JsonObject } from "../json.ts";
 import type { FinishReason, Usage } from "../models/responder.ts";
 import type { Begun } from "./begun.ts";
+import type { Turn } from "./turn.ts";
 import { TurnLog } from "./turn-log.ts";
 import type { TurnsRuntime } from "./turns-options.ts";
 
@@ -23,7 +25,8 @@ export interface Ended {
   readonly providerSessionId: string | undefined;
   readonly usage: Usage;
   readonly outcome: Outcome;
-  readonly partialReason: "stopped" | "error" | "length" | "content_filter" | undefined;
+  /** Why it is not whole, though its model ended it. */
+  readonly limit?: "length" | "content_filter" | undefined;
   readonly provider: string;
   readonly model: string;
   readonly viewFrom?: number | undefined;
@@ -57,120 +60,99 @@ export interface Stored {
  * is there, or the turn is still open.
  */
 export function endTurn(
-  memories: Pick<TurnsRuntime, "chats" | "sessions">,
-  turn: { readonly chatId: string; readonly id: string; readonly retryId?: string | undefined },
+  { chats, sessions }: Pick<TurnsRuntime, "chats" | "sessions">,
+  turn: Pick<Turn, "chatId" | "id" | "retryId">,
   begun: Begun,
   ended: Ended,
 ): Promise<Stored> {
-  const { chats, sessions } = memories;
   const { generation } = begun.period;
-  return chats.changeExisting(turn.chatId, async (transaction) => {
+  const { chatId, id, retryId } = turn;
+  return chats.changeExisting(chatId, async (transaction) => {
     const isLate = isAfterItsPeriod(transaction, begun);
     const hasAnswer = ended.text !== "" || ended.outcome === "answered";
+    const isOpen = transaction.head.open_turn?.id === id;
     // Its message was hidden or erased since: the provider's own session remembers it and must not be resumed,
     // and what the provider counted had it in it.
-    const isGone = turn.retryId === undefined && transaction.head.open_turn?.id !== turn.id;
+    const isGone = retryId === undefined && !isOpen;
     // One that is late hides nothing: the message would be left without any answer.
-    const replaces = turn.retryId !== undefined && hasAnswer && !isLate;
-    if (replaces) {
-      const log = await TurnLog.read(chats, turn.chatId, begun.user);
-      log.show(answerId(turn.id, turn.retryId), transaction);
+    if (retryId !== undefined && hasAnswer && !isLate) {
+      const log = await TurnLog.read(chats, chatId, begun.user);
+      log.show(answerId(id, retryId), transaction);
     }
     const by = answeredBy(transaction, turn, begun, ended);
-    let assistant: { readonly id: string } | undefined;
+    const partialReason = partialReasonOf(ended);
+    let assistant: StoredMessage | undefined;
     if (ended.messages !== undefined) {
-      const { messages } = ended;
-      assistant = await storeMessages(chats, transaction, { messages, ended, by });
+      assistant = await storeMessages(chats, transaction, ended, by);
     } else if (hasAnswer) {
-      assistant = transaction.message(
-        await ownAnswer(chats, transaction, { turn, begun, ended, by }),
-      );
+      // A message that is answered again may have the answer of before.
+      const isSecond = !begun.isNew && retryId === undefined;
+      const own = answerId(id, retryId);
+      const isTaken = isSecond && (await chats.logs.find(chatId, own)) !== undefined;
+      assistant = transaction.message({
+        id: isTaken ? transaction.newId() : own,
+        role: "assistant",
+        content: ended.text,
+        reasoning_content: ended.reasoning || undefined,
+        ...by,
+        partial: partialReason !== undefined || undefined,
+        partial_reason: partialReason,
+        stats: statsOf(ended),
+        provider_data: ended.providerData,
+      }) as unknown as StoredMessage;
     }
+    const { provider, model, usage, outcome } = ended;
     sessions.updateIn(transaction, {
-      turn: turn.id,
-      provider: ended.provider,
-      model: ended.model,
+      turn: id,
+      provider,
+      model,
       messages: 1,
       generation,
-      cost_usd: ended.usage.costUsd ?? null,
-      tokens: (ended.usage.inputTokens ?? 0) + (ended.usage.outputTokens ?? 0),
-      outcome: ended.outcome,
-      bucket_generation: bucketOf(begun.period, ended.provider).generation,
+      cost_usd: usage.costUsd ?? null,
+      tokens: (usage.inputTokens ?? 0) + (usage.outputTokens ?? 0),
+      outcome,
+      bucket_generation: bucketOf(begun.period, provider).generation,
       session_id: isGone ? undefined : ended.providerSessionId,
     });
     // Only a model that failed without a word leaves the turn open: it can be asked again.
-    const isOver = ended.outcome !== "failed" || hasAnswer;
-    if (isOver && transaction.head.open_turn?.id === turn.id)
-      transaction.set({ open_turn: undefined });
+    const isOver = outcome !== "failed" || hasAnswer;
+    if (isOver && isOpen) transaction.set({ open_turn: undefined });
     // With the answer that was made with it, or not at all: acknowledged exactly once.
     const isAcknowledged = ended.acknowledged !== undefined && ended.text !== "" && !isLate;
     if (isAcknowledged) transaction.set({ told_session: ended.acknowledged });
     if (!isLate && !isGone && ended.viewFrom !== undefined) {
-      const views = { ...transaction.head.view_from, [ended.provider]: ended.viewFrom };
+      const views = { ...transaction.head.view_from, [provider]: ended.viewFrom };
       transaction.set({ view_from: views, ...reportedBy(transaction, ended) });
     }
-    return {
-      assistant: assistant as unknown as StoredMessage | undefined,
-      period: transaction.head.session ?? begun.period,
-      ended,
-    };
+    return { assistant, period: transaction.head.session ?? begun.period, ended };
   });
-}
-
-/** The message of an answer that we asked for. */
-async function ownAnswer(
-  chats: Chats,
-  transaction: Transaction,
-  of: {
-    readonly turn: { readonly id: string; readonly retryId?: string | undefined };
-    readonly begun: Begun;
-    readonly ended: Ended;
-    readonly by: JsonObject;
-  },
-): Promise<MessageInput> {
-  const { turn, begun, ended, by } = of;
-  const id = answerId(turn.id, turn.retryId);
-  // A message that is answered again may have the answer of before.
-  const isSecond = !begun.isNew && turn.retryId === undefined;
-  const { logs } = chats;
-  const isTaken = isSecond && (await logs.find(transaction.chatId, id)) !== undefined;
-  return {
-    id: isTaken ? transaction.newId() : id,
-    role: "assistant",
-    content: ended.text,
-    reasoning_content: ended.reasoning || undefined,
-    ...by,
-    partial: ended.partialReason !== undefined || undefined,
-    partial_reason: ended.partialReason,
-    stats: statsOf(ended),
-    provider_data: ended.providerData,
-  };
 }
 
 /** Stores what a model said that was called elsewhere. @returns the last of it that is an answer. */
 async function storeMessages(
   chats: Chats,
   transaction: Transaction,
-  of: {
-    readonly messages: readonly MessageInput[];
-    readonly ended: Ended;
-    readonly by: JsonObject;
-  },
+  ended: Ended,
+  by: JsonObject,
 ): Promise<StoredMessage | undefined> {
-  const { messages, ended, by } = of;
+  const partial_reason = partialReasonOf(ended);
+  const { messages = [] } = ended;
   const last = messages.findLastIndex(({ role }) => role === "assistant");
   let assistant: StoredMessage | undefined;
   for (const [index, message] of messages.entries()) {
-    const own = { ...message, ...by };
+    const isLast = index === last;
     // An answer may have been stopped while its tools ran.
-    const isStopped = ended.partialReason === "stopped" && index === last;
-    const isCut = isStopped || (ended.partialReason !== undefined && message.content !== "");
-    const cut = isCut ? { partial: true, partial_reason: ended.partialReason } : {};
-    const answer = { ...own, ...cut, stats: statsOf(ended) };
-    const stored = await chats.appendTo(transaction, index === last ? answer : own);
-    if (index === last) assistant = stored;
+    const isCut = partial_reason !== undefined && message.content !== "";
+    const cut = isCut || partial_reason === "stopped" ? { partial: true, partial_reason } : {};
+    const more = isLast ? { ...cut, stats: statsOf(ended) } : {};
+    const stored = await chats.appendTo(transaction, { ...message, ...by, ...more });
+    if (isLast) assistant = stored;
   }
   return assistant;
+}
+
+function partialReasonOf({ outcome, limit }: Ended): "stopped" | "error" | Ended["limit"] {
+  return outcome === "failed" ? "error" : outcome === "interrupted" ? "stopped" : limit;
 }
 
 /** What an answer took, kept with it. `null`: not known. */
@@ -187,15 +169,12 @@ function statsOf({ usage, latencyMs, firstWordMs }: Ended): AnswerStats & JsonOb
 }
 
 /** What the provider counted for the prompt, for the next turn to go by. */
-function reportedBy(
-  transaction: Transaction,
-  { usage, provider, model, partialReason, estimated, ...ended }: Ended,
-) {
+function reportedBy(transaction: Transaction, ended: Ended) {
+  const { usage, provider, model, estimated } = ended;
+  const { inputTokens: tokens = 0 } = usage;
   // With a tool's result the model was asked again, and what it read the first time counted twice.
-  if (ended.usedTools) return {};
-  const { inputTokens: tokens } = usage;
-  const isKnown = tokens !== undefined && tokens > 0 && estimated !== undefined;
-  if (!isKnown || partialReason !== undefined) return {};
+  if (ended.usedTools || tokens <= 0 || estimated === undefined) return {};
+  if (partialReasonOf(ended) !== undefined) return {};
   const use = { model, tokens, estimated };
   return { reported: { ...transaction.head.reported, [provider]: use } };
 }
@@ -203,9 +182,9 @@ function reportedBy(
 /** Whose turn an answer, a call or a result is of, and who made it. */
 export function answeredBy(
   transaction: Transaction,
-  turn: { readonly id: string },
+  turn: Pick<Turn, "id">,
   begun: Begun,
-  { provider, model }: { readonly provider: string; readonly model: string },
+  { provider, model }: ProviderModel,
 ): JsonObject {
   const by = { turn: turn.id, provider, model };
   // Out of every view of the period that began since.

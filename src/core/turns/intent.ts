@@ -18,7 +18,7 @@ export function parseIntent(text: string, companionName?: string): Intent {
   const trimmed = text.trim();
   if (trimmed === "") return { type: "unknown", confidence: 0 };
   if (isStopRequest(trimmed, companionName)) return { type: "command", confidence: 1 };
-  const [first = "", second = "", third = "", fourth = ""] = firstWords(trimmed, 4);
+  const [first = "", second = "", third = "", fourth = ""] = words(trimmed);
   if (isPolite(first, second, third, fourth)) return { type: "command", confidence: 0.9 };
   if (/[?\uff1f\u061f]$/.test(trimmed)) return { type: "question", confidence: 1 };
   if (greetings.has(first) || greetings.has(`${first} ${second}`)) {
@@ -27,12 +27,6 @@ export function parseIntent(text: string, companionName?: string): Intent {
   if (questionWords.has(first)) return { type: "question", confidence: 0.85 };
   if (imperatives.has(first)) return { type: "command", confidence: 0.75 };
   return { type: "unknown", confidence: 0.1 };
-}
-
-function firstWords(text: string, count: number): readonly string[] {
-  const found: string[] = [];
-  for (const word of words(text)) if (found.push(word) === count) break;
-  return found;
 }
 
 /** `please`, or `can/could/will/would you [please]`, before an imperative verb. */

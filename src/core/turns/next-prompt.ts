@@ -7,7 +7,7 @@ import { readAsked, requestOf } from "./ask.ts";
 import { withFiles } from "./attached-files.ts";
 import { beginTurn } from "./begun.ts";
 import { Turn } from "./turn.ts";
-import { speakerOf } from "./turn-target.ts";
+import { modelFor } from "./turn-target.ts";
 import type { TurnsRuntime } from "./turns-options.ts";
 
 /** A part of a prompt, with the estimate of its tokens. */
@@ -74,7 +74,7 @@ export async function nextPrompt(
 ): Promise<NextPrompt> {
   const content = said.trim() === "" ? undefined : said;
   const { chats, workingMemory, extensions } = ports;
-  const { target, responder, notice } = await speakerOf(ports, chatId, asked);
+  const { target, responder, notice } = await modelFor(ports, chatId, asked);
   const id = ports.newId();
   const turn = new Turn({ chatId, id, content: content ?? placeholder, isFresh: true });
   const { result, head, log } = await chats.preview(chatId, (transaction) =>
@@ -94,10 +94,21 @@ export async function nextPrompt(
   const asking = { chats, chatId, responder, signal: turn.signal };
   const unread = content === undefined ? withoutNewest(request.messages) : request.messages;
   const { messages } = await withFiles(unread, asking);
-  const sections = sectionsOf(
-    { ...request, messages },
-    { persona, facts: part.instructions, tools },
-  );
+  const newest = messages.at(-1)?.role === "user" ? messages.at(-1) : undefined;
+  const earlier = newest === undefined ? messages : messages.slice(0, -1);
+  const counted = earlier.map((each) => ({ ...withoutFileBytes(each), tokens: tokensOf(each) }));
+  const historyOf = {
+    tokens: counted.reduce((sum, each) => sum + each.tokens, 0),
+    messages: counted,
+  };
+  const sections = [
+    textSection("persona", persona),
+    textSection("facts", part.instructions),
+    textSection("tools", toolsText(tools)),
+    counted.length === 0 ? [] : [{ name: "history", ...historyOf } as const],
+    textSection("context", request.context ?? ""),
+    textSection("message", newest?.content ?? "", newest && tokensOf(newest)),
+  ].flat();
   const { provider, model, window } = responder;
   const reported = head.reported?.[provider];
   return {
@@ -135,33 +146,6 @@ function withoutNewest(messages: readonly ModelInput[]): readonly ModelInput[] {
   return [...before, { ...last, content: last.content.slice(0, -`\n\n${placeholder}`.length) }];
 }
 
-function sectionsOf(
-  { messages, context = "" }: Pick<ResponderRequest, "messages" | "context">,
-  parts: {
-    readonly persona: string;
-    readonly facts: string;
-    readonly tools: ShownTools | undefined;
-  },
-): readonly PromptSection[] {
-  const newest = messages.at(-1)?.role === "user" ? messages.at(-1) : undefined;
-  const earlier = newest === undefined ? messages : messages.slice(0, -1);
-  const counted = earlier.map((message) => {
-    return { ...withoutFileBytes(message), tokens: messageTokens(read(message)) };
-  });
-  const tokens = counted.reduce((sum, message) => sum + message.tokens, 0);
-  const stable = [
-    textSection("persona", parts.persona),
-    textSection("facts", parts.facts),
-    textSection("tools", toolsText(parts.tools)),
-  ];
-  const changing = [
-    textSection("context", context),
-    textSection("message", newest?.content ?? "", newest && messageTokens(read(newest))),
-  ];
-  const history = { name: "history", tokens, messages: counted } as const;
-  return [...stable.flat(), ...(counted.length === 0 ? [] : [history]), ...changing.flat()];
-}
-
 function textSection(
   name: Exclude<PromptSection["name"], "history">,
   text: string,
@@ -170,10 +154,11 @@ function textSection(
   return text === "" ? [] : [{ name, tokens, text }];
 }
 
-/** Without the files that are named or quoted in its text. */
-function read(message: ModelInput): ModelInput {
-  if (message.role !== "user" || message.files === undefined) return message;
-  return { ...message, files: message.files.filter(({ bytes }) => bytes !== undefined) };
+/** Estimates a message, without the files that are named or quoted in its text. */
+function tokensOf(message: ModelInput): number {
+  if (message.role !== "user" || message.files === undefined) return messageTokens(message);
+  const files = message.files.filter(({ bytes }) => bytes !== undefined);
+  return messageTokens({ ...message, files });
 }
 
 /** As it is shown: which files there are, and not megabytes of them. */

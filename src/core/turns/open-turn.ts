@@ -6,6 +6,7 @@ import { invalid, isThroughlineError, ThroughlineError } from "../errors.ts";
 import type { JsonObject } from "../json.ts";
 import { unknownUsage } from "../models/prices.ts";
 import type { Usage } from "../models/responder.ts";
+import { until } from "../timers.ts";
 import { promptOf } from "./ask.ts";
 import { answeredBy, type Ended, type Stored } from "./ended.ts";
 import type { Prompt } from "./run.ts";
@@ -130,8 +131,8 @@ export class OpenTurn implements AsyncDisposable {
     this.context = context;
     this.ended = this.#stored.promise;
     this.ended.catch(() => undefined); // those who await it get the error
-    if (turn.signal.aborted) this.#stopped();
-    else turn.signal.addEventListener("abort", () => this.#stopped(), { once: true });
+    if (turn.signal.aborted) void this.#stopped();
+    else turn.signal.addEventListener("abort", () => void this.#stopped(), { once: true });
   }
 
   /** @param store stores the end of the turn. */
@@ -233,7 +234,6 @@ export class OpenTurn implements AsyncDisposable {
       providerSessionId,
       usage,
       outcome,
-      partialReason: partialReasons[outcome],
       provider: this.#target.provider,
       model: end.model ?? this.#target.model,
       latencyMs: Math.round(this.#prompt.clock.monotonic() - this.#beganAt),
@@ -263,19 +263,20 @@ export class OpenTurn implements AsyncDisposable {
     throw new ThroughlineError("this turn has ended", { code: "THROUGHLINE_CONFLICT" });
   }
 
-  #stopped(): void {
-    const { turn } = this.#prompt;
+  async #stopped(): Promise<void> {
+    const { turn, timers } = this.#prompt;
     if (turn.isFenced) {
       this.#abandon(turn.signal.reason);
       return;
     }
-    const overdue = () => {
-      this.#isOverdue = true;
-      if (this.#closing === undefined) this.#abandon(notClosed());
-    };
     // Somebody waits for it, such as a chat that is being forgotten.
-    const cancel = this.#prompt.timers.after(stoppedMs, overdue, { holdsProcess: true });
-    this.ended.then(cancel, cancel);
+    const over = this.ended.then(
+      () => true,
+      () => true,
+    );
+    if (await until(over, { ms: stoppedMs, timers })) return;
+    this.#isOverdue = true;
+    if (this.#closing === undefined) this.#abandon(notClosed());
   }
 
   /** Nothing more is stored of it. */
@@ -285,7 +286,6 @@ export class OpenTurn implements AsyncDisposable {
   }
 }
 
-const partialReasons = { answered: undefined, interrupted: "stopped", failed: "error" } as const;
 const reasons = {
   answered: undefined,
   interrupted: "The answer was stopped.",

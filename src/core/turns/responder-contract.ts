@@ -1,6 +1,5 @@
 // The contract of a responder: what breaks it is a bug of the application's own.
 import { periodLimits } from "../chat/period.ts";
-import { usageLimits } from "../chat/usage.ts";
 import { checkJson, isJsonObject } from "../json.ts";
 import { isCode } from "../models/provider-words.ts";
 import { ResponderError, type ResponderEvent, type Usage } from "../models/responder.ts";
@@ -42,7 +41,7 @@ const aUsage: Check = [
   (usage) => {
     if (typeof usage !== "object" || usage === null) return false;
     const { inputTokens, outputTokens, cachedInputTokens, costUsd = 0 } = usage as Usage;
-    const isCost = typeof costUsd === "number" && costUsd >= 0 && costUsd <= usageLimits.costUsd;
+    const isCost = typeof costUsd === "number" && costUsd >= 0 && costUsd <= periodLimits.costUsd;
     const isCount = (tokens = 0) => Number.isInteger(tokens) && tokens >= 0 && tokens <= maxTokens;
     return isCost && [inputTokens, outputTokens, cachedInputTokens].every(isCount);
   },

@@ -8,9 +8,8 @@ import { inSpan } from "../telemetry.ts";
 import { type Begun, beginRetry, beginTurn } from "./begun.ts";
 import { type Ended, endTurn, type Stored } from "./ended.ts";
 import type { Turn, TurnAnswer } from "./turn.ts";
-import { storedAnswer } from "./turn-log.ts";
+import { isDismissed, storedAnswer } from "./turn-log.ts";
 import type { TurnsRuntime } from "./turns-options.ts";
-import { isDismissed } from "./unanswered.ts";
 
 /** What a turn is answered with: a model that is configured here, or an `OpenTurn`. */
 export interface Answerer {

@@ -5,10 +5,10 @@ import type { Chats } from "../chat/chats.ts";
 import { isTakenBack, Marks, shownMessages } from "../chat/marks.ts";
 import { isControl, isCutByModel, isMessage, type StoredMessage } from "../chat/message.ts";
 import { withoutSessionIds } from "../chat/period.ts";
-import { periodView } from "../chat/provider-sessions.ts";
+import { periodView, type Target } from "../chat/provider-sessions.ts";
 import type { Transaction } from "../chat/transaction.ts";
 import { answerId, retryAnswerId, stepNumber, variantOf } from "../chat/turn-ids.ts";
-import { pendingId } from "../chat/waiting.ts";
+import { besideWords, endWaits, pendingId, waitingInput } from "../chat/waiting.ts";
 import { ThroughlineError } from "../errors.ts";
 import { isErased } from "../storage/batch.ts";
 import type { Turn, TurnAnswer } from "./turn.ts";
@@ -16,28 +16,16 @@ import type { Turn, TurnAnswer } from "./turn.ts";
 /** The records of one turn behind its user message. */
 export class TurnLog {
   /** Messages of the assistant and of tools, oldest first, as they are stored. */
-  readonly stored: readonly StoredMessage[];
+  readonly stored: StoredMessage[] = [];
   /** The same as people see them, without those that were taken back. */
-  readonly shown: readonly StoredMessage[];
+  readonly shown: StoredMessage[] = [];
   /** The ids that the turn made, also those of records that were erased. */
-  readonly ids: ReadonlySet<string>;
-  readonly #marks: Marks;
+  readonly ids = new Set<string>();
   /** An attempt has ended with an answer. */
-  readonly #isOver: boolean;
+  #isOver = false;
+  #marks = new Marks();
 
-  private constructor(of: {
-    readonly stored: readonly StoredMessage[];
-    readonly shown: readonly StoredMessage[];
-    readonly ids: ReadonlySet<string>;
-    readonly marks: Marks;
-    readonly isOver: boolean;
-  }) {
-    this.stored = of.stored;
-    this.shown = of.shown;
-    this.ids = of.ids;
-    this.#marks = of.marks;
-    this.#isOver = of.isOver;
-  }
+  private constructor() {}
 
   /** @param before a number of the log that ends the reading. */
   static async read(
@@ -46,23 +34,22 @@ export class TurnLog {
     user: Pick<StoredMessage, "id" | "seq">,
     before = Number.POSITIVE_INFINITY,
   ): Promise<TurnLog> {
-    const stored: StoredMessage[] = [];
-    const ids = new Set<string>();
-    let isOver = false;
+    const log = new TurnLog();
+    const { stored, ids } = log;
     for await (const record of logs.read(chatId, { after: user.seq })) {
       if (record.seq >= before) break;
       if (record.id.startsWith(`${user.id}:`)) ids.add(record.id);
       if (record["turn"] !== user.id) continue;
       if (isMessage(record) && record.role !== "user") stored.push(record);
-      else if (isControl(record, "turn") && record["event"] === "attempt") isOver = false;
+      else if (isControl(record, "turn") && record["event"] === "attempt") log.#isOver = false;
       else if (isControl(record, "usage")) {
         // A model that failed after its first words is not asked again.
-        isOver = record["outcome"] !== "failed" || stored.at(-1)?.partial_reason === "error";
+        log.#isOver = record["outcome"] !== "failed" || stored.at(-1)?.partial_reason === "error";
       }
     }
-    const marks = await Marks.about(logs, chatId, stored);
-    const shown = stored.flatMap((message) => marks.shown(message) ?? []);
-    return new TurnLog({ stored, shown, ids, marks, isOver });
+    log.#marks = await Marks.about(logs, chatId, stored);
+    log.shown.push(...stored.flatMap((message) => log.#marks.shown(message) ?? []));
+    return log;
   }
 
   /** The shown messages that no other answer has replaced. */
@@ -266,6 +253,60 @@ export async function newestWords(
     before = page[0]?.seq ?? 0;
     if (before <= 1) return undefined;
   }
+}
+
+/**
+ * A stored message, to be answered again: the one with this id, or without one the oldest that has no
+ * answer: cut off, failed, or accepted and never begun. `own`: what one that waits was meant to run on.
+ *
+ * @throws ThroughlineError `THROUGHLINE_NOT_FOUND`: there is none.
+ *   `THROUGHLINE_CONFLICT`: it was taken back, erased or cleared.
+ */
+export async function storedWords(chats: Chats, chatId: string, id: string | undefined) {
+  const { open_turn: open, pending = [] } = (await chats.existing(chatId)).head;
+  const unanswered = open === undefined ? pending : [open.id, ...pending];
+  for (const each of id === undefined ? unanswered : [id]) {
+    const shown = id === undefined ? chats.find(chatId, each) : shownStill(chats, chatId, each);
+    const record = (await shown) ?? (await waitingInput(chats.logs, chatId, each));
+    const content = record?.["content"];
+    const isSaid = typeof content === "string" && (record?.["role"] ?? "user") === "user";
+    if (record === undefined || !isSaid) continue; // erased
+    const { provider, model } = isMessage(record) ? ({} as Target) : (record as Target);
+    const own = { provider: provider || undefined, model: model || undefined };
+    const attachments = attachmentsOf(record);
+    return { id: each, content, ...besideWords(record), attachments, own };
+  }
+  throw notFound(chatId, id === undefined ? "unanswered message" : "user message");
+}
+
+/** Whether a message that waited was dismissed, taken back or erased, or its chat forgotten, before its turn came. */
+export async function isDismissed(chats: Chats, turn: Turn): Promise<boolean> {
+  const { head } = await chats.state(turn.chatId);
+  if (head?.pending?.includes(turn.id)) return false;
+  const known = await chats.find(turn.chatId, turn.id);
+  return known === undefined || known["dismissed"] === true;
+}
+
+/**
+ * Leaves the unanswered messages of a chat without an answer, but those that are `kept`, as part of a larger
+ * change. One that waited becomes a message like any other: it was said.
+ *
+ * @returns how many that were.
+ */
+export async function dismissTurns(
+  { logs }: Chats,
+  transaction: Transaction,
+  isKept: (id: string) => boolean,
+): Promise<number> {
+  const { open_turn: open, pending = [] } = transaction.head;
+  const waiting = pending.filter((id) => !isKept(id));
+  const isOpen = open !== undefined && !isKept(open.id);
+  const turns = isOpen ? [open.id, ...waiting] : waiting;
+  if (turns.length === 0) return 0;
+  await endWaits(logs, transaction, waiting);
+  transaction.control("turn", { event: "dismissed", turns });
+  if (isOpen) transaction.set({ open_turn: undefined });
+  return turns.length;
 }
 
 function hidden(how: string): ThroughlineError {

@@ -1,15 +1,14 @@
-import type { Chats } from "../chat/chats.ts";
-import { preferredOf } from "../chat/period.ts";
 import type { ProviderModel, Target, TurnTarget } from "../chat/provider-sessions.ts";
 import { invalid, isThroughlineError } from "../errors.ts";
 import { shownModel } from "../models/model-name.ts";
-import type { Responder, Responders } from "../models/responder.ts";
+import type { Responder } from "../models/responder.ts";
+import { ask } from "./ask.ts";
+import type { Answerer } from "./run.ts";
+import type { TurnsRuntime } from "./turns-options.ts";
 
-interface Speaker {
-  readonly target: TurnTarget;
+/** A model that is configured here. */
+interface ModelAnswerer extends Answerer {
   readonly responder: Responder;
-  /** For the person: another model than before answers, because of what is configured. */
-  readonly notice?: string | undefined;
 }
 
 /**
@@ -19,35 +18,45 @@ interface Speaker {
  * @throws ThroughlineError `THROUGHLINE_INVALID`, `THROUGHLINE_CONFIGURATION`: what was asked for cannot
  *   be asked here.
  */
-export async function speakerOf(
-  { chats, responders }: { readonly chats: Chats; readonly responders: Responders },
+export async function modelFor(
+  { chats, responders }: Pick<TurnsRuntime, "chats" | "responders">,
   chatId: string,
   asked: Target,
-): Promise<Speaker> {
+): Promise<ModelAnswerer> {
   const { standard } = responders;
   const { head } = await chats.state(chatId);
   const period = head?.session ?? undefined;
-  const preferred = period && preferredOf(period);
+  const preferred = period?.preferred;
   // A period that began without a model continues with one as soon as one is configured.
   const current = period === undefined || period.provider === "offline" ? standard : period;
   if (asked.provider !== undefined || asked.model !== undefined) {
     const target = namedTarget(asked, current, standard);
-    return { target, responder: await responders.get(target.provider, target.model) };
+    return answerer(target, await responders.get(target.provider, target.model));
   }
   const { provider, model } = preferred ?? current;
   try {
     const responder = await responders.get(provider, model);
     const isBack = preferred !== undefined;
     const notice = isBack ? `${provider}/${model} is configured again, and answers.` : undefined;
-    return { target: { provider, model }, responder, notice };
+    return answerer({ provider, model }, responder, notice);
   } catch (error) {
     const isStandard = provider === standard.provider && model === standard.model;
     if (isStandard || !isNotConfigured(error)) throw error;
     const responder = await responders.get(standard.provider, standard.model);
     const insteadOf = { provider, model };
     const notice = preferred === undefined ? fallbackNotice(insteadOf, standard) : undefined;
-    return { target: { ...standard, insteadOf }, responder, notice };
+    return answerer({ ...standard, insteadOf }, responder, notice);
   }
+}
+
+/** @param notice for the person: another model than before answers, because of what is configured. */
+function answerer(target: TurnTarget, responder: Responder, notice?: string): ModelAnswerer {
+  return {
+    target,
+    responder,
+    notice,
+    answer: async (prompt, end) => end(await ask(prompt, responder)),
+  };
 }
 
 function namedTarget(
@@ -64,12 +73,12 @@ function namedTarget(
 
 /** What a message that waited was to run on, or nothing if that is no longer configured. */
 export async function stillConfigured(
-  ports: Parameters<typeof speakerOf>[0],
+  ports: Parameters<typeof modelFor>[0],
   chatId: string,
   asked: Target,
 ): Promise<Target> {
   try {
-    await speakerOf(ports, chatId, asked);
+    await modelFor(ports, chatId, asked);
     return asked;
   } catch (error) {
     if (!isNotConfigured(error)) throw error;

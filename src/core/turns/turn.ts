@@ -52,20 +52,22 @@ export type TurnProgress =
   | { readonly type: "message"; readonly message: StoredMessage }
   | { readonly type: "result"; readonly answer: TurnAnswer };
 
-interface TurnOptions {
-  readonly chatId: string;
-  readonly id: string;
-  readonly content: string;
-  readonly retryId?: string | undefined;
-  readonly name?: string | undefined;
-  readonly synthetic?: string | undefined;
-  readonly extra?: JsonObject | undefined;
-  readonly exact?: JsonObject | undefined;
-  readonly attachments?: readonly Attachment[] | undefined;
-  readonly files?: readonly TakenFile[] | undefined;
-  readonly isFresh?: boolean;
-  readonly isAgain?: boolean | undefined;
-}
+/** A message that is to be answered. */
+export type Words = Pick<Turn, "chatId" | "id" | "content"> &
+  Partial<
+    Pick<
+      Turn,
+      | "retryId"
+      | "name"
+      | "synthetic"
+      | "extra"
+      | "exact"
+      | "attachments"
+      | "files"
+      | "isFresh"
+      | "isAgain"
+    >
+  >;
 
 /**
  * One turn as it runs. Those who watch may come late (everything is replayed) and may leave (nothing
@@ -73,6 +75,7 @@ interface TurnOptions {
  */
 export class Turn {
   readonly chatId: string;
+  /** Of the message. */
   readonly id: string;
   readonly content: string;
   /** Set when this regenerates the answer to a message: the id of the retry. */
@@ -103,27 +106,23 @@ export class Turn {
   #wake = Promise.withResolvers<void>();
   #fenced: Error | undefined;
   #ended = false;
-  #settle: (answer: TurnAnswer) => void;
-  #fail: (error: unknown) => void;
+  readonly #result = Promise.withResolvers<TurnAnswer>();
 
-  constructor(options: TurnOptions) {
-    this.chatId = options.chatId;
-    this.id = options.id;
-    this.content = options.content;
-    this.retryId = options.retryId;
-    this.name = options.name;
-    this.synthetic = options.synthetic;
-    this.extra = options.extra;
-    this.exact = options.exact;
-    this.files = options.files ?? [];
-    this.attachments = options.attachments;
-    this.isFresh = options.isFresh ?? false;
-    this.isAgain = options.isAgain ?? false;
-    const { promise, resolve, reject } = Promise.withResolvers<TurnAnswer>();
-    this.done = promise;
+  constructor(words: Words) {
+    this.chatId = words.chatId;
+    this.id = words.id;
+    this.content = words.content;
+    this.retryId = words.retryId;
+    this.name = words.name;
+    this.synthetic = words.synthetic;
+    this.extra = words.extra;
+    this.exact = words.exact;
+    this.attachments = words.attachments;
+    this.files = words.files ?? [];
+    this.isFresh = words.isFresh ?? false;
+    this.isAgain = words.isAgain ?? false;
+    this.done = this.#result.promise;
     this.done.catch(() => undefined); // those who await it get the error
-    this.#settle = resolve;
-    this.#fail = reject;
   }
 
   get signal(): AbortSignal {
@@ -177,13 +176,13 @@ export class Turn {
   end(answer: TurnAnswer): void {
     this.#progress.push({ type: "result", answer });
     this.#ended = true;
-    this.#settle(answer);
+    this.#result.resolve(answer);
     this.#stir();
   }
 
   fail(error: unknown): void {
     this.#ended = true;
-    this.#fail(error);
+    this.#result.reject(error);
     this.#stir();
   }
 

@@ -1,12 +1,6 @@
-import {
-  attachmentsOf,
-  type GivenFile,
-  sameFiles,
-  type TakenFile,
-  takenFiles,
-} from "../chat/attachments.ts";
+import { attachmentsOf, type GivenFile, sameFiles, takenFiles } from "../chat/attachments.ts";
 import { checkChatId, notFound } from "../chat/chat-log.ts";
-import type { Attachment, StoredMessage } from "../chat/message.ts";
+import type { StoredMessage } from "../chat/message.ts";
 import { checkPersonName } from "../chat/person-name.ts";
 import type { ProviderModel, Target } from "../chat/provider-sessions.ts";
 import type { Transaction } from "../chat/transaction.ts";
@@ -15,17 +9,16 @@ import type { JsonObject } from "../json.ts";
 import type { ListOptions, ModelList, Responders } from "../models/responder.ts";
 import { aName, anObject, checkArgument } from "../options.ts";
 import { checkId } from "../storage/batch.ts";
-import { ask } from "./ask.ts";
+import { until } from "../timers.ts";
 import { keepPending, retriedWith } from "./begun.ts";
 import { type NextPrompt, type NextPromptInput, nextPrompt } from "./next-prompt.ts";
 import { type Opened, type OpenInput, OpenTurn } from "./open-turn.ts";
 import { type Answerer, isBeingAnswered, run } from "./run.ts";
-import { checkTurnId, Turn } from "./turn.ts";
-import { chooseIn, newestWords, TurnLog } from "./turn-log.ts";
+import { checkTurnId, Turn, type Words } from "./turn.ts";
+import { chooseIn, dismissTurns, newestWords, storedWords, TurnLog } from "./turn-log.ts";
 import { closed } from "./turn-queue.ts";
-import { speakerOf, stillConfigured } from "./turn-target.ts";
+import { modelFor, stillConfigured } from "./turn-target.ts";
 import type { TurnsRuntime } from "./turns-options.ts";
-import { dismissTurns, oldestUnanswered, storedWords } from "./unanswered.ts";
 
 export interface TurnInput extends Target {
   /** May be empty beside an attachment. */
@@ -45,13 +38,8 @@ export interface TurnInput extends Target {
   readonly extra?: JsonObject | undefined;
 }
 
-/** A message that is to be answered. */
-interface Words extends Omit<TurnInput, keyof Target | "attachments"> {
-  readonly exact?: JsonObject | undefined;
-  readonly attachments?: readonly Attachment[] | undefined;
-  readonly files?: readonly TakenFile[] | undefined;
-  readonly isAgain?: boolean | undefined;
-}
+/** A message that is to be answered, whose id may have to be made up. */
+type Given = Omit<Words, "id" | "chatId"> & { readonly id?: string | undefined };
 
 /** With the id of the turn it is the id of the answer. */
 const maxRetryIdBytes = 36;
@@ -126,7 +114,7 @@ export class Turns {
     return this.#open(chatId, { ...input, content }, { provider, model });
   }
 
-  async #open(chatId: string, words: Words, target: ProviderModel): Promise<Opened> {
+  async #open(chatId: string, words: Given, target: ProviderModel): Promise<Opened> {
     const { chats } = this.#ports;
     const handed = Promise.withResolvers<OpenTurn>();
     const open = async (): Promise<Answerer> => {
@@ -165,7 +153,7 @@ export class Turns {
    */
   #take(
     chatId: string,
-    words: Words,
+    words: Given,
     asked: Target,
     choose?: () => Promise<Answerer>,
   ): { readonly turn: Turn; readonly isTaken: boolean } {
@@ -185,8 +173,13 @@ export class Turns {
         code: "THROUGHLINE_ID_CONFLICT",
       });
     }
-    this.#assertOpen();
-    this.#assertRoom(chatId);
+    this.#closing.signal.throwIfAborted();
+    const { maxQueued, queue } = this.#ports;
+    if (queue.count(chatId) > maxQueued) {
+      throw new ThroughlineError(`${maxQueued} messages wait in this chat already`, {
+        code: "THROUGHLINE_BUSY",
+      });
+    }
     return { turn: this.#enqueue(turn, asked, choose), isTaken: true };
   }
 
@@ -260,12 +253,12 @@ export class Turns {
    * @throws ThroughlineError `THROUGHLINE_NOT_FOUND`: every message is answered.
    */
   async answer(chatId: string, asked: Target = {}): Promise<Turn> {
-    const { provider, model, ...words } = await oldestUnanswered(this.#ports.chats, chatId, asked);
+    const { own, ...words } = await storedWords(this.#ports.chats, chatId, undefined);
     const running = this.#ports.queue.find(chatId, words.id);
     if (running !== undefined) return running;
-    const isNamed = asked.provider !== undefined || asked.model !== undefined;
-    const own = { provider: provider || undefined, model: model || undefined };
-    const target = isNamed ? own : await stillConfigured(this.#ports, chatId, own);
+    const { provider = "", model = "" } = asked;
+    const isNamed = provider !== "" || model !== "";
+    const target = isNamed ? asked : await stillConfigured(this.#ports, chatId, own);
     return this.#take(chatId, words, target).turn;
   }
 
@@ -297,7 +290,7 @@ export class Turns {
     }
     const known = queue.find(chatId, user.id);
     if (known?.retryId === id) return known;
-    this.#assertOpen();
+    this.#closing.signal.throwIfAborted();
     // The answer that it led to may be stored: then it waits for nothing but its turn.
     if (before === undefined && queue.count(chatId) > 0) throw isBeingAnswered();
     const { content } = user;
@@ -340,14 +333,11 @@ export class Turns {
    * @returns how many messages that were.
    */
   async dismiss(chatId: string): Promise<number> {
-    const { chats } = this.#ports;
+    const { chats, queue } = this.#ports;
     await chats.existing(chatId);
-    return (await chats.aloneNow(chatId, () => this.#dismiss(chatId))) ?? 0;
-  }
-
-  #dismiss(chatId: string): Promise<number> {
-    const isOurs = (id: string) => this.#ports.queue.find(chatId, id) !== undefined;
-    return dismissTurns(this.#ports.chats, chatId, isOurs);
+    const isOurs = (id: string) => queue.find(chatId, id) !== undefined;
+    const dismiss = (transaction: Transaction) => dismissTurns(chats, transaction, isOurs);
+    return (await chats.aloneNow(chatId, () => chats.change(chatId, dismiss))) ?? 0;
   }
 
   /**
@@ -365,22 +355,16 @@ export class Turns {
    */
   async close(graceMs: number): Promise<void> {
     this.#closing.abort(closed());
+    await until(Promise.all(this.#own.values()), { ms: graceMs });
     const { queue } = this.#ports;
-    const stop = () => {
-      for (const turn of this.#own.keys()) if (queue.running(turn.chatId) === turn) turn.stop();
-    };
-    const timer = setTimeout(stop, graceMs);
-    try {
-      while (this.#own.size > 0) await Promise.all(this.#own.values());
-    } finally {
-      clearTimeout(timer);
-    }
+    for (const turn of this.#own.keys()) if (queue.running(turn.chatId) === turn) turn.stop();
+    while (this.#own.size > 0) await Promise.all(this.#own.values());
   }
 
   #enqueue(
     turn: Turn,
     asked: Target,
-    choose = () => modelAnswerer(this.#ports, turn.chatId, asked),
+    choose: () => Promise<Answerer> = () => modelFor(this.#ports, turn.chatId, asked),
   ): Turn {
     const ended = this.#ports.queue.add(turn, {
       closing: this.#closing.signal,
@@ -400,7 +384,7 @@ export class Turns {
 
   /** What the next turn of a chat runs on. @throws ThroughlineError what is asked for cannot be asked. */
   async target(chatId: string, asked: Target = {}): Promise<ProviderModel> {
-    const { provider, model } = (await speakerOf(this.#ports, chatId, asked)).target;
+    const { provider, model } = (await modelFor(this.#ports, chatId, asked)).target;
     return { provider, model };
   }
 
@@ -416,30 +400,4 @@ export class Turns {
     checkChatId(chatId);
     return nextPrompt(this.#ports, chatId, input);
   }
-
-  #assertRoom(chatId: string): void {
-    const { maxQueued } = this.#ports;
-    if (this.#ports.queue.count(chatId) <= maxQueued) return;
-    throw new ThroughlineError(`${maxQueued} messages wait in this chat already`, {
-      code: "THROUGHLINE_BUSY",
-    });
-  }
-
-  #assertOpen(): void {
-    this.#closing.signal.throwIfAborted();
-  }
-}
-
-/** A model that is configured here. @throws what is asked for cannot be asked. */
-async function modelAnswerer(
-  ports: TurnsRuntime,
-  chatId: string,
-  asked: Target,
-): Promise<Answerer> {
-  const { target, responder, notice } = await speakerOf(ports, chatId, asked);
-  const answer: Answerer["answer"] = async (prompt, end) => {
-    const ended = await ask(prompt, responder);
-    return end({ ...ended, acknowledged: prompt.part.acknowledged });
-  };
-  return { target, notice, answer };
 }

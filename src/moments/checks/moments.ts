@@ -1,5 +1,4 @@
 import { existsSync } from "node:fs";
-import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import type { Check, Checker } from "../../cli/doctor/check.ts";
 import { isErrno } from "../../cli/failure.ts";
@@ -7,7 +6,7 @@ import { counted } from "../../cli/format.ts";
 import type { Settings } from "../../cli/settings.ts";
 import { realDisk } from "../../core/storage/disk/disk.ts";
 import { codeOf } from "../directory/disk-errors.ts";
-import { type Place, placeOf } from "../directory/names.ts";
+import { type Place, placesIn } from "../directory/names.ts";
 import { readStatus } from "../directory/status.ts";
 import { readTombstone } from "../directory/tombstones.ts";
 import { verifyFolder } from "../directory/verify.ts";
@@ -52,7 +51,7 @@ const namedAtMost = 5;
 async function checkNotes(path: string): Promise<readonly Check[]> {
   const dead: string[] = [];
   const torn: string[] = [];
-  for (const { name, as } of await placesIn(path)) {
+  for (const { name, as } of await placesHere(path)) {
     const from = { disk: realDisk, path };
     const status = as === "status" ? await readStatus(from, name) : undefined;
     const asked = as === "tombstone" ? await readTombstone(from, name) : status?.upload;
@@ -84,11 +83,11 @@ function statusesCheck(torn: readonly string[], path: string): Check {
   return { id, status: "damaged", says };
 }
 
-async function placesIn(path: string): Promise<readonly Place[]> {
+async function placesHere(path: string): Promise<readonly Place[]> {
   try {
-    return (await readdir(path)).sort().flatMap((entry) => placeOf(entry) ?? []);
+    return await placesIn({ disk: realDisk, path });
   } catch (error) {
-    if (isErrno(error, "ENOENT", "ENOTDIR")) return [];
+    if (isErrno(error, "ENOTDIR")) return [];
     throw error;
   }
 }
@@ -100,7 +99,7 @@ async function checkPackages(path: string): Promise<Check> {
   const unread: string[] = [];
   let whole = 0;
   try {
-    for (const { name, as } of await placesIn(path)) {
+    for (const { name, as } of await placesHere(path)) {
       if (as !== "package") continue;
       try {
         const { state, differences } = await verifyFolder(realDisk, join(path, name), name);

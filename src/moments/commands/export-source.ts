@@ -3,7 +3,7 @@ import { isFaultOfLog, isThroughlineError } from "../../core/errors.ts";
 import { idOf } from "../directory/names.ts";
 import type { ExportSource } from "../export/open-package.ts";
 import type { SkipReason } from "../export/selection.ts";
-import { entriesOf, type ReadPackages } from "./feedback.ts";
+import type { ReadPackages } from "./feedback.ts";
 
 /**
  * The packages of a home as an export reads them.
@@ -27,10 +27,10 @@ export function exportSource(packages: ReadPackages, routes?: Routes): ExportSou
     async *list() {
       // By a kill the mark may be missing, which the newer package tells too.
       const replaced = new Set<string>();
-      for await (const { manifest } of entriesOf(packages)) {
+      for await (const { manifest } of packages.entries()) {
         if (manifest?.supersedes) replaced.add(manifest.supersedes);
       }
-      for await (const { name, state, manifest, status } of entriesOf(packages)) {
+      for await (const { name, state, manifest, status } of packages.entries()) {
         if (state === "bucket") continue; // there is nothing of it to be read
         const { retracted } = status ?? {};
         if (retracted?.superseded_by || replaced.has(idOf(name)))

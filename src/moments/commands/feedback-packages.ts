@@ -10,7 +10,6 @@ import { withMadeHome } from "../../cli/memories.ts";
 import type { ImportedSeed } from "../directory/import-seed.ts";
 import { isSeedName } from "../directory/names.ts";
 import {
-  entriesOf,
   type JsonFlag,
   nothingYet,
   packagesOf,
@@ -276,7 +275,7 @@ function seedFolders(path: string): readonly string[] {
 
 async function allNames(packages: ReadPackages): Promise<readonly string[]> {
   const names: string[] = [];
-  for await (const { name, state } of entriesOf(packages)) {
+  for await (const { name, state } of packages.entries()) {
     if (state !== "seed" && state !== "bucket") names.push(name);
   }
   return names.reverse();

@@ -16,13 +16,12 @@ export interface JsonFlag extends Flags {
   readonly json?: boolean;
 }
 
-const pageSize = 500;
 export const nothingYet = "No reactions have been recorded yet.";
 
 /** `feedback list`. */
 export async function list(flags: JsonFlag, context: Context): Promise<void> {
   const { io } = context;
-  const found = await Array.fromAsync(entriesOf(packagesOf(flags, context)));
+  const found = await Array.fromAsync(packagesOf(flags, context).entries());
   const packages = found.map((each) => ({
     ...each,
     // In JSON what is not defined would not be there at all.
@@ -115,13 +114,3 @@ export function packagesOf(flags: Flags, { env }: Pick<Context, "env">) {
 }
 
 export type ReadPackages = ReturnType<typeof packagesOf>;
-
-/** Every package, newest first. */
-export async function* entriesOf(packages: Pick<ReadPackages, "list">) {
-  let before: string | undefined;
-  do {
-    const page = await packages.list({ limit: pageSize, before });
-    yield* page.packages;
-    before = page.next ?? undefined;
-  } while (before !== undefined);
-}

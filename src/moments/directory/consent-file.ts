@@ -1,64 +1,49 @@
 // <home>/consent.json: what somebody agreed to, until they say something else. Replaced whole.
 import { join } from "node:path";
 import { isThroughlineError, ThroughlineError } from "../../core/errors.ts";
-import type { Disk } from "../../core/storage/disk/disk.ts";
 import {
   isThere,
   replaceFile,
   unlinkIfThere,
   writeAll,
 } from "../../core/storage/files/file-ports.ts";
+import { jsonOf } from "../package/read-manifest.ts";
 import type { Consent } from "../package/record.ts";
 import { readConsent } from "../record/consent.ts";
 import { isNoFile } from "./disk-errors.ts";
 import type { PackagePorts } from "./ports.ts";
 import { readWhole } from "./read-package.ts";
 
-const consentPath = (home: string): string => join(home, "consent.json");
-
-/** `undefined`: nothing was said yet. `"unreadable"`: it is not known what; then nothing is. */
-async function readFile(disk: Disk, home: string): Promise<Consent | "unreadable" | undefined> {
-  const path = consentPath(home);
-  try {
-    const bytes = await readWhole(disk, path);
-    // Larger than anything of ours is not absent.
-    if (bytes === undefined) return (await isThere(disk, path)) ? "unreadable" : undefined;
-    return readConsent(JSON.parse(bytes.toString("utf8")));
-  } catch (error) {
-    // Torn, or somebody wrote it by hand, or it is a folder, a link or a pipe.
-    const isInvalid = isThroughlineError(error, "THROUGHLINE_INVALID");
-    if (isInvalid || error instanceof SyntaxError || isNoFile(error)) return "unreadable";
-    throw error;
-  }
-}
-
-/** Survives a power cut when it resolves. */
-async function writeConsent(
-  ports: Parameters<typeof replaceFile>[0],
-  home: string,
-  consent: Consent,
-): Promise<void> {
-  const bytes = Buffer.from(`${JSON.stringify(consent, undefined, 2)}\n`);
-  await replaceFile(ports, consentPath(home), (file) => writeAll(file, bytes, 0));
-}
-
-type Kept = Pick<PackagePorts, "disk" | "newId" | "unsyncedNames" | "guard">;
+type Ports = Pick<PackagePorts, "disk" | "newId" | "unsyncedNames" | "guard">;
 
 /** What somebody agreed to, kept for later runs: of several changes the last one, whatever is slow. */
 export class KeptConsent {
-  readonly #ports: Kept;
-  readonly #home: string;
+  readonly #ports: Ports;
+  readonly #path: string;
   #kept: Consent | "unreadable" | undefined;
   #last: Promise<void> = Promise.resolve();
 
-  constructor(ports: Kept, home: string) {
+  constructor(ports: Ports, home: string) {
     this.#ports = ports;
-    this.#home = home;
+    this.#path = join(home, "consent.json");
   }
 
-  /** As `readFile` has it. Call it before anything is kept. */
+  /**
+   * Reads it before anything is kept. `undefined`: nothing was said yet. `"unreadable"`: it is not known what;
+   * then nothing is.
+   */
   async read(): Promise<Consent | "unreadable" | undefined> {
-    this.#kept = await readFile(this.#ports.disk, this.#home);
+    const { disk } = this.#ports;
+    try {
+      const bytes = await readWhole(disk, this.#path);
+      if (bytes !== undefined) this.#kept = readConsent(jsonOf(bytes));
+      // Larger than anything of ours is not absent.
+      else if (await isThere(disk, this.#path)) this.#kept = "unreadable";
+    } catch (error) {
+      // Torn, or somebody wrote it by hand, or it is a folder, a link or a pipe.
+      if (!isThroughlineError(error, "THROUGHLINE_INVALID") && !isNoFile(error)) throw error;
+      this.#kept = "unreadable";
+    }
     return this.#kept;
   }
 
@@ -75,15 +60,16 @@ export class KeptConsent {
     return consent;
   }
 
+  /** Survives a power cut when it resolves. */
   async #write(consent: Consent): Promise<void> {
-    const { disk, guard } = this.#ports;
-    guard();
+    this.#ports.guard();
+    const bytes = Buffer.from(`${JSON.stringify(consent, undefined, 2)}\n`);
     try {
-      await writeConsent(this.#ports, this.#home, consent);
+      await replaceFile(this.#ports, this.#path, (file) => writeAll(file, bytes, 0));
       this.#kept = consent;
     } catch (cause) {
       if (withdraws(this.#kept, consent)) {
-        await unlinkIfThere(disk, consentPath(this.#home)).catch(() => undefined); // told below
+        await unlinkIfThere(this.#ports.disk, this.#path).catch(() => undefined); // told below
       }
       throw new ThroughlineError("what was agreed to could not be kept for the next run", {
         code: "THROUGHLINE_UNAVAILABLE",

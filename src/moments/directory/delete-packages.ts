@@ -2,11 +2,12 @@ import { join } from "node:path";
 import type { KeyedMutex } from "../../core/mutex.ts";
 import { isThere } from "../../core/storage/files/file-ports.ts";
 import { codeOf } from "./disk-errors.ts";
+import { writeNote } from "./json-file.ts";
 import { endings, placesIn, timeOf } from "./names.ts";
 import { type PackagePorts, secondsNow } from "./ports.ts";
 import { removeHere } from "./remove-here.ts";
 import { joinPlaces, noStatus, placesOf, readStatus } from "./status.ts";
-import { readTombstone, writeTombstone } from "./tombstones.ts";
+import { readTombstone } from "./tombstones.ts";
 import { isMeant, ownersHere, type Selection } from "./whose.ts";
 
 /** What a deletion found, in each place, and what it could not reach. */
@@ -123,7 +124,7 @@ async function deleteOne(
   const since = secondsNow(ports.clock);
   if (places.length > 0) {
     // Before anything goes: from here on nothing of it comes back, whatever happens.
-    await writeTombstone(ports, name, { state: "pending", places, since, error: null });
+    await writeNote(ports, name, "tombstone", { state: "pending", places, since, error: null });
   }
   receipt.remote.push(...uploaded.map(({ bucket, prefix }) => ({ name, bucket, prefix })));
   receipt.pending += Number(isPending);

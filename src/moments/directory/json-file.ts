@@ -7,12 +7,17 @@ import {
   writeAll,
 } from "../../core/storage/files/file-ports.ts";
 import { jsonOf } from "../package/read-manifest.ts";
+import type { PackageStatus, Tombstone } from "../package/record.ts";
 import { endings } from "./names.ts";
 import type { PackagePorts } from "./ports.ts";
 import { readWhole } from "./read-package.ts";
 
 export type Reading = Pick<PackagePorts, "disk" | "path">;
-type Beside = "status" | "tombstone";
+interface Notes {
+  readonly status: PackageStatus;
+  readonly tombstone: Tombstone;
+}
+type Beside = keyof Notes;
 
 const placeOf = (path: string, name: string, as: Beside) => `${path}/${name}${endings[as]}`;
 
@@ -30,11 +35,11 @@ export async function readNote<T>(
 }
 
 /** Replaces a note whole: after a power cut the old one is there, or the new one. */
-export async function writeNote(
+export async function writeNote<As extends keyof Notes>(
   ports: PackagePorts,
   name: string,
-  as: Beside,
-  note: object,
+  as: As,
+  note: Notes[As],
 ): Promise<void> {
   ports.guard();
   const bytes = Buffer.from(`${JSON.stringify(note, null, 2)}\n`);

@@ -3,12 +3,13 @@ import type { DiskEntry } from "../../core/storage/disk/disk.ts";
 import { isThere } from "../../core/storage/files/file-ports.ts";
 import { checkCount } from "../../core/storage/key.ts";
 import type { Manifest, PackageStatus } from "../package/record.ts";
-import { bytesIn, foldersOf } from "./content.ts";
+import { bytesIn } from "./content.ts";
 import { checkName, isSeedName, placeOf } from "./names.ts";
 import type { PackagePorts } from "./ports.ts";
 import { readFolder } from "./read-package.ts";
 import { entriesOf } from "./remove-tree.ts";
 import { readStatus } from "./status.ts";
+import { pathsIn } from "./verify.ts";
 
 export interface ListOptions {
   /** Only packages after this one in the list: the `next` of the page before. */
@@ -93,7 +94,8 @@ async function entryOf(ports: PackagePorts, name: string): Promise<PackageEntry 
     return { name, state, detail: problem?.detail ?? null, manifest, status, bytes: 0 };
   }
   const bytes = bytesIn(manifest.files);
-  const missing = await missingNames(ports, folder, manifest);
+  const there = new Set(await pathsIn(ports.disk, folder, manifest));
+  const missing = manifest.files.filter(({ path }) => !there.has(path)).length;
   if (missing === 0) return { name, state: "sealed", detail: null, manifest, status, bytes };
   const detail = `${missing} of its files are not there`;
   return { name, state: "damaged", detail, manifest, status, bytes };
@@ -104,18 +106,4 @@ async function entryThere(ports: PackagePorts, name: string): Promise<PackageEnt
   const status = await readStatus(ports, name);
   if (status?.uploaded.length === 0) return undefined;
   return { name, state: "bucket", detail: null, manifest: undefined, status, bytes: 0 };
-}
-
-async function missingNames(
-  { disk }: PackagePorts,
-  folder: string,
-  { files }: Manifest,
-): Promise<number> {
-  const there = new Set((await entriesOf(disk, folder))?.map(({ name }) => name));
-  for (const inner of foldersOf(files)) {
-    if (!there.has(inner)) continue;
-    const found = (await entriesOf(disk, join(folder, inner))) ?? [];
-    for (const { name } of found) there.add(`${inner}/${name}`);
-  }
-  return files.filter(({ path }) => !there.has(path)).length;
 }

@@ -6,7 +6,7 @@ import { silentLogger } from "../../core/logger.ts";
 import { KeyedMutex } from "../../core/mutex.ts";
 import { realDisk } from "../../core/storage/disk/disk.ts";
 import type { Allocate } from "../../core/storage/files/batch-reader.ts";
-import { isThere } from "../../core/storage/files/file-ports.ts";
+import { isThere, rethrow } from "../../core/storage/files/file-ports.ts";
 import type { PackageSink, Saved, SealedMoment } from "../package/package-sink.ts";
 import type { PackageRecord, PackageStatus, Tombstone, UploadError } from "../package/record.ts";
 import { bytesIn, partsOf } from "./content.ts";
@@ -16,9 +16,15 @@ import {
   type OwnedPackage,
   ownedPackages,
 } from "./delete-packages.ts";
-import { codeOf, diskCause, errnoOf, unreachable } from "./disk-errors.ts";
+import { codeOf } from "./disk-errors.ts";
 import { type ImportedSeed, readSeed, type SeedImportOptions } from "./import-seed.ts";
-import { type ListOptions, listPackages, type PackagePage } from "./list-packages.ts";
+import { removeNote, writeNote } from "./json-file.ts";
+import {
+  type ListOptions,
+  listPackages,
+  type PackageEntry,
+  type PackagePage,
+} from "./list-packages.ts";
 import { checkName, endings, idOf, type Place, placesIn } from "./names.ts";
 import {
   defaultMinFreeBytes,
@@ -46,10 +52,9 @@ import {
   joinPlaces,
   noteComing,
   readStatus,
-  removeStatus,
   uploadedNow,
 } from "./status.ts";
-import { readTombstone, removePlaces, writeTombstone } from "./tombstones.ts";
+import { readTombstone, removePlaces } from "./tombstones.ts";
 import { type Verification, verifyFolder } from "./verify.ts";
 import { isMeant, ownersOf, type Selection } from "./whose.ts";
 
@@ -113,19 +118,15 @@ export class PackageDirectory implements PackageSink {
    */
   static async open(options: PackageDirectoryOptions): Promise<PackageDirectory> {
     const directory = new PackageDirectory(options);
-    try {
+    await directory.#reaching("the packages", async () => {
       await prepare(directory.#ports);
       await directory.#learn(await recover(directory.#ports));
-    } catch (error) {
-      throw errnoOf(diskCause(error)) === undefined ? error : unreachable("the packages", error);
-    }
+    });
     return directory;
   }
 
   /** Reads a directory that another process may be changing: nothing is made, finished or set aside. */
-  static beside(
-    path: string,
-  ): Pick<PackageDirectory, "list" | "read" | "part" | "status" | "verify"> {
+  static beside(path: string): Pick<PackageDirectory, "entries" | "part" | "status" | "verify"> {
     return new PackageDirectory({ path });
   }
 
@@ -155,6 +156,16 @@ export class PackageDirectory implements PackageSink {
 
   list(options: ListOptions = {}): Promise<PackagePage> {
     return this.#reaching("the packages", () => listPackages(this.#ports, options));
+  }
+
+  /** Every package, newest first, page by page. */
+  async *entries(): AsyncGenerator<PackageEntry, void> {
+    let before: string | undefined;
+    do {
+      const page: PackagePage = await this.list({ limit: 500, before });
+      yield* page.packages;
+      before = page.next ?? undefined;
+    } while (before !== undefined);
   }
 
   /** Whether a package of this name is there, whatever its state. */
@@ -276,7 +287,7 @@ export class PackageDirectory implements PackageSink {
 
   /** Removes the status of a package that is neither here nor in a bucket. */
   async forgetStatus(name: string): Promise<void> {
-    await this.#changing(name, () => removeStatus(this.#ports, name));
+    await this.#changing(name, () => removeNote(this.#ports, name, "status"));
     this.#known.delete(idOf(name));
   }
 
@@ -295,7 +306,7 @@ export class PackageDirectory implements PackageSink {
         return;
       }
       const tombstone = await readTombstone(this.#ports, name);
-      if (tombstone) await writeTombstone(this.#ports, name, { ...tombstone, ...note });
+      if (tombstone) await writeNote(this.#ports, name, "tombstone", { ...tombstone, ...note });
     });
   }
 
@@ -340,7 +351,12 @@ export class PackageDirectory implements PackageSink {
     await this.#changing(name, async () => {
       const { places: before = [] } = (await readTombstone(this.#ports, name)) ?? {};
       const places = joinPlaces(before, [{ target: upload.target, prefix }]);
-      await writeTombstone(this.#ports, name, { state: "pending", places, since, error: null });
+      await writeNote(this.#ports, name, "tombstone", {
+        state: "pending",
+        places,
+        since,
+        error: null,
+      });
     });
     sender?.pending(name, "tombstone", { since });
   }
@@ -454,11 +470,7 @@ export class PackageDirectory implements PackageSink {
   }
 
   async #reaching<T>(what: string, work: () => Promise<T>): Promise<T> {
-    try {
-      return await work();
-    } catch (error) {
-      throw errnoOf(diskCause(error)) === undefined ? error : unreachable(what, error);
-    }
+    return work().catch((error) => rethrow(what, error));
   }
 
   #assertOpen(): void {

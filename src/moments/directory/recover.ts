@@ -2,19 +2,21 @@
 import { basename, join } from "node:path";
 import { concurrently } from "../../core/concurrently.ts";
 import {
+  isDiskError,
   isTemporaryName,
   isThere,
   makeDirectory,
   syncNames,
 } from "../../core/storage/files/file-ports.ts";
 import { bytesIn, manifestFile } from "./content.ts";
-import { codeOf, diskCause, errnoOf } from "./disk-errors.ts";
+import { codeOf } from "./disk-errors.ts";
+import { removeNote } from "./json-file.ts";
 import { type Ending, endings, placesIn } from "./names.ts";
 import type { PackagePorts } from "./ports.ts";
 import { finishRemoval, removeHere } from "./remove-here.ts";
 import { removeTree } from "./remove-tree.ts";
-import { publish, sync, syncFolder } from "./save-package.ts";
-import { isInFlight, noteComing, readStatus, removeStatus } from "./status.ts";
+import { publish, syncFolder } from "./save-package.ts";
+import { isInFlight, noteComing, readStatus } from "./status.ts";
 import { verifyFolder } from "./verify.ts";
 
 /** How many statuses are read at once: 10,000 took 2.1 s one by one, and 0.8 s so. */
@@ -51,7 +53,7 @@ export async function recover(ports: PackagePorts): Promise<ReadonlySet<string>>
       if (await recoverName(ports, name, found)) inFlight.add(name);
     } catch (error) {
       // One folder that the disk will not give up keeps no other from being recovered.
-      if (errnoOf(diskCause(error)) === undefined) throw error;
+      if (!isDiskError(error)) throw error;
       ports.logger.error({ package: name, error: codeOf(error) }, "not recovered: left as it is");
     }
   };
@@ -92,7 +94,7 @@ async function removeOrphan(ports: PackagePorts, name: string): Promise<boolean>
   const status = await readStatus(ports, name);
   if (status === undefined || status.uploaded.length > 0) return false;
   if (isInFlight(status)) return true;
-  await removeStatus(ports, name);
+  await removeNote(ports, name, "status");
   return false;
 }
 
@@ -106,7 +108,7 @@ async function publishWhole(ports: PackagePorts, name: string): Promise<boolean>
   for (const file of [...manifest.files.map(({ path }) => path), manifestFile]) {
     const open = await disk.open(join(folder, file), "write");
     try {
-      await sync(() => open.sync());
+      await open.sync();
     } finally {
       await open.close();
     }

@@ -3,10 +3,11 @@
 import { join } from "node:path";
 import { isThere, syncNames, unlinkIfThere } from "../../core/storage/files/file-ports.ts";
 import type { PackageStatus } from "../package/record.ts";
+import { writeNote } from "./json-file.ts";
 import { endings } from "./names.ts";
 import type { PackagePorts } from "./ports.ts";
 import { removeTree, sizeOf } from "./remove-tree.ts";
-import { readStatus, writeStatus } from "./status.ts";
+import { readStatus } from "./status.ts";
 
 /** Removes the folder, its half and its status; its tombstone stays. @returns how many of each there were. */
 export async function removeHere(ports: PackagePorts, name: string) {
@@ -45,7 +46,7 @@ export async function removeFolder(
 ): Promise<number> {
   const { disk, path } = ports;
   const deleting = join(path, name) + endings.deleting;
-  await writeStatus(ports, name, status);
+  await writeNote(ports, name, "status", status);
   await removeTree(disk, deleting);
   await disk.rename(join(path, name), deleting);
   await syncNames(ports, path);

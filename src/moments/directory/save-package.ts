@@ -4,7 +4,7 @@ import { concurrently } from "../../core/concurrently.ts";
 import { ThroughlineError } from "../../core/errors.ts";
 import { fillWithRandom } from "../../core/ids.ts";
 import type { Disk } from "../../core/storage/disk/disk.ts";
-import { isThere, makeDirectory, writeAll } from "../../core/storage/files/file-ports.ts";
+import { isCode, isThere, makeDirectory, writeAll } from "../../core/storage/files/file-ports.ts";
 import { makeUuidV7 } from "../package/package-name.ts";
 import { type Saved, SaveError, type SealedMoment } from "../package/package-sink.ts";
 import type { FileEntry, PackageRecord } from "../package/record.ts";
@@ -17,12 +17,13 @@ import {
   type PackagePart,
   partsOf,
 } from "./content.ts";
-import { codeOf, diskCause, failureOf, isGone, SyncFailed } from "./disk-errors.ts";
+import { codeOf, failureOf } from "./disk-errors.ts";
+import { removeNote } from "./json-file.ts";
 import { endings } from "./names.ts";
 import { type PackagePorts, secondsNow } from "./ports.ts";
 import { readFolder } from "./read-package.ts";
 import { removeTree } from "./remove-tree.ts";
-import { isInFlight, noteComing, readStatus, removeStatus } from "./status.ts";
+import { isInFlight, noteComing, readStatus } from "./status.ts";
 import { verifyFolder } from "./verify.ts";
 
 /** Names are 48 random bits: a second one that is taken means that something else is wrong. */
@@ -43,7 +44,8 @@ export async function savePackage(
     return { name: free === "saved" ? moment.record.name : free.record.name };
   } catch (error) {
     if (signal?.aborted === true) throw signal.reason;
-    throw error instanceof SaveError ? error : failed(error);
+    if (error instanceof SaveError) throw error;
+    throw new SaveError(failureOf(error), { cause: error });
   }
 }
 
@@ -94,7 +96,7 @@ async function withFreeName(
     const occupant = await occupantOf(ports, named.record);
     if (occupant === "none") return named;
     if (occupant === "this") {
-      await sync(() => ports.disk.syncDirectory(ports.path));
+      await ports.disk.syncDirectory(ports.path);
       return "saved";
     }
     named = renameMoment(named, makeUuidV7(ports.clock.now(), fillWithRandom));
@@ -147,13 +149,9 @@ async function throwAway(ports: PackagePorts, name: string): Promise<void> {
 /** The status first: it is that of the half as long as there is one. One of an upload from memory stays. */
 async function removeHalf(ports: PackagePorts, name: string): Promise<void> {
   const status = await readStatus(ports, name);
-  if (status && !isInFlight(status)) await removeStatus(ports, name);
+  if (status && !isInFlight(status)) await removeNote(ports, name, "status");
   await removeTree(ports.disk, join(ports.path, name + endings.partial));
   await ports.disk.syncDirectory(ports.path);
-}
-
-function failed(error: unknown): SaveError {
-  return new SaveError(failureOf(diskCause(error)), { cause: diskCause(error) });
 }
 
 /** What a file takes beside its bytes: half a block on average, its inode, its name. */
@@ -194,8 +192,6 @@ const filesAtOnce = 4;
  * Writes a package into a folder that does not exist yet: each file synced, the manifest last, then
  * the names. A reader that sees the manifest sees a whole package. The folder itself has no durable
  * name yet when it resolves: that is `publish`.
- *
- * @throws SyncFailed when the disk could not keep something: this folder is never to be trusted.
  */
 async function writePackage(
   ports: PackagePorts,
@@ -227,7 +223,7 @@ async function makeFolder({ disk, path }: PackagePorts, folder: string): Promise
   try {
     await disk.mkdir(folder);
   } catch (error) {
-    if (!isGone(error)) throw error;
+    if (!isCode(error, "ENOENT")) throw error;
     await makeDirectory(disk, path); // somebody removed it while it was open
     await disk.mkdir(folder);
   }
@@ -239,15 +235,15 @@ export async function syncFolder(
   folder: string,
   files: readonly { readonly path: string }[],
 ): Promise<void> {
-  for (const inner of foldersOf(files)) await sync(() => disk.syncDirectory(join(folder, inner)));
-  await sync(() => disk.syncDirectory(folder));
+  for (const inner of foldersOf(files)) await disk.syncDirectory(join(folder, inner));
+  await disk.syncDirectory(folder);
 }
 
 /** Gives a folder that is written and synced the name by which it is a package, for good. */
 export async function publish(ports: PackagePorts, folder: string, name: string): Promise<void> {
   ports.guard();
   await ports.disk.rename(folder, join(ports.path, name));
-  await sync(() => ports.disk.syncDirectory(ports.path));
+  await ports.disk.syncDirectory(ports.path);
 }
 
 /**
@@ -255,7 +251,6 @@ export async function publish(ports: PackagePorts, folder: string, name: string)
  * the directory is synced. After a failure something of it may be left.
  *
  * @returns the SHA-256 of what was given: never of what could be read back.
- * @throws SyncFailed when the disk took the bytes and then could not keep them.
  */
 async function writeFile(
   disk: Disk,
@@ -273,19 +268,10 @@ async function writeFile(
       await writing;
       at += piece.length;
     }
-    await sync(() => file.sync());
+    await file.sync();
     return sha256 ?? hash?.digest("hex") ?? "";
   } finally {
     // Closing tells of lost data where nothing was synced; here it was, or the file is thrown away.
     await file.close().catch(() => undefined);
-  }
-}
-
-/** Syncs, and marks a failure as what it is: never to be tried again on the same file. */
-export async function sync(call: () => Promise<void>): Promise<void> {
-  try {
-    await call();
-  } catch (cause) {
-    throw new SyncFailed("a sync failed", { cause });
   }
 }

@@ -12,7 +12,7 @@ import {
   type UploadNote,
   type UploadTarget,
 } from "../package/record.ts";
-import { type Reading, readNote, removeNote, writeNote } from "./json-file.ts";
+import { type Reading, readNote, writeNote } from "./json-file.ts";
 import { endings } from "./names.ts";
 import { type PackagePorts, secondsNow } from "./ports.ts";
 import { assertThere } from "./read-package.ts";
@@ -27,14 +27,6 @@ export async function readStatus(from: Reading, name: string): Promise<PackageSt
   const status = (await readNote(from, name, "status", statusShape)) ?? noStatus;
   return status === "unreadable" ? undefined : status;
 }
-
-export function writeStatus(ports: PackagePorts, name: string, status: PackageStatus) {
-  return writeNote(ports, name, "status", status);
-}
-
-/** Removes the status of a package that is not here. */
-export const removeStatus = (ports: PackagePorts, name: string) =>
-  removeNote(ports, name, "status");
 
 /**
  * Notes that a package is to be uploaded that is about to be here, or to go to a bucket from memory, if
@@ -61,7 +53,7 @@ export async function noteComing(
   };
   // What was tried from memory before it came to the disk may have left something in the bucket.
   const known = of ?? (await readStatus(ports, name))?.of;
-  await writeStatus(ports, name, { ...noStatus, upload, of: known });
+  await writeNote(ports, name, "status", { ...noStatus, upload, of: known });
   return upload;
 }
 
@@ -97,7 +89,8 @@ export async function changeStatus(
     });
   }
   const after = change(before, secondsNow(ports.clock));
-  if (JSON.stringify(after) !== JSON.stringify(before)) await writeStatus(ports, name, after);
+  if (JSON.stringify(after) !== JSON.stringify(before))
+    await writeNote(ports, name, "status", after);
   return after;
 }
 

@@ -15,11 +15,6 @@ export async function readTombstone(from: Reading, name: string): Promise<Tombst
   return { state: "dead", places: [], since: timeOf(name) / 1_000, error };
 }
 
-/** Survives a power cut when it resolves. */
-export function writeTombstone(ports: PackagePorts, name: string, tombstone: Tombstone) {
-  return writeNote(ports, name, "tombstone", tombstone);
-}
-
 /** Notes that nothing is left in these places; the tombstone goes when there are no others by now. */
 export async function removePlaces(
   ports: PackagePorts,
@@ -29,5 +24,5 @@ export async function removePlaces(
   const tombstone = await readTombstone(ports, name);
   const left = tombstone?.places.filter((place) => !places.some((one) => isSamePlace(one, place)));
   if (tombstone === undefined || !left?.length) return removeNote(ports, name, "tombstone");
-  await writeTombstone(ports, name, { ...tombstone, places: left });
+  await writeNote(ports, name, "tombstone", { ...tombstone, places: left });
 }

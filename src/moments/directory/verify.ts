@@ -1,9 +1,9 @@
 import { join } from "node:path";
 import { concurrently } from "../../core/concurrently.ts";
 import type { Disk } from "../../core/storage/disk/disk.ts";
+import { isCode } from "../../core/storage/files/file-ports.ts";
 import type { FileEntry, Manifest } from "../package/record.ts";
 import { foldersOf, manifestFile } from "./content.ts";
-import { isGone } from "./disk-errors.ts";
 import { hashFile, readFolder } from "./read-package.ts";
 import { entriesOf, sizeIfThere } from "./remove-tree.ts";
 
@@ -88,7 +88,7 @@ async function differenceOf(
     if (found.sha256 === sha256) return undefined;
     return { path, kind: "content", detail: "its SHA-256 is another" };
   } catch (error) {
-    if (isGone(error)) return missing(path);
+    if (isCode(error, "ENOENT")) return missing(path);
     throw error;
   }
 }
@@ -101,14 +101,13 @@ function wrongSize(path: string, found: number, listed: number): Difference {
   return { path, kind: "size", detail: `${found} bytes instead of ${listed}` };
 }
 
-/** What is in the folder and not in the manifest. */
-async function unlisted(
+/** The paths of all that is in a folder, as far as its manifest knows folders. */
+export async function pathsIn(
   disk: Disk,
   folder: string,
-  manifest: Manifest,
-): Promise<readonly Difference[]> {
-  const listed = new Set([manifestFile, ...manifest.files.map(({ path }) => path)]);
-  const directories = foldersOf(manifest.files);
+  { files }: Manifest,
+): Promise<readonly string[]> {
+  const directories = foldersOf(files);
   const found: string[] = [];
   for (const { name, kind } of (await entriesOf(disk, folder)) ?? []) {
     if (kind === "directory" && directories.has(name)) {
@@ -116,8 +115,16 @@ async function unlisted(
       found.push(...inner.map((entry) => `${name}/${entry.name}`));
     } else found.push(name);
   }
-  return found
-    .filter((path) => !listed.has(path))
-    .sort()
-    .map((path) => ({ path, kind: "unlisted", detail: "not of this package" }));
+  return found.sort();
+}
+
+/** What is in the folder and not in the manifest. */
+async function unlisted(
+  disk: Disk,
+  folder: string,
+  manifest: Manifest,
+): Promise<readonly Difference[]> {
+  const listed = new Set([manifestFile, ...manifest.files.map(({ path }) => path)]);
+  const others = (await pathsIn(disk, folder, manifest)).filter((path) => !listed.has(path));
+  return others.map((path) => ({ path, kind: "unlisted", detail: "not of this package" }));
 }

@@ -1,5 +1,10 @@
 import type { Disk } from "../../core/storage/disk/disk.ts";
-import { ExportTally, type FeedbackExportReport } from "./export-report.ts";
+import {
+  type ExportTally,
+  exportReport,
+  type FeedbackExportReport,
+  talliedRow,
+} from "./export-report.ts";
 import { formats } from "./formats.ts";
 import { type ExportSource, OpenPackage, openManifest, SkippedPackage } from "./open-package.ts";
 import { type ExportSettings, exportSettings, type FeedbackExportOptions } from "./options.ts";
@@ -27,10 +32,10 @@ export async function exportFeedback(
   const resolved = exportSettings(options);
   const folder = await OutFolder.begin(disk, out, resolved.replace);
   try {
-    const tally = new ExportTally();
+    const tally: ExportTally = { listed: 0, notSelected: 0, skipped: [], rows: [] };
     const names = await select(source, resolved, tally);
     await writeRows(source, names, resolved, { folder, tally });
-    const report = tally.done(resolved, folder.files);
+    const report = exportReport(resolved, tally, folder.files);
     await folder.write("README.md", Buffer.from(datasetCard(report)));
     await folder.write(reportFile, Buffer.from(`${JSON.stringify(report, null, 2)}\n`));
     resolved.signal?.throwIfAborted();
@@ -61,8 +66,8 @@ async function select(
     progress(options, tally, { phase: "select", done: index + 1, total: readable.length });
     if (manifest === undefined) continue;
     judgements.add(manifest);
-    if (!matches(manifest, options.filters)) tally.notSelected();
-    else if (!manifest.consent.export) tally.skip(name, "no_consent");
+    if (!matches(manifest, options.filters)) tally.notSelected++;
+    else if (!manifest.consent.export) tally.skipped.push({ name, reason: "no_consent" });
     else {
       const { timestamp, chat_id, target } = manifest;
       candidates.push({ name, timestamp, chat_id, target });
@@ -71,7 +76,7 @@ async function select(
   const chosen: string[] = [];
   for (const candidate of candidates) {
     if (!isOfTurns(options) || judgements.isLatest(candidate)) chosen.push(candidate.name);
-    else tally.skip(candidate.name, "later_judgement");
+    else tally.skipped.push({ name: candidate.name, reason: "later_judgement" });
   }
   return chosen;
 }
@@ -85,9 +90,9 @@ async function listReadable(
   const readable: string[] = [];
   for await (const { name, reason } of source.list()) {
     signal?.throwIfAborted();
-    tally.listed();
+    tally.listed++;
     if (reason === undefined) readable.push(name);
-    else tally.skip(name, reason);
+    else tally.skipped.push({ name, reason });
   }
   return readable.sort();
 }
@@ -105,7 +110,7 @@ async function writeRows(
       const from = new OpenPackage(source, await openManifest(source, name));
       const found = await format.row(from, options);
       await from.verifyRest();
-      tally.row(from.manifest, found);
+      tally.rows.push(talliedRow(from.manifest, found));
       return found;
     });
     for (const [path, bytes] of read?.pictures ?? []) await folder.write(path, bytes);
@@ -125,7 +130,7 @@ async function unlessSkipped<T>(
     return await work();
   } catch (error) {
     if (!(error instanceof SkippedPackage)) throw error;
-    tally.skip(name, error.reason);
+    tally.skipped.push({ name, reason: error.reason });
     return undefined;
   }
 }
@@ -135,7 +140,7 @@ function progress(
   tally: ExportTally,
   step: { readonly phase: "select" | "write"; readonly done: number; readonly total: number },
 ): void {
-  options.onProgress?.({ ...step, rows: tally.rows });
+  options.onProgress?.({ ...step, rows: tally.rows.length });
 }
 
 /**

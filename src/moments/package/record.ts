@@ -34,15 +34,15 @@ type Members<T> = { readonly [K in keyof T as undefined extends T[K] ? never : K
   readonly [K in keyof T as undefined extends T[K] ? K : never]?: T[K];
 };
 
-function members<T extends object>(fields: Fields<T>): Shape<Members<T>> {
+export function members<T extends object>(fields: Fields<T>): Shape<Members<T>> {
   return object(fields, "left out") as unknown as Shape<Members<T>>;
 }
 
-function that(fits: (value: string) => boolean): Shape<string> {
+export function that(fits: (value: string) => boolean): Shape<string> {
   return checked(text(), (value, at) => void (fits(value) || at.says("has another form")));
 }
 
-const matching = (pattern: RegExp) => that((value) => pattern.test(value));
+export const matching = (pattern: RegExp) => that((value) => pattern.test(value));
 const anything: Shape<Json> = {
   read: (value, at) => {
     if (value === undefined) at.says("must be there");
@@ -61,11 +61,11 @@ export const pathShape = matching(
 );
 
 /** The channel that the judgement came through. */
-const source = word(["skill", "http", "cli", "auto"]);
+export const source = word(["skill", "http", "cli", "auto"]);
 export type Source = Shaped<typeof source>;
 
 /** The sense that noticed it. */
-const channel = word(["touch", "speech", "text", "button", "other"]);
+export const channel = word(["touch", "speech", "text", "button", "other"]);
 export type Channel = Shaped<typeof channel>;
 
 const reduced = word(["rate_cap", "old_target", "consent", "disk_full"]);

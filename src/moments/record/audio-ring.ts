@@ -141,8 +141,9 @@ export const audioBytesOf = (samples: number): number => mostBlocks(samples) * b
 
 /** How many chunks, as they were fed, reach into it. */
 export function chunksIn({ parts }: AudioSnapshot): number {
-  const counts = parts.map(({ block, begin, end }) => {
-    return block.ends.filter((at) => at > begin && at <= end).length;
+  const counts = parts.map(({ block: { ends, used }, begin, end }) => {
+    const isWhole = begin === 0 && end === used;
+    return isWhole ? ends.length : ends.filter((at) => at > begin && at <= end).length;
   });
   return counts.reduce((sum, count) => sum + count, 0);
 }

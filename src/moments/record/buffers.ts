@@ -4,11 +4,11 @@ import { AudioRing } from "./audio-ring.ts";
 import { CaptureClock } from "./capture-clock.ts";
 import { CapturedValues } from "./captured-values.ts";
 import { FrameBuffer, type FrameFacts, type PushResult } from "./frame-buffer.ts";
+import { isDimension } from "./jpeg.ts";
 import type { BufferLimits } from "./limits.ts";
 import { MessageBuffer } from "./message-buffer.ts";
-import type { RecorderSettings } from "./options.ts";
+import type { FrameEncoder, RawFrame, RecorderSettings } from "./options.ts";
 import { type AudioChunk, samplesOfBytes } from "./pcm.ts";
-import { type FrameEncoder, pushRaw, type RawFrame } from "./raw-frames.ts";
 
 export interface SourceTime {
   /** The sender's own time, in milliseconds of its clock: of the picture, or of the first sample. */
@@ -26,6 +26,8 @@ export interface AudioPush extends SourceTime {
   readonly encoding?: "s16le" | "f32le" | undefined;
 }
 
+/** Source: the original's `cv2.imencode`. */
+const quality = 85;
 const maxPeople = 100;
 
 /** The rolling buffers: what led to now, each stream within a budget of its own. */
@@ -57,15 +59,25 @@ export class MomentBuffers {
     return this.#counted(this.frames.push(jpeg, this.#facts(push), push.transfer === true));
   }
 
-  /** @param isWanted whether the picture may still be kept once it is encoded. */
+  /**
+   * Encodes a raw picture and keeps it. One that cannot be encoded is `not_jpeg`.
+   *
+   * @param isWanted whether the picture may still be kept once it is encoded.
+   */
   async pushRaw(frame: RawFrame, push: FramePush, isWanted: () => boolean): Promise<PushResult> {
-    if (this.#encoder === undefined) return "format";
+    const facts = this.#facts(push);
+    if (this.#encoder === undefined || !isRawFrame(frame)) return "format";
     if (this.#isEncoding) return "busy";
+    if (!this.frames.isDue(facts)) return this.#counted("throttled");
     this.#isEncoding = true;
-    const into = { frames: this.frames, isWanted };
-    const result = await pushRaw(this.#encoder, frame, into, this.#facts(push));
-    this.#isEncoding = false;
-    return this.#counted(result);
+    try {
+      const jpeg = await this.#encoder.encode(frame, quality);
+      return isWanted() ? this.#counted(this.frames.push(jpeg, facts, false)) : "off";
+    } catch {
+      return "not_jpeg";
+    } finally {
+      this.#isEncoding = false;
+    }
   }
 
   pushAudio(chunk: AudioChunk, push: AudioPush): PushResult {
@@ -123,4 +135,9 @@ export class MomentBuffers {
       received: this.clock.now(),
     };
   }
+}
+
+function isRawFrame({ data, width, height, channels }: RawFrame): boolean {
+  const isSized = isDimension(width) && isDimension(height) && (channels === 3 || channels === 4);
+  return isSized && data.length === width * height * channels;
 }

@@ -69,8 +69,8 @@ export function draftMessage(message: BufferedMessage, zero: Zero): PackageMessa
 export function draftFrames(frames: readonly BufferedFrame[], zero: Zero): readonly DraftFrame[] {
   return frames.map(({ receivedMs, seq, width, height, camera, sourceMs, jpeg }) => {
     const t = receivedMs - zero.monoMs;
-    const times = { t_ms: millis(t), timestamp: seconds(zero.wallMs + t) };
-    return { ...times, seq, width, height, camera, source_t_ms: sourceMs, jpeg };
+    const timestamp = seconds(zero.wallMs + t);
+    return { t_ms: millis(t), timestamp, seq, width, height, camera, source_t_ms: sourceMs, jpeg };
   });
 }
 

@@ -1,30 +1,15 @@
 import type { Chats } from "../../core/chat/chats.ts";
 import type { ForgottenChats } from "../../core/chat/tombstones.ts";
 import { ThroughlineError } from "../../core/errors.ts";
-import type { OwnedPackage } from "../directory/delete-packages.ts";
-import type { MomentRecorder } from "./moment-recorder.ts";
+import type { Selection } from "../directory/whose.ts";
+import type { Moments } from "../moments.ts";
 
-/** Moments that are kept, as far as forgetting a chat goes. */
-interface KeptMoments {
-  readonly recorder: MomentRecorder;
-  readonly packages: { owned(): AsyncIterable<OwnedPackage> };
-  /** Forgets those of a chat, those that hold one message of it, or one, wherever they are. */
-  forget(
-    selection: LostPackages | { readonly name: string },
-  ): Promise<{ readonly failed: readonly { readonly name: string }[] }>;
-}
-
-/** What a loss in a chat takes along: the packages of the chat, or those that hold one message. */
-export type LostPackages =
-  | { readonly chatId: string }
-  | { readonly message: { readonly chatId: string; readonly id: string } };
-
-/** `undefined`: none. A clear, and what the application takes back, leave packages as they are. */
+/** What a loss in a chat takes along. `undefined`: none. A clear, and what is taken back, leave packages. */
 export function lostPackages(
   chatId: string,
   loss: unknown,
   messageId: string | undefined,
-): LostPackages | undefined {
+): Selection | undefined {
   if (loss === "forget") return { chatId };
   if (loss === "clear" || loss === "take_back" || messageId === undefined) return undefined;
   return { message: { chatId, id: messageId } };
@@ -38,7 +23,7 @@ export function lostPackages(
  * @throws ThroughlineError the codes of the storage: ask again.
  */
 export async function forgetForgotten(
-  kept: KeptMoments,
+  kept: Pick<Moments, "recorder" | "packages" | "forget">,
   chats: Chats,
   read: () => Promise<ForgottenChats>,
 ): Promise<void> {
@@ -64,7 +49,7 @@ export async function forgetForgotten(
  * @throws ThroughlineError `THROUGHLINE_UNAVAILABLE`: one of them could not be deleted.
  */
 export async function forgetPackagesOf(
-  kept: Pick<KeptMoments, "packages" | "forget">,
+  kept: Pick<Moments, "packages" | "forget">,
   chats: Chats,
   forgotten: ForgottenChats,
 ): Promise<void> {

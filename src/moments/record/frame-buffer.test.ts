@@ -3,7 +3,6 @@ import { test } from "node:test";
 import { FrameBuffer, type FrameFacts } from "./frame-buffer.ts";
 import { jpegFacts } from "./jpeg.ts";
 import { resolveLimits } from "./limits.ts";
-import { pushRaw, type RawFrame } from "./raw-frames.ts";
 
 /** A JPEG to whoever looks at the outside alone. */
 function jpeg(bytes = 200, { width = 64, height = 48, fill = 0 } = {}): Uint8Array {
@@ -132,42 +131,4 @@ test("a caller that overwrites its buffer after the push changes nothing, and pa
   frames.push(mine, at(0), false);
   mine.fill(7);
   assert.deepEqual(frames.snapshot()[0]?.jpeg, jpeg());
-});
-
-const picture: RawFrame = { data: new Uint8Array(12), width: 2, height: 2, channels: 3 };
-
-const encoders: readonly [name: string, encode: () => Promise<Uint8Array>, result: string][] = [
-  ["makes a JPEG", async () => jpeg(), "accepted"],
-  ["makes no JPEG", async () => new Uint8Array(9), "not_jpeg"],
-  ["rejects", () => Promise.reject(new Error("rejected")), "not_jpeg"],
-  [
-    "throws",
-    () => {
-      throw new Error("thrown");
-    },
-    "not_jpeg",
-  ],
-];
-for (const [name, encode, result] of encoders) {
-  test(`a raw frame whose encoder ${name} is ${result}, with the time of its push`, async () => {
-    const frames = new FrameBuffer(resolveLimits());
-    const into = { frames, isWanted: () => true };
-    assert.equal(await pushRaw({ encode }, picture, into, at(700)), result);
-    assert.deepEqual(
-      frames.snapshot().map(({ receivedMs }) => receivedMs),
-      result === "accepted" ? [700] : [],
-    );
-  });
-}
-
-test("a raw frame that is too soon, of another size, or not wanted any more is not kept", async () => {
-  const frames = new FrameBuffer(resolveLimits());
-  const encoder = { encode: async () => jpeg() };
-  const push = (frame: RawFrame, ms: number, isWanted = true) =>
-    pushRaw(encoder, frame, { frames, isWanted: () => isWanted }, at(ms));
-  frames.push(jpeg(), at(0), false);
-  assert.equal(await push(picture, 499), "throttled");
-  assert.equal(await push({ ...picture, width: 3 }, 500), "format");
-  assert.equal(await push(picture, 500, false), "off");
-  assert.equal(frames.count, 1);
 });

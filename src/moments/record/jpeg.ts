@@ -24,8 +24,9 @@ export function jpegFacts(data: Uint8Array): JpegFacts | undefined {
   return isDimension(size.width) && isDimension(size.height) ? { ...size, bytes } : undefined;
 }
 
-function isDimension(value: number): boolean {
-  return value >= 1 && value <= maxDimension;
+/** Whether a picture may be this wide or high, in pixels. */
+export function isDimension(value: number): boolean {
+  return Number.isInteger(value) && value >= 1 && value <= maxDimension;
 }
 
 function endOf(data: Uint8Array): number | undefined {

@@ -53,21 +53,16 @@ export function resolveLimits(limits: Partial<BufferLimits> = {}): BufferLimits 
 }
 
 /** What the buffers hold at most, as people are told of it. */
-export interface BufferBounds {
-  readonly messages: number;
-  readonly frames: number;
-  readonly audio_seconds: number;
-  /** Of all buffers together. */
-  readonly bytes: number;
-}
+export type BufferBounds = ReturnType<typeof boundsOf>;
 
-export function boundsOf(limits: BufferLimits): BufferBounds {
+export function boundsOf(limits: BufferLimits) {
   const { messages, frames, audioSamples, mediaAgeMs } = limits;
   const { messageBytes, frameBytes, capturedBytes } = limits;
   return {
     messages,
     frames,
     audio_seconds: Math.min(audioSamples / 16_000, mediaAgeMs / 1_000),
+    /** Of all buffers together. */
     bytes: messageBytes + frameBytes + audioBytesOf(audioSamples) + capturedBytes,
   };
 }

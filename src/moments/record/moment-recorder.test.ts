@@ -13,7 +13,7 @@ import {
 import { pcmParts } from "../package/wav.ts";
 import type { MomentInput } from "./label.ts";
 import { MomentRecorder } from "./moment-recorder.ts";
-import type { MomentEvent, MomentRecorderOptions } from "./options.ts";
+import type { MomentEvent, MomentRecorderOptions, RawFrame } from "./options.ts";
 
 /** Keeps what it is given; fails, or waits, as it is told. */
 class MemorySink implements PackageSink {
@@ -157,7 +157,7 @@ test("a chat with an id of 1,024 characters has its moments like any other", asy
   assert.equal(at.sink.saved[0]?.record.chat_id, chatId);
   const chatIdTooLong = `${chatId}c`;
   assert.throws(() => at.recorder.record({ ...liked, chatId: chatIdTooLong }), {
-    code: "THROUGHLINE_TOO_LARGE",
+    code: "THROUGHLINE_INVALID",
   });
 });
 
@@ -498,6 +498,35 @@ test("a system prompt set before 100 messages is in the package with the last 50
   const { record, messages } = at.sink.saved[0]!;
   assert.deepEqual([messages.length, messages[0]?.text, messages[0]?.seq], [50, "50", 51]);
   assert.deepEqual(record.latched, { system_prompt: "be kind" });
+});
+
+const picture: RawFrame = { data: new Uint8Array(12), width: 2, height: 2, channels: 3 };
+
+for (const [name, encode, result] of [
+  ["makes a JPEG", async () => jpeg(), "accepted"],
+  ["makes no JPEG", async () => new Uint8Array(9), "not_jpeg"],
+  ["rejects", () => Promise.reject(new Error("rejected")), "not_jpeg"],
+  ["throws", () => assert.fail("thrown"), "not_jpeg"],
+] as const) {
+  test(`a raw picture whose encoder ${name} is ${result}, with the time of its push`, async () => {
+    const at = recorder({ encoder: { encode } });
+    const pushed = at.recorder.rawFrame(picture);
+    at.clock.pass(700);
+    assert.equal(await pushed, result);
+    await at.recorder.record(liked).whenDurable();
+    const times = at.sink.saved[0]?.record.frames.map(({ t_ms }) => t_ms);
+    assert.deepEqual(times, result === "accepted" ? [-700] : []);
+  });
+}
+
+test("a raw picture that is too soon, or of another size, is not kept", async () => {
+  const at = recorder({ encoder: { encode: async () => jpeg() } });
+  at.recorder.frame(jpeg());
+  at.clock.pass(499);
+  assert.equal(await at.recorder.rawFrame(picture), "throttled");
+  at.clock.pass(1);
+  assert.equal(await at.recorder.rawFrame({ ...picture, width: 3 }), "format");
+  assert.equal(await at.recorder.rawFrame(picture), "accepted");
 });
 
 test("raw pictures are encoded one at a time, and dropped when the consent changes or the recorder closes meanwhile", async () => {

@@ -17,9 +17,13 @@ import { checkLabel, type MomentInput } from "./label.ts";
 import { type BufferBounds, boundsOf } from "./limits.ts";
 import type { BufferedMessage, NewMessage } from "./message-buffer.ts";
 import { Moment, type MomentFacts } from "./moment.ts";
-import { type MomentRecorderOptions, type RecorderSettings, recorderSettings } from "./options.ts";
+import {
+  type MomentRecorderOptions,
+  type RawFrame,
+  type RecorderSettings,
+  recorderSettings,
+} from "./options.ts";
 import type { AudioChunk } from "./pcm.ts";
-import type { RawFrame } from "./raw-frames.ts";
 import { accepted, Receipt, refused } from "./receipt.ts";
 import { bytesOfKey, idsOfKey, RecentMoments, targetKey } from "./recent-moments.ts";
 import { SaveQueue } from "./save-queue.ts";

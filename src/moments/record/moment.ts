@@ -5,6 +5,7 @@ import { frameFile } from "../package/read-manifest.ts";
 import {
   type AudioEntry,
   type Consent,
+  type FrameEntry,
   feedbackSchema,
   type PackageMessage,
   type PackageOwners,
@@ -17,6 +18,7 @@ import type { MomentBuffers } from "./buffers.ts";
 import { effectiveConsent } from "./consent.ts";
 import {
   type DraftAudio,
+  type DraftFrame,
   draftAudio,
   draftFrames,
   draftMessage,
@@ -217,7 +219,11 @@ export class Moment {
       schema: feedbackSchema,
       timestamp: seconds(wallMs),
       timestamp_str: packageStamp(wallMs),
-      ...{ sentiment, source, channel, score, annotator },
+      sentiment,
+      source,
+      channel,
+      score,
+      annotator,
       session_id: this.#settings.sessionId,
       software: this.#settings.software,
       chat_id: chatId,
@@ -242,7 +248,7 @@ export class Moment {
       // What was judged may have been redacted away.
       target_reason: placed === null ? (target.reason ?? "no_assistant_turn") : null,
       trigger_turn: placedTrigger(target.triggerTurn, messages),
-      frames: frames.map(({ jpeg: _, ...entry }, index) => ({ file: frameFile(index), ...entry })),
+      frames: frames.map(entryOfFrame),
       audio: entryOf(audio),
     };
     return { record, messages, frames: frames.map(({ jpeg }) => jpeg), audio };
@@ -273,6 +279,12 @@ function placedTrigger(trigger: TargetTurn["triggerTurn"], messages: readonly Pa
   if (trigger === null) return null;
   const index = messages.findIndex(({ id }) => id === trigger.message_id);
   return { ...trigger, index: index < 0 ? null : index };
+}
+
+function entryOfFrame(frame: DraftFrame, index: number): FrameEntry {
+  const { t_ms, timestamp, seq, width, height, camera, source_t_ms } = frame;
+  const file = frameFile(index);
+  return { file, t_ms, timestamp, seq, width, height, camera, source_t_ms };
 }
 
 function entryOf(audio: DraftAudio | null): AudioEntry | null {

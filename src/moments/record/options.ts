@@ -8,11 +8,24 @@ import type { Consent } from "../package/record.ts";
 import { type ConsentInput, checkConsent, initialConsent } from "./consent.ts";
 import type { Redact } from "./draft.ts";
 import { type BufferLimits, resolveLimits } from "./limits.ts";
-import type { FrameEncoder } from "./raw-frames.ts";
 import type { ReceiptState } from "./receipt.ts";
 
 /** Reads a file that was sent in a chat; `undefined`: it is not there. */
 export type ReadFile = (chatId: string, sha256: string) => Promise<Uint8Array | undefined>;
+
+/** A picture before it is a JPEG: rows from the top, 3 (RGB) or 4 (RGBA) bytes a pixel. */
+export interface RawFrame {
+  readonly data: Uint8Array;
+  readonly width: number;
+  readonly height: number;
+  readonly channels: 3 | 4;
+}
+
+/** Makes a JPEG of a raw picture, off the event loop. */
+export interface FrameEncoder {
+  /** @param quality 1 to 100. */
+  encode(frame: RawFrame, quality: number): Promise<Uint8Array>;
+}
 
 /** `failed`: not yet, tried again; `discarded`: never will be; `retracted`: also by deleting it. */
 type News = "accepted" | "durable" | "uploaded" | "failed" | "discarded" | "retracted";

@@ -1,5 +1,5 @@
 import type { Logger } from "../../core/logger.ts";
-import type { Timers } from "../../core/timers.ts";
+import { type Timers, until } from "../../core/timers.ts";
 import type { PackageSink, SaveFailure } from "../package/package-sink.ts";
 import type { Moment } from "./moment.ts";
 import type { Receipt } from "./receipt.ts";
@@ -68,11 +68,8 @@ export class SaveQueue {
     this.#state = "closing";
     this.#cancelRetry?.();
     this.#cancelRetry = undefined;
-    const { promise: late, resolve } = Promise.withResolvers<void>();
-    const cancel = this.#ports.timers.after(withinMs, resolve, { holdsProcess: true });
     this.#next();
-    await Promise.race([late, this.#drained()]);
-    cancel();
+    await until(this.#drained(), { ms: withinMs, timers: this.#ports.timers });
     this.#state = "closed";
     this.#lose();
     this.#abort.abort();

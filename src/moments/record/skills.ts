@@ -1,7 +1,7 @@
 import { isThroughlineError } from "../../core/errors.ts";
 import { isJsonObject, type JsonObject } from "../../core/json.ts";
 import { aFunction, checkArgument } from "../../core/options.ts";
-import type { Timers } from "../../core/timers.ts";
+import { type Timers, until } from "../../core/timers.ts";
 import type { Sentiment } from "../package/record.ts";
 import type { MomentInput } from "./label.ts";
 import type { Receipt } from "./receipt.ts";
@@ -98,12 +98,7 @@ async function remember(
     return `Not recorded: ${error.message}.`;
   }
   if (!receipt.accepted) return `Not recorded: ${receipt.reason}.`;
-  let cancel: () => void = () => undefined;
-  const late = new Promise<void>((resolve) => {
-    cancel = timers.after(durableWithinMs, resolve, { holdsProcess: true });
-  });
-  await Promise.race([receipt.whenDecided(), late]);
-  cancel();
+  await until(receipt.whenDecided(), { ms: durableWithinMs, timers });
   if (receipt.durable) return "Remembered.";
   return receipt.reason === undefined ? "Noted, still saving." : `Not recorded: ${receipt.reason}.`;
 }

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { invalid, isThroughlineError, ThroughlineError } from "../../core/errors.ts";
+import { until } from "../../core/timers.ts";
 import { foreignFile } from "../../server/guard.ts";
 import { problem, problemResponse } from "../../server/problem.ts";
 import { isHead, json, type Router } from "../../server/router.ts";
@@ -100,7 +101,9 @@ function addReactions(router: Router, moments: Moments): void {
         postRollMs: post_roll_ms,
         idempotencyKey: key,
       });
-      await settled(recorded);
+      // What becomes of it is in the receipt.
+      const durable = recorded.whenDurable().catch(() => undefined);
+      await until(durable, { ms: durableWithinMs });
       return receiptResponse(recorded);
     },
   );
@@ -139,12 +142,6 @@ async function transcriptOf(
     if (isUnknown) return undefined;
     throw error;
   }
-}
-
-async function settled(recorded: Receipt): Promise<void> {
-  const timeout = AbortSignal.timeout(durableWithinMs);
-  const late = new Promise<void>((resolve) => timeout.addEventListener("abort", () => resolve()));
-  await Promise.race([recorded.whenDurable().catch(() => undefined), late]);
 }
 
 /** Reasons that are final: nothing is left that could still become durable. */

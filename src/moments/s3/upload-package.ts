@@ -1,9 +1,11 @@
 // One package into a bucket and out of it: what is there already is not sent again, the manifest comes
 // last and goes first, and "uploaded" is what was read back.
 import { concurrently } from "../../core/concurrently.ts";
+import { isThroughlineError } from "../../core/errors.ts";
 import { manifestFile } from "../directory/content.ts";
 import { hashOf } from "../package/digests.ts";
-import { type LocalFile, type PackageSource, readLocalPackage, readPart } from "./local-files.ts";
+import { readManifest } from "../package/read-manifest.ts";
+import type { FileEntry } from "../package/record.ts";
 import type { ListedObject, S3Bucket } from "./s3-bucket.ts";
 import { UploadFailure } from "./upload-failure.ts";
 
@@ -11,6 +13,15 @@ import { UploadFailure } from "./upload-failure.ts";
 const objectsAtOnce = 4;
 /** A request that was stopped may still arrive: what it leaves is looked for again. */
 const rounds = 3;
+
+/** Where the bytes of one package come from: its folder, or a moment in memory. */
+export interface PackageSource {
+  /** The bytes of one of its files, `feedback.json` too. Rejects when there is no such package. */
+  part(name: string, path: string): Promise<Buffer>;
+}
+
+/** A file whose bytes were read and are those that the manifest tells of. `md5` is what an ETag may tell. */
+type LocalFile = FileEntry & { readonly md5: string };
 
 interface UploadJob {
   readonly name: string;
@@ -31,7 +42,7 @@ export async function uploadPackage(
   signal: AbortSignal,
 ): Promise<void> {
   const before = await objectsUnder(bucket, prefix, signal);
-  const { files, manifestBytes } = await readLocalPackage(source, name);
+  const { files, manifestBytes } = await readLocal(source, name);
   const isSealed = before.has(prefix + manifestFile);
   // Whose manifest it is, is asked before anything under its prefix is written.
   if (isSealed) await compareManifest(bucket, prefix, manifestBytes, signal);
@@ -40,10 +51,10 @@ export async function uploadPackage(
   const etags = new Map<string, string>();
   await concurrently(missing, objectsAtOnce, async (file) => {
     signal.throwIfAborted();
-    const { path, sha256, mediaType: contentType } = file;
-    const object = { key: prefix + path, contentType, sha256 };
+    const { path, sha256, media_type: contentType } = file;
     const body = await readPart(source, name, file);
-    etags.set(path, await bucket.put({ ...object, body }, signal));
+    const object = { key: prefix + path, contentType, sha256, body };
+    etags.set(path, await bucket.put(object, signal));
   });
   const after = await objectsUnder(bucket, prefix, signal);
   const isThere = (file: LocalFile) =>
@@ -53,6 +64,32 @@ export async function uploadPackage(
   const object = { key: prefix + manifestFile, contentType: "application/json", sha256 };
   await bucket.putIfAbsent({ ...object, body: manifestBytes }, signal);
   await compareManifest(bucket, prefix, manifestBytes, signal);
+}
+
+/**
+ * Reads a whole package, file by file, before a byte of it is sent.
+ *
+ * @throws `UploadFailure` `local_damage`: the manifest, or a file, is not as it was sealed.
+ */
+async function readLocal(source: PackageSource, name: string) {
+  const manifestBytes = await source.part(name, manifestFile);
+  const { manifest } = readManifest(manifestBytes);
+  if (manifest?.name !== name) throw new UploadFailure("local_damage");
+  const files: LocalFile[] = [];
+  for (const file of manifest.files) {
+    files.push({ ...file, md5: hashOf("md5", [await readPart(source, name, file)]) });
+  }
+  return { manifestBytes, files };
+}
+
+async function readPart(source: PackageSource, name: string, { path, ...file }: FileEntry) {
+  const body = await source.part(name, path).catch((cause: unknown) => {
+    const isMissing = isThroughlineError(cause, "THROUGHLINE_NOT_FOUND");
+    throw isMissing ? new UploadFailure("local_damage", { cause }) : cause;
+  });
+  const isSame = body.length === file.bytes && hashOf("sha256", [body]) === file.sha256;
+  if (!isSame) throw new UploadFailure("local_damage");
+  return body;
 }
 
 /** Whether a package arrived whole: its manifest goes last. */

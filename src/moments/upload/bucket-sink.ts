@@ -12,9 +12,8 @@ import {
 } from "../package/package-sink.ts";
 import { sealRecord, writeManifest } from "../package/write-manifest.ts";
 import { withDeadline } from "../s3/deadline.ts";
-import type { PackageSource } from "../s3/local-files.ts";
 import type { S3Bucket } from "../s3/s3-bucket.ts";
-import { uploadPackage } from "../s3/upload-package.ts";
+import { type PackageSource, uploadPackage } from "../s3/upload-package.ts";
 import type { Outbox } from "./outbox.ts";
 
 interface BucketSinkPorts extends Pick<Runtime, "clock" | "timers"> {

@@ -2,10 +2,9 @@
 
 import { manifestFile, messagesFile } from "../directory/content.ts";
 import type { PackageDirectory } from "../directory/package-directory.ts";
-import { isMeant, type Selection } from "../directory/whose.ts";
+import { isMeant, ownersOf, type Selection } from "../directory/whose.ts";
 import { isPackageName } from "../package/package-name.ts";
 import { readManifest, readMessages } from "../package/read-manifest.ts";
-import type { PackageOwners } from "../package/record.ts";
 import type { S3Bucket } from "../s3/s3-bucket.ts";
 import { removePackage } from "../s3/upload-package.ts";
 import type { Outbox } from "./outbox.ts";
@@ -46,14 +45,19 @@ export async function forgetInBucket(
   return failure === undefined;
 }
 
+/** Whether a package is meant, by its words too. No: it has no manifest, one that cannot be read, or another's. */
 async function isMeantThere(
   bucket: S3Bucket,
-  folder: { readonly name: string; readonly prefix: string },
+  { name, prefix }: Pick<RemoteFolder, "name" | "prefix">,
   selection: Selection,
   signal: AbortSignal,
 ): Promise<boolean> {
-  const of = await ownersThere(bucket, folder, signal);
-  return of !== undefined && isMeant(selection, folder.name, [of]) === true;
+  const bytes = await bucket.get(prefix + manifestFile, signal);
+  const { manifest } = bytes === undefined ? {} : readManifest(bytes);
+  if (manifest?.name !== name) return false;
+  const words = await bucket.get(prefix + messagesFile, signal);
+  const messages = (words && readMessages(words)) ?? [];
+  return isMeant(selection, name, [ownersOf(manifest, messages)]) === true;
 }
 
 /** Removes what uploads left that were cut off a day ago or longer, of any device. */
@@ -107,19 +111,4 @@ async function* foldersIn(
     folder.newestMs = Math.max(folder.newestMs, modifiedMs);
   }
   if (folder !== undefined) yield folder;
-}
-
-/** Whose a package is. `undefined`: it has no manifest, one that cannot be read, or another's. */
-async function ownersThere(
-  bucket: S3Bucket,
-  { name, prefix }: Pick<RemoteFolder, "name" | "prefix">,
-  signal: AbortSignal,
-): Promise<PackageOwners | undefined> {
-  const bytes = await bucket.get(prefix + manifestFile, signal);
-  const { manifest } = bytes === undefined ? {} : readManifest(bytes);
-  if (manifest?.name !== name) return undefined;
-  const { chat_id, people } = manifest;
-  const words = await bucket.get(prefix + messagesFile, signal);
-  const messages = (words && readMessages(words)) ?? [];
-  return { chat_id, people, messages: messages.map(({ id }) => id) };
 }

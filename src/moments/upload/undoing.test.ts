@@ -153,7 +153,7 @@ test("a retraction that comes while a deletion fails goes up, whenever it comes"
   world.server.faults.heal();
   for (const [steps, { name }] of samples.entries()) {
     const deleting = world.packages.delete({ name });
-    for (let step = 0; step < steps; step++) await undefined;
+    for (let step = 0; step < steps; step++) await Promise.resolve();
     await world.packages.retract(name, mark);
     assert.equal((await deleting).failed.length, 1);
   }

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { startState } from "./acts.ts";
 import { builtInEmotions, builtInEmotionsFile } from "./built-in-emotions.ts";
-import { readEmotionConfiguration } from "./emotions-schema.ts";
+import { readEmotionConfiguration } from "./configuration.ts";
 import { feel } from "./feel.ts";
 
 function read(file: unknown) {
