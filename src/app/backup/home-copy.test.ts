@@ -78,10 +78,10 @@ test("a group of messages that the journal could not store is not waited for", a
   ] as const) {
     const header = headerChange({ nth, repeated: 0, unsynced: false });
     const segment = Buffer.alloc(4096);
-    let end = putFrame(segment, 0, header, { position, applied: position });
+    let end = putFrame(segment, 0, header, { position, durable: position });
     const next = position + end;
     for (const change of changes)
-      end = putFrame(segment, end, change, { position: next, applied: next });
+      end = putFrame(segment, end, change, { position: next, durable: next });
     fs.writeFileSync(join(home, `journal/0000000${nth}.journal`), segment);
     position = next; // of the refused group
   }

@@ -1,4 +1,4 @@
-import { invalid } from "../errors.ts";
+import { invalid, ThroughlineError } from "../errors.ts";
 import { checkJson, isJsonObject, type JsonObject, tooLarge } from "../json.ts";
 import { documentLimits, reservedDocumentNames, type WriteOptions } from "./document-store.ts";
 import { checkCount, checkKey, isLongerThan } from "./key.ts";
@@ -346,6 +346,25 @@ function endOfLeadingId(json: string): number {
 /** A stored record as it is read: a fresh copy every time, so that no reader can change another's. */
 export function storedRecord(json: string, seq: number): StoredRecord {
   return JSON.parse(storedLine(json, seq)) as StoredRecord;
+}
+
+/** @throws ThroughlineError `THROUGHLINE_CONFLICT`: the log does not end where it is expected to. */
+export function checkEnd(seq: number, expectedSeq: number | undefined): void {
+  if (expectedSeq === undefined || expectedSeq === seq) return;
+  throw new ThroughlineError(`the log ends at seq ${seq}`, { code: "THROUGHLINE_CONFLICT" });
+}
+
+/**
+ * Checks that a record that is given again is the stored one. Its id stays used when its content was erased.
+ *
+ * @throws ThroughlineError `THROUGHLINE_ID_CONFLICT`: it has other content.
+ */
+export function checkSame(stored: StoredRecord, { json }: PreparedRecord): void {
+  const { seq, ...content } = stored;
+  if (isErased(stored) || sameRecord(JSON.stringify(content), json)) return;
+  throw new ThroughlineError(`record ${seq} has this id and other content`, {
+    code: "THROUGHLINE_ID_CONFLICT",
+  });
 }
 
 /** Whether two JSON texts hold the same value. The order of keys does not matter. */

@@ -1,6 +1,4 @@
 // Records by their numbers or places, read in whole batches and each batch once.
-import { ThroughlineError } from "../../errors.ts";
-import { isErased, type PreparedRecord, sameRecord } from "../batch.ts";
 import type { StoredRecord } from "../log-store.ts";
 import { recordsOf } from "./batch-reader.ts";
 import type { LogFile } from "./log-file.ts";
@@ -48,14 +46,4 @@ async function recordsFrom(
     if (seq >= last) break;
   }
   return records;
-}
-
-/** @throws ThroughlineError `THROUGHLINE_ID_CONFLICT`: the log holds another record with this id. */
-export function assertSame(key: string, stored: StoredRecord, record: PreparedRecord): void {
-  if (isErased(stored)) return;
-  const { seq: _, ...content } = stored;
-  if (sameRecord(JSON.stringify(content), record.json)) return;
-  throw new ThroughlineError(`${key} has a record with this id and other content`, {
-    code: "THROUGHLINE_ID_CONFLICT",
-  });
 }

@@ -71,8 +71,7 @@ export class FileDocumentStore implements DocumentStore {
         if (damage === undefined) return { value, revision };
         this.#ports.guard();
         await this.#setAside(key, path, `${damage}; the copy before it is used, if there is one`);
-        await this.#ports.disk.unlink(path);
-        await syncNames(this.#ports, this.#directory);
+        await this.#unlinkEach(path);
       }
     });
   }
@@ -95,11 +94,7 @@ export class FileDocumentStore implements DocumentStore {
       await this.#removeTemporary(path);
       // The older copy goes first and for good: were the current one gone and it not, it would speak.
       try {
-        for (const each of [`${path}.bak`, path]) {
-          if (!(await unlinkIfThere(this.#ports.disk, each))) continue;
-          existed = true;
-          await syncNames(this.#ports, this.#directory);
-        }
+        if (await this.#unlinkEach(`${path}.bak`, path)) existed = true;
       } catch (cause) {
         throw deletedPerhaps(key, cause);
       }
@@ -118,11 +113,8 @@ export class FileDocumentStore implements DocumentStore {
       }
       await this.#removeTemporary(path);
       try {
-        const copies = current === "unreadable" ? [`${path}.bak`, path] : [`${path}.bak`];
-        for (const each of copies) {
-          if (!(await unlinkIfThere(this.#ports.disk, each))) continue;
-          await syncNames(this.#ports, this.#directory);
-        }
+        await this.#unlinkEach(`${path}.bak`);
+        if (current === "unreadable") await this.#unlinkEach(path);
         await this.#forgetSetAside(path);
       } catch (cause) {
         throw unavailable(`copies of ${key} may be left`, cause);
@@ -199,17 +191,13 @@ export class FileDocumentStore implements DocumentStore {
   }
 
   async #load(path: string): Promise<FoundCopy | "unreadable" | undefined> {
-    const bytes = await this.#bytes(path);
-    if (bytes === undefined || bytes === "unreadable") return bytes;
-    const decoded = decodeDocument(bytes);
-    return decoded === undefined ? "unreadable" : { ...decoded, path, bytes };
-  }
-
-  async #bytes(path: string): Promise<Buffer | "unreadable" | undefined> {
     return readFrom(this.#ports.disk, path, async (file) => {
       const size = await file.size();
-      // Twice the limit: indented, a value takes more room than it was allowed to.
-      return size > 4 * documentLimits.valueBytes ? "unreadable" : readExactly(file, 0, size);
+      // Indented, a value takes more room than it was allowed to.
+      if (size > 4 * documentLimits.valueBytes) return "unreadable";
+      const bytes = await readExactly(file, 0, size);
+      const decoded = decodeDocument(bytes);
+      return decoded === undefined ? "unreadable" : { ...decoded, path, bytes };
     });
   }
 
@@ -218,6 +206,17 @@ export class FileDocumentStore implements DocumentStore {
     const current = await this.#ports.forgetQuarantine(path);
     const before = await this.#ports.forgetQuarantine(`${path}.bak`);
     return current.files + before.files > 0;
+  }
+
+  /** Removes copies, each for good before the next one. @returns whether one was there. */
+  async #unlinkEach(...paths: readonly string[]): Promise<boolean> {
+    let existed = false;
+    for (const path of paths) {
+      if (!(await unlinkIfThere(this.#ports.disk, path))) continue;
+      existed = true;
+      await syncNames(this.#ports, this.#directory);
+    }
+    return existed;
   }
 
   /** Removes what a failed or killed write left under other names. */
@@ -279,11 +278,6 @@ export class FileDocumentStore implements DocumentStore {
  */
 function newerOf(current: FoundCopy, before: FoundCopy): FoundCopy {
   const revision = Math.max(current.revision, before.revision);
-  if (isForeign(current)) return { ...current, revision };
+  if (current.key === undefined) return { ...current, revision };
   return before.revision > current.revision ? before : current;
-}
-
-/** Whole, and without a seal. */
-function isForeign(found: FoundCopy | "unreadable" | undefined): boolean {
-  return found !== undefined && found !== "unreadable" && found.key === undefined;
 }

@@ -58,7 +58,8 @@ export class FileFileStore implements FileStore {
     this.#check(key);
     checkHash(sha256);
     try {
-      const found = await this.#read(join(this.#folder(key), sha256));
+      const path = join(this.#folder(key), sha256);
+      const found = await readFile(this.#ports.disk, path);
       if (found === undefined) return undefined;
       if (found === "too large" || hashOf(found) !== sha256) throw damagedFile(key, sha256);
       return found;
@@ -128,7 +129,7 @@ export class FileFileStore implements FileStore {
       await replaceFile(this.#ports, join(folder, keyFile), (file) => writeAll(file, text, 0));
     }
     const path = join(folder, hash);
-    const known = names.has(hash) ? await this.#read(path) : undefined;
+    const known = names.has(hash) ? await readFile(disk, path) : undefined;
     // A process that died may have renamed it and not made the name durable.
     if (known instanceof Uint8Array && hashOf(known) === hash) await syncNames(this.#ports, folder);
     else await replaceFile(this.#ports, path, (file) => writeAll(file, bytes, 0));
@@ -173,10 +174,6 @@ export class FileFileStore implements FileStore {
     return names;
   }
 
-  async #read(path: string): Promise<Uint8Array | "too large" | undefined> {
-    return readFile(this.#ports.disk, path, fileLimits.fileBytes);
-  }
-
   /** A folder that is a link would be written, and emptied, wherever the link leads. */
   async #assertFolder(folder: string): Promise<void> {
     try {
@@ -210,7 +207,7 @@ async function keyOfFolder(disk: Disk, folder: string): Promise<string | undefin
   const name = basename(folder).slice(0, -filesSuffix.length);
   const spelledOut = keyOfFileName(name);
   if (spelledOut !== undefined) return spelledOut;
-  const bytes = await readFile(disk, join(folder, keyFile), 16 * 1024);
+  const bytes = await readFile(disk, join(folder, keyFile));
   if (!(bytes instanceof Uint8Array)) return undefined;
   try {
     const { key } = JSON.parse(Buffer.from(bytes).toString()) as { readonly key?: unknown };
@@ -220,14 +217,10 @@ async function keyOfFolder(disk: Disk, folder: string): Promise<string | undefin
   }
 }
 
-function readFile(
-  disk: Disk,
-  path: string,
-  maxBytes: number,
-): Promise<Uint8Array | "too large" | undefined> {
+function readFile(disk: Disk, path: string): Promise<Uint8Array | "too large" | undefined> {
   return readFrom(disk, path, async (file) => {
     const size = await file.size();
-    return size > maxBytes ? "too large" : readExactly(file, 0, size);
+    return size > fileLimits.fileBytes ? "too large" : readExactly(file, 0, size);
   });
 }
 

@@ -1,9 +1,10 @@
-import { ThroughlineError } from "../../errors.ts";
 import {
+  checkEnd,
   checkIds,
   checkList,
   checkPage,
   checkRead,
+  checkSame,
   checkSearch,
   checkTail,
   isErased,
@@ -30,7 +31,7 @@ import {
   type StoredRecord,
 } from "../log-store.ts";
 import { recordsOf } from "./batch-reader.ts";
-import { assertSame, foundIn } from "./batch-records.ts";
+import { foundIn } from "./batch-records.ts";
 import { deletedPerhaps, logTemporary, rethrow, syncNames, unlinkIfThere } from "./file-ports.ts";
 import { type IndexHit, searchIndex } from "./index-search.ts";
 import type { LogFile, LogPorts } from "./log-file.ts";
@@ -159,7 +160,7 @@ export class FileLogStore implements LogStore {
       await this.#logs.caughtUp(key);
       await this.#ports.journal.segments.settle(); // it could bring back what is not there to be erased
       const log = await this.#logs.writable(key);
-      checkEnd(key, log, erasure.expectedSeq);
+      checkEnd(log?.last.seq ?? 0, erasure.expectedSeq);
       if (log === undefined) return 0;
       const { headJson } = erasure;
       const wanted = await this.#unerased(log, erasure.ids);
@@ -276,22 +277,6 @@ export class FileLogStore implements LogStore {
     return found;
   }
 
-  /**
-   * Reads every batch of a log and checks every seal.
-   *
-   * @returns how many records are readable; damage is reported as it is met.
-   */
-  async verify(key: string): Promise<number> {
-    checkKey(key, "key", logLimits.keyBytes);
-    return this.#logs.read(key, async (log) => {
-      let count = 0;
-      if (log !== undefined) {
-        for await (const batch of log.batches(0)) count += batch.commit.count;
-      }
-      return count;
-    });
-  }
-
   /** Every key of this collection. */
   async keys(): Promise<readonly string[]> {
     await this.#ready();
@@ -376,10 +361,10 @@ export class FileLogStore implements LogStore {
       if (stored === undefined) {
         ids.push(record.id);
         lines += `${storedLine(record.json, seq + ids.length)}\n`;
-      } else assertSame(batch.key, stored, record);
+      } else checkSame(stored, record);
     }
     if (ids.length === 0) return { stored: last };
-    checkEnd(batch.key, log, batch.expectedSeq);
+    checkEnd(seq, batch.expectedSeq);
     const headJson = batch.headJson ?? log?.last.headJson ?? "{}";
     const { directory, unsyncedNames } = this.#ports;
     if (unsyncedNames.has(directory)) await syncNames(this.#ports, directory);
@@ -416,13 +401,4 @@ export class FileLogStore implements LogStore {
     const records = await this.#withIds(log, ids);
     return new Set([...records].flatMap(([id, record]) => (isErased(record) ? [] : id)));
   }
-}
-
-/** @throws ThroughlineError `THROUGHLINE_CONFLICT`: the log does not end where it is expected to. */
-function checkEnd(key: string, log: LogFile | undefined, expectedSeq: number | undefined): void {
-  const seq = log?.last.seq ?? 0;
-  if (expectedSeq === undefined || expectedSeq === seq) return;
-  throw new ThroughlineError(`${key} ends at record ${seq}, not at ${expectedSeq}`, {
-    code: "THROUGHLINE_CONFLICT",
-  });
 }

@@ -14,10 +14,6 @@ export interface Identity {
   readonly inode: bigint;
 }
 
-type FileSystemKind =
-  | { readonly kind: "local" }
-  | { readonly kind: "network" | "user-space"; readonly name: string };
-
 /**
  * File systems by the number that Linux gives them. On the first, a lock may be granted to two
  * machines at once, and what one writes the other may see late. Behind the second may be anything.
@@ -40,15 +36,6 @@ const userSpace: ReadonlyMap<number, string> = new Map([
   [0x65735546, "FUSE"],
   [0x01021997, "9P"],
 ]);
-
-/** Judges the `type` of `statfs`. Only Linux gives numbers that mean something. */
-export function fileSystemKind(type: number): FileSystemKind {
-  const number = type >>> 0; // a machine with 32 bits gives the high ones as negative
-  const remote = network.get(number);
-  if (remote !== undefined) return { kind: "network", name: remote };
-  const unknown = userSpace.get(number);
-  return unknown === undefined ? { kind: "local" } : { kind: "user-space", name: unknown };
-}
 
 /**
  * Checks that a home is a directory, no link, that it belongs to this user, that no other user can
@@ -75,25 +62,26 @@ export function checkHome(home: string, logger: Logger): Identity {
 /**
  * Refuses a home on a file system whose locks do not hold between machines, unless `force`.
  *
+ * @param type what `statfs` says. Only Linux gives numbers that mean something.
  * @throws ThroughlineError `THROUGHLINE_CONFIGURATION`
  */
 export function checkFileSystem(home: string, type: number, force: boolean, logger: Logger): void {
-  const found = fileSystemKind(type);
-  if (found.kind === "local") return;
-  const fields = { home, file_system: found.name };
-  if (found.kind === "user-space") {
+  const number = type >>> 0; // a machine with 32 bits gives the high ones as negative
+  const unknown = userSpace.get(number);
+  if (unknown !== undefined) {
+    const fields = { home, file_system: unknown };
     logger.warn(fields, "if this file system is shared between machines, use it from one only");
-  } else if (force) {
-    logger.warn(
-      fields,
-      "a second machine is not kept out, and a power cut may undo what was stored",
-    );
-  } else {
+  }
+  const remote = network.get(number);
+  if (remote === undefined) return;
+  if (!force) {
     throw misconfigured(
-      `the home ${home} is on ${found.name}, a network file system, where the lock does not keep ` +
+      `the home ${home} is on ${remote}, a network file system, where the lock does not keep ` +
         "other machines out: put it on a local disk, or force it and use it from one machine only",
     );
   }
+  const says = "a second machine is not kept out, and a power cut may undo what was stored";
+  logger.warn({ home, file_system: remote }, says);
 }
 
 /**

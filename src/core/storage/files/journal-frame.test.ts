@@ -8,13 +8,13 @@ function segmentAt(position: number, repeated = 0) {
   const into = Buffer.alloc(4_096);
   let end = putFrame(into, 0, headerChange({ nth: 1, repeated, unsynced: false }), {
     position,
-    applied: position,
+    durable: position,
   });
   const frames: number[] = [];
   for (const id of ["m1", "m2", "m3"]) {
     frames.push(end);
     const change = { path: "chats/a.jsonl", offset: 0, bytes: Buffer.from(id) };
-    end = putFrame(into, end, change, { position: position + end, applied: position });
+    end = putFrame(into, end, change, { position: position + end, durable: position });
   }
   return { into, end, frames };
 }

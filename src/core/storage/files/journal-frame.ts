@@ -17,8 +17,8 @@ export interface Change {
 /** A change in its place. The journal is one long file; a position is an offset in it. */
 export interface Frame extends Change {
   readonly position: number;
-  /** Position of the first frame that was not in its log's own file when this one was written. */
-  readonly applied: number;
+  /** Every frame before this position was durable when this one was written. */
+  readonly durable: number;
   /** Position after it. */
   readonly end: number;
 }
@@ -36,7 +36,7 @@ interface SegmentHeader {
 
 const formatVersion = 1;
 
-// length u32, CRC-32 of all that follows u32, position f64, applied f64, offset f64, bytes of the path u16
+// length u32, CRC-32 of all that follows u32, position f64, durable f64, offset f64, bytes of the path u16
 export const frameBytes = 34;
 
 /** How long a frame will be. */
@@ -44,7 +44,7 @@ export function frameLength({ path, bytes }: Change): number {
   return frameBytes + Buffer.byteLength(path) + bytes.length;
 }
 
-type FramePlace = Pick<Frame, "position" | "applied">;
+type FramePlace = Pick<Frame, "position" | "durable">;
 
 /** Writes a frame into a buffer that has room for it. @returns where it ends there. */
 export function putFrame(into: Buffer, at: number, change: Change, place: FramePlace): number {
@@ -66,7 +66,7 @@ export function beginFrame(into: Buffer, at: number, path: string): number {
 export function sealFrame(frame: Buffer, offset: number, place: FramePlace): void {
   frame.writeUInt32LE(frame.length, 0);
   frame.writeDoubleLE(place.position, 8);
-  frame.writeDoubleLE(place.applied, 16);
+  frame.writeDoubleLE(place.durable, 16);
   frame.writeDoubleLE(offset, 24);
   frame.writeUInt32LE(crc32(frame.subarray(8)), 4);
 }
@@ -156,7 +156,7 @@ export function publishedFrameAt(bytes: Buffer, at: number, view: DataView): Fra
   if (to > at + length) return undefined;
   return {
     position,
-    applied: view.getFloat64(at + 16, true),
+    durable: view.getFloat64(at + 16, true),
     offset: view.getFloat64(at + 24, true),
     path: bytes.toString("utf8", from, to),
     bytes: bytes.subarray(to, at + length),

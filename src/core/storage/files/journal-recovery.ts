@@ -74,7 +74,7 @@ function valid(read: readonly FoundSegment[]): Pick<FoundJournal, "from" | "fram
   }
   const frames = kept.flat();
   const first = Math.min(...read.map(({ header }) => header.position));
-  const from = frames.reduce((most, { applied }) => Math.max(most, applied), first);
+  const from = frames.reduce((most, { durable }) => Math.max(most, durable), first);
   return { from, frames };
 }
 

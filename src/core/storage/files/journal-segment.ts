@@ -1,6 +1,6 @@
 // The files of the journal, and the logs that depend on them.
 import { dirname, join } from "node:path";
-import { blockBytes, type Disk, type DiskFile } from "../disk/disk.ts";
+import { blockBytes, type DiskFile } from "../disk/disk.ts";
 import { readExactly } from "./batch-reader.ts";
 import {
   type HomePorts,
@@ -130,52 +130,56 @@ export function noteChange(
 /** So many logs are synced at once. The journal's own syncs need a thread too. */
 const syncedAtOnce = 2;
 
-/**
- * Makes the logs durable that a segment names.
- *
- * @param all `segments`: all that there are, in order. `doubtful`: logs whose sync failed, and which could
- *   not be written again since then.
- */
+interface LogsToSync {
+  /** All that there are, in order. */
+  readonly segments: readonly Segment[];
+  /** Logs whose sync failed, and which could not be written again since then. */
+  readonly doubtful: Set<string>;
+}
+
+/** Makes the logs durable that a segment names. */
 export async function syncLogs(
-  { disk, home }: HomePorts,
+  ports: HomePorts,
   segment: Segment,
-  all: { readonly segments: readonly Segment[]; readonly doubtful: Set<string> },
+  all: LogsToSync,
   complete: (name: string) => Promise<void>,
 ): Promise<void> {
   const logs = segment.logs.entries();
   const syncSome = async () => {
     for (const [name, log] of logs) {
       await complete(name);
-      await syncLog(disk, { name, path: join(home, name), log }, all);
+      await syncLog(ports, name, log, all);
     }
   };
   const syncing = Array.from({ length: syncedAtOnce }, syncSome);
   await Promise.allSettled(syncing);
   await Promise.all(syncing);
   for (const folder of segment.newNamesIn) {
-    await disk.syncDirectory(join(home, folder));
+    await ports.disk.syncDirectory(join(ports.home, folder));
   }
 }
 
+/** A failed sync may have thrown away what was written, and the next one would say that all is well. */
 async function syncLog(
-  disk: Disk,
-  {
-    name,
-    path,
-    log,
-  }: { readonly name: string; readonly path: string; readonly log: SyncedLog | undefined },
-  { segments, doubtful }: { readonly segments: readonly Segment[]; readonly doubtful: Set<string> },
+  { disk, home }: HomePorts,
+  name: string,
+  log: SyncedLog | undefined,
+  { segments, doubtful }: LogsToSync,
 ): Promise<void> {
-  if (log !== undefined && !doubtful.has(name)) {
-    const isSynced = await log.sync().catch(() => void doubtful.add(name));
+  if (!doubtful.has(name)) {
+    const isSynced = await log?.sync().catch(() => void doubtful.add(name));
     if (isSynced) return;
   }
+  const path = join(home, name);
   try {
     const file = await disk.open(path, "write");
     try {
-      // A failed sync may have thrown away what was written, and the next one would say that all is well.
       if (!doubtful.has(name)) await file.sync().catch(() => doubtful.add(name));
-      if (doubtful.has(name)) await writeAgain(name, file, segments);
+      if (!doubtful.has(name)) return;
+      for (const { offset, bytes } of await changesOf(name, segments)) {
+        await writeAll(file, bytes, offset);
+      }
+      await file.sync();
       doubtful.delete(name);
     } finally {
       await file.close();
@@ -183,28 +187,6 @@ async function syncLog(
   } catch (error) {
     // Somebody removed it: there is nothing to sync. That is asked twice, because it is believed.
     if (!isCode(error, "ENOENT") || (await isThere(disk, path))) throw error;
-  }
-}
-
-/**
- * Writes to a log all that the journal holds of it, and syncs it. Where that fails it is written once more,
- * so that another process that syncs it is not told that there is nothing to sync.
- */
-async function writeAgain(
-  name: string,
-  file: DiskFile,
-  segments: readonly Segment[],
-): Promise<void> {
-  const changes = await changesOf(name, segments);
-  const write = async () => {
-    for (const { offset, bytes } of changes) await writeAll(file, bytes, offset);
-  };
-  await write();
-  try {
-    await file.sync();
-  } catch (error) {
-    await write();
-    throw error;
   }
 }
 

@@ -49,7 +49,6 @@ export interface PushedChange {
 
 interface StoredGroup {
   readonly group: readonly PushedChange[];
-  readonly position: number;
   /** To be called when each of it was applied, or could not be. */
   readonly settle: () => void;
 }
@@ -76,8 +75,6 @@ export class Journal {
   #slabEnd = 0;
   #waiting: PushedChange[] = [];
   #isWriting = false;
-  /** Where the groups begin that are stored and not yet in their logs, in order. */
-  readonly #unapplied = new Set<number>();
   readonly syncPlace = new SyncPlace();
   /** Why the last group was refused. */
   #fault: ThroughlineError | undefined;
@@ -185,10 +182,9 @@ export class Journal {
     }
     const { end } = segment;
     const position = segment.position + end;
-    const [applied = position] = this.#unapplied;
     let at = position;
     for (const { log, frame, offset } of group) {
-      sealFrame(frame, offset, { position: at, applied });
+      sealFrame(frame, offset, { position: at, durable: position });
       at += frame.length;
       noteChange(segment, log.name, offset, log);
     }
@@ -215,8 +211,7 @@ export class Journal {
     segment.end = end + length;
     this.segments.position = position + length;
     this.#ports.index.published(this.segments.position);
-    if (length > 0) this.#unapplied.add(position);
-    return { group, position, settle: resolve };
+    return { group, settle: resolve };
   }
 
   /** Marks the logs of a group. @returns its changes, and all that were made on top of them. */
@@ -241,12 +236,10 @@ export class Journal {
   }
 
   /** Has the logs write their changes; small ones of one slice before this returns. */
-  async #apply({ group, position, settle }: StoredGroup): Promise<void> {
+  async #apply({ group, settle }: StoredGroup): Promise<void> {
     let left = group.length;
     const done = () => {
-      if (--left > 0) return;
-      this.#unapplied.delete(position);
-      settle();
+      if (--left === 0) settle();
     };
     for (const change of group) {
       change.settled = done;

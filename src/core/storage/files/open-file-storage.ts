@@ -93,7 +93,7 @@ export async function openFileStorage(options: FileStorageOptions): Promise<File
       directoryChanged,
       maxOpen: maxOpenFiles,
       segmentBytes: 16 * 1024 * 1024,
-      guard: oncePerPass(() => lease.check()),
+      guard: oncePerPass(lease.check),
     });
     return storage;
   } catch (error) {

@@ -260,7 +260,7 @@ export class Segments {
     segment.position = position;
     segment.end = 0;
     for (const change of all) {
-      const place = { position: position + segment.end, applied: position };
+      const place = { position: position + segment.end, durable: position };
       segment.end = putFrame(bytes, segment.end, change, place);
     }
     try {

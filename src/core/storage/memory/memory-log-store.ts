@@ -1,21 +1,20 @@
-import { type ErrorCode, ThroughlineError } from "../../errors.ts";
 import {
+  checkEnd,
   checkIds,
   checkList,
   checkPage,
   checkRead,
+  checkSame,
   checkSearch,
   checkTail,
   erasedJson,
   isErased,
   type ListPlace,
   listCursor,
-  type PreparedBatch,
   type PreparedRecord,
   parseCursor,
   prepareBatch,
   prepareErasure,
-  sameRecord,
   storedRecord,
 } from "../batch.ts";
 import { checkKey } from "../key.ts";
@@ -68,7 +67,7 @@ export class MemoryLogStore implements LogStore {
     const log = this.#logs.get(key) ?? emptyLog();
     const missing = batch.records.filter((record) => !isKnown(log, record));
     if (missing.length > 0) {
-      checkEnd(log, batch);
+      checkEnd(log.records.length, batch.expectedSeq);
       for (const record of missing) log.seqById.set(record.id, log.records.push(record));
       log.headJson = batch.headJson ?? log.headJson;
       this.#logs.set(key, log);
@@ -145,7 +144,7 @@ export class MemoryLogStore implements LogStore {
     this.#checkOpen();
     const erasure = prepareErasure(key, ids, options);
     const log = this.#logs.get(key);
-    checkEnd(log, erasure);
+    checkEnd(log?.records.length ?? 0, erasure.expectedSeq);
     if (log === undefined) return 0;
     let erased = 0;
     for (const id of erasure.ids) {
@@ -231,26 +230,12 @@ function emptyLog(): MemoryLog {
   return { records: [], seqById: new Map(), headJson: "{}" };
 }
 
-/** Whether the log holds this record already; its id stays used when its content was erased. */
-function isKnown(log: MemoryLog, { id, json }: PreparedRecord): boolean {
-  const seq = log.seqById.get(id);
-  const known = seq === undefined ? undefined : log.records[seq - 1];
-  if (seq === undefined || known === undefined) return false;
-  if (isErasedAt(log, seq) || sameRecord(known.json, json)) return true;
-  throw refusal("THROUGHLINE_ID_CONFLICT", `record ${seq} has this id and other content`);
-}
-
-function checkEnd(
-  log: MemoryLog | undefined,
-  { expectedSeq }: Pick<PreparedBatch, "expectedSeq">,
-): void {
-  const seq = log?.records.length ?? 0;
-  if (expectedSeq === undefined || expectedSeq === seq) return;
-  throw refusal("THROUGHLINE_CONFLICT", `the log ends at seq ${seq}`);
-}
-
-function refusal(code: ErrorCode, message: string): ThroughlineError {
-  return new ThroughlineError(message, { code });
+/** Whether the log holds this record already. */
+function isKnown(log: MemoryLog, record: PreparedRecord): boolean {
+  const seq = log.seqById.get(record.id);
+  if (seq === undefined) return false;
+  for (const stored of between(log, seq - 1, seq)) checkSame(stored, record);
+  return true;
 }
 
 /** The records with a `seq` greater than `after`, up to and with `until`: fresh copies. */
