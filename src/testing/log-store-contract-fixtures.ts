@@ -134,7 +134,8 @@ export function scribbleOn(value: unknown): void {
   if (typeof value !== "object" || value === null) return;
   for (const [key, item] of Object.entries(value)) {
     scribbleOn(item);
-    Reflect.set(value, key, "scribbled");
+    // A number stays one: a bound that is no number may hide what was changed.
+    Reflect.set(value, key, typeof item === "number" ? item + 1 : "scribbled");
   }
   Reflect.set(value, "added", "scribbled");
 }

@@ -80,6 +80,7 @@ for (const [says, fileOf, ids] of changes) {
     const file = fileOf(kept, await bytesOf(other, logOf("a")));
     await image.unlink(logOf("a"));
     if (file !== undefined) await write(image, logOf("a"), file);
+    const from = image.operations.length;
     const { storage, logs } = await openOn(image);
     const found = await Array.fromAsync(logs.read("a")).catch(() => []);
     assert.deepEqual(
@@ -91,6 +92,9 @@ for (const [says, fileOf, ids] of changes) {
     if (isNone) await assert.rejects(bytesOf(image, logOf("a")), { code: "ENOENT" });
     else if (ids.length === 0) assert.ok((await bytesOf(image, logOf("a"))).equals(file));
     await storage.close();
+    // One that somebody removed is not made again, not even for a moment.
+    const isUnlinked = callsOn(image, from).includes(`unlink ${logOf("a")}`);
+    assert.equal(isUnlinked, file?.length === 0);
   });
 }
 
