@@ -388,7 +388,7 @@ export class ChatLog {
       // The store writes under the lease that this process has at the time, also if the change does not
       // need it. When that lease was released since, the change is tried again.
       if (isThroughlineError(error, "THROUGHLINE_FENCED")) {
-        return held === undefined || this.#held.get(chatId) !== held;
+        return held === undefined || held.users === 0 || this.#held.get(chatId) !== held;
       }
       if (isThroughlineError(error, "THROUGHLINE_CONFLICT")) return true;
       // Others may have written the very thing since it was read, such as a removal.

@@ -258,8 +258,8 @@ export class Chats extends ChatLog {
    * answer that is made again, items that an agent pops. When this resolves, no model gets them, and they are
    * in no page, search, export, later fork or count. Unlike `erase` it leaves no mark where they stood, and
    * reaches no other chat and no package. Their bytes stay until `erase` or `forget`, and `append` stores
-   * nothing under their ids. Taking back twice is taking back once. What waits for its answer is not answered
-   * any more.
+   * nothing under their ids. A fork that was begun before may hold them; this waits until it is made. Taking
+   * back twice is taking back once. What waits for its answer is not answered any more.
    *
    * @throws ThroughlineError `THROUGHLINE_NOT_FOUND`: one of these is no message of the chat, or was
    *   cleared. `THROUGHLINE_TOO_LARGE`: more than 1,000 at once. `THROUGHLINE_INVALID`. Nothing is changed.
@@ -269,6 +269,7 @@ export class Chats extends ChatLog {
     const { logs } = this;
     await this.changeExisting(chatId, (made) => takeBackFrom(made, targets, logs));
     for (const id of targets) await this.#removeElsewhere(chatId, "take_back", id);
+    await Promise.allSettled(this.#forking);
   }
 
   /**

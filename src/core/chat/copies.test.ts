@@ -70,8 +70,9 @@ test("another message that has the same id in a fork, and other chats, stay as t
   assert.deepEqual(await shown(chats, "stranger"), ["my password is hunter2"]);
 });
 
-test("what is erased while a fork is being made is erased in that fork", async () => {
-  await using throughline = await openThroughline({ storage: "memory" });
+/** A chat of m1 and 600 more messages, once the first of them are in its fork `second`. */
+async function forkUnderWay() {
+  const throughline = await openThroughline({ storage: "memory" });
   const { chats } = throughline;
   const many = Array.from({ length: 600 }, (_, index) => `n${index}`);
   await chats.append("first", [password]);
@@ -89,11 +90,27 @@ test("what is erased while a fork is being made is erased in that fork", async (
   };
   const forking = chats.fork("first", "n599", "second");
   await isBegun;
+  return { ...throughline, throughline, forking };
+}
+
+test("what is erased while a fork is being made is erased in that fork", async () => {
+  const { throughline, chats, forking } = await forkUnderWay();
+  await using _ = throughline;
   const { copies } = await chats.erase("first", "m1");
   await forking;
   assert.deepEqual(copies, ["second"]);
   const { messages } = await chats.messages("second", { limit: 1_000 });
   assert.equal(messages[0]?.redacted, true);
+});
+
+test("what is taken back while a fork is being made is so once that earlier fork is whole", async () => {
+  const { throughline, chats, forking } = await forkUnderWay();
+  await using _ = throughline;
+  await chats.takeBack("first", ["m1"]);
+  assert.equal((await chats.find("second", "n599"))?.content, "n599");
+  await forking;
+  await chats.fork("first", "n599", "third");
+  assert.equal(await chats.find("third", "m1"), undefined);
 });
 
 test("a fork that cannot be changed now is named, and reached when it is asked for again", async () => {

@@ -19,7 +19,14 @@ async function fencedOnce() {
     throw new ThroughlineError("held", { code: "THROUGHLINE_FENCED" });
   };
   const isRefused = (name: unknown) => next !== undefined && name === "append";
+  let released = Promise.resolve();
   const hindered = changed(storage, {
+    leases: changed(storage.leases, {
+      async acquire(...args) {
+        const { epoch, lost, release } = await storage.leases.acquire(...args);
+        return { epoch, lost, release: () => release().then(() => released) };
+      },
+    }),
     logs: (...args) =>
       changed(storage.logs(...args), (name) => (isRefused(name) ? refuseNext : undefined)),
   });
@@ -28,7 +35,13 @@ async function fencedOnce() {
   const refuse = (before = () => Promise.resolve()) => {
     next = before;
   };
-  return { ...throughline, refuse };
+  /** Has no release end. @returns what ends those that were asked for. */
+  const holdReleases = () => {
+    const held = Promise.withResolvers<void>();
+    released = held.promise;
+    return held.resolve;
+  };
+  return { ...throughline, refuse, holdReleases };
 }
 
 test("a change that needs no lease is made again", async () => {
@@ -43,6 +56,20 @@ test("a change that was on its way when the lease was released is made without i
   const lease = await chats.lease(chat);
   refuse(() => lease.release());
   await chats.rename(chat, "Whales");
+  assert.equal((await chats.row(chat)).title, "Whales");
+});
+
+test("a change that was on its way while the lease was being released is made without it", async () => {
+  const { chats, refuse, holdReleases } = await fencedOnce();
+  const lease = await chats.lease(chat);
+  const end = holdReleases();
+  let releasing: Promise<void> | undefined;
+  refuse(async () => {
+    releasing = lease.release();
+  });
+  await chats.rename(chat, "Whales");
+  end();
+  await releasing;
   assert.equal((await chats.row(chat)).title, "Whales");
 });
 

@@ -155,7 +155,7 @@ test("the largest answer that is kept fits into the store, and so does what it r
   const large = Array.from({ length: 3 }, (_, n) => result(`c${n}`, "x".repeat(messageBytes)));
   const data = { type: "provider-data", data: { long: "x".repeat(200_000) } } as const;
   const length = messageBytes - 200_011;
-  const script = [...small, ...large, "x".repeat(length), data, end];
+  const script = [...small, ...large, "x".repeat(length), data, data, end];
   const c = await companion(scriptedResponder([script, script]));
   assert.equal((await c.ask()).outcome, "answered");
   const { outcome, assistant } = await (await c.turns.retry(chat)).done;

@@ -235,7 +235,8 @@ export class Answer {
     if (event.type === "text" || event.type === "reasoning") this.#say(event);
     else if (event.type === "provider-session") this.#sessionId = event.id;
     else if (event.type === "provider-data") {
-      this.#takeRoom(jsonBytes(event.data));
+      const before = this.#data === undefined ? 0 : jsonBytes(this.#data);
+      this.#takeRoom(jsonBytes(event.data) - before);
       this.#data = event.data;
     } else {
       this.#end = event;

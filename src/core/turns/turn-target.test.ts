@@ -90,18 +90,20 @@ test("a model that a call names is asked or refused: nothing takes its place", a
   assert.deepEqual(c.asked, []);
 });
 
-test("a message that waited for a model that is gone is answered by what the chat runs on", async () => {
-  const c = await companion();
-  const { logs } = c.chats;
-  await c.say("Hello");
-  await c.chats.change(chat, async (transaction) => {
-    transaction.control("pending_input", { content: "Wait", ...gpt }, "pending:m2");
-    transaction.set({ pending: ["m2"] });
+for (const asked of [{}, { provider: "ollama", model: "" }]) {
+  test(`a message that waited for a model that is gone is answered by what the chat runs on, asked with ${JSON.stringify(asked)}`, async () => {
+    const c = await companion();
+    const { logs } = c.chats;
+    await c.say("Hello");
+    await c.chats.change(chat, async (transaction) => {
+      transaction.control("pending_input", { content: "Wait", ...gpt }, "pending:m2");
+      transaction.set({ pending: ["m2"] });
+    });
+    assert.ok(await logs.find(chat, "pending:m2"));
+    const answer = await (await c.turns.answer(chat, asked)).done;
+    assert.equal(answer.assistant?.content, "I am ollama/qwen3.");
   });
-  assert.ok(await logs.find(chat, "pending:m2"));
-  const answer = await (await c.turns.answer(chat)).done;
-  assert.equal(answer.assistant?.content, "I am ollama/qwen3.");
-});
+}
 
 test("the next turn's model is told with the fallback applied", async () => {
   const c = await companion();

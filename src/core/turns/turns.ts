@@ -256,9 +256,10 @@ export class Turns {
     const { own, ...words } = await storedWords(this.#ports.chats, chatId, undefined);
     const running = this.#ports.queue.find(chatId, words.id);
     if (running !== undefined) return running;
-    const { provider = "", model = "" } = asked;
-    const isNamed = provider !== "" || model !== "";
-    const target = isNamed ? asked : await stillConfigured(this.#ports, chatId, own);
+    const provider = asked.provider || undefined;
+    const model = asked.model || undefined;
+    const isNamed = (provider ?? model) !== undefined;
+    const target = isNamed ? { provider, model } : await stillConfigured(this.#ports, chatId, own);
     return this.#take(chatId, words, target).turn;
   }
 

@@ -225,7 +225,8 @@ export class LogFile implements JournaledLog, OpenLog {
     let isKept = asked.isShared === true && !this.#closing;
     const kept = isKept ? recent.of(this) : [];
     let [first] = kept;
-    let start = this.end;
+    const { end } = this;
+    let start = end;
     const isNear = before >= (first?.records[0]?.seq ?? this.seq + 1);
     const isEnough =
       limit <= 0 ||
@@ -245,7 +246,8 @@ export class LogFile implements JournaledLog, OpenLog {
           }
           const batch = { start: item.start, bytes: item.body.length, records: recordsOf(item) };
           // Another reader may have added it by now, or the log be closed.
-          isKept &&= !this.#closing && recent.of(this)[0] === first && recent.prepend(this, batch);
+          isKept &&= !this.#closing && (first !== undefined || this.end === end);
+          isKept &&= recent.of(this)[0] === first && recent.prepend(this, batch);
           if (isKept) first = batch;
           if (take(batch)) break;
         }

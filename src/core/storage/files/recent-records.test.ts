@@ -10,8 +10,11 @@ import { recentBytes } from "./recent-records.ts";
 
 async function open() {
   const seen = { reads: 0 };
+  let held: PromiseWithResolvers<void> | undefined;
   const disk = hookedDisk(new SimulatedDisk(), (call) => {
-    if (call === "read") seen.reads++;
+    if (call !== "read") return undefined;
+    seen.reads++;
+    return held?.promise;
   });
   const { logs, storage } = await openHome(disk);
   /** A shared page and how often the disk was read for it. The page without sharing must be the same. */
@@ -26,7 +29,12 @@ async function open() {
     Array.fromAsync({ length: count }, (_, i) =>
       logs.append(key, [message(`m${from + i}`, randomText(2_000))]),
     );
-  return { logs, storage, shared, fill };
+  /** Holds reads of the disk back. @returns what lets them go on. */
+  const hold = () => {
+    held = Promise.withResolvers();
+    return held.resolve;
+  };
+  return { logs, storage, shared, fill, hold };
 }
 
 test("the newest records of a log that is read are read from the disk once, and appends add to them", async () => {
@@ -45,6 +53,19 @@ test("the newest records of a log that is read are read from the disk once, and 
   await logs.append("a", [message("large", randomText(recentBytes.log + 1))]);
   await shared("a", { limit: 10 });
   await shared("a", { limit: 10 });
+  await storage.close();
+});
+
+test("a record that is too large for memory and is stored while a page is read is in the next page", async () => {
+  const { logs, storage, shared, fill, hold } = await open();
+  await fill("a", 0, 3);
+  const release = hold();
+  const reading = logs.page("a", { limit: 10, isShared: true });
+  await logs.append("a", [message("large", randomText(recentBytes.log + 1))]);
+  release();
+  await reading;
+  await fill("a", 3, 1);
+  assert.equal((await shared("a", { limit: 10 })).page.length, 5);
   await storage.close();
 });
 
