@@ -5,6 +5,7 @@ import { setImmediate } from "node:timers/promises";
 import type { Companion } from "../src/companion/companion.ts";
 import { runsProjection } from "../src/companion/runs.ts";
 import { extendWithCompanion } from "../src/companion/start-companion.ts";
+import { isoTime } from "../src/core/clock.ts";
 import type { Storage } from "../src/core/storage/storage.ts";
 import { awakeProcess } from "./support/awake.ts";
 import { heldPlace, mortal, pass, process, soon } from "./support/cluster-world.ts";
@@ -398,9 +399,12 @@ test("a start joins a server that hears nothing: its document moves", async () =
   assert.deepEqual(await runsOf(w.store()), ["run_start"]);
 });
 
-for (const [says, isAlive] of [
-  ["ends no run while one that hears nothing writes the document", true],
-  ["waits 10 s for one that was killed, and ends the run", false],
+for (const [says, isAlive, killedMs, isAhead = false] of [
+  ["ends no run while one that hears nothing writes the document", true, 0],
+  ["ends no run beside one that was killed just now, which may hear nothing", false, 1_000],
+  ["waits until one that was killed was silent for 10 s, and ends the run", false, 9_000],
+  ["ends the run of one that was killed a while ago", false, 15_000],
+  ["ends the run of one that was killed a while ago, whose clock was ahead", false, 15_000, true],
 ] as const) {
   test(`a server that leaves ${says}`, async () => {
     const w = world();
@@ -409,19 +413,33 @@ for (const [says, isAlive] of [
     await pass(w.clock, 1_000, timers);
     const { run } = await starting;
     const b = await w.start();
+    const begun = w.clock.now();
+    if (isAhead) w.clock.set(isoTime(begun + 600_000));
     b.companion.emotions.event("pat_level1");
     await w.passes();
     if (isAlive) b.storage.deafen(true);
     else b.storage.kill();
-    const closing = run.close();
-    for (let n = 0; n < 22; n++) {
+    if (isAhead) w.clock.set(isoTime(begun));
+    for (let passed = 0; passed < killedMs; passed += 500) {
+      run.tick();
+      await pass(w.clock, 500, timers);
+    }
+    let isClosed = false;
+    const closing = run.close().finally(() => {
+      isClosed = true;
+    });
+    // A command that serves is gone 4.5 s after a signal, and its turns had 3 s of that.
+    for (let n = 0; n < 3; n++) {
       if (isAlive) b.companion.tick();
       await pass(w.clock, 500, timers);
     }
+    for (let turns = 0; turns < 100 && !isClosed; turns++) await setImmediate();
+    assert.ok(isClosed, "it takes longer than a process that serves has");
     await closing;
-    assert.deepEqual(await runsOf(w.store()), isAlive ? ["run_start"] : ["run_start", "run_end"]);
+    const isEnded = killedMs >= 9_000;
+    assert.deepEqual(await runsOf(w.store()), isEnded ? ["run_start", "run_end"] : ["run_start"]);
     const { value } = await documentOf(w.store());
-    assert.equal(value["shutdown_clean"], !isAlive);
+    assert.equal(value["shutdown_clean"], isEnded);
   });
 }
 

@@ -112,6 +112,17 @@ test("a step that may be stored, and cannot be looked for, is reported as unknow
   for (const { run } of [a, b]) assert.equal(run.clients.get("robot").injects.length, 1);
 });
 
+test("a step whose answer was lost is known to the other servers within a second or so", async () => {
+  const place = heldPlace();
+  const [a, b] = [await serverOf(place), await serverOf(place)];
+  await a.run.clients.begin("robot");
+  await pass(place, 1_500, a, b);
+  a.writes.push(noAnswer);
+  await a.run.clients.inject("robot", "once");
+  await pass(place, 1_500, b);
+  for (const { run } of [a, b]) assert.equal(run.clients.get("robot").injects.length, 1);
+});
+
 test("forgetting a chat reaches its interrupted turn, also where another server wrote first", async () => {
   const place = heldPlace();
   const first = await serverOf(place);

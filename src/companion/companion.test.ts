@@ -6,6 +6,7 @@ import { isThroughlineError } from "../core/errors.ts";
 import { openThroughline } from "../core/throughline.ts";
 import type { CompanionChange } from "./companion.ts";
 import type { CompanionOptions } from "./options.ts";
+import { runsProjection } from "./runs.ts";
 import { startCompanion } from "./start-companion.ts";
 
 const closed = (error: unknown) => isThroughlineError(error, "THROUGHLINE_CLOSED");
@@ -70,6 +71,22 @@ test("a step of a client that could not be stored has not happened, and can be r
   await failing(() => clients.begin("nova"));
   const { restart } = await clients.begin("nova");
   assert.deepEqual([restart.clean, restart.totalRuns], [true, 2]);
+});
+
+test("a step of a client that is stored has happened, also while the history of moods cannot be stored", async () => {
+  const machine = new Machine();
+  const { companion } = await machine.run();
+  await companion.save();
+  machine.storage.fails = { moods: true };
+  companion.emotions.event("pat_level2");
+  const { restart } = await companion.clients.begin("nova");
+  assert.equal(restart.totalRuns, 1);
+  await companion.clients.inject("nova", "Look up");
+  assert.equal(companion.clients.get("nova").injects.length, 1);
+  machine.storage.fails = {};
+  await machine.tick(companion);
+  const stored = await machine.storage.logs("", runsProjection).tail("moods", 10);
+  assert.match(JSON.stringify(stored?.records), /pat_level2/);
 });
 
 test("while the history of moods cannot be stored the document is, again and again", async () => {

@@ -365,11 +365,11 @@ export class Companion implements AsyncDisposable {
       await servers.alone(async () => {
         servers.retire();
         const { runId } = this;
-        const { isUp } = await servers.look();
+        const isLast = await servers.isLast();
         // Another server may have begun a run that this one did not hear of.
         await this.readOn();
-        if (isUp || this.runId !== runId) await this.#writer.save();
-        else await this.#end(reason);
+        if (isLast && this.runId === runId) await this.#end(reason);
+        else await this.#writer.save();
       });
     } finally {
       servers.leave();
@@ -437,6 +437,7 @@ export class Companion implements AsyncDisposable {
   /** After the document the history of moods up to it is stored. */
   async #stored(document: CompanionDocument, acts: readonly PendingAct[]): Promise<void> {
     this.#servers?.publish("changed");
+    this.#servers?.note(this.#life.shared.alive);
     const felt = acts.flatMap((each) => (each.felt === undefined ? [] : [each.felt]));
     if (felt.length > 0) this.#note(felt.flat(), document.emotions);
     await this.#history.flush();

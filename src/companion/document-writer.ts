@@ -173,9 +173,11 @@ export class DocumentWriter {
     const own = this.#number;
     const done = await update(
       async () => {
-        if (act !== undefined && own <= this.#storedNumber) return undefined; // it was, without an answer
-        const acts = this.#pending;
         const number = this.#number;
+        if (act !== undefined && own <= this.#storedNumber) {
+          return { document: host.document(isLast, number, undefined), acts: [] }; // it was, without an answer
+        }
+        const acts = this.#pending;
         const document = host.document(isLast, number, act);
         const options = this.#processId ? { expectedRevision: this.#revision } : {};
         this.#revision = await this.#documents.write(
@@ -190,7 +192,14 @@ export class DocumentWriter {
       },
       (error) => this.#isBehind(error),
     );
-    if (done !== undefined) await host.stored(done.document, done.acts);
+    try {
+      await host.stored(done.document, done.acts);
+    } catch (error) {
+      if (act === undefined) throw error;
+      // The act has happened, and is not to be repeated: only what comes after the document is tried again.
+      this.#saveAt = this.#ports.clock.monotonic();
+      this.#ports.logger.warn({ error: errorName(error) }, "moods were not saved; again soon");
+    }
   }
 
   /** Another server came first, or the answer was lost: what is stored is read. */

@@ -5,7 +5,6 @@ import { companionLease } from "../core/storage/leases.ts";
 import { systemTimers } from "../core/timers.ts";
 import { readClock } from "./clock-reading.ts";
 import {
-  type CompanionDocument,
   type FoundDocument,
   findDocument,
   newest,
@@ -27,8 +26,10 @@ interface Listener {
 
 /** How long another server may be silent, in milliseconds, until it counts as dead. */
 const silenceMs = 10_000;
-/** A sign of life that is older than this tells nothing any more, whatever the clocks of servers say. */
-const longestSilenceMs = 20_000;
+/** A server that leaves waits this long at most to be sure of that, in milliseconds: its process is about to be ended. */
+const leaveMs = 1_000;
+/** Signs of life count as watched while the document is stored this often, in milliseconds: it is due every 5 s. */
+const watchedMs = 7_500;
 /** The most servers of which the document knows the newest act: those that wrote it last. */
 const maxWriters = 50;
 
@@ -37,6 +38,9 @@ export class Servers {
   readonly #ports: CompanionPorts;
   readonly #ends: readonly (() => void)[];
   #listener: Listener | undefined;
+  /** The signs of life of the others, each with the monotonic time since when it stands still. */
+  #signs: ReadonlyMap<string, { readonly at: number; readonly since: number }> = new Map();
+  #notedAt = Number.NEGATIVE_INFINITY;
 
   constructor(ports: CompanionPorts) {
     const { cluster } = ports.storage;
@@ -65,14 +69,16 @@ export class Servers {
     const documents = storage.documents("session");
     const isAnswered = await this.#isAnswered();
     const found = await findDocument(documents);
-    const signs = this.#signsIn(found.document);
+    const signs = this.#othersIn(found.document?.shared?.alive);
     if (isAnswered || signs.size === 0) return { isUp: isAnswered, found };
     const { gapMs = 0, certainty } = gapBetween(found.document?.heartbeat, readClock(clock));
     const waitMs = certainty === "certain" ? silenceMs - gapMs : silenceMs;
     if (waitMs <= 0) return { isUp: false, found };
     const isHeard = await this.#isAnswered(waitMs);
     const next = await findDocument(documents);
-    const goesOn = [...this.#signsIn(next.document)].some(([id, at]) => signs.get(id) !== at);
+    const goesOn = [...this.#othersIn(next.document?.shared?.alive)].some(
+      ([id, at]) => signs.get(id) !== at,
+    );
     const damage = [...found.damage, ...next.damage];
     return { isUp: isHeard || goesOn, found: { ...next, damage } };
   }
@@ -83,17 +89,50 @@ export class Servers {
   }
 
   /** When each other server that has not left wrote last. */
-  #signsIn(document: CompanionDocument | undefined): ReadonlyMap<string, number> {
-    const signs = Object.entries(document?.shared?.alive ?? {});
-    return new Map(signs.filter(([id]) => id !== this.processId));
+  #othersIn(alive: SharedFields["alive"] = {}): ReadonlyMap<string, number> {
+    return new Map(Object.entries(alive).filter(([id]) => id !== this.processId));
+  }
+
+  /**
+   * Looks whether another server has the companion when this one leaves. A sign of life that may be that of a living
+   * one counts as such: the run of a living server never ends.
+   */
+  async isLast(): Promise<boolean> {
+    const documents = this.#ports.storage.documents("session");
+    for (let waitMs: number | undefined; ; ) {
+      if (await this.#isAnswered(waitMs)) return false;
+      this.note((await findDocument(documents)).document?.shared?.alive);
+      const stoodMs = [...this.#signs.values()].map(({ since }) => this.#notedAt - since);
+      const restMs = Math.max(0, ...stoodMs.map((ms) => silenceMs - ms));
+      if (restMs === 0) return true;
+      if (waitMs !== undefined || restMs > leaveMs) return false;
+      waitMs = restMs;
+    }
+  }
+
+  /** Notes the signs of life in the document that is stored now, each by when it changed last. */
+  note(alive?: SharedFields["alive"]): void {
+    const now = this.#ports.clock.monotonic();
+    // While nothing could be stored here, the others may have been in the same trouble.
+    const isWatched = now - this.#notedAt <= watchedMs;
+    this.#notedAt = now;
+    const signs = [...this.#othersIn(alive)].map(([id, at]) => {
+      const before = isWatched ? this.#signs.get(id) : undefined;
+      return [id, before?.at === at ? before : { at, since: now }] as const;
+    });
+    this.#signs = new Map(signs);
+  }
+
+  #isDead(id: string, at: number): boolean {
+    const sign = this.#signs.get(id);
+    return sign?.at === at && this.#notedAt - sign.since >= silenceMs;
   }
 
   /** Signs what this process writes. @param number of its newest act. */
   signed(fields: SharedFields, number: number, isLeaving: boolean): SharedFields {
+    const signs = [...this.#othersIn(fields.alive)].filter(([id, at]) => !this.#isDead(id, at));
+    const others = Object.fromEntries(signs);
     const now = this.#ports.clock.now();
-    const { [this.processId]: _, ...signs } = fields.alive;
-    const recent = Object.entries(signs).filter(([, at]) => now - at < longestSilenceMs);
-    const others = Object.fromEntries(recent);
     return {
       ...fields,
       writers: newest(fields.writers, this.processId, number, maxWriters),

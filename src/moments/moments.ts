@@ -176,7 +176,7 @@ export interface Moments extends AsyncDisposable {
 }
 
 /**
- * Opens the moments of a home. What a dead process left is finished or set aside first.
+ * Opens the moments of a home. What a dead process left is finished or removed first.
  *
  * @throws ThroughlineError `THROUGHLINE_UNAVAILABLE`: the disk refused. `THROUGHLINE_CONFIGURATION`: the
  *   bucket cannot be used.

@@ -125,7 +125,7 @@ export class PackageDirectory implements PackageSink {
     return directory;
   }
 
-  /** Reads a directory that another process may be changing: nothing is made, finished or set aside. */
+  /** Reads a directory that another process may be changing: nothing is made, finished or removed. */
   static beside(path: string): Pick<PackageDirectory, "entries" | "part" | "status" | "verify"> {
     return new PackageDirectory({ path });
   }

@@ -177,9 +177,10 @@ export class MomentRecorder {
    * Records a reaction: holds what led to it, from now on whatever happens to the buffers. When it
    * returns it is in memory, no more; the receipt tells how far it comes.
    *
-   * @throws ThroughlineError `THROUGHLINE_INVALID`, `THROUGHLINE_TOO_LARGE`: a field is wrong, or the
-   * target is neither in the buffers nor in the transcript. `THROUGHLINE_ID_CONFLICT`: `uuid` or
-   * `idempotencyKey` was used for a reaction of the other sentiment. Nothing was recorded.
+   * @throws ThroughlineError `THROUGHLINE_INVALID`: a field is wrong or too long, or the target is
+   * neither in the buffers nor in the transcript. `THROUGHLINE_TOO_LARGE`: tool calls of the transcript
+   * are nested too deep. `THROUGHLINE_ID_CONFLICT`: `uuid` or `idempotencyKey` was used for a reaction of
+   * the other sentiment. Nothing was recorded.
    */
   record(input: MomentInput): Receipt {
     const label = checkLabel(input);
