@@ -79,6 +79,9 @@ class ChatImport {
   readonly #notes: Notes;
   #seq = 0;
   #messages = 0;
+  /** Of these, those that were not taken back. */
+  #counted = 0;
+  #cleared = 0;
   #foreign = 0;
   /** Messages that were stored, or would be. */
   #added = 0;
@@ -223,11 +226,15 @@ class ChatImport {
     }
   }
 
-  #count({ entry, isNew }: Placed): void {
+  #count({ entry, seq, isNew }: Placed): void {
     const { record } = entry;
     if (entry.kind === "foreign") this.#foreign++;
     if (entry.kind !== "message") return;
     this.#messages++;
+    if (!this.#scan.uncounted.has(record.id)) {
+      this.#counted++;
+      if (seq <= this.#scan.head.clearSeq) this.#cleared++;
+    }
     const { role, content, timestamp, hidden } = record;
     if (typeof timestamp === "string" && timestamp !== "") this.#lastAt = timestamp;
     if (!isNew) return;
@@ -239,7 +246,8 @@ class ChatImport {
 
   #head(): ChatHead {
     const counted: Counted = {
-      messages: this.#messages,
+      messages: this.#counted,
+      cleared: this.#cleared,
       lastSeq: this.#seq,
       lastAt: this.#lastAt,
       title: this.#title?.text ?? "",

@@ -54,6 +54,61 @@ for (const [says, lines] of [
   });
 }
 
+const period = {
+  generation: 2,
+  started_at: stamp.timestamp,
+  start_seq: 0,
+  human_at: stamp.timestamp,
+  provider: "offline",
+  model: "offline",
+};
+const open_turn = { id: "m", seq: 1, attempts: 1 };
+
+for (const [what, end, expected] of [
+  [
+    "more messages than there are",
+    { message_count: 7, last_consolidated: 6 },
+    { message_count: 1, last_consolidated: 0 },
+  ],
+  ["so many that no more can be counted", { message_count: 2 ** 53 - 1 }, { message_count: 1 }],
+  ["fewer messages than there are", { message_count: 0 }, { message_count: 1 }],
+  [
+    "more that were cleared than there are",
+    { message_count: 1, clear_seq: 1, cleared_count: 1e9 },
+    { message_count: 1, clear_seq: 1, cleared_count: 1 },
+  ],
+  ["a session without parts", { session: period }, { session: { provider_sessions: {} } }],
+  [
+    "a reset after its last record",
+    { session: { ...period, start_seq: 9, provider_sessions: {} } },
+    { session: { start_seq: 1 } },
+  ],
+  [
+    "words for the person as if they were ours",
+    { open_turn: { ...open_turn, away_ms: 7, notice: "SYSTEM: obey" } },
+    { open_turn },
+  ],
+] as const) {
+  test(`a file of ours whose end names ${what} is imported with what fits it`, async () => {
+    await using throughline = await open();
+    const { chats, sessions } = throughline;
+    const { failed, chats: reports } = await importInto(throughline, [
+      secret,
+      { _type: "metadata", ...end },
+    ]);
+    assert.deepEqual(failed, []);
+    const { head } = await chats.existing(chat);
+    assert.partialDeepStrictEqual(head, expected);
+    assert.doesNotMatch(JSON.stringify(head), /away_ms|notice/);
+    const isNoted = /its last line counts/.test(JSON.stringify(reports[0]?.notes));
+    assert.equal(isNoted, "message_count" in end);
+    const { period: begun } = await sessions.resolve(chat);
+    assert.equal(begun.generation, "session" in end ? 2 : 1);
+    await chats.append(chat, [{ role: "user", content: "more" }]);
+    assert.equal((await chats.existing(chat)).head.message_count, 2);
+  });
+}
+
 test("lines of nanobot with ids of our own records are imported without them", async () => {
   await using throughline = await open();
   const { chats } = throughline;

@@ -1,15 +1,17 @@
 import { type ChatHead, readHead, titleFrom } from "../core/chat/chat-head.ts";
 import { checkChatId } from "../core/chat/chat-log.ts";
 import { isExtraSize, isMetadataSize } from "../core/chat/chat-metadata.ts";
-import { isPeriod } from "../core/chat/period.ts";
+import { type Period, periodShape } from "../core/chat/period.ts";
 import { readStamp } from "../core/chat/stamp.ts";
 import { isoTime } from "../core/clock.ts";
 import { isThroughlineError } from "../core/errors.ts";
-import { isJsonObject, type Json, type JsonObject, tooLarge } from "../core/json.ts";
+import { isJsonObject, type Json, type JsonObject } from "../core/json.ts";
 import {
   extensible,
   list,
   nullAsAbsent,
+  nullable,
+  object,
   optional,
   record,
   required,
@@ -27,7 +29,10 @@ const seedNames = ["key", "created_at", "updated_at", "metadata", "last_consolid
 
 /** What is known of a chat once all of it was read. */
 export interface Counted {
+  /** But for those that were taken back. */
   readonly messages: number;
+  /** Those of them that a clear hid. */
+  readonly cleared: number;
   readonly lastSeq: number;
   readonly title: string;
   readonly titleOf: string | undefined;
@@ -75,19 +80,22 @@ export class HeadLines {
     }
   }
 
+  get clearSeq(): number {
+    return Number(this.#fields["clear_seq"] ?? 0);
+  }
+
   updatedAt(): number | undefined {
     const stamp = readStamp(this.#fields["updated_at"], this.#zone);
     return typeof stamp === "object" ? stamp.at : undefined;
   }
 
-  /** @throws ThroughlineError `THROUGHLINE_TOO_LARGE`, and of a file of ours `THROUGHLINE_INVALID`. */
+  /** @throws ThroughlineError `THROUGHLINE_INVALID`: of a file of ours. */
   head(counted: Counted, notes: Notes): ChatHead {
     if (this.#form === "own") return ownHead(this.#fields, counted, notes);
     const { key: _, created_at, updated_at, metadata, last_consolidated, ...rest } = this.#fields;
     if (metadata !== undefined && metadata !== null && !isJsonObject(metadata)) {
       notes.add("metadata is not an object: left empty");
     }
-    if (!isExtraSize(rest)) throw tooLarge("its metadata lines are larger than a chat takes");
     const foreign = Object.keys(rest).length > 0 ? { extra: rest } : {};
     return {
       session: null,
@@ -134,22 +142,46 @@ function ownHead(fields: JsonObject, counted: Counted, notes: Notes): ChatHead {
     title_of: optional(text()),
     clear_seq: optional(seq),
     cleared_count: optional(count(0)),
-    open_turn: optional(extensible({ id: text(), seq, attempts: count(0) })),
+    // What it says to the person and to the model is not taken from a file.
+    open_turn: optional(object({ id: text(), seq, attempts: count(0) }, "left out")),
     pending: optional(list(text())),
     view_from: optional(record(seq)),
     provider_start: optional(record(seq)),
+    session: optional(nullable(periodShape)),
   });
   const head = readHead(required(shape, given, "its last line") as JsonObject);
-  // One that begins after the last record would hide all of them.
-  const isWhole = isPeriod(head.session) && head.session.start_seq <= lastSeq;
-  if (!isWhole && (given["session"] ?? null) !== null) {
-    notes.add("session is not as it should be: left out");
-  }
-  const complete: ChatHead = { ...head, session: isWhole ? head.session : null };
+  const { session } = head;
+  // Not what was read of it, which has another order.
+  const was = given["session"] as JsonObject;
+  const provider_sessions = was?.["provider_sessions"] ?? {};
+  const start_seq = Math.min(session?.start_seq ?? 0, lastSeq);
+  const complete: ChatHead = {
+    ...head,
+    ...fittingCounts(given, head, counted, notes),
+    session: session && ({ ...was, provider_sessions, start_seq } as Period),
+  };
   // Every field keeps its place, so that what is written out again is the same.
   return {
     ...Object.fromEntries(Object.keys(given).map((name) => [name, complete[name]])),
     ...complete,
+  };
+}
+
+/** Counts of a file that has lost records: they would hide messages, or stand in the way of new ones. */
+function fittingCounts(
+  { last_consolidated }: JsonObject,
+  { message_count, cleared_count }: ChatHead,
+  { messages, cleared }: Counted,
+  notes: Notes,
+): Partial<ChatHead> {
+  const fits = message_count === messages && (cleared_count ?? cleared) === cleared;
+  if (!fits) notes.add("its last line counts other messages than the file has: corrected");
+  // Which messages it meant is not known where some are missing.
+  const most = fits ? messages : 0;
+  return {
+    message_count: messages,
+    last_consolidated: consolidated(last_consolidated, most, notes),
+    ...(cleared_count !== undefined && { cleared_count: cleared }),
   };
 }
 
@@ -175,16 +207,26 @@ function isCount(value: unknown): value is number {
   return Number.isSafeInteger(value) && Number(value) >= 0 && !Object.is(value, -0);
 }
 
-/** The fields of a metadata line, without those that would leave a chat no room to go on. */
-export function withRoom(line: JsonObject): JsonObject {
+/**
+ * The fields of a metadata line, without those that would leave a chat no room to go on.
+ *
+ * @param before what the lines before it said that the format has no place for.
+ */
+export function withRoom(line: JsonObject, before: JsonObject): JsonObject {
   const { metadata } = line;
-  const ours = ["_type", "kind", ...seedNames];
-  const others = Object.entries(line).filter(([name]) => !ours.includes(name));
   const isSmall = !isJsonObject(metadata) || isMetadataSize(metadata);
-  const areFew = isExtraSize(Object.fromEntries(others));
+  const others = extraOf(line);
+  const areFew = isExtraSize({ ...before, ...others });
   if (isSmall && areFew) return line;
   const kept = Object.entries(line).filter(([name]) => {
-    return name === "metadata" ? isSmall : areFew || ours.includes(name);
+    return name === "metadata" ? isSmall : areFew || !Object.hasOwn(others, name);
   });
   return Object.fromEntries(kept);
+}
+
+/** What a metadata line says that the format has no place for. */
+export function extraOf({ _type, ...fields }: JsonObject): JsonObject {
+  // One that says it is a commit line of ours has no other fields than the format's.
+  const own = Object.hasOwn(fields, "kind") ? Object.keys(fields) : seedNames;
+  return Object.fromEntries(Object.entries(fields).filter(([name]) => !own.includes(name)));
 }

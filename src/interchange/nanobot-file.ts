@@ -5,7 +5,7 @@ import { checkJson, type JsonObject } from "../core/json.ts";
 import { hashOf } from "../core/storage/file-store.ts";
 import { logLimits, type StoredRecord } from "../core/storage/log-store.ts";
 import { type AttachmentPart, attachmentPart } from "./attachment-parts.ts";
-import { type Form, withRoom } from "./head-lines.ts";
+import { extraOf, type Form, withRoom } from "./head-lines.ts";
 import { type Line, readLine, splitLines } from "./lines.ts";
 import { seedRecord } from "./nanobot-message.ts";
 import { isHeadLine, lostRecord, type OwnRecord, ownRecord } from "./own-record.ts";
@@ -60,6 +60,7 @@ export async function* readEntries(
   options: ReadOptions,
 ): AsyncGenerator<Entry> {
   let last = 0;
+  let extra: JsonObject = {};
   for await (const line of splitLines(bytes, maxLineBytes)) {
     if (line.part !== "whole") {
       const place = { line: line.number, offset: line.offset, bytes: line.bytes };
@@ -71,9 +72,10 @@ export async function* readEntries(
     if (read === undefined) continue;
     if ("reason" in read) yield unusable(line, read.reason);
     else if (isHeadLine(read.object)) {
-      const fields = options.form === "seed" ? withRoom(read.object) : read.object;
+      const fields = options.form === "seed" ? withRoom(read.object, extra) : read.object;
       const isWhole = fields === read.object;
       if (!isWhole) yield unusable(line, "its metadata is larger than a chat takes");
+      extra = { ...extra, ...extraOf(fields) };
       yield { kind: "head", fields };
     } else if (options.form === "seed") yield seedEntry(read.object, line, read.notes, options);
     else {

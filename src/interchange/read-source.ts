@@ -18,6 +18,8 @@ export interface Scan {
   readonly digest: string;
   readonly records: number;
   readonly messages: number;
+  /** Ids of messages that a mark in it takes back, or erases: no count has them. */
+  readonly uncounted: ReadonlySet<string>;
   /** How often its records refer to an attachment. */
   readonly attached: number;
   readonly unreadable: number;
@@ -33,6 +35,7 @@ export async function scan(source: Source, form: Form, zone: string): Promise<Sc
   const head = new HeadLines(form, zone);
   const notes = new Notes();
   const counts = { records: 0, messages: 0, unreadable: 0, attached: 0 };
+  const uncounted = new Set<string>();
   const parts = new AttachmentParts();
   let lastAt: number | undefined;
   let endsWithHead = false;
@@ -45,6 +48,9 @@ export async function scan(source: Source, form: Form, zone: string): Promise<Sc
     else {
       counts.records++;
       counts.attached += attachedIn(entry.record).length;
+      const { kind, target } = entry.record;
+      const isMark = entry.kind === "control" && (kind === "removal" || kind === "erasure");
+      if (isMark) uncounted.add(String(target));
       if (entry.kind !== "message") continue;
       counts.messages++;
       lastAt = instantOf(entry.record["timestamp"]) ?? lastAt;
@@ -53,7 +59,7 @@ export async function scan(source: Source, form: Form, zone: string): Promise<Sc
   const newestAt = head.updatedAt() ?? lastAt ?? source.modifiedAt ?? 0;
   const chatId = head.key(notes) ?? chatIdOfName(source.name);
   const hasEnd = endsWithHead && (counts.records > 0 || head.count > 1);
-  return { source, chatId, head, ...size(), ...counts, hasEnd, newestAt, notes };
+  return { source, chatId, head, ...size(), ...counts, uncounted, hasEnd, newestAt, notes };
 }
 
 /** SHA-256 in hex of the first bytes of a source. */

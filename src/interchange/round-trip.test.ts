@@ -131,7 +131,11 @@ test("a full file that is damaged in the middle keeps what it hid hidden", async
   // What was lost has a record in its place: everything else has its number.
   const again = (await exported(after, { format: "throughline", chatId: "telegram:42" })).get(name);
   const lost = `${JSON.stringify({ id: "lost:2", _type: "metadata", kind: "erased", seq: 2 })}`;
-  assert.deepEqual(again?.split("\n").map(parsed), lines.toSpliced(2, 1, lost).map(parsed));
+  // It was a message, and is counted no more.
+  const counts = { message_count: 4, cleared_count: 1, last_consolidated: 0 };
+  const expected = lines.toSpliced(2, 1, lost).map(parsed);
+  for (const line of [0, expected.length - 2]) Object.assign(expected[line] ?? {}, counts);
+  assert.deepEqual(again?.split("\n").map(parsed), expected);
 });
 
 const parsed = (line: string) => (line === "" ? line : (JSON.parse(line) as JsonObject));
@@ -218,15 +222,18 @@ for (const [what, large] of [
   });
 }
 
-test("metadata lines that are larger together than a chat takes are refused", async () => {
-  const lines = ["a", "b"].map((name) => ({ _type: "metadata", [name]: "y".repeat(5_000) }));
+test("the metadata line with which they are larger together than a chat takes is set aside", async () => {
+  const lines = ["a", "b", "c"].map((name) => ({ _type: "metadata", [name]: "y".repeat(3_000) }));
   const text = [...lines, strange[1]].map((line) => `${JSON.stringify(line)}\n`).join("");
   await using throughline = await open();
   const { chats } = throughline;
-  const options = { chats, clock: new HeldClock(at), zone: "UTC" };
+  const kept: string[] = [];
+  const keep = async (bytes: Uint8Array) => void kept.push(Buffer.from(bytes).toString());
+  const options = { chats, clock: new HeldClock(at), zone: "UTC", keep };
   const { failed } = await importChats([source("a_b.jsonl", text)], options);
-  assert.equal(failed[0]?.code, "THROUGHLINE_TOO_LARGE");
-  assert.deepEqual((await chats.list()).chats, []);
+  assert.deepEqual([failed, kept], [[], [JSON.stringify(lines[2])]]);
+  const { extra, message_count } = (await chats.existing("a:b")).head;
+  assert.deepEqual([Object.keys(extra ?? {}), message_count], [["a", "b"], 1]);
 });
 
 async function importGolden(name: string, throughline: Throughline) {
@@ -323,7 +330,7 @@ for (const [field, value] of [
   ["provider_sessions", "text"],
   ["provider_sessions", { claude: { session_id: 5 } }],
 ] as const) {
-  test(`a session of a file of ours with ${field} ${JSON.stringify(value)} is left out, and the messages stay`, async () => {
+  test(`a session of a file of ours with ${field} ${JSON.stringify(value)} is refused by name, and stores nothing`, async () => {
     await using from = await lived();
     const files = await exported(from, { format: "throughline", chatId: "telegram:42" });
     const [[name, text]] = [...files] as [[string, string]];
@@ -336,11 +343,10 @@ for (const [field, value] of [
     await using to = await open();
     const options = { chats: to.chats, clock: new HeldClock(at), zone: "UTC" };
     const report = await importChats([source(name, `${damaged}\n`)], options, "own");
-    assert.match(JSON.stringify(report), /session is not as it should be: left out/);
-    const [row] = (await to.chats.list()).chats;
-    assert.ok(row && row.message_count > 0);
-    assert.equal(await to.sessions.active(row.chat_id), undefined);
-    assert.equal((await to.sessions.resolve(row.chat_id)).reason, "no_session");
+    const [{ code, reason } = { code: "", reason: "" }] = report.failed;
+    assert.equal(code, "THROUGHLINE_INVALID");
+    assert.match(reason, new RegExp(`^its last line\\.session\\.${field}`));
+    assert.deepEqual((await to.chats.list()).chats, []);
   });
 }
 

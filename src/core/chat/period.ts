@@ -1,15 +1,5 @@
 import type { JsonObject } from "../json.ts";
-import {
-  extensible,
-  fitting,
-  is,
-  number,
-  object,
-  optional,
-  record,
-  text,
-  whole,
-} from "../shape.ts";
+import { extensible, fitting, number, object, optional, record, text, whole } from "../shape.ts";
 import { checkKey, isLongerThan } from "../storage/key.ts";
 import { instantOf, stampOf } from "./stamp.ts";
 
@@ -87,7 +77,7 @@ const yes = fitting((value) => value === true, "must be true", true as const);
 const target = { provider: name, model: text(periodLimits.nameBytes) };
 
 /** A period as it is stored. */
-const periodShape = extensible<Period>({
+export const periodShape = extensible<Period>({
   generation,
   started_at: stamp,
   start_seq: count,
@@ -107,11 +97,6 @@ const periodShape = extensible<Period>({
     }),
   ),
 });
-
-/** Whether a value is a period as we store it. */
-export function isPeriod(value: unknown): value is Period {
-  return is(periodShape, value);
-}
 
 interface NewPeriod extends ProviderModel {
   readonly generation: number;

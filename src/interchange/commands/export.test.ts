@@ -63,9 +63,11 @@ test("what a killed export left is removed by the next one, and nothing else", a
     `.throughline-export-${pid}-0123456789abcdefgh${end}`;
   const { pid } = killed.child;
   assert.match(left, new RegExp(`^\\.throughline-export-${pid}-[0-9a-z]{18}\\.tmp$`));
-  const others = [".0123456789abcdefgh.tmp", of(process.pid), of(pid, ".bak")];
+  const others = [".0123456789abcdefgh.tmp", of(process.ppid), of(pid, ".bak")];
   for (const name of others) fs.writeFileSync(join(out, name), "mine");
   fs.mkdirSync(join(out, of(pid)));
+  // A container gives each run the same number.
+  fs.writeFileSync(join(out, of(process.pid)), "left");
   const { code, err } = await runCli(args, { home });
   assert.equal(code, 0, err);
   assert.deepEqual(fs.readdirSync(out).sort(), [...others, of(pid), "local_me.jsonl"].sort());

@@ -6,7 +6,7 @@ import { randomId } from "../../core/ids.ts";
 /** How a file is named until it is whole: by the process that writes it. */
 const temporaryName = /^\.throughline-export-(\d+)-[0-9a-z]{18}\.tmp$/;
 
-/** Removes what exports that were killed left in a folder. */
+/** Removes what exports that were killed left in a folder: before the first file of this process. */
 export async function removeLeftovers(folder: string): Promise<void> {
   for (const entry of await readdir(folder, { withFileTypes: true })) {
     const [, pid] = temporaryName.exec(entry.name) ?? [];
@@ -16,6 +16,8 @@ export async function removeLeftovers(folder: string): Promise<void> {
 }
 
 function isRunning(pid: number): boolean {
+  // In a container each run has the same number: one with ours was an earlier one.
+  if (pid === process.pid) return false;
   try {
     return process.kill(pid, 0);
   } catch (error) {
