@@ -15,6 +15,7 @@ import {
   type SetAside,
   type Source,
 } from "./import.ts";
+import { readLine } from "./lines.ts";
 import { type RecordEntry, readEntries } from "./nanobot-file.ts";
 import type { OwnRecord } from "./own-record.ts";
 import { digestOf, type Scan, sameBytes, scan } from "./read-source.ts";
@@ -158,9 +159,20 @@ class ChatImport {
     if (this.#form !== "seed" || bytes >= this.#scan.bytes) return false;
     if ((await chats.state(chatId)).seq !== seq) return false;
     if ((await digestOf(source, bytes)) !== digest) return false;
+    if (this.#scan.unreadable > 0 && (await this.#hasLostEnd(bytes))) return false;
     // What was erased here may be repeated in the rest.
     for await (const record of chats.logs.read(chatId)) if (isErased(record)) return false;
     return true;
+  }
+
+  /** Whether the source once ended in a record that is none now: those after it would be counted one too low. */
+  async #hasLostEnd(bytes: number): Promise<boolean> {
+    for await (const entry of this.#entries()) {
+      if (entry.kind !== "unreadable" || entry.offset >= bytes) continue;
+      const was = entry.bytes.subarray(0, bytes - entry.offset);
+      if (was.length < entry.bytes.length && "object" in (readLine(was) ?? {})) return true;
+    }
+    return false;
   }
 
   /** When the chat that the source names, or the one that it goes to, was forgotten. */

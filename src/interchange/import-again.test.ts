@@ -143,6 +143,21 @@ for (const [what, act] of acts) {
   });
 }
 
+for (const [what, more, failure] of [
+  ["is whole now", "\n", undefined],
+  ["cannot be read now, because another one follows in it", "", "THROUGHLINE_CONFLICT"],
+] as const) {
+  test(`of a grown source whose last line ${what}, no new line is passed over`, async () => {
+    const before = jsonl({ _type: "metadata", key: chat }, ...said.slice(0, 2)).trimEnd();
+    await using throughline = await open();
+    await importInto(throughline, before);
+    const { failed } = await tryImport(throughline, before + more + jsonl(...said.slice(2)));
+    assert.equal(failed[0]?.code, failure);
+    const { messages } = await throughline.chats.messages(chat);
+    assert.equal(messages.length, failure === undefined ? 4 : 2);
+  });
+}
+
 test("a chat with something of its own is no place for an import, also not as --into", async () => {
   await using throughline = await open();
   await throughline.chats.append("mine", [{ role: "user", content: "said here" }]);
