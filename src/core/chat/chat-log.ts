@@ -243,6 +243,7 @@ export class ChatLog {
 
   /** The same, but for what can be left: `undefined` when another process has the chat. */
   async aloneNow<T>(chatId: string, work: () => Promise<T>): Promise<T | undefined> {
+    await this.released(chatId);
     const lease = this.#joined(chatId) ?? (await this.tryLease(chatId));
     return lease && this.#under(lease, work);
   }

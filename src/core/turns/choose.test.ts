@@ -1,12 +1,20 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { setImmediate as nextPass } from "node:timers/promises";
+import { changed } from "../../../test/support/changed.ts";
 import { MemoryPlace, openMemoryProcess } from "../../../test/support/memory-place.ts";
-import { chat, type Script, scriptedCompanion } from "../../../test/support/scripted-companion.ts";
+import {
+  chat,
+  down,
+  type Script,
+  scriptedCompanion,
+} from "../../../test/support/scripted-companion.ts";
 import type { ScriptedStep } from "../../../test/support/scripted-responder.ts";
 import { renderChat } from "../chat/render-chat.ts";
 import { isThroughlineError } from "../errors.ts";
 import { randomId } from "../ids.ts";
 import { ResponderError } from "../models/responder.ts";
+import type { Lease } from "../storage/leases.ts";
 import { withVariants } from "./turn-log.ts";
 
 const companion = (
@@ -48,6 +56,35 @@ const code = (wanted: string) => (error: unknown) =>
   isThroughlineError(error, wanted as "THROUGHLINE_CONFLICT");
 const conflict = code("THROUGHLINE_CONFLICT");
 const missing = code("THROUGHLINE_NOT_FOUND");
+
+test("right after a turn, while its lease is being released, an answer is chosen and a message dismissed", async () => {
+  const storage = openMemoryProcess({ place: new MemoryPlace() });
+  let held = Promise.withResolvers<void>();
+  const slow = (lease: Lease): Lease => ({
+    epoch: lease.epoch,
+    lost: lease.lost,
+    release: () => held.promise.then(() => lease.release()),
+  });
+  const leases = changed(storage.leases, {
+    acquire: async (...args) => slow(await storage.leases.acquire(...args)),
+    async tryAcquire(...args) {
+      const lease = await storage.leases.tryAcquire(...args);
+      return lease && slow(lease);
+    },
+  });
+  const script: Script = [["alpha"], [down]];
+  const c = await scriptedCompanion(script, { storage: changed(storage, { leases }) });
+  const end = async () => {
+    for (let pass = 0; pass < 100; pass++) await nextPass();
+    held.resolve();
+  };
+  const { assistant } = await c.say("Hello");
+  await Promise.all([c.turns.choose(chat, assistant?.id ?? ""), end()]);
+  held = Promise.withResolvers();
+  await c.say("Again");
+  const [count] = await Promise.all([c.turns.dismiss(chat), end()]);
+  assert.equal(count, 1);
+});
 
 test("an older answer that is chosen is shown, found, exported, forked and sent, and no other one", async () => {
   const c = await companion([["alpha"], ["beta"], ["gamma"], ["bye"]]);

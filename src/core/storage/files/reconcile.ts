@@ -272,7 +272,9 @@ export function reportUnreadable(ports: LogPorts, key: string, error: unknown): 
 async function isBehind(ports: LogPorts, key: string, name: string): Promise<boolean> {
   const path = join(ports.directory, `${name}.jsonl`);
   const size = await ports.disk.size(path).catch(() => undefined);
-  return size !== ports.index.entry(key)?.end;
+  const end = ports.index.entry(key)?.end;
+  const { segments } = ports.journal;
+  return size !== end || (segments.recovered.endOf(ports.journal.nameOf(path)) ?? end) !== end;
 }
 
 /**

@@ -54,6 +54,12 @@ export class RecoveredLogs {
     });
   }
 
+  /** Where a log ends once it is complete. `undefined`: it is. */
+  endOf(name: string): number | undefined {
+    const last = this.#incomplete.get(name)?.at(-1);
+    return last && last.offset + last.bytes.length;
+  }
+
   /**
    * The keys of logs of a collection that have no file yet.
    *
@@ -72,6 +78,8 @@ export class RecoveredLogs {
       if (collectionOf(name) !== collection) continue;
       this.#unindexed.delete(name);
       const last = changes.at(-1);
+      // The index passed it while the collection was not open.
+      if (last && last.position < this.#ports.index.mark) continue;
       const batch = last && batchAt(last.bytes, last.offset);
       if (batch === undefined) continue;
       const { seq, crc } = batch.commit;

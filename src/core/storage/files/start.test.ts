@@ -169,6 +169,21 @@ test("what only the journal had of a collection that was not opened is found whe
   assert.deepEqual(await listed(next.storage.logs("chats", projection)), ["a2"]);
 });
 
+test("what a power cut left in the journal alone is found in a collection that is opened after the index passed it", async (t) => {
+  const home = await killedHome(t, "a");
+  const path = join(home, "chats", "a.jsonl");
+  const stored = fs.readFileSync(path, "utf8");
+  fs.truncateSync(path, stored.lastIndexOf("\n", stored.indexOf("m2")) + 1);
+  const { storage, index } = await open(home);
+  const other = storage.logs("other", projection);
+  await say(other, "x");
+  await listed(other);
+  await index.sync();
+  const logs = storage.logs("chats", projection);
+  assert.deepEqual(await listed(logs), ["a2"]);
+  assert.equal((await logs.search("words", { limit: 9 })).length, 2);
+});
+
 for (const isRefused of [false, true]) {
   const what = isRefused
     ? "reports a chat that only the journal has and that"
