@@ -2,8 +2,8 @@
 import { testPowerCuts } from "../support/power-cut-tests.ts";
 
 testPowerCuts({
-  once: { from: 1, count: 18, maxImages: 80 },
+  once: { from: 1, count: 10, maxImages: 80 },
   twice: { from: 1, count: 2 },
   kills: { from: 1, count: 25 },
-  least: { points: 1_500, images: 50_000 },
+  least: { points: 1_000, images: 25_000 },
 });
